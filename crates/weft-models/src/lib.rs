@@ -1,0 +1,2 @@
+//! GGUF metadata to configuration to graphs, one file a family.
+#![forbid(unsafe_code)]

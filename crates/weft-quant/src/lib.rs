@@ -1,0 +1,2 @@
+//! GGML block formats: layout table, scalar encode and decode.
+#![forbid(unsafe_code)]
