@@ -1,2 +1,17 @@
-//! The Device trait, the program it replays, and the reference and null devices.
+//! The [`Device`] trait, the [`Program`] it replays, and the reference and null devices.
+//!
+//! A device knows kernels and buffers. It does not know tensors' names, layers or models: [`link()`] has turned those into regions of
+//! buffers before a program reaches it.
 #![forbid(unsafe_code)]
+
+mod device;
+mod link;
+mod null;
+mod program;
+mod reference;
+
+pub use device::{BufferId, Caps, Device, DeviceError, ProgramId, Weight, WeightBytes};
+pub use link::{Instance, LinkError, Linked, link};
+pub use null::NullDevice;
+pub use program::{Program, Region, Step};
+pub use reference::ReferenceDevice;

@@ -1,2 +1,24 @@
 //! The kernel: an anchor with a prologue and an epilogue, its text form, verifier and interpreter.
+//!
+//! A [`Plan`] is what a graph became: a short list of calls to [`Kernel`]s and the buffers between them. Devices run plans; the
+//! [`interp`]reter says what they mean.
 #![forbid(unsafe_code)]
+
+pub mod interp;
+pub mod q8;
+
+// Part of this crate's own interface: devices need no other acquaintance with graphs.
+pub use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
+
+mod kernel;
+mod plan;
+mod text;
+mod verify;
+
+pub use kernel::{
+    Access, Anchor, Attend, Cached, Format, Indexed, Instr, Kernel, Matrices, Param, ParamId, Pick, ValueId,
+    View,
+};
+pub use plan::{Buffer, BufferId, Call, Plan, Source};
+pub use text::{ParseError, parse_plan};
+pub use verify::{VerifyError, verify, verify_call};

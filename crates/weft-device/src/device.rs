@@ -1,0 +1,154 @@
+//! What a device must be able to do.
+
+use std::sync::Arc;
+
+use weft_kern::Sizes;
+use weft_quant::GgmlType;
+
+use crate::program::Program;
+
+/// A buffer of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct BufferId(pub u32);
+
+/// A compiled program of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ProgramId(pub u32);
+
+/// What a device is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Caps {
+    /// For people: `cpu (avx512-vnni), 2 threads`.
+    pub name: String,
+    /// Threads or the like that work on one step.
+    pub threads: usize,
+}
+
+/// The bytes of a weight, as the file has them, kept alive as long as a device wants them.
+pub type WeightBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// A weight to be packed: `rows` rows of `row_len` values.
+#[derive(Clone)]
+pub struct Weight {
+    /// How values are stored.
+    pub ty: GgmlType,
+    /// Rows, over all axes but the last.
+    pub rows: usize,
+    /// Values in a row, a whole number of blocks.
+    pub row_len: usize,
+    /// Exactly the rows' bytes.
+    pub bytes: WeightBytes,
+}
+
+impl std::fmt::Debug for Weight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Weight({}[{}, {}])", self.ty, self.rows, self.row_len)
+    }
+}
+
+impl Weight {
+    /// Checks that the bytes are as many as the rows take.
+    ///
+    /// # Errors
+    /// [`DeviceError::Weight`] if they are not.
+    pub fn check(&self) -> Result<(), DeviceError> {
+        let row = self.ty.row_bytes(self.row_len as u64);
+        let expected = row.and_then(|b| b.checked_mul(self.rows as u64));
+        let found = (*self.bytes).as_ref().len() as u64;
+        if expected == Some(found) {
+            Ok(())
+        } else {
+            Err(DeviceError::Weight { ty: self.ty, rows: self.rows, row_len: self.row_len, found })
+        }
+    }
+}
+
+/// Why a device refused or failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// No memory.
+    #[error("{device}: cannot allocate {bytes} bytes; try a smaller context or batch")]
+    Memory {
+        /// Who.
+        device: String,
+        /// How much was asked for.
+        bytes: usize,
+    },
+    /// A weight whose bytes do not fit its shape.
+    #[error("a weight {ty}[{rows}, {row_len}] has {found} bytes")]
+    Weight {
+        /// Its type.
+        ty: GgmlType,
+        /// Its rows.
+        rows: usize,
+        /// Values in a row.
+        row_len: usize,
+        /// Bytes given.
+        found: u64,
+    },
+    /// A program that breaks a rule; always a bug of the compiler.
+    #[error("program refused at step {step} (`{kernel}`): {why}")]
+    Program {
+        /// Which step.
+        step: usize,
+        /// Its kernel.
+        kernel: String,
+        /// The rule.
+        why: String,
+    },
+    /// A buffer, program or range that does not exist; always a bug of the caller.
+    #[error("{0}")]
+    Usage(String),
+    /// An index in the step's data pointed outside what it indexes.
+    #[error("`{kernel}`: an index in its data lies outside of what it indexes; the step's results are void")]
+    Index {
+        /// The kernel that met it.
+        kernel: String,
+    },
+}
+
+/// Somewhere programs run.
+///
+/// Buffers and programs live as long as the device. Nothing here blocks except [`Device::replay`], which returns when the
+/// step is done.
+pub trait Device: Send {
+    /// What the device is.
+    fn caps(&self) -> &Caps;
+
+    /// A new buffer of zeros.
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`].
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError>;
+
+    /// Takes a weight in, in whatever layout the device likes best. It can be read by kernels only.
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`] or [`DeviceError::Weight`].
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError>;
+
+    /// Checks and prepares a program for replay.
+    ///
+    /// # Errors
+    /// [`DeviceError::Program`], [`DeviceError::Memory`].
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError>;
+
+    /// Copies bytes into a buffer.
+    ///
+    /// # Errors
+    /// [`DeviceError::Usage`].
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError>;
+
+    /// Copies bytes out of a buffer.
+    ///
+    /// # Errors
+    /// [`DeviceError::Usage`].
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Runs a program once. `sizes` must not exceed the program's. Allocates nothing, locks nothing, logs nothing.
+    ///
+    /// # Errors
+    /// [`DeviceError::Usage`], [`DeviceError::Index`].
+    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError>;
+}

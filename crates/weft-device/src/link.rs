@@ -1,0 +1,207 @@
+//! Linking: plans and their bindings become one program.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_kern::{Buffer, F32, Format, Kernel, Plan, Sizes, Source};
+
+use crate::device::{BufferId, Device, DeviceError};
+use crate::program::{Program, Region, Step};
+
+/// A plan with what it is applied to: one layer, say.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// The kernels.
+    pub plan: Arc<Plan>,
+    /// A packed weight for each [`Source::Weight`] of the plan.
+    pub weights: BTreeMap<String, BufferId>,
+    /// Room for each [`Source::State`] of the plan.
+    pub states: BTreeMap<String, BufferId>,
+}
+
+/// Why plans could not be linked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// A plan reads a name that nothing gives it.
+    #[error("plan `{plan}` reads {what}, which nothing gives")]
+    Missing {
+        /// The plan's name.
+        plan: String,
+        /// What it reads.
+        what: String,
+    },
+    /// Plans were made for different sizes.
+    #[error("plan `{plan}` was made for {found:?}, the others for {expected:?}")]
+    Sizes {
+        /// The plan's name.
+        plan: String,
+        /// Sizes of the first plan.
+        expected: Sizes,
+        /// Its own.
+        found: Sizes,
+    },
+    /// The device has no room, or refuses a write.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+/// A program, and where its results will be.
+#[derive(Clone, Debug)]
+pub struct Linked {
+    /// What to compile.
+    pub program: Program,
+    /// For each result asked for, its region.
+    pub results: BTreeMap<String, Region>,
+}
+
+/// Links instances, to be run one after another.
+///
+/// Values pass from one to the next by name: an output replaces what had its name before. `inputs` are the values that come from outside;
+/// `results` the names whose last values are wanted. Buffers for values that have been read for the last time are used again, and all
+/// plans share one arena.
+///
+/// # Errors
+/// If a name has no value, or the device no room.
+pub fn link(
+    device: &mut dyn Device,
+    instances: &[Instance],
+    inputs: &BTreeMap<String, Region>,
+    results: &[&str],
+) -> Result<Linked, LinkError> {
+    let max = instances.first().map(|i| i.plan.max).unwrap_or_default();
+    let arena_bytes = instances.iter().map(|i| i.plan.arena).max().unwrap_or(0);
+    let mut linker = Linker {
+        arena: device.alloc(arena_bytes)?,
+        device,
+        values: inputs.clone(),
+        pool: Vec::new(),
+        constants: Vec::new(),
+        program: Program { max, kernels: Vec::new(), steps: Vec::new() },
+    };
+    for (i, instance) in instances.iter().enumerate() {
+        if instance.plan.max != max {
+            let (plan, found) = (instance.plan.name.clone(), instance.plan.max);
+            return Err(LinkError::Sizes { plan, expected: max, found });
+        }
+        linker.instance(instance, inputs)?;
+        linker.release(&instances[i + 1..], inputs, results);
+    }
+    let missing = |name: &str| LinkError::Missing { plan: "results".into(), what: format!("value `{name}`") };
+    let results = results
+        .iter()
+        .map(|name| Ok((name.to_string(), *linker.values.get(*name).ok_or_else(|| missing(name))?)))
+        .collect::<Result<_, LinkError>>()?;
+    Ok(Linked { program: linker.program, results })
+}
+
+struct Linker<'d> {
+    device: &'d mut dyn Device,
+    arena: BufferId,
+    /// What each name stands for now.
+    values: BTreeMap<String, Region>,
+    /// Buffers of values that are read no more, with their bytes.
+    pool: Vec<(BufferId, usize)>,
+    constants: Vec<(Vec<F32>, BufferId)>,
+    program: Program,
+}
+
+impl Linker<'_> {
+    fn instance(&mut self, instance: &Instance, inputs: &BTreeMap<String, Region>) -> Result<(), LinkError> {
+        let plan = &instance.plan;
+        let mut outputs = Vec::new();
+        let mut regions = Vec::with_capacity(plan.buffers.len());
+        for buffer in &plan.buffers {
+            let missing =
+                || LinkError::Missing { plan: plan.name.clone(), what: format!("`{}`", buffer.source) };
+            let values = buffer.values(&plan.max).ok_or_else(missing)?;
+            let whole = |buffer: &BufferId| Region { buffer: *buffer, offset: 0, values };
+            regions.push(match &buffer.source {
+                Source::Arena(offset) => Region { buffer: self.arena, offset: *offset, values },
+                Source::Weight(name) => whole(instance.weights.get(name).ok_or_else(missing)?),
+                Source::State(name) => whole(instance.states.get(name).ok_or_else(missing)?),
+                Source::Input(name) => *self.values.get(name).ok_or_else(missing)?,
+                Source::Constant(constant) => whole(&self.constant(constant)?),
+                Source::Output(name) => {
+                    let region = whole(&self.room(buffer, &plan.max)?);
+                    outputs.push((name.clone(), region));
+                    region
+                }
+            });
+        }
+        let kernels: Vec<usize> = plan.kernels.iter().map(|k| self.kernel(k)).collect();
+        self.program.steps.extend(plan.calls.iter().map(|call| Step {
+            kernel: kernels[call.kernel],
+            args: call.args.iter().map(|b| regions[*b]).collect(),
+        }));
+        // Only now: the instance read the old values of these names.
+        for (name, region) in outputs {
+            let from_outside = inputs.contains_key(&name);
+            if let Some(old) = self.values.insert(name, region)
+                && !from_outside
+            {
+                self.free(old);
+            }
+        }
+        Ok(())
+    }
+
+    /// The program's kernel that is equal but for its name.
+    fn kernel(&mut self, kernel: &Kernel) -> usize {
+        let nameless = |k: &Kernel| Kernel { name: String::new(), ..k.clone() };
+        let same = self.program.kernels.iter().position(|k| nameless(k) == nameless(kernel));
+        same.unwrap_or_else(|| {
+            self.program.kernels.push(Arc::new(kernel.clone()));
+            self.program.kernels.len() - 1
+        })
+    }
+
+    fn constant(&mut self, values: &[F32]) -> Result<BufferId, DeviceError> {
+        if let Some((_, buffer)) = self.constants.iter().find(|(v, _)| v == values) {
+            return Ok(*buffer);
+        }
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.0.to_le_bytes()).collect();
+        let buffer = self.device.alloc(bytes.len())?;
+        self.device.write(buffer, 0, &bytes)?;
+        self.constants.push((values.to_vec(), buffer));
+        Ok(buffer)
+    }
+
+    /// A buffer for an output: the smallest free one that is large enough, or a new one.
+    fn room(&mut self, buffer: &Buffer, max: &Sizes) -> Result<BufferId, DeviceError> {
+        let bytes = buffer.bytes(max).unwrap_or(usize::MAX);
+        let fits = self.pool.iter().enumerate().filter(|(_, (_, size))| *size >= bytes);
+        match fits.min_by_key(|(_, (_, size))| *size).map(|(i, _)| i) {
+            Some(i) => Ok(self.pool.swap_remove(i).0),
+            None => self.device.alloc(bytes),
+        }
+    }
+
+    /// Frees every value that no later instance reads before it is replaced, and that is no result.
+    fn release(&mut self, later: &[Instance], inputs: &BTreeMap<String, Region>, results: &[&str]) {
+        let read_later = |name: &str| {
+            for instance in later {
+                let buffers = &instance.plan.buffers;
+                if buffers.iter().any(|b| matches!(&b.source, Source::Input(n) if n == name)) {
+                    return true;
+                }
+                if buffers.iter().any(|b| matches!(&b.source, Source::Output(n) if n == name)) {
+                    return false;
+                }
+            }
+            results.contains(&name)
+        };
+        let dead: Vec<String> =
+            self.values.keys().filter(|n| !inputs.contains_key(*n) && !read_later(n)).cloned().collect();
+        for name in dead {
+            if let Some(region) = self.values.remove(&name) {
+                self.free(region);
+            }
+        }
+    }
+
+    /// Takes back a value's buffer.
+    fn free(&mut self, region: Region) {
+        let bytes = Format::F32.bytes(region.values).unwrap_or(0);
+        self.pool.push((region.buffer, bytes));
+    }
+}

@@ -1,0 +1,86 @@
+//! A device that checks everything and computes nothing: for tests of what stands above a device.
+
+use weft_kern::Sizes;
+
+use crate::device::{BufferId, Caps, Device, DeviceError, ProgramId, Weight};
+use crate::program::Program;
+
+/// Accepts weights and programs, runs nothing.
+#[derive(Debug)]
+pub struct NullDevice {
+    caps: Caps,
+    /// Bytes of each buffer.
+    buffers: Vec<usize>,
+    programs: Vec<Program>,
+}
+
+impl Default for NullDevice {
+    fn default() -> NullDevice {
+        NullDevice {
+            caps: Caps { name: "null".into(), threads: 1 },
+            buffers: Vec::new(),
+            programs: Vec::new(),
+        }
+    }
+}
+
+impl NullDevice {
+    /// The programs compiled so far.
+    pub fn programs(&self) -> &[Program] {
+        &self.programs
+    }
+
+    /// Bytes of all buffers, weights included.
+    pub fn bytes(&self) -> usize {
+        self.buffers.iter().sum()
+    }
+
+    fn new_buffer(&mut self, bytes: usize) -> BufferId {
+        self.buffers.push(bytes);
+        BufferId(self.buffers.len() as u32 - 1)
+    }
+
+    fn check(&self, buffer: BufferId, offset: usize, len: usize) -> Result<(), DeviceError> {
+        match (self.buffers.get(buffer.0 as usize), offset.checked_add(len)) {
+            (Some(bytes), Some(end)) if end <= *bytes => Ok(()),
+            _ => Err(DeviceError::Usage(format!("{len} bytes at {offset} of {buffer:?} do not exist"))),
+        }
+    }
+}
+
+impl Device for NullDevice {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
+        Ok(self.new_buffer(bytes))
+    }
+
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        weight.check()?;
+        Ok(self.new_buffer((*weight.bytes).as_ref().len()))
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        program.verify()?;
+        self.programs.push(program.clone());
+        Ok(ProgramId(self.programs.len() as u32 - 1))
+    }
+
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.check(buffer, offset, bytes.len())
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        self.check(buffer, offset, out.len())?;
+        out.fill(0);
+        Ok(())
+    }
+
+    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
+        let found = self.programs.get(program.0 as usize);
+        let max = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?.max;
+        if sizes.fit(&max) { Ok(()) } else { Err(DeviceError::Usage(format!("{sizes:?} exceed {max:?}"))) }
+    }
+}

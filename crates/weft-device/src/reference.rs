@@ -1,0 +1,136 @@
+//! The reference device: programs run by the kernel interpreter. Slow, and the measure of every other device.
+
+use weft_kern::{Access, Format, Sizes, interp};
+
+use crate::device::{BufferId, Caps, Device, DeviceError, ProgramId, Weight, WeightBytes};
+use crate::program::{Program, Region, Step};
+
+/// Runs programs in the interpreter.
+pub struct ReferenceDevice {
+    caps: Caps,
+    buffers: Vec<Memory>,
+    programs: Vec<Program>,
+}
+
+enum Memory {
+    Plain(Vec<u8>),
+    Weight(WeightBytes),
+}
+
+impl Memory {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Memory::Plain(bytes) => bytes,
+            Memory::Weight(bytes) => (**bytes).as_ref(),
+        }
+    }
+}
+
+impl Default for ReferenceDevice {
+    fn default() -> ReferenceDevice {
+        let caps = Caps { name: "reference (interpreter)".into(), threads: 1 };
+        ReferenceDevice { caps, buffers: Vec::new(), programs: Vec::new() }
+    }
+}
+
+impl ReferenceDevice {
+    fn push(&mut self, memory: Memory) -> BufferId {
+        self.buffers.push(memory);
+        BufferId(self.buffers.len() as u32 - 1)
+    }
+
+    fn range(
+        &self,
+        buffer: BufferId,
+        offset: usize,
+        len: usize,
+    ) -> Result<std::ops::Range<usize>, DeviceError> {
+        let size = self.buffers.get(buffer.0 as usize).map(|m| m.bytes().len());
+        match (size, offset.checked_add(len)) {
+            (Some(size), Some(end)) if end <= size => Ok(offset..end),
+            _ => Err(DeviceError::Usage(format!("{len} bytes at {offset} of {buffer:?} do not exist"))),
+        }
+    }
+
+    fn region(&self, region: &Region, format: Format) -> Result<&[u8], DeviceError> {
+        let len = format.bytes(region.values).unwrap_or(usize::MAX);
+        let range = self.range(region.buffer, region.offset, len)?;
+        Ok(&self.buffers[region.buffer.0 as usize].bytes()[range])
+    }
+
+    fn step(
+        &self,
+        program: &Program,
+        step: &Step,
+        sizes: &Sizes,
+    ) -> Result<Vec<(Region, Vec<u8>)>, DeviceError> {
+        let kernel = &program.kernels[step.kernel];
+        let usage = |e: interp::BufferError| DeviceError::Usage(e.to_string());
+        let mut args = Vec::with_capacity(step.args.len());
+        for (region, param) in step.args.iter().zip(&kernel.params) {
+            let bytes = self.region(region, param.format)?;
+            args.push(interp::Buffer::from_bytes(param.format, region.values, bytes).map_err(usage)?);
+        }
+        interp::run(kernel, &mut args, sizes)
+            .map_err(|_| DeviceError::Index { kernel: kernel.name.clone() })?;
+        let written = step.args.iter().zip(&kernel.params).zip(&args);
+        Ok(written
+            .filter(|((_, param), _)| param.access == Access::Write)
+            .map(|((region, _), buffer)| (*region, buffer.to_bytes()))
+            .collect())
+    }
+}
+
+impl Device for ReferenceDevice {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
+        let mut memory = Vec::new();
+        let refused = |_| DeviceError::Memory { device: "reference".into(), bytes };
+        memory.try_reserve_exact(bytes).map_err(refused)?;
+        memory.resize(bytes, 0);
+        Ok(self.push(Memory::Plain(memory)))
+    }
+
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        weight.check()?;
+        Ok(self.push(Memory::Weight(weight.bytes)))
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        program.verify()?;
+        self.programs.push(program.clone());
+        Ok(ProgramId(self.programs.len() as u32 - 1))
+    }
+
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        let range = self.range(buffer, offset, bytes.len())?;
+        match &mut self.buffers[buffer.0 as usize] {
+            Memory::Plain(memory) => memory[range].copy_from_slice(bytes),
+            Memory::Weight(_) => return Err(DeviceError::Usage(format!("{buffer:?} is a weight"))),
+        }
+        Ok(())
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        let range = self.range(buffer, offset, out.len())?;
+        out.copy_from_slice(&self.buffers[buffer.0 as usize].bytes()[range]);
+        Ok(())
+    }
+
+    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
+        let found = self.programs.get(program.0 as usize);
+        let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?.clone();
+        if !sizes.fit(&program.max) {
+            return Err(DeviceError::Usage(format!("{sizes:?} exceed {:?}", program.max)));
+        }
+        for step in &program.steps {
+            for (region, bytes) in self.step(&program, step, sizes)? {
+                self.write(region.buffer, region.offset, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,355 @@
+//! Groups to kernels.
+
+use std::collections::BTreeMap;
+
+use weft_ir::{Binary, Dim, Graph, NodeId, Op, Reduce, Shape};
+use weft_kern::{
+    Access, Anchor, Attend, BufferId, Cached, Indexed, Instr, Kernel, Matrices, Param, ParamId, Pick,
+    ValueId, View,
+};
+
+use crate::FuseError;
+use crate::group::{Class, Group, Groups, class, is_last, through_identity};
+use crate::place::{Copy, Placed, Target, reads_rounded};
+use crate::strided::{Space, Strided, broadcast, by_space, view};
+
+/// More terms than this are not written out one by one.
+const UNROLL_LIMIT: usize = 64;
+
+/// A kernel with its arguments, not yet in its place.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) kernel: Kernel,
+    pub(crate) args: Vec<BufferId>,
+    /// Launches that could be in any order are in the order of this.
+    pub(crate) key: NodeId,
+}
+
+/// Writes a kernel for every group and copy.
+pub(crate) fn emit(graph: &Graph, groups: &Groups, placed: &Placed) -> Result<Vec<Launch>, FuseError> {
+    let groups_done = groups.list.iter().enumerate().map(|(i, g)| group(graph, groups, placed, i, g));
+    let copies_done = placed.copies.iter().map(|c| copy(graph, placed, c));
+    groups_done.chain(copies_done).collect()
+}
+
+fn copy(graph: &Graph, placed: &Placed, copy: &Copy) -> Result<Launch, FuseError> {
+    let shape = &graph.node(copy.from).ty.shape;
+    let mut w = Writer::new(graph, placed, Space::of(shape));
+    let value = w.load(copy.from, shape);
+    w.store(value, &copy.to);
+    Ok(w.finish(Anchor::Map, copy.from))
+}
+
+fn group(
+    graph: &Graph,
+    groups: &Groups,
+    placed: &Placed,
+    index: usize,
+    group: &Group,
+) -> Result<Launch, FuseError> {
+    let mut w = Writer::new(graph, placed, group.space.clone());
+    let mut anchor = Anchor::Map;
+    let mut values: BTreeMap<NodeId, ValueId> = BTreeMap::new();
+    for member in &group.members {
+        let value = if group.anchor == Some(*member) {
+            anchor = w.anchor(*member)?;
+            w.push(Instr::Acc)
+        } else {
+            let in_group = |id: NodeId| match groups.is_value(graph, id, index) {
+                true => values.get(&through_identity(graph, id)).copied(),
+                false => None,
+            };
+            w.row_op(*member, in_group)?
+        };
+        values.insert(*member, value);
+    }
+    let reduces = w.body.iter().any(|i| matches!(i, Instr::Reduce(..)));
+    if group.anchor.is_none() && reduces {
+        anchor = Anchor::Reduce;
+    }
+    for member in &group.members {
+        for target in placed.targets(*member) {
+            w.store(values[member], target);
+        }
+    }
+    let last = *group.members.last().ok_or_else(|| FuseError::new(graph, NodeId::FIRST, "an empty group"))?;
+    Ok(w.finish(anchor, last))
+}
+
+/// Writes one kernel.
+struct Writer<'a> {
+    graph: &'a Graph,
+    placed: &'a Placed,
+    space: Space,
+    params: Vec<Param>,
+    args: Vec<BufferId>,
+    body: Vec<Instr>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(graph: &'a Graph, placed: &'a Placed, space: Space) -> Writer<'a> {
+        Writer { graph, placed, space, params: Vec::new(), args: Vec::new(), body: Vec::new() }
+    }
+
+    fn finish(self, anchor: Anchor, key: NodeId) -> Launch {
+        let Space { rows, cols } = self.space;
+        let name = String::new();
+        let kernel = Kernel { name, params: self.params, rows, cols, anchor, body: self.body };
+        Launch { kernel, args: self.args, key }
+    }
+
+    /// Adds an instruction, or finds the same one.
+    fn push(&mut self, instr: Instr) -> ValueId {
+        if let Some(same) = self.body.iter().position(|i| *i == instr) {
+            return same;
+        }
+        self.body.push(instr);
+        self.body.len() - 1
+    }
+
+    fn param(&mut self, buffer: BufferId, access: Access) -> ParamId {
+        let known = self.args.iter().zip(&self.params).position(|(a, p)| *a == buffer && p.access == access);
+        known.unwrap_or_else(|| {
+            self.args.push(buffer);
+            self.params.push(Param { access, format: self.placed.buffers[buffer].format });
+            self.params.len() - 1
+        })
+    }
+
+    fn shape(&self, id: NodeId) -> &'a Shape {
+        &self.graph.node(id).ty.shape
+    }
+
+    /// A view of a node's memory, its strides given for each axis of `shape`, whose space is the kernel's.
+    fn view(&mut self, (buffer, at): (BufferId, Strided), shape: &Shape, strides: &[usize]) -> View {
+        let (rows, step) = by_space(shape, strides);
+        View { param: self.param(buffer, Access::Read), offset: at.offset, strides: rows, step }
+    }
+
+    /// A node's memory as an operand of a result of this shape.
+    fn operand(&mut self, id: NodeId, result: &Shape) -> View {
+        let (buffer, at) = self.placed.dense(self.graph, id);
+        let strides = broadcast(self.shape(id), &at.strides, result);
+        self.view((buffer, at), result, &strides)
+    }
+
+    fn load(&mut self, id: NodeId, result: &Shape) -> ValueId {
+        let view = self.operand(id, result);
+        let len = if view.step == 0 { 1 } else { Space::of(result).cols };
+        self.push(Instr::Load { view, indexed: None, len })
+    }
+
+    fn store(&mut self, value: ValueId, to: &Target) {
+        let indexed = to.indexed.map(|(numbers, stride)| Indexed { index: self.numbers(numbers), stride });
+        let param = self.param(to.buffer, Access::Write);
+        let view = View { param, offset: to.offset, strides: to.rows.clone(), step: to.step };
+        self.body.push(Instr::Store { value, view, indexed });
+    }
+
+    /// One number for each row of the first axis, from an `i32` vector.
+    fn numbers(&mut self, id: NodeId) -> View {
+        let (buffer, at) = self.placed.dense(self.graph, id);
+        let mut strides = vec![0; self.space.rows.len()];
+        if let Some(first) = strides.first_mut() {
+            *first = at.strides[0];
+        }
+        View { param: self.param(buffer, Access::Read), offset: at.offset, strides, step: 0 }
+    }
+
+    /// A node that is not an anchor. `in_group` finds operands that are values of this kernel.
+    fn row_op(
+        &mut self,
+        id: NodeId,
+        in_group: impl Fn(NodeId) -> Option<ValueId>,
+    ) -> Result<ValueId, FuseError> {
+        let node = self.graph.node(id);
+        let shape = &node.ty.shape;
+        let value = |w: &mut Self, i: usize, result: &Shape| -> ValueId {
+            let input = node.inputs[i];
+            match (&w.graph.node(input).op, in_group(input)) {
+                (_, Some(value)) => value,
+                (Op::Const { values }, None) if w.shape(input).rank() == 0 => w.push(Instr::Const(values[0])),
+                _ => w.load(input, result),
+            }
+        };
+        Ok(match &node.op {
+            // A load converts.
+            Op::Cast | Op::Reshape | Op::Slice { .. } => value(self, 0, shape),
+            Op::Unary(op) => {
+                let x = value(self, 0, shape);
+                self.push(Instr::Unary(*op, x))
+            }
+            Op::Binary(op) => {
+                let (a, b) = (value(self, 0, shape), value(self, 1, shape));
+                self.push(Instr::Binary(*op, a, b))
+            }
+            Op::Reduce { op, axis } if is_last(self.graph, id, *axis) => {
+                let x = value(self, 0, self.shape(node.inputs[0]));
+                self.push(Instr::Reduce(*op, x))
+            }
+            Op::Reduce { op, axis } => self.unrolled(id, *op, *axis)?,
+            Op::Rope { style } => {
+                let x = value(self, 0, shape);
+                let (cos, sin) = (self.table(node.inputs[1], shape), self.table(node.inputs[2], shape));
+                self.push(Instr::Rope { style: *style, x, cos, sin })
+            }
+            Op::Rows => {
+                let (table, width) = (node.inputs[0], shape.last().unwrap_or(1));
+                let index = self.numbers(node.inputs[1]);
+                let (buffer, at) = self.placed.dense(self.graph, table);
+                let strides = vec![0; self.space.rows.len()];
+                let view =
+                    View { param: self.param(buffer, Access::Read), offset: at.offset, strides, step: 1 };
+                self.push(Instr::Load { view, indexed: Some(Indexed { index, stride: width }), len: width })
+            }
+            Op::Take => {
+                let (from, ids) = (node.inputs[0], node.inputs[1]);
+                let of = self.shape(from).last().unwrap_or(1);
+                let (from, ids) = (self.operand(from, self.shape(from)), self.operand(ids, shape));
+                self.push(Instr::Take { from, of, ids, len: self.space.cols })
+            }
+            _ => return Err(FuseError::new(self.graph, id, "no row program computes it")),
+        })
+    }
+
+    /// A reduction along an axis that is not the last: one load for each term.
+    fn unrolled(&mut self, id: NodeId, op: Reduce, axis: usize) -> Result<ValueId, FuseError> {
+        let input = self.graph.node(id).inputs[0];
+        let shape = self.shape(id);
+        let terms = self.shape(input).dims()[axis].known().unwrap_or(0);
+        if terms == 0 || terms > UNROLL_LIMIT {
+            return Err(FuseError::new(
+                self.graph,
+                id,
+                format!("{terms} terms, at most {UNROLL_LIMIT} are supported"),
+            ));
+        }
+        let first = self.operand(input, shape);
+        let stride = self.placed.dense(self.graph, input).1.strides[axis];
+        let len = if first.step == 0 { 1 } else { Space::of(shape).cols };
+        let combine = match op {
+            Reduce::Sum => Binary::Add,
+            Reduce::Max => Binary::Max,
+        };
+        let term = |w: &mut Self, i: usize| {
+            let view = View { offset: first.offset + i * stride, ..first.clone() };
+            w.push(Instr::Load { view, indexed: None, len })
+        };
+        let mut sum = term(self, 0);
+        for i in 1..terms {
+            let next = term(self, i);
+            // Not interned: x + x twice over is two instructions, and harmless.
+            sum = self.push(Instr::Binary(combine, sum, next));
+        }
+        Ok(sum)
+    }
+
+    /// A rope's table `[T, D/2]` as an operand of `[T, H, D]` or `[T, D]`.
+    fn table(&mut self, id: NodeId, x: &Shape) -> ValueId {
+        let (buffer, at) = self.placed.dense(self.graph, id);
+        let mut strides = vec![0; x.rank()];
+        strides[0] = at.strides[0];
+        strides[x.rank() - 1] = at.strides[1];
+        let view = self.view((buffer, at), x, &strides);
+        self.push(Instr::Load { view, indexed: None, len: x.last().unwrap_or(2) / 2 })
+    }
+
+    fn anchor(&mut self, id: NodeId) -> Result<Anchor, FuseError> {
+        let node = self.graph.node(id);
+        let out = &node.ty.shape;
+        match &node.op {
+            Op::TopK { .. } => {
+                let x = self.operand_rows(id, node.inputs[0], out);
+                Ok(Anchor::TopK { x, n: self.shape(node.inputs[0]).last().unwrap_or(1) })
+            }
+            Op::Dot | Op::HeadDot { .. } | Op::SelectDot => {
+                let x = self.operand_rows(id, node.inputs[0], out);
+                let w = self.matrices(id)?;
+                Ok(Anchor::Dot { x, w, transposed: node.op == Op::HeadDot { transposed: true } })
+            }
+            Op::Attend { scale, kv_heads, page } => {
+                let heads = out.dims()[1].known().unwrap_or(1);
+                if self.space.rows.len() != 2 {
+                    return Err(FuseError::new(
+                        self.graph,
+                        id,
+                        "attention with a single head is not supported",
+                    ));
+                }
+                let k_len = self.shape(node.inputs[0]).last().unwrap_or(1);
+                Ok(Anchor::Attend(Box::new(Attend {
+                    q: self.operand_rows(id, node.inputs[0], out),
+                    k: self.cached(node.inputs[1], k_len),
+                    v: self.cached(node.inputs[2], self.space.cols),
+                    pos: self.vector(node.inputs[3]),
+                    first: self.vector(node.inputs[4]),
+                    pages: self.vector(node.inputs[5]),
+                    scale: *scale,
+                    heads,
+                    kv_heads: *kv_heads,
+                    k_len,
+                    page: *page,
+                })))
+            }
+            _ => Err(FuseError::new(self.graph, id, "is no anchor")),
+        }
+    }
+
+    /// An anchor's first operand: the leading axes are the result's (`select_dot` may lack the second), the last its own.
+    fn operand_rows(&mut self, anchor: NodeId, x: NodeId, out: &Shape) -> View {
+        let (buffer, at) = if reads_rounded(self.graph, anchor) {
+            self.placed.rounded(self.graph, x)
+        } else {
+            self.placed.dense(self.graph, x)
+        };
+        let mut strides = at.strides.clone();
+        if strides.len() < out.rank() {
+            strides.insert(1, 0);
+        }
+        self.view((buffer, at), out, &strides)
+    }
+
+    fn matrices(&mut self, id: NodeId) -> Result<Matrices, FuseError> {
+        let node = self.graph.node(id);
+        let (w, out) = (node.inputs[1], &node.ty.shape);
+        if class(self.graph, w) != Class::View && !matches!(self.graph.node(w).op, Op::Weight { .. }) {
+            return Err(FuseError::new(self.graph, id, "multiplies by something that is not a weight"));
+        }
+        let (buffer, at) = self.placed.dense(self.graph, w);
+        let dims: Vec<usize> = self.shape(w).dims().iter().filter_map(|d| d.known()).collect();
+        let (k, n) = (dims[dims.len() - 1], dims[dims.len() - 2]);
+        let count = if dims.len() == 3 { dims[0] } else { 1 };
+        let apart = if dims.len() == 3 { at.strides[0] } else { n * k };
+        let rows_whole = at.strides[dims.len() - 2] == k && at.strides[dims.len() - 1] == 1;
+        if !rows_whole || at.offset % k != 0 || apart % k != 0 {
+            return Err(FuseError::new(self.graph, id, "multiplies by parts of rows"));
+        }
+        let pick = match node.op {
+            Op::HeadDot { .. } if count > 1 => {
+                let dims = out.dims();
+                Pick::Axis(usize::from(dims[0] != Dim::Const(1)))
+            }
+            Op::SelectDot => {
+                let ids = node.inputs[2];
+                let (buffer, at) = self.placed.dense(self.graph, ids);
+                let strides = [at.strides[0], at.strides[1], 0];
+                Pick::Ids(self.view((buffer, at), out, &strides))
+            }
+            _ => Pick::Only,
+        };
+        let param = self.param(buffer, Access::Read);
+        Ok(Matrices { param, pick, count, n, k, first: at.offset / k, stride: apart / k })
+    }
+
+    fn cached(&mut self, id: NodeId, head_stride: usize) -> Cached {
+        let (buffer, at) = self.placed.dense(self.graph, id);
+        let param = self.param(buffer, Access::Read);
+        Cached { param, offset: at.offset, row_stride: at.strides[0], head_stride }
+    }
+
+    fn vector(&mut self, id: NodeId) -> ParamId {
+        debug_assert_eq!(view(self.graph, id).offset, 0);
+        let (buffer, _) = self.placed.dense(self.graph, id);
+        self.param(buffer, Access::Read)
+    }
+}

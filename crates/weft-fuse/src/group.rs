@@ -1,0 +1,225 @@
+//! Where to cut: every node that is computed goes into a group, and every group becomes a kernel.
+//!
+//! Nodes are taken in order. An anchor opens a group. An elementwise node, reduction or rope joins the group that makes one of its operands
+//! if their rows are the same and no cycle of groups would arise; else it opens a group of its own.
+
+use weft_ir::{Dim, Graph, NodeId, Op};
+
+use crate::FuseError;
+use crate::strided::{Space, view};
+
+/// What a node is to the fuser.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    /// In memory before the first kernel.
+    Source,
+    /// A constant scalar, written into each kernel that uses it.
+    Scalar,
+    /// Read through index arithmetic.
+    View,
+    /// Its parts are written to their places.
+    Place,
+    /// Computed for each row.
+    Row,
+    /// A kernel's anchor.
+    Anchor,
+}
+
+pub(crate) fn class(graph: &Graph, id: NodeId) -> Class {
+    let node = graph.node(id);
+    match &node.op {
+        Op::Const { .. } if node.ty.shape.rank() == 0 => Class::Scalar,
+        op if op.is_source() => Class::Source,
+        Op::Reshape | Op::Slice { .. } if view(graph, id).base != id => Class::View,
+        Op::Concat { .. } | Op::Store => Class::Place,
+        Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::Attend { .. } | Op::TopK { .. } => Class::Anchor,
+        _ => Class::Row,
+    }
+}
+
+/// Nodes that become one kernel.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// The anchor, if it is not the row program itself.
+    pub(crate) anchor: Option<NodeId>,
+    /// Rows and columns of the kernel.
+    pub(crate) space: Space,
+    /// What is computed, in order, the anchor first.
+    pub(crate) members: Vec<NodeId>,
+    /// Groups whose results it reads.
+    needs: Vec<usize>,
+}
+
+/// All groups, and which one a node is in.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    pub(crate) list: Vec<Group>,
+    home: Vec<Option<usize>>,
+}
+
+impl Groups {
+    /// The group that computes a node; sources, views and places have none.
+    pub(crate) fn home(&self, id: NodeId) -> Option<usize> {
+        self.home[id.index()]
+    }
+
+    /// Cuts a graph into groups.
+    pub(crate) fn new(graph: &Graph) -> Result<Groups, FuseError> {
+        let users = graph.users();
+        let mut groups = Groups { list: Vec::new(), home: vec![None; graph.nodes().len()] };
+        for (id, node) in graph.iter() {
+            let class = class(graph, id);
+            if !matches!(class, Class::Row | Class::Anchor) {
+                continue;
+            }
+            let space = own_space(graph, id)?;
+            let needs = groups.needs(graph, id);
+            let joined = match class {
+                Class::Row => groups.joinable(graph, &users, id, &space, &needs),
+                _ => None,
+            };
+            let g = joined.unwrap_or_else(|| {
+                let anchor = (class == Class::Anchor).then_some(id);
+                groups.list.push(Group {
+                    anchor,
+                    space: space.clone(),
+                    members: Vec::new(),
+                    needs: Vec::new(),
+                });
+                groups.list.len() - 1
+            });
+            let group = &mut groups.list[g];
+            group.space.cols = group.space.cols.max(space.cols);
+            group.members.push(id);
+            group.needs.extend(needs.into_iter().filter(|n| *n != g));
+            groups.home[id.index()] = Some(g);
+            debug_assert!(node.inputs.iter().all(|i| *i < id));
+        }
+        Ok(groups)
+    }
+
+    /// Groups that must have run for a node's operands to be there.
+    fn needs(&self, graph: &Graph, id: NodeId) -> Vec<usize> {
+        let mut needs: Vec<usize> =
+            graph.node(id).inputs.iter().flat_map(|i| self.producers(graph, *i)).collect();
+        needs.sort_unstable();
+        needs.dedup();
+        needs
+    }
+
+    fn producers(&self, graph: &Graph, id: NodeId) -> Vec<usize> {
+        match class(graph, id) {
+            Class::Source | Class::Scalar => Vec::new(),
+            Class::Row | Class::Anchor => self.home(id).into_iter().collect(),
+            Class::View | Class::Place => self.needs(graph, id),
+        }
+    }
+
+    /// Whether `from` needs `group`, directly or through others.
+    fn reaches(&self, from: usize, group: usize) -> bool {
+        let mut seen = vec![false; self.list.len()];
+        let mut stack = vec![from];
+        while let Some(g) = stack.pop() {
+            if g == group {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[g], true) {
+                stack.extend(&self.list[g].needs);
+            }
+        }
+        false
+    }
+
+    /// The latest group that a row node may join.
+    fn joinable(
+        &self,
+        graph: &Graph,
+        users: &[Vec<NodeId>],
+        id: NodeId,
+        space: &Space,
+        needs: &[usize],
+    ) -> Option<usize> {
+        let node = graph.node(id);
+        let in_memory: &[NodeId] = match &node.op {
+            // These read operands at computed places, or in parts: only from memory.
+            Op::Take | Op::Rows => &node.inputs,
+            Op::Rope { .. } => &node.inputs[1..],
+            Op::Reduce { axis, .. } if !is_last(graph, id, *axis) => &node.inputs,
+            Op::Reshape | Op::Slice { .. } => &node.inputs,
+            _ => &[],
+        };
+        let mut candidates: Vec<usize> =
+            node.inputs.iter().filter_map(|i| self.home(through_identity(graph, *i))).collect();
+        candidates.sort_unstable();
+        candidates.into_iter().rev().find(|g| {
+            let group = &self.list[*g];
+            let cols = group.space.cols;
+            let fits = group.space.rows == space.rows && (space.cols == cols || space.cols == 1 || cols == 1);
+            let acyclic = needs.iter().all(|n| n == g || !self.reaches(*n, *g));
+            let memory = in_memory.iter().flat_map(|i| self.producers(graph, *i)).all(|p| p != *g);
+            // Operands of the group that it does not have as a value of the right length come from memory, too.
+            let values = node.inputs.iter().all(|i| {
+                let from_group = self.producers(graph, *i).contains(g);
+                !from_group || self.is_value(graph, *i, *g)
+            });
+            let epilogue = match group.anchor {
+                None => true,
+                Some(anchor) => {
+                    let elementwise = matches!(node.op, Op::Unary(_) | Op::Binary(..));
+                    let whole = space.cols == cols && !matches!(graph.node(anchor).op, Op::TopK { .. });
+                    elementwise && whole && !reduce_bound(graph, users, id)
+                }
+            };
+            fits && acyclic && memory && values && epilogue
+        })
+    }
+
+    /// Whether a node, or what it renames, is a value of a group: one for each of its rows.
+    pub(crate) fn is_value(&self, graph: &Graph, id: NodeId, group: usize) -> bool {
+        let inner = through_identity(graph, id);
+        self.home(inner) == Some(group)
+    }
+}
+
+/// The node behind reshapes that only add or drop axes of size 1.
+pub(crate) fn through_identity(graph: &Graph, id: NodeId) -> NodeId {
+    let node = graph.node(id);
+    if node.op == Op::Reshape && class(graph, id) == Class::View {
+        let from = node.inputs[0];
+        if Space::of(&graph.node(from).ty.shape) == Space::of(&node.ty.shape) {
+            return through_identity(graph, from);
+        }
+    }
+    id
+}
+
+/// Whether every use of a node ends in a reduction of its rows. Such a node belongs to the kernel that reduces.
+fn reduce_bound(graph: &Graph, users: &[Vec<NodeId>], id: NodeId) -> bool {
+    let is_output = graph.outputs().iter().any(|(_, o)| *o == id);
+    let users = &users[id.index()];
+    !is_output
+        && !users.is_empty()
+        && users.iter().all(|u| match &graph.node(*u).op {
+            Op::Reduce { axis, .. } => is_last(graph, *u, *axis),
+            _ => false,
+        })
+}
+
+pub(crate) fn is_last(graph: &Graph, reduce: NodeId, axis: usize) -> bool {
+    axis + 1 == graph.node(reduce).ty.shape.rank()
+}
+
+/// The rows and columns a node is computed over: its operand's for a reduction of rows, its own otherwise.
+fn own_space(graph: &Graph, id: NodeId) -> Result<Space, FuseError> {
+    let node = graph.node(id);
+    let shape = match &node.op {
+        Op::Reduce { axis, .. } if is_last(graph, id, *axis) => &graph.node(node.inputs[0]).ty.shape,
+        _ => &node.ty.shape,
+    };
+    let symbolic = shape.dims().iter().skip(1).any(|d| matches!(d, Dim::Sym(_)));
+    if symbolic {
+        Err(FuseError::new(graph, id, "only the first axis may be symbolic"))
+    } else {
+        Ok(Space::of(shape))
+    }
+}

@@ -1,0 +1,91 @@
+//! The memory plan: buffers between kernels share one arena, each only for as long as it is used.
+
+use std::collections::BTreeMap;
+
+use weft_ir::Sizes;
+use weft_kern::{Anchor, Buffer, Call, Kernel, Pick, Plan, Source};
+
+use crate::emit::Launch;
+
+/// Arena buffers begin at multiples of this: a cache line, and what SIMD loads and GPU bindings want.
+const ALIGN: usize = 64;
+
+/// Names the kernels, makes equal ones one, and gives every arena buffer its place.
+pub(crate) fn plan(name: &str, max: &Sizes, mut buffers: Vec<Buffer>, launches: Vec<Launch>) -> Plan {
+    let mut kernels: Vec<Kernel> = Vec::new();
+    let mut calls = Vec::with_capacity(launches.len());
+    for Launch { kernel, args, .. } in launches {
+        let same = kernels.iter().position(|k| Kernel { name: String::new(), ..k.clone() } == kernel);
+        let kernel = same.unwrap_or_else(|| {
+            let name = unique(&kernels, describe(&kernel));
+            kernels.push(Kernel { name, ..kernel });
+            kernels.len() - 1
+        });
+        calls.push(Call { kernel, args });
+    }
+    let arena = lay_out(&mut buffers, &calls, max);
+    Plan { name: name.into(), max: *max, buffers, kernels, calls, arena }
+}
+
+/// A kernel's name: what it is and how large.
+fn describe(kernel: &Kernel) -> String {
+    match &kernel.anchor {
+        Anchor::Map => format!("map_{}", kernel.cols),
+        Anchor::Reduce => format!("reduce_{}", kernel.cols),
+        Anchor::TopK { n, .. } => format!("topk_{}_of_{n}", kernel.cols),
+        Anchor::Attend(a) => format!("attend_{}x{}", a.heads, a.k_len),
+        Anchor::Dot { w, .. } => {
+            let kind = match w.pick {
+                Pick::Only => "dot",
+                Pick::Axis(_) => "head_dot",
+                Pick::Ids(_) => "select_dot",
+            };
+            format!("{kind}_{}x{}_{}", w.n, w.k, kernel.params[w.param].format)
+        }
+    }
+}
+
+fn unique(kernels: &[Kernel], name: String) -> String {
+    let taken = |n: &str| kernels.iter().any(|k| k.name == n);
+    if !taken(&name) {
+        return name;
+    }
+    let numbered = (2..).map(|i| format!("{name}.{i}")).find(|n| !taken(n));
+    numbered.unwrap_or(name)
+}
+
+/// First fit by order of first use: a buffer takes the lowest place that no buffer living at the same time has.
+///
+/// Returns the arena's size. Sizes that overflow are left for the verifier to refuse.
+fn lay_out(buffers: &mut [Buffer], calls: &[Call], max: &Sizes) -> usize {
+    let mut lives: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for (i, call) in calls.iter().enumerate() {
+        for b in &call.args {
+            lives.entry(*b).or_insert((i, i)).1 = i;
+        }
+    }
+    let mut arena: Vec<usize> =
+        lives.keys().copied().filter(|b| matches!(buffers[*b].source, Source::Arena(_))).collect();
+    arena.sort_by_key(|b| (lives[b], *b));
+    let mut placed: Vec<(usize, usize, (usize, usize))> = Vec::new();
+    for b in arena {
+        let (first, last) = lives[&b];
+        let size = buffers[b].bytes(max).unwrap_or(usize::MAX / 4).next_multiple_of(ALIGN);
+        let mut others: Vec<(usize, usize)> = placed
+            .iter()
+            .filter(|(_, _, (f, l))| *f <= last && first <= *l)
+            .map(|(start, end, _)| (*start, *end))
+            .collect();
+        others.sort_unstable();
+        let mut at = 0usize;
+        for (start, end) in others {
+            if at.saturating_add(size) <= start {
+                break;
+            }
+            at = at.max(end);
+        }
+        placed.push((at, at.saturating_add(size), (first, last)));
+        buffers[b].source = Source::Arena(at);
+    }
+    placed.iter().map(|(_, end, _)| *end).max().unwrap_or(0)
+}

@@ -1,0 +1,235 @@
+//! Which values are written to memory, in which format, and where.
+//!
+//! A value goes to memory only if something outside its kernel reads it. Rounded copies for quantised matrices are written by the kernel that
+//! makes the value, once for all that read it. The parts of a concatenation and the rows of a store are written to their places
+//! directly; only what no kernel makes (an input, a cut of something else) is copied.
+
+use std::collections::BTreeMap;
+
+use weft_ir::{Graph, NodeId, Op};
+use weft_kern::{Buffer, BufferId, Format, Source, q8};
+use weft_quant::GgmlType;
+
+use crate::FuseError;
+use crate::group::{Class, Groups, class, through_identity};
+use crate::strided::{Strided, by_space, row_major, view};
+
+/// A place that a value is written to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Target {
+    pub(crate) buffer: BufferId,
+    pub(crate) offset: usize,
+    /// Distance between rows of the value's space.
+    pub(crate) rows: Vec<usize>,
+    /// Distance between columns.
+    pub(crate) step: usize,
+    /// Rows picked by number: the node that holds the numbers, and the distance between rows.
+    pub(crate) indexed: Option<(NodeId, usize)>,
+}
+
+/// A value that only has to be written somewhere else.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Copy {
+    pub(crate) from: NodeId,
+    pub(crate) to: Target,
+}
+
+/// Where everything is.
+#[derive(Debug, Default)]
+pub(crate) struct Placed {
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) copies: Vec<Copy>,
+    dense: BTreeMap<NodeId, BufferId>,
+    rounded: BTreeMap<NodeId, BufferId>,
+    targets: BTreeMap<NodeId, Vec<Target>>,
+}
+
+impl Placed {
+    /// Where a computed node is written.
+    pub(crate) fn targets(&self, id: NodeId) -> &[Target] {
+        self.targets.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// The buffer that holds a node's values as they are, and how they lie in it.
+    ///
+    /// # Panics
+    /// If nothing asked for it; [`place`] asks for all operands.
+    pub(crate) fn dense(&self, graph: &Graph, id: NodeId) -> (BufferId, Strided) {
+        let at = view(graph, id);
+        (self.dense[&at.base], at)
+    }
+
+    /// The buffer that holds a node's values rounded to `q8`, and how they lie in it.
+    ///
+    /// # Panics
+    /// If nothing asked for it.
+    pub(crate) fn rounded(&self, graph: &Graph, id: NodeId) -> (BufferId, Strided) {
+        if let Some(copy) = self.rounded.get(&id) {
+            let strides = row_major(&graph.node(id).ty.shape);
+            return (*copy, Strided { base: id, offset: 0, strides });
+        }
+        let at = view(graph, id);
+        (self.rounded[&at.base], at)
+    }
+}
+
+/// Whether an anchor reads its first operand rounded.
+pub(crate) fn reads_rounded(graph: &Graph, anchor: NodeId) -> bool {
+    let node = graph.node(anchor);
+    match node.op {
+        Op::Dot | Op::HeadDot { transposed: false } | Op::SelectDot => {
+            graph.node(node.inputs[1]).ty.dtype.is_quantised()
+        }
+        _ => false,
+    }
+}
+
+/// Decides for all values of a graph.
+pub(crate) fn place(graph: &Graph, groups: &Groups) -> Result<Placed, FuseError> {
+    let mut placer = Placer { graph, groups, out: Placed::default() };
+    for (name, id) in graph.outputs() {
+        placer.output(name, *id)?;
+    }
+    for (g, group) in groups.list.iter().enumerate() {
+        for member in &group.members {
+            for (i, input) in graph.node(*member).inputs.iter().enumerate() {
+                if i == 0 && reads_rounded(graph, *member) {
+                    placer.ask_rounded(*input)?;
+                } else if class(graph, *input) != Class::Scalar && !groups.is_value(graph, *input, g) {
+                    placer.ask_dense(*input)?;
+                }
+            }
+        }
+    }
+    Ok(placer.out)
+}
+
+struct Placer<'a> {
+    graph: &'a Graph,
+    groups: &'a Groups,
+    out: Placed,
+}
+
+impl Placer<'_> {
+    fn buffer(&mut self, source: Source, format: Format, of: NodeId) -> BufferId {
+        self.out.buffers.push(Buffer { source, format, shape: self.graph.node(of).ty.shape.clone() });
+        self.out.buffers.len() - 1
+    }
+
+    fn output(&mut self, name: &str, id: NodeId) -> Result<(), FuseError> {
+        if self.graph.node(id).op == Op::Store {
+            return self.ask_dense(id);
+        }
+        let format = Format::Ggml(self.graph.node(id).ty.dtype);
+        let buffer = self.buffer(Source::Output(name.into()), format, id);
+        if matches!(class(self.graph, id), Class::Row | Class::Anchor | Class::Place) {
+            self.out.dense.entry(id).or_insert(buffer);
+        }
+        let strides = row_major(&self.graph.node(id).ty.shape);
+        self.write(id, buffer, 0, &strides, None)
+    }
+
+    /// Sees to it that the memory a node views is there.
+    fn ask_dense(&mut self, id: NodeId) -> Result<(), FuseError> {
+        let base = view(self.graph, id).base;
+        if self.out.dense.contains_key(&base) {
+            return Ok(());
+        }
+        let node = self.graph.node(base);
+        let format = Format::Ggml(node.ty.dtype);
+        let source = match &node.op {
+            Op::Input { name } => Source::Input(name.clone()),
+            Op::Weight { name } => Source::Weight(name.clone()),
+            Op::State { name } => Source::State(name.clone()),
+            Op::Const { values } => Source::Constant(values.clone()),
+            Op::Store => {
+                let (state, rows, slots) = (node.inputs[0], node.inputs[1], node.inputs[2]);
+                self.ask_dense(state)?;
+                self.ask_dense(slots)?;
+                let buffer = self.out.dense[&state];
+                self.out.dense.insert(base, buffer);
+                let width = self.graph.node(rows).ty.shape.last().unwrap_or(1);
+                return self.write(rows, buffer, 0, &[0, 1], Some((slots, width)));
+            }
+            _ => Source::Arena(0),
+        };
+        let computed = matches!(source, Source::Arena(_));
+        let buffer = self.buffer(source, format, base);
+        self.out.dense.insert(base, buffer);
+        if computed {
+            let strides = row_major(&node.ty.shape);
+            self.write(base, buffer, 0, &strides, None)?;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that a node's values are there, rounded.
+    fn ask_rounded(&mut self, id: NodeId) -> Result<(), FuseError> {
+        let at = view(self.graph, id);
+        let whole = |n: usize| n.is_multiple_of(q8::BLOCK);
+        let base_shape = &self.graph.node(at.base).ty.shape;
+        let made_here = self.groups.home(at.base).is_some() && base_shape.last().is_some_and(whole);
+        let (rows, step) = by_space(&self.graph.node(id).ty.shape, &at.strides);
+        let direct = made_here && step == 1 && whole(at.offset) && rows.into_iter().all(whole);
+        let key = if direct { at.base } else { id };
+        if self.out.rounded.contains_key(&key) {
+            return Ok(());
+        }
+        let buffer = self.buffer(Source::Arena(0), Format::Q8, key);
+        self.out.rounded.insert(key, buffer);
+        let strides = row_major(&self.graph.node(key).ty.shape);
+        if direct {
+            return self.write(key, buffer, 0, &strides, None);
+        }
+        self.copy(id, self.target(id, buffer, 0, &strides, None))
+    }
+
+    fn target(
+        &self,
+        id: NodeId,
+        buffer: BufferId,
+        offset: usize,
+        strides: &[usize],
+        indexed: Option<(NodeId, usize)>,
+    ) -> Target {
+        let (rows, step) = by_space(&self.graph.node(id).ty.shape, strides);
+        Target { buffer, offset, rows, step, indexed }
+    }
+
+    /// Has a node's values written at `offset` and `strides` (one for each of its axes) of a buffer.
+    fn write(
+        &mut self,
+        id: NodeId,
+        buffer: BufferId,
+        offset: usize,
+        strides: &[usize],
+        indexed: Option<(NodeId, usize)>,
+    ) -> Result<(), FuseError> {
+        let target = self.target(id, buffer, offset, strides, indexed);
+        let inner = through_identity(self.graph, id);
+        if self.groups.home(inner).is_some() {
+            self.out.targets.entry(inner).or_default().push(target);
+            return Ok(());
+        }
+        if let Op::Concat { axis } = self.graph.node(id).op {
+            let mut start = offset;
+            for part in self.graph.node(id).inputs.clone() {
+                self.write(part, buffer, start, strides, indexed)?;
+                let len = self.graph.node(part).ty.shape.dims()[axis].known();
+                start += len.unwrap_or(0) * strides[axis];
+            }
+            return Ok(());
+        }
+        self.copy(id, target)
+    }
+
+    fn copy(&mut self, from: NodeId, to: Target) -> Result<(), FuseError> {
+        let ty = self.graph.node(from).ty.dtype;
+        if class(self.graph, from) == Class::Scalar || !matches!(ty, GgmlType::F32 | GgmlType::I32) {
+            return Err(FuseError::new(self.graph, from, format!("{ty} values cannot be copied")));
+        }
+        self.ask_dense(from)?;
+        self.out.copies.push(Copy { from, to });
+        Ok(())
+    }
+}

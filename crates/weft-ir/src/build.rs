@@ -1,0 +1,277 @@
+//! Building graphs: one method an operation, equal nodes interned, the first mistake remembered.
+
+use rustc_hash::FxHashMap;
+use weft_quant::GgmlType;
+
+use crate::graph::{Graph, Node, NodeId, Type};
+use crate::infer::infer;
+use crate::op::{Binary, F32, Op, Reduce, RopeStyle, Unary};
+use crate::shape::Shape;
+use crate::verify::{VerifyError, verify};
+
+/// Why a graph could not be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// An operation that does not fit its inputs. In a model's graph this means that the file's sizes contradict each other.
+    #[error("graph `{graph}`, `{op}`: {why}")]
+    Op {
+        /// The graph's name.
+        graph: String,
+        /// The operation's name.
+        op: &'static str,
+        /// Which rule is broken.
+        why: String,
+    },
+    /// The finished graph breaks a rule.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+}
+
+/// Builds a [`Graph`].
+///
+/// Methods do not return errors: the first mistake is kept, everything after it is ignored, and [`Builder::finish`] reports
+/// it. A model's graph then reads like its formula.
+///
+/// ```
+/// use weft_ir::{Builder, Dim};
+/// use weft_quant::GgmlType;
+///
+/// let mut g = Builder::new("silu_mul");
+/// let gate = g.input("gate", GgmlType::F32, [Dim::T, 8.into()]);
+/// let up = g.input("up", GgmlType::F32, [Dim::T, 8.into()]);
+/// let act = g.silu(gate);
+/// let y = g.mul(act, up);
+/// g.output("y", y);
+/// let graph = g.finish().unwrap();
+/// assert_eq!(graph.nodes().len(), 4);
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    graph: Graph,
+    interned: FxHashMap<Node, NodeId>,
+    error: Option<BuildError>,
+}
+
+/// Stands for the result of a mistake.
+const POISON: NodeId = NodeId(u32::MAX);
+
+impl Builder {
+    /// An empty graph.
+    pub fn new(name: impl Into<String>) -> Builder {
+        Builder {
+            graph: Graph { name: name.into(), nodes: Vec::new(), outputs: Vec::new() },
+            interned: FxHashMap::default(),
+            error: None,
+        }
+    }
+
+    /// The type of a node; `None` after a mistake.
+    pub fn ty(&self, id: NodeId) -> Option<&Type> {
+        self.graph.nodes.get(id.index()).map(|n| &n.ty)
+    }
+
+    /// Adds any operation. `declared` is the type of a source or a reshape.
+    pub fn push(&mut self, op: Op, inputs: Vec<NodeId>, declared: Option<Type>) -> NodeId {
+        if self.error.is_some() || inputs.iter().any(|i| i.index() >= self.graph.nodes.len()) {
+            return POISON;
+        }
+        let types: Vec<&Type> = inputs.iter().map(|i| &self.graph.node(*i).ty).collect();
+        match infer(&op, &types, declared.as_ref()) {
+            Ok(ty) => {
+                let node = Node { op, inputs, ty };
+                if let Some(id) = self.interned.get(&node) {
+                    return *id;
+                }
+                let id = NodeId(self.graph.nodes.len() as u32);
+                self.graph.nodes.push(node.clone());
+                self.interned.insert(node, id);
+                id
+            }
+            Err(why) => {
+                self.error = Some(BuildError::Op { graph: self.graph.name.clone(), op: op.name(), why });
+                POISON
+            }
+        }
+    }
+
+    /// Names a result.
+    pub fn output(&mut self, name: impl Into<String>, id: NodeId) {
+        self.graph.outputs.push((name.into(), id));
+    }
+
+    /// The finished, verified graph.
+    ///
+    /// # Errors
+    /// The first mistake made while building, or what the verifier found.
+    pub fn finish(self) -> Result<Graph, BuildError> {
+        if let Some(e) = self.error {
+            return Err(e);
+        }
+        verify(&self.graph)?;
+        Ok(self.graph)
+    }
+
+    /// A value given from outside.
+    pub fn input(&mut self, name: impl Into<String>, dtype: GgmlType, shape: impl Into<Shape>) -> NodeId {
+        self.push(Op::Input { name: name.into() }, vec![], Some(Type::new(dtype, shape)))
+    }
+
+    /// A parameter of the model.
+    pub fn weight(&mut self, name: impl Into<String>, dtype: GgmlType, shape: impl Into<Shape>) -> NodeId {
+        self.push(Op::Weight { name: name.into() }, vec![], Some(Type::new(dtype, shape)))
+    }
+
+    /// A KV state.
+    pub fn state(&mut self, name: impl Into<String>, dtype: GgmlType, shape: impl Into<Shape>) -> NodeId {
+        self.push(Op::State { name: name.into() }, vec![], Some(Type::new(dtype, shape)))
+    }
+
+    /// A scalar constant, shape `[]`.
+    pub fn scalar(&mut self, value: f32) -> NodeId {
+        let ty = Type::new(GgmlType::F32, Shape::default());
+        self.push(Op::Const { values: vec![F32(value)] }, vec![], Some(ty))
+    }
+
+    /// A constant vector, shape `[values.len()]`.
+    pub fn vector(&mut self, values: &[f32]) -> NodeId {
+        let ty = Type::new(GgmlType::F32, [values.len().into()]);
+        self.push(Op::Const { values: values.iter().map(|v| F32(*v)).collect() }, vec![], Some(ty))
+    }
+
+    /// `i32` to `f32`.
+    pub fn cast(&mut self, x: NodeId) -> NodeId {
+        self.push(Op::Cast, vec![x], None)
+    }
+
+    fn unary(&mut self, op: Unary, x: NodeId) -> NodeId {
+        self.push(Op::Unary(op), vec![x], None)
+    }
+
+    fn binary(&mut self, op: Binary, a: NodeId, b: NodeId) -> NodeId {
+        self.push(Op::Binary(op), vec![a, b], None)
+    }
+
+    /// Σ along an axis.
+    pub fn reduce_sum(&mut self, x: NodeId, axis: usize) -> NodeId {
+        self.push(Op::Reduce { op: Reduce::Sum, axis }, vec![x], None)
+    }
+
+    /// The largest along an axis.
+    pub fn reduce_max(&mut self, x: NodeId, axis: usize) -> NodeId {
+        self.push(Op::Reduce { op: Reduce::Max, axis }, vec![x], None)
+    }
+
+    /// The same values under another shape.
+    pub fn reshape(&mut self, x: NodeId, shape: impl Into<Shape>) -> NodeId {
+        let ty = self.ty(x).map(|t| Type::new(t.dtype, shape));
+        self.push(Op::Reshape, vec![x], ty)
+    }
+
+    /// `x[start..start + len]` along an axis.
+    pub fn slice(&mut self, x: NodeId, axis: usize, start: usize, len: usize) -> NodeId {
+        self.push(Op::Slice { axis, start, len }, vec![x], None)
+    }
+
+    /// All parts, one after another along an axis.
+    pub fn concat(&mut self, parts: &[NodeId], axis: usize) -> NodeId {
+        self.push(Op::Concat { axis }, parts.to_vec(), None)
+    }
+
+    /// Rows of a table: `[N, D]` by ids `[X]` is `[X, D]`.
+    pub fn rows(&mut self, table: NodeId, ids: NodeId) -> NodeId {
+        self.push(Op::Rows, vec![table, ids], None)
+    }
+
+    /// Values picked from each row: `[.., E]` by ids `[.., U]` is `[.., U]`.
+    pub fn take(&mut self, x: NodeId, ids: NodeId) -> NodeId {
+        self.push(Op::Take, vec![x, ids], None)
+    }
+
+    /// Rotary embedding of `[T, H, D]` or `[T, D]` by tables `[T, D/2]`.
+    pub fn rope(&mut self, x: NodeId, cos: NodeId, sin: NodeId, style: RopeStyle) -> NodeId {
+        self.push(Op::Rope { style }, vec![x, cos, sin], None)
+    }
+
+    /// Indices of the `k` largest of each row.
+    pub fn topk(&mut self, x: NodeId, k: usize) -> NodeId {
+        self.push(Op::TopK { k }, vec![x], None)
+    }
+
+    /// y = x·wᵀ: `[.., K]` by `[N, K]` is `[.., N]`.
+    pub fn dot(&mut self, x: NodeId, w: NodeId) -> NodeId {
+        self.push(Op::Dot, vec![x, w], None)
+    }
+
+    /// Each head its own matrix: `[T, H, K]` by `[H, N, K]` is `[T, H, N]`.
+    pub fn head_dot(&mut self, x: NodeId, w: NodeId) -> NodeId {
+        self.push(Op::HeadDot { transposed: false }, vec![x, w], None)
+    }
+
+    /// Each head its own transposed matrix: `[T, H, N]` by `[H, N, K]` is `[T, H, K]`.
+    pub fn head_dot_transposed(&mut self, x: NodeId, w: NodeId) -> NodeId {
+        self.push(Op::HeadDot { transposed: true }, vec![x, w], None)
+    }
+
+    /// Each row times the matrices its ids name: `[T, K]` or `[T, U, K]` by `[E, N, K]` and ids `[T, U]` is `[T, U, N]`.
+    pub fn select_dot(&mut self, x: NodeId, w: NodeId, ids: NodeId) -> NodeId {
+        self.push(Op::SelectDot, vec![x, w, ids], None)
+    }
+
+    /// The state with `rows` written at `slots`.
+    pub fn store(&mut self, state: NodeId, rows: NodeId, slots: NodeId) -> NodeId {
+        self.push(Op::Store, vec![state, rows, slots], None)
+    }
+
+    /// Causal attention through pages; see [`Op::Attend`].
+    pub fn attend(&mut self, inputs: AttendInputs, scale: f32, kv_heads: usize, page: usize) -> NodeId {
+        let AttendInputs { q, k, v, pos, first, pages } = inputs;
+        self.push(Op::Attend { scale: F32(scale), kv_heads, page }, vec![q, k, v, pos, first, pages], None)
+    }
+}
+
+macro_rules! elementwise {
+    ($($method:ident($kind:ident::$variant:ident): $doc:literal,)*) => {
+        impl Builder { $(elementwise!(@ $method $kind $variant $doc);)* }
+    };
+    (@ $method:ident Unary $variant:ident $doc:literal) => {
+        #[doc = $doc]
+        pub fn $method(&mut self, x: NodeId) -> NodeId { self.unary(Unary::$variant, x) }
+    };
+    (@ $method:ident Binary $variant:ident $doc:literal) => {
+        #[doc = $doc]
+        pub fn $method(&mut self, a: NodeId, b: NodeId) -> NodeId { self.binary(Binary::$variant, a, b) }
+    };
+}
+
+elementwise! {
+    neg(Unary::Neg): "−x",
+    exp(Unary::Exp): "eˣ",
+    sigmoid(Unary::Sigmoid): "1 / (1 + e⁻ˣ)",
+    silu(Unary::Silu): "x · sigmoid(x)",
+    rsqrt(Unary::Rsqrt): "1 / √x",
+    cos(Unary::Cos): "cos x",
+    sin(Unary::Sin): "sin x",
+    add(Binary::Add): "a + b",
+    sub(Binary::Sub): "a − b",
+    mul(Binary::Mul): "a · b",
+    div(Binary::Div): "a / b",
+    max(Binary::Max): "The larger of a and b.",
+    min(Binary::Min): "The smaller of a and b.",
+}
+
+/// What [`Builder::attend`] reads; shapes as in [`Op::Attend`].
+#[derive(Clone, Copy, Debug)]
+pub struct AttendInputs {
+    /// Queries `[T, H, Dk]`.
+    pub q: NodeId,
+    /// Keys `[S, G·Dk]`.
+    pub k: NodeId,
+    /// Values `[S, G·Dv]`.
+    pub v: NodeId,
+    /// Position of each token, `i32[T]`.
+    pub pos: NodeId,
+    /// Where each token's sequence begins in `pages`, `i32[T]`.
+    pub first: NodeId,
+    /// Page numbers of all sequences, `i32[P]`.
+    pub pages: NodeId,
+}

@@ -1,0 +1,409 @@
+//! The definition of every operation.
+
+use super::{Tensor, WeightRows};
+use crate::graph::{Graph, NodeId, Type};
+use crate::op::{Binary, Op, Reduce, RopeStyle};
+use crate::shape::Sizes;
+
+/// A weight as an operand: a range of one axis of a parameter, read row by row.
+struct WeightView<'a> {
+    name: &'a str,
+    /// The rows of the view, outermost axes first, without the row length.
+    axes: Vec<usize>,
+    /// Rows to skip at the start, and rows between two entries of the first axis.
+    offset: usize,
+    stride: usize,
+}
+
+impl WeightView<'_> {
+    /// The parameter's row that holds row `(i, j)` of a view with two row axes, or row `j` of one with a single axis.
+    fn row(&self, i: usize, j: usize) -> usize {
+        self.offset + i * self.stride + j
+    }
+}
+
+pub(super) fn apply(
+    graph: &Graph,
+    id: NodeId,
+    sizes: &Sizes,
+    weights: &dyn WeightRows,
+    results: &mut [Option<Tensor>],
+    uses: &[usize],
+) -> Result<Tensor, String> {
+    let node = graph.node(id);
+    let shape = node.ty.shape.eval(sizes);
+    let cx = Context { graph, sizes, weights };
+    // Movement and arithmetic on small weights (norms, biases) decode the whole of them.
+    let arg = |i: usize| cx.tensor(node.inputs[i], results);
+    match &node.op {
+        Op::Const { values } => Ok(Tensor::f32(shape, values.iter().map(|v| v.0).collect())),
+        Op::Cast => Ok(Tensor::f32(shape, ints(&arg(0)?)?.iter().map(|v| *v as f32).collect())),
+        Op::Unary(op) => Ok(Tensor::f32(shape, floats(&arg(0)?)?.iter().map(|x| op.apply(*x)).collect())),
+        Op::Binary(op) => binary(*op, &arg(0)?, &arg(1)?, shape),
+        Op::Reduce { op, axis } => reduce(*op, &arg(0)?, *axis, shape),
+        Op::Reshape if cx.weight(id).is_some() => Ok(Tensor::f32([0], vec![])),
+        Op::Slice { .. } if cx.weight(id).is_some() => Ok(Tensor::f32([0], vec![])),
+        Op::Reshape => Ok(arg(0)?.reshaped(shape)),
+        Op::Slice { axis, start, .. } => {
+            let x = arg(0)?;
+            let (strides, from) = (strides(x.shape()), start);
+            let index = indices(&shape).map(|at| {
+                at.iter()
+                    .enumerate()
+                    .map(|(a, i)| (i + if a == *axis { *from } else { 0 }) * strides[a])
+                    .sum()
+            });
+            Ok(x.pick(shape.clone(), index))
+        }
+        Op::Concat { axis } => {
+            let parts = (0..node.inputs.len()).map(arg).collect::<Result<Vec<_>, _>>()?;
+            concat(&parts, *axis, shape)
+        }
+        Op::Rows => {
+            let ids = arg(1)?;
+            let mut out = vec![0.0; shape.iter().product()];
+            let count = graph.node(node.inputs[0]).ty.shape.dims()[0].eval(sizes);
+            for (id, row) in ints(&ids)?.iter().zip(out.chunks_exact_mut(shape[1])) {
+                cx.row(node.inputs[0], results, 0, index(*id, count, "row")?, row)?;
+            }
+            Ok(Tensor::f32(shape, out))
+        }
+        Op::Take => {
+            let (x, ids) = (arg(0)?, arg(1)?);
+            let (n, u) = (*x.shape().last().unwrap_or(&1), *shape.last().unwrap_or(&1));
+            let mut out = Vec::with_capacity(shape.iter().product());
+            for (row, ids) in floats(&x)?.chunks_exact(n).zip(ints(&ids)?.chunks_exact(u)) {
+                for id in ids {
+                    out.push(row[index(*id, n, "column")?]);
+                }
+            }
+            Ok(Tensor::f32(shape, out))
+        }
+        Op::Rope { style } => rope(*style, &arg(0)?, &arg(1)?, &arg(2)?, shape),
+        Op::TopK { k } => topk(&arg(0)?, *k, shape),
+        Op::Dot => dot(&cx, node.inputs[1], results, &arg(0)?, shape),
+        Op::HeadDot { transposed } => head_dot(&cx, *transposed, node.inputs[1], results, &arg(0)?, shape),
+        Op::SelectDot => select_dot(&cx, node.inputs[1], results, &arg(0)?, &arg(2)?, shape),
+        Op::Store => {
+            let (rows, slots) = (arg(1)?, arg(2)?);
+            let width = shape[1];
+            // The state's only use is this one: take it rather than copy a whole cache.
+            let state = match uses[node.inputs[0].index()] {
+                1 => results[node.inputs[0].index()].take(),
+                _ => results[node.inputs[0].index()].clone(),
+            };
+            let mut data = state.ok_or("the state has no value")?.into_f32()?;
+            for (slot, row) in ints(&slots)?.iter().zip(floats(&rows)?.chunks_exact(width)) {
+                let at = index(*slot, shape[0], "slot")? * width;
+                data[at..at + width].copy_from_slice(row);
+            }
+            Ok(Tensor::f32(shape, data))
+        }
+        Op::Attend { scale, kv_heads, page } => {
+            let args = (0..6).map(arg).collect::<Result<Vec<_>, _>>()?;
+            attend(&args, scale.0, *kv_heads, *page, shape)
+        }
+        Op::Input { .. } | Op::Weight { .. } | Op::State { .. } => Err("a source is not computed".into()),
+    }
+}
+
+struct Context<'a> {
+    graph: &'a Graph,
+    sizes: &'a Sizes,
+    weights: &'a dyn WeightRows,
+}
+
+impl<'a> Context<'a> {
+    /// The node as a view of a parameter, if that is what it is.
+    fn weight(&self, id: NodeId) -> Option<WeightView<'a>> {
+        let node = self.graph.node(id);
+        let shape = node.ty.shape.eval(self.sizes);
+        let axes = shape[..shape.len().saturating_sub(1)].to_vec();
+        let stride = axes.iter().skip(1).product();
+        match &node.op {
+            Op::Weight { name } => Some(WeightView { name, axes, offset: 0, stride }),
+            Op::Reshape => {
+                let from = self.weight(node.inputs[0])?;
+                let (own, inner): (usize, usize) =
+                    (from.axes.iter().product(), from.axes.iter().skip(1).product());
+                // Only a parameter read as a whole, with its rows kept, is a view under another shape.
+                let rows_kept = self.graph.node(node.inputs[0]).ty.shape.last() == node.ty.shape.last();
+                let whole = from.stride == inner && own == axes.iter().product::<usize>();
+                (rows_kept && whole).then_some(WeightView { axes, stride, ..from })
+            }
+            Op::Slice { axis, start, .. } if axis + 1 < node.ty.shape.rank() && *axis < 2 => {
+                let from = self.weight(node.inputs[0])?;
+                let step = if *axis == 0 && node.ty.shape.rank() == 3 { from.stride } else { 1 };
+                Some(WeightView { offset: from.offset + start * step, stride: from.stride, axes, ..from })
+            }
+            _ => None,
+        }
+    }
+
+    /// Row `(i, j)` of a node: of a parameter by decoding it, of a computed value by copying it.
+    fn row(
+        &self,
+        id: NodeId,
+        results: &[Option<Tensor>],
+        i: usize,
+        j: usize,
+        out: &mut [f32],
+    ) -> Result<(), String> {
+        if let Some(view) = self.weight(id) {
+            return self.weights.read_row(view.name, view.row(i, j), out);
+        }
+        let value = results[id.index()].as_ref().ok_or("an operand has no value")?;
+        let inner = if value.shape().len() == 3 { value.shape()[1] } else { 0 };
+        let at = (i * inner + j) * out.len();
+        out.copy_from_slice(floats(value)?.get(at..at + out.len()).ok_or("a row outside its operand")?);
+        Ok(())
+    }
+
+    /// A node's whole value.
+    fn tensor(&self, id: NodeId, results: &[Option<Tensor>]) -> Result<Tensor, String> {
+        let ty: &Type = &self.graph.node(id).ty;
+        let Some(view) = self.weight(id) else {
+            return results[id.index()].clone().ok_or_else(|| "an operand has no value".into());
+        };
+        let shape = ty.shape.eval(self.sizes);
+        let width = shape.last().copied().unwrap_or(1);
+        let inner: usize = view.axes.iter().skip(1).product();
+        let mut out = vec![0.0; shape.iter().product()];
+        for (r, row) in out.chunks_exact_mut(width).enumerate() {
+            let (i, j) = if view.axes.len() > 1 { (r / inner, r % inner) } else { (0, r) };
+            self.weights.read_row(view.name, view.row(i, j), row)?;
+        }
+        Ok(Tensor::f32(shape, out))
+    }
+}
+
+fn floats(t: &Tensor) -> Result<&[f32], String> {
+    t.as_f32().ok_or_else(|| "f32 values expected, i32 found".into())
+}
+
+fn ints(t: &Tensor) -> Result<&[i32], String> {
+    t.as_i32().ok_or_else(|| "i32 values expected, f32 found".into())
+}
+
+fn index(i: i32, len: usize, what: &str) -> Result<usize, String> {
+    usize::try_from(i).ok().filter(|i| *i < len).ok_or_else(|| format!("{what} {i} of {len}"))
+}
+
+fn strides(shape: &[usize]) -> Vec<usize> {
+    (0..shape.len()).map(|a| shape[a + 1..].iter().product()).collect()
+}
+
+/// All index tuples of a shape, in row-major order.
+fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<> {
+    let (shape, strides) = (shape.to_vec(), strides(shape));
+    (0..shape.iter().product())
+        .map(move |flat: usize| shape.iter().zip(&strides).map(|(n, s)| (flat / s) % n).collect())
+}
+
+fn binary(op: Binary, a: &Tensor, b: &Tensor, shape: Vec<usize>) -> Result<Tensor, String> {
+    // An operand's stride along an axis it lacks or has with size 1 is 0.
+    let steps = |t: &Tensor| -> Vec<usize> {
+        let own = strides(t.shape());
+        let pad = shape.len() - own.len();
+        (0..shape.len()).map(|i| if i < pad || t.shape()[i - pad] == 1 { 0 } else { own[i - pad] }).collect()
+    };
+    let (sa, sb, va, vb) = (steps(a), steps(b), floats(a)?, floats(b)?);
+    let at =
+        |steps: &[usize], index: &[usize]| -> usize { index.iter().zip(steps).map(|(i, s)| i * s).sum() };
+    let out = indices(&shape).map(|i| op.apply(va[at(&sa, &i)], vb[at(&sb, &i)]));
+    Ok(Tensor::f32(shape.clone(), out.collect()))
+}
+
+fn reduce(op: Reduce, x: &Tensor, axis: usize, shape: Vec<usize>) -> Result<Tensor, String> {
+    let (data, n, inner) = (floats(x)?, x.shape()[axis], strides(x.shape())[axis]);
+    let out = (0..shape.iter().product()).map(|o: usize| {
+        let base = (o / inner) * inner * n + o % inner;
+        let values = (0..n).map(|i| data[base + i * inner]);
+        match op {
+            Reduce::Sum => values.map(f64::from).sum::<f64>() as f32,
+            Reduce::Max => values.fold(f32::NEG_INFINITY, f32::max),
+        }
+    });
+    Ok(Tensor::f32(shape.clone(), out.collect()))
+}
+
+fn concat(parts: &[Tensor], axis: usize, shape: Vec<usize>) -> Result<Tensor, String> {
+    let inner = strides(&shape)[axis];
+    let outer: usize = shape[..axis].iter().product();
+    let mut out = Vec::with_capacity(shape.iter().product());
+    for o in 0..outer {
+        for part in parts {
+            let run = part.shape()[axis] * inner;
+            out.extend_from_slice(&floats(part)?[o * run..(o + 1) * run]);
+        }
+    }
+    Ok(Tensor::f32(shape, out))
+}
+
+fn rope(
+    style: RopeStyle,
+    x: &Tensor,
+    cos: &Tensor,
+    sin: &Tensor,
+    shape: Vec<usize>,
+) -> Result<Tensor, String> {
+    let d = shape[shape.len() - 1];
+    let heads = if shape.len() == 3 { shape[1] } else { 1 };
+    let (cos, sin) = (floats(cos)?, floats(sin)?);
+    let mut out = floats(x)?.to_vec();
+    for (r, row) in out.chunks_exact_mut(d).enumerate() {
+        for i in 0..d / 2 {
+            let (a, b) = style.pair(i, d);
+            let at = (r / heads) * (d / 2) + i;
+            let (x0, x1) = (row[a], row[b]);
+            row[a] = x0 * cos[at] - x1 * sin[at];
+            row[b] = x0 * sin[at] + x1 * cos[at];
+        }
+    }
+    Ok(Tensor::f32(shape, out))
+}
+
+fn topk(x: &Tensor, k: usize, shape: Vec<usize>) -> Result<Tensor, String> {
+    let n = x.shape()[x.shape().len() - 1];
+    let mut out = Vec::with_capacity(shape.iter().product());
+    for row in floats(x)?.chunks_exact(n) {
+        let mut order: Vec<usize> = (0..n).collect();
+        // A stable sort keeps the lower index first among equals; NaN goes last.
+        let key = |i: usize| if row[i].is_nan() { f32::NEG_INFINITY } else { row[i] };
+        order.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
+        out.extend(order[..k].iter().map(|i| *i as i32));
+    }
+    Ok(Tensor::i32(shape, out))
+}
+
+fn multiply(x: &[f32], w: &[f32]) -> f32 {
+    x.iter().zip(w).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>() as f32
+}
+
+fn dot(
+    cx: &Context<'_>,
+    w: NodeId,
+    results: &[Option<Tensor>],
+    x: &Tensor,
+    shape: Vec<usize>,
+) -> Result<Tensor, String> {
+    let (k, n) = (x.shape()[x.shape().len() - 1], shape[shape.len() - 1]);
+    let mut row = vec![0.0; k];
+    let mut out = vec![0.0; shape.iter().product()];
+    for j in 0..n {
+        cx.row(w, results, 0, j, &mut row)?;
+        for (x, y) in floats(x)?.chunks_exact(k).zip(out.chunks_exact_mut(n)) {
+            y[j] = multiply(x, &row);
+        }
+    }
+    Ok(Tensor::f32(shape, out))
+}
+
+fn head_dot(
+    cx: &Context<'_>,
+    transposed: bool,
+    w: NodeId,
+    results: &[Option<Tensor>],
+    x: &Tensor,
+    shape: Vec<usize>,
+) -> Result<Tensor, String> {
+    let [heads, rows, k] = cx.graph.node(w).ty.shape.eval(cx.sizes)[..] else {
+        return Err("head_dot needs matrices [H, N, K]".into());
+    };
+    let mut row = vec![0.0; k];
+    let mut out = vec![0.0; shape.iter().product()];
+    let (x, xn, yn) = (floats(x)?, x.shape()[2], shape[2]);
+    for h in 0..heads {
+        let mut sums = vec![0.0f64; if transposed { shape[0] * k } else { 0 }];
+        for j in 0..rows {
+            cx.row(w, results, h, j, &mut row)?;
+            for t in 0..shape[0] {
+                let at = (t * heads + h) * xn;
+                if transposed {
+                    let sums = &mut sums[t * k..(t + 1) * k];
+                    sums.iter_mut().zip(&row).for_each(|(s, w)| *s += f64::from(x[at + j]) * f64::from(*w));
+                } else {
+                    out[(t * heads + h) * yn + j] = multiply(&x[at..at + k], &row);
+                }
+            }
+        }
+        for (t, sums) in sums.chunks_exact(k).enumerate() {
+            let y = &mut out[(t * heads + h) * yn..][..k];
+            y.iter_mut().zip(sums).for_each(|(y, s)| *y = *s as f32);
+        }
+    }
+    Ok(Tensor::f32(shape, out))
+}
+
+fn select_dot(
+    cx: &Context<'_>,
+    w: NodeId,
+    results: &[Option<Tensor>],
+    x: &Tensor,
+    ids: &Tensor,
+    shape: Vec<usize>,
+) -> Result<Tensor, String> {
+    let experts = cx.graph.node(w).ty.shape.eval(cx.sizes)[0];
+    let (u, n, k) = (shape[1], shape[2], x.shape()[x.shape().len() - 1]);
+    let per_choice = x.shape().len() == 3;
+    let mut row = vec![0.0; k];
+    let mut out = vec![0.0; shape.iter().product()];
+    for (c, id) in ints(ids)?.iter().enumerate() {
+        let expert = index(*id, experts, "expert")?;
+        let from = if per_choice { c } else { c / u };
+        let x = &floats(x)?[from * k..(from + 1) * k];
+        for j in 0..n {
+            cx.row(w, results, expert, j, &mut row)?;
+            out[c * n + j] = multiply(x, &row);
+        }
+    }
+    Ok(Tensor::f32(shape, out))
+}
+
+fn attend(
+    args: &[Tensor],
+    scale: f32,
+    groups: usize,
+    page: usize,
+    shape: Vec<usize>,
+) -> Result<Tensor, String> {
+    let [q, k, v, pos, first, pages] = args else { return Err("attend takes six operands".into()) };
+    let (tokens, heads, dv, dk) = (shape[0], shape[1], shape[2], q.shape()[2]);
+    let (q, kv, vv, slots) = (floats(q)?, floats(k)?, floats(v)?, k.shape()[0]);
+    let (pos, first, pages) = (ints(pos)?, ints(first)?, ints(pages)?);
+    let mut out = vec![0.0; tokens * heads * dv];
+    for t in 0..tokens {
+        let seen = usize::try_from(pos[t]).map_err(|_| format!("position {}", pos[t]))? + 1;
+        let mut rows = Vec::with_capacity(seen);
+        for p in 0..seen {
+            let at = usize::try_from(first[t]).ok().and_then(|f| f.checked_add(p / page));
+            let page_id =
+                at.and_then(|at| pages.get(at)).ok_or_else(|| format!("position {p} has no page"))?;
+            let row = i64::from(*page_id) * page as i64 + (p % page) as i64;
+            rows.push(
+                usize::try_from(row)
+                    .ok()
+                    .filter(|r| *r < slots)
+                    .ok_or_else(|| format!("row {row} of {slots}"))?,
+            );
+        }
+        for h in 0..heads {
+            let g = h / (heads / groups);
+            let query = &q[(t * heads + h) * dk..][..dk];
+            let scores: Vec<f32> =
+                rows.iter().map(|r| multiply(query, &kv[(r * groups + g) * dk..][..dk]) * scale).collect();
+            let top = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let weights: Vec<f64> = scores.iter().map(|s| f64::from(s - top).exp()).collect();
+            let total: f64 = weights.iter().sum();
+            for (i, y) in out[(t * heads + h) * dv..][..dv].iter_mut().enumerate() {
+                let sum: f64 = rows
+                    .iter()
+                    .zip(&weights)
+                    .map(|(r, w)| w * f64::from(vv[(r * groups + g) * dv + i]))
+                    .sum();
+                *y = (sum / total) as f32;
+            }
+        }
+    }
+    Ok(Tensor::f32(shape, out))
+}

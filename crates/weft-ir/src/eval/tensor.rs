@@ -1,0 +1,86 @@
+//! A value of the oracle.
+
+/// A dense row-major tensor of `f32` or `i32`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tensor {
+    shape: Vec<usize>,
+    data: Data,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Data {
+    F32(Vec<f32>),
+    I32(Vec<i32>),
+}
+
+impl Tensor {
+    /// A tensor of `f32`.
+    ///
+    /// # Panics
+    /// If `data` has not as many values as `shape` says.
+    pub fn f32(shape: impl Into<Vec<usize>>, data: Vec<f32>) -> Tensor {
+        let shape = shape.into();
+        assert_eq!(shape.iter().product::<usize>(), data.len(), "tensor of shape {shape:?}");
+        Tensor { shape, data: Data::F32(data) }
+    }
+
+    /// A tensor of `i32`.
+    ///
+    /// # Panics
+    /// If `data` has not as many values as `shape` says.
+    pub fn i32(shape: impl Into<Vec<usize>>, data: Vec<i32>) -> Tensor {
+        let shape = shape.into();
+        assert_eq!(shape.iter().product::<usize>(), data.len(), "tensor of shape {shape:?}");
+        Tensor { shape, data: Data::I32(data) }
+    }
+
+    /// The axes.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The values, if they are `f32`.
+    pub fn as_f32(&self) -> Option<&[f32]> {
+        match &self.data {
+            Data::F32(v) => Some(v),
+            Data::I32(_) => None,
+        }
+    }
+
+    /// The values, if they are `i32`.
+    pub fn as_i32(&self) -> Option<&[i32]> {
+        match &self.data {
+            Data::I32(v) => Some(v),
+            Data::F32(_) => None,
+        }
+    }
+
+    /// Whether the values are `i32`.
+    pub fn is_i32(&self) -> bool {
+        matches!(self.data, Data::I32(_))
+    }
+
+    /// The `f32` values, taken out.
+    pub(crate) fn into_f32(self) -> Result<Vec<f32>, String> {
+        match self.data {
+            Data::F32(v) => Ok(v),
+            Data::I32(_) => Err("f32 values expected, i32 found".into()),
+        }
+    }
+
+    /// The same values under another shape.
+    pub(crate) fn reshaped(mut self, shape: Vec<usize>) -> Tensor {
+        debug_assert_eq!(shape.iter().product::<usize>(), self.shape.iter().product::<usize>());
+        self.shape = shape;
+        self
+    }
+
+    /// Values picked by source index, in order.
+    pub(crate) fn pick(&self, shape: Vec<usize>, from: impl Iterator<Item = usize>) -> Tensor {
+        let data = match &self.data {
+            Data::F32(v) => Data::F32(from.map(|i| v[i]).collect()),
+            Data::I32(v) => Data::I32(from.map(|i| v[i]).collect()),
+        };
+        Tensor { shape, data }
+    }
+}

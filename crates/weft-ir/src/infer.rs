@@ -1,0 +1,252 @@
+//! Shape inference: the type of a node from its operation and its inputs' types, or why there is none.
+
+use weft_quant::GgmlType;
+
+use crate::graph::Type;
+use crate::op::Op;
+use crate::shape::{Dim, Shape};
+
+/// The type `op` gives on inputs of these types.
+///
+/// Sources and `reshape` take their type from `declared`, which is only checked for sense here.
+///
+/// # Errors
+/// A sentence that says which rule the inputs break.
+pub(crate) fn infer(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type, String> {
+    let f32_of = |shape: Shape| Type { dtype: GgmlType::F32, shape };
+    let i32_of = |shape: Shape| Type { dtype: GgmlType::I32, shape };
+    match op {
+        Op::Input { .. } | Op::Weight { .. } | Op::State { .. } | Op::Const { .. } => {
+            arity(inputs, 0)?;
+            source(op, declared.ok_or("a source needs a declared type")?)
+        }
+        Op::Cast => {
+            let [x] = take(inputs)?;
+            expect_dtype(x, GgmlType::I32)?;
+            Ok(f32_of(x.shape.clone()))
+        }
+        Op::Unary(_) => {
+            let [x] = take(inputs)?;
+            expect_dtype(x, GgmlType::F32)?;
+            Ok(x.clone())
+        }
+        Op::Binary(_) => {
+            let [a, b] = take(inputs)?;
+            expect_dtype(a, GgmlType::F32)?;
+            expect_dtype(b, GgmlType::F32)?;
+            let shape = a.shape.broadcast(&b.shape).ok_or_else(|| format!("{a} and {b} do not broadcast"))?;
+            Ok(f32_of(shape))
+        }
+        Op::Reduce { axis, .. } => {
+            let [x] = take(inputs)?;
+            expect_dtype(x, GgmlType::F32)?;
+            match x.shape.dims().get(*axis) {
+                Some(Dim::Const(n)) if *n > 0 => Ok(f32_of(x.shape.with(*axis, 1))),
+                _ => Err(format!("axis {axis} of {x} is not a known, non-empty axis")),
+            }
+        }
+        Op::Reshape => {
+            let [x] = take(inputs)?;
+            let to = declared.ok_or("reshape needs a declared type")?;
+            let same = to.shape.sym() == x.shape.sym()
+                && to.shape.known_count().is_some()
+                && to.shape.known_count() == x.shape.known_count();
+            if !same || to.dtype != x.dtype || (x.dtype.is_quantised() && to.shape.last() != x.shape.last()) {
+                return Err(format!("{x} cannot be read as {to}"));
+            }
+            Ok(to.clone())
+        }
+        Op::Slice { axis, start, len } => {
+            let [x] = take(inputs)?;
+            match (x.shape.dims().get(*axis), start.checked_add(*len)) {
+                (Some(Dim::Const(n)), Some(end)) if end <= *n && *len > 0 => {}
+                _ => return Err(format!("{start}..+{len} is not within axis {axis} of {x}")),
+            }
+            if x.dtype.is_quantised() && axis + 1 == x.shape.rank() {
+                return Err(format!("the rows of {x} are quantised and cannot be cut"));
+            }
+            Ok(Type { dtype: x.dtype, shape: x.shape.with(*axis, *len) })
+        }
+        Op::Concat { axis } => concat(inputs, *axis),
+        Op::Rows => {
+            let [table, ids] = take(inputs)?;
+            expect_dtype(ids, GgmlType::I32)?;
+            let ([_, width], [n]) = (table.shape.dims(), ids.shape.dims()) else {
+                return Err(format!("rows takes a table [N, D] and ids [X], not {table} and {ids}"));
+            };
+            decodable(table)?;
+            Ok(f32_of([*n, *width].into()))
+        }
+        Op::Take => {
+            let [x, ids] = take(inputs)?;
+            expect_dtype(x, GgmlType::F32)?;
+            expect_dtype(ids, GgmlType::I32)?;
+            let (a, b) = (x.shape.dims(), ids.shape.dims());
+            if a.is_empty() || a.len() != b.len() || a[..a.len() - 1] != b[..b.len() - 1] {
+                return Err(format!("take needs equal leading axes, not {x} and {ids}"));
+            }
+            Ok(f32_of(ids.shape.clone()))
+        }
+        Op::Rope { .. } => {
+            let [x, cos, sin] = take(inputs)?;
+            for t in [x, cos, sin] {
+                expect_dtype(t, GgmlType::F32)?;
+            }
+            let dims = x.shape.dims();
+            let fits = match (dims.first(), x.shape.last()) {
+                (Some(t), Some(d)) if matches!(dims.len(), 2 | 3) && d % 2 == 0 && d > 0 => {
+                    cos.shape.dims() == [*t, Dim::Const(d / 2)] && sin.shape == cos.shape
+                }
+                _ => false,
+            };
+            if fits { Ok(x.clone()) } else { Err(format!("rope of {x} with tables {cos} and {sin}")) }
+        }
+        Op::TopK { k } => {
+            let [x] = take(inputs)?;
+            expect_dtype(x, GgmlType::F32)?;
+            match x.shape.last() {
+                Some(n) if x.shape.rank() > 0 && *k > 0 && *k <= n => {
+                    Ok(i32_of(x.shape.with(x.shape.rank() - 1, *k)))
+                }
+                _ => Err(format!("the {k} largest of {x}")),
+            }
+        }
+        Op::Dot => {
+            let [x, w] = take(inputs)?;
+            expect_dtype(x, GgmlType::F32)?;
+            decodable(w)?;
+            match (x.shape.dims(), w.shape.dims()) {
+                ([.., k], [n, wk]) if k == wk => Ok(f32_of(x.shape.with(x.shape.rank() - 1, *n))),
+                _ => Err(format!("dot of {x} with {w}: rows differ in length")),
+            }
+        }
+        Op::HeadDot { transposed } => {
+            let [x, w] = take(inputs)?;
+            expect_dtype(x, GgmlType::F32)?;
+            decodable(w)?;
+            match (x.shape.dims(), w.shape.dims()) {
+                ([t, h, k], [wh, n, wk]) if h == wh && k == wk && !transposed => {
+                    Ok(f32_of([*t, *h, *n].into()))
+                }
+                ([t, h, n], [wh, wn, k]) if h == wh && n == wn && *transposed => {
+                    Ok(f32_of([*t, *h, *k].into()))
+                }
+                _ => Err(format!("head_dot of {x} with {w}")),
+            }
+        }
+        Op::SelectDot => {
+            let [x, w, ids] = take(inputs)?;
+            expect_dtype(x, GgmlType::F32)?;
+            expect_dtype(ids, GgmlType::I32)?;
+            decodable(w)?;
+            match (x.shape.dims(), w.shape.dims(), ids.shape.dims()) {
+                ([t, k], [_, n, wk], [it, u]) if k == wk && t == it => Ok(f32_of([*t, *u, *n].into())),
+                ([t, xu, k], [_, n, wk], [it, u]) if k == wk && t == it && xu == u => {
+                    Ok(f32_of([*t, *u, *n].into()))
+                }
+                _ => Err(format!("select_dot of {x} with {w} by {ids}")),
+            }
+        }
+        Op::Store => {
+            let [state, rows, slots] = take(inputs)?;
+            expect_dtype(rows, GgmlType::F32)?;
+            expect_dtype(slots, GgmlType::I32)?;
+            match (state.shape.dims(), rows.shape.dims(), slots.shape.dims()) {
+                ([_, w], [t, rw], [st]) if w == rw && t == st => Ok(state.clone()),
+                _ => Err(format!("store of {rows} into {state} at {slots}")),
+            }
+        }
+        Op::Attend { kv_heads, page, .. } => attend(inputs, *kv_heads, *page),
+    }
+}
+
+fn source(op: &Op, declared: &Type) -> Result<Type, String> {
+    let dims = declared.shape.dims();
+    if dims.iter().skip(1).any(|d| d.known().is_none()) {
+        return Err(format!("only the first axis may be symbolic, not {declared}"));
+    }
+    if dims.contains(&Dim::Const(0)) || declared.shape.known_count().is_none() {
+        return Err(format!("{declared} has an empty axis or too many values"));
+    }
+    let ok = match op {
+        Op::Input { .. } => matches!(declared.dtype, GgmlType::F32 | GgmlType::I32),
+        Op::Weight { .. } => declared.shape.sym().is_none() && declared.dtype.can_decode(),
+        Op::State { .. } => {
+            dims.len() == 2
+                && dims[0] == Dim::S
+                && matches!(declared.dtype, GgmlType::F32 | GgmlType::F16 | GgmlType::BF16)
+        }
+        Op::Const { values } => {
+            declared.dtype == GgmlType::F32
+                && dims.len() <= 1
+                && declared.shape.sym().is_none()
+                && declared.shape.known_count() == Some(values.len())
+        }
+        _ => false,
+    };
+    if ok { Ok(declared.clone()) } else { Err(format!("{declared} is no type for `{}`", op.name())) }
+}
+
+fn concat(inputs: &[&Type], axis: usize) -> Result<Type, String> {
+    let [first, rest @ ..] = inputs else { return Err("concat of nothing".into()) };
+    expect_dtype(first, GgmlType::F32)?;
+    let size = |t: &Type| t.shape.dims().get(axis).and_then(|d| d.known());
+    let mut sum = size(first).ok_or_else(|| format!("axis {axis} of {first} is not a known axis"))?;
+    for t in rest {
+        expect_dtype(t, GgmlType::F32)?;
+        let fits = t.shape.rank() == first.shape.rank()
+            && (0..t.shape.rank()).all(|i| i == axis || t.shape.dims()[i] == first.shape.dims()[i]);
+        sum = match size(t) {
+            Some(n) if fits => sum.checked_add(n).ok_or("concat overflows")?,
+            _ => return Err(format!("{first} and {t} do not join along axis {axis}")),
+        };
+    }
+    Ok(Type { dtype: first.dtype, shape: first.shape.with(axis, sum) })
+}
+
+fn attend(inputs: &[&Type], kv_heads: usize, page: usize) -> Result<Type, String> {
+    let [q, k, v, pos, first, pages] = take(inputs)?;
+    expect_dtype(q, GgmlType::F32)?;
+    for t in [pos, first, pages] {
+        expect_dtype(t, GgmlType::I32)?;
+    }
+    let wrong =
+        || format!("attend of {q} over {k} and {v} at {pos}, {first}, {pages} with {kv_heads} key heads");
+    let (&[t, Dim::Const(h), Dim::Const(dk)], &[ks, Dim::Const(kw)], &[vs, Dim::Const(vw)]) =
+        (q.shape.dims(), k.shape.dims(), v.shape.dims())
+    else {
+        return Err(wrong());
+    };
+    let fits = page > 0
+        && kv_heads > 0
+        && h % kv_heads == 0
+        && kv_heads.checked_mul(dk) == Some(kw)
+        && vw % kv_heads == 0
+        && ks == vs
+        && k.dtype == v.dtype
+        && pos.shape.dims() == [t]
+        && first.shape.dims() == [t]
+        && pages.shape.rank() == 1;
+    if fits {
+        Ok(Type::new(GgmlType::F32, [t, Dim::Const(h), Dim::Const(vw / kv_heads)]))
+    } else {
+        Err(wrong())
+    }
+}
+
+fn arity(inputs: &[&Type], n: usize) -> Result<(), String> {
+    if inputs.len() == n { Ok(()) } else { Err(format!("{n} inputs expected, {} found", inputs.len())) }
+}
+
+fn take<'a, const N: usize>(inputs: &[&'a Type]) -> Result<[&'a Type; N], String> {
+    arity(inputs, N)?;
+    inputs.try_into().map_err(|_| String::from("wrong number of inputs"))
+}
+
+fn expect_dtype(t: &Type, dtype: GgmlType) -> Result<(), String> {
+    if t.dtype == dtype { Ok(()) } else { Err(format!("{dtype} expected, {t} found")) }
+}
+
+fn decodable(w: &Type) -> Result<(), String> {
+    if w.dtype.can_decode() { Ok(()) } else { Err(format!("values of {w} cannot be read")) }
+}

@@ -1,0 +1,85 @@
+//! The graph's rules, checked.
+
+use std::collections::BTreeSet;
+
+use crate::graph::{Graph, NodeId, Type};
+use crate::infer::infer;
+use crate::op::Op;
+
+/// A rule that a graph breaks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("graph `{graph}`, {place}: {why}")]
+pub struct VerifyError {
+    /// The graph's name.
+    pub graph: String,
+    /// The node or output.
+    pub place: String,
+    /// The rule and how it is broken.
+    pub why: String,
+}
+
+/// Checks that
+///
+/// 1. every input of a node comes before it, and its type is the one inference gives;
+/// 2. inputs, weights and states have names of their own;
+/// 3. a state is stored at most once, and if so everything else reads the stored version: then writing in place is the
+///    same as making a new one;
+/// 4. outputs exist, have names of their own, and every stored state is an output.
+///
+/// # Errors
+/// The first rule broken.
+pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
+    let fail = |place: String, why: String| VerifyError { graph: graph.name.clone(), place, why };
+    let mut names = BTreeSet::new();
+    for (id, node) in graph.iter() {
+        let place = || format!("{id} ({})", node.op.name());
+        if let Some(late) = node.inputs.iter().find(|i| **i >= id) {
+            return Err(fail(place(), format!("input {late} does not come before it")));
+        }
+        let types: Vec<&Type> = node.inputs.iter().map(|i| &graph.node(*i).ty).collect();
+        let ty = infer(&node.op, &types, Some(&node.ty)).map_err(|why| fail(place(), why))?;
+        if ty != node.ty {
+            return Err(fail(place(), format!("has type {}, inference gives {ty}", node.ty)));
+        }
+        if let Op::Input { name } | Op::Weight { name } | Op::State { name } = &node.op
+            && !names.insert(name)
+        {
+            return Err(fail(place(), format!("`{name}` is named twice")));
+        }
+    }
+    states(graph).map_err(|(id, why)| fail(id.to_string(), why))?;
+    let mut outputs = BTreeSet::new();
+    for (name, id) in &graph.outputs {
+        if id.index() >= graph.nodes.len() {
+            return Err(fail(format!("output `{name}`"), format!("{id} does not exist")));
+        }
+        if !outputs.insert(name) {
+            return Err(fail(format!("output `{name}`"), "is named twice".into()));
+        }
+    }
+    Ok(())
+}
+
+fn states(graph: &Graph) -> Result<(), (NodeId, String)> {
+    let users = graph.users();
+    for (id, node) in graph.iter() {
+        match &node.op {
+            Op::State { name } => {
+                let stores = users[id.index()].iter().filter(|u| graph.node(**u).op == Op::Store).count();
+                if stores > 0 && users[id.index()].len() > 1 {
+                    return Err((id, format!("state `{name}` is stored and must have no other user")));
+                }
+            }
+            Op::Store => {
+                let Op::State { name } = &graph.node(node.inputs[0]).op else {
+                    return Err((id, "stores into something that is not a state".into()));
+                };
+                if !graph.outputs.iter().any(|(n, o)| n == name && *o == id) {
+                    return Err((id, format!("the stored state must be output `{name}`")));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Buffers as the interpreter sees them.
+
+use weft_quant::GgmlType;
+
+use crate::kernel::Format;
+use crate::q8;
+
+/// The values of one argument.
+#[derive(Clone, Debug)]
+pub struct Buffer<'a> {
+    data: Data<'a>,
+    len: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Data<'a> {
+    /// Floats of a type; what is stored is rounded to it.
+    Floats(GgmlType, Vec<f32>),
+    Ints(Vec<i32>),
+    Q8(Vec<q8::Block>),
+    /// Rows that are only read, decoded when they are.
+    Weight(GgmlType, &'a [u8]),
+}
+
+/// Bytes that are no buffer of a format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{bytes} bytes are not {values} values of {format:?}")]
+pub struct BufferError {
+    /// The format.
+    pub format: Format,
+    /// Values expected.
+    pub values: usize,
+    /// Bytes given.
+    pub bytes: usize,
+}
+
+impl<'a> Buffer<'a> {
+    /// Reads a buffer of `values` values.
+    ///
+    /// # Errors
+    /// If the bytes are not exactly as many as the format takes.
+    pub fn from_bytes(format: Format, values: usize, bytes: &'a [u8]) -> Result<Buffer<'a>, BufferError> {
+        if format.bytes(values) != Some(bytes.len()) {
+            return Err(BufferError { format, values, bytes: bytes.len() });
+        }
+        let words = |b: &[u8]| -> Vec<[u8; 4]> { b.as_chunks::<4>().0.to_vec() };
+        let data = match format {
+            Format::Ggml(GgmlType::F32) => {
+                Data::Floats(GgmlType::F32, words(bytes).into_iter().map(f32::from_le_bytes).collect())
+            }
+            Format::Ggml(GgmlType::I32) => {
+                Data::Ints(words(bytes).into_iter().map(i32::from_le_bytes).collect())
+            }
+            Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)) => {
+                let mut floats = vec![0.0; values];
+                decode(ty, bytes, &mut floats);
+                Data::Floats(ty, floats)
+            }
+            Format::Ggml(ty) => Data::Weight(ty, bytes),
+            Format::Q8 => {
+                let (quants, rest) = bytes.split_at(values);
+                let (scales, sums) = rest.split_at(values / q8::BLOCK * 4);
+                let scales = words(scales).into_iter().map(f32::from_le_bytes);
+                let sums: Vec<f32> = words(sums).into_iter().map(f32::from_le_bytes).collect();
+                let blocks = quants.as_chunks::<{ q8::BLOCK }>().0.iter().zip(scales).enumerate();
+                let block = |(i, (q, scale)): (usize, (&[u8; q8::BLOCK], f32))| q8::Block {
+                    quants: q.map(|b| b as i8),
+                    scale,
+                    sums: [sums[2 * i], sums[2 * i + 1]],
+                };
+                Data::Q8(blocks.map(block).collect())
+            }
+        };
+        Ok(Buffer { data, len: values })
+    }
+
+    /// The buffer's bytes; a weight gives back what it was made of.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match &self.data {
+            Data::Floats(GgmlType::F32, v) => v.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Data::Floats(ty, v) => encode(*ty, v),
+            Data::Ints(v) => v.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Data::Q8(blocks) => {
+                let mut out: Vec<u8> = blocks.iter().flat_map(|b| b.quants.map(|q| q as u8)).collect();
+                out.extend(blocks.iter().flat_map(|b| b.scale.to_le_bytes()));
+                out.extend(blocks.iter().flat_map(|b| b.sums).flat_map(f32::to_le_bytes));
+                out
+            }
+            Data::Weight(_, bytes) => bytes.to_vec(),
+        }
+    }
+
+    /// Values it holds.
+    #[expect(clippy::len_without_is_empty, reason = "no kernel has an empty buffer")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// One value.
+    pub(super) fn float(&self, at: usize) -> f32 {
+        match &self.data {
+            Data::Floats(_, v) => v[at],
+            Data::Ints(v) => v[at] as f32,
+            Data::Q8(blocks) => {
+                let block = &blocks[at / q8::BLOCK];
+                f32::from(block.quants[at % q8::BLOCK]) * block.scale
+            }
+            Data::Weight(ty, bytes) => {
+                let n = ty.block_len();
+                let mut block = vec![0.0; n];
+                decode(*ty, &bytes[at / n * ty.block_bytes()..][..ty.block_bytes()], &mut block);
+                block[at % n]
+            }
+        }
+    }
+
+    /// One index.
+    pub(super) fn int(&self, at: usize) -> i32 {
+        match &self.data {
+            Data::Ints(v) => v[at],
+            _ => panic!("indices are i32"),
+        }
+    }
+
+    /// Row `row` of `k` values.
+    pub(super) fn row(&self, row: usize, k: usize) -> Vec<f32> {
+        match &self.data {
+            Data::Weight(ty, bytes) => {
+                let len = k / ty.block_len() * ty.block_bytes();
+                let mut out = vec![0.0; k];
+                decode(*ty, &bytes[row * len..][..len], &mut out);
+                out
+            }
+            _ => (row * k..(row + 1) * k).map(|i| self.float(i)).collect(),
+        }
+    }
+
+    /// Writes values, `step` apart.
+    pub(super) fn store(&mut self, at: usize, step: usize, values: &[f32]) {
+        match &mut self.data {
+            Data::Floats(ty, v) => {
+                let mut rounded = values.to_vec();
+                if *ty != GgmlType::F32 {
+                    decode(*ty, &encode(*ty, values), &mut rounded);
+                }
+                rounded.iter().enumerate().for_each(|(c, x)| v[at + c * step] = *x);
+            }
+            Data::Ints(v) => values.iter().enumerate().for_each(|(c, x)| v[at + c * step] = *x as i32),
+            Data::Q8(blocks) => {
+                for (i, chunk) in values.as_chunks::<{ q8::BLOCK }>().0.iter().enumerate() {
+                    blocks[at / q8::BLOCK + i] = q8::quantise(chunk);
+                }
+            }
+            Data::Weight(..) => panic!("weights are not written"),
+        }
+    }
+}
+
+fn decode(ty: GgmlType, bytes: &[u8], out: &mut [f32]) {
+    weft_quant::decode(ty, bytes, out).expect("a verified kernel reads whole blocks of a decodable type");
+}
+
+fn encode(ty: GgmlType, values: &[f32]) -> Vec<u8> {
+    let mut out = vec![0; values.len() * ty.block_bytes()];
+    weft_quant::encode(ty, values, &mut out).expect("float types can be encoded");
+    out
+}

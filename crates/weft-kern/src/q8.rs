@@ -1,0 +1,87 @@
+//! `q8`, the format of activations between kernels: 8-bit integers in blocks of 32 with an `f32` scale each.
+//!
+//! A buffer of `n` values is three planes: `n` bytes of quants, `n / 32` scales `d`, `n / 16` sums `s` with
+//! `s[h] = d · Σ quants of half block h`. A value is `d · quant`. The sums serve weight formats that have a minimum:
+//! `Σ (scale·q_w + min)·x = scale · Σ q_w·q_x · d + min · s`. Planes over the whole buffer, rather than blocks, let a view start
+//! at any multiple of 32, so that a row may be read under another shape.
+
+/// Values that share a scale.
+pub const BLOCK: usize = 32;
+
+/// Bytes of a buffer of `values` values, a multiple of [`BLOCK`]; `None` on overflow.
+pub const fn buffer_bytes(values: usize) -> Option<usize> {
+    match values.checked_mul(11) {
+        Some(n) => Some(n / 8),
+        None => None,
+    }
+}
+
+/// One block: quants, scale and the two half sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Block {
+    /// Each in −127..=127.
+    pub quants: [i8; BLOCK],
+    /// Multiplies the quants; the largest magnitude of the block over 127.
+    pub scale: f32,
+    /// `scale` times the sum of each half's quants.
+    pub sums: [f32; 2],
+}
+
+/// Rounds 32 values, to nearest, ties to even.
+///
+/// This function is the definition: every device gives the same bits. A block with a value that is not finite has scale and
+/// sums NaN, so that the fault shows in the results instead of being rounded away.
+#[inline(always)]
+pub fn quantise(values: &[f32; BLOCK]) -> Block {
+    let mut top = 0.0f32;
+    let mut finite = true;
+    for v in values {
+        top = top.max(v.abs());
+        finite &= v.is_finite();
+    }
+    if !finite {
+        return Block { quants: [0; BLOCK], scale: f32::NAN, sums: [f32::NAN; 2] };
+    }
+    let scale = top / 127.0;
+    // A scale that underflows to 0 rounds the whole block to 0.
+    let inverse = if scale > 0.0 { 127.0 / top } else { 0.0 };
+    let mut quants = [0i8; BLOCK];
+    for (q, v) in quants.iter_mut().zip(values) {
+        // Within ±127 by construction but for rounding of the product; the clamp keeps −128 out.
+        *q = (v * inverse).round_ties_even().clamp(-127.0, 127.0) as i8;
+    }
+    let mut halves = [0i32; 2];
+    for (i, q) in quants.iter().enumerate() {
+        halves[i / 16] += i32::from(*q);
+    }
+    Block { quants, scale, sums: halves.map(|h| h as f32 * scale) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_within_half_a_step() {
+        let values: [f32; BLOCK] = std::array::from_fn(|i| ((i * 37 % 64) as f32 - 31.5) * 0.173);
+        let b = quantise(&values);
+        for (q, v) in b.quants.iter().zip(values) {
+            assert!((f32::from(*q) * b.scale - v).abs() <= b.scale * 0.5001);
+        }
+        let sum = |h: usize| b.quants[h * 16..][..16].iter().map(|q| i32::from(*q)).sum::<i32>() as f32;
+        assert_eq!(b.sums, [sum(0) * b.scale, sum(1) * b.scale]);
+    }
+
+    #[test]
+    fn edges() {
+        assert_eq!(quantise(&[0.0; BLOCK]), Block { quants: [0; BLOCK], scale: 0.0, sums: [0.0; 2] });
+        let tiny = quantise(&[f32::from_bits(1); BLOCK]);
+        assert_eq!((tiny.quants, tiny.scale), ([0; BLOCK], 0.0));
+        let big = quantise(&[f32::MAX; BLOCK]);
+        assert_eq!((big.quants, big.scale), ([127; BLOCK], f32::MAX / 127.0));
+        let mut nan = [1.0; BLOCK];
+        nan[7] = f32::INFINITY;
+        assert!(quantise(&nan).scale.is_nan());
+        assert_eq!(buffer_bytes(64), Some(64 + 8 + 16));
+    }
+}

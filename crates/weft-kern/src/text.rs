@@ -1,0 +1,16 @@
+//! The text form of a plan: what prints parses back to the same plan.
+//!
+//! A view prints as `p2[192; 5120, 256; 1]`: parameter, offset, a stride for each axis of the rows, step. A row picked by number follows
+//! as `@ p3[0; 1; 0] * 576`.
+
+mod parse;
+mod print;
+
+pub use parse::{ParseError, parse_plan};
+
+/// Puts together the pieces of a text form that are the same in both directions.
+mod words {
+    pub(super) const ONLY: &str = "only";
+    pub(super) const DOT: &str = "dot";
+    pub(super) const SELECT_DOT: &str = "select_dot";
+}

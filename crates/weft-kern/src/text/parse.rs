@@ -1,0 +1,326 @@
+//! Text to plans.
+
+use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
+use weft_quant::GgmlType;
+
+use super::words;
+use crate::kernel::{
+    Access, Anchor, Attend, Cached, Format, Indexed, Instr, Kernel, Matrices, Param, Pick, ValueId, View,
+};
+use crate::plan::{Buffer, Call, Plan, Source};
+use crate::verify::verify;
+
+/// A text that is not a plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct ParseError {
+    /// Line number, from 1; 0 for the plan as a whole.
+    pub line: usize,
+    /// What was expected and found.
+    pub why: String,
+}
+
+type Parsed<T> = Result<T, String>;
+
+/// Reads one plan. Lines that begin with `#` are comments.
+///
+/// # Errors
+/// The first line that is not understood, or the first rule of [`verify`] that the plan breaks.
+pub fn parse_plan(text: &str) -> Result<Plan, ParseError> {
+    let lines = text.lines().enumerate().map(|(i, l)| (i + 1, l.trim()));
+    let mut lines = lines.filter(|(_, l)| !l.is_empty() && !l.starts_with('#'));
+    let fail = |line: usize, why: String| ParseError { line, why };
+    let (line, head) = lines.next().ok_or_else(|| fail(0, "`plan NAME … {` expected".into()))?;
+    let mut plan = header(head).map_err(|why| fail(line, why))?;
+    while let Some((line, text)) = lines.next() {
+        if text == "}" {
+            if let Some((line, text)) = lines.next() {
+                return Err(fail(line, format!("nothing expected after `}}`, found `{text}`")));
+            }
+            verify(&plan).map_err(|e| fail(0, e.to_string()))?;
+            return Ok(plan);
+        }
+        if let Some(name) = text.strip_prefix("kernel ").and_then(|t| t.strip_suffix('{')) {
+            let mut inner = Vec::new();
+            loop {
+                match lines.next() {
+                    Some((_, "}")) => break,
+                    Some(l) => inner.push(l),
+                    None => return Err(fail(line, "the kernel has no end".into())),
+                }
+            }
+            plan.kernels.push(kernel(name.trim(), &inner).map_err(|(line, why)| fail(line, why))?);
+        } else if let Some(rest) = text.strip_prefix("call ") {
+            let call = call(rest, &plan.kernels).map_err(|why| fail(line, why))?;
+            plan.calls.push(call);
+        } else {
+            let buffer = buffer(text, plan.buffers.len()).map_err(|why| fail(line, why))?;
+            plan.buffers.push(buffer);
+        }
+    }
+    Err(fail(0, "the plan has no end".into()))
+}
+
+fn header(line: &str) -> Parsed<Plan> {
+    let inner =
+        line.strip_prefix("plan ").and_then(|l| l.strip_suffix('{')).ok_or("`plan NAME … {` expected")?;
+    let attrs = Attrs::new(inner)?;
+    let name = *attrs.plain.first().ok_or("the plan has no name")?;
+    let max = Sizes {
+        tokens: attrs.num("T")?,
+        rows: attrs.num("R")?,
+        slots: attrs.num("S")?,
+        pages: attrs.num("P")?,
+    };
+    let (buffers, kernels, calls) = (Vec::new(), Vec::new(), Vec::new());
+    Ok(Plan { name: name.into(), max, buffers, kernels, calls, arena: attrs.num("arena")? })
+}
+
+fn buffer(line: &str, expected: usize) -> Parsed<Buffer> {
+    let (left, ty) = line.rsplit_once(" : ").ok_or("`bN = source : format[shape]` expected")?;
+    let (id, source) = left.split_once(" = ").ok_or("`bN = source : format[shape]` expected")?;
+    if number::<usize>(id, "b")? != expected {
+        return Err(format!("b{expected} expected, found {id}"));
+    }
+    let (kind, name) = source.split_once(' ').ok_or("a source and its name expected")?;
+    let source = match kind {
+        "input" => Source::Input(name.into()),
+        "output" => Source::Output(name.into()),
+        "weight" => Source::Weight(name.into()),
+        "state" => Source::State(name.into()),
+        "constant" => {
+            Source::Constant(name.split(' ').map(|v| number(v, "").map(F32)).collect::<Parsed<_>>()?)
+        }
+        "arena" => Source::Arena(number(name, "")?),
+        _ => return Err(format!("no source `{kind}`")),
+    };
+    let (format, dims) =
+        ty.strip_suffix(']').and_then(|t| t.split_once('[')).ok_or("`format[shape]` expected")?;
+    Ok(Buffer { source, format: format_of(format)?, shape: Shape::new(dims_of(dims)?) })
+}
+
+fn call(rest: &str, kernels: &[Kernel]) -> Parsed<Call> {
+    let mut words = rest.split_whitespace();
+    let name = words.next().ok_or("a kernel expected")?;
+    let kernel = kernels.iter().position(|k| k.name == name).ok_or_else(|| format!("no kernel `{name}`"))?;
+    Ok(Call { kernel, args: words.map(|w| number(w, "b")).collect::<Parsed<_>>()? })
+}
+
+fn kernel(name: &str, lines: &[(usize, &str)]) -> Result<Kernel, (usize, String)> {
+    let mut params = Vec::new();
+    let mut lines = lines.iter().copied().peekable();
+    while let Some((line, text)) = lines.next_if(|(_, l)| l.starts_with('p')) {
+        params.push(param(text, params.len()).map_err(|why| (line, why))?);
+    }
+    let (line, text) = lines.next().ok_or((0, "`rows […] cols N` expected".to_string()))?;
+    let (rows, cols) = space(text).map_err(|why| (line, why))?;
+    let (line, text) = lines.next().ok_or((line, "an anchor expected".to_string()))?;
+    let anchor = anchor(text).map_err(|why| (line, why))?;
+    let mut body = Vec::new();
+    for (line, text) in lines {
+        let instr =
+            text.split_once(" = ").ok_or_else(|| "`vN = …` expected".to_string()).and_then(|(id, rest)| {
+                match number::<usize>(id, "v")? {
+                    id if id == body.len() => instruction(rest),
+                    id => Err(format!("v{} expected, found v{id}", body.len())),
+                }
+            });
+        body.push(instr.map_err(|why| (line, why))?);
+    }
+    Ok(Kernel { name: name.into(), params, rows, cols, anchor, body })
+}
+
+fn param(text: &str, expected: usize) -> Parsed<Param> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [id, access, format] = words[..] else { return Err("`pN read|write FORMAT` expected".into()) };
+    if number::<usize>(id, "p")? != expected {
+        return Err(format!("p{expected} expected, found {id}"));
+    }
+    let access = match access {
+        "read" => Access::Read,
+        "write" => Access::Write,
+        _ => return Err(format!("`read` or `write` expected, found `{access}`")),
+    };
+    Ok(Param { access, format: format_of(format)? })
+}
+
+fn space(text: &str) -> Parsed<(Vec<Dim>, usize)> {
+    let inner = text.strip_prefix("rows [").and_then(|t| t.split_once("] cols "));
+    let (dims, cols) = inner.ok_or("`rows […] cols N` expected")?;
+    Ok((dims_of(dims)?, number(cols, "")?))
+}
+
+fn anchor(text: &str) -> Parsed<Anchor> {
+    let attrs = Attrs::new(text)?;
+    match attrs.plain.first().copied().unwrap_or_default() {
+        "map" => Ok(Anchor::Map),
+        "reduce" => Ok(Anchor::Reduce),
+        words::DOT | words::SELECT_DOT => {
+            let pick = match attrs.get("pick")? {
+                words::ONLY => Pick::Only,
+                axis if axis.starts_with("axis") => Pick::Axis(number(axis, "axis")?),
+                ids => Pick::Ids(view(ids)?),
+            };
+            let w = Matrices {
+                param: number(attrs.get("w")?, "p")?,
+                pick,
+                count: attrs.num("count")?,
+                n: attrs.num("n")?,
+                k: attrs.num("k")?,
+                first: attrs.num("first")?,
+                stride: attrs.num("stride")?,
+            };
+            Ok(Anchor::Dot { x: view(attrs.get("x")?)?, w, transposed: attrs.get("transposed")? == "true" })
+        }
+        "topk" => Ok(Anchor::TopK { x: view(attrs.get("x")?)?, n: attrs.num("n")? }),
+        "attend" => Ok(Anchor::Attend(Box::new(Attend {
+            q: view(attrs.get("q")?)?,
+            k: cached(attrs.get("k")?)?,
+            v: cached(attrs.get("v")?)?,
+            pos: number(attrs.get("pos")?, "p")?,
+            first: number(attrs.get("first")?, "p")?,
+            pages: number(attrs.get("pages")?, "p")?,
+            scale: F32(number(attrs.get("scale")?, "")?),
+            heads: attrs.num("heads")?,
+            kv_heads: attrs.num("kv_heads")?,
+            k_len: attrs.num("k_len")?,
+            page: attrs.num("page")?,
+        }))),
+        other => Err(format!("no anchor `{other}`")),
+    }
+}
+
+fn instruction(text: &str) -> Parsed<Instr> {
+    let words = split(text)?;
+    let (name, rest) = words.split_first().ok_or("an instruction expected")?;
+    let value = |i: usize| -> Parsed<ValueId> { number(rest.get(i).ok_or("a value expected")?, "v") };
+    let text = |i: usize| rest.get(i).copied().ok_or_else(|| format!("`{name}` needs more operands"));
+    let indexed = |from: usize| match rest.get(from..) {
+        Some(["@", index, "*", stride]) => {
+            Ok(Some(Indexed { index: view(index)?, stride: number(stride, "")? }))
+        }
+        None | Some([]) => Ok(None),
+        Some(other) => Err(format!("`@ view * stride` expected, found {other:?}")),
+    };
+    Ok(match *name {
+        "const" => Instr::Const(F32(number(text(0)?, "")?)),
+        "acc" => Instr::Acc,
+        "load" => Instr::Load { len: number(text(0)?, "")?, view: view(text(1)?)?, indexed: indexed(2)? },
+        "take" => match rest {
+            [len, from, "of", of, "by", ids] => {
+                Instr::Take { from: view(from)?, of: number(of, "")?, ids: view(ids)?, len: number(len, "")? }
+            }
+            _ => return Err("`take LEN view of N by view` expected".into()),
+        },
+        "rope" => {
+            let style =
+                RopeStyle::from_name(text(0)?).ok_or_else(|| format!("no rope style `{}`", rest[0]))?;
+            Instr::Rope { style, x: value(1)?, cos: value(2)?, sin: value(3)? }
+        }
+        "store" => Instr::Store { value: value(0)?, view: view(text(1)?)?, indexed: indexed(2)? },
+        _ => {
+            if let Some(op) = Unary::from_name(name) {
+                Instr::Unary(op, value(0)?)
+            } else if let Some(op) = Binary::from_name(name) {
+                Instr::Binary(op, value(0)?, value(1)?)
+            } else if let Some(op) = Reduce::from_name(name) {
+                Instr::Reduce(op, value(0)?)
+            } else {
+                return Err(format!("no instruction `{name}`"));
+            }
+        }
+    })
+}
+
+fn view(text: &str) -> Parsed<View> {
+    let wrong = || format!("a view `pN[offset; strides; step]` expected, found `{text}`");
+    let (param, inner) = text.strip_suffix(']').and_then(|t| t.split_once('[')).ok_or_else(wrong)?;
+    let parts: Vec<&str> = inner.split(';').map(str::trim).collect();
+    let [offset, strides, step] = parts[..] else { return Err(wrong()) };
+    let strides = strides.split(',').map(str::trim).filter(|s| !s.is_empty());
+    Ok(View {
+        param: number(param, "p")?,
+        offset: number(offset, "")?,
+        strides: strides.map(|s| number(s, "")).collect::<Parsed<_>>()?,
+        step: number(step, "")?,
+    })
+}
+
+fn cached(text: &str) -> Parsed<Cached> {
+    let View { param, offset, strides, .. } = view(text)?;
+    let [row_stride, head_stride] = strides[..] else {
+        return Err("rows of a state have two strides".into());
+    };
+    Ok(Cached { param, offset, row_stride, head_stride })
+}
+
+fn format_of(text: &str) -> Parsed<Format> {
+    if text == "q8" {
+        return Ok(Format::Q8);
+    }
+    text.parse::<GgmlType>().map(Format::Ggml).map_err(|e| e.to_string())
+}
+
+fn dims_of(text: &str) -> Parsed<Vec<Dim>> {
+    let dims = text.split(',').map(str::trim).filter(|d| !d.is_empty());
+    dims.map(|d| match Sym::ALL.iter().find(|s| s.letter() == d) {
+        Some(sym) => Ok(Dim::Sym(*sym)),
+        None => number(d, "").map(Dim::Const),
+    })
+    .collect()
+}
+
+fn number<T: std::str::FromStr>(text: &str, prefix: &str) -> Parsed<T> {
+    let digits = text.trim().strip_prefix(prefix);
+    digits
+        .and_then(|d| d.parse().ok())
+        .ok_or_else(|| format!("`{prefix}` and a number expected, found `{text}`"))
+}
+
+/// Words of a line; what stands in brackets is one word.
+fn split(text: &str) -> Parsed<Vec<&str>> {
+    let mut words = Vec::new();
+    let (mut start, mut depth) = (None, 0usize);
+    for (i, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.checked_sub(1).ok_or("`]` without `[`")?,
+            _ => {}
+        }
+        if c.is_whitespace() && depth == 0 {
+            words.extend(start.take().map(|s| &text[s..i]));
+        } else if start.is_none() {
+            start = Some(i);
+        }
+    }
+    words.extend(start.map(|s| &text[s..]));
+    Ok(words)
+}
+
+/// A line's `key=value` words, and the others.
+struct Attrs<'a> {
+    plain: Vec<&'a str>,
+    pairs: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Attrs<'a> {
+    fn new(text: &'a str) -> Parsed<Attrs<'a>> {
+        let mut attrs = Attrs { plain: Vec::new(), pairs: Vec::new() };
+        for word in split(text)? {
+            match word.split_once('=') {
+                Some(pair) => attrs.pairs.push(pair),
+                None => attrs.plain.push(word),
+            }
+        }
+        Ok(attrs)
+    }
+
+    fn get(&self, key: &str) -> Parsed<&'a str> {
+        let found = self.pairs.iter().find(|(k, _)| *k == key);
+        found.map(|(_, v)| *v).ok_or_else(|| format!("`{key}=…` expected"))
+    }
+
+    fn num(&self, key: &str) -> Parsed<usize> {
+        number(self.get(key)?, "")
+    }
+}

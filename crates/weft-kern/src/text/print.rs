@@ -1,0 +1,152 @@
+//! Plans and kernels to text.
+
+use std::fmt;
+
+use weft_ir::{Dim, Sizes};
+
+use super::words;
+use crate::kernel::{Access, Anchor, Attend, Cached, Format, Indexed, Instr, Kernel, Matrices, Pick, View};
+use crate::plan::{Plan, Source};
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Format::Ggml(ty) => write!(f, "{ty}"),
+            Format::Q8 => f.write_str("q8"),
+        }
+    }
+}
+
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "p{}[{}; ", self.param, self.offset)?;
+        list(f, &self.strides)?;
+        write!(f, "; {}]", self.step)
+    }
+}
+
+fn list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Result {
+    for (i, item) in items.iter().enumerate() {
+        write!(f, "{}{item}", if i > 0 { ", " } else { "" })?;
+    }
+    Ok(())
+}
+
+fn indexed(f: &mut fmt::Formatter<'_>, i: Option<&Indexed>) -> fmt::Result {
+    i.map_or(Ok(()), |i| write!(f, " @ {} * {}", i.index, i.stride))
+}
+
+impl fmt::Display for Matrices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Matrices { param, pick, count, n, k, first, stride } = self;
+        write!(f, "w=p{param} count={count} n={n} k={k} first={first} stride={stride} pick=")?;
+        match pick {
+            Pick::Only => f.write_str(words::ONLY),
+            Pick::Axis(a) => write!(f, "axis{a}"),
+            Pick::Ids(view) => write!(f, "{view}"),
+        }
+    }
+}
+
+impl fmt::Display for Cached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "p{}[{}; {}, {}; 1]", self.param, self.offset, self.row_stride, self.head_stride)
+    }
+}
+
+impl fmt::Display for Anchor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Anchor::Map => f.write_str("map"),
+            Anchor::Reduce => f.write_str("reduce"),
+            Anchor::Dot { x, w, transposed } => {
+                let name = if matches!(w.pick, Pick::Ids(_)) { words::SELECT_DOT } else { words::DOT };
+                write!(f, "{name} x={x} {w} transposed={transposed}")
+            }
+            Anchor::TopK { x, n } => write!(f, "topk x={x} n={n}"),
+            Anchor::Attend(a) => {
+                let Attend { q, k, v, pos, first, pages, scale, heads, kv_heads, k_len, page } = &**a;
+                write!(f, "attend q={q} k={k} v={v} pos=p{pos} first=p{first} pages=p{pages}")?;
+                write!(f, " scale={:?} heads={heads} kv_heads={kv_heads} k_len={k_len} page={page}", scale.0)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "kernel {} {{", self.name)?;
+        for (i, p) in self.params.iter().enumerate() {
+            let access = if p.access == Access::Read { "read" } else { "write" };
+            writeln!(f, "  p{i} {access} {}", p.format)?;
+        }
+        f.write_str("  rows [")?;
+        list(f, &self.rows)?;
+        writeln!(f, "] cols {}", self.cols)?;
+        writeln!(f, "  {}", self.anchor)?;
+        for (i, instr) in self.body.iter().enumerate() {
+            write!(f, "  v{i} = ")?;
+            instruction(f, instr)?;
+            f.write_str("\n")?;
+        }
+        f.write_str("}\n")
+    }
+}
+
+fn instruction(f: &mut fmt::Formatter<'_>, instr: &Instr) -> fmt::Result {
+    match instr {
+        Instr::Const(v) => write!(f, "const {:?}", v.0),
+        Instr::Acc => f.write_str("acc"),
+        Instr::Load { view, indexed: by, len } => {
+            write!(f, "load {len} {view}")?;
+            indexed(f, by.as_ref())
+        }
+        Instr::Take { from, of, ids, len } => write!(f, "take {len} {from} of {of} by {ids}"),
+        Instr::Unary(op, x) => write!(f, "{} v{x}", op.name()),
+        Instr::Binary(op, a, b) => write!(f, "{} v{a} v{b}", op.name()),
+        Instr::Reduce(op, x) => write!(f, "{} v{x}", op.name()),
+        Instr::Rope { style, x, cos, sin } => write!(f, "rope {} v{x} v{cos} v{sin}", style.name()),
+        Instr::Store { value, view, indexed: by } => {
+            write!(f, "store v{value} {view}")?;
+            indexed(f, by.as_ref())
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Input(name) => write!(f, "input {name}"),
+            Source::Output(name) => write!(f, "output {name}"),
+            Source::Weight(name) => write!(f, "weight {name}"),
+            Source::State(name) => write!(f, "state {name}"),
+            Source::Constant(values) => {
+                f.write_str("constant")?;
+                values.iter().try_for_each(|v| write!(f, " {:?}", v.0))
+            }
+            Source::Arena(offset) => write!(f, "arena {offset}"),
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sizes { tokens, rows, slots, pages } = self.max;
+        writeln!(f, "plan {} T={tokens} R={rows} S={slots} P={pages} arena={} {{", self.name, self.arena)?;
+        for (i, b) in self.buffers.iter().enumerate() {
+            let dims: &[Dim] = b.shape.dims();
+            write!(f, "b{i} = {} : {}[", b.source, b.format)?;
+            list(f, dims)?;
+            f.write_str("]\n")?;
+        }
+        for kernel in &self.kernels {
+            write!(f, "{kernel}")?;
+        }
+        for call in &self.calls {
+            write!(f, "call {}", self.kernels.get(call.kernel).map_or("?", |k| &k.name))?;
+            call.args.iter().try_for_each(|a| write!(f, " b{a}"))?;
+            f.write_str("\n")?;
+        }
+        f.write_str("}\n")
+    }
+}

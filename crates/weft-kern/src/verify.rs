@@ -1,0 +1,315 @@
+//! The rules of a kernel, a call and a plan, checked.
+
+use weft_ir::{Dim, Sizes};
+use weft_quant::GgmlType;
+
+use crate::kernel::{Access, Anchor, Cached, Format, Indexed, Instr, Kernel, Matrices, ParamId, Pick, View};
+use crate::plan::{Plan, Source};
+use crate::q8;
+
+/// A rule that a plan breaks; always a bug of what made the plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("plan `{plan}`, {place}: {why}")]
+pub struct VerifyError {
+    /// The plan's name.
+    pub plan: String,
+    /// The kernel, call or buffer.
+    pub place: String,
+    /// The rule and how it is broken.
+    pub why: String,
+}
+
+/// Checks a plan: every kernel is well-formed; every call gives a buffer of the right format for each parameter, none twice, none too
+/// small at the largest sizes; arena buffers lie in the arena; inputs and weights are not written.
+///
+/// # Errors
+/// The first rule broken.
+pub fn verify(plan: &Plan) -> Result<(), VerifyError> {
+    let fail = |place: String, why: String| VerifyError { plan: plan.name.clone(), place, why };
+    let mut capacity = Vec::with_capacity(plan.buffers.len());
+    for (i, buffer) in plan.buffers.iter().enumerate() {
+        let place = || format!("buffer b{i}");
+        let (Some(values), Some(bytes)) = (buffer.values(&plan.max), buffer.bytes(&plan.max)) else {
+            return Err(fail(place(), "its size overflows or is no whole number of blocks".into()));
+        };
+        if let Source::Arena(offset) = buffer.source
+            && (offset % 64 != 0 || offset.checked_add(bytes).is_none_or(|end| end > plan.arena))
+        {
+            return Err(fail(place(), format!("{bytes} bytes at {offset} of an arena of {}", plan.arena)));
+        }
+        if let Source::Constant(given) = &buffer.source
+            && (given.len() != values || buffer.format != Format::F32)
+        {
+            return Err(fail(place(), format!("{} constants for {values} values", given.len())));
+        }
+        capacity.push(values);
+    }
+    for (i, call) in plan.calls.iter().enumerate() {
+        let Some(kernel) = plan.kernels.get(call.kernel) else {
+            return Err(fail(format!("call {i}"), format!("no kernel {}", call.kernel)));
+        };
+        let place = || format!("call {i} (`{}`)", kernel.name);
+        let mut values = Vec::with_capacity(call.args.len());
+        for (p, (arg, param)) in call.args.iter().zip(&kernel.params).enumerate() {
+            let Some(buffer) = plan.buffers.get(*arg) else {
+                return Err(fail(place(), format!("no buffer b{arg}")));
+            };
+            if buffer.format != param.format {
+                return Err(fail(place(), format!("p{p} is {:?}, b{arg} {:?}", param.format, buffer.format)));
+            }
+            if param.access == Access::Write && matches!(buffer.source, Source::Input(_) | Source::Weight(_) | Source::Constant(_))
+            {
+                return Err(fail(place(), format!("p{p} writes b{arg}, which is only read")));
+            }
+            if call.args[..p].contains(arg) {
+                return Err(fail(place(), format!("b{arg} is given twice")));
+            }
+            values.push(capacity[*arg]);
+        }
+        verify_call(kernel, &values, &plan.max).map_err(|why| fail(place(), why))?;
+    }
+    Ok(())
+}
+
+/// Checks a kernel, and that no view reaches beyond its argument: `values[p]` is how many values the argument for parameter `p` has room
+/// for, `max` the largest sizes. What remains to be checked at run time are the indices in the data.
+///
+/// # Errors
+/// A sentence that names the first rule broken.
+pub fn verify_call(kernel: &Kernel, values: &[usize], max: &Sizes) -> Result<(), String> {
+    if values.len() != kernel.params.len() {
+        return Err(format!("{} parameters, {} arguments", kernel.params.len(), values.len()));
+    }
+    if kernel.rows.iter().skip(1).any(|d| matches!(d, Dim::Sym(_))) || kernel.cols == 0 {
+        return Err("only the first axis of rows may be symbolic, and there must be columns".into());
+    }
+    let rows: Vec<usize> = kernel.rows.iter().map(|d| d.eval(max)).collect();
+    if rows.contains(&0) {
+        // Nothing runs.
+        return Ok(());
+    }
+    let cx = Context { kernel, values, rows };
+    cx.anchor()?;
+    cx.body()
+}
+
+struct Context<'a> {
+    kernel: &'a Kernel,
+    values: &'a [usize],
+    rows: Vec<usize>,
+}
+
+impl Context<'_> {
+    fn format(&self, param: ParamId, access: Access) -> Result<Format, String> {
+        let p = self.kernel.params.get(param).ok_or_else(|| format!("no parameter p{param}"))?;
+        if p.access == access { Ok(p.format) } else { Err(format!("p{param} is not for {access:?}")) }
+    }
+
+    /// A view of `len` values a row stays in its argument, or, if a row is picked by number, in one entry of it.
+    fn view(&self, v: &View, len: usize, indexed: Option<&Indexed>) -> Result<(), String> {
+        let room = *self.values.get(v.param).ok_or_else(|| format!("no parameter p{}", v.param))?;
+        if v.strides.len() != self.rows.len() {
+            return Err(format!(
+                "a view of p{} has {} strides for {} axes",
+                v.param,
+                v.strides.len(),
+                self.rows.len()
+            ));
+        }
+        let room = match indexed {
+            None => room,
+            Some(i) => {
+                self.indices(&i.index, 1)?;
+                if i.stride == 0 || i.index.step != 0 {
+                    return Err(format!(
+                        "rows of p{} picked by number need a stride, their numbers step 0",
+                        v.param
+                    ));
+                }
+                i.stride.min(room)
+            }
+        };
+        let last = self
+            .rows
+            .iter()
+            .zip(&v.strides)
+            .try_fold(v.offset, |at, (n, s)| (n - 1).checked_mul(*s)?.checked_add(at));
+        let last = last.and_then(|at| (len - 1).checked_mul(v.step)?.checked_add(at));
+        match last {
+            Some(last) if last < room => Ok(()),
+            _ => Err(format!("a view of p{} reaches value {last:?} of {room}", v.param)),
+        }
+    }
+
+    fn reads(&self, v: &View, len: usize, allowed: impl Fn(Format) -> bool) -> Result<(), String> {
+        let format = self.format(v.param, Access::Read)?;
+        if !allowed(format) {
+            return Err(format!("p{} has format {format:?}", v.param));
+        }
+        self.view(v, len, None)
+    }
+
+    fn indices(&self, v: &View, len: usize) -> Result<(), String> {
+        self.reads(v, len, |f| f == Format::I32)
+    }
+
+    fn body(&self) -> Result<(), String> {
+        let cols = self.kernel.cols;
+        let lens = self.kernel.lens();
+        for (i, instr) in self.kernel.body.iter().enumerate() {
+            let fail = |why: String| format!("v{i}: {why}");
+            let len_of = |v: usize| match lens.get(v) {
+                Some(n) if v < i && *n > 0 => Ok(*n),
+                _ => Err(fail(format!("v{v} is no earlier value"))),
+            };
+            match instr {
+                Instr::Const(_) => {}
+                Instr::Acc if matches!(self.kernel.anchor, Anchor::Map | Anchor::Reduce) => {
+                    return Err(fail("the anchor computes nothing".into()));
+                }
+                Instr::Acc => {}
+                Instr::Load { view, indexed, len } => {
+                    let format = self.format(view.param, Access::Read).map_err(fail)?;
+                    let quantised = matches!(format, Format::Ggml(ty) if ty.is_quantised());
+                    if format == Format::Q8 || *len == 0 || *len > cols {
+                        return Err(fail(format!("loads {len} values of {format:?}")));
+                    }
+                    self.view(view, *len, indexed.as_ref()).map_err(fail)?;
+                    if quantised {
+                        let whole = indexed.as_ref().is_some_and(|i| i.stride == *len)
+                            && view.offset == 0
+                            && view.strides.iter().all(|s| *s == 0)
+                            && view.step == 1;
+                        if !whole {
+                            return Err(fail("quantised rows are read whole, by number".into()));
+                        }
+                    }
+                }
+                Instr::Take { from, of, ids, len } => {
+                    self.reads(from, *of, |f| f == Format::F32).map_err(fail)?;
+                    self.indices(ids, *len).map_err(fail)?;
+                    if *len != cols || *of == 0 {
+                        return Err(fail(format!("takes {len} of {of} values for {cols} columns")));
+                    }
+                }
+                Instr::Unary(_, x) | Instr::Reduce(_, x) => {
+                    len_of(*x)?;
+                }
+                Instr::Binary(_, a, b) => {
+                    let (a, b) = (len_of(*a)?, len_of(*b)?);
+                    if a != b && a != 1 && b != 1 {
+                        return Err(fail(format!("{a} values against {b}")));
+                    }
+                }
+                Instr::Rope { x, cos, sin, .. } => {
+                    let (x, cos, sin) = (len_of(*x)?, len_of(*cos)?, len_of(*sin)?);
+                    if x % 2 != 0 || cos != x / 2 || sin != x / 2 {
+                        return Err(fail(format!("{x} values with {cos} cosines and {sin} sines")));
+                    }
+                }
+                Instr::Store { value, view, indexed } => {
+                    let len = len_of(*value)?;
+                    self.view(view, len, indexed.as_ref()).map_err(fail)?;
+                    self.stored(view, len, indexed.is_some()).map_err(fail)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn stored(&self, view: &View, len: usize, indexed: bool) -> Result<(), String> {
+        let format = self.format(view.param, Access::Write)?;
+        match format {
+            Format::Q8 => {
+                let aligned = |n: &usize| n.is_multiple_of(q8::BLOCK);
+                let fits = view.step == 1 && !indexed && aligned(&len) && aligned(&view.offset);
+                if !fits || !view.strides.iter().all(aligned) {
+                    return Err("a q8 store writes whole blocks side by side".into());
+                }
+            }
+            Format::Ggml(GgmlType::F32 | GgmlType::I32 | GgmlType::F16 | GgmlType::BF16) => {}
+            Format::Ggml(ty) => return Err(format!("{ty} is not written by kernels")),
+        }
+        if view.step == 0 && len > 1 {
+            return Err("all columns go to one place".into());
+        }
+        Ok(())
+    }
+
+    fn anchor(&self) -> Result<(), String> {
+        match &self.kernel.anchor {
+            Anchor::Map | Anchor::Reduce => Ok(()),
+            Anchor::TopK { x, n } => {
+                if *n == 0 || self.kernel.cols > *n {
+                    return Err(format!("the {} largest of {n}", self.kernel.cols));
+                }
+                self.reads(x, *n, |f| f == Format::F32)
+            }
+            Anchor::Dot { x, w, transposed } => self.dot(x, w, *transposed),
+            Anchor::Attend(a) => {
+                let len = self.kernel.cols;
+                if self.kernel.rows.len() != 2 || self.rows[1] != a.heads {
+                    return Err("rows must be tokens × heads".into());
+                }
+                if a.kv_heads == 0 || a.heads % a.kv_heads != 0 || a.page == 0 || a.k_len == 0 {
+                    return Err(format!("{} heads on {} key heads", a.heads, a.kv_heads));
+                }
+                self.reads(&a.q, a.k_len, |f| f == Format::F32)?;
+                for (cached, len) in [(&a.k, a.k_len), (&a.v, len)] {
+                    self.cached(cached, len, a.kv_heads)?;
+                }
+                for (param, n) in [(a.pos, self.rows[0]), (a.first, self.rows[0]), (a.pages, 1)] {
+                    if self.format(param, Access::Read)? != Format::I32 || self.values[param] < n {
+                        return Err(format!("p{param} must be {n} indices or more"));
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn cached(&self, c: &Cached, len: usize, heads: usize) -> Result<(), String> {
+        let format = self.format(c.param, Access::Read)?;
+        let float = matches!(format, Format::Ggml(GgmlType::F32 | GgmlType::F16 | GgmlType::BF16));
+        let end =
+            (heads - 1).checked_mul(c.head_stride).and_then(|n| n.checked_add(c.offset)?.checked_add(len));
+        if float && end.is_some_and(|end| end <= c.row_stride) {
+            Ok(())
+        } else {
+            Err(format!(
+                "p{} ({format:?}) has no {heads} heads of {len} values in rows of {}",
+                c.param, c.row_stride
+            ))
+        }
+    }
+
+    fn dot(&self, x: &View, w: &Matrices, transposed: bool) -> Result<(), String> {
+        let Format::Ggml(ty) = self.format(w.param, Access::Read)? else {
+            return Err("a weight has a file's type".into());
+        };
+        if !ty.can_decode() || w.n == 0 || w.k == 0 || w.count == 0 || ty.row_bytes(w.k as u64).is_none() {
+            return Err(format!("{} matrices {ty}[{}, {}]", w.count, w.n, w.k));
+        }
+        let rounded = ty.is_quantised() && !transposed;
+        let (len, cols) = if transposed { (w.n, w.k) } else { (w.k, w.n) };
+        if cols != self.kernel.cols {
+            return Err(format!("{} columns of a dot that has {cols}", self.kernel.cols));
+        }
+        self.reads(x, len, |f| f == if rounded { Format::Q8 } else { Format::F32 })?;
+        if x.step != 1 || (rounded && x.strides.iter().chain([&x.offset]).any(|s| s % q8::BLOCK != 0)) {
+            return Err("the rows of a dot lie side by side, those of q8 at multiples of 32".into());
+        }
+        let rows = self.values[w.param] / w.k;
+        let last = (w.count - 1).checked_mul(w.stride).and_then(|r| r.checked_add(w.first)?.checked_add(w.n));
+        if last.is_none_or(|last| last > rows) {
+            return Err(format!("matrices reach row {last:?} of {rows}"));
+        }
+        match &w.pick {
+            Pick::Only => Ok(()),
+            Pick::Axis(a) if self.rows.get(*a).is_some_and(|n| *n <= w.count) => Ok(()),
+            Pick::Axis(a) => Err(format!("axis {a} does not pick one of {} matrices", w.count)),
+            Pick::Ids(view) if view.step == 0 => self.indices(view, 1),
+            Pick::Ids(_) => Err("ids step 0".into()),
+        }
+    }
+}
