@@ -1,4 +1,67 @@
-//! Repository chores.
+//! Repository chores, run as `cargo xtask CHORE`.
+//!
+//! They read text and nothing else: no network, no other program, no crate from outside, so that they build at
+//! once and run anywhere.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod lex;
+mod manifest;
+mod markdown;
+mod rooms;
+mod tidy;
+mod tree;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use tree::Tree;
+
+const USAGE: &str = "\
+usage: cargo xtask CHORE
+
+  tidy     check the repository against its own rules (cargo test --workspace does too)
+  rules    list those rules, each with its reason and what to do when it fires";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => run_tidy(),
+        ["rules"] => {
+            for rule in tidy::RULES {
+                println!("{rule}\n");
+            }
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run_tidy() -> ExitCode {
+    let tree = match Tree::read(repository()) {
+        Ok(tree) => tree,
+        Err(error) => {
+            eprintln!("tidy: cannot read the repository: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let violations = tidy::check(&tree);
+    for violation in &violations {
+        eprintln!("{violation}\n");
+    }
+    if violations.is_empty() {
+        println!("tidy: {} rules hold over {} text files", tidy::RULES.len(), tree.files().count());
+        ExitCode::SUCCESS
+    } else {
+        eprintln!("tidy: {} violations", violations.len());
+        ExitCode::FAILURE
+    }
+}
+
+/// The root of the checkout this program was built in.
+fn repository() -> &'static Path {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask)
+}

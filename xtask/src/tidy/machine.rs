@@ -1,0 +1,93 @@
+//! Nothing in the repository speaks of the machine it was written on.
+
+use super::{Finding, Rule};
+use crate::tree::Tree;
+
+pub(super) const RULE: Rule = Rule {
+    name: "machine",
+    says: "No text file holds an absolute path of somebody's machine or the address of a package registry.",
+    why: "A clone has to build, test and read the same anywhere, through whatever registry its owner has set \
+          up.",
+    fix: "Write paths from the repository's root, make scratch files with std::env::temp_dir, find the \
+          user's folders at run time, and leave registries to the user's own cargo and pip configuration.",
+    check,
+};
+
+/// Where machines keep people's files. Cut in two, so that this file passes its own rule.
+const FOLDERS: &[&str] = &[
+    concat!("/", "work/"),
+    concat!("/", "root/"),
+    concat!("/", "home/"),
+    concat!("/", "tmp/"),
+    concat!("/", "Users/"),
+];
+
+/// Addresses of registries, and the settings that name one.
+const REGISTRIES: &[&str] = &[
+    concat!("crates", ".io"),
+    concat!("pypi", ".org"),
+    concat!("python", "hosted"),
+    concat!("index", "-url"),
+    concat!("sparse", "+"),
+    concat!("replace", "-with"),
+];
+
+/// The file cargo writes; it names the registry each crate was resolved in by its public name.
+const LOCK: &str = "Cargo.lock";
+
+fn check(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (path, text) in tree.files() {
+        for (at, line) in text.lines().enumerate() {
+            for folder in FOLDERS.iter().filter(|folder| holds_path(line, folder)) {
+                found.push(Finding::new(path, at + 1, format!("a path under `{folder}`")));
+            }
+            for registry in REGISTRIES.iter().filter(|registry| path != LOCK && line.contains(*registry)) {
+                found.push(Finding::new(path, at + 1, format!("`{registry}`")));
+            }
+        }
+    }
+    found
+}
+
+/// Whether `line` holds a path that starts with `folder`, and not only one that passes through such a name.
+fn holds_path(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric() && !['_', '-', '.', '~', '}', ')', '*'].contains(&c))
+    })
+}
+
+#[cfg(test)]
+pub(super) const BROKEN: &[(&str, &str)] = &[("notes.md", concat!("see /", "home/me/weft\n"))];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::tests::findings;
+
+    #[test]
+    fn paths_and_registries_are_found_in_any_text() {
+        for folder in FOLDERS {
+            let text = format!("words\n\"{folder}x\"\n");
+            assert_eq!(findings(&RULE, &[("a.txt", &text)]), [format!("a.txt:2: a path under `{folder}`")]);
+        }
+        for registry in REGISTRIES {
+            let found = findings(&RULE, &[(".cargo/config.toml", &format!("x = \"{registry}\"\n"))]);
+            assert_eq!(found, [format!(".cargo/config.toml:1: `{registry}`")]);
+        }
+    }
+
+    #[test]
+    fn a_folder_of_that_name_elsewhere_is_not_this_machine() {
+        let text: String = FOLDERS.iter().map(|f| format!("docs{f}x ~{f} ${{HOME}}{f} .{f}\n")).collect();
+        assert!(findings(&RULE, &[("a.md", &text)]).is_empty());
+    }
+
+    #[test]
+    fn the_lock_file_may_name_its_registry_but_no_path() {
+        let text = format!("source = \"{}\"\n", REGISTRIES[0]);
+        assert!(findings(&RULE, &[(LOCK, &text)]).is_empty());
+        assert_eq!(findings(&RULE, &[(LOCK, FOLDERS[0])]).len(), 1);
+    }
+}
