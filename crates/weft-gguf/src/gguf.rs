@@ -1,0 +1,225 @@
+//! One logical model: a file, or all the files it was split into.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Quoted};
+use crate::header::Header;
+use crate::limits::MAX_TENSORS;
+use crate::metadata::Metadata;
+use crate::mmap::{Mapping, TensorBytes};
+use crate::split::{self, Split};
+use crate::tensor::TensorInfo;
+
+/// What errors call bytes that were not read from a file.
+const IN_MEMORY: &str = "GGUF in memory";
+
+/// A file of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileInfo {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// A model: its metadata, its tensors, and the mapping their data lies in.
+///
+/// What can be had from it has been checked: every tensor lies whole and alone within its file, its size fits
+/// its type and shape, and no two have one name.
+pub struct Gguf {
+    version: u32,
+    metadata: Metadata,
+    tensors: Vec<TensorInfo>,
+    /// Indices into `tensors`, sorted by name.
+    by_name: Vec<usize>,
+    files: Vec<FileInfo>,
+    /// The data of each of `files`.
+    data: Vec<Data>,
+}
+
+/// The data section of a file.
+struct Data {
+    mapping: Arc<Mapping>,
+    /// Where in the mapping it begins.
+    start: u64,
+}
+
+impl Gguf {
+    /// Opens the model at `path`: maps the file, and if it is one part of a split model, all its siblings.
+    ///
+    /// Only headers are read here; tensor data is read from the disk when it is first touched. Any part of a
+    /// split model will do. Its metadata is that of the first part; the others repeat none of it.
+    ///
+    /// # The contract of a mapped file
+    ///
+    /// While the result, or a [`TensorBytes`] of it, lives, the files must not be truncated or changed in
+    /// place. A file truncated under a mapping ends the process with SIGBUS, and one changed in place changes
+    /// weights in the middle of a computation; no operating system offers a way to rule that out. Replacing a
+    /// file by renaming another over it is fine, and is what [`Writer::create`](crate::Writer::create) does.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be opened, is not a GGUF file, or breaks a rule; see [`Error`]. A missing part is
+    /// named.
+    pub fn open(path: &Path) -> Result<Gguf, Error> {
+        let part = Part::open(path)?;
+        let Some(own) = Split::of(&part.header.metadata)? else {
+            return Gguf::of(part);
+        };
+        let paths = own.paths(path)?;
+        let mut model = Gguf::empty();
+        for (number, path) in (0..).zip(&paths) {
+            let part = Part::open(path)?;
+            Split { number, ..own }.check(Split::of(&part.header.metadata)?, path)?;
+            model.add(part)?;
+        }
+        own.check_tensors(model.tensors.len(), &paths[0])?;
+        model.index_names()?;
+        Ok(model)
+    }
+
+    /// Reads a model from memory. It is the same code as for a mapped file, except that a split model is
+    /// refused.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are no GGUF file, or one that breaks a rule; see [`Error`].
+    pub fn parse(bytes: impl Into<Arc<[u8]>>) -> Result<Gguf, Error> {
+        let part = Part::new(PathBuf::from(IN_MEMORY), Mapping::Memory(bytes.into()))?;
+        match Split::of(&part.header.metadata)? {
+            None => Gguf::of(part),
+            Some(own) => Err(split::error(&part.path, format!("this is {own}; open it by its path"))),
+        }
+    }
+
+    /// The model that consists of one part.
+    fn of(part: Part) -> Result<Gguf, Error> {
+        let mut model = Gguf::empty();
+        model.add(part)?;
+        model.index_names()?;
+        Ok(model)
+    }
+
+    fn empty() -> Gguf {
+        Gguf {
+            version: 0,
+            metadata: Metadata::new(),
+            tensors: Vec::new(),
+            by_name: Vec::new(),
+            files: Vec::new(),
+            data: Vec::new(),
+        }
+    }
+
+    /// Appends a part; version and metadata are those of the first.
+    fn add(&mut self, part: Part) -> Result<(), Error> {
+        let Part { path, mapping, header } = part;
+        let file = self.files.len();
+        if file == 0 {
+            self.version = header.version;
+            self.metadata = header.metadata;
+        }
+        self.tensors.extend(header.tensors.into_iter().map(|tensor| TensorInfo { file, ..tensor }));
+        if self.tensors.len() as u64 > MAX_TENSORS {
+            let problem = format!("with this part the model has more than {MAX_TENSORS} tensors, the limit");
+            return Err(split::error(&path, problem));
+        }
+        self.files.push(FileInfo { path, size: mapping.len() as u64 });
+        self.data.push(Data { mapping: Arc::new(mapping), start: header.data_start });
+        Ok(())
+    }
+
+    /// Fills in `by_name`, which shows whether two parts have a tensor of the same name.
+    fn index_names(&mut self) -> Result<(), Error> {
+        let name = |&at: &usize| self.tensors[at].name.as_str();
+        let mut by_name: Vec<usize> = (0..self.tensors.len()).collect();
+        // Stable, so that of two parts the later one is blamed.
+        by_name.sort_by(|a, b| name(a).cmp(name(b)));
+        if let Some(pair) = by_name.windows(2).find(|pair| name(&pair[0]) == name(&pair[1])) {
+            let path = |at: usize| &self.files[self.tensors[at].file].path;
+            let problem = format!("tensor {} is in {} too", Quoted(name(&pair[1])), path(pair[0]).display());
+            return Err(split::error(path(pair[1]), problem));
+        }
+        self.by_name = by_name;
+        Ok(())
+    }
+
+    /// The format version of the (first) file: 2 or 3. They differ in nothing a reader of little-endian files
+    /// sees.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// The files of the model, in order.
+    pub fn files(&self) -> &[FileInfo] {
+        &self.files
+    }
+
+    /// The metadata: for a split model, that of its first part.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// All tensors, in the order of the files' directories.
+    pub fn tensors(&self) -> &[TensorInfo] {
+        &self.tensors
+    }
+
+    /// The tensor called `name`.
+    pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
+        let found = self.by_name.binary_search_by(|&at| self.tensors[at].name.as_str().cmp(name)).ok()?;
+        Some(&self.tensors[self.by_name[found]])
+    }
+
+    /// The stored bytes of one of this model's tensors. No alignment in memory is promised.
+    ///
+    /// # Panics
+    ///
+    /// If `tensor` is not of this model and lies outside of its files.
+    pub fn data(&self, tensor: &TensorInfo) -> &[u8] {
+        &self.data[tensor.file].mapping[self.range(tensor)]
+    }
+
+    /// The stored bytes of one of this model's tensors, to keep beyond the model's own life.
+    ///
+    /// # Panics
+    ///
+    /// If `tensor` is not of this model and lies outside of its files.
+    pub fn tensor_bytes(&self, tensor: &TensorInfo) -> TensorBytes {
+        TensorBytes::new(&self.data[tensor.file].mapping, self.range(tensor))
+    }
+
+    /// Where a tensor lies in the mapping of its file. That it fits was checked when the header was read.
+    fn range(&self, tensor: &TensorInfo) -> Range<usize> {
+        let start = self.data[tensor.file].start + tensor.offset;
+        start as usize..(start + tensor.bytes) as usize
+    }
+}
+
+impl fmt::Debug for Gguf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = self.metadata.len();
+        write!(f, "Gguf({keys} keys and {} tensors in {:?})", self.tensors.len(), self.files)
+    }
+}
+
+/// A file that has been mapped and whose header has been read.
+struct Part {
+    path: PathBuf,
+    mapping: Mapping,
+    header: Header,
+}
+
+impl Part {
+    fn open(path: &Path) -> Result<Part, Error> {
+        Part::new(path.to_path_buf(), Mapping::open(path)?)
+    }
+
+    fn new(path: PathBuf, mapping: Mapping) -> Result<Part, Error> {
+        let header = Header::parse(&mapping, &path.display().to_string())?;
+        Ok(Part { path, mapping, header })
+    }
+}

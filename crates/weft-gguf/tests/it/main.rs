@@ -1,0 +1,13 @@
+//! The crate from outside: what it refuses and with which words, what it reads, what it writes.
+
+mod fixtures;
+mod folder;
+mod header;
+mod keys;
+mod metadata;
+mod mutation;
+mod raw;
+mod round_trip;
+mod splits;
+mod tensors;
+mod writing;

@@ -1,0 +1,131 @@
+//! The codec: bytes to `f32` and back, for any type, with lengths checked.
+
+use crate::ints::{IntFormat, Part};
+use crate::{GgmlType, floats, kquants_encode, legacy_encode, with_int_format};
+
+/// Why bytes could not be decoded, or values not be encoded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// The type is one that this crate cannot read.
+    #[error("{0} cannot be decoded; see `GgmlType::can_decode` for the types that can")]
+    NoDecoder(GgmlType),
+
+    /// The type is one that this crate cannot write.
+    #[error("{0} cannot be encoded; see `GgmlType::can_encode` for the types that can")]
+    NoEncoder(GgmlType),
+
+    /// Values and bytes are not the same number of whole blocks.
+    #[error(
+        "{ty} stores {} value(s) in {} byte(s), so {values} value(s) and {bytes} byte(s) do not match",
+        ty.block_len(), ty.block_bytes()
+    )]
+    Length {
+        /// The type.
+        ty: GgmlType,
+        /// How many values were given, or had room.
+        values: usize,
+        /// How many bytes were given, or had room.
+        bytes: usize,
+    },
+}
+
+/// Turns whole blocks into values, the same to the bit as GGML's reference `dequantize_row_*`.
+///
+/// Any bytes decode. A block whose half-precision scale is infinite or NaN gives values that are infinite or NaN.
+///
+/// # Errors
+///
+/// When the type has no decoder, or `bytes` and `out` are not the same number of whole blocks.
+pub fn decode(ty: GgmlType, bytes: &[u8], out: &mut [f32]) -> Result<(), CodecError> {
+    if !ty.can_decode() {
+        return Err(CodecError::NoDecoder(ty));
+    }
+    check_length(ty, out.len(), bytes.len())?;
+    match ty {
+        GgmlType::F32 => floats::decode_f32(bytes, out),
+        GgmlType::F16 => floats::decode_f16(bytes, out),
+        GgmlType::BF16 => floats::decode_bf16(bytes, out),
+        _ => {
+            with_int_format!(ty, F => decode_blocks::<F>(bytes, out), else return Err(CodecError::NoDecoder(ty)))
+        }
+    }
+    Ok(())
+}
+
+/// Turns values into whole blocks.
+///
+/// F16 and BF16 round to nearest, ties to even. Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 are the same to the bit as GGML's
+/// reference `quantize_row_*_ref`; Q4_K, Q5_K and Q6_K search for the scales that leave the smallest error, with
+/// results close to GGML's.
+///
+/// A block of a quantised type that holds a NaN or an infinity is written with a NaN for its scale, so that all of it
+/// decodes to NaN. Finite values so large that a scale or minimum exceeds what a half can hold (65504) make it
+/// infinite.
+///
+/// # Errors
+///
+/// When the type has no encoder, or `values` and `out` are not the same number of whole blocks.
+pub fn encode(ty: GgmlType, values: &[f32], out: &mut [u8]) -> Result<(), CodecError> {
+    if !ty.can_encode() {
+        return Err(CodecError::NoEncoder(ty));
+    }
+    check_length(ty, values.len(), out.len())?;
+    match ty {
+        GgmlType::F32 => floats::encode_f32(values, out),
+        GgmlType::F16 => floats::encode_f16(values, out),
+        GgmlType::BF16 => floats::encode_bf16(values, out),
+        GgmlType::Q4_0 => encode_blocks(values, out, legacy_encode::q4_0),
+        GgmlType::Q4_1 => encode_blocks(values, out, legacy_encode::q4_1),
+        GgmlType::Q5_0 => encode_blocks(values, out, legacy_encode::q5_0),
+        GgmlType::Q5_1 => encode_blocks(values, out, legacy_encode::q5_1),
+        GgmlType::Q8_0 => encode_blocks(values, out, legacy_encode::q8_0),
+        GgmlType::Q4_K => encode_blocks(values, out, kquants_encode::q4_k),
+        GgmlType::Q5_K => encode_blocks(values, out, kquants_encode::q5_k),
+        GgmlType::Q6_K => encode_blocks(values, out, kquants_encode::q6_k),
+        _ => return Err(CodecError::NoEncoder(ty)),
+    }
+    Ok(())
+}
+
+fn check_length(ty: GgmlType, values: usize, bytes: usize) -> Result<(), CodecError> {
+    if ty.row_bytes(values as u64) == Some(bytes as u64) {
+        Ok(())
+    } else {
+        Err(CodecError::Length { ty, values, bytes })
+    }
+}
+
+fn decode_blocks<F: IntFormat>(mut bytes: &[u8], mut out: &mut [f32]) {
+    let (mut q, mut scales, mut mins) = (F::Quants::ZERO, F::Scales::ZERO, F::Mins::ZERO);
+    while let Some((block, rest)) = F::Block::split(bytes) {
+        bytes = rest;
+        F::unpack_block(block, &mut q, &mut scales, &mut mins);
+        let (values, rest) = out.split_at_mut(F::TYPE.block_len());
+        out = rest;
+        let groups = values.chunks_exact_mut(F::LAYOUT.group).zip(q.as_ref().chunks_exact(F::LAYOUT.group));
+        for (i, (values, q)) in groups.enumerate() {
+            let scale = scales.as_ref()[i];
+            if F::LAYOUT.has_min {
+                let min = mins.as_ref()[i];
+                for (value, q) in values.iter_mut().zip(q) {
+                    *value = scale * f32::from(*q) + min;
+                }
+            } else {
+                for (value, q) in values.iter_mut().zip(q) {
+                    *value = scale * f32::from(*q);
+                }
+            }
+        }
+    }
+}
+
+fn encode_blocks<const LEN: usize, const BYTES: usize>(
+    values: &[f32],
+    out: &mut [u8],
+    encode: impl Fn(&[f32; LEN], &mut [u8; BYTES]),
+) {
+    for (values, block) in values.as_chunks().0.iter().zip(out.as_chunks_mut().0) {
+        encode(values, block);
+    }
+}

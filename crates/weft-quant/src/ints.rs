@@ -1,0 +1,214 @@
+//! The integer view of a quantised row: every GGML block format is small integers times a scale, plus a minimum.
+//!
+//! [`IntFormat`] is implemented by one zero-sized type per format and is the only place where a format's bits are
+//! taken apart; [`crate::decode`] is `scale * q + min` over it, in f32 and in that order, which is also the order of
+//! GGML's own `dequantize_row_*`, so the values agree to the bit.
+//!
+//! The methods are `#[inline(always)]` loops over fixed-size arrays: called from a function that enables an
+//! instruction set, they are compiled for that instruction set.
+
+use crate::GgmlType;
+
+pub use crate::iquants::{IQ4_NL, IQ4_XS, MXFP4};
+pub use crate::kquants::{Q2_K, Q3_K, Q4_K, Q5_K, Q6_K};
+pub use crate::legacy::{Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
+
+/// How a type's blocks read as integers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IntLayout {
+    /// How many consecutive values share a scale (and a minimum): 16 or 32.
+    pub group: usize,
+    /// Whether a group has a minimum; without one, `value = scale * q`.
+    pub has_min: bool,
+}
+
+/// A fixed-size array that slices are cut into: the parts of a block in [`IntFormat`].
+pub trait Part<T>: sealed::Sealed + Copy + AsRef<[T]> + AsMut<[T]> + 'static {
+    /// An array to unpack into.
+    const ZERO: Self;
+
+    /// The first array of a slice and what follows, or `None` when the slice is too short.
+    fn split(slice: &[T]) -> Option<(&Self, &[T])>;
+
+    /// [`Part::split`], to write to.
+    fn split_mut(slice: &mut [T]) -> Option<(&mut Self, &mut [T])>;
+}
+
+/// One block format, read as integers.
+///
+/// ```
+/// use weft_quant::ints::{IntFormat, Part, Q8_0};
+///
+/// let mut row = vec![0u8; 34];
+/// row[1] = 0x3c; // the half 1.0
+/// row[2] = 0xff; // -1
+/// let (block, rest) = <Q8_0 as IntFormat>::Block::split(&row).unwrap();
+/// let (mut q, mut scales, mut mins) = ([0; 32], [0.0; 1], []);
+/// Q8_0::unpack_block(block, &mut q, &mut scales, &mut mins);
+/// assert_eq!((q[0], q[1], scales[0], rest.len()), (-1, 0, 1.0, 0));
+/// ```
+pub trait IntFormat: sealed::Sealed {
+    /// The type this is the format of.
+    const TYPE: GgmlType;
+
+    /// The groups of a block.
+    const LAYOUT: IntLayout;
+
+    /// The bytes of a block: `[u8; TYPE.block_bytes()]`.
+    type Block: Part<u8>;
+
+    /// The integers of a block, in the order of its values: `[i8; TYPE.block_len()]`.
+    type Quants: Part<i8>;
+
+    /// A scale per group: `[f32; TYPE.block_len() / LAYOUT.group]`.
+    type Scales: Part<f32>;
+
+    /// A minimum per group, as many as scales; `[f32; 0]` without [`IntLayout::has_min`].
+    type Mins: Part<f32>;
+
+    /// Takes one block apart, so that value `i` is `scales[i / group] * q[i]`, and with minima `+ mins[i / group]`.
+    ///
+    /// Scales and minima may be negative, and are infinite or NaN where the block's half-precision numbers are.
+    fn unpack_block(
+        block: &Self::Block,
+        q: &mut Self::Quants,
+        scales: &mut Self::Scales,
+        mins: &mut Self::Mins,
+    );
+}
+
+/// Runs `$body` with `$F` naming the [`IntFormat`] of a type, or `$other` when the type has none.
+///
+/// ```
+/// use weft_quant::{GgmlType, ints::IntFormat, with_int_format};
+///
+/// let group = with_int_format!(GgmlType::Q6_K, F => F::LAYOUT.group, else 1);
+/// assert_eq!(group, 16);
+/// ```
+#[macro_export]
+macro_rules! with_int_format {
+    ($ty:expr, $F:ident => $body:expr, else $other:expr) => {
+        $crate::with_int_format!(@match $ty, $F, $body, $other,
+            Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS MXFP4)
+    };
+    (@match $ty:expr, $F:ident, $body:expr, $other:expr, $($format:ident)*) => {
+        match $ty {
+            $($crate::GgmlType::$format => {
+                type $F = $crate::ints::$format;
+                $body
+            })*
+            _ => $other,
+        }
+    };
+}
+
+impl GgmlType {
+    /// How this type's blocks read as integers; `None` for plain number types and for formats without a codec here.
+    pub const fn int_layout(self) -> Option<IntLayout> {
+        with_int_format!(self, F => Some(F::LAYOUT), else None)
+    }
+}
+
+/// Unpacks a row of whole blocks into integers, scales and minima.
+///
+/// With `n` values in the row: `bytes` holds `ty.row_bytes(n)` bytes, `q` has `n` elements, `scales` has `n / group`,
+/// and `mins` as many as `scales` when [`IntLayout::has_min`], none otherwise.
+///
+/// # Panics
+///
+/// When `ty` has no [`GgmlType::int_layout`] or a slice is not of that length, both errors of the calling code.
+#[inline(always)]
+pub fn unpack_row(ty: GgmlType, bytes: &[u8], q: &mut [i8], scales: &mut [f32], mins: &mut [f32]) {
+    with_int_format!(ty, F => unpack_row_as::<F>(bytes, q, scales, mins), else panic!("{ty} has no integer view"));
+}
+
+/// [`unpack_row`] for a format known at compile time.
+///
+/// # Panics
+///
+/// When a slice is not of the length that [`unpack_row`] tells.
+#[inline(always)]
+pub fn unpack_row_as<F: IntFormat>(
+    mut bytes: &[u8],
+    mut q: &mut [i8],
+    mut scales: &mut [f32],
+    mut mins: &mut [f32],
+) {
+    while let Some((block, rest)) = F::Block::split(bytes) {
+        bytes = rest;
+        let (block_q, rest) = F::Quants::split_mut(q).expect("a quant per value");
+        q = rest;
+        let (block_scales, rest) = F::Scales::split_mut(scales).expect("a scale per group");
+        scales = rest;
+        let (block_mins, rest) = F::Mins::split_mut(mins).expect("a minimum per group");
+        mins = rest;
+        F::unpack_block(block, block_q, block_scales, block_mins);
+    }
+    let left = (bytes.len(), q.len(), scales.len(), mins.len());
+    assert_eq!(left, (0, 0, 0, 0), "{}: bytes, quants, scales and minima beyond the last block", F::TYPE);
+}
+
+macro_rules! impl_part {
+    ($($number:ty = $zero:literal),*) => {$(
+        impl<const N: usize> sealed::Sealed for [$number; N] {}
+
+        impl<const N: usize> Part<$number> for [$number; N] {
+            const ZERO: Self = [$zero; N];
+
+            #[inline(always)]
+            fn split(slice: &[$number]) -> Option<(&Self, &[$number])> {
+                slice.split_first_chunk()
+            }
+
+            #[inline(always)]
+            fn split_mut(slice: &mut [$number]) -> Option<(&mut Self, &mut [$number])> {
+                slice.split_first_chunk_mut()
+            }
+        }
+    )*};
+}
+
+impl_part!(u8 = 0, i8 = 0, f32 = 0.0);
+
+/// `N` bytes of a block from byte `AT` on, checked when compiled.
+#[inline(always)]
+pub(crate) fn part<const AT: usize, const N: usize, const B: usize>(block: &[u8; B]) -> &[u8; N] {
+    const { assert!(AT + N <= B) };
+    block[AT..].first_chunk().expect("checked when compiled")
+}
+
+/// Implements [`IntFormat`] for a new zero-sized type, its associated types following from the layout table.
+macro_rules! int_format {
+    ($(#[$doc:meta])* $name:ident, group $group:literal, min $min:literal,
+     |$block:ident, $q:ident, $scales:ident, $mins:ident| $body:block) => {
+        $(#[$doc])*
+        #[allow(non_camel_case_types, reason = "the name is GGML's own")]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+
+        impl $crate::ints::sealed::Sealed for $name {}
+
+        impl $crate::ints::IntFormat for $name {
+            const TYPE: $crate::GgmlType = $crate::GgmlType::$name;
+            const LAYOUT: $crate::IntLayout = $crate::IntLayout { group: $group, has_min: $min };
+            type Block = [u8; $crate::GgmlType::$name.block_bytes()];
+            type Quants = [i8; $crate::GgmlType::$name.block_len()];
+            type Scales = [f32; $crate::GgmlType::$name.block_len() / $group];
+            type Mins = [f32; if $min { $crate::GgmlType::$name.block_len() / $group } else { 0 }];
+
+            #[inline(always)]
+            fn unpack_block(
+                $block: &Self::Block,
+                $q: &mut Self::Quants,
+                $scales: &mut Self::Scales,
+                $mins: &mut Self::Mins,
+            ) $body
+        }
+    };
+}
+pub(crate) use int_format;
+
+pub(crate) mod sealed {
+    /// Keeps the traits of this module to the types of this crate.
+    pub trait Sealed {}
+}

@@ -1,0 +1,73 @@
+//! The formats whose four bits stand for values of uneven steps: IQ4_NL, IQ4_XS and MXFP4.
+
+use crate::floats::read_f16;
+use crate::ints::{int_format, part};
+use crate::legacy::nibbles;
+
+/// The values a four-bit code of IQ4_NL and IQ4_XS stands for, `kvalues_iq4nl` in GGML's `ggml-common.h`.
+const IQ4_VALUES: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+
+/// Looks up 32 codes of IQ4.
+#[inline(always)]
+fn look_up(codes: &[u8; 32], q: &mut [i8; 32]) {
+    for (q, code) in q.iter_mut().zip(codes) {
+        *q = IQ4_VALUES[usize::from(code & 0x0f)];
+    }
+}
+
+/// Twice the value of a four-bit float: the sign in the upper bit, two bits of exponent, one of mantissa (E2M1 in the
+/// OCP Microscaling Formats v1.0, 5.3.3), so 0, 1, 2, 3, 4, 6, 8 or 12 of either sign.
+///
+/// Arithmetic instead of a table, as it vectorises: the step is 1, from 4 on one more, from 6 on two more.
+#[inline(always)]
+fn doubled_e2m1(code: u8) -> i8 {
+    let m = code & 7;
+    let magnitude = (m + m.saturating_sub(4) + 2 * m.saturating_sub(6)) as i8;
+    if code & 8 != 0 { -magnitude } else { magnitude }
+}
+
+/// Half of the power of two that an E8M0 scale stands for, 2^(e − 128): half, because the values are doubled.
+///
+/// The scale that the format calls NaN (255) reads as 2¹²⁷, as in GGML.
+#[inline(always)]
+fn half_e8m0(e: u8) -> f32 {
+    // The first two are subnormal in f32.
+    f32::from_bits(if e < 2 { 0x0020_0000 << e } else { u32::from(e - 1) << 23 })
+}
+
+int_format! {
+    /// Four-bit codes of uneven steps and a scale: `d: f16, qs: [u8; 16]`, value = d · table\[q\].
+    IQ4_NL, group 32, min false, |block, q, scales, _mins| {
+        look_up(&nibbles(part::<2, 16, _>(block)), q);
+        scales[0] = read_f16(part::<0, 2, _>(block));
+    }
+}
+
+int_format! {
+    /// IQ4_NL's codes with 6-bit scales: `d: f16, scales_h: u16, scales_l: [u8; 4], qs: [u8; 128]`,
+    /// value = d · (sc − 32) · table\[q\].
+    IQ4_XS, group 32, min false, |block, q, scales, _mins| {
+        let d = read_f16(part::<0, 2, _>(block));
+        let high = u16::from_le_bytes(*part::<2, 2, _>(block));
+        let low: &[u8; 4] = part::<4, 4, _>(block);
+        let qs: &[u8; 128] = part::<8, 128, _>(block);
+        for i in 0..8 {
+            let low = (low[i / 2] >> (4 * (i % 2))) & 0x0f;
+            let high = ((high >> (2 * i)) & 3) as u8;
+            scales[i] = d * f32::from((low | (high << 4)) as i8 - 32);
+        }
+        for (q, qs) in q.as_chunks_mut::<32>().0.iter_mut().zip(qs.as_chunks::<16>().0) {
+            look_up(&nibbles(qs), q);
+        }
+    }
+}
+
+int_format! {
+    /// Four-bit floats and a power of two (OCP MXFP4): `e: u8, qs: [u8; 16]`, value = 2^(e − 128) · 2 E2M1(q).
+    MXFP4, group 32, min false, |block, q, scales, _mins| {
+        for (q, code) in q.iter_mut().zip(nibbles(part::<1, 16, _>(block))) {
+            *q = doubled_e2m1(code);
+        }
+        scales[0] = half_e8m0(block[0]);
+    }
+}

@@ -1,0 +1,300 @@
+//! Encoders for Q4_K, Q5_K and Q6_K: a weighted least-squares search for every group's scale and minimum.
+//!
+//! The idea is that of GGML's `make_qkx2_quants` and `make_qx_quants`: round a group with several candidate steps,
+//! solve for the scale (and minimum) that fit each rounding best, and keep the best fit. A value weighs as much as
+//! its size plus the group's root mean square. Two things differ: the candidates are the lanes of one pass over the
+//! group, and once the super-block's own scales are known, both neighbours of every 6-bit scale and minimum are tried
+//! against the values. Sums run in a fixed order, so that a tensor encodes to the same bytes on every machine.
+//!
+//! The inner loops stay functions of their own: inlined into the rest, their arrays become single numbers and the
+//! loops no longer vectorise, at half the speed.
+
+use crate::encoding::{F16_NAN, ROUNDER, range, reciprocal, write};
+use crate::floats::{f16_bytes, read_f16};
+
+/// How many candidate steps are tried for a group.
+const CANDIDATES: usize = 8;
+
+/// Rounds to the nearest whole number within `low..=high`, whole numbers themselves.
+#[inline(always)]
+fn round(x: f32, low: f32, high: f32) -> f32 {
+    (x.max(low).min(high) + ROUNDER) - ROUNDER
+}
+
+/// [`round`], as a byte; negative numbers in two's complement.
+#[inline(always)]
+fn round_to_byte(x: f32, low: f32, high: f32) -> u8 {
+    (x.max(low).min(high) + ROUNDER).to_bits() as u8
+}
+
+/// Σ a · b, in four lanes.
+#[inline(never)]
+fn dot<const N: usize>(a: &[f32; N], b: &[f32; N]) -> f32 {
+    let mut lanes = [0.0; 4];
+    for (a, b) in a.as_chunks::<4>().0.iter().zip(b.as_chunks::<4>().0) {
+        for k in 0..4 {
+            lanes[k] += a[k] * b[k];
+        }
+    }
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+}
+
+/// `scale · (value − origin)` of every value. (`array::map` over so many becomes a call.)
+#[inline(always)]
+fn scaled<const N: usize>(values: &[f32; N], origin: f32, scale: f32) -> [f32; N] {
+    let mut out = [0.0; N];
+    for (out, value) in out.iter_mut().zip(values) {
+        *out = (value - origin) * scale;
+    }
+    out
+}
+
+/// How much an error in each value weighs, for values scaled to about 1.
+#[inline(always)]
+fn weigh<const N: usize>(values: &[f32; N]) -> [f32; N] {
+    let rms = (dot(values, values) / N as f32).sqrt();
+    let mut weights = [0.0; N];
+    for (weight, value) in weights.iter_mut().zip(values) {
+        *weight = rms + value.abs();
+    }
+    weights
+}
+
+/// Weighted sums over a group, one lane for each candidate step; `q` is `t` times the step, rounded.
+struct Sums {
+    q: [f32; CANDIDATES],
+    qq: [f32; CANDIDATES],
+    qt: [f32; CANDIDATES],
+}
+
+/// Rounds `t` with every candidate step to whole numbers in `low..=high`.
+#[inline(never)]
+fn sums<const N: usize>(
+    t: &[f32; N],
+    weights: &[f32; N],
+    steps: &[f32; CANDIDATES],
+    (low, high): (f32, f32),
+) -> Sums {
+    let mut sums = Sums { q: [0.0; CANDIDATES], qq: [0.0; CANDIDATES], qt: [0.0; CANDIDATES] };
+    for (t, weight) in t.iter().zip(weights) {
+        for (k, step) in steps.iter().enumerate() {
+            let q = round(t * step, low, high);
+            let wq = weight * q;
+            sums.q[k] += wq;
+            sums.qq[k] += wq * q;
+            sums.qt[k] += wq * t;
+        }
+    }
+    sums
+}
+
+/// A group of Q4_K or Q5_K before its scale and minimum are rounded: value ≈ scale · q − drop.
+#[derive(Clone, Copy)]
+struct Affine {
+    scale: f32,
+    drop: f32,
+    weights: [f32; 32],
+}
+
+/// Finds scale ≥ 0 and drop ≥ 0 for `q` in `0..=top`; `None` when a value is infinite or NaN.
+#[inline(always)]
+fn fit_affine(values: &[f32; 32], top: f32) -> Option<Affine> {
+    let (min, max) = range(values)?;
+    // Everything is in units of the span, so that no sum over- or underflows: t = (x − base) / span, in 0..=1.
+    let base = min.min(0.0);
+    let span = max - base;
+    let per_span = reciprocal(span);
+    let t = scaled(values, base, per_span);
+    let weights = weigh(&scaled(values, 0.0, reciprocal(max.max(-min))));
+    // The span as `top − 1` to `top + 1` steps; with more than `top` the largest values clip and the rest gain.
+    let steps = std::array::from_fn(|k| top - 1.0 + k as f32 * (2.0 / (CANDIDATES - 1) as f32));
+    let s = sums(&t, &weights, &steps, (0.0, top));
+    let w = dot(&weights, &[1.0; 32]);
+    let wt = dot(&weights, &t);
+
+    // Without a fit (all values equal, or a span that is not a normal number) the whole span in `top` steps.
+    let (mut best_gain, mut scale, mut shift) = (0.0, 1.0 / top, 0.0);
+    let (mut scales, mut shifts, mut gains) = ([0.0; CANDIDATES], [0.0; CANDIDATES], [0.0; CANDIDATES]);
+    for k in 0..CANDIDATES {
+        // The normal equations of t ≈ scale · q + shift; the minimum base + span · shift must not be above 0. Where
+        // all q are equal (a determinant of rounding noise only) shift stays 0.
+        let determinant = w * s.qq[k] - s.q[k] * s.q[k];
+        let free = (s.qq[k] * wt - s.q[k] * s.qt[k]) / determinant;
+        shifts[k] = if determinant > 1e-5 * w * s.qq[k] { free.min(-base * per_span) } else { 0.0 };
+        let rest = s.qt[k] - shifts[k] * s.q[k];
+        scales[k] = rest / s.qq[k];
+        // By how much the fit lowers the weighted sum of squares Σ w t².
+        gains[k] = scales[k] * rest + shifts[k] * (2.0 * wt - shifts[k] * w);
+    }
+    for k in 0..CANDIDATES {
+        if gains[k] > best_gain {
+            (best_gain, scale, shift) = (gains[k], scales[k], shifts[k]);
+        }
+    }
+    Some(Affine { scale: scale * span, drop: (-base - shift * span).max(0.0), weights })
+}
+
+/// A super-block of Q4_K or Q5_K, ready to be packed.
+struct SuperBlock {
+    d: [u8; 2],
+    dmin: [u8; 2],
+    scales: [u8; 8],
+    mins: [u8; 8],
+    q: [u8; 256],
+}
+
+/// Encodes 256 values with `q` in `0..=top`; `None` when a value is infinite or NaN.
+#[inline(always)]
+fn super_block(values: &[f32; 256], top: f32) -> Option<SuperBlock> {
+    const NONE: Affine = Affine { scale: 0.0, drop: 0.0, weights: [0.0; 32] };
+    let groups = values.as_chunks::<32>().0;
+    let mut fits = [NONE; 8];
+    for (fit, values) in fits.iter_mut().zip(groups) {
+        *fit = fit_affine(values, top)?;
+    }
+    let d = f16_bytes(fits.iter().fold(0.0, |max, fit| fit.scale.max(max)) / 63.0);
+    let dmin = f16_bytes(fits.iter().fold(0.0, |max, fit| fit.drop.max(max)) / 63.0);
+
+    let mut out = SuperBlock { d, dmin, scales: [0; 8], mins: [0; 8], q: [0; 256] };
+    for (g, (values, fit)) in groups.iter().zip(&fits).enumerate() {
+        let (scale, min) = round_pair(values, fit, read_f16(&d), read_f16(&dmin), top);
+        out.scales[g] = scale;
+        out.mins[g] = min;
+        let per_step = reciprocal(read_f16(&d) * f32::from(scale));
+        let drop = read_f16(&dmin) * f32::from(min);
+        for (q, x) in out.q[32 * g..][..32].iter_mut().zip(values) {
+            *q = round_to_byte((x + drop) * per_step, 0.0, top);
+        }
+    }
+    Some(out)
+}
+
+/// The 6-bit scale and minimum of a group, each the number below or above the fitted one, whichever pair errs least.
+#[inline(never)]
+fn round_pair(values: &[f32; 32], fit: &Affine, d: f32, dmin: f32, top: f32) -> (u8, u8) {
+    let floor = |x: f32| (x as i32).clamp(0, 63) as u8;
+    let (scale, min) = (floor(fit.scale * reciprocal(d)), floor(fit.drop * reciprocal(dmin)));
+    let (next_scale, next_min) = ((scale + 1).min(63), (min + 1).min(63));
+    let pairs = [(scale, min), (scale, next_min), (next_scale, min), (next_scale, next_min)];
+    let steps = pairs.map(|(scale, _)| d * f32::from(scale));
+    let per_step = steps.map(reciprocal);
+    let drops = pairs.map(|(_, min)| dmin * f32::from(min));
+    let mut errors = [0.0; 4];
+    for (value, weight) in values.iter().zip(&fit.weights) {
+        for k in 0..4 {
+            let x = value + drops[k];
+            let error = steps[k] * round(x * per_step[k], 0.0, top) - x;
+            errors[k] += weight * error * error;
+        }
+    }
+    let mut best = 0;
+    for k in 1..4 {
+        if errors[k] < errors[best] {
+            best = k;
+        }
+    }
+    pairs[best]
+}
+
+/// Packs 6-bit scales and minima the way the decoder of `kquants.rs` reads them.
+#[inline(always)]
+fn pack_scales(scales: &[u8; 8], mins: &[u8; 8]) -> [u8; 12] {
+    let mut out = [0; 12];
+    for i in 0..4 {
+        out[i] = scales[i] | ((scales[i + 4] >> 4) << 6);
+        out[i + 4] = mins[i] | ((mins[i + 4] >> 4) << 6);
+        out[i + 8] = (scales[i + 4] & 0x0f) | (mins[i + 4] << 4);
+    }
+    out
+}
+
+/// Packs the low nibbles of 256 numbers, those of two consecutive groups in one run of 32 bytes.
+#[inline(always)]
+fn pack_nibbles(q: &[u8; 256]) -> [u8; 128] {
+    let mut out = [0; 128];
+    for (out, q) in out.as_chunks_mut::<32>().0.iter_mut().zip(q.as_chunks::<64>().0) {
+        for i in 0..32 {
+            out[i] = (q[i] & 0x0f) | (q[i + 32] << 4);
+        }
+    }
+    out
+}
+
+pub(crate) fn q4_k(values: &[f32; 256], block: &mut [u8; 144]) {
+    let Some(s) = super_block(values, 15.0) else { return poison(block, 0) };
+    write(block, &[&s.d, &s.dmin, &pack_scales(&s.scales, &s.mins), &pack_nibbles(&s.q)]);
+}
+
+pub(crate) fn q5_k(values: &[f32; 256], block: &mut [u8; 176]) {
+    let Some(s) = super_block(values, 31.0) else { return poison(block, 0) };
+    let mut high = [0; 32];
+    for (g, q) in s.q.as_chunks::<32>().0.iter().enumerate() {
+        for i in 0..32 {
+            high[i] |= (q[i] >> 4) << g;
+        }
+    }
+    write(block, &[&s.d, &s.dmin, &pack_scales(&s.scales, &s.mins), &high, &pack_nibbles(&s.q)]);
+}
+
+pub(crate) fn q6_k(values: &[f32; 256], block: &mut [u8; 210]) {
+    const D_AT: usize = 208;
+    let groups = values.as_chunks::<16>().0;
+    let mut fits = [0.0f32; 16];
+    for (fit, values) in fits.iter_mut().zip(groups) {
+        let Some(scale) = fit_symmetric(values) else { return poison(block, D_AT) };
+        *fit = scale;
+    }
+    // The farthest scale takes the farthest 8-bit number, −128.
+    let farthest = fits.iter().fold(0.0f32, |max, scale| if scale.abs() > max.abs() { *scale } else { max });
+    let d = f16_bytes(farthest / -128.0);
+    let per_d = reciprocal(read_f16(&d));
+
+    let mut scales = [0; 16];
+    let mut q = [0; 256];
+    for (g, values) in groups.iter().enumerate() {
+        scales[g] = round_to_byte(fits[g] * per_d, -128.0, 127.0);
+        let per_step = reciprocal(read_f16(&d) * f32::from(scales[g] as i8));
+        for (q, x) in q[16 * g..][..16].iter_mut().zip(values) {
+            *q = round_to_byte(x * per_step, -32.0, 31.0).wrapping_add(32);
+        }
+    }
+
+    let (mut low, mut high) = ([0; 128], [0; 64]);
+    let halves = low.as_chunks_mut::<64>().0.iter_mut().zip(high.as_chunks_mut::<32>().0);
+    for ((low, high), q) in halves.zip(q.as_chunks::<128>().0) {
+        for i in 0..32 {
+            let [a, b, c, d] = [q[i], q[i + 32], q[i + 64], q[i + 96]];
+            low[i] = (a & 0x0f) | (c << 4);
+            low[i + 32] = (b & 0x0f) | (d << 4);
+            high[i] = (a >> 4) | ((b >> 4) << 2) | ((c >> 4) << 4) | ((d >> 4) << 6);
+        }
+    }
+    write(block, &[&low, &high, &scales, &d]);
+}
+
+/// Finds the scale for `q` in `-32..=31`, of either sign; `None` when a value is infinite or NaN.
+#[inline(always)]
+fn fit_symmetric(values: &[f32; 16]) -> Option<f32> {
+    let (min, max) = range(values)?;
+    let extreme = if max > -min { max } else { min };
+    let per_extreme = reciprocal(extreme);
+    let t = scaled(values, 0.0, per_extreme);
+    // The extreme as 30.8 to 32.55 steps, that on the other side as up to 31: those beyond clip and the rest gain.
+    let steps = std::array::from_fn(|k| -30.8 - 0.25 * k as f32);
+    let s = sums(&t, &weigh(&t), &steps, (-32.0, 31.0));
+    // Without a fit (all zero, or an extreme whose reciprocal overflows) the extreme as 32 steps.
+    let (mut best_gain, mut scale) = (0.0, -1.0 / 32.0);
+    for k in 0..CANDIDATES {
+        let candidate = s.qt[k] / s.qq[k];
+        if candidate * s.qt[k] > best_gain {
+            (best_gain, scale) = (candidate * s.qt[k], candidate);
+        }
+    }
+    Some(scale * extreme)
+}
+
+/// Makes all values of a super-block, whose scale is at byte `at`, decode to NaN.
+fn poison(block: &mut [u8], at: usize) {
+    block.fill(0);
+    block[at..at + 2].copy_from_slice(&F16_NAN);
+}

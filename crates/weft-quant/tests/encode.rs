@@ -1,0 +1,192 @@
+//! How good encoded values are, and what becomes of blocks that are no ordinary numbers.
+
+use std::f32::consts::TAU;
+
+use weft_quant::{CodecError, GgmlType, decode, encode};
+
+fn encoders() -> impl Iterator<Item = GgmlType> {
+    GgmlType::ALL.iter().copied().filter(|ty| ty.can_encode())
+}
+
+fn round_trip(ty: GgmlType, values: &[f32]) -> Vec<f32> {
+    let mut bytes = vec![0xa5; ty.row_bytes(values.len() as u64).unwrap() as usize];
+    encode(ty, values, &mut bytes).unwrap();
+    let mut out = vec![f32::NAN; values.len()];
+    decode(ty, &bytes, &mut out).unwrap();
+    out
+}
+
+/// Normally distributed numbers, the same ones on every run (xorshift, Box–Muller).
+fn gaussian(n: usize) -> Vec<f32> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut uniform = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ((state >> 40) as f32 + 0.5) / (1 << 24) as f32
+    };
+    (0..n).map(|_| (-2.0 * uniform().ln()).sqrt() * (TAU * uniform()).cos()).collect()
+}
+
+/// The root mean square error, relative to that of the values.
+fn relative_error(values: &[f32], found: &[f32]) -> f64 {
+    let error: f64 = values.iter().zip(found).map(|(x, y)| f64::from(x - y).powi(2)).sum();
+    let energy: f64 = values.iter().map(|x| f64::from(*x).powi(2)).sum();
+    (error / energy).sqrt()
+}
+
+/// What is left of each group of `group` values after `steps` even steps from its smallest to its largest, in f32.
+fn min_max_round_trip(values: &[f32], group: usize, steps: f32) -> Vec<f32> {
+    let mut out = Vec::with_capacity(values.len());
+    for group in values.chunks(group) {
+        let min = group.iter().copied().fold(f32::MAX, f32::min);
+        let max = group.iter().copied().fold(f32::MIN, f32::max);
+        let step = (max - min) / steps;
+        out.extend(group.iter().map(|x| ((x - min) / step).round() * step + min));
+    }
+    out
+}
+
+/// What is left of each group of `group` values when the farthest from zero becomes `steps` steps of a scale, in f32.
+fn absmax_round_trip(values: &[f32], group: usize, steps: f32) -> Vec<f32> {
+    let mut out = Vec::with_capacity(values.len());
+    for group in values.chunks(group) {
+        let step = group.iter().fold(0.0, |max: f32, x| max.max(x.abs())) / steps;
+        out.extend(group.iter().map(|x| (x / step).round() * step));
+    }
+    out
+}
+
+#[test]
+fn gaussian_weights_keep_their_precision() {
+    let values = gaussian(1 << 16);
+    // GGML's own search gives 0.0718, 0.0359 and 0.0177 for the K formats (emulated in f64 on other such numbers).
+    for (ty, bound) in [
+        (GgmlType::F32, 0.0),
+        (GgmlType::F16, 0.00025),
+        (GgmlType::BF16, 0.0018),
+        (GgmlType::Q4_0, 0.088),
+        (GgmlType::Q4_1, 0.080),
+        (GgmlType::Q5_0, 0.044),
+        (GgmlType::Q5_1, 0.039),
+        (GgmlType::Q8_0, 0.0056),
+        (GgmlType::Q4_K, 0.0715),
+        (GgmlType::Q5_K, 0.0355),
+        (GgmlType::Q6_K, 0.0176),
+    ] {
+        let error = relative_error(&values, &round_trip(ty, &values));
+        assert!(error <= bound, "{ty}: {error}, more than {bound}");
+    }
+}
+
+/// The K formats round their scales to six or eight bits, and must still beat even steps with exact scales.
+#[test]
+fn searched_scales_beat_even_steps() {
+    let gaussian = gaussian(1 << 14);
+    let skewed: Vec<f32> = gaussian.iter().map(|x| (0.7 * x).exp() - 0.8).collect();
+    let heavy: Vec<f32> = gaussian.iter().map(|x| x * x * x).collect();
+    for (name, values) in [("gaussian", gaussian), ("skewed", skewed), ("heavy-tailed", heavy)] {
+        for (ty, naive) in [
+            (GgmlType::Q4_K, min_max_round_trip(&values, 32, 15.0)),
+            (GgmlType::Q5_K, min_max_round_trip(&values, 32, 31.0)),
+            (GgmlType::Q6_K, absmax_round_trip(&values, 16, 31.0)),
+        ] {
+            let (found, naive) =
+                (relative_error(&values, &round_trip(ty, &values)), relative_error(&values, &naive));
+            assert!(found < naive, "{ty}, {name}: {found}, even steps {naive}");
+        }
+    }
+}
+
+#[test]
+fn zeros_stay_zeros() {
+    for ty in encoders() {
+        assert_eq!(round_trip(ty, &[0.0; 256]), [0.0; 256], "{ty}");
+        assert_eq!(round_trip(ty, &[-0.0; 256]), [0.0; 256], "{ty}");
+    }
+}
+
+/// C starts its search for the farthest value at +0, so that −0 does not count: the scale is 0 / −8.
+#[test]
+fn the_scale_of_zeros_is_minus_zero() {
+    for value in [0.0, -0.0] {
+        let mut block = [0; 18];
+        encode(GgmlType::Q4_0, &[value; 32], &mut block).unwrap();
+        assert_eq!(block[..2], [0x00, 0x80], "{value}");
+    }
+}
+
+#[test]
+fn constants_keep_half_precision() {
+    for ty in encoders() {
+        for constant in [1.0, -1.0, 0.1, -0.1, 1000.0, -1000.0] {
+            for found in round_trip(ty, &[constant; 256]) {
+                // Half an ulp of the scale (and of the minimum), and of the product; bf16 has three bits less.
+                let bound = if ty == GgmlType::BF16 { 1.0 / 256.0 } else { 1.0 / 1024.0 } * constant.abs();
+                assert!((found - constant).abs() <= bound, "{ty}: {constant} became {found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_block_with_a_value_that_is_no_number_becomes_nan() {
+    for ty in encoders().filter(|ty| ty.is_quantised()) {
+        for bad in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut values = vec![1.0; 3 * ty.block_len()];
+            values[ty.block_len() + 7] = bad;
+            let found = round_trip(ty, &values);
+            for (block, values) in found.chunks(ty.block_len()).enumerate() {
+                assert!(
+                    values.iter().all(|x| x.is_nan() == (block == 1)),
+                    "{ty}: {bad} in block 1, block {block}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn plain_numbers_keep_infinities_and_nans() {
+    for ty in [GgmlType::F32, GgmlType::F16, GgmlType::BF16] {
+        let found = round_trip(ty, &[f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -0.0]);
+        assert_eq!(found[..2], [f32::INFINITY, f32::NEG_INFINITY], "{ty}");
+        assert!(found[2].is_nan(), "{ty}");
+        assert_eq!(found[3].to_bits(), (-0.0f32).to_bits(), "{ty}");
+    }
+}
+
+#[test]
+fn eight_bits_round_half_away_from_zero() {
+    // A scale of exactly 1, and the numbers next to every n + ½.
+    for n in 0..126 {
+        let half = n as f32 + 0.5;
+        for x in [half.next_down(), half, half.next_up()] {
+            let mut values = [0.0; 32];
+            values[..3].copy_from_slice(&[127.0, x, -x]);
+            let mut block = [0; 34];
+            encode(GgmlType::Q8_0, &values, &mut block).unwrap();
+            assert_eq!(block[3] as i8, x.round() as i8, "{x:e}");
+            assert_eq!(block[4] as i8, -(x.round() as i8), "-{x:e}");
+        }
+    }
+}
+
+#[test]
+fn types_without_a_codec_are_refused_by_name() {
+    let decoded = decode(GgmlType::IQ2_XXS, &[0; 66], &mut [0.0; 256]).unwrap_err();
+    assert_eq!(decoded, CodecError::NoDecoder(GgmlType::IQ2_XXS));
+    assert!(decoded.to_string().starts_with("iq2_xxs cannot be decoded"), "{decoded}");
+    let encoded = encode(GgmlType::Q2_K, &[0.0; 256], &mut [0; 84]).unwrap_err();
+    assert_eq!(encoded, CodecError::NoEncoder(GgmlType::Q2_K));
+    assert!(encoded.to_string().starts_with("q2_k cannot be encoded"), "{encoded}");
+}
+
+#[test]
+fn a_wrong_length_is_told() {
+    let error = decode(GgmlType::Q4_0, &[0; 36], &mut [0.0; 32]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "q4_0 stores 32 value(s) in 18 byte(s), so 32 value(s) and 36 byte(s) do not match"
+    );
+}
