@@ -1,0 +1,139 @@
+//! From a model's graphs to programs on a device.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_device::{BufferId, Device, Instance, ProgramId, Region, Weight, WeightBytes, link};
+use weft_fuse::fuse;
+use weft_gguf::{Gguf, TensorBytes};
+use weft_ir::{Graph, Op, Sizes};
+use weft_kern::{Format, Plan};
+use weft_models::{ModelGraph, Segment};
+
+use crate::error::Error;
+
+/// The compiled model.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    /// Everything up to the last layer.
+    pub(crate) body: ProgramId,
+    /// From the hidden state to the logits of picked rows.
+    pub(crate) head: ProgramId,
+    /// The step's index inputs.
+    pub(crate) inputs: BTreeMap<String, Region>,
+    /// Where the logits will be.
+    pub(crate) logits: Region,
+}
+
+/// `i32` inputs of a step, and how many values each has.
+fn step_inputs(max: &Sizes) -> [(&'static str, usize); 6] {
+    [
+        ("tokens", max.tokens),
+        ("pos", max.tokens),
+        ("slots", max.tokens),
+        ("first", max.tokens),
+        ("pages", max.pages),
+        ("out_rows", max.rows),
+    ]
+}
+
+/// Packs the weights, makes room for the states, compiles every distinct graph once and links both programs.
+pub(crate) fn compile(
+    device: &mut dyn Device,
+    gguf: &Gguf,
+    model: &ModelGraph,
+    max: &Sizes,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Compiled, Error> {
+    let weights = pack(device, gguf, model, progress)?;
+    let mut plans = Plans { max: *max, done: Vec::new() };
+    let mut instances = Vec::with_capacity(model.segments.len());
+    for segment in &model.segments {
+        let plan = plans.plan(&segment.graph)?;
+        let bound = segment.weights.iter().map(|(own, tensor)| (own.clone(), weights[tensor]));
+        instances.push(Instance { plan, weights: bound.collect(), states: states(device, segment, max)? });
+    }
+    let mut inputs = BTreeMap::new();
+    for (name, values) in step_inputs(max) {
+        let buffer = device.alloc(values * 4)?;
+        inputs.insert(name.to_string(), Region { buffer, offset: 0, values });
+    }
+    let (head, body) = instances.split_last().ok_or_else(|| Error::Option("the model has no graphs".into()))?;
+    let body = link(device, body, &inputs, &["x"])?;
+    let mut head_inputs = inputs.clone();
+    head_inputs.extend(body.results);
+    let head = link(device, std::slice::from_ref(head), &head_inputs, &["logits"])?;
+    Ok(Compiled {
+        body: device.compile(&body.program)?,
+        head: device.compile(&head.program)?,
+        logits: head.results["logits"],
+        inputs,
+    })
+}
+
+/// A tensor's bytes as a device keeps them.
+struct Bytes(TensorBytes);
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Packs every tensor that a segment uses, once.
+fn pack(
+    device: &mut dyn Device,
+    gguf: &Gguf,
+    model: &ModelGraph,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<BTreeMap<String, BufferId>, Error> {
+    let mut tensors = BTreeMap::new();
+    for (_, name) in model.segments.iter().flat_map(|s| &s.weights) {
+        if let Some(tensor) = gguf.tensor(name) {
+            tensors.insert(name.clone(), tensor);
+        }
+    }
+    let total: u64 = tensors.values().map(|t| gguf.data(t).len() as u64).sum();
+    let mut done = 0;
+    let mut packed = BTreeMap::new();
+    for (name, tensor) in tensors {
+        let bytes: WeightBytes = Arc::new(Bytes(gguf.tensor_bytes(tensor)));
+        let size = |n: u64| usize::try_from(n).map_err(|_| Error::Option(format!("`{name}` is too large")));
+        let row_len = size(tensor.shape[0])?;
+        let rows = size(tensor.shape[1..].iter().product())?;
+        done += (*bytes).as_ref().len() as u64;
+        let buffer = device.pack(Weight { ty: tensor.ty, rows, row_len, bytes })?;
+        packed.insert(name, buffer);
+        progress(done, total);
+    }
+    Ok(packed)
+}
+
+fn states(device: &mut dyn Device, segment: &Segment, max: &Sizes) -> Result<BTreeMap<String, BufferId>, Error> {
+    let mut states = BTreeMap::new();
+    for node in segment.graph.nodes() {
+        if let Op::State { name } = &node.op {
+            let bytes = node.ty.shape.count(max).and_then(|n| Format::Ggml(node.ty.dtype).bytes(n));
+            let bytes = bytes.ok_or_else(|| Error::Option("the KV cache would not fit any memory".into()))?;
+            states.insert(name.clone(), device.alloc(bytes)?);
+        }
+    }
+    Ok(states)
+}
+
+/// Plans by graph: equal layers share one graph, and so one plan.
+struct Plans {
+    max: Sizes,
+    done: Vec<(Arc<Graph>, Arc<Plan>)>,
+}
+
+impl Plans {
+    fn plan(&mut self, graph: &Arc<Graph>) -> Result<Arc<Plan>, Error> {
+        if let Some((_, plan)) = self.done.iter().find(|(g, _)| Arc::ptr_eq(g, graph)) {
+            return Ok(Arc::clone(plan));
+        }
+        let plan = Arc::new(fuse(graph, &self.max)?);
+        self.done.push((Arc::clone(graph), Arc::clone(&plan)));
+        Ok(plan)
+    }
+}

@@ -1,0 +1,223 @@
+//! Choosing the next token.
+
+/// How the next token is chosen. The steps are taken in the order of the fields.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sampling {
+    /// Divides positive logits (multiplies negative ones) of tokens seen among the last [`repeat_last_n`](Self::repeat_last_n); 1 changes
+    /// nothing.
+    pub repeat_penalty: f32,
+    /// Taken off the logit of a token seen, once.
+    pub presence_penalty: f32,
+    /// Taken off the logit of a token seen, for each time.
+    pub frequency_penalty: f32,
+    /// How many of the last tokens count as seen.
+    pub repeat_last_n: usize,
+    /// Keeps the most likely so many; 0 keeps all.
+    pub top_k: usize,
+    /// Keeps the most likely tokens until their probabilities add up to this; 1 keeps all.
+    pub top_p: f32,
+    /// Keeps tokens at least this many times as likely as the likeliest; 0 keeps all.
+    pub min_p: f32,
+    /// Divides the logits; 0 takes the likeliest token.
+    pub temperature: f32,
+    /// Of the random numbers: the same seed and the same logits choose the same tokens.
+    pub seed: u64,
+}
+
+impl Default for Sampling {
+    /// Lively but not wild; the penalties off.
+    fn default() -> Sampling {
+        Sampling {
+            repeat_penalty: 1.0,
+            presence_penalty: 0.0,
+            frequency_penalty: 0.0,
+            repeat_last_n: 64,
+            top_k: 40,
+            top_p: 0.95,
+            min_p: 0.05,
+            temperature: 0.6,
+            seed: 0,
+        }
+    }
+}
+
+/// Chooses tokens, and remembers its random numbers.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    sampling: Sampling,
+    random: u64,
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    token: u32,
+    logit: f32,
+    p: f32,
+}
+
+impl Sampler {
+    /// A sampler at the beginning of its random numbers.
+    pub fn new(sampling: Sampling) -> Sampler {
+        Sampler { sampling, random: sampling.seed, candidates: Vec::new() }
+    }
+
+    /// Chooses a token from the logits of a vocabulary. `seen` are the tokens so far, the last one last.
+    ///
+    /// Logits that are not numbers are never chosen while there are others; if there are none the answer is token 0.
+    pub fn sample(&mut self, logits: &[f32], seen: &[u32]) -> u32 {
+        let Sampling { top_k, top_p, min_p, temperature, .. } = self.sampling;
+        self.candidates.clear();
+        let numbers = logits.iter().zip(0u32..).filter(|(logit, _)| !logit.is_nan());
+        self.candidates.extend(numbers.map(|(logit, token)| Candidate { token, logit: *logit, p: 0.0 }));
+        self.penalise(seen, logits.len());
+        // Likeliest first; the lower token first among equals, so that nothing depends on the sort.
+        let order = |a: &Candidate, b: &Candidate| b.logit.total_cmp(&a.logit).then(a.token.cmp(&b.token));
+        let greedy = temperature <= 0.0 || top_k == 1;
+        if greedy {
+            return self.candidates.iter().min_by(|a, b| order(a, b)).map_or(0, |c| c.token);
+        }
+        if top_k > 0 && top_k < self.candidates.len() {
+            self.candidates.select_nth_unstable_by(top_k, order);
+            self.candidates.truncate(top_k);
+        }
+        self.candidates.sort_unstable_by(order);
+        let Some(top) = self.candidates.first().map(|c| c.logit) else { return 0 };
+        self.weigh(top, 1.0);
+        if top_p < 1.0 {
+            let mut sum = 0.0;
+            let total: f32 = self.candidates.iter().map(|c| c.p).sum();
+            let enough = self.candidates.iter().position(|c| {
+                sum += c.p;
+                sum >= top_p * total
+            });
+            self.candidates.truncate(enough.map_or(usize::MAX, |i| i + 1));
+        }
+        if min_p > 0.0 {
+            let keep = self.candidates.iter().take_while(|c| c.p >= min_p).count();
+            self.candidates.truncate(keep.max(1));
+        }
+        self.weigh(top, temperature);
+        let total: f32 = self.candidates.iter().map(|c| c.p).sum();
+        let mut left = self.uniform() * total;
+        for c in &self.candidates {
+            left -= c.p;
+            if left < 0.0 {
+                return c.token;
+            }
+        }
+        // Rounding of the sum: the least likely of those left.
+        self.candidates.last().map_or(0, |c| c.token)
+    }
+
+    fn penalise(&mut self, seen: &[u32], vocab: usize) {
+        let Sampling { repeat_penalty, presence_penalty, frequency_penalty, repeat_last_n, .. } = self.sampling;
+        if repeat_penalty == 1.0 && presence_penalty == 0.0 && frequency_penalty == 0.0 {
+            return;
+        }
+        let mut last: Vec<u32> = seen[seen.len().saturating_sub(repeat_last_n)..].to_vec();
+        last.retain(|t| (*t as usize) < vocab);
+        last.sort_unstable();
+        for run in last.chunk_by(|a, b| a == b) {
+            // Candidates are in the order of tokens until they are sorted.
+            let Ok(at) = self.candidates.binary_search_by_key(&run[0], |c| c.token) else { continue };
+            let logit = &mut self.candidates[at].logit;
+            *logit = if *logit > 0.0 { *logit / repeat_penalty } else { *logit * repeat_penalty };
+            *logit -= presence_penalty + frequency_penalty * run.len() as f32;
+        }
+    }
+
+    /// Sets `p` of each candidate relative to a logit of `top`.
+    fn weigh(&mut self, top: f32, temperature: f32) {
+        for c in &mut self.candidates {
+            // Equal infinities are equally likely.
+            c.p = if c.logit == top { 1.0 } else { ((c.logit - top) / temperature).exp() };
+        }
+    }
+
+    /// The next random number in 0..1 (SplitMix64, Steele, Lea and Flood 2014).
+    fn uniform(&mut self) -> f32 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 40) as f32 / (1u32 << 24) as f32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain() -> Sampling {
+        Sampling { top_k: 0, top_p: 1.0, min_p: 0.0, temperature: 1.0, ..Sampling::default() }
+    }
+
+    fn counts(sampling: Sampling, logits: &[f32]) -> Vec<usize> {
+        let mut sampler = Sampler::new(sampling);
+        let mut counts = vec![0; logits.len()];
+        for _ in 0..20_000 {
+            counts[sampler.sample(logits, &[]) as usize] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn frequencies_follow_the_probabilities() {
+        let p = [0.5f32, 0.3, 0.15, 0.05];
+        let logits = p.map(f32::ln);
+        for (count, p) in counts(plain(), &logits).iter().zip(p) {
+            // Five standard deviations of a binomial of 20000.
+            let deviation = (20_000.0 * p * (1.0 - p)).sqrt() * 5.0;
+            assert!((*count as f32 - 20_000.0 * p).abs() < deviation, "{count} for {p}");
+        }
+        let hot = counts(Sampling { temperature: 0.5, ..plain() }, &logits);
+        let expected = 0.25 / (0.25 + 0.09 + 0.0225 + 0.0025);
+        assert!((hot[0] as f32 / 20_000.0 - expected).abs() < 0.02);
+    }
+
+    #[test]
+    fn the_unlikely_are_cut() {
+        let logits = [0.5f32, 0.3, 0.15, 0.05].map(f32::ln);
+        let kept = |s: Sampling| counts(s, &logits).iter().map(|c| usize::from(*c > 0)).collect::<Vec<_>>();
+        assert_eq!(kept(Sampling { top_k: 2, ..plain() }), [1, 1, 0, 0]);
+        assert_eq!(kept(Sampling { top_p: 0.79, ..plain() }), [1, 1, 0, 0]);
+        assert_eq!(kept(Sampling { top_p: 0.81, ..plain() }), [1, 1, 1, 0]);
+        assert_eq!(kept(Sampling { min_p: 0.2, ..plain() }), [1, 1, 1, 0]);
+        assert_eq!(kept(Sampling { temperature: 0.0, ..plain() }), [1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn equal_seeds_choose_equally_and_others_do_not() {
+        let logits = [0.0f32; 50];
+        let choices = |seed| {
+            let mut s = Sampler::new(Sampling { seed, ..plain() });
+            (0..20).map(|_| s.sample(&logits, &[])).collect::<Vec<_>>()
+        };
+        assert_eq!(choices(7), choices(7));
+        assert_ne!(choices(7), choices(8));
+    }
+
+    #[test]
+    fn what_was_said_is_penalised() {
+        let greedy = Sampling { temperature: 0.0, repeat_penalty: 2.0, ..Sampling::default() };
+        let logits = [3.0, 2.0, -1.0];
+        assert_eq!(Sampler::new(greedy).sample(&logits, &[]), 0);
+        assert_eq!(Sampler::new(greedy).sample(&logits, &[0, 99]), 1);
+        let forget = Sampling { repeat_last_n: 1, ..greedy };
+        assert_eq!(Sampler::new(forget).sample(&logits, &[0, 2]), 0);
+        let frequency = Sampling { repeat_penalty: 1.0, frequency_penalty: 0.6, ..greedy };
+        assert_eq!(Sampler::new(frequency).sample(&logits, &[0]), 0);
+        assert_eq!(Sampler::new(frequency).sample(&logits, &[0, 0]), 1);
+    }
+
+    #[test]
+    fn odd_logits_are_survived() {
+        let mut s = Sampler::new(plain());
+        assert_eq!(s.sample(&[], &[]), 0);
+        assert_eq!(s.sample(&[f32::NAN, f32::NAN], &[]), 0);
+        assert_eq!(s.sample(&[f32::NAN, f32::NEG_INFINITY, 1.0], &[]), 2);
+        assert_eq!(s.sample(&[0.0, f32::INFINITY, 1.0], &[]), 1);
+        assert_eq!(s.sample(&[f32::NEG_INFINITY, f32::NEG_INFINITY], &[1, 1]) / 2, 0);
+    }
+}
