@@ -32,6 +32,10 @@ fn run(input: &str) -> Result<String, String> {
             Ok(_) => Err("no error".into()),
             Err(e) => Ok(format!("{}\n", e.why)),
         },
+        ["plan", "error"] => match weft_kern::parse_plan(&text) {
+            Ok(_) => Err("no error".into()),
+            Err(e) => Ok(format!("{}\n", e.why)),
+        },
         ["fuse", ref sizes @ ..] => {
             let graph = weft_ir::parse(&text).map_err(|e| e.to_string())?;
             let plan = weft_fuse::fuse(&graph, &parse_sizes(sizes)?).map_err(|e| e.to_string())?;

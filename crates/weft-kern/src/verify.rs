@@ -49,15 +49,22 @@ pub fn verify(plan: &Plan) -> Result<(), VerifyError> {
             return Err(fail(format!("call {i}"), format!("no kernel {}", call.kernel)));
         };
         let place = || format!("call {i} (`{}`)", kernel.name);
+        if call.args.len() != kernel.params.len() {
+            return Err(fail(
+                place(),
+                format!("{} parameters, {} arguments", kernel.params.len(), call.args.len()),
+            ));
+        }
         let mut values = Vec::with_capacity(call.args.len());
         for (p, (arg, param)) in call.args.iter().zip(&kernel.params).enumerate() {
             let Some(buffer) = plan.buffers.get(*arg) else {
                 return Err(fail(place(), format!("no buffer b{arg}")));
             };
             if buffer.format != param.format {
-                return Err(fail(place(), format!("p{p} is {:?}, b{arg} {:?}", param.format, buffer.format)));
+                return Err(fail(place(), format!("p{p} is {}, b{arg} {}", param.format, buffer.format)));
             }
-            if param.access == Access::Write && matches!(buffer.source, Source::Input(_) | Source::Weight(_) | Source::Constant(_))
+            if param.access == Access::Write
+                && matches!(buffer.source, Source::Input(_) | Source::Weight(_) | Source::Constant(_))
             {
                 return Err(fail(place(), format!("p{p} writes b{arg}, which is only read")));
             }
@@ -137,14 +144,15 @@ impl Context<'_> {
         let last = last.and_then(|at| (len - 1).checked_mul(v.step)?.checked_add(at));
         match last {
             Some(last) if last < room => Ok(()),
-            _ => Err(format!("a view of p{} reaches value {last:?} of {room}", v.param)),
+            Some(last) => Err(format!("a view of p{} reaches value {last} of {room}", v.param)),
+            None => Err(format!("a view of p{} overflows", v.param)),
         }
     }
 
     fn reads(&self, v: &View, len: usize, allowed: impl Fn(Format) -> bool) -> Result<(), String> {
         let format = self.format(v.param, Access::Read)?;
         if !allowed(format) {
-            return Err(format!("p{} has format {format:?}", v.param));
+            return Err(format!("p{} is {format}", v.param));
         }
         self.view(v, len, None)
     }
@@ -172,7 +180,7 @@ impl Context<'_> {
                     let format = self.format(view.param, Access::Read).map_err(fail)?;
                     let quantised = matches!(format, Format::Ggml(ty) if ty.is_quantised());
                     if format == Format::Q8 || *len == 0 || *len > cols {
-                        return Err(fail(format!("loads {len} values of {format:?}")));
+                        return Err(fail(format!("loads {len} values of {format}")));
                     }
                     self.view(view, *len, indexed.as_ref()).map_err(fail)?;
                     if quantised {
@@ -277,7 +285,7 @@ impl Context<'_> {
             Ok(())
         } else {
             Err(format!(
-                "p{} ({format:?}) has no {heads} heads of {len} values in rows of {}",
+                "p{} ({format}) has no {heads} heads of {len} values in rows of {}",
                 c.param, c.row_stride
             ))
         }
@@ -302,7 +310,7 @@ impl Context<'_> {
         let rows = self.values[w.param] / w.k;
         let last = (w.count - 1).checked_mul(w.stride).and_then(|r| r.checked_add(w.first)?.checked_add(w.n));
         if last.is_none_or(|last| last > rows) {
-            return Err(format!("matrices reach row {last:?} of {rows}"));
+            return Err(format!("the matrices reach beyond row {rows}"));
         }
         match &w.pick {
             Pick::Only => Ok(()),
