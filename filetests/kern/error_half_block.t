@@ -14,7 +14,7 @@ kernel round {
   rows [T] cols 32
   map
   v0 = load 32 p0[0; 32; 1]
-  v1 = store v0 p1[16; 32; 1]
+  v1 = store v0 p1[0; 16; 1]
 }
 kernel dot {
   p0 read q8
@@ -39,4 +39,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 0 (`round`): v1: a view of p1 reaches value 143 of 128
+plan `p`, call 0 (`round`): v1: a q8 store writes whole blocks side by side

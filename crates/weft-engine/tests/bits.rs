@@ -1,0 +1,85 @@
+//! The same bits: a token's logits do not depend on threads, chunks, company or what the cache held before.
+
+mod support;
+
+use support::{FIXTURES, Fixture, all_logits, bits};
+use weft_engine::{Batch, EngineOptions};
+
+fn options(threads: usize, sequences: usize) -> EngineOptions {
+    EngineOptions { threads: Some(threads), context: Some(128), sequences, ..EngineOptions::default() }
+}
+
+#[test]
+fn threads_and_chunks_change_nothing() {
+    for (name, _) in FIXTURES {
+        let fixture = Fixture::load(name);
+        let expected = bits(&all_logits(&mut fixture.engine(options(1, 1)), &fixture.tokens, 512));
+        for threads in [1, 2, 3] {
+            let mut engine = fixture.engine(options(threads, 1));
+            for chunk in [1, 7, 512] {
+                let found = bits(&all_logits(&mut engine, &fixture.tokens, chunk));
+                assert!(found == expected, "{name}: {threads} threads, chunks of {chunk}");
+            }
+        }
+    }
+}
+
+#[test]
+fn company_changes_nothing() {
+    for name in ["glm-tiny-q4_k_m", "ds2-tiny-q4_0"] {
+        let fixture = Fixture::load(name);
+        let (a, b) = (&fixture.tokens[..20], &fixture.tokens[5..32]);
+        let mut engine = fixture.engine(options(2, 3));
+        let expected = [a, b].map(|tokens| bits(&all_logits(&mut engine, tokens, 512)));
+
+        // Both at once, interleaved in uneven steps, beside a third one that is thrown away halfway.
+        let seqs = [engine.new_sequence(), engine.new_sequence()];
+        let other = engine.new_sequence();
+        let mut found = [Vec::new(), Vec::new()];
+        let mut fed = [0, 0];
+        let mut step = 0;
+        while fed[0] < a.len() || fed[1] < b.len() {
+            let mut batch = Batch::new();
+            let mut owners = Vec::new();
+            for i in 0..5 + step % 4 {
+                let which = (i * 3 + step) % 2;
+                let tokens = [a, b][which];
+                if let Some(token) = tokens.get(fed[which]) {
+                    batch.push(seqs[which], *token, true);
+                    owners.push(which);
+                    fed[which] += 1;
+                }
+                if step == 1 {
+                    batch.push(other, fixture.tokens[i], false);
+                }
+            }
+            if step == 2 {
+                engine.free(other);
+            }
+            let logits = engine.step(&batch).unwrap();
+            for (row, which) in logits.chunks_exact(fixture.vocab).zip(owners) {
+                found[which].extend(bits(row));
+            }
+            step += 1;
+        }
+        assert!(found == expected, "{name}");
+    }
+}
+
+#[test]
+fn going_back_changes_nothing() {
+    let fixture = Fixture::load("glm-tiny-q8_0");
+    let mut engine = fixture.engine(options(2, 1));
+    let expected = bits(&all_logits(&mut engine, &fixture.tokens, 512));
+    let seq = engine.new_sequence();
+    let mut batch = Batch::new();
+    fixture.tokens[..10].iter().for_each(|t| batch.push(seq, *t, false));
+    // A wrong continuation, taken back: the row it left in the cache must never be seen.
+    (0..30).for_each(|t| batch.push(seq, t, false));
+    engine.step(&batch).unwrap();
+    engine.truncate(seq, 10);
+    batch.clear();
+    fixture.tokens[10..].iter().for_each(|t| batch.push(seq, *t, true));
+    let found = bits(engine.step(&batch).unwrap());
+    assert!(found == expected[10 * fixture.vocab..]);
+}

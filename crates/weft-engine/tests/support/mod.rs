@@ -1,0 +1,83 @@
+//! The fixtures: small models with golden logits. `fixtures/README.md` says how they were made.
+
+use std::path::{Path, PathBuf};
+
+use weft_engine::{Batch, Engine, EngineOptions};
+
+/// Every fixture, with the relative L2 its golden logits allow the oracle. The random router of the 27-layer one amplifies rounding.
+pub const FIXTURES: [(&str, f64); 4] =
+    [("glm-tiny-q4_0", 1e-4), ("glm-tiny-q4_k_m", 1e-4), ("glm-tiny-q8_0", 1e-4), ("ds2-tiny-q4_0", 1e-3)];
+
+pub struct Fixture {
+    pub path: PathBuf,
+    pub tokens: Vec<u32>,
+    pub vocab: usize,
+    /// `[tokens, vocab]`, from llama.cpp in `f32`.
+    pub golden: Vec<f32>,
+    /// Mean KL to the golden logits of llama.cpp with activations rounded to 8 bits.
+    pub int8_mean_kl: f64,
+}
+
+impl Fixture {
+    pub fn load(name: &str) -> Fixture {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+        let text = std::fs::read_to_string(dir.join(format!("{name}.json"))).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let tokens = json["tokens"].as_array().unwrap().iter().map(|t| t.as_u64().unwrap() as u32).collect();
+        let bytes = std::fs::read(dir.join(format!("{name}.logits.f32"))).unwrap();
+        Fixture {
+            path: dir.join(format!("{name}.gguf")),
+            tokens,
+            vocab: json["vocab"].as_u64().unwrap() as usize,
+            golden: bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
+            int8_mean_kl: json["llama_cpp_int8"]["mean_kl"].as_f64().unwrap(),
+        }
+    }
+
+    pub fn engine(&self, options: EngineOptions) -> Engine {
+        Engine::load(&self.path, &options, &mut |_| {}).unwrap()
+    }
+}
+
+/// All logits of one sequence, computed `chunk` tokens at a time.
+pub fn all_logits(engine: &mut Engine, tokens: &[u32], chunk: usize) -> Vec<f32> {
+    let seq = engine.new_sequence();
+    let mut logits = Vec::new();
+    for chunk in tokens.chunks(chunk) {
+        let mut batch = Batch::new();
+        chunk.iter().for_each(|t| batch.push(seq, *t, true));
+        logits.extend_from_slice(engine.step(&batch).unwrap());
+    }
+    engine.free(seq);
+    logits
+}
+
+pub fn bits(logits: &[f32]) -> Vec<u32> {
+    logits.iter().map(|l| l.to_bits()).collect()
+}
+
+/// ‖a − b‖ / ‖b‖.
+#[allow(dead_code, reason = "not every test compares floats")]
+pub fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let square = |x: f64| x * x;
+    let error: f64 = a.iter().zip(b).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
+    let norm: f64 = b.iter().map(|b| square(f64::from(*b))).sum();
+    (error / norm).sqrt()
+}
+
+/// Mean over rows of KL(softmax(golden) ‖ softmax(found)).
+#[allow(dead_code, reason = "not every test compares floats")]
+pub fn mean_kl(found: &[f32], golden: &[f32], vocab: usize) -> f64 {
+    let log_softmax = |row: &[f32]| -> Vec<f64> {
+        let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f64 = row.iter().map(|l| f64::from(l - top).exp()).sum();
+        row.iter().map(|l| f64::from(l - top) - sum.ln()).collect()
+    };
+    let rows = found.chunks_exact(vocab).zip(golden.chunks_exact(vocab));
+    let kl = rows.map(|(f, g)| {
+        let (f, g) = (log_softmax(f), log_softmax(g));
+        f.iter().zip(&g).map(|(f, g)| g.exp() * (g - f)).sum::<f64>()
+    });
+    kl.sum::<f64>() / (golden.len() / vocab) as f64
+}

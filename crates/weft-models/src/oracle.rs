@@ -1,0 +1,70 @@
+//! Running a whole model through the float oracle, [`weft_ir::eval`].
+
+use weft_gguf::Gguf;
+use weft_ir::{EvalError, Op, Sizes, Tensor, Values, WeightRows, eval};
+
+use crate::{ModelGraph, Segment};
+
+impl ModelGraph {
+    /// States full of zeros, with room for `slots` rows each, under the names the model has for them.
+    pub fn oracle_states(&self, slots: usize) -> Values {
+        let mut states = Values::new();
+        for segment in &self.segments {
+            for node in segment.graph.nodes() {
+                let Op::State { name } = &node.op else { continue };
+                let shape = node.ty.shape.eval(&Sizes { slots, ..Sizes::default() });
+                let zeros = vec![0.0; shape.iter().product()];
+                if let Some((_, model)) = segment.states.iter().find(|(own, _)| own == name) {
+                    states.insert(model.clone(), Tensor::f32(shape, zeros));
+                }
+            }
+        }
+        states
+    }
+
+    /// Computes one step in slow and obvious arithmetic, on the weights of `gguf`, the file the model was built from.
+    ///
+    /// `values` holds the step's inputs (see the [crate]'s page) and the states under the model's names, `kv.3`,
+    /// and has `logits` and the new states afterwards.
+    ///
+    /// # Errors
+    ///
+    /// If an input or a state is missing or has another shape than `sizes` says, or an id or a position lies
+    /// outside of what it indexes.
+    pub fn eval(&self, gguf: &Gguf, sizes: &Sizes, values: &mut Values) -> Result<(), EvalError> {
+        for segment in &self.segments {
+            rename(values, segment.states.iter().map(|(own, model)| (model, own)));
+            let done = eval(&segment.graph, sizes, &FileWeights { gguf, segment }, values);
+            rename(values, segment.states.iter().map(|(own, model)| (own, model)));
+            done?;
+        }
+        Ok(())
+    }
+}
+
+fn rename<'a>(values: &mut Values, names: impl Iterator<Item = (&'a String, &'a String)>) {
+    for (from, to) in names {
+        if let Some(value) = values.remove(from) {
+            values.insert(to.clone(), value);
+        }
+    }
+}
+
+/// The weights of a segment, decoded row by row where they lie in the file.
+struct FileWeights<'a> {
+    gguf: &'a Gguf,
+    segment: &'a Segment,
+}
+
+impl WeightRows for FileWeights<'_> {
+    fn read_row(&self, name: &str, row: usize, out: &mut [f32]) -> Result<(), String> {
+        let bound = self.segment.weights.iter().find(|(own, _)| own == name);
+        let tensor = bound.and_then(|(_, tensor)| self.gguf.tensor(tensor));
+        let tensor = tensor.ok_or_else(|| format!("weight `{name}` is not in the file"))?;
+        let bytes = tensor.ty.row_bytes(out.len() as u64).and_then(|n| usize::try_from(n).ok());
+        let range = bytes.and_then(|n| Some(n.checked_mul(row)?..n.checked_mul(row.checked_add(1)?)?));
+        let data = range.and_then(|range| self.gguf.data(tensor).get(range));
+        let data = data.ok_or_else(|| format!("weight `{name}` has no row {row} of {} values", out.len()))?;
+        weft_quant::decode(tensor.ty, data, out).map_err(|e| e.to_string())
+    }
+}

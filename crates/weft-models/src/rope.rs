@@ -1,0 +1,267 @@
+//! Rotary position embedding: the angles by which pairs of values turn, and how files stretch them to longer
+//! contexts.
+//!
+//! The formulas are those of llama.cpp (`llama_context`'s constructor and `ggml_rope_ext`), which follow "YaRN:
+//! Efficient Context Window Extension of Large Language Models" (Peng et al., 2023,
+//! <https://arxiv.org/abs/2309.00071>). Angles are linear in the position, so whatever scales frequencies is folded
+//! into a constant here; a step only multiplies.
+
+use std::f64::consts::TAU;
+
+use weft_gguf::Gguf;
+use weft_ir::{Dim, NodeId, RopeStyle};
+use weft_quant::GgmlType;
+
+use crate::error::Error;
+use crate::keys::Keys;
+use crate::segment::SegmentBuilder;
+
+/// The tensor that divides each frequency by a factor of its own (llama 3).
+pub(crate) const FACTORS: &str = "rope_freqs.weight";
+
+/// Both families store queries and keys so that neighbours make a pair.
+const STYLE: RopeStyle = RopeStyle::Pairs;
+
+/// The rotary embedding of a model.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Rope {
+    /// How many values of a head are rotated, an even number; the rest are left as they are.
+    pub dims: usize,
+    /// θ: pair `i` turns by `base^(-2i/dims)` a position, before scaling.
+    pub base: f32,
+    /// How frequencies are stretched.
+    pub scaling: RopeScaling,
+    /// What each pair's frequency is divided by before it is scaled: `dims/2` values.
+    pub factors: Option<Vec<f32>>,
+    /// What cosine and sine are multiplied with.
+    pub magnitude: f32,
+}
+
+/// How rotary frequencies are stretched for contexts longer than the model was first trained on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum RopeScaling {
+    /// All frequencies divided by one factor; 1 for models that are not stretched.
+    Linear {
+        /// The factor.
+        factor: f32,
+    },
+    /// YaRN: slow pairs divided by the factor, fast ones left, a ramp between.
+    Yarn {
+        /// The factor, at least 1.
+        factor: f32,
+        /// Tokens of context before stretching.
+        original_context: usize,
+        /// Pairs that turn more often than this in the original context are left alone.
+        beta_fast: f32,
+        /// Pairs that turn less often than this are divided by the whole factor.
+        beta_slow: f32,
+        /// DeepSeek's `mscale_all_dim`; 0 where the file has none.
+        mscale_all_dim: f32,
+    },
+}
+
+/// How much sharper YaRN makes attention: `0.1·m·ln(factor) + 1` (section 3.4 of the paper, with DeepSeek's
+/// multiplier m).
+fn yarn_mscale(factor: f32, multiplier: f32) -> f64 {
+    0.1 * f64::from(multiplier) * f64::from(factor).ln() + 1.0
+}
+
+impl Rope {
+    /// Reads what a file says beside `dims` and `mscale_all_dim`, which families give in ways of their own.
+    pub(crate) fn read(
+        keys: &Keys<'_>,
+        dims: usize,
+        context: usize,
+        mscale_all_dim: Option<f32>,
+    ) -> Result<Rope, Error> {
+        let base = keys.positive_opt("rope.freq_base")?.unwrap_or(10_000.0);
+        if base <= 1.0 {
+            return Err(keys.wrong("rope.freq_base", base, "it must be above 1"));
+        }
+        let scaling = scaling(keys, context, mscale_all_dim)?;
+        // DeepSeek sharpens through the attention's scale (see `sharpening`) instead of the tables.
+        let own = match scaling {
+            RopeScaling::Yarn { factor, mscale_all_dim: 0.0, .. } => yarn_mscale(factor, 1.0),
+            _ => 1.0,
+        };
+        let given = keys.positive_opt("rope.scaling.attn_factor")?.unwrap_or(1.0);
+        let magnitude = (f64::from(given) * own) as f32;
+        Ok(Rope { dims, base, scaling, factors: None, magnitude })
+    }
+
+    /// The same with the factors of a file that has them.
+    pub(crate) fn with_factors(self, gguf: &Gguf) -> Result<Rope, Error> {
+        let factors = factors(gguf, self.dims)?;
+        Ok(Rope { factors, ..self })
+    }
+
+    /// What DeepSeek multiplies attention scores with beside 1/√d: `mscale²`. It sharpens the whole score by YaRN's
+    /// factor, not just the rotated part. (A magnitude of the tables counts here as well; so it does in llama.cpp.)
+    pub(crate) fn sharpening(&self) -> f64 {
+        let own = match self.scaling {
+            RopeScaling::Yarn { factor, mscale_all_dim, .. } => yarn_mscale(factor, mscale_all_dim),
+            RopeScaling::Linear { .. } => 1.0,
+        };
+        (f64::from(self.magnitude) * own).powi(2)
+    }
+
+    /// Radians a position for each of the `dims/2` pairs.
+    pub fn frequencies(&self) -> Vec<f32> {
+        let (dims, base) = (self.dims as f64, f64::from(self.base));
+        let (factor, ramp) = match self.scaling {
+            RopeScaling::Linear { factor } => (factor, None),
+            RopeScaling::Yarn { factor, original_context, beta_fast, beta_slow, .. } => {
+                // The pair that turns `beta` times in the original context.
+                let pair = |beta: f32| {
+                    dims * (original_context as f64 / (f64::from(beta) * TAU)).ln() / (2.0 * base.ln())
+                };
+                (factor, Some((pair(beta_fast).floor().max(0.0), pair(beta_slow).ceil().min(dims - 1.0))))
+            }
+        };
+        let frequency = |i: usize| {
+            let given = self.factors.as_ref().map_or(1.0, |factors| f64::from(factors[i]));
+            let divided = ramp.map_or(1.0, |(low, high): (f64, f64)| {
+                ((i as f64 - low) / (high - low).max(0.001)).clamp(0.0, 1.0)
+            });
+            let own = base.powf(-2.0 * i as f64 / dims) / given;
+            own * (1.0 - divided) + own / f64::from(factor) * divided
+        };
+        (0..self.dims / 2).map(|i| frequency(i) as f32).collect()
+    }
+
+    /// Cosine and sine of every token's angles, `f32[T, dims/2]` each, from `pos`.
+    pub(crate) fn tables(&self, s: &mut SegmentBuilder<'_>) -> (NodeId, NodeId) {
+        let pos = s.per_token("pos");
+        let g = &mut s.g;
+        let pos = g.cast(pos);
+        let pos = g.reshape(pos, [Dim::T, 1.into()]);
+        let frequencies = g.vector(&self.frequencies());
+        let angles = g.mul(pos, frequencies);
+        let (cos, sin) = (g.cos(angles), g.sin(angles));
+        if self.magnitude == 1.0 {
+            return (cos, sin);
+        }
+        let magnitude = g.scalar(self.magnitude);
+        (g.mul(cos, magnitude), g.mul(sin, magnitude))
+    }
+
+    /// Rotates the first `dims` values of `x`, `[T, width]` or `[T, H, width]`.
+    pub(crate) fn apply(&self, s: &mut SegmentBuilder<'_>, x: NodeId, rank: usize, width: usize) -> NodeId {
+        let table = [Dim::T, (self.dims / 2).into()];
+        let cos = s.g.input("cos", GgmlType::F32, table);
+        let sin = s.g.input("sin", GgmlType::F32, table);
+        if self.dims == width {
+            return s.g.rope(x, cos, sin, STYLE);
+        }
+        let turned = s.g.slice(x, rank - 1, 0, self.dims);
+        let turned = s.g.rope(turned, cos, sin, STYLE);
+        let rest = s.g.slice(x, rank - 1, self.dims, width - self.dims);
+        s.g.concat(&[turned, rest], rank - 1)
+    }
+}
+
+fn scaling(keys: &Keys<'_>, context: usize, mscale_all_dim: Option<f32>) -> Result<RopeScaling, Error> {
+    let factor = match keys.positive_opt("rope.scaling.factor")? {
+        // The name it had in 2023.
+        None => keys.positive_opt("rope.scale_linear")?,
+        factor => factor,
+    };
+    let factor = factor.unwrap_or(1.0);
+    const TYPE: &str = "rope.scaling.type";
+    // A factor without a type is linear.
+    match keys.metadata.str(&keys.name(TYPE))?.unwrap_or("linear") {
+        "none" => Ok(RopeScaling::Linear { factor: 1.0 }),
+        "linear" => Ok(RopeScaling::Linear { factor }),
+        "yarn" if factor < 1.0 => Err(keys.wrong("rope.scaling.factor", factor, "YaRN needs at least 1")),
+        "yarn" => {
+            let original =
+                keys.number_opt("rope.scaling.original_context_length", 1..=crate::keys::MAX_CONTEXT)?;
+            Ok(RopeScaling::Yarn {
+                factor,
+                original_context: original.unwrap_or(context),
+                beta_fast: keys.positive_opt("rope.scaling.yarn_beta_fast")?.unwrap_or(32.0),
+                beta_slow: keys.positive_opt("rope.scaling.yarn_beta_slow")?.unwrap_or(1.0),
+                mscale_all_dim: mscale_all_dim.unwrap_or(0.0),
+            })
+        }
+        other => Err(keys.unsupported(
+            TYPE,
+            format!("`{}`", other.escape_debug()),
+            "rotary scaling can be `none`, `linear` or `yarn`",
+        )),
+    }
+}
+
+fn factors(gguf: &Gguf, dims: usize) -> Result<Option<Vec<f32>>, Error> {
+    let Some(tensor) = gguf.tensor(FACTORS) else { return Ok(None) };
+    let file = || gguf.metadata().file().to_string();
+    let expected = vec![dims as u64 / 2];
+    if tensor.shape != expected {
+        return Err(Error::Shape {
+            file: file(),
+            tensor: FACTORS.into(),
+            expected,
+            found: tensor.shape.clone(),
+        });
+    }
+    if tensor.ty != GgmlType::F32 {
+        let expected = "rotary factors must be f32";
+        return Err(Error::TensorType { file: file(), tensor: FACTORS.into(), found: tensor.ty, expected });
+    }
+    let (values, _) = gguf.data(tensor).as_chunks();
+    let factors: Vec<f32> = values.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    match factors.iter().position(|f| !f.is_finite() || *f <= 0.0) {
+        None => Ok(Some(factors)),
+        Some(index) => Err(Error::TensorValue {
+            file: file(),
+            tensor: FACTORS.into(),
+            index,
+            found: factors[index],
+            expected: "a rotary factor must be a finite number above zero",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rope(dims: usize, scaling: RopeScaling) -> Rope {
+        Rope { dims, base: 10_000.0, scaling, factors: None, magnitude: 1.0 }
+    }
+
+    #[test]
+    fn frequencies_fall_geometrically() {
+        let plain = rope(8, RopeScaling::Linear { factor: 1.0 });
+        assert_eq!(plain.frequencies(), [1.0, 0.1, 0.01, 0.001]);
+        let halved = rope(8, RopeScaling::Linear { factor: 2.0 });
+        assert_eq!(halved.frequencies(), [0.5, 0.05, 0.005, 0.0005]);
+        let divided = Rope { factors: Some(vec![1.0, 2.0, 4.0, 8.0]), ..plain };
+        assert_eq!(divided.frequencies(), [1.0, 0.05, 0.0025, 0.000125]);
+    }
+
+    /// DeepSeek-V2-Lite: YaRN by 40 from 4096 tokens, `mscale_all_dim` 0.707, queries of 128 + 64.
+    #[test]
+    fn yarn_as_deepseek_uses_it() {
+        let scaling = RopeScaling::Yarn {
+            factor: 40.0,
+            original_context: 4096,
+            beta_fast: 32.0,
+            beta_slow: 1.0,
+            mscale_all_dim: 0.707,
+        };
+        let stretched = rope(64, scaling);
+        // The softmax scale that DeepSeek's own code ends up with for these numbers.
+        let scale = stretched.sharpening() / 192.0f64.sqrt();
+        assert!((scale - 0.114_721_386_792_926_1).abs() < 1e-8, "{scale}");
+
+        // DeepSeek's `yarn_find_correction_range(32, 1, 64, 10000, 4096)` is (10, 23).
+        let plain = rope(64, RopeScaling::Linear { factor: 1.0 }).frequencies();
+        for (i, (own, plain)) in stretched.frequencies().iter().zip(plain).enumerate() {
+            let divided = ((i as f32 - 10.0) / 13.0).clamp(0.0, 1.0);
+            let expected = plain * (1.0 - divided) + plain / 40.0 * divided;
+            assert!((own / expected - 1.0).abs() < 1e-6, "pair {i}: {own} and not {expected}");
+        }
+    }
+}

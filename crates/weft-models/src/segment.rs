@@ -1,0 +1,143 @@
+//! One use of a graph: which tensors and states its parameters are. And the builder that checks every tensor it
+//! names.
+
+use std::sync::Arc;
+
+use weft_gguf::{Gguf, TensorInfo};
+use weft_ir::{Builder, Dim, Graph, NodeId, Shape};
+use weft_quant::GgmlType;
+
+use crate::error::Error;
+
+/// A part of a step: a graph, and what its parameters are.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    /// `embed`, `layer 3`, `head`.
+    pub name: String,
+    /// Which layer it is, if it is one.
+    pub layer: Option<usize>,
+    /// What is computed; shared by all segments that compute the same.
+    pub graph: Arc<Graph>,
+    /// For each weight of the graph its name there (`attn_norm`) and the tensor's in the file
+    /// (`blk.3.attn_norm.weight`).
+    pub weights: Vec<(String, String)>,
+    /// For each state of the graph its name there (`kv`) and its name in the model (`kv.3`).
+    pub states: Vec<(String, String)>,
+}
+
+/// Builds one segment. Weights are named as in the file without the block, and exist, with the shape asked for.
+pub(crate) struct SegmentBuilder<'a> {
+    pub(crate) g: Builder,
+    gguf: &'a Gguf,
+    layer: Option<usize>,
+    weights: Vec<(String, String)>,
+    states: Vec<(String, String)>,
+}
+
+impl<'a> SegmentBuilder<'a> {
+    /// Begins a segment; `graph` is what its graph computes, `layer` the block its tensors are of.
+    pub(crate) fn new(gguf: &'a Gguf, graph: &str, layer: Option<usize>) -> SegmentBuilder<'a> {
+        SegmentBuilder { g: Builder::new(graph), gguf, layer, weights: Vec::new(), states: Vec::new() }
+    }
+
+    /// The finished segment.
+    pub(crate) fn finish(self, name: impl Into<String>) -> Result<Segment, Error> {
+        let graph = self.g.finish().map_err(|source| Error::Graph { file: file(self.gguf), source })?;
+        let (layer, weights, states) = (self.layer, self.weights, self.states);
+        Ok(Segment { name: name.into(), layer, graph: Arc::new(graph), weights, states })
+    }
+
+    /// An `i32` for every token of the step.
+    pub(crate) fn per_token(&mut self, name: &str) -> NodeId {
+        self.g.input(name, GgmlType::I32, [Dim::T])
+    }
+
+    /// The state that flows from segment to segment, `f32[T, width]`.
+    pub(crate) fn hidden(&mut self, width: usize) -> NodeId {
+        self.g.input("x", GgmlType::F32, [Dim::T, width.into()])
+    }
+
+    /// `rows` (`f32[T, width]`) stored in this layer's state `name`; what comes back is the whole state.
+    pub(crate) fn store(&mut self, name: &str, kv: GgmlType, rows: NodeId, width: usize) -> NodeId {
+        let own = self.layer.map_or_else(|| name.to_string(), |layer| format!("{name}.{layer}"));
+        self.states.push((name.to_string(), own));
+        let state = self.g.state(name, kv, [Dim::S, width.into()]);
+        let slots = self.per_token("slots");
+        let stored = self.g.store(state, rows, slots);
+        self.g.output(name, stored);
+        stored
+    }
+
+    /// Whether the file has this tensor.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.gguf.tensor(&self.tensor_name(name)).is_some()
+    }
+
+    /// A weight of any type that can be read; its shape outermost axis first.
+    pub(crate) fn matrix(&mut self, name: &str, shape: &[usize]) -> Result<NodeId, Error> {
+        let tensor = self.tensor(name, shape)?;
+        if !tensor.ty.can_decode() {
+            return Err(self.wrong_type(
+                tensor,
+                "this program cannot read that type; take the model in another quantisation",
+            ));
+        }
+        Ok(self.weight(name, tensor, shape))
+    }
+
+    /// A vector of `f32`: norms, biases and the like, which files keep at full precision.
+    pub(crate) fn vector(&mut self, name: &str, len: usize) -> Result<NodeId, Error> {
+        let tensor = self.tensor(name, &[len])?;
+        if tensor.ty != GgmlType::F32 {
+            return Err(self.wrong_type(tensor, "a vector must be f32"));
+        }
+        Ok(self.weight(name, tensor, &[len]))
+    }
+
+    /// `x + bias`, if the file has this bias.
+    pub(crate) fn add_bias(&mut self, x: NodeId, name: &str, len: usize) -> Result<NodeId, Error> {
+        if !self.has(name) {
+            return Ok(x);
+        }
+        let bias = self.vector(name, len)?;
+        Ok(self.g.add(x, bias))
+    }
+
+    fn weight(&mut self, name: &str, tensor: &TensorInfo, shape: &[usize]) -> NodeId {
+        let own = name.strip_suffix(".weight").unwrap_or(name);
+        self.weights.push((own.to_string(), tensor.name.clone()));
+        let shape: Vec<Dim> = shape.iter().map(|n| Dim::Const(*n)).collect();
+        self.g.weight(own, tensor.ty, Shape::new(shape))
+    }
+
+    /// The tensor of this name, if it has this shape (outermost axis first).
+    fn tensor(&self, name: &str, shape: &[usize]) -> Result<&'a TensorInfo, Error> {
+        let name = self.tensor_name(name);
+        let expected: Vec<u64> = shape.iter().rev().map(|n| *n as u64).collect();
+        let Some(tensor) = self.gguf.tensor(&name) else {
+            return Err(Error::MissingTensor { file: file(self.gguf), tensor: name, expected });
+        };
+        if significant(&tensor.shape) != significant(&expected) {
+            let found = tensor.shape.clone();
+            return Err(Error::Shape { file: file(self.gguf), tensor: name, expected, found });
+        }
+        Ok(tensor)
+    }
+
+    fn tensor_name(&self, name: &str) -> String {
+        self.layer.map_or_else(|| name.to_string(), |layer| format!("blk.{layer}.{name}"))
+    }
+
+    fn wrong_type(&self, tensor: &TensorInfo, expected: &'static str) -> Error {
+        Error::TensorType { file: file(self.gguf), tensor: tensor.name.clone(), found: tensor.ty, expected }
+    }
+}
+
+fn file(gguf: &Gguf) -> String {
+    gguf.metadata().file().to_string()
+}
+
+/// A shape in GGML's order without outer axes of size 1, which some writers drop.
+fn significant(shape: &[u64]) -> &[u64] {
+    &shape[..shape.iter().rposition(|n| *n != 1).map_or(0, |last| last + 1)]
+}

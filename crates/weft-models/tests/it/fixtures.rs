@@ -1,0 +1,92 @@
+//! The proof that graphs and oracle are right: logits of whole models against those llama.cpp computes in `f32`
+//! from the same decoded weights.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::{logits, relative_l2};
+use weft_gguf::Gguf;
+use weft_models::{BuildOptions, build};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
+}
+
+fn matches_golden_logits(model: &str, tolerance: f64) {
+    let gguf = Gguf::open(&fixture(&format!("{model}.gguf"))).unwrap();
+    let facts = std::fs::read_to_string(fixture(&format!("{model}.json"))).unwrap();
+    let facts: serde_json::Value = serde_json::from_str(&facts).unwrap();
+    let ids = |key: &str| -> Vec<i32> {
+        facts[key].as_array().unwrap().iter().map(|id| id.as_i64().unwrap() as i32).collect()
+    };
+    let golden = std::fs::read(fixture(facts["logits"].as_str().unwrap())).unwrap();
+    let golden: Vec<f32> = golden.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    let tokens = ids("tokens");
+    let own = logits(&gguf, &tokens, tokens.len());
+    let error = relative_l2(&own, &golden);
+    assert!(error <= tolerance, "relative L2 is {error:e}, {tolerance:e} is allowed");
+
+    let vocab = facts["vocab"].as_u64().unwrap() as usize;
+    let top = |row: &[f32]| (0..row.len()).max_by(|a, b| row[*a].total_cmp(&row[*b])).unwrap() as i32;
+    assert_eq!(own.chunks_exact(vocab).map(top).collect::<Vec<_>>(), ids("argmax"));
+}
+
+#[test]
+fn glm_in_q4_0() {
+    matches_golden_logits("glm-tiny-q4_0", 1e-4);
+}
+
+#[test]
+fn glm_in_q4_k_m() {
+    matches_golden_logits("glm-tiny-q4_k_m", 1e-4);
+}
+
+#[test]
+fn glm_in_q8_0() {
+    matches_golden_logits("glm-tiny-q8_0", 1e-4);
+}
+
+/// The random router of its 27 layers amplifies rounding: neighbouring experts are nearly tied.
+#[test]
+fn deepseek_v2_lite_in_q4_0() {
+    matches_golden_logits("ds2-tiny-q4_0", 1e-3);
+}
+
+#[test]
+fn the_configuration_is_what_the_file_says() {
+    let gguf = Gguf::open(&fixture("glm-tiny-q4_k_m.gguf")).unwrap();
+    let config = build(&gguf, &BuildOptions::default()).unwrap().config;
+    expect_test::expect_file!["goldens/glm-tiny.config"].assert_debug_eq(&config);
+}
+
+#[test]
+fn equal_layers_share_their_graph() {
+    use std::sync::Arc;
+    // q4_k_m keeps the down projections of some layers at more bits than those of others: its layers are not all
+    // equal.
+    for (model, distinct) in [("ds2-tiny-q4_0", 4), ("glm-tiny-q8_0", 4), ("glm-tiny-q4_k_m", 5)] {
+        let gguf = Gguf::open(&fixture(&format!("{model}.gguf"))).unwrap();
+        let mut graphs: Vec<_> =
+            build(&gguf, &BuildOptions::default()).unwrap().segments.into_iter().map(|s| s.graph).collect();
+        graphs.sort_by_key(Arc::as_ptr);
+        graphs.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        assert_eq!(graphs.len(), distinct, "{model}: embed, dense layer, layers with experts, head");
+    }
+}
+
+#[test]
+fn the_cost_is_counted_from_the_tensors() {
+    let gguf = Gguf::open(&fixture("glm-tiny-q4_k_m.gguf")).unwrap();
+    let cost = build(&gguf, &BuildOptions::default()).unwrap().cost();
+    let sum = |count: &dyn Fn(&weft_gguf::TensorInfo) -> u64| gguf.tensors().iter().map(count).sum::<u64>();
+    assert_eq!(cost.parameters, sum(&|t| t.values()));
+    assert_eq!(cost.bytes, sum(&|t| t.bytes));
+    // Two of six experts, and one row of the embedding.
+    let read = |name: &str, all: u64| match name {
+        "token_embd.weight" => all / 2048,
+        name if name.contains("_exps.") => all / 6 * 2,
+        _ => all,
+    };
+    assert_eq!(cost.active_parameters, sum(&|t| read(&t.name, t.values())));
+    assert_eq!(cost.active_bytes, sum(&|t| read(&t.name, t.bytes)));
+    assert_eq!(cost.kv_bytes, 3 * (256 + 32) * 2);
+}

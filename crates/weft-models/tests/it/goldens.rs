@@ -1,0 +1,91 @@
+//! The graphs as text: what changes in them shows in a diff.
+
+use std::fmt::Write as _;
+
+use expect_test::{ExpectFile, expect_file};
+use weft_models::Segment;
+
+use crate::support::{self, File};
+
+/// Compares the segments of a file with a golden text: their bindings and their graphs.
+fn segments_are(file: &File, wanted: impl Fn(&Segment) -> bool, golden: ExpectFile) {
+    let mut text = String::new();
+    for segment in file.build().unwrap().segments.iter().filter(|s| wanted(s)) {
+        writeln!(text, "# {}", segment.name).unwrap();
+        for (own, other) in segment.weights.iter().chain(&segment.states) {
+            writeln!(text, "#   {own} = {other}").unwrap();
+        }
+        writeln!(text, "{}", segment.graph).unwrap();
+        assert_eq!(weft_ir::parse(&segment.graph.to_string()).unwrap(), *segment.graph);
+    }
+    golden.assert_eq(&text);
+}
+
+fn layer(index: usize) -> impl Fn(&Segment) -> bool {
+    move |segment| segment.layer == Some(index)
+}
+
+#[test]
+fn ends() {
+    segments_are(&support::glm(), |s| s.layer.is_none(), expect_file!["goldens/ends.graph"]);
+}
+
+#[test]
+fn ends_with_yarn_and_tied_embeddings() {
+    let mut file = support::v2_lite();
+    file.take("output.weight");
+    // Without DeepSeek's multiplier YaRN scales the tables.
+    file.keys.remove("deepseek2.rope.scaling.yarn_log_multiplier");
+    segments_are(&file, |s| s.layer.is_none(), expect_file!["goldens/ends_yarn_tied.graph"]);
+}
+
+#[test]
+fn glm_dense_layer() {
+    segments_are(&support::glm(), layer(0), expect_file!["goldens/glm_dense.graph"]);
+}
+
+#[test]
+fn glm_moe_layer() {
+    segments_are(&support::glm(), layer(2), expect_file!["goldens/glm_moe.graph"]);
+}
+
+#[test]
+fn v2_lite_moe_layer() {
+    segments_are(&support::v2_lite(), layer(1), expect_file!["goldens/v2_lite_moe.graph"]);
+}
+
+#[test]
+fn layer_with_joined_keys_and_values() {
+    let mut file = support::v2_lite();
+    support::join_keys_and_values(&mut file);
+    segments_are(&file, layer(0), expect_file!["goldens/joined_kv.graph"]);
+}
+
+#[test]
+fn layer_with_fused_gate_and_up() {
+    let mut file = support::v2_lite();
+    support::fuse_gate_and_up(&mut file);
+    segments_are(&file, layer(1), expect_file!["goldens/fused_gate_up.graph"]);
+}
+
+#[test]
+fn llama_layer() {
+    segments_are(&support::llama(), layer(1), expect_file!["goldens/llama.graph"]);
+}
+
+#[test]
+fn llama_layer_with_biases_and_partial_rotation() {
+    let mut file = support::llama();
+    file.set("llama.rope.dimension_count", 8u32);
+    for (tensor, len) in
+        [("attn_q", 64), ("attn_k", 32), ("attn_v", 32), ("attn_output", 64), ("ffn_down", 64)]
+    {
+        file.vector(&format!("blk.0.{tensor}.bias"), len, 0.0);
+    }
+    segments_are(&file, layer(0), expect_file!["goldens/llama_biases.graph"]);
+}
+
+#[test]
+fn mixtral_layer() {
+    segments_are(&support::mixtral(), layer(0), expect_file!["goldens/mixtral.graph"]);
+}

@@ -1,0 +1,169 @@
+//! The `llama` family against a second implementation that shares nothing with the graphs: loops over `f64`,
+//! written from the papers.
+
+use weft_gguf::Gguf;
+
+use crate::support::{self, File, HIDDEN, VOCAB, logits, relative_l2};
+
+const TOKENS: [i32; 6] = [1, 60, 7, 22, 7, 95];
+const HEADS: usize = 4;
+const KV_HEADS: usize = 2;
+const WIDTH: usize = 16;
+
+/// A model's tensors, decoded, with what a test varies.
+struct Reference<'a> {
+    gguf: &'a Gguf,
+    rotated: usize,
+    stretched: f64,
+}
+
+impl Reference<'_> {
+    fn tensor(&self, name: &str) -> Option<Vec<f64>> {
+        let tensor = self.gguf.tensor(name)?;
+        let mut values = vec![0.0; tensor.values() as usize];
+        weft_quant::decode(tensor.ty, self.gguf.data(tensor), &mut values).unwrap();
+        Some(values.into_iter().map(f64::from).collect())
+    }
+
+    fn norm(&self, name: &str, x: &[f64]) -> Vec<f64> {
+        let mean = x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64;
+        let weight = self.tensor(name).unwrap();
+        x.iter().zip(weight).map(|(x, w)| x * w / (mean + 1e-5f32 as f64).sqrt()).collect()
+    }
+
+    /// `w x + b`, or row block `part` of a stack of matrices.
+    fn linear(&self, name: &str, x: &[f64], part: Option<usize>, rows: usize) -> Vec<f64> {
+        let w = self.tensor(&format!("{name}.weight")).unwrap();
+        let w = &w[part.unwrap_or(0) * rows * x.len()..][..rows * x.len()];
+        let bias = self.tensor(&format!("{name}.bias")).unwrap_or(vec![0.0; rows]);
+        let row = |w: &[f64]| w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+        w.chunks_exact(x.len()).zip(bias).map(|(w, b)| row(w) + b).collect()
+    }
+
+    /// Multiplies each pair, as a complex number, by e^(i·angle).
+    fn rotate(&self, head: &mut [f64], pos: usize) {
+        let factors = self.tensor("rope_freqs.weight").unwrap_or(vec![1.0; self.rotated / 2]);
+        for (i, pair) in head[..self.rotated].chunks_exact_mut(2).enumerate() {
+            let angle =
+                pos as f64 / 1e4f64.powf(2.0 * i as f64 / self.rotated as f64) / factors[i] / self.stretched;
+            let (sin, cos) = angle.sin_cos();
+            (pair[0], pair[1]) = (pair[0] * cos - pair[1] * sin, pair[0] * sin + pair[1] * cos);
+        }
+    }
+
+    fn gated(&self, block: usize, suffix: &str, x: &[f64], part: Option<usize>) -> Vec<f64> {
+        let gate = self.linear(&format!("blk.{block}.ffn_gate{suffix}"), x, part, 96);
+        let up = self.linear(&format!("blk.{block}.ffn_up{suffix}"), x, part, 96);
+        let inner: Vec<f64> = gate.iter().zip(up).map(|(g, u)| g / (1.0 + (-g).exp()) * u).collect();
+        self.linear(&format!("blk.{block}.ffn_down{suffix}"), &inner, part, HIDDEN)
+    }
+
+    /// Mixtral's: softmax over the router's two highest logits.
+    fn mixture(&self, block: usize, x: &[f64]) -> Vec<f64> {
+        let logits = self.linear(&format!("blk.{block}.ffn_gate_inp"), x, None, 4);
+        let mut best: Vec<usize> = (0..4).collect();
+        best.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
+        let share = 1.0 / (1.0 + (logits[best[1]] - logits[best[0]]).exp());
+        let [a, b] = [best[0], best[1]].map(|expert| self.gated(block, "_exps", x, Some(expert)));
+        a.iter().zip(b).map(|(a, b)| share * a + (1.0 - share) * b).collect()
+    }
+
+    fn layer(&self, block: usize, xs: &mut [Vec<f64>]) {
+        let name = |tensor: &str| format!("blk.{block}.{tensor}");
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        for (pos, x) in xs.iter_mut().enumerate() {
+            let h = self.norm(&name("attn_norm.weight"), x);
+            let mut q = self.linear(&name("attn_q"), &h, None, HEADS * WIDTH);
+            let mut k = self.linear(&name("attn_k"), &h, None, KV_HEADS * WIDTH);
+            q.chunks_exact_mut(WIDTH)
+                .chain(k.chunks_exact_mut(WIDTH))
+                .for_each(|head| self.rotate(head, pos));
+            keys.push(k);
+            values.push(self.linear(&name("attn_v"), &h, None, KV_HEADS * WIDTH));
+            let mut joined = vec![0.0; HEADS * WIDTH];
+            for head in 0..HEADS {
+                let (q, group) = (&q[head * WIDTH..][..WIDTH], head / (HEADS / KV_HEADS) * WIDTH);
+                let score = |k: &Vec<f64>| q.iter().zip(&k[group..]).map(|(q, k)| q * k).sum::<f64>() / 4.0;
+                let weights: Vec<f64> = keys.iter().map(|k| score(k).exp()).collect();
+                let sum: f64 = weights.iter().sum();
+                for (i, out) in joined[head * WIDTH..][..WIDTH].iter_mut().enumerate() {
+                    *out = values.iter().zip(&weights).map(|(v, w)| v[group + i] * w / sum).sum();
+                }
+            }
+            let attended = self.linear(&name("attn_output"), &joined, None, HIDDEN);
+            x.iter_mut().zip(attended).for_each(|(x, y)| *x += y);
+            let h = self.norm(&name("ffn_norm.weight"), x);
+            let mixture = self.gguf.tensor(&name("ffn_gate_inp.weight")).is_some();
+            let fed = if mixture { self.mixture(block, &h) } else { self.gated(block, "", &h, None) };
+            x.iter_mut().zip(fed).for_each(|(x, y)| *x += y);
+        }
+    }
+
+    fn logits(&self) -> Vec<f32> {
+        let table = self.tensor("token_embd.weight").unwrap();
+        let row = |token: &i32| table[*token as usize * HIDDEN..][..HIDDEN].to_vec();
+        let mut xs: Vec<Vec<f64>> = TOKENS.iter().map(row).collect();
+        (0..2).for_each(|block| self.layer(block, &mut xs));
+        let head = |x: &Vec<f64>| self.linear("token_embd", &self.norm("output_norm.weight", x), None, VOCAB);
+        xs.iter().flat_map(head).map(|x| x as f32).collect()
+    }
+}
+
+fn agree(file: &File, rotated: usize, stretched: f64) {
+    let gguf = file.open();
+    let reference = Reference { gguf: &gguf, rotated, stretched }.logits();
+    let error = relative_l2(&logits(&gguf, &TOKENS, TOKENS.len()), &reference);
+    assert!(error < 1e-6, "{error:e}");
+}
+
+#[test]
+fn dense() {
+    agree(&support::llama(), 16, 1.0);
+}
+
+#[test]
+fn mixture_of_experts() {
+    agree(&support::mixtral(), 16, 1.0);
+}
+
+#[test]
+fn with_biases() {
+    let mut file = support::llama();
+    for block in 0..2 {
+        for (tensor, len) in [
+            ("attn_q", 64),
+            ("attn_k", 32),
+            ("attn_v", 32),
+            ("attn_output", 64),
+            ("ffn_gate", 96),
+            ("ffn_up", 96),
+            ("ffn_down", 64),
+        ] {
+            file.vector(&format!("blk.{block}.{tensor}.bias"), len, 0.0);
+        }
+    }
+    agree(&file, 16, 1.0);
+}
+
+#[test]
+fn with_a_part_of_each_head_rotated() {
+    let mut file = support::llama();
+    file.set("llama.rope.dimension_count", 6u32);
+    agree(&file, 6, 1.0);
+}
+
+#[test]
+fn with_a_factor_for_each_frequency() {
+    let mut file = support::llama();
+    file.vector("rope_freqs.weight", 8, 2.0);
+    agree(&file, 16, 1.0);
+}
+
+#[test]
+fn with_frequencies_stretched_by_either_key() {
+    for (key, stretched) in [("llama.rope.scaling.factor", 4.0f32), ("llama.rope.scale_linear", 2.0)] {
+        let mut file = support::llama();
+        file.set(key, stretched);
+        agree(&file, 16, f64::from(stretched));
+    }
+}

@@ -1,0 +1,205 @@
+//! Files that cannot be built, and whether the error says why.
+
+use expect_test::expect_file;
+use weft_models::{BuildOptions, Error, build};
+use weft_quant::GgmlType;
+
+use crate::support::{self, File};
+
+fn models() -> [File; 5] {
+    let mut joined = support::glm();
+    support::join_keys_and_values(&mut joined);
+    [support::glm(), support::v2_lite(), joined, support::llama(), support::mixtral()]
+}
+
+/// Whether a model is whole without this tensor, because it may be absent or because its absence says that another
+/// form of it is there.
+fn may_be_absent(tensor: &str) -> bool {
+    tensor == "output.weight" || tensor.ends_with(".bias")
+}
+
+#[test]
+fn a_missing_tensor_is_named() {
+    for file in models() {
+        for tensor in &file.tensors {
+            let mut file = file.clone();
+            file.take(&tensor.name);
+            match file.build() {
+                Ok(_) => assert!(may_be_absent(&tensor.name), "{}", tensor.name),
+                // A file without `attn_q` is one that has compressed queries, which takes a key first of all.
+                Err(Error::Key(e)) => {
+                    assert!(tensor.name == "blk.0.attn_q.weight" && e.to_string().contains("q_lora_rank"))
+                }
+                Err(Error::MissingTensor { tensor: missing, .. }) => assert_eq!(missing, tensor.name),
+                Err(other) => panic!("{}: {other}", tensor.name),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tensor_of_another_shape_is_named() {
+    for file in models() {
+        for at in 0..file.tensors.len() {
+            let mut file = file.clone();
+            file.tensors[at].shape[0] += 32;
+            match file.build() {
+                Err(Error::Shape { tensor, found, .. }) => {
+                    assert_eq!(
+                        (tensor, found),
+                        (file.tensors[at].name.clone(), file.tensors[at].shape.clone())
+                    );
+                }
+                other => panic!("{}: {:?}", file.tensors[at].name, other.err()),
+            }
+        }
+    }
+}
+
+/// Keys that a model does without, or for which this file has the default.
+const DEFAULTED: [&str; 13] = [
+    "leading_dense_block_count",
+    "expert_weights_scale",
+    "expert_weights_norm",
+    "expert_gating_func",
+    "attention.head_count_kv",
+    "attention.key_length",
+    "attention.value_length",
+    "rope.dimension_count",
+    "rope.freq_base",
+    "rope.scaling.type",
+    "rope.scaling.factor",
+    "rope.scaling.original_context_length",
+    "rope.scaling.yarn_log_multiplier",
+];
+
+/// Keys whose default is another than this file's value, which its tensors give away.
+const TOLD_BY_TENSORS: [&str; 4] =
+    ["leading_dense_block_count", "attention.head_count_kv", "attention.key_length_mla", "expert_count"];
+
+#[test]
+fn a_missing_key_is_named() {
+    for file in models() {
+        for key in file.keys.keys() {
+            let mut file = file.clone();
+            file.keys.remove(key);
+            let (_, short) = key.split_once('.').unwrap();
+            match file.build() {
+                Err(Error::Key(e)) => assert!(e.to_string().contains(key), "{key}: {e}"),
+                Err(Error::Shape { .. } | Error::MissingTensor { .. }) => {
+                    assert!(TOLD_BY_TENSORS.contains(&short), "{key}");
+                }
+                Err(other) => panic!("{key}: {other}"),
+                Ok(_) => assert!(DEFAULTED.contains(&short), "{key}"),
+            }
+        }
+    }
+}
+
+/// Every other way to be refused, and the whole message.
+#[test]
+fn the_message_says_what_is_wrong() {
+    let mut text = String::new();
+    let mut refused = |model: fn() -> File, change: &dyn Fn(&mut File)| {
+        let mut file = model();
+        change(&mut file);
+        text += &file.refusal();
+        text += "\n";
+    };
+    let (glm, v2_lite, llama) = (support::glm, support::v2_lite, support::llama);
+    refused(llama, &|f| f.set("general.architecture", "mamba\n"));
+
+    // Numbers out of bounds, or that do not fit each other.
+    for (key, value) in [
+        ("block_count", 0u32),
+        ("block_count", 4097),
+        ("context_length", u32::MAX),
+        ("embedding_length", 1 << 25),
+        ("expert_used_count", 5),
+        ("expert_shared_count", 65),
+        ("nextn_predict_layers", 17),
+        ("rope.dimension_count", 15),
+        ("rope.dimension_count", 48),
+    ] {
+        refused(glm, &|f| f.set(&format!("deepseek2.{key}"), value));
+    }
+    for (key, value) in [
+        ("attention.head_count", 6u32),
+        ("attention.head_count_kv", 3),
+        ("rope.dimension_count", 7),
+        ("rope.dimension_count", 18),
+        ("expert_count", 4097),
+    ] {
+        refused(llama, &|f| f.set(&format!("llama.{key}"), value));
+    }
+    refused(llama, &|f| f.set("llama.feed_forward_length", vec![96u32]));
+    refused(llama, &|f| f.set("llama.feed_forward_length", vec![96u32, 0]));
+    refused(llama, &|f| f.set("tokenizer.ggml.tokens", weft_gguf::Strings::default()));
+    refused(llama, &|f| f.set("llama.attention.layer_norm_rms_epsilon", f32::NAN));
+    refused(llama, &|f| f.set("llama.rope.freq_base", -1e4f32));
+    refused(llama, &|f| f.set("llama.rope.freq_base", 0.5f32));
+    refused(v2_lite, &|f| f.set("deepseek2.rope.scaling.factor", 0.5f32));
+
+    // What a file may ask for and is not there.
+    refused(glm, &|f| f.set("deepseek2.expert_group_count", 8u32));
+    refused(glm, &|f| f.set("deepseek2.expert_gating_func", 3u32));
+    refused(glm, &|f| f.set("deepseek2.attention.temperature_scale", 0.1f32));
+    refused(glm, &|f| f.set("deepseek2.rope.scaling.type", "longrope\u{1b}"));
+    refused(llama, &|f| f.set("llama.attention.value_length", 8u32));
+
+    // Tensors.
+    refused(llama, &|f| drop(f.take("blk.1.ffn_up.weight")));
+    refused(llama, &|f| f.tensor("blk.1.ffn_up.weight").shape = vec![96, 64]);
+    refused(llama, &|f| f.tensor("blk.1.ffn_up.weight").ty = GgmlType::I8);
+    refused(llama, &|f| f.tensor("blk.1.attn_norm.weight").ty = GgmlType::F16);
+    refused(llama, &|f| f.vector("rope_freqs.weight", 7, 1.0));
+    refused(llama, &|f| f.add("rope_freqs.weight", GgmlType::F16, &[8], vec![]));
+    refused(llama, &|f| f.add("rope_freqs.weight", GgmlType::F32, &[8], vec![1.0, 2.0]));
+    // Such as no part of the model uses.
+    refused(llama, &|f| f.vector("blk.1.attn_q_norm.weight", 16, 1.0));
+    refused(llama, &|f| f.vector("blk.7.attn_norm.weight", 64, 1.0));
+    refused(glm, &|f| f.vector("rope_freqs.weight", 8, 1.0));
+
+    expect_file!["goldens/refusals.txt"].assert_eq(&text);
+}
+
+#[test]
+fn states_that_cannot_be() {
+    let gguf = support::llama().open();
+    for (kv, page) in [(GgmlType::Q8_0, 32), (GgmlType::F16, 0)] {
+        let error = build(&gguf, &BuildOptions { kv, page }).unwrap_err();
+        assert_eq!(error, Error::Options(BuildOptions { kv, page }));
+    }
+}
+
+/// A file that counts a fourth block: the prediction head. It is passed over, whether its tensors are there or were
+/// left out.
+#[test]
+fn a_prediction_head_is_counted_and_not_built() {
+    let trunk = support::glm().build().unwrap();
+    assert_eq!((trunk.config.layers(), trunk.config.mtp_blocks), (3, 0));
+
+    let mut counted = support::glm();
+    counted.set("deepseek2.block_count", 4u32);
+    assert!(counted.refusal().contains("`blk.3.attn_norm.weight` is missing"));
+    counted.set("deepseek2.nextn_predict_layers", 1u32);
+    let mut whole = counted.clone();
+    whole.matrix("blk.3.nextn.eh_proj.weight", &[support::HIDDEN, 2 * support::HIDDEN]);
+    whole.vector("blk.3.attn_norm.weight", support::HIDDEN, 1.0);
+
+    for file in [counted, whole] {
+        let model = file.build().unwrap();
+        assert_eq!((model.config.layers(), model.config.mtp_blocks), (3, 1));
+        assert_eq!(model.segments.len(), trunk.segments.len());
+        assert_eq!(model.cost(), trunk.cost());
+    }
+    // A block that is there in part is a damaged layer, not a head left out.
+    let mut damaged = support::glm();
+    damaged.set("deepseek2.nextn_predict_layers", 1u32);
+    damaged.take("blk.2.attn_norm.weight");
+    assert!(damaged.refusal().contains("`blk.2.attn_norm.weight` is missing"));
+    // Some files do not count it.
+    let mut uncounted = support::glm();
+    uncounted.set("deepseek2.nextn_predict_layers", 1u32);
+    assert_eq!(uncounted.build().unwrap().config.layers(), 3);
+}

@@ -1,0 +1,344 @@
+//! Tiny models made in memory: the keys and tensors of a real file, with random weights, to be changed at will.
+
+use std::collections::BTreeMap;
+
+use weft_gguf::{Gguf, Metadata, Value, Writer};
+use weft_ir::{Sizes, Tensor, Values};
+use weft_models::{BuildOptions, ModelGraph, build};
+use weft_quant::GgmlType;
+
+/// Options for the oracle, with pages small enough that a short prompt fills several.
+pub(crate) const ORACLE: BuildOptions = BuildOptions { kv: GgmlType::F32, page: 2 };
+
+pub(crate) const VOCAB: usize = 96;
+pub(crate) const HIDDEN: usize = 64;
+
+/// A file in the making.
+#[derive(Clone)]
+pub(crate) struct File {
+    pub(crate) keys: BTreeMap<String, Value>,
+    pub(crate) tensors: Vec<Stored>,
+}
+
+/// A tensor of a file in the making.
+#[derive(Clone)]
+pub(crate) struct Stored {
+    pub(crate) name: String,
+    pub(crate) ty: GgmlType,
+    /// In GGML's order.
+    pub(crate) shape: Vec<u64>,
+    pub(crate) values: Vec<f32>,
+}
+
+impl File {
+    pub(crate) fn new(architecture: &str) -> File {
+        let mut file = File { keys: BTreeMap::new(), tensors: Vec::new() };
+        file.set("general.architecture", architecture);
+        file
+    }
+
+    pub(crate) fn set(&mut self, key: &str, value: impl Into<Value>) {
+        self.keys.insert(key.to_string(), value.into());
+    }
+
+    /// Adds a matrix or a stack of them, `shape` outermost axis first.
+    pub(crate) fn matrix(&mut self, name: &str, shape: &[usize]) {
+        let scale = 1.0 / (shape[shape.len() - 1] as f32).sqrt();
+        let values = random(name, shape.iter().product()).map(|x| x * scale).collect();
+        self.add(name, GgmlType::Q8_0, shape, values);
+    }
+
+    /// Adds a vector around `centre`: 1 for norms, 0 for biases.
+    pub(crate) fn vector(&mut self, name: &str, len: usize, centre: f32) {
+        let values = random(name, len).map(|x| centre + 0.1 * x).collect();
+        self.add(name, GgmlType::F32, &[len], values);
+    }
+
+    pub(crate) fn add(&mut self, name: &str, ty: GgmlType, shape: &[usize], values: Vec<f32>) {
+        let shape = shape.iter().rev().map(|n| *n as u64).collect();
+        self.tensors.push(Stored { name: name.to_string(), ty, shape, values });
+    }
+
+    pub(crate) fn tensor(&mut self, name: &str) -> &mut Stored {
+        self.tensors.iter_mut().find(|t| t.name == name).unwrap_or_else(|| panic!("no tensor {name}"))
+    }
+
+    /// Takes a tensor out.
+    pub(crate) fn take(&mut self, name: &str) -> Stored {
+        let at = self.tensors.iter().position(|t| t.name == name);
+        self.tensors.remove(at.unwrap_or_else(|| panic!("no tensor {name}")))
+    }
+
+    /// The file as bytes, read again. Values that a changed shape has no use for are dropped, missing ones are zero.
+    pub(crate) fn open(&self) -> Gguf {
+        let mut metadata = Metadata::new();
+        for (key, value) in &self.keys {
+            metadata.insert(key, value.clone());
+        }
+        let mut writer = Writer::new(metadata).unwrap();
+        for tensor in &self.tensors {
+            writer.declare(&tensor.name, tensor.ty, &tensor.shape).unwrap();
+        }
+        let mut bytes = Vec::new();
+        let mut data = writer.to_stream(&mut bytes).unwrap();
+        for tensor in &self.tensors {
+            data.write(&tensor.name, &tensor.encoded()).unwrap();
+        }
+        data.finish().unwrap();
+        Gguf::parse(bytes).unwrap()
+    }
+
+    pub(crate) fn build(&self) -> Result<ModelGraph, weft_models::Error> {
+        build(&self.open(), &BuildOptions::default())
+    }
+
+    /// The error that building ends in, as a person reads it.
+    pub(crate) fn refusal(&self) -> String {
+        self.build().map(drop).expect_err("this file must be refused").to_string()
+    }
+}
+
+impl Stored {
+    fn encoded(&self) -> Vec<u8> {
+        let count = self.shape.iter().product::<u64>();
+        let mut bytes = vec![0; self.ty.row_bytes(count).unwrap() as usize];
+        if self.ty.can_encode() {
+            let mut values = self.values.clone();
+            values.resize(count as usize, 0.0);
+            weft_quant::encode(self.ty, &values, &mut bytes).unwrap();
+        }
+        bytes
+    }
+}
+
+/// Values from -1 to 1 that depend on nothing but the name.
+pub(crate) fn random(name: &str, len: usize) -> impl Iterator<Item = f32> {
+    // FNV-1a for the seed, then a linear congruential generator (Knuth's MMIX constants).
+    let seed =
+        name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    let next = |state: &u64| {
+        Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
+    };
+    std::iter::successors(Some(seed), next)
+        .skip(1)
+        .take(len)
+        .map(|x| (x >> 40) as f32 / (1 << 23) as f32 - 1.0)
+}
+
+/// A `deepseek2` like GLM-4.7-Flash: compressed queries, one dense layer and two with experts, sigmoid gating with
+/// a bias.
+pub(crate) fn glm() -> File {
+    let mut file = deepseek2(1);
+    file.set("deepseek2.attention.q_lora_rank", 32u32);
+    file.set("deepseek2.expert_weights_norm", true);
+    file.set("deepseek2.expert_weights_scale", 1.8f32);
+    file.set("deepseek2.expert_gating_func", 2u32);
+    for block in 0..3 {
+        file.matrix(&format!("blk.{block}.attn_q_a.weight"), &[32, HIDDEN]);
+        file.vector(&format!("blk.{block}.attn_q_a_norm.weight"), 32, 1.0);
+        file.matrix(&format!("blk.{block}.attn_q_b.weight"), &[2 * 48, 32]);
+    }
+    for block in 1..3 {
+        file.vector(&format!("blk.{block}.exp_probs_b.bias"), 4, 0.0);
+    }
+    file
+}
+
+/// A `deepseek2` like DeepSeek-V2-Lite: queries straight from the hidden state, softmax gating, two shared experts,
+/// YaRN.
+pub(crate) fn v2_lite() -> File {
+    let mut file = deepseek2(2);
+    file.set("deepseek2.expert_weights_scale", 1.0f32);
+    file.set("deepseek2.expert_gating_func", 1u32);
+    file.set("deepseek2.rope.scaling.type", "yarn");
+    file.set("deepseek2.rope.scaling.factor", 40.0f32);
+    file.set("deepseek2.rope.scaling.original_context_length", 4096u32);
+    file.set("deepseek2.rope.scaling.yarn_log_multiplier", 0.0707f32);
+    for block in 0..3 {
+        file.matrix(&format!("blk.{block}.attn_q.weight"), &[2 * 48, HIDDEN]);
+    }
+    file
+}
+
+/// What both have: 2 heads of 32 + 16 and values of 32, a latent vector of 32, 4 experts of which 2 are taken.
+fn deepseek2(shared: usize) -> File {
+    let mut file = File::new("deepseek2");
+    for (key, value) in [
+        ("block_count", 3),
+        ("context_length", 4096),
+        ("embedding_length", HIDDEN),
+        ("feed_forward_length", 96),
+        ("attention.head_count", 2),
+        ("attention.head_count_kv", 1),
+        ("attention.key_length", 48),
+        ("attention.value_length", 32),
+        ("attention.key_length_mla", 48),
+        ("attention.value_length_mla", 32),
+        ("attention.kv_lora_rank", 32),
+        ("rope.dimension_count", 16),
+        ("leading_dense_block_count", 1),
+        ("expert_count", 4),
+        ("expert_used_count", 2),
+        ("expert_shared_count", shared),
+        ("expert_feed_forward_length", 32),
+        ("vocab_size", VOCAB),
+    ] {
+        file.set(&format!("deepseek2.{key}"), value as u32);
+    }
+    file.set("deepseek2.attention.layer_norm_rms_epsilon", 1e-5f32);
+    file.set("deepseek2.rope.freq_base", 1e4f32);
+    ends(&mut file);
+    file.matrix("output.weight", &[VOCAB, HIDDEN]);
+    for block in 0..3 {
+        let name = |tensor: &str| format!("blk.{block}.{tensor}.weight");
+        file.vector(&name("attn_norm"), HIDDEN, 1.0);
+        file.matrix(&name("attn_kv_a_mqa"), &[48, HIDDEN]);
+        file.vector(&name("attn_kv_a_norm"), 32, 1.0);
+        file.matrix(&name("attn_k_b"), &[2, 32, 32]);
+        file.matrix(&name("attn_v_b"), &[2, 32, 32]);
+        file.matrix(&name("attn_output"), &[HIDDEN, 64]);
+        file.vector(&name("ffn_norm"), HIDDEN, 1.0);
+        if block == 0 {
+            gated(&mut file, block, "", 96);
+        } else {
+            file.matrix(&name("ffn_gate_inp"), &[4, HIDDEN]);
+            file.tensor(&name("ffn_gate_inp")).ty = GgmlType::F32;
+            file.matrix(&name("ffn_gate_exps"), &[4, 32, HIDDEN]);
+            file.matrix(&name("ffn_up_exps"), &[4, 32, HIDDEN]);
+            file.matrix(&name("ffn_down_exps"), &[4, HIDDEN, 32]);
+            gated(&mut file, block, "_shexp", shared * 32);
+        }
+    }
+    file
+}
+
+/// A `llama` with tied embeddings: 2 layers, 4 heads of 16 that share 2 heads of keys.
+pub(crate) fn llama() -> File {
+    let mut file = File::new("llama");
+    for (key, value) in [
+        ("block_count", 2),
+        ("context_length", 4096),
+        ("embedding_length", HIDDEN),
+        ("feed_forward_length", 96),
+        ("attention.head_count", 4),
+        ("attention.head_count_kv", 2),
+        ("rope.dimension_count", 16),
+        ("vocab_size", VOCAB),
+    ] {
+        file.set(&format!("llama.{key}"), value as u32);
+    }
+    file.set("llama.attention.layer_norm_rms_epsilon", 1e-5f32);
+    file.set("llama.rope.freq_base", 1e4f32);
+    ends(&mut file);
+    for block in 0..2 {
+        let name = |tensor: &str| format!("blk.{block}.{tensor}.weight");
+        file.vector(&name("attn_norm"), HIDDEN, 1.0);
+        file.matrix(&name("attn_q"), &[64, HIDDEN]);
+        file.matrix(&name("attn_k"), &[32, HIDDEN]);
+        file.matrix(&name("attn_v"), &[32, HIDDEN]);
+        file.matrix(&name("attn_output"), &[HIDDEN, 64]);
+        file.vector(&name("ffn_norm"), HIDDEN, 1.0);
+        gated(&mut file, block, "", 96);
+    }
+    file
+}
+
+/// The same with 4 experts in place of each gated network, 2 of them taken: Mixtral.
+pub(crate) fn mixtral() -> File {
+    let mut file = llama();
+    file.set("llama.expert_count", 4u32);
+    file.set("llama.expert_used_count", 2u32);
+    for block in 0..2 {
+        for tensor in ["ffn_gate", "ffn_up", "ffn_down"] {
+            file.take(&format!("blk.{block}.{tensor}.weight"));
+        }
+        let name = |tensor: &str| format!("blk.{block}.{tensor}.weight");
+        file.matrix(&name("ffn_gate_inp"), &[4, HIDDEN]);
+        file.matrix(&name("ffn_gate_exps"), &[4, 96, HIDDEN]);
+        file.matrix(&name("ffn_up_exps"), &[4, 96, HIDDEN]);
+        file.matrix(&name("ffn_down_exps"), &[4, HIDDEN, 96]);
+    }
+    file
+}
+
+fn ends(file: &mut File) {
+    file.matrix("token_embd.weight", &[VOCAB, HIDDEN]);
+    file.vector("output_norm.weight", HIDDEN, 1.0);
+}
+
+fn gated(file: &mut File, block: usize, suffix: &str, width: usize) {
+    file.matrix(&format!("blk.{block}.ffn_gate{suffix}.weight"), &[width, HIDDEN]);
+    file.matrix(&format!("blk.{block}.ffn_up{suffix}.weight"), &[width, HIDDEN]);
+    file.matrix(&format!("blk.{block}.ffn_down{suffix}.weight"), &[HIDDEN, width]);
+}
+
+/// All logits of one sequence by the oracle, fed in steps of `chunk` tokens. Its pages lie backwards in the states.
+pub(crate) fn logits(gguf: &Gguf, tokens: &[i32], chunk: usize) -> Vec<f32> {
+    let model = build(gguf, &ORACLE).unwrap();
+    let pages = tokens.len().div_ceil(ORACLE.page);
+    let slots = pages * ORACLE.page;
+    let mut values: Values = model.oracle_states(slots);
+    let mut logits = Vec::new();
+    let mut start = 0;
+    for chunk in tokens.chunks(chunk) {
+        let n = chunk.len();
+        let slot = |pos: usize| (pages - 1 - pos / ORACLE.page) * ORACLE.page + pos % ORACLE.page;
+        let mut give = |name: &str, data: Vec<i32>| {
+            values.insert(name.to_string(), Tensor::i32([data.len()], data));
+        };
+        give("tokens", chunk.to_vec());
+        give("pos", (start..start + n).map(|pos| pos as i32).collect());
+        give("slots", (start..start + n).map(|pos| slot(pos) as i32).collect());
+        give("first", vec![0; n]);
+        give("pages", (0..pages as i32).rev().collect());
+        give("out_rows", (0..n as i32).collect());
+        let sizes = Sizes { tokens: n, rows: n, slots, pages };
+        model.eval(gguf, &sizes, &mut values).unwrap();
+        logits.extend_from_slice(values["logits"].as_f32().unwrap());
+        start += n;
+    }
+    logits
+}
+
+/// ‖a − b‖ / ‖b‖
+pub(crate) fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let square = |x: f64| x * x;
+    let difference: f64 = a.iter().zip(b).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
+    let norm: f64 = b.iter().map(|b| square(f64::from(*b))).sum();
+    (difference / norm).sqrt()
+}
+
+/// Changes a `deepseek2` file to the form it had before 2025: `attn_kv_b` in place of `attn_k_b` and `attn_v_b`,
+/// and no keys for the sizes of the latent row.
+pub(crate) fn join_keys_and_values(file: &mut File) {
+    for key in ["attention.key_length_mla", "attention.value_length_mla"] {
+        file.keys.remove(&format!("deepseek2.{key}"));
+    }
+    file.set("deepseek2.attention.head_count_kv", 2u32);
+    let (heads, nope, rank) = (2, 32, 32);
+    for block in 0..3 {
+        let Stored { ty, values: key, .. } = file.take(&format!("blk.{block}.attn_k_b.weight"));
+        let value = file.take(&format!("blk.{block}.attn_v_b.weight")).values;
+        let mut joined = Vec::new();
+        for head in 0..heads {
+            let key = &key[head * rank * nope..][..rank * nope];
+            joined.extend((0..nope).flat_map(|i| (0..rank).map(move |j| key[j * nope + i])));
+            joined.extend_from_slice(&value[head * 32 * rank..][..32 * rank]);
+        }
+        let rows = joined.len() / rank;
+        file.add(&format!("blk.{block}.attn_kv_b.weight"), ty, &[rows, rank], joined);
+    }
+}
+
+/// Changes a `deepseek2` file to the form with `ffn_gate_up_exps` in place of `ffn_gate_exps` and `ffn_up_exps`.
+pub(crate) fn fuse_gate_and_up(file: &mut File) {
+    for block in 1..3 {
+        let gate = file.take(&format!("blk.{block}.ffn_gate_exps.weight"));
+        let up = file.take(&format!("blk.{block}.ffn_up_exps.weight"));
+        let expert = 32 * HIDDEN;
+        let experts = gate.values.chunks_exact(expert).zip(up.values.chunks_exact(expert));
+        let both = experts.flat_map(|(gate, up)| gate.iter().chain(up)).copied().collect();
+        file.add(&format!("blk.{block}.ffn_gate_up_exps.weight"), gate.ty, &[4, 64, HIDDEN], both);
+    }
+}
