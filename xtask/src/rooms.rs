@@ -22,7 +22,8 @@ const WORLDLY: Room = Room { name: "", uses: &[], pure: false, unsafe_in: &[] };
 /// Every package of the workspace, from the ground floor up.
 pub(crate) const ROOMS: &[Room] = &[
     Room { name: "weft-quant", ..PURE },
-    Room { name: "weft-text", ..PURE },
+    // Runs chat templates on a thread of its own, for its stack.
+    Room { name: "weft-text", ..WORLDLY },
     Room { name: "weft-ir", uses: &["weft-quant"], ..PURE },
     Room { name: "weft-kern", uses: &["weft-quant", "weft-ir"], ..PURE },
     Room { name: "weft-fuse", uses: &["weft-quant", "weft-ir", "weft-kern"], ..PURE },

@@ -77,10 +77,14 @@ impl Tree {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Every package but a virtual one, in the order of their folders.
+    /// Every package of this workspace, in the order of their folders. One that is a workspace of its own (the fuzz targets,
+    /// which build with another toolchain) follows none of its rules.
     pub(crate) fn packages(&self) -> impl Iterator<Item = Package<'_>> {
         self.files().filter_map(|(path, manifest)| {
             let folder = path.strip_suffix("/Cargo.toml")?;
+            if manifest.lines().any(|line| line.trim() == "[workspace]") {
+                return None;
+            }
             Some(Package { name: manifest::package_name(manifest)?, folder, manifest })
         })
     }
@@ -231,6 +235,7 @@ mod tests {
             ("Cargo.toml", "[workspace]\n"),
             ("crates/a/Cargo.toml", "[package]\nname = \"one\"\n"),
             ("crates/a/src/lib.rs", ""),
+            ("fuzz/Cargo.toml", "[package]\nname = \"apart\"\n\n[workspace]\n"),
         ]);
         let packages: Vec<_> = tree.packages().map(|package| (package.name, package.folder)).collect();
         assert_eq!(packages, [("one", "crates/a")]);
