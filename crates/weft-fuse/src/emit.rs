@@ -174,7 +174,7 @@ impl<'a> Writer<'a> {
         };
         Ok(match &node.op {
             // A load converts.
-            Op::Cast | Op::Reshape | Op::Slice { .. } => value(self, 0, shape),
+            Op::Cast => value(self, 0, shape),
             Op::Unary(op) => {
                 let x = value(self, 0, shape);
                 self.push(Instr::Unary(*op, x))

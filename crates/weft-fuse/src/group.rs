@@ -30,8 +30,10 @@ pub(crate) fn class(graph: &Graph, id: NodeId) -> Class {
     match &node.op {
         Op::Const { .. } if node.ty.shape.rank() == 0 => Class::Scalar,
         op if op.is_source() => Class::Source,
-        Op::Reshape | Op::Slice { .. } if view(graph, id).base != id => Class::View,
-        Op::Concat { .. } | Op::Store => Class::Place,
+        Op::Slice { .. } => Class::View,
+        Op::Reshape if view(graph, id).base != id => Class::View,
+        // Values that lie apart and have to be brought together are written so by what makes them.
+        Op::Reshape | Op::Concat { .. } | Op::Store => Class::Place,
         Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::Attend { .. } | Op::TopK { .. } => Class::Anchor,
         _ => Class::Row,
     }
@@ -145,7 +147,6 @@ impl Groups {
             Op::Take | Op::Rows => &node.inputs,
             Op::Rope { .. } => &node.inputs[1..],
             Op::Reduce { axis, .. } if !is_last(graph, id, *axis) => &node.inputs,
-            Op::Reshape | Op::Slice { .. } => &node.inputs,
             _ => &[],
         };
         let mut candidates: Vec<usize> =

@@ -211,11 +211,20 @@ impl Placer<'_> {
             self.out.targets.entry(inner).or_default().push(target);
             return Ok(());
         }
-        if let Op::Concat { axis } = self.graph.node(id).op {
+        let node = self.graph.node(id);
+        if node.op == Op::Reshape
+            && class(self.graph, id) == Class::Place
+            && strides == row_major(&node.ty.shape)
+        {
+            // Dense under one shape is dense under the other.
+            let input = node.inputs[0];
+            return self.write(input, buffer, offset, &row_major(&self.graph.node(input).ty.shape), indexed);
+        }
+        if let Op::Concat { axis } = node.op {
             let mut start = offset;
-            for part in self.graph.node(id).inputs.clone() {
-                self.write(part, buffer, start, strides, indexed)?;
-                let len = self.graph.node(part).ty.shape.dims()[axis].known();
+            for part in &node.inputs {
+                self.write(*part, buffer, start, strides, indexed)?;
+                let len = self.graph.node(*part).ty.shape.dims()[axis].known();
                 start += len.unwrap_or(0) * strides[axis];
             }
             return Ok(());

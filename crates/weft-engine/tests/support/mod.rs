@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use weft_engine::{Batch, Engine, EngineOptions};
 
 /// Every fixture, with the relative L2 its golden logits allow the oracle. The random router of the 27-layer one amplifies rounding.
-pub const FIXTURES: [(&str, f64); 4] =
+pub(crate) const FIXTURES: [(&str, f64); 4] =
     [("glm-tiny-q4_0", 1e-4), ("glm-tiny-q4_k_m", 1e-4), ("glm-tiny-q8_0", 1e-4), ("ds2-tiny-q4_0", 1e-3)];
 
-pub struct Fixture {
-    pub path: PathBuf,
-    pub tokens: Vec<u32>,
-    pub vocab: usize,
+pub(crate) struct Fixture {
+    pub(crate) path: PathBuf,
+    pub(crate) tokens: Vec<u32>,
+    pub(crate) vocab: usize,
     /// `[tokens, vocab]`, from llama.cpp in `f32`.
-    pub golden: Vec<f32>,
+    pub(crate) golden: Vec<f32>,
     /// Mean KL to the golden logits of llama.cpp with activations rounded to 8 bits.
-    pub int8_mean_kl: f64,
+    pub(crate) int8_mean_kl: f64,
 }
 
 impl Fixture {
-    pub fn load(name: &str) -> Fixture {
+    pub(crate) fn load(name: &str) -> Fixture {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
         let text = std::fs::read_to_string(dir.join(format!("{name}.json"))).unwrap();
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -34,13 +34,13 @@ impl Fixture {
         }
     }
 
-    pub fn engine(&self, options: EngineOptions) -> Engine {
+    pub(crate) fn engine(&self, options: EngineOptions) -> Engine {
         Engine::load(&self.path, &options, &mut |_| {}).unwrap()
     }
 }
 
 /// All logits of one sequence, computed `chunk` tokens at a time.
-pub fn all_logits(engine: &mut Engine, tokens: &[u32], chunk: usize) -> Vec<f32> {
+pub(crate) fn all_logits(engine: &mut Engine, tokens: &[u32], chunk: usize) -> Vec<f32> {
     let seq = engine.new_sequence();
     let mut logits = Vec::new();
     for chunk in tokens.chunks(chunk) {
@@ -52,13 +52,13 @@ pub fn all_logits(engine: &mut Engine, tokens: &[u32], chunk: usize) -> Vec<f32>
     logits
 }
 
-pub fn bits(logits: &[f32]) -> Vec<u32> {
+pub(crate) fn bits(logits: &[f32]) -> Vec<u32> {
     logits.iter().map(|l| l.to_bits()).collect()
 }
 
 /// ‖a − b‖ / ‖b‖.
 #[allow(dead_code, reason = "not every test compares floats")]
-pub fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
+pub(crate) fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
     assert_eq!(a.len(), b.len());
     let square = |x: f64| x * x;
     let error: f64 = a.iter().zip(b).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
@@ -68,7 +68,7 @@ pub fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
 
 /// Mean over rows of KL(softmax(golden) ‖ softmax(found)).
 #[allow(dead_code, reason = "not every test compares floats")]
-pub fn mean_kl(found: &[f32], golden: &[f32], vocab: usize) -> f64 {
+pub(crate) fn mean_kl(found: &[f32], golden: &[f32], vocab: usize) -> f64 {
     let log_softmax = |row: &[f32]| -> Vec<f64> {
         let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let sum: f64 = row.iter().map(|l| f64::from(l - top).exp()).sum();

@@ -1,0 +1,189 @@
+//! Graphs mean the same as plans, whatever their shape: random graphs, wherever the fuser may cut them.
+
+mod support;
+
+use support::{Random, check};
+use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, Shape};
+use weft_quant::GgmlType;
+
+/// Grows a graph by random operations on random earlier nodes.
+struct Grower {
+    g: Builder,
+    random: Random,
+    /// Nodes to choose operands from, with their axes after `T`.
+    pool: Vec<(NodeId, Vec<usize>)>,
+    weights: usize,
+    rounded: bool,
+}
+
+impl Grower {
+    fn below(&mut self, n: usize) -> usize {
+        (self.random.next() % n as u64) as usize
+    }
+
+    /// A random node with this many axes after `T`, if there is one.
+    fn pick(&mut self, rank: usize) -> Option<(NodeId, Vec<usize>)> {
+        let fitting: Vec<_> = self.pool.iter().filter(|(_, dims)| dims.len() == rank).cloned().collect();
+        if fitting.is_empty() { None } else { Some(fitting[self.below(fitting.len())].clone()) }
+    }
+
+    fn weight(&mut self, dims: &[usize]) -> NodeId {
+        let row = dims[dims.len() - 1];
+        let quantised = self.rounded && row % 32 == 0 && self.below(2) == 0;
+        let ty = if quantised { [GgmlType::Q8_0, GgmlType::Q4_1][self.below(2)] } else { GgmlType::F32 };
+        self.weights += 1;
+        let name = format!("w{}", self.weights);
+        self.g.weight(name, ty, Shape::new(dims.iter().map(|d| Dim::Const(*d)).collect::<Vec<_>>()))
+    }
+
+    /// Keeps magnitudes near 1, so that errors stay what rounding makes them.
+    fn keep(&mut self, id: NodeId, dims: Vec<usize>, large: bool) {
+        let id = if large {
+            let scale = self.g.scalar(0.2);
+            let scaled = self.g.mul(id, scale);
+            let half = self.g.sigmoid(scaled);
+            let two = self.g.scalar(2.0);
+            let wide = self.g.mul(half, two);
+            let one = self.g.scalar(1.0);
+            self.g.sub(wide, one)
+        } else {
+            id
+        };
+        self.pool.push((id, dims));
+    }
+
+    /// One random operation; `None` if the operands drawn do not fit it.
+    fn grow(&mut self) -> Option<()> {
+        let choice = self.below(13);
+        let rank = 1 + self.below(2);
+        let (x, mut dims) = self.pick(rank)?;
+        let last = dims.len() - 1;
+        match choice {
+            0 => {
+                let y = if self.below(2) == 0 { self.g.silu(x) } else { self.g.neg(x) };
+                self.keep(y, dims, false);
+            }
+            1 | 2 => {
+                let (y, other) = self.pick(rank)?;
+                let fits = dims.iter().zip(&other).all(|(a, b)| a == b || *a == 1 || *b == 1);
+                if !fits {
+                    return None;
+                }
+                let z = if choice == 1 { self.g.add(x, y) } else { self.g.mul(x, y) };
+                let dims = dims.iter().zip(&other).map(|(a, b)| *a.max(b)).collect();
+                self.keep(z, dims, choice == 1);
+            }
+            3 => {
+                let axis = self.below(dims.len());
+                let y = if self.below(2) == 0 {
+                    self.g.reduce_max(x, axis + 1)
+                } else {
+                    self.g.reduce_sum(x, axis + 1)
+                };
+                dims[axis] = 1;
+                self.keep(y, dims, true);
+            }
+            4 if dims.len() == 1 && dims[0] % 4 == 0 => {
+                let heads = [1, 2, 4][self.below(3)];
+                let dims = vec![heads, dims[0] / heads];
+                let y = self.g.reshape(x, [Dim::T, dims[0].into(), dims[1].into()]);
+                self.keep(y, dims, false);
+            }
+            4 | 5 if dims.len() == 2 => {
+                let n = dims[0] * dims[1];
+                let y = self.g.reshape(x, [Dim::T, Dim::Const(n)]);
+                self.keep(y, vec![n], false);
+            }
+            6 if dims[last] % 8 == 0 => {
+                let len = dims[last] / 2;
+                let start = [0, len, 4][self.below(3)];
+                let y = self.g.slice(x, last + 1, start, len);
+                dims[last] = len;
+                self.keep(y, dims, false);
+            }
+            7 => {
+                let (y, other) = self.pick(rank)?;
+                if dims[..last] != other[..last] || dims[last] + other[last] > 96 {
+                    return None;
+                }
+                let z = self.g.concat(&[x, y], last + 1);
+                dims[last] += other[last];
+                self.keep(z, dims, false);
+            }
+            8 if dims[last] == 8 => {
+                let [cos, sin] =
+                    ["cos", "sin"].map(|n| self.g.input(n, GgmlType::F32, [Dim::T, Dim::Const(4)]));
+                let style = RopeStyle::ALL[self.below(2)];
+                let y = self.g.rope(x, cos, sin, style);
+                self.keep(y, dims, false);
+            }
+            9 | 10 => {
+                let n = [8, 32, 64][self.below(3)];
+                let w = self.weight(&[n, dims[last]]);
+                let y = self.g.dot(x, w);
+                dims[last] = n;
+                self.keep(y, dims, true);
+            }
+            11 if dims.len() == 2 => {
+                let transposed = self.below(2) == 0;
+                let (n, k) = ([8, 32][self.below(2)], dims[1]);
+                let w = self.weight(&if transposed { [dims[0], k, n] } else { [dims[0], n, k] });
+                let y = if transposed { self.g.head_dot_transposed(x, w) } else { self.g.head_dot(x, w) };
+                self.keep(y, vec![dims[0], n], true);
+            }
+            12 if dims[last] >= 2 && dims.len() == 1 && !self.rounded => {
+                let ids = self.g.topk(x, 2);
+                let taken = self.g.take(x, ids);
+                self.keep(taken, vec![2], false);
+                let (y, other) = self.pick(1)?;
+                let w = self.weight(&[dims[0], 8, other[0]]);
+                let z = self.g.select_dot(y, w, ids);
+                self.keep(z, vec![2, 8], true);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn random_graph(seed: u64, rounded: bool) -> Graph {
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    for _ in 0..8 {
+        random.next();
+    }
+    let mut grower =
+        Grower { g: Builder::new(format!("random_{seed}")), random, pool: Vec::new(), weights: 0, rounded };
+    for (name, dims) in [("a", vec![32]), ("b", vec![8]), ("c", vec![4, 8]), ("d", vec![1])] {
+        let shape: Vec<Dim> = std::iter::once(Dim::T).chain(dims.iter().map(|d| Dim::Const(*d))).collect();
+        let id = grower.g.input(name, GgmlType::F32, Shape::new(shape));
+        grower.pool.push((id, dims));
+    }
+    let mut grown = 0;
+    while grown < 14 {
+        grown += usize::from(grower.grow().is_some());
+    }
+    // The last nodes, and one from anywhere: it may be used inside, too.
+    let from_anywhere = grower.below(grower.pool.len());
+    let mut outputs: Vec<NodeId> = grower.pool.iter().rev().take(3).map(|(id, _)| *id).collect();
+    outputs.push(grower.pool[from_anywhere].0);
+    for (i, id) in outputs.into_iter().enumerate() {
+        grower.g.output(format!("y{i}"), id);
+    }
+    grower.g.finish().unwrap()
+}
+
+#[test]
+fn random_graphs_of_plain_matrices() {
+    for seed in 0..400 {
+        // A product of a dozen rounded sums.
+        check(&random_graph(seed, false), seed, 1e-4);
+    }
+}
+
+#[test]
+fn random_graphs_of_quantised_matrices() {
+    for seed in 1000..1400 {
+        // 8-bit activations through a few matrices in a row, some results near zero.
+        check(&random_graph(seed, true), seed, 0.15);
+    }
+}
