@@ -29,7 +29,7 @@ impl Grower {
 
     fn weight(&mut self, dims: &[usize]) -> NodeId {
         let row = dims[dims.len() - 1];
-        let quantised = self.rounded && row % 32 == 0 && self.below(2) == 0;
+        let quantised = self.rounded && row.is_multiple_of(32) && self.below(2) == 0;
         let ty = if quantised { [GgmlType::Q8_0, GgmlType::Q4_1][self.below(2)] } else { GgmlType::F32 };
         self.weights += 1;
         let name = format!("w{}", self.weights);
@@ -83,7 +83,7 @@ impl Grower {
                 dims[axis] = 1;
                 self.keep(y, dims, true);
             }
-            4 if dims.len() == 1 && dims[0] % 4 == 0 => {
+            4 if dims.len() == 1 && dims[0].is_multiple_of(4) => {
                 let heads = [1, 2, 4][self.below(3)];
                 let dims = vec![heads, dims[0] / heads];
                 let y = self.g.reshape(x, [Dim::T, dims[0].into(), dims[1].into()]);
@@ -94,7 +94,7 @@ impl Grower {
                 let y = self.g.reshape(x, [Dim::T, Dim::Const(n)]);
                 self.keep(y, vec![n], false);
             }
-            6 if dims[last] % 8 == 0 => {
+            6 if dims[last].is_multiple_of(8) => {
                 let len = dims[last] / 2;
                 let start = [0, len, 4][self.below(3)];
                 let y = self.g.slice(x, last + 1, start, len);

@@ -268,14 +268,14 @@ impl Kernel {
         lens
     }
 
-    /// Whether columns may be computed apart from each other.
+    /// Whether columns may be computed apart from each other: each value of every vector depends only on its own column.
     pub fn columns_independent(&self) -> bool {
         let lens = self.lens();
-        self.body.iter().zip(lens).all(|(instr, len)| match instr {
+        let whole = |len: usize| len == self.cols;
+        self.body.iter().enumerate().all(|(i, instr)| match instr {
             Instr::Reduce(..) | Instr::Rope { .. } => false,
-            Instr::Take { .. } => true,
-            Instr::Load { .. } => len == 1 || len == self.cols,
-            Instr::Store { value, .. } => self.lens()[*value] == self.cols,
+            Instr::Load { .. } => lens[i] == 1 || whole(lens[i]),
+            Instr::Store { value, .. } => whole(lens[*value]),
             _ => true,
         })
     }

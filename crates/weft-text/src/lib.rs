@@ -1,2 +1,54 @@
 //! Text to tokens and back: byte-level BPE, chat templates, streaming decode.
+//!
+//! This crate knows no file format. The engine fills a [`TokenizerSpec`] from a model's `tokenizer.ggml.*` metadata and
+//! gets a [`Tokenizer`]; a prompt goes in through a [`ChatTemplate`] and [`Tokenizer::encode_chat`], and what the model
+//! says comes back token by token through a [`StreamDecoder`] (whole characters only) and a [`StopMatcher`]:
+//!
+//! ```
+//! # use weft_text::*;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let spec = TokenizerSpec {
+//! #     model: "gpt2", pre: "gpt-2",
+//! #     tokens: vec![b"h", b"i", b"!", b"hi", b"<|im_start|>", b"<|im_end|>"],
+//! #     token_types: Some(vec![1, 1, 1, 1, 3, 3]),
+//! #     merges: Some(vec![b"h i"]),
+//! #     ..TokenizerSpec::default()
+//! # };
+//! let tokenizer = Tokenizer::new(&spec)?;
+//! let template = ChatTemplate::new(CHATML, tokenizer.bos_text(), tokenizer.eos_text())?;
+//! let prompt = template.render(&[Message::new("user", "hi!")], &RenderOptions::default())?;
+//! let ids = tokenizer.encode_chat(&prompt);
+//! # assert!(!ids.is_empty());
+//!
+//! let (mut utf8, mut stops) = (StreamDecoder::new(), StopMatcher::new(["!!"]));
+//! let mut reply = String::new();
+//! for id in [3, 2, 2] {
+//!     let text = utf8.push(tokenizer.token_bytes(id));
+//!     if stops.push(&text, &mut reply).is_some() {
+//!         break;
+//!     }
+//! }
+//! assert_eq!(reply, "hi");
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
+
+mod bpe;
+mod byte_level;
+mod ends;
+mod error;
+mod pre;
+mod special;
+mod stop;
+mod stream;
+mod template;
+mod tokenizer;
+mod vocab;
+
+pub use error::TokenizerError;
+pub use stop::StopMatcher;
+pub use stream::StreamDecoder;
+pub use template::{CHATML, ChatTemplate, Message, RenderOptions, TemplateError};
+pub use tokenizer::{EncodeOptions, Tokenizer};
+pub use vocab::TokenizerSpec;
