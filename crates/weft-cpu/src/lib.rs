@@ -1,2 +1,51 @@
 //! The CPU device: SIMD leaves per instruction set and the thread team.
-#![forbid(unsafe_code)]
+//!
+//! A program is compiled into a flat list of launches (`compile`) that a team of spinning threads (`team`) walks together, with a barrier
+//! after each: one parallel region a step. Each thread does its share of each kernel: an anchor (`dot`, `attend`, `topk`), and then the
+//! row program (`rowprog`) over what it computed, while that is in the cache.
+//!
+//! # The law
+//!
+//! The bits of an output depend on the kernel and on what the output is computed from, and on nothing else: not on the number of threads,
+//! on how work is cut, on the other rows of the step, or on the instruction set. Therefore every sum has one order, and the module that
+//! computes it says which:
+//!
+//! - products with quantised weights: `dot::int`; with float weights: `dot::float`; transposed: `dot::transposed`;
+//! - sums over a row: `math::sum`;
+//! - attention: `attend`.
+//!
+//! No multiplication and addition are contracted into one operation, and exponentials are computed by one polynomial, `math::exp`.
+//!
+//! # Where the unsafe code is
+//!
+//! - `isa`: calling code compiled for an instruction set, and the integer dot product in intrinsics;
+//! - `memory`: buffers, and the checked access of kernels to them;
+//! - `compile`: one call, which declares arguments free of conflicts between threads, with the proof;
+//! - `team`: running a borrowed job on other threads.
+#![deny(unsafe_code)]
+
+mod attend;
+mod buffer;
+#[allow(unsafe_code, reason = "says which accesses of threads do not conflict")]
+mod compile;
+mod convert;
+mod device;
+mod dot;
+#[allow(unsafe_code, reason = "calls code compiled for an instruction set once it is known to be there")]
+mod isa;
+mod math;
+#[allow(unsafe_code, reason = "memory that several threads work on")]
+mod memory;
+mod rowprog;
+mod rows;
+mod stores;
+#[allow(unsafe_code, reason = "runs borrowed jobs on other threads")]
+mod team;
+mod thread;
+mod topk;
+
+pub use device::{CpuDevice, CpuOptions};
+pub use isa::Isa;
+
+#[cfg(target_endian = "big")]
+compile_error!("files and buffers are little-endian, and are read where they are");

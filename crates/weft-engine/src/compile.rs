@@ -137,3 +137,35 @@ impl Plans {
         Ok(plan)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use weft_device::NullDevice;
+    use weft_models::BuildOptions;
+
+    use super::*;
+
+    #[test]
+    fn layers_of_one_shape_share_one_plan() {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/ds2-tiny-q4_0.gguf");
+        let gguf = Gguf::open(&fixture).unwrap();
+        let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
+        let max = Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 };
+        let mut plans = Plans { max, done: Vec::new() };
+        for segment in &model.segments {
+            plans.plan(&segment.graph).unwrap();
+        }
+        // Embedding, the dense layer, the 26 others, head.
+        assert_eq!(model.segments.len(), 29);
+        assert_eq!(plans.done.len(), 4);
+
+        let mut device = NullDevice::default();
+        compile(&mut device, &gguf, &model, &max, &mut |_, _| {}).unwrap();
+        let [body, head] = device.programs() else { panic!("a body and a head") };
+        let distinct: usize = plans.done.iter().map(|(_, plan)| plan.kernels.len()).sum();
+        assert!(body.kernels.len() + head.kernels.len() <= distinct);
+        assert!(body.steps.len() > 26 * 10, "{} steps", body.steps.len());
+    }
+}

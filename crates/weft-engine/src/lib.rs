@@ -20,7 +20,7 @@ pub use batch::{Batch, SeqId};
 pub use engine::{Engine, EngineOptions, Progress};
 pub use error::Error;
 pub use generate::{Event, Finish, GenerateOptions, Generated};
-pub use model::Model;
+pub use model::{Model, tokenizer};
 pub use oracle::oracle_logits;
 pub use sample::{Sampler, Sampling};
 pub use session::Session;

@@ -36,7 +36,7 @@
 
 mod bpe;
 mod byte_level;
-mod ends;
+mod end_of_generation;
 mod error;
 mod pre;
 mod special;

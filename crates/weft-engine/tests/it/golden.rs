@@ -1,8 +1,6 @@
 //! The right numbers: the oracle and the CPU path against llama.cpp's logits.
 
-mod support;
-
-use support::{FIXTURES, Fixture, all_logits, mean_kl, relative_l2};
+use crate::support::{FIXTURES, Fixture, all_logits, mean_kl, relative_l2};
 use weft_engine::{Engine, EngineOptions, Model, oracle_logits};
 use weft_gguf::Gguf;
 use weft_quant::GgmlType;

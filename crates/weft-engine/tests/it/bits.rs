@@ -1,8 +1,6 @@
 //! The same bits: a token's logits do not depend on threads, chunks, company or what the cache held before.
 
-mod support;
-
-use support::{FIXTURES, Fixture, all_logits, bits};
+use crate::support::{FIXTURES, Fixture, all_logits, bits};
 use weft_engine::{Batch, EngineOptions};
 
 fn options(threads: usize, sequences: usize) -> EngineOptions {

@@ -57,7 +57,6 @@ pub(crate) fn bits(logits: &[f32]) -> Vec<u32> {
 }
 
 /// ‖a − b‖ / ‖b‖.
-#[allow(dead_code, reason = "not every test compares floats")]
 pub(crate) fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
     assert_eq!(a.len(), b.len());
     let square = |x: f64| x * x;
@@ -67,7 +66,6 @@ pub(crate) fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// Mean over rows of KL(softmax(golden) ‖ softmax(found)).
-#[allow(dead_code, reason = "not every test compares floats")]
 pub(crate) fn mean_kl(found: &[f32], golden: &[f32], vocab: usize) -> f64 {
     let log_softmax = |row: &[f32]| -> Vec<f64> {
         let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);

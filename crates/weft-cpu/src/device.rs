@@ -1,0 +1,189 @@
+//! The CPU as a [`Device`].
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use weft_device::{BufferId, Caps, Device, DeviceError, Program, ProgramId, Weight};
+use weft_ir::Sizes;
+
+use crate::buffer::Buffer;
+use crate::compile::{Compiled, compile};
+use crate::isa::{Arch, Isa};
+use crate::memory::Memory;
+use crate::rows::Space;
+use crate::team::Team;
+use crate::thread::{Scratch, Thread};
+
+/// More threads than this are a mistake.
+const MAX_THREADS: usize = 1024;
+
+/// How to use the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuOptions {
+    /// Threads that work on a step, the calling one included; by default as many as the machine runs at once.
+    pub threads: Option<usize>,
+    /// The instruction set; by default the fastest there is. All give the same bits.
+    pub isa: Option<Isa>,
+}
+
+/// A device that runs kernels on the processor, on a team of threads of its own.
+///
+/// Weights are read where they are, in the layout of the file. The same program on the same data gives the same bits on any machine,
+/// with any number of threads and any instruction set, but for `sin` and `cos`, which are the system's.
+#[derive(Debug)]
+pub struct CpuDevice {
+    caps: Caps,
+    arch: Arch,
+    team: Team,
+    /// One for each thread.
+    scratch: Vec<Scratch>,
+    // Programs point into buffers: neither is ever removed.
+    buffers: Vec<Buffer>,
+    programs: Vec<Compiled>,
+}
+
+impl CpuDevice {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// [`DeviceError::Usage`] if the instruction set is not available, or the threads cannot be started.
+    pub fn new(options: CpuOptions) -> Result<CpuDevice, DeviceError> {
+        let isa = options.isa.unwrap_or_else(Isa::best);
+        let arch = Arch::new(isa).ok_or_else(|| {
+            let available: Vec<_> =
+                Isa::ALL.into_iter().filter(|i| i.is_available()).map(Isa::name).collect();
+            let available = available.join(", ");
+            DeviceError::Usage(format!("this processor does not have `{isa}`; it has {available}"))
+        })?;
+        let threads = match options.threads {
+            Some(threads) => threads,
+            None => std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS)),
+        };
+        if !(1..=MAX_THREADS).contains(&threads) {
+            return Err(DeviceError::Usage(format!("{threads} threads; give between 1 and {MAX_THREADS}")));
+        }
+        let team = Team::new(threads).map_err(|error| {
+            DeviceError::Usage(format!("cannot start {threads} threads: {error}; try fewer"))
+        })?;
+        let name = format!("cpu ({isa}), {threads} thread{}", if threads == 1 { "" } else { "s" });
+        Ok(CpuDevice {
+            caps: Caps { name, threads },
+            arch,
+            team,
+            scratch: (0..threads).map(|_| Scratch::default()).collect(),
+            buffers: Vec::new(),
+            programs: Vec::new(),
+        })
+    }
+
+    fn out_of_memory(&self, bytes: usize) -> DeviceError {
+        DeviceError::Memory { device: self.caps.name.clone(), bytes }
+    }
+
+    fn add(&mut self, buffer: Buffer) -> Result<BufferId, DeviceError> {
+        let id =
+            u32::try_from(self.buffers.len()).map_err(|_| DeviceError::Usage("too many buffers".into()))?;
+        self.buffers.push(buffer);
+        Ok(BufferId(id))
+    }
+}
+
+/// Why the host cannot reach a range of a buffer.
+fn out_of_reach(buffers: &[Buffer], id: BufferId, offset: usize, len: usize) -> DeviceError {
+    DeviceError::Usage(match buffers.get(id.0 as usize) {
+        None => format!("{id:?} does not exist"),
+        Some(Buffer::Memory(memory)) => {
+            format!("{len} bytes at {offset} of {id:?}, which has {}", memory.len())
+        }
+        Some(_) => format!("{id:?} is a weight, which only kernels read"),
+    })
+}
+
+impl Device for CpuDevice {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
+        let memory = Memory::zeroed(bytes).ok_or_else(|| self.out_of_memory(bytes))?;
+        self.add(Buffer::Memory(memory))
+    }
+
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        weight.check()?;
+        let bytes = (*weight.bytes).as_ref().len();
+        let buffer = Buffer::pack(weight).ok_or_else(|| self.out_of_memory(bytes))?;
+        self.add(buffer)
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        let compiled = compile(program, &self.buffers)?;
+        for scratch in &mut self.scratch {
+            if scratch.grow(&compiled.needs).is_none() {
+                return Err(self.out_of_memory(compiled.needs.bytes()));
+            }
+        }
+        let id =
+            u32::try_from(self.programs.len()).map_err(|_| DeviceError::Usage("too many programs".into()))?;
+        self.programs.push(compiled);
+        Ok(ProgramId(id))
+    }
+
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        let memory = self.buffers.get_mut(buffer.0 as usize).and_then(Buffer::memory_mut);
+        let range = memory.and_then(|m| m.bytes_mut().get_mut(offset..)?.get_mut(..bytes.len()));
+        match range {
+            Some(range) => range.copy_from_slice(bytes),
+            None => return Err(out_of_reach(&self.buffers, buffer, offset, bytes.len())),
+        }
+        Ok(())
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        let memory = self.buffers.get(buffer.0 as usize).and_then(Buffer::memory);
+        match memory.and_then(|m| m.bytes().get(offset..)?.get(..out.len())) {
+            Some(range) => out.copy_from_slice(range),
+            None => return Err(out_of_reach(&self.buffers, buffer, offset, out.len())),
+        }
+        Ok(())
+    }
+
+    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
+        let found = self.programs.get(program.0 as usize);
+        let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
+        if !sizes.fit(&program.max) {
+            let max = program.max;
+            return Err(DeviceError::Usage(format!("{sizes:?} exceed what was compiled for: {max:?}")));
+        }
+        /// No launch has met a bad index.
+        const NONE: usize = usize::MAX;
+        let fault = AtomicUsize::new(NONE);
+        let arch = self.arch;
+        self.team.run(&mut self.scratch, &|member, scratch| {
+            for (i, launch) in program.launches.iter().enumerate() {
+                let kernel = &*launch.kernel;
+                let cx = Thread {
+                    arch,
+                    args: &launch.args,
+                    space: Space::new(&kernel.rows, sizes),
+                    cols: kernel.cols,
+                    program: &kernel.program,
+                    index: member.index,
+                    threads: member.threads,
+                };
+                if kernel.run(&cx, scratch).is_err() {
+                    fault.fetch_min(i, Ordering::Relaxed);
+                }
+                member.wait()?;
+                // Others may already be in the next launch and meet a fault there, but all agree about this one.
+                if fault.load(Ordering::Relaxed) <= i {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        match fault.into_inner() {
+            NONE => Ok(()),
+            i => Err(DeviceError::Index { kernel: program.launches[i].kernel.name.clone() }),
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Buffers, and the one way kernels reach them: an [`Arg`], which checks every access against its bounds.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::{self, NonNull};
+
+use weft_kern::{Access, Format, q8};
+use weft_quant::GgmlType;
+
+/// What buffers begin at a multiple of: a cache line, and the widest vector.
+const ALIGN: usize = 64;
+
+/// What the allocator gives without being asked for more. Asking for more would make it write all the zeros itself, instead of
+/// leaving that to the operating system, which does it for each page when it is first touched.
+const NATURAL: usize = 16;
+
+/// Zeroed memory, aligned to [`ALIGN`].
+#[derive(Debug)]
+pub(crate) struct Memory {
+    /// As allocated, with [`NATURAL`] alignment.
+    base: NonNull<u8>,
+    /// How far the aligned part is into it.
+    skip: usize,
+    len: usize,
+}
+
+// SAFETY: the memory is owned, and only reached through methods that borrow it or through an `Arg`, whose maker answers for it.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// `len` bytes, or `None` if there are not that many.
+    pub(crate) fn zeroed(len: usize) -> Option<Memory> {
+        // SAFETY: the layout has a size, at least `ALIGN`.
+        let base = NonNull::new(unsafe { alloc_zeroed(Memory::layout(len)?) })?;
+        Some(Memory { base, skip: base.addr().get().wrapping_neg() % ALIGN, len })
+    }
+
+    fn layout(len: usize) -> Option<Layout> {
+        Layout::from_size_align(len.checked_add(ALIGN)?, NATURAL).ok()
+    }
+
+    /// The first byte.
+    pub(crate) fn as_ptr(&self) -> *mut u8 {
+        // SAFETY: `skip` is below `ALIGN`, by which the allocation is longer than `len`.
+        unsafe { self.base.as_ptr().add(self.skip) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// All of it.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: `len` bytes are allocated there, zeroed or written since. `Arg`s write only during a replay, which borrows the device mutably.
+        unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len) }
+    }
+
+    /// All of it, to write to.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and `&mut self` keeps everybody else out.
+        unsafe { std::slice::from_raw_parts_mut(self.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(layout) = Memory::layout(self.len) {
+            // SAFETY: allocated with this very layout.
+            unsafe { dealloc(self.base.as_ptr(), layout) };
+        }
+    }
+}
+
+/// Plain numbers, of which any bits are one.
+///
+/// # Safety
+/// The type has no padding and no invalid bit patterns.
+pub(crate) unsafe trait Plain: Copy {}
+// SAFETY: every bit pattern of these is a value.
+unsafe impl Plain for u8 {}
+// SAFETY: as above.
+unsafe impl Plain for i8 {}
+// SAFETY: as above.
+unsafe impl Plain for u16 {}
+// SAFETY: as above.
+unsafe impl Plain for i32 {}
+// SAFETY: as above.
+unsafe impl Plain for f32 {}
+
+/// An argument of a kernel: part of a buffer, in a format, to read or to write.
+///
+/// Positions and lengths count values. Every method returns `None`, having touched nothing, if they reach beyond the argument or if the
+/// argument is not of that format or not for that access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arg {
+    ptr: *mut u8,
+    values: usize,
+    bytes: usize,
+    format: Format,
+    access: Access,
+}
+
+// SAFETY: whoever makes an `Arg` promises that it may be used by all threads of a replay, see `Arg::new`.
+unsafe impl Send for Arg {}
+// SAFETY: as above.
+unsafe impl Sync for Arg {}
+
+/// Rounded activations: quants, a scale per 32 and a sum per 16 of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounded<'a> {
+    pub(crate) quants: &'a [i8],
+    pub(crate) scales: &'a [f32],
+    pub(crate) sums: &'a [f32],
+}
+
+impl Arg {
+    /// `values` values at `ptr`; `None` if they are no whole number of blocks, or if `ptr` is not aligned to 4 though the format is
+    /// read or written as numbers rather than bytes.
+    ///
+    /// # Safety
+    /// As long as the `Arg` is used, `ptr` is valid for as many bytes as the format takes for that many values, initialised, to be read or
+    /// written according to `access`. While it is used to read, nobody writes these bytes; while it is used to write, nobody reads
+    /// them, and no two threads write the same ones.
+    pub(crate) unsafe fn new(ptr: *mut u8, values: usize, format: Format, access: Access) -> Option<Arg> {
+        let bytes = format.bytes(values)?;
+        let numbers = matches!(format, Format::F32 | Format::I32 | Format::Q8) || access == Access::Write;
+        let aligned = !numbers || ptr.addr().is_multiple_of(align_of::<f32>());
+        aligned.then_some(Arg { ptr, values, bytes, format, access })
+    }
+
+    /// At the beginning of a memory.
+    #[cfg(test)]
+    pub(crate) fn test(memory: &Memory, values: usize, format: Format, access: Access) -> Arg {
+        assert!(format.bytes(values).unwrap() <= memory.len());
+        // SAFETY: in bounds, as was just checked; a test uses one at a time, on one thread.
+        unsafe { Arg::new(memory.as_ptr(), values, format, access).unwrap() }
+    }
+
+    /// Values it has room for.
+    pub(crate) fn values(&self) -> usize {
+        self.values
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(crate) fn f32s(&self, at: usize, len: usize) -> Option<&[f32]> {
+        self.read(Format::F32, at, len)
+    }
+
+    pub(crate) fn i32s(&self, at: usize, len: usize) -> Option<&[i32]> {
+        self.read(Format::I32, at, len)
+    }
+
+    /// The bytes of `len` values of a GGML type, both being whole numbers of blocks.
+    pub(crate) fn blocks(&self, at: usize, len: usize) -> Option<&[u8]> {
+        let Format::Ggml(ty) = self.format else { return None };
+        let (n, size) = (ty.block_len(), ty.block_bytes());
+        let whole = at.is_multiple_of(n) && len.is_multiple_of(n) && at.checked_add(len)? <= self.values;
+        if whole { self.slice(at / n * size, len / n * size) } else { None }
+    }
+
+    /// `len` rounded activations, both numbers being multiples of 32.
+    pub(crate) fn rounded(&self, at: usize, len: usize) -> Option<Rounded<'_>> {
+        let [scales, sums] = self.q8_planes(at, len)?;
+        Some(Rounded {
+            quants: self.slice(at, len)?,
+            scales: self.slice(scales, len / q8::BLOCK)?,
+            sums: self.slice(sums, len / 16)?,
+        })
+    }
+
+    pub(crate) fn write_f32s(&self, at: usize, values: &[f32]) -> Option<()> {
+        self.write(Format::F32, at, values)
+    }
+
+    pub(crate) fn write_i32s(&self, at: usize, values: &[i32]) -> Option<()> {
+        self.write(Format::I32, at, values)
+    }
+
+    /// Halves of either kind, as bits.
+    pub(crate) fn write_halves(&self, at: usize, values: &[u16]) -> Option<()> {
+        let half = matches!(self.format, Format::Ggml(GgmlType::F16 | GgmlType::BF16));
+        self.write(if half { self.format } else { return None }, at, values)
+    }
+
+    /// A block of 32 rounded activations.
+    pub(crate) fn write_rounded(&self, at: usize, block: &q8::Block) -> Option<()> {
+        let [scales, sums] = self.q8_planes(at, q8::BLOCK)?;
+        self.put(at, &block.quants)?;
+        self.put(scales, &[block.scale])?;
+        self.put(sums, &block.sums)
+    }
+
+    /// Where the scales and the sums of activations are, in bytes.
+    fn q8_planes(&self, at: usize, len: usize) -> Option<[usize; 2]> {
+        let blocks = at.is_multiple_of(q8::BLOCK) && len.is_multiple_of(q8::BLOCK);
+        if self.format != Format::Q8 || !blocks || at.checked_add(len)? > self.values {
+            return None;
+        }
+        let scales = self.values + at / q8::BLOCK * 4;
+        let sums = self.values + self.values / q8::BLOCK * 4 + at / 16 * 4;
+        Some([scales, sums])
+    }
+
+    fn read<T: Plain>(&self, format: Format, at: usize, len: usize) -> Option<&[T]> {
+        if self.format == format { self.slice(at.checked_mul(size_of::<T>())?, len) } else { None }
+    }
+
+    fn write<T: Plain>(&self, format: Format, at: usize, values: &[T]) -> Option<()> {
+        if self.format == format { self.put(at.checked_mul(size_of::<T>())?, values) } else { None }
+    }
+
+    /// Whether there are `len` numbers at byte `at`.
+    fn holds<T: Plain>(&self, at: usize, len: usize) -> bool {
+        let end = len.checked_mul(size_of::<T>()).and_then(|n| n.checked_add(at));
+        end.is_some_and(|end| end <= self.bytes) && at.is_multiple_of(align_of::<T>())
+    }
+
+    #[inline(always)]
+    fn slice<T: Plain>(&self, at: usize, len: usize) -> Option<&[T]> {
+        if self.access != Access::Read || !self.holds::<T>(at, len) {
+            return None;
+        }
+        // SAFETY: within the bytes that `new` was promised, which nobody writes meanwhile; aligned, because byte slices need no
+        // alignment, and formats read as wider numbers were found aligned in `new` and `at` is a multiple.
+        Some(unsafe { std::slice::from_raw_parts(self.ptr.add(at).cast(), len) })
+    }
+
+    #[inline(always)]
+    fn put<T: Plain>(&self, at: usize, values: &[T]) -> Option<()> {
+        if self.access != Access::Write || !self.holds::<T>(at, values.len()) {
+            return None;
+        }
+        // SAFETY: within the bytes that `new` was promised, which no other thread writes and nobody reads meanwhile, so that `values` lies
+        // elsewhere; aligned as in `slice`.
+        unsafe { ptr::copy_nonoverlapping(values.as_ptr(), self.ptr.add(at).cast(), values.len()) };
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_aligned_zeroed_and_costs_nothing_until_touched() {
+        // Larger than most machines' memory: only pages that are touched may count.
+        let mut memory = Memory::zeroed(1 << 36).or_else(|| Memory::zeroed(1 << 30)).unwrap();
+        assert_eq!(memory.as_ptr().addr() % ALIGN, 0);
+        let end = memory.len() - 1;
+        memory.bytes_mut()[end] = 7;
+        assert_eq!((memory.bytes()[0], memory.bytes()[end / 2], memory.bytes()[end]), (0, 0, 7));
+        assert!(Memory::zeroed(usize::MAX - 8).is_none());
+        assert_eq!(Memory::zeroed(0).unwrap().bytes(), []);
+    }
+
+    #[test]
+    fn nothing_outside_an_argument_is_reached() {
+        let memory = Memory::zeroed(256).unwrap();
+        let read = Arg::test(&memory, 8, Format::F32, Access::Read);
+        assert_eq!(read.f32s(6, 2), Some(&[0.0, 0.0][..]));
+        for (at, len) in [(7, 2), (9, 0), (usize::MAX, 2), (usize::MAX / 4 + 1, 1), (0, usize::MAX / 2)] {
+            assert!(read.f32s(at, len).is_none(), "{len} values at {at}");
+        }
+        assert!(read.i32s(0, 1).is_none() && read.write_f32s(0, &[1.0]).is_none());
+        let write = Arg::test(&memory, 8, Format::F32, Access::Write);
+        assert!(write.write_f32s(7, &[1.0]).is_some());
+        assert!(write.write_f32s(7, &[1.0, 1.0]).is_none() && write.f32s(0, 1).is_none());
+        assert_eq!(read.f32s(7, 1), Some(&[1.0][..]));
+    }
+
+    #[test]
+    fn blocks_are_whole() {
+        let memory = Memory::zeroed(256).unwrap();
+        let weight = Arg::test(&memory, 64, Format::Ggml(GgmlType::Q4_0), Access::Read);
+        assert_eq!(weight.blocks(32, 32).map(<[u8]>::len), Some(18));
+        assert!(weight.blocks(16, 32).is_none() && weight.blocks(0, 48).is_none());
+        assert!(weight.blocks(64, 32).is_none() && weight.rounded(0, 32).is_none());
+    }
+
+    #[test]
+    fn planes_of_rounded_activations_do_not_overlap() {
+        let memory = Memory::zeroed(256).unwrap();
+        let write = Arg::test(&memory, 96, Format::Q8, Access::Write);
+        let block = |i: i8| q8::Block { quants: [i; 32], scale: f32::from(i), sums: [0.5, -0.5] };
+        for i in 0..3 {
+            write.write_rounded(32 * i, &block(i as i8)).unwrap();
+        }
+        assert!(write.write_rounded(96, &block(0)).is_none() && write.write_rounded(16, &block(0)).is_none());
+        let read = Arg::test(&memory, 96, Format::Q8, Access::Read);
+        let all = read.rounded(32, 64).unwrap();
+        assert_eq!(
+            (all.quants[0], all.quants[63], all.scales, all.sums),
+            (1, 2, &[1.0, 2.0][..], &[0.5, -0.5, 0.5, -0.5][..])
+        );
+        assert!(read.rounded(64, 64).is_none());
+    }
+}

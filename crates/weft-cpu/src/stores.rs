@@ -1,0 +1,247 @@
+//! Proof that no two threads write the same place.
+//!
+//! Rows of a kernel, and columns of a program that lets them be computed apart, go to threads in any cut. That is sound only if no two
+//! of them store to the same place. Compilers make no other kernels, but a device cannot take that on trust: it is shown here from the strides,
+//! and a kernel for which it cannot be shown is refused. What is left are rows picked by number, for which [`distinct`] looks
+//! at the numbers of each step.
+
+use weft_kern::{Indexed, Instr, Kernel, View};
+
+use crate::memory::Arg;
+use crate::rows::{Coords, Fault, MAX_AXES, RowPick, Space};
+
+/// A store's view, and for how many values.
+struct Stored<'a> {
+    view: &'a View,
+    indexed: Option<&'a Indexed>,
+    len: usize,
+}
+
+/// Checks that rows store to different places, whatever the data. `axes` is the row space at the largest sizes.
+///
+/// Whether columns do as well: if not, a row must be computed as a whole.
+///
+/// # Errors
+/// A sentence that names two stores.
+pub(crate) fn check(kernel: &Kernel, axes: [usize; MAX_AXES]) -> Result<bool, String> {
+    let lens = kernel.lens();
+    let stores: Vec<(usize, Stored<'_>)> = (kernel.body.iter().enumerate())
+        .filter_map(|(i, instr)| match instr {
+            Instr::Store { value, view, indexed } => {
+                Some((i, Stored { view, indexed: indexed.as_ref(), len: lens[*value] }))
+            }
+            _ => None,
+        })
+        .collect();
+    let mut columns_apart = true;
+    for (n, (i, a)) in stores.iter().enumerate() {
+        for (j, b) in stores[..=n].iter().filter(|(_, b)| b.view.param == a.view.param) {
+            if !a.rows_apart(b, axes) {
+                return Err(format!("v{j} and v{i} may store values of different rows to the same place"));
+            }
+            columns_apart &= i == j || disjoint(a.span(), b.span());
+        }
+    }
+    Ok(columns_apart)
+}
+
+/// Whether two ranges, the ends included, have nothing in common.
+fn disjoint(a: (usize, usize), b: (usize, usize)) -> bool {
+    a.1 < b.0 || b.1 < a.0
+}
+
+impl Stored<'_> {
+    /// First and last place of row 0.
+    fn span(&self) -> (usize, usize) {
+        (self.view.offset, self.view.offset + (self.len - 1) * self.view.step)
+    }
+
+    /// First and last place of all rows, or of all in one entry.
+    fn reach(&self, axes: [usize; MAX_AXES]) -> (usize, usize) {
+        let strides = self.view.strides.iter().zip(axes);
+        (self.view.offset, strides.fold(self.span().1, |end, (stride, n)| end + stride * (n - 1)))
+    }
+
+    /// Whether different rows of this store, or one of this and one of the other, never meet.
+    fn rows_apart(&self, other: &Stored<'_>, axes: [usize; MAX_AXES]) -> bool {
+        if self.indexed != other.indexed {
+            return false;
+        }
+        if disjoint(self.reach(axes), other.reach(axes)) {
+            return true;
+        }
+        // Rows with different numbers are in different entries; what remains are the axes along which the number stays.
+        let same_entry = |axis: &usize| self.indexed.is_none_or(|i| i.index.strides[*axis] == 0);
+        let mut free: Vec<(usize, usize)> = (0..self.view.strides.len())
+            .filter(|axis| axes[*axis] > 1 && same_entry(axis))
+            .map(|axis| (self.view.strides[axis], axes[axis]))
+            .collect();
+        // Along each axis, from the densest on, a step must leave all behind that the denser ones reach.
+        free.sort_unstable();
+        let (a, b) = (self.span(), other.span());
+        let mut width = a.1.max(b.1) - a.0.min(b.0) + 1;
+        for (stride, n) in free {
+            if stride < width {
+                return false;
+            }
+            width += stride * (n - 1);
+        }
+        self.view.strides == other.view.strides
+    }
+}
+
+/// The numbers of an indexed store, to be checked before its kernel is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    pick: RowPick,
+    target: usize,
+}
+
+impl Numbers {
+    /// Those of all indexed stores of a kernel, each once.
+    pub(crate) fn of(kernel: &Kernel) -> Vec<Numbers> {
+        let mut all = Vec::new();
+        for instr in &kernel.body {
+            if let Instr::Store { view, indexed: Some(indexed), .. } = instr {
+                let numbers = Numbers { pick: RowPick::new(indexed), target: view.param };
+                if !all.contains(&numbers) {
+                    all.push(numbers);
+                }
+            }
+        }
+        all
+    }
+
+    /// Checks that all are in range and none occurs twice. `room` has space for as many as there are rows.
+    pub(crate) fn distinct(&self, args: &[Arg], space: &Space, room: &mut [usize]) -> Result<(), Fault> {
+        let mut axes = space.axes();
+        for (n, stride) in axes.iter_mut().zip(self.pick.index.strides) {
+            // Along other axes the number stays the same by definition.
+            if stride == 0 && *n > 0 {
+                *n = 1;
+            }
+        }
+        let mut coords: Coords = [0; MAX_AXES];
+        let room = room.get_mut(..axes.iter().product()).ok_or(Fault)?;
+        for offset in room.iter_mut() {
+            *offset = self.pick.offset(args, &coords, self.target)?;
+            for (coord, n) in coords.iter_mut().zip(axes).rev() {
+                *coord += 1;
+                if *coord < n {
+                    break;
+                }
+                *coord = 0;
+            }
+        }
+        room.sort_unstable();
+        if room.windows(2).all(|pair| pair[0] < pair[1]) { Ok(()) } else { Err(Fault) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_ir::{Dim, F32};
+    use weft_kern::{Access, Anchor, Format, Param};
+
+    /// A kernel of rows `[4, 3]` that stores `(offset, strides, step, len)`s, by number if `indexed`.
+    fn kernel(stores: &[(usize, [usize; 2], usize, usize)], indexed: Option<usize>) -> Kernel {
+        let view = |param, offset, strides: [usize; 2], step| View {
+            param,
+            offset,
+            strides: strides.to_vec(),
+            step,
+        };
+        let mut body = vec![Instr::Const(F32(1.0))];
+        for (offset, strides, step, len) in stores {
+            let load = Instr::Load { view: view(0, 0, [0, 0], 1), indexed: None, len: *len };
+            let value = body.len();
+            let indexed = indexed.map(|stride| Indexed { index: view(1, 0, [1, 0], 0), stride });
+            body.extend([load, Instr::Store { value, view: view(2, *offset, *strides, *step), indexed }]);
+        }
+        let read = |format| Param { access: Access::Read, format };
+        Kernel {
+            name: "k".into(),
+            params: vec![
+                read(Format::F32),
+                read(Format::I32),
+                Param { access: Access::Write, format: Format::F32 },
+            ],
+            rows: vec![Dim::Const(4), Dim::Const(3)],
+            cols: 8,
+            anchor: Anchor::Map,
+            body,
+        }
+    }
+
+    fn verdict(stores: &[(usize, [usize; 2], usize, usize)], indexed: Option<usize>) -> Result<bool, String> {
+        check(&kernel(stores, indexed), [4, 3, 1, 1])
+    }
+
+    #[test]
+    fn rows_side_by_side_are_apart() {
+        assert_eq!(verdict(&[(0, [24, 8], 1, 8)], None), Ok(true));
+        // The axes exchanged, gaps between rows, columns apart.
+        assert_eq!(verdict(&[(5, [8, 32], 1, 8)], None), Ok(true));
+        // Two parts of one row, and two halves of a buffer.
+        assert_eq!(verdict(&[(0, [48, 16], 1, 8), (8, [48, 16], 1, 8)], None), Ok(true));
+        assert_eq!(verdict(&[(0, [24, 8], 1, 8), (96, [24, 8], 1, 8)], None), Ok(true));
+    }
+
+    #[test]
+    fn rows_that_meet_are_refused() {
+        for stores in [
+            &[(0, [24, 7], 1, 8)][..],
+            &[(0, [0, 8], 1, 8)],
+            &[(0, [8, 8], 1, 8)],
+            &[(0, [24, 8], 1, 8), (8, [24, 8], 1, 8)],
+            &[(0, [24, 8], 1, 8), (0, [8, 32], 1, 8)],
+        ] {
+            assert!(verdict(stores, None).unwrap_err().contains("same place"), "{stores:?}");
+        }
+    }
+
+    #[test]
+    fn columns_that_meet_keep_a_row_together() {
+        assert_eq!(verdict(&[(0, [48, 16], 1, 8), (4, [48, 16], 1, 8)], None), Ok(false));
+        assert_eq!(verdict(&[(0, [48, 16], 2, 8), (1, [48, 16], 2, 8)], None), Ok(false));
+    }
+
+    #[test]
+    fn picked_rows_are_apart_within_an_entry() {
+        assert_eq!(verdict(&[(0, [0, 8], 1, 8)], Some(24)), Ok(true));
+        assert!(verdict(&[(0, [0, 4], 1, 8)], Some(24)).is_err());
+    }
+
+    #[test]
+    fn numbers_must_be_in_range_and_differ() {
+        let kernel = kernel(&[(0, [0, 8], 1, 8), (0, [0, 8], 1, 8)], Some(24));
+        let [numbers] = Numbers::of(&kernel)[..] else { panic!("one set of numbers") };
+        let space = Space::new(&kernel.rows, &weft_ir::Sizes::default());
+        for (slots, good) in [
+            ([3, 0, 4, 1], true),
+            ([3, 0, 3, 1], false),
+            ([3, 0, 5, 1], false),
+            ([3, 0, -1, 1], false),
+            ([i32::MIN, 0, 2, 1], false),
+        ] {
+            let result = with_args(&slots, 5 * 24, |args| numbers.distinct(args, &space, &mut [0; 12]));
+            assert_eq!(result.is_ok(), good, "{slots:?}");
+        }
+    }
+
+    /// Calls `f` with arguments of which the second holds `slots` and the third has room for `values`.
+    fn with_args<T>(slots: &[i32], values: usize, f: impl FnOnce(&[Arg]) -> T) -> T {
+        use crate::memory::Memory;
+        let mut memory = Memory::zeroed(1024).unwrap();
+        for (slot, bytes) in slots.iter().zip(memory.bytes_mut().as_chunks_mut().0) {
+            *bytes = slot.to_le_bytes();
+        }
+        let arg = |values, format, access| Arg::test(&memory, values, format, access);
+        f(&[
+            arg(8, Format::F32, Access::Read),
+            arg(slots.len(), Format::I32, Access::Read),
+            arg(values, Format::F32, Access::Write),
+        ])
+    }
+}

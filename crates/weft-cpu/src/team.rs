@@ -1,0 +1,406 @@
+//! The thread team: threads that wait for work without sleeping, and a barrier that costs less than a kernel.
+//!
+//! A step is a few hundred kernels of some microseconds each, so waking a sleeping thread, or taking a lock, between two of
+//! them would cost as much as the work. The team therefore spins: each worker watches an epoch counter, runs the job of a new
+//! epoch, and within a job waits for the others at a [`Member::wait`] barrier. Machines are shared, so a thread that has spun for a while
+//! lets others run, and a worker that has had nothing to do for some milliseconds goes to sleep until the next epoch.
+//!
+//! A panic in a job, on any thread, breaks the barrier: everybody leaves the job, and [`Team::run`] continues the panic on the
+//! calling thread. The team stays usable.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Spins, of some 40 ns each, before a waiting thread offers its core to others: about the length of a kernel.
+const SPINS: u32 = 1024;
+
+/// How long an idle worker watches for work before it sleeps: longer than what lies between two steps of one sequence.
+const IDLE: Duration = Duration::from_millis(2);
+
+/// A fixed set of threads, the calling one included, that run a job together.
+#[derive(Debug)]
+pub(crate) struct Team {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+/// What the threads share, each part on its own cache lines.
+#[derive(Debug)]
+struct Shared {
+    /// Counts jobs; a change tells the workers to start.
+    epoch: Line<AtomicUsize>,
+    /// Workers that have not finished the job of this epoch.
+    busy: Line<AtomicUsize>,
+    barrier: Barrier,
+    /// The job of this epoch.
+    job: UnsafeCell<Job>,
+    /// Set before the last epoch.
+    stop: AtomicBool,
+    /// For each worker, whether it sleeps or is about to.
+    asleep: Box<[AtomicBool]>,
+    /// What the first thread that panicked in this job panicked with.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+// SAFETY: `job` is the only part that is not `Sync` by itself. The calling thread writes it while no worker is busy; workers read it
+// between seeing a new epoch and counting themselves out of `busy`, both of which synchronise with the caller.
+unsafe impl Sync for Shared {}
+// SAFETY: the pointers of a `Job` are only followed in that same window, in which `Team::run` keeps what they point to alive.
+unsafe impl Send for Shared {}
+
+/// A value on cache lines of its own; two, because processors fetch lines in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Line<T>(T);
+
+/// A call to be made by every thread, with its types erased.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    call: unsafe fn(*const (), usize),
+    data: *const (),
+}
+
+/// A job as [`Team::run`] was given it.
+struct Work<'a, S, F> {
+    states: *mut S,
+    work: &'a F,
+    threads: usize,
+    barrier: &'a Barrier,
+}
+
+/// One thread of a team, as a job sees it.
+#[derive(Debug)]
+pub(crate) struct Member<'a> {
+    /// Which thread this is, the calling one being 0.
+    pub(crate) index: usize,
+    /// How many threads there are.
+    pub(crate) threads: usize,
+    barrier: &'a Barrier,
+}
+
+/// A member of the team has panicked: leave the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Broken;
+
+impl Member<'_> {
+    /// Waits until every thread has come here. What any of them wrote before is then seen by all.
+    pub(crate) fn wait(&self) -> Result<(), Broken> {
+        self.barrier.wait(self.threads)
+    }
+}
+
+impl Team {
+    /// Starts `threads - 1` workers.
+    pub(crate) fn new(threads: usize) -> io::Result<Team> {
+        let idle = Job { call: |_, _| {}, data: ptr::null() };
+        let shared = Arc::new(Shared {
+            epoch: Line::default(),
+            busy: Line::default(),
+            barrier: Barrier::default(),
+            job: UnsafeCell::new(idle),
+            stop: AtomicBool::new(false),
+            asleep: (1..threads).map(|_| AtomicBool::new(false)).collect(),
+            panic: Mutex::new(None),
+        });
+        let mut team = Team { shared, workers: Vec::with_capacity(threads - 1) };
+        for index in 1..threads {
+            let shared = Arc::clone(&team.shared);
+            let builder = thread::Builder::new().name(format!("weft-cpu-{index}"));
+            // If this fails, dropping the team ends those that were started.
+            team.workers.push(builder.spawn(move || shared.serve(index))?);
+        }
+        Ok(team)
+    }
+
+    /// Threads, the calling one included.
+    pub(crate) fn threads(&self) -> usize {
+        self.workers.len() + 1
+    }
+
+    /// Calls `work` once on every thread, each with its own state, and returns when all are done.
+    ///
+    /// A thread may leave the job without waiting at the barrier as often as the others only if it returns [`Broken`], which it gets from
+    /// the barrier.
+    ///
+    /// # Panics
+    /// If there is not one state for each thread, and with whatever `work` panics with.
+    pub(crate) fn run<S, F>(&mut self, states: &mut [S], work: &F)
+    where
+        S: Send,
+        F: Fn(&Member<'_>, &mut S) -> Result<(), Broken> + Sync,
+    {
+        let threads = self.threads();
+        assert_eq!(states.len(), threads, "a state for each thread");
+        let shared = &*self.shared;
+        let data = Work { states: states.as_mut_ptr(), work, threads, barrier: &shared.barrier };
+        let job = Job { call: call::<S, F>, data: ptr::from_ref(&data).cast() };
+        // SAFETY: no worker is busy, so none reads the job; `&mut self` keeps other callers out.
+        unsafe { *shared.job.get() = job };
+        shared.busy.0.store(self.workers.len(), Ordering::Relaxed);
+        self.start();
+        shared.run(job, 0);
+        // `data` and `states` are in use until here.
+        let mut spin = Spin::default();
+        while shared.busy.0.load(Ordering::Acquire) > 0 {
+            spin.pause();
+        }
+        if shared.barrier.is_broken() {
+            shared.barrier.mend();
+            let payload = shared.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+            resume_unwind(payload.unwrap_or_else(|| Box::new("a job of the thread team panicked")));
+        }
+    }
+
+    /// Begins a new epoch.
+    fn start(&self) {
+        // In the order of all `SeqCst` operations either a worker that is about to sleep sees the new epoch, or this sees that it sleeps.
+        self.shared.epoch.0.fetch_add(1, Ordering::SeqCst);
+        for (asleep, worker) in self.shared.asleep.iter().zip(&self.workers) {
+            if asleep.swap(false, Ordering::SeqCst) {
+                worker.thread().unpark();
+            }
+        }
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.start();
+        for worker in self.workers.drain(..) {
+            // Workers catch what jobs panic with, so there is nothing to report.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Shared {
+    /// The life of a worker.
+    fn serve(&self, index: usize) {
+        let mut seen = 0;
+        loop {
+            seen = self.next_epoch(index, seen);
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            // SAFETY: the job was written before the epoch changed, and is not written again while this worker is busy.
+            let job = unsafe { *self.job.get() };
+            self.run(job, index);
+            self.busy.0.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    /// Waits for an epoch other than `seen`.
+    fn next_epoch(&self, index: usize, seen: usize) -> usize {
+        let changed = |order| Some(self.epoch.0.load(order)).filter(|epoch| *epoch != seen);
+        let mut spin = Spin::default();
+        let mut idle_since = None;
+        loop {
+            if let Some(epoch) = changed(Ordering::Acquire) {
+                return epoch;
+            }
+            if !spin.pause() {
+                continue;
+            }
+            if idle_since.get_or_insert_with(Instant::now).elapsed() < IDLE {
+                continue;
+            }
+            let asleep = &self.asleep[index - 1];
+            asleep.store(true, Ordering::SeqCst);
+            while asleep.load(Ordering::SeqCst) && changed(Ordering::SeqCst).is_none() {
+                thread::park();
+            }
+            asleep.store(false, Ordering::SeqCst);
+            idle_since = None;
+        }
+    }
+
+    /// Makes the call, and breaks the barrier if it panics.
+    fn run(&self, job: Job, index: usize) {
+        // SAFETY: `Team::run` made the job from these very types, waits for `busy` to fall to zero before what it points to goes
+        // away, and every thread calls it with its own index.
+        let result = catch_unwind(AssertUnwindSafe(|| unsafe { (job.call)(job.data, index) }));
+        if let Err(payload) = result {
+            self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
+            self.barrier.break_up();
+        }
+    }
+}
+
+/// Calls a job on thread `index`.
+///
+/// # Safety
+/// `data` points to a live `Work<S, F>` with a state for `index`, and no other call has this index.
+unsafe fn call<S, F>(data: *const (), index: usize)
+where
+    S: Send,
+    F: Fn(&Member<'_>, &mut S) -> Result<(), Broken> + Sync,
+{
+    // SAFETY: the caller's promise. `F: Sync` and `S: Send` allow the work and the state to be used on this thread.
+    let (job, state) = unsafe {
+        let job = &*data.cast::<Work<'_, S, F>>();
+        (job, &mut *job.states.add(index))
+    };
+    // A broken barrier has been reported by the thread that broke it.
+    let _ = (job.work)(&Member { index, threads: job.threads, barrier: job.barrier }, state);
+}
+
+/// A barrier that counts arrivals and turns a generation when all are there.
+#[derive(Debug, Default)]
+struct Barrier {
+    arrived: Line<AtomicUsize>,
+    generation: Line<AtomicUsize>,
+    broken: Line<AtomicBool>,
+}
+
+impl Barrier {
+    fn wait(&self, threads: usize) -> Result<(), Broken> {
+        let generation = self.generation.0.load(Ordering::Relaxed);
+        if self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == threads {
+            self.arrived.0.store(0, Ordering::Relaxed);
+            self.generation.0.store(generation.wrapping_add(1), Ordering::Release);
+        } else {
+            let mut spin = Spin::default();
+            while self.generation.0.load(Ordering::Acquire) == generation {
+                if self.is_broken() {
+                    return Err(Broken);
+                }
+                spin.pause();
+            }
+        }
+        if self.is_broken() { Err(Broken) } else { Ok(()) }
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken.0.load(Ordering::Relaxed)
+    }
+
+    fn break_up(&self) {
+        self.broken.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Makes a broken barrier usable again, once nobody waits at it.
+    fn mend(&self) {
+        self.arrived.0.store(0, Ordering::Relaxed);
+        self.broken.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Waiting without sleeping.
+#[derive(Default)]
+struct Spin(u32);
+
+impl Spin {
+    /// Passes a moment. Whether other threads were let run.
+    fn pause(&mut self) -> bool {
+        if self.0 < SPINS {
+            self.0 += 1;
+            std::hint::spin_loop();
+            return false;
+        }
+        thread::yield_now();
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every thread adds to its own slot, then checks after a barrier that it sees what all the others wrote.
+    #[test]
+    fn what_is_written_before_a_barrier_is_seen_after_it() {
+        for threads in 1..=8 {
+            let mut team = Team::new(threads).unwrap();
+            let slots: Vec<AtomicUsize> = (0..threads).map(|_| AtomicUsize::new(0)).collect();
+            let mut states = vec![0usize; threads];
+            for epoch in 0..300 {
+                team.run(&mut states, &|member, state| {
+                    for round in 0..4 {
+                        slots[member.index].store(epoch * 4 + round, Ordering::Relaxed);
+                        member.wait()?;
+                        let all = slots.iter().all(|s| s.load(Ordering::Relaxed) == epoch * 4 + round);
+                        *state += usize::from(all);
+                        member.wait()?;
+                    }
+                    Ok(())
+                });
+            }
+            assert_eq!(states, vec![1200; threads], "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn sleeping_workers_wake_up() {
+        let mut team = Team::new(3).unwrap();
+        let calls = AtomicUsize::new(0);
+        for _ in 0..5 {
+            while !team.shared.asleep.iter().all(|a| a.load(Ordering::SeqCst)) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            team.run(&mut [(); 3], &|member, ()| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                member.wait()
+            });
+        }
+        assert_eq!(calls.load(Ordering::Relaxed), 15);
+    }
+
+    /// Jobs that end just when workers fall asleep: no wake-up may be lost.
+    #[test]
+    fn work_that_comes_as_workers_fall_asleep_is_done() {
+        let mut team = Team::new(4).unwrap();
+        let calls = AtomicUsize::new(0);
+        for i in 0..200u32 {
+            thread::sleep(Duration::from_micros(u64::from(1800 + i * 4)));
+            team.run(&mut [(); 4], &|_, ()| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            });
+        }
+        assert_eq!(calls.load(Ordering::Relaxed), 800);
+    }
+
+    #[test]
+    fn a_panic_on_any_thread_reaches_the_caller_and_leaves_the_team_usable() {
+        let mut team = Team::new(4).unwrap();
+        for bad in 0..4 {
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                team.run(&mut [(); 4], &|member, ()| {
+                    member.wait()?;
+                    assert_ne!(member.index, bad, "on purpose");
+                    member.wait()?;
+                    member.wait()
+                });
+            }));
+            let payload = result.unwrap_err();
+            assert!(payload.downcast_ref::<String>().unwrap().contains("on purpose"));
+
+            let mut states = [0; 4];
+            team.run(&mut states, &|member, state| {
+                member.wait()?;
+                *state = member.index + 1;
+                member.wait()
+            });
+            assert_eq!(states, [1, 2, 3, 4]);
+        }
+    }
+
+    #[test]
+    fn teams_end_when_dropped() {
+        for threads in 1..=4 {
+            let mut team = Team::new(threads).unwrap();
+            let shared = Arc::downgrade(&team.shared);
+            team.run(&mut vec![(); threads], &|member, ()| member.wait());
+            drop(team);
+            assert!(shared.upgrade().is_none(), "every worker has let go");
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The device's edges: what it refuses, indices that point outside, and that a program can be replayed at any sizes.
+
+mod support;
+
+use std::sync::Arc;
+
+use support::data::Random;
+use support::{Arg, Case, compile, kernel, load, load_of, read, store_to, view};
+use weft_cpu::{CpuDevice, CpuOptions, Isa};
+use weft_device::{BufferId, Device, DeviceError, Program, ProgramId, Region, Step, Weight, WeightBytes};
+use weft_ir::{Binary, Dim, F32, Sizes};
+use weft_kern::{Anchor, Attend, Cached, Format, Indexed, Instr, Matrices, Pick};
+use weft_quant::GgmlType;
+
+fn device() -> CpuDevice {
+    CpuDevice::new(CpuOptions { threads: Some(3), isa: None }).unwrap()
+}
+
+fn tokens(tokens: usize) -> Sizes {
+    Sizes { tokens, ..Sizes::default() }
+}
+
+/// Copies rows of 8 values.
+fn copy(rows: usize) -> Case {
+    let args = vec![Arg::f32(&Random::new(1).floats(rows * 8)).per_token(8), Arg::out(Format::F32, rows * 8)];
+    let body = vec![load_of(0, &[8], 8), store_to(1, &[8], 0)];
+    Case::new(kernel(&[Dim::T], 8, Anchor::Map, body), args, rows, 0)
+}
+
+#[test]
+fn options_are_checked() {
+    for threads in [0, 100_000] {
+        let error = CpuDevice::new(CpuOptions { threads: Some(threads), isa: None }).unwrap_err();
+        assert!(error.to_string().contains(&threads.to_string()), "{error}");
+    }
+    for isa in Isa::ALL {
+        let made = CpuDevice::new(CpuOptions { threads: Some(2), isa: Some(isa) });
+        match made {
+            Ok(device) => assert_eq!(device.caps().name, format!("cpu ({isa}), 2 threads")),
+            Err(error) => assert!(!isa.is_available() && error.to_string().contains(isa.name()), "{error}"),
+        }
+    }
+    let default = CpuDevice::new(CpuOptions::default()).unwrap();
+    assert_eq!(default.caps().threads, std::thread::available_parallelism().unwrap().get());
+}
+
+#[test]
+fn the_host_reaches_only_what_there_is() {
+    let mut device = device();
+    let buffer = device.alloc(100).unwrap();
+    assert_eq!(read(&device, buffer, 100), [0; 100]);
+    device.write(buffer, 90, &[1; 10]).unwrap();
+    assert_eq!(read(&device, buffer, 100)[89..92], [0, 1, 1]);
+    for (buffer, offset, len) in [(buffer, 91, 10), (buffer, usize::MAX, 1), (BufferId(9), 0, 1)] {
+        assert!(matches!(device.write(buffer, offset, &vec![0; len]), Err(DeviceError::Usage(_))));
+        assert!(matches!(device.read(buffer, offset, &mut vec![0; len]), Err(DeviceError::Usage(_))));
+    }
+    assert!(matches!(device.alloc(usize::MAX), Err(DeviceError::Memory { bytes: usize::MAX, .. })));
+
+    let bytes = Arc::new(vec![0u8; 18]) as WeightBytes;
+    let weight = Weight { ty: GgmlType::Q4_0, rows: 1, row_len: 32, bytes };
+    assert!(matches!(device.pack(Weight { rows: 2, ..weight.clone() }), Err(DeviceError::Weight { .. })));
+    let packed = device.pack(weight).unwrap();
+    let error = device.read(packed, 0, &mut [0]).unwrap_err();
+    assert!(error.to_string().contains("only kernels read"), "{error}");
+}
+
+#[test]
+fn programs_are_replayed_at_any_size_up_to_theirs() {
+    let (mut device, case) = (device(), copy(17));
+    let args = load(&mut device, &case);
+    let program = compile(&mut device, &case, &args).unwrap();
+    for n in [0, 1, 5, 17] {
+        device.write(args[1].buffer, 0, &case.args[1].bytes).unwrap();
+        device.replay(program, &tokens(n)).unwrap();
+        let found = read(&device, args[1].buffer, 17 * 32);
+        assert_eq!(found[..n * 32], case.args[0].bytes[..n * 32]);
+        assert!(found[n * 32..].iter().all(|b| *b == 0xff), "nothing beyond {n} rows is written");
+    }
+    assert!(matches!(device.replay(program, &tokens(18)), Err(DeviceError::Usage(_))));
+    assert!(matches!(device.replay(ProgramId(7), &tokens(1)), Err(DeviceError::Usage(_))));
+}
+
+#[test]
+fn steps_see_what_the_ones_before_wrote() {
+    let mut device = device();
+    let cols = 1000;
+    let values = Random::new(2).floats(cols);
+    // b = a + a, a = b + b, …: 40 launches of one kernel, alternating.
+    let body = vec![load_of(0, &[], cols), Instr::Binary(Binary::Add, 0, 0), store_to(1, &[], 1)];
+    let args = vec![Arg::f32(&values), Arg::out(Format::F32, cols)];
+    let case = Case::new(kernel(&[], cols, Anchor::Map, body), args, 1, 0);
+    let [a, b] = load(&mut device, &case)[..] else { panic!("two arguments") };
+    let steps = (0..40).map(|i| Step { kernel: 0, args: if i % 2 == 0 { vec![a, b] } else { vec![b, a] } });
+    let program =
+        Program { max: Sizes::default(), kernels: vec![Arc::new(case.kernel)], steps: steps.collect() };
+    let program = device.compile(&program).unwrap();
+    for _ in 0..3 {
+        device.write(a.buffer, 0, &case.args[0].bytes).unwrap();
+        device.replay(program, &Sizes::default()).unwrap();
+        let found = case.args[0].floats(&read(&device, a.buffer, cols * 4));
+        assert!(found.iter().zip(&values).all(|(f, v)| *f == v * (1u64 << 40) as f32));
+    }
+}
+
+/// Why a program of one step is refused.
+fn refusal(device: &mut CpuDevice, case: &Case, args: &[Region]) -> String {
+    match compile(device, case, args) {
+        Err(DeviceError::Program { step: 0, kernel, why }) if kernel == "tested" => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn programs_that_could_harm_are_refused() {
+    let (mut device, case) = (device(), copy(4));
+    let [x, y] = load(&mut device, &case)[..] else { panic!("two arguments") };
+    let mut refused = |args: [Region; 2], why: &str| {
+        let found = refusal(&mut device, &case, &args);
+        assert!(found.contains(why), "{found}");
+    };
+    refused([x, Region { buffer: BufferId(77), ..y }], "does not exist");
+    refused([x, Region { values: 33, ..y }], "33 values");
+    refused([x, Region { offset: 64, ..y }], "at byte 64");
+    refused([x, Region { offset: 63, ..y }], "multiple of 64");
+    refused([x, Region { offset: usize::MAX - 63, ..y }], "at byte");
+    refused([x, Region { values: 31, ..y }], "reaches value");
+    refused([x, x], "overlap");
+    let weight = Arg { weight: true, ..case.args[0].clone() };
+    let weight = load(&mut device, &Case { args: vec![weight; 2], ..case.clone() })[1];
+    assert!(refusal(&mut device, &case, &[x, weight]).contains("weight"));
+
+    let with = |body: Vec<Instr>| {
+        let mut case = case.clone();
+        case.kernel.body = body;
+        case
+    };
+    let meeting = with(vec![load_of(0, &[8], 8), store_to(1, &[7], 0)]);
+    assert!(refusal(&mut device, &meeting, &[x, y]).contains("same place"));
+    let mut deep = case.clone();
+    deep.kernel.rows = vec![Dim::Const(1); 5];
+    deep.kernel.body = vec![load_of(0, &[0; 5], 8), store_to(1, &[0; 5], 0)];
+    assert!(refusal(&mut device, &deep, &[x, y]).contains("5 axes"));
+    let i64s = Arg::read(Format::Ggml(GgmlType::I64), 32, vec![0; 256]);
+    let odd = Case::new(case.kernel.clone(), vec![i64s, case.args[1].clone()], 4, 0);
+    let args = load(&mut device, &odd);
+    assert!(refusal(&mut device, &odd, &args).contains("cannot decode"));
+}
+
+#[test]
+fn steps_that_never_have_a_row_are_skipped() {
+    let (mut device, case) = (device(), copy(4));
+    let args = load(&mut device, &case);
+    let program = Program {
+        max: Sizes::default(),
+        kernels: vec![Arc::new(case.kernel)],
+        steps: vec![Step { kernel: 0, args }],
+    };
+    let program = device.compile(&program).unwrap();
+    device.replay(program, &Sizes::default()).unwrap();
+}
+
+/// Replays a case as it is, and then with each of some bad numbers in an argument; the device must say so, write nothing it should not, and
+/// work again with good ones.
+fn faults(case: &Case, param: usize, bad: &[&[i32]]) {
+    let mut device = device();
+    let args = load(&mut device, case);
+    let program = compile(&mut device, case, &args).unwrap();
+    for numbers in bad {
+        device.write(args[param].buffer, 0, &Arg::i32(numbers).bytes).unwrap();
+        let error = device.replay(program, &case.sizes()).unwrap_err();
+        assert_eq!(error, DeviceError::Index { kernel: "tested".into() }, "{numbers:?}");
+    }
+    device.write(args[param].buffer, 0, &case.args[param].bytes).unwrap();
+    device.replay(program, &case.sizes()).unwrap();
+}
+
+#[test]
+fn bad_rows_of_a_table() {
+    let args = vec![Arg::f32(&[1.0; 80]), Arg::i32(&[0, 9, 3]), Arg::out(Format::F32, 24)];
+    let indexed = Some(Indexed { index: view(1, &[1], 0), stride: 8 });
+    let body = vec![Instr::Load { view: view(0, &[0], 1), indexed, len: 8 }, store_to(2, &[8], 0)];
+    let case = Case::new(kernel(&[Dim::T], 8, Anchor::Map, body), args, 3, 0);
+    faults(&case, 1, &[&[0, 10, 3], &[-1, 0, 0], &[0, 0, i32::MAX], &[0, 0, i32::MIN]]);
+}
+
+#[test]
+fn bad_rows_of_a_state() {
+    let args = vec![Arg::f32(&[1.0; 24]), Arg::i32(&[0, 9, 3]), Arg::out(Format::F32, 80)];
+    let indexed = Some(Indexed { index: view(1, &[1], 0), stride: 8 });
+    let body = vec![load_of(0, &[8], 8), Instr::Store { value: 0, view: view(2, &[0], 1), indexed }];
+    let case = Case::new(kernel(&[Dim::T], 8, Anchor::Map, body), args, 3, 0);
+    // The last would let two threads write one row.
+    faults(&case, 1, &[&[0, 10, 3], &[-1, 0, 0], &[0, 1, i32::MAX], &[4, 2, 4]]);
+}
+
+#[test]
+fn bad_choices() {
+    let args = vec![Arg::f32(&[1.0; 10]), Arg::i32(&[0, 9, 3]), Arg::out(Format::F32, 3)];
+    let take = Instr::Take { from: view(0, &[0], 1), of: 10, ids: view(1, &[1], 1), len: 1 };
+    let case = Case::new(kernel(&[Dim::T], 1, Anchor::Map, vec![take, store_to(2, &[1], 0)]), args, 3, 0);
+    faults(&case, 1, &[&[0, 10, 3], &[-1, 0, 0], &[0, 1, i32::MAX]]);
+}
+
+#[test]
+fn bad_experts() {
+    let args = vec![
+        Arg::f32(&[1.0; 12]),
+        Arg::weight(GgmlType::F32, 5 * 8, vec![0; 5 * 32]),
+        Arg::i32(&[0, 4, 3]),
+        Arg::out(Format::F32, 6),
+    ];
+    let pick = Pick::Ids(view(2, &[1], 0));
+    let w = Matrices { param: 1, pick, count: 5, n: 2, k: 4, first: 0, stride: 2 };
+    let anchor = Anchor::Dot { x: view(0, &[4], 1), w, transposed: false };
+    let case = Case::new(kernel(&[Dim::T], 2, anchor, vec![Instr::Acc, store_to(3, &[2], 0)]), args, 3, 0);
+    faults(&case, 2, &[&[0, 5, 3], &[-1, 0, 0], &[0, 1, i32::MAX]]);
+}
+
+#[test]
+fn bad_positions_and_pages() {
+    let args = vec![
+        Arg::f32(&[1.0; 8]),
+        Arg::f32(&[1.0; 4 * 16]),
+        Arg::i32(&[5, 9]),
+        Arg::i32(&[0, 1]),
+        Arg::i32(&[3, 0, 1, 2]),
+        Arg::out(Format::F32, 8),
+    ];
+    let rows = Cached { param: 1, offset: 0, row_stride: 4, head_stride: 4 };
+    let attend = Attend {
+        q: view(0, &[4, 4], 1),
+        k: rows,
+        v: rows,
+        pos: 2,
+        first: 3,
+        pages: 4,
+        scale: F32(1.0),
+        heads: 1,
+        kv_heads: 1,
+        k_len: 4,
+        page: 4,
+    };
+    let anchor = Anchor::Attend(Box::new(attend));
+    let body = vec![Instr::Acc, store_to(5, &[4, 4], 0)];
+    let case = Case::new(kernel(&[Dim::T, Dim::Const(1)], 4, anchor, body), args, 2, 0);
+    faults(&case, 2, &[&[5, -1], &[i32::MIN, 0], &[5, 12], &[16, 0], &[i32::MAX, i32::MAX]]);
+    faults(&case, 3, &[&[0, -1], &[0, 2], &[i32::MAX, 0], &[0, i32::MIN]]);
+    faults(&case, 4, &[&[3, 4, 1, 2], &[-1, 0, 1, 2], &[3, i32::MAX, 1, 2]]);
+}
+
+#[test]
+fn a_fault_ends_the_step_and_names_its_kernel() {
+    let mut device = device();
+    let gather = |cols: usize, name: &str| {
+        let args = vec![Arg::f32(&[1.0; 64]), Arg::i32(&[1]), Arg::out(Format::F32, cols)];
+        let indexed = Some(Indexed { index: view(1, &[0], 0), stride: 8 });
+        let body = vec![Instr::Load { view: view(0, &[0], 1), indexed, len: cols }, store_to(2, &[0], 0)];
+        let mut case = Case::new(kernel(&[Dim::Const(1)], cols, Anchor::Map, body), args, 1, 0);
+        case.kernel.name = name.into();
+        case
+    };
+    let cases = [gather(8, "first"), gather(4, "second"), gather(2, "third")];
+    let args: Vec<_> = cases.iter().map(|case| load(&mut device, case)).collect();
+    let program = device
+        .compile(&Program {
+            max: Sizes::default(),
+            kernels: cases.iter().map(|case| Arc::new(case.kernel.clone())).collect(),
+            steps: args
+                .iter()
+                .enumerate()
+                .map(|(kernel, args)| Step { kernel, args: args.clone() })
+                .collect(),
+        })
+        .unwrap();
+    for case in [1, 2] {
+        device.write(args[case][1].buffer, 0, &8i32.to_le_bytes()).unwrap();
+    }
+    let error = device.replay(program, &Sizes::default()).unwrap_err();
+    assert_eq!(error, DeviceError::Index { kernel: "second".into() });
+    let written = |case: usize| read(&device, args[case][2].buffer, 4) != [0xff; 4];
+    assert_eq!([0, 1, 2].map(written), [true, false, false]);
+}

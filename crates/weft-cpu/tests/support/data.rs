@@ -1,0 +1,88 @@
+//! Random data, the same in every run.
+
+use weft_kern::q8;
+use weft_quant::GgmlType;
+
+/// A xorshift generator.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    /// In −1..1.
+    pub(crate) fn float(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    }
+
+    pub(crate) fn floats(&mut self, n: usize) -> Vec<f32> {
+        (0..n).map(|_| self.float()).collect()
+    }
+
+    /// `n` of the numbers below `of`, none twice.
+    pub(crate) fn distinct(&mut self, n: usize, of: usize) -> Vec<i32> {
+        let mut all: Vec<i32> = (0..of as i32).collect();
+        for i in 0..n {
+            let j = i + self.below(of - i);
+            all.swap(i, j);
+        }
+        all.truncate(n);
+        all
+    }
+
+    /// A row of any type, with every bit of the quantised numbers random and scales of a sane size.
+    pub(crate) fn weight(&mut self, ty: GgmlType, values: usize) -> Vec<u8> {
+        let bytes = ty.row_bytes(values as u64).unwrap() as usize;
+        if ty.int_layout().is_none() {
+            let mut out = vec![0; bytes];
+            weft_quant::encode(ty, &self.floats(values), &mut out).unwrap();
+            return out;
+        }
+        let mut out: Vec<u8> = (0..bytes).map(|_| self.next() as u8).collect();
+        // Where a block has its half-precision numbers.
+        let halves: &[usize] = match ty {
+            GgmlType::Q2_K => &[80, 82],
+            GgmlType::Q3_K => &[108],
+            GgmlType::Q6_K => &[208],
+            GgmlType::MXFP4 => &[],
+            GgmlType::Q4_1 | GgmlType::Q5_1 | GgmlType::Q4_K | GgmlType::Q5_K => &[0, 2],
+            _ => &[0],
+        };
+        for block in out.chunks_exact_mut(ty.block_bytes()) {
+            for at in halves {
+                let half = half::f16::from_f32(0.05 * self.float()).to_le_bytes();
+                block[*at..at + 2].copy_from_slice(&half);
+            }
+            if ty == GgmlType::MXFP4 {
+                block[0] = 118 + (self.next() % 8) as u8;
+            }
+        }
+        out
+    }
+}
+
+/// Rounded activations, as a buffer holds them.
+pub(crate) fn rounded(values: &[f32]) -> Vec<u8> {
+    let blocks: Vec<q8::Block> = values.as_chunks().0.iter().map(q8::quantise).collect();
+    let mut out: Vec<u8> = blocks.iter().flat_map(|b| b.quants.map(|q| q as u8)).collect();
+    out.extend(blocks.iter().flat_map(|b| b.scale.to_le_bytes()));
+    out.extend(blocks.iter().flat_map(|b| b.sums).flat_map(f32::to_le_bytes));
+    out
+}
+
+/// Every type a weight can have.
+pub(crate) fn weight_types() -> impl Iterator<Item = GgmlType> {
+    GgmlType::ALL.iter().copied().filter(|ty| ty.can_decode())
+}

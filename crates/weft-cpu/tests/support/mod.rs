@@ -1,0 +1,284 @@
+//! Runs a kernel on the device and on the interpreter, and holds them to each other.
+//!
+//! Every case is checked for two things. The device's numbers must be the oracle's, up to a tolerance that the case gives as a
+//! count of roundings. And the device's bits must be the same with every instruction set, with 1, 2, 3 and 5 threads, and for each token
+//! computed alone.
+
+// Each test crate uses its own part.
+#![allow(dead_code)]
+
+pub(crate) mod data;
+
+use std::sync::Arc;
+
+use weft_cpu::{CpuDevice, CpuOptions, Isa};
+use weft_device::{BufferId, Device, DeviceError, Program, ProgramId, Region, Step, Weight, WeightBytes};
+use weft_ir::{Dim, F32, Sizes};
+use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, View, interp, q8};
+use weft_quant::GgmlType;
+
+/// An argument of a kernel under test.
+#[derive(Clone, Debug)]
+pub(crate) struct Arg {
+    pub(crate) format: Format,
+    pub(crate) access: Access,
+    pub(crate) values: usize,
+    /// What it holds; NaNs, or other bits that no kernel writes, in an argument that is written.
+    pub(crate) bytes: Vec<u8>,
+    /// Values of one token, if that is what the first axis counts.
+    pub(crate) per_token: Option<usize>,
+    /// Given to the device as a weight.
+    pub(crate) weight: bool,
+}
+
+/// A kernel with its arguments.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) kernel: Kernel,
+    pub(crate) args: Vec<Arg>,
+    pub(crate) tokens: usize,
+    /// How often an output is rounded on its way, at most, each time by half a unit in the last place of the largest output.
+    pub(crate) roundings: usize,
+}
+
+impl Arg {
+    pub(crate) fn read(format: Format, values: usize, bytes: Vec<u8>) -> Arg {
+        assert_eq!(format.bytes(values), Some(bytes.len()));
+        Arg { format, access: Access::Read, values, bytes, per_token: None, weight: false }
+    }
+
+    pub(crate) fn f32(values: &[f32]) -> Arg {
+        Arg::read(Format::F32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
+
+    pub(crate) fn i32(values: &[i32]) -> Arg {
+        Arg::read(Format::I32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
+
+    pub(crate) fn weight(ty: GgmlType, values: usize, bytes: Vec<u8>) -> Arg {
+        Arg { weight: true, ..Arg::read(Format::Ggml(ty), values, bytes) }
+    }
+
+    /// An output, poisoned.
+    pub(crate) fn out(format: Format, values: usize) -> Arg {
+        let bytes = vec![0xff; format.bytes(values).unwrap()];
+        Arg { access: Access::Write, ..Arg::read(format, values, bytes) }
+    }
+
+    /// With `values` of them for each token.
+    pub(crate) fn per_token(self, values: usize) -> Arg {
+        Arg { per_token: Some(values), ..self }
+    }
+
+    /// The bytes of some tokens' values, of all bytes of this argument.
+    fn of_tokens(&self, bytes: &[u8], tokens: std::ops::Range<usize>) -> Option<Vec<u8>> {
+        let values = self.per_token?;
+        let (start, end) = (tokens.start * values, tokens.end * values);
+        Some(match self.format {
+            Format::Ggml(ty) => {
+                let size = |n: usize| n / ty.block_len() * ty.block_bytes();
+                bytes[size(start)..size(end)].to_vec()
+            }
+            Format::Q8 => {
+                let (quants, rest) = bytes.split_at(self.values);
+                let (scales, sums) = rest.split_at(self.values / 8);
+                [&quants[start..end], &scales[start / 8..end / 8], &sums[start / 4..end / 4]].concat()
+            }
+        })
+    }
+
+    /// As floats; indices as such.
+    pub(crate) fn floats(&self, bytes: &[u8]) -> Vec<f32> {
+        match self.format {
+            Format::I32 => bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
+            Format::Ggml(ty) => {
+                let mut out = vec![0.0; self.values];
+                weft_quant::decode(ty, bytes, &mut out).unwrap();
+                out
+            }
+            Format::Q8 => {
+                let scales: Vec<f32> =
+                    bytes[self.values..].as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+                let quants = bytes[..self.values].iter().enumerate();
+                quants.map(|(i, q)| f32::from(*q as i8) * scales[i / q8::BLOCK]).collect()
+            }
+        }
+    }
+
+    /// How far a stored value may be from the oracle's beyond the tolerance of the computation: where that is rounded to a neighbour, by the
+    /// format's step, relative to the largest value.
+    fn step(&self) -> f32 {
+        match self.format {
+            Format::Ggml(GgmlType::F16) => 1.0 / 1024.0,
+            Format::Ggml(GgmlType::BF16) => 1.0 / 128.0,
+            Format::Q8 => 1.0 / 127.0,
+            _ => 0.0,
+        }
+    }
+}
+
+impl Case {
+    pub(crate) fn new(kernel: Kernel, args: Vec<Arg>, tokens: usize, roundings: usize) -> Case {
+        let params = args.iter().map(|a| Param { access: a.access, format: a.format }).collect();
+        Case { kernel: Kernel { params, ..kernel }, args, tokens, roundings }
+    }
+
+    pub(crate) fn sizes(&self) -> Sizes {
+        Sizes { tokens: self.tokens, ..Sizes::default() }
+    }
+
+    /// The same for some of the tokens, if its arguments can be cut.
+    fn of_tokens(&self, tokens: std::ops::Range<usize>) -> Option<Case> {
+        self.args.iter().any(|a| a.per_token.is_some()).then_some(())?;
+        let mut case = Case { tokens: tokens.len(), ..self.clone() };
+        for arg in &mut case.args {
+            if let Some(bytes) = arg.of_tokens(&arg.bytes, tokens.clone()) {
+                (arg.values, arg.bytes) = (arg.per_token? * tokens.len(), bytes);
+            }
+        }
+        Some(case)
+    }
+
+    /// What the interpreter makes of the arguments.
+    pub(crate) fn oracle(&self) -> Vec<Vec<u8>> {
+        let mut buffers: Vec<_> = self
+            .args
+            .iter()
+            .map(|a| interp::Buffer::from_bytes(a.format, a.values, &a.bytes).unwrap())
+            .collect();
+        interp::run(&self.kernel, &mut buffers, &self.sizes()).unwrap();
+        buffers.iter().map(interp::Buffer::to_bytes).collect()
+    }
+}
+
+/// Devices with every instruction set and some numbers of threads.
+pub(crate) struct Devices(Vec<CpuDevice>);
+
+impl Devices {
+    pub(crate) fn all() -> Devices {
+        let isas = Isa::ALL.into_iter().rev().filter(|isa| isa.is_available());
+        let device = |isa, threads| CpuDevice::new(CpuOptions { threads: Some(threads), isa: Some(isa) });
+        Devices(isas.flat_map(|isa| [1, 2, 3, 5].map(|threads| device(isa, threads).unwrap())).collect())
+    }
+
+    /// Checks a case on all of them.
+    pub(crate) fn check(&mut self, case: &Case) {
+        let [first, others @ ..] = &mut self.0[..] else { panic!("there is a device") };
+        let found = run(first, case).unwrap();
+        compare(case, &case.oracle(), &found);
+        for device in &mut *others {
+            let name = device.caps().name.clone();
+            same(case, &found, &run(device, case).unwrap(), &name);
+        }
+        let runs = (0..case.tokens).map(|t| t..t + 1).chain((case.tokens > 9).then_some(3..8));
+        for tokens in runs.filter(|r| r.len() < case.tokens) {
+            let Some(part) = case.of_tokens(tokens.clone()) else { continue };
+            let device = &mut others[tokens.start % others.len()];
+            let alone = run(device, &part).unwrap();
+            let expected: Vec<Vec<u8>> = (case.args.iter().zip(&found))
+                .map(|(a, bytes)| a.of_tokens(bytes, tokens.clone()).unwrap_or_else(|| bytes.clone()))
+                .collect();
+            same(&part, &expected, &alone, &format!("tokens {tokens:?} of {}", case.tokens));
+        }
+    }
+}
+
+/// Numbers equal but for rounding.
+fn compare(case: &Case, expected: &[Vec<u8>], found: &[Vec<u8>]) {
+    for (p, arg) in case.args.iter().enumerate().filter(|(_, a)| a.access == Access::Write) {
+        let (expected, found) = (arg.floats(&expected[p]), arg.floats(&found[p]));
+        let top = expected.iter().filter(|v| v.is_finite()).fold(0.0f32, |top, v| top.max(v.abs()));
+        let tolerance = top * (case.roundings as f32 * f32::EPSILON / 2.0 + arg.step());
+        for (i, (e, f)) in expected.iter().zip(&found).enumerate() {
+            let close = e == f || (e - f).abs() <= tolerance || e.is_nan() && f.is_nan();
+            assert!(
+                close,
+                "{} tokens: p{p}[{i}] is {f}, expected {e} ± {tolerance}\n{:?}",
+                case.tokens, case.kernel
+            );
+        }
+    }
+}
+
+/// Bits equal.
+fn same(case: &Case, expected: &[Vec<u8>], found: &[Vec<u8>], what: &str) {
+    for (p, _) in case.args.iter().enumerate().filter(|(_, a)| a.access == Access::Write) {
+        if let Some(at) = (0..expected[p].len()).find(|i| expected[p][*i] != found[p][*i]) {
+            panic!("{what}: other bits in byte {at} of p{p}\n{:?}", case.kernel);
+        }
+    }
+}
+
+/// Allocates and fills what a case needs.
+pub(crate) fn load(device: &mut dyn Device, case: &Case) -> Vec<Region> {
+    let region = |buffer, arg: &Arg| Region { buffer, offset: 0, values: arg.values };
+    case.args
+        .iter()
+        .map(|arg| {
+            if let (true, Format::Ggml(ty)) = (arg.weight, arg.format) {
+                let bytes = Arc::new(arg.bytes.clone()) as WeightBytes;
+                let weight = Weight { ty, rows: 1, row_len: arg.values, bytes };
+                return region(device.pack(weight).unwrap(), arg);
+            }
+            let buffer = device.alloc(arg.bytes.len()).unwrap();
+            device.write(buffer, 0, &arg.bytes).unwrap();
+            region(buffer, arg)
+        })
+        .collect()
+}
+
+/// Compiles a case as a program of one step.
+pub(crate) fn compile(
+    device: &mut dyn Device,
+    case: &Case,
+    args: &[Region],
+) -> Result<ProgramId, DeviceError> {
+    device.compile(&Program {
+        max: case.sizes(),
+        kernels: vec![Arc::new(case.kernel.clone())],
+        steps: vec![Step { kernel: 0, args: args.to_vec() }],
+    })
+}
+
+/// The bytes of a buffer.
+pub(crate) fn read(device: &dyn Device, buffer: BufferId, len: usize) -> Vec<u8> {
+    let mut out = vec![0; len];
+    device.read(buffer, 0, &mut out).unwrap();
+    out
+}
+
+/// Runs a case; the bytes of every argument afterwards.
+pub(crate) fn run(device: &mut dyn Device, case: &Case) -> Result<Vec<Vec<u8>>, DeviceError> {
+    let regions = load(device, case);
+    let program = compile(device, case, &regions)?;
+    device.replay(program, &case.sizes())?;
+    let all = case.args.iter().zip(regions);
+    Ok(all
+        .map(|(arg, region)| match arg.access {
+            Access::Read => arg.bytes.clone(),
+            Access::Write => read(device, region.buffer, arg.bytes.len()),
+        })
+        .collect())
+}
+
+/// A view that begins at 0.
+pub(crate) fn view(param: usize, strides: &[usize], step: usize) -> View {
+    View { param, offset: 0, strides: strides.to_vec(), step }
+}
+
+/// A kernel; its parameters are those of the case.
+pub(crate) fn kernel(rows: &[Dim], cols: usize, anchor: Anchor, body: Vec<Instr>) -> Kernel {
+    Kernel { name: "tested".into(), params: Vec::new(), rows: rows.to_vec(), cols, anchor, body }
+}
+
+pub(crate) fn load_of(param: usize, strides: &[usize], len: usize) -> Instr {
+    Instr::Load { view: view(param, strides, 1), indexed: None, len }
+}
+
+pub(crate) fn store_to(param: usize, strides: &[usize], value: usize) -> Instr {
+    Instr::Store { value, view: view(param, strides, 1), indexed: None }
+}
+
+pub(crate) fn constant(value: f32) -> Instr {
+    Instr::Const(F32(value))
+}

@@ -1,0 +1,5 @@
+//! The engine on the fixtures.
+
+mod bits;
+mod golden;
+mod support;

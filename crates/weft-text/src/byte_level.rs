@@ -1,0 +1,61 @@
+//! The alphabet of byte-level BPE: GPT-2's reversible map between bytes and printable characters.
+//!
+//! Vocabularies spell a token's bytes with one character each, so that text files can hold them. The 188 printable
+//! Latin-1 bytes stand for themselves; the other 68 are numbered from U+0100 in byte order (so the space is `Ġ`, U+0120,
+//! and the newline `Ċ`, U+010A). Source of the map: `bytes_to_unicode` in OpenAI's GPT-2 release.
+
+/// The byte that `c` spells, or `None` for a character outside the alphabet.
+fn byte_of(c: char) -> Option<u8> {
+    let byte = match u32::from(c) {
+        code @ (0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF) => code,
+        code @ 0x100..=0x120 => code - 0x100,        // 0x00 to 0x20
+        code @ 0x121..=0x142 => code - 0x121 + 0x7F, // 0x7F to 0xA0
+        0x143 => 0xAD,
+        _ => return None,
+    };
+    u8::try_from(byte).ok()
+}
+
+/// Appends the bytes that `spelling` stands for.
+///
+/// A spelling with a character outside the alphabet stands for its own UTF-8 bytes, as in HF `tokenizers`.
+pub(crate) fn push_bytes(spelling: &str, bytes: &mut Vec<u8>) {
+    let start = bytes.len();
+    for c in spelling.chars() {
+        let Some(byte) = byte_of(c) else {
+            bytes.truncate(start);
+            bytes.extend_from_slice(spelling.as_bytes());
+            return;
+        };
+        bytes.push(byte);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_has_exactly_one_character() {
+        let mut seen = [false; 256];
+        for c in (0..0x200).filter_map(char::from_u32) {
+            if let Some(byte) = byte_of(c) {
+                assert!(!std::mem::replace(&mut seen[usize::from(byte)], true), "{byte:#x} spelled twice");
+            }
+        }
+        assert_eq!(seen, [true; 256]);
+    }
+
+    #[test]
+    fn known_spellings() {
+        let bytes = |spelling| {
+            let mut bytes = Vec::new();
+            push_bytes(spelling, &mut bytes);
+            bytes
+        };
+        assert_eq!(bytes("Ġthe"), b" the");
+        assert_eq!(bytes("ĊĊ"), b"\n\n");
+        assert_eq!(bytes("ÃŃ"), "\u{ED}".as_bytes());
+        assert_eq!(bytes("Ġ▁"), "Ġ▁".as_bytes(), "a foreign character makes the whole spelling literal");
+    }
+}

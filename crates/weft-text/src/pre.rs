@@ -1,0 +1,301 @@
+//! Pre-tokenizers: how text is cut into the words that byte-pair encoding then works within.
+//!
+//! A model's vocabulary was trained on words cut in one particular way, and text cut in another gives tokens that the
+//! model has hardly seen. GGUF files name the way in `tokenizer.ggml.pre`; [`FAMILIES`] is the table of names. Patterns
+//! are those of the models' own `tokenizer.json` (for Kimi, `tokenization_kimi.py`); which names mean which is from
+//! llama.cpp (`src/llama-vocab.cpp`). Where the two differ in effect, the model's own tokenizer is followed:
+//!
+//! * the contractions `(?i:'s|…)` fold case by Unicode, so `'ſ` counts, where llama.cpp knows `'s` and `'S` only;
+//! * `deepseek-llm` cuts digits one by one, where llama.cpp leaves them together.
+//!
+//! One difference is left: the tokenizers of Qwen and a few others first bring text into Unicode normal form C, which is
+//! done neither here nor in llama.cpp. Text typed on a keyboard is in that form already.
+//!
+//! All patterns run in linear time: without look-around, `fancy_regex` hands them to an automaton. The one look-ahead they
+//! use, in `\s+(?!\S)|\s+`, says "leave the last of several spaces to the word after them"; [`Stage`] does that by hand.
+
+use fancy_regex::{Regex, RegexBuilder};
+
+use crate::error::TokenizerError;
+
+/// A way to cut text, and what else goes with its vocabularies.
+pub(crate) struct Family {
+    /// The values of `tokenizer.ggml.pre` that mean it.
+    names: &'static [&'static str],
+    /// Patterns applied one after the other, each within the pieces the last one left. A match is a piece, and so is
+    /// what lies between two.
+    patterns: &'static [&'static str],
+    /// Whether a word that is a token is taken whole, unless the file says otherwise.
+    pub(crate) ignore_merges: bool,
+    /// Whether a text begins with the BOS token, unless the file says otherwise.
+    pub(crate) add_bos: bool,
+    /// Whether pairs merge in the order of token ids and not by a list.
+    pub(crate) merge_by_token_id: bool,
+    /// Tokens that begin someone else's turn, and so end the model's.
+    pub(crate) turn_markers: &'static [&'static str],
+}
+
+const DEFAULTS: Family = Family {
+    names: &[],
+    patterns: &[],
+    ignore_merges: false,
+    add_bos: false,
+    merge_by_token_id: false,
+    turn_markers: &[],
+};
+
+const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+/// Also called cl100k: numbers in groups of up to three digits, punctuation with the newlines after it.
+const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
+const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
+/// Llama 3 with words cut where a capital follows a small letter, and Chinese characters in runs of their own.
+const KIMI: &str = concat!(
+    r"[\p{Han}]+",
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+);
+
+const DEEPSEEK_V3_WORD: &str = concat!(
+    r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"##,
+    r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+);
+
+/// Cased letters, as Unicode stood when DeepSeek listed them.
+const DEEPSEEK_LLM_WORD: &str = concat!(
+    r"\s?[A-Za-z\u{B5}\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{1BA}\u{1BC}-\u{1BF}\u{1C4}-\u{293}\u{295}-\u{2AF}",
+    r"\u{370}-\u{373}\u{376}\u{377}\u{37B}-\u{37D}\u{37F}\u{386}\u{388}-\u{38A}\u{38C}\u{38E}-\u{3A1}\u{3A3}-\u{3F5}",
+    r"\u{3F7}-\u{481}\u{48A}-\u{52F}\u{531}-\u{556}\u{10A0}-\u{10C5}\u{13A0}-\u{13F5}\u{13F8}-\u{13FD}\u{1C90}-\u{1CBA}",
+    r"\u{1CBD}-\u{1CBF}\u{1D00}-\u{1D2B}\u{1D6B}-\u{1D77}\u{1D79}-\u{1D9A}\u{1E00}-\u{1F15}\u{1F18}-\u{1F1D}",
+    r"\u{1F20}-\u{1F45}\u{1F48}-\u{1F4D}\u{1F50}-\u{1F57}\u{1F59}\u{1F5B}\u{1F5D}\u{1F5F}-\u{1F7D}\u{1F80}-\u{1FB4}",
+    r"\u{1FB6}-\u{1FBC}\u{1FBE}\u{1FC2}-\u{1FC4}\u{1FC6}-\u{1FCC}\u{1FD0}-\u{1FD3}\u{1FD6}-\u{1FDB}\u{1FE0}-\u{1FEC}",
+    r"\u{1FF2}-\u{1FF4}\u{1FF6}-\u{1FFC}\u{2102}\u{2107}\u{210A}-\u{2113}\u{2115}\u{2119}-\u{211D}\u{2124}\u{2126}",
+    r"\u{2128}\u{212A}-\u{212D}\u{212F}-\u{2134}\u{2139}\u{213C}-\u{213F}\u{2145}-\u{2149}\u{214E}\u{2183}\u{2184}",
+    r"\u{2C00}-\u{2C7B}\u{2C7E}-\u{2CE4}\u{2CEB}-\u{2CEE}\u{2CF2}\u{2CF3}\u{A640}-\u{A66D}\u{A680}-\u{A69B}",
+    r"\u{A722}-\u{A76F}\u{A771}-\u{A787}\u{A78B}-\u{A78E}\u{AB70}-\u{ABBF}\u{FB00}-\u{FB06}\u{FB13}-\u{FB17}",
+    r"\u{FF21}-\u{FF3A}\u{FF41}-\u{FF5A}\u{10400}-\u{1044F}\u{104B0}-\u{104D3}\u{104D8}-\u{104FB}\u{10C80}-\u{10CB2}",
+    r"\u{10CC0}-\u{10CF2}\u{118A0}-\u{118DF}\u{1E900}-\u{1E943}]+",
+);
+
+/// Chinese, Korean and all that Unicode puts between Samaritan and the former.
+const DEEPSEEK_CJK: &str = r"[\u{4E00}-\u{9FA5}\u{800}-\u{4E00}\u{AC00}-\u{D7FF}]+";
+
+static FAMILIES: &[Family] = &[
+    Family {
+        names: &["llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"],
+        patterns: &[LLAMA3],
+        ignore_merges: true,
+        add_bos: true,
+        ..DEFAULTS
+    },
+    Family { names: &["dbrx", "smaug-bpe"], patterns: &[LLAMA3], ..DEFAULTS },
+    Family {
+        names: &["glm4", "chatglm-bpe"],
+        patterns: &[LLAMA3],
+        turn_markers: &["<|user|>", "<|observation|>"],
+        ..DEFAULTS
+    },
+    Family {
+        names: &["gpt-2", "gpt2", "phi-2", "mpt", "olmo", "jais", "gigachat", "exaone4", "a.x-4.0", "mellum"],
+        patterns: &[GPT2],
+        ..DEFAULTS
+    },
+    Family {
+        names: &["smollm", "starcoder", "refact", "codeshell"],
+        patterns: &[r"\p{N}", GPT2],
+        ..DEFAULTS
+    },
+    Family {
+        names: &["qwen2", "deepseek-r1-qwen", "megrez", "stablelm2", "hunyuan"],
+        patterns: &[QWEN2],
+        ..DEFAULTS
+    },
+    Family {
+        names: &["deepseek-llm"],
+        patterns: &[
+            r"[\r\n]",
+            DEEPSEEK_LLM_WORD,
+            r"\s?[!-/:-~\u{FF01}-\u{FF0F}\u{FF1A}-\u{FF5E}\u{2018}-\u{201F}\u{3000}-\u{3002}]+",
+            r"\s+$",
+            DEEPSEEK_CJK,
+            r"\p{N}",
+        ],
+        ..DEFAULTS
+    },
+    Family {
+        names: &["deepseek-coder"],
+        patterns: &[r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", DEEPSEEK_CJK, r"\p{N}"],
+        ..DEFAULTS
+    },
+    Family {
+        names: &["deepseek-v3", "deepseek-r1", "hunyuan-dense", "joyai-llm"],
+        patterns: &[
+            r"\p{N}{1,3}",
+            r"[\u{4E00}-\u{9FA5}\u{3040}-\u{309F}\u{30A0}-\u{30FF}]+",
+            DEEPSEEK_V3_WORD,
+        ],
+        ..DEFAULTS
+    },
+    Family {
+        names: &["kimi-k2"],
+        patterns: &[KIMI],
+        ignore_merges: true,
+        merge_by_token_id: true,
+        ..DEFAULTS
+    },
+    Family {
+        names: &["default"],
+        patterns: &[r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", r"[0-9][0-9][0-9]"],
+        ..DEFAULTS
+    },
+];
+
+/// The family that `name` belongs to.
+pub(crate) fn family(name: &str) -> Result<&'static Family, TokenizerError> {
+    FAMILIES.iter().find(|family| family.names.contains(&name)).ok_or_else(|| TokenizerError::Pre {
+        found: name.to_owned(),
+        known: FAMILIES.iter().flat_map(|family| family.names).copied().collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// The compiled patterns of a family.
+pub(crate) struct PreTokenizer {
+    stages: Vec<Stage>,
+}
+
+/// One pattern, with its look-ahead taken out.
+struct Stage {
+    regex: Regex,
+    /// Whether the pattern ended in the look-ahead: a run of spaces leaves its last one to the word that follows.
+    lends_space: bool,
+    /// Whether a run that ends in a newline is a match of an earlier part of the pattern, and stays whole.
+    keeps_newline: bool,
+}
+
+const LOOKAHEAD: &str = r"\s+(?!\S)|\s+";
+
+/// The most memory for the states that a pattern's automaton has met so far. Text in all scripts at once takes 4 MB of
+/// them; with less, such text is fifty times slower.
+const AUTOMATON_BYTES: usize = 16 << 20;
+
+impl PreTokenizer {
+    pub(crate) fn new(family: &Family) -> PreTokenizer {
+        PreTokenizer { stages: family.patterns.iter().map(|pattern| Stage::new(pattern)).collect() }
+    }
+
+    /// Calls `emit` with each word of `text`, in order. Together they are the text; none is empty.
+    pub(crate) fn split<'t>(&self, text: &'t str, emit: &mut dyn FnMut(&'t str)) {
+        split(&self.stages, text, emit);
+    }
+}
+
+fn split<'t>(stages: &[Stage], text: &'t str, emit: &mut dyn FnMut(&'t str)) {
+    let Some((stage, rest)) = stages.split_first() else { return emit(text) };
+    let mut start = 0;
+    // Patterns without look-around cannot fail; an error would leave the rest of the text as one word.
+    while let Ok(Some(found)) = stage.regex.find_from_pos(text, start) {
+        let end = found.start() + stage.length(found.as_str(), &text[found.end()..]);
+        if start < found.start() {
+            split(rest, &text[start..found.start()], emit);
+        }
+        split(rest, &text[found.start()..end], emit);
+        start = end;
+    }
+    if start < text.len() {
+        split(rest, &text[start..], emit);
+    }
+}
+
+impl Stage {
+    fn new(pattern: &str) -> Stage {
+        let shortened = pattern.strip_suffix(LOOKAHEAD).map(|head| format!(r"{head}\s+"));
+        let regex = RegexBuilder::new(shortened.as_deref().unwrap_or(pattern))
+            .delegate_dfa_size_limit(AUTOMATON_BYTES)
+            .build();
+        Stage {
+            regex: regex.expect("the patterns of the table compile, as a test proves"),
+            lends_space: shortened.is_some(),
+            keeps_newline: pattern.contains(r"|\s*[\r\n]+|"),
+        }
+    }
+
+    /// How many bytes of the match `found`, which `after` follows, belong to the piece.
+    ///
+    /// `\s+(?!\S)|\s+` matches a run of spaces up to the end of the text, or up to but excluding its last space unless
+    /// that is its only one. A match that is all spaces comes from there, for every other part of the patterns needs a
+    /// letter, digit or sign, or ends in a newline.
+    fn length(&self, found: &str, after: &str) -> usize {
+        if !self.lends_space || after.is_empty() || !found.chars().all(char::is_whitespace) {
+            return found.len();
+        }
+        match found.char_indices().next_back() {
+            Some((_, '\r' | '\n')) if self.keeps_newline => found.len(),
+            Some((last, _)) if last > 0 => last,
+            _ => found.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles_to_linear_time_and_matches_something() {
+        for family in FAMILIES {
+            let pre = PreTokenizer::new(family);
+            for stage in &pre.stages {
+                let pattern = stage.regex.as_str();
+                for fancy in ["(?=", "(?!", "(?<", "(?>"] {
+                    assert!(!pattern.contains(fancy), "{pattern} would backtrack");
+                }
+                assert!(!stage.regex.is_match("").unwrap(), "{pattern} matches nothing at all");
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = FAMILIES.iter().flat_map(|family| family.names).collect();
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let message = family("glm5").map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains("\"glm5\"") && message.contains("chatglm-bpe, gpt-2"), "{message}");
+    }
+
+    fn words<'t>(name: &str, text: &'t str) -> Vec<&'t str> {
+        let mut words = Vec::new();
+        PreTokenizer::new(family(name).unwrap()).split(text, &mut |word| words.push(word));
+        words
+    }
+
+    #[test]
+    fn runs_of_spaces_lend_their_last() {
+        assert_eq!(words("gpt-2", "a   b\n\n c  "), ["a", "  ", " b", "\n\n", " c", "  "]);
+        assert_eq!(words("gpt-2", "a\n\nb\t\tc"), ["a", "\n", "\n", "b", "\t", "\t", "c"]);
+        assert_eq!(words("llama-bpe", "a   b\n\n c  "), ["a", "  ", " b", "\n\n", " c", "  "]);
+        assert_eq!(words("llama-bpe", "a \n \n\u{3000}\u{3000}b"), ["a", " \n \n", "\u{3000}", "\u{3000}b"]);
+    }
+
+    #[test]
+    fn families_differ() {
+        assert_eq!(words("llama-bpe", "It'S 12345 中文x"), ["It", "'S", " ", "123", "45", " 中文x"]);
+        assert_eq!(words("smollm", "It'S 12a"), ["It", "'", "S", " ", "1", "2", "a"]);
+        assert_eq!(
+            words("deepseek-llm", "It's 12\n中文x"),
+            ["It", "'", "s", " ", "1", "2", "\n", "中文", "x"]
+        );
+        assert_eq!(words("deepseek-v3", "x.map 1234中文ひ"), ["x", ".map", " ", "123", "4", "中文ひ"]);
+        assert_eq!(words("kimi-k2", "中文English混合HTMLPage"), ["中文", "English", "混合", "HTMLPage"]);
+        assert_eq!(words("default", "a+b 12345"), ["a", "+", "b", " ", "123", "45"]);
+    }
+}

@@ -1,0 +1,100 @@
+//! Finds special tokens in text.
+//!
+//! The search is leftmost-longest, as that of HF `tokenizers`: `<|im_end|>` wins over `<|im`.
+
+use crate::vocab::{TokenKind, Vocab};
+
+/// The special tokens of a vocabulary, in the order of their bytes.
+pub(crate) struct SpecialTokens {
+    /// Tokens that text may be cut at, no two with the same bytes.
+    sorted: Vec<u32>,
+    /// Whether some special token begins with this byte.
+    first: [bool; 256],
+}
+
+/// A stretch of text, or the special token between two of them.
+pub(crate) enum Segment<'t> {
+    Text(&'t str),
+    Token(u32),
+}
+
+impl SpecialTokens {
+    pub(crate) fn new(vocab: &Vocab) -> SpecialTokens {
+        let mut sorted: Vec<u32> = (0..vocab.len() as u32)
+            .filter(|&id| {
+                let kind = vocab.kind(id);
+                matches!(kind, TokenKind::Unknown | TokenKind::Control | TokenKind::UserDefined)
+                    && !vocab.bytes(id).is_empty()
+            })
+            .collect();
+        // A stable sort: of two tokens with the same bytes the one with the lower id stays.
+        sorted.sort_by_key(|&id| vocab.bytes(id));
+        sorted.dedup_by_key(|id| vocab.bytes(*id));
+        let mut first = [false; 256];
+        for &id in &sorted {
+            first[usize::from(vocab.bytes(id)[0])] = true;
+        }
+        SpecialTokens { sorted, first }
+    }
+
+    /// The special token spelled exactly `text`.
+    pub(crate) fn find(&self, vocab: &Vocab, text: &[u8]) -> Option<u32> {
+        let place = self.sorted.binary_search_by_key(&text, |&id| vocab.bytes(id)).ok()?;
+        Some(self.sorted[place])
+    }
+
+    /// Cuts `text` at its special tokens; without `parse_special` at the user-defined ones only, which belong to the
+    /// text and not to the markup around it.
+    pub(crate) fn split<'t>(
+        &self,
+        vocab: &Vocab,
+        text: &'t str,
+        parse_special: bool,
+        mut emit: impl FnMut(Segment<'t>),
+    ) {
+        let bytes = text.as_bytes();
+        let (mut start, mut at) = (0, 0);
+        while at < bytes.len() {
+            let found = match self.first[usize::from(bytes[at])] {
+                true => self.longest_prefix(vocab, &bytes[at..], parse_special),
+                false => None,
+            };
+            let Some(id) = found else {
+                at += 1;
+                continue;
+            };
+            // Token and text are both UTF-8, so a match begins and ends between characters.
+            if start < at {
+                emit(Segment::Text(&text[start..at]));
+            }
+            emit(Segment::Token(id));
+            at += vocab.bytes(id).len();
+            start = at;
+        }
+        if start < bytes.len() {
+            emit(Segment::Text(&text[start..]));
+        }
+    }
+
+    /// The longest special token that `text` begins with.
+    fn longest_prefix(&self, vocab: &Vocab, text: &[u8], parse_special: bool) -> Option<u32> {
+        let mut longest = None;
+        // The tokens that agree with the first `depth` bytes of the text; the shortest of them comes first.
+        let mut candidates = &self.sorted[..];
+        for depth in 0.. {
+            if let Some((&id, rest)) = candidates.split_first()
+                && vocab.bytes(id).len() == depth
+            {
+                if parse_special || vocab.kind(id) == TokenKind::UserDefined {
+                    longest = Some(id);
+                }
+                candidates = rest;
+            }
+            let (Some(&byte), false) = (text.get(depth), candidates.is_empty()) else { break };
+            let low = candidates.partition_point(|&id| vocab.bytes(id)[depth] < byte);
+            let high = candidates.partition_point(|&id| vocab.bytes(id)[depth] <= byte);
+            candidates = &candidates[low..high];
+        }
+        longest
+    }
+}

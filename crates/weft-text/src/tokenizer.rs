@@ -1,0 +1,203 @@
+//! The tokenizer: text to ids and back.
+
+use crate::bpe::{MergeList, Merges, WordEncoder};
+use crate::end_of_generation;
+use crate::error::TokenizerError;
+use crate::pre::{self, PreTokenizer};
+use crate::special::{Segment, SpecialTokens};
+use crate::vocab::{TokenKind, TokenizerSpec, Vocab};
+
+/// How [`Tokenizer::encode`] treats what is not plain text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EncodeOptions {
+    /// Reads the names of control tokens as these tokens. Set it for text that a program or template wrote and not for a
+    /// user's, in which `<|im_end|>` would end the turn.
+    pub parse_special: bool,
+    /// Adds the BOS token before and the EOS token after the text where the model wants them.
+    pub add_special: bool,
+}
+
+/// A byte-level BPE tokenizer.
+///
+/// Ids given to its methods may be any; one outside the vocabulary (a model's output can have more rows than its
+/// vocabulary has tokens) has no text, is not control and ends nothing.
+pub struct Tokenizer {
+    vocab: Vocab,
+    special: SpecialTokens,
+    pre: PreTokenizer,
+    merges: Merges,
+    byte_tokens: [Option<u32>; 256],
+    ignore_merges: bool,
+    bos: Option<u32>,
+    eos: Option<u32>,
+    add_bos: bool,
+    add_eos: bool,
+    ends: Vec<u32>,
+    chat_template: Option<String>,
+}
+
+impl std::fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokenizer").field("tokens", &self.vocab.len()).finish_non_exhaustive()
+    }
+}
+
+impl Tokenizer {
+    /// Builds a tokenizer from what a model file says.
+    ///
+    /// Where two tokens have the same bytes, text becomes the one with the lower id. A merge of tokens that text is not
+    /// made of (outside the vocabulary, or control tokens) can never happen and is ignored.
+    ///
+    /// # Errors
+    /// If the tokenizer or pre-tokenizer is of an unknown kind, or the lists do not fit together; see
+    /// [`TokenizerError`].
+    pub fn new(spec: &TokenizerSpec<'_>) -> Result<Tokenizer, TokenizerError> {
+        if spec.model != "gpt2" {
+            return Err(TokenizerError::Model { found: spec.model.to_owned() });
+        }
+        let family = pre::family(spec.pre)?;
+        let vocab = Vocab::new(spec)?;
+        for (role, id) in spec.roles() {
+            if id as usize >= vocab.len() {
+                return Err(TokenizerError::SpecialId { role, id, tokens: vocab.len() });
+            }
+        }
+        let merges = match &spec.merges {
+            _ if family.merge_by_token_id => Merges::ByTokenId,
+            Some(pairs) => Merges::Listed(MergeList::new(pairs, &vocab)?),
+            None => return Err(TokenizerError::NoMerges { pre: spec.pre.to_owned() }),
+        };
+        let ends = end_of_generation::tokens(spec, &vocab, family.turn_markers);
+        Ok(Tokenizer {
+            special: SpecialTokens::new(&vocab),
+            pre: PreTokenizer::new(family),
+            merges,
+            byte_tokens: byte_tokens(&vocab, spec.unk.filter(|unk| !ends.contains(unk))),
+            ignore_merges: spec.ignore_merges.unwrap_or(family.ignore_merges),
+            bos: spec.bos,
+            eos: spec.eos,
+            add_bos: spec.add_bos.unwrap_or(family.add_bos),
+            add_eos: spec.add_eos.unwrap_or(false),
+            ends,
+            chat_template: spec.chat_template.map(str::to_owned),
+            vocab,
+        })
+    }
+
+    /// The ids of `text`.
+    ///
+    /// A byte that the vocabulary cannot spell becomes its byte token (`<0xAB>`), else the unknown token if there is one
+    /// and it does not end a reply, else nothing.
+    pub fn encode(&self, text: &str, options: EncodeOptions) -> Vec<u32> {
+        let bos = self.bos.filter(|_| options.add_special && self.add_bos);
+        let eos = self.eos.filter(|_| options.add_special && self.add_eos);
+        self.encode_between(bos, text, options.parse_special, eos)
+    }
+
+    /// The ids of a prompt that a [`ChatTemplate`](crate::ChatTemplate) wrote: control tokens are read, and the BOS token
+    /// is added where the model wants one and the template has not written it already.
+    pub fn encode_chat(&self, prompt: &str) -> Vec<u32> {
+        let bos = self.bos.filter(|&id| self.add_bos && !prompt.as_bytes().starts_with(self.vocab.bytes(id)));
+        self.encode_between(bos, prompt, true, None)
+    }
+
+    fn encode_between(
+        &self,
+        before: Option<u32>,
+        text: &str,
+        parse_special: bool,
+        after: Option<u32>,
+    ) -> Vec<u32> {
+        // Most languages have more than three bytes a token.
+        let mut ids = Vec::with_capacity(text.len() / 3 + 2);
+        ids.extend(before);
+        let mut words = WordEncoder::new(&self.vocab, &self.merges, &self.byte_tokens);
+        self.special.split(&self.vocab, text, parse_special, |segment| match segment {
+            Segment::Token(id) => ids.push(id),
+            Segment::Text(text) => self.pre.split(text, &mut |word| {
+                let whole = self.ignore_merges.then(|| self.vocab.find_text(word.as_bytes())).flatten();
+                match whole {
+                    Some(id) => ids.push(id),
+                    None => words.encode(word.as_bytes(), &mut ids),
+                }
+            }),
+        });
+        ids.extend(after);
+        ids
+    }
+
+    /// The bytes that a token adds to the text; not always whole characters, see
+    /// [`StreamDecoder`](crate::StreamDecoder).
+    pub fn token_bytes(&self, id: u32) -> &[u8] {
+        if self.contains(id) { self.vocab.bytes(id) } else { &[] }
+    }
+
+    /// The text of `ids`, with U+FFFD for what is not UTF-8. With `skip_special` without the names of control tokens.
+    pub fn decode(&self, ids: &[u32], skip_special: bool) -> String {
+        let shown = ids.iter().filter(|&&id| !(skip_special && self.is_control(id)));
+        let bytes: Vec<u8> = shown.flat_map(|&id| self.token_bytes(id)).copied().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Whether a token is markup that a reader should not see: control, unknown or unused.
+    pub fn is_control(&self, id: u32) -> bool {
+        self.contains(id)
+            && matches!(self.vocab.kind(id), TokenKind::Control | TokenKind::Unknown | TokenKind::Unused)
+    }
+
+    /// Whether a model that says this token has ended its reply: the file's EOS, EOT and EOM tokens, control and
+    /// user-defined tokens of a well-known name (`<|im_end|>`, `<|eot_id|>`, …), and for GLM `<|user|>` and
+    /// `<|observation|>`.
+    pub fn is_end_of_generation(&self, id: u32) -> bool {
+        self.ends.binary_search(&id).is_ok()
+    }
+
+    /// All ids for which [`is_end_of_generation`](Tokenizer::is_end_of_generation) holds, ascending.
+    pub fn end_of_generation(&self) -> &[u32] {
+        &self.ends
+    }
+
+    /// The number of tokens.
+    pub fn vocab_len(&self) -> usize {
+        self.vocab.len()
+    }
+
+    /// The token that is exactly `text`: the special one, else the one text is made of.
+    pub fn find(&self, text: &str) -> Option<u32> {
+        self.special.find(&self.vocab, text.as_bytes()).or_else(|| self.vocab.find_text(text.as_bytes()))
+    }
+
+    /// The text of the BOS token, for a chat template; `None` if the file names none.
+    pub fn bos_text(&self) -> Option<&str> {
+        self.bos.and_then(|id| std::str::from_utf8(self.vocab.bytes(id)).ok())
+    }
+
+    /// The text of the EOS token, likewise.
+    pub fn eos_text(&self) -> Option<&str> {
+        self.eos.and_then(|id| std::str::from_utf8(self.vocab.bytes(id)).ok())
+    }
+
+    /// The Jinja source of the file's chat template; `None` if it has none. See
+    /// [`ChatTemplate::of`](crate::ChatTemplate::of).
+    pub fn chat_template(&self) -> Option<&str> {
+        self.chat_template.as_deref()
+    }
+
+    fn contains(&self, id: u32) -> bool {
+        (id as usize) < self.vocab.len()
+    }
+}
+
+/// The token each byte starts from: the text token of that byte, else its byte token, else `unk`.
+fn byte_tokens(vocab: &Vocab, unk: Option<u32>) -> [Option<u32>; 256] {
+    let mut tokens = [unk; 256];
+    for id in (0..vocab.len() as u32).rev().filter(|&id| vocab.kind(id) == TokenKind::Byte) {
+        tokens[usize::from(vocab.bytes(id)[0])] = Some(id);
+    }
+    for byte in 0..=u8::MAX {
+        if let Some(id) = vocab.find_text(&[byte]) {
+            tokens[usize::from(byte)] = Some(id);
+        }
+    }
+    tokens
+}

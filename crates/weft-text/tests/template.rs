@@ -1,0 +1,137 @@
+//! Chat templates against what Python's Jinja makes of them, and against templates that mean harm.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use weft_text::{CHATML, ChatTemplate, Message, RenderOptions, TemplateError};
+
+fn read(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn object(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+fn message(value: &Value) -> Message {
+    let mut message = Message::new(value["role"].as_str().unwrap(), value["content"].clone());
+    message.extra = object(value);
+    message
+}
+
+#[test]
+fn templates_render_as_in_python() {
+    let cases: Vec<Value> = serde_json::from_str(&read("cases.json")).unwrap();
+    let expected: Map<String, Value> = serde_json::from_str(&read("expected.json")).unwrap();
+    assert_eq!(cases.len(), expected.len(), "run expect.py");
+    for case in cases {
+        let name = case["name"].as_str().unwrap();
+        let source = read(&format!("{}.jinja", case["template"].as_str().unwrap()));
+        let template = ChatTemplate::new(&source, case["bos"].as_str(), case["eos"].as_str()).unwrap();
+        let messages: Vec<Message> = case["messages"].as_array().unwrap().iter().map(message).collect();
+        let options = RenderOptions {
+            add_generation_prompt: case["add_generation_prompt"].as_bool().unwrap_or(true),
+            now: case["now"].as_i64(),
+            extra: object(&case["extra"]),
+        };
+        match template.render(&messages, &options) {
+            Ok(prompt) => assert_eq!(Some(prompt.as_str()), expected[name]["prompt"].as_str(), "{name}"),
+            Err(TemplateError::Refused(message)) => {
+                assert_eq!(Some(message.as_str()), expected[name]["refused"].as_str(), "{name}");
+            }
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn the_builtin_chatml() {
+    let template = ChatTemplate::new(CHATML, None, None).unwrap();
+    let messages = [Message::new("system", "S\n"), Message::new("user", "  U")];
+    let prompt = template.render(&messages, &RenderOptions::default()).unwrap();
+    assert_eq!(
+        prompt,
+        "<|im_start|>system\nS\n<|im_end|>\n<|im_start|>user\n  U<|im_end|>\n<|im_start|>assistant\n"
+    );
+    let options = RenderOptions { add_generation_prompt: false, ..RenderOptions::default() };
+    assert!(template.render(&messages, &options).unwrap().ends_with("  U<|im_end|>\n"));
+}
+
+#[test]
+fn extra_fields_and_variables_replace_nothing() {
+    let template =
+        ChatTemplate::new("{{ messages[0].role }}{{ messages | length }}{{ bos_token }}", Some("B"), None);
+    let mut message = Message::new("user", "u");
+    message.extra = object(&json!({"role": "system"}));
+    let extra = object(&json!({"messages": [], "bos_token": "X"}));
+    let options = RenderOptions { extra, ..RenderOptions::default() };
+    assert_eq!(template.unwrap().render(&[message], &options).unwrap(), "user1B");
+}
+
+fn render(source: &str) -> Result<String, TemplateError> {
+    ChatTemplate::new(source, None, None)?.render(&[Message::new("user", "hi")], &RenderOptions::default())
+}
+
+#[test]
+fn errors_say_what_is_wrong_and_where() {
+    let invalid = render("line\n{% if %}").unwrap_err();
+    assert!(matches!(invalid, TemplateError::Invalid(_)), "{invalid:?}");
+    assert!(invalid.to_string().contains("chat_template:2"), "{invalid}");
+    for failing in [
+        "{{ nothing.attribute }}",
+        "{{ 'a'.no_such_method() }}",
+        "{{ missing | tojson }}",
+        "{{ 1 | tojson(indent=[]) }}",
+        "{{ 1 | tojson(separators=['a']) }}",
+        "{{ 1 | tojson(colour='red') }}",
+        "{% include 'other' %}",
+        "{{ strftime_now('%d') }}",
+    ] {
+        let error = render(failing).unwrap_err();
+        assert!(matches!(error, TemplateError::Failed(_)), "{failing}: {error:?}");
+    }
+    let nested =
+        render("{% macro f() %}{{ raise_exception('no ' ~ 'way') }}{% endmacro %}{{ f() }}").unwrap_err();
+    assert_eq!(nested.to_string(), "the chat template refuses these messages: no way");
+}
+
+#[test]
+fn hostile_programs_are_stopped() {
+    for endless in [
+        "{% for i in range(90000) %}{% for j in range(90000) %}{% endfor %}{% endfor %}",
+        "{% for i in range(1000) %}{{ 'x' * 1000000 }}{% endfor %}",
+    ] {
+        let error = render(endless).unwrap_err();
+        assert!(matches!(error, TemplateError::Limit(_)), "{endless}: {error:?}");
+    }
+    let error = render("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}").unwrap_err();
+    assert!(error.to_string().contains("recursion limit"), "{error}");
+    let error = render(&" ".repeat(1 << 20)).unwrap_err();
+    assert!(matches!(error, TemplateError::Invalid(_)), "{error:?}");
+}
+
+#[test]
+fn hostile_depth_does_not_overflow_the_stack() {
+    // Chains in the source; those that minijinja compiles in quadratic time are shorter.
+    let chains =
+        ["-", "|string", ".a", "[0]", "()", " if a", " if a else a", " is none"].map(|link| (link, 65_000));
+    for (link, length) in chains.into_iter().chain([("~a", 12_000), ("+a", 12_000), (" and a", 24_000)]) {
+        let chain = link.repeat(length / link.len());
+        let source = if link == "-" { format!("{{{{ {chain}1 }}}}") } else { format!("{{{{ a{chain} }}}}") };
+        // Whether it renders is minijinja's affair; that this thread goes on is ours.
+        let _ = render(&source);
+    }
+    // Values nested as deep as fuel reaches, then dropped, compared, printed and dumped.
+    for value in ["[ns.x]", "{'a': ns.x}", "[[[[[[[[ns.x]]]]]]]]"] {
+        let set = format!("{{% set ns.x = {value} %}}").repeat(10);
+        let build =
+            format!("{{% set ns = namespace(x=[]) %}}{{% for i in range(3000) %}}{set}{{% endfor %}}");
+        for (end, works) in
+            [("", true), ("{{ ns.x == ns.x }}", true), ("{{ ns.x }}", true), ("{{ ns.x | tojson }}", false)]
+        {
+            assert_eq!(render(&format!("{build}{end}")).is_ok(), works, "{value} {end}");
+        }
+    }
+}
