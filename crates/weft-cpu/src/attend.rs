@@ -1,7 +1,8 @@
 //! `Attend`: causal attention over paged keys and values.
 //!
-//! A head walks the positions of its sequence in blocks of 32, counted from position 0, with an online softmax. With `m` the largest
-//! score so far (at first −∞), `l` the sum and `y` the weighted values (at first 0), a block of scores `s` does
+//! A head walks the positions of its sequence in blocks of 32, counted from position 0, with an online softmax.
+//! With `m` the largest score so far (at first −∞), `l` the sum and `y` the weighted values (at first 0), a block
+//! of scores `s` does
 //!
 //! ```text
 //! sᵢ = (q · kᵢ) · scale                 q · k in the order of `math::dots`
@@ -11,8 +12,8 @@
 //! y  = y · a, then for each i: y += pᵢ · vᵢ
 //! ```
 //!
-//! and the result is `y / l`. So the bits depend on the sequence alone. Work is cut by tokens and heads, and a block is decoded
-//! once for all the heads of a thread that share it.
+//! and the result is `y / l`. So the bits depend on the sequence alone. Work is cut by tokens and heads, and a
+//! block is decoded once for all the heads of a thread that share it.
 
 use std::ops::Range;
 
@@ -94,11 +95,11 @@ impl Attend {
     /// Scratch memory.
     pub(crate) fn needs(&self) -> Needs {
         Needs {
-            acc: self.group * self.v.len,
+            acc: self.group.saturating_mul(self.v.len),
             softmax: self.group,
-            queries: self.group * self.k.len,
-            keys: BLOCK * self.k.len,
-            values: if self.v_in_k.is_some() { 0 } else { BLOCK * self.v.len },
+            queries: self.group.saturating_mul(self.k.len),
+            keys: BLOCK.saturating_mul(self.k.len),
+            values: if self.v_in_k.is_some() { 0 } else { BLOCK.saturating_mul(self.v.len) },
             ..Needs::default()
         }
     }
@@ -164,7 +165,8 @@ impl Attend {
         cx.finish(rows, 0..cx.cols, (acc, cx.cols), registers)
     }
 
-    /// Row of the states, of which there are `bound`, that holds position `p` of a sequence that begins at `first` in the page list.
+    /// Row of the states, of which there are `bound`, that holds position `p` of a sequence that begins at `first`
+    /// in the page list.
     #[inline(always)]
     fn row(&self, args: &[Arg], first: usize, p: usize, bound: usize) -> Result<usize, Fault> {
         let at = first.checked_add(p / self.page).ok_or(Fault)?;

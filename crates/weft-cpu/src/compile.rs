@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use weft_device::{DeviceError, Program, Region, Step};
-use weft_ir::{Dim, Sizes};
-use weft_kern::{Access, Anchor, Kernel};
+use weft_kern::{Access, Anchor, Dim, Kernel, Sizes};
 
 use crate::attend::Attend;
 use crate::buffer::Buffer;
@@ -108,10 +107,11 @@ fn bind(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<Box<[Arg]>, 
             }
         }
         ranges.push((param.access == Access::Write, buffer, offset..end));
-        // SAFETY: the region was just found to lie in its buffer, whose bytes stay where they are as long as the device, and so this launch,
-        // lives. A replay borrows the device mutably, so that nothing but kernels touches buffers meanwhile. Kernels run one after the
-        // other; within one, what is written overlaps no other argument (above), and no two rows or columns that may go to different
-        // threads write the same place (`stores::check`, and `Numbers::distinct` for rows picked by number).
+        // SAFETY: the region was just found to lie in its buffer, whose bytes stay where they are as long as the
+        // device, and so this launch, lives. A replay borrows the device mutably, so that nothing but kernels
+        // touches buffers meanwhile. Kernels run one after the other; within one, what is written overlaps no other
+        // argument (above), and no two rows or columns that may go to different threads write the same place
+        // (`stores::check`, and `Numbers::distinct` for rows picked by number).
         let arg = unsafe { Arg::new(start.wrapping_add(offset), values, param.format, param.access) };
         args.push(arg.ok_or_else(|| format!("p{p}: {buffer:?} is not aligned for {:?}", param.format))?);
     }

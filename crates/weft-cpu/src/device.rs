@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_device::{BufferId, Caps, Device, DeviceError, Program, ProgramId, Weight};
-use weft_ir::Sizes;
+use weft_kern::Sizes;
 
 use crate::buffer::Buffer;
 use crate::compile::{Compiled, compile};
@@ -27,8 +27,9 @@ pub struct CpuOptions {
 
 /// A device that runs kernels on the processor, on a team of threads of its own.
 ///
-/// Weights are read where they are, in the layout of the file. The same program on the same data gives the same bits on any machine,
-/// with any number of threads and any instruction set, but for `sin` and `cos`, which are the system's.
+/// Weights are read where they are, in the layout of the file. The same program on the same data gives the same
+/// bits on any machine, with any number of threads and any instruction set, but for `sin` and `cos`, which are the
+/// system's.
 #[derive(Debug)]
 pub struct CpuDevice {
     caps: Caps,

@@ -1,9 +1,9 @@
 //! `Dot`: matrix products with weights as the file has them.
 //!
-//! Rows are grouped by the matrix they are multiplied by, and cut into chunks; the columns are cut into tiles. Work is (chunk, tile)
-//! pairs. Within one, each weight row is unpacked once and multiplied with every row of the chunk, then the row program
-//! runs over what came out while it is in the cache. How work is cut changes no bit: each output is computed by itself,
-//! in the order that `int`, `float` and `transposed` define.
+//! Rows are grouped by the matrix they are multiplied by, and cut into chunks; the columns are cut into tiles. Work
+//! is (chunk, tile) pairs. Within one, each weight row is unpacked once and multiplied with every row of the chunk,
+//! then the row program runs over what came out while it is in the cache. How work is cut changes no bit: each
+//! output is computed by itself, in the order that `int`, `float` and `transposed` define.
 
 mod float;
 mod int;
@@ -142,6 +142,9 @@ impl Dot {
                 let cost = cost(rows.len());
                 let own = share.of(before, cost, tiles);
                 before += cost * tiles as u64;
+                if own.is_empty() {
+                    continue;
+                }
                 let cols = own.start * self.tile..cx.cols.min(own.end * self.tile);
                 self.chunk(cx, group, rows, cols, scratch)?;
             }
@@ -149,7 +152,8 @@ impl Dot {
         Ok(())
     }
 
-    /// Sorts the rows by matrix: those of matrix `g` are then `scratch.rows[starts[g]..starts[g + 1]]`, in order. Returns the number of groups.
+    /// Sorts the rows by matrix: those of matrix `g` are then `scratch.rows[starts[g]..starts[g + 1]]`, in order.
+    /// Returns the number of groups.
     fn group(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<usize, Fault> {
         let count = cx.space.count();
         let groups = if matches!(self.pick, Picked::Only) { 1 } else { self.w.count };

@@ -1,12 +1,12 @@
 //! Instruction sets: which one to use, and how one piece of code is compiled for each.
 //!
 //! Kernels are written once, as [`Work`] that is generic over [`Simd`], with plain loops over fixed-size arrays.
-//! [`Arch::dispatch`] calls it inside a function that enables the instruction set, and as everything is inlined into
-//! that function the compiler vectorises the loops for it. Only what the compiler does not find by itself, the integer dot
-//! product, is written with intrinsics, as the one method of [`Simd`].
+//! [`Arch::dispatch`] calls it inside a function that enables the instruction set, and as everything is inlined
+//! into that function the compiler vectorises the loops for it. Only what the compiler does not find by itself, the
+//! integer dot product, is written with intrinsics, as the one method of [`Simd`].
 //!
-//! Rust never contracts a multiplication and an addition by itself, and vectorises floating-point code only when the result is the same,
-//! so all instruction sets give the same bits.
+//! Rust never contracts a multiplication and an addition by itself, and vectorises floating-point code only when
+//! the result is the same, so all instruction sets give the same bits.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -71,11 +71,12 @@ pub(crate) trait Simd: Copy {
     /// This instruction set, to start other work with.
     fn arch(self) -> Arch;
 
-    /// For each of eight weight rows the integer dot products with the first and the last 16 of 32 activations. Exact, if no
-    /// activation is −128.
+    /// For each of eight weight rows the integer dot products with the first and the last 16 of 32 activations.
+    /// Exact, if no activation is −128.
     fn half_sums(self, w: [&[i8; 32]; TILE], x: &[i8; 32]) -> [[i32; TILE]; 2];
 
-    /// Asks for the cache line that is `ahead` bytes behind the beginning of a slice, whether that is still part of it or not.
+    /// Asks for the cache line that is `ahead` bytes behind the beginning of a slice, whether that is still part of
+    /// it or not.
     fn prefetch(self, from: &[u8], ahead: usize);
 }
 

@@ -1,20 +1,22 @@
 //! The CPU device: SIMD leaves per instruction set and the thread team.
 //!
-//! A program is compiled into a flat list of launches (`compile`) that a team of spinning threads (`team`) walks together, with a barrier
-//! after each: one parallel region a step. Each thread does its share of each kernel: an anchor (`dot`, `attend`, `topk`), and then the
-//! row program (`rowprog`) over what it computed, while that is in the cache.
+//! A program is compiled into a flat list of launches (`compile`) that a team of spinning threads (`team`) walks
+//! together, with a barrier after each: one parallel region a step. Each thread does its share of each kernel: an
+//! anchor (`dot`, `attend`, `topk`), and then the row program (`rowprog`) over what it computed, while that is in
+//! the cache.
 //!
 //! # The law
 //!
-//! The bits of an output depend on the kernel and on what the output is computed from, and on nothing else: not on the number of threads,
-//! on how work is cut, on the other rows of the step, or on the instruction set. Therefore every sum has one order, and the module that
-//! computes it says which:
+//! The bits of an output depend on the kernel and on what the output is computed from, and on nothing else: not on
+//! the number of threads, on how work is cut, on the other rows of the step, or on the instruction set. Therefore
+//! every sum has one order, and the module that computes it says which:
 //!
 //! - products with quantised weights: `dot::int`; with float weights: `dot::float`; transposed: `dot::transposed`;
 //! - sums over a row: `math::sum`;
 //! - attention: `attend`.
 //!
-//! No multiplication and addition are contracted into one operation, and exponentials are computed by one polynomial, `math::exp`.
+//! No multiplication and addition are contracted into one operation, and exponentials are computed by one
+//! polynomial, `math::exp`.
 //!
 //! # Where the unsafe code is
 //!

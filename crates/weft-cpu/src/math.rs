@@ -1,14 +1,15 @@
 //! Elementwise functions and reductions over slices, the same to the bit whatever they are compiled for.
 
-use weft_ir::{Binary, Reduce, RopeStyle, Unary};
+use weft_kern::{Binary, Reduce, RopeStyle, Unary};
 
 /// Sums are kept in this many lanes, whatever the width of the machine's vectors.
 pub(crate) const LANES: usize = 16;
 
-/// eˣ to within 2 units in the last place, subnormal results included; 0 below −103.98, infinite above 88.73, NaN for NaN.
+/// eˣ to within 2 units in the last place, subnormal results included; 0 below −103.98, infinite above 88.73, NaN
+/// for NaN.
 ///
-/// With n the integer nearest to x / ln 2 and r = x − n · ln 2, |r| ≤ 0.3466, eˣ is 2ⁿ · eʳ, and eʳ its Taylor polynomial of degree 7,
-/// whose remainder, below r⁸ / 8! = 5.2e-9, is a twentieth of an `f32`'s last place.
+/// With n the integer nearest to x / ln 2 and r = x − n · ln 2, |r| ≤ 0.3466, eˣ is 2ⁿ · eʳ, and eʳ its Taylor
+/// polynomial of degree 7, whose remainder, below r⁸ / 8! = 5.2e-9, is a twentieth of an `f32`'s last place.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
     /// Adding 1.5 · 2²³ rounds to an integer, which then is in the low bits.
@@ -50,7 +51,8 @@ pub(crate) fn unary(op: Unary, out: &mut [f32], x: &[f32]) {
         Unary::Sigmoid => each!(x => 1.0 / (1.0 + exp(-x))),
         Unary::Silu => each!(x => x / (1.0 + exp(-x))),
         Unary::Rsqrt => each!(x => 1.0 / x.sqrt()),
-        // Only the tables of rotary embeddings need these: a few hundred a step, of angles that reach hundreds of thousands.
+        // Only the tables of rotary embeddings need these: a few hundred a step, of angles that reach hundreds of
+        // thousands.
         Unary::Cos | Unary::Sin => each!(x => op.apply(x)),
     }
 }
@@ -233,7 +235,8 @@ mod tests {
         let mut x = vec![1.0f32; 40];
         x[0] = 1e8;
         x[8] = -1e8;
-        // Lane 0 holds 1e8 + 1 + 1 = 1e8, lane 8 the opposite with another 1; folded, they vanish and three ones with them.
+        // Lane 0 holds 1e8 + 1 + 1 = 1e8, lane 8 the opposite with another 1; folded, they vanish and three ones
+        // with them.
         assert_eq!(sum(&x), 35.0);
         assert_eq!(dots(&x, [&[1.0; 40], &[2.0; 40]]), [35.0, 70.0]);
         assert_eq!(sum(&[-0.0]), 0.0);

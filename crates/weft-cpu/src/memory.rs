@@ -9,8 +9,8 @@ use weft_quant::GgmlType;
 /// What buffers begin at a multiple of: a cache line, and the widest vector.
 const ALIGN: usize = 64;
 
-/// What the allocator gives without being asked for more. Asking for more would make it write all the zeros itself, instead of
-/// leaving that to the operating system, which does it for each page when it is first touched.
+/// What the allocator gives without being asked for more. Asking for more would make it write all the zeros itself,
+/// instead of leaving that to the operating system, which does it for each page when it is first touched.
 const NATURAL: usize = 16;
 
 /// Zeroed memory, aligned to [`ALIGN`].
@@ -23,7 +23,8 @@ pub(crate) struct Memory {
     len: usize,
 }
 
-// SAFETY: the memory is owned, and only reached through methods that borrow it or through an `Arg`, whose maker answers for it.
+// SAFETY: the memory is owned, and only reached through methods that borrow it or through an `Arg`, whose maker
+// answers for it.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
@@ -52,7 +53,8 @@ impl Memory {
 
     /// All of it.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: `len` bytes are allocated there, zeroed or written since. `Arg`s write only during a replay, which borrows the device mutably.
+        // SAFETY: `len` bytes are allocated there, zeroed or written since. `Arg`s write only during a replay,
+        // which borrows the device mutably.
         unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len) }
     }
 
@@ -90,8 +92,8 @@ unsafe impl Plain for f32 {}
 
 /// An argument of a kernel: part of a buffer, in a format, to read or to write.
 ///
-/// Positions and lengths count values. Every method returns `None`, having touched nothing, if they reach beyond the argument or if the
-/// argument is not of that format or not for that access.
+/// Positions and lengths count values. Every method returns `None`, having touched nothing, if they reach beyond
+/// the argument or if the argument is not of that format or not for that access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arg {
     ptr: *mut u8,
@@ -115,13 +117,13 @@ pub(crate) struct Rounded<'a> {
 }
 
 impl Arg {
-    /// `values` values at `ptr`; `None` if they are no whole number of blocks, or if `ptr` is not aligned to 4 though the format is
-    /// read or written as numbers rather than bytes.
+    /// `values` values at `ptr`; `None` if they are no whole number of blocks, or if `ptr` is not aligned to 4
+    /// though the format is read or written as numbers rather than bytes.
     ///
     /// # Safety
-    /// As long as the `Arg` is used, `ptr` is valid for as many bytes as the format takes for that many values, initialised, to be read or
-    /// written according to `access`. While it is used to read, nobody writes these bytes; while it is used to write, nobody reads
-    /// them, and no two threads write the same ones.
+    /// As long as the `Arg` is used, `ptr` is valid for as many bytes as the format takes for that many values,
+    /// initialised, to be read or written according to `access`. While it is used to read, nobody writes these
+    /// bytes; while it is used to write, nobody reads them, and no two threads write the same ones.
     pub(crate) unsafe fn new(ptr: *mut u8, values: usize, format: Format, access: Access) -> Option<Arg> {
         let bytes = format.bytes(values)?;
         let numbers = matches!(format, Format::F32 | Format::I32 | Format::Q8) || access == Access::Write;
@@ -224,8 +226,9 @@ impl Arg {
         if self.access != Access::Read || !self.holds::<T>(at, len) {
             return None;
         }
-        // SAFETY: within the bytes that `new` was promised, which nobody writes meanwhile; aligned, because byte slices need no
-        // alignment, and formats read as wider numbers were found aligned in `new` and `at` is a multiple.
+        // SAFETY: within the bytes that `new` was promised, which nobody writes meanwhile; aligned, because byte
+        // slices need no alignment, and formats read as wider numbers were found aligned in `new` and `at` is a
+        // multiple.
         Some(unsafe { std::slice::from_raw_parts(self.ptr.add(at).cast(), len) })
     }
 
@@ -234,8 +237,8 @@ impl Arg {
         if self.access != Access::Write || !self.holds::<T>(at, values.len()) {
             return None;
         }
-        // SAFETY: within the bytes that `new` was promised, which no other thread writes and nobody reads meanwhile, so that `values` lies
-        // elsewhere; aligned as in `slice`.
+        // SAFETY: within the bytes that `new` was promised, which no other thread writes and nobody reads
+        // meanwhile, so that `values` lies elsewhere; aligned as in `slice`.
         unsafe { ptr::copy_nonoverlapping(values.as_ptr(), self.ptr.add(at).cast(), values.len()) };
         Some(())
     }

@@ -1,13 +1,13 @@
 //! Row programs, prepared: each value has a place, each instruction its operands.
 //!
-//! A program runs over a block of columns of a row at a time (over the whole row if columns depend on each other), so that
-//! the vectors between its instructions stay in the first-level cache. Vectors live in a few slots of the thread's scratch
-//! memory, reused as soon as their last reader is done; contiguous `f32` operands are read where they are.
+//! A program runs over a block of columns of a row at a time (over the whole row if columns depend on each other),
+//! so that the vectors between its instructions stay in the first-level cache. Vectors live in a few slots of the
+//! thread's scratch memory, reused as soon as their last reader is done; contiguous `f32` operands are read where
+//! they are.
 
 mod run;
 
-use weft_ir::{Binary, Reduce, RopeStyle, Unary};
-use weft_kern::{Format, Instr, Kernel, ValueId};
+use weft_kern::{Binary, Format, Instr, Kernel, Reduce, RopeStyle, Unary, ValueId};
 
 use crate::convert;
 use crate::rows::{RowPick, RowView};

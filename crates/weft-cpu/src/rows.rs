@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use weft_ir::{Dim, Sizes};
-use weft_kern::{Indexed, ParamId, View};
+use weft_kern::{Dim, Indexed, ParamId, Sizes, View};
 
 use crate::memory::Arg;
 
@@ -113,8 +112,8 @@ impl RowPick {
 
 /// The part of a kernel's work that one thread does.
 ///
-/// Work is a sequence of units with costs. Laid end to end, they are cut into as many pieces of equal cost as there are threads, and a unit
-/// belongs to the thread in whose piece it begins.
+/// Work is a sequence of units with costs. Laid end to end, they are cut into as many pieces of equal cost as there
+/// are threads, and a unit belongs to the thread in whose piece it begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Share {
     from: u64,

@@ -1,9 +1,9 @@
 //! Proof that no two threads write the same place.
 //!
-//! Rows of a kernel, and columns of a program that lets them be computed apart, go to threads in any cut. That is sound only if no two
-//! of them store to the same place. Compilers make no other kernels, but a device cannot take that on trust: it is shown here from the strides,
-//! and a kernel for which it cannot be shown is refused. What is left are rows picked by number, for which [`distinct`] looks
-//! at the numbers of each step.
+//! Rows of a kernel, and columns of a program that lets them be computed apart, go to threads in any cut. That is
+//! sound only if no two of them store to the same place. Compilers make no other kernels, but a device cannot take
+//! that on trust: it is shown here from the strides, and a kernel for which it cannot be shown is refused. What is
+//! left are rows picked by number, for which [`Numbers::distinct`] looks at the numbers of each step.
 
 use weft_kern::{Indexed, Instr, Kernel, View};
 
@@ -70,7 +70,8 @@ impl Stored<'_> {
         if disjoint(self.reach(axes), other.reach(axes)) {
             return true;
         }
-        // Rows with different numbers are in different entries; what remains are the axes along which the number stays.
+        // Rows with different numbers are in different entries; what remains are the axes along which the number
+        // stays.
         let same_entry = |axis: &usize| self.indexed.is_none_or(|i| i.index.strides[*axis] == 0);
         let mut free: Vec<(usize, usize)> = (0..self.view.strides.len())
             .filter(|axis| axes[*axis] > 1 && same_entry(axis))
@@ -141,8 +142,8 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weft_ir::{Dim, F32};
     use weft_kern::{Access, Anchor, Format, Param};
+    use weft_kern::{Dim, F32};
 
     /// A kernel of rows `[4, 3]` that stores `(offset, strides, step, len)`s, by number if `indexed`.
     fn kernel(stores: &[(usize, [usize; 2], usize, usize)], indexed: Option<usize>) -> Kernel {
@@ -217,7 +218,7 @@ mod tests {
     fn numbers_must_be_in_range_and_differ() {
         let kernel = kernel(&[(0, [0, 8], 1, 8), (0, [0, 8], 1, 8)], Some(24));
         let [numbers] = Numbers::of(&kernel)[..] else { panic!("one set of numbers") };
-        let space = Space::new(&kernel.rows, &weft_ir::Sizes::default());
+        let space = Space::new(&kernel.rows, &weft_kern::Sizes::default());
         for (slots, good) in [
             ([3, 0, 4, 1], true),
             ([3, 0, 3, 1], false),

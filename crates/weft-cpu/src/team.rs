@@ -1,12 +1,13 @@
 //! The thread team: threads that wait for work without sleeping, and a barrier that costs less than a kernel.
 //!
-//! A step is a few hundred kernels of some microseconds each, so waking a sleeping thread, or taking a lock, between two of
-//! them would cost as much as the work. The team therefore spins: each worker watches an epoch counter, runs the job of a new
-//! epoch, and within a job waits for the others at a [`Member::wait`] barrier. Machines are shared, so a thread that has spun for a while
-//! lets others run, and a worker that has had nothing to do for some milliseconds goes to sleep until the next epoch.
+//! A step is a few hundred kernels of some microseconds each, so waking a sleeping thread, or taking a lock,
+//! between two of them would cost as much as the work. The team therefore spins: each worker watches an epoch
+//! counter, runs the job of a new epoch, and within a job waits for the others at a [`Member::wait`] barrier.
+//! Machines are shared, so a thread that has spun for a while lets others run, and a worker that has had nothing to
+//! do for some milliseconds goes to sleep until the next epoch.
 //!
-//! A panic in a job, on any thread, breaks the barrier: everybody leaves the job, and [`Team::run`] continues the panic on the
-//! calling thread. The team stays usable.
+//! A panic in a job, on any thread, breaks the barrier: everybody leaves the job, and [`Team::run`] continues the
+//! panic on the calling thread. The team stays usable.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -21,7 +22,8 @@ use std::time::{Duration, Instant};
 /// Spins, of some 40 ns each, before a waiting thread offers its core to others: about the length of a kernel.
 const SPINS: u32 = 1024;
 
-/// How long an idle worker watches for work before it sleeps: longer than what lies between two steps of one sequence.
+/// How long an idle worker watches for work before it sleeps: longer than what lies between two steps of one
+/// sequence.
 const IDLE: Duration = Duration::from_millis(2);
 
 /// A fixed set of threads, the calling one included, that run a job together.
@@ -49,10 +51,12 @@ struct Shared {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: `job` is the only part that is not `Sync` by itself. The calling thread writes it while no worker is busy; workers read it
-// between seeing a new epoch and counting themselves out of `busy`, both of which synchronise with the caller.
+// SAFETY: `job` is the only part that is not `Sync` by itself. The calling thread writes it while no worker is
+// busy; workers read it between seeing a new epoch and counting themselves out of `busy`, both of which synchronise
+// with the caller.
 unsafe impl Sync for Shared {}
-// SAFETY: the pointers of a `Job` are only followed in that same window, in which `Team::run` keeps what they point to alive.
+// SAFETY: the pointers of a `Job` are only followed in that same window, in which `Team::run` keeps what they point
+// to alive.
 unsafe impl Send for Shared {}
 
 /// A value on cache lines of its own; two, because processors fetch lines in pairs.
@@ -126,8 +130,8 @@ impl Team {
 
     /// Calls `work` once on every thread, each with its own state, and returns when all are done.
     ///
-    /// A thread may leave the job without waiting at the barrier as often as the others only if it returns [`Broken`], which it gets from
-    /// the barrier.
+    /// A thread may leave the job without waiting at the barrier as often as the others only if it returns
+    /// [`Broken`], which it gets from the barrier.
     ///
     /// # Panics
     /// If there is not one state for each thread, and with whatever `work` panics with.
@@ -160,7 +164,8 @@ impl Team {
 
     /// Begins a new epoch.
     fn start(&self) {
-        // In the order of all `SeqCst` operations either a worker that is about to sleep sees the new epoch, or this sees that it sleeps.
+        // In the order of all `SeqCst` operations either a worker that is about to sleep sees the new epoch, or
+        // this sees that it sleeps.
         self.shared.epoch.0.fetch_add(1, Ordering::SeqCst);
         for (asleep, worker) in self.shared.asleep.iter().zip(&self.workers) {
             if asleep.swap(false, Ordering::SeqCst) {
@@ -190,7 +195,8 @@ impl Shared {
             if self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            // SAFETY: the job was written before the epoch changed, and is not written again while this worker is busy.
+            // SAFETY: the job was written before the epoch changed, and is not written again while this worker is
+            // busy.
             let job = unsafe { *self.job.get() };
             self.run(job, index);
             self.busy.0.fetch_sub(1, Ordering::Release);
@@ -224,8 +230,8 @@ impl Shared {
 
     /// Makes the call, and breaks the barrier if it panics.
     fn run(&self, job: Job, index: usize) {
-        // SAFETY: `Team::run` made the job from these very types, waits for `busy` to fall to zero before what it points to goes
-        // away, and every thread calls it with its own index.
+        // SAFETY: `Team::run` made the job from these very types, waits for `busy` to fall to zero before what it
+        // points to goes away, and every thread calls it with its own index.
         let result = catch_unwind(AssertUnwindSafe(|| unsafe { (job.call)(job.data, index) }));
         if let Err(payload) = result {
             self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);

@@ -27,7 +27,8 @@ impl Thread<'_> {
         Share::new(total, self.index, self.threads)
     }
 
-    /// Runs the row program over columns of rows for which the anchor has computed `acc`, a row every `acc_stride` values.
+    /// Runs the row program over columns of rows for which the anchor has computed `acc`, a row every `acc_stride`
+    /// values.
     pub(crate) fn finish(
         &self,
         rows: impl Iterator<Item = usize>,

@@ -42,8 +42,8 @@ impl TopK {
     }
 }
 
-/// The largest values and their indices, largest first, the lower index first among equals; NaN counts as −∞. There are at least as many
-/// values as there is room.
+/// The largest values and their indices, largest first, the lower index first among equals; NaN counts as −∞. There
+/// are at least as many values as there is room.
 fn largest(values: impl Iterator<Item = f32>, best: &mut [(f32, usize)]) {
     for (i, value) in values.enumerate() {
         let value = if value.is_nan() { f32::NEG_INFINITY } else { value };

@@ -1,11 +1,11 @@
-//! `Attend` against the interpreter: latent and grouped heads, every state format, lengths around the block of 32, scattered pages.
+//! `Attend` against the interpreter: latent and grouped heads, every state format, lengths around the block of 32,
+//! scattered pages.
 
 mod support;
 
 use support::data::Random;
 use support::{Arg, Case, Devices, kernel, store_to, view};
-use weft_ir::{Dim, F32};
-use weft_kern::{Anchor, Attend, Cached, Format, Instr};
+use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr};
 use weft_quant::GgmlType;
 
 /// How heads share keys and values.
@@ -68,7 +68,8 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, positions: &[i
     };
     let body = vec![Instr::Acc, store_to(6, &[heads * v_len, v_len], 0)];
     let kernel = kernel(&[Dim::T, Dim::Const(heads)], v_len, Anchor::Attend(Box::new(attend)), body);
-    // Errors of a score are those of its sum, times the score's size, which is a few units here; weighted values add theirs.
+    // Errors of a score are those of its sum, times the score's size, which is a few units here; weighted values
+    // add theirs.
     Case::new(kernel, args, tokens, 64 + 8 * k_len + longest)
 }
 

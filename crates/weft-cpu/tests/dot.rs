@@ -4,8 +4,7 @@ mod support;
 
 use support::data::{Random, rounded, weight_types};
 use support::{Arg, Case, Devices, constant, kernel, load_of, store_to, view};
-use weft_ir::{Binary, Dim, RopeStyle, Unary};
-use weft_kern::{Anchor, Format, Instr, Matrices, Pick};
+use weft_kern::{Anchor, Binary, Dim, Format, Instr, Matrices, Pick, RopeStyle, Unary};
 use weft_quant::GgmlType;
 
 /// Activations of a dot with this weight, a row of `k` after another.
@@ -21,8 +20,8 @@ fn only(n: usize, k: usize) -> Matrices {
     Matrices { param: 1, pick: Pick::Only, count: 1, n, k, first: 0, stride: n }
 }
 
-/// Additions of one output, each of a product that was itself rounded a few times. Partial sums of random terms are of the size of
-/// the largest output, so that this many half units of it are a generous bound.
+/// Additions of one output, each of a product that was itself rounded a few times. Partial sums of random terms are
+/// of the size of the largest output, so that this many half units of it are a generous bound.
 fn roundings(ty: GgmlType, k: usize) -> usize {
     match ty.int_layout() {
         Some(_) => 4 + 2 * k / 16,

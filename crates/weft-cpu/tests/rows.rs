@@ -4,8 +4,7 @@ mod support;
 
 use support::data::{Random, rounded};
 use support::{Arg, Case, Devices, constant, kernel, load_of, store_to, view};
-use weft_ir::{Binary, Dim, Reduce, RopeStyle, Unary};
-use weft_kern::{Anchor, Format, Indexed, Instr, View};
+use weft_kern::{Anchor, Binary, Dim, Format, Indexed, Instr, Reduce, RopeStyle, Unary, View};
 use weft_quant::GgmlType;
 
 fn half(ty: GgmlType) -> Format {

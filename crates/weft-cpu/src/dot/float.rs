@@ -1,6 +1,7 @@
 //! Float weights times floats.
 //!
-//! The order of an output's terms is that of [`math::dots`]: products are added up in 16 lanes, which are then folded.
+//! The order of an output's terms is that of [`math::dots`]: products are added up in 16 lanes, which are then
+//! folded.
 
 use super::Chunk;
 use crate::convert::Decode;

@@ -1,9 +1,9 @@
 //! Quantised weights times rounded activations.
 //!
-//! The order of an output's terms: from 0, for each 32 activations in order, `sum · (scale · d)` is added, then, if the format has minima,
-//! `min · (s₀ + s₁)`. `sum` is the exact integer dot product, `scale` and `min` are the weight's, `d` and `s` the activations'. If a
-//! scale belongs to 16 weights, the same is done for each half in turn, with its own `sum`, `scale`, `min` and `s`. Every operation is rounded
-//! to `f32`.
+//! The order of an output's terms: from 0, for each 32 activations in order, `sum · (scale · d)` is added, then, if
+//! the format has minima, `min · (s₀ + s₁)`. `sum` is the exact integer dot product, `scale` and `min` are the
+//! weight's, `d` and `s` the activations'. If a scale belongs to 16 weights, the same is done for each half in
+//! turn, with its own `sum`, `scale`, `min` and `s`. Every operation is rounded to `f32`.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,8 @@ use crate::isa::{Simd, TILE, Work};
 use crate::memory::Rounded;
 use crate::rows::Fault;
 
-/// Groups of 32 values of a row that are unpacked at a time: whole blocks of every format, and a tile's fit in a first-level cache.
+/// Groups of 32 values of a row that are unpacked at a time: whole blocks of every format, and a tile's fit in a
+/// first-level cache.
 const GROUPS: usize = 32;
 
 /// Values in them.
@@ -52,6 +53,15 @@ impl Panel {
         {
             simd.prefetch(bytes, AHEAD);
             (bytes, quants) = (more, room);
+            // The loops over a large block are vectorised only if the compiler sees that nothing else can point to it;
+            // those over a small one are anyway, and suffer from a copy.
+            let copy;
+            let block = if F::TYPE.block_len() > 32 {
+                copy = *block;
+                &copy
+            } else {
+                block
+            };
             F::unpack_block(block, q, &mut scales, &mut mins);
             for (i, scale) in scales.as_ref().iter().enumerate() {
                 self.scales[group + i][row] = *scale;

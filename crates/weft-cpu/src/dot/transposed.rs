@@ -1,7 +1,7 @@
 //! The transpose of a weight times floats.
 //!
-//! The order of an output's terms is that of the weight's rows: from 0, `x[j] · w[j][c]` is added for each row `j`, both operations
-//! rounded; quantised weights are decoded to `f32`.
+//! The order of an output's terms is that of the weight's rows: from 0, `x[j] · w[j][c]` is added for each row `j`,
+//! both operations rounded; quantised weights are decoded to `f32`.
 
 use super::Chunk;
 use crate::convert::Decode;

@@ -71,8 +71,8 @@ impl Simd for Avx512 {
     }
 }
 
-/// Products of 32 pairs, added up by fours. The first factor of the instructions is unsigned, so `w` gives its sign to `x`. |w| may be
-/// 128, and two products are at most 2 · 128 · 127 < 2¹⁵, so that nothing saturates.
+/// Products of 32 pairs, added up by fours. The first factor of the instructions is unsigned, so `w` gives its sign
+/// to `x`. |w| may be 128, and two products are at most 2 · 128 · 127 < 2¹⁵, so that nothing saturates.
 ///
 /// # Safety
 /// AVX2, and for `VNNI` AVX-512 VL and AVX-512 VNNI, must be enabled where this is inlined.
@@ -103,7 +103,8 @@ fn prefetch(from: &[u8], ahead: usize) {
 /// That of [`dot`].
 #[inline(always)]
 unsafe fn sum_tile<const VNNI: bool>(w: [&[i8; 32]; TILE], x: &[i8; 32]) -> [[i32; TILE]; 2] {
-    // SAFETY: the instructions are enabled by the caller's promise; the load reads a whole array, and the stores write whole arrays.
+    // SAFETY: the instructions are enabled by the caller's promise; the load reads a whole array, and the stores
+    // write whole arrays.
     unsafe {
         let x = _mm256_loadu_si256(x.as_ptr().cast());
         // Each `hadd` adds neighbours within 128-bit halves, so the two halves of the 32 values stay apart.

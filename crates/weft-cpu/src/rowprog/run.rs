@@ -68,7 +68,8 @@ struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// Runs one instruction over at most `len` columns: a vector shorter than the row is not cut, because its program is not.
+    /// Runs one instruction over at most `len` columns: a vector shorter than the row is not cut, because its
+    /// program is not.
     #[inline(always)]
     fn step<S: Simd>(self, simd: S, step: &Step, len: usize, registers: &mut Registers) -> Result<(), Fault> {
         let Registers { slots, spare } = registers;

@@ -1,8 +1,8 @@
 //! Runs a kernel on the device and on the interpreter, and holds them to each other.
 //!
-//! Every case is checked for two things. The device's numbers must be the oracle's, up to a tolerance that the case gives as a
-//! count of roundings. And the device's bits must be the same with every instruction set, with 1, 2, 3 and 5 threads, and for each token
-//! computed alone.
+//! Every case is checked for two things. The device's numbers must be the oracle's, up to a tolerance that the case
+//! gives as a count of roundings. And the device's bits must be the same with every instruction set, with 1, 2, 3
+//! and 5 threads, and for each token computed alone.
 
 // Each test crate uses its own part.
 #![allow(dead_code)]
@@ -13,8 +13,7 @@ use std::sync::Arc;
 
 use weft_cpu::{CpuDevice, CpuOptions, Isa};
 use weft_device::{BufferId, Device, DeviceError, Program, ProgramId, Region, Step, Weight, WeightBytes};
-use weft_ir::{Dim, F32, Sizes};
-use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, View, interp, q8};
+use weft_kern::{Access, Anchor, Dim, F32, Format, Instr, Kernel, Param, Sizes, View, interp, q8};
 use weft_quant::GgmlType;
 
 /// An argument of a kernel under test.
@@ -37,7 +36,8 @@ pub(crate) struct Case {
     pub(crate) kernel: Kernel,
     pub(crate) args: Vec<Arg>,
     pub(crate) tokens: usize,
-    /// How often an output is rounded on its way, at most, each time by half a unit in the last place of the largest output.
+    /// How often an output is rounded on its way, at most, each time by half a unit in the last place of the
+    /// largest output.
     pub(crate) roundings: usize,
 }
 
@@ -105,8 +105,8 @@ impl Arg {
         }
     }
 
-    /// How far a stored value may be from the oracle's beyond the tolerance of the computation: where that is rounded to a neighbour, by the
-    /// format's step, relative to the largest value.
+    /// How far a stored value may be from the oracle's beyond the tolerance of the computation: where that is
+    /// rounded to a neighbour, by the format's step, relative to the largest value.
     fn step(&self) -> f32 {
         match self.format {
             Format::Ggml(GgmlType::F16) => 1.0 / 1024.0,

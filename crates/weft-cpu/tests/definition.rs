@@ -1,0 +1,168 @@
+//! The order in which terms are added is part of what the device promises. Here it is once more, as plainly as it
+//! can be written, and the device must give the same bits.
+
+mod support;
+
+use support::data::{Random, rounded, weight_types};
+use support::{Arg, Case, kernel, load_of, run, store_to, view};
+use weft_cpu::{CpuDevice, CpuOptions};
+use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr, Matrices, Pick, Reduce, Unary, q8};
+use weft_quant::GgmlType;
+
+/// The only output of a case, as the device computes it.
+fn found(case: &Case) -> Vec<u32> {
+    let mut device = CpuDevice::new(CpuOptions::default()).unwrap();
+    let out = case.args.len() - 1;
+    bits(&case.args[out].floats(&run(&mut device, case).unwrap()[out]))
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|v| v.to_bits()).collect()
+}
+
+/// One row of x times a matrix `[n, k]`.
+fn dot(x: Arg, w: Arg, n: usize, k: usize, transposed: bool) -> Case {
+    let cols = if transposed { k } else { n };
+    let w_of = Matrices { param: 1, pick: Pick::Only, count: 1, n, k, first: 0, stride: n };
+    let anchor = Anchor::Dot { x: view(0, &[0], 1), w: w_of, transposed };
+    let kernel = kernel(&[Dim::Const(1)], cols, anchor, vec![Instr::Acc, store_to(2, &[0], 0)]);
+    Case::new(kernel, vec![x, w, Arg::out(Format::F32, cols)], 1, 0)
+}
+
+/// Values in 16 lanes, which are then folded.
+fn lanes(values: impl Iterator<Item = f32>) -> f32 {
+    let mut lanes = [0.0; 16];
+    for (i, value) in values.enumerate() {
+        lanes[i % 16] += value;
+    }
+    for half in [8, 4, 2, 1] {
+        for j in 0..half {
+            lanes[j] += lanes[j + half];
+        }
+    }
+    lanes[0]
+}
+
+#[test]
+fn quantised_weights() {
+    let mut random = Random::new(1);
+    for ty in weight_types().filter(|ty| ty.is_quantised()) {
+        let layout = ty.int_layout().unwrap();
+        let (n, k) = (11, 2 * ty.block_len().max(512) + ty.block_len());
+        let (weight, x) = (random.weight(ty, n * k), random.floats(k));
+        let blocks: Vec<q8::Block> = x.as_chunks().0.iter().map(q8::quantise).collect();
+        let expected: Vec<f32> = (weight.chunks_exact(weight.len() / n))
+            .map(|row| {
+                let (mut q, mut scales) = (vec![0; k], vec![0.0; k / layout.group]);
+                let mut mins = vec![0.0; if layout.has_min { scales.len() } else { 0 }];
+                weft_quant::unpack_row(ty, row, &mut q, &mut scales, &mut mins);
+                let mut acc = 0.0f32;
+                for (g, q) in q.chunks_exact(layout.group).enumerate() {
+                    let at = g * layout.group;
+                    let x = &blocks[at / 32];
+                    let quants = &x.quants[at % 32..];
+                    let sum: i32 = q.iter().zip(quants).map(|(w, x)| i32::from(*w) * i32::from(*x)).sum();
+                    acc += sum as f32 * (scales[g] * x.scale);
+                    if layout.has_min {
+                        let s = if layout.group == 32 { x.sums[0] + x.sums[1] } else { x.sums[at % 32 / 16] };
+                        acc += mins[g] * s;
+                    }
+                }
+                acc
+            })
+            .collect();
+        let case = dot(Arg::read(Format::Q8, k, rounded(&x)), Arg::weight(ty, n * k, weight), n, k, false);
+        assert_eq!(found(&case), bits(&expected), "{ty}");
+    }
+}
+
+#[test]
+fn float_weights() {
+    let mut random = Random::new(2);
+    for ty in [GgmlType::F32, GgmlType::F16, GgmlType::BF16] {
+        let (n, k) = (7, 101);
+        let (w, x) = (Arg::weight(ty, n * k, random.weight(ty, n * k)), random.floats(k));
+        let rows = w.floats(&w.bytes);
+        let expected: Vec<f32> =
+            rows.chunks_exact(k).map(|row| lanes(row.iter().zip(&x).map(|(w, x)| x * w))).collect();
+        assert_eq!(found(&dot(Arg::f32(&x), w, n, k, false)), bits(&expected), "{ty}");
+    }
+}
+
+#[test]
+fn transposed_weights() {
+    let mut random = Random::new(3);
+    for ty in weight_types() {
+        let (n, k) = (13, 2 * ty.block_len().max(30));
+        let (w, x) = (Arg::weight(ty, n * k, random.weight(ty, n * k)), random.floats(n));
+        let rows = w.floats(&w.bytes);
+        let mut expected = vec![0.0f32; k];
+        for (x, row) in x.iter().zip(rows.chunks_exact(k)) {
+            expected.iter_mut().zip(row).for_each(|(y, w)| *y += x * w);
+        }
+        assert_eq!(found(&dot(Arg::f32(&x), w, n, k, true)), bits(&expected), "{ty}");
+    }
+}
+
+#[test]
+fn sums_of_rows() {
+    let mut random = Random::new(4);
+    for cols in [1, 15, 16, 33, 1000] {
+        let x = random.floats(cols);
+        let body = vec![load_of(0, &[0], cols), Instr::Reduce(Reduce::Sum, 0), store_to(1, &[0], 1)];
+        let kernel = kernel(&[Dim::Const(1)], cols, Anchor::Reduce, body);
+        let case = Case::new(kernel, vec![Arg::f32(&x), Arg::out(Format::F32, 1)], 1, 0);
+        assert_eq!(found(&case), bits(&[lanes(x.into_iter())]), "{cols} columns");
+    }
+}
+
+/// The device's own exponential, which is tested elsewhere.
+fn exp(x: &[f32]) -> Vec<f32> {
+    let body = vec![load_of(0, &[0], x.len()), Instr::Unary(Unary::Exp, 0), store_to(1, &[0], 1)];
+    let kernel = kernel(&[Dim::Const(1)], x.len(), Anchor::Map, body);
+    let case = Case::new(kernel, vec![Arg::f32(x), Arg::out(Format::F32, x.len())], 1, 0);
+    found(&case).into_iter().map(f32::from_bits).collect()
+}
+
+#[test]
+fn attention() {
+    let mut random = Random::new(5);
+    let (k_len, v_len, seen, scale) = (21, 19, 75, 3.0);
+    let (q, k, v) = (random.floats(k_len), random.floats(seen * k_len), random.floats(seen * v_len));
+    let (mut m, mut l, mut y) = (f32::NEG_INFINITY, 0.0f32, vec![0.0f32; v_len]);
+    let blocks = k.chunks(32 * k_len).zip(v.chunks(32 * v_len));
+    for (k, v) in blocks {
+        let product = |k: &[f32]| lanes(q.iter().zip(k).map(|(q, k)| q * k)) * scale;
+        let scores: Vec<f32> = k.chunks_exact(k_len).map(product).collect();
+        let top = scores.iter().fold(m, |top, s| top.max(*s));
+        let rescale = exp(&[m - top])[0];
+        let p = exp(&scores.iter().map(|s| s - top).collect::<Vec<_>>());
+        m = top;
+        l = l * rescale + lanes(p.iter().copied());
+        y.iter_mut().for_each(|y| *y *= rescale);
+        for (p, v) in p.iter().zip(v.chunks_exact(v_len)) {
+            y.iter_mut().zip(v).for_each(|(y, v)| *y += p * v);
+        }
+    }
+    let expected: Vec<f32> = y.iter().map(|y| y / l).collect();
+
+    let rows = |param, len| Cached { param, offset: 0, row_stride: len, head_stride: 0 };
+    let attend = Attend {
+        q: view(0, &[0, 0], 1),
+        k: rows(1, k_len),
+        v: rows(2, v_len),
+        pos: 3,
+        first: 4,
+        pages: 5,
+        scale: F32(scale),
+        heads: 1,
+        kv_heads: 1,
+        k_len,
+        page: seen,
+    };
+    let body = vec![Instr::Acc, store_to(6, &[0, 0], 0)];
+    let kernel = kernel(&[Dim::Const(1), Dim::Const(1)], v_len, Anchor::Attend(Box::new(attend)), body);
+    let numbers = [seen as i32 - 1, 0, 0].map(|i| Arg::i32(&[i]));
+    let args = [&[q, k, v].map(|x| Arg::f32(&x))[..], &numbers, &[Arg::out(Format::F32, v_len)]].concat();
+    assert_eq!(found(&Case::new(kernel, args, 1, 0)), bits(&expected));
+}
