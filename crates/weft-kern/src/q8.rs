@@ -43,8 +43,9 @@ pub fn quantise(values: &[f32; BLOCK]) -> Block {
         return Block { quants: [0; BLOCK], scale: f32::NAN, sums: [f32::NAN; 2] };
     }
     let scale = top / 127.0;
-    // A scale that underflows to 0 rounds the whole block to 0.
-    let inverse = if scale > 0.0 { 127.0 / top } else { 0.0 };
+    // A block of hardly more than 0 (less than 2⁻¹²¹) is rounded to 0: the inverse of its scale is no number.
+    let inverse = 127.0 / top;
+    let inverse = if inverse.is_finite() { inverse } else { 0.0 };
     let mut quants = [0i8; BLOCK];
     for (q, v) in quants.iter_mut().zip(values) {
         // Within ±127 by construction but for rounding of the product; the clamp keeps −128 out.
@@ -77,6 +78,8 @@ mod tests {
         assert_eq!(quantise(&[0.0; BLOCK]), Block { quants: [0; BLOCK], scale: 0.0, sums: [0.0; 2] });
         let tiny = quantise(&[f32::from_bits(1); BLOCK]);
         assert_eq!((tiny.quants, tiny.scale), ([0; BLOCK], 0.0));
+        let small = quantise(&[1e-37; BLOCK]);
+        assert_eq!(small.quants, [0; BLOCK]);
         let big = quantise(&[f32::MAX; BLOCK]);
         assert_eq!((big.quants, big.scale), ([127; BLOCK], f32::MAX / 127.0));
         let mut nan = [1.0; BLOCK];

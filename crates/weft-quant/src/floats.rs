@@ -6,20 +6,15 @@ use half::{bf16, f16};
 /// The value of a half-precision number's bits, exactly; the bits of a NaN are kept.
 ///
 /// `half`'s own conversion asks the processor for F16C on every call and cannot be inlined into code that has it
-/// enabled; this one is straight-line integer arithmetic that vectorises as part of its caller.
+/// enabled; this one has no branch, and vectorises as part of its caller.
 #[inline(always)]
-pub(crate) fn f16_to_f32(bits: u16) -> f32 {
-    const REBIAS: u32 = (127 - 15) << 23;
-    const SMALLEST_NORMAL: u32 = (127 - 14) << 23;
+pub fn f16_to_f32(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let magnitude = u32::from(bits & 0x7fff) << 13;
-    let finite = if magnitude >= 1 << 23 {
-        magnitude + REBIAS
-    } else {
-        // A subnormal is m · 2⁻²⁴: as the mantissa of 2⁻¹⁴ · (1 + m · 2⁻¹⁰), with the 1 taken off again.
-        (f32::from_bits(magnitude | SMALLEST_NORMAL) - f32::from_bits(SMALLEST_NORMAL)).to_bits()
-    };
-    f32::from_bits(sign | if magnitude >= 31 << 23 { magnitude | 0xff << 23 } else { finite })
+    // Exponents are biased by 15 in a half and by 127 here; this product is exact, and right for subnormals as well.
+    let finite = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
+    let special = if magnitude >= 0x1f << 23 { 0xff << 23 } else { 0 };
+    f32::from_bits(sign | finite | special)
 }
 
 /// The half-precision number stored at `bytes`.

@@ -17,5 +17,6 @@ mod legacy_encode;
 mod types;
 
 pub use codec::{CodecError, decode, encode};
+pub use floats::f16_to_f32;
 pub use ints::{IntLayout, unpack_row};
 pub use types::{GgmlType, UnknownType};
