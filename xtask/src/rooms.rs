@@ -49,6 +49,7 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-device",
             "weft-cpu",
         ],
+        unsafe_in: &["tests/allocations.rs"],
         ..WORLDLY
     },
     Room {

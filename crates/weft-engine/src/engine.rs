@@ -13,7 +13,8 @@ use crate::error::Error;
 use crate::model::{Model, PAGE};
 use crate::pages::{Indices, Pages};
 
-/// Rows of logits computed at once. More are had by replaying the head; what it costs is memory for a row of the vocabulary each.
+/// Rows of logits computed at once, and kept without allocating. More are had by replaying the head; what they cost is memory for a
+/// row of the vocabulary each.
 const LOGIT_ROWS: usize = 8;
 
 /// Context length unless told otherwise: long enough for a conversation, and a KV cache that any machine has room for.

@@ -12,7 +12,7 @@ pub(crate) struct Pages {
     sequences: Vec<Option<Sequence>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Sequence {
     len: usize,
     pages: Vec<u32>,
@@ -60,7 +60,9 @@ impl Pages {
             self.sequences.push(None);
             self.sequences.len() - 1
         });
-        self.sequences[at] = Some(Sequence::default());
+        // All it may ever need: no step allocates.
+        let pages = Vec::with_capacity(self.context.div_ceil(self.page));
+        self.sequences[at] = Some(Sequence { len: 0, pages });
         SeqId(at)
     }
 

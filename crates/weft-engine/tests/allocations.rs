@@ -1,0 +1,49 @@
+//! A step allocates nothing: not the engine, not the device, on no thread.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use weft_engine::{Batch, Engine, EngineOptions};
+
+/// The system's allocator, counting.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: everything is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps `alloc`'s contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps `dealloc`'s contract, and all memory comes from the system's allocator.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+#[test]
+fn steps_allocate_nothing() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_k_m.gguf");
+    let options = EngineOptions { threads: Some(2), context: Some(128), ..EngineOptions::default() };
+    let mut engine = Engine::load(&fixture, &options, &mut |_| {}).unwrap();
+    let seq = engine.new_sequence();
+    let mut batch = Batch::new();
+    // The batch itself is the caller's; it grows once.
+    (0..40).for_each(|t| batch.push(seq, t, t % 8 == 0));
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    assert!(before > 100, "nothing is counted");
+    engine.step(&batch).unwrap();
+    for token in 0..60 {
+        batch.clear();
+        batch.push(seq, token, true);
+        engine.step(&batch).unwrap();
+    }
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+}
