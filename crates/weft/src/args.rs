@@ -1,0 +1,188 @@
+//! What the parser read, by the names of the knobs, and the options that several commands make of it.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::path::Path;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use weft_engine::{EngineOptions, GenerateOptions, Sampling};
+use weft_quant::GgmlType;
+
+use crate::catalog::Settings;
+use crate::cli::Ids;
+
+/// The arguments of a command.
+///
+/// Knobs are asked for by name and kind, as the table has them; a name that the command does not have is a mistake in
+/// this program and panics.
+#[derive(Clone, Copy)]
+pub(crate) struct Args<'a>(pub(crate) &'a ArgMatches);
+
+impl<'a> Args<'a> {
+    /// Whether a flag was given.
+    pub(crate) fn flag(self, name: &str) -> bool {
+        self.0.get_flag(name)
+    }
+
+    /// What a switch was set to, if it was.
+    pub(crate) fn switch(self, name: &str, opposite: &str) -> Option<bool> {
+        if self.0.get_flag(opposite) {
+            return Some(false);
+        }
+        let given = self.0.value_source(name).is_some_and(|source| source != ValueSource::DefaultValue);
+        given.then(|| self.0.get_flag(name))
+    }
+
+    /// A text, a choice or a positional.
+    pub(crate) fn text(self, name: &str) -> Option<&'a str> {
+        self.0.get_one::<String>(name).map(String::as_str)
+    }
+
+    /// Every text of a knob that may be given more than once.
+    pub(crate) fn texts(self, name: &str) -> Vec<String> {
+        self.0.get_many::<String>(name).unwrap_or_default().cloned().collect()
+    }
+
+    /// A path.
+    pub(crate) fn path(self, name: &str) -> Option<&'a Path> {
+        self.0.get_one::<std::path::PathBuf>(name).map(std::path::PathBuf::as_path)
+    }
+
+    /// An integer, as the type it is used in; larger ones mean the largest of that type.
+    pub(crate) fn count(self, name: &str) -> Option<usize> {
+        self.0.get_one::<u64>(name).map(|&count| usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    /// A number that has a default.
+    fn real(self, name: &str) -> f32 {
+        self.0.get_one::<f64>(name).copied().unwrap_or_default() as f32
+    }
+
+    /// A number, or what the model has for it where the user does not say.
+    fn real_or(self, name: &str, own: Option<f32>) -> f32 {
+        let said = self.0.value_source(name) != Some(ValueSource::DefaultValue);
+        own.filter(|_| !said).unwrap_or_else(|| self.real(name))
+    }
+
+    /// Token ids.
+    pub(crate) fn ids(self, name: &str) -> Option<&'a [u32]> {
+        self.0.get_one::<Ids>(name).map(|ids| ids.0.as_slice())
+    }
+
+    /// How the KV cache stores its values.
+    pub(crate) fn kv(self) -> GgmlType {
+        // The choices of the knob are names of types, which a test below holds it to.
+        self.text("kv").and_then(|name| name.parse().ok()).unwrap_or(GgmlType::F16)
+    }
+
+    /// What an engine for conversations is loaded with.
+    pub(crate) fn engine(self) -> EngineOptions {
+        let default = EngineOptions::default();
+        EngineOptions {
+            threads: self.count("threads"),
+            context: self.count("context"),
+            batch: self.count("batch").unwrap_or(default.batch),
+            kv: self.kv(),
+            ..default
+        }
+    }
+
+    /// The system message.
+    pub(crate) fn system(self, own: Option<&Settings>) -> Option<&'a str> {
+        self.text("system").or(own.map(|own| own.system))
+    }
+
+    /// What is generated, and how; `own` is what the model comes with.
+    pub(crate) fn generate(self, own: Option<&Settings>) -> GenerateOptions {
+        let sampling = Sampling {
+            temperature: self.real_or("temperature", own.map(|own| own.temperature)),
+            top_k: self.count("top-k").unwrap_or(0),
+            top_p: self.real_or("top-p", own.map(|own| own.top_p)),
+            min_p: self.real("min-p"),
+            repeat_penalty: self.real("repeat-penalty"),
+            repeat_last_n: self.count("repeat-last-n").unwrap_or(0),
+            presence_penalty: self.real("presence-penalty"),
+            frequency_penalty: self.real("frequency-penalty"),
+            seed: self.0.get_one("seed").copied().unwrap_or_else(fresh_seed),
+        };
+        GenerateOptions { max_tokens: self.count("max-tokens"), sampling, stop: self.texts("stop") }
+    }
+}
+
+/// A seed nobody chose. It is told with the reply, and fits into every program's idea of a number.
+fn fresh_seed() -> u64 {
+    // The standard library's hash maps are keyed by the operating system's random numbers.
+    RandomState::new().build_hasher().finish() >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_models::BuildOptions;
+
+    use super::*;
+    use crate::cli::{called, parser};
+    use crate::knobs::{KNOBS, Kind};
+
+    /// Reads a command line.
+    fn with_args<T>(line: &[&str], read: impl FnOnce(Args<'_>) -> T) -> T {
+        let matches = parser().try_get_matches_from([&["weft"], line].concat()).unwrap();
+        read(Args(called(&matches).unwrap().1))
+    }
+
+    #[test]
+    fn the_defaults_of_the_table_are_those_of_the_engine() {
+        let (engine, generate) = with_args(&["run", "hi"], |args| (args.engine(), args.generate(None)));
+        assert_eq!(engine, EngineOptions::default());
+        assert_eq!(engine.kv, BuildOptions::default().kv);
+        let sampling = Sampling { seed: generate.sampling.seed, ..Sampling::default() };
+        assert_eq!(generate, GenerateOptions { sampling, ..GenerateOptions::default() });
+    }
+
+    #[test]
+    fn what_a_model_comes_with_stands_between_the_table_and_the_user() {
+        let own = Settings { system: "own", temperature: 0.25, top_p: 0.75 };
+        let read = |line: &[&str]| {
+            with_args(line, |args| {
+                let sampling = args.generate(Some(&own)).sampling;
+                (args.system(Some(&own)).map(str::to_string), sampling.temperature, sampling.top_p)
+            })
+        };
+        assert_eq!(read(&["run", "hi"]), (Some("own".into()), 0.25, 0.75));
+        // Saying what the table says is saying it.
+        let said = ["run", "hi", "--temperature", "0.6", "--system", ""];
+        assert_eq!(read(&said), (Some(String::new()), 0.6, 0.75));
+    }
+
+    #[test]
+    fn every_choice_of_the_cache_is_a_type() {
+        let knob = KNOBS.iter().find(|knob| knob.name == "kv").unwrap();
+        let Kind::Choice(choices) = knob.kind else { panic!("kv is no choice") };
+        for choice in choices {
+            let kv = with_args(&["run", "--kv", choice, "hi"], |args| args.kv());
+            assert_eq!(kv.name(), *choice);
+        }
+    }
+
+    #[test]
+    fn switches_know_three_states_and_the_last_one_given_wins() {
+        for (line, expected) in [
+            (&["run", "hi"][..], None),
+            (&["run", "--think", "hi"], Some(true)),
+            (&["run", "--no-think", "hi"], Some(false)),
+            (&["run", "--no-think", "--think", "hi"], Some(true)),
+            (&["run", "--think", "--no-think", "hi"], Some(false)),
+        ] {
+            assert_eq!(with_args(line, |args| args.switch("think", "no-think")), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn seeds_are_exact_or_fresh() {
+        let seed = |line: &[&str]| with_args(line, |args| args.generate(None).sampling.seed);
+        assert_eq!(seed(&["run", "--seed", "18446744073709551615", "hi"]), u64::MAX);
+        assert_ne!(
+            (seed(&["run", "hi"]), seed(&["run", "hi"])),
+            (seed(&["run", "hi"]), seed(&["run", "hi"]))
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! From the tables of knobs and commands to a parser, and from what it read to the command that was called.
+
+use clap::builder::{
+    FalseyValueParser, NonEmptyStringValueParser, PossibleValuesParser, RangedU64ValueParser,
+};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
+
+use crate::commands::{COMMANDS, Command, Positional};
+use crate::knobs::{KNOBS, Kind, Knob};
+
+const ABOUT: &str = "Runs language models from GGUF files on the machine you have";
+const EXAMPLES: &str = "\
+Examples:
+  weft run \"What is the capital of France?\"
+  weft chat hf:bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M
+  weft inspect model.gguf
+
+Most options can also be set in the environment; `weft COMMAND --help` tells the names.";
+
+/// The whole program's parser.
+pub(crate) fn parser() -> clap::Command {
+    clap::Command::new("weft")
+        .about(ABOUT)
+        .version(version())
+        .after_help(EXAMPLES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .max_term_width(100)
+        .subcommands(COMMANDS.iter().map(subcommand))
+}
+
+/// The command that was called, and its arguments.
+pub(crate) fn called(matches: &ArgMatches) -> Option<(&'static Command, &ArgMatches)> {
+    let (name, matches) = matches.subcommand()?;
+    Some((COMMANDS.iter().find(|command| command.name == name)?, matches))
+}
+
+/// Ends the program with a mistake on the command line that only the command itself could tell.
+pub(crate) fn exit(error: clap::Error, command: &Command) -> ! {
+    let mut parser = parser();
+    // This gives the subcommands their full names.
+    parser.build();
+    match parser.find_subcommand_mut(command.name) {
+        Some(subcommand) => error.format(subcommand).exit(),
+        None => error.exit(),
+    }
+}
+
+/// What `--version` says: the number, and the usual reason why somebody finds it slow.
+fn version() -> &'static str {
+    if cfg!(debug_assertions) {
+        concat!(env!("CARGO_PKG_VERSION"), " (debug build, which is slow)")
+    } else {
+        env!("CARGO_PKG_VERSION")
+    }
+}
+
+fn subcommand(command: &Command) -> clap::Command {
+    let knobs = KNOBS.iter().filter(|knob| knob.commands.contains(&command.name));
+    clap::Command::new(command.name)
+        .about(command.about)
+        .after_help(command.notes)
+        // The last of several wins, so that aliases can have defaults of their own.
+        .args_override_self(true)
+        .args(command.positionals.iter().map(positional))
+        .args(knobs.flat_map(arguments))
+}
+
+fn positional(positional: &Positional) -> Arg {
+    let Positional { name, help, required } = *positional;
+    Arg::new(name)
+        .value_name(name)
+        .help(help)
+        .required(required)
+        .value_parser(NonEmptyStringValueParser::new())
+}
+
+/// The arguments of a knob: one, and for a switch its opposite too.
+fn arguments(knob: &'static Knob) -> Vec<Arg> {
+    let mut arg = Arg::new(knob.name)
+        .long(knob.name)
+        .help(knob.help)
+        .help_heading(knob.heading)
+        .value_name(knob.placeholder().unwrap_or_default())
+        .hide_env_values(true);
+    arg = knob.short.into_iter().fold(arg, Arg::short);
+    arg = knob.env.into_iter().fold(arg, Arg::env);
+    arg = knob.default.into_iter().fold(arg, Arg::default_value);
+    let arg = match knob.kind {
+        Kind::Flag | Kind::Switch(_) => arg.action(ArgAction::SetTrue).value_parser(FalseyValueParser::new()),
+        Kind::Text(_) => arg,
+        Kind::Texts(_) => arg.action(ArgAction::Append),
+        Kind::Path(_) => arg.value_parser(value_parser!(std::path::PathBuf)),
+        Kind::Count(from, to) => arg.value_parser(RangedU64ValueParser::<u64>::new().range(from..=to)),
+        Kind::Real(from, to) => {
+            arg.allow_negative_numbers(true).value_parser(move |text: &str| real(text, from, to))
+        }
+        Kind::Choice(choices) => arg.value_parser(PossibleValuesParser::new(choices)),
+        Kind::Ids => arg.value_parser(ids),
+    };
+    match knob.kind {
+        Kind::Switch(opposite) => {
+            let no = Arg::new(opposite)
+                .long(opposite)
+                .help("The opposite")
+                .help_heading(knob.heading)
+                .action(ArgAction::SetTrue)
+                .overrides_with(knob.name);
+            vec![arg.overrides_with(opposite), no]
+        }
+        _ => vec![arg],
+    }
+}
+
+fn real(text: &str, from: f64, to: f64) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (from..=to).contains(&value) => Ok(value),
+        _ => Err(format!("a number from {from} to {to} is wanted")),
+    }
+}
+
+/// The ids in `1,2,3`; spaces around them do not matter.
+fn ids(text: &str) -> Result<Ids, String> {
+    let id = |text: &str| {
+        let text = text.trim();
+        text.parse()
+            .map_err(|_| format!("`{text}` is not a token id; ids are numbers with commas between them"))
+    };
+    text.split(',').map(id).collect::<Result<_, _>>().map(Ids)
+}
+
+/// Token ids as an argument: a type of its own, since to the parser a `Vec` is several values.
+#[derive(Clone, Debug)]
+pub(crate) struct Ids(pub(crate) Vec<u32>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parser_is_sound() {
+        parser().debug_assert();
+    }
+
+    #[test]
+    fn ids_are_numbers_with_commas_between() {
+        assert_eq!(ids("1, 2,3").unwrap().0, [1, 2, 3]);
+        for wrong in ["", "1,", "1 2", "-1", "4294967296", "1,two"] {
+            assert!(ids(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_keep_to_their_range() {
+        assert_eq!(real("0.5", 0.0, 1.0), Ok(0.5));
+        for wrong in ["1.01", "-0.1", "NaN", "inf", "", "one"] {
+            assert!(real(wrong, 0.0, 1.0).is_err(), "{wrong}");
+        }
+    }
+}

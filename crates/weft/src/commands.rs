@@ -1,0 +1,64 @@
+//! The commands, one file each.
+
+mod chat;
+mod inspect;
+mod list;
+mod logits;
+mod make;
+mod pull;
+mod quantize;
+mod run;
+mod synth;
+mod tokenize;
+
+use crate::args::Args;
+use crate::model_ref;
+
+/// A command: how it is called and what it does.
+pub(crate) struct Command {
+    /// The word after `weft`.
+    pub(crate) name: &'static str,
+    /// One sentence for the help.
+    pub(crate) about: &'static str,
+    /// What the help says at its end.
+    pub(crate) notes: &'static str,
+    /// What it is given beside its knobs, in order.
+    pub(crate) positionals: &'static [Positional],
+    /// Does it.
+    pub(crate) run: fn(Args<'_>) -> anyhow::Result<Outcome>,
+}
+
+/// An argument that is known by its place.
+pub(crate) struct Positional {
+    /// Its name, as the help shows it.
+    pub(crate) name: &'static str,
+    /// What it is.
+    pub(crate) help: &'static str,
+    /// Whether the command cannot do without.
+    pub(crate) required: bool,
+}
+
+/// How a command that did not fail ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// It did what it was asked to.
+    Done,
+    /// Ctrl-C ended it.
+    Interrupted,
+}
+
+/// Every command, in the order the help shows them.
+pub(crate) const COMMANDS: &[Command] = &[
+    run::COMMAND,
+    chat::COMMAND,
+    pull::COMMAND,
+    list::COMMAND,
+    inspect::COMMAND,
+    tokenize::COMMAND,
+    logits::COMMAND,
+    synth::COMMAND,
+    quantize::COMMAND,
+];
+
+/// The model a command cannot do without.
+const MODEL: Positional = Positional { name: "MODEL", help: model_ref::HELP, required: true };

@@ -1,0 +1,189 @@
+//! Where messages come from: a line editor with a history, or plain lines.
+
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+
+use crate::folders;
+use crate::out::note;
+
+const PROMPT: &str = "> ";
+/// The prompt of a message that goes on.
+const MORE: &str = "… ";
+/// What a message of several lines begins and ends with.
+const QUOTES: &str = "\"\"\"";
+
+/// Where messages come from.
+pub(super) enum Input {
+    Terminal(Box<Editor>),
+    Plain,
+}
+
+/// The line editor, and where it keeps what was typed.
+pub(super) struct Editor {
+    lines: DefaultEditor,
+    history: Option<PathBuf>,
+}
+
+/// What came instead of a line, or with it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Line {
+    Text(String),
+    /// Ctrl-C.
+    Abandoned,
+    /// Ctrl-D, or there is no more.
+    End,
+}
+
+impl Input {
+    /// The terminal, if there is one to read from and to write to.
+    pub(super) fn new() -> anyhow::Result<Input> {
+        if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            return Ok(Input::Plain);
+        }
+        let mut lines = DefaultEditor::new().context("cannot use this terminal")?;
+        let history = folders::data().map(|folder| folder.join("history"));
+        if let Some(history) = &history {
+            // The first time there is none.
+            let _ = lines.load_history(history);
+        }
+        Ok(Input::Terminal(Box::new(Editor { lines, history })))
+    }
+
+    /// Whether a person sits there.
+    pub(super) fn is_terminal(&self) -> bool {
+        matches!(self, Input::Terminal(_))
+    }
+
+    /// The next message; `None` after the last.
+    pub(super) fn message(&mut self) -> anyhow::Result<Option<String>> {
+        let message = assemble(|prompt| self.line(prompt))?;
+        if let (Input::Terminal(editor), Some(message)) = (self, &message) {
+            editor.remember(message);
+        }
+        Ok(message)
+    }
+
+    fn line(&mut self, prompt: &str) -> anyhow::Result<Line> {
+        match self {
+            Input::Terminal(editor) => match editor.lines.readline(prompt) {
+                Ok(line) => Ok(Line::Text(line)),
+                Err(ReadlineError::Interrupted) => Ok(Line::Abandoned),
+                Err(ReadlineError::Eof) => Ok(Line::End),
+                Err(error) => Err(error).context("cannot read from the terminal"),
+            },
+            Input::Plain => {
+                let mut line = String::new();
+                let read =
+                    io::stdin().read_line(&mut line).context("cannot read standard input as UTF-8 text")?;
+                let line = line
+                    .strip_suffix('\n')
+                    .map_or(line.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
+                Ok(if read == 0 { Line::End } else { Line::Text(line.to_string()) })
+            }
+        }
+    }
+}
+
+impl Editor {
+    /// Adds a message to the history. One that cannot be kept is no reason to stop talking.
+    fn remember(&mut self, message: &str) {
+        let _ = self.lines.add_history_entry(message);
+        if let Some(history) = &self.history {
+            let _ = history.parent().map(std::fs::create_dir_all);
+            let _ = self.lines.save_history(history);
+        }
+    }
+}
+
+/// Puts a message together from lines; passes over empty ones. `None` when there is no more.
+fn assemble(mut line: impl FnMut(&str) -> anyhow::Result<Line>) -> anyhow::Result<Option<String>> {
+    let mut abandoned = false;
+    loop {
+        let first = match line(PROMPT)? {
+            Line::End => return Ok(None),
+            Line::Abandoned if abandoned => return Ok(None),
+            Line::Abandoned => {
+                abandoned = true;
+                note!("Ctrl-C once more, or Ctrl-D, ends the conversation");
+                continue;
+            }
+            Line::Text(text) => text,
+        };
+        abandoned = false;
+        match rest(first, &mut line)? {
+            Some(message) if message.trim().is_empty() => {}
+            Some(message) => return Ok(Some(message)),
+            None => {}
+        }
+    }
+}
+
+/// The message that begins with this line; `None` if it was abandoned.
+fn rest(
+    first: String,
+    line: &mut impl FnMut(&str) -> anyhow::Result<Line>,
+) -> anyhow::Result<Option<String>> {
+    let (mut message, quoted) = match first.trim_start().strip_prefix(QUOTES) {
+        Some(rest) => (rest.to_string(), true),
+        None => (first, false),
+    };
+    loop {
+        match (quoted, message.trim_end().strip_suffix(QUOTES), message.strip_suffix('\\')) {
+            (true, Some(whole), _) => return Ok(Some(whole.trim_matches('\n').to_string())),
+            (true, None, _) => {}
+            (false, _, Some(whole)) => message.truncate(whole.len()),
+            (false, _, None) => return Ok(Some(message)),
+        }
+        match line(MORE)? {
+            Line::Text(next) => message.extend(["\n", &next]),
+            Line::Abandoned => return Ok(None),
+            // Whoever forgot the end meant it to be here.
+            Line::End => return Ok(Some(message)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All messages in these lines, with `^C` for Ctrl-C.
+    fn messages(lines: &str) -> Vec<String> {
+        let mut lines = lines.lines();
+        let mut line = |_: &str| {
+            Ok(match lines.next() {
+                Some("^C") => Line::Abandoned,
+                Some(text) => Line::Text(text.into()),
+                None => Line::End,
+            })
+        };
+        std::iter::from_fn(|| assemble(&mut line).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_line_is_a_message_and_empty_ones_are_none() {
+        assert_eq!(messages("one\n\n  \ntwo"), ["one", "two"]);
+    }
+
+    #[test]
+    fn lines_go_on_after_a_backslash() {
+        assert_eq!(messages("one\\\ntwo\\\nthree\nfour"), ["one\ntwo\nthree", "four"]);
+        assert_eq!(messages("one\\"), ["one\n"].map(str::trim_end), "the end ends it");
+    }
+
+    #[test]
+    fn everything_between_quotes_is_one_message() {
+        assert_eq!(messages("\"\"\"one\n\ntwo\\\n\"\"\"\nthree"), ["one\n\ntwo\\", "three"]);
+        assert_eq!(messages("\"\"\"one\"\"\"\ntwo"), ["one", "two"]);
+        assert_eq!(messages("\"\"\"one\ntwo"), ["one\ntwo"], "the end ends it");
+    }
+
+    #[test]
+    fn ctrl_c_abandons_a_message_and_twice_in_a_row_ends() {
+        assert_eq!(messages("one\\\n^C\ntwo\n^C\nthree\n^C\n^C\nfour"), ["two", "three"]);
+    }
+}

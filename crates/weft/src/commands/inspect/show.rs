@@ -1,0 +1,138 @@
+//! The facts as text.
+
+use std::io::{self, Write};
+
+use weft_gguf::Value;
+use weft_models::{Attention, Config, Cost, FeedForward};
+
+use super::facts::{Facts, Share, elements, json_value};
+use crate::units::{bytes, count};
+
+/// Characters of a value that are shown.
+const WIDTH: usize = 100;
+
+/// Writes the facts, a section each.
+pub(super) fn text(facts: &Facts<'_>, out: &mut impl Write) -> io::Result<()> {
+    let gguf = facts.gguf;
+    for file in gguf.files() {
+        writeln!(out, "{}  {}", file.path.display(), bytes(file.size))?;
+    }
+    writeln!(out)?;
+    match &facts.model {
+        Ok((config, cost)) => {
+            model(config, out)?;
+            writeln!(out)?;
+            costs(config, cost, out)?;
+        }
+        Err(problem) => writeln!(out, "Weft cannot run this model: {problem}")?,
+    }
+    shares("type", &facts.types, out)?;
+    shares("role", &facts.roles, out)?;
+    writeln!(out, "\nmetadata (GGUF v{}, {} keys)", gguf.version(), gguf.metadata().len())?;
+    for (key, value) in gguf.metadata().iter() {
+        writeln!(out, "  {} = {}", key.escape_debug(), shown(value))?;
+    }
+    if !facts.tensors.is_empty() {
+        writeln!(out, "\ntensors ({})", facts.tensors.len())?;
+    }
+    for tensor in facts.tensors {
+        let shape: Vec<String> = tensor.shape.iter().map(u64::to_string).collect();
+        let (name, shape) = (tensor.name.escape_debug().to_string(), shape.join(" x "));
+        writeln!(out, "  {name:<40} {:<8} {shape:<22} {:>10}", tensor.ty, bytes(tensor.bytes))?;
+    }
+    Ok(())
+}
+
+fn model(config: &Config, out: &mut impl Write) -> io::Result<()> {
+    let name = config.name.as_deref().map_or(String::new(), |name| format!(" ({})", name.escape_debug()));
+    line(out, "architecture", format!("{}{name}", config.architecture))?;
+    line(out, "layers", layers(config))?;
+    line(out, "hidden", config.hidden.to_string())?;
+    let attention = match config.attention {
+        Attention::Grouped(grouped) => {
+            format!(
+                "grouped: {} heads of {}, {} of keys and values",
+                config.heads, grouped.head_width, grouped.kv_heads
+            )
+        }
+        Attention::Latent(latent) => {
+            let queries = latent.q_rank.map_or(String::new(), |rank| format!(", queries of rank {rank}"));
+            format!(
+                "latent: {} heads of {} + {}, keys and values of rank {}{queries}",
+                config.heads, latent.nope, latent.rope, latent.kv_rank
+            )
+        }
+    };
+    line(out, "attention", attention)?;
+    line(out, "vocabulary", format!("{} tokens", config.vocab))?;
+    line(out, "context", format!("{} tokens", config.context))
+}
+
+/// How many layers there are, and of what kinds, in the order in which they first come.
+fn layers(config: &Config) -> String {
+    let mut kinds: Vec<(FeedForward, usize)> = Vec::new();
+    for part in &config.feed_forward {
+        match kinds.iter_mut().find(|(kind, _)| kind == part) {
+            Some((_, layers)) => *layers += 1,
+            None => kinds.push((*part, 1)),
+        }
+    }
+    let kind = |(kind, layers): &(FeedForward, usize)| match kind {
+        FeedForward::Dense { width } => format!("{layers} dense of {width}"),
+        FeedForward::Experts(moe) => {
+            let shared = if moe.shared > 0 { format!(" and {} shared", moe.shared) } else { String::new() };
+            format!("{layers} with {} of {} experts{shared} of {}", moe.used, moe.experts, moe.width)
+        }
+    };
+    let kinds: Vec<String> = kinds.iter().map(kind).collect();
+    let unused = match config.mtp_blocks {
+        0 => String::new(),
+        blocks => format!("; {blocks} for prediction, not used"),
+    };
+    format!("{}: {}{unused}", config.layers(), kinds.join(", "))
+}
+
+fn costs(config: &Config, cost: &Cost, out: &mut impl Write) -> io::Result<()> {
+    let bits = cost.bytes as f64 * 8.0 / cost.parameters.max(1) as f64;
+    line(out, "parameters", format!("{}, {} active", count(cost.parameters), count(cost.active_parameters)))?;
+    line(out, "weights", format!("{}, {bits:.2} bits a parameter", bytes(cost.bytes)))?;
+    line(out, "a token reads", format!("{} of weights", bytes(cost.active_bytes)))?;
+    let full = cost.kv_bytes.saturating_mul(config.context as u64);
+    line(
+        out,
+        "a token keeps",
+        format!("{} of KV cache (f16); a full context {}", bytes(cost.kv_bytes), bytes(full)),
+    )
+}
+
+fn line(out: &mut impl Write, name: &str, value: String) -> io::Result<()> {
+    writeln!(out, "{name:<14} {value}")
+}
+
+fn shares(by: &str, shares: &[(String, Share)], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n{:<28} tensors     values        size", format!("by {by}"))?;
+    for (name, share) in shares {
+        let Share { tensors, values, .. } = share;
+        writeln!(out, "  {name:<26} {tensors:>7} {:>10} {:>11}", count(*values), bytes(share.bytes))?;
+    }
+    Ok(())
+}
+
+/// A metadata value on one line.
+fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Array(array) => {
+            let first: Vec<String> = elements(array, 4).iter().map(serde_json::Value::to_string).collect();
+            let more = if array.len() > first.len() { ", …" } else { "" };
+            format!("[{}{more}] ({} {})", first.join(", "), array.len(), array.type_name())
+        }
+        Value::String(text) => format!("{text:?}"),
+        Value::F32(v) => v.to_string(),
+        Value::F64(v) => v.to_string(),
+        other => json_value(other).to_string(),
+    };
+    match text.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

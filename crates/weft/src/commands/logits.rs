@@ -1,0 +1,96 @@
+//! `weft logits`: the raw logits of a sequence, from the engine or from the float oracle.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use anyhow::ensure;
+use clap::error::ErrorKind;
+use weft_engine::{Batch, EngineOptions, oracle_logits};
+use weft_gguf::Gguf;
+use weft_text::EncodeOptions;
+
+use super::{Command, MODEL, Outcome};
+use crate::args::Args;
+use crate::interrupt::Listener;
+use crate::load::load;
+use crate::model_ref;
+use crate::out::note;
+use crate::progress::{Progress, Unit};
+use crate::replacement::Replacement;
+
+pub(super) const COMMAND: Command = Command {
+    name: "logits",
+    about: "Write the logits of every token of a sequence",
+    notes: "\
+The same tokens give the same bytes, whatever --threads and --chunk are.
+
+Examples:
+  weft logits model.gguf --tokens 1,2,3 --out fast.f32
+  weft logits model.gguf --tokens 1,2,3 --out exact.f32 --oracle",
+    positionals: &[MODEL],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let out = args.path("out").ok_or_else(|| incomplete("say where the logits go with --out FILE"))?;
+    if args.ids("tokens").is_some() == args.text("text").is_some() {
+        return Err(incomplete("say what to compute with either --tokens 1,2,3 or --text TEXT").into());
+    }
+    let model = model_ref::find(args, args.text(MODEL.name))?;
+    let gguf = Gguf::open(&model)?;
+    let tokens = match (args.ids("tokens"), args.text("text")) {
+        (Some(ids), _) => ids.to_vec(),
+        (None, text) => {
+            let all = EncodeOptions { parse_special: true, add_special: true };
+            weft_engine::tokenizer(gguf.metadata())?.encode(text.unwrap_or_default(), all)
+        }
+    };
+    ensure!(!tokens.is_empty(), "the text has no tokens, and so no logits");
+    let started = Instant::now();
+    let outcome = if args.flag("oracle") {
+        let logits = oracle_logits(&gguf, &tokens)?;
+        let mut file = Replacement::create(out)?;
+        write(&mut file, &logits)?;
+        file.commit()?;
+        Outcome::Done
+    } else {
+        compute(args, &model, &tokens, out)?
+    };
+    if args.flag("verbose") {
+        note!("{} tokens in {:.2} s, loading included", tokens.len(), started.elapsed().as_secs_f64());
+    }
+    Ok(outcome)
+}
+
+/// A mistake on the command line that the parser cannot tell.
+fn incomplete(problem: &str) -> clap::Error {
+    clap::Error::raw(ErrorKind::MissingRequiredArgument, problem)
+}
+
+/// Feeds the tokens to an engine in chunks, and writes the logits as they come.
+fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::Result<Outcome> {
+    let chunk = args.count("chunk").unwrap_or(1);
+    let (threads, context) = (args.count("threads"), Some(tokens.len()));
+    let options = EngineOptions { threads, context, batch: chunk, kv: args.kv(), ..EngineOptions::default() };
+    let (mut engine, _) = load(model, &options)?;
+    let mut file = Replacement::create(out)?;
+    let listener = Listener::new();
+    let mut progress = Progress::new("computing", tokens.len() as u64, Unit::Tokens);
+    let (mut batch, seq) = (Batch::new(), engine.new_sequence());
+    for (at, tokens) in tokens.chunks(chunk).enumerate() {
+        if listener.pressed().load(Ordering::SeqCst) {
+            return Ok(Outcome::Interrupted);
+        }
+        progress.set((at * chunk) as u64);
+        batch.clear();
+        tokens.iter().for_each(|&token| batch.push(seq, token, true));
+        write(&mut file, engine.step(&batch)?)?;
+    }
+    file.commit()?;
+    Ok(Outcome::Done)
+}
+
+fn write(file: &mut Replacement, logits: &[f32]) -> anyhow::Result<()> {
+    logits.iter().try_for_each(|logit| file.write(&logit.to_le_bytes()))
+}

@@ -1,0 +1,69 @@
+//! What the commands that write a model have in common.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use super::Positional;
+use crate::args::Args;
+use crate::interrupt::Listener;
+use crate::progress::{Progress, Unit};
+use crate::write_model::OnProgress;
+
+pub(super) const OUT: Positional = Positional {
+    name: "OUT",
+    help: "Where the model goes, a .gguf file; what is there is replaced",
+    required: true,
+};
+
+/// Threads to work with.
+pub(super) fn threads(args: Args<'_>) -> NonZeroUsize {
+    let given = args.count("threads").and_then(NonZeroUsize::new);
+    given.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Does `work`, shows how far it is, and has Ctrl-C break it off.
+pub(super) fn with_progress<T>(label: &str, work: impl FnOnce(OnProgress<'_>) -> T) -> T {
+    let listener = Listener::new();
+    let mut progress = None;
+    work(&mut |done, total| {
+        progress.get_or_insert_with(|| Progress::new(label, total, Unit::Bytes)).set(done);
+        if listener.pressed().load(Ordering::SeqCst) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_quant::GgmlType;
+
+    use crate::knobs::{KNOBS, Kind};
+    use crate::recipe::MIXTURES;
+    use crate::synth::preset::PRESETS;
+
+    #[track_caller]
+    fn choices(name: &str) -> &'static [&'static str] {
+        match KNOBS.iter().find(|knob| knob.name == name).map(|knob| knob.kind) {
+            Some(Kind::Choice(choices)) => choices,
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_choices_of_the_knobs_are_all_there_is() {
+        assert_eq!(choices("quant"), MIXTURES.iter().map(|mixture| mixture.name).collect::<Vec<_>>());
+        assert_eq!(choices("preset"), PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>());
+        for knob in ["output-tensor-type", "token-embedding-type"] {
+            let types: Vec<GgmlType> = choices(knob).iter().map(|name| name.parse().unwrap()).collect();
+            let writable = GgmlType::ALL.iter().filter(|ty| ty.can_encode());
+            assert!(
+                writable.clone().all(|ty| types.contains(ty)) && types.len() == writable.count(),
+                "{knob}"
+            );
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `weft quantize`: stores the weights of a model in other types.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+use weft_quant::GgmlType;
+
+use super::make::{OUT, threads, with_progress};
+use super::{Command, MODEL, Outcome};
+use crate::args::Args;
+use crate::model_ref;
+use crate::out::Out;
+use crate::quantize::{Conversion, QuantizeOptions, Sizes, quantize};
+use crate::recipe::Mixture;
+use crate::units;
+
+pub(super) const COMMAND: Command = Command {
+    name: "quantize",
+    about: "Store the weights of a model in other types",
+    notes: "\
+Which tensor gets which type under a name like q4_k_m is as in llama.cpp. Take the model in the
+highest precision there is: what one quantisation has lost, the next cannot bring back.
+
+Example:
+  weft quantize model-f16.gguf model-q4_k_m.gguf --quant q4_k_m",
+    positionals: &[MODEL, OUT],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let model = model_ref::find(args, args.text(MODEL.name))?;
+    let path = Path::new(args.text(OUT.name).unwrap_or_default());
+    let ty = |knob: &str| args.text(knob).map(str::parse).transpose();
+    let options = QuantizeOptions {
+        mixture: Mixture::named(args.text("quant").unwrap_or_default())?,
+        output: ty("output-tensor-type")?,
+        embedding: ty("token-embedding-type")?,
+        allow_requantize: args.flag("allow-requantize"),
+        threads: threads(args),
+    };
+    let done = with_progress("quantising", |progress| quantize(&model, path, &options, progress))?;
+    let Some(done) = done else { return Ok(Outcome::Interrupted) };
+    let mut out = Out::new();
+    if args.flag("json") {
+        let (before, after) = (sizes(&done.before), sizes(&done.after));
+        out.json(&json!({ "path": path.display().to_string(), "before": before, "after": after }))?;
+    } else {
+        table(&done, &mut out)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn sizes(Sizes(by_type): &Sizes) -> Value {
+    let size = |(ty, size): (&GgmlType, &crate::quantize::Size)| {
+        (ty.name().to_string(), json!({ "tensors": size.tensors, "bytes": size.bytes }))
+    };
+    by_type.iter().map(size).collect()
+}
+
+/// What the tensors take, type by type, before and after.
+fn table(Conversion { before, after }: &Conversion, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{:<8}  {:>19}  {:>19}", "TYPE", "BEFORE", "AFTER")?;
+    let types: BTreeSet<&GgmlType> = before.0.keys().chain(after.0.keys()).collect();
+    for ty in types {
+        let of = |sizes: &Sizes| {
+            let size = sizes.0.get(ty);
+            size.map_or(String::new(), |size| format!("{} in {:>5}", units::bytes(size.bytes), size.tensors))
+        };
+        let line = format!("{ty:<8}  {:>19}  {:>19}", of(before), of(after));
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    let [before, after] = [before, after].map(|sizes| units::bytes(sizes.bytes()));
+    writeln!(out, "{:<8}  {before:>10}{:9}  {after:>10}", "all", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::quantize::Size;
+
+    #[test]
+    fn the_table_shows_every_type_of_either_side() {
+        let sizes = |list: &[(GgmlType, usize, u64)]| {
+            Sizes(list.iter().map(|&(ty, tensors, bytes)| (ty, Size { tensors, bytes })).collect())
+        };
+        let done = Conversion {
+            before: sizes(&[(GgmlType::F32, 5, 20_480), (GgmlType::F16, 820, 59_000_000_000)]),
+            after: sizes(&[(GgmlType::F32, 5, 20_480), (GgmlType::Q4_K, 820, 16_000_000_000)]),
+        };
+        let mut text = Vec::new();
+        table(&done, &mut text).unwrap();
+        expect![[r#"
+            TYPE                   BEFORE                AFTER
+            f32          20.5 kB in     5     20.5 kB in     5
+            f16          59.0 GB in   820
+            q4_k                              16.0 GB in   820
+            all          59.0 GB              16.0 GB
+        "#]]
+        .assert_eq(&String::from_utf8(text).unwrap());
+    }
+}

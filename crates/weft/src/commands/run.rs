@@ -1,0 +1,123 @@
+//! `weft run`: answers one prompt.
+
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::ensure;
+use clap::error::ErrorKind;
+use serde_json::{Value, json};
+use weft_engine::{Finish, Generated};
+
+use super::tokenize::standard_input;
+use super::{Command, Outcome, Positional};
+use crate::args::Args;
+use crate::conversation::{Conversation, complete, decode_rate, timings};
+use crate::load::load;
+use crate::model_ref;
+use crate::out::{Out, note};
+
+const FIRST: Positional = Positional { name: "MODEL", help: model_ref::HELP, required: false };
+const SECOND: Positional = Positional {
+    name: "PROMPT",
+    help: "What to answer; standard input if it is `-` or not given. A lone argument is the PROMPT",
+    required: false,
+};
+
+pub(super) const COMMAND: Command = Command {
+    name: "run",
+    about: "Answer one prompt",
+    notes: "\
+The reply goes to standard output as it comes. Ctrl-C ends it early; the exit code is then 130. \
+Without a MODEL it is smollm2, which comes with a temperature (0.2), a top-p (0.9) and a system message (empty) of its own.
+
+Examples:
+  weft run \"What is the capital of France?\"
+  weft run model.gguf --temperature 0 --max-tokens 100 \"Count to ten.\"
+  git diff | weft run model.gguf --system \"Summarise this change.\"",
+    positionals: &[FIRST, SECOND],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let (model, prompt) = model_and_prompt(args.text(FIRST.name), args.text(SECOND.name))?;
+    let prompt = match prompt {
+        Some(prompt) => prompt.to_string(),
+        // The line end is the shell's, not the question's.
+        None => standard_input()?.trim_end_matches(['\r', '\n']).to_string(),
+    };
+    ensure!(!prompt.trim().is_empty(), "the prompt is empty");
+    let path = model_ref::find(args, model)?;
+    let (mut engine, loaded) = load(&path, &args.engine())?;
+    let (device, context) = (engine.device().name.clone(), engine.context());
+    let own = model_ref::named(model).map(|known| &known.settings);
+    let options = args.generate(own);
+    let json = args.flag("json");
+    let mut out = Out::new();
+    let shown = (!json).then_some(&mut out);
+    let generated = if args.flag("raw") {
+        complete(&mut engine, &prompt, &options, shown)?
+    } else {
+        Conversation::new(engine, args, own, options.clone())?.say(&prompt, shown)?
+    };
+    let seed = options.sampling.seed;
+    if json {
+        out.json(&report(&generated, &path, &device, loaded, seed))?;
+    } else if generated.finish == Finish::Context {
+        note!("the context of {context} tokens is full, so the reply ends here; --context makes it larger");
+    }
+    if args.flag("verbose") {
+        note!("{device}; {}", timings(&generated, loaded, seed));
+    }
+    Ok(if generated.finish == Finish::Cancelled { Outcome::Interrupted } else { Outcome::Done })
+}
+
+/// What the positionals mean. No prompt means that it comes on standard input.
+///
+/// # Errors
+/// If there is no prompt: a mistake on the command line.
+fn model_and_prompt<'a>(
+    first: Option<&'a str>,
+    second: Option<&'a str>,
+) -> Result<(Option<&'a str>, Option<&'a str>), clap::Error> {
+    let (model, prompt) = match (first, second) {
+        (Some(model), Some(prompt)) => (Some(model), Some(prompt)),
+        (Some(model), None) if model_ref::looks_like_model(model) => (Some(model), None),
+        (prompt, _) => (None, prompt),
+    };
+    if prompt.is_none() && io::stdin().is_terminal() {
+        let example = format!(
+            "weft run {}\"What is the capital of France?\"",
+            model.map_or(String::new(), |m| format!("{m} "))
+        );
+        let problem = format!("there is no prompt; try\n  {example}\nor, for a conversation, `weft chat`");
+        return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, problem));
+    }
+    Ok((model, prompt.filter(|prompt| *prompt != "-")))
+}
+
+fn report(generated: &Generated, path: &Path, device: &str, loaded: Duration, seed: u64) -> Value {
+    let (finish, stop) = match &generated.finish {
+        Finish::EndOfTurn => ("end_of_turn", None),
+        Finish::Stop(text) => ("stop", Some(text)),
+        Finish::Length => ("length", None),
+        Finish::Context => ("context", None),
+        Finish::Cancelled => ("cancelled", None),
+    };
+    json!({
+        "text": generated.text,
+        "finish": finish,
+        "stop": stop,
+        "prompt_tokens": generated.prompt_tokens,
+        "tokens": generated.tokens,
+        "timings": {
+            "load_seconds": loaded.as_secs_f64(),
+            "prompt_seconds": generated.prompt_seconds,
+            "decode_seconds": generated.decode_seconds,
+            "decode_tokens_per_second": decode_rate(generated),
+        },
+        "seed": seed,
+        "model": path.display().to_string(),
+        "device": device,
+    })
+}

@@ -1,0 +1,51 @@
+//! `weft synth`: a model of random weights in the shape of a real one.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::make::{OUT, threads, with_progress};
+use super::{Command, Outcome};
+use crate::args::Args;
+use crate::out::Out;
+use crate::recipe::Mixture;
+use crate::synth::preset::Preset;
+use crate::synth::{SynthOptions, Synthesised, synth};
+use crate::units;
+
+pub(super) const COMMAND: Command = Command {
+    name: "synth",
+    about: "Make a model of random weights in the shape of a real one",
+    notes: "\
+For tests, and for benchmarks where the real model is too large to fetch: it speaks gibberish.
+The same options give the same bytes on every machine.
+
+Examples:
+  weft synth tiny.gguf
+  weft synth --preset glm-4.7-flash --layers 2 --quant q4_0 two-layers.gguf",
+    positionals: &[OUT],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let path = Path::new(args.text(OUT.name).unwrap_or_default());
+    let options = SynthOptions {
+        preset: Preset::named(args.text("preset").unwrap_or_default())?,
+        layers: args.count("layers").map(|layers| u32::try_from(layers).unwrap_or(u32::MAX)),
+        mixture: Mixture::named(args.text("quant").unwrap_or_default())?,
+        seed: args.0.get_one("seed").copied().unwrap_or_default(),
+        threads: threads(args),
+    };
+    let made = with_progress("making weights", |progress| synth(&options, path, progress))?;
+    let Some(Synthesised { tensors, parameters, bytes }) = made else { return Ok(Outcome::Interrupted) };
+    let mut out = Out::new();
+    if args.flag("json") {
+        let path = path.display().to_string();
+        out.json(&json!({ "path": path, "tensors": tensors, "parameters": parameters, "bytes": bytes }))?;
+    } else {
+        let (parameters, bytes) = (units::count(parameters), units::bytes(bytes));
+        writeln!(out, "{}: {parameters} parameters in {tensors} tensors, {bytes}", path.display())?;
+    }
+    Ok(Outcome::Done)
+}

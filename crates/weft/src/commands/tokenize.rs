@@ -1,0 +1,82 @@
+//! `weft tokenize`: the tokens of a text.
+
+use std::io::{self, Read as _, Write as _};
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use weft_gguf::Gguf;
+use weft_text::EncodeOptions;
+
+use super::{Command, MODEL, Outcome, Positional};
+use crate::args::Args;
+use crate::model_ref;
+use crate::out::Out;
+
+const TEXT: Positional =
+    Positional { name: "TEXT", help: "The text; standard input if it is `-` or not given", required: false };
+
+pub(super) const COMMAND: Command = Command {
+    name: "tokenize",
+    about: "Show the tokens of a text",
+    notes: "\
+        It prints a line for each token: its id and its text. A token can be a piece of a character; its bytes are then \
+        shown as \\xNN, and are a list of numbers with --json.",
+    positionals: &[MODEL, TEXT],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let text = match args.text("TEXT") {
+        Some("-") | None => standard_input()?,
+        Some(text) => text.to_string(),
+    };
+    let path = model_ref::find(args, args.text("MODEL"))?;
+    let tokenizer = weft_engine::tokenizer(Gguf::open(&path)?.metadata())?;
+    let special = args.switch("special", "no-special").unwrap_or(true);
+    let ids = tokenizer.encode(&text, EncodeOptions { parse_special: special, add_special: special });
+    let mut out = Out::new();
+    if args.flag("json") {
+        let token = |&id: &u32| json!({ "id": id, "text": json_piece(tokenizer.token_bytes(id)) });
+        out.json(&ids.iter().map(token).collect())?;
+    } else {
+        for &id in &ids {
+            writeln!(out, "{id:>8}  {}", piece(tokenizer.token_bytes(id)))?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// A token's text in quotes, with `\xNN` for bytes that are no character by themselves.
+fn piece(bytes: &[u8]) -> String {
+    let mut piece = String::from("\"");
+    for chunk in bytes.utf8_chunks() {
+        piece.extend(chunk.valid().escape_debug());
+        piece.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02X}")));
+    }
+    piece + "\""
+}
+
+/// A token's text, or its bytes where they are no text.
+fn json_piece(bytes: &[u8]) -> Value {
+    std::str::from_utf8(bytes).map_or_else(|_| json!(bytes), |text| json!(text))
+}
+
+/// Everything on standard input, which must be text.
+pub(super) fn standard_input() -> anyhow::Result<String> {
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text).context("cannot read standard input as UTF-8 text")?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_characters_show_as_bytes() {
+        assert_eq!(piece("né\n\"".as_bytes()), r#""né\n\"""#);
+        assert_eq!(piece(b"a\xE3\x81"), r#""a\xE3\x81""#);
+        assert_eq!(json_piece(b"a"), json!("a"));
+        assert_eq!(json_piece(b"\xE3\x81"), json!([0xE3, 0x81]));
+    }
+}

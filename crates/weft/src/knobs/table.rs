@@ -1,0 +1,148 @@
+//! The table itself. A new knob is a line here and the place that reads it.
+
+use super::{Kind, Knob};
+
+/// Commands that load a model and compute with it.
+const COMPUTE: &[&str] = &["run", "chat", "logits"];
+/// Commands that generate text.
+const GENERATE: &[&str] = &["run", "chat"];
+/// Commands that may fetch a model.
+const FETCH: &[&str] = &["run", "chat", "pull", "inspect", "tokenize", "logits", "quantize"];
+/// Commands that know the cache.
+const CACHE: &[&str] = &["run", "chat", "pull", "list", "inspect", "tokenize", "logits", "quantize"];
+/// Commands that write a model.
+const MAKE: &[&str] = &["synth", "quantize"];
+/// Commands that use several threads.
+const THREADS: &[&str] = &["run", "chat", "logits", "synth", "quantize"];
+
+const MODEL: &str = "Model";
+const PROMPT: &str = "Prompt";
+const SAMPLING: &str = "Sampling";
+const INPUT: &str = "Input";
+const WEIGHTS: &str = "Weights";
+const OUTPUT: &str = "Output";
+const STORE: &str = "Cache and hub";
+
+/// Names of mixtures of types.
+const MIXTURES: &[&str] =
+    &["f32", "f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q5_1", "q5_0", "q4_k_m", "q4_1", "q4_0"];
+/// Types that can be written.
+const TYPES: &[&str] =
+    &["f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1", "q4_0"];
+
+/// Every knob, in the order the help shows them.
+#[rustfmt::skip] // One knob, one paragraph: the name and its values first, then the sentence.
+pub(crate) const KNOBS: &[Knob] = &[
+    // What is computed with.
+    knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t')
+        .help("Threads to compute with; all cores if not given"),
+    knob(MODEL, "context", Kind::Count(1, 1 << 31), GENERATE).env("WEFT_CONTEXT").short('c')
+        .help("Most tokens of prompt and reply together; 4096 if not given, or what the model was made for if that is less"),
+    knob(MODEL, "batch", Kind::Count(1, 65536), GENERATE).env("WEFT_BATCH").default("512")
+        .help("Most tokens of a prompt computed at once"),
+    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32"]), COMPUTE).env("WEFT_KV").default("f16")
+        .help("How the KV cache stores its values"),
+
+    // What is said.
+    knob(PROMPT, "system", Kind::Text("TEXT"), GENERATE).env("WEFT_SYSTEM").short('s')
+        .help("The system message, which tells the model how to behave"),
+    knob(PROMPT, "raw", Kind::Flag, &["run"])
+        .help("Continue the prompt as it stands, without the model's chat template"),
+    knob(PROMPT, "think", Kind::Switch("no-think"), GENERATE).env("WEFT_THINK")
+        .help("Whether the model reasons before it answers, where its chat template knows `enable_thinking`"),
+    knob(PROMPT, "max-tokens", Kind::Count(1, u32::MAX as u64), GENERATE).env("WEFT_MAX_TOKENS").short('n')
+        .help("Most tokens of a reply; until the model ends its turn if not given"),
+    knob(PROMPT, "stop", Kind::Texts("TEXT"), GENERATE)
+        .help("End the reply where this text comes, and leave it out; may be given more than once"),
+
+    // How tokens are chosen.
+    knob(SAMPLING, "temperature", Kind::Real(0.0, 100.0), GENERATE).env("WEFT_TEMPERATURE").default("0.6")
+        .help("Divides the logits: 0 always takes the likeliest token, higher is livelier"),
+    knob(SAMPLING, "top-k", Kind::Count(0, u32::MAX as u64), GENERATE).env("WEFT_TOP_K").default("40")
+        .help("Choose among the so many likeliest tokens; 0 for all"),
+    knob(SAMPLING, "top-p", Kind::Real(0.0, 1.0), GENERATE).env("WEFT_TOP_P").default("0.95")
+        .help("Choose among the likeliest tokens that together are this probable; 1 for all"),
+    knob(SAMPLING, "min-p", Kind::Real(0.0, 1.0), GENERATE).env("WEFT_MIN_P").default("0.05")
+        .help("Choose among tokens at least this many times as probable as the likeliest; 0 for all"),
+    knob(SAMPLING, "repeat-penalty", Kind::Real(0.01, 100.0), GENERATE).env("WEFT_REPEAT_PENALTY").default("1.0")
+        .help("Divides the logits of tokens that occurred lately; 1 for none"),
+    knob(SAMPLING, "repeat-last-n", Kind::Count(0, u32::MAX as u64), GENERATE).env("WEFT_REPEAT_LAST_N").default("64")
+        .help("How many of the last tokens the penalties look at"),
+    knob(SAMPLING, "presence-penalty", Kind::Real(-100.0, 100.0), GENERATE).env("WEFT_PRESENCE_PENALTY").default("0")
+        .help("Taken off the logit of every token that occurred lately"),
+    knob(SAMPLING, "frequency-penalty", Kind::Real(-100.0, 100.0), GENERATE).env("WEFT_FREQUENCY_PENALTY").default("0")
+        .help("Taken off the logit of a token for each time it occurred lately"),
+    knob(SAMPLING, "seed", Kind::Count(0, u64::MAX), GENERATE).env("WEFT_SEED")
+        .help("Of the random numbers: the same seed gives the same reply; a new one each time if not given"),
+
+    // What `tokenize` and `logits` take.
+    knob(INPUT, "special", Kind::Switch("no-special"), &["tokenize"])
+        .help("Whether names of control tokens are read as these tokens, and BOS is added; yes if not given"),
+    knob(INPUT, "tokens", Kind::Ids, &["logits"])
+        .help("The tokens to compute, as ids: 1,2,3"),
+    knob(INPUT, "text", Kind::Text("TEXT"), &["logits"])
+        .help("The text to compute, instead of ids; control tokens are read by their names, and BOS is added"),
+    knob(INPUT, "chunk", Kind::Count(1, 65536), &["logits"]).default("512")
+        .help("Most tokens computed at once; the logits are the same"),
+    knob(INPUT, "oracle", Kind::Flag, &["logits"])
+        .help("Compute through the float oracle: slow, obvious, and what is right"),
+
+    // What `synth` and `quantize` make.
+    knob(WEIGHTS, "quant", Kind::Choice(MIXTURES), MAKE).default("q4_k_m")
+        .help("How weights are stored, by llama.cpp's names: mostly in the type of that name, what is sensitive in a larger one"),
+    knob(WEIGHTS, "preset", Kind::Choice(&["glm-4.7-flash", "deepseek-v2-lite", "tiny"]), &["synth"]).default("tiny")
+        .help("The model whose shape it has"),
+    knob(WEIGHTS, "layers", Kind::Count(1, 1000), &["synth"])
+        .help("Layers, the first of them dense; as many as the real one has if not given"),
+    knob(WEIGHTS, "seed", Kind::Count(0, u64::MAX), &["synth"]).default("0")
+        .help("Of the random numbers"),
+    knob(WEIGHTS, "output-tensor-type", Kind::Choice(TYPES), &["quantize"])
+        .help("The type of the output matrix, whatever --quant says"),
+    knob(WEIGHTS, "token-embedding-type", Kind::Choice(TYPES), &["quantize"])
+        .help("The type of the token embedding, whatever --quant says"),
+    knob(WEIGHTS, "allow-requantize", Kind::Flag, &["quantize"])
+        .help("Quantise what is quantised already, even where that gains nothing"),
+
+    // Where things are and what comes out.
+    knob(OUTPUT, "out", Kind::Path("FILE"), &["logits"]).short('o')
+        .help("Where the logits go: little-endian f32, one row of the vocabulary a token"),
+    knob(OUTPUT, "tensors", Kind::Flag, &["inspect"])
+        .help("List every tensor"),
+    knob(OUTPUT, "json", Kind::Flag, &["run", "list", "inspect", "tokenize", "synth", "quantize"])
+        .help("Print JSON, for programs"),
+    knob(OUTPUT, "verbose", Kind::Flag, &["run", "chat", "logits"]).env("WEFT_VERBOSE").short('v')
+        .help("Say on stderr what was loaded, how many tokens there were and how long they took"),
+    knob(STORE, "cache", Kind::Path("DIR"), CACHE).env("WEFT_CACHE")
+        .help("Where fetched models are kept; the user's cache folder if not given"),
+    knob(STORE, "hub", Kind::Text("URL"), FETCH).env("HF_ENDPOINT").default("https://huggingface.co")
+        .help("The Hugging Face hub, or a mirror of it"),
+    knob(STORE, "hub-token", Kind::Text("TOKEN"), FETCH).env("HF_TOKEN")
+        .help("Your access token for the hub, for models that ask for one; better set in the environment, where others do not see it"),
+];
+
+const fn knob(
+    heading: &'static str,
+    name: &'static str,
+    kind: Kind,
+    commands: &'static [&'static str],
+) -> Knob {
+    Knob { name, short: None, env: None, kind, default: None, help: "", heading, commands }
+}
+
+impl Knob {
+    const fn short(self, short: char) -> Knob {
+        Knob { short: Some(short), ..self }
+    }
+
+    const fn env(self, env: &'static str) -> Knob {
+        Knob { env: Some(env), ..self }
+    }
+
+    const fn default(self, default: &'static str) -> Knob {
+        Knob { default: Some(default), ..self }
+    }
+
+    const fn help(self, help: &'static str) -> Knob {
+        Knob { help, ..self }
+    }
+}

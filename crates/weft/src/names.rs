@@ -1,0 +1,208 @@
+//! What the names of model files say, and names of models on the hub.
+//!
+//! Files are called `Some-Model-Q4_K_M.gguf`, or in several parts `Some-Model-Q4_K_M-00001-of-00003.gguf`. That is a
+//! convention and no format: what cannot be read off a name is simply not known.
+
+use std::fmt;
+
+use anyhow::{Context as _, bail};
+
+/// What a file's name says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FileName<'a> {
+    /// The name without `.gguf`, and without the number of the part.
+    pub(crate) stem: &'a str,
+    /// Which part it is, from 1, and of how many: (1, 1) for a model in one file.
+    pub(crate) part: (u32, u32),
+}
+
+impl<'a> FileName<'a> {
+    /// Reads the name of a GGUF file; `None` if it is none, or one that is no model by itself.
+    pub(crate) fn read(name: &'a str) -> Option<FileName<'a>> {
+        let stem = name.strip_suffix(".gguf")?;
+        // Image encoders and calibration data lie beside models on the hub.
+        if stem.starts_with("mmproj") || stem.contains("imatrix") {
+            return None;
+        }
+        Some(part(stem).unwrap_or(FileName { stem, part: (1, 1) }))
+    }
+
+    /// The format the weights are stored in, as the name ends: `Q4_K_M`, `q8_0`, `BF16`.
+    pub(crate) fn quant(&self) -> Option<&'a str> {
+        let separators = self.stem.match_indices(['-', '.', '_']).map(|(at, _)| at + 1);
+        separators.map(|at| &self.stem[at..]).find(|end| is_quant(end))
+    }
+
+    /// Whether this is what somebody calls `wanted`: all of the name, its quantisation, or more of its end, as in
+    /// `UD-Q4_K_XL`.
+    pub(crate) fn is(&self, wanted: &str) -> bool {
+        let ends = self.stem.match_indices(['-', '.']).map(|(at, _)| &self.stem[at + 1..]);
+        ends.chain(self.quant()).any(|end| end.eq_ignore_ascii_case(wanted)) || self.stem == wanted
+    }
+}
+
+/// `stem-00002-of-00003`.
+fn part(stem: &str) -> Option<FileName<'_>> {
+    let number = |text: &str| (text.len() == 5).then(|| text.parse().ok()).flatten();
+    let (rest, count) = stem.rsplit_once("-of-")?;
+    let (stem, own) = rest.rsplit_once('-')?;
+    let (own, count) = (number(own)?, number(count)?);
+    (1..=count).contains(&own).then_some(FileName { stem, part: (own, count) })
+}
+
+fn is_quant(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let letters = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let digit_after = |prefix| {
+        text.strip_prefix(prefix).is_some_and(|rest: &str| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    letters
+        && (["q", "iq", "tq"].into_iter().any(digit_after)
+            || ["f16", "f32", "bf16", "fp16", "mxfp4"].iter().any(|name| text.starts_with(name)))
+}
+
+/// A model on the hub: `hf:org/repo:QUANT`, or all of a repository that has one model only.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct HubName {
+    /// `org/repo`.
+    pub(crate) repo: String,
+    /// Which of the repository's models.
+    pub(crate) quant: Option<String>,
+}
+
+impl HubName {
+    /// What such a name begins with.
+    pub(crate) const PREFIX: &'static str = "hf:";
+
+    /// Reads `hf:org/repo` or `hf:org/repo:QUANT`; `None` if it does not begin like one.
+    pub(crate) fn read(text: &str) -> Option<anyhow::Result<HubName>> {
+        let rest = text.strip_prefix(Self::PREFIX)?;
+        let read = || {
+            let (repo, quant) =
+                rest.split_once(':').map_or((rest, None), |(repo, quant)| (repo, Some(quant)));
+            match repo.split_once('/') {
+                Some((org, name)) if is_plain(org) && is_plain(name) => {}
+                _ => bail!("expected hf:organisation/repository:QUANT"),
+            }
+            if quant == Some("") {
+                bail!("a quantisation should follow the last colon, such as Q4_K_M");
+            }
+            Ok(HubName { repo: repo.into(), quant: quant.map(str::to_string) })
+        };
+        Some(read().with_context(|| format!("`{text}` names no model on the hub")))
+    }
+}
+
+impl fmt::Display for HubName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", Self::PREFIX, self.repo)?;
+        self.quant.as_ref().map_or(Ok(()), |quant| write!(f, ":{quant}"))
+    }
+}
+
+/// Whether this can stand in a path and an address as it is, and leads nowhere else.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.', '+'].contains(&c);
+    !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(allowed)
+}
+
+/// The one of several models of a repository that is wanted: by name, or if nobody said, the usual compromise between
+/// size and quality, or the only one there is.
+///
+/// # Errors
+/// The message lists what there is.
+pub(crate) fn choose<'m, M>(
+    models: &'m [M],
+    name: impl Fn(&M) -> FileName<'_>,
+    wanted: Option<&str>,
+) -> anyhow::Result<&'m M> {
+    const USUAL: [&str; 3] = ["Q4_K_M", "Q4_0", "Q8_0"];
+    let called = |wanted: &str| models.iter().filter(|model| name(model).is(wanted)).collect::<Vec<_>>();
+    let found = match wanted {
+        Some(wanted) => called(wanted),
+        None if models.len() == 1 => vec![&models[0]],
+        None => USUAL.into_iter().map(called).find(|found| found.len() == 1).unwrap_or_default(),
+    };
+    if let [model] = found[..] {
+        return Ok(model);
+    }
+    let shown = |model: &&M| name(model).quant().unwrap_or(name(model).stem).to_string();
+    let mut names: Vec<String> = if found.is_empty() {
+        models.iter().map(|model| shown(&model)).collect()
+    } else {
+        found.iter().map(|model| name(model).stem.to_string()).collect()
+    };
+    names.sort();
+    names.dedup();
+    let names = names.join(", ");
+    match wanted {
+        _ if models.is_empty() => bail!("it has no GGUF files"),
+        Some(wanted) if found.is_empty() => bail!("it has no {wanted}; it has {names}"),
+        Some(wanted) => bail!("{wanted} could be any of {names}"),
+        None => bail!("say which one after a colon: it has {names}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names() {
+        let read = |name| FileName::read(name).map(|file| (file.stem, file.quant(), file.part));
+        for (name, expected) in [
+            ("SmolLM2-135M-Instruct.Q4_1.gguf", Some(("SmolLM2-135M-Instruct.Q4_1", Some("Q4_1"), (1, 1)))),
+            ("smollm2-135m-instruct-q8_0.gguf", Some(("smollm2-135m-instruct-q8_0", Some("q8_0"), (1, 1)))),
+            ("tiny_iq4_xs.gguf", Some(("tiny_iq4_xs", Some("iq4_xs"), (1, 1)))),
+            ("A-UD-Q4_K_XL-00002-of-00003.gguf", Some(("A-UD-Q4_K_XL", Some("Q4_K_XL"), (2, 3)))),
+            ("model-BF16.gguf", Some(("model-BF16", Some("BF16"), (1, 1)))),
+            ("gpt-oss-20b-mxfp4.gguf", Some(("gpt-oss-20b-mxfp4", Some("mxfp4"), (1, 1)))),
+            ("Qwen2-quick.gguf", Some(("Qwen2-quick", None, (1, 1)))),
+            ("A-00004-of-00003.gguf", Some(("A-00004-of-00003", None, (1, 1)))),
+            ("A-1-of-3.gguf", Some(("A-1-of-3", None, (1, 1)))),
+            ("mmproj-model-f16.gguf", None),
+            ("model.imatrix.gguf", None),
+            ("model.safetensors", None),
+        ] {
+            assert_eq!(read(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn hub_names() {
+        let read = |text| HubName::read(text).map(|name| name.map(|name| name.to_string()).ok());
+        for (text, expected) in [
+            ("hf:a/b", Some(Some("hf:a/b"))),
+            ("hf:a-1/b.c_D:Q4_K_M", Some(Some("hf:a-1/b.c_D:Q4_K_M"))),
+            ("model.gguf", None),
+            ("hf:a", Some(None)),
+            ("hf:a/b/c", Some(None)),
+            ("hf:../b", Some(None)),
+            ("hf:a/b?x", Some(None)),
+            ("hf:a/b:", Some(None)),
+        ] {
+            assert_eq!(read(text), expected.map(|name| name.map(str::to_string)), "{text}");
+        }
+    }
+
+    #[test]
+    fn choosing() {
+        let check = |files: &[&str], wanted, expected: &str| {
+            let names: Vec<FileName<'_>> = files.iter().filter_map(|name| FileName::read(name)).collect();
+            let chosen = choose(&names, |name| *name, wanted);
+            let chosen = chosen.map_or_else(|error| error.to_string(), |name| name.stem.to_string());
+            assert_eq!(chosen, expected, "{files:?} {wanted:?}");
+        };
+        let three = ["a-Q2_K.gguf", "a-Q4_K_M.gguf", "a-Q8_0.gguf"];
+        check(&three, Some("q8_0"), "a-Q8_0");
+        check(&three, Some("a-Q2_K"), "a-Q2_K");
+        check(&three, None, "a-Q4_K_M");
+        check(&three, Some("Q6_K"), "it has no Q6_K; it has Q2_K, Q4_K_M, Q8_0");
+        check(&["a-UD-Q4_K_XL.gguf", "a-Q8_0.gguf"], Some("ud-q4_k_xl"), "a-UD-Q4_K_XL");
+        check(&["a-UD-Q4_K_XL.gguf", "a-Q8_0.gguf"], Some("Q4_K_XL"), "a-UD-Q4_K_XL");
+        check(&["a-Q2_K.gguf"], None, "a-Q2_K");
+        check(&["a-Q2_K.gguf", "a-Q3_K.gguf"], None, "say which one after a colon: it has Q2_K, Q3_K");
+        check(&["a-F16.gguf", "b-F16.gguf"], Some("F16"), "F16 could be any of a-F16, b-F16");
+        check(&[], Some("F16"), "it has no GGUF files");
+    }
+}

@@ -1,0 +1,95 @@
+//! How far something is: a bar on a terminal, a line now and then elsewhere, and nothing for what is done at once.
+
+use std::io::{self, IsTerminal as _};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::out::note;
+use crate::units;
+
+/// What takes less than this shows no progress.
+const PATIENCE: Duration = Duration::from_millis(400);
+/// Time between two lines where there is no terminal.
+const LINES: Duration = Duration::from_secs(10);
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Bytes,
+    Tokens,
+}
+
+/// The progress of one thing. It goes away when dropped.
+pub(crate) struct Progress {
+    label: String,
+    total: u64,
+    unit: Unit,
+    started: Instant,
+    /// How long nothing is shown.
+    patience: Duration,
+    /// When the last line was printed.
+    said: Instant,
+    terminal: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// Nothing of `total` is done; `label` says what is going on.
+    pub(crate) fn new(label: impl Into<String>, total: u64, unit: Unit) -> Progress {
+        let now = Instant::now();
+        let terminal = io::stderr().is_terminal();
+        let label = label.into();
+        Progress { label, total, unit, started: now, patience: PATIENCE, said: now, terminal, bar: None }
+    }
+
+    /// Shows it from the beginning, if it is known to take long.
+    pub(crate) fn at_once(mut self, long: bool) -> Progress {
+        if long {
+            self.patience = Duration::ZERO;
+        }
+        self
+    }
+
+    /// So much is done.
+    pub(crate) fn set(&mut self, done: u64) {
+        if self.started.elapsed() < self.patience {
+            return;
+        }
+        if self.terminal {
+            let bar = self.bar.get_or_insert_with(|| bar(&self.label, self.total, self.unit, done));
+            bar.set_position(done);
+        } else if self.said.elapsed() >= LINES {
+            self.said = Instant::now();
+            let (done, total) = match self.unit {
+                Unit::Bytes => (units::bytes(done), units::bytes(self.total)),
+                Unit::Tokens => (done.to_string(), format!("{} tokens", self.total)),
+            };
+            note!("{}: {done} of {total}", self.label);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A bar that begins at `done`, so that what an earlier run did does not count as speed.
+fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
+    let counted = match unit {
+        Unit::Bytes => "{decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
+        Unit::Tokens => "{pos} of {len} tokens, {per_sec}, {eta} left",
+    };
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {counted}")) {
+        bar.set_style(style);
+    }
+    bar.set_message(label.to_string());
+    bar.set_position(done);
+    bar.reset_eta();
+    bar
+}

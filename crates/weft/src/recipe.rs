@@ -1,0 +1,167 @@
+//! Which type each tensor of a model gets under a name like `q4_k_m`, for `synth` and `quantize` alike.
+//!
+//! Such a name stands for one main type and a few exceptions: what is sensitive gets more bits, what is small or has
+//! rows that do not fit is left alone or gets another type. The rules are llama.cpp's (`src/llama-quant.cpp`, without
+//! an importance matrix), so that a file of a name is what people expect under it. Left out are its exceptions for
+//! Falcon and for the llama of 70 billion parameters.
+
+use anyhow::{Result, anyhow};
+use weft_quant::GgmlType;
+
+/// A mixture of types that has a name.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mixture {
+    /// What people call it.
+    pub(crate) name: &'static str,
+    /// The type most tensors get.
+    pub(crate) main: GgmlType,
+    /// The number `general.file_type` has for it (`llama_ftype` in `llama.h`).
+    pub(crate) file_type: u32,
+    /// Whether values and down-projections get more bits in some layers: the `_m` of a name.
+    more_bits: bool,
+}
+
+/// All mixtures there are, the most exact first.
+pub(crate) const MIXTURES: &[Mixture] = &[
+    Mixture { name: "f32", main: GgmlType::F32, file_type: 0, more_bits: false },
+    Mixture { name: "f16", main: GgmlType::F16, file_type: 1, more_bits: false },
+    Mixture { name: "bf16", main: GgmlType::BF16, file_type: 32, more_bits: false },
+    Mixture { name: "q8_0", main: GgmlType::Q8_0, file_type: 7, more_bits: false },
+    Mixture { name: "q6_k", main: GgmlType::Q6_K, file_type: 18, more_bits: false },
+    Mixture { name: "q5_k_m", main: GgmlType::Q5_K, file_type: 17, more_bits: true },
+    Mixture { name: "q5_1", main: GgmlType::Q5_1, file_type: 9, more_bits: false },
+    Mixture { name: "q5_0", main: GgmlType::Q5_0, file_type: 8, more_bits: false },
+    Mixture { name: "q4_k_m", main: GgmlType::Q4_K, file_type: 15, more_bits: true },
+    Mixture { name: "q4_1", main: GgmlType::Q4_1, file_type: 3, more_bits: false },
+    Mixture { name: "q4_0", main: GgmlType::Q4_0, file_type: 2, more_bits: false },
+];
+
+impl Mixture {
+    /// The mixture called `name`, in either case.
+    pub(crate) fn named(name: &str) -> Result<&'static Mixture> {
+        let found = MIXTURES.iter().find(|mixture| mixture.name.eq_ignore_ascii_case(name));
+        let names = || MIXTURES.iter().map(|mixture| mixture.name).collect::<Vec<_>>().join(", ");
+        found.ok_or_else(|| {
+            anyhow!("`{name}` is no quantisation this program can write; it knows {}", names())
+        })
+    }
+}
+
+/// The version of the block formats, for `general.quantization_version` (`GGML_QNT_VERSION` in `ggml.h`).
+pub(crate) const QUANTIZATION_VERSION: u32 = 2;
+
+/// A mixture applied to a model.
+#[derive(Debug)]
+pub(crate) struct Recipe {
+    /// The mixture.
+    pub(crate) mixture: &'static Mixture,
+    /// `block_count`: layers, with those of a prediction head.
+    pub(crate) layers: u32,
+    /// `expert_count`; 0 for a dense model.
+    pub(crate) experts: u32,
+    /// Whether the embedding is the output matrix too.
+    pub(crate) tied: bool,
+    /// Overrules the type of the output matrix.
+    pub(crate) output: Option<GgmlType>,
+    /// Overrules the type of the token embedding.
+    pub(crate) embedding: Option<GgmlType>,
+}
+
+/// What a tensor is, as far as it matters here.
+#[derive(Clone, Copy)]
+enum Role {
+    Embedding,
+    Output,
+    /// Makes attention's values, alone or with its keys.
+    Values,
+    Keys,
+    AttentionOutput,
+    Down,
+    Other,
+}
+
+impl Recipe {
+    /// The type of a tensor; `None` for one that stays as it is: norms, biases, routers and all other vectors. `shape`
+    /// is in GGML's order.
+    pub(crate) fn type_of(&self, name: &str, shape: &[u64]) -> Option<GgmlType> {
+        let dims = shape.iter().rposition(|n| *n != 1).map_or(1, |last| last + 1);
+        let kept = ["_norm.weight", "ffn_gate_inp.weight"].iter().any(|end| name.ends_with(end));
+        if dims < 2 || kept || !name.ends_with("weight") {
+            return None;
+        }
+        let row = *shape.first()?;
+        Some(fitting(self.wanted(name, row), row))
+    }
+
+    fn wanted(&self, name: &str, row: u64) -> GgmlType {
+        let main = self.mixture.main;
+        let (layer, role) = role(name);
+        match (role, self.output, self.embedding) {
+            (Role::Output, Some(ty), _) | (Role::Embedding, _, Some(ty)) => return ty,
+            _ if !main.is_quantised() => return main,
+            _ => {}
+        }
+        match role {
+            Role::Output => self.output_type(row),
+            Role::Embedding if self.tied => self.output_type(row),
+            // Mixtral 8x7B: the attention of a model with eight experts is small.
+            Role::Values | Role::Keys if self.experts == 8 => GgmlType::Q8_0,
+            Role::AttentionOutput if self.experts == 8 && main == GgmlType::Q4_K => GgmlType::Q5_K,
+            Role::Values | Role::Down if self.mixture.more_bits && self.uses_more_bits(layer) => {
+                GgmlType::Q6_K
+            }
+            _ => main,
+        }
+    }
+
+    fn output_type(&self, row: u64) -> GgmlType {
+        let main = self.mixture.main;
+        let fits = main.row_bytes(row).is_some();
+        if fits && main != GgmlType::Q8_0 { GgmlType::Q6_K } else { GgmlType::Q8_0 }
+    }
+
+    /// The first and the last eighth of the layers, and every third between.
+    fn uses_more_bits(&self, layer: Option<u32>) -> bool {
+        let Some(layer) = layer.map(u64::from) else { return false };
+        let layers = u64::from(self.layers);
+        let first = layers / 8;
+        layer < first || layer >= 7 * layers / 8 || (layer - first) % 3 == 2
+    }
+}
+
+/// The layer a tensor is of, if it is of one, and its role.
+fn role(name: &str) -> (Option<u32>, Role) {
+    let in_layer = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
+    let in_layer = in_layer.and_then(|(layer, rest)| Some((layer.parse().ok()?, rest)));
+    let Some((layer, rest)) = in_layer else {
+        let role = match name {
+            "token_embd.weight" => Role::Embedding,
+            "output.weight" => Role::Output,
+            _ => Role::Other,
+        };
+        return (None, role);
+    };
+    let role = match rest {
+        "attn_v.weight" | "attn_kv_b.weight" | "attn_qkv.weight" => Role::Values,
+        "attn_k.weight" => Role::Keys,
+        "attn_output.weight" => Role::AttentionOutput,
+        _ if rest.starts_with("ffn_down") => Role::Down,
+        _ => Role::Other,
+    };
+    (Some(layer), role)
+}
+
+/// `ty`, or where rows are not whole blocks of it, one whose blocks are smaller.
+fn fitting(ty: GgmlType, row: u64) -> GgmlType {
+    let smaller = match ty {
+        GgmlType::Q4_K => GgmlType::Q5_0,
+        GgmlType::Q5_K => GgmlType::Q5_1,
+        GgmlType::Q6_K => GgmlType::Q8_0,
+        _ => GgmlType::F16,
+    };
+    let fits = |ty: &GgmlType| ty.row_bytes(row).is_some();
+    [ty, smaller].into_iter().find(fits).unwrap_or(GgmlType::F16)
+}
+
+#[cfg(test)]
+mod tests;

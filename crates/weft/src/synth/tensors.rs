@@ -1,0 +1,120 @@
+//! The tensors of a preset and how their values are distributed, so that nothing grows or dies on the way through.
+//!
+//! A matrix whose values have the variance `gain²/fan_in` turns a vector of variance 1 into one of variance `gain²`. All
+//! gains are 1 but these:
+//!
+//! * What a layer adds to the residual stream is damped by `1/√(2 · layers)`. The embedding has variance 1 and each layer
+//!   adds two branches, so the stream stays within a factor of about 1.6 of that.
+//! * Attention scores have a deviation of 2: over random keys, a token attends to about one in `e⁴ ≈ 55` of its context.
+//!   With 1 it would attend to a third of it, and outputs would hardly depend on the context.
+//! * Routers have the gain 1 for a sigmoid (2 would have it saturate) and 2 for a softmax (with 1 the chosen experts would
+//!   have a third of the weight).
+//! * Logits have a deviation of 2.
+//!
+//! The bias for the selection of experts is about the distance between neighbours in rank. Norms are 1 ± 0.05.
+
+use weft_quant::GgmlType;
+
+use crate::recipe::Recipe;
+use crate::synth::preset::{Gating, Preset};
+use crate::synth::weights::Distribution;
+use crate::write_model::Planned;
+
+/// √(E[silu(x)²]) for normal x, the deviation of a gate's output times an independent value of variance 1.
+const SILU: f32 = 0.5967;
+
+const ATTENTION: f32 = 2.0;
+const LOGITS: f32 = 2.0;
+
+/// The tensors of one model, in the order of its file.
+pub(crate) struct Tensors<'a> {
+    preset: &'a Preset,
+    recipe: &'a Recipe,
+    /// Those there are so far.
+    list: Vec<(Planned, Distribution)>,
+}
+
+impl Tensors<'_> {
+    /// The tensors of `preset`, stored by `recipe`, which also says how many layers there are.
+    pub(crate) fn list(preset: &Preset, recipe: &Recipe) -> Vec<(Planned, Distribution)> {
+        let mut tensors = Tensors { preset, recipe, list: Vec::new() };
+        let (hidden, tokens) = (preset.hidden, preset.vocabulary);
+        tensors.matrix("token_embd.weight", &[hidden, tokens], 1, 1.0);
+        for layer in 0..recipe.layers {
+            tensors.attention(layer);
+            tensors.feed_forward(layer);
+        }
+        tensors.norm("output_norm.weight", hidden);
+        tensors.matrix("output.weight", &[hidden, tokens], hidden, LOGITS);
+        tensors.list
+    }
+
+    fn attention(&mut self, layer: u32) {
+        let &Preset { hidden, heads, kv_rank, nope, rope, value, .. } = self.preset;
+        let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
+        let damping = self.damping();
+        let gain = ATTENTION / self.preset.yarn.as_ref().map_or(1.0, |yarn| yarn.sharpening);
+        self.norm(&name("attn_norm"), hidden);
+        match self.preset.q_rank {
+            None => self.matrix(&name("attn_q"), &[hidden, heads * (nope + rope)], hidden, gain),
+            Some(rank) => {
+                self.matrix(&name("attn_q_a"), &[hidden, rank], hidden, 1.0);
+                self.norm(&name("attn_q_a_norm"), rank);
+                self.matrix(&name("attn_q_b"), &[rank, heads * (nope + rope)], rank, gain);
+            }
+        }
+        self.matrix(&name("attn_kv_a_mqa"), &[hidden, kv_rank + rope], hidden, 1.0);
+        self.norm(&name("attn_kv_a_norm"), kv_rank);
+        // Transposed: as the matrix that makes keys it has the latent vector for input.
+        self.matrix(&name("attn_k_b"), &[nope, kv_rank, heads], kv_rank, 1.0);
+        self.matrix(&name("attn_v_b"), &[kv_rank, value, heads], kv_rank, 1.0);
+        self.matrix(&name("attn_output"), &[heads * value, hidden], heads * value, damping);
+    }
+
+    fn feed_forward(&mut self, layer: u32) {
+        let &Preset { hidden, dense, experts, expert, shared, gating, .. } = self.preset;
+        let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
+        self.norm(&name("ffn_norm"), hidden);
+        if layer == 0 {
+            return self.gated(layer, "", dense, &[]);
+        }
+        let router_gain = if gating == Gating::Sigmoid { 1.0 } else { 2.0 };
+        self.matrix(&name("ffn_gate_inp"), &[hidden, experts], hidden, router_gain);
+        if gating == Gating::Sigmoid {
+            let bias = Distribution { mean: 0.0, deviation: 0.02 };
+            self.add(&format!("blk.{layer}.exp_probs_b.bias"), &[experts], bias);
+        }
+        self.gated(layer, "_exps", expert, &[experts]);
+        self.gated(layer, "_shexp", shared * expert, &[]);
+    }
+
+    /// A gated network, or as many as `stacked` says.
+    fn gated(&mut self, layer: u32, suffix: &str, width: u32, stacked: &[u32]) {
+        let hidden = self.preset.hidden;
+        let name = |tensor: &str| format!("blk.{layer}.{tensor}{suffix}.weight");
+        let damping = self.damping();
+        self.matrix(&name("ffn_gate"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
+        self.matrix(&name("ffn_up"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
+        self.matrix(&name("ffn_down"), &[&[width, hidden], stacked].concat(), width, damping / SILU);
+    }
+
+    fn damping(&self) -> f32 {
+        1.0 / (2.0 * self.recipe.layers as f32).sqrt()
+    }
+
+    /// A matrix whose products with vectors of `fan_in` values of variance 1 have the deviation `gain`.
+    fn matrix(&mut self, name: &str, shape: &[u32], fan_in: u32, gain: f32) {
+        let deviation = gain / (fan_in as f32).sqrt();
+        self.add(name, shape, Distribution { mean: 0.0, deviation });
+    }
+
+    fn norm(&mut self, name: &str, width: u32) {
+        self.add(name, &[width], Distribution { mean: 1.0, deviation: 0.05 });
+    }
+
+    fn add(&mut self, name: &str, shape: &[u32], distribution: Distribution) {
+        let shape: Vec<u64> = shape.iter().map(|n| u64::from(*n)).collect();
+        let ty = self.recipe.type_of(name, &shape).unwrap_or(GgmlType::F32);
+        self.list.push((Planned { name: name.to_string(), ty, shape }, distribution));
+    }
+}

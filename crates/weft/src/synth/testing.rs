@@ -1,0 +1,41 @@
+//! What tests of other parts need of synthetic models.
+#![cfg(test)]
+
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::{Model, Preset, SynthOptions, Synthesised, synth};
+use crate::recipe::Mixture;
+use crate::write_model::Planned;
+
+/// Options for a model of so many layers; the seed is 1.
+pub(crate) fn options(preset: &str, layers: u32, mixture: &str) -> SynthOptions {
+    SynthOptions {
+        preset: Preset::named(preset).unwrap(),
+        layers: Some(layers),
+        mixture: Mixture::named(mixture).unwrap(),
+        seed: 1,
+        threads: NonZeroUsize::MIN,
+    }
+}
+
+/// Writes a model.
+pub(crate) fn write(options: &SynthOptions, path: &Path) -> Synthesised {
+    synth(options, path, &mut |_, _| ControlFlow::Continue(())).unwrap().unwrap()
+}
+
+/// Writes a tiny model.
+pub(crate) fn write_tiny(path: &Path, layers: u32, mixture: &str) {
+    write(&options("tiny", layers, mixture), path);
+}
+
+/// Names, types and shapes as text.
+pub(crate) fn tensor_types(preset: &str, layers: u32, mixture: &str) -> String {
+    let mut text = String::new();
+    for Planned { name, ty, shape } in Model::new(&options(preset, layers, mixture)).unwrap().tensors {
+        let _ = writeln!(text, "{name} {ty} {shape:?}");
+    }
+    text
+}

@@ -1,0 +1,252 @@
+//! Whole files: their bytes, and that they are models which run.
+
+use std::fs;
+use std::ops::ControlFlow;
+
+use expect_test::expect;
+use sha2::{Digest, Sha256};
+use weft_gguf::{Gguf, Writer};
+use weft_ir::{Sizes, Tensor, Values};
+use weft_models::{Attention, BuildOptions, FeedForward, Gating, Latent, ModelGraph, Moe, build};
+
+use super::preset::PRESETS;
+use super::*;
+use crate::recipe::MIXTURES;
+use crate::synth::testing::{options, write, write_tiny};
+use crate::test_folder::TestFolder;
+
+fn sha256(path: &Path) -> String {
+    Sha256::digest(fs::read(path).unwrap()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes are a promise: benchmarks name a model by its options.
+#[test]
+fn files_are_the_same_everywhere() {
+    let folder = TestFolder::new("synth-golden");
+    let hash = |mixture: &str, threads: usize| {
+        let path = folder.join("m.gguf");
+        let threads = NonZeroUsize::new(threads).unwrap();
+        write(&SynthOptions { threads, ..options("tiny", 2, mixture) }, &path);
+        sha256(&path)
+    };
+    let mut hashes = String::new();
+    for mixture in ["q4_0", "q4_k_m", "q8_0", "f16", "f32"] {
+        let one = hash(mixture, 1);
+        assert_eq!([&hash(mixture, 2), &hash(mixture, 5)], [&one, &one], "{mixture}");
+        hashes.push_str(&format!("{mixture} {one}\n"));
+    }
+    expect![[r#"
+        q4_0 7f026e25099b5aef3b69f16d33a827489c597487713a6ec276eb39f921c5c65a
+        q4_k_m 6d540536db339adf3a568a2466e0a33e0cdcb6cf8e88ecc20d692b4f4e053e8d
+        q8_0 9e8d50389aeac25f088825dc3668b3f5248c694ca1b6443f0613657b1fd53461
+        f16 d069de68588182c0bbcdfaa527a69409e357b5b8d6883925c9a7938aa6441a48
+        f32 f0f41706195bb14a3f1f67498261d06e338a9d5ff73e4099a21c789fdf225dfe
+    "#]]
+    .assert_eq(&hashes);
+}
+
+#[test]
+fn seeds_differ() {
+    let folder = TestFolder::new("synth-seeds");
+    let make = |seed| {
+        let path = folder.join(format!("{seed}.gguf"));
+        write(&SynthOptions { seed, ..options("tiny", 1, "q4_0") }, &path);
+        let gguf = Gguf::open(&path).unwrap();
+        let tensors = gguf.tensors().iter().map(|tensor| gguf.data(tensor).to_vec());
+        tensors.collect::<Vec<_>>()
+    };
+    for (a, b) in make(1).iter().zip(make(2)) {
+        assert_ne!(*a, b);
+    }
+}
+
+#[test]
+fn progress_ends_with_all_of_it() {
+    let folder = TestFolder::new("synth-progress");
+    let mut seen = Vec::new();
+    let mut see = |done, total| {
+        seen.push((done, total));
+        ControlFlow::Continue(())
+    };
+    let made = synth(&options("tiny", 1, "q4_0"), &folder.join("m.gguf"), &mut see).unwrap().unwrap();
+    assert_eq!(seen.last(), Some(&(made.bytes, made.bytes)));
+    assert!(seen.len() > 10 && seen.is_sorted_by_key(|(done, _)| *done));
+}
+
+#[test]
+fn nothing_is_left_of_what_was_broken_off() {
+    let folder = TestFolder::new("synth-break");
+    let mut pieces = 0;
+    let mut stop = |_, _| {
+        pieces += 1;
+        if pieces < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let made = synth(&options("tiny", 1, "q4_0"), &folder.join("m.gguf"), &mut stop).unwrap();
+    assert_eq!((made, pieces), (None, 5));
+    assert_eq!(fs::read_dir(&*folder).unwrap().count(), 0);
+}
+
+#[test]
+fn presets_have_the_size_of_the_real_models() {
+    // Parameters, and GB at Q4_0.
+    for (name, parameters, size) in [("glm-4.7-flash", 29.94e9, 17.0), ("deepseek-v2-lite", 15.71e9, 8.9)] {
+        let whole = SynthOptions { layers: None, ..options(name, 1, "q4_0") };
+        let tensors = Model::new(&whole).unwrap().tensors;
+        let found = tensors.iter().map(|tensor| tensor.values() as f64).sum::<f64>();
+        assert!((found / parameters - 1.0).abs() < 0.001, "{name}: {found}");
+        let bytes = tensors.iter().map(|tensor| tensor.bytes() as f64).sum::<f64>();
+        assert!((bytes / 1e9 - size).abs() < 0.1, "{name}: {bytes}");
+    }
+}
+
+/// The header of a model, followed by as many zeros as there are weights: a file with a hole, which takes no space.
+fn write_header(options: &SynthOptions, path: &Path) {
+    let Model { metadata, tensors, .. } = Model::new(options).unwrap();
+    let mut writer = Writer::new(metadata).unwrap();
+    for Planned { name, ty, shape } in &tensors {
+        writer.declare(name, *ty, shape).unwrap();
+    }
+    let mut file = fs::File::create(path).unwrap();
+    drop(writer.to_stream(&mut file).unwrap());
+    let padded = |tensor: &Planned| tensor.bytes().next_multiple_of(32);
+    let header = file.metadata().unwrap().len();
+    file.set_len(header + tensors.iter().map(padded).sum::<u64>()).unwrap();
+}
+
+#[test]
+fn presets_are_models_of_the_right_shape() {
+    let folder = TestFolder::new("synth-shapes");
+    let config = |preset: &str| {
+        let path = folder.join(preset);
+        write_header(&options(preset, 2, "q4_k_m"), &path);
+        let model = build(&Gguf::open(&path).unwrap(), &BuildOptions::default()).unwrap();
+        assert!(matches!(model.config.feed_forward[0], FeedForward::Dense { .. }));
+        model
+    };
+    let glm = config("glm-4.7-flash");
+    let latent = Latent { q_rank: Some(768), kv_rank: 512, nope: 192, rope: 64, value: 256, joined: false };
+    assert_eq!(glm.config.attention, Attention::Latent(latent));
+    let moe = Moe {
+        experts: 64,
+        used: 4,
+        width: 1536,
+        shared: 1,
+        gating: Gating::Sigmoid,
+        normalise: true,
+        scale: 1.8,
+    };
+    assert_eq!(glm.config.feed_forward[1], FeedForward::Experts(moe));
+    assert_eq!((glm.config.vocab, glm.config.attention_scale), (154_880, 1.0 / 16.0));
+
+    let v2 = config("deepseek-v2-lite").config;
+    let latent = Latent { q_rank: None, nope: 128, value: 128, ..latent };
+    assert_eq!(v2.attention, Attention::Latent(latent));
+    let moe =
+        Moe { used: 6, width: 1408, shared: 2, gating: Gating::Softmax, normalise: false, scale: 1.0, ..moe };
+    assert_eq!(v2.feed_forward[1], FeedForward::Experts(moe));
+    assert!((v2.attention_scale - 0.114_721).abs() < 1e-5, "{}", v2.attention_scale);
+}
+
+/// The oracle's logits for some tokens, and the deviation of `x` after each segment but the last.
+fn evaluate(gguf: &Gguf, tokens: &[i32]) -> (Vec<f32>, Vec<f32>) {
+    const OPTIONS: BuildOptions = BuildOptions { kv: weft_quant::GgmlType::F32, page: 16 };
+    let ModelGraph { config, segments } = build(gguf, &OPTIONS).unwrap();
+    let n = tokens.len();
+    let all = || (0..n as i32).collect::<Vec<_>>();
+    let sizes = Sizes { tokens: n, rows: n, slots: n.next_multiple_of(16), pages: n.div_ceil(16) };
+    let mut values = Values::new();
+    for (name, data) in [
+        ("tokens", tokens.to_vec()),
+        ("pos", all()),
+        ("slots", all()),
+        ("first", vec![0; n]),
+        ("pages", (0..sizes.pages as i32).collect()),
+        ("out_rows", all()),
+    ] {
+        values.insert(name.to_string(), Tensor::i32([data.len()], data));
+    }
+    let mut deviations = Vec::new();
+    for segment in segments {
+        let part = ModelGraph { config: config.clone(), segments: vec![segment] };
+        values.extend(part.oracle_states(sizes.slots));
+        part.eval(gguf, &sizes, &mut values).unwrap();
+        deviations.push(deviation(values["x"].as_f32().unwrap()));
+    }
+    deviations.pop();
+    (values["logits"].as_f32().unwrap().to_vec(), deviations)
+}
+
+fn deviation(values: &[f32]) -> f32 {
+    (values.iter().map(|x| x * x).sum::<f32>() / values.len() as f32).sqrt()
+}
+
+const TOKENS: [i32; 6] = [300, 7, 1500, 42, 999, 42];
+
+#[test]
+fn every_mixture_makes_a_model_that_runs() {
+    let folder = TestFolder::new("synth-run");
+    for mixture in MIXTURES {
+        let path = folder.join(mixture.name);
+        write_tiny(&path, 3, mixture.name);
+        let (logits, _) = evaluate(&Gguf::open(&path).unwrap(), &TOKENS);
+        assert_eq!(logits.len(), TOKENS.len() * 2048);
+        let found = deviation(&logits);
+        assert!((1.6..2.4).contains(&found), "{}: {found}", mixture.name);
+        // The same token at two places says two things, by a tenth and more: the context matters.
+        let (first, second) = (&logits[3 * 2048..4 * 2048], &logits[5 * 2048..]);
+        let difference: Vec<f32> = first.iter().zip(second).map(|(a, b)| a - b).collect();
+        assert!(deviation(&difference) > 0.2, "{}: {}", mixture.name, deviation(&difference));
+    }
+}
+
+#[test]
+fn activations_neither_grow_nor_die() {
+    let folder = TestFolder::new("synth-deep");
+    let path = folder.join("m.gguf");
+    write_tiny(&path, 47, "q4_0");
+    let (logits, deviations) = evaluate(&Gguf::open(&path).unwrap(), &TOKENS);
+    assert!((1.6..2.4).contains(&deviation(&logits)));
+    assert_eq!(deviations.len(), 1 + 47);
+    assert!(deviations.iter().all(|x| (0.9..2.0).contains(x)), "{deviations:?}");
+    // All layers have a share in it.
+    assert!(deviations[47] > deviations[24] && deviations[24] > deviations[1], "{deviations:?}");
+}
+
+/// DeepSeek-V2-Lite with the widths of the tiny preset: softmax, shared experts, YaRN, queries without compression.
+const SMALL_V2: Preset = Preset {
+    hidden: 256,
+    heads: 4,
+    kv_rank: 256,
+    nope: 64,
+    rope: 32,
+    value: 64,
+    dense: 1024,
+    experts: 16,
+    expert: 256,
+    vocabulary: 4096,
+    ..PRESETS[1]
+};
+
+#[test]
+fn a_small_deepseek_runs() {
+    let folder = TestFolder::new("synth-v2");
+    let path = folder.join("m.gguf");
+    write(&SynthOptions { preset: &SMALL_V2, ..options("tiny", 8, "q4_k_m") }, &path);
+    let (logits, deviations) = evaluate(&Gguf::open(&path).unwrap(), &TOKENS);
+    assert!((1.6..2.4).contains(&deviation(&logits)), "{}", deviation(&logits));
+    assert!(deviations.iter().all(|x| (0.9..2.0).contains(x)), "{deviations:?}");
+}
+
+#[test]
+fn layers_have_a_limit() {
+    for layers in [0, MAX_LAYERS + 1] {
+        let message = Model::new(&options("tiny", layers, "q4_0")).err().unwrap().to_string();
+        assert_eq!(message, format!("a model has 1 to 1000 layers, not {layers}"));
+    }
+}
+
+#[test]
+fn an_unknown_preset_lists_the_known_ones() {
+    let message = Preset::named("glm").unwrap_err().to_string();
+    assert_eq!(message, "there is no preset `glm`; there are glm-4.7-flash, deepseek-v2-lite, tiny");
+}

@@ -1,0 +1,286 @@
+//! A vocabulary that can spell any text: all bytes, words of syllables with the merges that make them, and the special
+//! tokens of a model's family at the places they have there.
+
+use weft_gguf::{Metadata, Strings};
+
+/// Types of tokens (`llama_token_type` in `llama.h`).
+const NORMAL: i32 = 1;
+const CONTROL: i32 = 3;
+const USER_DEFINED: i32 = 4;
+const UNUSED: i32 = 5;
+
+/// The special tokens of a family of models, and how they are used.
+#[derive(Debug)]
+pub(crate) struct Family {
+    /// `tokenizer.ggml.pre`.
+    pre: &'static str,
+    /// How many tokens from the end of the vocabulary the special ones begin.
+    from_end: u32,
+    /// The special tokens, in order.
+    special: &'static [(&'static str, i32)],
+    /// Which of them have a role: the name of its key and its place in `special`.
+    roles: &'static [(&'static str, u32)],
+    add_bos: bool,
+    chat_template: &'static str,
+}
+
+/// GLM-4.5 to 4.7. The tokens end in some that no text is made of.
+pub(crate) const GLM: Family = Family {
+    pre: "glm4",
+    from_end: 60,
+    special: &[
+        ("<|endoftext|>", CONTROL),
+        ("[MASK]", CONTROL),
+        ("[gMASK]", CONTROL),
+        ("[sMASK]", CONTROL),
+        ("<sop>", CONTROL),
+        ("<eop>", CONTROL),
+        ("<|system|>", CONTROL),
+        ("<|user|>", CONTROL),
+        ("<|assistant|>", CONTROL),
+        ("<|observation|>", CONTROL),
+        ("<|begin_of_image|>", CONTROL),
+        ("<|end_of_image|>", CONTROL),
+        ("<|begin_of_video|>", CONTROL),
+        ("<|end_of_video|>", CONTROL),
+        ("<|begin_of_audio|>", CONTROL),
+        ("<|end_of_audio|>", CONTROL),
+        ("<|begin_of_transcription|>", CONTROL),
+        ("<|end_of_transcription|>", CONTROL),
+        ("<|code_prefix|>", CONTROL),
+        ("<|code_middle|>", CONTROL),
+        ("<|code_suffix|>", CONTROL),
+        ("<think>", USER_DEFINED),
+        ("</think>", USER_DEFINED),
+        ("<tool_call>", USER_DEFINED),
+        ("</tool_call>", USER_DEFINED),
+        ("<tool_response>", USER_DEFINED),
+        ("</tool_response>", USER_DEFINED),
+        ("<arg_key>", USER_DEFINED),
+        ("</arg_key>", USER_DEFINED),
+        ("<arg_value>", USER_DEFINED),
+        ("</arg_value>", USER_DEFINED),
+        ("/nothink", USER_DEFINED),
+        ("<|begin_of_box|>", USER_DEFINED),
+        ("<|end_of_box|>", USER_DEFINED),
+        ("<|image|>", USER_DEFINED),
+        ("<|video|>", USER_DEFINED),
+    ],
+    roles: &[("bos", 2), ("eos", 0), ("eot", 7), ("eom", 9), ("unknown", 0), ("padding", 0)],
+    add_bos: false,
+    chat_template: "[gMASK]<sop>{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}\
+                    {% if add_generation_prompt %}<|assistant|>\n{% endif %}",
+};
+
+/// DeepSeek-V2.
+pub(crate) const DEEPSEEK: Family = Family {
+    pre: "deepseek-llm",
+    from_end: 2400,
+    special: &[
+        ("<｜begin▁of▁sentence｜>", CONTROL),
+        ("<｜end▁of▁sentence｜>", CONTROL),
+        ("<｜fim▁hole｜>", CONTROL),
+        ("<｜fim▁begin｜>", CONTROL),
+        ("<｜fim▁end｜>", CONTROL),
+        ("<｜completion｜>", CONTROL),
+        ("<｜User｜>", CONTROL),
+        ("<｜Assistant｜>", CONTROL),
+        ("<|EOT|>", CONTROL),
+    ],
+    roles: &[("bos", 0), ("eos", 1), ("padding", 1)],
+    add_bos: true,
+    chat_template: "{{ bos_token }}{% for m in messages %}\
+                    {% if m.role == 'user' %}User: {{ m.content }}\n\n\
+                    {% elif m.role == 'assistant' %}Assistant: {{ m.content }}{{ eos_token }}\
+                    {% else %}{{ m.content }}\n\n{% endif %}{% endfor %}\
+                    {% if add_generation_prompt %}Assistant:{% endif %}",
+};
+
+impl Family {
+    /// Writes the keys of a tokenizer of `size` tokens.
+    pub(crate) fn describe(&self, size: u32, metadata: &mut Metadata) {
+        let first_special = size.saturating_sub(self.from_end);
+        let Spellings { mut tokens, merges } = Spellings::new(first_special as usize);
+        let mut types = vec![NORMAL; tokens.len()];
+        for (special, ty) in self.special {
+            tokens.push(special);
+            types.push(*ty);
+        }
+        for id in tokens.len()..size as usize {
+            tokens.push(format!("[PAD{id}]"));
+            types.push(UNUSED);
+        }
+        metadata.insert("tokenizer.ggml.model", "gpt2");
+        metadata.insert("tokenizer.ggml.pre", self.pre);
+        metadata.insert("tokenizer.ggml.tokens", tokens);
+        metadata.insert("tokenizer.ggml.token_type", types);
+        metadata.insert("tokenizer.ggml.merges", merges);
+        for (role, place) in self.roles {
+            metadata.insert(&format!("tokenizer.ggml.{role}_token_id"), first_special + place);
+        }
+        metadata.insert("tokenizer.ggml.add_bos_token", self.add_bos);
+        metadata.insert("tokenizer.chat_template", self.chat_template);
+    }
+}
+
+/// Tokens that text is made of, and the merges they come from.
+///
+/// A syllable is a consonant and a vowel. The lists go by rank, so that of two merges that compete for a syllable the one
+/// that leads to a token wins: a text's letters become syllables, the first of a word takes the space before it, and that
+/// takes the next two.
+struct Spellings {
+    tokens: Strings,
+    merges: Strings,
+}
+
+impl Spellings {
+    /// The first `count` of them.
+    fn new(count: usize) -> Spellings {
+        const CONSONANTS: &str = "tnshrdlcmfwgypbvkjxzq";
+        const VOWELS: &str = "eaoiu";
+        let mut spellings = Spellings { tokens: Strings::default(), merges: Strings::default() };
+        for byte in (0..=u8::MAX).take(count) {
+            spellings.tokens.push(spelling(byte).to_string());
+        }
+        let letters =
+            VOWELS.chars().flat_map(|v| CONSONANTS.chars().map(move |c| (c.to_string(), v.to_string())));
+        let syllables = spellings.join(count, letters);
+        let begun = spellings.join(count, product(&[spelling(b' ').to_string()], &syllables));
+        let two = spellings.join(count, product(&begun, &syllables));
+        spellings.join(count, product(&syllables, &syllables));
+        spellings.join(count, product(&two, &syllables));
+        spellings
+    }
+
+    /// Adds the tokens that pairs make, until there are `count`; returns those it added.
+    fn join(&mut self, count: usize, pairs: impl Iterator<Item = (String, String)>) -> Vec<String> {
+        let missing = count - self.tokens.len();
+        let add = |(left, right): (String, String)| {
+            let token = format!("{left}{right}");
+            self.merges.push(format!("{left} {right}"));
+            self.tokens.push(&token);
+            token
+        };
+        pairs.take(missing).map(add).collect()
+    }
+}
+
+fn product<'a>(left: &'a [String], right: &'a [String]) -> impl Iterator<Item = (String, String)> + 'a {
+    left.iter().flat_map(move |l| right.iter().map(move |r| (l.clone(), r.clone())))
+}
+
+/// The character that stands for a byte in byte-level vocabularies (GPT-2's `bytes_to_unicode`): printable characters of
+/// Latin-1 for themselves, the others in their order from U+0100 on.
+fn spelling(byte: u8) -> char {
+    let code = match byte {
+        0x21..=0x7e | 0xa1..=0xac | 0xae.. => u32::from(byte),
+        ..=0x20 => 0x100 + u32::from(byte),
+        0x7f..=0xa0 => 0x121 + u32::from(byte - 0x7f),
+        0xad => 0x143,
+    };
+    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_text::{ChatTemplate, EncodeOptions, Message, RenderOptions, Tokenizer, TokenizerSpec};
+
+    use super::*;
+
+    fn tokenizer(family: &Family, size: u32) -> Tokenizer {
+        let mut metadata = Metadata::new();
+        family.describe(size, &mut metadata);
+        let text = |key: &str| metadata.require_str(&format!("tokenizer.{key}")).unwrap();
+        let list =
+            |key: &str| metadata.require_strings(&format!("tokenizer.ggml.{key}")).unwrap().iter().collect();
+        let id = |role: &str| metadata.u32(&format!("tokenizer.ggml.{role}_token_id")).unwrap();
+        let spec = TokenizerSpec {
+            model: text("ggml.model"),
+            pre: text("ggml.pre"),
+            tokens: list("tokens"),
+            token_types: metadata.i32s("tokenizer.ggml.token_type").unwrap(),
+            merges: Some(list("merges")),
+            bos: id("bos"),
+            eos: id("eos"),
+            eot: id("eot"),
+            eom: id("eom"),
+            unk: id("unknown"),
+            pad: id("padding"),
+            add_bos: metadata.bool("tokenizer.ggml.add_bos_token").unwrap(),
+            chat_template: Some(text("chat_template")),
+            ..TokenizerSpec::default()
+        };
+        let tokenizer = Tokenizer::new(&spec).unwrap();
+        assert_eq!(tokenizer.vocab_len(), size as usize);
+        tokenizer
+    }
+
+    const FAMILIES: [(&Family, u32); 3] = [(&GLM, 2048), (&GLM, 154_880), (&DEEPSEEK, 102_400)];
+
+    #[test]
+    fn any_text_comes_back() {
+        for (family, size) in FAMILIES {
+            let tokenizer = tokenizer(family, size);
+            for text in [
+                "",
+                "The capital of France?\n\tTanapo  tana",
+                "naïve 中文 🦀 \u{0}\u{7f}\u{ad}",
+                "/nothink <think>",
+            ] {
+                let ids = tokenizer.encode(text, EncodeOptions::default());
+                assert_eq!(tokenizer.decode(&ids, false), text, "{} {size}", family.pre);
+            }
+        }
+    }
+
+    /// No token is there in vain: each is what its own text becomes.
+    #[test]
+    fn text_is_made_of_every_token() {
+        for (family, size) in FAMILIES {
+            let tokenizer = tokenizer(family, size);
+            for id in (128..size - family.from_end).step_by(97) {
+                // Bytes beyond ASCII are no text by themselves.
+                if let Ok(text) = std::str::from_utf8(tokenizer.token_bytes(id)) {
+                    assert_eq!(tokenizer.encode(text, EncodeOptions::default()), [id], "{text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn special_tokens_are_where_the_real_ones_are() {
+        let glm = tokenizer(&GLM, 154_880);
+        let id = |name| glm.find(name).unwrap();
+        assert_eq!((id("<|endoftext|>"), id("<|user|>"), id("<|observation|>")), (154_820, 154_827, 154_829));
+        assert_eq!(glm.end_of_generation(), [154_820, 154_827, 154_829]);
+        assert!(glm.is_control(154_879) && !glm.is_control(id("<think>")));
+        let deepseek = tokenizer(&DEEPSEEK, 102_400);
+        assert_eq!(deepseek.bos_text(), Some("<｜begin▁of▁sentence｜>"));
+        assert_eq!(deepseek.find("<｜begin▁of▁sentence｜>"), Some(100_000));
+        assert_eq!(deepseek.find("<｜end▁of▁sentence｜>"), Some(100_001));
+    }
+
+    fn chat(family: &Family, size: u32) -> (String, Vec<u32>) {
+        let tokenizer = tokenizer(family, size);
+        let messages = [("system", "Be brief."), ("user", "hi"), ("assistant", "ho"), ("user", "hm")];
+        let messages = messages.map(|(role, text)| Message::new(role, text));
+        let template = ChatTemplate::of(&tokenizer).unwrap();
+        let options = RenderOptions { add_generation_prompt: true, ..RenderOptions::default() };
+        let prompt = template.render(&messages, &options).unwrap();
+        let ids = tokenizer.encode_chat(&prompt);
+        (prompt, ids)
+    }
+
+    #[test]
+    fn chats_are_written_as_the_families_do() {
+        let (prompt, ids) = chat(&GLM, 154_880);
+        let expected =
+            "[gMASK]<sop><|system|>\nBe brief.<|user|>\nhi<|assistant|>\nho<|user|>\nhm<|assistant|>\n";
+        assert_eq!(prompt, expected);
+        assert_eq!(ids[..4], [154_822, 154_824, 154_826, 10]);
+        let (prompt, ids) = chat(&DEEPSEEK, 102_400);
+        let expected = "<｜begin▁of▁sentence｜>Be brief.\n\nUser: hi\n\nAssistant: ho<｜end▁of▁sentence｜>User: hm\n\nAssistant:";
+        assert_eq!(prompt, expected);
+        assert_eq!(ids.iter().filter(|id| **id == 100_000).count(), 1);
+    }
+}

@@ -1,0 +1,170 @@
+//! Random weights in any stored format, as fast as a disk takes them.
+//!
+//! Values are about normally distributed ([`Random::normal`]). In `f32` each is drawn by itself. In every other format
+//! [`CHOICES`] chunks of values (a block, and at least 32) are drawn and encoded once for each distribution, and a tensor
+//! is a sequence of these, each chosen at random: quants and scales are distributed as those of a real encoding, because
+//! they are one, and yet a tensor of 10⁹ values costs little more than copying it. What is lost is that two rows have a
+//! chunk in common now and then, at any one place with a probability of 1/[`CHOICES`].
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use anyhow::Result;
+use weft_quant::{GgmlType, encode};
+
+use crate::synth::random::Random;
+
+/// Chunks to choose from; a power of two, and few enough that they stay in a core's cache.
+const CHOICES: u64 = 1 << 12;
+
+/// Values of the smallest chunk.
+const SMALLEST_CHUNK: usize = 32;
+
+/// How the values of a tensor are distributed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Distribution {
+    /// Their mean.
+    pub(crate) mean: f32,
+    /// Their standard deviation.
+    pub(crate) deviation: f32,
+}
+
+impl Distribution {
+    fn draw(&self, random: &Random, values: Range<u64>) -> Vec<f32> {
+        values.map(|i| self.mean + self.deviation * random.normal(i)).collect()
+    }
+}
+
+/// What tells pools apart.
+type PoolKey = (GgmlType, [u32; 2]);
+
+/// The chunks that weights are put together from.
+pub(crate) struct Weights {
+    seed: u64,
+    pools: BTreeMap<PoolKey, Vec<u8>>,
+}
+
+impl Weights {
+    /// Draws what tensors of these types and distributions will need.
+    pub(crate) fn new(seed: u64, kinds: impl Iterator<Item = (GgmlType, Distribution)>) -> Result<Weights> {
+        let mut pools = BTreeMap::new();
+        for (ty, distribution) in kinds {
+            let key = pool_key(ty, distribution);
+            if ty != GgmlType::F32 && !pools.contains_key(&key) {
+                pools.insert(key, pool(seed, ty, distribution)?);
+            }
+        }
+        Ok(Weights { seed, pools })
+    }
+
+    /// The stored bytes of a range of a tensor's values, which begins and ends with a chunk.
+    pub(crate) fn make(
+        &self,
+        name: &str,
+        ty: GgmlType,
+        distribution: Distribution,
+        values: Range<u64>,
+    ) -> Result<Vec<u8>> {
+        let random = Random::new(self.seed, name);
+        let Some(pool) = self.pools.get(&pool_key(ty, distribution)) else {
+            return stored(ty, &distribution.draw(&random, values));
+        };
+        let len = chunk_len(ty) as u64;
+        let bytes = pool.len() / CHOICES as usize;
+        let chunks = values.start / len..values.end / len;
+        let mut out = Vec::with_capacity((chunks.end - chunks.start) as usize * bytes);
+        for chunk in chunks {
+            let choice = (random.bits(chunk) % CHOICES) as usize;
+            out.extend_from_slice(&pool[choice * bytes..][..bytes]);
+        }
+        Ok(out)
+    }
+}
+
+/// Values in a chunk.
+fn chunk_len(ty: GgmlType) -> usize {
+    ty.block_len().max(SMALLEST_CHUNK)
+}
+
+fn pool_key(ty: GgmlType, distribution: Distribution) -> PoolKey {
+    (ty, [distribution.mean.to_bits(), distribution.deviation.to_bits()])
+}
+
+fn pool(seed: u64, ty: GgmlType, distribution: Distribution) -> Result<Vec<u8>> {
+    let (ty_name, [mean, deviation]) = (ty.name(), pool_key(ty, distribution).1);
+    let random = Random::new(seed, &format!("pool {ty_name} {mean:x} {deviation:x}"));
+    stored(ty, &distribution.draw(&random, 0..CHOICES * chunk_len(ty) as u64))
+}
+
+fn stored(ty: GgmlType, values: &[f32]) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; values.len() / ty.block_len() * ty.block_bytes()];
+    encode(ty, values, &mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_quant::decode;
+
+    use super::*;
+    use crate::recipe::MIXTURES;
+
+    const LENGTH: u64 = 1 << 17;
+
+    fn values(ty: GgmlType, distribution: Distribution) -> Vec<f32> {
+        let weights = Weights::new(3, [(ty, distribution)].into_iter()).unwrap();
+        let bytes = weights.make("w", ty, distribution, 0..LENGTH).unwrap();
+        let mut values = vec![0.0; LENGTH as usize];
+        decode(ty, &bytes, &mut values).unwrap();
+        values
+    }
+
+    /// Mean and standard deviation.
+    fn moments(values: &[f32]) -> (f64, f64) {
+        let n = values.len() as f64;
+        let mean = values.iter().map(|x| f64::from(*x)).sum::<f64>() / n;
+        let squares = values.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum::<f64>();
+        (mean, (squares / n).sqrt())
+    }
+
+    #[test]
+    fn every_format_holds_the_distribution_asked_for() {
+        for (mean, deviation) in [(0.0, 0.002), (0.0, 1.0), (1.0, 0.05)] {
+            for ty in MIXTURES.iter().map(|mixture| mixture.main) {
+                let values = values(ty, Distribution { mean, deviation });
+                let (found_mean, found) = moments(&values);
+                // What rounding to four bits adds, and some noise.
+                let slack = 0.02 * f64::from(deviation) + 0.03 * f64::from(mean);
+                assert!(
+                    (found_mean - f64::from(mean)).abs() < slack,
+                    "{ty} {mean} {deviation}: {found_mean}"
+                );
+                assert!((found - f64::from(deviation)).abs() < slack, "{ty} {mean} {deviation}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_independent_enough() {
+        let rows = values(GgmlType::Q4_K, Distribution { mean: 0.0, deviation: 1.0 });
+        let rows: Vec<&[f32]> = rows.chunks_exact(2048).collect();
+        for (i, a) in rows.iter().enumerate() {
+            for b in &rows[..i] {
+                let dot = a.iter().zip(*b).map(|(a, b)| a * b).sum::<f32>() / 2048.0;
+                // Five standard errors, and one of eight chunks in common.
+                assert!(dot.abs() < 0.11 + 0.125, "row {i}: {dot}");
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_are_parts_of_the_whole() {
+        for ty in [GgmlType::F32, GgmlType::F16, GgmlType::Q4_0, GgmlType::Q6_K] {
+            let distribution = Distribution { mean: 0.0, deviation: 1.0 };
+            let weights = Weights::new(3, [(ty, distribution)].into_iter()).unwrap();
+            let make = |values| weights.make("w", ty, distribution, values).unwrap();
+            assert_eq!(make(0..2048), [make(0..512), make(512..2048)].concat(), "{ty}");
+            assert_ne!(make(0..512), make(512..1024), "{ty}");
+        }
+    }
+}

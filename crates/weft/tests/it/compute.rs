@@ -1,0 +1,97 @@
+//! `logits` through the whole program, on every model of the checkout.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{FIXTURES, Folder, fixture, model, weft};
+
+/// The logits of a model's prompt, as the bytes of the file.
+#[track_caller]
+fn logits(name: &str, args: &[&str]) -> Vec<u8> {
+    let folder = Folder::new();
+    let out = folder.join("logits.f32");
+    let path = model(name);
+    let tokens = prompt(name);
+    let call = ["logits", path.to_str().unwrap(), "--tokens", &tokens, "--out", out.to_str().unwrap()];
+    assert_eq!(weft([&call, args].concat()).run().ok(), "");
+    assert_eq!(folder.files(), ["logits.f32"], "nothing else is left");
+    fs::read(out).unwrap()
+}
+
+/// What the checkout says of a model's logits.
+fn golden(name: &str) -> Value {
+    serde_json::from_slice(&fs::read(fixture(&format!("{name}.json"))).unwrap()).unwrap()
+}
+
+/// The prompt, as an argument.
+fn prompt(name: &str) -> String {
+    let tokens = golden(name)["tokens"].clone();
+    tokens.as_array().unwrap().iter().map(Value::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn floats(bytes: &[u8]) -> Vec<f64> {
+    bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes).into()).collect()
+}
+
+#[test]
+fn the_oracle_agrees_with_the_golden_logits() {
+    for name in FIXTURES {
+        let expected = floats(&fs::read(fixture(&format!("{name}.logits.f32"))).unwrap());
+        let found = floats(&logits(name, &["--oracle"]));
+        assert_eq!(found.len(), expected.len());
+        let norm =
+            |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>().sqrt();
+        let distance =
+            norm(&mut found.iter().zip(&expected).map(|(a, b)| a - b)) / norm(&mut expected.iter().copied());
+        assert!(distance <= if name.starts_with("ds2") { 1e-3 } else { 1e-4 }, "{name}: {distance:e}");
+    }
+}
+
+#[test]
+fn threads_and_chunks_change_no_bit() {
+    for name in FIXTURES {
+        let one = logits(name, &["--threads", "1"]);
+        let shape = golden(name);
+        assert_eq!(one.len() as u64, shape["rows"].as_u64().unwrap() * shape["vocab"].as_u64().unwrap() * 4);
+        for args in [["--threads", "2"], ["--chunk", "1"], ["--chunk", "7"]] {
+            assert!(logits(name, &args) == one, "{name}: {args:?} gives other bits");
+        }
+    }
+}
+
+#[test]
+fn a_text_is_its_tokens() {
+    let folder = Folder::new();
+    let path = model("glm-tiny-q4_0");
+    let path = path.to_str().unwrap();
+    let tokens = weft(["tokenize", path, "--json", "Hello"]).run().json();
+    let ids: Vec<String> = tokens.as_array().unwrap().iter().map(|token| token["id"].to_string()).collect();
+    let write = |args: [&str; 2], out: &Path| {
+        weft(["logits", path, args[0], args[1], "--out", out.to_str().unwrap()]).run().ok();
+        fs::read(out).unwrap()
+    };
+    let by_text = write(["--text", "Hello"], &folder.join("text"));
+    assert!(by_text == write(["--tokens", &ids.join(",")], &folder.join("ids")));
+    let error = weft(["logits", path, "--text", "", "--out", "x"]).run().failed(1);
+    assert!(error.contains("no tokens"), "{error}");
+}
+
+#[test]
+fn what_fails_leaves_the_old_file_and_no_new_one() {
+    let folder = Folder::new();
+    let out = folder.join("logits.f32");
+    fs::write(&out, "before").unwrap();
+    let path = model("glm-tiny-q4_0");
+    for extra in [&[][..], &["--oracle"]] {
+        let call = ["logits", path.to_str().unwrap(), "--tokens", "1,999999", "--out", out.to_str().unwrap()];
+        let error = weft([&call, extra].concat()).run().failed(1);
+        assert!(error.contains("token 999999 is not in the vocabulary of 2048"), "{error}");
+    }
+    assert_eq!(folder.files(), ["logits.f32"]);
+    assert_eq!(fs::read_to_string(&out).unwrap(), "before");
+    let nowhere = folder.join("no/such/folder");
+    let call = ["logits", path.to_str().unwrap(), "--tokens", "1", "--out", nowhere.to_str().unwrap()];
+    assert!(weft(call).run().failed(1).contains("cannot create"));
+}

@@ -1,0 +1,79 @@
+//! Files that are cut, changed or something else: a message and exit code 1, at once, and never a panic.
+
+use std::fs;
+
+use crate::support::{FIXTURES, Folder, model, weft};
+
+/// Pseudo-random numbers, the same on every run (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        ((mixed ^ (mixed >> 27)) % end as u64) as usize
+    }
+}
+
+#[test]
+fn a_file_that_ends_too_early_is_refused() {
+    let folder = Folder::new();
+    for name in FIXTURES {
+        let bytes = fs::read(model(name)).unwrap();
+        let path = folder.join("cut.gguf");
+        // Every 997th byte is what the library's own tests take; here some of them go through the program.
+        let steps = bytes.len() / 997;
+        for part in 0..12 {
+            let len = 997 * (steps * part / 12);
+            fs::write(&path, &bytes[..len]).unwrap();
+            let commands: [&[&str]; 3] = [&["inspect"], &["run", "--max-tokens", "1"], &["tokenize"]];
+            let command = commands[part % 3];
+            let error = weft(
+                [command, &[path.to_str().unwrap(), "hi"][..if part % 3 == 0 { 1 } else { 2 }]].concat(),
+            );
+            let error = error.run().failed(1);
+            assert!(
+                error.starts_with("weft: ") && error.contains("cut.gguf"),
+                "{name} cut at {len}: {error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_header_with_changed_bytes_ends_in_a_message_or_runs() {
+    let folder = Folder::new();
+    let mut random = Random(1);
+    for name in FIXTURES {
+        let bytes = fs::read(model(name)).unwrap();
+        let path = folder.join("changed.gguf");
+        for round in 0..10 {
+            let mut changed = bytes.clone();
+            for _ in 0..=random.below(8) {
+                let (at, byte) = (random.below(4096), random.below(256));
+                changed[at] = byte as u8;
+            }
+            fs::write(&path, &changed).unwrap();
+            let ran =
+                weft(["run", path.to_str().unwrap(), "hi", "--max-tokens", "1", "--context", "64"]).run();
+            assert!(matches!(ran.code, Some(0 | 1)), "{name}, round {round}: {ran:?}");
+            assert_eq!(ran.code == Some(1), ran.err.starts_with("weft: "), "{name}, round {round}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn files_that_are_something_else_are_called_what_they_are() {
+    let folder = Folder::new();
+    for (bytes, said) in [
+        (&b""[..], "empty"),
+        (b"<!DOCTYPE html>", "web page"),
+        (b"version https://git-lfs.github.com/spec/v1", "Git LFS"),
+        (b"PK\x03\x04", "zip"),
+    ] {
+        let path = folder.join("other.gguf");
+        fs::write(&path, bytes).unwrap();
+        let error = weft(["inspect", path.to_str().unwrap()]).run().failed(1);
+        assert!(error.contains(said), "{error}");
+    }
+}

@@ -1,0 +1,46 @@
+//! What the help says. `UPDATE_EXPECT=1 cargo test -p weft help` writes it anew; read the difference.
+
+use expect_test::{ExpectFile, expect_file};
+
+use crate::support::weft;
+
+#[track_caller]
+fn check(args: &[&str], expected: ExpectFile) {
+    // Lines end in spaces where clap aligns empty cells.
+    let help = weft(args).run().ok();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    expected.assert_eq(&(lines.join("\n") + "\n"));
+}
+
+#[test]
+fn the_program() {
+    check(&["--help"], expect_file!["help/weft.txt"]);
+    check(&["help"], expect_file!["help/weft.txt"]);
+}
+
+#[test]
+fn every_command() {
+    check(&["run", "--help"], expect_file!["help/run.txt"]);
+    check(&["chat", "--help"], expect_file!["help/chat.txt"]);
+    check(&["pull", "--help"], expect_file!["help/pull.txt"]);
+    check(&["list", "--help"], expect_file!["help/list.txt"]);
+    check(&["inspect", "--help"], expect_file!["help/inspect.txt"]);
+    check(&["tokenize", "--help"], expect_file!["help/tokenize.txt"]);
+    check(&["logits", "--help"], expect_file!["help/logits.txt"]);
+    check(&["synth", "--help"], expect_file!["help/synth.txt"]);
+    check(&["quantize", "--help"], expect_file!["help/quantize.txt"]);
+}
+
+#[test]
+fn the_short_form_and_the_help_command_say_the_same() {
+    let help = weft(["run", "--help"]).run().ok();
+    assert_eq!(weft(["run", "-h"]).run().ok(), help);
+    assert_eq!(weft(["help", "run"]).run().ok(), help);
+}
+
+#[test]
+fn the_version_says_what_is_running() {
+    let version = weft(["--version"]).run().ok();
+    assert!(version.starts_with(concat!("weft ", env!("CARGO_PKG_VERSION"))), "{version}");
+    assert_eq!(version.contains("debug build"), cfg!(debug_assertions), "{version}");
+}

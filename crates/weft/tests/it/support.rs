@@ -1,0 +1,142 @@
+//! Calling the program, and folders to call it in.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The models in the checkout.
+pub(crate) const FIXTURES: [&str; 4] = ["glm-tiny-q4_0", "glm-tiny-q4_k_m", "glm-tiny-q8_0", "ds2-tiny-q4_0"];
+
+/// A file of the checkout's `fixtures`.
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
+}
+
+/// The model of this name.
+pub(crate) fn model(name: &str) -> PathBuf {
+    fixture(&format!("{name}.gguf"))
+}
+
+/// A folder that goes away with the test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path of a file in it.
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Every file below it, by its path from here.
+    pub(crate) fn files(&self) -> Vec<String> {
+        fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() { walk(&path, found) } else { found.push(path) }
+            }
+        }
+        let mut found = Vec::new();
+        walk(&self.0, &mut found);
+        let mut names: Vec<String> =
+            found.iter().map(|path| path.strip_prefix(&self.0).unwrap().display().to_string()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A call of the program.
+pub(crate) struct Weft {
+    command: Command,
+    input: Option<Vec<u8>>,
+    _cache: Folder,
+}
+
+/// What came of a call.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// The exit code; `None` if a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// A call with these arguments, in an environment that has nothing but an empty cache and a hub that is not there.
+pub(crate) fn weft(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Weft {
+    let cache = Folder::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
+    // Nobody listens on port 9 (discard), and who did would say nothing.
+    command.args(args).env_clear().env("WEFT_CACHE", cache.path()).env("HF_ENDPOINT", "http://127.0.0.1:9");
+    Weft { command, input: None, _cache: cache }
+}
+
+impl Weft {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Weft {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn input(mut self, text: impl Into<Vec<u8>>) -> Weft {
+        self.input = Some(text.into());
+        self
+    }
+
+    pub(crate) fn run(mut self) -> Ran {
+        self.command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        if let Some(input) = self.input {
+            // Who has heard enough may close it.
+            let _ = child.stdin.take().unwrap().write_all(&input);
+        }
+        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).expect("the program prints UTF-8");
+        Ran { code: status.code(), out: text(stdout), err: text(stderr) }
+    }
+
+    /// The command, to start it in another way.
+    pub(crate) fn command(&mut self) -> &mut Command {
+        &mut self.command
+    }
+}
+
+impl Ran {
+    /// Standard output of a call that succeeded.
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.out
+    }
+
+    /// Standard output of a call that succeeded, as JSON.
+    #[track_caller]
+    pub(crate) fn json(self) -> serde_json::Value {
+        serde_json::from_str(&self.ok()).expect("--json prints JSON")
+    }
+
+    /// The message of a call that failed with this code and printed nothing else.
+    #[track_caller]
+    pub(crate) fn failed(self, code: i32) -> String {
+        assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{self:?}");
+        assert!(!self.err.contains("a mistake in weft itself"), "{}", self.err);
+        self.err
+    }
+}

@@ -1,0 +1,162 @@
+//! `run` and `chat`, with models that say nothing sensible but say it reproducibly.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::support::{Ran, model, weft};
+
+/// A reply to a prompt, greedily and short.
+fn run(args: &[&str]) -> Ran {
+    let path = model("glm-tiny-q4_0");
+    weft([&["run", path.to_str().unwrap(), "--max-tokens", "8", "--temperature", "0"], args].concat()).run()
+}
+
+#[test]
+fn a_reply_as_text_and_as_json() {
+    let text = run(&["Hello"]);
+    let reply = run(&["Hello", "--json", "--seed", "7"]).json();
+    assert_eq!(text.out.trim_end_matches('\n'), reply["text"].as_str().unwrap().trim_end_matches('\n'));
+    assert_eq!(text.err, "", "a short prompt shows no progress");
+    assert!(text.ok().ends_with('\n'));
+    assert_eq!((&reply["finish"], &reply["tokens"]), (&json!("length"), &json!(8)));
+    assert_eq!((&reply["seed"], &reply["stop"]), (&json!(7), &json!(null)));
+    assert!(reply["prompt_tokens"].as_u64().unwrap() > 1);
+    assert!(reply["timings"]["decode_seconds"].as_f64().unwrap() > 0.0);
+    assert!(reply["model"].as_str().unwrap().ends_with("glm-tiny-q4_0.gguf"));
+    assert!(reply["device"].as_str().unwrap().starts_with("cpu"));
+}
+
+#[test]
+fn prompts_come_as_arguments_or_on_standard_input() {
+    let path = model("glm-tiny-q4_0");
+    let greedy = ["run", "--max-tokens", "8", "--temperature", "0", path.to_str().unwrap()];
+    let expected = run(&["Hello"]).ok();
+    assert_eq!(weft(greedy).input("Hello\n").run().ok(), expected);
+    assert_eq!(weft([&greedy[..], &["-"]].concat()).input("Hello").run().ok(), expected);
+    assert_ne!(run(&["Hello!"]).ok(), expected);
+    let error = weft(greedy).input(b"\xFF").run().failed(1);
+    assert!(error.contains("UTF-8"), "{error}");
+    let error = weft(greedy).input(" \n").run().failed(1);
+    assert!(error.contains("the prompt is empty"), "{error}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_reply() {
+    let lively = |seed| run(&["Hello", "--temperature", "2", "--top-k", "0", "--seed", seed]).ok();
+    assert_eq!(lively("1"), lively("1"));
+    assert_ne!(lively("1"), lively("2"));
+}
+
+#[test]
+fn a_stop_text_ends_the_reply_and_is_no_part_of_it() {
+    let whole = run(&["Hello", "--json"]).json()["text"].as_str().unwrap().to_string();
+    let stop: String = whole.chars().skip(3).take(2).collect();
+    let reply = run(&["Hello", "--json", "--stop", "never", "--stop", &stop]).json();
+    assert_eq!((&reply["finish"], &reply["stop"]), (&json!("stop"), &json!(stop)));
+    assert_eq!(reply["text"].as_str().unwrap(), whole.split(&stop).next().unwrap());
+}
+
+#[test]
+fn the_template_the_system_message_and_raw_text_are_different_prompts() {
+    let tokens = |args: &[&str]| run(&[args, &["--json"]].concat()).json()["prompt_tokens"].as_u64().unwrap();
+    let plain = tokens(&["Hello"]);
+    assert!(tokens(&["Hello", "--system", "Be brief."]) > plain);
+    assert!(tokens(&["Hello", "--raw"]) < plain);
+}
+
+#[test]
+fn a_full_context_is_said() {
+    let short = run(&["Hello", "--context", "16", "--max-tokens", "100"]);
+    assert_eq!(short.code, Some(0));
+    assert!(short.err.contains("the context of 16 tokens is full"), "{short:?}");
+    let error = run(&["Hello", "--context", "2"]).failed(1);
+    assert!(error.contains("context") && error.contains("--context"), "{error}");
+    let error = run(&["Hello", "--context", "1000000000"]).failed(1);
+    assert!(error.contains("the model was made for"), "{error}");
+}
+
+#[test]
+fn verbose_tells_what_it_took() {
+    let told = run(&["Hello", "--verbose", "--seed", "9"]);
+    assert!(told.err.contains("8 tokens") && told.err.contains("seed 9"), "{told:?}");
+}
+
+#[test]
+fn what_a_template_does_not_know_is_said() {
+    let told = run(&["Hello", "--no-think"]);
+    assert!(told.err.contains("enable_thinking"), "{told:?}");
+}
+
+/// What a long reply prints if Ctrl-C comes when the first of it is there, and the exit code.
+#[cfg(unix)]
+fn interrupted(args: &[&str]) -> (String, Option<i32>) {
+    let path = model("glm-tiny-q4_0");
+    let mut call = weft([args, &[path.to_str().unwrap(), "--temperature", "0"]].concat());
+    let mut child =
+        call.command().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"Hello\n").unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut text = vec![0];
+    out.read_exact(&mut text).unwrap();
+    let kill = format!("kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    out.read_to_end(&mut text).unwrap();
+    (String::from_utf8(text).unwrap(), child.wait().unwrap().code())
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_reply_and_keeps_what_there_is() {
+    let whole = run(&["Hello", "--max-tokens", "4000"]).ok();
+    let (text, code) = interrupted(&["run"]);
+    assert_eq!(code, Some(130));
+    assert!(text.len() < whole.len() && text.ends_with('\n'), "{} of {} bytes", text.len(), whole.len());
+    assert!(whole.starts_with(text.trim_end_matches('\n')));
+    // In a conversation it ends the reply and not the program, which here has no more to read.
+    let (text, code) = interrupted(&["chat"]);
+    assert_eq!(code, Some(0));
+    assert!(text.len() < whole.len() && whole.starts_with(text.trim_end_matches('\n')));
+}
+
+/// What a conversation of these lines prints.
+fn chat(args: &[&str], lines: &str) -> Ran {
+    let path = model("glm-tiny-q4_0");
+    let greedy = ["chat", path.to_str().unwrap(), "--max-tokens", "4", "--temperature", "0"];
+    weft([&greedy, args].concat()).input(lines).run()
+}
+
+#[test]
+fn a_conversation_remembers_until_it_is_cleared() {
+    let lines = |text: String| text.lines().map(str::to_string).collect::<Vec<_>>();
+    let once = lines(chat(&[], "Hello\n").ok());
+    let twice = chat(&[], "Hello\nHello\n").ok();
+    let cleared = chat(&[], "Hello\n/clear\nHello\n").ok();
+    assert_eq!(cleared, format!("{0}\n{0}\n", once.join("\n")));
+    assert_ne!(twice, cleared);
+}
+
+#[test]
+fn commands_of_a_conversation() {
+    let help = chat(&[], "/help\n").ok();
+    assert!(help.contains("/clear") && help.contains("/quit"), "{help}");
+    assert_eq!(chat(&[], "/quit\nHello\n").ok(), "");
+    assert_eq!(
+        chat(&["--system", "Be brief."], "/system\n/system Be long.\n/system\n").ok(),
+        "Be brief.\nBe long.\n"
+    );
+    let told = chat(&[], "/nothing\n");
+    assert!(told.err.contains("there is no /nothing"), "{told:?}");
+    let system = chat(&["--system", "Be brief."], "Hello\n").ok();
+    assert_eq!(chat(&[], "/system Be brief.\nHello\n").ok(), system);
+}
+
+#[test]
+fn a_conversation_that_fills_its_context_says_how_to_go_on() {
+    let told = chat(&["--context", "16"], "Hello\nHello\nHello\nHello\nHello\n/clear\nHello\n");
+    assert_eq!(told.code, Some(0), "{told:?}");
+    assert!(told.err.contains("/clear begins a new one") && told.err.contains("--context N"), "{told:?}");
+    let first = chat(&[], "Hello\n").ok();
+    assert!(told.out.ends_with(&first), "after /clear there is room again: {told:?}");
+}

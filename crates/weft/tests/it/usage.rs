@@ -1,0 +1,81 @@
+//! Wrong command lines, and what the environment says.
+
+use std::process::Stdio;
+
+use crate::support::{Folder, model, weft};
+
+/// The message of a wrong command line.
+#[track_caller]
+fn wrong(args: &[&str]) -> String {
+    weft(args).run().failed(2)
+}
+
+#[test]
+fn without_a_command_the_help_is_shown() {
+    assert!(wrong(&[]).contains("Usage: weft <COMMAND>"));
+}
+
+#[test]
+fn near_names_are_suggested() {
+    assert!(wrong(&["inspct", "x"]).contains("'inspect'"));
+    assert!(wrong(&["run", "--temprature", "1", "hi"]).contains("'--temperature'"));
+    assert!(wrong(&["run", "--kv", "f61", "hi"]).contains("[possible values: f16, bf16, f32]"));
+}
+
+#[test]
+fn values_out_of_range_are_refused() {
+    for (args, said) in [
+        (["run", "--threads", "0", "hi"], "0 is not in 1..=1024"),
+        (["run", "--top-p", "1.5", "hi"], "a number from 0 to 1 is wanted"),
+        (["run", "--temperature", "nan", "hi"], "a number from 0 to 100 is wanted"),
+        (["run", "--seed", "-1", "hi"], "unexpected argument '-1'"),
+        (["logits", "x", "--tokens", "1,x"], "`x` is not a token id"),
+    ] {
+        let error = wrong(&args);
+        assert!(error.contains(said), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn logits_say_what_they_lack() {
+    let model = model("glm-tiny-q4_0");
+    let model = model.to_str().unwrap();
+    assert!(wrong(&["logits", model, "--tokens", "1"]).contains("--out FILE"));
+    assert!(wrong(&["logits", model, "--out", "x"]).contains("--tokens 1,2,3"));
+    assert!(wrong(&["logits", model, "--out", "x", "--tokens", "1", "--text", "a"]).contains("either"));
+}
+
+#[test]
+fn the_environment_is_checked_like_an_argument_and_loses_against_one() {
+    let error = weft(["run", "hi"]).env("WEFT_KV", "q8").run().failed(2);
+    assert!(error.contains("'q8'") && error.contains("--kv"), "{error}");
+    // The argument decides, so the command gets as far as the model.
+    let error = weft(["run", "--kv", "f16", "none.gguf", "hi"]).env("WEFT_KV", "q8").run().failed(1);
+    assert!(error.contains("none.gguf"), "{error}");
+}
+
+#[test]
+fn a_model_that_is_not_there_is_looked_for_and_the_message_says_where() {
+    let cache = Folder::new();
+    let error = weft(["inspect", "nowhere"]).env("WEFT_CACHE", cache.path()).run().failed(1);
+    assert!(error.starts_with("weft: there is no model `nowhere`"), "{error}");
+    for place in [cache.path().to_str().unwrap(), "is empty", "smollm2", "hf:ORG/REPO:QUANT"] {
+        assert!(error.contains(place), "{place}: {error}");
+    }
+    assert!(weft(["inspect"]).run().failed(2).contains("<MODEL>"));
+    let error = weft(["inspect", cache.path().to_str().unwrap()]).run().failed(1);
+    assert!(error.contains("is a folder"), "{error}");
+    let error = weft(["inspect", "hf:nowhere"]).run().failed(1);
+    assert!(error.contains("expected hf:organisation/repository:QUANT"), "{error}");
+}
+
+#[test]
+fn nobody_reading_on_is_no_error() {
+    let fixture = model("ds2-tiny-q4_0");
+    let mut call = weft(["inspect".as_ref(), "--tensors".as_ref(), fixture.as_os_str()]);
+    let mut child =
+        call.command().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
