@@ -3,6 +3,7 @@
 mod support;
 
 use support::{Random, check};
+use weft_fuse::DECISIONS;
 use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, Shape};
 use weft_quant::GgmlType;
 
@@ -172,11 +173,20 @@ fn random_graph(seed: u64, rounded: bool) -> Graph {
     grower.g.finish().unwrap()
 }
 
+/// Each graph with every decision on, with each one off alone, and with all off.
+fn check_all_ways(graph: &Graph, seed: u64, bound: f64) {
+    check(graph, seed, bound, &[]);
+    for decision in DECISIONS {
+        check(graph, seed, bound, &[decision]);
+    }
+    check(graph, seed, bound, &DECISIONS);
+}
+
 #[test]
 fn random_graphs_of_plain_matrices() {
     for seed in 0..400 {
         // A product of a dozen rounded sums.
-        check(&random_graph(seed, false), seed, 1e-4);
+        check_all_ways(&random_graph(seed, false), seed, 1e-4);
     }
 }
 
@@ -184,6 +194,6 @@ fn random_graphs_of_plain_matrices() {
 fn random_graphs_of_quantised_matrices() {
     for seed in 1000..1400 {
         // 8-bit activations through a few matrices in a row, some results near zero.
-        check(&random_graph(seed, true), seed, 0.15);
+        check_all_ways(&random_graph(seed, true), seed, 0.15);
     }
 }

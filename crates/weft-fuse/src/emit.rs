@@ -23,6 +23,8 @@ pub(crate) struct Launch {
     pub(crate) args: Vec<BufferId>,
     /// Launches that could be in any order are in the order of this.
     pub(crate) key: NodeId,
+    /// The group it computes; none if it is a copy.
+    pub(crate) group: Option<usize>,
 }
 
 /// Writes a kernel for every group and copy.
@@ -37,7 +39,7 @@ fn copy(graph: &Graph, placed: &Placed, copy: &Copy) -> Result<Launch, FuseError
     let mut w = Writer::new(graph, placed, Space::of(shape));
     let value = w.load(copy.from, shape);
     w.store(value, &copy.to);
-    Ok(w.finish(Anchor::Map, copy.from))
+    Ok(w.finish(Anchor::Map, copy.from, None))
 }
 
 fn group(
@@ -73,7 +75,7 @@ fn group(
         }
     }
     let last = *group.members.last().ok_or_else(|| FuseError::new(graph, NodeId::FIRST, "an empty group"))?;
-    Ok(w.finish(anchor, last))
+    Ok(w.finish(anchor, last, Some(index)))
 }
 
 /// Writes one kernel.
@@ -91,11 +93,11 @@ impl<'a> Writer<'a> {
         Writer { graph, placed, space, params: Vec::new(), args: Vec::new(), body: Vec::new() }
     }
 
-    fn finish(self, anchor: Anchor, key: NodeId) -> Launch {
+    fn finish(self, anchor: Anchor, key: NodeId, group: Option<usize>) -> Launch {
         let Space { rows, cols } = self.space;
         let name = String::new();
         let kernel = Kernel { name, params: self.params, rows, cols, anchor, body: self.body };
-        Launch { kernel, args: self.args, key }
+        Launch { kernel, args: self.args, key, group }
     }
 
     /// Adds an instruction, or finds the same one.

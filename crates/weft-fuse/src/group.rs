@@ -6,6 +6,7 @@
 use weft_ir::{Dim, Graph, NodeId, Op};
 
 use crate::FuseError;
+use crate::decide::{self, Cut, Decision, Why};
 use crate::strided::{Space, view};
 
 /// What a node is to the fuser.
@@ -56,6 +57,7 @@ pub(crate) struct Group {
 #[derive(Debug)]
 pub(crate) struct Groups {
     pub(crate) list: Vec<Group>,
+    pub(crate) cuts: Vec<Cut>,
     home: Vec<Option<usize>>,
 }
 
@@ -66,9 +68,9 @@ impl Groups {
     }
 
     /// Cuts a graph into groups.
-    pub(crate) fn new(graph: &Graph) -> Result<Groups, FuseError> {
-        let users = graph.users();
-        let mut groups = Groups { list: Vec::new(), home: vec![None; graph.nodes().len()] };
+    pub(crate) fn new(graph: &Graph, off: &[&'static Decision]) -> Result<Groups, FuseError> {
+        let cx = Context { graph, users: graph.users(), off };
+        let mut groups = Groups { list: Vec::new(), cuts: Vec::new(), home: vec![None; graph.nodes().len()] };
         for (id, node) in graph.iter() {
             let class = class(graph, id);
             if !matches!(class, Class::Row | Class::Anchor) {
@@ -76,10 +78,7 @@ impl Groups {
             }
             let space = own_space(graph, id)?;
             let needs = groups.needs(graph, id);
-            let joined = match class {
-                Class::Row => groups.joinable(graph, &users, id, &space, &needs),
-                _ => None,
-            };
+            let joined = groups.join(&cx, id, &space, &needs);
             let g = joined.unwrap_or_else(|| {
                 let anchor = (class == Class::Anchor).then_some(id);
                 groups.list.push(Group {
@@ -132,16 +131,35 @@ impl Groups {
         false
     }
 
-    /// The latest group that a row node may join.
-    fn joinable(
+    /// The latest group that may compute a node, of those that make its operands. Every other one of them is a cut, with its reason.
+    fn join(&mut self, cx: &Context<'_>, id: NodeId, space: &Space, needs: &[usize]) -> Option<usize> {
+        let mut joined = None;
+        for g in needs.iter().rev().copied() {
+            let why = match joined {
+                None => self.obstacle(cx, id, space, needs, g),
+                Some(_) => Some(Why::Elsewhere),
+            };
+            match why {
+                None => joined = Some(g),
+                Some(why) => self.cuts.push(Cut { group: g, node: id, why }),
+            }
+        }
+        joined
+    }
+
+    /// Why a node cannot be computed in a group that makes one of its operands, if it cannot.
+    fn obstacle(
         &self,
-        graph: &Graph,
-        users: &[Vec<NodeId>],
+        cx: &Context<'_>,
         id: NodeId,
         space: &Space,
         needs: &[usize],
-    ) -> Option<usize> {
-        let node = graph.node(id);
+        g: usize,
+    ) -> Option<Why> {
+        let (graph, node, group) = (cx.graph, cx.graph.node(id), &self.list[g]);
+        if class(graph, id) == Class::Anchor {
+            return Some(Why::Anchor);
+        }
         let in_memory: &[NodeId] = match &node.op {
             // These read operands at computed places, or in parts: only from memory.
             Op::Take | Op::Rows => &node.inputs,
@@ -149,36 +167,54 @@ impl Groups {
             Op::Reduce { axis, .. } if !is_last(graph, id, *axis) => &node.inputs,
             _ => &[],
         };
-        let mut candidates: Vec<usize> =
-            node.inputs.iter().filter_map(|i| self.home(through_identity(graph, *i))).collect();
-        candidates.sort_unstable();
-        candidates.into_iter().rev().find(|g| {
-            let group = &self.list[*g];
-            let cols = group.space.cols;
-            let fits = group.space.rows == space.rows && (space.cols == cols || space.cols == 1 || cols == 1);
-            let acyclic = needs.iter().all(|n| n == g || !self.reaches(*n, *g));
-            let memory = in_memory.iter().flat_map(|i| self.producers(graph, *i)).all(|p| p != *g);
-            // Operands of the group that it does not have as a value of the right length come from memory, too.
-            let values = node.inputs.iter().all(|i| {
-                let from_group = self.producers(graph, *i).contains(g);
-                !from_group || self.is_value(graph, *i, *g)
-            });
-            let epilogue = match group.anchor {
-                None => true,
-                Some(anchor) => {
-                    let elementwise = matches!(node.op, Op::Unary(_) | Op::Binary(..));
-                    let whole = space.cols == cols && !matches!(graph.node(anchor).op, Op::TopK { .. });
-                    elementwise && whole && !reduce_bound(graph, users, id)
-                }
-            };
-            fits && acyclic && memory && values && epilogue
-        })
+        if in_memory.iter().any(|i| self.producers(graph, *i).contains(&g)) {
+            return Some(Why::ByNumber);
+        }
+        // Operands of the group that it does not have as a value of the right length come from memory, too.
+        let part = |i: &NodeId| self.producers(graph, *i).contains(&g) && !self.is_value(graph, *i, g);
+        if node.inputs.iter().any(part) {
+            return Some(Why::Part);
+        }
+        if group.space.rows != space.rows {
+            return Some(Why::Rows);
+        }
+        let cols = group.space.cols;
+        if space.cols != cols && space.cols != 1 && cols != 1 {
+            return Some(Why::Columns);
+        }
+        if needs.iter().any(|n| *n != g && self.reaches(*n, g)) {
+            return Some(Why::Cycle);
+        }
+        let Some(anchor) = group.anchor else {
+            return cx.off(&decide::ROWS).then_some(Why::Off(&decide::ROWS));
+        };
+        let elementwise = matches!(node.op, Op::Unary(_) | Op::Binary(..));
+        if !elementwise || space.cols != cols || matches!(graph.node(anchor).op, Op::TopK { .. }) {
+            return Some(Why::NotATail);
+        }
+        if reduce_bound(graph, &cx.users, id) {
+            return Some(Why::ForReduction);
+        }
+        cx.off(&decide::TAIL).then_some(Why::Off(&decide::TAIL))
     }
 
     /// Whether a node, or what it renames, is a value of a group: one for each of its rows.
     pub(crate) fn is_value(&self, graph: &Graph, id: NodeId, group: usize) -> bool {
         let inner = through_identity(graph, id);
         self.home(inner) == Some(group)
+    }
+}
+
+/// What does not change while a graph is cut.
+struct Context<'a> {
+    graph: &'a Graph,
+    users: Vec<Vec<NodeId>>,
+    off: &'a [&'static Decision],
+}
+
+impl Context<'_> {
+    fn off(&self, decision: &'static Decision) -> bool {
+        self.off.contains(&decision)
     }
 }
 

@@ -11,6 +11,7 @@ use weft_kern::{Buffer, BufferId, Format, Source, q8};
 use weft_quant::GgmlType;
 
 use crate::FuseError;
+use crate::decide::{self, Decision};
 use crate::group::{Class, Groups, class, through_identity};
 use crate::strided::{Strided, by_space, row_major, view};
 
@@ -85,8 +86,9 @@ pub(crate) fn reads_rounded(graph: &Graph, anchor: NodeId) -> bool {
 }
 
 /// Decides for all values of a graph.
-pub(crate) fn place(graph: &Graph, groups: &Groups) -> Result<Placed, FuseError> {
-    let mut placer = Placer { graph, groups, out: Placed::default() };
+pub(crate) fn place(graph: &Graph, groups: &Groups, off: &[&Decision]) -> Result<Placed, FuseError> {
+    let round_in_place = !off.contains(&&decide::ROUND);
+    let mut placer = Placer { graph, groups, round_in_place, out: Placed::default() };
     for (name, id) in graph.outputs() {
         placer.output(name, *id)?;
     }
@@ -107,6 +109,8 @@ pub(crate) fn place(graph: &Graph, groups: &Groups) -> Result<Placed, FuseError>
 struct Placer<'a> {
     graph: &'a Graph,
     groups: &'a Groups,
+    /// [`decide::ROUND`]
+    round_in_place: bool,
     out: Placed,
 }
 
@@ -170,7 +174,8 @@ impl Placer<'_> {
         let base_shape = &self.graph.node(at.base).ty.shape;
         let made_here = self.groups.home(at.base).is_some() && base_shape.last().is_some_and(whole);
         let (rows, step) = by_space(&self.graph.node(id).ty.shape, &at.strides);
-        let direct = made_here && step == 1 && whole(at.offset) && rows.into_iter().all(whole);
+        let direct =
+            self.round_in_place && made_here && step == 1 && whole(at.offset) && rows.into_iter().all(whole);
         let key = if direct { at.base } else { id };
         if self.out.rounded.contains_key(&key) {
             return Ok(());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_device::{Device, Instance, ReferenceDevice, Region, Weight, link};
-use weft_fuse::fuse;
+use weft_fuse::{Decision, Options, fuse_with};
 use weft_ir::{Graph, Op, Sizes, Tensor, Values, WeightRows, eval};
 use weft_quant::GgmlType;
 
@@ -39,8 +39,8 @@ impl WeightRows for Weights {
 pub(crate) const SIZES: Sizes = Sizes { tokens: 5, rows: 3, slots: 32, pages: 4 };
 pub(crate) const MAX: Sizes = Sizes { tokens: 7, rows: 4, slots: 32, pages: 5 };
 
-/// Runs `graph` both ways and compares all `f32` outputs to a relative L2 of `bound`.
-pub(crate) fn check(graph: &Graph, seed: u64, bound: f64) {
+/// Runs `graph` both ways, the decisions `off` switched off, and compares all `f32` outputs to a relative L2 of `bound`.
+pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, off: &[&'static Decision]) {
     let mut random = Random(seed | 1);
     let mut values = Values::new();
     let mut weights = Weights(BTreeMap::new());
@@ -65,7 +65,7 @@ pub(crate) fn check(graph: &Graph, seed: u64, bound: f64) {
             _ => {}
         }
     }
-    let program = run_program(graph, &weights, &values);
+    let program = run_program(graph, &weights, &values, off);
     eval(graph, &SIZES, &weights, &mut values).unwrap();
     for (name, found) in program {
         let expected = values[&name].as_f32().unwrap();
@@ -97,8 +97,13 @@ fn index_input(name: &str, count: usize) -> Vec<i32> {
     values.to_vec()
 }
 
-fn run_program(graph: &Graph, weights: &Weights, values: &Values) -> Vec<(String, Vec<f32>)> {
-    let plan = fuse(graph, &MAX).unwrap();
+fn run_program(
+    graph: &Graph,
+    weights: &Weights,
+    values: &Values,
+    off: &[&'static Decision],
+) -> Vec<(String, Vec<f32>)> {
+    let plan = fuse_with(graph, &Options { max: MAX, off: off.to_vec() }).unwrap().plan;
     let printed = plan.to_string();
     let parsed = weft_kern::parse_plan(&printed).unwrap_or_else(|e| panic!("{e}\n{printed}"));
     assert_eq!(parsed, plan, "text form");
