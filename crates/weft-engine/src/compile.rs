@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_device::{BufferId, Device, Instance, ProgramId, Region, Weight, WeightBytes, link};
-use weft_fuse::fuse;
+use weft_fuse::{Fusion, Options, fuse_with};
 use weft_gguf::{Gguf, TensorBytes};
 use weft_ir::{Graph, Op, Sizes};
-use weft_kern::{Format, Plan};
+use weft_kern::Format;
 use weft_models::{ModelGraph, Segment};
 
 use crate::error::Error;
@@ -42,14 +42,15 @@ pub(crate) fn compile(
     device: &mut dyn Device,
     gguf: &Gguf,
     model: &ModelGraph,
-    max: &Sizes,
+    options: &Options,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Compiled, Error> {
+    let max = &options.max;
     let weights = pack(device, gguf, model, progress)?;
-    let mut plans = Plans { max: *max, done: Vec::new() };
+    let fusions = fuse_segments(model, options)?;
     let mut instances = Vec::with_capacity(model.segments.len());
-    for segment in &model.segments {
-        let plan = plans.plan(&segment.graph)?;
+    for (segment, fusion) in model.segments.iter().zip(&fusions) {
+        let plan = Arc::clone(&fusion.plan);
         let bound = segment.weights.iter().map(|(own, tensor)| (own.clone(), weights[tensor]));
         instances.push(Instance { plan, weights: bound.collect(), states: states(device, segment, max)? });
     }
@@ -58,7 +59,8 @@ pub(crate) fn compile(
         let buffer = device.alloc(values * 4)?;
         inputs.insert(name.to_string(), Region { buffer, offset: 0, values });
     }
-    let (head, body) = instances.split_last().ok_or_else(|| Error::Option("the model has no graphs".into()))?;
+    let (head, body) =
+        instances.split_last().ok_or_else(|| Error::Option("the model has no graphs".into()))?;
     let body = link(device, body, &inputs, &["x"])?;
     let mut head_inputs = inputs.clone();
     head_inputs.extend(body.results);
@@ -109,7 +111,11 @@ fn pack(
     Ok(packed)
 }
 
-fn states(device: &mut dyn Device, segment: &Segment, max: &Sizes) -> Result<BTreeMap<String, BufferId>, Error> {
+fn states(
+    device: &mut dyn Device,
+    segment: &Segment,
+    max: &Sizes,
+) -> Result<BTreeMap<String, BufferId>, Error> {
     let mut states = BTreeMap::new();
     for node in segment.graph.nodes() {
         if let Op::State { name } = &node.op {
@@ -121,21 +127,23 @@ fn states(device: &mut dyn Device, segment: &Segment, max: &Sizes) -> Result<BTr
     Ok(states)
 }
 
-/// Plans by graph: equal layers share one graph, and so one plan.
-struct Plans {
-    max: Sizes,
-    done: Vec<(Arc<Graph>, Arc<Plan>)>,
-}
-
-impl Plans {
-    fn plan(&mut self, graph: &Arc<Graph>) -> Result<Arc<Plan>, Error> {
-        if let Some((_, plan)) = self.done.iter().find(|(g, _)| Arc::ptr_eq(g, graph)) {
-            return Ok(Arc::clone(plan));
-        }
-        let plan = Arc::new(fuse(graph, &self.max)?);
-        self.done.push((Arc::clone(graph), Arc::clone(&plan)));
-        Ok(plan)
+/// What each segment becomes. Equal layers share one graph, and so one fusion.
+pub(crate) fn fuse_segments(model: &ModelGraph, options: &Options) -> Result<Vec<Arc<Fusion>>, Error> {
+    let mut done: Vec<(&Arc<Graph>, Arc<Fusion>)> = Vec::new();
+    let mut fusions = Vec::with_capacity(model.segments.len());
+    for Segment { graph, .. } in &model.segments {
+        let known = done.iter().find(|(g, _)| Arc::ptr_eq(g, graph)).map(|(_, fusion)| Arc::clone(fusion));
+        let fusion = match known {
+            Some(fusion) => fusion,
+            None => {
+                let fusion = Arc::new(fuse_with(graph, options)?);
+                done.push((graph, Arc::clone(&fusion)));
+                fusion
+            }
+        };
+        fusions.push(fusion);
     }
+    Ok(fusions)
 }
 
 #[cfg(test)]
@@ -153,18 +161,17 @@ mod tests {
         let gguf = Gguf::open(&fixture).unwrap();
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let max = Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 };
-        let mut plans = Plans { max, done: Vec::new() };
-        for segment in &model.segments {
-            plans.plan(&segment.graph).unwrap();
-        }
+        let options = Options { max, off: Vec::new() };
+        let mut fusions = fuse_segments(&model, &options).unwrap();
         // Embedding, the dense layer, the 26 others, head.
-        assert_eq!(model.segments.len(), 29);
-        assert_eq!(plans.done.len(), 4);
+        assert_eq!(fusions.len(), 29);
+        fusions.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        assert_eq!(fusions.len(), 4);
 
         let mut device = NullDevice::default();
-        compile(&mut device, &gguf, &model, &max, &mut |_, _| {}).unwrap();
+        compile(&mut device, &gguf, &model, &options, &mut |_, _| {}).unwrap();
         let [body, head] = device.programs() else { panic!("a body and a head") };
-        let distinct: usize = plans.done.iter().map(|(_, plan)| plan.kernels.len()).sum();
+        let distinct: usize = fusions.iter().map(|fusion| fusion.plan.kernels.len()).sum();
         assert!(body.kernels.len() + head.kernels.len() <= distinct);
         assert!(body.steps.len() > 26 * 10, "{} steps", body.steps.len());
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Caps, Device};
+use weft_fuse::{Decision, Options};
 use weft_ir::Sizes;
 use weft_quant::GgmlType;
 
@@ -21,7 +22,7 @@ const LOGIT_ROWS: usize = 8;
 const DEFAULT_CONTEXT: usize = 4096;
 
 /// What an engine is loaded with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EngineOptions {
     /// Threads of the CPU device; `None` takes all there are.
     pub threads: Option<usize>,
@@ -33,11 +34,20 @@ pub struct EngineOptions {
     pub batch: usize,
     /// How the KV cache stores its values: F16, BF16 or F32.
     pub kv: GgmlType,
+    /// Decisions of the compiler that are switched off.
+    pub off: Vec<&'static Decision>,
 }
 
 impl Default for EngineOptions {
     fn default() -> EngineOptions {
-        EngineOptions { threads: None, context: None, sequences: 1, batch: 512, kv: GgmlType::F16 }
+        EngineOptions {
+            threads: None,
+            context: None,
+            sequences: 1,
+            batch: 512,
+            kv: GgmlType::F16,
+            off: Vec::new(),
+        }
     }
 }
 
@@ -100,15 +110,19 @@ impl Engine {
             return Err(Error::Option(why));
         }
         let pages = context.div_ceil(PAGE).saturating_mul(options.sequences);
-        if options.sequences == 0 || options.batch == 0 || i32::try_from(pages.saturating_mul(PAGE)).is_err() {
+        if options.sequences == 0 || options.batch == 0 || i32::try_from(pages.saturating_mul(PAGE)).is_err()
+        {
             let EngineOptions { sequences, batch, .. } = options;
-            let why = format!("{sequences} sequences of {context} tokens, {batch} at once, are too few or too many");
+            let why = format!(
+                "{sequences} sequences of {context} tokens, {batch} at once, are too few or too many"
+            );
             return Err(Error::Option(why));
         }
         let tokens = options.batch.min(context.saturating_mul(options.sequences));
         let max = Sizes { tokens, rows: LOGIT_ROWS, slots: pages * PAGE, pages };
         let mut report = |done, total| progress(Progress::Weights { done, total });
-        let compiled = compile(&mut *device, model.gguf(), model.graph(), &max, &mut report)?;
+        let fusion = Options { max, off: options.off.clone() };
+        let compiled = compile(&mut *device, model.gguf(), model.graph(), &fusion, &mut report)?;
         let vocab = model.graph().config.vocab;
         Ok(Engine {
             model,
@@ -208,7 +222,12 @@ impl Engine {
         ] {
             write(&mut **device, compiled, name, values, bytes)?;
         }
-        let sizes = Sizes { tokens: indices.tokens.len(), rows: 0, slots: self.max.slots, pages: indices.pages.len() };
+        let sizes = Sizes {
+            tokens: indices.tokens.len(),
+            rows: 0,
+            slots: self.max.slots,
+            pages: indices.pages.len(),
+        };
         device.replay(compiled.body, &sizes)?;
         for rows in self.wanted.chunks(LOGIT_ROWS) {
             write(&mut **device, compiled, "out_rows", rows, bytes)?;

@@ -43,7 +43,9 @@ pub enum Error {
     #[error(transparent)]
     Oracle(#[from] EvalError),
     /// A sequence has no room for more tokens.
-    #[error("the context is full: {len} tokens are in it and {more} more do not fit into {context}; make it larger (--context) or the text shorter")]
+    #[error(
+        "the context is full: {len} tokens are in it and {more} more do not fit into {context}; make it larger (--context) or the text shorter"
+    )]
     Context {
         /// Tokens in the sequence.
         len: usize,
@@ -53,7 +55,9 @@ pub enum Error {
         context: usize,
     },
     /// No free page for a sequence: other sequences hold them.
-    #[error("the KV cache is full: {needed} more pages needed, {free} free; end other sequences or load with more")]
+    #[error(
+        "the KV cache is full: {needed} more pages needed, {free} free; end other sequences or load with more"
+    )]
     Pages {
         /// Pages the step needs.
         needed: usize,

@@ -188,7 +188,10 @@ mod tests {
         let four = entries(&[(a, 0); 4]);
         assert!(matches!(pages.place(&four, &mut out), Err(Error::Context { len: 0, more: 4, context: 3 })));
         pages.place(&four[..3], &mut out).unwrap();
-        assert!(matches!(pages.place(&entries(&[(b, 0)]), &mut out), Err(Error::Pages { needed: 1, free: 0 })));
+        assert!(matches!(
+            pages.place(&entries(&[(b, 0)]), &mut out),
+            Err(Error::Pages { needed: 1, free: 0 })
+        ));
         assert_eq!(pages.len(b), 0);
         pages.undo(&four[..3]);
         assert_eq!(pages.len(a), 0);

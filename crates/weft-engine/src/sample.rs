@@ -111,7 +111,8 @@ impl Sampler {
     }
 
     fn penalise(&mut self, seen: &[u32], vocab: usize) {
-        let Sampling { repeat_penalty, presence_penalty, frequency_penalty, repeat_last_n, .. } = self.sampling;
+        let Sampling { repeat_penalty, presence_penalty, frequency_penalty, repeat_last_n, .. } =
+            self.sampling;
         if repeat_penalty == 1.0 && presence_penalty == 0.0 && frequency_penalty == 0.0 {
             return;
         }

@@ -48,7 +48,9 @@ impl Session {
         cancel: &AtomicBool,
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<Generated, Error> {
-        let Some((last, _)) = prompt.split_last() else { return Err(Error::Batch("the prompt is empty".into())) };
+        let Some((last, _)) = prompt.split_last() else {
+            return Err(Error::Batch("the prompt is empty".into()));
+        };
         if prompt.len() > engine.context() {
             return Err(Error::Context { len: 0, more: prompt.len(), context: engine.context() });
         }
@@ -177,7 +179,12 @@ impl Reply {
     }
 
     /// Shows what is certainly not part of a stop text; returns the stop text that came, if one did.
-    fn show(&mut self, text: &str, generated: &mut Generated, on: &mut dyn FnMut(Event<'_>)) -> Option<usize> {
+    fn show(
+        &mut self,
+        text: &str,
+        generated: &mut Generated,
+        on: &mut dyn FnMut(Event<'_>),
+    ) -> Option<usize> {
         let before = generated.text.len();
         let stop = self.stops.push(text, &mut generated.text);
         let new = &generated.text[before..];

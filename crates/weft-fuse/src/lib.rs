@@ -13,6 +13,8 @@ mod order;
 mod place;
 mod strided;
 
+use std::sync::Arc;
+
 use weft_ir::{Graph, NodeId, Sizes};
 use weft_kern::{Plan, VerifyError};
 
@@ -57,7 +59,7 @@ pub struct Options {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fusion {
     /// The kernels.
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     /// For each call of the plan, in order, what it computes.
     pub calls: Vec<Computed>,
 }
@@ -76,7 +78,7 @@ pub struct Computed {
 /// # Errors
 /// If a node cannot be computed by any kernel.
 pub fn fuse(graph: &Graph, max: &Sizes) -> Result<Plan, FuseError> {
-    fuse_with(graph, &Options { max: *max, off: Vec::new() }).map(|fusion| fusion.plan)
+    fuse_with(graph, &Options { max: *max, off: Vec::new() }).map(|fusion| Arc::unwrap_or_clone(fusion.plan))
 }
 
 /// Compiles a graph to kernels, and tells why they are cut as they are.
@@ -94,5 +96,5 @@ pub fn fuse_with(graph: &Graph, options: &Options) -> Result<Fusion, FuseError> 
     let calls = launches.iter().map(computed).collect();
     let plan = memory::plan(graph.name(), &options.max, placed.buffers, launches);
     weft_kern::verify(&plan)?;
-    Ok(Fusion { plan, calls })
+    Ok(Fusion { plan: Arc::new(plan), calls })
 }

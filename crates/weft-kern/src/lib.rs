@@ -14,6 +14,7 @@ mod kernel;
 mod plan;
 mod text;
 mod verify;
+mod work;
 
 pub use kernel::{
     Access, Anchor, Attend, Cached, Format, Indexed, Instr, Kernel, Matrices, Param, ParamId, Pick, ValueId,
@@ -22,3 +23,4 @@ pub use kernel::{
 pub use plan::{Buffer, BufferId, Call, Plan, Source};
 pub use text::{ParseError, parse_plan};
 pub use verify::{VerifyError, verify, verify_call};
+pub use work::Work;

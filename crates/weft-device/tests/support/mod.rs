@@ -110,7 +110,7 @@ fn run_program(
 
     let mut device = ReferenceDevice::default();
     let mut inputs = BTreeMap::new();
-    let mut instance = Instance { plan: Arc::new(plan), weights: BTreeMap::new(), states: BTreeMap::new() };
+    let mut instance = Instance { plan, weights: BTreeMap::new(), states: BTreeMap::new() };
     for node in graph.nodes() {
         let room = node.ty.shape.count(&MAX).unwrap();
         match &node.op {
