@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use weft_fuse::Options;
+use weft_fuse::{Decision, Options};
 use weft_ir::{Graph, NodeId, Sizes};
 use weft_kern::Work;
 use weft_models::ModelGraph;
 
 use crate::compile::fuse_segments;
 use crate::error::Error;
+use crate::model::PAGE;
 
 /// The kernels of one plan.
 #[derive(Clone, Debug)]
@@ -30,35 +31,42 @@ pub struct KernelCall {
     pub kernel: String,
     /// What its rows and columns are: `[T, 20] x 256`.
     pub space: String,
-    /// The nodes of the graph it computes.
-    pub nodes: Vec<NodeId>,
+    /// The nodes of the graph it computes, `mul %12`; none if it only moves or rounds values.
+    pub nodes: Vec<String>,
     /// What it reads of weights and multiplies.
     pub work: Work,
     /// Nodes that read its values from memory, and why they are not computed in it.
-    pub cuts: Vec<(NodeId, String)>,
+    pub cuts: Vec<(String, String)>,
 }
 
-/// Compiles a model without running it, for steps of `sizes`.
+/// Compiles a model without running it, for steps of so many tokens, the decisions `off` switched off.
 ///
 /// # Errors
 /// If a graph cannot be compiled.
-pub fn explain(model: &ModelGraph, options: &Options, sizes: &Sizes) -> Result<Vec<Explained>, Error> {
+pub fn explain(
+    model: &ModelGraph,
+    off: &[&'static Decision],
+    tokens: usize,
+) -> Result<Vec<Explained>, Error> {
+    let sizes = Sizes { tokens, rows: 1, slots: tokens.next_multiple_of(PAGE), pages: tokens.div_ceil(PAGE) };
+    let options = Options { max: sizes, off: off.to_vec() };
     let mut plans: Vec<Explained> = Vec::new();
-    for (segment, fusion) in model.segments.iter().zip(fuse_segments(model, options)?) {
+    for (segment, fusion) in model.segments.iter().zip(fuse_segments(model, &options)?) {
         if let Some(known) = plans.iter_mut().find(|p| Arc::ptr_eq(&p.graph, &segment.graph)) {
             known.segments.push(segment.name.clone());
             continue;
         }
         let plan = &fusion.plan;
+        let named = |id: &NodeId| format!("{} {id}", segment.graph.node(*id).op.name());
         let calls = plan.calls.iter().zip(&fusion.calls).map(|(call, computed)| {
             let kernel = &plan.kernels[call.kernel];
             let rows: Vec<String> = kernel.rows.iter().map(ToString::to_string).collect();
             KernelCall {
                 kernel: kernel.name.clone(),
                 space: format!("[{}] x {}", rows.join(", "), kernel.cols),
-                nodes: computed.nodes.clone(),
-                work: kernel.work(sizes),
-                cuts: computed.cuts.iter().map(|cut| (cut.node, cut.why.to_string())).collect(),
+                nodes: computed.nodes.iter().map(named).collect(),
+                work: kernel.work(&sizes),
+                cuts: computed.cuts.iter().map(|cut| (named(&cut.node), cut.why.to_string())).collect(),
             }
         });
         plans.push(Explained {

@@ -61,7 +61,7 @@ fn parse_sizes(words: &[&str]) -> Result<Sizes, String> {
 #[test]
 fn every_file_gives_what_it_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests");
-    let bless = std::env::var_os("WEFT_BLESS").is_some();
+    let bless = std::env::var_os("UPDATE_EXPECT").is_some();
     let files = files(&root);
     assert!(!files.is_empty(), "no files under {}", root.display());
     let mut failures = String::new();

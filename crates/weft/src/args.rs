@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use weft_engine::{EngineOptions, GenerateOptions, Sampling};
+use weft_engine::{Decision, EngineOptions, GenerateOptions, Sampling};
 use weft_quant::GgmlType;
 
 use crate::catalog::Settings;
@@ -69,6 +69,19 @@ impl<'a> Args<'a> {
         self.0.get_one::<Ids>(name).map(|ids| ids.0.as_slice())
     }
 
+    /// Decisions of the compiler that are off; the last word on each counts.
+    pub(crate) fn off(self) -> Vec<&'static Decision> {
+        let settings = self.0.get_many::<(&'static Decision, bool)>("set").unwrap_or_default();
+        let mut off: Vec<&'static Decision> = Vec::new();
+        for &(decision, on) in settings {
+            off.retain(|d| *d != decision);
+            if !on {
+                off.push(decision);
+            }
+        }
+        off
+    }
+
     /// How the KV cache stores its values.
     pub(crate) fn kv(self) -> GgmlType {
         // The choices of the knob are names of types, which a test below holds it to.
@@ -83,6 +96,7 @@ impl<'a> Args<'a> {
             context: self.count("context"),
             batch: self.count("batch").unwrap_or(default.batch),
             kv: self.kv(),
+            off: self.off(),
             ..default
         }
     }

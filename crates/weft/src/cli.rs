@@ -5,6 +5,8 @@ use clap::builder::{
 };
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 
+use weft_engine::{DECISIONS, Decision, decision};
+
 use crate::commands::{COMMANDS, Command, Positional};
 use crate::knobs::{KNOBS, Kind, Knob};
 
@@ -97,6 +99,7 @@ fn arguments(knob: &'static Knob) -> Vec<Arg> {
         }
         Kind::Choice(choices) => arg.value_parser(PossibleValuesParser::new(choices)),
         Kind::Ids => arg.value_parser(ids),
+        Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(setting),
     };
     match knob.kind {
         Kind::Switch(opposite) => {
@@ -117,6 +120,21 @@ fn real(text: &str, from: f64, to: f64) -> Result<f64, String> {
         Ok(value) if (from..=to).contains(&value) => Ok(value),
         _ => Err(format!("a number from {from} to {to} is wanted")),
     }
+}
+
+/// A decision and whether it is on, from `fuse.tail=off`.
+fn setting(text: &str) -> Result<(&'static Decision, bool), String> {
+    let (name, value) = text.split_once('=').ok_or("a decision is set by NAME=on or NAME=off")?;
+    let on = match value {
+        "on" => true,
+        "off" => false,
+        _ => return Err(format!("a decision is `on` or `off`, not `{value}`")),
+    };
+    let known = decision(name).ok_or_else(|| {
+        let all: Vec<&str> = DECISIONS.iter().map(|d| d.name).collect();
+        format!("there is no decision `{name}`; there are {}", all.join(", "))
+    })?;
+    Ok((known, on))
 }
 
 /// The ids in `1,2,3`; spaces around them do not matter.
@@ -140,6 +158,14 @@ mod tests {
     #[test]
     fn the_parser_is_sound() {
         parser().debug_assert();
+    }
+
+    #[test]
+    fn decisions_are_set_by_name() {
+        assert_eq!(setting("fuse.tail=off"), Ok((decision("fuse.tail").unwrap(), false)));
+        for wrong in ["fuse.tail", "fuse.tail=0", "fuse.tale=off", "=off", ""] {
+            assert!(setting(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod chat;
+mod explain;
 mod inspect;
 mod list;
 mod logits;
@@ -54,6 +55,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     pull::COMMAND,
     list::COMMAND,
     inspect::COMMAND,
+    explain::COMMAND,
     tokenize::COMMAND,
     logits::COMMAND,
     synth::COMMAND,

@@ -51,6 +51,8 @@ pub(crate) enum Kind {
     Choice(&'static [&'static str]),
     /// Token ids with commas between them.
     Ids,
+    /// A decision of the compiler, on or off: `fuse.tail=off`. More than once, or with commas between them.
+    Decisions,
 }
 
 impl Knob {
@@ -63,6 +65,7 @@ impl Knob {
             Kind::Real(..) => Some("X"),
             Kind::Choice(_) => Some("WHICH"),
             Kind::Ids => Some("IDS"),
+            Kind::Decisions => Some("NAME=on|off"),
         }
     }
 }

@@ -106,7 +106,7 @@ fn run_program(
     let plan = fuse_with(graph, &Options { max: MAX, off: off.to_vec() }).unwrap().plan;
     let printed = plan.to_string();
     let parsed = weft_kern::parse_plan(&printed).unwrap_or_else(|e| panic!("{e}\n{printed}"));
-    assert_eq!(parsed, plan, "text form");
+    assert_eq!(parsed, *plan, "text form");
 
     let mut device = ReferenceDevice::default();
     let mut inputs = BTreeMap::new();

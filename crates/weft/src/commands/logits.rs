@@ -72,7 +72,14 @@ fn incomplete(problem: &str) -> clap::Error {
 fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::Result<Outcome> {
     let chunk = args.count("chunk").unwrap_or(1);
     let (threads, context) = (args.count("threads"), Some(tokens.len()));
-    let options = EngineOptions { threads, context, batch: chunk, kv: args.kv(), ..EngineOptions::default() };
+    let options = EngineOptions {
+        threads,
+        context,
+        batch: chunk,
+        kv: args.kv(),
+        off: args.off(),
+        ..EngineOptions::default()
+    };
     let (mut engine, _) = load(model, &options)?;
     let mut file = Replacement::create(out)?;
     let listener = Listener::new();

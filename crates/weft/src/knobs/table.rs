@@ -2,14 +2,15 @@
 
 use super::{Kind, Knob};
 
-/// Commands that load a model and compute with it.
-const COMPUTE: &[&str] = &["run", "chat", "logits"];
+/// Commands that compile a model, to compute with it or to show how.
+const COMPILE: &[&str] = &["run", "chat", "logits", "explain"];
 /// Commands that generate text.
 const GENERATE: &[&str] = &["run", "chat"];
 /// Commands that may fetch a model.
-const FETCH: &[&str] = &["run", "chat", "pull", "inspect", "tokenize", "logits", "quantize"];
+const FETCH: &[&str] = &["run", "chat", "pull", "inspect", "explain", "tokenize", "logits", "quantize"];
 /// Commands that know the cache.
-const CACHE: &[&str] = &["run", "chat", "pull", "list", "inspect", "tokenize", "logits", "quantize"];
+const CACHE: &[&str] =
+    &["run", "chat", "pull", "list", "inspect", "explain", "tokenize", "logits", "quantize"];
 /// Commands that write a model.
 const MAKE: &[&str] = &["synth", "quantize"];
 /// Commands that use several threads.
@@ -40,8 +41,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Most tokens of prompt and reply together; 4096 if not given, or what the model was made for if that is less"),
     knob(MODEL, "batch", Kind::Count(1, 65536), GENERATE).env("WEFT_BATCH").default("512")
         .help("Most tokens of a prompt computed at once"),
-    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32"]), COMPUTE).env("WEFT_KV").default("f16")
+    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32"]), COMPILE).env("WEFT_KV").default("f16")
         .help("How the KV cache stores its values"),
+    knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
+        .help("Switch a decision of the compiler on or off; `weft explain` lists them"),
 
     // What is said.
     knob(PROMPT, "system", Kind::Text("TEXT"), GENERATE).env("WEFT_SYSTEM").short('s')
@@ -108,7 +111,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Where the logits go: little-endian f32, one row of the vocabulary a token"),
     knob(OUTPUT, "tensors", Kind::Flag, &["inspect"])
         .help("List every tensor"),
-    knob(OUTPUT, "json", Kind::Flag, &["run", "list", "inspect", "tokenize", "synth", "quantize"])
+    knob(OUTPUT, "layer", Kind::Count(0, 4095), &["explain"])
+        .help("Only the kernels of this layer"),
+    knob(OUTPUT, "why", Kind::Flag, &["explain"])
+        .help("Say for each kernel what is not computed in it, and why"),
+    knob(OUTPUT, "plan", Kind::Flag, &["explain"])
+        .help("Print the graphs and plans themselves, in their text form"),
+    knob(OUTPUT, "json", Kind::Flag, &["run", "list", "inspect", "explain", "tokenize", "synth", "quantize"])
         .help("Print JSON, for programs"),
     knob(OUTPUT, "verbose", Kind::Flag, &["run", "chat", "logits"]).env("WEFT_VERBOSE").short('v')
         .help("Say on stderr what was loaded, how many tokens there were and how long they took"),
