@@ -11,10 +11,10 @@
 //! One difference is left: the tokenizers of Qwen and a few others first bring text into Unicode normal form C, which is
 //! done neither here nor in llama.cpp. Text typed on a keyboard is in that form already.
 //!
-//! All patterns run in linear time: without look-around, `fancy_regex` hands them to an automaton. The one look-ahead they
+//! All patterns run in linear time: `regex` is an automaton. The one look-ahead they
 //! use, in `\s+(?!\S)|\s+`, says "leave the last of several spaces to the word after them"; [`Stage`] does that by hand.
 
-use fancy_regex::{Regex, RegexBuilder};
+use regex::{Regex, RegexBuilder};
 
 use crate::error::TokenizerError;
 
@@ -195,8 +195,7 @@ impl PreTokenizer {
 fn split<'t>(stages: &[Stage], text: &'t str, emit: &mut dyn FnMut(&'t str)) {
     let Some((stage, rest)) = stages.split_first() else { return emit(text) };
     let mut start = 0;
-    // Patterns without look-around cannot fail; an error would leave the rest of the text as one word.
-    while let Ok(Some(found)) = stage.regex.find_from_pos(text, start) {
+    while let Some(found) = stage.regex.find_at(text, start) {
         let end = found.start() + stage.length(found.as_str(), &text[found.end()..]);
         if start < found.start() {
             split(rest, &text[start..found.start()], emit);
@@ -213,7 +212,7 @@ impl Stage {
     fn new(pattern: &str) -> Stage {
         let shortened = pattern.strip_suffix(LOOKAHEAD).map(|head| format!(r"{head}\s+"));
         let regex = RegexBuilder::new(shortened.as_deref().unwrap_or(pattern))
-            .delegate_dfa_size_limit(AUTOMATON_BYTES)
+            .dfa_size_limit(AUTOMATON_BYTES)
             .build();
         Stage {
             regex: regex.expect("the patterns of the table compile, as a test proves"),
@@ -252,7 +251,7 @@ mod tests {
                 for fancy in ["(?=", "(?!", "(?<", "(?>"] {
                     assert!(!pattern.contains(fancy), "{pattern} would backtrack");
                 }
-                assert!(!stage.regex.is_match("").unwrap(), "{pattern} matches nothing at all");
+                assert!(!stage.regex.is_match(""), "{pattern} matches nothing at all");
             }
         }
     }
