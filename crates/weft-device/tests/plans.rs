@@ -156,3 +156,64 @@ fn embedding_rows_angles_and_picked_outputs() {
     }
     check(&g.finish().unwrap(), 6, EXACT, &[]);
 }
+
+/// Attention of one head over a state that this graph does not write, by positions that lie in another order.
+#[test]
+fn one_head_reads_a_state_and_leaves_it() {
+    let mut g = Builder::new("reader");
+    let q = f32_input(&mut g, "q", &[1, 16]);
+    let state = g.state("kv", GgmlType::F32, [Dim::S, Dim::Const(16)]);
+    let v = g.slice(state, 1, 4, 8);
+    let [pos, first] = ["pos", "first"].map(|n| g.input(n, GgmlType::I32, [Dim::T]));
+    let pages = g.input("pages", GgmlType::I32, [Dim::P]);
+    let y = g.attend(AttendInputs { q, k: state, v, pos, first, pages }, 0.5, 1, 8);
+    let y = g.silu(y);
+    g.output("y", y);
+    check(&g.finish().unwrap(), 7, EXACT, &[]);
+}
+
+#[test]
+fn rows_of_a_part_of_a_table() {
+    let mut g = Builder::new("part");
+    let x = f32_input(&mut g, "x", &[8]);
+    let ids = g.input("out_rows", GgmlType::I32, [Dim::R]);
+    let part = g.slice(x, 1, 4, 4);
+    let y = g.rows(part, ids);
+    g.output("y", y);
+    check(&g.finish().unwrap(), 8, EXACT, &[]);
+}
+
+#[test]
+fn the_only_choice_scales_its_row_once() {
+    let mut g = Builder::new("top_1");
+    let p = f32_input(&mut g, "p", &[6]);
+    let x = f32_input(&mut g, "x", &[8]);
+    let ids = g.topk(p, 1);
+    let w = g.take(p, ids);
+    let s = g.reduce_sum(w, 1);
+    let y = g.mul(x, s);
+    g.output("y", y);
+    check(&g.finish().unwrap(), 9, EXACT, &[]);
+}
+
+#[test]
+fn rows_from_two_places_are_stored_by_their_own_numbers() {
+    let mut g = Builder::new("two_sources");
+    let [a, b] =
+        [("a", 2), ("b", 3)].map(|(n, rows)| g.input(n, GgmlType::F32, [Dim::Const(rows), Dim::Const(8)]));
+    let rows = g.concat(&[a, b], 0);
+    let state = g.state("kv", GgmlType::F32, [Dim::S, Dim::Const(8)]);
+    let slots = g.input("slots", GgmlType::I32, [Dim::Const(5)]);
+    let state = g.store(state, rows, slots);
+    g.output("kv", state);
+    check(&g.finish().unwrap(), 10, EXACT, &[]);
+}
+
+#[test]
+fn indices_are_not_copied_through_floats() {
+    let mut g = Builder::new("ids");
+    let ids = g.input("ids", GgmlType::I32, [Dim::T]);
+    g.output("y", ids);
+    let refused = fuse(&g.finish().unwrap(), &MAX).unwrap_err();
+    assert!(refused.to_string().contains("i32 values cannot be copied"), "{refused}");
+}

@@ -133,13 +133,14 @@ impl Grower {
                 self.keep(y, vec![dims[0], n], true);
             }
             12 if dims[last] >= 2 && dims.len() == 1 && !self.rounded => {
-                let ids = self.g.topk(x, 2);
+                let k = 1 + self.below(2);
+                let ids = self.g.topk(x, k);
                 let taken = self.g.take(x, ids);
-                self.keep(taken, vec![2], false);
+                self.keep(taken, vec![k], false);
                 let (y, other) = self.pick(1)?;
                 let w = self.weight(&[dims[0], 8, other[0]]);
                 let z = self.g.select_dot(y, w, ids);
-                self.keep(z, vec![2, 8], true);
+                self.keep(z, vec![k, 8], true);
             }
             _ => return None,
         }

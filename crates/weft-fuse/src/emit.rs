@@ -11,7 +11,7 @@ use weft_kern::{
 use crate::FuseError;
 use crate::group::{Class, Group, Groups, class, is_last, through_identity};
 use crate::place::{Copy, Placed, Target, reads_rounded};
-use crate::strided::{Space, Strided, broadcast, by_space, view};
+use crate::strided::{Space, Strided, broadcast, by_space};
 
 /// More terms than this are not written out one by one.
 const UNROLL_LIMIT: usize = 64;
@@ -125,7 +125,13 @@ impl<'a> Writer<'a> {
     /// A view of a node's memory, its strides given for each axis of `shape`, whose space is the kernel's.
     fn view(&mut self, (buffer, at): (BufferId, Strided), shape: &Shape, strides: &[usize]) -> View {
         let (rows, step) = by_space(shape, strides);
-        View { param: self.param(buffer, Access::Read), offset: at.offset, strides: rows, step }
+        View { param: self.param(buffer, Access::Read), offset: at.offset, strides: self.rows(rows), step }
+    }
+
+    /// Strides for all axes of the kernel's rows: one of size 1 that its views leave out is the last (a single head).
+    fn rows(&self, mut strides: Vec<usize>) -> Vec<usize> {
+        strides.resize(self.space.rows.len(), 0);
+        strides
     }
 
     /// A node's memory as an operand of a result of this shape.
@@ -144,7 +150,7 @@ impl<'a> Writer<'a> {
     fn store(&mut self, value: ValueId, to: &Target) {
         let indexed = to.indexed.map(|(numbers, stride)| Indexed { index: self.numbers(numbers), stride });
         let param = self.param(to.buffer, Access::Write);
-        let view = View { param, offset: to.offset, strides: to.rows.clone(), step: to.step };
+        let view = View { param, offset: to.offset, strides: self.rows(to.rows.clone()), step: to.step };
         self.body.push(Instr::Store { value, view, indexed });
     }
 
@@ -198,10 +204,8 @@ impl<'a> Writer<'a> {
             Op::Rows => {
                 let (table, width) = (node.inputs[0], shape.last().unwrap_or(1));
                 let index = self.numbers(node.inputs[1]);
-                let (buffer, at) = self.placed.dense(self.graph, table);
-                let strides = vec![0; self.space.rows.len()];
-                let view =
-                    View { param: self.param(buffer, Access::Read), offset: at.offset, strides, step: 1 };
+                let param = self.param(self.placed.whole(self.graph, table), Access::Read);
+                let view = View { param, offset: 0, strides: vec![0; self.space.rows.len()], step: 1 };
                 self.push(Instr::Load { view, indexed: Some(Indexed { index, stride: width }), len: width })
             }
             Op::Take => {
@@ -240,7 +244,6 @@ impl<'a> Writer<'a> {
         let mut sum = term(self, 0);
         for i in 1..terms {
             let next = term(self, i);
-            // Not interned: x + x twice over is two instructions, and harmless.
             sum = self.push(Instr::Binary(combine, sum, next));
         }
         Ok(sum)
@@ -271,13 +274,6 @@ impl<'a> Writer<'a> {
             }
             Op::Attend { scale, kv_heads, page } => {
                 let heads = out.dims()[1].known().unwrap_or(1);
-                if self.space.rows.len() != 2 {
-                    return Err(FuseError::new(
-                        self.graph,
-                        id,
-                        "attention with a single head is not supported",
-                    ));
-                }
                 let k_len = self.shape(node.inputs[0]).last().unwrap_or(1);
                 Ok(Anchor::Attend(Box::new(Attend {
                     q: self.operand_rows(id, node.inputs[0], out),
@@ -350,8 +346,7 @@ impl<'a> Writer<'a> {
     }
 
     fn vector(&mut self, id: NodeId) -> ParamId {
-        debug_assert_eq!(view(self.graph, id).offset, 0);
-        let (buffer, _) = self.placed.dense(self.graph, id);
+        let buffer = self.placed.whole(self.graph, id);
         self.param(buffer, Access::Read)
     }
 }

@@ -3,9 +3,8 @@
 //! Nodes are taken in order. An anchor opens a group. An elementwise node, reduction or rope joins the group that makes one of its operands
 //! if their rows are the same and no cycle of groups would arise; else it opens a group of its own.
 
-use weft_ir::{Dim, Graph, NodeId, Op};
+use weft_ir::{Graph, NodeId, Op};
 
-use crate::FuseError;
 use crate::decide::{self, Cut, Decision, Why};
 use crate::strided::{Space, view};
 
@@ -68,15 +67,15 @@ impl Groups {
     }
 
     /// Cuts a graph into groups.
-    pub(crate) fn new(graph: &Graph, off: &[&'static Decision]) -> Result<Groups, FuseError> {
+    pub(crate) fn new(graph: &Graph, off: &[&'static Decision]) -> Groups {
         let cx = Context { graph, users: graph.users(), off };
         let mut groups = Groups { list: Vec::new(), cuts: Vec::new(), home: vec![None; graph.nodes().len()] };
-        for (id, node) in graph.iter() {
+        for (id, _) in graph.iter() {
             let class = class(graph, id);
             if !matches!(class, Class::Row | Class::Anchor) {
                 continue;
             }
-            let space = own_space(graph, id)?;
+            let space = own_space(graph, id);
             let needs = groups.needs(graph, id);
             let joined = groups.join(&cx, id, &space, &needs);
             let g = joined.unwrap_or_else(|| {
@@ -94,9 +93,8 @@ impl Groups {
             group.members.push(id);
             group.needs.extend(needs.into_iter().filter(|n| *n != g));
             groups.home[id.index()] = Some(g);
-            debug_assert!(node.inputs.iter().all(|i| *i < id));
         }
-        Ok(groups)
+        groups
     }
 
     /// Groups that must have run for a node's operands to be there.
@@ -179,7 +177,15 @@ impl Groups {
             return Some(Why::Rows);
         }
         let cols = group.space.cols;
-        if space.cols != cols && space.cols != 1 && cols != 1 {
+        // Values are as long as the row, or single; picked ones are never single, for they are as many as there are columns.
+        let takes = |id: &NodeId| graph.node(*id).op == Op::Take;
+        let fits = match (space.cols, cols) {
+            (own, cols) if own == cols => true,
+            (1, _) => !takes(&id),
+            (_, 1) => !group.members.iter().any(takes),
+            _ => false,
+        };
+        if !fits {
             return Some(Why::Columns);
         }
         if needs.iter().any(|n| *n != g && self.reaches(*n, g)) {
@@ -247,16 +253,14 @@ pub(crate) fn is_last(graph: &Graph, reduce: NodeId, axis: usize) -> bool {
 }
 
 /// The rows and columns a node is computed over: its operand's for a reduction of rows, its own otherwise.
-fn own_space(graph: &Graph, id: NodeId) -> Result<Space, FuseError> {
+fn own_space(graph: &Graph, id: NodeId) -> Space {
     let node = graph.node(id);
-    let shape = match &node.op {
-        Op::Reduce { axis, .. } if is_last(graph, id, *axis) => &graph.node(node.inputs[0]).ty.shape,
-        _ => &node.ty.shape,
-    };
-    let symbolic = shape.dims().iter().skip(1).any(|d| matches!(d, Dim::Sym(_)));
-    if symbolic {
-        Err(FuseError::new(graph, id, "only the first axis may be symbolic"))
-    } else {
-        Ok(Space::of(shape))
+    match &node.op {
+        Op::Reduce { axis, .. } if is_last(graph, id, *axis) => {
+            Space::of(&graph.node(node.inputs[0]).ty.shape)
+        }
+        // Tokens and heads, even if there is only one head.
+        Op::Attend { .. } => Space { rows: node.ty.shape.dims()[..2].to_vec(), ..Space::of(&node.ty.shape) },
+        _ => Space::of(&node.ty.shape),
     }
 }

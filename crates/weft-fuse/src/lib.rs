@@ -86,7 +86,7 @@ pub fn fuse(graph: &Graph, max: &Sizes) -> Result<Plan, FuseError> {
 /// # Errors
 /// If a node cannot be computed by any kernel.
 pub fn fuse_with(graph: &Graph, options: &Options) -> Result<Fusion, FuseError> {
-    let groups = group::Groups::new(graph, &options.off)?;
+    let groups = group::Groups::new(graph, &options.off);
     let placed = place::place(graph, &groups, &options.off)?;
     let launches = order::order(emit::emit(graph, &groups, &placed)?);
     let computed = |launch: &emit::Launch| Computed {

@@ -70,7 +70,8 @@ fn lay_out(buffers: &mut [Buffer], calls: &[Call], max: &Sizes) -> usize {
     let mut placed: Vec<(usize, usize, (usize, usize))> = Vec::new();
     for b in arena {
         let (first, last) = lives[&b];
-        let size = buffers[b].bytes(max).unwrap_or(usize::MAX / 4).next_multiple_of(ALIGN);
+        let bytes = buffers[b].bytes(max).and_then(|bytes| bytes.checked_next_multiple_of(ALIGN));
+        let size = bytes.unwrap_or(usize::MAX / 4);
         let mut others: Vec<(usize, usize)> = placed
             .iter()
             .filter(|(_, _, (f, l))| *f <= last && first <= *l)

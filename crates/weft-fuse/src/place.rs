@@ -60,6 +60,14 @@ impl Placed {
         (self.dense[&at.base], at)
     }
 
+    /// The buffer that holds a node's values side by side and by themselves.
+    ///
+    /// # Panics
+    /// If nothing asked for it.
+    pub(crate) fn whole(&self, graph: &Graph, id: NodeId) -> BufferId {
+        self.dense.get(&id).copied().unwrap_or_else(|| self.dense[&view(graph, id).base])
+    }
+
     /// The buffer that holds a node's values rounded to `q8`, and how they lie in it.
     ///
     /// # Panics
@@ -97,6 +105,8 @@ pub(crate) fn place(graph: &Graph, groups: &Groups, off: &[&Decision]) -> Result
             for (i, input) in graph.node(*member).inputs.iter().enumerate() {
                 if i == 0 && reads_rounded(graph, *member) {
                     placer.ask_rounded(*input)?;
+                } else if whole(graph, *member, i) {
+                    placer.ask_whole(*input)?;
                 } else if class(graph, *input) != Class::Scalar && !groups.is_value(graph, *input, g) {
                     placer.ask_dense(*input)?;
                 }
@@ -104,6 +114,15 @@ pub(crate) fn place(graph: &Graph, groups: &Groups, off: &[&Decision]) -> Result
         }
     }
     Ok(placer.out)
+}
+
+/// Whether an operand is read by its own numbers, so that a part of something else will not do: tables, and the lists of attention.
+fn whole(graph: &Graph, reader: NodeId, operand: usize) -> bool {
+    match graph.node(reader).op {
+        Op::Rows => operand == 0,
+        Op::Attend { .. } => operand >= 3,
+        _ => false,
+    }
 }
 
 struct Placer<'a> {
@@ -167,6 +186,22 @@ impl Placer<'_> {
         Ok(())
     }
 
+    /// Sees to it that a node's values are there, side by side and by themselves.
+    fn ask_whole(&mut self, id: NodeId) -> Result<(), FuseError> {
+        let at = view(self.graph, id);
+        let values = |id: NodeId| self.graph.node(id).ty.shape.known_count();
+        let shape = &self.graph.node(id).ty.shape;
+        if at.offset == 0 && at.strides == row_major(shape) && values(id) == values(at.base) {
+            return self.ask_dense(id);
+        }
+        if self.out.dense.contains_key(&id) {
+            return Ok(());
+        }
+        let buffer = self.buffer(Source::Arena(0), Format::Ggml(self.graph.node(id).ty.dtype), id);
+        self.out.dense.insert(id, buffer);
+        self.copy(id, self.target(id, buffer, 0, &row_major(shape), None))
+    }
+
     /// Sees to it that a node's values are there, rounded.
     fn ask_rounded(&mut self, id: NodeId) -> Result<(), FuseError> {
         let at = view(self.graph, id);
@@ -225,7 +260,10 @@ impl Placer<'_> {
             let input = node.inputs[0];
             return self.write(input, buffer, offset, &row_major(&self.graph.node(input).ty.shape), indexed);
         }
-        if let Op::Concat { axis } = node.op {
+        // Rows picked by number go together: the parts of a concatenation of rows have other numbers than its own rows.
+        if let Op::Concat { axis } = node.op
+            && (axis > 0 || indexed.is_none())
+        {
             let mut start = offset;
             for part in &node.inputs {
                 self.write(*part, buffer, start, strides, indexed)?;
@@ -239,7 +277,8 @@ impl Placer<'_> {
 
     fn copy(&mut self, from: NodeId, to: Target) -> Result<(), FuseError> {
         let ty = self.graph.node(from).ty.dtype;
-        if class(self.graph, from) == Class::Scalar || !matches!(ty, GgmlType::F32 | GgmlType::I32) {
+        // A row program computes in `f32`, which cannot hold every index.
+        if class(self.graph, from) == Class::Scalar || ty != GgmlType::F32 {
             return Err(FuseError::new(self.graph, from, format!("{ty} values cannot be copied")));
         }
         self.ask_dense(from)?;

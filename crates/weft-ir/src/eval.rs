@@ -59,40 +59,50 @@ pub fn eval(
     graph.outputs().iter().for_each(|(_, id)| uses[id.index()] += 1);
 
     let mut results: Vec<Option<Tensor>> = vec![None; graph.nodes().len()];
+    let done = compute(graph, sizes, weights, values, &mut uses, &mut results);
+    // States that were only read go back to their owner, and after an error those that are left.
+    for (id, node) in graph.iter() {
+        if let (Op::State { name }, Some(state)) = (&node.op, &mut results[id.index()]) {
+            values.insert(name.clone(), std::mem::take(state));
+        }
+    }
+    done?;
+    for (name, id) in graph.outputs() {
+        let value = results[id.index()].clone().ok_or_else(|| EvalError {
+            graph: graph.name().into(),
+            node: *id,
+            why: format!("output `{name}` has no value"),
+        })?;
+        values.insert(name.clone(), value);
+    }
+    Ok(())
+}
+
+fn compute(
+    graph: &Graph,
+    sizes: &Sizes,
+    weights: &dyn WeightRows,
+    values: &mut Values,
+    uses: &mut [usize],
+    results: &mut [Option<Tensor>],
+) -> Result<(), EvalError> {
     for (id, node) in graph.iter() {
         let fail = |why: String| EvalError { graph: graph.name().into(), node: id, why };
-        let value = match &node.op {
+        results[id.index()] = match &node.op {
             // Read where it is used, row by row.
             Op::Weight { .. } => None,
             Op::Input { name } => {
                 Some(given(values.get(name).cloned(), name, &node.ty, sizes).map_err(fail)?)
             }
             Op::State { name } => Some(given(values.remove(name), name, &node.ty, sizes).map_err(fail)?),
-            _ => Some(ops::apply(graph, id, sizes, weights, &mut results, &uses).map_err(fail)?),
+            _ => ops::apply(graph, id, sizes, weights, results, uses).map_err(fail)?,
         };
-        results[id.index()] = value;
         for input in &node.inputs {
             uses[input.index()] -= 1;
-            if uses[input.index()] == 0 {
+            // A state is kept for its owner; a store has taken it by now.
+            if uses[input.index()] == 0 && !matches!(graph.node(*input).op, Op::State { .. }) {
                 results[input.index()] = None;
             }
-        }
-    }
-    for (name, id) in graph.outputs() {
-        let value = results[id.index()].clone().ok_or_else(|| EvalError {
-            graph: graph.name().into(),
-            node: *id,
-            why: format!("output `{name}` is a weight"),
-        })?;
-        values.insert(name.clone(), value);
-    }
-    // A state that was only read goes back to its owner.
-    for (id, node) in graph.iter() {
-        if let Op::State { name } = &node.op
-            && !values.contains_key(name)
-            && let Some(state) = results[id.index()].take()
-        {
-            values.insert(name.clone(), state);
         }
     }
     Ok(())

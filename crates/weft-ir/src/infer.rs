@@ -13,6 +13,17 @@ use crate::shape::{Dim, Shape};
 /// # Errors
 /// A sentence that says which rule the inputs break.
 pub(crate) fn infer(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type, String> {
+    let ty = infer_any(op, inputs, declared)?;
+    if ty.shape.dims().iter().skip(1).any(|d| d.known().is_none()) {
+        return Err(format!("only the first axis may be symbolic, not {ty}"));
+    }
+    if ty.shape.dims().contains(&Dim::Const(0)) || ty.shape.known_count().is_none() {
+        return Err(format!("{ty} has an empty axis or too many values"));
+    }
+    Ok(ty)
+}
+
+fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type, String> {
     let f32_of = |shape: Shape| Type { dtype: GgmlType::F32, shape };
     let i32_of = |shape: Shape| Type { dtype: GgmlType::I32, shape };
     match op {
@@ -82,8 +93,9 @@ pub(crate) fn infer(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Resul
             expect_dtype(x, GgmlType::F32)?;
             expect_dtype(ids, GgmlType::I32)?;
             let (a, b) = (x.shape.dims(), ids.shape.dims());
-            if a.is_empty() || a.len() != b.len() || a[..a.len() - 1] != b[..b.len() - 1] {
-                return Err(format!("take needs equal leading axes, not {x} and {ids}"));
+            let columns = x.shape.last().is_some() && ids.shape.last().is_some();
+            if !columns || a.is_empty() || a.len() != b.len() || a[..a.len() - 1] != b[..b.len() - 1] {
+                return Err(format!("take needs equal leading axes and known last ones, not {x} and {ids}"));
             }
             Ok(f32_of(ids.shape.clone()))
         }
@@ -162,15 +174,14 @@ pub(crate) fn infer(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Resul
 
 fn source(op: &Op, declared: &Type) -> Result<Type, String> {
     let dims = declared.shape.dims();
-    if dims.iter().skip(1).any(|d| d.known().is_none()) {
-        return Err(format!("only the first axis may be symbolic, not {declared}"));
-    }
-    if dims.contains(&Dim::Const(0)) || declared.shape.known_count().is_none() {
-        return Err(format!("{declared} has an empty axis or too many values"));
-    }
     let ok = match op {
         Op::Input { .. } => matches!(declared.dtype, GgmlType::F32 | GgmlType::I32),
-        Op::Weight { .. } => declared.shape.sym().is_none() && declared.dtype.can_decode(),
+        Op::Weight { .. } => {
+            let whole_blocks = |n: usize| declared.dtype.row_bytes(n as u64).is_some();
+            declared.shape.sym().is_none()
+                && declared.dtype.can_decode()
+                && declared.shape.last().is_some_and(whole_blocks)
+        }
         Op::State { .. } => {
             dims.len() == 2
                 && dims[0] == Dim::S
@@ -181,6 +192,7 @@ fn source(op: &Op, declared: &Type) -> Result<Type, String> {
                 && dims.len() <= 1
                 && declared.shape.sym().is_none()
                 && declared.shape.known_count() == Some(values.len())
+                && values.iter().all(|v| v.0.is_finite())
         }
         _ => false,
     };

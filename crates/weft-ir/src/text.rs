@@ -135,6 +135,15 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
             .ok_or_else(|| format!("`{name}` needs `{key}=…`"))
     };
     let num = |key: &str| attr(key)?.parse::<usize>().map_err(|_| format!("`{key}` must be a number"));
+    let attributes = match name {
+        "input" | "weight" | "state" | "rope" | "topk" | "head_dot" | "concat" => 1,
+        "slice" | "attend" => 3,
+        "const" => rest.len(),
+        _ => usize::from(Reduce::from_name(name).is_some()),
+    };
+    if rest.len() != attributes {
+        return Err(format!("`{name}` takes {attributes} words beside its operands, found {rest:?}"));
+    }
     let op = match name {
         "input" => Op::Input { name: word()? },
         "weight" => Op::Weight { name: word()? },

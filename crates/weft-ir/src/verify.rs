@@ -24,7 +24,9 @@ pub struct VerifyError {
 /// 2. inputs, weights and states have names of their own;
 /// 3. a state is stored at most once, and if so everything else reads the stored version: then writing in place is the
 ///    same as making a new one;
-/// 4. outputs exist, have names of their own, and every stored state is an output.
+/// 4. outputs exist, have names of their own, and are computed or inputs, not weights; every stored state is an output, and no other
+///    output has a state's name;
+/// 5. names are words that the text form can hold.
 ///
 /// # Errors
 /// The first rule broken.
@@ -41,23 +43,59 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
         if ty != node.ty {
             return Err(fail(place(), format!("has type {}, inference gives {ty}", node.ty)));
         }
-        if let Op::Input { name } | Op::Weight { name } | Op::State { name } = &node.op
-            && !names.insert(name)
-        {
-            return Err(fail(place(), format!("`{name}` is named twice")));
+        if let Op::Input { name } | Op::Weight { name } | Op::State { name } = &node.op {
+            if !is_word(name) {
+                return Err(fail(
+                    place(),
+                    format!("`{name}` is no name: letters, digits and `_.-/` make one"),
+                ));
+            }
+            if !names.insert(name) {
+                return Err(fail(place(), format!("`{name}` is named twice")));
+            }
         }
     }
     states(graph).map_err(|(id, why)| fail(id.to_string(), why))?;
     let mut outputs = BTreeSet::new();
     for (name, id) in &graph.outputs {
+        let fail = |why: String| fail(format!("output `{name}`"), why);
         if id.index() >= graph.nodes.len() {
-            return Err(fail(format!("output `{name}`"), format!("{id} does not exist")));
+            return Err(fail(format!("{id} does not exist")));
         }
-        if !outputs.insert(name) {
-            return Err(fail(format!("output `{name}`"), "is named twice".into()));
+        if !outputs.insert(name) || !is_word(name) {
+            return Err(fail("is named twice, or its name is no word".into()));
+        }
+        if is_weight(graph, *id) {
+            return Err(fail(format!("{id} is a weight: nothing computes it")));
+        }
+        let is_state =
+            graph.nodes.iter().any(|n| matches!(&n.op, Op::State { name: state } if state == name));
+        let store = graph.node(*id);
+        let own_store = store.op == Op::Store
+            && matches!(&graph.node(store.inputs[0]).op, Op::State { name: state } if state == name);
+        if is_state && !own_store {
+            return Err(fail(format!("has the name of a state, and {id} is not what is stored in it")));
         }
     }
+    if !is_word(&graph.name) {
+        return Err(fail("the graph".into(), "its name is no word".into()));
+    }
     Ok(())
+}
+
+/// Whether a name can stand in the text form.
+fn is_word(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-/".contains(&b))
+}
+
+/// Whether a node is a parameter, or a part of one that is read where it lies.
+fn is_weight(graph: &Graph, id: NodeId) -> bool {
+    let node = graph.node(id);
+    match node.op {
+        Op::Weight { .. } => true,
+        Op::Reshape | Op::Slice { .. } => is_weight(graph, node.inputs[0]),
+        _ => false,
+    }
 }
 
 fn states(graph: &Graph) -> Result<(), (NodeId, String)> {

@@ -1,10 +1,12 @@
 //! The rules of a kernel, a call and a plan, checked.
 
+use std::collections::BTreeSet;
+
 use weft_ir::{Dim, Sizes};
 use weft_quant::GgmlType;
 
 use crate::kernel::{Access, Anchor, Cached, Format, Indexed, Instr, Kernel, Matrices, ParamId, Pick, View};
-use crate::plan::{Plan, Source};
+use crate::plan::{BufferId, Call, Plan, Source};
 use crate::q8;
 
 /// A rule that a plan breaks; always a bug of what made the plan.
@@ -19,8 +21,9 @@ pub struct VerifyError {
     pub why: String,
 }
 
-/// Checks a plan: every kernel is well-formed; every call gives a buffer of the right format for each parameter, none twice, none too
-/// small at the largest sizes; arena buffers lie in the arena; inputs and weights are not written.
+/// Checks a plan: every kernel is well-formed, has a name of its own and is called; every call gives a buffer of the right format for
+/// each parameter, none twice, none too small at the largest sizes; inputs and weights are not written; arena buffers lie in the
+/// arena, and hold what was written to them whenever they are read.
 ///
 /// # Errors
 /// The first rule broken.
@@ -44,6 +47,16 @@ pub fn verify(plan: &Plan) -> Result<(), VerifyError> {
         }
         capacity.push(values);
     }
+    for (i, kernel) in plan.kernels.iter().enumerate() {
+        let place = || format!("kernel `{}`", kernel.name);
+        if plan.kernels[..i].iter().any(|k| k.name == kernel.name) {
+            return Err(fail(place(), "its name is taken".into()));
+        }
+        if !plan.calls.iter().any(|c| c.kernel == i) {
+            return Err(fail(place(), "is never called".into()));
+        }
+    }
+    let mut arena = Arena::default();
     for (i, call) in plan.calls.iter().enumerate() {
         let Some(kernel) = plan.kernels.get(call.kernel) else {
             return Err(fail(format!("call {i}"), format!("no kernel {}", call.kernel)));
@@ -74,8 +87,46 @@ pub fn verify(plan: &Plan) -> Result<(), VerifyError> {
             values.push(capacity[*arg]);
         }
         verify_call(kernel, &values, &plan.max).map_err(|why| fail(place(), why))?;
+        arena.call(plan, call, kernel).map_err(|why| fail(place(), why))?;
     }
     Ok(())
+}
+
+/// Which arena buffers hold what was last written to them.
+#[derive(Default)]
+struct Arena {
+    live: BTreeSet<BufferId>,
+}
+
+impl Arena {
+    /// One call: what it reads must be there, and what it writes takes the place of all that overlaps.
+    fn call(&mut self, plan: &Plan, call: &Call, kernel: &Kernel) -> Result<(), String> {
+        let range = |b: BufferId| match plan.buffers[b].source {
+            Source::Arena(offset) => Some(offset..offset + plan.buffers[b].bytes(&plan.max).unwrap_or(0)),
+            _ => None,
+        };
+        let overlap = |a: BufferId, b: BufferId| match (range(a), range(b)) {
+            (Some(a), Some(b)) => a.start < b.end && b.start < a.end,
+            _ => false,
+        };
+        let of = |access: Access| {
+            let args = call.args.iter().zip(&kernel.params);
+            args.filter(move |(_, p)| p.access == access).map(|(b, _)| *b)
+        };
+        for read in of(Access::Read).filter(|b| range(*b).is_some()) {
+            if !self.live.contains(&read) {
+                return Err(format!("b{read} is read where it holds nothing"));
+            }
+        }
+        for written in of(Access::Write).filter(|b| range(*b).is_some()) {
+            if let Some(other) = call.args.iter().find(|b| **b != written && overlap(**b, written)) {
+                return Err(format!("b{written} overlaps b{other}, which the same call works on"));
+            }
+            self.live.retain(|b| !overlap(*b, written));
+            self.live.insert(written);
+        }
+        Ok(())
+    }
 }
 
 /// Checks a kernel, and that no view reaches beyond its argument: `values[p]` is how many values the argument for parameter `p` has room
@@ -141,7 +192,7 @@ impl Context<'_> {
             .iter()
             .zip(&v.strides)
             .try_fold(v.offset, |at, (n, s)| (n - 1).checked_mul(*s)?.checked_add(at));
-        let last = last.and_then(|at| (len - 1).checked_mul(v.step)?.checked_add(at));
+        let last = last.and_then(|at| len.checked_sub(1)?.checked_mul(v.step)?.checked_add(at));
         match last {
             Some(last) if last < room => Ok(()),
             Some(last) => Err(format!("a view of p{} reaches value {last} of {room}", v.param)),
@@ -183,8 +234,11 @@ impl Context<'_> {
                         return Err(fail(format!("loads {len} values of {format}")));
                     }
                     self.view(view, *len, indexed.as_ref()).map_err(fail)?;
-                    if quantised {
-                        let whole = indexed.as_ref().is_some_and(|i| i.stride == *len)
+                    if let Format::Ggml(ty) = format
+                        && quantised
+                    {
+                        let whole = ty.row_bytes(*len as u64).is_some()
+                            && indexed.as_ref().is_some_and(|i| i.stride == *len)
                             && view.offset == 0
                             && view.strides.iter().all(|s| *s == 0)
                             && view.step == 1;
@@ -194,11 +248,11 @@ impl Context<'_> {
                     }
                 }
                 Instr::Take { from, of, ids, len } => {
-                    self.reads(from, *of, |f| f == Format::F32).map_err(fail)?;
-                    self.indices(ids, *len).map_err(fail)?;
                     if *len != cols || *of == 0 {
                         return Err(fail(format!("takes {len} of {of} values for {cols} columns")));
                     }
+                    self.reads(from, *of, |f| f == Format::F32).map_err(fail)?;
+                    self.indices(ids, *len).map_err(fail)?;
                 }
                 Instr::Unary(_, x) | Instr::Reduce(_, x) => {
                     len_of(*x)?;

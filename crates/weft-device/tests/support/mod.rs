@@ -144,17 +144,24 @@ fn run_program(
     let stored =
         |name: &str| graph.nodes().iter().any(|n| matches!(&n.op, Op::State { name: s } if s == name));
     let names: Vec<&str> = graph.outputs().iter().map(|(n, _)| n.as_str()).filter(|n| !stored(n)).collect();
+    let states = instance.states.clone();
     let linked = link(&mut device, &[instance], &inputs, &names).unwrap();
     let program = device.compile(&linked.program).unwrap();
     device.replay(program, &SIZES).unwrap();
-    names
-        .iter()
-        .map(|name| {
-            let (_, id) = graph.outputs().iter().find(|(n, _)| n == name).unwrap();
-            let mut bytes = vec![0; graph.node(*id).ty.shape.count(&SIZES).unwrap() * 4];
-            device.read(linked.results[*name].buffer, linked.results[*name].offset, &mut bytes).unwrap();
-            let floats = bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
-            (name.to_string(), floats)
-        })
-        .collect()
+    let read = |buffer, offset, values: usize| -> Vec<f32> {
+        let mut bytes = vec![0; values * 4];
+        device.read(buffer, offset, &mut bytes).unwrap();
+        bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+    };
+    let mut found: Vec<(String, Vec<f32>)> = Vec::new();
+    for name in names {
+        let (_, id) = graph.outputs().iter().find(|(n, _)| n == name).unwrap();
+        let region = linked.results[name];
+        let values = graph.node(*id).ty.shape.count(&SIZES).unwrap();
+        found.push((name.to_string(), read(region.buffer, region.offset, values)));
+    }
+    for (name, buffer) in states {
+        found.push((name.clone(), read(buffer, 0, values[&name].as_f32().unwrap().len())));
+    }
+    found
 }

@@ -29,20 +29,22 @@ pub(super) fn apply(
     weights: &dyn WeightRows,
     results: &mut [Option<Tensor>],
     uses: &[usize],
-) -> Result<Tensor, String> {
+) -> Result<Option<Tensor>, String> {
     let node = graph.node(id);
     let shape = node.ty.shape.eval(sizes);
     let cx = Context { graph, sizes, weights };
+    if cx.weight(id).is_some() {
+        // A part of a parameter is read where it lies, as the parameter is.
+        return Ok(None);
+    }
     // Movement and arithmetic on small weights (norms, biases) decode the whole of them.
     let arg = |i: usize| cx.tensor(node.inputs[i], results);
-    match &node.op {
+    let value = match &node.op {
         Op::Const { values } => Ok(Tensor::f32(shape, values.iter().map(|v| v.0).collect())),
         Op::Cast => Ok(Tensor::f32(shape, ints(&arg(0)?)?.iter().map(|v| *v as f32).collect())),
         Op::Unary(op) => Ok(Tensor::f32(shape, floats(&arg(0)?)?.iter().map(|x| op.apply(*x)).collect())),
         Op::Binary(op) => binary(*op, &arg(0)?, &arg(1)?, shape),
         Op::Reduce { op, axis } => reduce(*op, &arg(0)?, *axis, shape),
-        Op::Reshape if cx.weight(id).is_some() => Ok(Tensor::f32([0], vec![])),
-        Op::Slice { .. } if cx.weight(id).is_some() => Ok(Tensor::f32([0], vec![])),
         Op::Reshape => Ok(arg(0)?.reshaped(shape)),
         Op::Slice { axis, start, .. } => {
             let x = arg(0)?;
@@ -104,7 +106,8 @@ pub(super) fn apply(
             attend(&args, scale.0, *kv_heads, *page, shape)
         }
         Op::Input { .. } | Op::Weight { .. } | Op::State { .. } => Err("a source is not computed".into()),
-    }
+    };
+    value.map(Some)
 }
 
 struct Context<'a> {
@@ -131,7 +134,7 @@ impl<'a> Context<'a> {
                 let whole = from.stride == inner && own == axes.iter().product::<usize>();
                 (rows_kept && whole).then_some(WeightView { axes, stride, ..from })
             }
-            Op::Slice { axis, start, .. } if axis + 1 < node.ty.shape.rank() && *axis < 2 => {
+            Op::Slice { axis, start, .. } if axis + 1 < node.ty.shape.rank() && node.ty.shape.rank() <= 3 => {
                 let from = self.weight(node.inputs[0])?;
                 let step = if *axis == 0 && node.ty.shape.rank() == 3 { from.stride } else { 1 };
                 Some(WeightView { offset: from.offset + start * step, stride: from.stride, axes, ..from })
@@ -268,7 +271,7 @@ fn topk(x: &Tensor, k: usize, shape: Vec<usize>) -> Result<Tensor, String> {
     let mut out = Vec::with_capacity(shape.iter().product());
     for row in floats(x)?.chunks_exact(n) {
         let mut order: Vec<usize> = (0..n).collect();
-        // A stable sort keeps the lower index first among equals; NaN goes last.
+        // A stable sort keeps the lower index first among equals; NaN counts as −∞, and −0 as less than 0.
         let key = |i: usize| if row[i].is_nan() { f32::NEG_INFINITY } else { row[i] };
         order.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
         out.extend(order[..k].iter().map(|i| *i as i32));

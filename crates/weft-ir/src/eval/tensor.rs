@@ -13,6 +13,13 @@ enum Data {
     I32(Vec<i32>),
 }
 
+impl Default for Tensor {
+    /// No values.
+    fn default() -> Tensor {
+        Tensor { shape: vec![0], data: Data::F32(Vec::new()) }
+    }
+}
+
 impl Tensor {
     /// A tensor of `f32`.
     ///

@@ -170,7 +170,15 @@ fn anchor(text: &str) -> Parsed<Anchor> {
                 first: attrs.num("first")?,
                 stride: attrs.num("stride")?,
             };
-            Ok(Anchor::Dot { x: view(attrs.get("x")?)?, w, transposed: attrs.get("transposed")? == "true" })
+            let transposed = match attrs.get("transposed")? {
+                "true" => true,
+                "false" => false,
+                other => return Err(format!("`transposed` is true or false, not `{other}`")),
+            };
+            if matches!(w.pick, Pick::Ids(_)) != (attrs.plain[0] == words::SELECT_DOT) {
+                return Err("a `select_dot` picks by ids, and a `dot` does not".into());
+            }
+            Ok(Anchor::Dot { x: view(attrs.get("x")?)?, w, transposed })
         }
         "topk" => Ok(Anchor::TopK { x: view(attrs.get("x")?)?, n: attrs.num("n")? }),
         "attend" => Ok(Anchor::Attend(Box::new(Attend {
