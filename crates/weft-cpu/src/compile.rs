@@ -54,7 +54,7 @@ enum PreparedAnchor {
 
 /// Checks a program and prepares it.
 pub(crate) fn compile(program: &Program, buffers: &[Buffer]) -> Result<Compiled, DeviceError> {
-    program.verify()?;
+    program.verify(|b| buffers.get(b.0 as usize).map(|buffer| buffer.raw().1))?;
     let mut prepared: Vec<Option<Arc<Prepared>>> = vec![None; program.kernels.len()];
     let mut launches = Vec::with_capacity(program.steps.len());
     let mut needs = Needs::default();

@@ -30,6 +30,18 @@ pub enum LinkError {
         /// What it reads.
         what: String,
     },
+    /// A plan reads a value of another kind than an earlier one made.
+    #[error("plan `{plan}` reads `{name}` as {expected}, an earlier one made {found}")]
+    Kind {
+        /// The plan's name.
+        plan: String,
+        /// The value's name.
+        name: String,
+        /// What it reads.
+        expected: String,
+        /// What was made.
+        found: String,
+    },
     /// Plans were made for different sizes.
     #[error("plan `{plan}` was made for {found:?}, the others for {expected:?}")]
     Sizes {
@@ -74,6 +86,7 @@ pub fn link(
         arena: device.alloc(arena_bytes)?,
         device,
         values: inputs.clone(),
+        kinds: BTreeMap::new(),
         pool: Vec::new(),
         constants: Vec::new(),
         program: Program { max, kernels: Vec::new(), steps: Vec::new() },
@@ -94,11 +107,18 @@ pub fn link(
     Ok(Linked { program: linker.program, results })
 }
 
+/// A value's format and shape, as people write them.
+fn kind(buffer: &Buffer) -> String {
+    format!("{}{}", buffer.format, buffer.shape)
+}
+
 struct Linker<'d> {
     device: &'d mut dyn Device,
     arena: BufferId,
     /// What each name stands for now.
     values: BTreeMap<String, Region>,
+    /// What kind of value the plans so far made under a name.
+    kinds: BTreeMap<String, String>,
     /// Buffers of values that are read no more, with their bytes.
     pool: Vec<(BufferId, usize)>,
     constants: Vec<(Vec<F32>, BufferId)>,
@@ -119,11 +139,18 @@ impl Linker<'_> {
                 Source::Arena(offset) => Region { buffer: self.arena, offset: *offset, values },
                 Source::Weight(name) => whole(instance.weights.get(name).ok_or_else(missing)?),
                 Source::State(name) => whole(instance.states.get(name).ok_or_else(missing)?),
-                Source::Input(name) => *self.values.get(name).ok_or_else(missing)?,
+                Source::Input(name) => {
+                    let expected = kind(buffer);
+                    if let Some(found) = self.kinds.get(name).filter(|found| **found != expected) {
+                        let (plan, name, found) = (plan.name.clone(), name.clone(), found.clone());
+                        return Err(LinkError::Kind { plan, name, expected, found });
+                    }
+                    *self.values.get(name).ok_or_else(missing)?
+                }
                 Source::Constant(constant) => whole(&self.constant(constant)?),
                 Source::Output(name) => {
                     let region = whole(&self.room(buffer, &plan.max)?);
-                    outputs.push((name.clone(), region));
+                    outputs.push((name.clone(), region, kind(buffer)));
                     region
                 }
             });
@@ -134,7 +161,8 @@ impl Linker<'_> {
             args: call.args.iter().map(|b| regions[*b]).collect(),
         }));
         // Only now: the instance read the old values of these names.
-        for (name, region) in outputs {
+        for (name, region, kind) in outputs {
+            self.kinds.insert(name.clone(), kind);
             let from_outside = inputs.contains_key(&name);
             if let Some(old) = self.values.insert(name, region)
                 && !from_outside
@@ -147,8 +175,7 @@ impl Linker<'_> {
 
     /// The program's kernel that is equal but for its name.
     fn kernel(&mut self, kernel: &Kernel) -> usize {
-        let nameless = |k: &Kernel| Kernel { name: String::new(), ..k.clone() };
-        let same = self.program.kernels.iter().position(|k| nameless(k) == nameless(kernel));
+        let same = self.program.kernels.iter().position(|k| k.same_work(kernel));
         same.unwrap_or_else(|| {
             self.program.kernels.push(Arc::new(kernel.clone()));
             self.program.kernels.len() - 1

@@ -1,9 +1,9 @@
 //! The program: a flat list of kernel launches, bound to buffers.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use weft_kern::Kernel;
-use weft_kern::Sizes;
+use weft_kern::{Access, Kernel, Sizes};
 
 use crate::device::{BufferId, DeviceError};
 
@@ -39,14 +39,15 @@ pub struct Program {
 }
 
 impl Program {
-    /// Checks every launch: kernels are well-formed ([`weft_kern::verify`]), there is a region for each parameter, and no view reaches
-    /// beyond its region at the largest sizes.
+    /// Checks every launch: kernels are well-formed ([`weft_kern::verify`]), there is a region for each parameter, within a buffer and
+    /// with no view that reaches beyond it at the largest sizes, and what is written overlaps no other argument. `size` gives
+    /// the bytes of a buffer of the device, counted for a weight as its file has it.
     ///
     /// Devices call this before compiling; what they may then still meet is an index in the step's own data.
     ///
     /// # Errors
     /// [`DeviceError::Program`].
-    pub fn verify(&self) -> Result<(), DeviceError> {
+    pub fn verify(&self, size: impl Fn(BufferId) -> Option<usize>) -> Result<(), DeviceError> {
         for (i, step) in self.steps.iter().enumerate() {
             let kernel = self.kernels.get(step.kernel);
             let fail = |why: String| DeviceError::Program {
@@ -57,8 +58,27 @@ impl Program {
             let kernel = kernel.ok_or_else(|| fail("no such kernel".into()))?;
             let values: Vec<usize> = step.args.iter().map(|r| r.values).collect();
             weft_kern::verify_call(kernel, &values, &self.max).map_err(fail)?;
-            if let Some(r) = step.args.iter().find(|r| r.offset % 64 != 0) {
-                return Err(fail(format!("a region begins at byte {}, not a multiple of 64", r.offset)));
+            let mut ranges = Vec::with_capacity(step.args.len());
+            for (region, param) in step.args.iter().zip(&kernel.params) {
+                let &Region { buffer, offset, values } = region;
+                let size = size(buffer).ok_or_else(|| fail(format!("{buffer:?} does not exist")))?;
+                if offset % 64 != 0 {
+                    return Err(fail(format!("a region begins at byte {offset}, not a multiple of 64")));
+                }
+                let end = param.format.bytes(values).and_then(|bytes| bytes.checked_add(offset));
+                let end = end.filter(|end| *end <= size).ok_or_else(|| {
+                    let what = format!("{values} values of {} at byte {offset}", param.format);
+                    fail(format!("{what} do not fit into the {size} bytes of {buffer:?}"))
+                })?;
+                ranges.push((region.buffer, region.offset..end, param.access));
+            }
+            for (i, (buffer, written, access)) in ranges.iter().enumerate() {
+                let overlaps = |(j, (b, r, _)): (usize, &(BufferId, Range<usize>, Access))| {
+                    i != j && b == buffer && r.start < written.end && written.start < r.end
+                };
+                if *access == Access::Write && ranges.iter().enumerate().any(overlaps) {
+                    return Err(fail(format!("what is written to {buffer:?} overlaps another argument")));
+                }
             }
         }
         Ok(())

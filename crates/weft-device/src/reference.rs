@@ -100,7 +100,7 @@ impl Device for ReferenceDevice {
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        program.verify()?;
+        program.verify(|b| self.buffers.get(b.0 as usize).map(|m| m.bytes().len()))?;
         self.programs.push(program.clone());
         Ok(ProgramId(self.programs.len() as u32 - 1))
     }

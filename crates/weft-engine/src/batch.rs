@@ -1,8 +1,13 @@
 //! What one step computes: tokens of any sequences, in any mixture.
 
-/// A sequence of an engine.
+/// A sequence of an engine. It names no other sequence, not even after this one has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct SeqId(pub(crate) usize);
+pub struct SeqId {
+    /// Its place in the engine's list, which is used again.
+    pub(crate) place: usize,
+    /// How many sequences had that place before.
+    pub(crate) generation: u64,
+}
 
 /// Tokens for one step. Each goes to the end of its sequence; positions follow from that.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -93,7 +93,7 @@ impl Engine {
         Engine::new(model, Box::new(device), options, progress)
     }
 
-    /// Compiles a model for a device.
+    /// Compiles a model for a device, whose threads are its own affair.
     ///
     /// # Errors
     /// If an option makes no sense for the model, or the device has no room.
@@ -103,6 +103,10 @@ impl Engine {
         options: &EngineOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Engine, Error> {
+        if options.kv != model.kv() {
+            let why = format!("a KV cache of {}: the model was opened for one of {}", options.kv, model.kv());
+            return Err(Error::Option(why));
+        }
         let trained = model.graph().config.context;
         let context = options.context.unwrap_or(DEFAULT_CONTEXT.min(trained));
         if context == 0 || context > trained {

@@ -44,7 +44,7 @@ pub enum Error {
     Oracle(#[from] EvalError),
     /// A sequence has no room for more tokens.
     #[error(
-        "the context is full: {len} tokens are in it and {more} more do not fit into {context}; make it larger (--context) or the text shorter"
+        "the context is full: {len} tokens are in it and {more} more do not fit into {context}; make it larger or the text shorter"
     )]
     Context {
         /// Tokens in the sequence.
@@ -64,6 +64,11 @@ pub enum Error {
         /// Pages free.
         free: usize,
     },
+    /// The model computed something that is no number.
+    #[error(
+        "the model's logits are not numbers: its file is damaged, or its weights do not fit what they are used for"
+    )]
+    NotNumbers,
     /// An option that makes no sense for this model.
     #[error("{0}")]
     Option(String),

@@ -20,6 +20,7 @@ pub struct Model {
     gguf: Gguf,
     graph: ModelGraph,
     tokenizer: Tokenizer,
+    kv: GgmlType,
 }
 
 impl Model {
@@ -38,7 +39,12 @@ impl Model {
     pub fn new(gguf: Gguf, kv: GgmlType) -> Result<Model, Error> {
         let graph = weft_models::build(&gguf, &BuildOptions { kv, page: PAGE })?;
         let tokenizer = tokenizer(gguf.metadata())?;
-        Ok(Model { gguf, graph, tokenizer })
+        Ok(Model { gguf, graph, tokenizer, kv })
+    }
+
+    /// How states store their values.
+    pub fn kv(&self) -> GgmlType {
+        self.kv
     }
 
     /// The file.

@@ -10,10 +10,13 @@ pub(crate) struct Pages {
     context: usize,
     free: Vec<u32>,
     sequences: Vec<Option<Sequence>>,
+    /// Sequences begun so far.
+    begun: u64,
 }
 
 #[derive(Debug)]
 struct Sequence {
+    id: SeqId,
     len: usize,
     pages: Vec<u32>,
 }
@@ -51,7 +54,7 @@ impl Pages {
     /// `count` pages of `page` rows, for sequences of at most `context` tokens. Both fit an `i32` of rows.
     pub(crate) fn new(page: usize, count: usize, context: usize) -> Pages {
         // Handed out from the end: the first sequence gets the first pages.
-        Pages { page, context, free: (0..count as u32).rev().collect(), sequences: Vec::new() }
+        Pages { page, context, free: (0..count as u32).rev().collect(), sequences: Vec::new(), begun: 0 }
     }
 
     pub(crate) fn new_sequence(&mut self) -> SeqId {
@@ -62,8 +65,10 @@ impl Pages {
         });
         // All it may ever need: no step allocates.
         let pages = Vec::with_capacity(self.context.div_ceil(self.page));
-        self.sequences[at] = Some(Sequence { len: 0, pages });
-        SeqId(at)
+        let id = SeqId { place: at, generation: self.begun };
+        self.begun += 1;
+        self.sequences[at] = Some(Sequence { id, len: 0, pages });
+        id
     }
 
     pub(crate) fn len(&self, seq: SeqId) -> usize {
@@ -71,23 +76,26 @@ impl Pages {
     }
 
     fn sequence(&self, seq: SeqId) -> Option<&Sequence> {
-        self.sequences.get(seq.0)?.as_ref()
+        self.sequences.get(seq.place)?.as_ref().filter(|s| s.id == seq)
     }
 
     /// Ends a sequence.
     pub(crate) fn free(&mut self, seq: SeqId) {
         self.truncate(seq, 0);
-        if let Some(sequence) = self.sequences.get_mut(seq.0) {
-            *sequence = None;
+        if self.sequence(seq).is_some() {
+            self.sequences[seq.place] = None;
         }
     }
 
     /// Forgets all but the first `len` tokens of a sequence.
     pub(crate) fn truncate(&mut self, seq: SeqId, len: usize) {
-        if let Some(Some(sequence)) = self.sequences.get_mut(seq.0) {
+        let Pages { page, free, sequences, .. } = self;
+        if let Some(Some(sequence)) = sequences.get_mut(seq.place)
+            && sequence.id == seq
+        {
             sequence.len = sequence.len.min(len);
-            let keep = sequence.len.div_ceil(self.page);
-            self.free.extend(sequence.pages.drain(keep..).rev());
+            let keep = sequence.len.div_ceil(*page);
+            free.extend(sequence.pages.drain(keep..).rev());
         }
     }
 
@@ -100,7 +108,7 @@ impl Pages {
         out.starts.clear();
         out.starts.resize(self.sequences.len(), ABSENT);
         for entry in entries {
-            let Some(Some(sequence)) = self.sequences.get_mut(entry.seq.0) else { continue };
+            let Some(Some(sequence)) = self.sequences.get_mut(entry.seq.place) else { continue };
             let pos = sequence.len;
             if pos / self.page == sequence.pages.len() {
                 sequence.pages.extend(self.free.pop());
@@ -113,12 +121,12 @@ impl Pages {
         }
         // Page lists are complete only now.
         for entry in entries {
-            if out.starts[entry.seq.0] == ABSENT {
-                out.starts[entry.seq.0] = out.pages.len() as i32;
-                let pages = self.sequences[entry.seq.0].iter().flat_map(|s| &s.pages);
+            if out.starts[entry.seq.place] == ABSENT {
+                out.starts[entry.seq.place] = out.pages.len() as i32;
+                let pages = self.sequences[entry.seq.place].iter().flat_map(|s| &s.pages);
                 out.pages.extend(pages.map(|p| *p as i32));
             }
-            out.first.push(out.starts[entry.seq.0]);
+            out.first.push(out.starts[entry.seq.place]);
         }
         Ok(())
     }
@@ -132,22 +140,16 @@ impl Pages {
     }
 
     fn check(&self, entries: &[Entry]) -> Result<(), Error> {
+        if let Some(ended) = entries.iter().find(|e| self.sequence(e.seq).is_none()) {
+            return Err(Error::Batch(format!("{:?} has ended, or is another engine's", ended.seq)));
+        }
         let mut needed = 0;
-        for (seq, sequence) in self.sequences.iter().enumerate() {
-            let more = entries.iter().filter(|e| e.seq.0 == seq).count();
-            if more == 0 {
-                continue;
-            }
-            let Some(Sequence { len, pages }) = sequence else {
-                return Err(Error::Batch(format!("sequence {seq} has ended")));
-            };
+        for Sequence { id, len, pages } in self.sequences.iter().flatten() {
+            let more = entries.iter().filter(|e| e.seq == *id).count();
             if len + more > self.context {
                 return Err(Error::Context { len: *len, more, context: self.context });
             }
             needed += (len + more).div_ceil(self.page).saturating_sub(pages.len());
-        }
-        if let Some(unknown) = entries.iter().find(|e| e.seq.0 >= self.sequences.len()) {
-            return Err(Error::Batch(format!("sequence {} was never begun", unknown.seq.0)));
         }
         if needed > self.free.len() {
             return Err(Error::Pages { needed, free: self.free.len() });
@@ -198,7 +200,13 @@ mod tests {
         pages.place(&entries(&[(b, 0)]), &mut out).unwrap();
         pages.free(b);
         assert!(matches!(pages.place(&entries(&[(b, 0)]), &mut out), Err(Error::Batch(_))));
-        assert_eq!(pages.new_sequence(), b);
+        // Its place is used again, its name is not.
+        let c = pages.new_sequence();
+        assert!(c.place == b.place && c != b);
+        assert!(matches!(pages.place(&entries(&[(b, 0)]), &mut out), Err(Error::Batch(_))));
+        pages.place(&entries(&[(c, 0)]), &mut out).unwrap();
+        pages.free(b);
+        assert_eq!(pages.len(c), 1);
     }
 
     #[test]

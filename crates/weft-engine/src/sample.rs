@@ -64,25 +64,29 @@ impl Sampler {
 
     /// Chooses a token from the logits of a vocabulary. `seen` are the tokens so far, the last one last.
     ///
-    /// Logits that are not numbers are never chosen while there are others; if there are none the answer is token 0.
-    pub fn sample(&mut self, logits: &[f32], seen: &[u32]) -> u32 {
+    /// `None` if a logit is no number: then the model or its file is broken, and no choice would be right.
+    pub fn sample(&mut self, logits: &[f32], seen: &[u32]) -> Option<u32> {
         let Sampling { top_k, top_p, min_p, temperature, .. } = self.sampling;
         self.candidates.clear();
-        let numbers = logits.iter().zip(0u32..).filter(|(logit, _)| !logit.is_nan());
-        self.candidates.extend(numbers.map(|(logit, token)| Candidate { token, logit: *logit, p: 0.0 }));
+        if logits.iter().any(|logit| logit.is_nan()) {
+            return None;
+        }
+        let all = logits.iter().zip(0u32..);
+        self.candidates.extend(all.map(|(logit, token)| Candidate { token, logit: *logit, p: 0.0 }));
         self.penalise(seen, logits.len());
         // Likeliest first; the lower token first among equals, so that nothing depends on the sort.
         let order = |a: &Candidate, b: &Candidate| b.logit.total_cmp(&a.logit).then(a.token.cmp(&b.token));
-        let greedy = temperature <= 0.0 || top_k == 1;
-        if greedy {
-            return self.candidates.iter().min_by(|a, b| order(a, b)).map_or(0, |c| c.token);
+        // A temperature that is no number is none.
+        let random = temperature > 0.0 && top_k != 1;
+        if !random {
+            return self.candidates.iter().min_by(|a, b| order(a, b)).map(|c| c.token);
         }
         if top_k > 0 && top_k < self.candidates.len() {
             self.candidates.select_nth_unstable_by(top_k, order);
             self.candidates.truncate(top_k);
         }
         self.candidates.sort_unstable_by(order);
-        let Some(top) = self.candidates.first().map(|c| c.logit) else { return 0 };
+        let top = self.candidates.first()?.logit;
         self.weigh(top, 1.0);
         if top_p < 1.0 {
             let mut sum = 0.0;
@@ -103,11 +107,11 @@ impl Sampler {
         for c in &self.candidates {
             left -= c.p;
             if left < 0.0 {
-                return c.token;
+                return Some(c.token);
             }
         }
         // Rounding of the sum: the least likely of those left.
-        self.candidates.last().map_or(0, |c| c.token)
+        self.candidates.last().map(|c| c.token)
     }
 
     fn penalise(&mut self, seen: &[u32], vocab: usize) {
@@ -120,9 +124,8 @@ impl Sampler {
         last.retain(|t| (*t as usize) < vocab);
         last.sort_unstable();
         for run in last.chunk_by(|a, b| a == b) {
-            // Candidates are in the order of tokens until they are sorted.
-            let Ok(at) = self.candidates.binary_search_by_key(&run[0], |c| c.token) else { continue };
-            let logit = &mut self.candidates[at].logit;
+            // Candidates are all tokens in order until they are sorted.
+            let logit = &mut self.candidates[run[0] as usize].logit;
             *logit = if *logit > 0.0 { *logit / repeat_penalty } else { *logit * repeat_penalty };
             *logit -= presence_penalty + frequency_penalty * run.len() as f32;
         }
@@ -158,7 +161,7 @@ mod tests {
         let mut sampler = Sampler::new(sampling);
         let mut counts = vec![0; logits.len()];
         for _ in 0..20_000 {
-            counts[sampler.sample(logits, &[]) as usize] += 1;
+            counts[sampler.sample(logits, &[]).unwrap() as usize] += 1;
         }
         counts
     }
@@ -202,23 +205,23 @@ mod tests {
     #[test]
     fn what_was_said_is_penalised() {
         let greedy = Sampling { temperature: 0.0, repeat_penalty: 2.0, ..Sampling::default() };
-        let logits = [3.0, 2.0, -1.0];
-        assert_eq!(Sampler::new(greedy).sample(&logits, &[]), 0);
-        assert_eq!(Sampler::new(greedy).sample(&logits, &[0, 99]), 1);
-        let forget = Sampling { repeat_last_n: 1, ..greedy };
-        assert_eq!(Sampler::new(forget).sample(&logits, &[0, 2]), 0);
+        let choose = |s: Sampling, seen: &[u32]| Sampler::new(s).sample(&[3.0, 2.0, -1.0], seen);
+        assert_eq!(choose(greedy, &[]), Some(0));
+        assert_eq!(choose(greedy, &[0, 99]), Some(1));
+        assert_eq!(choose(Sampling { repeat_last_n: 1, ..greedy }, &[0, 2]), Some(0));
         let frequency = Sampling { repeat_penalty: 1.0, frequency_penalty: 0.6, ..greedy };
-        assert_eq!(Sampler::new(frequency).sample(&logits, &[0]), 0);
-        assert_eq!(Sampler::new(frequency).sample(&logits, &[0, 0]), 1);
+        assert_eq!(choose(frequency, &[0]), Some(0));
+        assert_eq!(choose(frequency, &[0, 0]), Some(1));
     }
 
     #[test]
-    fn odd_logits_are_survived() {
+    fn logits_that_are_no_numbers_are_told() {
         let mut s = Sampler::new(plain());
-        assert_eq!(s.sample(&[], &[]), 0);
-        assert_eq!(s.sample(&[f32::NAN, f32::NAN], &[]), 0);
-        assert_eq!(s.sample(&[f32::NAN, f32::NEG_INFINITY, 1.0], &[]), 2);
-        assert_eq!(s.sample(&[0.0, f32::INFINITY, 1.0], &[]), 1);
-        assert_eq!(s.sample(&[f32::NEG_INFINITY, f32::NEG_INFINITY], &[1, 1]) / 2, 0);
+        assert_eq!(s.sample(&[], &[]), None);
+        assert_eq!(s.sample(&[f32::NAN, 1.0], &[]), None);
+        assert_eq!(s.sample(&[0.0, f32::INFINITY, 1.0], &[]), Some(1));
+        assert!(s.sample(&[f32::NEG_INFINITY, f32::NEG_INFINITY], &[1, 1]).is_some());
+        let no_temperature = Sampling { temperature: f32::NAN, ..plain() };
+        assert_eq!(Sampler::new(no_temperature).sample(&[0.0, 2.0, 1.0], &[]), Some(1));
     }
 }

@@ -141,7 +141,7 @@ impl Session {
         self.batch.push(self.seq, token, true);
         self.tokens.push(token);
         let chosen = match engine.step(&self.batch) {
-            Ok(logits) => reply.sampler.sample(logits, &self.tokens),
+            Ok(logits) => reply.sampler.sample(logits, &self.tokens).ok_or(Error::NotNumbers)?,
             Err(e) => {
                 self.tokens.pop();
                 return Err(e);

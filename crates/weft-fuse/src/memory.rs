@@ -15,7 +15,7 @@ pub(crate) fn plan(name: &str, max: &Sizes, mut buffers: Vec<Buffer>, launches: 
     let mut kernels: Vec<Kernel> = Vec::new();
     let mut calls = Vec::with_capacity(launches.len());
     for Launch { kernel, args, .. } in launches {
-        let same = kernels.iter().position(|k| Kernel { name: String::new(), ..k.clone() } == kernel);
+        let same = kernels.iter().position(|k| k.same_work(&kernel));
         let kernel = same.unwrap_or_else(|| {
             let name = unique(&kernels, describe(&kernel));
             kernels.push(Kernel { name, ..kernel });

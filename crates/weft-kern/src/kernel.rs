@@ -251,6 +251,13 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Whether two kernels differ in nothing but their names.
+    pub fn same_work(&self, other: &Kernel) -> bool {
+        let Kernel { name: _, params, rows, cols, anchor, body } = self;
+        (params, rows, cols, anchor, body)
+            == (&other.params, &other.rows, &other.cols, &other.anchor, &other.body)
+    }
+
     /// The length of each instruction's value; 0 for a store.
     pub fn lens(&self) -> Vec<usize> {
         let mut lens: Vec<usize> = Vec::with_capacity(self.body.len());
