@@ -6,6 +6,10 @@ use crate::graph::Type;
 use crate::op::Op;
 use crate::shape::{Dim, Shape};
 
+/// Most values of a node for each entry of its symbolic axis: more than any machine holds, and few enough that sizes in bytes do not
+/// overflow.
+const MAX_VALUES: usize = 1 << 40;
+
 /// The type `op` gives on inputs of these types.
 ///
 /// Sources and `reshape` take their type from `declared`, which is only checked for sense here.
@@ -17,7 +21,7 @@ pub(crate) fn infer(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Resul
     if ty.shape.dims().iter().skip(1).any(|d| d.known().is_none()) {
         return Err(format!("only the first axis may be symbolic, not {ty}"));
     }
-    if ty.shape.dims().contains(&Dim::Const(0)) || ty.shape.known_count().is_none() {
+    if ty.shape.dims().contains(&Dim::Const(0)) || ty.shape.known_count().is_none_or(|n| n > MAX_VALUES) {
         return Err(format!("{ty} has an empty axis or too many values"));
     }
     Ok(ty)

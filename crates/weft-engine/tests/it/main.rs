@@ -2,4 +2,5 @@
 
 mod bits;
 mod golden;
+mod session;
 mod support;

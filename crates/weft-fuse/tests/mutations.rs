@@ -1,0 +1,97 @@
+//! Texts with random damage: parsers, verifiers and the fuser answer with a value or an error, never with a panic.
+
+use std::path::Path;
+
+use weft_ir::Sizes;
+
+/// A small generator of repeatable numbers (xorshift64*).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
+    }
+}
+
+/// What a word is replaced with: numbers at the edges, other names, nothing.
+const WORDS: [&str; 18] = [
+    "0",
+    "1",
+    "2",
+    "3",
+    "31",
+    "32",
+    "4294967296",
+    "18446744073709551615",
+    "-1",
+    "%0",
+    "%3",
+    "p0",
+    "v1",
+    "b2",
+    "T",
+    "q8_0",
+    "f16",
+    "",
+];
+
+/// A text with some of its words, as the text form has them, replaced.
+fn damaged(text: &str, random: &mut Random) -> String {
+    let mut words: Vec<&str> = text.split_inclusive([' ', '\n', '[', ']', '=', ',', ';', '%']).collect();
+    for _ in 0..1 + random.below(3) {
+        let at = random.below(words.len());
+        let end = words[at].len().saturating_sub(1);
+        let separator = words[at].get(end..).unwrap_or("");
+        words[at] = WORDS[random.below(WORDS.len())];
+        words.insert(at + 1, separator);
+    }
+    words.concat()
+}
+
+fn texts() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests");
+    let mut texts = Vec::new();
+    for stage in ["ir", "fuse"] {
+        for entry in std::fs::read_dir(root.join(stage)).unwrap() {
+            let content = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let (_, body) = content.split_once('\n').unwrap();
+            texts.extend(body.split("\n---\n").map(str::to_string));
+        }
+    }
+    texts.sort();
+    texts
+}
+
+#[test]
+fn damaged_texts_are_refused_or_read() {
+    let mut random = Random(42);
+    let (mut graphs, mut plans, mut refused) = (0, 0, 0);
+    for text in texts() {
+        for _ in 0..2000 {
+            let text = damaged(&text, &mut random);
+            match (weft_ir::parse(&text), weft_kern::parse_plan(&text)) {
+                (Ok(graph), _) => {
+                    graphs += 1;
+                    assert_eq!(weft_ir::parse(&graph.to_string()).as_ref(), Ok(&graph), "{text}");
+                    let max = Sizes { tokens: 4, rows: 2, slots: 64, pages: 2 };
+                    if let Err(weft_fuse::FuseError::Plan(wrong)) = weft_fuse::fuse(&graph, &max) {
+                        panic!("{wrong}\n{text}");
+                    }
+                }
+                (_, Ok(plan)) => {
+                    plans += 1;
+                    assert_eq!(weft_kern::parse_plan(&plan.to_string()).as_ref(), Ok(&plan), "{text}");
+                }
+                _ => refused += 1,
+            }
+        }
+    }
+    // Each way is taken often: else this tests nothing.
+    assert!(
+        graphs > 100 && plans > 100 && refused > 1000,
+        "{graphs} graphs, {plans} plans, {refused} refused"
+    );
+}
