@@ -4,6 +4,7 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::Path;
 
 use clap::ArgMatches;
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use weft_engine::{Decision, EngineOptions, GenerateOptions, Sampling};
 use weft_quant::GgmlType;
@@ -24,13 +25,35 @@ impl<'a> Args<'a> {
         self.0.get_flag(name)
     }
 
-    /// What a switch was set to, if it was.
+    /// What a switch was set to, if it was: by the last argument, or else by the environment.
     pub(crate) fn switch(self, name: &str, opposite: &str) -> Option<bool> {
-        if self.0.get_flag(opposite) {
-            return Some(false);
+        let place = |id| self.given(id).then(|| self.0.index_of(id)).flatten();
+        match (place(name), place(opposite)) {
+            (None, None) => {
+                let set = self.0.value_source(name) == Some(ValueSource::EnvVariable);
+                set.then(|| self.0.get_flag(name))
+            }
+            (yes, no) => Some(yes > no),
         }
-        let given = self.0.value_source(name).is_some_and(|source| source != ValueSource::DefaultValue);
-        given.then(|| self.0.get_flag(name))
+    }
+
+    /// Whether this argument stands on the command line.
+    fn given(self, name: &str) -> bool {
+        self.0.value_source(name) == Some(ValueSource::CommandLine)
+    }
+
+    /// Refuses arguments that would do nothing together with `what`. The environment may say more than one call needs.
+    ///
+    /// # Errors
+    /// If one of them was given: a mistake on the command line.
+    pub(crate) fn refuse_with(self, what: &str, names: &[&str]) -> Result<(), clap::Error> {
+        match names.iter().find(|name| self.given(name)) {
+            None => Ok(()),
+            Some(name) => {
+                let problem = format!("--{name} does nothing together with {what}");
+                Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem))
+            }
+        }
     }
 
     /// A text, a choice or a positional.

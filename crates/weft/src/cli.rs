@@ -1,8 +1,11 @@
 //! From the tables of knobs and commands to a parser, and from what it read to the command that was called.
 
+use std::env;
+
 use clap::builder::{
-    FalseyValueParser, NonEmptyStringValueParser, PossibleValuesParser, RangedU64ValueParser,
+    FalseyValueParser, NonEmptyStringValueParser, PossibleValuesParser, StyledStr, TypedValueParser as _,
 };
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 
 use weft_engine::{DECISIONS, Decision, decision};
@@ -70,11 +73,9 @@ fn subcommand(command: &Command) -> clap::Command {
 
 fn positional(positional: &Positional) -> Arg {
     let Positional { name, help, required } = *positional;
-    Arg::new(name)
-        .value_name(name)
-        .help(help)
-        .required(required)
-        .value_parser(NonEmptyStringValueParser::new())
+    let arg = Arg::new(name).value_name(name).help(help).required(required);
+    // A prompt that a script left empty is no mistake on the command line.
+    if required { arg.value_parser(NonEmptyStringValueParser::new()) } else { arg }
 }
 
 /// The arguments of a knob: one, and for a switch its opposite too.
@@ -86,19 +87,29 @@ fn arguments(knob: &'static Knob) -> Vec<Arg> {
         .value_name(knob.placeholder().unwrap_or_default())
         .hide_env_values(true);
     arg = knob.short.into_iter().fold(arg, Arg::short);
-    arg = knob.env.into_iter().fold(arg, Arg::env);
+    arg = match knob.env {
+        // As good as not there, but the help names it.
+        Some(name) if is_unset(knob, name) => arg.help(format!("{} [env: {name}]", knob.help)),
+        Some(name) => arg.env(name),
+        None => arg,
+    };
     arg = knob.default.into_iter().fold(arg, Arg::default_value);
     let arg = match knob.kind {
         Kind::Flag | Kind::Switch(_) => arg.action(ArgAction::SetTrue).value_parser(FalseyValueParser::new()),
         Kind::Text(_) => arg,
         Kind::Texts(_) => arg.action(ArgAction::Append),
         Kind::Path(_) => arg.value_parser(value_parser!(std::path::PathBuf)),
-        Kind::Count(from, to) => arg.value_parser(RangedU64ValueParser::<u64>::new().range(from..=to)),
+        Kind::Count(from, to) => {
+            arg.allow_negative_numbers(true).value_parser(move |text: &str| integer(text, from, to))
+        }
         Kind::Real(from, to) => {
             arg.allow_negative_numbers(true).value_parser(move |text: &str| real(text, from, to))
         }
-        Kind::Choice(choices) => arg.value_parser(PossibleValuesParser::new(choices)),
-        Kind::Ids => arg.value_parser(ids),
+        Kind::Choice(choices) => {
+            let parser = PossibleValuesParser::new(choices).map(|choice| choice.to_ascii_lowercase());
+            arg.ignore_case(true).value_parser(parser)
+        }
+        Kind::Ids => arg.allow_hyphen_values(true).value_parser(ids),
         Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(setting),
     };
     match knob.kind {
@@ -107,11 +118,51 @@ fn arguments(knob: &'static Knob) -> Vec<Arg> {
                 .long(opposite)
                 .help("The opposite")
                 .help_heading(knob.heading)
-                .action(ArgAction::SetTrue)
-                .overrides_with(knob.name);
-            vec![arg.overrides_with(opposite), no]
+                .action(ArgAction::SetTrue);
+            // Neither overrides the other: to the parser the environment would then override an argument.
+            vec![arg, no]
         }
         _ => vec![arg],
+    }
+}
+
+/// Whether the variable of a knob sets nothing: an empty one does not, but for the system message, which can be empty.
+fn is_unset(knob: &Knob, variable: &str) -> bool {
+    knob.name != "system" && env::var_os(variable).is_none_or(|value| value.is_empty())
+}
+
+/// Has an error name the environment variable that the wrong value is from, if it is from one.
+pub(crate) fn blame_environment(mut error: clap::Error) -> clap::Error {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (Some(value), Some(arg)) = (text(ContextKind::InvalidValue), text(ContextKind::InvalidArg)) else {
+        return error;
+    };
+    // `--kv <WHICH>`. The environment is only looked at for what is not on the command line.
+    let long = arg.split_whitespace().next().unwrap_or_default();
+    let given = |knob: &Knob| {
+        let short = knob.short.map(|short| format!("-{short}"));
+        let begins = |arg: &str| arg.starts_with(long) || short.as_ref().is_some_and(|s| arg.starts_with(s));
+        env::args_os().any(|arg| begins(&arg.to_string_lossy()))
+    };
+    let knob = KNOBS.iter().find(|knob| long.strip_prefix("--") == Some(knob.name) && !given(knob));
+    // A list is refused for one of its items.
+    let from = |name: &&str| {
+        env::var(name).is_ok_and(|content| content == value || content.split(',').any(|item| item == value))
+    };
+    if let Some(name) = knob.and_then(|knob| knob.env).filter(from) {
+        let tip = StyledStr::from(format!("the value is that of the environment variable {name}"));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
+}
+
+fn integer(text: &str, from: u64, to: u64) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(value) if (from..=to).contains(&value) => Ok(value),
+        _ => Err(format!("an integer from {from} to {to} is wanted")),
     }
 }
 

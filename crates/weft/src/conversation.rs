@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use serde_json::Value;
-use weft_engine::{Engine, Event, Finish, GenerateOptions, Generated, Session};
+use weft_engine::{Engine, Error, Event, Finish, GenerateOptions, Generated, Session};
 use weft_text::{ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError};
 
 use crate::args::Args;
@@ -77,6 +77,11 @@ impl Conversation {
         if let Some(text) = text {
             self.messages.insert(0, Message::new(SYSTEM, text));
         }
+    }
+
+    /// Whether nothing has been said yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.iter().all(|message| message.role == SYSTEM)
     }
 
     /// Forgets everything but the system message.
@@ -161,9 +166,16 @@ fn stream(
             }
         }
     };
-    let generated = session.generate(engine, prompt, options, stop, &mut on)?;
+    let generated = session.generate(engine, prompt, options, stop, &mut on).map_err(with_knob)?;
     written.and_then(|()| end_line(&generated.text, out))?;
     Ok(generated)
+}
+
+/// An error of the engine, with the knob that helps.
+fn with_knob(error: Error) -> anyhow::Error {
+    let full = matches!(error, Error::Context { .. });
+    let error = anyhow::Error::from(error);
+    if full { error.context("this needs a larger --context") } else { error }
 }
 
 /// Ends the last line of a reply, if it is not ended.

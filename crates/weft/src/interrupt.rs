@@ -1,4 +1,5 @@
-//! Ctrl-C: ends the program, but while something listens for it, only that.
+//! Ctrl-C: ends the program, but while something listens for it, only that. SIGTERM and SIGHUP count as Ctrl-C, so that
+//! nothing unfinished is left behind.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +14,9 @@ static PRESSED: AtomicBool = AtomicBool::new(false);
 
 /// Takes Ctrl-C over from the operating system.
 pub(crate) fn install() {
-    // Where that cannot be done, Ctrl-C ends the program as it would any other.
-    let _ = ctrlc::set_handler(|| {
+    // Where that cannot be done, Ctrl-C ends the program as it would any other. Whoever has us ignore one of the signals
+    // (`nohup`) means it, so none is taken over then.
+    let _ = ctrlc::try_set_handler(|| {
         // Whoever presses it twice does not want to wait for a listener.
         if !LISTENING.load(Ordering::SeqCst) || PRESSED.swap(true, Ordering::SeqCst) {
             if std::io::stderr().is_terminal() {

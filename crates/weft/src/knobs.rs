@@ -1,6 +1,6 @@
 //! Every knob there is, once: arguments, environment variables, help and `docs/knobs.md` are made from [`KNOBS`].
 //!
-//! A knob says what values it takes and which commands have it. `cli.rs` turns the table into a parser, and `options.rs`
+//! A knob says what values it takes and which commands have it. `cli.rs` turns the table into a parser, and `args.rs`
 //! gives the parsed values their types and their meaning; nothing else in the program reads an argument or a `WEFT_`
 //! variable.
 

@@ -2,7 +2,8 @@
 //!
 //! The way in: `knobs.rs` and `commands.rs` are the tables of what can be set and what can be done, `cli.rs` makes a
 //! parser of them, and the command that was called takes over. Exit codes are 0, 1 for an error, 2 for a wrong command
-//! line, 101 for a mistake in this program, and 130 after Ctrl-C.
+//! line, 101 for a mistake in this program, and 130 after
+//! Ctrl-C, SIGTERM or SIGHUP.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -38,7 +39,10 @@ use out::note;
 fn main() -> ExitCode {
     panic::set_hook(Box::new(|panic| report(panic)));
     interrupt::install();
-    let matches = cli::parser().get_matches();
+    let matches = match cli::parser().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => cli::blame_environment(error).exit(),
+    };
     // The parser lets nothing through but a command of the table.
     let Some((command, matches)) = cli::called(&matches) else { return ExitCode::from(2) };
     match (command.run)(Args(matches)) {

@@ -1,10 +1,13 @@
 //! What `MODEL` can be, decided in one place: a path, a name, a model on the hub, or nothing.
 
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
 use crate::args::Args;
+use crate::cache::Cache;
 use crate::catalog::{DEFAULT, KNOWN, Known, known};
 use crate::fetch::Fetcher;
 use crate::names::HubName;
@@ -61,4 +64,20 @@ pub(crate) fn named(name: Option<&str>) -> Option<&'static Known> {
 /// Whether a lone argument is more likely a model than a prompt.
 pub(crate) fn looks_like_model(text: &str) -> bool {
     text.ends_with(".gguf") || text.starts_with(HubName::PREFIX) || known(text).is_some()
+}
+
+/// Whether a model of this name is in the cache, or a file of this name is one.
+pub(crate) fn is_there(args: Args<'_>, name: &str) -> bool {
+    let cached = || Cache::new(args.path("cache"))?.find(name);
+    starts_like_gguf(Path::new(name)).unwrap_or(false) || cached().is_ok_and(|model| model.is_some())
+}
+
+fn starts_like_gguf(path: &Path) -> io::Result<bool> {
+    // Opening a pipe would wait for somebody to write to it.
+    if !fs::metadata(path)?.is_file() {
+        return Ok(false);
+    }
+    let mut magic = [0; 4];
+    File::open(path)?.read_exact(&mut magic)?;
+    Ok(magic == *b"GGUF")
 }

@@ -1,9 +1,10 @@
 //! How far something is: a bar on a terminal, a line now and then elsewhere, and nothing for what is done at once.
 
+use std::fmt;
 use std::io::{self, IsTerminal as _};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::out::note;
 use crate::units;
@@ -81,15 +82,41 @@ impl Drop for Progress {
 /// A bar that begins at `done`, so that what an earlier run did does not count as speed.
 fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
     let counted = match unit {
-        Unit::Bytes => "{decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
-        Unit::Tokens => "{pos} of {len} tokens, {per_sec}, {eta} left",
+        Unit::Bytes => "{decimal_bytes} of {decimal_total_bytes}{pace}",
+        Unit::Tokens => "{pos} of {len} tokens{pace}",
     };
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {counted}")) {
-        bar.set_style(style);
+        let pace = move |state: &ProgressState, out: &mut dyn fmt::Write| {
+            if state.pos() > done {
+                let _ = out.write_str(&pace(unit, state.per_sec(), state.eta()));
+            }
+        };
+        bar.set_style(style.with_key("pace", pace));
     }
     bar.set_message(label.to_string());
     bar.set_position(done);
     bar.reset_eta();
     bar
+}
+
+/// How fast it goes and what is left, once something is done.
+fn pace(unit: Unit, per_second: f64, left: Duration) -> String {
+    let rate = match unit {
+        Unit::Bytes => units::bytes(per_second as u64),
+        Unit::Tokens => format!("{per_second:.1}"),
+    };
+    format!(", {rate}/s, {:#} left", HumanDuration(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pace_is_round() {
+        let left = Duration::from_secs(5);
+        assert_eq!(pace(Unit::Tokens, 12.3456, left), ", 12.3/s, 5s left");
+        assert_eq!(pace(Unit::Bytes, 1_234_567.8, left), ", 1.23 MB/s, 5s left");
+    }
 }

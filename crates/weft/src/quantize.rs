@@ -4,7 +4,6 @@
 //! tensor gets is up to the [`Recipe`]; metadata stays as it is, but for what it says of the types.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::Path;
@@ -14,6 +13,7 @@ use weft_gguf::{Gguf, Metadata, TensorInfo};
 use weft_quant::{GgmlType, decode, encode};
 
 use crate::recipe::{Mixture, QUANTIZATION_VERSION, Recipe};
+use crate::replacement::refuse_own_file;
 use crate::write_model::{OnProgress, Planned, write_model};
 
 /// What to make of a model.
@@ -102,17 +102,6 @@ pub(crate) fn quantize(
         before: Sizes::of(gguf.tensors().iter().map(|tensor| (tensor.ty, tensor.bytes))),
         after: Sizes::of(planned.iter().map(|tensor| (tensor.ty, tensor.bytes()))),
     }))
-}
-
-/// Writing over the input would be safe for as long as it is mapped, but not be what anybody means.
-fn refuse_own_file(gguf: &Gguf, out: &Path) -> Result<()> {
-    // What does not exist has no canonical path, and is not the input.
-    let Ok(target) = fs::canonicalize(out) else { return Ok(()) };
-    let own = gguf.files().iter().find(|file| fs::canonicalize(&file.path).is_ok_and(|path| path == target));
-    match own {
-        None => Ok(()),
-        Some(_) => bail!("{} is a file of the model itself: give the result another name", out.display()),
-    }
 }
 
 fn recipe(gguf: &Gguf, options: &QuantizeOptions) -> Result<Recipe> {

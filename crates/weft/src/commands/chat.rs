@@ -22,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
         Ctrl-C ends a reply, Ctrl-D the conversation. A line that ends in a backslash goes on in the next, and so does \
         everything between two \"\"\". /help lists what can be done on the way. If standard input is no terminal, every \
-        line of it is a message.",
+        line of it is a message, and Ctrl-C ends it all.",
     positionals: &[MODEL],
     run,
 };
@@ -64,8 +64,17 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
                 if args.flag("verbose") {
                     note!("{}", timings(&generated, loaded, seed));
                 }
+                if generated.finish == Finish::Cancelled && !input.is_terminal() {
+                    return Ok(Outcome::Interrupted);
+                }
             }
-            Err(error) if matches!(error.downcast_ref(), Some(Error::Context { .. })) => full(&conversation),
+            // Forgetting what was said makes room, if anything was.
+            Err(error)
+                if matches!(error.downcast_ref(), Some(Error::Context { .. }))
+                    && !conversation.is_empty() =>
+            {
+                full(&conversation);
+            }
             // A person can say something else; a program should know that something is wrong.
             Err(error) if input.is_terminal() && !out::is_closed(&error) => out::error(&error),
             Err(error) => return Err(error),
@@ -90,8 +99,14 @@ fn obey(command: &str, conversation: &mut Conversation, out: &mut Out) -> anyhow
     match (name, rest.trim()) {
         ("quit" | "exit" | "bye", _) => return Ok(false),
         ("help" | "?", _) => writeln!(out, "{HELP}")?,
-        ("clear", _) => conversation.clear(),
-        ("system", "") => writeln!(out, "{}", conversation.system().unwrap_or("there is no system message"))?,
+        ("clear", _) => {
+            conversation.clear();
+            note!("the conversation begins anew");
+        }
+        ("system", "") => {
+            let system = conversation.system().filter(|text| !text.is_empty());
+            writeln!(out, "{}", system.unwrap_or("there is no system message"))?;
+        }
         ("system", text) => conversation.set_system(Some(text)),
         _ => note!(
             "there is no /{name}; /help lists what there is, and a space before the slash makes it a message"

@@ -17,7 +17,7 @@ use crate::load::load;
 use crate::model_ref;
 use crate::out::note;
 use crate::progress::{Progress, Unit};
-use crate::replacement::Replacement;
+use crate::replacement::{Replacement, check_output};
 
 pub(super) const COMMAND: Command = Command {
     name: "logits",
@@ -37,8 +37,12 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if args.ids("tokens").is_some() == args.text("text").is_some() {
         return Err(incomplete("say what to compute with either --tokens 1,2,3 or --text TEXT").into());
     }
+    if args.flag("oracle") {
+        args.refuse_with("--oracle, which has one way to compute", &["threads", "chunk", "kv", "set"])?;
+    }
     let model = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = Gguf::open(&model)?;
+    check_output(out, &gguf)?;
     let tokens = match (args.ids("tokens"), args.text("text")) {
         (Some(ids), _) => ids.to_vec(),
         (None, text) => {
@@ -81,8 +85,9 @@ fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::
         ..EngineOptions::default()
     };
     let (mut engine, _) = load(model, &options)?;
-    let mut file = Replacement::create(out)?;
+    // It listens before there is a file, so that none is left behind.
     let listener = Listener::new();
+    let mut file = Replacement::create(out)?;
     let mut progress = Progress::new("computing", tokens.len() as u64, Unit::Tokens);
     let (mut batch, seq) = (Batch::new(), engine.new_sequence());
     for (at, tokens) in tokens.chunks(chunk).enumerate() {

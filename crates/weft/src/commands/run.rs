@@ -20,7 +20,8 @@ use crate::out::{Out, note};
 const FIRST: Positional = Positional { name: "MODEL", help: model_ref::HELP, required: false };
 const SECOND: Positional = Positional {
     name: "PROMPT",
-    help: "What to answer; standard input if it is `-` or not given. A lone argument is the PROMPT",
+    help: "What to answer; standard input if it is `-` or not given. A lone argument is the PROMPT, unless it \
+           names a model and standard input is no terminal",
     required: false,
 };
 
@@ -29,18 +30,23 @@ pub(super) const COMMAND: Command = Command {
     about: "Answer one prompt",
     notes: "\
 The reply goes to standard output as it comes. Ctrl-C ends it early; the exit code is then 130. \
+Standard input is read only where there is no PROMPT or it is `-`. \
 Without a MODEL it is smollm2, which comes with a temperature (0.2), a top-p (0.9) and a system message (empty) of its own.
 
 Examples:
   weft run \"What is the capital of France?\"
   weft run model.gguf --temperature 0 --max-tokens 100 \"Count to ten.\"
-  git diff | weft run model.gguf --system \"Summarise this change.\"",
+  git diff | weft run model.gguf --system \"Summarise this change.\"
+  weft run \"Summarise this: $(cat notes.txt)\"",
     positionals: &[FIRST, SECOND],
     run,
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let (model, prompt) = model_and_prompt(args.text(FIRST.name), args.text(SECOND.name))?;
+    let (model, prompt) = model_and_prompt(args)?;
+    if args.flag("raw") {
+        args.refuse_with("--raw, which leaves the chat template out", &["system", "think", "no-think"])?;
+    }
     let prompt = match prompt {
         Some(prompt) => prompt.to_string(),
         // The line end is the shell's, not the question's.
@@ -76,16 +82,16 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 ///
 /// # Errors
 /// If there is no prompt: a mistake on the command line.
-fn model_and_prompt<'a>(
-    first: Option<&'a str>,
-    second: Option<&'a str>,
-) -> Result<(Option<&'a str>, Option<&'a str>), clap::Error> {
-    let (model, prompt) = match (first, second) {
+fn model_and_prompt(args: Args<'_>) -> Result<(Option<&str>, Option<&str>), clap::Error> {
+    let terminal = io::stdin().is_terminal();
+    let (model, prompt) = match (args.text(FIRST.name), args.text(SECOND.name)) {
         (Some(model), Some(prompt)) => (Some(model), Some(prompt)),
         (Some(model), None) if model_ref::looks_like_model(model) => (Some(model), None),
+        // Somebody may have piped the prompt.
+        (Some(model), None) if !terminal && model_ref::is_there(args, model) => (Some(model), None),
         (prompt, _) => (None, prompt),
     };
-    if prompt.is_none() && io::stdin().is_terminal() {
+    if prompt.is_none() && terminal {
         let example = format!(
             "weft run {}\"What is the capital of France?\"",
             model.map_or(String::new(), |m| format!("{m} "))

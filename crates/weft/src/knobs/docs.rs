@@ -15,6 +15,22 @@ and that over the default. This page is made from the table in `crates/weft/src/
 `UPDATE_EXPECT=1 cargo test -p weft knobs`.
 ";
 
+const REST: &str = "
+## Beside the table
+
+An empty variable counts as one that is not set, but for `WEFT_SYSTEM`: an empty system message is one. These standard
+variables are honoured too:
+
+| environment | |
+|---|---|
+| `NO_COLOR` | Errors are not coloured where it is set and not empty |
+| `XDG_CACHE_HOME` | Where the user's cache folder is: models are fetched into `weft` below it, if `--cache` does not say otherwise |
+| `XDG_DATA_HOME` | Where the user's data are: `weft chat` keeps what was typed on a terminal in `weft/history` below it |
+
+Without them the folders are the usual ones: `~/.cache` and `~/.local/share`, on macOS `~/Library/Caches` and
+`~/Library/Application Support`, on Windows that in `LOCALAPPDATA`.
+";
+
 #[test]
 fn the_page_says_what_the_table_says() {
     expect_file!["../../../../docs/knobs.md"].assert_eq(&page());
@@ -43,7 +59,7 @@ fn page() -> String {
             values(knob.kind)
         );
     }
-    page
+    page + REST
 }
 
 fn argument(knob: &Knob) -> String {

@@ -108,7 +108,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
     // Where things are and what comes out.
     knob(OUTPUT, "out", Kind::Path("FILE"), &["logits"]).short('o')
-        .help("Where the logits go: little-endian f32, one row of the vocabulary a token"),
+        .help("Where the logits go: little-endian f32, one row of the vocabulary a token; `-` is standard output"),
     knob(OUTPUT, "tensors", Kind::Flag, &["inspect"])
         .help("List every tensor"),
     knob(OUTPUT, "layer", Kind::Count(0, 4095), &["explain"])

@@ -1,5 +1,6 @@
 //! Conversions of tiny models, and what is refused.
 
+use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 

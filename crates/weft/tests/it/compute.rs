@@ -94,4 +94,76 @@ fn what_fails_leaves_the_old_file_and_no_new_one() {
     let nowhere = folder.join("no/such/folder");
     let call = ["logits", path.to_str().unwrap(), "--tokens", "1", "--out", nowhere.to_str().unwrap()];
     assert!(weft(call).run().failed(1).contains("cannot create"));
+    let call = ["logits", path.to_str().unwrap(), "--tokens", "1", "--out", folder.path().to_str().unwrap()];
+    assert!(weft(call).run().failed(1).contains("it is a folder"));
+}
+
+#[test]
+fn the_model_is_not_written_over() {
+    let folder = Folder::new();
+    let own = folder.join("model.gguf");
+    fs::copy(model("glm-tiny-q4_0"), &own).unwrap();
+    let own = own.to_str().unwrap();
+    for extra in [&[][..], &["--oracle"]] {
+        let call = [&["logits", own, "--tokens", "1", "--out", own], extra].concat();
+        let error = weft(call).run().failed(1);
+        assert!(error.contains("is a file of the model itself"), "{error}");
+    }
+    assert!(fs::read(own).unwrap() == fs::read(model("glm-tiny-q4_0")).unwrap());
+}
+
+#[test]
+fn a_decision_that_is_off_changes_next_to_nothing() {
+    let name = "glm-tiny-q4_k_m";
+    let (on, off) = (floats(&logits(name, &[])), floats(&logits(name, &["--set", "fuse.tail=off"])));
+    let largest = on.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+    assert_eq!(on.len(), off.len());
+    assert!(on.iter().zip(&off).all(|(a, b)| (a - b).abs() <= 1e-3 * largest));
+}
+
+/// Bytes of the logits of one token.
+#[cfg(unix)]
+const ROW: usize = 2048 * 4;
+
+#[cfg(unix)]
+#[test]
+fn links_and_pipes_are_written_to_and_stay() {
+    use std::io::Read as _;
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+
+    let folder = Folder::new();
+    let path = model("glm-tiny-q4_0");
+    let write = |out: &Path| {
+        weft(["logits", path.to_str().unwrap(), "--tokens", "1", "--out", out.to_str().unwrap()]).run()
+    };
+    let file = folder.join("file");
+    write(&file).ok();
+    let expected = fs::read(&file).unwrap();
+    assert_eq!(expected.len(), ROW);
+
+    fs::write(&file, "before").unwrap();
+    let link = folder.join("link");
+    symlink("file", &link).unwrap();
+    write(&link).ok();
+    assert!(link.is_symlink() && fs::read(&file).unwrap() == expected);
+
+    let nowhere = folder.join("nowhere");
+    symlink("not there", &nowhere).unwrap();
+    assert!(write(&nowhere).failed(1).contains("it is a link to what is not there"));
+
+    let pipe = folder.join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // Open for both, nobody waits for anybody, and one row fits into a pipe.
+    let mut reader = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+    write(&pipe).ok();
+    assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+    let mut found = vec![0; ROW];
+    reader.read_exact(&mut found).unwrap();
+    assert!(found == expected);
+    assert_eq!(folder.files(), ["file", "link", "nowhere", "pipe"], "nothing else is left");
+
+    let mut call = weft(["logits", path.to_str().unwrap(), "--tokens", "1", "--out", "-"]);
+    let output = call.command().current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success() && output.stdout == expected);
+    assert_eq!(folder.files().len(), 4);
 }

@@ -25,6 +25,7 @@ fn every_command() {
     check(&["pull", "--help"], expect_file!["help/pull.txt"]);
     check(&["list", "--help"], expect_file!["help/list.txt"]);
     check(&["inspect", "--help"], expect_file!["help/inspect.txt"]);
+    check(&["explain", "--help"], expect_file!["help/explain.txt"]);
     check(&["tokenize", "--help"], expect_file!["help/tokenize.txt"]);
     check(&["logits", "--help"], expect_file!["help/logits.txt"]);
     check(&["synth", "--help"], expect_file!["help/synth.txt"]);

@@ -116,3 +116,9 @@ fn input_that_is_no_text_is_refused() {
     let error = weft(["tokenize", path.to_str().unwrap()]).input(b"\xFF\xFE").run().failed(1);
     assert!(error.contains("UTF-8"), "{error}");
 }
+
+#[test]
+fn no_text_has_no_tokens() {
+    let path = model("glm-tiny-q4_0");
+    assert_eq!(weft(["tokenize", path.to_str().unwrap(), ""]).run().ok(), "");
+}

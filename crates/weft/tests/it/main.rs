@@ -4,6 +4,7 @@
 mod cache;
 mod compute;
 mod damaged;
+mod explain;
 mod help;
 mod hub;
 mod inspect;

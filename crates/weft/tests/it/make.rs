@@ -22,6 +22,39 @@ fn a_synthetic_model_speaks_before_and_after_it_is_quantised() {
     assert_eq!(folder.files(), ["f16.gguf", "small.gguf"], "nothing else is left");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_nothing_behind() {
+    use std::process::{Command, Stdio};
+
+    if !crate::support::signals_are_heard() {
+        return;
+    }
+    for signal in ["TERM", "HUP", "INT"] {
+        let folder = Folder::new();
+        let out = folder.join("large.gguf").display().to_string();
+        // More than can be made in the time a test has.
+        let mut call =
+            weft(["synth", "--preset", "deepseek-v2-lite", "--layers", "3", "--quant", "q8_0", &out]);
+        let mut child = call.command().stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while folder.files().is_empty() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let kill = format!("kill -{signal} {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        assert!(folder.files().is_empty(), "{signal}: {:?}", folder.files());
+    }
+}
+
+#[test]
+fn a_folder_is_no_place_for_a_model() {
+    let folder = Folder::new();
+    let refused = weft(["synth".as_ref(), folder.path().as_os_str()]).run().failed(1);
+    assert!(refused.contains("directory"), "{refused}");
+    assert!(folder.files().is_empty());
+}
+
 #[test]
 fn a_model_that_cannot_be_made_is_refused() {
     let folder = Folder::new();

@@ -140,3 +140,13 @@ impl Ran {
         self.err
     }
 }
+
+/// Whether a program started here hears SIGHUP, SIGINT and SIGTERM: under `nohup`, say, it is to ignore one, and does.
+#[cfg(unix)]
+pub(crate) fn signals_are_heard() -> bool {
+    // A mask in hexadecimal digits, bit 0 for signal 1. Where nobody tells, nothing is ignored.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    [1, 2, 15].iter().all(|signal| ignored.unwrap_or(0) & (1 << (signal - 1)) == 0)
+}

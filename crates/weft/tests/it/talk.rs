@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::support::{Ran, model, weft};
+use crate::support::{Folder, Ran, model, weft};
 
 /// A reply to a prompt, greedily and short.
 fn run(args: &[&str]) -> Ran {
@@ -40,6 +40,32 @@ fn prompts_come_as_arguments_or_on_standard_input() {
     assert!(error.contains("UTF-8"), "{error}");
     let error = weft(greedy).input(" \n").run().failed(1);
     assert!(error.contains("the prompt is empty"), "{error}");
+    for args in [&["run", ""][..], &["run", path.to_str().unwrap(), ""]] {
+        let error = weft(args).run().failed(1);
+        assert!(error.contains("the prompt is empty"), "{error}");
+    }
+}
+
+#[test]
+fn a_lone_argument_is_a_model_if_it_names_one_and_the_prompt_is_piped() {
+    let folder = Folder::new();
+    let (bare, text) = (folder.join("bare"), folder.join("text"));
+    std::fs::copy(model("glm-tiny-q4_0"), &bare).unwrap();
+    std::fs::write(&text, "Hello").unwrap();
+    let greedy = ["run", "--max-tokens", "8", "--temperature", "0"];
+    let call = [&greedy[..], &[bare.to_str().unwrap()]].concat();
+    assert_eq!(weft(call).input("Hello").run().ok(), run(&["Hello"]).ok());
+    // By its name in the cache.
+    let cache = Folder::new();
+    std::fs::create_dir(cache.join("models")).unwrap();
+    std::fs::copy(model("glm-tiny-q4_0"), cache.join("models/mine.gguf")).unwrap();
+    let call = || weft([&greedy[..], &["mine"]].concat()).env("WEFT_CACHE", cache.path());
+    assert_eq!(call().input("Hello").run().ok(), run(&["Hello"]).ok());
+    // Anything else is the prompt for the default model, which is not to be had here.
+    for prompt in ["What is this?", text.to_str().unwrap()] {
+        let error = weft(["run", prompt]).input("Hello").env("PATH", "").run().failed(1);
+        assert!(error.contains("smollm2"), "{error}");
+    }
 }
 
 #[test]
@@ -72,7 +98,7 @@ fn a_full_context_is_said() {
     assert_eq!(short.code, Some(0));
     assert!(short.err.contains("the context of 16 tokens is full"), "{short:?}");
     let error = run(&["Hello", "--context", "2"]).failed(1);
-    assert!(error.contains("context") && error.contains("--context"), "{error}");
+    assert!(error.contains("the context is full") && error.contains("--context"), "{error}");
     let error = run(&["Hello", "--context", "1000000000"]).failed(1);
     assert!(error.contains("the model was made for"), "{error}");
 }
@@ -89,9 +115,39 @@ fn what_a_template_does_not_know_is_said() {
     assert!(told.err.contains("enable_thinking"), "{told:?}");
 }
 
-/// What a long reply prints if Ctrl-C comes when the first of it is there, and the exit code.
+#[test]
+fn arguments_win_over_the_environment_and_switches_do_too() {
+    // The template says which it was.
+    let folder = Folder::new();
+    let path = thinking_model(&folder);
+    let tokens = |args: &[&str], think: &str| {
+        let call = [&["run", &path, "Hello", "--json", "-n", "1"], args].concat();
+        weft(call).env("WEFT_THINK", think).run().json()["prompt_tokens"].clone()
+    };
+    let (on, off) = (tokens(&["--think"], ""), tokens(&["--no-think"], ""));
+    assert_ne!(on, off);
+    assert_eq!((tokens(&[], "1"), tokens(&[], "0")), (on.clone(), off.clone()));
+    assert_eq!((tokens(&["--think"], "0"), tokens(&["--no-think"], "1")), (on, off));
+}
+
+/// A copy of a model with a chat template that knows `enable_thinking`, as long as its own.
+fn thinking_model(folder: &Folder) -> String {
+    let bytes = std::fs::read(model("glm-tiny-q4_0")).unwrap();
+    let gguf = weft_gguf::Gguf::open(&model("glm-tiny-q4_0")).unwrap();
+    let own = gguf.metadata().require_str("tokenizer.chat_template").unwrap().as_bytes();
+    let mut template =
+        String::from("{% if enable_thinking %}Think long and hard. {% endif %}{{ messages[0].content }}");
+    assert!(template.len() <= own.len(), "{} bytes", own.len());
+    template += &format!("{{#{}#}}", " ".repeat(own.len() - template.len() - 4));
+    let at = bytes.windows(own.len()).position(|window| window == own).unwrap();
+    let path = folder.join("thinking.gguf");
+    std::fs::write(&path, [&bytes[..at], template.as_bytes(), &bytes[at + own.len()..]].concat()).unwrap();
+    path.display().to_string()
+}
+
+/// What a long reply prints if a signal comes when the first of it is there, and the exit code.
 #[cfg(unix)]
-fn interrupted(args: &[&str]) -> (String, Option<i32>) {
+fn interrupted(signal: &str, args: &[&str]) -> (String, Option<i32>) {
     let path = model("glm-tiny-q4_0");
     let mut call = weft([args, &[path.to_str().unwrap(), "--temperature", "0"]].concat());
     let mut child =
@@ -100,7 +156,7 @@ fn interrupted(args: &[&str]) -> (String, Option<i32>) {
     let mut out = child.stdout.take().unwrap();
     let mut text = vec![0];
     out.read_exact(&mut text).unwrap();
-    let kill = format!("kill -INT {}", child.id());
+    let kill = format!("kill -{signal} {}", child.id());
     assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
     out.read_to_end(&mut text).unwrap();
     (String::from_utf8(text).unwrap(), child.wait().unwrap().code())
@@ -109,15 +165,17 @@ fn interrupted(args: &[&str]) -> (String, Option<i32>) {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_reply_and_keeps_what_there_is() {
+    if !crate::support::signals_are_heard() {
+        return;
+    }
     let whole = run(&["Hello", "--max-tokens", "4000"]).ok();
-    let (text, code) = interrupted(&["run"]);
-    assert_eq!(code, Some(130));
-    assert!(text.len() < whole.len() && text.ends_with('\n'), "{} of {} bytes", text.len(), whole.len());
-    assert!(whole.starts_with(text.trim_end_matches('\n')));
-    // In a conversation it ends the reply and not the program, which here has no more to read.
-    let (text, code) = interrupted(&["chat"]);
-    assert_eq!(code, Some(0));
-    assert!(text.len() < whole.len() && whole.starts_with(text.trim_end_matches('\n')));
+    // A conversation that no person holds ends with its reply.
+    for (signal, command) in [("INT", "run"), ("TERM", "run"), ("HUP", "run"), ("INT", "chat")] {
+        let (text, code) = interrupted(signal, &[command]);
+        assert_eq!(code, Some(130), "{signal} {command}");
+        assert!(text.len() < whole.len() && text.ends_with('\n'), "{} of {} bytes", text.len(), whole.len());
+        assert!(whole.starts_with(text.trim_end_matches('\n')));
+    }
 }
 
 /// What a conversation of these lines prints.
@@ -146,6 +204,9 @@ fn commands_of_a_conversation() {
         chat(&["--system", "Be brief."], "/system\n/system Be long.\n/system\n").ok(),
         "Be brief.\nBe long.\n"
     );
+    assert_eq!(chat(&["--system", ""], "/system\n").ok(), "there is no system message\n");
+    let told = chat(&[], "/clear\n");
+    assert!(told.err.contains("begins anew"), "{told:?}");
     let told = chat(&[], "/nothing\n");
     assert!(told.err.contains("there is no /nothing"), "{told:?}");
     let system = chat(&["--system", "Be brief."], "Hello\n").ok();
@@ -159,4 +220,7 @@ fn a_conversation_that_fills_its_context_says_how_to_go_on() {
     assert!(told.err.contains("/clear begins a new one") && told.err.contains("--context N"), "{told:?}");
     let first = chat(&[], "Hello\n").ok();
     assert!(told.out.ends_with(&first), "after /clear there is room again: {told:?}");
+    // What does not even fit alone is no full conversation.
+    let error = chat(&["--context", "3"], "Hello\n").failed(1);
+    assert!(error.contains("context") && !error.contains("/clear"), "{error}");
 }

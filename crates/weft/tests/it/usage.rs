@@ -25,15 +25,44 @@ fn near_names_are_suggested() {
 #[test]
 fn values_out_of_range_are_refused() {
     for (args, said) in [
-        (["run", "--threads", "0", "hi"], "0 is not in 1..=1024"),
+        (["run", "--threads", "0", "hi"], "an integer from 1 to 1024 is wanted"),
         (["run", "--top-p", "1.5", "hi"], "a number from 0 to 1 is wanted"),
         (["run", "--temperature", "nan", "hi"], "a number from 0 to 100 is wanted"),
-        (["run", "--seed", "-1", "hi"], "unexpected argument '-1'"),
+        (["run", "--seed", "-1", "hi"], "an integer from 0 to 18446744073709551615 is wanted"),
+        (["run", "-n", "-1", "hi"], "an integer from 1 to 4294967295 is wanted"),
         (["logits", "x", "--tokens", "1,x"], "`x` is not a token id"),
+        (["logits", "x", "--tokens", "-1"], "`-1` is not a token id"),
+        (["logits", "x", "--tokens", "-1,2"], "`-1` is not a token id"),
     ] {
         let error = wrong(&args);
+        assert!(error.contains(said) && !error.contains("tip:"), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn choices_are_not_about_capitals() {
+    let error = weft(["run", "--kv", "F32", "none.gguf", "hi"]).run().failed(1);
+    assert!(error.contains("none.gguf"), "{error}");
+    let error = weft(["quantize", "--quant", "Q4_K_M", "none.gguf", "out.gguf"]).run().failed(1);
+    assert!(error.contains("none.gguf"), "{error}");
+}
+
+#[test]
+fn arguments_that_would_do_nothing_are_refused() {
+    for (args, said) in [
+        (&["run", "--raw", "--system", "x", "hi"][..], "--system does nothing together with --raw"),
+        (&["run", "--raw", "--no-think", "hi"], "--no-think does nothing together with --raw"),
+        (
+            &["logits", "x", "--tokens", "1", "--out", "y", "--oracle", "--kv", "f32"],
+            "--kv does nothing together with --oracle",
+        ),
+    ] {
+        let error = wrong(args);
         assert!(error.contains(said), "{args:?}: {error}");
     }
+    // The environment is not about this call.
+    let error = weft(["run", "--raw", "none.gguf", "hi"]).env("WEFT_SYSTEM", "x").run().failed(1);
+    assert!(error.contains("none.gguf"), "{error}");
 }
 
 #[test]
@@ -49,6 +78,16 @@ fn logits_say_what_they_lack() {
 fn the_environment_is_checked_like_an_argument_and_loses_against_one() {
     let error = weft(["run", "hi"]).env("WEFT_KV", "q8").run().failed(2);
     assert!(error.contains("'q8'") && error.contains("--kv"), "{error}");
+    assert!(error.contains("environment variable WEFT_KV"), "{error}");
+    let error = weft(["run", "hi", "-n0"]).env("WEFT_MAX_TOKENS", "0").run().failed(2);
+    assert!(!error.contains("environment variable"), "{error}");
+    let error = weft(["run", "hi"]).env("WEFT_THREADS", "many").run().failed(2);
+    assert!(error.contains("environment variable WEFT_THREADS"), "{error}");
+    let error = weft(["run", "hi"]).env("WEFT_SET", "fuse.tail=off,fuse.tale=off").run().failed(2);
+    assert!(error.contains("environment variable WEFT_SET"), "{error}");
+    // An empty one says nothing.
+    let error = weft(["run", "none.gguf", "hi"]).env("WEFT_KV", "").env("WEFT_SEED", "").run().failed(1);
+    assert!(error.contains("none.gguf"), "{error}");
     // The argument decides, so the command gets as far as the model.
     let error = weft(["run", "--kv", "f16", "none.gguf", "hi"]).env("WEFT_KV", "q8").run().failed(1);
     assert!(error.contains("none.gguf"), "{error}");
