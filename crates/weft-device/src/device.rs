@@ -100,7 +100,8 @@ pub enum DeviceError {
     /// A buffer, program or range that does not exist; always a bug of the caller.
     #[error("{0}")]
     Usage(String),
-    /// An index in the step's data pointed outside what it indexes.
+    /// An index in the step's data pointed outside the buffer it indexes. Within the buffer, which has room for the largest step, it is
+    /// the caller who knows what the step filled.
     #[error("`{kernel}`: an index in its data lies outside of what it indexes; the step's results are void")]
     Index {
         /// The kernel that met it.

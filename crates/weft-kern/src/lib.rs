@@ -1,4 +1,4 @@
-//! The kernel: an anchor with a prologue and an epilogue, its text form, verifier and interpreter.
+//! The kernel: an anchor and the row program around it, its text form, verifier and interpreter.
 //!
 //! A [`Plan`] is what a graph became: a short list of calls to [`Kernel`]s and the buffers between them. Devices run plans; the
 //! [`interp`]reter says what they mean.

@@ -91,7 +91,7 @@ impl<'a> Buffer<'a> {
     }
 
     /// Values it holds.
-    #[expect(clippy::len_without_is_empty, reason = "no kernel has an empty buffer")]
+    #[expect(clippy::len_without_is_empty, reason = "whether a buffer is empty is nobody's question")]
     pub fn len(&self) -> usize {
         self.len
     }
