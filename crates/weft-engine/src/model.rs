@@ -9,11 +9,8 @@ use weft_text::{ChatTemplate, TemplateError, Tokenizer, TokenizerSpec};
 
 use crate::error::Error;
 
-/// Rows in a page of the KV cache.
-///
-/// A page is the unit in which sequences get room: small enough that short sequences waste little, large enough that the page list of a
-/// long one stays short.
-pub(crate) const PAGE: usize = 32;
+/// Rows in a page of the KV cache, the unit in which sequences get room.
+pub(crate) const PAGE: usize = BuildOptions::PAGE;
 
 /// An opened model file.
 pub struct Model {

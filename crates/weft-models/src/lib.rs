@@ -68,11 +68,15 @@ pub struct BuildOptions {
 
 impl Default for BuildOptions {
     fn default() -> BuildOptions {
-        BuildOptions { kv: GgmlType::F16, page: 32 }
+        BuildOptions { kv: GgmlType::F16, page: BuildOptions::PAGE }
     }
 }
 
 impl BuildOptions {
+    /// Rows in a page unless told otherwise: small enough that short sequences waste little, large enough that the page list of a
+    /// long one stays short.
+    pub const PAGE: usize = 32;
+
     fn check(&self) -> Result<(), Error> {
         let kv = matches!(self.kv, GgmlType::F16 | GgmlType::BF16 | GgmlType::F32);
         if !kv || self.page == 0 {
