@@ -120,6 +120,8 @@ impl Team {
             // If this fails, dropping the team ends those that were started.
             team.workers.push(builder.spawn(move || shared.serve(index))?);
         }
+        // A thread that has been spawned is not yet running, and allocates as it starts: the first step need not wait for that.
+        team.run(&mut vec![(); threads], &|_, ()| Ok(()));
         Ok(team)
     }
 
