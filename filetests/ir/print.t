@@ -21,11 +21,30 @@ graph everything {
   %17 = topk %14 k=2 : i32[T, 2]
   %18 = slice %15 axis=1 start=0 len=32 : f32[T, 32]
   %19 = select_dot %18 %3 %17 : f32[T, 2, 8]
+  %20 = weight down : f32[3, 32, 8]
+  %21 = select_sum %19 %20 %17 %16 : f32[T, 32]
+  %22 = reshape %21 : f32[T, 1, 32]
+  %23 = product %20 %3 joined=false : q8_0[3, 32, 32]
+  %24 = head_dot %22 %3 transposed=false : f32[T, 3, 8]
+  %25 = head_dot %24 %3 transposed=true : f32[T, 3, 32]
+  %26 = weight out : q8_0[5, 96]
+  %27 = product %26 %20 joined=true : f32[5, 24]
+  %28 = reshape %24 : f32[T, 24]
+  %29 = dot %28 %27 : f32[T, 5]
+  %30 = rope %24 %0 %14 style=halves : f32[T, 3, 8]
+  %31 = state kv : f16[S, 8]
+  %32 = slice %28 axis=1 start=8 len=8 : f32[T, 8]
+  %33 = store %31 %32 %1 : f16[S, 8]
+  %34 = input pages : i32[P]
+  %35 = attend %30 %33 %33 %1 %1 %34 scale=0.125 kv_heads=1 page=16 : f32[T, 3, 8]
   output y = %19
   output z = %16
   output s = %11
   output r = %13
   output c = %7
+  output d = %29
+  output e = %35
+  output kv = %33
 }
 ---
 graph everything {
@@ -49,9 +68,28 @@ graph everything {
   %17 = topk %14 k=2 : i32[T, 2]
   %18 = slice %15 axis=1 start=0 len=32 : f32[T, 32]
   %19 = select_dot %18 %3 %17 : f32[T, 2, 8]
+  %20 = weight down : f32[3, 32, 8]
+  %21 = select_sum %19 %20 %17 %16 : f32[T, 32]
+  %22 = reshape %21 : f32[T, 1, 32]
+  %23 = product %20 %3 joined=false : q8_0[3, 32, 32]
+  %24 = head_dot %22 %3 transposed=false : f32[T, 3, 8]
+  %25 = head_dot %24 %3 transposed=true : f32[T, 3, 32]
+  %26 = weight out : q8_0[5, 96]
+  %27 = product %26 %20 joined=true : f32[5, 24]
+  %28 = reshape %24 : f32[T, 24]
+  %29 = dot %28 %27 : f32[T, 5]
+  %30 = rope %24 %0 %14 style=halves : f32[T, 3, 8]
+  %31 = state kv : f16[S, 8]
+  %32 = slice %28 axis=1 start=8 len=8 : f32[T, 8]
+  %33 = store %31 %32 %1 : f16[S, 8]
+  %34 = input pages : i32[P]
+  %35 = attend %30 %33 %33 %1 %1 %34 scale=0.125 kv_heads=1 page=16 : f32[T, 3, 8]
   output y = %19
   output z = %16
   output s = %11
   output r = %13
   output c = %7
+  output d = %29
+  output e = %35
+  output kv = %33
 }

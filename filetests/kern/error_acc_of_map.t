@@ -12,7 +12,7 @@ kernel round {
   p1 write q8
   rows [T] cols 32
   map
-  v0 = acc
+  v0 = acc 0
   v1 = store v0 p1[0; 32; 1]
 }
 kernel dot {
@@ -21,7 +21,7 @@ kernel dot {
   p2 write f32
   rows [T] cols 16
   dot x=p0[0; 32; 1] w=p1 count=1 n=16 k=32 first=0 stride=16 pick=only transposed=false
-  v0 = acc
+  v0 = acc 0
   v1 = store v0 p2[0; 16; 1]
 }
 kernel keep {
@@ -38,4 +38,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 0 (`round`): v0: the anchor computes nothing
+plan `p`, call 0 (`round`): v0: result 0 of an anchor that has 0

@@ -21,7 +21,7 @@ kernel dot {
   p2 write f32
   rows [T] cols 16
   dot x=p0[0; 32; 1] w=p1 count=1 n=16 k=32 first=0 stride=16 pick=only transposed=false
-  v0 = acc
+  v0 = acc 0
   v1 = store v0 p2[0; 16; 1]
 }
 kernel keep {

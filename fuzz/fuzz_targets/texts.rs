@@ -3,11 +3,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weft_ir::Sizes;
+use weft_ir::rules::decisions;
+use weft_ir::{Mode, Sizes, Switches};
 
 fuzz_target!(|text: &str| {
     if let Ok(graph) = weft_ir::parse(text) {
         assert_eq!(weft_ir::parse(&graph.to_string()).as_ref(), Ok(&graph));
+        let mut all = Switches::default();
+        decisions().for_each(|decision| all.set(decision, Mode::On));
+        let rewritten = weft_ir::rewrite(&graph, &all).graph;
+        assert_eq!(weft_ir::verify(&rewritten), Ok(()));
         let max = Sizes { tokens: 4, rows: 2, slots: 64, pages: 2 };
         let fused = weft_fuse::fuse(&graph, &max);
         assert!(!matches!(fused, Err(weft_fuse::FuseError::Plan(_))));

@@ -54,9 +54,11 @@ pub(crate) const ROOMS: &[Room] = &[
     },
     Room {
         name: "weft",
-        uses: &["weft-quant", "weft-text", "weft-gguf", "weft-models", "weft-engine"],
+        uses: &["weft-quant", "weft-text", "weft-ir", "weft-gguf", "weft-models", "weft-engine"],
         ..WORLDLY
     },
+    // An experiment beside the compiler: the library it needs is in no room that ships.
+    Room { name: "weft-explore", uses: &["weft-quant", "weft-ir", "weft-kern", "weft-fuse"], ..WORLDLY },
     Room { name: "xtask", ..WORLDLY },
 ];
 

@@ -17,14 +17,16 @@
 
 use std::ops::Range;
 
-use weft_kern::{Attend as Operands, Cached, Format, Kernel};
+use weft_kern::{Attend as Operands, Cached, Format, Param};
 use weft_quant::GgmlType;
 
 use crate::convert::Decode;
+use crate::cost;
 use crate::isa::{Simd, Work};
 use crate::math;
 use crate::memory::Arg;
-use crate::rows::{Fault, RowView};
+use crate::rowprog::Acc;
+use crate::rows::{Fault, RowView, Space};
 use crate::thread::{Needs, Scratch, Thread};
 
 /// Positions of a block.
@@ -60,18 +62,18 @@ struct Rows {
 }
 
 impl Attend {
-    /// Prepares the anchor of a verified kernel.
+    /// Prepares the anchor of a verified part with as many columns.
     ///
     /// # Errors
     /// A sentence, if a state is of a type this device does not read.
-    pub(crate) fn new(kernel: &Kernel, a: &Operands) -> Result<Attend, String> {
-        let rows = |cached: Cached, len| match kernel.params[cached.param].format {
+    pub(crate) fn new(params: &[Param], cols: usize, a: &Operands) -> Result<Attend, String> {
+        let rows = |cached: Cached, len| match params[cached.param].format {
             Format::Ggml(ty @ (GgmlType::F32 | GgmlType::F16 | GgmlType::BF16)) => {
                 Ok(Rows { cached, ty, len })
             }
             format => Err(format!("this device cannot attend to a state of {format:?}")),
         };
-        let (k, v) = (rows(a.k, a.k_len)?, rows(a.v, kernel.cols)?);
+        let (k, v) = (rows(a.k, a.k_len)?, rows(a.v, cols)?);
         let same_rows = k.cached.param == v.cached.param
             && k.cached.row_stride == v.cached.row_stride
             && (a.kv_heads == 1 || k.cached.head_stride == v.cached.head_stride);
@@ -104,15 +106,30 @@ impl Attend {
         }
     }
 
-    /// Runs this thread's part.
-    pub(crate) fn run(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
-        let tokens = cx.space.axes()[0];
-        let pos = cx.args[self.pos].i32s(0, tokens).ok_or(Fault)?;
+    /// What all heads of all tokens cost, see [`cost`].
+    pub(crate) fn cost(&self, args: &[Arg], space: &Space) -> Result<u64, Fault> {
+        let values = (self.k.len + self.v.len) as u64;
+        Ok(self.positions(self.pos(args, space)?)?.saturating_mul(values * cost::ATTEND))
+    }
+
+    /// Each token's position.
+    fn pos<'a>(&self, args: &'a [Arg], space: &Space) -> Result<&'a [i32], Fault> {
+        args[self.pos].i32s(0, space.axes()[0]).ok_or(Fault)
+    }
+
+    /// Positions that all heads attend to, and what tokens cost beyond them.
+    fn positions(&self, pos: &[i32]) -> Result<u64, Fault> {
         let mut total = 0;
         for pos in pos {
             total += (u64::try_from(*pos).map_err(|_| Fault)? + TOKEN) * self.heads as u64;
         }
-        let share = cx.share(total);
+        Ok(total)
+    }
+
+    /// Runs this thread's share.
+    pub(crate) fn run(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        let pos = self.pos(cx.args, &cx.space)?;
+        let share = cx.share(self.positions(pos)?);
         let mut before = 0;
         for (token, pos) in pos.iter().enumerate() {
             let cost = *pos as u64 + TOKEN;
@@ -162,7 +179,7 @@ impl Attend {
             softmax,
             acc,
         })?;
-        cx.finish(rows, 0..cx.cols, (acc, cx.cols), registers)
+        cx.finish(rows, 0..cx.cols, Acc { values: acc, stride: cx.cols, apart: 0 }, registers)
     }
 
     /// Row of the states, of which there are `bound`, that holds position `p` of a sequence that begins at `first`

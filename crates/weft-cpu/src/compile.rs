@@ -1,19 +1,20 @@
 //! From a program to a list that is ready to run: kernels prepared, arguments resolved to memory.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use weft_device::{DeviceError, Program, Region, Step};
-use weft_kern::{Access, Anchor, Dim, Kernel, Sizes};
+use weft_kern::{Access, Kernel, Sizes};
 
-use crate::attend::Attend;
 use crate::buffer::Buffer;
-use crate::dot::Dot;
+use crate::isa::Arch;
 use crate::memory::Arg;
-use crate::rowprog::RowProgram;
-use crate::rows::{Fault, MAX_AXES, Space};
-use crate::stores::{self, Numbers};
+use crate::part;
+use crate::rows::Fault;
+use crate::share::Fraction;
+use crate::stores;
+use crate::team::Member;
 use crate::thread::{Needs, Scratch, Thread};
-use crate::topk::TopK;
 
 /// A program, ready to run.
 #[derive(Debug)]
@@ -28,28 +29,16 @@ pub(crate) struct Compiled {
 #[derive(Debug)]
 pub(crate) struct Launch {
     pub(crate) kernel: Arc<Prepared>,
-    pub(crate) args: Box<[Arg]>,
+    args: Box<[Arg]>,
 }
 
 /// A kernel, prepared once for all its launches.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) name: String,
-    pub(crate) rows: Vec<Dim>,
-    pub(crate) cols: usize,
-    pub(crate) program: RowProgram,
-    anchor: PreparedAnchor,
-    numbers: Vec<Numbers>,
+    /// Those that can have rows, in the order in which they are laid end to end.
+    parts: Vec<part::Prepared>,
     needs: Needs,
-}
-
-#[derive(Debug)]
-enum PreparedAnchor {
-    /// [`Anchor::Map`] and [`Anchor::Reduce`].
-    Rows,
-    Dot(Dot),
-    Attend(Attend),
-    TopK(TopK),
 }
 
 /// Checks a program and prepares it.
@@ -61,10 +50,6 @@ pub(crate) fn compile(program: &Program, buffers: &[Buffer]) -> Result<Compiled,
     for (i, step) in program.steps.iter().enumerate() {
         let kernel = &program.kernels[step.kernel];
         let fail = |why| DeviceError::Program { step: i, kernel: kernel.name.clone(), why };
-        if kernel.rows.iter().any(|dim| dim.eval(&program.max) == 0) {
-            // Never has a row, and so was not checked either.
-            continue;
-        }
         let slot = &mut prepared[step.kernel];
         let ready = match slot {
             Some(ready) => Arc::clone(ready),
@@ -74,8 +59,10 @@ pub(crate) fn compile(program: &Program, buffers: &[Buffer]) -> Result<Compiled,
                 Arc::clone(slot.insert(ready))
             }
         };
-        let args = bind(kernel, step, buffers).map_err(fail)?;
-        launches.push(Launch { kernel: ready, args });
+        if !ready.parts.is_empty() {
+            let args = bind(kernel, step, buffers).map_err(fail)?;
+            launches.push(Launch { kernel: ready, args });
+        }
     }
     Ok(Compiled { max: program.max, launches, needs })
 }
@@ -109,9 +96,11 @@ fn bind(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<Box<[Arg]>, 
         ranges.push((param.access == Access::Write, buffer, offset..end));
         // SAFETY: the region was just found to lie in its buffer, whose bytes stay where they are as long as the
         // device, and so this launch, lives. A replay borrows the device mutably, so that nothing but kernels
-        // touches buffers meanwhile. Kernels run one after the other; within one, what is written overlaps no other
-        // argument (above), and no two rows or columns that may go to different threads write the same place
-        // (`stores::check`, and `Numbers::distinct` for rows picked by number).
+        // touches buffers meanwhile. Kernels run one after the other. Within one, what is written overlaps no other
+        // argument (above), so nobody reads it, and two writes can only meet in one argument. That belongs to one
+        // part (`stores::owned`): parts side by side do not meet. Within a part, no two rows or columns that may go to
+        // different threads write the same place (`stores::check`, and `Numbers::distinct` for rows picked by
+        // number).
         let arg = unsafe { Arg::new(start.wrapping_add(offset), values, param.format, param.access) };
         args.push(arg.ok_or_else(|| format!("p{p}: {buffer:?} is not aligned for {:?}", param.format))?);
     }
@@ -119,78 +108,50 @@ fn bind(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<Box<[Arg]>, 
 }
 
 impl Prepared {
-    /// Prepares a verified kernel that has rows at the largest sizes.
+    /// Prepares a verified kernel.
     fn new(kernel: &Kernel, max: &Sizes) -> Result<Prepared, String> {
-        if kernel.rows.len() > MAX_AXES {
-            return Err(format!("{} axes of rows, this device has {MAX_AXES}", kernel.rows.len()));
+        stores::owned(kernel)?;
+        let mut parts = Vec::with_capacity(kernel.parts.len());
+        for part in &kernel.parts {
+            parts.extend(part::Prepared::new(kernel, part, max)?);
         }
-        let space = Space::new(&kernel.rows, max);
-        let apart = stores::check(kernel, space.axes())?;
-        let program = RowProgram::new(kernel, apart)?;
-        let (anchor, anchor_needs) = match &kernel.anchor {
-            Anchor::Map | Anchor::Reduce => (PreparedAnchor::Rows, Needs::default()),
-            Anchor::Dot { x, w, transposed } => {
-                let dot = Dot::new(kernel, &program, x, w, *transposed)?;
-                let needs = dot.needs(space.count());
-                (PreparedAnchor::Dot(dot), needs)
-            }
-            Anchor::Attend(attend) => {
-                let attend = Attend::new(kernel, attend)?;
-                let needs = attend.needs();
-                (PreparedAnchor::Attend(attend), needs)
-            }
-            Anchor::TopK { x, n } => {
-                let topk = TopK::new(x, *n);
-                let needs = topk.needs(kernel);
-                (PreparedAnchor::TopK(topk), needs)
-            }
-        };
-        let numbers = Numbers::of(kernel);
-        let rows = if numbers.is_empty() { 0 } else { space.count() };
-        let needs = anchor_needs.max(Needs { slots: program.slots, rows, ..Needs::default() });
-        Ok(Prepared {
-            name: kernel.name.clone(),
-            rows: kernel.rows.clone(),
-            cols: kernel.cols,
-            program,
-            anchor,
-            numbers,
-            needs,
-        })
-    }
-
-    /// Runs one thread's part of a launch.
-    pub(crate) fn run(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
-        if cx.space.count() == 0 {
-            return Ok(());
-        }
-        for numbers in &self.numbers {
-            // Every thread looks at all of them: either all threads run the kernel, or none writes anything.
-            numbers.distinct(cx.args, &cx.space, &mut scratch.numbers)?;
-        }
-        match &self.anchor {
-            PreparedAnchor::Rows => rows(cx, scratch),
-            PreparedAnchor::Dot(dot) => dot.run(cx, scratch),
-            PreparedAnchor::Attend(attend) => attend.run(cx, scratch),
-            PreparedAnchor::TopK(topk) => topk.run(cx, scratch),
-        }
+        parts.sort_by_key(|part| Reverse(part.least_cost()));
+        let needs = parts.iter().fold(Needs::default(), |needs, part| needs.max(part.needs));
+        Ok(Prepared { name: kernel.name.clone(), parts, needs })
     }
 }
 
-/// Runs one thread's part of a kernel that is nothing but its row program.
-fn rows(cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
-    let registers = &mut scratch.registers;
-    let (rows, unit) = (cx.space.count(), cx.program.unit);
-    // Units of columns, row after row.
-    let per_row = cx.cols.div_ceil(unit);
-    let mut own = cx.share((rows * per_row) as u64).of(0, 1, rows * per_row);
-    while !own.is_empty() {
-        let (row, from) = (own.start / per_row, own.start % per_row);
-        let whole = if from == 0 { own.len() / per_row } else { 0 };
-        let units = if whole > 0 { per_row } else { own.len().min(per_row - from) };
-        let cols = from * unit..cx.cols.min((from + units) * unit);
-        cx.finish(row..row + whole.max(1), cols, (&[], 0), registers)?;
-        own.start += whole.max(1) * units;
+impl Launch {
+    /// Runs one thread's share in a step of these sizes.
+    pub(crate) fn run(
+        &self,
+        arch: Arch,
+        sizes: &Sizes,
+        member: &Member<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Fault> {
+        let (args, parts) = (&*self.args, &*self.kernel.parts);
+        let all = Fraction::new(member.index, member.threads);
+        let mut run = |part: &part::Prepared, own| {
+            let (cols, program, threads) = (part.cols, &part.program, member.threads);
+            part.run(&Thread { arch, args, space: part.space(sizes), cols, program, own, threads }, scratch)
+        };
+        if let [part] = parts {
+            return run(part, all);
+        }
+        let mut total = 0;
+        for part in parts {
+            total += part.cost(args, &part.space(sizes))?;
+        }
+        let mut before = 0;
+        for part in parts {
+            let cost = part.cost(args, &part.space(sizes))?;
+            let own = all.within(total, before, cost);
+            before += cost;
+            if !own.is_empty() {
+                run(part, own)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -101,6 +101,29 @@ fn quantise(values: &[f32; q8::BLOCK]) -> q8::Block {
     q8::Block { quants, scale, sums: sums.map(|s| s as f32 * scale) }
 }
 
+/// Rounds activations, a whole number of blocks, as a store to `q8` does.
+pub(crate) struct Round<'a> {
+    pub(crate) values: &'a [f32],
+    pub(crate) quants: &'a mut [i8],
+    pub(crate) scales: &'a mut [f32],
+    pub(crate) sums: &'a mut [f32],
+}
+
+impl Work for Round<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let values = self.values.as_chunks::<{ q8::BLOCK }>().0.iter();
+        let quants = self.quants.as_chunks_mut::<{ q8::BLOCK }>().0;
+        let planes = quants.iter_mut().zip(self.scales).zip(self.sums.as_chunks_mut::<2>().0);
+        for (values, ((quants, scale), sums)) in values.zip(planes) {
+            let block = quantise(values);
+            (*quants, *scale, *sums) = (block.quants, block.scale, block.sums);
+        }
+    }
+}
+
 /// Writes values to `at` and on, `step` apart, converted to the argument's format.
 ///
 /// Rounded activations are written in whole blocks, with a step of 1.

@@ -3,15 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_device::{BufferId, Caps, Device, DeviceError, Program, ProgramId, Weight};
-use weft_kern::Sizes;
+use weft_kern::{Machine, Sizes};
 
 use crate::buffer::Buffer;
 use crate::compile::{Compiled, compile};
 use crate::isa::{Arch, Isa};
 use crate::memory::Memory;
-use crate::rows::Space;
 use crate::team::Team;
-use crate::thread::{Scratch, Thread};
+use crate::thread::Scratch;
 
 /// More threads than this are a mistake.
 const MAX_THREADS: usize = 1024;
@@ -67,7 +66,7 @@ impl CpuDevice {
         })?;
         let name = format!("cpu ({isa}), {threads} thread{}", if threads == 1 { "" } else { "s" });
         Ok(CpuDevice {
-            caps: Caps { name, threads },
+            caps: Caps { name, threads, machine: machine(Some(threads)) },
             arch,
             team,
             scratch: (0..threads).map(|_| Scratch::default()).collect(),
@@ -86,6 +85,12 @@ impl CpuDevice {
         self.buffers.push(buffer);
         Ok(BufferId(id))
     }
+}
+
+/// What as many threads of this device can do (by default as many as the machine runs at once), for the compiler's decisions by cost.
+pub fn machine(threads: Option<usize>) -> Machine {
+    let all = || std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS));
+    Machine { workers: threads.unwrap_or_else(all) as u64, ..Machine::default() }
 }
 
 /// Why the host cannot reach a range of a buffer.
@@ -161,17 +166,7 @@ impl Device for CpuDevice {
         let arch = self.arch;
         self.team.run(&mut self.scratch, &|member, scratch| {
             for (i, launch) in program.launches.iter().enumerate() {
-                let kernel = &*launch.kernel;
-                let cx = Thread {
-                    arch,
-                    args: &launch.args,
-                    space: Space::new(&kernel.rows, sizes),
-                    cols: kernel.cols,
-                    program: &kernel.program,
-                    index: member.index,
-                    threads: member.threads,
-                };
-                if kernel.run(&cx, scratch).is_err() {
+                if launch.run(arch, sizes, member, scratch).is_err() {
                     fault.fetch_min(i, Ordering::Relaxed);
                 }
                 member.wait()?;

@@ -1,233 +1,139 @@
-//! `Dot`: matrix products with weights as the file has them.
+//! `Dot`: matrix products with weights as the file has them, prepared.
 //!
-//! Rows are grouped by the matrix they are multiplied by, and cut into chunks; the columns are cut into tiles. Work
-//! is (chunk, tile) pairs. Within one, each weight row is unpacked once and multiplied with every row of the chunk,
-//! then the row program runs over what came out while it is in the cache. How work is cut changes no bit: each
-//! output is computed by itself, in the order that `int`, `float` and `transposed` define.
+//! Rows are cut into chunks and columns into tiles; work is (chunk, tile) pairs, which `schedule` deals out. Within one
+//! (`chunk`), each product of the part unpacks each weight row once and multiplies it with every row of the chunk that
+//! wants it, then the row program runs over what came out while it is in the cache. How work is cut changes no bit:
+//! each output is computed by itself, in the order that `int`, `float`, `transposed` and, for weighted sums of
+//! products, `sum` define.
+//!
+//! If all products pick their matrices in one way, the rows of the step are first sorted by matrix, and a chunk has
+//! one. Otherwise chunks are rows as they come, as many as a second-level cache holds results of, and each product
+//! sorts them for itself.
 
+mod chunk;
 mod float;
 mod int;
+mod product;
+mod schedule;
+mod sum;
 mod transposed;
 
-use std::ops::Range;
+use weft_kern::{Param, Part, Product};
 
-use weft_kern::{Format, Kernel, Matrices, Pick, View};
-use weft_quant::{GgmlType, with_int_format};
-
+use crate::cost;
 use crate::isa::TILE;
-use crate::memory::Arg;
-use crate::rowprog::{BLOCK, RowProgram};
-use crate::rows::{Fault, RowView};
-use crate::thread::{Needs, Scratch, Thread};
+use crate::prologue::Prologue;
+use crate::rowprog::RowProgram;
+use crate::rows::Space;
+use crate::thread::Needs;
 
+use product::{Multiplied, Picked};
+
+pub(crate) use chunk::Entry;
 pub(crate) use int::Panel;
 
-/// Most outputs of a chunk and its columns that are kept for the row program: what half a first-level cache holds.
-const ACC: usize = 8192;
+/// Most results of a chunk and its columns, if it has one matrix: what half a first-level cache holds.
+const RESULTS: usize = 8 << 10;
 
-/// What it costs to unpack a weight row, in multiplications of it with one row.
-const UNPACK: u64 = 2;
+/// The same if rows come as they are, and each weight row should meet all of them: part of a second-level cache.
+const MIXED_RESULTS: usize = 128 << 10;
 
 /// A prepared `Dot`.
 #[derive(Debug, Clone)]
 pub(crate) struct Dot {
-    x: RowView,
-    w: Weights,
-    pick: Picked,
-    transposed: bool,
+    products: Vec<Multiplied>,
+    prologue: Option<Prologue>,
+    /// How every product picks its matrix, if there is one way.
+    common: Option<Picked>,
     /// Columns are cut at multiples of this.
     tile: usize,
-}
-
-/// Rows of a weight.
-#[derive(Debug, Clone, Copy)]
-struct Weights {
-    param: usize,
-    ty: GgmlType,
-    /// Matrices, and rows between two of them.
-    count: usize,
-    stride: usize,
-    /// Row 0 of matrix 0.
-    first: usize,
-    n: usize,
-    k: usize,
-}
-
-/// [`Pick`] without indirection.
-#[derive(Debug, Clone, Copy)]
-enum Picked {
-    Only,
-    Axis(usize),
-    Ids(RowView),
-}
-
-/// Rows that are multiplied by one matrix, and some of its columns.
-struct Chunk<'a> {
-    x: &'a Arg,
-    /// Where each row's x begins.
-    x_at: &'a [usize],
-    weight: &'a Arg,
-    ty: GgmlType,
-    /// Rows of the matrix, and their length.
-    n: usize,
-    k: usize,
-    /// Where the matrix begins, in values.
-    matrix: usize,
-    cols: Range<usize>,
-    /// Where the results go: each row's after `acc_stride` values, a multiple of [`TILE`] that the columns fit in.
-    acc: &'a mut [f32],
-    acc_stride: usize,
+    /// Most rows of a chunk.
+    most: usize,
+    /// Vectors that are kept for a row: the result of each product, and the terms of those that are sums.
+    vectors: usize,
+    /// What a result costs beyond its products, see [`cost`].
+    finish: u64,
 }
 
 impl Dot {
-    /// Prepares the anchor of a verified kernel.
+    /// Prepares the anchor of a verified part.
     ///
     /// # Errors
-    /// A sentence, if the device has no code for the weight's type.
+    /// A sentence, if the device has no code for a weight's type, or cannot run the prologue.
     pub(crate) fn new(
-        kernel: &Kernel,
+        params: &[Param],
+        part: &Part,
         program: &RowProgram,
-        x: &View,
-        w: &Matrices,
-        transposed: bool,
+        products: &[Product],
     ) -> Result<Dot, String> {
-        let ty = match kernel.params[w.param].format {
-            Format::Ggml(ty) if ty.can_decode() => ty,
-            format => return Err(format!("this device cannot multiply by {format:?}")),
+        let products: Vec<Multiplied> =
+            products.iter().map(|product| Multiplied::new(params, product)).collect::<Result<_, _>>()?;
+        let wanted = |p: &Multiplied| p.x.is_none();
+        let prologue = if products.iter().any(wanted) {
+            let rounded = products.iter().any(|p| wanted(p) && p.rounded());
+            let prologue = Prologue::new(params, part, rounded)?;
+            if let Some(other) = products.iter().find(|p| wanted(p) && p.len() != prologue.len) {
+                return Err(format!("a dot of {} values, the prologue has {}", other.len(), prologue.len));
+            }
+            Some(prologue)
+        } else {
+            None
         };
-        let pick = match &w.pick {
-            Pick::Only => Picked::Only,
-            Pick::Axis(axis) => Picked::Axis(*axis),
-            Pick::Ids(view) => Picked::Ids(RowView::new(view)),
+        let (first, others) = products.split_first().ok_or("a dot of nothing")?;
+        let alike = |p: &Multiplied| p.pick == first.pick && p.matrices == first.matrices;
+        let common = match first.pick {
+            Picked::Sum(_) => None,
+            pick => others.iter().all(alike).then_some(pick),
         };
         // Transposed, the columns are those of a weight row, which is cut between its blocks.
-        let tile = if transposed { program.unit.max(ty.block_len()) } else { program.unit };
-        let &Matrices { param, count, n, k, first, stride, .. } = w;
-        let w = Weights { param, ty, count, stride, first, n, k };
-        Ok(Dot { x: RowView::new(x), w, pick, transposed, tile: tile.min(kernel.cols) })
+        let blocks = products.iter().map(|p| if p.transposed { p.w.ty.block_len() } else { 1 });
+        let tile = blocks.fold(program.unit, usize::max).min(part.cols);
+        let vectors = products.iter().map(Multiplied::summed).fold(products.len(), usize::saturating_add);
+        let results = if common.is_some() { RESULTS } else { MIXED_RESULTS };
+        let most = (results / tile.next_multiple_of(TILE) / vectors).max(1);
+        let finish = program.cost / part.cols as u64;
+        Ok(Dot { products, prologue, common, tile, most, vectors, finish })
     }
 
-    /// Scratch memory for as many rows.
-    pub(crate) fn needs(&self, rows: usize) -> Needs {
-        // The most columns that are computed at a time, a multiple of the tile or all there are.
-        let width = self.tile.max(BLOCK).next_multiple_of(TILE);
-        let floats = match (self.transposed, self.w.ty.int_layout()) {
-            (true, _) => transposed::ROWS * width,
-            (false, None) => float::ROWS * self.w.k,
-            (false, Some(_)) => 0,
-        };
-        Needs { acc: ACC.max(width), floats, rows, starts: self.w.count + 1, ..Needs::default() }
-    }
-
-    /// Runs this thread's part.
-    pub(crate) fn run(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
-        let groups = self.group(cx, scratch)?;
-        let tiles = cx.cols.div_ceil(self.tile);
-        let mut most = (ACC / self.tile.next_multiple_of(TILE)).max(1);
-        if tiles == 1 {
-            // Then only rows can be cut.
-            most = most.min(cx.space.count().div_ceil(cx.threads)).max(1);
-        }
-        let cost = |rows: usize| rows as u64 + UNPACK;
-        let chunks = |group: usize, starts: &[usize]| {
-            let rows = starts[group]..starts[group + 1];
-            rows.clone().step_by(most).map(move |from| from..rows.end.min(from + most))
-        };
-        let costs =
-            (0..groups).flat_map(|g| chunks(g, &scratch.starts)).map(|c| cost(c.len()) * tiles as u64);
-        let share = cx.share(costs.sum());
-        let mut before = 0;
-        for group in 0..groups {
-            for rows in chunks(group, &scratch.starts) {
-                let cost = cost(rows.len());
-                let own = share.of(before, cost, tiles);
-                before += cost * tiles as u64;
-                if own.is_empty() {
-                    continue;
-                }
-                let cols = own.start * self.tile..cx.cols.min(own.end * self.tile);
-                self.chunk(cx, group, rows, cols, scratch)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Sorts the rows by matrix: those of matrix `g` are then `scratch.rows[starts[g]..starts[g + 1]]`, in order.
-    /// Returns the number of groups.
-    fn group(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<usize, Fault> {
-        let count = cx.space.count();
-        let groups = if matches!(self.pick, Picked::Only) { 1 } else { self.w.count };
-        let Scratch { rows, starts, numbers, .. } = scratch;
-        let (rows, numbers) = (&mut rows[..count], &mut numbers[..count]);
-        let starts = &mut starts[..groups + 1];
-        starts.fill(0);
-        for (row, number) in numbers.iter_mut().enumerate() {
-            let coords = || cx.space.coords(row);
-            *number = match self.pick {
-                Picked::Only => 0,
-                Picked::Axis(axis) => coords()[axis],
-                Picked::Ids(ids) => ids.index(cx.args, &coords(), self.w.count)?,
-            };
-            starts[*number + 1] += 1;
-        }
-        for g in 0..groups {
-            starts[g + 1] += starts[g];
-        }
-        // Filling moves each start to its end, which is the next one's start; going backwards keeps the order.
-        for (row, number) in numbers.iter().enumerate().rev() {
-            starts[*number + 1] -= 1;
-            rows[starts[*number + 1]] = row;
-        }
-        // Now `starts[g + 1]` is where group `g` starts.
-        starts.rotate_left(1);
-        starts[groups] = count;
-        Ok(groups)
-    }
-
-    /// Computes columns of rows that are multiplied by one matrix; `rows` is a range of the sorted ones.
-    fn chunk(
-        &self,
-        cx: &Thread<'_>,
-        matrix: usize,
-        rows: Range<usize>,
-        cols: Range<usize>,
-        scratch: &mut Scratch,
-    ) -> Result<(), Fault> {
-        let Scratch { rows: sorted, numbers, acc, floats, panel, registers, .. } = scratch;
-        // What the rows were sorted by is not needed any more.
-        let (rows, x_at) = (&sorted[rows.clone()], &mut numbers[rows]);
-        for (at, row) in x_at.iter_mut().zip(rows) {
-            *at = self.x.at(&cx.space.coords(*row));
-        }
-        let Weights { param, ty, n, k, first, stride, .. } = self.w;
+    /// Scratch memory for these rows.
+    pub(crate) fn needs(&self, space: &Space) -> Needs {
+        let rows = space.count();
+        let chunk = self.most.min(rows);
+        // Columns computed at a time are a tile, or as many as `RESULTS` allows.
         let tile = self.tile.next_multiple_of(TILE);
-        let tiles = (BLOCK / tile).min(ACC / (tile * rows.len())).max(1);
-        for start in cols.clone().step_by(self.tile * tiles) {
-            let cols = start..cols.end.min(start + self.tile * tiles);
-            let acc_stride = cols.len().next_multiple_of(TILE);
-            let chunk = Chunk {
-                x: &cx.args[self.x.param],
-                x_at,
-                weight: &cx.args[param],
-                ty,
-                n,
-                k,
-                matrix: (first + matrix * stride) * k,
-                cols: cols.clone(),
-                acc,
-                acc_stride,
-            };
-            if self.transposed {
-                cx.arch.dispatch(transposed::Transposed { chunk, floats })?;
-            } else {
-                with_int_format!(
-                    ty,
-                    F => cx.arch.dispatch(int::Int::<F>::new(chunk, panel))?,
-                    else cx.arch.dispatch(float::Float { chunk, floats })?
-                );
-            }
-            cx.finish(rows.iter().copied(), cols, (acc, acc_stride), registers)?;
+        let acc = RESULTS.max(chunk.saturating_mul(tile).saturating_mul(self.vectors));
+        let width = tile.max(RESULTS);
+        let terms = self.products.iter().map(Multiplied::terms).fold(0, usize::saturating_add);
+        let floats = self.products.iter().map(|p| p.floats(width)).max().unwrap_or(0);
+        let starts = self.groups() + 1;
+        let entries = chunk.saturating_mul(terms);
+        let needs = Needs { acc, floats, rows, starts, entries, ..Needs::default() };
+        match &self.prologue {
+            Some(prologue) => needs.max(prologue.needs(space.axes()[0])),
+            None => needs,
         }
-        Ok(())
+    }
+
+    /// What all of it costs, see [`cost`].
+    pub(crate) fn cost(&self, space: &Space, cols: usize) -> u64 {
+        self.column(space.count(), false).saturating_mul(cols as u64)
+    }
+
+    /// What the least costs that a thread does: one row and one tile.
+    pub(crate) fn least_cost(&self) -> u64 {
+        self.column(1, true).saturating_mul(self.tile as u64)
+    }
+
+    /// What a column of some rows costs, which have one matrix if they are `sorted`.
+    fn column(&self, rows: usize, sorted: bool) -> u64 {
+        let each = |p: &Multiplied| {
+            let entries = rows.saturating_mul(p.terms());
+            let matrices = if sorted && self.common.is_some() { 1 } else { entries.min(p.matrices) };
+            let unpack = (matrices as u64).saturating_mul(cost::unpack(p.w.ty));
+            let multiply = (entries as u64).saturating_mul(cost::multiply(p.w.ty));
+            (p.len() as u64).saturating_mul(unpack.saturating_add(multiply))
+        };
+        let finish = (rows as u64).saturating_mul(self.finish).saturating_add(1);
+        self.products.iter().map(each).fold(finish, u64::saturating_add)
     }
 }

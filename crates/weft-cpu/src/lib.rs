@@ -1,17 +1,20 @@
 //! The CPU device: SIMD leaves per instruction set and the thread team.
 //!
 //! A program is compiled into a flat list of launches (`compile`) that a team of spinning threads (`team`) walks
-//! together, with a barrier after each: one parallel region a step. Each thread does its share of each kernel: an
-//! anchor (`dot`, `attend`, `topk`), and then the row program (`rowprog`) over what it computed, while that is in
-//! the cache.
+//! together, with a barrier after each: one parallel region a step. The parts of a kernel lie end to end, by what they
+//! cost (`cost`), and each thread does one stretch of that (`share`), with no barrier between parts. Of a part it
+//! computes what the anchor (`dot`, `attend`) is to multiply, if that is not in memory (`prologue`), the anchor, and
+//! then the row program (`rowprog`) over what came out, while that is in the cache.
 //!
 //! # The law
 //!
 //! The bits of an output depend on the kernel and on what the output is computed from, and on nothing else: not on
-//! the number of threads, on how work is cut, on the other rows of the step, or on the instruction set. Therefore
-//! every sum has one order, and the module that computes it says which:
+//! the number of threads, on how work is cut, on the other rows of the step, on the other parts and products of the
+//! kernel, on whether a prologue or another kernel made an operand, or on the instruction set. Therefore every sum has
+//! one order, and the module that computes it says which:
 //!
 //! - products with quantised weights: `dot::int`; with float weights: `dot::float`; transposed: `dot::transposed`;
+//!   weighted sums of products: `dot::sum`;
 //! - sums over a row: `math::sum`;
 //! - attention: `attend`.
 //!
@@ -31,6 +34,7 @@ mod buffer;
 #[allow(unsafe_code, reason = "says which accesses of threads do not conflict")]
 mod compile;
 mod convert;
+mod cost;
 mod device;
 mod dot;
 #[allow(unsafe_code, reason = "calls code compiled for an instruction set once it is known to be there")]
@@ -38,15 +42,17 @@ mod isa;
 mod math;
 #[allow(unsafe_code, reason = "memory that several threads work on")]
 mod memory;
+mod part;
+mod prologue;
 mod rowprog;
 mod rows;
+mod share;
 mod stores;
 #[allow(unsafe_code, reason = "runs borrowed jobs on other threads")]
 mod team;
 mod thread;
-mod topk;
 
-pub use device::{CpuDevice, CpuOptions};
+pub use device::{CpuDevice, CpuOptions, machine};
 pub use isa::Isa;
 
 #[cfg(target_endian = "big")]

@@ -134,6 +134,24 @@ pub(crate) fn max(x: &[f32]) -> f32 {
     all.fold(f32::NEG_INFINITY, |top, x| larger(top, *x))
 }
 
+/// The indices of the largest values, largest first, the lower index first among equals; NaN counts as −∞. There are
+/// at least as many values as there is room, and no more than `f32` has whole numbers.
+#[inline(always)]
+pub(crate) fn largest(x: &[f32], out: &mut [f32]) {
+    let key = |v: f32| if v.is_nan() { f32::NEG_INFINITY } else { v };
+    for (i, value) in x.iter().enumerate() {
+        let found = i.min(out.len());
+        let smaller = |at: &f32| key(x[*at as usize]).total_cmp(&key(*value)).is_lt();
+        // After all that are not smaller, and so after equal ones, which came earlier.
+        let at = out[..found].iter().rposition(|at| !smaller(at)).map_or(0, |at| at + 1);
+        if at < out.len() {
+            let end = out.len().min(found + 1);
+            out[at..end].rotate_right(1);
+            out[at] = i as f32;
+        }
+    }
+}
+
 /// The dot products of `x` with several rows, each in the order of [`sum`] over the products.
 #[inline(always)]
 pub(crate) fn dots<const N: usize>(x: &[f32], rows: [&[f32]; N]) -> [f32; N] {
@@ -253,6 +271,19 @@ mod tests {
                 assert!(max(&x).is_nan(), "{at} of {n}");
             }
         }
+    }
+
+    #[test]
+    fn the_largest_come_in_order_with_ties_and_nan() {
+        fn indices<const K: usize>(values: &[f32]) -> [f32; K] {
+            let mut out = [f32::NAN; K];
+            largest(values, &mut out);
+            out
+        }
+        assert_eq!(indices(&[1.0, 3.0, 2.0, 3.0, 0.0]), [1.0, 3.0, 2.0]);
+        assert_eq!(indices(&[5.0; 4]), [0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(indices(&[f32::NAN, f32::NEG_INFINITY, -1.0, f32::NAN]), [2.0, 0.0, 1.0, 3.0]);
+        assert_eq!(indices(&[-0.0, 0.0, f32::INFINITY]), [2.0, 1.0]);
     }
 
     #[test]

@@ -7,29 +7,41 @@
 
 mod run;
 
-use weft_kern::{Binary, Format, Instr, Kernel, Reduce, RopeStyle, Unary, ValueId};
+use weft_kern::{Binary, Format, Instr, Param, Part, Prologue, Reduce, RopeStyle, Unary, ValueId};
 
 use crate::convert;
+use crate::cost;
 use crate::rows::{RowPick, RowView};
 
-pub(crate) use run::{Registers, RunRows};
+pub(crate) use run::{Acc, Registers, RunRows};
 
 /// Columns of a block, if columns are computed apart.
 pub(crate) const BLOCK: usize = 512;
 
+/// Most values that the largest are selected from: their indices are `f32`, exact up to here.
+const MAX_SELECT: usize = 1 << 24;
+
 /// Where a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In a slot, a value for each column.
+    /// In a slot, a vector.
     Vector(usize),
     /// In a slot, one value.
     Scalar(usize),
-    /// What the anchor computed.
-    Acc,
+    /// What the anchor computed, its result of this number.
+    Acc(usize),
     /// A vector in an argument, read in place.
     Memory(RowView),
     /// Nowhere: a store.
     Nowhere,
+}
+
+/// A value that an instruction reads or makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Value {
+    place: Place,
+    /// How long it is, over all columns.
+    len: usize,
 }
 
 /// What an instruction does.
@@ -37,133 +49,194 @@ enum Place {
 enum Op {
     Const(f32),
     Load { from: RowView, pick: Option<RowPick> },
-    Take { from: RowView, of: usize, ids: RowView },
-    Unary(Unary, Place),
-    Binary(Binary, Place, Place),
-    Reduce(Reduce, Place),
-    Rope { style: RopeStyle, x: Place, cos: Place, sin: Place },
-    Store { value: Place, view: RowView, pick: Option<RowPick> },
+    TopK(Value),
+    Take { from: Value, ids: Value },
+    Unary(Unary, Value),
+    Binary(Binary, Value, Value),
+    Reduce(Reduce, Value),
+    Rope { style: RopeStyle, x: Value, cos: Value, sin: Value },
+    Store { value: Value, view: RowView, pick: Option<RowPick> },
 }
 
-/// An instruction with its operands.
+/// An instruction with its operands, and where the result goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Step {
     op: Op,
-    /// Where the result goes.
-    to: Place,
-    /// Length of the vectors it works on, over all columns.
-    len: usize,
+    to: Value,
 }
 
 /// A prepared row program.
 #[derive(Debug, Clone)]
 pub(crate) struct RowProgram {
     steps: Vec<Step>,
-    /// Columns computed at a time.
+    /// Columns computed at a time; without bound if a row is computed as a whole.
     block: usize,
     /// Columns may be cut at multiples of this; it is all of them if they depend on each other.
     pub(crate) unit: usize,
+    /// The value of a prologue.
+    result: Option<Value>,
     /// Slots it needs, and how many values one must have room for.
     pub(crate) slots: (usize, usize),
+    /// What a row costs, see [`cost`].
+    pub(crate) cost: u64,
 }
 
 impl RowProgram {
-    /// Prepares a verified kernel's program; `apart` tells whether stores allow columns to be computed apart.
+    /// Prepares the program of a verified part; `apart` tells whether stores allow columns to be computed apart.
     ///
     /// # Errors
     /// A sentence, if it loads a type that has no decoder.
-    pub(crate) fn new(kernel: &Kernel, apart: bool) -> Result<RowProgram, String> {
-        let mut places = Places::new(kernel);
-        let mut steps = Vec::with_capacity(kernel.body.len());
+    pub(crate) fn new(params: &[Param], part: &Part, apart: bool) -> Result<RowProgram, String> {
+        let mut program = RowProgram::prepare(params, &part.body, part.lens(), None)?;
         // Quantised rows are cut between their blocks; rounded ones are written in blocks of 32.
-        let mut unit = 32;
-        for (i, instr) in kernel.body.iter().enumerate() {
-            if let Instr::Load { view, .. } = instr {
-                match kernel.params[view.param].format {
-                    Format::Ggml(ty) if convert::can_decode(ty) => unit = unit.max(ty.block_len()),
+        let blocks = part.body.iter().map(|instr| match instr {
+            Instr::Load { view, .. } => match params[view.param].format {
+                Format::Ggml(ty) => ty.block_len(),
+                Format::Q8 => 1,
+            },
+            _ => 1,
+        });
+        let unit = blocks.max().unwrap_or(1).max(32);
+        let tiled = apart && part.columns_independent() && unit < part.cols;
+        if tiled {
+            program.block = BLOCK;
+            program.slots.1 = program.slots.1.min(BLOCK);
+        }
+        program.unit = if tiled { unit } else { part.cols };
+        Ok(program)
+    }
+
+    /// Prepares a verified prologue.
+    ///
+    /// # Errors
+    /// A sentence, if it loads a type that has no decoder, or stores.
+    pub(crate) fn of_prologue(params: &[Param], prologue: &Prologue) -> Result<RowProgram, String> {
+        if let Some(i) = prologue.body.iter().position(|instr| matches!(instr, Instr::Store { .. })) {
+            return Err(format!("v{i} of the prologue stores"));
+        }
+        RowProgram::prepare(params, &prologue.body, prologue.lens(), Some(prologue.value))
+            .map_err(|why| format!("in the prologue, {why}"))
+    }
+
+    /// Prepares a program that is run over whole rows; it keeps value `result`.
+    fn prepare(
+        params: &[Param],
+        body: &[Instr],
+        lens: Vec<usize>,
+        result: Option<ValueId>,
+    ) -> Result<RowProgram, String> {
+        let mut places = Places::new(params, body, lens, result);
+        let mut steps = Vec::with_capacity(body.len());
+        for (i, instr) in body.iter().enumerate() {
+            match instr {
+                Instr::Load { view, .. } => match params[view.param].format {
+                    Format::Ggml(ty) if convert::can_decode(ty) => {}
                     format => return Err(format!("v{i} loads {format:?}, which this device cannot decode")),
+                },
+                Instr::TopK { x, .. } if places.lens[*x] > MAX_SELECT => {
+                    return Err(format!(
+                        "v{i} selects from {} values, more than {MAX_SELECT}",
+                        places.lens[*x]
+                    ));
                 }
+                _ => {}
             }
             steps.extend(places.step(i, instr));
             places.release(i);
         }
-        let tiled = apart && kernel.columns_independent() && unit < kernel.cols;
-        let block = if tiled { BLOCK } else { kernel.cols };
-        let width = places.lens.iter().copied().max().unwrap_or(0).min(block);
-        Ok(RowProgram {
-            steps,
-            block,
-            unit: if tiled { unit } else { kernel.cols },
-            slots: (places.slots, width),
-        })
+        let result = match result {
+            Some(value) => Some(*places.values.get(value).ok_or_else(|| format!("there is no v{value}"))?),
+            None => None,
+        };
+        let width = places.lens.iter().copied().max().unwrap_or(0);
+        let cost = steps.iter().map(Step::cost).fold(1, u64::saturating_add);
+        Ok(RowProgram { steps, block: usize::MAX, unit: 1, result, slots: (places.slots, width), cost })
+    }
+
+    /// Values in the result of a prologue.
+    pub(crate) fn result_len(&self) -> usize {
+        self.result.map_or(0, |value| value.len)
+    }
+}
+
+impl Step {
+    /// What it costs for a row.
+    fn cost(&self) -> u64 {
+        let (len, value) = match self.op {
+            Op::Unary(op, x) => (x.len, cost::unary(op)),
+            Op::TopK(x) => (x.len, cost::SELECT),
+            Op::Reduce(_, x) => (x.len, cost::VALUE),
+            Op::Store { value, .. } => (value.len, cost::VALUE),
+            _ => (self.to.len, cost::VALUE),
+        };
+        cost::START.saturating_add((len as u64).saturating_mul(value))
     }
 }
 
 /// Gives values their places, in order.
 struct Places<'a> {
-    kernel: &'a Kernel,
+    params: &'a [Param],
     lens: Vec<usize>,
     /// The last instruction that reads each value.
     last_use: Vec<usize>,
-    places: Vec<Place>,
+    values: Vec<Value>,
     free: Vec<usize>,
     slots: usize,
 }
 
 impl<'a> Places<'a> {
-    fn new(kernel: &'a Kernel) -> Places<'a> {
-        let mut last_use: Vec<usize> = (0..kernel.body.len()).collect();
-        for (i, instr) in kernel.body.iter().enumerate() {
-            operands(instr).for_each(|v| last_use[v] = i);
+    fn new(params: &'a [Param], body: &[Instr], lens: Vec<usize>, result: Option<ValueId>) -> Places<'a> {
+        let mut last_use: Vec<usize> = (0..body.len()).collect();
+        for (i, instr) in body.iter().enumerate() {
+            instr.operands().for_each(|v| last_use[v] = i);
         }
-        Places { kernel, lens: kernel.lens(), last_use, places: Vec::new(), free: Vec::new(), slots: 0 }
+        if let Some(last) = result.and_then(|v| last_use.get_mut(v)) {
+            *last = usize::MAX;
+        }
+        Places { params, lens, last_use, values: Vec::new(), free: Vec::new(), slots: 0 }
     }
 
     /// Chooses the place of value `i`, and says what to do to get it there, if anything.
     fn step(&mut self, i: usize, instr: &Instr) -> Option<Step> {
-        let at = |v: &ValueId| self.places[*v];
-        let mut len = self.lens[i];
+        let of = |v: &ValueId| self.values[*v];
+        let len = self.lens[i];
         let op = match instr {
-            Instr::Acc => {
-                self.places.push(Place::Acc);
+            Instr::Acc(result) => {
+                self.values.push(Value { place: Place::Acc(*result), len });
                 return None;
             }
             Instr::Load { view, indexed: None, len }
-                if *len > 1 && view.step == 1 && self.kernel.params[view.param].format == Format::F32 =>
+                if *len > 1 && view.step == 1 && self.params[view.param].format == Format::F32 =>
             {
-                self.places.push(Place::Memory(RowView::new(view)));
+                self.values.push(Value { place: Place::Memory(RowView::new(view)), len: *len });
                 return None;
             }
             Instr::Const(value) => Op::Const(value.0),
             Instr::Load { view, indexed, .. } => {
                 Op::Load { from: RowView::new(view), pick: indexed.as_ref().map(RowPick::new) }
             }
-            Instr::Take { from, of, ids, .. } => {
-                Op::Take { from: RowView::new(from), of: *of, ids: RowView::new(ids) }
-            }
-            Instr::Unary(op, x) => Op::Unary(*op, at(x)),
-            Instr::Binary(op, a, b) => Op::Binary(*op, at(a), at(b)),
-            Instr::Reduce(op, x) => {
-                len = self.lens[*x];
-                Op::Reduce(*op, at(x))
-            }
+            Instr::TopK { x, .. } => Op::TopK(of(x)),
+            Instr::Take { from, ids } => Op::Take { from: of(from), ids: of(ids) },
+            Instr::Unary(op, x) => Op::Unary(*op, of(x)),
+            Instr::Binary(op, a, b) => Op::Binary(*op, of(a), of(b)),
+            Instr::Reduce(op, x) => Op::Reduce(*op, of(x)),
             Instr::Rope { style, x, cos, sin } => {
-                Op::Rope { style: *style, x: at(x), cos: at(cos), sin: at(sin) }
+                Op::Rope { style: *style, x: of(x), cos: of(cos), sin: of(sin) }
             }
             Instr::Store { value, view, indexed } => {
-                len = self.lens[*value];
                 let pick = indexed.as_ref().map(RowPick::new);
-                Op::Store { value: at(value), view: RowView::new(view), pick }
+                Op::Store { value: of(value), view: RowView::new(view), pick }
             }
         };
-        let to = match op {
+        let place = match op {
             Op::Store { .. } => Place::Nowhere,
-            // In a kernel of one column everything is one value.
-            _ if self.lens[i] == 1 => Place::Scalar(self.slot()),
+            // In a part of one column everything is one value.
+            _ if len == 1 => Place::Scalar(self.slot()),
             _ => Place::Vector(self.slot()),
         };
-        self.places.push(to);
-        Some(Step { op, to, len })
+        let to = Value { place, len };
+        self.values.push(to);
+        Some(Step { op, to })
     }
 
     fn slot(&mut self) -> usize {
@@ -176,22 +249,11 @@ impl<'a> Places<'a> {
     /// Frees the slots of the values that nothing reads after instruction `i`.
     fn release(&mut self, i: usize) {
         for (v, last) in self.last_use[..=i].iter().enumerate() {
-            if let Place::Vector(slot) | Place::Scalar(slot) = self.places[v]
+            if let Place::Vector(slot) | Place::Scalar(slot) = self.values[v].place
                 && *last == i
             {
                 self.free.push(slot);
             }
         }
     }
-}
-
-/// The values an instruction reads.
-fn operands(instr: &Instr) -> impl Iterator<Item = ValueId> {
-    let all = match instr {
-        Instr::Const(_) | Instr::Load { .. } | Instr::Take { .. } | Instr::Acc => [None; 3],
-        Instr::Unary(_, x) | Instr::Reduce(_, x) | Instr::Store { value: x, .. } => [Some(*x), None, None],
-        Instr::Binary(_, a, b) => [Some(*a), Some(*b), None],
-        Instr::Rope { x, cos, sin, .. } => [Some(*x), Some(*cos), Some(*sin)],
-    };
-    all.into_iter().flatten()
 }

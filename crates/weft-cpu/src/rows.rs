@@ -1,6 +1,4 @@
-//! The row space of a kernel: coordinates, where a row's values lie, and each thread's share of the work.
-
-use std::ops::Range;
+//! The row space of a part of a kernel: coordinates, and where a row's values lie.
 
 use weft_kern::{Dim, Indexed, ParamId, Sizes, View};
 
@@ -16,7 +14,7 @@ pub(crate) type Coords = [usize; MAX_AXES];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fault;
 
-/// The rows of a kernel in one step.
+/// The rows of a part in one step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Space {
     axes: [usize; MAX_AXES],
@@ -35,6 +33,12 @@ impl Space {
 
     pub(crate) fn axes(&self) -> [usize; MAX_AXES] {
         self.axes
+    }
+
+    /// The rows of the first axis alone: those of a prologue.
+    pub(crate) fn first_axis(&self) -> Space {
+        let rows = self.axes[0];
+        Space { axes: [rows, 1, 1, 1], count: rows }
     }
 
     /// Rows over all axes.
@@ -85,7 +89,19 @@ impl RowView {
     /// The index that a row has in this view, of `count` possible ones.
     #[inline(always)]
     pub(crate) fn index(&self, args: &[Arg], coords: &Coords, count: usize) -> Result<usize, Fault> {
-        let index = args[self.param].i32s(self.at(coords), 1).ok_or(Fault)?[0];
+        self.index_of(args, coords, 0, count)
+    }
+
+    /// The same for its value `i`.
+    #[inline(always)]
+    pub(crate) fn index_of(
+        &self,
+        args: &[Arg],
+        coords: &Coords,
+        i: usize,
+        count: usize,
+    ) -> Result<usize, Fault> {
+        let index = args[self.param].i32s(self.at(coords) + i * self.step, 1).ok_or(Fault)?[0];
         usize::try_from(index).ok().filter(|i| *i < count).ok_or(Fault)
     }
 }
@@ -110,30 +126,6 @@ impl RowPick {
     }
 }
 
-/// The part of a kernel's work that one thread does.
-///
-/// Work is a sequence of units with costs. Laid end to end, they are cut into as many pieces of equal cost as there
-/// are threads, and a unit belongs to the thread in whose piece it begins.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Share {
-    from: u64,
-    to: u64,
-}
-
-impl Share {
-    /// That of thread `index` of `threads`, of work that costs `total`.
-    pub(crate) fn new(total: u64, index: usize, threads: usize) -> Share {
-        let cut = |i: usize| (u128::from(total) * i as u128 / threads as u128) as u64;
-        Share { from: cut(index), to: cut(index + 1) }
-    }
-
-    /// Which of `units` units that cost `cost` each, not 0, are in it, if those before them cost `before`.
-    pub(crate) fn of(&self, before: u64, cost: u64, units: usize) -> Range<usize> {
-        let first_from = |at: u64| (at.saturating_sub(before).div_ceil(cost)).min(units as u64) as usize;
-        first_from(self.from)..first_from(self.to)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,29 +138,5 @@ mod tests {
         assert_eq!(all, [[0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 2, 0], [1, 0, 0, 0], [1, 0, 1, 0], [1, 0, 2, 0]]);
         assert_eq!(Space::new(&[], &Sizes::default()).count(), 1);
         assert_eq!(Space::new(&rows, &Sizes::default()).count(), 0);
-    }
-
-    #[test]
-    fn shares_are_every_unit_once_and_about_even() {
-        // Groups of (cost of a unit, units).
-        for groups in [&[(1, 7)][..], &[(5, 3), (1, 40), (9, 1), (2, 0), (3, 11)], &[(1000, 1)]] {
-            let total: u64 = groups.iter().map(|(cost, units)| cost * *units as u64).sum();
-            let dearest = groups.iter().map(|(cost, _)| *cost).max().unwrap();
-            for threads in 1..9 {
-                let mut owners: Vec<Vec<usize>> = groups.iter().map(|(_, n)| vec![0; *n]).collect();
-                for index in 0..threads {
-                    let share = Share::new(total, index, threads);
-                    let (mut before, mut load) = (0, 0);
-                    for ((cost, units), owners) in groups.iter().zip(&mut owners) {
-                        let own = share.of(before, *cost, *units);
-                        load += own.len() as u64 * cost;
-                        own.for_each(|u| owners[u] += 1);
-                        before += cost * *units as u64;
-                    }
-                    assert!(load <= total.div_ceil(threads as u64) + dearest);
-                }
-                assert!(owners.iter().flatten().all(|n| *n == 1), "{groups:?} on {threads} threads");
-            }
-        }
     }
 }

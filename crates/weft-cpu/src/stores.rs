@@ -1,11 +1,13 @@
 //! Proof that no two threads write the same place.
 //!
-//! Rows of a kernel, and columns of a program that lets them be computed apart, go to threads in any cut. That is
-//! sound only if no two of them store to the same place. Compilers make no other kernels, but a device cannot take
-//! that on trust: it is shown here from the strides, and a kernel for which it cannot be shown is refused. What is
-//! left are rows picked by number, for which [`Numbers::distinct`] looks at the numbers of each step.
+//! The parts of a kernel, the rows of a part, and the columns of a program that lets them be computed apart, go to
+//! threads in any cut. That is sound only if no two of them store to the same place. Compilers make no other kernels,
+//! but a device cannot take that on trust. [`owned`] shows that no two parts store to one argument (and arguments do
+//! not overlap if one is written, which `compile` checks); [`check`] shows it for the rows and columns of a part, from
+//! the strides; a kernel for which it cannot be shown is refused. What is left are rows picked by number, for which
+//! [`Numbers::distinct`] looks at the numbers of each step.
 
-use weft_kern::{Indexed, Instr, Kernel, View};
+use weft_kern::{Indexed, Instr, Kernel, ParamId, Part, View};
 
 use crate::memory::Arg;
 use crate::rows::{Coords, Fault, MAX_AXES, RowPick, Space};
@@ -17,15 +19,32 @@ struct Stored<'a> {
     len: usize,
 }
 
-/// Checks that rows store to different places, whatever the data. `axes` is the row space at the largest sizes.
+/// Checks that each argument is written by one part only.
+///
+/// # Errors
+/// A sentence that names the parts.
+pub(crate) fn owned(kernel: &Kernel) -> Result<(), String> {
+    let stores = |part: &Part, param: ParamId| {
+        part.body.iter().any(|i| matches!(i, Instr::Store { view, .. } if view.param == param))
+    };
+    for param in 0..kernel.params.len() {
+        let mut writers = (0..kernel.parts.len()).filter(|part| stores(&kernel.parts[*part], param));
+        if let (Some(a), Some(b)) = (writers.next(), writers.next()) {
+            return Err(format!("p{param} is written by part {a} and by part {b}"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that rows of a part store to different places, whatever the data. `axes` is the row space at the largest sizes.
 ///
 /// Whether columns do as well: if not, a row must be computed as a whole.
 ///
 /// # Errors
 /// A sentence that names two stores.
-pub(crate) fn check(kernel: &Kernel, axes: [usize; MAX_AXES]) -> Result<bool, String> {
-    let lens = kernel.lens();
-    let stores: Vec<(usize, Stored<'_>)> = (kernel.body.iter().enumerate())
+pub(crate) fn check(part: &Part, axes: [usize; MAX_AXES]) -> Result<bool, String> {
+    let lens = part.lens();
+    let stores: Vec<(usize, Stored<'_>)> = (part.body.iter().enumerate())
         .filter_map(|(i, instr)| match instr {
             Instr::Store { value, view, indexed } => {
                 Some((i, Stored { view, indexed: indexed.as_ref(), len: lens[*value] }))
@@ -91,7 +110,7 @@ impl Stored<'_> {
     }
 }
 
-/// The numbers of an indexed store, to be checked before its kernel is run.
+/// The numbers of an indexed store, to be checked before its part is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Numbers {
     pick: RowPick,
@@ -99,10 +118,10 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Those of all indexed stores of a kernel, each once.
-    pub(crate) fn of(kernel: &Kernel) -> Vec<Numbers> {
+    /// Those of all indexed stores of a part, each once.
+    pub(crate) fn of(part: &Part) -> Vec<Numbers> {
         let mut all = Vec::new();
-        for instr in &kernel.body {
+        for instr in &part.body {
             if let Instr::Store { view, indexed: Some(indexed), .. } = instr {
                 let numbers = Numbers { pick: RowPick::new(indexed), target: view.param };
                 if !all.contains(&numbers) {
@@ -142,11 +161,10 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weft_kern::{Access, Anchor, Format, Param};
-    use weft_kern::{Dim, F32};
+    use weft_kern::{Access, Anchor, Dim, F32, Format, Param};
 
-    /// A kernel of rows `[4, 3]` that stores `(offset, strides, step, len)`s, by number if `indexed`.
-    fn kernel(stores: &[(usize, [usize; 2], usize, usize)], indexed: Option<usize>) -> Kernel {
+    /// A part of rows `[4, 3]` that stores `(offset, strides, step, len)`s, by number if `indexed`.
+    fn part(stores: &[(usize, [usize; 2], usize, usize)], indexed: Option<usize>) -> Part {
         let view = |param, offset, strides: [usize; 2], step| View {
             param,
             offset,
@@ -160,23 +178,12 @@ mod tests {
             let indexed = indexed.map(|stride| Indexed { index: view(1, 0, [1, 0], 0), stride });
             body.extend([load, Instr::Store { value, view: view(2, *offset, *strides, *step), indexed }]);
         }
-        let read = |format| Param { access: Access::Read, format };
-        Kernel {
-            name: "k".into(),
-            params: vec![
-                read(Format::F32),
-                read(Format::I32),
-                Param { access: Access::Write, format: Format::F32 },
-            ],
-            rows: vec![Dim::Const(4), Dim::Const(3)],
-            cols: 8,
-            anchor: Anchor::Map,
-            body,
-        }
+        let rows = vec![Dim::Const(4), Dim::Const(3)];
+        Part { rows, cols: 8, prologue: None, anchor: Anchor::Map, body }
     }
 
     fn verdict(stores: &[(usize, [usize; 2], usize, usize)], indexed: Option<usize>) -> Result<bool, String> {
-        check(&kernel(stores, indexed), [4, 3, 1, 1])
+        check(&part(stores, indexed), [4, 3, 1, 1])
     }
 
     #[test]
@@ -215,10 +222,29 @@ mod tests {
     }
 
     #[test]
+    fn an_argument_is_written_by_one_part() {
+        let param = |access| Param { access, format: Format::F32 };
+        let params = [Access::Read, Access::Read, Access::Write, Access::Write].map(param).to_vec();
+        let kernel = |parts| Kernel { name: "k".into(), params: params.clone(), parts };
+        let one = part(&[(0, [24, 8], 1, 8), (96, [24, 8], 1, 8)], None);
+        let mut other = one.clone();
+        // Even in places that the first part leaves out.
+        assert_eq!(owned(&kernel(vec![one.clone()])), Ok(()));
+        let refused = owned(&kernel(vec![one.clone(), other.clone()])).unwrap_err();
+        assert!(refused.contains("p2 is written by part 0 and by part 1"), "{refused}");
+        for instr in &mut other.body {
+            if let Instr::Store { view, .. } = instr {
+                view.param = 3;
+            }
+        }
+        assert_eq!(owned(&kernel(vec![one, other])), Ok(()));
+    }
+
+    #[test]
     fn numbers_must_be_in_range_and_differ() {
-        let kernel = kernel(&[(0, [0, 8], 1, 8), (0, [0, 8], 1, 8)], Some(24));
-        let [numbers] = Numbers::of(&kernel)[..] else { panic!("one set of numbers") };
-        let space = Space::new(&kernel.rows, &weft_kern::Sizes::default());
+        let part = part(&[(0, [0, 8], 1, 8), (0, [0, 8], 1, 8)], Some(24));
+        let [numbers] = Numbers::of(&part)[..] else { panic!("one set of numbers") };
+        let space = Space::new(&part.rows, &weft_kern::Sizes::default());
         for (slots, good) in [
             ([3, 0, 4, 1], true),
             ([3, 0, 3, 1], false),

@@ -1,14 +1,18 @@
-//! What one thread has to run a kernel with: what is the same for all of them, and its own scratch memory.
+//! What one thread has to run a part of a kernel with: what is the same for all of them, and its own scratch memory.
 
 use std::ops::Range;
 
-use crate::dot::Panel;
+use weft_kern::q8;
+
+use crate::dot::{Entry, Panel};
 use crate::isa::Arch;
 use crate::memory::Arg;
-use crate::rowprog::{Registers, RowProgram, RunRows};
-use crate::rows::{Fault, Share, Space};
+use crate::prologue::Made;
+use crate::rowprog::{Acc, Registers, RowProgram, RunRows};
+use crate::rows::{Fault, Space};
+use crate::share::{Fraction, Share};
 
-/// A kernel in one step, as one thread sees it.
+/// A part of a kernel in one step, as one thread sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Thread<'a> {
     pub(crate) arch: Arch,
@@ -16,28 +20,28 @@ pub(crate) struct Thread<'a> {
     pub(crate) space: Space,
     pub(crate) cols: usize,
     pub(crate) program: &'a RowProgram,
-    /// Which thread this is, of how many.
-    pub(crate) index: usize,
+    /// What of it this thread does.
+    pub(crate) own: Fraction,
+    /// Threads that work on the launch.
     pub(crate) threads: usize,
 }
 
 impl Thread<'_> {
-    /// This thread's part of work that costs `total`.
+    /// What this thread does of the part, whose work costs `total`.
     pub(crate) fn share(&self, total: u64) -> Share {
-        Share::new(total, self.index, self.threads)
+        self.own.share(total)
     }
 
-    /// Runs the row program over columns of rows for which the anchor has computed `acc`, a row every `acc_stride`
-    /// values.
+    /// Runs the row program over columns of rows for which the anchor has computed `acc`.
     pub(crate) fn finish(
         &self,
         rows: impl Iterator<Item = usize>,
         cols: Range<usize>,
-        (acc, acc_stride): (&[f32], usize),
+        acc: Acc<'_>,
         registers: &mut Registers,
     ) -> Result<(), Fault> {
         let Thread { args, ref space, program, .. } = *self;
-        self.arch.dispatch(RunRows { program, args, space, rows, cols, acc, acc_stride, registers })
+        self.arch.dispatch(RunRows { program, args, space, rows, cols, acc, registers })
     }
 }
 
@@ -57,8 +61,10 @@ pub(crate) struct Scratch {
     pub(crate) starts: Vec<usize>,
     /// A number for each row.
     pub(crate) numbers: Vec<usize>,
-    /// The largest values of a row, with their indices.
-    pub(crate) best: Vec<(f32, usize)>,
+    /// What a chunk of a product computes.
+    pub(crate) entries: Vec<Entry>,
+    /// Rows of a prologue.
+    pub(crate) made: Made,
     /// The largest score and the sum of some heads.
     pub(crate) softmax: Vec<(f32, f32)>,
     /// Queries of some heads.
@@ -77,7 +83,9 @@ pub(crate) struct Needs {
     pub(crate) floats: usize,
     pub(crate) rows: usize,
     pub(crate) starts: usize,
-    pub(crate) best: usize,
+    pub(crate) entries: usize,
+    /// Rows of a prologue, the values of all of them, and how many of these are rounded.
+    pub(crate) made: (usize, usize, usize),
     pub(crate) softmax: usize,
     pub(crate) queries: usize,
     pub(crate) keys: usize,
@@ -93,7 +101,12 @@ impl Needs {
             floats: self.floats.max(other.floats),
             rows: self.rows.max(other.rows),
             starts: self.starts.max(other.starts),
-            best: self.best.max(other.best),
+            entries: self.entries.max(other.entries),
+            made: (
+                self.made.0.max(other.made.0),
+                self.made.1.max(other.made.1),
+                self.made.2.max(other.made.2),
+            ),
             softmax: self.softmax.max(other.softmax),
             queries: self.queries.max(other.queries),
             keys: self.keys.max(other.keys),
@@ -103,16 +116,26 @@ impl Needs {
 
     /// Bytes of scratch memory for one thread, about.
     pub(crate) fn bytes(&self) -> usize {
-        let (slots, width) = self.slots;
-        let floats = [self.acc, self.floats, self.queries, self.keys, self.values];
-        let floats =
-            floats.iter().fold(slots.saturating_add(1).saturating_mul(width), |n, f| n.saturating_add(*f));
-        let numbers = self
-            .rows
-            .saturating_mul(2)
-            .saturating_add(self.starts)
-            .saturating_add(2 * self.best + self.softmax);
-        floats.saturating_mul(4).saturating_add(numbers.saturating_mul(8))
+        let ((slots, width), (made_rows, made, rounded)) = (self.slots, self.made);
+        let floats = [
+            slots.saturating_add(1).saturating_mul(width),
+            self.acc,
+            self.floats,
+            made,
+            self.queries,
+            self.keys,
+            self.values,
+        ];
+        let floats = floats.into_iter().fold(0, usize::saturating_add);
+        let numbers = [self.rows, self.rows, self.starts, self.softmax];
+        let numbers = numbers.into_iter().fold(0, usize::saturating_add);
+        let rounded = q8::buffer_bytes(rounded).unwrap_or(usize::MAX);
+        floats
+            .saturating_mul(size_of::<f32>())
+            .saturating_add(numbers.saturating_mul(size_of::<usize>()))
+            .saturating_add(self.entries.saturating_mul(size_of::<Entry>()))
+            .saturating_add(made_rows)
+            .saturating_add(rounded)
     }
 }
 
@@ -129,7 +152,13 @@ impl Scratch {
         grow(&mut self.rows, needs.rows)?;
         grow(&mut self.numbers, needs.rows)?;
         grow(&mut self.starts, needs.starts)?;
-        grow(&mut self.best, needs.best)?;
+        grow(&mut self.entries, needs.entries)?;
+        let (rows, made, rounded) = needs.made;
+        grow(&mut self.made.ready, rows)?;
+        grow(&mut self.made.floats, made)?;
+        grow(&mut self.made.quants, rounded)?;
+        grow(&mut self.made.scales, rounded / q8::BLOCK)?;
+        grow(&mut self.made.sums, rounded / 16)?;
         grow(&mut self.softmax, needs.softmax)?;
         grow(&mut self.queries, needs.queries)?;
         grow(&mut self.keys, needs.keys)?;

@@ -66,7 +66,7 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, positions: &[i
         k_len,
         page,
     };
-    let body = vec![Instr::Acc, store_to(6, &[heads * v_len, v_len], 0)];
+    let body = vec![Instr::Acc(0), store_to(6, &[heads * v_len, v_len], 0)];
     let kernel = kernel(&[Dim::T, Dim::Const(heads)], v_len, Anchor::Attend(Box::new(attend)), body);
     // Errors of a score are those of its sum, times the score's size, which is a few units here; weighted values
     // add theirs.

@@ -6,7 +6,7 @@ mod support;
 use support::data::{Random, rounded, weight_types};
 use support::{Arg, Case, kernel, load_of, run, store_to, view};
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr, Matrices, Pick, Reduce, Unary, q8};
+use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr, Matrices, Pick, Reduce, Sum, Unary, q8};
 use weft_quant::GgmlType;
 
 /// The only output of a case, as the device computes it.
@@ -21,11 +21,11 @@ fn bits(values: &[f32]) -> Vec<u32> {
 }
 
 /// One row of x times a matrix `[n, k]`.
-fn dot(x: Arg, w: Arg, n: usize, k: usize, transposed: bool) -> Case {
+fn matrix(x: Arg, w: Arg, n: usize, k: usize, transposed: bool) -> Case {
     let cols = if transposed { k } else { n };
     let w_of = Matrices { param: 1, pick: Pick::Only, count: 1, n, k, first: 0, stride: n };
-    let anchor = Anchor::Dot { x: view(0, &[0], 1), w: w_of, transposed };
-    let kernel = kernel(&[Dim::Const(1)], cols, anchor, vec![Instr::Acc, store_to(2, &[0], 0)]);
+    let anchor = support::dot(view(0, &[0], 1), w_of, transposed);
+    let kernel = kernel(&[Dim::Const(1)], cols, anchor, vec![Instr::Acc(0), store_to(2, &[0], 0)]);
     Case::new(kernel, vec![x, w, Arg::out(Format::F32, cols)], 1, 0)
 }
 
@@ -43,37 +43,47 @@ fn lanes(values: impl Iterator<Item = f32>) -> f32 {
     lanes[0]
 }
 
+/// A row of rounded activations times a row of a quantised weight.
+fn quantised(ty: GgmlType, row: &[u8], x: &[q8::Block]) -> f32 {
+    let (layout, k) = (ty.int_layout().unwrap(), x.len() * 32);
+    let (mut q, mut scales) = (vec![0; k], vec![0.0; k / layout.group]);
+    let mut mins = vec![0.0; if layout.has_min { scales.len() } else { 0 }];
+    weft_quant::unpack_row(ty, row, &mut q, &mut scales, &mut mins);
+    let mut acc = 0.0f32;
+    for (g, q) in q.chunks_exact(layout.group).enumerate() {
+        let at = g * layout.group;
+        let x = &x[at / 32];
+        let quants = &x.quants[at % 32..];
+        let sum: i32 = q.iter().zip(quants).map(|(w, x)| i32::from(*w) * i32::from(*x)).sum();
+        acc += sum as f32 * (scales[g] * x.scale);
+        if layout.has_min {
+            let s = if layout.group == 32 { x.sums[0] + x.sums[1] } else { x.sums[at % 32 / 16] };
+            acc += mins[g] * s;
+        }
+    }
+    acc
+}
+
+fn blocks(x: &[f32]) -> Vec<q8::Block> {
+    x.as_chunks().0.iter().map(q8::quantise).collect()
+}
+
 #[test]
 fn quantised_weights() {
     let mut random = Random::new(1);
     for ty in weight_types().filter(|ty| ty.is_quantised()) {
-        let layout = ty.int_layout().unwrap();
         let (n, k) = (11, 2 * ty.block_len().max(512) + ty.block_len());
         let (weight, x) = (random.weight(ty, n * k), random.floats(k));
-        let blocks: Vec<q8::Block> = x.as_chunks().0.iter().map(q8::quantise).collect();
-        let expected: Vec<f32> = (weight.chunks_exact(weight.len() / n))
-            .map(|row| {
-                let (mut q, mut scales) = (vec![0; k], vec![0.0; k / layout.group]);
-                let mut mins = vec![0.0; if layout.has_min { scales.len() } else { 0 }];
-                weft_quant::unpack_row(ty, row, &mut q, &mut scales, &mut mins);
-                let mut acc = 0.0f32;
-                for (g, q) in q.chunks_exact(layout.group).enumerate() {
-                    let at = g * layout.group;
-                    let x = &blocks[at / 32];
-                    let quants = &x.quants[at % 32..];
-                    let sum: i32 = q.iter().zip(quants).map(|(w, x)| i32::from(*w) * i32::from(*x)).sum();
-                    acc += sum as f32 * (scales[g] * x.scale);
-                    if layout.has_min {
-                        let s = if layout.group == 32 { x.sums[0] + x.sums[1] } else { x.sums[at % 32 / 16] };
-                        acc += mins[g] * s;
-                    }
-                }
-                acc
-            })
-            .collect();
-        let case = dot(Arg::read(Format::Q8, k, rounded(&x)), Arg::weight(ty, n * k, weight), n, k, false);
+        let expected: Vec<f32> =
+            weight.chunks_exact(weight.len() / n).map(|row| quantised(ty, row, &blocks(&x))).collect();
+        let case = matrix(Arg::read(Format::Q8, k, rounded(&x)), Arg::weight(ty, n * k, weight), n, k, false);
         assert_eq!(found(&case), bits(&expected), "{ty}");
     }
+}
+
+/// A row of floats times a row of a float weight.
+fn float(row: &[f32], x: &[f32]) -> f32 {
+    lanes(row.iter().zip(x).map(|(w, x)| x * w))
 }
 
 #[test]
@@ -82,10 +92,50 @@ fn float_weights() {
     for ty in [GgmlType::F32, GgmlType::F16, GgmlType::BF16] {
         let (n, k) = (7, 101);
         let (w, x) = (Arg::weight(ty, n * k, random.weight(ty, n * k)), random.floats(k));
-        let rows = w.floats(&w.bytes);
-        let expected: Vec<f32> =
-            rows.chunks_exact(k).map(|row| lanes(row.iter().zip(&x).map(|(w, x)| x * w))).collect();
-        assert_eq!(found(&dot(Arg::f32(&x), w, n, k, false)), bits(&expected), "{ty}");
+        let expected: Vec<f32> = w.floats(&w.bytes).chunks_exact(k).map(|row| float(row, &x)).collect();
+        assert_eq!(found(&matrix(Arg::f32(&x), w, n, k, false)), bits(&expected), "{ty}");
+    }
+}
+
+#[test]
+fn weighted_sums_of_products() {
+    let mut random = Random::new(6);
+    for ty in weight_types() {
+        let (terms, count, n, k) = (3, 5, 43, ty.block_len().max(64));
+        let (x, weights) = (random.floats(terms * k), random.floats(terms));
+        // One matrix twice, and not in the order of the matrices.
+        let ids = [4, 1, 4];
+        let w = Arg::weight(ty, count * n * k, random.weight(ty, count * n * k));
+        let (decoded, row_bytes) = (w.floats(&w.bytes), w.bytes.len() / count / n);
+        let term = |row: usize, t: usize| {
+            let (at, x) = (ids[t] as usize * n + row, &x[t * k..][..k]);
+            match ty.is_quantised() {
+                true => quantised(ty, &w.bytes[at * row_bytes..][..row_bytes], &blocks(x)),
+                false => float(&decoded[at * k..][..k], x),
+            }
+        };
+        let expected: Vec<f32> = (0..n)
+            .map(|row| {
+                let mut y = term(row, 0) * weights[0];
+                for (t, weight) in weights.iter().enumerate().skip(1) {
+                    y += term(row, t) * weight;
+                }
+                y
+            })
+            .collect();
+        let sum = Sum { terms, ids: view(2, &[0], 1), weights: view(3, &[0], 1), apart: k };
+        let pick = Pick::Sum(Box::new(sum));
+        let w_of = Matrices { param: 1, pick, count, n, k, first: 0, stride: n };
+        let body = vec![Instr::Acc(0), store_to(4, &[0], 0)];
+        let kernel = kernel(&[Dim::Const(1)], n, support::dot(view(0, &[0], 1), w_of, false), body);
+        let args = vec![
+            support::activations(ty, &x),
+            w,
+            Arg::i32(&ids),
+            Arg::f32(&weights),
+            Arg::out(Format::F32, n),
+        ];
+        assert_eq!(found(&Case::new(kernel, args, 1, 0)), bits(&expected), "{ty}");
     }
 }
 
@@ -100,7 +150,7 @@ fn transposed_weights() {
         for (x, row) in x.iter().zip(rows.chunks_exact(k)) {
             expected.iter_mut().zip(row).for_each(|(y, w)| *y += x * w);
         }
-        assert_eq!(found(&dot(Arg::f32(&x), w, n, k, true)), bits(&expected), "{ty}");
+        assert_eq!(found(&matrix(Arg::f32(&x), w, n, k, true)), bits(&expected), "{ty}");
     }
 }
 
@@ -160,7 +210,7 @@ fn attention() {
         k_len,
         page: seen,
     };
-    let body = vec![Instr::Acc, store_to(6, &[0, 0], 0)];
+    let body = vec![Instr::Acc(0), store_to(6, &[0, 0], 0)];
     let kernel = kernel(&[Dim::Const(1), Dim::Const(1)], v_len, Anchor::Attend(Box::new(attend)), body);
     let numbers = [seen as i32 - 1, 0, 0].map(|i| Arg::i32(&[i]));
     let args = [&[q, k, v].map(|x| Arg::f32(&x))[..], &numbers, &[Arg::out(Format::F32, v_len)]].concat();

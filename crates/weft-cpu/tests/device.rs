@@ -5,10 +5,12 @@ mod support;
 use std::sync::Arc;
 
 use support::data::Random;
-use support::{Arg, Case, compile, constant, kernel, load, load_of, read, store_to, view};
+use support::{
+    Arg, Case, compile, constant, dot, kernel, load, load_of, matrices, product, read, store_to, view,
+};
 use weft_cpu::{CpuDevice, CpuOptions, Isa};
 use weft_device::{BufferId, Device, DeviceError, Program, ProgramId, Region, Step, Weight, WeightBytes};
-use weft_kern::{Anchor, Attend, Binary, Cached, Dim, F32, Format, Indexed, Instr, Matrices, Pick, Sizes};
+use weft_kern::{Anchor, Attend, Binary, Cached, Dim, F32, Format, Indexed, Instr, Pick, Sizes, Sum};
 use weft_quant::GgmlType;
 
 fn device() -> CpuDevice {
@@ -132,14 +134,14 @@ fn programs_that_could_harm_are_refused() {
 
     let with = |body: Vec<Instr>| {
         let mut case = case.clone();
-        case.kernel.body = body;
+        case.kernel.parts[0].body = body;
         case
     };
     let meeting = with(vec![load_of(0, &[8], 8), store_to(1, &[7], 0)]);
     assert!(refusal(&mut device, &meeting, &[x, y]).contains("same place"));
     let mut deep = case.clone();
-    deep.kernel.rows = vec![Dim::Const(1); 5];
-    deep.kernel.body = vec![load_of(0, &[0; 5], 8), store_to(1, &[0; 5], 0)];
+    deep.kernel.parts[0].rows = vec![Dim::Const(1); 5];
+    deep.kernel.parts[0].body = vec![load_of(0, &[0; 5], 8), store_to(1, &[0; 5], 0)];
     assert!(refusal(&mut device, &deep, &[x, y]).contains("5 axes"));
     let i64s = Arg::read(Format::Ggml(GgmlType::I64), 32, vec![0; 256]);
     let odd = Case::new(case.kernel.clone(), vec![i64s, case.args[1].clone()], 4, 0);
@@ -197,9 +199,32 @@ fn bad_rows_of_a_state() {
 #[test]
 fn bad_choices() {
     let args = vec![Arg::f32(&[1.0; 10]), Arg::i32(&[0, 9, 3]), Arg::out(Format::F32, 3)];
-    let take = Instr::Take { from: view(0, &[0], 1), of: 10, ids: view(1, &[1], 1), len: 1 };
-    let case = Case::new(kernel(&[Dim::T], 1, Anchor::Map, vec![take, store_to(2, &[1], 0)]), args, 3, 0);
-    faults(&case, 1, &[&[0, 10, 3], &[-1, 0, 0], &[0, 1, i32::MAX]]);
+    let take = Instr::Take { from: 0, ids: 1 };
+    let body = vec![load_of(0, &[0], 10), load_of(1, &[1], 1), take, store_to(2, &[1], 2)];
+    let case = Case::new(kernel(&[Dim::T], 10, Anchor::Map, body), args, 3, 0);
+    faults(&case, 1, &[&[0, 10, 3], &[-1, 0, 0], &[0, 1, i32::MAX], &[0, 1, i32::MIN]]);
+}
+
+#[test]
+fn choices_that_are_no_numbers() {
+    let ids = [0.0, -0.0, 9.0];
+    let args = vec![Arg::f32(&[1.0; 10]), Arg::f32(&ids), Arg::out(Format::F32, 3)];
+    let take = Instr::Take { from: 0, ids: 1 };
+    let body = vec![load_of(0, &[0], 10), load_of(1, &[0], 3), take, store_to(2, &[0], 2)];
+    let case = Case::new(kernel(&[Dim::Const(1)], 10, Anchor::Map, body), args, 1, 0);
+    let mut device = device();
+    let args = load(&mut device, &case);
+    let program = compile(&mut device, &case, &args).unwrap();
+    device.replay(program, &case.sizes()).unwrap();
+    for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.5, -1.0, -0.1, 10.0, 1e30] {
+        for at in 0..3 {
+            let mut ids = ids;
+            ids[at] = bad;
+            device.write(args[1].buffer, 0, &Arg::f32(&ids).bytes).unwrap();
+            let error = device.replay(program, &case.sizes()).unwrap_err();
+            assert_eq!(error, DeviceError::Index { kernel: "tested".into() }, "{bad}");
+        }
+    }
 }
 
 #[test]
@@ -210,11 +235,46 @@ fn bad_experts() {
         Arg::i32(&[0, 4, 3]),
         Arg::out(Format::F32, 6),
     ];
-    let pick = Pick::Ids(view(2, &[1], 0));
-    let w = Matrices { param: 1, pick, count: 5, n: 2, k: 4, first: 0, stride: 2 };
-    let anchor = Anchor::Dot { x: view(0, &[4], 1), w, transposed: false };
-    let case = Case::new(kernel(&[Dim::T], 2, anchor, vec![Instr::Acc, store_to(3, &[2], 0)]), args, 3, 0);
+    let w = matrices(1, Pick::Ids(view(2, &[1], 0)), 5, 2, 4);
+    let body = vec![Instr::Acc(0), store_to(3, &[2], 0)];
+    let case = Case::new(kernel(&[Dim::T], 2, dot(view(0, &[4], 1), w, false), body), args, 3, 0);
     faults(&case, 2, &[&[0, 5, 3], &[-1, 0, 0], &[0, 1, i32::MAX]]);
+}
+
+/// A number that is a matrix of one product and none of another.
+#[test]
+fn bad_experts_of_one_product_of_two() {
+    for counts in [[5, 3], [3, 5]] {
+        let weight = |count: usize| Arg::weight(GgmlType::F32, count * 8, vec![0; count * 32]);
+        let args = vec![
+            Arg::f32(&[1.0; 12]),
+            weight(counts[0]),
+            weight(counts[1]),
+            Arg::i32(&[0, 2, 1]),
+            Arg::out(Format::F32, 6),
+        ];
+        let of = |p: usize| matrices(p + 1, Pick::Ids(view(3, &[1], 0)), counts[p], 2, 4);
+        let products = [0, 1].map(|p| product(view(0, &[4], 1), of(p))).to_vec();
+        let body = vec![Instr::Acc(0), Instr::Acc(1), Instr::Binary(Binary::Add, 0, 1), store_to(4, &[2], 2)];
+        let case = Case::new(kernel(&[Dim::T], 2, Anchor::Dot(products), body), args, 3, 0);
+        faults(&case, 3, &[&[0, 3, 1], &[4, 0, 0], &[0, 0, 5], &[-1, 0, 0]]);
+    }
+}
+
+#[test]
+fn bad_experts_of_a_sum() {
+    let args = vec![
+        Arg::f32(&[1.0; 12]),
+        Arg::weight(GgmlType::F32, 5 * 8, vec![0; 5 * 32]),
+        Arg::i32(&[0, 4, 3, 3, 2, 1]),
+        Arg::f32(&[1.0; 6]),
+        Arg::out(Format::F32, 6),
+    ];
+    let sum = Sum { terms: 2, ids: view(2, &[2], 1), weights: view(3, &[2], 1), apart: 0 };
+    let w = matrices(1, Pick::Sum(Box::new(sum)), 5, 2, 4);
+    let body = vec![Instr::Acc(0), store_to(4, &[2], 0)];
+    let case = Case::new(kernel(&[Dim::T], 2, dot(view(0, &[4], 1), w, false), body), args, 3, 0);
+    faults(&case, 2, &[&[0, 5, 3, 3, 2, 1], &[0, 1, 2, 3, 4, -1], &[0, 1, 2, i32::MAX, 4, 0]]);
 }
 
 #[test]
@@ -242,7 +302,7 @@ fn bad_positions_and_pages() {
         page: 4,
     };
     let anchor = Anchor::Attend(Box::new(attend));
-    let body = vec![Instr::Acc, store_to(5, &[4, 4], 0)];
+    let body = vec![Instr::Acc(0), store_to(5, &[4, 4], 0)];
     let case = Case::new(kernel(&[Dim::T, Dim::Const(1)], 4, anchor, body), args, 2, 0);
     faults(&case, 2, &[&[5, -1], &[i32::MIN, 0], &[5, 12], &[16, 0], &[i32::MAX, i32::MAX]]);
     faults(&case, 3, &[&[0, -1], &[0, 2], &[i32::MAX, 0], &[0, i32::MIN]]);

@@ -3,41 +3,29 @@
 mod support;
 
 use support::data::{Random, rounded, weight_types};
-use support::{Arg, Case, Devices, constant, kernel, load_of, store_to, view};
-use weft_kern::{Anchor, Binary, Dim, Format, Instr, Matrices, Pick, RopeStyle, Unary};
+use support::{
+    Arg, Case, Devices, activations, constant, dot, kernel, load_of, matrices, roundings, store_to, view,
+};
+use weft_kern::{Binary, Dim, Format, Instr, Matrices, Pick, RopeStyle, Unary};
 use weft_quant::GgmlType;
 
-/// Activations of a dot with this weight, a row of `k` after another.
-fn activations(random: &mut Random, ty: GgmlType, rows: usize, k: usize) -> Arg {
-    let values = random.floats(rows * k);
-    match ty.is_quantised() {
-        true => Arg::read(Format::Q8, values.len(), rounded(&values)),
-        false => Arg::f32(&values),
-    }
-}
-
 fn only(n: usize, k: usize) -> Matrices {
-    Matrices { param: 1, pick: Pick::Only, count: 1, n, k, first: 0, stride: n }
+    matrices(1, Pick::Only, 1, n, k)
 }
 
-/// Additions of one output, each of a product that was itself rounded a few times. Partial sums of random terms are
-/// of the size of the largest output, so that this many half units of it are a generous bound.
-fn roundings(ty: GgmlType, k: usize) -> usize {
-    match ty.int_layout() {
-        Some(_) => 4 + 2 * k / 16,
-        None => 4 + 2 * k,
-    }
+/// Activations of a dot with this weight, a row of `k` after another.
+fn random_x(random: &mut Random, ty: GgmlType, rows: usize, k: usize) -> Arg {
+    activations(ty, &random.floats(rows * k))
 }
 
 /// `y = x · wᵀ`, stored as it is.
 fn plain(random: &mut Random, ty: GgmlType, tokens: usize, n: usize, k: usize) -> Case {
-    let x = activations(random, ty, tokens, k).per_token(k);
+    let x = random_x(random, ty, tokens, k).per_token(k);
     // The matrix begins at row 2 of its weight.
     let w = Arg::weight(ty, (n + 3) * k, random.weight(ty, (n + 3) * k));
     let y = Arg::out(Format::F32, tokens * n).per_token(n);
-    let anchor =
-        Anchor::Dot { x: view(0, &[k], 1), w: Matrices { first: 2, ..only(n, k) }, transposed: false };
-    let body = vec![Instr::Acc, store_to(2, &[n], 0)];
+    let anchor = dot(view(0, &[k], 1), Matrices { first: 2, ..only(n, k) }, false);
+    let body = vec![Instr::Acc(0), store_to(2, &[n], 0)];
     Case::new(kernel(&[Dim::T], n, anchor, body), vec![x, w, y], tokens, roundings(ty, k))
 }
 
@@ -77,12 +65,12 @@ fn a_matrix_for_each_head() {
     for ty in weight_types() {
         let (n, k) = (19, ty.block_len() * 2);
         for tokens in [1, 3] {
-            let x = activations(&mut random, ty, tokens * heads, k).per_token(heads * k);
+            let x = random_x(&mut random, ty, tokens * heads, k).per_token(heads * k);
             let w = Arg::weight(ty, heads * n * k, random.weight(ty, heads * n * k));
             let y = Arg::out(Format::F32, tokens * heads * n).per_token(heads * n);
             let w_of = Matrices { pick: Pick::Axis(1), count: heads, ..only(n, k) };
-            let anchor = Anchor::Dot { x: view(0, &[heads * k, k], 1), w: w_of, transposed: false };
-            let body = vec![Instr::Acc, store_to(2, &[heads * n, n], 0)];
+            let anchor = dot(view(0, &[heads * k, k], 1), w_of, false);
+            let body = vec![Instr::Acc(0), store_to(2, &[heads * n, n], 0)];
             let kernel = kernel(&[Dim::T, Dim::Const(heads)], n, anchor, body);
             devices.check(&Case::new(kernel, vec![x, w, y], tokens, roundings(ty, k)));
         }
@@ -102,8 +90,8 @@ fn transposed_matrices_for_each_head() {
             let w = Arg::weight(ty, heads * n * k, random.weight(ty, heads * n * k));
             let y = Arg::out(Format::F32, tokens * heads * k).per_token(heads * k);
             let w_of = Matrices { pick: Pick::Axis(1), count: heads, ..only(n, k) };
-            let anchor = Anchor::Dot { x: view(0, &[heads * n, n], 1), w: w_of, transposed: true };
-            let body = vec![Instr::Acc, store_to(2, &[heads * k, k], 0)];
+            let anchor = dot(view(0, &[heads * n, n], 1), w_of, true);
+            let body = vec![Instr::Acc(0), store_to(2, &[heads * k, k], 0)];
             let kernel = kernel(&[Dim::T, Dim::Const(heads)], k, anchor, body);
             devices.check(&Case::new(kernel, vec![x, w, y], tokens, 4 + 2 * n));
         }
@@ -114,8 +102,8 @@ fn transposed_matrices_for_each_head() {
 fn experts(random: &mut Random, ty: GgmlType, tokens: usize, chosen: usize, per_choice: bool) -> Case {
     let (count, n, k) = (9, 37, 2 * ty.block_len().max(32));
     let x = match per_choice {
-        true => activations(random, ty, tokens * chosen, k).per_token(chosen * k),
-        false => activations(random, ty, tokens, k).per_token(k),
+        true => random_x(random, ty, tokens * chosen, k).per_token(chosen * k),
+        false => random_x(random, ty, tokens, k).per_token(k),
     };
     let strides = if per_choice { [chosen * k, k] } else { [k, 0] };
     let w = Arg::weight(ty, count * n * k, random.weight(ty, count * n * k));
@@ -123,8 +111,8 @@ fn experts(random: &mut Random, ty: GgmlType, tokens: usize, chosen: usize, per_
     let ids: Vec<i32> = (0..tokens).flat_map(|_| random.distinct(chosen, count)).collect();
     let ids = Arg::i32(&ids).per_token(chosen);
     let w_of = Matrices { pick: Pick::Ids(view(3, &[chosen, 1], 0)), count, ..only(n, k) };
-    let anchor = Anchor::Dot { x: view(0, &strides, 1), w: w_of, transposed: false };
-    let body = vec![Instr::Acc, store_to(2, &[chosen * n, n], 0)];
+    let anchor = dot(view(0, &strides, 1), w_of, false);
+    let body = vec![Instr::Acc(0), store_to(2, &[chosen * n, n], 0)];
     let kernel = kernel(&[Dim::T, Dim::Const(chosen)], n, anchor, body);
     Case::new(kernel, vec![x, w, y, ids], tokens, roundings(ty, k))
 }
@@ -145,13 +133,13 @@ fn an_epilogue_by_columns_with_rounding() {
     let (n, k) = (96, 64);
     for tokens in [1, 2, 17] {
         let ty = GgmlType::Q4_0;
-        let x = activations(&mut random, ty, tokens, k).per_token(k);
+        let x = random_x(&mut random, ty, tokens, k).per_token(k);
         let w = Arg::weight(ty, n * k, random.weight(ty, n * k));
         let residual = Arg::f32(&random.floats(tokens * n)).per_token(n);
         let bias = Arg::f32(&random.floats(n));
-        let anchor = Anchor::Dot { x: view(0, &[k], 1), w: only(n, k), transposed: false };
+        let anchor = dot(view(0, &[k], 1), only(n, k), false);
         let body = vec![
-            Instr::Acc,
+            Instr::Acc(0),
             load_of(2, &[0], n),
             Instr::Binary(Binary::Add, 0, 1),
             Instr::Unary(Unary::Silu, 2),
@@ -177,14 +165,14 @@ fn an_epilogue_over_the_whole_row() {
     let (mut devices, mut random) = (Devices::all(), Random::new(8));
     let (heads, n, k) = (3, 20, 64);
     for (ty, tokens) in [(GgmlType::Q5_1, 1), (GgmlType::Q5_1, 17), (GgmlType::BF16, 40)] {
-        let x = activations(&mut random, ty, tokens, k).per_token(k);
+        let x = random_x(&mut random, ty, tokens, k).per_token(k);
         let w = Arg::weight(ty, heads * n * k, random.weight(ty, heads * n * k));
         let tables = [0, 1].map(|_| Arg::f32(&random.floats(tokens * n / 2)).per_token(n / 2));
         let y = Arg::out(Format::F32, tokens * heads * n).per_token(heads * n);
         let w_of = Matrices { pick: Pick::Axis(1), count: heads, ..only(n, k) };
-        let anchor = Anchor::Dot { x: view(0, &[k, 0], 1), w: w_of, transposed: false };
+        let anchor = dot(view(0, &[k, 0], 1), w_of, false);
         let body = vec![
-            Instr::Acc,
+            Instr::Acc(0),
             load_of(2, &[n / 2, 0], n / 2),
             load_of(3, &[n / 2, 0], n / 2),
             Instr::Rope { style: RopeStyle::Halves, x: 0, cos: 1, sin: 2 },

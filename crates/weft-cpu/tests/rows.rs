@@ -1,4 +1,4 @@
-//! Row programs and `TopK` against the interpreter: every instruction, every format, odd widths.
+//! Row programs against the interpreter: every instruction, every format, odd widths.
 
 mod support;
 
@@ -184,23 +184,26 @@ fn rows_of_a_table_of_any_type() {
 #[test]
 fn values_taken_from_their_row() {
     let (mut devices, mut random) = (Devices::all(), Random::new(7));
-    let (of, cols) = (64, 6);
+    let (of, k) = (64, 6);
     for tokens in [1, 3, 17] {
-        let ids: Vec<i32> = (0..tokens).flat_map(|_| random.distinct(cols, of)).collect();
+        let ids: Vec<i32> = (0..tokens).flat_map(|_| random.distinct(k, of)).collect();
         let args = vec![
             Arg::f32(&random.floats(tokens * of * 2)).per_token(of * 2),
-            Arg::i32(&ids).per_token(cols),
-            Arg::out(Format::F32, tokens * cols).per_token(cols),
+            Arg::i32(&ids).per_token(k),
+            Arg::out(Format::F32, tokens * k).per_token(k),
         ];
         let from = View { offset: 1, ..view(0, &[2 * of], 2) };
         let body = vec![
-            Instr::Take { from: View { step: 1, ..from.clone() }, of, ids: view(1, &[cols], 1), len: cols },
-            Instr::Take { from, of, ids: view(1, &[cols], 1), len: cols },
-            Instr::Reduce(Reduce::Sum, 0),
-            Instr::Binary(Binary::Div, 1, 2),
-            store_to(2, &[cols], 3),
+            Instr::Load { view: View { step: 1, ..from.clone() }, indexed: None, len: of },
+            Instr::Load { view: from, indexed: None, len: of },
+            load_of(1, &[k], k),
+            Instr::Take { from: 0, ids: 2 },
+            Instr::Take { from: 1, ids: 2 },
+            Instr::Reduce(Reduce::Sum, 3),
+            Instr::Binary(Binary::Div, 4, 5),
+            store_to(2, &[k], 6),
         ];
-        devices.check(&Case::new(kernel(&[Dim::T], cols, Anchor::Reduce, body), args, tokens, 64));
+        devices.check(&Case::new(kernel(&[Dim::T], of, Anchor::Reduce, body), args, tokens, 64));
     }
 }
 
@@ -278,21 +281,64 @@ fn views_with_steps_and_other_formats() {
 fn the_largest_of_a_row_and_what_is_made_of_them() {
     let (mut devices, mut random) = (Devices::all(), Random::new(10));
     for (tokens, n, k) in [(1, 1, 1), (2, 64, 6), (3, 9, 9), (17, 256, 8)] {
-        // Few different values, so that there are ties.
-        let x: Vec<f32> = (0..tokens * n).map(|_| random.below(40) as f32 - 20.0).collect();
+        // Few different values, so that there are ties; and a few that are none.
+        let value = |random: &mut Random| match random.below(50) {
+            0 => f32::NAN,
+            1 => f32::NEG_INFINITY,
+            i => i as f32 - 20.0,
+        };
+        let x: Vec<f32> = (0..tokens * n).map(|_| value(&mut random)).collect();
         let args = vec![
             Arg::f32(&x).per_token(n),
             Arg::out(Format::I32, tokens * k).per_token(k),
             Arg::out(Format::F32, tokens * k).per_token(k),
+            Arg::out(Format::F32, tokens * k).per_token(k),
         ];
         let body = vec![
-            Instr::Acc,
-            store_to(1, &[k], 0),
+            load_of(0, &[n], n),
+            Instr::TopK { x: 0, k },
+            store_to(1, &[k], 1),
             constant(0.5),
-            Instr::Binary(Binary::Mul, 0, 2),
-            store_to(2, &[k], 3),
+            Instr::Binary(Binary::Mul, 1, 3),
+            store_to(2, &[k], 4),
+            Instr::Take { from: 0, ids: 1 },
+            store_to(3, &[k], 6),
         ];
-        let anchor = Anchor::TopK { x: view(0, &[n], 1), n };
-        devices.check(&Case::new(kernel(&[Dim::T], k, anchor, body), args, tokens, 0));
+        devices.check(&Case::new(kernel(&[Dim::T], n, Anchor::Reduce, body), args, tokens, 0));
+    }
+}
+
+/// A router: scores, biased for the selection alone, the largest normalised. Vectors of four lengths in one program.
+#[test]
+fn values_of_any_length() {
+    let (mut devices, mut random) = (Devices::all(), Random::new(11));
+    for (tokens, n, half, k) in [(1, 64, 10, 4), (3, 600, 33, 7), (17, 5, 2, 5)] {
+        let args = vec![
+            Arg::f32(&random.floats(tokens * n)).per_token(n),
+            Arg::f32(&random.floats(n)),
+            Arg::f32(&random.floats(tokens * half)).per_token(half),
+            Arg::out(Format::F32, tokens * k).per_token(k),
+            Arg::out(Format::I32, tokens * k).per_token(k),
+            Arg::out(Format::F32, tokens * half).per_token(half),
+            Arg::out(Format::F32, tokens).per_token(1),
+        ];
+        let body = vec![
+            load_of(0, &[n], n),
+            Instr::Unary(Unary::Sigmoid, 0),
+            load_of(1, &[0], n),
+            Instr::Binary(Binary::Add, 1, 2),
+            Instr::TopK { x: 3, k },
+            Instr::Take { from: 1, ids: 4 },
+            Instr::Reduce(Reduce::Sum, 5),
+            Instr::Binary(Binary::Div, 5, 6),
+            load_of(2, &[half], half),
+            Instr::Binary(Binary::Mul, 8, 6),
+            store_to(3, &[k], 7),
+            store_to(4, &[k], 4),
+            store_to(5, &[half], 9),
+            Instr::Reduce(Reduce::Max, 3),
+            store_to(6, &[1], 13),
+        ];
+        devices.check(&Case::new(kernel(&[Dim::T], n, Anchor::Reduce, body), args, tokens, 32 + n / 16));
     }
 }

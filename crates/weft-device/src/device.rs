@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_kern::Sizes;
+use weft_kern::{Machine, Sizes};
 use weft_quant::GgmlType;
 
 use crate::program::Program;
@@ -22,6 +22,8 @@ pub struct Caps {
     pub name: String,
     /// Threads or the like that work on one step.
     pub threads: usize,
+    /// What it can do, for the compiler's decisions by cost.
+    pub machine: Machine,
 }
 
 /// The bytes of a weight, as the file has them, kept alive as long as a device wants them.
@@ -61,6 +63,32 @@ impl Weight {
             Err(DeviceError::Weight { ty: self.ty, rows: self.rows, row_len: self.row_len, found })
         }
     }
+}
+
+/// How a device lays weights out that it multiplies by, if not as the file does.
+///
+/// Packing is a pure function of the rows, so that it can be done by all cores and its result be kept in a file.
+pub trait Packing: Send + Sync {
+    /// The layout's name with its version: what was packed under another name is of no use.
+    fn id(&self) -> &'static str;
+
+    /// The tiles that rows of `row_len` values of a type are packed in; `None` if they are multiplied as they are.
+    fn tile(&self, ty: GgmlType, row_len: usize) -> Option<Tile>;
+
+    /// Packs a tile: `rows` are as many whole rows as it has, or fewer at the end of a weight; `out` is [`Tile::bytes`] long.
+    ///
+    /// # Panics
+    /// If the type and row length have no tile, or a slice has another length.
+    fn pack(&self, ty: GgmlType, row_len: usize, rows: &[u8], out: &mut [u8]);
+}
+
+/// Rows that are packed together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tile {
+    /// How many.
+    pub rows: usize,
+    /// Bytes they take together, a multiple of 64.
+    pub bytes: usize,
 }
 
 /// Why a device refused or failed.
@@ -128,6 +156,21 @@ pub trait Device: Send {
     /// # Errors
     /// [`DeviceError::Memory`] or [`DeviceError::Weight`].
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError>;
+
+    /// How weights are packed that products multiply by; `None` if the device needs none of that.
+    fn packing(&self) -> Option<&'static dyn Packing> {
+        None
+    }
+
+    /// Takes a weight in together with its tiles, one after another, as [`Device::packing`] made them. (A device that is given none makes
+    /// them itself when a program multiplies by the weight.)
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`] or [`DeviceError::Weight`].
+    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
+        drop(tiles);
+        self.pack(weight)
+    }
 
     /// Checks and prepares a program for replay.
     ///

@@ -10,7 +10,7 @@ mod null;
 mod program;
 mod reference;
 
-pub use device::{BufferId, Caps, Device, DeviceError, ProgramId, Weight, WeightBytes};
+pub use device::{BufferId, Caps, Device, DeviceError, Packing, ProgramId, Tile, Weight, WeightBytes};
 pub use link::{Instance, LinkError, Linked, link};
 pub use null::NullDevice;
 pub use program::{Program, Region, Step};

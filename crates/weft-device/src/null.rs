@@ -1,6 +1,6 @@
 //! A device that checks everything and computes nothing: for tests of what stands above a device.
 
-use weft_kern::Sizes;
+use weft_kern::{Machine, Sizes};
 
 use crate::device::{BufferId, Caps, Device, DeviceError, ProgramId, Weight};
 use crate::program::Program;
@@ -17,7 +17,7 @@ pub struct NullDevice {
 impl Default for NullDevice {
     fn default() -> NullDevice {
         NullDevice {
-            caps: Caps { name: "null".into(), threads: 1 },
+            caps: Caps { name: "null".into(), threads: 1, machine: Machine::default() },
             buffers: Vec::new(),
             programs: Vec::new(),
         }

@@ -1,6 +1,6 @@
 //! The reference device: programs run by the kernel interpreter. Slow, and the measure of every other device.
 
-use weft_kern::{Access, Format, Sizes, interp};
+use weft_kern::{Access, Format, Machine, Sizes, interp};
 
 use crate::device::{BufferId, Caps, Device, DeviceError, ProgramId, Weight, WeightBytes};
 use crate::program::{Program, Region, Step};
@@ -28,7 +28,7 @@ impl Memory {
 
 impl Default for ReferenceDevice {
     fn default() -> ReferenceDevice {
-        let caps = Caps { name: "reference (interpreter)".into(), threads: 1 };
+        let caps = Caps { name: "reference (interpreter)".into(), threads: 1, machine: Machine::default() };
         ReferenceDevice { caps, buffers: Vec::new(), programs: Vec::new() }
     }
 }

@@ -3,8 +3,8 @@
 mod support;
 
 use support::{Random, check};
-use weft_fuse::DECISIONS;
-use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, Shape};
+use weft_fuse::{Mode, decisions};
+use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, Shape, Switches};
 use weft_quant::GgmlType;
 
 /// Grows a graph by random operations on random earlier nodes.
@@ -55,7 +55,7 @@ impl Grower {
 
     /// One random operation; `None` if the operands drawn do not fit it.
     fn grow(&mut self) -> Option<()> {
-        let choice = self.below(13);
+        let choice = self.below(16);
         let rank = 1 + self.below(2);
         let (x, mut dims) = self.pick(rank)?;
         let last = dims.len() - 1;
@@ -142,6 +142,38 @@ impl Grower {
                 let z = self.g.select_dot(y, w, ids);
                 self.keep(z, vec![k, 8], true);
             }
+            // A gate and what it gates.
+            13 => {
+                let n = [8, 32][self.below(2)];
+                let [a, b] = [0, 1].map(|_| self.weight(&[n, dims[last]]));
+                let (gate, up) = (self.g.dot(x, a), self.g.dot(x, b));
+                let gate = self.g.sigmoid(gate);
+                let y = self.g.mul(gate, up);
+                dims[last] = n;
+                self.keep(y, dims, true);
+            }
+            // A norm, of sorts.
+            14 if dims.len() == 1 => {
+                let squares = self.g.mul(x, x);
+                let sum = self.g.reduce_sum(squares, 1);
+                let one = self.g.scalar(1.0);
+                let above_zero = self.g.add(sum, one);
+                let scale = self.g.rsqrt(above_zero);
+                let y = self.g.mul(x, scale);
+                self.keep(y, dims, false);
+            }
+            // Experts, weighted and summed, some chosen twice.
+            15 if dims.len() == 2 && dims[0] == 4 => {
+                let ids = self.g.input("expert_ids", GgmlType::I32, [Dim::T, Dim::Const(4)]);
+                let w = self.weight(&[3, 32, dims[1]]);
+                let each = self.g.select_dot(x, w, ids);
+                let (weights, _) = self.pool.iter().find(|(_, dims)| dims[..] == [4]).cloned()?;
+                let weights = self.g.reshape(weights, [Dim::T, Dim::Const(4), Dim::Const(1)]);
+                let weighted = self.g.mul(each, weights);
+                let sum = self.g.reduce_sum(weighted, 1);
+                let y = self.g.reshape(sum, [Dim::T, Dim::Const(32)]);
+                self.keep(y, vec![32], true);
+            }
             _ => return None,
         }
         Some(())
@@ -155,7 +187,7 @@ fn random_graph(seed: u64, rounded: bool) -> Graph {
     }
     let mut grower =
         Grower { g: Builder::new(format!("random_{seed}")), random, pool: Vec::new(), weights: 0, rounded };
-    for (name, dims) in [("a", vec![32]), ("b", vec![8]), ("c", vec![4, 8]), ("d", vec![1])] {
+    for (name, dims) in [("a", vec![32]), ("b", vec![8]), ("c", vec![4, 8]), ("d", vec![1]), ("e", vec![4])] {
         let shape: Vec<Dim> = std::iter::once(Dim::T).chain(dims.iter().map(|d| Dim::Const(*d))).collect();
         let id = grower.g.input(name, GgmlType::F32, Shape::new(shape));
         grower.pool.push((id, dims));
@@ -174,18 +206,28 @@ fn random_graph(seed: u64, rounded: bool) -> Graph {
     grower.g.finish().unwrap()
 }
 
-/// Each graph with every decision on, with each one off alone, and with all off.
+/// Each graph as it is compiled by default, with all decisions on, all off, and each one alone the other way.
 fn check_all_ways(graph: &Graph, seed: u64, bound: f64) {
-    check(graph, seed, bound, &[]);
-    for decision in DECISIONS {
-        check(graph, seed, bound, &[decision]);
+    check(graph, seed, bound, &Switches::default());
+    for mode in [Mode::On, Mode::Off] {
+        let mut all = Switches::default();
+        decisions().for_each(|d| all.set(d, mode));
+        check(graph, seed, bound, &all);
     }
-    check(graph, seed, bound, &DECISIONS);
+    for decision in decisions() {
+        for mode in [Mode::On, Mode::Off] {
+            if mode != decision.default {
+                let mut one = Switches::default();
+                one.set(decision, mode);
+                check(graph, seed, bound, &one);
+            }
+        }
+    }
 }
 
 #[test]
 fn random_graphs_of_plain_matrices() {
-    for seed in 0..400 {
+    for seed in 0..200 {
         // A product of a dozen rounded sums.
         check_all_ways(&random_graph(seed, false), seed, 1e-4);
     }
@@ -193,7 +235,7 @@ fn random_graphs_of_plain_matrices() {
 
 #[test]
 fn random_graphs_of_quantised_matrices() {
-    for seed in 1000..1400 {
+    for seed in 1000..1200 {
         // 8-bit activations through a few matrices in a row, some results near zero.
         check_all_ways(&random_graph(seed, true), seed, 0.15);
     }

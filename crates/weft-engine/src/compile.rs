@@ -4,40 +4,46 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_device::{BufferId, Device, Instance, ProgramId, Region, Weight, WeightBytes, link};
-use weft_fuse::{Fusion, Options, fuse_with};
+use weft_fuse::Options;
 use weft_gguf::{Gguf, TensorBytes};
-use weft_ir::{Graph, Op, Sizes};
+use weft_ir::{Op, Sizes};
 use weft_kern::Format;
 use weft_models::{ModelGraph, Segment};
 
 use crate::error::Error;
+use crate::{plans, products};
 
 /// The compiled model.
 #[derive(Debug)]
 pub(crate) struct Compiled {
+    /// Programs for steps of several sizes, the smallest first.
+    pub(crate) classes: Vec<Class>,
+    /// The step's index inputs.
+    pub(crate) inputs: BTreeMap<String, Region>,
+}
+
+/// The programs for steps up to a size. Which of them runs a token changes no bit of what comes out.
+#[derive(Debug)]
+pub(crate) struct Class {
+    /// Most tokens.
+    pub(crate) tokens: usize,
     /// Everything up to the last layer.
     pub(crate) body: ProgramId,
     /// From the hidden state to the logits of picked rows.
     pub(crate) head: ProgramId,
-    /// The step's index inputs.
-    pub(crate) inputs: BTreeMap<String, Region>,
     /// Where the logits will be.
     pub(crate) logits: Region,
 }
 
 /// `i32` inputs of a step, and how many values each has.
 fn step_inputs(max: &Sizes) -> [(&'static str, usize); 6] {
-    [
-        ("tokens", max.tokens),
-        ("pos", max.tokens),
-        ("slots", max.tokens),
-        ("first", max.tokens),
-        ("pages", max.pages),
-        ("out_rows", max.rows),
-    ]
+    let [tokens, pos, slots, first, pages, out_rows] = plans::STEP_INPUTS;
+    let per_token = [tokens, pos, slots, first].map(|name| (name, max.tokens));
+    let [tokens, pos, slots, first] = per_token;
+    [tokens, pos, slots, first, (pages, max.pages), (out_rows, max.rows)]
 }
 
-/// Packs the weights, makes room for the states, compiles every distinct graph once and links both programs.
+/// Packs the weights, makes room for the states, compiles every distinct graph for each class of steps and links the programs.
 pub(crate) fn compile(
     device: &mut dyn Device,
     gguf: &Gguf,
@@ -46,32 +52,58 @@ pub(crate) fn compile(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Compiled, Error> {
     let max = &options.max;
-    let weights = pack(device, gguf, model, progress)?;
-    let fusions = fuse_segments(model, options)?;
-    let mut model_states = BTreeMap::new();
-    let mut instances = Vec::with_capacity(model.segments.len());
-    for (segment, fusion) in model.segments.iter().zip(&fusions) {
-        let plan = Arc::clone(&fusion.plan);
-        let bound = segment.weights.iter().map(|(own, tensor)| (own.clone(), weights[tensor]));
-        let states = bind_states(device, segment, max, &mut model_states)?;
-        instances.push(Instance { plan, weights: bound.collect(), states });
-    }
     let mut inputs = BTreeMap::new();
     for (name, values) in step_inputs(max) {
         let buffer = device.alloc(values * 4)?;
         inputs.insert(name.to_string(), Region { buffer, offset: 0, values });
     }
+    let tensors = pack(device, gguf, model, progress)?;
+    let segments = plans::segments(model, &options.switches);
+    let steps = plans::step_classes(max.tokens);
+    let for_steps = |tokens: usize| Options { max: Sizes { tokens, ..*max }, ..options.clone() };
+    let first = plans::plan(&segments, &for_steps(steps[0]), None)?;
+    let mut model_states = BTreeMap::new();
+    let mut bound = Vec::with_capacity(segments.len());
+    for (segment, fusion) in segments.iter().zip(&first) {
+        let named = segment.weights.iter().map(|(own, tensor)| (own.clone(), tensors[tensor]));
+        let mut weights: BTreeMap<String, BufferId> = named.collect();
+        weights.extend(products::pack(device, gguf, segment, fusion)?);
+        bound.push((weights, bind_states(device, segment, max, &mut model_states)?));
+    }
+    let mut classes = Vec::with_capacity(steps.len());
+    for (i, tokens) in steps.into_iter().enumerate() {
+        let fusions = match i {
+            0 => first.clone(),
+            _ => plans::plan(&segments, &for_steps(tokens), Some(&first))?,
+        };
+        let instances = fusions.iter().zip(&bound).map(|(fusion, (weights, states))| Instance {
+            plan: Arc::clone(&fusion.plan),
+            weights: weights.clone(),
+            states: states.clone(),
+        });
+        classes.push(class(device, tokens, &instances.collect::<Vec<_>>(), &inputs)?);
+    }
+    Ok(Compiled { classes, inputs })
+}
+
+/// Links a model's plans into its two programs.
+fn class(
+    device: &mut dyn Device,
+    tokens: usize,
+    instances: &[Instance],
+    inputs: &BTreeMap<String, Region>,
+) -> Result<Class, Error> {
     let (head, body) =
         instances.split_last().ok_or_else(|| Error::Option("the model has no graphs".into()))?;
-    let body = link(device, body, &inputs, &["x"])?;
+    let body = link(device, body, inputs, &["x"])?;
     let mut head_inputs = inputs.clone();
     head_inputs.extend(body.results);
     let head = link(device, std::slice::from_ref(head), &head_inputs, &["logits"])?;
-    Ok(Compiled {
+    Ok(Class {
+        tokens,
         body: device.compile(&body.program)?,
         head: device.compile(&head.program)?,
         logits: head.results["logits"],
-        inputs,
     })
 }
 
@@ -140,25 +172,6 @@ fn bind_states(
     Ok(bound)
 }
 
-/// What each segment becomes. Equal layers share one graph, and so one fusion.
-pub(crate) fn fuse_segments(model: &ModelGraph, options: &Options) -> Result<Vec<Arc<Fusion>>, Error> {
-    let mut done: Vec<(&Arc<Graph>, Arc<Fusion>)> = Vec::new();
-    let mut fusions = Vec::with_capacity(model.segments.len());
-    for Segment { graph, .. } in &model.segments {
-        let known = done.iter().find(|(g, _)| Arc::ptr_eq(g, graph)).map(|(_, fusion)| Arc::clone(fusion));
-        let fusion = match known {
-            Some(fusion) => fusion,
-            None => {
-                let fusion = Arc::new(fuse_with(graph, options)?);
-                done.push((graph, Arc::clone(&fusion)));
-                fusion
-            }
-        };
-        fusions.push(fusion);
-    }
-    Ok(fusions)
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -174,16 +187,19 @@ mod tests {
         let gguf = Gguf::open(&fixture).unwrap();
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let max = Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 };
-        let options = Options { max, off: Vec::new() };
-        let mut fusions = fuse_segments(&model, &options).unwrap();
-        // Embedding, the dense layer, the 26 others, head.
-        assert_eq!(fusions.len(), 29);
+        let options = Options { max, ..Options::default() };
+        let segments = plans::segments(&model, &options.switches);
+        let mut fusions = plans::plan(&segments, &options, None).unwrap();
+        // Embedding, rotary tables, the dense layer, the 26 others, head.
+        assert_eq!(fusions.len(), 30);
         fusions.dedup_by(|a, b| Arc::ptr_eq(a, b));
-        assert_eq!(fusions.len(), 4);
+        assert_eq!(fusions.len(), 5);
 
         let mut device = NullDevice::default();
         compile(&mut device, &gguf, &model, &options, &mut |_, _| {}).unwrap();
-        let [body, head] = device.programs() else { panic!("a body and a head") };
+        let [_, _, body, head] = device.programs() else {
+            panic!("bodies and heads for one token and for eight")
+        };
         let distinct: usize = fusions.iter().map(|fusion| fusion.plan.kernels.len()).sum();
         assert!(body.kernels.len() + head.kernels.len() <= distinct);
         // 27 layers run, from the kernels of two.

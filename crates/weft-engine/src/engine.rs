@@ -4,12 +4,12 @@ use std::path::Path;
 
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Caps, Device};
-use weft_fuse::{Decision, Options};
-use weft_ir::Sizes;
+use weft_fuse::Options;
+use weft_ir::{Sizes, Switches};
 use weft_quant::GgmlType;
 
 use crate::batch::{Batch, SeqId};
-use crate::compile::{Compiled, compile};
+use crate::compile::{Class, Compiled, compile};
 use crate::error::Error;
 use crate::model::{Model, PAGE};
 use crate::pages::{Indices, Pages};
@@ -34,8 +34,8 @@ pub struct EngineOptions {
     pub batch: usize,
     /// How the KV cache stores its values: F16, BF16 or F32.
     pub kv: GgmlType,
-    /// Decisions of the compiler that are switched off.
-    pub off: Vec<&'static Decision>,
+    /// Decisions of the compiler that are set by hand.
+    pub switches: Switches,
 }
 
 impl Default for EngineOptions {
@@ -46,7 +46,7 @@ impl Default for EngineOptions {
             sequences: 1,
             batch: 512,
             kv: GgmlType::F16,
-            off: Vec::new(),
+            switches: Switches::default(),
         }
     }
 }
@@ -125,7 +125,8 @@ impl Engine {
         let tokens = options.batch.min(context.saturating_mul(options.sequences));
         let max = Sizes { tokens, rows: LOGIT_ROWS, slots: pages * PAGE, pages };
         let mut report = |done, total| progress(Progress::Weights { done, total });
-        let fusion = Options { max, off: options.off.clone() };
+        let machine = device.caps().machine;
+        let fusion = Options { max, switches: options.switches.clone(), machine, advise: false };
         let compiled = compile(&mut *device, model.gguf(), model.graph(), &fusion, &mut report)?;
         let vocab = model.graph().config.vocab;
         Ok(Engine {
@@ -232,13 +233,18 @@ impl Engine {
             slots: self.max.slots,
             pages: indices.pages.len(),
         };
-        device.replay(compiled.body, &sizes)?;
+        // The largest class holds any batch.
+        let fits = |class: &&Class| class.tokens >= sizes.tokens;
+        let class = compiled.classes.iter().find(fits).or(compiled.classes.last());
+        let class =
+            class.ok_or_else(|| Error::Option("the model was compiled for no size of step".into()))?;
+        device.replay(class.body, &sizes)?;
         for rows in self.wanted.chunks(LOGIT_ROWS) {
             write(&mut **device, compiled, "out_rows", rows, bytes)?;
-            device.replay(compiled.head, &Sizes { rows: rows.len(), ..sizes })?;
+            device.replay(class.head, &Sizes { rows: rows.len(), ..sizes })?;
             bytes.clear();
             bytes.resize(rows.len() * vocab * 4, 0);
-            device.read(compiled.logits.buffer, compiled.logits.offset, bytes)?;
+            device.read(class.logits.buffer, class.logits.offset, bytes)?;
             self.logits.extend(bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)));
         }
         Ok(())

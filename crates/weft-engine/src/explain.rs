@@ -2,26 +2,57 @@
 
 use std::sync::Arc;
 
-use weft_fuse::{Decision, Options};
-use weft_ir::{Graph, NodeId, Sizes};
-use weft_kern::Work;
+use weft_fuse::{Choice, Cost, Fusion, Options};
+use weft_ir::rules::RULES;
+use weft_ir::{Graph, NodeId, Rule, Sizes, Switches, WhyNot};
+use weft_kern::{Machine, Work};
 use weft_models::ModelGraph;
 
-use crate::compile::fuse_segments;
 use crate::error::Error;
 use crate::model::PAGE;
+use crate::plans;
+
+/// What is to be explained.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExplainOptions {
+    /// Decisions that are set by hand.
+    pub switches: Switches,
+    /// Tokens of the step.
+    pub tokens: usize,
+    /// The machine that decisions by cost are taken for.
+    pub machine: Machine,
+}
 
 /// The kernels of one plan.
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// The parts of the model that are compiled to it, by name: `layer 1`, `layer 2`, …
     pub segments: Vec<String>,
-    /// What it computes.
+    /// What it computes, as the model says it.
+    pub before: Arc<Graph>,
+    /// The same after the rules.
     pub graph: Arc<Graph>,
+    /// What each rule did.
+    pub rules: Vec<RuleResult>,
+    /// The decisions that cost was asked for.
+    pub choices: Vec<Choice>,
+    /// What it costs.
+    pub cost: Cost,
     /// Its kernels, in order.
     pub calls: Vec<KernelCall>,
     /// The plan's text form.
     pub text: String,
+}
+
+/// What a rule did to a graph.
+#[derive(Clone, Debug)]
+pub struct RuleResult {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The nodes it replaced, as they were: `slice %12`.
+    pub replaced: Vec<String>,
+    /// Why it replaced none, if so.
+    pub why_not: Option<WhyNot>,
 }
 
 /// One kernel of a plan.
@@ -29,52 +60,91 @@ pub struct Explained {
 pub struct KernelCall {
     /// Its name.
     pub kernel: String,
-    /// What its rows and columns are: `[T, 20] x 256`.
-    pub space: String,
-    /// The nodes of the graph it computes, `mul %12`; none if it only moves or rounds values.
-    pub nodes: Vec<String>,
+    /// What is done side by side.
+    pub parts: Vec<KernelPart>,
     /// What it reads of weights and multiplies.
     pub work: Work,
     /// Nodes that read its values from memory, and why they are not computed in it.
     pub cuts: Vec<(String, String)>,
 }
 
-/// Compiles a model without running it, for steps of so many tokens, the decisions `off` switched off.
+/// A part of a kernel.
+#[derive(Clone, Debug)]
+pub struct KernelPart {
+    /// What its rows and columns are: `[T, 20] x 256`.
+    pub space: String,
+    /// The nodes of the graph after the rules it computes; none if it only moves or rounds values.
+    pub nodes: Vec<NodeId>,
+}
+
+/// Compiles a model without running it.
 ///
 /// # Errors
 /// If a graph cannot be compiled.
-pub fn explain(
-    model: &ModelGraph,
-    off: &[&'static Decision],
-    tokens: usize,
-) -> Result<Vec<Explained>, Error> {
-    let sizes = Sizes { tokens, rows: 1, slots: tokens.next_multiple_of(PAGE), pages: tokens.div_ceil(PAGE) };
-    let options = Options { max: sizes, off: off.to_vec() };
+pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Explained>, Error> {
+    let ExplainOptions { switches, tokens, machine } = options;
+    let (tokens, slots, pages) = (*tokens, tokens.next_multiple_of(PAGE), tokens.div_ceil(PAGE));
+    let max = Sizes { tokens, rows: 1, slots, pages };
+    let options = Options { max, switches: switches.clone(), machine: *machine, advise: true };
+    let segments = plans::segments(model, switches);
+    let one = Options { max: Sizes { tokens: 1, ..max }, ..options.clone() };
+    let first = plans::plan(&segments, &one, None)?;
+    let fusions = plans::plan(&segments, &options, Some(&first))?;
     let mut plans: Vec<Explained> = Vec::new();
-    for (segment, fusion) in model.segments.iter().zip(fuse_segments(model, &options)?) {
-        if let Some(known) = plans.iter_mut().find(|p| Arc::ptr_eq(&p.graph, &segment.graph)) {
-            known.segments.push(segment.name.clone());
-            continue;
-        }
-        let plan = &fusion.plan;
-        let named = |id: &NodeId| format!("{} {id}", segment.graph.node(*id).op.name());
-        let calls = plan.calls.iter().zip(&fusion.calls).map(|(call, computed)| {
-            let kernel = &plan.kernels[call.kernel];
-            let rows: Vec<String> = kernel.rows.iter().map(ToString::to_string).collect();
-            KernelCall {
-                kernel: kernel.name.clone(),
-                space: format!("[{}] x {}", rows.join(", "), kernel.cols),
-                nodes: computed.nodes.iter().map(named).collect(),
-                work: kernel.work(&sizes),
-                cuts: computed.cuts.iter().map(|cut| (named(&cut.node), cut.why.to_string())).collect(),
+    for ((segment, fusion), first) in segments.iter().zip(fusions).zip(&first) {
+        match plans.iter_mut().find(|p| Arc::ptr_eq(&p.before, &segment.graph)) {
+            Some(known) => known.segments.push(segment.name.clone()),
+            None => {
+                let plan = one_plan(&segment.name, &segment.graph, &fusion, &max);
+                // Those that all sizes of step follow are decided for one token.
+                let followed = |c: &&Choice| c.decides && plans::changes_bits(c.decision);
+                let own =
+                    |c: &&Choice| !first.choices.iter().filter(followed).any(|f| f.decision == c.decision);
+                let choices = first.choices.iter().filter(followed).chain(fusion.choices.iter().filter(own));
+                let choices = choices.cloned().collect();
+                plans.push(Explained { choices, ..plan });
             }
-        });
-        plans.push(Explained {
-            segments: vec![segment.name.clone()],
-            graph: Arc::clone(&segment.graph),
-            calls: calls.collect(),
-            text: plan.to_string(),
-        });
+        }
     }
     Ok(plans)
+}
+
+fn one_plan(segment: &str, before: &Arc<Graph>, fusion: &Fusion, sizes: &Sizes) -> Explained {
+    let Fusion { graph, fired, missed, plan, cost, calls, .. } = fusion;
+    let rules = RULES.into_iter().map(|rule| {
+        let own = fired.iter().filter(|f| f.rule == rule);
+        RuleResult {
+            rule,
+            replaced: own.map(|f| format!("{} {}", f.op, f.node)).collect(),
+            why_not: missed.iter().find(|m| m.rule == rule).map(|m| m.why),
+        }
+    });
+    let calls = plan.calls.iter().zip(calls).map(|(call, computed)| {
+        let kernel = &plan.kernels[call.kernel];
+        let parts = kernel.parts.iter().zip(&computed.parts).map(|(part, nodes)| {
+            let rows: Vec<String> = part.rows.iter().map(ToString::to_string).collect();
+            KernelPart { space: format!("[{}] x {}", rows.join(", "), part.cols), nodes: nodes.clone() }
+        });
+        KernelCall {
+            kernel: kernel.name.clone(),
+            parts: parts.collect(),
+            work: kernel.work(sizes),
+            cuts: computed.cuts.iter().map(|cut| (named(graph, cut.node), cut.why.to_string())).collect(),
+        }
+    });
+    Explained {
+        segments: vec![segment.into()],
+        before: Arc::clone(before),
+        graph: Arc::clone(graph),
+        rules: rules.collect(),
+        choices: Vec::new(),
+        cost: *cost,
+        calls: calls.collect(),
+        text: plan.to_string(),
+    }
+}
+
+/// A node as people are told of it: `dot %12`.
+pub fn named(graph: &Graph, id: NodeId) -> String {
+    format!("{} {id}", graph.node(id).op.name())
 }

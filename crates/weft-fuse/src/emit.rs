@@ -1,45 +1,46 @@
-//! Groups to kernels.
+//! Groups to parts of kernels.
 
 use std::collections::BTreeMap;
 
 use weft_ir::{Binary, Dim, Graph, NodeId, Op, Reduce, Shape};
 use weft_kern::{
-    Access, Anchor, Attend, BufferId, Cached, Indexed, Instr, Kernel, Matrices, Param, ParamId, Pick,
-    ValueId, View,
+    Access, Anchor, Attend, BufferId, Cached, Factor, Indexed, Instr, Matrices, Param, ParamId, Part, Pick,
+    Product, Prologue, Sum, ValueId, View,
 };
 
 use crate::FuseError;
-use crate::group::{Class, Group, Groups, class, is_last, through_identity};
+use crate::group::{Group, Groups, is_last, is_product, through_identity};
 use crate::place::{Copy, Placed, Target, reads_rounded};
 use crate::strided::{Space, Strided, broadcast, by_space};
 
 /// More terms than this are not written out one by one.
 const UNROLL_LIMIT: usize = 64;
 
-/// A kernel with its arguments, not yet in its place.
+/// A part of a kernel with its arguments, not yet in its place.
 #[derive(Debug)]
-pub(crate) struct Launch {
-    pub(crate) kernel: Kernel,
+pub(crate) struct Piece {
+    pub(crate) part: Part,
+    pub(crate) params: Vec<Param>,
     pub(crate) args: Vec<BufferId>,
-    /// Launches that could be in any order are in the order of this.
+    /// Pieces that could be in any order are in the order of this.
     pub(crate) key: NodeId,
     /// The group it computes; none if it is a copy.
     pub(crate) group: Option<usize>,
 }
 
-/// Writes a kernel for every group and copy.
-pub(crate) fn emit(graph: &Graph, groups: &Groups, placed: &Placed) -> Result<Vec<Launch>, FuseError> {
-    let groups_done = groups.list.iter().enumerate().map(|(i, g)| group(graph, groups, placed, i, g));
+/// Writes a part for every group and copy.
+pub(crate) fn emit(graph: &Graph, groups: &Groups, placed: &Placed) -> Result<Vec<Piece>, FuseError> {
+    let groups_done = groups.parts().map(|(i, g)| group(graph, groups, placed, i, g));
     let copies_done = placed.copies.iter().map(|c| copy(graph, placed, c));
     groups_done.chain(copies_done).collect()
 }
 
-fn copy(graph: &Graph, placed: &Placed, copy: &Copy) -> Result<Launch, FuseError> {
+fn copy(graph: &Graph, placed: &Placed, copy: &Copy) -> Result<Piece, FuseError> {
     let shape = &graph.node(copy.from).ty.shape;
     let mut w = Writer::new(graph, placed, Space::of(shape));
     let value = w.load(copy.from, shape);
     w.store(value, &copy.to);
-    Ok(w.finish(Anchor::Map, copy.from, None))
+    Ok(w.finish(None, Anchor::Map, copy.from, None))
 }
 
 fn group(
@@ -48,37 +49,41 @@ fn group(
     placed: &Placed,
     index: usize,
     group: &Group,
-) -> Result<Launch, FuseError> {
+) -> Result<Piece, FuseError> {
     let mut w = Writer::new(graph, placed, group.space.clone());
-    let mut anchor = Anchor::Map;
+    let prologue = match group.prologue {
+        Some(p) => Some(w.prologue(groups, group, p)?),
+        None => None,
+    };
     let mut values: BTreeMap<NodeId, ValueId> = BTreeMap::new();
-    for member in &group.members {
-        let value = if group.anchor == Some(*member) {
-            anchor = w.anchor(*member)?;
-            w.push(Instr::Acc)
-        } else {
-            let in_group = |id: NodeId| match groups.is_value(graph, id, index) {
-                true => values.get(&through_identity(graph, id)).copied(),
-                false => None,
-            };
-            w.row_op(*member, in_group)?
-        };
-        values.insert(*member, value);
+    let mut products = Vec::new();
+    let mut attend = None;
+    for (i, anchor) in group.anchors.iter().enumerate() {
+        let before = |x: NodeId| group.prologue.is_some_and(|p| groups.is_value(graph, x, p));
+        match is_product(&graph.node(*anchor).op) {
+            true => products.push(w.product(*anchor, before(graph.node(*anchor).inputs[0]))?),
+            false => attend = Some(Anchor::Attend(Box::new(w.attend(*anchor)?))),
+        }
+        values.insert(*anchor, w.push(Instr::Acc(i)));
     }
-    let reduces = w.body.iter().any(|i| matches!(i, Instr::Reduce(..)));
-    if group.anchor.is_none() && reduces {
-        anchor = Anchor::Reduce;
-    }
+    w.members(groups, index, group, &mut values)?;
+    let chooses = |i: &Instr| matches!(i, Instr::Reduce(..) | Instr::TopK { .. });
+    let anchor = match attend {
+        Some(attend) => attend,
+        None if !products.is_empty() => Anchor::Dot(products),
+        None if w.body.iter().any(chooses) => Anchor::Reduce,
+        None => Anchor::Map,
+    };
     for member in &group.members {
         for target in placed.targets(*member) {
             w.store(values[member], target);
         }
     }
     let last = *group.members.last().ok_or_else(|| FuseError::new(graph, NodeId::FIRST, "an empty group"))?;
-    Ok(w.finish(anchor, last, Some(index)))
+    Ok(w.finish(prologue, anchor, last, Some(index)))
 }
 
-/// Writes one kernel.
+/// Writes one part.
 struct Writer<'a> {
     graph: &'a Graph,
     placed: &'a Placed,
@@ -93,11 +98,47 @@ impl<'a> Writer<'a> {
         Writer { graph, placed, space, params: Vec::new(), args: Vec::new(), body: Vec::new() }
     }
 
-    fn finish(self, anchor: Anchor, key: NodeId, group: Option<usize>) -> Launch {
+    fn finish(self, prologue: Option<Prologue>, anchor: Anchor, key: NodeId, group: Option<usize>) -> Piece {
         let Space { rows, cols } = self.space;
-        let name = String::new();
-        let kernel = Kernel { name, params: self.params, rows, cols, anchor, body: self.body };
-        Launch { kernel, args: self.args, key, group }
+        let part = Part { rows, cols, prologue, anchor, body: self.body };
+        Piece { part, params: self.params, args: self.args, key, group }
+    }
+
+    /// The members of a group that are no anchors.
+    fn members(
+        &mut self,
+        groups: &Groups,
+        index: usize,
+        group: &Group,
+        values: &mut BTreeMap<NodeId, ValueId>,
+    ) -> Result<(), FuseError> {
+        let graph = self.graph;
+        for member in group.members.iter().filter(|m| !group.anchors.contains(m)) {
+            let in_group = |id: NodeId| match groups.is_value(graph, id, index) {
+                true => values.get(&through_identity(graph, id)).copied(),
+                false => None,
+            };
+            let value = self.row_op(*member, in_group)?;
+            values.insert(*member, value);
+        }
+        Ok(())
+    }
+
+    /// Group `p` as the prologue of a group whose products read it.
+    fn prologue(&mut self, groups: &Groups, group: &Group, p: usize) -> Result<Prologue, FuseError> {
+        let space = std::mem::replace(&mut self.space, groups.list[p].space.clone());
+        let mut values = BTreeMap::new();
+        let done = self.members(groups, p, &groups.list[p], &mut values);
+        self.space = space;
+        done?;
+        let body = std::mem::take(&mut self.body);
+        let read = group.anchors.iter().find_map(|anchor| {
+            let x = self.graph.node(*anchor).inputs[0];
+            groups.is_value(self.graph, x, p).then(|| values[&through_identity(self.graph, x)])
+        });
+        let value =
+            read.ok_or_else(|| FuseError::new(self.graph, group.anchors[0], "does not read its prologue"))?;
+        Ok(Prologue { body, value })
     }
 
     /// Adds an instruction, or finds the same one.
@@ -208,11 +249,14 @@ impl<'a> Writer<'a> {
                 let view = View { param, offset: 0, strides: vec![0; self.space.rows.len()], step: 1 };
                 self.push(Instr::Load { view, indexed: Some(Indexed { index, stride: width }), len: width })
             }
+            Op::TopK { k } => {
+                let x = value(self, 0, self.shape(node.inputs[0]));
+                self.push(Instr::TopK { x, k: *k })
+            }
             Op::Take => {
-                let (from, ids) = (node.inputs[0], node.inputs[1]);
-                let of = self.shape(from).last().unwrap_or(1);
-                let (from, ids) = (self.operand(from, self.shape(from)), self.operand(ids, shape));
-                self.push(Instr::Take { from, of, ids, len: self.space.cols })
+                let from = value(self, 0, self.shape(node.inputs[0]));
+                let ids = value(self, 1, shape);
+                self.push(Instr::Take { from, ids })
             }
             _ => return Err(FuseError::new(self.graph, id, "no row program computes it")),
         })
@@ -259,41 +303,39 @@ impl<'a> Writer<'a> {
         self.push(Instr::Load { view, indexed: None, len: x.last().unwrap_or(2) / 2 })
     }
 
-    fn anchor(&mut self, id: NodeId) -> Result<Anchor, FuseError> {
+    fn product(&mut self, id: NodeId, prologue: bool) -> Result<Product, FuseError> {
         let node = self.graph.node(id);
-        let out = &node.ty.shape;
-        match &node.op {
-            Op::TopK { .. } => {
-                let x = self.operand_rows(id, node.inputs[0], out);
-                Ok(Anchor::TopK { x, n: self.shape(node.inputs[0]).last().unwrap_or(1) })
-            }
-            Op::Dot | Op::HeadDot { .. } | Op::SelectDot => {
-                let x = self.operand_rows(id, node.inputs[0], out);
-                let w = self.matrices(id)?;
-                Ok(Anchor::Dot { x, w, transposed: node.op == Op::HeadDot { transposed: true } })
-            }
-            Op::Attend { scale, kv_heads, page } => {
-                let heads = out.dims()[1].known().unwrap_or(1);
-                let k_len = self.shape(node.inputs[0]).last().unwrap_or(1);
-                Ok(Anchor::Attend(Box::new(Attend {
-                    q: self.operand_rows(id, node.inputs[0], out),
-                    k: self.cached(node.inputs[1], k_len),
-                    v: self.cached(node.inputs[2], self.space.cols),
-                    pos: self.vector(node.inputs[3]),
-                    first: self.vector(node.inputs[4]),
-                    pages: self.vector(node.inputs[5]),
-                    scale: *scale,
-                    heads,
-                    kv_heads: *kv_heads,
-                    k_len,
-                    page: *page,
-                })))
-            }
-            _ => Err(FuseError::new(self.graph, id, "is no anchor")),
-        }
+        let x = match prologue {
+            true => Factor::Prologue,
+            false => Factor::View(self.operand_rows(id, node.inputs[0], &node.ty.shape)),
+        };
+        let w = self.matrices(id)?;
+        Ok(Product { x, w, transposed: node.op == Op::HeadDot { transposed: true } })
     }
 
-    /// An anchor's first operand: the leading axes are the result's (`select_dot` may lack the second), the last its own.
+    fn attend(&mut self, id: NodeId) -> Result<Attend, FuseError> {
+        let node = self.graph.node(id);
+        let Op::Attend { scale, kv_heads, page } = node.op else {
+            return Err(FuseError::new(self.graph, id, "is no anchor"));
+        };
+        let k_len = self.shape(node.inputs[0]).last().unwrap_or(1);
+        Ok(Attend {
+            q: self.operand_rows(id, node.inputs[0], &node.ty.shape),
+            k: self.cached(node.inputs[1], k_len),
+            v: self.cached(node.inputs[2], self.space.cols),
+            pos: self.vector(node.inputs[3]),
+            first: self.vector(node.inputs[4]),
+            pages: self.vector(node.inputs[5]),
+            scale,
+            heads: node.ty.shape.dims()[1].known().unwrap_or(1),
+            kv_heads,
+            k_len,
+            page,
+        })
+    }
+
+    /// An anchor's first operand: the leading axes are the result's, the last its own. It may lack the second axis, or have only one for
+    /// all (the same row for all heads), or have one more (the rows of a sum).
     fn operand_rows(&mut self, anchor: NodeId, x: NodeId, out: &Shape) -> View {
         let (buffer, at) = if reads_rounded(self.graph, anchor) {
             self.placed.rounded(self.graph, x)
@@ -301,8 +343,17 @@ impl<'a> Writer<'a> {
             self.placed.dense(self.graph, x)
         };
         let mut strides = at.strides.clone();
-        if strides.len() < out.rank() {
+        let dims = self.shape(x).dims();
+        if dims.len() < out.rank() {
             strides.insert(1, 0);
+        } else if dims.len() > out.rank() {
+            strides.remove(1);
+        } else if dims.len() == 3 && dims[1] == Dim::Const(1) {
+            strides[1] = 0;
+        }
+        // A single value lies side by side, whatever distance to the next its shape came by.
+        if let (Some(Dim::Const(1)), Some(step)) = (dims.last(), strides.last_mut()) {
+            *step = 1;
         }
         self.view((buffer, at), out, &strides)
     }
@@ -310,7 +361,7 @@ impl<'a> Writer<'a> {
     fn matrices(&mut self, id: NodeId) -> Result<Matrices, FuseError> {
         let node = self.graph.node(id);
         let (w, out) = (node.inputs[1], &node.ty.shape);
-        if class(self.graph, w) != Class::View && !matches!(self.graph.node(w).op, Op::Weight { .. }) {
+        if !self.graph.is_parameter(w) {
             return Err(FuseError::new(self.graph, id, "multiplies by something that is not a weight"));
         }
         let (buffer, at) = self.placed.dense(self.graph, w);
@@ -333,10 +384,29 @@ impl<'a> Writer<'a> {
                 let strides = [at.strides[0], at.strides[1], 0];
                 Pick::Ids(self.view((buffer, at), out, &strides))
             }
+            Op::SelectSum => Pick::Sum(Box::new(self.sum(id))),
             _ => Pick::Only,
         };
         let param = self.param(buffer, Access::Read);
         Ok(Matrices { param, pick, count, n, k, first: at.offset / k, stride: apart / k })
+    }
+
+    /// The terms of a `select_sum`: numbers and weights lie along the second axis of their operands, and so do the rows multiplied.
+    fn sum(&mut self, id: NodeId) -> Sum {
+        let node = self.graph.node(id);
+        let terms = self.shape(node.inputs[2]).last().unwrap_or(1);
+        let x = match reads_rounded(self.graph, id) {
+            true => self.placed.rounded(self.graph, node.inputs[0]).1,
+            false => self.placed.dense(self.graph, node.inputs[0]).1,
+        };
+        let (ids, weights) = (self.terms(node.inputs[2]), self.terms(node.inputs[3]));
+        Sum { terms, ids, weights, apart: x.strides[1] }
+    }
+
+    /// A row of terms, `[T, U]`, for each row.
+    fn terms(&mut self, id: NodeId) -> View {
+        let (buffer, at) = self.placed.dense(self.graph, id);
+        self.view((buffer, at.clone()), self.shape(id), &at.strides)
     }
 
     fn cached(&mut self, id: NodeId, head_stride: usize) -> Cached {

@@ -1,12 +1,16 @@
-//! Where to cut: every node that is computed goes into a group, and every group becomes a kernel.
+//! Where to cut: every node that is computed goes into a group, and every group becomes a part of a kernel.
 //!
-//! Nodes are taken in order. An anchor opens a group. An elementwise node, reduction or rope joins the group that makes one of its operands
-//! if their rows are the same and no cycle of groups would arise; else it opens a group of its own.
+//! Nodes are taken in order. An anchor opens a group. Any other node that is computed joins a group that makes one of its operands, if their
+//! rows are the same, no cycle of groups would arise, and, after an anchor, if it can be done there; else it opens a group of its own. A node
+//! that joins makes one group of all those that make its operands, if these are products over the same rows and columns.
 
-use weft_ir::{Graph, NodeId, Op};
+use weft_ir::{Decision, Graph, NodeId, Op, Switches};
 
-use crate::decide::{self, Cut, Decision, Why};
+use crate::decide::{self, Cut, Why};
 use crate::strided::{Space, view};
+
+/// Most products of one part: gate and up, the routed and the shared experts.
+const MAX_PRODUCTS: usize = 4;
 
 /// What a node is to the fuser.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,27 +33,41 @@ pub(crate) fn class(graph: &Graph, id: NodeId) -> Class {
     let node = graph.node(id);
     match &node.op {
         Op::Const { .. } if node.ty.shape.rank() == 0 => Class::Scalar,
+        // Products of weights are made before the first step.
+        Op::Product { .. } => Class::Source,
         op if op.is_source() => Class::Source,
         Op::Slice { .. } => Class::View,
         Op::Reshape if view(graph, id).base != id => Class::View,
         // Values that lie apart and have to be brought together are written so by what makes them.
         Op::Reshape | Op::Concat { .. } | Op::Store => Class::Place,
-        Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::Attend { .. } | Op::TopK { .. } => Class::Anchor,
+        Op::Attend { .. } => Class::Anchor,
+        op if is_product(op) => Class::Anchor,
         _ => Class::Row,
     }
 }
 
-/// Nodes that become one kernel.
+/// Whether an operation multiplies by a weight.
+pub(crate) fn is_product(op: &Op) -> bool {
+    matches!(op, Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::SelectSum)
+}
+
+/// Nodes that become one part of a kernel.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// The anchor, if it is not the row program itself.
-    pub(crate) anchor: Option<NodeId>,
-    /// Rows and columns of the kernel.
+    /// The anchors, if it is not the row program itself: products, or one attention.
+    pub(crate) anchors: Vec<NodeId>,
+    /// Rows and columns of the part.
     pub(crate) space: Space,
-    /// What is computed, in order, the anchor first.
+    /// What is computed, in order; none in a group that has become part of another one.
     pub(crate) members: Vec<NodeId>,
+    /// A member needs all columns of a row at once.
+    pub(crate) whole: bool,
+    /// The group that is computed before the products, in their own kernel.
+    pub(crate) prologue: Option<usize>,
+    /// It is computed by the groups that need it, and not by itself.
+    pub(crate) absorbed: bool,
     /// Groups whose results it reads.
-    needs: Vec<usize>,
+    pub(crate) needs: Vec<usize>,
 }
 
 /// All groups, and which one a node is in.
@@ -66,9 +84,16 @@ impl Groups {
         self.home[id.index()]
     }
 
+    /// The groups that become parts of kernels, with their numbers.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, &Group)> {
+        self.list.iter().enumerate().filter(|(_, g)| !g.members.is_empty() && !g.absorbed)
+    }
+
     /// Cuts a graph into groups.
-    pub(crate) fn new(graph: &Graph, off: &[&'static Decision]) -> Groups {
-        let cx = Context { graph, users: graph.users(), off };
+    pub(crate) fn new(graph: &Graph, switches: &Switches) -> Groups {
+        let users = graph.users();
+        let routing = routing(graph, &users);
+        let cx = Context { graph, users, routing, switches };
         let mut groups = Groups { list: Vec::new(), cuts: Vec::new(), home: vec![None; graph.nodes().len()] };
         for (id, _) in graph.iter() {
             let class = class(graph, id);
@@ -79,17 +104,22 @@ impl Groups {
             let needs = groups.needs(graph, id);
             let joined = groups.join(&cx, id, &space, &needs);
             let g = joined.unwrap_or_else(|| {
-                let anchor = (class == Class::Anchor).then_some(id);
                 groups.list.push(Group {
-                    anchor,
+                    anchors: if class == Class::Anchor { vec![id] } else { Vec::new() },
                     space: space.clone(),
                     members: Vec::new(),
+                    whole: false,
+                    prologue: None,
+                    absorbed: false,
                     needs: Vec::new(),
                 });
                 groups.list.len() - 1
             });
+            // Only now: a group that has become part of another one is known by that one's number.
+            let needs = groups.needs(graph, id);
             let group = &mut groups.list[g];
             group.space.cols = group.space.cols.max(space.cols);
+            group.whole |= needs_rows(graph, id) || group.space.cols != space.cols && space.cols != 1;
             group.members.push(id);
             group.needs.extend(needs.into_iter().filter(|n| *n != g));
             groups.home[id.index()] = Some(g);
@@ -129,13 +159,20 @@ impl Groups {
         false
     }
 
-    /// The latest group that may compute a node, of those that make its operands. Every other one of them is a cut, with its reason.
+    /// The latest group that may compute a node, of those that make its operands. Every other one of them becomes part of it, or is a cut
+    /// with its reason.
     fn join(&mut self, cx: &Context<'_>, id: NodeId, space: &Space, needs: &[usize]) -> Option<usize> {
         let mut joined = None;
         for g in needs.iter().rev().copied() {
             let why = match joined {
                 None => self.obstacle(cx, id, space, needs, g),
-                Some(_) => Some(Why::Elsewhere),
+                Some(into) => match self.apart(cx, id, into, g) {
+                    None => {
+                        self.unite(into, g);
+                        continue;
+                    }
+                    why => why,
+                },
             };
             match why {
                 None => joined = Some(g),
@@ -160,7 +197,7 @@ impl Groups {
         }
         let in_memory: &[NodeId] = match &node.op {
             // These read operands at computed places, or in parts: only from memory.
-            Op::Take | Op::Rows => &node.inputs,
+            Op::Rows => &node.inputs,
             Op::Rope { .. } => &node.inputs[1..],
             Op::Reduce { axis, .. } if !is_last(graph, id, *axis) => &node.inputs,
             _ => &[],
@@ -176,32 +213,77 @@ impl Groups {
         if group.space.rows != space.rows {
             return Some(Why::Rows);
         }
-        let cols = group.space.cols;
-        // Values are as long as the row, or single; picked ones are never single, for they are as many as there are columns.
-        let takes = |id: &NodeId| graph.node(*id).op == Op::Take;
-        let fits = match (space.cols, cols) {
-            (own, cols) if own == cols => true,
-            (1, _) => !takes(&id),
-            (_, 1) => !group.members.iter().any(takes),
-            _ => false,
-        };
-        if !fits {
+        // Values of different lengths keep a device from cutting columns; where a row is needed as a whole, that costs nothing.
+        let (own, cols) = (space.cols, group.space.cols);
+        let routing = cx.routing[id.index()];
+        if own != cols && own != 1 && cols != 1 && !group.whole && !routing {
             return Some(Why::Columns);
         }
         if needs.iter().any(|n| *n != g && self.reaches(*n, g)) {
             return Some(Why::Cycle);
         }
-        let Some(anchor) = group.anchor else {
-            return cx.off(&decide::ROWS).then_some(Why::Off(&decide::ROWS));
+        let Some(anchor) = group.anchors.first() else { return cx.off(&decide::ROWS) };
+        let one_product = group.anchors.len() == 1 && is_product(&graph.node(*anchor).op);
+        let tail = elementwise(&node.op) && own == cols;
+        match node.op {
+            _ if tail && !reduce_bound(graph, &cx.users, id) => cx.off(&decide::TAIL),
+            Op::Rope { .. } if one_product => cx.off(&decide::ROPE),
+            _ if routing && one_product => cx.off(&decide::ROUTER),
+            _ if tail => Some(Why::ForReduction),
+            _ => Some(Why::NotATail),
+        }
+    }
+
+    /// Why a group that makes an operand of a node cannot become part of the group the node has joined, if it cannot.
+    fn apart(&self, cx: &Context<'_>, id: NodeId, into: usize, g: usize) -> Option<Why> {
+        let (a, b) = (&self.list[into], &self.list[g]);
+        let products = |group: &Group| {
+            !group.whole
+                && !group.anchors.is_empty()
+                && group.anchors.iter().all(|a| is_product(&cx.graph.node(*a).op))
         };
-        let elementwise = matches!(node.op, Op::Unary(_) | Op::Binary(..));
-        if !elementwise || space.cols != cols || matches!(graph.node(anchor).op, Op::TopK { .. }) {
-            return Some(Why::NotATail);
+        let operands = &cx.graph.node(id).inputs;
+        let values = operands
+            .iter()
+            .all(|i| !self.producers(cx.graph, *i).contains(&g) || self.is_value(cx.graph, *i, g));
+        if !products(a) || !products(b) || !values || a.anchors.len() + b.anchors.len() > MAX_PRODUCTS {
+            return Some(Why::Elsewhere);
         }
-        if reduce_bound(graph, &cx.users, id) {
-            return Some(Why::ForReduction);
+        if a.space.rows != b.space.rows {
+            return Some(Why::Rows);
         }
-        cx.off(&decide::TAIL).then_some(Why::Off(&decide::TAIL))
+        if a.space.cols != b.space.cols {
+            return Some(Why::Columns);
+        }
+        if self.reaches(into, g) || self.reaches(g, into) {
+            return Some(Why::Cycle);
+        }
+        cx.off(&decide::SEVERAL)
+    }
+
+    /// Makes group `g` part of another one.
+    fn unite(&mut self, into: usize, g: usize) {
+        let Group { anchors, members, needs, .. } = &mut self.list[g];
+        let (anchors, members) = (std::mem::take(anchors), std::mem::take(members));
+        let needs = std::mem::take(needs);
+        for member in &members {
+            self.home[member.index()] = Some(into);
+        }
+        let group = &mut self.list[into];
+        group.anchors.extend(anchors);
+        group.anchors.sort_unstable();
+        group.members.extend(members);
+        group.members.sort_unstable();
+        group.needs.extend(needs);
+        for need in self.list.iter_mut().flat_map(|group| &mut group.needs).filter(|need| **need == g) {
+            *need = into;
+        }
+        for cut in self.cuts.iter_mut().filter(|cut| cut.group == g) {
+            cut.group = into;
+        }
+        // What was cut from the one may be in it now.
+        let home = &self.home;
+        self.cuts.retain(|cut| home[cut.node.index()] != Some(cut.group));
     }
 
     /// Whether a node, or what it renames, is a value of a group: one for each of its rows.
@@ -215,12 +297,45 @@ impl Groups {
 struct Context<'a> {
     graph: &'a Graph,
     users: Vec<Vec<NodeId>>,
-    off: &'a [&'static Decision],
+    /// For each node, whether it is part of choosing.
+    routing: Vec<bool>,
+    switches: &'a Switches,
 }
 
 impl Context<'_> {
-    fn off(&self, decision: &'static Decision) -> bool {
-        self.off.contains(&decision)
+    fn off(&self, decision: &'static Decision) -> Option<Why> {
+        (!self.switches.on(decision)).then_some(Why::Off(decision))
+    }
+}
+
+/// For each node, whether it is part of a router: computed row by row, on the way to a choice of the largest values or from it.
+fn routing(graph: &Graph, users: &[Vec<NodeId>]) -> Vec<bool> {
+    let row = |id: NodeId| class(graph, id) == Class::Row;
+    let alike = |a: NodeId, b: NodeId| own_space(graph, a).rows == own_space(graph, b).rows;
+    let chooses = |id: NodeId| matches!(graph.node(id).op, Op::TopK { .. });
+    let mut before = vec![false; users.len()];
+    let mut after = vec![false; users.len()];
+    for (id, _) in graph.iter().rev() {
+        let leads = |u: &NodeId| before[u.index()] && alike(*u, id);
+        before[id.index()] = row(id) && (chooses(id) || users[id.index()].iter().any(leads));
+    }
+    for (id, node) in graph.iter() {
+        let follows = |i: &NodeId| after[i.index()] && alike(*i, id);
+        after[id.index()] = row(id) && (chooses(id) || node.inputs.iter().any(follows));
+    }
+    before.into_iter().zip(after).map(|(before, after)| before || after).collect()
+}
+
+fn elementwise(op: &Op) -> bool {
+    matches!(op, Op::Unary(_) | Op::Binary(..) | Op::Cast)
+}
+
+/// Whether an operation needs all values of a row.
+fn needs_rows(graph: &Graph, id: NodeId) -> bool {
+    match &graph.node(id).op {
+        Op::Reduce { axis, .. } => is_last(graph, id, *axis),
+        Op::Rope { .. } | Op::TopK { .. } | Op::Take => true,
+        _ => false,
     }
 }
 
@@ -258,6 +373,12 @@ fn own_space(graph: &Graph, id: NodeId) -> Space {
     match &node.op {
         Op::Reduce { axis, .. } if is_last(graph, id, *axis) => {
             Space::of(&graph.node(node.inputs[0]).ty.shape)
+        }
+        // As long as what they choose from, and at least as long as what they choose.
+        Op::TopK { .. } | Op::Take => {
+            let from = Space::of(&graph.node(node.inputs[0]).ty.shape);
+            let own = Space::of(&node.ty.shape);
+            Space { cols: from.cols.max(own.cols), rows: own.rows }
         }
         // Tokens and heads, even if there is only one head.
         Op::Attend { .. } => Space { rows: node.ty.shape.dims()[..2].to_vec(), ..Space::of(&node.ty.shape) },

@@ -1,24 +1,32 @@
-//! Graph to kernels: where to cut and why, plan reuse and the memory plan.
+//! Graph to kernels: rules, where to cut and why, the cost model and the memory plan.
 //!
-//! [`fuse`] turns a graph into a [`Plan`]: it cuts the graph into groups (`group.rs`), decides which values are written to memory, in
-//! which format and where (`place.rs`), writes each group as a kernel (`emit.rs`), orders the kernels (`order.rs`) and lays out the memory
-//! between them (`memory.rs`).
+//! [`fuse`] turns a graph into a [`Plan`]. The rules of [`weft_ir::rules`] rewrite it; then it is cut into groups (`group.rs`), of which some
+//! are computed inside of those that read them (`prologue.rs`); it is decided which values are written to memory, in which format and
+//! where (`place.rs`); each group is written as a part of a kernel (`emit.rs`), parts are put in order and side by side (`order.rs`), and the
+//! memory between kernels is laid out (`memory.rs`). Decisions that pay on one machine and not on another are taken by compiling both ways and
+//! comparing costs (`cost.rs`, `choose.rs`).
 #![forbid(unsafe_code)]
 
+mod choose;
+mod cost;
 mod decide;
 mod emit;
 mod group;
 mod memory;
 mod order;
 mod place;
+mod prologue;
 mod strided;
 
 use std::sync::Arc;
 
-use weft_ir::{Graph, NodeId, Sizes};
-use weft_kern::{Plan, VerifyError};
+use weft_ir::{Fired, Graph, Missed, NodeId, Sizes, Switches};
+use weft_kern::{Machine, Plan, VerifyError};
 
-pub use decide::{Cut, DECISIONS, Decision, Why, decision};
+pub use choose::Choice;
+pub use cost::Cost;
+pub use decide::{Cut, Why, decision, decisions};
+pub use weft_ir::{Decision, Mode};
 
 /// Why a graph could not become a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,15 +59,31 @@ impl FuseError {
 pub struct Options {
     /// The largest sizes of a step.
     pub max: Sizes,
-    /// Decisions that are switched off.
-    pub off: Vec<&'static Decision>,
+    /// Decisions that are set by hand.
+    pub switches: Switches,
+    /// What the decisions by cost are taken for.
+    pub machine: Machine,
+    /// Tell the costs of what is left to the user, too.
+    pub advise: bool,
 }
 
 /// A plan, and how it came about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fusion {
+    /// The graph after the rules.
+    pub graph: Arc<Graph>,
+    /// Every replacement that a rule made, in order.
+    pub fired: Vec<Fired>,
+    /// The rules that replaced nothing, and why.
+    pub missed: Vec<Missed>,
+    /// The decisions that cost was asked for, in order.
+    pub choices: Vec<Choice>,
+    /// Products of weights that the plan reads, to be made before it runs: names in the plan, and nodes of the graph.
+    pub products: Vec<(String, NodeId)>,
     /// The kernels.
     pub plan: Arc<Plan>,
+    /// What it costs on the machine it is made for.
+    pub cost: Cost,
     /// For each call of the plan, in order, what it computes.
     pub calls: Vec<Computed>,
 }
@@ -67,18 +91,19 @@ pub struct Fusion {
 /// What one call of a plan computes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Computed {
-    /// The nodes of the graph; none if the call only moves or rounds values.
-    pub nodes: Vec<NodeId>,
+    /// For each part of its kernel, the nodes of the graph after the rules; none if it only moves or rounds values.
+    pub parts: Vec<Vec<NodeId>>,
     /// Which nodes that read its values are not among them, and why.
     pub cuts: Vec<Cut>,
 }
 
-/// Compiles a graph to kernels, with every decision on.
+/// Compiles a graph to kernels, every decision at its default, for a common machine.
 ///
 /// # Errors
 /// If a node cannot be computed by any kernel.
 pub fn fuse(graph: &Graph, max: &Sizes) -> Result<Plan, FuseError> {
-    fuse_with(graph, &Options { max: *max, off: Vec::new() }).map(|fusion| Arc::unwrap_or_clone(fusion.plan))
+    let options = Options { max: *max, ..Options::default() };
+    fuse_with(graph, &options).map(|fusion| Arc::unwrap_or_clone(fusion.plan))
 }
 
 /// Compiles a graph to kernels, and tells why they are cut as they are.
@@ -86,15 +111,42 @@ pub fn fuse(graph: &Graph, max: &Sizes) -> Result<Plan, FuseError> {
 /// # Errors
 /// If a node cannot be computed by any kernel.
 pub fn fuse_with(graph: &Graph, options: &Options) -> Result<Fusion, FuseError> {
-    let groups = group::Groups::new(graph, &options.off);
-    let placed = place::place(graph, &groups, &options.off)?;
-    let launches = order::order(emit::emit(graph, &groups, &placed)?);
-    let computed = |launch: &emit::Launch| Computed {
-        nodes: launch.group.map_or(Vec::new(), |g| groups.list[g].members.clone()),
-        cuts: groups.cuts.iter().filter(|cut| Some(cut.group) == launch.group).cloned().collect(),
-    };
-    let calls = launches.iter().map(computed).collect();
+    choose::choose(graph, options)
+}
+
+/// Compiles a graph with decisions that are all on or off; those by cost count as off.
+fn compile(graph: &Graph, switches: &Switches, options: &Options) -> Result<Fusion, FuseError> {
+    let weft_ir::Rewritten { graph, fired, missed } = weft_ir::rewrite(graph, switches);
+    let mut groups = group::Groups::new(&graph, switches);
+    prologue::absorb(&graph, &mut groups, switches);
+    let placed = place::place(&graph, &groups, switches)?;
+    let pieces = emit::emit(&graph, &groups, &placed)?;
+    let launches = order::order(pieces, switches.on(&decide::BESIDE));
+    let calls = launches.iter().map(|launch| computed(&groups, launch)).collect();
     let plan = memory::plan(graph.name(), &options.max, placed.buffers, launches);
     weft_kern::verify(&plan)?;
-    Ok(Fusion { plan: Arc::new(plan), calls })
+    let cost = cost::cost(&plan, &options.machine);
+    let is_product = |(_, node): &(NodeId, &weft_ir::Node)| matches!(node.op, weft_ir::Op::Product { .. });
+    let products = graph.iter().filter(is_product).map(|(id, _)| (place::product_name(id), id)).collect();
+    let (graph, plan) = (Arc::new(graph), Arc::new(plan));
+    Ok(Fusion { graph, fired, missed, choices: Vec::new(), products, plan, cost, calls })
+}
+
+fn computed(groups: &group::Groups, launch: &order::Launch) -> Computed {
+    let nodes = |group: &Option<usize>| {
+        let group = group.map(|g| &groups.list[g])?;
+        let before = group.prologue.map_or(&[][..], |p| &groups.list[p].members);
+        Some(before.iter().chain(&group.members).copied().collect())
+    };
+    let parts: Vec<Vec<NodeId>> = launch.groups.iter().map(|g| nodes(g).unwrap_or_default()).collect();
+    let apart = |cut: &&Cut| {
+        launch.groups.contains(&Some(cut.group)) && !parts.iter().flatten().any(|n| *n == cut.node)
+    };
+    let mut cuts: Vec<Cut> = Vec::new();
+    for cut in groups.cuts.iter().filter(apart) {
+        if !cuts.iter().any(|known| (known.node, known.why) == (cut.node, cut.why)) {
+            cuts.push(cut.clone());
+        }
+    }
+    Computed { parts, cuts }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use weft_ir::Sizes;
-use weft_kern::{Anchor, Buffer, Call, Kernel, Pick, Plan, Source};
+use weft_kern::{Anchor, Buffer, Call, Kernel, Part, Pick, Plan, Product, Source};
 
-use crate::emit::Launch;
+use crate::order::Launch;
 
 /// Arena buffers begin at multiples of this: a cache line, and what SIMD loads and GPU bindings want.
 const ALIGN: usize = 64;
@@ -17,7 +17,7 @@ pub(crate) fn plan(name: &str, max: &Sizes, mut buffers: Vec<Buffer>, launches: 
     for Launch { kernel, args, .. } in launches {
         let same = kernels.iter().position(|k| k.same_work(&kernel));
         let kernel = same.unwrap_or_else(|| {
-            let name = unique(&kernels, describe(&kernel));
+            let name = unique(&kernels, describe(&kernel, max));
             kernels.push(Kernel { name, ..kernel });
             kernels.len() - 1
         });
@@ -27,21 +27,35 @@ pub(crate) fn plan(name: &str, max: &Sizes, mut buffers: Vec<Buffer>, launches: 
     Plan { name: name.into(), max: *max, buffers, kernels, calls, arena }
 }
 
-/// A kernel's name: what it is and how large.
-fn describe(kernel: &Kernel) -> String {
-    match &kernel.anchor {
-        Anchor::Map => format!("map_{}", kernel.cols),
-        Anchor::Reduce => format!("reduce_{}", kernel.cols),
-        Anchor::TopK { n, .. } => format!("topk_{}_of_{n}", kernel.cols),
+/// A kernel's name: what its largest part is and how large, and how many others there are.
+fn describe(kernel: &Kernel, max: &Sizes) -> String {
+    let size = |part: &Part| -> u64 {
+        part.products().iter().map(|p| kernel.product_work(part, p, max).weight_bytes).sum()
+    };
+    // The first of equal ones.
+    let largest = kernel.parts.iter().rev().max_by_key(|part| size(part));
+    let name = largest.map_or(String::new(), |part| describe_part(kernel, part));
+    match kernel.parts.len() {
+        0 | 1 => name,
+        n => format!("{name}+{}", n - 1),
+    }
+}
+
+fn describe_part(kernel: &Kernel, part: &Part) -> String {
+    let product = |p: &Product| {
+        let kind = match p.w.pick {
+            Pick::Only => "dot",
+            Pick::Axis(_) => "head_dot",
+            Pick::Ids(_) => "select_dot",
+            Pick::Sum(_) => "select_sum",
+        };
+        format!("{kind}_{}x{}_{}", p.w.n, p.w.k, kernel.params[p.w.param].format)
+    };
+    match &part.anchor {
+        Anchor::Map => format!("map_{}", part.cols),
+        Anchor::Reduce => format!("reduce_{}", part.cols),
         Anchor::Attend(a) => format!("attend_{}x{}", a.heads, a.k_len),
-        Anchor::Dot { w, .. } => {
-            let kind = match w.pick {
-                Pick::Only => "dot",
-                Pick::Axis(_) => "head_dot",
-                Pick::Ids(_) => "select_dot",
-            };
-            format!("{kind}_{}x{}_{}", w.n, w.k, kernel.params[w.param].format)
-        }
+        Anchor::Dot(products) => products.iter().map(product).collect::<Vec<_>>().join("&"),
     }
 }
 

@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use weft_ir::{Graph, NodeId, Op};
+use weft_ir::{Graph, NodeId, Op, Switches};
 use weft_kern::{Buffer, BufferId, Format, Source, q8};
 use weft_quant::GgmlType;
 
 use crate::FuseError;
-use crate::decide::{self, Decision};
-use crate::group::{Class, Groups, class, through_identity};
-use crate::strided::{Strided, by_space, row_major, view};
+use crate::decide;
+use crate::group::{Class, Groups, class, is_product, through_identity};
+use crate::strided::{Strided, by_space, reshaped, row_major, view};
 
 /// A place that a value is written to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,17 +85,13 @@ impl Placed {
 /// Whether an anchor reads its first operand rounded.
 pub(crate) fn reads_rounded(graph: &Graph, anchor: NodeId) -> bool {
     let node = graph.node(anchor);
-    match node.op {
-        Op::Dot | Op::HeadDot { transposed: false } | Op::SelectDot => {
-            graph.node(node.inputs[1]).ty.dtype.is_quantised()
-        }
-        _ => false,
-    }
+    let transposed = node.op == Op::HeadDot { transposed: true };
+    is_product(&node.op) && !transposed && graph.node(node.inputs[1]).ty.dtype.is_quantised()
 }
 
 /// Decides for all values of a graph.
-pub(crate) fn place(graph: &Graph, groups: &Groups, off: &[&Decision]) -> Result<Placed, FuseError> {
-    let round_in_place = !off.contains(&&decide::ROUND);
+pub(crate) fn place(graph: &Graph, groups: &Groups, switches: &Switches) -> Result<Placed, FuseError> {
+    let round_in_place = switches.on(&decide::ROUND);
     let mut placer = Placer { graph, groups, round_in_place, out: Placed::default() };
     for (name, id) in graph.outputs() {
         placer.output(name, *id)?;
@@ -103,7 +99,10 @@ pub(crate) fn place(graph: &Graph, groups: &Groups, off: &[&Decision]) -> Result
     for (g, group) in groups.list.iter().enumerate() {
         for member in &group.members {
             for (i, input) in graph.node(*member).inputs.iter().enumerate() {
-                if i == 0 && reads_rounded(graph, *member) {
+                let before = group.prologue.is_some_and(|p| groups.is_value(graph, *input, p));
+                if i == 0 && before && group.anchors.contains(member) {
+                    // Never in memory.
+                } else if i == 0 && reads_rounded(graph, *member) {
                     placer.ask_rounded(*input)?;
                 } else if whole(graph, *member, i) {
                     placer.ask_whole(*input)?;
@@ -114,6 +113,11 @@ pub(crate) fn place(graph: &Graph, groups: &Groups, off: &[&Decision]) -> Result
         }
     }
     Ok(placer.out)
+}
+
+/// The name under which a plan reads a product of weights, which a file has not.
+pub(crate) fn product_name(id: NodeId) -> String {
+    format!("product{id}")
 }
 
 /// Whether an operand is read by its own numbers, so that a part of something else will not do: tables, and the lists of attention.
@@ -163,6 +167,7 @@ impl Placer<'_> {
         let source = match &node.op {
             Op::Input { name } => Source::Input(name.clone()),
             Op::Weight { name } => Source::Weight(name.clone()),
+            Op::Product { .. } => Source::Weight(product_name(base)),
             Op::State { name } => Source::State(name.clone()),
             Op::Const { values } => Source::Constant(values.clone()),
             Op::Store => {
@@ -259,6 +264,14 @@ impl Placer<'_> {
             // Dense under one shape is dense under the other.
             let input = node.inputs[0];
             return self.write(input, buffer, offset, &row_major(&self.graph.node(input).ty.shape), indexed);
+        }
+        if node.op == Op::Reshape {
+            // The same places under the other shape, if there are such.
+            let from = &self.graph.node(node.inputs[0]).ty.shape;
+            let rows_kept = indexed.is_none() || from.dims().first() == node.ty.shape.dims().first();
+            if let Some(strides) = reshaped(&node.ty.shape, strides, from).filter(|_| rows_kept) {
+                return self.write(node.inputs[0], buffer, offset, &strides, indexed);
+            }
         }
         // Rows picked by number go together: the parts of a concatenation of rows have other numbers than its own rows.
         if let Op::Concat { axis } = node.op

@@ -47,7 +47,7 @@ pub(crate) fn view(graph: &Graph, node: NodeId) -> Strided {
 ///
 /// Axes of size 1 are set aside; then both shapes fall apart into the same runs of axes with equal products, and within a run of the old
 /// shape the memory must be evenly spaced.
-fn reshaped(from: &Shape, strides: &[usize], to: &Shape) -> Option<Vec<usize>> {
+pub(crate) fn reshaped(from: &Shape, strides: &[usize], to: &Shape) -> Option<Vec<usize>> {
     let symbolic = usize::from(from.sym().is_some());
     let sizes = |s: &Shape| -> Vec<usize> { s.dims()[symbolic..].iter().filter_map(|d| d.known()).collect() };
     let (old_sizes, new) = (sizes(from), sizes(to));

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use weft_ir::Sizes;
+use weft_fuse::Options;
+use weft_ir::rules::RULES;
+use weft_ir::{Graph, Mode, NodeId, Sizes, Switches};
+use weft_kern::Machine;
 
 /// What separates the input from the expected output.
 const SEPARATOR: &str = "\n---\n";
@@ -32,6 +35,18 @@ fn run(input: &str) -> Result<String, String> {
             Ok(_) => Err("no error".into()),
             Err(e) => Ok(format!("{}\n", e.why)),
         },
+        ["rewrite", ref names @ ..] => rewritten(&weft_ir::parse(&text).map_err(|e| e.to_string())?, names),
+        ["hoist", ref inputs @ ..] => {
+            let graph = weft_ir::parse(&text).map_err(|e| e.to_string())?;
+            Ok(match weft_ir::hoist(&graph, inputs) {
+                Some(hoisted) => format!("{}{}", hoisted.prelude, hoisted.rest),
+                None => "nothing\n".into(),
+            })
+        }
+        ["kernels", ref sizes @ ..] => {
+            let graph = weft_ir::parse(&text).map_err(|e| e.to_string())?;
+            kernels(&graph, parse_sizes(sizes)?, number(sizes, "workers")? as u64)
+        }
         ["plan", "error"] => match weft_kern::parse_plan(&text) {
             Ok(_) => Err("no error".into()),
             Err(e) => Ok(format!("{}\n", e.why)),
@@ -50,11 +65,62 @@ fn run(input: &str) -> Result<String, String> {
     }
 }
 
+/// The graph after some rules alone, or after those that are on by default if none is named, and how often each one fired.
+fn rewritten(graph: &Graph, names: &[&str]) -> Result<String, String> {
+    let mut switches = Switches::default();
+    if !names.is_empty() {
+        weft_ir::rules::decisions().for_each(|decision| switches.set(decision, Mode::Off));
+    }
+    for name in names {
+        let rule = RULES.into_iter().find(|rule| rule.decision.name == *name);
+        switches.set(&rule.ok_or_else(|| format!("no rule `{name}`"))?.decision, Mode::On);
+    }
+    let rewritten = weft_ir::rewrite(graph, &switches);
+    let mut printed = rewritten.graph.to_string();
+    for rule in RULES {
+        let times = rewritten.fired.iter().filter(|fired| fired.rule == rule).count();
+        if times > 0 {
+            let _ = writeln!(printed, "# fired: {} ×{times}", rule.decision.name);
+        }
+    }
+    Ok(printed)
+}
+
+/// How many kernels a graph becomes on a machine, what each computes, and why its values go through memory.
+fn kernels(graph: &Graph, max: Sizes, workers: u64) -> Result<String, String> {
+    let machine = Machine { workers, ..Machine::default() };
+    let options = Options { max, machine, ..Options::default() };
+    let fusion = weft_fuse::fuse_with(graph, &options).map_err(|e| e.to_string())?;
+    let named = |id: &NodeId| format!("{} {id}", fusion.graph.node(*id).op.name());
+    let mut out = format!("kernels {}\n", fusion.calls.len());
+    for (call, computed) in fusion.plan.calls.iter().zip(&fusion.calls) {
+        let _ = writeln!(out, "{}", fusion.plan.kernels[call.kernel].name);
+        for nodes in &computed.parts {
+            let nodes: Vec<String> = nodes.iter().map(named).collect();
+            let _ = writeln!(out, "  {}", nodes.join(", "));
+        }
+        for cut in &computed.cuts {
+            let _ = writeln!(out, "  not {}: {}", named(&cut.node), cut.why);
+        }
+    }
+    for choice in fusion.choices.iter().filter(|c| c.with != c.without) {
+        let taken = if choice.taken() { "taken" } else { "not taken" };
+        let _ = writeln!(
+            out,
+            "{} {taken}: {} with, {} without",
+            choice.decision.name, choice.with, choice.without
+        );
+    }
+    Ok(out)
+}
+
+fn number(words: &[&str], key: &str) -> Result<usize, String> {
+    let found = words.iter().find_map(|w| w.strip_prefix(key)?.strip_prefix('='));
+    found.map_or(Ok(1), |n| n.parse().map_err(|_| format!("`{key}` must be a number")))
+}
+
 fn parse_sizes(words: &[&str]) -> Result<Sizes, String> {
-    let get = |key: &str| {
-        let found = words.iter().find_map(|w| w.strip_prefix(key)?.strip_prefix('='));
-        found.map_or(Ok(1), |n| n.parse().map_err(|_| format!("`{key}` must be a number")))
-    };
+    let get = |key: &str| number(words, key);
     Ok(Sizes { tokens: get("T")?, rows: get("R")?, slots: get("S")?, pages: get("P")? })
 }
 

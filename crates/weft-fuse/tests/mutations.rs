@@ -54,7 +54,7 @@ fn damaged(text: &str, random: &mut Random) -> String {
 fn texts() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests");
     let mut texts = Vec::new();
-    for stage in ["ir", "fuse"] {
+    for stage in ["ir", "fuse", "kernels"] {
         for entry in std::fs::read_dir(root.join(stage)).unwrap() {
             let content = std::fs::read_to_string(entry.unwrap().path()).unwrap();
             let (_, body) = content.split_once('\n').unwrap();

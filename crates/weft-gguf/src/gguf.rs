@@ -9,7 +9,7 @@ use crate::error::{Error, Quoted};
 use crate::header::Header;
 use crate::limits::MAX_TENSORS;
 use crate::metadata::Metadata;
-use crate::mmap::{Mapping, TensorBytes};
+use crate::mmap::{Mapping, Stamp, TensorBytes};
 use crate::split::{self, Split};
 use crate::tensor::TensorInfo;
 
@@ -23,6 +23,8 @@ pub struct FileInfo {
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
+    /// Its state when it was opened; `None` for what was not read from a file.
+    pub stamp: Option<Stamp>,
 }
 
 /// A model: its metadata, its tensors, and the mapping their data lies in.
@@ -127,7 +129,7 @@ impl Gguf {
             let problem = format!("with this part the model has more than {MAX_TENSORS} tensors, the limit");
             return Err(split::error(&path, problem));
         }
-        self.files.push(FileInfo { path, size: mapping.len() as u64 });
+        self.files.push(FileInfo { path, size: mapping.len() as u64, stamp: mapping.stamp() });
         self.data.push(Data { mapping: Arc::new(mapping), start: header.data_start });
         Ok(())
     }
@@ -156,6 +158,12 @@ impl Gguf {
     /// The files of the model, in order.
     pub fn files(&self) -> &[FileInfo] {
         &self.files
+    }
+
+    /// What comes before the tensor data, in each of the files.
+    pub fn headers(&self) -> impl Iterator<Item = &[u8]> {
+        // A file without tensors may end before its data section would begin.
+        self.data.iter().map(|data| data.mapping.get(..data.start as usize).unwrap_or(&data.mapping))
     }
 
     /// The metadata: for a split model, that of its first part.

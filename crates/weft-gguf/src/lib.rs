@@ -41,7 +41,7 @@ pub use data_writer::DataWriter;
 pub use error::{Error, KeyError, WriteError};
 pub use gguf::{FileInfo, Gguf};
 pub use metadata::Metadata;
-pub use mmap::TensorBytes;
+pub use mmap::{MappedFile, Stamp, TensorBytes};
 pub use tensor::TensorInfo;
 pub use value::{Array, Strings, Value};
 pub use writer::Writer;

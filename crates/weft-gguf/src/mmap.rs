@@ -1,4 +1,4 @@
-//! A model's bytes: a file mapped into memory, or memory itself. The only `unsafe` of this crate.
+//! A model's bytes: a file mapped into memory, or memory itself. The only `unsafe` of this crate, and the only place that maps files.
 //!
 //! What mapping a file asks of everybody else is told at [`Gguf::open`](crate::Gguf::open).
 #![allow(unsafe_code, reason = "mapping a file is unsafe, and this is the one place that does it")]
@@ -9,12 +9,84 @@ use std::io;
 use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
+
+use memmap2::{Mmap, UncheckedAdvice};
 
 use crate::error::Error;
 
+/// What pages are released in: as many as Linux maps at one fault (`fault_around_bytes`), aligned alike.
+const GRANULE: usize = 64 << 10;
+
+/// A file mapped for reading.
+///
+/// The [contract of a mapped file](crate::Gguf::open) holds for it: nobody may truncate or change the file while this lives.
+#[derive(Debug)]
+pub struct MappedFile(Mmap);
+
+impl MappedFile {
+    /// Maps all of an open file.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn new(file: &File) -> io::Result<MappedFile> {
+        // SAFETY: the mapping is private to this process and never written to through Rust. That nobody
+        // changes the file while it lives cannot be checked here; it is the documented contract of this type
+        // and of `Gguf::open`.
+        unsafe { Mmap::map(file) }.map(MappedFile)
+    }
+
+    /// Asks for huge pages. Where the operating system has none for files, nothing changes.
+    pub fn prefer_huge_pages(&self) {
+        #[cfg(target_os = "linux")]
+        let _ = self.0.advise(memmap2::Advice::HugePage);
+    }
+
+    /// Takes the pages of a range out of this process's memory; they are read again from the file when they are next touched.
+    fn release(&self, range: Range<usize>) {
+        // A page too many costs a fault, one too few costs memory: outward.
+        let start = range.start - range.start % GRANULE;
+        let end = range.end.next_multiple_of(GRANULE).min(self.0.len());
+        #[cfg(unix)]
+        if start < end {
+            // SAFETY: "don't need" throws away what was written to private pages, and can so change what a slice shows. Nothing
+            // is ever written to this mapping: what is thrown away are copies of what the file holds, and by the contract of this
+            // type the file has not changed, so every byte stays what it was.
+            let _ = unsafe { self.0.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start) };
+        }
+    }
+}
+
+impl Deref for MappedFile {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// What tells one state of a file from another, as far as the operating system knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// When it was last written.
+    pub modified: Option<SystemTime>,
+    /// Its number in its file system, where there are such.
+    pub inode: Option<u64>,
+}
+
+impl Stamp {
+    fn of(about: &fs::Metadata) -> Stamp {
+        #[cfg(unix)]
+        let inode = Some(std::os::unix::fs::MetadataExt::ino(about));
+        #[cfg(not(unix))]
+        let inode = None;
+        Stamp { modified: about.modified().ok(), inode }
+    }
+}
+
 /// The bytes of one file.
 pub(crate) enum Mapping {
-    File(memmap2::Mmap),
+    File(MappedFile, Stamp),
     Memory(Arc<[u8]>),
 }
 
@@ -32,11 +104,17 @@ impl Mapping {
             return Ok(Mapping::Memory(Arc::default()));
         }
         let file = File::open(path).map_err(|e| failed("open", e))?;
-        // SAFETY: the mapping is private to this process and never written to through Rust. That nobody
-        // changes the file while it lives cannot be checked here; it is the documented contract of
-        // `Gguf::open`.
-        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| failed("map", e))?;
-        Ok(Mapping::File(map))
+        let about = file.metadata().map_err(|e| failed("open", e))?;
+        let map = MappedFile::new(&file).map_err(|e| failed("map", e))?;
+        Ok(Mapping::File(map, Stamp::of(&about)))
+    }
+
+    /// The state of the file; `None` for memory.
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        match self {
+            Mapping::File(_, stamp) => Some(*stamp),
+            Mapping::Memory(_) => None,
+        }
     }
 }
 
@@ -45,7 +123,7 @@ impl Deref for Mapping {
 
     fn deref(&self) -> &[u8] {
         match self {
-            Mapping::File(map) => map,
+            Mapping::File(map, _) => map,
             Mapping::Memory(bytes) => bytes,
         }
     }
@@ -74,6 +152,20 @@ impl TensorBytes {
             mapping.len()
         );
         TensorBytes { mapping: Arc::clone(mapping), range }
+    }
+
+    /// Takes a part of these bytes out of memory, for now: whoever touches them again has them read from the file again. Bytes that are
+    /// in no file stay. What lies beyond the end is ignored.
+    pub fn release(&self, part: Range<usize>) {
+        let Mapping::File(map, _) = &*self.mapping else { return };
+        let len = self.range.len();
+        map.release(self.range.start + part.start.min(len)..self.range.start + part.end.min(len));
+    }
+}
+
+impl AsRef<[u8]> for TensorBytes {
+    fn as_ref(&self) -> &[u8] {
+        self
     }
 }
 

@@ -70,28 +70,48 @@ impl Builder {
         self.graph.nodes.get(id.index()).map(|n| &n.ty)
     }
 
-    /// Adds any operation. `declared` is the type of a source or a reshape.
+    /// Adds any operation. `declared` is the type of a source, a reshape or a product.
     pub fn push(&mut self, op: Op, inputs: Vec<NodeId>, declared: Option<Type>) -> NodeId {
         if self.error.is_some() || inputs.iter().any(|i| i.index() >= self.graph.nodes.len()) {
             return POISON;
         }
+        let name = op.name();
+        self.intern(op, inputs, declared).unwrap_or_else(|why| {
+            self.error = Some(BuildError::Op { graph: self.graph.name.clone(), op: name, why });
+            POISON
+        })
+    }
+
+    /// The node of this operation on nodes that exist, or why there is none. That is no mistake yet.
+    pub(crate) fn intern(
+        &mut self,
+        op: Op,
+        inputs: Vec<NodeId>,
+        declared: Option<Type>,
+    ) -> Result<NodeId, String> {
         let types: Vec<&Type> = inputs.iter().map(|i| &self.graph.node(*i).ty).collect();
-        match infer(&op, &types, declared.as_ref()) {
-            Ok(ty) => {
-                let node = Node { op, inputs, ty };
-                if let Some(id) = self.interned.get(&node) {
-                    return *id;
-                }
-                let id = NodeId(self.graph.nodes.len() as u32);
-                self.graph.nodes.push(node.clone());
-                self.interned.insert(node, id);
-                id
-            }
-            Err(why) => {
-                self.error = Some(BuildError::Op { graph: self.graph.name.clone(), op: op.name(), why });
-                POISON
-            }
+        let ty = infer(&op, &types, declared.as_ref())?;
+        Ok(self.add_node(Node { op, inputs, ty }))
+    }
+
+    /// Adds a node whose type is known to be right, or finds the equal one.
+    pub(crate) fn add_node(&mut self, node: Node) -> NodeId {
+        let next = NodeId(self.graph.nodes.len() as u32);
+        let id = *self.interned.entry(node.clone()).or_insert(next);
+        if id == next {
+            self.graph.nodes.push(node);
         }
+        id
+    }
+
+    /// The graph so far.
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Its nodes.
+    pub(crate) fn into_nodes(self) -> Vec<Node> {
+        self.graph.nodes
     }
 
     /// Names a result.
@@ -202,7 +222,7 @@ impl Builder {
         self.push(Op::Dot, vec![x, w], None)
     }
 
-    /// Each head its own matrix: `[T, H, K]` by `[H, N, K]` is `[T, H, N]`.
+    /// Each head its own matrix: `[T, H, K]`, or `[T, 1, K]` for all heads, by `[H, N, K]` is `[T, H, N]`.
     pub fn head_dot(&mut self, x: NodeId, w: NodeId) -> NodeId {
         self.push(Op::HeadDot { transposed: false }, vec![x, w], None)
     }
@@ -215,6 +235,22 @@ impl Builder {
     /// Each row times the matrices its ids name: `[T, K]` or `[T, U, K]` by `[E, N, K]` and ids `[T, U]` is `[T, U, N]`.
     pub fn select_dot(&mut self, x: NodeId, w: NodeId, ids: NodeId) -> NodeId {
         self.push(Op::SelectDot, vec![x, w, ids], None)
+    }
+
+    /// The weighted sum over choices: `[T, U, K]` by `[E, N, K]`, ids `[T, U]` and weights `[T, U]` is `[T, N]`.
+    pub fn select_sum(&mut self, x: NodeId, w: NodeId, ids: NodeId, weights: NodeId) -> NodeId {
+        self.push(Op::SelectSum, vec![x, w, ids, weights], None)
+    }
+
+    /// Two parameters multiplied head by head when the model is loaded, and stored as `dtype`: `[H, N, M]` by `[H, M, K]` is
+    /// `[H, N, K]`.
+    pub fn product(&mut self, a: NodeId, b: NodeId, dtype: GgmlType) -> NodeId {
+        self.push(Op::Product { joined: false }, vec![a, b], Some(Type::new(dtype, Shape::default())))
+    }
+
+    /// The same with the heads side by side: `[N, H·M]` by `[H, M, K]` is `[N, H·K]`.
+    pub fn product_joined(&mut self, a: NodeId, b: NodeId, dtype: GgmlType) -> NodeId {
+        self.push(Op::Product { joined: true }, vec![a, b], Some(Type::new(dtype, Shape::default())))
     }
 
     /// The state with `rows` written at `slots`.

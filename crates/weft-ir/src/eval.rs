@@ -4,6 +4,7 @@
 //! decoded as a whole.
 
 mod ops;
+mod product;
 mod tensor;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use crate::graph::{Graph, NodeId, Type};
 use crate::op::Op;
 use crate::shape::Sizes;
 
+pub use product::Product;
 pub use tensor::Tensor;
 
 /// Where the oracle reads weights from.

@@ -12,7 +12,7 @@ const MAX_VALUES: usize = 1 << 40;
 
 /// The type `op` gives on inputs of these types.
 ///
-/// Sources and `reshape` take their type from `declared`, which is only checked for sense here.
+/// Sources and `reshape` take their type from `declared`, and a `product` its `dtype`; that is only checked for sense here.
 ///
 /// # Errors
 /// A sentence that says which rule the inputs break.
@@ -34,6 +34,10 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
         Op::Input { .. } | Op::Weight { .. } | Op::State { .. } | Op::Const { .. } => {
             arity(inputs, 0)?;
             source(op, declared.ok_or("a source needs a declared type")?)
+        }
+        Op::Product { joined } => {
+            let [a, b] = take(inputs)?;
+            product(*joined, a, b, declared.ok_or("a product needs a declared type")?.dtype)
         }
         Op::Cast => {
             let [x] = take(inputs)?;
@@ -141,8 +145,8 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
             expect_dtype(x, GgmlType::F32)?;
             decodable(w)?;
             match (x.shape.dims(), w.shape.dims()) {
-                ([t, h, k], [wh, n, wk]) if h == wh && k == wk && !transposed => {
-                    Ok(f32_of([*t, *h, *n].into()))
+                ([t, h, k], [wh, n, wk]) if (h == wh || *h == Dim::Const(1)) && k == wk && !transposed => {
+                    Ok(f32_of([*t, *wh, *n].into()))
                 }
                 ([t, h, n], [wh, wn, k]) if h == wh && n == wn && *transposed => {
                     Ok(f32_of([*t, *h, *k].into()))
@@ -161,6 +165,21 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                     Ok(f32_of([*t, *u, *n].into()))
                 }
                 _ => Err(format!("select_dot of {x} with {w} by {ids}")),
+            }
+        }
+        Op::SelectSum => {
+            let [x, w, ids, weights] = take(inputs)?;
+            expect_dtype(x, GgmlType::F32)?;
+            expect_dtype(ids, GgmlType::I32)?;
+            expect_dtype(weights, GgmlType::F32)?;
+            decodable(w)?;
+            match (x.shape.dims(), w.shape.dims(), ids.shape.dims()) {
+                ([t, xu, k], [_, n, wk], [it, u])
+                    if k == wk && t == it && xu == u && weights.shape == ids.shape =>
+                {
+                    Ok(f32_of([*t, *n].into()))
+                }
+                _ => Err(format!("select_sum of {x} with {w} by {ids} and {weights}")),
             }
         }
         Op::Store => {
@@ -201,6 +220,27 @@ fn source(op: &Op, declared: &Type) -> Result<Type, String> {
         _ => false,
     };
     if ok { Ok(declared.clone()) } else { Err(format!("{declared} is no type for `{}`", op.name())) }
+}
+
+fn product(joined: bool, a: &Type, b: &Type, dtype: GgmlType) -> Result<Type, String> {
+    decodable(a)?;
+    decodable(b)?;
+    let wrong = || format!("product of {a} and {b}");
+    let &[heads @ Dim::Const(h), Dim::Const(m), Dim::Const(k)] = b.shape.dims() else {
+        return Err(wrong());
+    };
+    let shape: Shape = match (joined, a.shape.dims()) {
+        (false, &[ah, n, am]) if ah == heads && am == Dim::Const(m) => [heads, n, k.into()].into(),
+        (true, &[n, width]) if h.checked_mul(m).map(Dim::Const) == Some(width) => {
+            [n, h.checked_mul(k).ok_or_else(wrong)?.into()].into()
+        }
+        _ => return Err(wrong()),
+    };
+    let whole = shape.last().is_some_and(|n| dtype.row_bytes(n as u64).is_some());
+    if !(dtype.can_encode() && dtype.can_decode() && whole) {
+        return Err(format!("rows of {shape} cannot be stored as {dtype}"));
+    }
+    Ok(Type { dtype, shape })
 }
 
 fn concat(inputs: &[&Type], axis: usize) -> Result<Type, String> {

@@ -131,8 +131,8 @@ impl std::hash::Hash for F32 {
 
 /// What a node computes from its inputs. Shapes are written outermost axis first.
 ///
-/// The last seven are what kernels are anchored on; the rest are elementwise, reductions and movement. Every operation has
-/// one obvious definition, which [`crate::eval`] is.
+/// The last six are what kernels are anchored on; the rest are parameters, elementwise, reductions and movement. Every operation
+/// has one obvious definition, which [`crate::eval`] is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// A value that the caller or an earlier graph gives.
@@ -154,6 +154,15 @@ pub enum Op {
     Const {
         /// The values.
         values: Vec<F32>,
+    },
+    /// A parameter made of two others when the model is loaded: each head's matrices multiplied. The result is stored in the type
+    /// that the node gives, which can be quantised, and is used like a weight.
+    ///
+    /// `(a [H, N, M], b [H, M, K]) → [H, N, K]`; joined, `(a [N, H·M], b [H, M, K]) → [N, H·K]`, where a row of `a` has the heads
+    /// side by side and so has a row of the result. Both operands are weights, or parts of weights with whole rows.
+    Product {
+        /// Rows hold all heads side by side.
+        joined: bool,
     },
     /// `i32` to `f32`.
     Cast,
@@ -193,6 +202,8 @@ pub enum Op {
         /// Which values make a pair.
         style: RopeStyle,
     },
+    /// `(state [S, W], rows [T, W], slots i32[T]) → [S, W]`: the state with row `slots[t]` replaced by `rows[t]`.
+    Store,
     /// `(x [.., E]) → i32[.., K]`: indices of the largest values, largest first, the lower index first among equals.
     TopK {
         /// How many.
@@ -200,15 +211,19 @@ pub enum Op {
     },
     /// `(x [.., K], w [N, K]) → [.., N]`: y = x·wᵀ.
     Dot,
-    /// Each head its own matrix. `(x [T, H, K], w [H, N, K]) → [T, H, N]`; transposed, `(x [T, H, N], w [H, N, K]) → [T, H, K]`.
+    /// Each head its own matrix. `(x [T, H, K] or [T, 1, K], w [H, N, K]) → [T, H, N]`, where a single row of `x` is the same for
+    /// all heads; transposed, `(x [T, H, N], w [H, N, K]) → [T, H, K]`.
     HeadDot {
         /// Multiply by the matrices' transposes.
         transposed: bool,
     },
     /// `(x [T, K] or [T, U, K], w [E, N, K], ids i32[T, U]) → [T, U, N]`: each row times the matrices its ids name.
     SelectDot,
-    /// `(state [S, W], rows [T, W], slots i32[T]) → [S, W]`: the state with row `slots[t]` replaced by `rows[t]`.
-    Store,
+    /// The weighted sum of what [`Op::SelectDot`] gives for each choice.
+    ///
+    /// `(x [T, U, K], w [E, N, K], ids i32[T, U], weights f32[T, U]) → [T, N]`: `Σ_u weights[t, u] · (w[ids[t, u]] · x[t, u])`. Each
+    /// product is rounded before it is added, in the order of `u`: the bits are those of `select_dot`, `mul` and `reduce_sum`.
+    SelectSum,
     /// Causal attention of each token over its own sequence, through pages.
     ///
     /// `(q [T, H, Dk], k [S, G·Dk], v [S, G·Dv], pos i32[T], first i32[T], pages i32[P]) → [T, H, Dv]`, where G key heads are
@@ -232,6 +247,7 @@ impl Op {
             Op::Weight { .. } => "weight",
             Op::State { .. } => "state",
             Op::Const { .. } => "const",
+            Op::Product { .. } => "product",
             Op::Cast => "cast",
             Op::Unary(u) => u.name(),
             Op::Binary(b) => b.name(),
@@ -242,11 +258,12 @@ impl Op {
             Op::Rows => "rows",
             Op::Take => "take",
             Op::Rope { .. } => "rope",
+            Op::Store => "store",
             Op::TopK { .. } => "topk",
             Op::Dot => "dot",
             Op::HeadDot { .. } => "head_dot",
             Op::SelectDot => "select_dot",
-            Op::Store => "store",
+            Op::SelectSum => "select_sum",
             Op::Attend { .. } => "attend",
         }
     }

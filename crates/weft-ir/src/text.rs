@@ -48,11 +48,12 @@ fn attributes(op: &Op) -> String {
         Op::Rope { style } => format!(" style={}", style.name()),
         Op::TopK { k } => format!(" k={k}"),
         Op::HeadDot { transposed } => format!(" transposed={transposed}"),
+        Op::Product { joined } => format!(" joined={joined}"),
         Op::Attend { scale, kv_heads, page } => {
             format!(" scale={:?} kv_heads={kv_heads} page={page}", scale.0)
         }
         Op::Cast | Op::Unary(_) | Op::Binary(_) | Op::Reshape => String::new(),
-        Op::Rows | Op::Take | Op::Dot | Op::SelectDot | Op::Store => String::new(),
+        Op::Rows | Op::Take | Op::Store | Op::Dot | Op::SelectDot | Op::SelectSum => String::new(),
     }
 }
 
@@ -135,8 +136,9 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
             .ok_or_else(|| format!("`{name}` needs `{key}=…`"))
     };
     let num = |key: &str| attr(key)?.parse::<usize>().map_err(|_| format!("`{key}` must be a number"));
+    let flag = |key: &str| attr(key)?.parse::<bool>().map_err(|_| format!("`{key}` must be true or false"));
     let attributes = match name {
-        "input" | "weight" | "state" | "rope" | "topk" | "head_dot" | "concat" => 1,
+        "input" | "weight" | "state" | "rope" | "topk" | "head_dot" | "product" | "concat" => 1,
         "slice" | "attend" => 3,
         "const" => rest.len(),
         _ => usize::from(Reduce::from_name(name).is_some()),
@@ -161,10 +163,10 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         }
         "topk" => Op::TopK { k: num("k")? },
         "dot" => Op::Dot,
-        "head_dot" => Op::HeadDot {
-            transposed: attr("transposed")?.parse().map_err(|_| "`transposed` must be true or false")?,
-        },
+        "head_dot" => Op::HeadDot { transposed: flag("transposed")? },
+        "product" => Op::Product { joined: flag("joined")? },
         "select_dot" => Op::SelectDot,
+        "select_sum" => Op::SelectSum,
         "store" => Op::Store,
         "attend" => {
             Op::Attend { scale: float(attr("scale")?)?, kv_heads: num("kv_heads")?, page: num("page")? }

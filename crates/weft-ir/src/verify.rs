@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::graph::{Graph, NodeId, Type};
 use crate::infer::infer;
 use crate::op::Op;
+use crate::weights::WeightView;
 
 /// A rule that a graph breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +27,8 @@ pub struct VerifyError {
 ///    same as making a new one;
 /// 4. outputs exist, have names of their own, and are computed or inputs, not weights; every stored state is an output, and no other
 ///    output has a state's name;
-/// 5. names are words that the text form can hold.
+/// 5. both factors of a product are weights, or parts of weights with whole rows: it can then be computed when a model is loaded;
+/// 6. names are words that the text form can hold.
 ///
 /// # Errors
 /// The first rule broken.
@@ -42,6 +44,11 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
         let ty = infer(&node.op, &types, Some(&node.ty)).map_err(|why| fail(place(), why))?;
         if ty != node.ty {
             return Err(fail(place(), format!("has type {}, inference gives {ty}", node.ty)));
+        }
+        if let Op::Product { .. } = node.op
+            && let Some(factor) = node.inputs.iter().find(|i| WeightView::of(graph, **i).is_none())
+        {
+            return Err(fail(place(), format!("its factor {factor} is not rows of a weight")));
         }
         if let Op::Input { name } | Op::Weight { name } | Op::State { name } = &node.op {
             if !is_word(name) {
@@ -65,7 +72,7 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
         if !outputs.insert(name) || !is_word(name) {
             return Err(fail("is named twice, or its name is no word".into()));
         }
-        if is_weight(graph, *id) {
+        if graph.is_parameter(*id) {
             return Err(fail(format!("{id} is a weight: nothing computes it")));
         }
         let is_state =
@@ -86,16 +93,6 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
 /// Whether a name can stand in the text form.
 fn is_word(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-/".contains(&b))
-}
-
-/// Whether a node is a parameter, or a part of one that is read where it lies.
-fn is_weight(graph: &Graph, id: NodeId) -> bool {
-    let node = graph.node(id);
-    match node.op {
-        Op::Weight { .. } => true,
-        Op::Reshape | Op::Slice { .. } => is_weight(graph, node.inputs[0]),
-        _ => false,
-    }
 }
 
 fn states(graph: &Graph) -> Result<(), (NodeId, String)> {

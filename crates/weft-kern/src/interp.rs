@@ -10,7 +10,10 @@ use weft_ir::{Reduce, RopeStyle, Sizes};
 
 pub use buffer::{Buffer, BufferError};
 
-use crate::kernel::{Anchor, Attend, Cached, Instr, Kernel, Matrices, Pick, View};
+use crate::kernel::{
+    Anchor, Attend, Cached, Factor, Format, Instr, Kernel, Matrices, Part, Pick, Product, View,
+};
+use crate::q8;
 use rows::RowSpace;
 
 /// An index in the data that points outside what it indexes.
@@ -31,16 +34,24 @@ pub struct InterpError {
 /// # Panics
 /// If the kernel is not one that [`crate::verify_call`] accepts for these buffers.
 pub fn run(kernel: &Kernel, args: &mut [Buffer<'_>], sizes: &Sizes) -> Result<(), InterpError> {
-    let space = RowSpace::new(&kernel.rows, sizes);
-    for row in space.iter() {
-        let acc = anchor(kernel, args, &row).map_err(|why| fail(kernel, why))?;
-        body(kernel, args, &row, &acc).map_err(|why| fail(kernel, why))?;
-    }
-    Ok(())
+    let fail = |why| InterpError { kernel: kernel.name.clone(), why };
+    kernel.parts.iter().try_for_each(|p| part(kernel, p, args, sizes)).map_err(fail)
 }
 
-fn fail(kernel: &Kernel, why: String) -> InterpError {
-    InterpError { kernel: kernel.name.clone(), why }
+fn part(kernel: &Kernel, part: &Part, args: &mut [Buffer<'_>], sizes: &Sizes) -> Result<(), String> {
+    let space = RowSpace::new(&part.rows, sizes);
+    for row in space.iter() {
+        let results = match &part.anchor {
+            Anchor::Map | Anchor::Reduce => Vec::new(),
+            Anchor::Dot(products) => {
+                let each = products.iter().map(|p| product(kernel, part, args, &row, p));
+                each.collect::<Result<_, _>>()?
+            }
+            Anchor::Attend(attend) => vec![attention(part.cols, args, &row, attend)?],
+        };
+        program(&part.body, args, &row, &results)?;
+    }
+    Ok(())
 }
 
 /// Where a view's row begins.
@@ -54,57 +65,80 @@ fn index(args: &[Buffer<'_>], view: &View, row: &[usize], c: usize, bound: usize
     usize::try_from(value).ok().filter(|i| *i < bound).ok_or_else(|| format!("index {value} of {bound}"))
 }
 
-fn anchor(kernel: &Kernel, args: &[Buffer<'_>], row: &[usize]) -> Result<Vec<f32>, String> {
-    match &kernel.anchor {
-        Anchor::Map | Anchor::Reduce => Ok(Vec::new()),
-        Anchor::Dot { x, w, transposed } => dot(kernel, args, row, x, w, *transposed),
-        Anchor::Attend(attend) => attention(kernel, args, row, attend),
-        Anchor::TopK { x, n } => {
-            let at = base(x, row);
-            let values: Vec<f32> = (0..*n).map(|i| args[x.param].float(at + i * x.step)).collect();
-            let key = |i: usize| if values[i].is_nan() { f32::NEG_INFINITY } else { values[i] };
-            let mut order: Vec<usize> = (0..*n).collect();
-            // A stable sort keeps the lower index first among equals.
-            order.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
-            Ok(order[..kernel.cols].iter().map(|i| *i as f32).collect())
-        }
-    }
-}
-
-fn dot(
+fn product(
     kernel: &Kernel,
-    args: &[Buffer<'_>],
+    part: &Part,
+    args: &mut [Buffer<'_>],
     row: &[usize],
-    x: &View,
-    w: &Matrices,
-    transposed: bool,
+    product: &Product,
 ) -> Result<Vec<f32>, String> {
+    let w = &product.w;
+    // The values multiplied, of which a sum has several rows.
+    let x = |args: &mut [Buffer<'_>], term: usize, apart: usize| -> Result<Vec<f32>, String> {
+        match &product.x {
+            Factor::View(view) => {
+                let at = base(view, row) + term * apart;
+                Ok((0..product.x_len()).map(|i| args[view.param].float(at + i * view.step)).collect())
+            }
+            Factor::Prologue => {
+                let rounded = matches!(kernel.params[w.param].format, Format::Ggml(ty) if ty.is_quantised());
+                prologue(part, args, row, rounded && !product.transposed)
+            }
+        }
+    };
     let matrix = match &w.pick {
         Pick::Only => 0,
         Pick::Axis(axis) => row[*axis],
         Pick::Ids(view) => index(args, view, row, 0, w.count)?,
-    };
-    let first = w.first + matrix * w.stride;
-    let at = base(x, row);
-    let value = |i: usize| f64::from(args[x.param].float(at + i * x.step));
-    if transposed {
-        let mut sums = vec![0.0f64; w.k];
-        for j in 0..w.n {
-            let weights = args[w.param].row(first + j, w.k);
-            sums.iter_mut().zip(weights).for_each(|(s, w)| *s += value(j) * f64::from(w));
+        Pick::Sum(sum) => {
+            let mut total: Vec<f32> = Vec::new();
+            for term in 0..sum.terms {
+                let matrix = index(args, &sum.ids, row, term, w.count)?;
+                let x = x(args, term, sum.apart)?;
+                let weight = args[sum.weights.param].float(base(&sum.weights, row) + term * sum.weights.step);
+                let each = multiply(args, w, matrix, &x, product.transposed).into_iter().map(|y| y * weight);
+                total = match term {
+                    0 => each.collect(),
+                    _ => total.iter().zip(each).map(|(t, y)| t + y).collect(),
+                };
+            }
+            return Ok(total);
         }
-        return Ok(sums.into_iter().map(|s| s as f32).collect());
-    }
-    let xs: Vec<f64> = (0..w.k).map(value).collect();
-    Ok((0..kernel.cols)
-        .map(|n| {
-            let weights = args[w.param].row(first + n, w.k);
-            xs.iter().zip(weights).map(|(x, w)| x * f64::from(w)).sum::<f64>() as f32
-        })
-        .collect())
+    };
+    let x = x(args, 0, 0)?;
+    Ok(multiply(args, w, matrix, &x, product.transposed))
 }
 
-fn attention(kernel: &Kernel, args: &[Buffer<'_>], row: &[usize], a: &Attend) -> Result<Vec<f32>, String> {
+/// What a part's prologue makes of a row, rounded and read back if it is.
+fn prologue(part: &Part, args: &mut [Buffer<'_>], row: &[usize], rounded: bool) -> Result<Vec<f32>, String> {
+    let prologue = part.prologue.as_ref().ok_or("the part has no prologue")?;
+    let mut values = program(&prologue.body, args, &row[..part.prologue_rows().len()], &[])?;
+    let mut x = values.swap_remove(prologue.value);
+    if rounded {
+        let blocks = x.as_chunks_mut::<{ q8::BLOCK }>().0;
+        blocks.iter_mut().for_each(|block| {
+            let rounded = q8::quantise(block);
+            *block = rounded.quants.map(|q| f32::from(q) * rounded.scale);
+        });
+    }
+    Ok(x)
+}
+
+/// One matrix times one row.
+fn multiply(args: &[Buffer<'_>], w: &Matrices, matrix: usize, x: &[f32], transposed: bool) -> Vec<f32> {
+    let weights = |n: usize| args[w.param].row(w.first + matrix * w.stride + n, w.k);
+    if transposed {
+        let mut sums = vec![0.0f64; w.k];
+        for (n, x) in x.iter().enumerate() {
+            sums.iter_mut().zip(weights(n)).for_each(|(s, w)| *s += f64::from(*x) * f64::from(w));
+        }
+        return sums.into_iter().map(|s| s as f32).collect();
+    }
+    let terms = |n: usize| x.iter().zip(weights(n)).map(|(x, w)| f64::from(*x) * f64::from(w));
+    (0..w.n).map(|n| terms(n).sum::<f64>() as f32).collect()
+}
+
+fn attention(cols: usize, args: &[Buffer<'_>], row: &[usize], a: &Attend) -> Result<Vec<f32>, String> {
     let [t, h] = row[..] else { return Err("rows must be tokens × heads".into()) };
     let group = h / (a.heads / a.kv_heads);
     let pos = args[a.pos].int(t);
@@ -136,19 +170,25 @@ fn attention(kernel: &Kernel, args: &[Buffer<'_>], row: &[usize], a: &Attend) ->
     let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = scores.iter().map(|s| (s - top).exp()).collect();
     let total: f64 = weights.iter().sum();
-    Ok((0..kernel.cols)
+    Ok((0..cols)
         .map(|i| {
             (rows.iter().zip(&weights).map(|(r, w)| w * cached(&a.v, *r, i)).sum::<f64>() / total) as f32
         })
         .collect())
 }
 
-fn body(kernel: &Kernel, args: &mut [Buffer<'_>], row: &[usize], acc: &[f32]) -> Result<(), String> {
-    let mut values: Vec<Vec<f32>> = Vec::with_capacity(kernel.body.len());
-    for instr in &kernel.body {
+/// Runs a row program for a row; what comes back are its values.
+fn program(
+    body: &[Instr],
+    args: &mut [Buffer<'_>],
+    row: &[usize],
+    results: &[Vec<f32>],
+) -> Result<Vec<Vec<f32>>, String> {
+    let mut values: Vec<Vec<f32>> = Vec::with_capacity(body.len());
+    for instr in body {
         let value = match instr {
             Instr::Const(v) => vec![v.0],
-            Instr::Acc => acc.to_vec(),
+            Instr::Acc(i) => results[*i].clone(),
             Instr::Load { view, indexed, len } => {
                 let mut at = base(view, row);
                 if let Some(i) = indexed {
@@ -156,10 +196,21 @@ fn body(kernel: &Kernel, args: &mut [Buffer<'_>], row: &[usize], acc: &[f32]) ->
                 }
                 (0..*len).map(|c| args[view.param].float(at + c * view.step)).collect()
             }
-            Instr::Take { from, of, ids, len } => {
-                let at = base(from, row);
-                let pick = |c| Ok(args[from.param].float(at + index(args, ids, row, c, *of)? * from.step));
-                (0..*len).map(pick).collect::<Result<_, String>>()?
+            Instr::TopK { x, k } => {
+                let x = &values[*x];
+                let key = |i: usize| if x[i].is_nan() { f32::NEG_INFINITY } else { x[i] };
+                let mut order: Vec<usize> = (0..x.len()).collect();
+                // A stable sort keeps the lower index first among equals.
+                order.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
+                order[..*k].iter().map(|i| *i as f32).collect()
+            }
+            Instr::Take { from, ids } => {
+                let from = &values[*from];
+                let pick = |id: &f32| {
+                    let found = (0..from.len()).find(|i| *i as f32 == *id);
+                    found.map(|i| from[i]).ok_or_else(|| format!("index {id} of {}", from.len()))
+                };
+                values[*ids].iter().map(pick).collect::<Result<_, _>>()?
             }
             Instr::Unary(op, x) => values[*x].iter().map(|v| op.apply(*v)).collect(),
             Instr::Binary(op, a, b) => {
@@ -186,7 +237,7 @@ fn body(kernel: &Kernel, args: &mut [Buffer<'_>], row: &[usize], acc: &[f32]) ->
         };
         values.push(value);
     }
-    Ok(())
+    Ok(values)
 }
 
 fn rope(style: RopeStyle, x: &[f32], cos: &[f32], sin: &[f32]) -> Vec<f32> {

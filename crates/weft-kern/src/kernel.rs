@@ -1,4 +1,4 @@
-//! The kernel: an anchor over a space of rows and columns, and a row program around it.
+//! The kernel: one launch, of one part or several side by side, each an anchor with a row program before and after it.
 
 use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Unary};
 use weft_quant::GgmlType;
@@ -61,7 +61,7 @@ pub struct View {
     pub param: ParamId,
     /// Of the first value.
     pub offset: usize,
-    /// Distance between rows, per axis of [`Kernel::rows`].
+    /// Distance between rows, per axis of [`Part::rows`] (in a prologue: of its first axis).
     pub strides: Vec<usize>,
     /// Distance between columns; 0 repeats one value.
     pub step: usize,
@@ -87,27 +87,30 @@ pub enum Instr {
         view: View,
         /// A row picked by number.
         indexed: Option<Indexed>,
-        /// How many: [`Kernel::cols`], 1, or half the columns for the tables of a rope.
+        /// How many, at most [`Part::cols`].
         len: usize,
     },
-    /// `from[ids[c]]` for each column: values of this row picked by number.
+    /// What the anchor computed: its result of this number, a value for each column.
+    Acc(usize),
+    /// The indices, as whole numbers, of the `k` largest values: the largest first, the lower index first among equals, NaN as −∞.
+    TopK {
+        /// The values.
+        x: ValueId,
+        /// How many indices.
+        k: usize,
+    },
+    /// `from[ids[i]]` for each `i`. A device refuses numbers that are none of `from`'s indices.
     Take {
-        /// Where the row's value 0 is; its step is the distance between values.
-        from: View,
-        /// How many values there are to pick from.
-        of: usize,
-        /// The numbers, from an `i32` parameter.
-        ids: View,
-        /// How many numbers.
-        len: usize,
+        /// The values picked from.
+        from: ValueId,
+        /// Whole numbers.
+        ids: ValueId,
     },
-    /// What the anchor computed; `TopK` gives whole numbers.
-    Acc,
     /// Elementwise.
     Unary(Unary, ValueId),
     /// Elementwise; a scalar operand is repeated.
     Binary(Binary, ValueId, ValueId),
-    /// Over all columns, to a scalar.
+    /// Over all values of a vector, to a scalar.
     Reduce(Reduce, ValueId),
     /// Rotates the pairs of a row.
     Rope {
@@ -136,10 +139,25 @@ pub enum Instr {
 pub enum Pick {
     /// There is only one.
     Only,
-    /// The one with the row's index along this axis of [`Kernel::rows`]: one a head.
+    /// The one with the row's index along this axis of [`Part::rows`]: one a head.
     Axis(usize),
     /// The one whose number is at this view of an `i32` parameter: one an expert. Its step is 0.
     Ids(View),
+    /// Several, their products weighted and added: all of a token's experts.
+    Sum(Box<Sum>),
+}
+
+/// `Σ weight(i) · x(i)·W(id(i))ᵀ`: every product is rounded to `f32` and multiplied, the terms are added in order, the first to nothing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sum {
+    /// How many terms.
+    pub terms: usize,
+    /// The numbers of the matrices, from an `i32` parameter; the step is the distance between terms.
+    pub ids: View,
+    /// What the products are multiplied with, `f32`; the step is the distance between terms.
+    pub weights: View,
+    /// Values between the x of two terms.
+    pub apart: usize,
 }
 
 /// A matrix, or a stack of them, inside a weight parameter.
@@ -166,27 +184,58 @@ pub struct Matrices {
 pub enum Anchor {
     /// Nothing: the row program is elementwise and movement.
     Map,
-    /// Nothing but reductions in the row program.
+    /// Nothing but reductions and selections in the row program.
     Reduce,
-    /// y = x·wᵀ with the columns as N; transposed, y = x·w with the columns as K. With picked matrices this is the
-    /// `SelectDot` of the text form.
-    Dot {
-        /// K values a row (transposed: N), `q8` if the weight is quantised and `f32` otherwise or when transposed.
-        x: View,
-        /// The weight.
-        w: Matrices,
-        /// Multiply by the transposes.
-        transposed: bool,
-    },
+    /// One product or several with the same rows and columns, each a result of its own.
+    Dot(Vec<Product>),
     /// Attention as [`weft_ir::Op::Attend`] has it; rows are tokens × heads, columns the values of a head.
     Attend(Box<Attend>),
-    /// Indices of the `cols` largest of the `n` values of a row, largest first, the lower index first among equals.
-    TopK {
-        /// The values, `f32`.
-        x: View,
-        /// How many.
-        n: usize,
-    },
+}
+
+/// y = x·wᵀ with the columns as N; transposed, y = x·w with the columns as K.
+///
+/// In the text form it is called `dot`, `select_dot` if the matrix is picked by number, and `select_sum` if several are.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Product {
+    /// K values a row (transposed: N), `q8` if the weight is quantised and `f32` otherwise or when transposed.
+    pub x: Factor,
+    /// The weight.
+    pub w: Matrices,
+    /// Multiply by the transposes.
+    pub transposed: bool,
+}
+
+impl Product {
+    /// Values of a row of x.
+    pub const fn x_len(&self) -> usize {
+        if self.transposed { self.w.n } else { self.w.k }
+    }
+
+    /// Columns of the result.
+    pub const fn cols(&self) -> usize {
+        if self.transposed { self.w.k } else { self.w.n }
+    }
+}
+
+/// What is multiplied by a weight.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Factor {
+    /// Values in memory.
+    View(View),
+    /// What the part's prologue computes for the row's index along the first axis, rounded to `q8` if the weight is quantised.
+    Prologue,
+}
+
+/// A row program that computes what is multiplied, instead of another kernel before.
+///
+/// Its rows are the first axis of the part's (one row if the part has no axes). It reads memory and writes none, because a device may run it
+/// as often as it likes: once for each worker, say.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Prologue {
+    /// The program.
+    pub body: Vec<Instr>,
+    /// Which of its values is multiplied.
+    pub value: ValueId,
 }
 
 /// The operands of attention.
@@ -229,21 +278,30 @@ pub struct Cached {
     pub head_stride: usize,
 }
 
-/// A kernel: for every row of a space, the anchor and then the row program.
-///
-/// Rows are independent of each other, and so are the columns of a program without reduction, rope and take: a device may cut the work
-/// there as it likes. In what order one output's terms are added is part of the definition (see [`crate::interp`] for the exact values and the
-/// device's own tests for its bits): it may depend on nothing but the kernel.
+/// A kernel: what a device starts as one piece of work. Its parts run side by side: none reads what another writes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Kernel {
     /// What it is, for people; no two kernels of a plan share one.
     pub name: String,
     /// The buffers it works on.
     pub params: Vec<Param>,
+    /// What it does; at least one.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a kernel: for every row of a space, the prologue, the anchor and then the row program.
+///
+/// Rows are independent of each other, and so are the columns of a program whose values all are whole rows or scalars, without reduction, rope,
+/// selection and take: a device may cut the work there as it likes. In what order one output's terms are added is part of the definition (see
+/// [`crate::interp`] for the exact values and the device's own tests for its bits): it may depend on nothing but the part.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Part {
     /// The axes of the row space; only the first may be symbolic.
     pub rows: Vec<Dim>,
-    /// Columns of a row.
+    /// Columns of a row: the length of the anchor's results, and of no value more.
     pub cols: usize,
+    /// What makes an operand of the anchor.
+    pub prologue: Option<Prologue>,
     /// What is computed first.
     pub anchor: Anchor,
     /// What is done with it.
@@ -253,37 +311,89 @@ pub struct Kernel {
 impl Kernel {
     /// Whether two kernels differ in nothing but their names.
     pub fn same_work(&self, other: &Kernel) -> bool {
-        let Kernel { name: _, params, rows, cols, anchor, body } = self;
-        (params, rows, cols, anchor, body)
-            == (&other.params, &other.rows, &other.cols, &other.anchor, &other.body)
+        let Kernel { name: _, params, parts } = self;
+        (params, parts) == (&other.params, &other.parts)
+    }
+}
+
+impl Part {
+    /// The products, if the anchor is one.
+    pub fn products(&self) -> &[Product] {
+        match &self.anchor {
+            Anchor::Dot(products) => products,
+            _ => &[],
+        }
     }
 
-    /// The length of each instruction's value; 0 for a store.
+    /// The axes of the prologue's rows.
+    pub fn prologue_rows(&self) -> &[Dim] {
+        &self.rows[..self.rows.len().min(1)]
+    }
+
+    /// The length of each value of the row program; 0 for a store.
     pub fn lens(&self) -> Vec<usize> {
-        let mut lens: Vec<usize> = Vec::with_capacity(self.body.len());
-        for instr in &self.body {
-            let of = |v: ValueId| lens.get(v).copied().unwrap_or(0);
-            lens.push(match instr {
-                Instr::Const(_) | Instr::Reduce(..) => 1,
-                Instr::Load { len, .. } | Instr::Take { len, .. } => *len,
-                Instr::Acc => self.cols,
-                Instr::Unary(_, x) | Instr::Rope { x, .. } => of(*x),
-                Instr::Binary(_, a, b) => of(*a).max(of(*b)),
-                Instr::Store { .. } => 0,
-            });
-        }
-        lens
+        lens(&self.body, self.cols)
     }
 
     /// Whether columns may be computed apart from each other: each value of every vector depends only on its own column.
     pub fn columns_independent(&self) -> bool {
         let lens = self.lens();
-        let whole = |len: usize| len == self.cols;
         self.body.iter().enumerate().all(|(i, instr)| match instr {
-            Instr::Reduce(..) | Instr::Rope { .. } => false,
-            Instr::Load { .. } => lens[i] == 1 || whole(lens[i]),
-            Instr::Store { value, .. } => whole(lens[*value]),
-            _ => true,
+            Instr::Reduce(..) | Instr::Rope { .. } | Instr::TopK { .. } | Instr::Take { .. } => false,
+            Instr::Store { value, .. } => lens[*value] == self.cols,
+            _ => lens[i] == 1 || lens[i] == self.cols,
         })
     }
+}
+
+impl Prologue {
+    /// The length of each value.
+    pub fn lens(&self) -> Vec<usize> {
+        lens(&self.body, 0)
+    }
+}
+
+impl Instr {
+    /// The values it reads.
+    pub fn operands(&self) -> impl Iterator<Item = ValueId> + use<> {
+        let all = match self {
+            Instr::Const(_) | Instr::Load { .. } | Instr::Acc(_) => [None; 3],
+            Instr::Unary(_, x)
+            | Instr::Reduce(_, x)
+            | Instr::TopK { x, .. }
+            | Instr::Store { value: x, .. } => [Some(*x), None, None],
+            Instr::Binary(_, a, b) | Instr::Take { from: a, ids: b } => [Some(*a), Some(*b), None],
+            Instr::Rope { x, cos, sin, .. } => [Some(*x), Some(*cos), Some(*sin)],
+        };
+        all.into_iter().flatten()
+    }
+
+    /// The view it reads or writes memory through, and what picks its row.
+    pub fn view(&self) -> Option<(&View, Option<&Indexed>)> {
+        match self {
+            Instr::Load { view, indexed, .. } | Instr::Store { view, indexed, .. } => {
+                Some((view, indexed.as_ref()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The lengths of a row program's values, an anchor's results being `cols` long.
+fn lens(body: &[Instr], cols: usize) -> Vec<usize> {
+    let mut lens: Vec<usize> = Vec::with_capacity(body.len());
+    for instr in body {
+        let of = |v: ValueId| lens.get(v).copied().unwrap_or(0);
+        lens.push(match instr {
+            Instr::Const(_) | Instr::Reduce(..) => 1,
+            Instr::Load { len, .. } => *len,
+            Instr::Acc(_) => cols,
+            Instr::TopK { k, .. } => *k,
+            Instr::Take { ids, .. } => of(*ids),
+            Instr::Unary(_, x) | Instr::Rope { x, .. } => of(*x),
+            Instr::Binary(_, a, b) => of(*a).max(of(*b)),
+            Instr::Store { .. } => 0,
+        });
+    }
+    lens
 }

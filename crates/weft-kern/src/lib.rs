@@ -11,15 +11,17 @@ pub mod q8;
 pub use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
 
 mod kernel;
+mod machine;
 mod plan;
 mod text;
 mod verify;
 mod work;
 
 pub use kernel::{
-    Access, Anchor, Attend, Cached, Format, Indexed, Instr, Kernel, Matrices, Param, ParamId, Pick, ValueId,
-    View,
+    Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Param, ParamId, Part,
+    Pick, Product, Prologue, Sum, ValueId, View,
 };
+pub use machine::Machine;
 pub use plan::{Buffer, BufferId, Call, Plan, Source};
 pub use text::{ParseError, parse_plan};
 pub use verify::{VerifyError, verify, verify_call};

@@ -1,7 +1,7 @@
 //! The text form of a plan: what prints parses back to the same plan.
 //!
 //! A view prints as `p2[192; 5120, 256; 1]`: parameter, offset, a stride for each axis of the rows, step. A row picked by number follows
-//! as `@ p3[0; 1; 0] * 576`.
+//! as `@ p3[0; 1; 0] * 576`. A part of a kernel begins with its `rows`; a prologue stands between `before` and the value it `gives`.
 
 mod parse;
 mod print;
@@ -13,4 +13,9 @@ mod words {
     pub(super) const ONLY: &str = "only";
     pub(super) const DOT: &str = "dot";
     pub(super) const SELECT_DOT: &str = "select_dot";
+    pub(super) const SELECT_SUM: &str = "select_sum";
+    pub(super) const ROWS: &str = "rows [";
+    pub(super) const COLS: &str = "] cols ";
+    pub(super) const BEFORE: &str = "before";
+    pub(super) const GIVES: &str = "gives v";
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use weft_ir::{Dim, Sizes};
 use weft_quant::GgmlType;
 
-use crate::kernel::{Access, Anchor, Cached, Format, Indexed, Instr, Kernel, Matrices, ParamId, Pick, View};
+use crate::kernel::{
+    Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Param, ParamId, Part, Pick,
+    Product, View,
+};
 use crate::plan::{BufferId, Call, Plan, Source};
 use crate::q8;
 
@@ -138,28 +141,87 @@ pub fn verify_call(kernel: &Kernel, values: &[usize], max: &Sizes) -> Result<(),
     if values.len() != kernel.params.len() {
         return Err(format!("{} parameters, {} arguments", kernel.params.len(), values.len()));
     }
-    if kernel.rows.iter().skip(1).any(|d| matches!(d, Dim::Sym(_))) || kernel.cols == 0 {
+    if kernel.parts.is_empty() {
+        return Err("it has no parts".into());
+    }
+    for (i, part) in kernel.parts.iter().enumerate() {
+        let at = |why: String| if kernel.parts.len() > 1 { format!("part {i}: {why}") } else { why };
+        verify_part(kernel, part, values, max).map_err(at)?;
+        for other in &kernel.parts[..i] {
+            if let Some(p) = conflict(kernel, part, other) {
+                return Err(at(format!("p{p} is written beside a part that uses it")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn verify_part(kernel: &Kernel, part: &Part, values: &[usize], max: &Sizes) -> Result<(), String> {
+    if part.rows.iter().skip(1).any(|d| matches!(d, Dim::Sym(_))) || part.cols == 0 {
         return Err("only the first axis of rows may be symbolic, and there must be columns".into());
     }
-    let rows: Vec<usize> = kernel.rows.iter().map(|d| d.eval(max)).collect();
+    let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
     if rows.contains(&0) {
         // Nothing runs.
         return Ok(());
     }
-    let cx = Context { kernel, values, rows };
+    let params = &kernel.params;
+    if let Some(prologue) = &part.prologue {
+        let own = &rows[..part.prologue_rows().len()];
+        let cx = Context { params, values, rows: own, part };
+        cx.program(&prologue.body, &prologue.lens(), usize::MAX, true)
+            .map_err(|why| format!("before: {why}"))?;
+    }
+    let cx = Context { params, values, rows: &rows, part };
     cx.anchor()?;
-    cx.body()
+    cx.program(&part.body, &part.lens(), part.cols, false)
 }
 
+/// A parameter that one of two parts writes and the other uses.
+fn conflict(kernel: &Kernel, a: &Part, b: &Part) -> Option<ParamId> {
+    let (a, b) = (uses(a), uses(b));
+    let written = |p: &ParamId| kernel.params.get(*p).is_some_and(|param| param.access == Access::Write);
+    a.into_iter().find(|p| written(p) && b.contains(p))
+}
+
+/// The parameters that a part reads or writes.
+fn uses(part: &Part) -> BTreeSet<ParamId> {
+    let mut used = BTreeSet::new();
+    let mut view = |v: &View| _ = used.insert(v.param);
+    for instr in part.prologue.iter().flat_map(|p| &p.body).chain(&part.body) {
+        if let Some((at, indexed)) = instr.view() {
+            view(at);
+            indexed.into_iter().for_each(|i| view(&i.index));
+        }
+    }
+    for product in part.products() {
+        if let Factor::View(x) = &product.x {
+            view(x);
+        }
+        match &product.w.pick {
+            Pick::Only | Pick::Axis(_) => {}
+            Pick::Ids(ids) => view(ids),
+            Pick::Sum(sum) => [&sum.ids, &sum.weights].into_iter().for_each(&mut view),
+        }
+    }
+    used.extend(part.products().iter().map(|p| p.w.param));
+    if let Anchor::Attend(a) = &part.anchor {
+        used.extend([a.q.param, a.k.param, a.v.param, a.pos, a.first, a.pages]);
+    }
+    used
+}
+
+/// Where views are looked at: for the rows of a part, or of its prologue.
 struct Context<'a> {
-    kernel: &'a Kernel,
+    params: &'a [Param],
     values: &'a [usize],
-    rows: Vec<usize>,
+    rows: &'a [usize],
+    part: &'a Part,
 }
 
 impl Context<'_> {
     fn format(&self, param: ParamId, access: Access) -> Result<Format, String> {
-        let p = self.kernel.params.get(param).ok_or_else(|| format!("no parameter p{param}"))?;
+        let p = self.params.get(param).ok_or_else(|| format!("no parameter p{param}"))?;
         if p.access == access { Ok(p.format) } else { Err(format!("p{param} is not for {access:?}")) }
     }
 
@@ -212,10 +274,15 @@ impl Context<'_> {
         self.reads(v, len, |f| f == Format::I32)
     }
 
-    fn body(&self) -> Result<(), String> {
-        let cols = self.kernel.cols;
-        let lens = self.kernel.lens();
-        for (i, instr) in self.kernel.body.iter().enumerate() {
+    /// A row program whose vectors are at most `width` long, if they are loaded; a `prologue` works with memory alone, and writes none.
+    fn program(&self, body: &[Instr], lens: &[usize], width: usize, prologue: bool) -> Result<(), String> {
+        let results = match &self.part.anchor {
+            _ if prologue => 0,
+            Anchor::Map | Anchor::Reduce => 0,
+            Anchor::Dot(products) => products.len(),
+            Anchor::Attend(_) => 1,
+        };
+        for (i, instr) in body.iter().enumerate() {
             let fail = |why: String| format!("v{i}: {why}");
             let len_of = |v: usize| match lens.get(v) {
                 Some(n) if v < i && *n > 0 => Ok(*n),
@@ -223,36 +290,25 @@ impl Context<'_> {
             };
             match instr {
                 Instr::Const(_) => {}
-                Instr::Acc if matches!(self.kernel.anchor, Anchor::Map | Anchor::Reduce) => {
-                    return Err(fail("the anchor computes nothing".into()));
+                Instr::Acc(result) if *result < results => {}
+                Instr::Acc(result) => {
+                    return Err(fail(format!("result {result} of an anchor that has {results}")));
                 }
-                Instr::Acc => {}
                 Instr::Load { view, indexed, len } => {
-                    let format = self.format(view.param, Access::Read).map_err(fail)?;
-                    let quantised = matches!(format, Format::Ggml(ty) if ty.is_quantised());
-                    if format == Format::Q8 || *len == 0 || *len > cols {
-                        return Err(fail(format!("loads {len} values of {format}")));
+                    if *len == 0 || *len > width {
+                        return Err(fail(format!("loads {len} values, at most {width}")));
                     }
-                    self.view(view, *len, indexed.as_ref()).map_err(fail)?;
-                    if let Format::Ggml(ty) = format
-                        && quantised
-                    {
-                        let whole = ty.row_bytes(*len as u64).is_some()
-                            && indexed.as_ref().is_some_and(|i| i.stride == *len)
-                            && view.offset == 0
-                            && view.strides.iter().all(|s| *s == 0)
-                            && view.step == 1;
-                        if !whole {
-                            return Err(fail("quantised rows are read whole, by number".into()));
-                        }
+                    self.load(view, indexed.as_ref(), *len).map_err(fail)?;
+                }
+                Instr::TopK { x, k } => {
+                    let n = len_of(*x)?;
+                    if *k == 0 || *k > n {
+                        return Err(fail(format!("the {k} largest of {n}")));
                     }
                 }
-                Instr::Take { from, of, ids, len } => {
-                    if *len != cols || *of == 0 {
-                        return Err(fail(format!("takes {len} of {of} values for {cols} columns")));
-                    }
-                    self.reads(from, *of, |f| f == Format::F32).map_err(fail)?;
-                    self.indices(ids, *len).map_err(fail)?;
+                Instr::Take { from, ids } => {
+                    len_of(*from)?;
+                    len_of(*ids)?;
                 }
                 Instr::Unary(_, x) | Instr::Reduce(_, x) => {
                     len_of(*x)?;
@@ -269,6 +325,7 @@ impl Context<'_> {
                         return Err(fail(format!("{x} values with {cos} cosines and {sin} sines")));
                     }
                 }
+                Instr::Store { .. } if prologue => return Err(fail("a prologue writes nothing".into())),
                 Instr::Store { value, view, indexed } => {
                     let len = len_of(*value)?;
                     self.view(view, len, indexed.as_ref()).map_err(fail)?;
@@ -277,6 +334,23 @@ impl Context<'_> {
             }
         }
         Ok(())
+    }
+
+    fn load(&self, view: &View, indexed: Option<&Indexed>, len: usize) -> Result<(), String> {
+        let format = self.format(view.param, Access::Read)?;
+        self.view(view, len, indexed)?;
+        match format {
+            Format::Q8 => Err(format!("loads {len} values of {format}")),
+            Format::Ggml(ty) if ty.is_quantised() => {
+                let whole = ty.row_bytes(len as u64).is_some()
+                    && indexed.is_some_and(|i| i.stride == len)
+                    && view.offset == 0
+                    && view.strides.iter().all(|s| *s == 0)
+                    && view.step == 1;
+                if whole { Ok(()) } else { Err("quantised rows are read whole, by number".into()) }
+            }
+            Format::Ggml(_) => Ok(()),
+        }
     }
 
     fn stored(&self, view: &View, len: usize, indexed: bool) -> Result<(), String> {
@@ -299,35 +373,36 @@ impl Context<'_> {
     }
 
     fn anchor(&self) -> Result<(), String> {
-        match &self.kernel.anchor {
-            Anchor::Map | Anchor::Reduce => Ok(()),
-            Anchor::TopK { x, n } => {
-                if *n == 0 || self.kernel.cols > *n {
-                    return Err(format!("the {} largest of {n}", self.kernel.cols));
-                }
-                self.reads(x, *n, |f| f == Format::F32)
-            }
-            Anchor::Dot { x, w, transposed } => self.dot(x, w, *transposed),
-            Anchor::Attend(a) => {
-                let len = self.kernel.cols;
-                if self.kernel.rows.len() != 2 || self.rows[1] != a.heads {
-                    return Err("rows must be tokens × heads".into());
-                }
-                if a.kv_heads == 0 || a.heads % a.kv_heads != 0 || a.page == 0 || a.k_len == 0 {
-                    return Err(format!("{} heads on {} key heads", a.heads, a.kv_heads));
-                }
-                self.reads(&a.q, a.k_len, |f| f == Format::F32)?;
-                for (cached, len) in [(&a.k, a.k_len), (&a.v, len)] {
-                    self.cached(cached, len, a.kv_heads)?;
-                }
-                for (param, n) in [(a.pos, self.rows[0]), (a.first, self.rows[0]), (a.pages, 1)] {
-                    if self.format(param, Access::Read)? != Format::I32 || self.values[param] < n {
-                        return Err(format!("p{param} must be {n} indices or more"));
-                    }
-                }
-                Ok(())
+        match &self.part.anchor {
+            Anchor::Map | Anchor::Reduce => {}
+            Anchor::Dot(products) if products.is_empty() => return Err("a dot of nothing".into()),
+            Anchor::Dot(products) => products.iter().try_for_each(|p| self.product(p))?,
+            Anchor::Attend(attend) => self.attend(attend)?,
+        }
+        let used = self.part.products().iter().any(|p| p.x == Factor::Prologue);
+        match self.part.prologue {
+            Some(_) if !used => Err("nothing reads the prologue".into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn attend(&self, a: &Attend) -> Result<(), String> {
+        if self.rows.len() != 2 || self.rows[1] != a.heads {
+            return Err("rows must be tokens × heads".into());
+        }
+        if a.kv_heads == 0 || !a.heads.is_multiple_of(a.kv_heads) || a.page == 0 || a.k_len == 0 {
+            return Err(format!("{} heads on {} key heads", a.heads, a.kv_heads));
+        }
+        self.reads(&a.q, a.k_len, |f| f == Format::F32)?;
+        for (cached, len) in [(&a.k, a.k_len), (&a.v, self.part.cols)] {
+            self.cached(cached, len, a.kv_heads)?;
+        }
+        for (param, n) in [(a.pos, self.rows[0]), (a.first, self.rows[0]), (a.pages, 1)] {
+            if self.format(param, Access::Read)? != Format::I32 || self.values[param] < n {
+                return Err(format!("p{param} must be {n} indices or more"));
             }
         }
+        Ok(())
     }
 
     fn cached(&self, c: &Cached, len: usize, heads: usize) -> Result<(), String> {
@@ -345,21 +420,29 @@ impl Context<'_> {
         }
     }
 
-    fn dot(&self, x: &View, w: &Matrices, transposed: bool) -> Result<(), String> {
+    fn product(&self, product: &Product) -> Result<(), String> {
+        let (w, transposed) = (&product.w, product.transposed);
         let Format::Ggml(ty) = self.format(w.param, Access::Read)? else {
             return Err("a weight has a file's type".into());
         };
         if !ty.can_decode() || w.n == 0 || w.k == 0 || w.count == 0 || ty.row_bytes(w.k as u64).is_none() {
             return Err(format!("{} matrices {ty}[{}, {}]", w.count, w.n, w.k));
         }
-        let rounded = ty.is_quantised() && !transposed;
-        let (len, cols) = if transposed { (w.n, w.k) } else { (w.k, w.n) };
-        if cols != self.kernel.cols {
-            return Err(format!("{} columns of a dot that has {cols}", self.kernel.cols));
+        if product.cols() != self.part.cols {
+            return Err(format!("{} columns of a dot that has {}", self.part.cols, product.cols()));
         }
-        self.reads(x, len, |f| f == if rounded { Format::Q8 } else { Format::F32 })?;
-        if x.step != 1 || (rounded && x.strides.iter().chain([&x.offset]).any(|s| s % q8::BLOCK != 0)) {
-            return Err("the rows of a dot lie side by side, those of q8 at multiples of 32".into());
+        let rounded = ty.is_quantised() && !transposed;
+        match &product.x {
+            Factor::View(x) => self.factor(x, product, rounded)?,
+            Factor::Prologue => {
+                let found = self.part.prologue.as_ref().map(|p| p.lens().get(p.value).copied().unwrap_or(0));
+                if found != Some(product.x_len()) {
+                    return Err(format!("a dot of {} values, the prologue has {found:?}", product.x_len()));
+                }
+                if rounded && !product.x_len().is_multiple_of(q8::BLOCK) {
+                    return Err(format!("{} values are no whole blocks of q8", product.x_len()));
+                }
+            }
         }
         let rows = self.values[w.param] / w.k;
         let last = (w.count - 1).checked_mul(w.stride).and_then(|r| r.checked_add(w.first)?.checked_add(w.n));
@@ -372,6 +455,27 @@ impl Context<'_> {
             Pick::Axis(a) => Err(format!("axis {a} does not pick one of {} matrices", w.count)),
             Pick::Ids(view) if view.step == 0 => self.indices(view, 1),
             Pick::Ids(_) => Err("ids step 0".into()),
+            Pick::Sum(sum) if sum.terms == 0 => Err("a sum of no terms".into()),
+            Pick::Sum(sum) => {
+                self.indices(&sum.ids, sum.terms)?;
+                self.reads(&sum.weights, sum.terms, |f| f == Format::F32)
+            }
         }
+    }
+
+    /// What is multiplied, in memory: rows side by side, of which a sum reads several.
+    fn factor(&self, x: &View, product: &Product, rounded: bool) -> Result<(), String> {
+        let (terms, apart) = match &product.w.pick {
+            Pick::Sum(sum) => (sum.terms, sum.apart),
+            _ => (1, 0),
+        };
+        let reach = terms.saturating_sub(1).checked_mul(apart).and_then(|n| n.checked_add(product.x_len()));
+        let reach = reach.ok_or("the rows of a sum overflow")?;
+        self.reads(x, reach, |f| f == if rounded { Format::Q8 } else { Format::F32 })?;
+        let mut places = x.strides.iter().chain([&x.offset, &apart]);
+        if x.step != 1 || (rounded && places.any(|s| s % q8::BLOCK != 0)) {
+            return Err("the rows of a dot lie side by side, those of q8 at multiples of 32".into());
+        }
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use weft_ir::Sizes;
 
-use crate::kernel::{Anchor, Format, Kernel, Pick};
+use crate::kernel::{Format, Kernel, Part, Pick, Product};
 
 /// What one call of a kernel reads of weights, and multiplies.
 ///
@@ -18,19 +18,35 @@ pub struct Work {
 impl Kernel {
     /// The work of one call in a step of these sizes.
     pub fn work(&self, sizes: &Sizes) -> Work {
-        let Anchor::Dot { w, .. } = &self.anchor else { return Work::default() };
-        let rows: u64 = self.rows.iter().map(|d| d.eval(sizes) as u64).product();
+        let products = self.parts.iter().flat_map(|part| part.products().iter().map(move |p| (part, p)));
+        products.fold(Work::default(), |sum, (part, product)| {
+            let work = self.product_work(part, product, sizes);
+            Work {
+                weight_bytes: sum.weight_bytes + work.weight_bytes,
+                multiplications: sum.multiplications + work.multiplications,
+            }
+        })
+    }
+
+    /// The work of one product of a part.
+    pub fn product_work(&self, part: &Part, product: &Product, sizes: &Sizes) -> Work {
+        let w = &product.w;
+        let terms = match &w.pick {
+            Pick::Sum(sum) => sum.terms as u64,
+            _ => 1,
+        };
+        let rows = terms * part.rows.iter().map(|d| d.eval(sizes) as u64).product::<u64>();
         let matrix = w.n as u64 * w.k as u64;
         let matrices = match w.pick {
-            Pick::Only => 1,
+            Pick::Only => rows.min(1),
+            Pick::Axis(_) if rows == 0 => 0,
             Pick::Axis(_) => w.count as u64,
-            Pick::Ids(_) => rows.min(w.count as u64),
+            Pick::Ids(_) | Pick::Sum(_) => rows.min(w.count as u64),
         };
         let row_bytes = match self.params[w.param].format {
             Format::Ggml(ty) => ty.row_bytes(w.k as u64).unwrap_or(0),
             Format::Q8 => 0,
         };
-        let used = if rows == 0 { 0 } else { matrices };
-        Work { weight_bytes: used * w.n as u64 * row_bytes, multiplications: rows * matrix }
+        Work { weight_bytes: matrices * w.n as u64 * row_bytes, multiplications: rows * matrix }
     }
 }

@@ -11,16 +11,13 @@ use crate::segment::{Segment, SegmentBuilder};
 
 const EMBEDDING: &str = "token_embd.weight";
 
-/// The segment that turns `tokens` into `x`, and `pos` into the tables `cos` and `sin` that all layers share.
+/// The segment that turns `tokens` into `x`.
 pub(crate) fn embed(gguf: &Gguf, config: &Config) -> Result<Segment, Error> {
     let mut s = SegmentBuilder::new(gguf, "embed", None);
     let table = s.matrix(EMBEDDING, &[config.vocab, config.hidden])?;
     let tokens = s.per_token("tokens");
     let x = s.g.rows(table, tokens);
     s.g.output("x", x);
-    let (cos, sin) = config.rope.tables(&mut s);
-    s.g.output("cos", cos);
-    s.g.output("sin", sin);
     s.finish("embed")
 }
 

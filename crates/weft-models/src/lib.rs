@@ -22,7 +22,7 @@
 //! | `first`, `pages` | `i32[T]`, `i32[P]` | where each token's sequence lies in the states, see [`weft_ir::Op::Attend`] |
 //! | `out_rows` | `i32[R]` | the tokens of the step whose logits are wanted |
 //!
-//! The embedding makes `x` (`f32[T, hidden]`) and the rotary tables `cos` and `sin`; every layer replaces `x`; the
+//! The embedding makes `x` (`f32[T, hidden]`); every layer replaces it; the
 //! head gives `logits` (`f32[R, vocab]`).
 #![forbid(unsafe_code)]
 

@@ -34,7 +34,7 @@ impl ModelGraph {
     pub fn eval(&self, gguf: &Gguf, sizes: &Sizes, values: &mut Values) -> Result<(), EvalError> {
         for segment in &self.segments {
             rename(values, segment.states.iter().map(|(own, model)| (model, own)));
-            let done = eval(&segment.graph, sizes, &FileWeights { gguf, segment }, values);
+            let done = eval(&segment.graph, sizes, &segment.rows(gguf), values);
             rename(values, segment.states.iter().map(|(own, model)| (own, model)));
             done?;
         }
@@ -47,6 +47,13 @@ fn rename<'a>(values: &mut Values, names: impl Iterator<Item = (&'a String, &'a 
         if let Some(value) = values.remove(from) {
             values.insert(to.clone(), value);
         }
+    }
+}
+
+impl Segment {
+    /// The weights of this segment under the names its graph has for them, decoded from the file it was built from.
+    pub fn rows<'a>(&'a self, gguf: &'a Gguf) -> impl WeightRows + 'a {
+        FileWeights { gguf, segment: self }
     }
 }
 

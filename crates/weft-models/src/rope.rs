@@ -131,7 +131,7 @@ impl Rope {
     }
 
     /// Cosine and sine of every token's angles, `f32[T, dims/2]` each, from `pos`.
-    pub(crate) fn tables(&self, s: &mut SegmentBuilder<'_>) -> (NodeId, NodeId) {
+    fn tables(&self, s: &mut SegmentBuilder<'_>) -> (NodeId, NodeId) {
         let pos = s.per_token("pos");
         let g = &mut s.g;
         let pos = g.cast(pos);
@@ -148,9 +148,7 @@ impl Rope {
 
     /// Rotates the first `dims` values of `x`, `[T, width]` or `[T, H, width]`.
     pub(crate) fn apply(&self, s: &mut SegmentBuilder<'_>, x: NodeId, rank: usize, width: usize) -> NodeId {
-        let table = [Dim::T, (self.dims / 2).into()];
-        let cos = s.g.input("cos", GgmlType::F32, table);
-        let sin = s.g.input("sin", GgmlType::F32, table);
+        let (cos, sin) = self.tables(s);
         if self.dims == width {
             return s.g.rope(x, cos, sin, STYLE);
         }

@@ -5,7 +5,8 @@ use crate::ints::{int_format, part};
 use crate::legacy::nibbles;
 
 /// The values a four-bit code of IQ4_NL and IQ4_XS stands for, `kvalues_iq4nl` in GGML's `ggml-common.h`.
-const IQ4_VALUES: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+pub(crate) const IQ4_VALUES: [i8; 16] =
+    [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
 /// Looks up 32 codes of IQ4.
 #[inline(always)]
@@ -20,7 +21,7 @@ fn look_up(codes: &[u8; 32], q: &mut [i8; 32]) {
 ///
 /// Arithmetic instead of a table, as it vectorises: the step is 1, from 4 on one more, from 6 on two more.
 #[inline(always)]
-fn doubled_e2m1(code: u8) -> i8 {
+pub(crate) const fn doubled_e2m1(code: u8) -> i8 {
     let m = code & 7;
     let magnitude = (m + m.saturating_sub(4) + 2 * m.saturating_sub(6)) as i8;
     if code & 8 != 0 { -magnitude } else { magnitude }
@@ -30,9 +31,23 @@ fn doubled_e2m1(code: u8) -> i8 {
 ///
 /// The scale that the format calls NaN (255) reads as 2¹²⁷, as in GGML.
 #[inline(always)]
-fn half_e8m0(e: u8) -> f32 {
+pub(crate) fn half_e8m0(e: u8) -> f32 {
     // The first two are subnormal in f32.
     f32::from_bits(if e < 2 { 0x0020_0000 << e } else { u32::from(e - 1) << 23 })
+}
+
+/// The scales of the eight groups of an IQ4_XS super-block, 6 bits each less 32: `scales_h: u16, scales_l: [u8; 4]`.
+#[inline(always)]
+pub(crate) fn iq4_xs_scales(packed: &[u8; 6]) -> [i8; 8] {
+    let high = u16::from_le_bytes(*part::<0, 2, _>(packed));
+    let low: &[u8; 4] = part::<2, 4, _>(packed);
+    let mut scales = [0; 8];
+    for i in 0..8 {
+        let low = (low[i / 2] >> (4 * (i % 2))) & 0x0f;
+        let high = ((high >> (2 * i)) & 3) as u8;
+        scales[i] = (low | (high << 4)) as i8 - 32;
+    }
+    scales
 }
 
 int_format! {
@@ -48,13 +63,9 @@ int_format! {
     /// value = d · (sc − 32) · table\[q\].
     IQ4_XS, group 32, min false, |block, q, scales, _mins| {
         let d = read_f16(part::<0, 2, _>(block));
-        let high = u16::from_le_bytes(*part::<2, 2, _>(block));
-        let low: &[u8; 4] = part::<4, 4, _>(block);
         let qs: &[u8; 128] = part::<8, 128, _>(block);
-        for i in 0..8 {
-            let low = (low[i / 2] >> (4 * (i % 2))) & 0x0f;
-            let high = ((high >> (2 * i)) & 3) as u8;
-            scales[i] = d * f32::from((low | (high << 4)) as i8 - 32);
+        for (scale, sc) in scales.iter_mut().zip(iq4_xs_scales(part::<2, 6, _>(block))) {
+            *scale = d * f32::from(sc);
         }
         for (q, qs) in q.as_chunks_mut::<32>().0.iter_mut().zip(qs.as_chunks::<16>().0) {
             look_up(&nibbles(qs), q);

@@ -11,7 +11,7 @@ use crate::ints::{int_format, part};
 /// nibbles of the scale (low) and minimum (high) of groups 4–7, whose upper two bits are the top bits of bytes 0–3
 /// and 4–7.
 #[inline(always)]
-fn scales_and_mins(packed: &[u8; 12]) -> ([u8; 8], [u8; 8]) {
+pub(crate) fn scales_and_mins(packed: &[u8; 12]) -> ([u8; 8], [u8; 8]) {
     let (mut scales, mut mins) = ([0; 8], [0; 8]);
     for i in 0..4 {
         let (a, b, c) = (packed[i], packed[i + 4], packed[i + 8]);
@@ -21,6 +21,25 @@ fn scales_and_mins(packed: &[u8; 12]) -> ([u8; 8], [u8; 8]) {
         mins[i + 4] = (c >> 4) | ((b >> 6) << 4);
     }
     (scales, mins)
+}
+
+/// The 4-bit scales and minima of the sixteen groups of a Q2_K super-block, a pair a byte.
+#[inline(always)]
+pub(crate) fn q2_scales_and_mins(packed: &[u8; 16]) -> ([u8; 16], [u8; 16]) {
+    (packed.map(|p| p & 0x0f), packed.map(|p| p >> 4))
+}
+
+/// The scales of the sixteen groups of a Q3_K super-block, 6 bits each less 32: the low nibbles lie in bytes 0–7, two a byte; the upper two
+/// bits in bytes 8–11, four a byte.
+#[inline(always)]
+pub(crate) fn q3_scales(packed: &[u8; 12]) -> [i8; 16] {
+    let mut scales = [0; 16];
+    for i in 0..16 {
+        let low = (packed[i % 8] >> (4 * (i / 8))) & 0x0f;
+        let high = (packed[8 + i % 4] >> (2 * (i / 4))) & 3;
+        scales[i] = (low | (high << 4)) as i8 - 32;
+    }
+    scales
 }
 
 /// Scales and minima of a Q4_K or Q5_K super-block, whose first 16 bytes are `d: f16, dmin: f16, scales: [u8; 12]`.
@@ -43,9 +62,10 @@ int_format! {
         let qs: &[u8; 64] = part::<16, 64, _>(block);
         let d = read_f16(part::<80, 2, _>(block));
         let dmin = read_f16(part::<82, 2, _>(block));
+        let (sc, m) = q2_scales_and_mins(packed);
         for i in 0..16 {
-            scales[i] = d * f32::from(packed[i] & 0x0f);
-            mins[i] = -(dmin * f32::from(packed[i] >> 4));
+            scales[i] = d * f32::from(sc[i]);
+            mins[i] = -(dmin * f32::from(m[i]));
         }
         for (q, qs) in q.as_chunks_mut::<128>().0.iter_mut().zip(qs.as_chunks::<32>().0) {
             for (j, q) in q.as_chunks_mut::<32>().0.iter_mut().enumerate() {
@@ -65,11 +85,8 @@ int_format! {
         let qs: &[u8; 64] = part::<32, 64, _>(block);
         let packed: &[u8; 12] = part::<96, 12, _>(block);
         let d = read_f16(part::<108, 2, _>(block));
-        for i in 0..16 {
-            // The low nibbles lie in bytes 0–7, two a byte; the upper two bits in bytes 8–11, four a byte.
-            let low = (packed[i % 8] >> (4 * (i / 8))) & 0x0f;
-            let high = (packed[8 + i % 4] >> (2 * (i / 4))) & 3;
-            scales[i] = d * f32::from((low | (high << 4)) as i8 - 32);
+        for (scale, sc) in scales.iter_mut().zip(q3_scales(packed)) {
+            *scale = d * f32::from(sc);
         }
         for (n, (q, qs)) in q.as_chunks_mut::<128>().0.iter_mut().zip(qs.as_chunks::<32>().0).enumerate() {
             for (j, q) in q.as_chunks_mut::<32>().0.iter_mut().enumerate() {

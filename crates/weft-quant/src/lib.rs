@@ -14,6 +14,7 @@ mod kquants;
 mod kquants_encode;
 mod legacy;
 mod legacy_encode;
+pub mod packed;
 mod types;
 
 pub use codec::{CodecError, decode, encode};

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use weft_engine::{Decision, EngineOptions, GenerateOptions, Sampling};
+use weft_engine::{Decision, EngineOptions, GenerateOptions, Mode, Sampling, Switches};
 use weft_quant::GgmlType;
 
 use crate::catalog::Settings;
@@ -92,17 +92,12 @@ impl<'a> Args<'a> {
         self.0.get_one::<Ids>(name).map(|ids| ids.0.as_slice())
     }
 
-    /// Decisions of the compiler that are off; the last word on each counts.
-    pub(crate) fn off(self) -> Vec<&'static Decision> {
-        let settings = self.0.get_many::<(&'static Decision, bool)>("set").unwrap_or_default();
-        let mut off: Vec<&'static Decision> = Vec::new();
-        for &(decision, on) in settings {
-            off.retain(|d| *d != decision);
-            if !on {
-                off.push(decision);
-            }
-        }
-        off
+    /// Decisions of the compiler that are set by hand; the last word on each counts.
+    pub(crate) fn switches(self) -> Switches {
+        let mut switches = Switches::default();
+        let settings = self.0.get_many::<(&'static Decision, Mode)>("set").unwrap_or_default();
+        settings.for_each(|&(decision, mode)| switches.set(decision, mode));
+        switches
     }
 
     /// How the KV cache stores its values.
@@ -119,7 +114,7 @@ impl<'a> Args<'a> {
             context: self.count("context"),
             batch: self.count("batch").unwrap_or(default.batch),
             kv: self.kv(),
-            off: self.off(),
+            switches: self.switches(),
             ..default
         }
     }

@@ -8,10 +8,11 @@ use clap::builder::{
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 
-use weft_engine::{DECISIONS, Decision, decision};
+use weft_engine::{Decision, Mode, decision, decisions};
 
 use crate::commands::{COMMANDS, Command, Positional};
 use crate::knobs::{KNOBS, Kind, Knob};
+use crate::near::near;
 
 const ABOUT: &str = "Runs language models from GGUF files on the machine you have";
 const EXAMPLES: &str = "\
@@ -173,19 +174,24 @@ fn real(text: &str, from: f64, to: f64) -> Result<f64, String> {
     }
 }
 
-/// A decision and whether it is on, from `fuse.tail=off`.
-fn setting(text: &str) -> Result<(&'static Decision, bool), String> {
-    let (name, value) = text.split_once('=').ok_or("a decision is set by NAME=on or NAME=off")?;
-    let on = match value {
-        "on" => true,
-        "off" => false,
-        _ => return Err(format!("a decision is `on` or `off`, not `{value}`")),
-    };
+/// A decision and how it is to stand, from `fuse.tail=off`.
+fn setting(text: &str) -> Result<(&'static Decision, Mode), String> {
+    let modes = Mode::ALL.map(Mode::name).join(", ");
+    let (name, value) =
+        text.split_once('=').ok_or_else(|| format!("a decision is set by NAME=MODE; modes are {modes}"))?;
     let known = decision(name).ok_or_else(|| {
-        let all: Vec<&str> = DECISIONS.iter().map(|d| d.name).collect();
-        format!("there is no decision `{name}`; there are {}", all.join(", "))
+        let all: Vec<&str> = decisions().map(|d| d.name).collect();
+        match near(name, &all)[..] {
+            [] => format!("there is no decision `{name}`; there are {}", all.join(", ")),
+            ref near => format!(
+                "there is no decision `{name}`; near it are {}, and `weft explain` lists all",
+                near.join(", ")
+            ),
+        }
     })?;
-    Ok((known, on))
+    let mode =
+        Mode::from_name(value).ok_or_else(|| format!("a decision is one of {modes}, not `{value}`"))?;
+    Ok((known, mode))
 }
 
 /// The ids in `1,2,3`; spaces around them do not matter.
@@ -213,9 +219,22 @@ mod tests {
 
     #[test]
     fn decisions_are_set_by_name() {
-        assert_eq!(setting("fuse.tail=off"), Ok((decision("fuse.tail").unwrap(), false)));
-        for wrong in ["fuse.tail", "fuse.tail=0", "fuse.tale=off", "=off", ""] {
-            assert!(setting(wrong).is_err(), "{wrong}");
+        for mode in Mode::ALL {
+            let text = format!("fuse.tail={}", mode.name());
+            assert_eq!(setting(&text), Ok((decision("fuse.tail").unwrap(), mode)));
+        }
+        for (wrong, said) in [
+            ("", "a decision is set by NAME=MODE; modes are on, off, by-cost"),
+            ("fuse.tail", "a decision is set by NAME=MODE; modes are on, off, by-cost"),
+            ("fuse.tail=0", "a decision is one of on, off, by-cost, not `0`"),
+            ("fuse.tale=off", "near it are fuse.tail, and"),
+            ("tail=off", "near it are fuse.tail, and"),
+            ("rows=off", "near it are fuse.rows, and"),
+            ("x=off", "there are tidy."),
+            ("=off", "there are tidy."),
+        ] {
+            let error = setting(wrong).unwrap_err();
+            assert!(error.contains(said), "{wrong}: {error}");
         }
     }
 

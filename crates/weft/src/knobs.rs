@@ -51,7 +51,7 @@ pub(crate) enum Kind {
     Choice(&'static [&'static str]),
     /// Token ids with commas between them.
     Ids,
-    /// A decision of the compiler, on or off: `fuse.tail=off`. More than once, or with commas between them.
+    /// A decision of the compiler and how it stands: `fuse.tail=off`. More than once, or with commas between them.
     Decisions,
 }
 
@@ -65,7 +65,7 @@ impl Knob {
             Kind::Real(..) => Some("X"),
             Kind::Choice(_) => Some("WHICH"),
             Kind::Ids => Some("IDS"),
-            Kind::Decisions => Some("NAME=on|off"),
+            Kind::Decisions => Some("NAME=MODE"),
         }
     }
 }

@@ -19,6 +19,7 @@ mod knobs;
 mod load;
 mod model_ref;
 mod names;
+mod near;
 mod out;
 mod progress;
 mod quantize;

@@ -3,7 +3,7 @@
 //! The order of an output's terms is that of [`math::dots`]: products are added up in 16 lanes, which are then
 //! folded.
 
-use super::Chunk;
+use super::chunk::Chunk;
 use crate::convert::Decode;
 use crate::isa::{Simd, Work};
 use crate::math;
@@ -24,7 +24,7 @@ impl Work for Float<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Result<(), Fault> {
-        let Chunk { x, x_at, weight, ty, k, matrix, cols, acc, acc_stride, .. } = self.chunk;
+        let Chunk { x, entries, weight, ty, k, matrix, cols, acc, stride, .. } = self.chunk;
         for (tile, first) in cols.clone().step_by(ROWS).enumerate() {
             let rows = ROWS.min(cols.end - first);
             for (n, out) in (first..first + rows).zip(self.floats.chunks_exact_mut(k)) {
@@ -33,10 +33,10 @@ impl Work for Float<'_> {
             }
             // Where there are fewer rows, the others are computed from what is left there, and not used.
             let weights = std::array::from_fn::<_, ROWS, _>(|row| &self.floats[row * k..][..k]);
-            for (x_at, acc) in x_at.iter().zip(acc.chunks_exact_mut(acc_stride)) {
-                let x = x.f32s(*x_at, k).ok_or(Fault)?;
+            for entry in entries {
+                let x = x.f32s(entry.x_at, k).ok_or(Fault)?;
                 let sums = math::dots(x, weights);
-                acc[tile * ROWS..][..rows].copy_from_slice(&sums[..rows]);
+                acc[entry.slot * stride + tile * ROWS..][..rows].copy_from_slice(&sums[..rows]);
             }
         }
         Ok(())

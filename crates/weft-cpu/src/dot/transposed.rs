@@ -3,7 +3,7 @@
 //! The order of an output's terms is that of the weight's rows: from 0, `x[j] · w[j][c]` is added for each row `j`,
 //! both operations rounded; quantised weights are decoded to `f32`.
 
-use super::Chunk;
+use super::chunk::Chunk;
 use crate::convert::Decode;
 use crate::isa::{Simd, Work};
 use crate::math;
@@ -24,10 +24,10 @@ impl Work for Transposed<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Result<(), Fault> {
-        let Chunk { x, x_at, weight, ty, n, k, matrix, cols, acc, acc_stride } = self.chunk;
+        let Chunk { x, entries, weight, ty, n, k, matrix, cols, acc, stride } = self.chunk;
         let width = cols.len();
-        for acc in acc.chunks_exact_mut(acc_stride).take(x_at.len()) {
-            acc[..width].fill(0.0);
+        for entry in entries {
+            acc[entry.slot * stride..][..width].fill(0.0);
         }
         for first in (0..n).step_by(ROWS) {
             let rows = ROWS.min(n - first);
@@ -36,9 +36,9 @@ impl Work for Transposed<'_> {
                 simd.arch().dispatch(Decode { ty, bytes, out });
             }
             let weights = std::array::from_fn::<_, ROWS, _>(|row| &self.floats[row * width..][..width]);
-            for (x_at, acc) in x_at.iter().zip(acc.chunks_exact_mut(acc_stride)) {
-                let x = x.f32s(x_at + first, rows).ok_or(Fault)?;
-                let acc = &mut acc[..width];
+            for entry in entries {
+                let x = x.f32s(entry.x_at + first, rows).ok_or(Fault)?;
+                let acc = &mut acc[entry.slot * stride..][..width];
                 match x.first_chunk::<ROWS>() {
                     Some(x) => math::add_scaled(acc, *x, weights),
                     None => x.iter().zip(weights).for_each(|(x, w)| math::add_scaled(acc, [*x], [w])),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use weft_kern::Format;
 
-use super::{Op, Place, RowProgram, Step};
+use super::{Op, Place, RowProgram, Step, Value};
 use crate::convert::{Decode, store};
 use crate::isa::{Simd, Work};
 use crate::math;
@@ -20,6 +20,16 @@ pub(crate) struct Registers {
     pub(crate) spare: Vec<f32>,
 }
 
+/// What an anchor has computed for some columns of some rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Acc<'a> {
+    pub(crate) values: &'a [f32],
+    /// Values between two rows.
+    pub(crate) stride: usize,
+    /// Values between two results.
+    pub(crate) apart: usize,
+}
+
 /// Runs a program over columns of some rows.
 pub(crate) struct RunRows<'a, R> {
     pub(crate) program: &'a RowProgram,
@@ -29,9 +39,8 @@ pub(crate) struct RunRows<'a, R> {
     pub(crate) rows: R,
     /// Which columns, from a multiple of the program's unit on.
     pub(crate) cols: Range<usize>,
-    /// What the anchor computed for these columns, a row every `acc_stride` values; empty without an anchor.
-    pub(crate) acc: &'a [f32],
-    pub(crate) acc_stride: usize,
+    /// What the anchor computed for these rows and columns.
+    pub(crate) acc: Acc<'a>,
     pub(crate) registers: &'a mut Registers,
 }
 
@@ -40,15 +49,17 @@ impl<R: Iterator<Item = usize>> Work for RunRows<'_, R> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Result<(), Fault> {
-        for (i, row) in self.rows.enumerate() {
-            let coords = self.space.coords(row);
-            for start in self.cols.clone().step_by(self.program.block) {
-                let len = self.program.block.min(self.cols.end - start);
-                let acc_at = i * self.acc_stride + start - self.cols.start;
-                let acc = self.acc.get(acc_at..).unwrap_or(&[]);
-                for step in &self.program.steps {
-                    let values = Values { args: self.args, coords: &coords, start, acc, slots: &[] };
-                    values.step(simd, step, len, self.registers)?;
+        let RunRows { program, args, space, rows, cols, acc, registers } = self;
+        let whole = program.block == usize::MAX;
+        for (i, row) in rows.enumerate() {
+            let coords = space.coords(row);
+            for start in cols.clone().step_by(program.block) {
+                let len = if whole { usize::MAX } else { program.block.min(cols.end - start) };
+                let acc_at = i * acc.stride + start - cols.start;
+                let results = Acc { values: acc.values.get(acc_at..).unwrap_or(&[]), ..acc };
+                for step in &program.steps {
+                    let values = Values { args, coords: &coords, start, len, acc: results, slots: &[] };
+                    values.step(simd, step, registers)?;
                 }
             }
         }
@@ -56,63 +67,77 @@ impl<R: Iterator<Item = usize>> Work for RunRows<'_, R> {
     }
 }
 
+impl RowProgram {
+    /// The value of a prologue that has just been run for this row.
+    pub(crate) fn result<'a>(
+        &self,
+        args: &'a [Arg],
+        coords: &'a Coords,
+        registers: &'a Registers,
+    ) -> Result<&'a [f32], Fault> {
+        let slots = &registers.slots;
+        Values { args, coords, start: 0, len: usize::MAX, acc: Acc::default(), slots }
+            .get(&self.result.ok_or(Fault)?)
+    }
+}
+
 /// What the instructions of a program read, for some columns of a row.
 struct Values<'a> {
     args: &'a [Arg],
     coords: &'a Coords,
-    /// The first column.
+    /// The first column, and how many at most: vectors of a program that runs over whole rows have any length.
     start: usize,
+    len: usize,
     /// From the first column on.
-    acc: &'a [f32],
+    acc: Acc<'a>,
     slots: &'a [Vec<f32>],
 }
 
-impl Values<'_> {
-    /// Runs one instruction over at most `len` columns: a vector shorter than the row is not cut, because its
-    /// program is not.
+impl<'a> Values<'a> {
+    /// Runs one instruction.
     #[inline(always)]
-    fn step<S: Simd>(self, simd: S, step: &Step, len: usize, registers: &mut Registers) -> Result<(), Fault> {
+    fn step<S: Simd>(self, simd: S, step: &Step, registers: &mut Registers) -> Result<(), Fault> {
         let Registers { slots, spare } = registers;
         let values = Values { slots, ..self };
-        let len = step.len.min(len);
-        let out = match step.to {
-            Place::Scalar(_) => &mut spare[..1],
-            Place::Vector(_) => &mut spare[..len],
+        let out = match step.to.place {
+            Place::Scalar(_) | Place::Vector(_) => &mut spare[..step.to.len.min(values.len)],
             _ => &mut [],
         };
         match step.op {
             Op::Const(value) => out[0] = value,
             Op::Load { from, pick } => {
                 // A scalar is the same for every column.
-                let start = if matches!(step.to, Place::Scalar(_)) { 0 } else { values.start };
+                let start = if matches!(step.to.place, Place::Scalar(_)) { 0 } else { values.start };
                 values.load(simd, values.at(&from, pick)? + start * from.step, &from, out)?;
             }
-            Op::Take { from, of, ids } => values.take(&from, of, &ids, out)?,
-            Op::Unary(op, x) => math::unary(op, out, values.get(&x, len)?),
-            Op::Binary(op, a, b) => math::binary(op, out, values.get(&a, len)?, values.get(&b, len)?),
-            Op::Reduce(op, x) => out[0] = math::reduce(op, values.get(&x, len)?),
+            Op::TopK(x) => math::largest(values.get(&x)?, out),
+            Op::Take { from, ids } => take(values.get(&from)?, values.get(&ids)?, out)?,
+            Op::Unary(op, x) => math::unary(op, out, values.get(&x)?),
+            Op::Binary(op, a, b) => math::binary(op, out, values.get(&a)?, values.get(&b)?),
+            Op::Reduce(op, x) => out[0] = math::reduce(op, values.get(&x)?),
             Op::Rope { style, x, cos, sin } => {
-                let (cos, sin) = (values.get(&cos, len / 2)?, values.get(&sin, len / 2)?);
-                math::rope(style, out, values.get(&x, len)?, cos, sin);
+                math::rope(style, out, values.get(&x)?, values.get(&cos)?, values.get(&sin)?);
             }
             Op::Store { value, view, pick } => {
                 let at = values.at(&view, pick)? + values.start * view.step;
-                store(&values.args[view.param], at, view.step, values.get(&value, len)?)?;
+                store(&values.args[view.param], at, view.step, values.get(&value)?)?;
             }
         }
-        if let Place::Scalar(slot) | Place::Vector(slot) = step.to {
+        if let Place::Scalar(slot) | Place::Vector(slot) = step.to.place {
             mem::swap(spare, &mut slots[slot]);
         }
         Ok(())
     }
 
-    /// A value: of `len` columns, or one if it is a scalar.
+    /// A value: its columns that are computed now, or one if it is a scalar.
     #[inline(always)]
-    fn get(&self, place: &Place, len: usize) -> Result<&[f32], Fault> {
-        match place {
-            Place::Vector(slot) => Ok(&self.slots[*slot][..len]),
-            Place::Scalar(slot) => Ok(&self.slots[*slot][..1]),
-            Place::Acc => self.acc.get(..len).ok_or(Fault),
+    fn get(&self, value: &Value) -> Result<&'a [f32], Fault> {
+        let len = value.len.min(self.len);
+        match value.place {
+            Place::Vector(slot) | Place::Scalar(slot) => Ok(&self.slots[slot][..len]),
+            Place::Acc(result) => {
+                self.acc.values.get(result * self.acc.apart..).and_then(|acc| acc.get(..len)).ok_or(Fault)
+            }
             Place::Memory(view) => {
                 self.args[view.param].f32s(view.at(self.coords) + self.start, len).ok_or(Fault)
             }
@@ -142,16 +167,14 @@ impl Values<'_> {
         }
         Ok(())
     }
+}
 
-    #[inline(always)]
-    fn take(&self, from: &RowView, of: usize, ids: &RowView, out: &mut [f32]) -> Result<(), Fault> {
-        let (values, first) = (&self.args[from.param], from.at(self.coords));
-        let (numbers, first_id) = (&self.args[ids.param], ids.at(self.coords));
-        for (i, out) in out.iter_mut().enumerate() {
-            let id = numbers.i32s(first_id + (self.start + i) * ids.step, 1).ok_or(Fault)?[0];
-            let id = usize::try_from(id).ok().filter(|id| *id < of).ok_or(Fault)?;
-            *out = values.f32s(first + id * from.step, 1).ok_or(Fault)?[0];
-        }
-        Ok(())
+/// `out[i] = from[ids[i]]`.
+fn take(from: &[f32], ids: &[f32], out: &mut [f32]) -> Result<(), Fault> {
+    for (out, id) in out.iter_mut().zip(ids) {
+        // The cast saturates, and turns NaN into 0: only whole numbers come back as they were.
+        let index = *id as usize;
+        *out = *from.get(index).filter(|_| index as f32 == *id).ok_or(Fault)?;
     }
+    Ok(())
 }

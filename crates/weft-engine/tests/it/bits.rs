@@ -1,7 +1,7 @@
 //! The same bits: a token's logits do not depend on threads, chunks, company or what the cache held before.
 
 use crate::support::{FIXTURES, Fixture, all_logits, bits};
-use weft_engine::{Batch, EngineOptions};
+use weft_engine::{Batch, EngineOptions, Mode, Switches, decisions};
 
 fn options(threads: usize, sequences: usize) -> EngineOptions {
     EngineOptions { threads: Some(threads), context: Some(128), sequences, ..EngineOptions::default() }
@@ -17,6 +17,28 @@ fn threads_and_chunks_change_nothing() {
             for chunk in [1, 7, 512] {
                 let found = bits(&all_logits(&mut engine, &fixture.tokens, chunk));
                 assert!(found == expected, "{name}: {threads} threads, chunks of {chunk}");
+            }
+        }
+    }
+}
+
+/// How a graph is cut changes no order of addition: neither does each decision that is on or by cost, nor all of them together.
+#[test]
+fn kernels_fused_or_not_give_the_same_bits() {
+    for name in ["glm-tiny-q4_k_m", "ds2-tiny-q4_0"] {
+        let fixture = Fixture::load(name);
+        let expected = bits(&all_logits(&mut fixture.engine(options(2, 1)), &fixture.tokens, 512));
+        let taken: Vec<_> = decisions().filter(|d| d.default != Mode::Off).collect();
+        let alone = taken.iter().map(|d| vec![(*d, Mode::Off)]);
+        let together = [Mode::Off, Mode::On].map(|mode| taken.iter().map(|d| (*d, mode)).collect());
+        for set in alone.chain(together) {
+            let mut switches = Switches::default();
+            set.iter().for_each(|(d, mode)| switches.set(d, *mode));
+            for chunk in [1, 512] {
+                let mut engine =
+                    fixture.engine(EngineOptions { switches: switches.clone(), ..options(2, 1) });
+                let found = bits(&all_logits(&mut engine, &fixture.tokens, chunk));
+                assert!(found == expected, "{name}: {set:?}, chunks of {chunk}");
             }
         }
     }

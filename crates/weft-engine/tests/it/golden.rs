@@ -1,7 +1,7 @@
 //! The right numbers: the oracle and the CPU path against llama.cpp's logits.
 
 use crate::support::{FIXTURES, Fixture, all_logits, mean_kl, relative_l2};
-use weft_engine::{DECISIONS, Engine, EngineOptions, Model, oracle_logits};
+use weft_engine::{Decision, Engine, EngineOptions, Mode, Model, Switches, decisions, oracle_logits};
 use weft_gguf::Gguf;
 use weft_quant::GgmlType;
 
@@ -28,17 +28,46 @@ fn the_cpu_path_loses_no_more_than_llama_cpp_with_8_bit_activations() {
 }
 
 #[test]
-fn any_decision_switched_off_keeps_the_numbers() {
+fn any_decision_the_other_way_keeps_the_numbers() {
     for (name, _) in FIXTURES {
         let fixture = Fixture::load(name);
-        for off in DECISIONS.iter().map(|d| vec![*d]).chain([DECISIONS.to_vec()]) {
-            let what = off.iter().map(|d| d.name).collect::<Vec<_>>();
-            let options = EngineOptions { off, ..EngineOptions::default() };
-            let logits = all_logits(&mut fixture.engine(options), &fixture.tokens, 512);
-            let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
-            assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name} without {what:?}: {kl}");
+        let mut all_off = Switches::default();
+        decisions().for_each(|d| all_off.set(d, Mode::Off));
+        let each = decisions().filter(|d| d.default != Mode::Off).flat_map(|d| {
+            let other = if d.default == Mode::ByCost { vec![Mode::On, Mode::Off] } else { vec![Mode::Off] };
+            other.into_iter().map(move |mode| (format!("{} {}", d.name, mode.name()), only(d, mode)))
+        });
+        for (what, switches) in each.chain([("all off".into(), all_off)]) {
+            let kl = kl_with(&fixture, switches);
+            println!("{name}, {what}: mean KL {kl:.4}");
+            assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name} with {what}: {kl}");
         }
     }
+}
+
+/// Rules that are off by default round weights a second time; that costs, and is bounded, too.
+#[test]
+fn rules_that_round_weights_again_lose_no_more_than_twice_of_it() {
+    for (name, _) in FIXTURES {
+        let fixture = Fixture::load(name);
+        for decision in decisions().filter(|d| d.default == Mode::Off) {
+            let kl = kl_with(&fixture, only(decision, Mode::On));
+            println!("{name}, {}: mean KL {kl:.4}", decision.name);
+            assert!(kl <= 2.0 * fixture.int8_mean_kl, "{name} with {}: {kl}", decision.name);
+        }
+    }
+}
+
+fn only(decision: &'static Decision, mode: Mode) -> Switches {
+    let mut switches = Switches::default();
+    switches.set(decision, mode);
+    switches
+}
+
+fn kl_with(fixture: &Fixture, switches: Switches) -> f64 {
+    let options = EngineOptions { switches, ..EngineOptions::default() };
+    let logits = all_logits(&mut fixture.engine(options), &fixture.tokens, 512);
+    mean_kl(&logits, &fixture.golden, fixture.vocab)
 }
 
 #[test]

@@ -1,26 +1,11 @@
 //! The definition of every operation.
 
+use super::product::Product;
 use super::{Tensor, WeightRows};
 use crate::graph::{Graph, NodeId, Type};
 use crate::op::{Binary, Op, Reduce, RopeStyle};
 use crate::shape::Sizes;
-
-/// A weight as an operand: a range of one axis of a parameter, read row by row.
-struct WeightView<'a> {
-    name: &'a str,
-    /// The rows of the view, outermost axes first, without the row length.
-    axes: Vec<usize>,
-    /// Rows to skip at the start, and rows between two entries of the first axis.
-    offset: usize,
-    stride: usize,
-}
-
-impl WeightView<'_> {
-    /// The parameter's row that holds row `(i, j)` of a view with two row axes, or row `j` of one with a single axis.
-    fn row(&self, i: usize, j: usize) -> usize {
-        self.offset + i * self.stride + j
-    }
-}
+use crate::weights::WeightView;
 
 pub(super) fn apply(
     graph: &Graph,
@@ -41,6 +26,7 @@ pub(super) fn apply(
     let arg = |i: usize| cx.tensor(node.inputs[i], results);
     let value = match &node.op {
         Op::Const { values } => Ok(Tensor::f32(shape, values.iter().map(|v| v.0).collect())),
+        Op::Product { .. } => Ok(Tensor::f32(shape, Product::new(graph, id, weights)?.values(weights)?)),
         Op::Cast => Ok(Tensor::f32(shape, ints(&arg(0)?)?.iter().map(|v| *v as f32).collect())),
         Op::Unary(op) => Ok(Tensor::f32(shape, floats(&arg(0)?)?.iter().map(|x| op.apply(*x)).collect())),
         Op::Binary(op) => binary(*op, &arg(0)?, &arg(1)?, shape),
@@ -86,6 +72,15 @@ pub(super) fn apply(
         Op::Dot => dot(&cx, node.inputs[1], results, &arg(0)?, shape),
         Op::HeadDot { transposed } => head_dot(&cx, *transposed, node.inputs[1], results, &arg(0)?, shape),
         Op::SelectDot => select_dot(&cx, node.inputs[1], results, &arg(0)?, &arg(2)?, shape),
+        Op::SelectSum => {
+            let (tokens, n) = (shape[0], shape[1]);
+            let (ids, shares) = (arg(2)?, arg(3)?);
+            let choices = shares.shape()[1];
+            let each = select_dot(&cx, node.inputs[1], results, &arg(0)?, &ids, vec![tokens, choices, n])?;
+            let shares = shares.reshaped(vec![tokens, choices, 1]);
+            let shared = binary(Binary::Mul, &each, &shares, vec![tokens, choices, n])?;
+            Ok(reduce(Reduce::Sum, &shared, 1, vec![tokens, 1, n])?.reshaped(shape))
+        }
         Op::Store => {
             let (rows, slots) = (arg(1)?, arg(2)?);
             let width = shape[1];
@@ -119,28 +114,7 @@ struct Context<'a> {
 impl<'a> Context<'a> {
     /// The node as a view of a parameter, if that is what it is.
     fn weight(&self, id: NodeId) -> Option<WeightView<'a>> {
-        let node = self.graph.node(id);
-        let shape = node.ty.shape.eval(self.sizes);
-        let axes = shape[..shape.len().saturating_sub(1)].to_vec();
-        let stride = axes.iter().skip(1).product();
-        match &node.op {
-            Op::Weight { name } => Some(WeightView { name, axes, offset: 0, stride }),
-            Op::Reshape => {
-                let from = self.weight(node.inputs[0])?;
-                let (own, inner): (usize, usize) =
-                    (from.axes.iter().product(), from.axes.iter().skip(1).product());
-                // Only a parameter read as a whole, with its rows kept, is a view under another shape.
-                let rows_kept = self.graph.node(node.inputs[0]).ty.shape.last() == node.ty.shape.last();
-                let whole = from.stride == inner && own == axes.iter().product::<usize>();
-                (rows_kept && whole).then_some(WeightView { axes, stride, ..from })
-            }
-            Op::Slice { axis, start, .. } if axis + 1 < node.ty.shape.rank() && node.ty.shape.rank() <= 3 => {
-                let from = self.weight(node.inputs[0])?;
-                let step = if *axis == 0 && node.ty.shape.rank() == 3 { from.stride } else { 1 };
-                Some(WeightView { offset: from.offset + start * step, stride: from.stride, axes, ..from })
-            }
-            _ => None,
-        }
+        WeightView::of(self.graph, id)
     }
 
     /// Row `(i, j)` of a node: of a parameter by decoding it, of a computed value by copying it.
@@ -170,11 +144,9 @@ impl<'a> Context<'a> {
         };
         let shape = ty.shape.eval(self.sizes);
         let width = shape.last().copied().unwrap_or(1);
-        let inner: usize = view.axes.iter().skip(1).product();
         let mut out = vec![0.0; shape.iter().product()];
         for (r, row) in out.chunks_exact_mut(width).enumerate() {
-            let (i, j) = if view.axes.len() > 1 { (r / inner, r % inner) } else { (0, r) };
-            self.weights.read_row(view.name, view.row(i, j), row)?;
+            self.weights.read_row(view.name, view.flat_row(r), row)?;
         }
         Ok(Tensor::f32(shape, out))
     }
@@ -315,13 +287,14 @@ fn head_dot(
     };
     let mut row = vec![0.0; k];
     let mut out = vec![0.0; shape.iter().product()];
+    let one_row = x.shape()[1] == 1;
     let (x, xn, yn) = (floats(x)?, x.shape()[2], shape[2]);
     for h in 0..heads {
         let mut sums = vec![0.0f64; if transposed { shape[0] * k } else { 0 }];
         for j in 0..rows {
             cx.row(w, results, h, j, &mut row)?;
             for t in 0..shape[0] {
-                let at = (t * heads + h) * xn;
+                let at = if one_row { t } else { t * heads + h } * xn;
                 if transposed {
                     let sums = &mut sums[t * k..(t + 1) * k];
                     sums.iter_mut().zip(&row).for_each(|(s, w)| *s += f64::from(x[at + j]) * f64::from(*w));

@@ -5,7 +5,8 @@ use weft_quant::GgmlType;
 
 use super::words;
 use crate::kernel::{
-    Access, Anchor, Attend, Cached, Format, Indexed, Instr, Kernel, Matrices, Param, Pick, ValueId, View,
+    Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Param, Part, Pick,
+    Product, Prologue, Sum, ValueId, View,
 };
 use crate::plan::{Buffer, Call, Plan, Source};
 use crate::verify::verify;
@@ -112,12 +113,46 @@ fn kernel(name: &str, lines: &[(usize, &str)]) -> Result<Kernel, (usize, String)
     while let Some((line, text)) = lines.next_if(|(_, l)| l.starts_with('p')) {
         params.push(param(text, params.len()).map_err(|why| (line, why))?);
     }
-    let (line, text) = lines.next().ok_or((0, "`rows […] cols N` expected".to_string()))?;
-    let (rows, cols) = space(text).map_err(|why| (line, why))?;
-    let (line, text) = lines.next().ok_or((line, "an anchor expected".to_string()))?;
-    let anchor = anchor(text).map_err(|why| (line, why))?;
+    let mut parts = Vec::new();
+    while lines.peek().is_some() {
+        parts.push(part(&mut lines)?);
+    }
+    if parts.is_empty() {
+        return Err((0, "`rows […] cols N` expected".into()));
+    }
+    Ok(Kernel { name: name.into(), params, parts })
+}
+
+/// Lines with their numbers.
+type Lines<'a> = std::iter::Peekable<std::iter::Copied<std::slice::Iter<'a, (usize, &'a str)>>>;
+
+fn part(lines: &mut Lines<'_>) -> Result<Part, (usize, String)> {
+    let (first, text) = lines.next().ok_or((0, "`rows […] cols N` expected".to_string()))?;
+    let (rows, cols) = space(text).map_err(|why| (first, why))?;
+    let mut prologue = None;
+    if lines.next_if(|(_, l)| *l == words::BEFORE).is_some() {
+        let body = program(lines)?;
+        let (line, text) = lines.next().ok_or((first, "`gives vN` expected".to_string()))?;
+        let value = number(text, words::GIVES).map_err(|why| (line, why))?;
+        prologue = Some(Prologue { body, value });
+    }
+    let (line, text) = lines.next().ok_or((first, "an anchor expected".to_string()))?;
+    let mut anchor = anchor(text).map_err(|why| (line, why))?;
+    if let Anchor::Dot(products) = &mut anchor {
+        let another = |l: &str| {
+            let word = l.split_whitespace().next().unwrap_or_default();
+            [words::DOT, words::SELECT_DOT, words::SELECT_SUM].contains(&word)
+        };
+        while let Some((line, text)) = lines.next_if(|(_, l)| another(l)) {
+            products.push(product(&Attrs::new(text).map_err(|why| (line, why))?).map_err(|why| (line, why))?);
+        }
+    }
+    Ok(Part { rows, cols, prologue, anchor, body: program(lines)? })
+}
+
+fn program(lines: &mut Lines<'_>) -> Result<Vec<Instr>, (usize, String)> {
     let mut body = Vec::new();
-    for (line, text) in lines {
+    while let Some((line, text)) = lines.next_if(|(_, l)| l.starts_with('v')) {
         let instr =
             text.split_once(" = ").ok_or_else(|| "`vN = …` expected".to_string()).and_then(|(id, rest)| {
                 match number::<usize>(id, "v")? {
@@ -127,7 +162,7 @@ fn kernel(name: &str, lines: &[(usize, &str)]) -> Result<Kernel, (usize, String)
             });
         body.push(instr.map_err(|why| (line, why))?);
     }
-    Ok(Kernel { name: name.into(), params, rows, cols, anchor, body })
+    Ok(body)
 }
 
 fn param(text: &str, expected: usize) -> Parsed<Param> {
@@ -145,7 +180,7 @@ fn param(text: &str, expected: usize) -> Parsed<Param> {
 }
 
 fn space(text: &str) -> Parsed<(Vec<Dim>, usize)> {
-    let inner = text.strip_prefix("rows [").and_then(|t| t.split_once("] cols "));
+    let inner = text.strip_prefix(words::ROWS).and_then(|t| t.split_once(words::COLS));
     let (dims, cols) = inner.ok_or("`rows […] cols N` expected")?;
     Ok((dims_of(dims)?, number(cols, "")?))
 }
@@ -155,32 +190,7 @@ fn anchor(text: &str) -> Parsed<Anchor> {
     match attrs.plain.first().copied().unwrap_or_default() {
         "map" => Ok(Anchor::Map),
         "reduce" => Ok(Anchor::Reduce),
-        words::DOT | words::SELECT_DOT => {
-            let pick = match attrs.get("pick")? {
-                words::ONLY => Pick::Only,
-                axis if axis.starts_with("axis") => Pick::Axis(number(axis, "axis")?),
-                ids => Pick::Ids(view(ids)?),
-            };
-            let w = Matrices {
-                param: number(attrs.get("w")?, "p")?,
-                pick,
-                count: attrs.num("count")?,
-                n: attrs.num("n")?,
-                k: attrs.num("k")?,
-                first: attrs.num("first")?,
-                stride: attrs.num("stride")?,
-            };
-            let transposed = match attrs.get("transposed")? {
-                "true" => true,
-                "false" => false,
-                other => return Err(format!("`transposed` is true or false, not `{other}`")),
-            };
-            if matches!(w.pick, Pick::Ids(_)) != (attrs.plain[0] == words::SELECT_DOT) {
-                return Err("a `select_dot` picks by ids, and a `dot` does not".into());
-            }
-            Ok(Anchor::Dot { x: view(attrs.get("x")?)?, w, transposed })
-        }
-        "topk" => Ok(Anchor::TopK { x: view(attrs.get("x")?)?, n: attrs.num("n")? }),
+        words::DOT | words::SELECT_DOT | words::SELECT_SUM => Ok(Anchor::Dot(vec![product(&attrs)?])),
         "attend" => Ok(Anchor::Attend(Box::new(Attend {
             q: view(attrs.get("q")?)?,
             k: cached(attrs.get("k")?)?,
@@ -198,6 +208,45 @@ fn anchor(text: &str) -> Parsed<Anchor> {
     }
 }
 
+fn product(attrs: &Attrs<'_>) -> Parsed<Product> {
+    let name = attrs.plain.first().copied().unwrap_or_default();
+    let pick = match attrs.get("pick")? {
+        words::ONLY => Pick::Only,
+        axis if axis.starts_with("axis") => Pick::Axis(number(axis, "axis")?),
+        ids if name == words::SELECT_SUM => Pick::Sum(Box::new(Sum {
+            terms: attrs.num("terms")?,
+            ids: view(ids)?,
+            weights: view(attrs.get("weights")?)?,
+            apart: attrs.num("apart")?,
+        })),
+        ids => Pick::Ids(view(ids)?),
+    };
+    let w = Matrices {
+        param: number(attrs.get("w")?, "p")?,
+        pick,
+        count: attrs.num("count")?,
+        n: attrs.num("n")?,
+        k: attrs.num("k")?,
+        first: attrs.num("first")?,
+        stride: attrs.num("stride")?,
+    };
+    let transposed = match attrs.get("transposed")? {
+        "true" => true,
+        "false" => false,
+        other => return Err(format!("`transposed` is true or false, not `{other}`")),
+    };
+    let x = match attrs.get("x")? {
+        words::BEFORE => Factor::Prologue,
+        at => Factor::View(view(at)?),
+    };
+    if matches!(w.pick, Pick::Ids(_)) != (name == words::SELECT_DOT)
+        || matches!(w.pick, Pick::Sum(_)) != (name == words::SELECT_SUM)
+    {
+        return Err("a `select_dot` or `select_sum` picks by ids, and a `dot` does not".into());
+    }
+    Ok(Product { x, w, transposed })
+}
+
 fn instruction(text: &str) -> Parsed<Instr> {
     let words = split(text)?;
     let (name, rest) = words.split_first().ok_or("an instruction expected")?;
@@ -212,14 +261,10 @@ fn instruction(text: &str) -> Parsed<Instr> {
     };
     Ok(match *name {
         "const" => Instr::Const(F32(number(text(0)?, "")?)),
-        "acc" => Instr::Acc,
+        "acc" => Instr::Acc(number(text(0)?, "")?),
         "load" => Instr::Load { len: number(text(0)?, "")?, view: view(text(1)?)?, indexed: indexed(2)? },
-        "take" => match rest {
-            [len, from, "of", of, "by", ids] => {
-                Instr::Take { from: view(from)?, of: number(of, "")?, ids: view(ids)?, len: number(len, "")? }
-            }
-            _ => return Err("`take LEN view of N by view` expected".into()),
-        },
+        "topk" => Instr::TopK { k: number(text(0)?, "")?, x: value(1)? },
+        "take" => Instr::Take { from: value(0)?, ids: value(1)? },
         "rope" => {
             let style =
                 RopeStyle::from_name(text(0)?).ok_or_else(|| format!("no rope style `{}`", rest[0]))?;

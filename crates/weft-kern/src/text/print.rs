@@ -5,7 +5,10 @@ use std::fmt;
 use weft_ir::{Dim, Sizes};
 
 use super::words;
-use crate::kernel::{Access, Anchor, Attend, Cached, Format, Indexed, Instr, Kernel, Matrices, Pick, View};
+use crate::kernel::{
+    Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Part, Pick, Product,
+    Sum, View,
+};
 use crate::plan::{Plan, Source};
 
 impl fmt::Display for Format {
@@ -44,6 +47,10 @@ impl fmt::Display for Matrices {
             Pick::Only => f.write_str(words::ONLY),
             Pick::Axis(a) => write!(f, "axis{a}"),
             Pick::Ids(view) => write!(f, "{view}"),
+            Pick::Sum(sum) => {
+                let Sum { terms, ids, weights, apart } = &**sum;
+                write!(f, "{ids} terms={terms} weights={weights} apart={apart}")
+            }
         }
     }
 }
@@ -54,22 +61,27 @@ impl fmt::Display for Cached {
     }
 }
 
-impl fmt::Display for Anchor {
+impl fmt::Display for Product {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Anchor::Map => f.write_str("map"),
-            Anchor::Reduce => f.write_str("reduce"),
-            Anchor::Dot { x, w, transposed } => {
-                let name = if matches!(w.pick, Pick::Ids(_)) { words::SELECT_DOT } else { words::DOT };
-                write!(f, "{name} x={x} {w} transposed={transposed}")
-            }
-            Anchor::TopK { x, n } => write!(f, "topk x={x} n={n}"),
-            Anchor::Attend(a) => {
-                let Attend { q, k, v, pos, first, pages, scale, heads, kv_heads, k_len, page } = &**a;
-                write!(f, "attend q={q} k={k} v={v} pos=p{pos} first=p{first} pages=p{pages}")?;
-                write!(f, " scale={:?} heads={heads} kv_heads={kv_heads} k_len={k_len} page={page}", scale.0)
-            }
+        let name = match self.w.pick {
+            Pick::Only | Pick::Axis(_) => words::DOT,
+            Pick::Ids(_) => words::SELECT_DOT,
+            Pick::Sum(_) => words::SELECT_SUM,
+        };
+        write!(f, "{name} x=")?;
+        match &self.x {
+            Factor::View(view) => write!(f, "{view}")?,
+            Factor::Prologue => f.write_str(words::BEFORE)?,
         }
+        write!(f, " {} transposed={}", self.w, self.transposed)
+    }
+}
+
+impl fmt::Display for Attend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Attend { q, k, v, pos, first, pages, scale, heads, kv_heads, k_len, page } = self;
+        write!(f, "attend q={q} k={k} v={v} pos=p{pos} first=p{first} pages=p{pages}")?;
+        write!(f, " scale={:?} heads={heads} kv_heads={kv_heads} k_len={k_len} page={page}", scale.0)
     }
 }
 
@@ -80,28 +92,50 @@ impl fmt::Display for Kernel {
             let access = if p.access == Access::Read { "read" } else { "write" };
             writeln!(f, "  p{i} {access} {}", p.format)?;
         }
-        f.write_str("  rows [")?;
-        list(f, &self.rows)?;
-        writeln!(f, "] cols {}", self.cols)?;
-        writeln!(f, "  {}", self.anchor)?;
-        for (i, instr) in self.body.iter().enumerate() {
-            write!(f, "  v{i} = ")?;
-            instruction(f, instr)?;
-            f.write_str("\n")?;
-        }
+        self.parts.iter().try_for_each(|part| write!(f, "{part}"))?;
         f.write_str("}\n")
     }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "  {}", words::ROWS)?;
+        list(f, &self.rows)?;
+        writeln!(f, "{}{}", words::COLS, self.cols)?;
+        if let Some(prologue) = &self.prologue {
+            writeln!(f, "  {}", words::BEFORE)?;
+            program(f, &prologue.body)?;
+            writeln!(f, "  {}{}", words::GIVES, prologue.value)?;
+        }
+        match &self.anchor {
+            Anchor::Map => writeln!(f, "  map")?,
+            Anchor::Reduce => writeln!(f, "  reduce")?,
+            Anchor::Dot(products) => products.iter().try_for_each(|p| writeln!(f, "  {p}"))?,
+            Anchor::Attend(attend) => writeln!(f, "  {attend}")?,
+        }
+        program(f, &self.body)
+    }
+}
+
+fn program(f: &mut fmt::Formatter<'_>, body: &[Instr]) -> fmt::Result {
+    for (i, instr) in body.iter().enumerate() {
+        write!(f, "  v{i} = ")?;
+        instruction(f, instr)?;
+        f.write_str("\n")?;
+    }
+    Ok(())
 }
 
 fn instruction(f: &mut fmt::Formatter<'_>, instr: &Instr) -> fmt::Result {
     match instr {
         Instr::Const(v) => write!(f, "const {:?}", v.0),
-        Instr::Acc => f.write_str("acc"),
+        Instr::Acc(result) => write!(f, "acc {result}"),
         Instr::Load { view, indexed: by, len } => {
             write!(f, "load {len} {view}")?;
             indexed(f, by.as_ref())
         }
-        Instr::Take { from, of, ids, len } => write!(f, "take {len} {from} of {of} by {ids}"),
+        Instr::TopK { x, k } => write!(f, "topk {k} v{x}"),
+        Instr::Take { from, ids } => write!(f, "take v{from} v{ids}"),
         Instr::Unary(op, x) => write!(f, "{} v{x}", op.name()),
         Instr::Binary(op, a, b) => write!(f, "{} v{a} v{b}", op.name()),
         Instr::Reduce(op, x) => write!(f, "{} v{x}", op.name()),

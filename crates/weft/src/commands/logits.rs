@@ -81,7 +81,7 @@ fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::
         context,
         batch: chunk,
         kv: args.kv(),
-        off: args.off(),
+        switches: args.switches(),
         ..EngineOptions::default()
     };
     let (mut engine, _) = load(model, &options)?;

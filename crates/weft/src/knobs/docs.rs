@@ -80,6 +80,6 @@ fn values(kind: Kind) -> String {
         Kind::Real(from, to) => format!("{from} to {to}"),
         Kind::Choice(choices) => choices.join(", "),
         Kind::Ids => "ids".into(),
-        Kind::Decisions => "a decision, `=on` or `=off`".into(),
+        Kind::Decisions => "a decision, `=on`, `=off` or `=by-cost`".into(),
     }
 }

@@ -14,7 +14,7 @@ const CACHE: &[&str] =
 /// Commands that write a model.
 const MAKE: &[&str] = &["synth", "quantize"];
 /// Commands that use several threads.
-const THREADS: &[&str] = &["run", "chat", "logits", "synth", "quantize"];
+const THREADS: &[&str] = &["run", "chat", "logits", "explain", "synth", "quantize"];
 
 const MODEL: &str = "Model";
 const PROMPT: &str = "Prompt";
@@ -44,7 +44,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32"]), COMPILE).env("WEFT_KV").default("f16")
         .help("How the KV cache stores its values"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
-        .help("Switch a decision of the compiler on or off; `weft explain` lists them"),
+        .help("Set a decision of the compiler to on, off or by-cost; `weft explain` lists them"),
 
     // What is said.
     knob(PROMPT, "system", Kind::Text("TEXT"), GENERATE).env("WEFT_SYSTEM").short('s')
@@ -111,12 +111,18 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Where the logits go: little-endian f32, one row of the vocabulary a token; `-` is standard output"),
     knob(OUTPUT, "tensors", Kind::Flag, &["inspect"])
         .help("List every tensor"),
+    knob(OUTPUT, "step", Kind::Choice(&["decode", "prefill"]), &["explain"]).default("decode")
+        .help("What is computed at once: one token, or a prompt's 512"),
     knob(OUTPUT, "layer", Kind::Count(0, 4095), &["explain"])
         .help("Only the kernels of this layer"),
     knob(OUTPUT, "why", Kind::Flag, &["explain"])
-        .help("Say for each kernel what is not computed in it, and why"),
+        .help("Say what each kernel computes, who reads its values and why that is not computed in it, and what decided"),
     knob(OUTPUT, "plan", Kind::Flag, &["explain"])
         .help("Print the graphs and plans themselves, in their text form"),
+    knob(OUTPUT, "dot", Kind::Path("FILE"), &["explain"])
+        .help("Write a graph before the rules and its kernels, as Graphviz text; `-` is standard output"),
+    knob(OUTPUT, "html", Kind::Path("FILE"), &["explain"])
+        .help("Write all of it as one page for a browser; `-` is standard output"),
     knob(OUTPUT, "json", Kind::Flag, &["run", "list", "inspect", "explain", "tokenize", "synth", "quantize"])
         .help("Print JSON, for programs"),
     knob(OUTPUT, "verbose", Kind::Flag, &["run", "chat", "logits"]).env("WEFT_VERBOSE").short('v')

@@ -1,60 +1,334 @@
-//! `explain`: the kernels a model is compiled to.
+//! `explain`: the kernels a model is compiled to, and why.
+
+use std::collections::BTreeSet;
+use std::fs;
 
 use expect_test::expect_file;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::support::{Ran, model, weft};
+use crate::support::{Folder, Ran, model, weft};
 
+/// Explains a model to two threads, on whatever machine this is.
 fn explain(args: &[&str]) -> Ran {
-    let path = model("glm-tiny-q4_k_m");
-    weft([&["explain", path.to_str().unwrap()], args].concat()).run()
+    explain_file("glm-tiny-q4_k_m", args)
+}
+
+fn explain_file(name: &str, args: &[&str]) -> Ran {
+    let path = model(name);
+    weft([&["explain", path.to_str().unwrap(), "--threads", "2"], args].concat()).run()
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value[key].as_array().unwrap_or_else(|| panic!("{key} in {value}"))
 }
 
 /// The kernels of a step, counted by its plans.
 fn kernels(report: &Value) -> usize {
-    let plans = report["plans"].as_array().unwrap().iter();
-    let length = |plan: &Value, key: &str| plan[key].as_array().unwrap().len();
-    plans.map(|plan| length(plan, "kernels") * length(plan, "segments")).sum()
+    list(report, "plans").iter().map(|p| list(p, "kernels").len() * list(p, "segments").len()).sum()
+}
+
+/// The decision of this name.
+fn decision<'v>(report: &'v Value, name: &str) -> &'v Value {
+    list(report, "decisions").iter().find(|decision| decision["name"] == name).unwrap()
+}
+
+#[test]
+fn a_layer_as_text() {
+    expect_file!["explain/glm-tiny-q4_k_m.txt"].assert_eq(&explain(&["--layer", "1"]).ok());
 }
 
 #[test]
 fn a_layer_as_text_with_reasons() {
-    let text = explain(&["--layer", "0", "--why"]).ok();
-    expect_file!["explain/glm-tiny-q4_k_m.txt"].assert_eq(&text);
+    let text = explain(&["--layer", "1", "--why"]).ok();
+    expect_file!["explain/glm-tiny-q4_k_m-why.txt"].assert_eq(&text);
+}
+
+/// The example in `docs/explain.md` is what the program says, in part.
+#[test]
+fn the_page_of_the_manual_has_a_real_run() {
+    let text = explain(&["--layer", "1", "--why"]).ok();
+    let from = |start: &'static str| text.lines().skip_while(move |line| !line.starts_with(start));
+    let (kernel, next, costs) = ("   2  ", "   3  ", "  costs");
+    let example: Vec<&str> = (text.lines().take(1).chain(["   …"]))
+        .chain(from(kernel).take_while(|line| !line.starts_with(next)).chain(["   …"]))
+        .chain(from(costs).take_while(|line| !line.starts_with("decisions")))
+        .collect();
+    let page = include_str!("../../../../docs/explain.md");
+    let (before, rest) = page.split_once("```text\n").unwrap();
+    let (_, after) = rest.split_once("```\n").unwrap();
+    let expected = format!("{before}```text\n{}\n```\n{after}", example.join("\n").trim_end());
+    expect_file!["../../../../docs/explain.md"].assert_eq(&expected);
 }
 
 #[test]
 fn a_step_as_json_adds_up() {
     let report = explain(&["--json"]).json();
     assert!(kernels(&report) > 0);
-    assert_eq!(report["kernels_a_step"], kernels(&report));
+    assert_eq!(report["total"]["kernels"], kernels(&report));
+    for plan in list(&report, "plans") {
+        for key in ["weight_bytes", "multiplications"] {
+            let sum: u64 = list(plan, "kernels").iter().map(|kernel| kernel[key].as_u64().unwrap()).sum();
+            assert_eq!(plan["total"][key], sum, "{key} of {}", plan["graph"]);
+        }
+    }
     // One layer is shown, but a step is a step.
     let layer = explain(&["--json", "--layer", "1"]).json();
-    assert_eq!(layer["kernels_a_step"], report["kernels_a_step"]);
-    assert!(kernels(&layer) < kernels(&report));
+    assert_eq!(layer["total"], report["total"]);
+    assert_eq!(layer["decisions"], report["decisions"]);
+    assert_eq!(kernels(&layer), list(&list(&layer, "plans")[0], "kernels").len());
 }
 
 #[test]
-fn a_decision_that_is_off_costs_kernels() {
+fn layers_of_one_shape_are_told_once() {
+    let report = explain_file("ds2-tiny-q4_0", &["--json"]).json();
+    let shared: Vec<&Value> =
+        list(&report, "plans").iter().filter(|plan| list(plan, "segments").len() == 26).collect();
+    assert_eq!(shared.len(), 1);
+    let text = explain_file("ds2-tiny-q4_0", &["--layer", "26"]).ok();
+    assert!(text.starts_with("mla_moe_layer (layer 1 to layer 26, 26 in all): "), "{text}");
+}
+
+#[test]
+fn whoever_reads_a_value_of_another_kernel_is_named_with_the_reason() {
+    let plans = explain(&["--json"]).json();
+    for plan in list(&plans, "plans") {
+        let all = list(plan, "kernels");
+        let computes = |kernel: &Value, node: &Value| {
+            list(kernel, "parts").iter().any(|part| list(part, "nodes").contains(node))
+        };
+        for (at, kernel) in all.iter().enumerate() {
+            assert_eq!(kernel["number"], at + 1);
+            let moves = list(kernel, "parts").iter().all(|part| list(part, "nodes").is_empty());
+            assert!(moves || !list(kernel, "hands_on").is_empty(), "{kernel} is of no use to anybody");
+            for value in list(kernel, "hands_on") {
+                assert!(computes(kernel, &value["node"]), "{value}");
+                for reader in list(value, "readers") {
+                    let number = reader["kernel"].as_u64().unwrap() as usize;
+                    assert!(number > at + 1, "{reader} reads what kernel {} has not made yet", at + 1);
+                    let nodes = list(reader, "nodes");
+                    assert!(nodes.iter().all(|node| computes(&all[number - 1], node)), "{reader}");
+                    assert_ne!(reader["why"], "", "{reader} of {}", value["node"]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rules_and_costs_are_told() {
+    let report = explain(&["--json", "--layer", "1"]).json();
+    let plan = &list(&report, "plans")[0];
+    let rule = |name: &str| list(plan, "rules").iter().find(|rule| rule["name"] == name).unwrap();
+    let fired = rule("moe.sum_in_down");
+    assert!(fired["why_not"].is_null() && !list(fired, "replaced").is_empty(), "{fired}");
+    let missed = rule("tidy.constants");
+    assert!(!missed["why_not"].is_null() && list(missed, "replaced").is_empty(), "{missed}");
+
+    let choices = list(plan, "choices");
+    let choice = choices.iter().find(|choice| choice["name"] == "fuse.norm_into_dot").unwrap();
+    let cost = |side: &str, key: &str| choice[side][key].as_u64().unwrap();
+    assert_eq!(choice["pays"], cost("with", "estimated_ns") < cost("without", "estimated_ns"));
+    assert!(cost("with", "kernels") < cost("without", "kernels"));
+    assert_eq!(report["machine"]["workers"], 2);
+}
+
+#[test]
+fn decisions_are_set_by_name() {
     let (on, off) = (explain(&["--json"]).json(), explain(&["--json", "--set", "fuse.tail=off"]).json());
     assert!(kernels(&off) > kernels(&on), "{} and {}", kernels(&off), kernels(&on));
-    assert_eq!(off["kernels_a_step"], kernels(&off));
-    let state = |report: &Value| {
-        let decisions = report["decisions"].as_array().unwrap().iter();
-        decisions.clone().find(|decision| decision["name"] == "fuse.tail").map(|d| d["on"].clone())
-    };
-    assert_eq!((state(&on), state(&off)), (Some(json!(true)), Some(json!(false))));
+    assert_eq!(off["total"]["kernels"], kernels(&off));
+    let mode = |report: &Value| decision(report, "fuse.tail")["mode"].clone();
+    assert_eq!((mode(&on), mode(&off)), ("on".into(), "off".into()));
     // The last word on a decision counts, and an argument more than the environment.
     let path = model("glm-tiny-q4_k_m");
-    let call = ["explain", path.to_str().unwrap(), "--json", "--set", "fuse.tail=off,fuse.tail=on"];
+    let path = path.to_str().unwrap();
+    let call = ["explain", path, "--threads", "2", "--json", "--set", "fuse.tail=off,fuse.tail=on"];
     assert_eq!(weft(call).env("WEFT_SET", "fuse.tail=off").run().json(), on);
-    assert_eq!(weft(&call[..3]).env("WEFT_SET", "fuse.tail=off").run().json(), off);
+    assert_eq!(weft(&call[..5]).env("WEFT_SET", "fuse.tail=off").run().json(), off);
+}
+
+#[test]
+fn a_decision_by_cost_is_taken_where_it_pays() {
+    let report = explain(&["--json", "--set", "fuse.beside=by-cost"]).json();
+    let beside = decision(&report, "fuse.beside");
+    assert_eq!((&beside["mode"], &beside["default"]), (&"by-cost".into(), &"on".into()));
+    let pays = |plan: &&Value| {
+        let mut choices = list(plan, "choices").iter();
+        choices.any(|choice| choice["name"] == "fuse.beside" && choice["pays"] == true)
+    };
+    let plans = list(&report, "plans").iter().filter(pays).count();
+    assert!(plans > 0, "a kernel less is a launch less");
+    assert_eq!(beside["pays"], plans);
+    let text = explain(&["--set", "fuse.beside=by-cost"]).ok();
+    let all = list(&report, "plans").len();
+    assert!(text.contains(&format!("by cost: taken in {plans} of {all} plans")), "{text}");
+}
+
+#[test]
+fn a_prompt_is_another_step() {
+    let (decode, prefill) =
+        (explain(&["--json", "--step", "decode"]).json(), explain(&["--json", "--step", "prefill"]).json());
+    assert_eq!(decode, explain(&["--json"]).json());
+    assert_eq!((&decode["step"]["tokens"], &prefill["step"]["tokens"]), (&1.into(), &512.into()));
+    let multiplications = |report: &Value| report["total"]["multiplications"].as_u64().unwrap();
+    assert!(multiplications(&prefill) > 256 * multiplications(&decode));
+    let text = explain(&["--step", "prefill"]).ok();
+    assert!(text.contains("a step of 512 tokens (prefill): "), "{text}");
+}
+
+#[test]
+fn plans_are_shown_as_they_are() {
+    let text = explain(&["--layer", "0", "--plan"]).ok();
+    for part in ["before the rules\ngraph mla_dense_layer {", "after the rules\ngraph ", "\nplan ", "\ncall "]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let report = explain(&["--layer", "0", "--plan", "--json"]).json();
+    let plan = &list(&report, "plans")[0];
+    for key in ["before", "after", "plan"] {
+        assert!(text.contains(plan[key].as_str().unwrap()), "{key}");
+    }
+}
+
+/// The texts between quotes, and what is left without them.
+fn unquoted(dot: &str) -> (Vec<String>, String) {
+    let (mut texts, mut rest, mut inside) = (Vec::new(), String::new(), None::<String>);
+    let mut chars = dot.chars();
+    while let Some(c) = chars.next() {
+        match (&mut inside, c) {
+            (Some(text), '\\') => text.extend(chars.next()),
+            (Some(_), '"') => texts.extend(inside.take()),
+            (Some(text), c) => text.push(c),
+            (None, '"') => inside = Some(String::new()),
+            (None, c) => rest.push(c),
+        }
+    }
+    assert_eq!(inside, None, "a text without an end");
+    (texts, rest)
+}
+
+/// A drawing's statements: edges are between nodes, and between nodes of one graph. Returns the texts.
+#[track_caller]
+fn assert_drawn(dot: &str) -> Vec<String> {
+    let (texts, rest) = unquoted(dot);
+    assert_eq!(rest.matches('{').count(), rest.matches('}').count());
+    let statements = || rest.lines().map(str::trim).filter(|line| line.ends_with(';'));
+    let nodes: BTreeSet<&str> =
+        statements().filter_map(|line| Some(line.split_once(" [label=")?.0)).collect();
+    let edges: Vec<(&str, &str)> =
+        statements().filter_map(|line| line.strip_suffix(';')?.split_once(" -> ")).collect();
+    assert!(edges.len() > nodes.len() / 2 && nodes.len() > 100, "{} {}", edges.len(), nodes.len());
+    for (from, to) in edges {
+        assert!(nodes.contains(from) && nodes.contains(to), "{from} -> {to}");
+        let before = |node: &str| node.starts_with('b');
+        assert_eq!(before(from), before(to), "{from} -> {to} leads from one graph to the other");
+    }
+    texts
+}
+
+#[test]
+fn a_drawing_is_a_graph_with_all_its_nodes() {
+    let folder = Folder::new();
+    let path = folder.join("layer.dot");
+    assert_eq!(explain(&["--layer", "1", "--dot", path.to_str().unwrap()]).ok(), "");
+    let dot = fs::read_to_string(&path).unwrap();
+    assert_eq!(explain(&["--layer", "1", "--dot", "-"]).ok(), dot);
+    assert_eq!(folder.files(), ["layer.dot"]);
+
+    let texts = assert_drawn(&dot);
+    for (op, name) in [("before the rules", ""), ("kernels", ""), ("dot %", " attn_q_a"), ("store %", " kv")]
+    {
+        assert!(texts.iter().any(|text| text.starts_with(op) && text.ends_with(name)), "{op} {name}: {dot}");
+    }
+    // What is drawn as a kernel is one.
+    let report = explain(&["--layer", "1", "--json"]).json();
+    for kernel in list(&list(&report, "plans")[0], "kernels") {
+        let name = format!("{}  {}", kernel["number"], kernel["kernel"].as_str().unwrap());
+        assert!(texts.contains(&name), "{name}");
+    }
+    // Kernels that compute nothing are drawn, too.
+    let moving = explain(&["--layer", "1", "--dot", "-", "--set", "fuse.round=off"]).ok();
+    assert!(assert_drawn(&moving).iter().any(|text| text == "moves or rounds values"), "{moving}");
+    // Without a layer it is the plan that most layers share.
+    let texts = assert_drawn(&explain_file("ds2-tiny-q4_0", &["--dot", "-"]).ok());
+    assert_eq!(texts.first().unwrap(), "mla_moe_layer (layer 1 to layer 26, 26 in all)");
+}
+
+#[test]
+fn a_page_is_whole_and_asks_for_nothing() {
+    let folder = Folder::new();
+    // A model's file may be called anything.
+    let (file, page) = (folder.join("a <b>&\"'.gguf"), folder.join("page.html"));
+    fs::copy(model("glm-tiny-q4_k_m"), &file).unwrap();
+    fs::write(&page, "old").unwrap();
+    let call = ["explain", file.to_str().unwrap(), "--threads", "2", "--html", page.to_str().unwrap()];
+    assert_eq!(weft(call).run().ok(), "");
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.starts_with("<!doctype html>") && html.ends_with("</html>\n"));
+    assert!(html.contains("<title>Kernels of a &lt;b&gt;&amp;&quot;&#39;.gguf</title>"), "{html}");
+    for outside in ["<script", "<link", "<img", "<iframe", "http:", "https:", "//", "url(", "@import", "src="]
+    {
+        let wherever = html.find(outside);
+        assert_eq!(wherever, None, "{outside}: {:?}", wherever.map(|at| &html[at.saturating_sub(40)..]));
+    }
+    assert_closed(&html);
+    let report = explain(&["--json"]).json();
+    for kernel in list(&report, "plans").iter().flat_map(|plan| list(plan, "kernels")) {
+        let name = kernel["kernel"].as_str().unwrap().replace('&', "&amp;");
+        assert!(html.contains(&format!(">{name}<")), "{name}");
+        for reader in list(kernel, "hands_on").iter().flat_map(|value| list(value, "readers")) {
+            let nodes: Vec<&str> = list(reader, "nodes").iter().map(|node| node.as_str().unwrap()).collect();
+            let (number, why) = (&reader["kernel"], reader["why"].as_str().unwrap());
+            let line = format!("to kernel {number}, {}: {why}", nodes.join(", "));
+            // A reason shows where the pointer rests, and in a list.
+            assert!(
+                html.contains(&format!("\n{line}")) && html.contains(&format!("<li>{line}</li>")),
+                "{line}"
+            );
+        }
+    }
+}
+
+/// Every element is closed, in order, but for those that have no end.
+#[track_caller]
+fn assert_closed(html: &str) {
+    let mut open = Vec::new();
+    for (at, _) in html.match_indices('<') {
+        let tag = &html[at + 1..at + html[at..].find('>').expect("a tag has an end")];
+        let name = tag.split_whitespace().next().unwrap();
+        match name.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name), "at {}", &html[at..(at + 80).min(html.len())]),
+            None if ["!doctype", "meta"].contains(&name) => {}
+            None => open.push(name),
+        }
+    }
+    assert_eq!(open, [""; 0]);
 }
 
 #[test]
 fn what_there_is_not_is_refused() {
     let error = explain(&["--set", "fuse.tale=off"]).failed(2);
-    assert!(error.contains("there is no decision `fuse.tale`; there are fuse."), "{error}");
+    assert!(error.contains("there is no decision `fuse.tale`; near it are fuse.tail, and"), "{error}");
+    let error = explain(&["--set", "nothing=off"]).failed(2);
+    assert!(error.contains("there is no decision `nothing`; there are tidy."), "{error}");
+    let error = explain(&["--set", "fuse.tail=maybe"]).failed(2);
+    assert!(error.contains("a decision is one of on, off, by-cost, not `maybe`"), "{error}");
+    let error = explain(&["--step", "prefil"]).failed(2);
+    assert!(error.contains("[possible values: decode, prefill]"), "{error}");
     let error = explain(&["--layer", "99"]).failed(1);
     assert!(error.contains("the model has layers 0 to 2"), "{error}");
+}
+
+#[test]
+fn files_that_cannot_be_written_are_refused_at_once() {
+    let (model, folder) = (model("glm-tiny-q4_k_m"), Folder::new());
+    let error = explain(&["--dot", model.to_str().unwrap()]).failed(1);
+    assert!(error.contains("is a file of the model itself"), "{error}");
+    let nowhere = folder.join("none").join("page.html");
+    let error = explain(&["--html", nowhere.to_str().unwrap()]).failed(1);
+    assert!(error.contains("there is no folder"), "{error}");
+    let error = explain(&["--html", "-", "--dot", "-"]).failed(2);
+    assert!(error.contains("cannot go to the same file"), "{error}");
+    let error = explain(&["--html", "-", "--json"]).failed(2);
+    assert!(error.contains("--json does nothing together with"), "{error}");
 }

@@ -1,0 +1,142 @@
+//! Some columns of some rows of a `Dot`: every product, then the row program.
+
+use std::ops::Range;
+
+use weft_quant::{GgmlType, with_int_format};
+
+use super::product::{Multiplied, Picked};
+use super::sum::AddTerms;
+use super::{Dot, RESULTS, float, int, transposed};
+use crate::isa::TILE;
+use crate::memory::Arg;
+use crate::prologue::Factor;
+use crate::rowprog::{Acc, BLOCK};
+use crate::rows::Fault;
+use crate::thread::{Scratch, Thread};
+
+/// A row of x and the matrix it is multiplied by.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Entry {
+    matrix: usize,
+    /// Where the row begins.
+    pub(super) x_at: usize,
+    /// Which of a chunk's vectors the result is.
+    pub(super) slot: usize,
+}
+
+/// Rows that are multiplied by one matrix, and some of its columns.
+pub(super) struct Chunk<'a> {
+    pub(super) x: Factor<'a>,
+    pub(super) entries: &'a [Entry],
+    pub(super) weight: &'a Arg,
+    pub(super) ty: GgmlType,
+    /// Rows of the matrix, and their length.
+    pub(super) n: usize,
+    pub(super) k: usize,
+    /// Where the matrix begins, in values.
+    pub(super) matrix: usize,
+    pub(super) cols: Range<usize>,
+    /// Where the results go: vectors of `stride` values, a multiple of [`TILE`] that the columns fit in.
+    pub(super) acc: &'a mut [f32],
+    pub(super) stride: usize,
+}
+
+impl Dot {
+    /// Computes columns of rows, a range of the sorted ones; all products multiply them by the same `matrix`, or each
+    /// by its own.
+    pub(super) fn chunk(
+        &self,
+        cx: &Thread<'_>,
+        matrix: Option<usize>,
+        rows: Range<usize>,
+        cols: Range<usize>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Fault> {
+        let Scratch { rows: sorted, entries, acc, floats, panel, registers, made, .. } = scratch;
+        let rows = &sorted[rows];
+        if let Some(prologue) = &self.prologue {
+            for row in rows {
+                prologue.make(cx, cx.space.coords(*row)[0], registers, made)?;
+            }
+        }
+        let mut at = 0;
+        for product in &self.products {
+            let own = &mut entries[at..][..rows.len() * product.terms()];
+            product.list(cx, matrix, rows, own)?;
+            at += own.len();
+        }
+        let tile = self.tile.next_multiple_of(TILE);
+        let tiles = (BLOCK / tile).min(RESULTS / (tile * rows.len() * self.vectors)).max(1);
+        for start in cols.clone().step_by(self.tile * tiles) {
+            let cols = start..cols.end.min(start + self.tile * tiles);
+            let stride = cols.len().next_multiple_of(TILE);
+            // A vector for each row, first those of results, then those of terms.
+            let apart = rows.len() * stride;
+            let (results, mut terms) = acc.split_at_mut(self.products.len() * apart);
+            let mut entries = &entries[..];
+            for (product, result) in self.products.iter().zip(results.chunks_exact_mut(apart)) {
+                let (own, rest) = entries.split_at(rows.len() * product.terms());
+                entries = rest;
+                let (to, rest) = std::mem::take(&mut terms).split_at_mut(product.summed() * apart);
+                terms = rest;
+                let x = product.x.map_or(Factor::Made(made), |x| Factor::Memory(&cx.args[x.param]));
+                for own in own.chunk_by(|a, b| a.matrix == b.matrix) {
+                    let chunk = Chunk {
+                        x,
+                        entries: own,
+                        weight: &cx.args[product.w.param],
+                        ty: product.w.ty,
+                        n: product.w.n,
+                        k: product.w.k,
+                        matrix: product.w.at(own[0].matrix),
+                        cols: cols.clone(),
+                        acc: if to.is_empty() { &mut *result } else { &mut *to },
+                        stride,
+                    };
+                    if product.transposed {
+                        cx.arch.dispatch(transposed::Transposed { chunk, floats })?;
+                    } else {
+                        with_int_format!(
+                            product.w.ty,
+                            F => cx.arch.dispatch(int::Int::<F>::new(chunk, panel))?,
+                            else cx.arch.dispatch(float::Float { chunk, floats })?
+                        );
+                    }
+                }
+                if let Picked::Sum(sum) = &product.pick {
+                    cx.arch.dispatch(AddTerms { cx, sum, rows, terms: to, out: result, stride })?;
+                }
+            }
+            let acc = Acc { values: acc, stride, apart };
+            cx.finish(rows.iter().copied(), cols, acc, registers)?;
+        }
+        Ok(())
+    }
+}
+
+impl Multiplied {
+    /// Lists what is multiplied for some rows, sorted by matrix.
+    fn list(
+        &self,
+        cx: &Thread<'_>,
+        matrix: Option<usize>,
+        rows: &[usize],
+        entries: &mut [Entry],
+    ) -> Result<(), Fault> {
+        let terms = self.terms();
+        for (i, (entries, row)) in entries.chunks_exact_mut(terms).zip(rows).enumerate() {
+            let coords = cx.space.coords(*row);
+            for (term, entry) in entries.iter_mut().enumerate() {
+                let matrix = match matrix {
+                    Some(matrix) => matrix,
+                    None => self.matrix(cx.args, &coords, term)?,
+                };
+                *entry = Entry { matrix, x_at: self.x_at(&coords, term), slot: i * terms + term };
+            }
+        }
+        if matrix.is_none() && self.pick != Picked::Only {
+            entries.sort_unstable_by_key(|entry| entry.matrix);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! One product of a part, prepared: what is multiplied, by which rows of which weight.
+
+use weft_kern::{Factor, Format, Matrices, Param, Pick, Product};
+use weft_quant::GgmlType;
+
+use super::{float, transposed};
+use crate::memory::Arg;
+use crate::rows::{Coords, Fault, RowView};
+
+/// A prepared [`Product`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Multiplied {
+    /// Where rows of x are in memory; without it they are the prologue's.
+    pub(super) x: Option<RowView>,
+    pub(super) w: Weights,
+    pub(super) pick: Picked,
+    /// How many matrices a step can need.
+    pub(super) matrices: usize,
+    pub(super) transposed: bool,
+}
+
+/// Rows of a weight.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weights {
+    pub(super) param: usize,
+    pub(super) ty: GgmlType,
+    /// Matrices, and rows between two of them.
+    count: usize,
+    stride: usize,
+    /// Row 0 of matrix 0.
+    first: usize,
+    /// Rows of a matrix, and their length.
+    pub(super) n: usize,
+    pub(super) k: usize,
+}
+
+/// [`Pick`] without indirection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Picked {
+    Only,
+    Axis(usize),
+    Ids(RowView),
+    Sum(Sum),
+}
+
+/// [`weft_kern::Sum`] without indirection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) terms: usize,
+    ids: RowView,
+    weights: RowView,
+    apart: usize,
+}
+
+impl Multiplied {
+    /// Prepares a verified product.
+    ///
+    /// # Errors
+    /// A sentence, if the device has no code for the weight's type.
+    pub(super) fn new(params: &[Param], product: &Product) -> Result<Multiplied, String> {
+        let &Matrices { param, count, n, k, first, stride, ref pick } = &product.w;
+        let ty = match params[param].format {
+            Format::Ggml(ty) if ty.can_decode() => ty,
+            format => return Err(format!("this device cannot multiply by {format:?}")),
+        };
+        let pick = match pick {
+            Pick::Only => Picked::Only,
+            Pick::Axis(axis) => Picked::Axis(*axis),
+            Pick::Ids(view) => Picked::Ids(RowView::new(view)),
+            Pick::Sum(sum) => Picked::Sum(Sum {
+                terms: sum.terms,
+                ids: RowView::new(&sum.ids),
+                weights: RowView::new(&sum.weights),
+                apart: sum.apart,
+            }),
+        };
+        let x = match &product.x {
+            Factor::View(view) => Some(RowView::new(view)),
+            Factor::Prologue => None,
+        };
+        Ok(Multiplied {
+            x,
+            w: Weights { param, ty, count, stride, first, n, k },
+            pick,
+            matrices: if pick == Picked::Only { 1 } else { count },
+            transposed: product.transposed,
+        })
+    }
+
+    /// Values of a row of x.
+    pub(super) fn len(&self) -> usize {
+        if self.transposed { self.w.n } else { self.w.k }
+    }
+
+    /// Whether x is rounded.
+    pub(super) fn rounded(&self) -> bool {
+        self.w.ty.is_quantised() && !self.transposed
+    }
+
+    /// Matrices that multiply a row.
+    pub(super) fn terms(&self) -> usize {
+        self.summed().max(1)
+    }
+
+    /// Terms that are computed apart and then added.
+    pub(super) fn summed(&self) -> usize {
+        if let Picked::Sum(sum) = self.pick { sum.terms } else { 0 }
+    }
+
+    /// Values that weight rows are decoded into, if at most `width` columns are computed at a time.
+    pub(super) fn floats(&self, width: usize) -> usize {
+        match (self.transposed, self.w.ty.int_layout()) {
+            (true, _) => transposed::ROWS.saturating_mul(width),
+            (false, None) => float::ROWS.saturating_mul(self.w.k),
+            (false, Some(_)) => 0,
+        }
+    }
+
+    /// The matrix of a row's term.
+    pub(super) fn matrix(&self, args: &[Arg], coords: &Coords, term: usize) -> Result<usize, Fault> {
+        match &self.pick {
+            Picked::Only => Ok(0),
+            Picked::Axis(axis) => Ok(coords[*axis]),
+            Picked::Ids(ids) => ids.index(args, coords, self.w.count),
+            Picked::Sum(sum) => sum.ids.index_of(args, coords, term, self.w.count),
+        }
+    }
+
+    /// Where x of a row's term is; row `r` of a prologue is at `r · len`.
+    pub(super) fn x_at(&self, coords: &Coords, term: usize) -> usize {
+        let Some(x) = &self.x else { return coords[0] * self.len() };
+        let apart = if let Picked::Sum(sum) = &self.pick { sum.apart } else { 0 };
+        x.at(coords) + term * apart
+    }
+}
+
+impl Weights {
+    /// Where a matrix begins, in values.
+    pub(super) fn at(&self, matrix: usize) -> usize {
+        (self.first + matrix * self.stride) * self.k
+    }
+}
+
+impl Sum {
+    /// What a row's term is multiplied with.
+    pub(super) fn weight(&self, args: &[Arg], coords: &Coords, term: usize) -> Result<f32, Fault> {
+        let at = self.weights.at(coords) + term * self.weights.step;
+        Ok(args[self.weights.param].f32s(at, 1).ok_or(Fault)?[0])
+    }
+}

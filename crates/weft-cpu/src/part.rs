@@ -1,0 +1,131 @@
+//! A part of a kernel, prepared: its anchor, its row program, and what it needs.
+
+use weft_kern::{Anchor, Dim, Kernel, Part, Sizes};
+
+use crate::attend::Attend;
+use crate::dot::Dot;
+use crate::memory::Arg;
+use crate::rowprog::{Acc, RowProgram};
+use crate::rows::{Fault, MAX_AXES, Space};
+use crate::stores::{self, Numbers};
+use crate::thread::{Needs, Scratch, Thread};
+
+/// A part, prepared once for all launches of its kernel.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    rows: Vec<Dim>,
+    pub(crate) cols: usize,
+    pub(crate) program: RowProgram,
+    anchor: PreparedAnchor,
+    numbers: Vec<Numbers>,
+    pub(crate) needs: Needs,
+}
+
+#[derive(Debug)]
+enum PreparedAnchor {
+    /// [`Anchor::Map`] and [`Anchor::Reduce`].
+    Rows,
+    Dot(Dot),
+    Attend(Attend),
+}
+
+impl Prepared {
+    /// Prepares a part of a verified kernel; nothing, if it has no rows even at the largest sizes.
+    ///
+    /// # Errors
+    /// A sentence, if the device cannot run it, or threads could write one place.
+    pub(crate) fn new(kernel: &Kernel, part: &Part, max: &Sizes) -> Result<Option<Prepared>, String> {
+        if part.rows.len() > MAX_AXES {
+            return Err(format!("{} axes of rows, this device has {MAX_AXES}", part.rows.len()));
+        }
+        let space = Space::new(&part.rows, max);
+        if space.count() == 0 {
+            // Not checked by the verifier either.
+            return Ok(None);
+        }
+        let params = &kernel.params;
+        let apart = stores::check(part, space.axes())?;
+        let program = RowProgram::new(params, part, apart)?;
+        let (anchor, anchor_needs) = match &part.anchor {
+            Anchor::Map | Anchor::Reduce => (PreparedAnchor::Rows, Needs::default()),
+            Anchor::Dot(products) => {
+                let dot = Dot::new(params, part, &program, products)?;
+                let needs = dot.needs(&space);
+                (PreparedAnchor::Dot(dot), needs)
+            }
+            Anchor::Attend(attend) => {
+                let attend = Attend::new(params, part.cols, attend)?;
+                let needs = attend.needs();
+                (PreparedAnchor::Attend(attend), needs)
+            }
+        };
+        let numbers = Numbers::of(part);
+        let rows = if numbers.is_empty() { 0 } else { space.count() };
+        let needs = anchor_needs.max(Needs { slots: program.slots, rows, ..Needs::default() });
+        Ok(Some(Prepared { rows: part.rows.clone(), cols: part.cols, program, anchor, numbers, needs }))
+    }
+
+    /// The rows of a step.
+    pub(crate) fn space(&self, sizes: &Sizes) -> Space {
+        Space::new(&self.rows, sizes)
+    }
+
+    /// What all of it costs in a step, see [`crate::cost`]; 0 if there is nothing to do.
+    pub(crate) fn cost(&self, args: &[Arg], space: &Space) -> Result<u64, Fault> {
+        if space.count() == 0 {
+            return Ok(0);
+        }
+        let cost = match &self.anchor {
+            PreparedAnchor::Rows => self.program.cost.saturating_mul(space.count() as u64),
+            PreparedAnchor::Dot(dot) => dot.cost(space, self.cols),
+            PreparedAnchor::Attend(attend) => attend.cost(args, space)?,
+        };
+        // So that those of all parts can be added up.
+        Ok(cost.clamp(1, u64::MAX >> 16))
+    }
+
+    /// What the least costs that a thread can do of it. Parts for which that is much come first, so that the thread
+    /// that has it does less of the others.
+    pub(crate) fn least_cost(&self) -> u64 {
+        match &self.anchor {
+            PreparedAnchor::Rows => self.program.cost / (self.cols as u64).div_ceil(self.program.unit as u64),
+            PreparedAnchor::Dot(dot) => dot.least_cost(),
+            // A head at a long context.
+            PreparedAnchor::Attend(_) => u64::MAX,
+        }
+    }
+
+    /// Runs one thread's share.
+    pub(crate) fn run(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        if cx.space.count() == 0 {
+            return Ok(());
+        }
+        for numbers in &self.numbers {
+            // Every thread that works on the part looks at all of them: if they are bad, none writes anything.
+            numbers.distinct(cx.args, &cx.space, &mut scratch.numbers)?;
+        }
+        match &self.anchor {
+            PreparedAnchor::Rows => rows(cx, scratch),
+            PreparedAnchor::Dot(dot) => dot.run(cx, scratch),
+            PreparedAnchor::Attend(attend) => attend.run(cx, scratch),
+        }
+    }
+}
+
+/// Runs one thread's share of a part that is nothing but its row program.
+fn rows(cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+    let registers = &mut scratch.registers;
+    let (rows, unit) = (cx.space.count(), cx.program.unit);
+    // Units of columns, row after row.
+    let per_row = cx.cols.div_ceil(unit);
+    let mut own = cx.share((rows * per_row) as u64).of(0, 1, rows * per_row);
+    while !own.is_empty() {
+        let (row, from) = (own.start / per_row, own.start % per_row);
+        let whole = if from == 0 { own.len() / per_row } else { 0 };
+        let units = if whole > 0 { per_row } else { own.len().min(per_row - from) };
+        let cols = from * unit..cx.cols.min((from + units) * unit);
+        cx.finish(row..row + whole.max(1), cols, Acc::default(), registers)?;
+        own.start += whole.max(1) * units;
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! A prologue: what a product multiplies, computed in front of it instead of by a kernel of its own.
+//!
+//! Every thread computes the rows it needs, each once, into its own scratch memory. That is the same row program, run by
+//! the same code, and the same rounding as of a store, so the bits are those that another kernel would have written. It
+//! is meant for steps of few tokens, where a row costs less than the wait for another thread; how often it is computed
+//! changes no bit.
+
+use weft_kern::{Param, Part, Prologue as Source, q8};
+
+use crate::convert::Round;
+use crate::memory::{Arg, Rounded};
+use crate::rowprog::{Acc, Registers, RowProgram};
+use crate::rows::Fault;
+use crate::thread::{Needs, Thread};
+
+/// A prepared prologue.
+#[derive(Debug, Clone)]
+pub(crate) struct Prologue {
+    program: RowProgram,
+    /// Values of a row.
+    pub(crate) len: usize,
+    /// Whether it is also rounded.
+    rounded: bool,
+}
+
+/// Rows that a thread has computed, as long as its part runs: row `r`, of `len` values, is at `r · len` of each plane.
+#[derive(Debug, Default)]
+pub(crate) struct Made {
+    /// Whether a row is there.
+    pub(crate) ready: Vec<bool>,
+    pub(crate) floats: Vec<f32>,
+    pub(crate) quants: Vec<i8>,
+    pub(crate) scales: Vec<f32>,
+    pub(crate) sums: Vec<f32>,
+}
+
+/// Where a product reads what it multiplies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Factor<'a> {
+    Memory(&'a Arg),
+    Made(&'a Made),
+}
+
+impl Prologue {
+    /// Prepares the prologue of a verified part; `rounded` if a product wants it so.
+    ///
+    /// # Errors
+    /// A sentence, if there is none, or the device cannot run it.
+    pub(crate) fn new(params: &[Param], part: &Part, rounded: bool) -> Result<Prologue, String> {
+        let source: &Source =
+            part.prologue.as_ref().ok_or("a product multiplies a prologue that is not there")?;
+        let program = RowProgram::of_prologue(params, source)?;
+        let len = program.result_len();
+        if len == 0 || rounded && !len.is_multiple_of(q8::BLOCK) {
+            return Err(format!("a prologue of {len} values, which are no whole number of blocks"));
+        }
+        Ok(Prologue { program, len, rounded })
+    }
+
+    /// Scratch memory for as many rows.
+    pub(crate) fn needs(&self, rows: usize) -> Needs {
+        let values = rows.saturating_mul(self.len);
+        let made = (rows, values, if self.rounded { values } else { 0 });
+        Needs { made, slots: self.program.slots, ..Needs::default() }
+    }
+
+    /// Forgets the rows of the part before.
+    pub(crate) fn begin(&self, cx: &Thread<'_>, made: &mut Made) {
+        made.ready[..cx.space.axes()[0]].fill(false);
+    }
+
+    /// Computes a row, if it is not there yet.
+    pub(crate) fn make(
+        &self,
+        cx: &Thread<'_>,
+        row: usize,
+        registers: &mut Registers,
+        made: &mut Made,
+    ) -> Result<(), Fault> {
+        if std::mem::replace(&mut made.ready[row], true) {
+            return Ok(());
+        }
+        let space = cx.space.first_axis();
+        let program = Thread { space, program: &self.program, ..*cx };
+        program.finish(row..row + 1, 0..1, Acc::default(), registers)?;
+        let coords = space.coords(row);
+        let values = self.program.result(cx.args, &coords, registers)?;
+        let at = row * self.len;
+        made.floats[at..][..self.len].copy_from_slice(values);
+        if self.rounded {
+            cx.arch.dispatch(Round {
+                values,
+                quants: &mut made.quants[at..][..self.len],
+                scales: &mut made.scales[at / q8::BLOCK..],
+                sums: &mut made.sums[at / 16..],
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Factor<'_> {
+    /// `len` floats from value `at` on.
+    #[inline(always)]
+    pub(crate) fn f32s(&self, at: usize, len: usize) -> Option<&[f32]> {
+        match self {
+            Factor::Memory(arg) => arg.f32s(at, len),
+            Factor::Made(made) => made.floats.get(at..)?.get(..len),
+        }
+    }
+
+    /// `len` rounded values from value `at` on, both numbers being multiples of 32.
+    #[inline(always)]
+    pub(crate) fn rounded(&self, at: usize, len: usize) -> Option<Rounded<'_>> {
+        match self {
+            Factor::Memory(arg) => arg.rounded(at, len),
+            Factor::Made(made) => Some(Rounded {
+                quants: made.quants.get(at..)?.get(..len)?,
+                scales: made.scales.get(at / q8::BLOCK..)?.get(..len / q8::BLOCK)?,
+                sums: made.sums.get(at / 16..)?.get(..len / 16)?,
+            }),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Products of weights that a rule asked for, made when a model is loaded.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use weft_device::{BufferId, Device, Weight, WeightBytes};
+use weft_fuse::Fusion;
+use weft_gguf::Gguf;
+use weft_ir::Product;
+use weft_models::Segment;
+
+use crate::error::Error;
+
+/// Rows that a thread computes before it asks for more.
+const ROWS: usize = 16;
+
+/// Computes and packs the products a segment's plan reads, by their names in the plan.
+pub(crate) fn pack(
+    device: &mut dyn Device,
+    gguf: &Gguf,
+    segment: &Segment,
+    fusion: &Fusion,
+) -> Result<Vec<(String, BufferId)>, Error> {
+    let mut packed = Vec::with_capacity(fusion.products.len());
+    for (name, id) in &fusion.products {
+        let wrong = |why: String| Error::Option(format!("{} of {}: {why}", name, segment.name));
+        let product = Product::new(&fusion.graph, *id, &segment.rows(gguf)).map_err(wrong)?;
+        let bytes: WeightBytes = Arc::new(compute(&product, gguf, segment).map_err(wrong)?);
+        let ty = &fusion.graph.node(*id).ty;
+        let row_len = ty.shape.last().unwrap_or(0);
+        let weight = Weight { ty: ty.dtype, rows: product.rows(), row_len, bytes };
+        packed.push((name.clone(), device.pack(weight)?));
+    }
+    Ok(packed)
+}
+
+/// All rows of a product, computed by all cores.
+fn compute(product: &Product<'_>, gguf: &Gguf, segment: &Segment) -> Result<Vec<u8>, String> {
+    let mut bytes = vec![0; product.rows() * product.row_bytes()];
+    let chunks: Vec<_> = bytes.chunks_mut(ROWS * product.row_bytes()).map(std::sync::Mutex::new).collect();
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<(), String> {
+        let rows = segment.rows(gguf);
+        loop {
+            let chunk = next.fetch_add(1, Ordering::Relaxed);
+            let Some(room) = chunks.get(chunk) else { return Ok(()) };
+            let mut room = room.lock().map_err(|_| "another thread failed".to_string())?;
+            for (i, row) in room.chunks_exact_mut(product.row_bytes()).enumerate() {
+                product.row(chunk * ROWS + i, &rows, row)?;
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        let joined = others.into_iter().map(|t| t.join().unwrap_or_else(|_| Err("a thread failed".into())));
+        joined.fold(own, |all, one| all.and(one))
+    })?;
+    drop(chunks);
+    Ok(bytes)
+}

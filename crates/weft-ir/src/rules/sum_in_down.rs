@@ -1,0 +1,42 @@
+//! The weighted sum over a token's experts is taken where their outputs are made.
+//!
+//! `reduce_sum(mul(select_dot(x [T, U, K], w, ids), weights [T, U, 1]), axis=1)` becomes `select_sum(x, w, ids, weights [T, U])`, if
+//! nothing else needs the products.
+//!
+//! Legal: `select_sum` is defined as just that, in the same order. Never worse: it reads the same rows, and `U` outputs a token are not
+//! written. Ends: there are fewer reductions.
+
+use crate::decision::{Decision, Mode};
+use crate::graph::NodeId;
+use crate::op::{Binary, Op, Reduce};
+use crate::rewrite::{Built, Keeps, Rewriter, Rule};
+use crate::rules::operands;
+use crate::shape::Dim;
+
+pub(super) static RULE: Rule = Rule {
+    decision: Decision {
+        name: "moe.sum_in_down",
+        about: "The last product of the chosen experts sums over them as it goes.",
+        default: Mode::On,
+    },
+    keeps: Keeps::Bits,
+    apply,
+};
+
+fn apply(r: &mut Rewriter<'_>, id: NodeId) -> Option<Built> {
+    let [weighted] = operands(r, id, &Op::Reduce { op: Reduce::Sum, axis: 1 })?;
+    let [a, b] = operands(r, weighted, &Op::Binary(Binary::Mul))?;
+    if !r.is_only_for(weighted, id) {
+        return None;
+    }
+    let (each, weights) = if r.node(a).op == Op::SelectDot { (a, b) } else { (b, a) };
+    let [x, w, ids] = operands(r, each, &Op::SelectDot)?;
+    let &[t, u] = r.dims(ids) else { return None };
+    if r.dims(weights) != [t, u, Dim::Const(1)] || !r.is_only_for(each, weighted) {
+        return None;
+    }
+    let [x, w, ids, weights] = [x, w, ids, weights].map(|input| r.get(input));
+    let weights = r.reshape(weights, [t, u])?;
+    let sum = r.push(Op::SelectSum, &[x, w, ids, weights])?;
+    r.reshape(sum, r.node(id).ty.shape.clone())
+}

@@ -1,0 +1,35 @@
+//! `x·1`, `x/1`, and movement that leaves everything in its place, are `x`.
+//!
+//! Legal: multiplying with one and dividing by it are exact. Adding zero is not here: −0 + 0 is 0. Ends: there are fewer nodes.
+
+use crate::decision::{Decision, Mode};
+use crate::graph::NodeId;
+use crate::op::{Binary, Op};
+use crate::rewrite::{Built, Keeps, Rewriter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    decision: Decision {
+        name: "tidy.identity",
+        about: "What changes nothing goes: times one, divided by one, reshapes to the same shape, slices of a whole axis, joins of one part.",
+        default: Mode::On,
+    },
+    keeps: Keeps::Bits,
+    apply,
+};
+
+fn apply(r: &mut Rewriter<'_>, id: NodeId) -> Option<Built> {
+    let node = r.node(id);
+    let same = match (&node.op, &node.inputs[..]) {
+        // Of the same type as its operand, each of these has the same values.
+        (Op::Reshape | Op::Slice { .. } | Op::Concat { .. }, [x]) => *x,
+        (Op::Binary(Binary::Mul | Binary::Div), [x, one]) if is_one(r, *one) => *x,
+        (Op::Binary(Binary::Mul), [one, x]) if is_one(r, *one) => *x,
+        _ => return None,
+    };
+    // Ones can stretch an axis.
+    (r.node(same).ty == node.ty).then(|| r.get(same))
+}
+
+fn is_one(r: &Rewriter<'_>, id: NodeId) -> bool {
+    matches!(&r.node(id).op, Op::Const { values } if values.iter().all(|v| v.0 == 1.0))
+}

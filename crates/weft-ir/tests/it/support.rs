@@ -1,0 +1,118 @@
+//! Values for graphs: random weights, inputs and states, and comparisons of what comes out.
+
+use weft_ir::rules::{RULES, decisions};
+use weft_ir::{Graph, Mode, Op, Rule, Sizes, Switches, Tensor, Values, WeightRows, eval};
+
+/// The sizes every test evaluates under.
+pub(crate) const SIZES: Sizes = Sizes { tokens: 3, rows: 1, slots: 8, pages: 4 };
+
+/// A small generator of repeatable numbers (xorshift64*).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        (0..8).for_each(|_| _ = random.next());
+        random
+    }
+
+    /// One with a seed of letters.
+    pub(crate) fn of(name: &str) -> Random {
+        Random::new(name.bytes().fold(7, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    /// From -1 to 1.
+    pub(crate) fn float(&mut self) -> f32 {
+        (self.next() % 20_001) as f32 / 10_000.0 - 1.0
+    }
+}
+
+/// Weights that depend on nothing but their names, scaled so that products keep their size.
+pub(crate) struct Weights;
+
+impl WeightRows for Weights {
+    fn read_row(&self, name: &str, row: usize, out: &mut [f32]) -> Result<(), String> {
+        let mut random = Random::of(&format!("{name} {row}"));
+        let scale = 1.0 / (out.len() as f32).sqrt();
+        out.iter_mut().for_each(|w| *w = random.float() * scale);
+        Ok(())
+    }
+}
+
+/// What a step gives: random floats, and indices that fit attention over one sequence. With `hostile`, some floats are no numbers,
+/// infinite, or a negative zero.
+pub(crate) fn given(graph: &Graph, hostile: bool) -> Values {
+    let mut values = Values::new();
+    for node in graph.nodes() {
+        let (Op::Input { name } | Op::State { name }) = &node.op else { continue };
+        let shape = node.ty.shape.eval(&SIZES);
+        let count = shape.iter().product();
+        let mut random = Random::of(name);
+        let tensor = if node.ty.dtype == weft_quant::GgmlType::I32 {
+            let index = |i: usize| match name.as_str() {
+                "pos" | "slots" | "pages" => i as i32,
+                "first" => 0,
+                _ => (i % 2) as i32,
+            };
+            Tensor::i32(shape, (0..count).map(index).collect())
+        } else {
+            let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0];
+            let float = |random: &mut Random| match hostile && random.below(9) == 0 {
+                true => odd[random.below(4)],
+                false => random.float(),
+            };
+            Tensor::f32(shape, (0..count).map(|_| float(&mut random)).collect())
+        };
+        values.insert(name.clone(), tensor);
+    }
+    values
+}
+
+/// A graph's outputs.
+pub(crate) fn outputs(graph: &Graph, hostile: bool) -> Vec<(String, Vec<f32>)> {
+    let mut values = given(graph, hostile);
+    eval(graph, &SIZES, &Weights, &mut values).unwrap_or_else(|e| panic!("{e}\n{graph}"));
+    let floats = |name: &String| match values[name].as_f32() {
+        Some(floats) => floats.to_vec(),
+        None => values[name].as_i32().unwrap().iter().map(|i| *i as f32).collect(),
+    };
+    graph.outputs().iter().map(|(name, _)| (name.clone(), floats(name))).collect()
+}
+
+/// The same bits; one NaN is as good as another.
+pub(crate) fn same_bits(a: &[f32], b: &[f32]) -> bool {
+    let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+/// ‖a − b‖ / ‖b‖.
+pub(crate) fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
+    let error = norm(&mut a.iter().zip(b).map(|(a, b)| f64::from(*a) - f64::from(*b)));
+    error / norm(&mut b.iter().map(|b| f64::from(*b))).max(f64::MIN_POSITIVE)
+}
+
+/// These rules on, all others off.
+pub(crate) fn only(rules: &[&'static Rule]) -> Switches {
+    let mut switches = Switches::default();
+    decisions().for_each(|decision| switches.set(decision, Mode::Off));
+    rules.iter().for_each(|rule| switches.set(&rule.decision, Mode::On));
+    switches
+}
+
+/// The rule of a name.
+pub(crate) fn rule(name: &str) -> &'static Rule {
+    RULES.into_iter().find(|rule| rule.decision.name == name).unwrap_or_else(|| panic!("no rule {name}"))
+}

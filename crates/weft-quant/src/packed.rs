@@ -1,0 +1,412 @@
+//! The layout that integer products read: sixteen rows interleaved, so that each 32-bit lane of a vector is a row.
+//!
+//! A tile is 16 rows of a weight. It begins with the rows' numbers, 32 columns at a time, and ends with their scales; both are padded to 64
+//! bytes. Four columns of all 16 rows make 64 bytes, `row · 4 + column`, a *quad*; 32 columns are eight quads. Numbers are unsigned, less
+//! than 2^bits; [`Layout::offset`] is subtracted to get what the format has. Quads of
+//!
+//! - 8 bits are stored as they are: eight vectors;
+//! - 4 bits are stored in pairs: vector `v` has quad `v` in its low nibbles and quad `v + 4` in its high ones;
+//! - 2 bits are stored in fours: bits `2j` and `2j + 1` of vector `v` are quad `4v + j`;
+//! - 5 and 6 bits have their low four as above and then the others: one vector whose bit `j` is of quad `j`, or two as for 2 bits;
+//! - 3 bits have their low two as above, and then one vector with the third.
+//!
+//! Nothing is rounded: scales are kept as the format has them, and the products of super-block and group scales are exact in `f32`. A
+//! file's bits are all there but for padding, so a tile takes hardly more room than the rows did.
+
+use crate::GgmlType;
+use crate::floats::f16_to_f32;
+use crate::iquants::{IQ4_VALUES, doubled_e2m1, half_e8m0, iq4_xs_scales};
+use crate::kquants::{q2_scales_and_mins, q3_scales, scales_and_mins};
+use crate::unpack_row;
+
+/// Rows of a tile.
+pub const ROWS: usize = 16;
+
+/// Columns that are stored together.
+pub const COLUMNS: usize = 32;
+
+/// Bytes of a vector: four columns of all rows, 8 bits each.
+const VECTOR: usize = 64;
+
+/// Values of a super-block.
+const SUPER: usize = 256;
+
+/// How the scales of a tile are stored, a value for each row side by side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scales {
+    /// For each 32 columns a half.
+    Half,
+    /// For each 32 columns a half, and a half that is the minimum.
+    HalfMin,
+    /// For each 32 columns the upper half of an `f32`: a power of two.
+    Power,
+    /// For each 256 columns a half; then for each group an `i8` that multiplies it.
+    Super,
+    /// For each 256 columns a half, and one for minima; then for each group a `u8` that multiplies the first, and one that multiplies the
+    /// second. The minimum is the negative of that product.
+    SuperMin,
+}
+
+/// How a type is packed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Bits of a number: 2, 3, 4, 5, 6 or 8.
+    pub bits: usize,
+    /// What is subtracted from a number, or from what the table has for it.
+    pub offset: u8,
+    /// What numbers stand for, if not for themselves.
+    pub table: Option<[u8; 16]>,
+    /// Columns that share a scale: 16 or 32.
+    pub group: usize,
+    /// The scales.
+    pub scales: Scales,
+}
+
+impl Layout {
+    /// How rows of a type are packed; `None` for types that have no [`GgmlType::int_layout`].
+    pub const fn of(ty: GgmlType) -> Option<Layout> {
+        const fn layout(bits: usize, offset: u8, group: usize, scales: Scales) -> Option<Layout> {
+            Some(Layout { bits, offset, table: None, group, scales })
+        }
+        const fn table(table: [u8; 16], scales: Scales) -> Option<Layout> {
+            Some(Layout { bits: 4, offset: 128, table: Some(table), group: 32, scales })
+        }
+        match ty {
+            GgmlType::Q4_0 => layout(4, 8, 32, Scales::Half),
+            GgmlType::Q4_1 => layout(4, 0, 32, Scales::HalfMin),
+            GgmlType::Q5_0 => layout(5, 16, 32, Scales::Half),
+            GgmlType::Q5_1 => layout(5, 0, 32, Scales::HalfMin),
+            GgmlType::Q8_0 => layout(8, 128, 32, Scales::Half),
+            GgmlType::Q2_K => layout(2, 0, 16, Scales::SuperMin),
+            GgmlType::Q3_K => layout(3, 4, 16, Scales::Super),
+            GgmlType::Q4_K => layout(4, 0, 32, Scales::SuperMin),
+            GgmlType::Q5_K => layout(5, 0, 32, Scales::SuperMin),
+            GgmlType::Q6_K => layout(6, 32, 16, Scales::Super),
+            GgmlType::IQ4_NL => table(IQ4_TABLE, Scales::Half),
+            GgmlType::IQ4_XS => table(IQ4_TABLE, Scales::Super),
+            GgmlType::MXFP4 => table(E2M1_TABLE, Scales::Power),
+            _ => None,
+        }
+    }
+
+    /// Bytes of 32 columns' numbers.
+    pub const fn numbers_bytes(&self) -> usize {
+        self.bits * VECTOR
+    }
+
+    /// Where the scales begin, for rows of `k` values.
+    pub const fn scales_at(&self, k: usize) -> usize {
+        k / COLUMNS * self.numbers_bytes()
+    }
+
+    /// Where the groups' scales begin, counted from the first scale: behind those of the super-blocks.
+    pub const fn groups_at(&self, k: usize) -> usize {
+        match self.scales {
+            Scales::Half | Scales::HalfMin | Scales::Power => 0,
+            Scales::Super => k / SUPER * 2 * ROWS,
+            Scales::SuperMin => k / SUPER * 4 * ROWS,
+        }
+    }
+
+    /// Bytes of a group's scales, of 32 columns' if the scales are halves.
+    pub const fn group_bytes(&self) -> usize {
+        match self.scales {
+            Scales::Half | Scales::Power | Scales::SuperMin => 2 * ROWS,
+            Scales::HalfMin => 4 * ROWS,
+            Scales::Super => ROWS,
+        }
+    }
+
+    /// Bytes of a tile of rows of `k` values, a multiple of 64; `None` on overflow.
+    pub const fn tile_bytes(&self, k: usize) -> Option<usize> {
+        let Some(numbers) = (k / COLUMNS).checked_mul(self.numbers_bytes()) else { return None };
+        let scales = self.groups_at(k) + k / self.group * self.group_bytes();
+        match numbers.checked_add(scales) {
+            Some(bytes) => bytes.checked_next_multiple_of(VECTOR),
+            None => None,
+        }
+    }
+}
+
+const IQ4_TABLE: [u8; 16] = {
+    let mut table = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        table[i] = (IQ4_VALUES[i] as i16 + 128) as u8;
+        i += 1;
+    }
+    table
+};
+
+const E2M1_TABLE: [u8; 16] = {
+    let mut table = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        table[i] = (doubled_e2m1(i as u8) as i16 + 128) as u8;
+        i += 1;
+    }
+    table
+};
+
+/// Packs whole rows of `k` values, at most [`ROWS`]; those that are missing are packed as zeros.
+///
+/// # Panics
+/// If the type has no [`Layout`], `rows` are not whole rows or too many, or `out` is not [`Layout::tile_bytes`] long.
+pub fn pack_tile(ty: GgmlType, k: usize, rows: &[u8], out: &mut [u8]) {
+    let layout = Layout::of(ty).expect("a type with integers");
+    let row_bytes = k / ty.block_len() * ty.block_bytes();
+    assert!(k.is_multiple_of(ty.block_len()) && row_bytes > 0, "rows of {k} values of {ty}");
+    assert!(
+        rows.len().is_multiple_of(row_bytes) && rows.len() <= ROWS * row_bytes,
+        "whole rows, at most {ROWS}"
+    );
+    assert_eq!(Some(out.len()), layout.tile_bytes(k), "a tile of {ty}");
+    out.fill(0);
+    let codes = codes(&layout);
+    let (numbers, scales) = out.split_at_mut(layout.scales_at(k));
+    let (mut q, mut floats, mut mins) = (vec![0i8; k], vec![0.0; k / layout.group], Vec::new());
+    if ty.int_layout().is_some_and(|l| l.has_min) {
+        mins = vec![0.0; k / layout.group];
+    }
+    for (row, bytes) in rows.chunks_exact(row_bytes).enumerate() {
+        unpack_row(ty, bytes, &mut q, &mut floats, &mut mins);
+        let groups = numbers.chunks_exact_mut(layout.numbers_bytes());
+        for (q, out) in q.as_chunks::<COLUMNS>().0.iter().zip(groups) {
+            let u = q.map(|q| codes[usize::from(q as u8)]);
+            pack_numbers(layout.bits, row, &u, out);
+        }
+        pack_scales(ty, &layout, k, row, bytes, scales);
+    }
+    // Rows that are missing have scales of 0, whatever their numbers.
+}
+
+/// For each integer that a format can have (as `u8`) the number it is packed as.
+fn codes(layout: &Layout) -> [u8; 256] {
+    let mut codes = [0; 256];
+    for (q, code) in codes.iter_mut().enumerate() {
+        let value = (q as u8).wrapping_add(layout.offset);
+        *code = match &layout.table {
+            None => value,
+            Some(table) => table.iter().position(|v| *v == value).unwrap_or(0) as u8,
+        };
+    }
+    codes
+}
+
+/// Puts 32 numbers of a row to their places among those of the others.
+fn pack_numbers(bits: usize, row: usize, u: &[u8; COLUMNS], out: &mut [u8]) {
+    let (width, high) = split(bits);
+    let lanes = row * 4..row * 4 + 4;
+    let (low, rest) = out.split_at_mut(width * VECTOR);
+    for (quad, u) in u.as_chunks::<4>().0.iter().enumerate() {
+        let (vector, shift) = place(width, quad);
+        let to = &mut low[vector * VECTOR..][lanes.clone()];
+        to.iter_mut().zip(u).for_each(|(to, u)| *to |= (u & mask(width)) << shift);
+        if high > 0 {
+            let (vector, shift) = place(high, quad);
+            let to = &mut rest[vector * VECTOR..][lanes.clone()];
+            to.iter_mut().zip(u).for_each(|(to, u)| *to |= (u >> width & mask(high)) << shift);
+        }
+    }
+}
+
+/// The low bits that are stored together, and how many are left.
+const fn split(bits: usize) -> (usize, usize) {
+    match bits {
+        8 => (8, 0),
+        4..=6 => (4, bits - 4),
+        _ => (2, bits - 2),
+    }
+}
+
+/// The vector that `width` bits of a quad are in, and how far they are shifted.
+const fn place(width: usize, quad: usize) -> (usize, usize) {
+    match width {
+        8 => (quad, 0),
+        4 => (quad % 4, quad / 4 * 4),
+        2 => (quad / 4, quad % 4 * 2),
+        _ => (0, quad),
+    }
+}
+
+const fn mask(width: usize) -> u8 {
+    (0xff >> (8 - width)) as u8
+}
+
+/// Puts a row's scales to their places.
+fn pack_scales(ty: GgmlType, layout: &Layout, k: usize, row: usize, bytes: &[u8], out: &mut [u8]) {
+    let blocks = bytes.chunks_exact(ty.block_bytes()).enumerate();
+    let (supers, groups) = out.split_at_mut(layout.groups_at(k));
+    let half = |out: &mut [u8], at: usize, from: &[u8]| {
+        out[at * 2 * ROWS + row * 2..][..2].copy_from_slice(&from[..2]);
+    };
+    match layout.scales {
+        Scales::Half => blocks.for_each(|(i, block)| half(groups, i, block)),
+        Scales::HalfMin => blocks.for_each(|(i, block)| {
+            half(groups, 2 * i, block);
+            half(groups, 2 * i + 1, &block[2..]);
+        }),
+        Scales::Power => blocks.for_each(|(i, block)| {
+            half(groups, i, &half_e8m0(block[0]).to_le_bytes()[2..]);
+        }),
+        Scales::Super | Scales::SuperMin => {
+            let per_block = SUPER / layout.group;
+            for (i, block) in blocks {
+                let (d, dmin, scales, mins) = factors(ty, block);
+                match layout.scales {
+                    Scales::Super => half(supers, i, &d),
+                    _ => {
+                        half(supers, 2 * i, &d);
+                        half(supers, 2 * i + 1, &dmin);
+                    }
+                }
+                for g in 0..per_block {
+                    let out = &mut groups[(i * per_block + g) * layout.group_bytes()..];
+                    out[row] = scales[g] as u8;
+                    if layout.scales == Scales::SuperMin {
+                        out[ROWS + row] = mins[g];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The scales of a super-block as it has them: two halves, and the groups' integers.
+fn factors(ty: GgmlType, block: &[u8]) -> ([u8; 2], [u8; 2], [i8; 16], [u8; 16]) {
+    let half = |at: usize| [block[at], block[at + 1]];
+    let bytes = |at: usize| block[at..].first_chunk::<16>().copied().unwrap_or_default();
+    let six = |at: usize| block[at..].first_chunk::<12>().copied().unwrap_or_default();
+    let widen = |small: [u8; 8]| std::array::from_fn(|i| if i < 8 { small[i] } else { 0 });
+    match ty {
+        GgmlType::Q2_K => {
+            let (scales, mins) = q2_scales_and_mins(&bytes(0));
+            (half(80), half(82), scales.map(|s| s as i8), mins)
+        }
+        GgmlType::Q3_K => (half(108), [0; 2], q3_scales(&six(96)), [0; 16]),
+        GgmlType::Q6_K => (half(208), [0; 2], bytes(192).map(|s| s as i8), [0; 16]),
+        GgmlType::IQ4_XS => {
+            let packed = block[2..].first_chunk::<6>().copied().unwrap_or_default();
+            (half(0), [0; 2], widen(iq4_xs_scales(&packed).map(|s| s as u8)).map(|s| s as i8), [0; 16])
+        }
+        _ => {
+            let (scales, mins) = scales_and_mins(&six(4));
+            (half(0), half(2), widen(scales).map(|s| s as i8), widen(mins))
+        }
+    }
+}
+
+/// Takes a row out of a tile: integers, scales and minima as [`unpack_row`] has them. The definition of the layout, slow and obvious.
+///
+/// # Panics
+/// If the type has no [`Layout`], there is no such row, or a slice has another length than `unpack_row` tells.
+pub fn unpack_tile_row(
+    ty: GgmlType,
+    tile: &[u8],
+    row: usize,
+    q: &mut [i8],
+    scales: &mut [f32],
+    mins: &mut [f32],
+) {
+    let layout = Layout::of(ty).expect("a type with integers");
+    let k = q.len();
+    let (numbers, scale_bytes) = tile.split_at(layout.scales_at(k));
+    for (i, q) in q.iter_mut().enumerate() {
+        let group = &numbers[i / COLUMNS * layout.numbers_bytes()..][..layout.numbers_bytes()];
+        let (quad, lane) = (i % COLUMNS / 4, row * 4 + i % 4);
+        let (width, high) = split(layout.bits);
+        let get = |from: &[u8], width: usize| {
+            let (vector, shift) = place(width, quad);
+            from[vector * VECTOR + lane] >> shift & mask(width)
+        };
+        let mut u = get(group, width);
+        if high > 0 {
+            u |= get(&group[width * VECTOR..], high) << width;
+        }
+        let value = layout.table.map_or(u, |table| table[usize::from(u)]);
+        *q = value.wrapping_sub(layout.offset) as i8;
+    }
+    let (supers, groups) = scale_bytes.split_at(layout.groups_at(k));
+    let half = |from: &[u8], at: usize| {
+        let at = at * 2 * ROWS + row * 2;
+        u16::from_le_bytes([from[at], from[at + 1]])
+    };
+    for (g, scale) in scales.iter_mut().enumerate() {
+        let block = g * layout.group / SUPER;
+        let own = &groups[g * layout.group_bytes()..];
+        match layout.scales {
+            Scales::Half => *scale = f16_to_f32(half(own, 0)),
+            Scales::HalfMin => {
+                *scale = f16_to_f32(half(own, 0));
+                mins[g] = f16_to_f32(half(own, 1));
+            }
+            Scales::Power => *scale = f32::from_bits(u32::from(half(own, 0)) << 16),
+            Scales::Super => *scale = f16_to_f32(half(supers, block)) * f32::from(own[row] as i8),
+            Scales::SuperMin => {
+                *scale = f16_to_f32(half(supers, 2 * block)) * f32::from(own[row]);
+                mins[g] = -(f16_to_f32(half(supers, 2 * block + 1)) * f32::from(own[ROWS + row]));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tile_holds_what_its_rows_do() {
+        let mut seed = 7u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 56) as u8
+        };
+        let mut tried = 0;
+        for ty in GgmlType::ALL.iter().copied() {
+            let Some(layout) = Layout::of(ty) else {
+                assert_eq!(ty.int_layout(), None, "{ty}");
+                continue;
+            };
+            tried += 1;
+            let own = ty.int_layout().unwrap();
+            assert_eq!(layout.group, own.group, "{ty}");
+            for (blocks, count) in [(1, 16), (3, 16), (4, 5)] {
+                let k = blocks * ty.block_len();
+                let row_bytes = blocks * ty.block_bytes();
+                let rows: Vec<u8> = (0..count * row_bytes).map(|_| next()).collect();
+                let mut tile = vec![0xaa; layout.tile_bytes(k).unwrap()];
+                pack_tile(ty, k, &rows, &mut tile);
+                for row in 0..ROWS {
+                    let groups = k / own.group;
+                    let min_count = if own.has_min { groups } else { 0 };
+                    let room = || (vec![0i8; k], vec![0.0f32; groups], vec![0.0f32; min_count]);
+                    let (mut expected, mut found) = (room(), room());
+                    unpack_tile_row(ty, &tile, row, &mut found.0, &mut found.1, &mut found.2);
+                    let bits = |v: &[f32]| v.iter().map(|f| f.to_bits()).collect::<Vec<_>>();
+                    if row < count {
+                        let bytes = &rows[row * row_bytes..][..row_bytes];
+                        unpack_row(ty, bytes, &mut expected.0, &mut expected.1, &mut expected.2);
+                        assert_eq!(found.0, expected.0, "{ty} row {row}");
+                        assert_eq!(bits(&found.1), bits(&expected.1), "{ty} row {row}");
+                        assert_eq!(bits(&found.2), bits(&expected.2), "{ty} row {row}");
+                    } else {
+                        assert!(found.1.iter().chain(&found.2).all(|f| *f == 0.0), "{ty} row {row}");
+                    }
+                }
+            }
+        }
+        assert_eq!(tried, 13);
+    }
+
+    #[test]
+    fn tiles_are_hardly_larger_than_rows() {
+        for (ty, k) in
+            [(GgmlType::Q4_0, 2048), (GgmlType::Q4_K, 2048), (GgmlType::Q6_K, 1536), (GgmlType::Q8_0, 192)]
+        {
+            let rows = ROWS * k / ty.block_len() * ty.block_bytes();
+            let tile = Layout::of(ty).unwrap().tile_bytes(k).unwrap();
+            assert!(tile >= rows && tile <= rows + rows / 32, "{ty}: {tile} for {rows}");
+            assert_eq!(tile % 64, 0);
+        }
+    }
+}

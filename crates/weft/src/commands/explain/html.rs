@@ -1,0 +1,165 @@
+//! The facts as one page for a browser, which asks for nothing else: no scripts, no fonts, no pictures.
+
+use std::fmt::{self, Display, Write as _};
+
+use weft_ir::{Graph, NodeId};
+
+use super::facts::{Facts, Kernel, Plan};
+use super::label;
+use super::wording;
+use crate::units::{bytes, count};
+
+const STYLE: &str = include_str!("page.css");
+
+/// The page.
+pub(super) fn page(facts: &Facts<'_>) -> String {
+    let mut out = String::new();
+    // Writing to a text does not fail.
+    let _ = Page { facts, out: &mut out }.write();
+    out
+}
+
+struct Page<'a> {
+    facts: &'a Facts<'a>,
+    out: &'a mut String,
+}
+
+impl Page<'_> {
+    fn write(&mut self) -> fmt::Result {
+        let Page { facts, ref mut out } = *self;
+        let title = Escaped(&facts.model);
+        write!(
+            out,
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+             <title>Kernels of {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>Kernels of {title}</h1>\n"
+        )?;
+        let lines =
+            [Some(wording::step(facts)), wording::layers(facts), Some(wording::machine(&facts.machine))];
+        for line in lines.iter().flatten() {
+            writeln!(out, "<p>{}</p>", Escaped(line))?;
+        }
+        let most = facts.plans.iter().flat_map(|plan| &plan.kernels).map(|k| k.call.work.weight_bytes).max();
+        for plan in &facts.plans {
+            self.plan(plan, most.unwrap_or_default())?;
+        }
+        self.decisions()?;
+        self.out.write_str("</body>\n</html>\n")
+    }
+
+    /// One plan; `most` are the bytes of a full bar.
+    fn plan(&mut self, plan: &Plan<'_>, most: u64) -> fmt::Result {
+        let (name, range, sum) = (plan.name(), plan.range(), wording::sum(&plan.sum));
+        writeln!(self.out, "<section>\n<h2>{} <small>{}</small></h2>", Escaped(name), Escaped(&range))?;
+        writeln!(self.out, "<p>{}</p>\n<div class=\"columns\">\n<div>", Escaped(&sum))?;
+        for (at, kernel) in plan.kernels.iter().enumerate() {
+            self.kernel(&plan.explained.graph, at + 1, kernel, most)?;
+        }
+        self.out.write_str("</div>\n<div>\n")?;
+        let before: Vec<String> =
+            plan.explained.before.to_string().lines().map(|line| line.trim().into()).collect();
+        // The first and the last line only say that this is a graph.
+        let before = before.get(1..before.len().saturating_sub(1)).unwrap_or_default();
+        self.list("before-rules", "ol", "the graph before the rules", before)?;
+        let outcomes = plan.explained.rules.iter().map(|result| wording::outcome(plan, result));
+        self.list("rules", "ul", "rules, by the nodes of that graph", &outcomes.collect::<Vec<_>>())?;
+        let costs = plan.explained.choices.iter().map(|c| wording::arithmetic(self.facts, plan, c));
+        let costs: Vec<String> = costs.collect();
+        self.list("costs", "ul", "costs", &costs)?;
+        self.out.write_str("</div>\n</div>\n</section>\n")
+    }
+
+    fn kernel(&mut self, graph: &Graph, number: usize, kernel: &Kernel<'_>, most: u64) -> fmt::Result {
+        let (name, work) = (&kernel.call.kernel, kernel.call.work);
+        writeln!(self.out, "<article class=\"kernel\">\n<h3>{number} · {}</h3>", Escaped(&kernel.label()))?;
+        writeln!(self.out, "<code class=\"soft\">{}</code>", Escaped(name))?;
+        if work.multiplications > 0 {
+            let percent = 100.0 * work.weight_bytes as f64 / most.max(1) as f64;
+            let amounts = format!("{}, {} mul", bytes(work.weight_bytes), count(work.multiplications));
+            writeln!(self.out, "<div class=\"bar\"><i style=\"width:{percent:.1}%\"></i></div>")?;
+            writeln!(self.out, "<small>{}</small>", Escaped(&amounts))?;
+        }
+        self.out.write_str("<div class=\"parts\">\n")?;
+        for (part, own) in kernel.call.parts.iter().zip(&kernel.parts) {
+            writeln!(self.out, "<div class=\"part\"><small>{}</small>", Escaped(&part.space))?;
+            if !own.prologue.is_empty() {
+                self.chips("before", graph, &own.prologue, kernel)?;
+            }
+            self.chips("nodes", graph, &own.nodes, kernel)?;
+            self.out.write_str("</div>\n")?;
+        }
+        self.out.write_str("</div>\n")?;
+        let reasons: Vec<String> =
+            kernel.handed.iter().map(|handed| wording::whole_way(graph, handed).join("\n")).collect();
+        if !reasons.is_empty() {
+            let title = format!("hands on {}", wording::counted(reasons.len() as u64, "value"));
+            self.list("reasons", "ul", &title, &reasons)?;
+        }
+        self.out.write_str("</article>\n")
+    }
+
+    fn chips(&mut self, class: &str, graph: &Graph, nodes: &[NodeId], kernel: &Kernel<'_>) -> fmt::Result {
+        writeln!(self.out, "<div class=\"{class}\">")?;
+        for node in nodes {
+            let label = label::node(graph, *node);
+            match kernel.handed.iter().find(|handed| handed.node == *node) {
+                None => writeln!(self.out, "<span class=\"chip\">{}</span>", Escaped(&label))?,
+                Some(handed) => {
+                    let why = wording::whole_way(graph, handed).join("\n");
+                    let (label, why) = (Escaped(&label), Escaped(&why));
+                    writeln!(self.out, "<span class=\"chip handed\" title=\"{why}\">{label}</span>")?;
+                }
+            }
+        }
+        self.out.write_str("</div>\n")
+    }
+
+    /// A list to be opened. An item's lines after the first become items of a list in it.
+    fn list(&mut self, class: &str, tag: &str, title: &str, items: &[String]) -> fmt::Result {
+        writeln!(self.out, "<details class=\"{class}\"><summary>{}</summary>\n<{tag}>", Escaped(title))?;
+        for item in items {
+            let mut lines = item.lines();
+            write!(self.out, "<li>{}", Escaped(lines.next().unwrap_or_default()))?;
+            let rest: Vec<String> = lines.map(|line| format!("<li>{}</li>", Escaped(line))).collect();
+            if !rest.is_empty() {
+                write!(self.out, "<ul>{}</ul>", rest.concat())?;
+            }
+            self.out.write_str("</li>\n")?;
+        }
+        writeln!(self.out, "</{tag}>\n</details>")
+    }
+
+    fn decisions(&mut self) -> fmt::Result {
+        let Page { facts, ref mut out } = *self;
+        out.write_str("<h2>Decisions</h2>\n<div class=\"decisions\">\n<table>\n")?;
+        for stand in &facts.decisions {
+            let (name, about) = (Escaped(stand.decision.name), Escaped(stand.decision.about));
+            let words = stand.words();
+            writeln!(
+                out,
+                "<tr><td><code>{name}</code></td><td>{}</td><td>{about}</td></tr>",
+                Escaped(&words)
+            )?;
+        }
+        out.write_str("</table>\n</div>\n")
+    }
+}
+
+/// A text as HTML has it, between tags and in quotes.
+struct Escaped<'a>(&'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| match c {
+            '&' => f.write_str("&amp;"),
+            '<' => f.write_str("&lt;"),
+            '>' => f.write_str("&gt;"),
+            '"' => f.write_str("&quot;"),
+            '\'' => f.write_str("&#39;"),
+            // Line ends are kept in what shows when the pointer rests on a node; no other such character belongs on a page.
+            c if c.is_control() && c != '\n' => f.write_char('\u{FFFD}'),
+            c => f.write_char(c),
+        })
+    }
+}

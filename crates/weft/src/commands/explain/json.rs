@@ -1,0 +1,116 @@
+//! The facts as JSON.
+
+use serde_json::{Value, json};
+use weft_engine::{Cost, Machine};
+use weft_ir::{Graph, NodeId};
+
+use super::facts::{Facts, Kernel, Plan, Sum};
+use super::flows::Handed;
+use super::label;
+
+/// Everything there is; `plans` adds the graphs and plans themselves, in their text form.
+pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
+    let layer = |(name, kernels): &(&str, usize)| json!({ "graph": name, "kernels": kernels });
+    json!({
+        "model": facts.model,
+        "step": { "name": facts.step.name, "tokens": facts.step.tokens },
+        "machine": machine(&facts.machine),
+        "plans": facts.plans.iter().map(|p| plan(facts, p, plans)).collect::<Vec<_>>(),
+        "layers": facts.layers.iter().map(layer).collect::<Vec<_>>(),
+        "total": sum(&facts.total),
+        "decisions": facts.decisions.iter().map(|stand| json!({
+            "name": stand.decision.name,
+            "about": stand.decision.about,
+            "default": stand.decision.default.name(),
+            "mode": stand.mode.name(),
+            "plans": stand.plans,
+            "pays": stand.pays,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn plan(facts: &Facts<'_>, plan: &Plan<'_>, texts: bool) -> Value {
+    let explained = plan.explained;
+    let mut value = json!({
+        "graph": plan.name(),
+        "segments": explained.segments,
+        "total": sum(&plan.sum),
+        "kernels": plan.kernels.iter().enumerate().map(|(at, k)| kernel(&explained.graph, at + 1, k))
+            .collect::<Vec<_>>(),
+        "rules": explained.rules.iter().map(|result| json!({
+            "name": result.rule.decision.name,
+            "replaced": result.replaced,
+            "why_not": plan.why_not(result),
+        })).collect::<Vec<_>>(),
+        "choices": explained.choices.iter().map(|choice| json!({
+            "name": choice.decision.name,
+            "with": cost(&choice.with),
+            "without": cost(&choice.without),
+            "decides": choice.decides,
+            "pays": choice.pays(),
+            "tokens": if facts.follows(plan, choice) { 1 } else { facts.step.tokens },
+        })).collect::<Vec<_>>(),
+    });
+    if texts {
+        value["before"] = explained.before.to_string().into();
+        value["after"] = explained.graph.to_string().into();
+        value["plan"] = explained.text.clone().into();
+    }
+    value
+}
+
+fn kernel(graph: &Graph, number: usize, kernel: &Kernel<'_>) -> Value {
+    let parts = kernel.call.parts.iter().zip(&kernel.parts).map(|(part, label)| {
+        json!({ "space": part.space, "label": label.to_string(), "nodes": nodes(graph, &part.nodes) })
+    });
+    json!({
+        "number": number,
+        "kernel": kernel.call.kernel,
+        "label": kernel.label(),
+        "parts": parts.collect::<Vec<_>>(),
+        "weight_bytes": kernel.call.work.weight_bytes,
+        "multiplications": kernel.call.work.multiplications,
+        "hands_on": kernel.handed.iter().map(|h| handed(graph, h)).collect::<Vec<_>>(),
+    })
+}
+
+fn handed(graph: &Graph, handed: &Handed) -> Value {
+    let reader = handed.readers.iter().map(
+        |reader| json!({ "kernel": reader.kernel, "nodes": nodes(graph, &reader.nodes), "why": reader.why }),
+    );
+    json!({
+        "node": label::node(graph, handed.node),
+        "outputs": handed.outputs,
+        "states": handed.states,
+        "readers": reader.collect::<Vec<_>>(),
+    })
+}
+
+fn nodes(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
+    nodes.iter().map(|node| label::node(graph, *node)).collect()
+}
+
+fn sum(sum: &Sum) -> Value {
+    json!({
+        "kernels": sum.kernels,
+        "weight_bytes": sum.weight_bytes,
+        "multiplications": sum.multiplications,
+        "estimated_ns": sum.ns,
+    })
+}
+
+fn cost(cost: &Cost) -> Value {
+    json!({ "kernels": cost.kernels, "weight_bytes": cost.weight_bytes, "estimated_ns": cost.ns })
+}
+
+fn machine(machine: &Machine) -> Value {
+    let Machine { workers, launch_ns, worker_bytes, bytes, worker_multiplications, worker_values } = *machine;
+    json!({
+        "workers": workers,
+        "launch_ns": launch_ns,
+        "worker_bytes_per_s": worker_bytes,
+        "bytes_per_s": bytes,
+        "worker_multiplications_per_s": worker_multiplications,
+        "worker_values_per_s": worker_values,
+    })
+}

@@ -1,0 +1,86 @@
+//! The facts as text.
+
+use std::io::{self, Write};
+
+use weft_ir::Graph;
+
+use super::facts::{Facts, Kernel, Plan};
+use super::wording;
+use crate::units::{bytes, count};
+
+/// What is shown beyond the kernels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Detail {
+    /// Reasons: of kernels, of rules, of decisions by cost.
+    pub(super) why: bool,
+    /// Graphs and plans in their text form.
+    pub(super) plan: bool,
+}
+
+/// Writes the facts, plan by plan.
+pub(super) fn write(facts: &Facts<'_>, detail: Detail, out: &mut impl Write) -> io::Result<()> {
+    for plan in &facts.plans {
+        write_plan(facts, plan, detail, out)?;
+        writeln!(out)?;
+    }
+    if let Some(layers) = wording::layers(facts) {
+        writeln!(out, "{layers}")?;
+    }
+    writeln!(out, "{}", wording::step(facts))?;
+    writeln!(out, "{}", wording::machine(&facts.machine))?;
+    writeln!(out, "\ndecisions")?;
+    let names = facts.decisions.iter().map(|stand| stand.decision.name.len()).max().unwrap_or_default();
+    let states = facts.decisions.iter().map(|stand| stand.words().len()).max().unwrap_or_default();
+    for stand in &facts.decisions {
+        let (name, about) = (stand.decision.name, stand.decision.about);
+        writeln!(out, "  {name:<names$}  {:<states$}  {about}", stand.words())?;
+    }
+    Ok(())
+}
+
+fn write_plan(facts: &Facts<'_>, plan: &Plan<'_>, detail: Detail, out: &mut impl Write) -> io::Result<()> {
+    let explained = plan.explained;
+    writeln!(out, "{} ({}): {}", plan.name(), plan.range(), wording::sum(&plan.sum))?;
+    if detail.plan {
+        write!(out, "before the rules\n{}after the rules\n{}", explained.before, explained.graph)?;
+        write!(out, "{}", explained.text)?;
+    }
+    let width = plan.kernels.iter().map(|kernel| kernel.call.kernel.len()).max().unwrap_or_default();
+    for (at, kernel) in plan.kernels.iter().enumerate() {
+        let (name, work) = (&kernel.call.kernel, kernel.call.work);
+        let mut line = format!("{:>4}  {name:<width$}", at + 1);
+        if work.multiplications > 0 {
+            line += &format!("  {:>10}  {:>8} mul", bytes(work.weight_bytes), count(work.multiplications));
+        }
+        writeln!(out, "{}\n      {}", line.trim_end(), kernel.label())?;
+        if detail.why {
+            write_reasons(&explained.graph, kernel, out)?;
+        }
+    }
+    if detail.why {
+        writeln!(out, "  rules, by the nodes of the graph before them")?;
+        for result in &explained.rules {
+            writeln!(out, "    {}", wording::outcome(plan, result))?;
+        }
+        writeln!(out, "  costs")?;
+        for choice in &explained.choices {
+            writeln!(out, "    {}", wording::arithmetic(facts, plan, choice))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a kernel computes, and where its values go.
+fn write_reasons(graph: &Graph, kernel: &Kernel<'_>, out: &mut impl Write) -> io::Result<()> {
+    for (part, own) in kernel.call.parts.iter().zip(&kernel.parts) {
+        let line = format!("{}: {}", part.space, wording::part(graph, own));
+        writeln!(out, "        {}", line.trim_end())?;
+    }
+    for handed in &kernel.handed {
+        for (at, line) in wording::whole_way(graph, handed).iter().enumerate() {
+            let lead = if at == 0 { "        hands on " } else { "          " };
+            writeln!(out, "{lead}{line}")?;
+        }
+    }
+    Ok(())
+}
