@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use weft_device::{Weight, WeightBytes};
+use weft_device::{Packing, Tile, Weight, WeightBytes};
 use weft_quant::GgmlType;
+use weft_quant::packed::{Layout, ROWS, pack_tile};
 
 use crate::memory::Memory;
 
@@ -11,8 +12,8 @@ use crate::memory::Memory;
 pub(crate) enum Buffer {
     /// To read and write.
     Memory(Memory),
-    /// The bytes of a file.
-    Weight(WeightBytes),
+    /// The bytes of a file, and the tiles they are multiplied as.
+    Weight(Weight, Option<Tiles>),
     /// A weight whose numbers were not aligned where it was.
     Copy(Memory),
 }
@@ -24,7 +25,7 @@ impl Buffer {
         // Blocks are read byte by byte, these as numbers.
         let numbers = matches!(weight.ty, GgmlType::F32 | GgmlType::I32);
         if !numbers || bytes.as_ptr().addr().is_multiple_of(4) {
-            return Some(Buffer::Weight(weight.bytes));
+            return Some(Buffer::Weight(weight, None));
         }
         let mut copy = Memory::zeroed(bytes.len())?;
         copy.bytes_mut().copy_from_slice(bytes);
@@ -36,11 +37,46 @@ impl Buffer {
         match self {
             Buffer::Memory(memory) => (memory.as_ptr(), memory.len(), true),
             Buffer::Copy(memory) => (memory.as_ptr(), memory.len(), false),
-            Buffer::Weight(weight) => {
-                let bytes = (**weight).as_ref();
+            Buffer::Weight(weight, _) => {
+                let bytes = (*weight.bytes).as_ref();
                 (bytes.as_ptr().cast_mut(), bytes.len(), false)
             }
         }
+    }
+
+    /// The tiles of a weight's rows of `k` values, which are made now if they are not there yet.
+    ///
+    /// # Errors
+    /// If it is no weight of such rows, is packed already in rows of another length, or there is no memory.
+    pub(crate) fn tiles(&mut self, k: usize) -> Result<(*const u8, Tile, usize), String> {
+        let Buffer::Weight(weight, tiles) = self else { return Err("multiplies by no weight".into()) };
+        let values = weight.rows * weight.row_len;
+        let tile = RowsOf16.tile(weight.ty, k).filter(|_| values.is_multiple_of(k));
+        let tile = tile.ok_or_else(|| format!("{values} values of {} are no rows of {k}", weight.ty))?;
+        let made = match tiles {
+            Some(tiles) if tiles.k == k => tiles,
+            Some(tiles) => {
+                return Err(format!("rows of {k} of a weight that is packed in rows of {}", tiles.k));
+            }
+            None => tiles.insert(Tiles::make(weight, k, tile).ok_or("there is no memory to pack a weight")?),
+        };
+        Ok((made.as_ptr(), tile, (values / k).div_ceil(tile.rows)))
+    }
+
+    /// Gives a weight its tiles.
+    ///
+    /// # Errors
+    /// If they are not as many bytes as its tiles have.
+    pub(crate) fn set_tiles(&mut self, given: WeightBytes) -> Result<(), String> {
+        let found = (*given).as_ref().len();
+        let Buffer::Weight(weight, tiles) = self else { return Err("tiles of what is not packed".into()) };
+        let tile = RowsOf16.tile(weight.ty, weight.row_len);
+        let expected = tile.and_then(|tile| weight.rows.div_ceil(tile.rows).checked_mul(tile.bytes));
+        if expected != Some(found) {
+            return Err(format!("{found} bytes of tiles where there should be {expected:?}"));
+        }
+        *tiles = Some(Tiles { k: weight.row_len, bytes: TileBytes::Given(given) });
+        Ok(())
     }
 
     /// Memory that the host may read and write.
@@ -51,6 +87,59 @@ impl Buffer {
     /// [`Buffer::memory`], to write to.
     pub(crate) fn memory_mut(&mut self) -> Option<&mut Memory> {
         if let Buffer::Memory(memory) = self { Some(memory) } else { None }
+    }
+}
+
+/// The packed form of a weight.
+pub(crate) struct Tiles {
+    /// Values of a row.
+    k: usize,
+    bytes: TileBytes,
+}
+
+enum TileBytes {
+    /// Made by whoever loaded it.
+    Given(WeightBytes),
+    /// Made here.
+    Made(Memory),
+}
+
+impl Tiles {
+    fn make(weight: &Weight, k: usize, tile: Tile) -> Option<Tiles> {
+        let bytes = (*weight.bytes).as_ref();
+        let rows = weight.rows * weight.row_len / k;
+        let mut memory = Memory::zeroed(rows.div_ceil(tile.rows).checked_mul(tile.bytes)?)?;
+        let tiles = memory.bytes_mut().chunks_exact_mut(tile.bytes);
+        for (rows, out) in bytes.chunks((bytes.len() / rows.max(1) * tile.rows).max(1)).zip(tiles) {
+            RowsOf16.pack(weight.ty, k, rows, out);
+        }
+        Some(Tiles { k, bytes: TileBytes::Made(memory) })
+    }
+
+    fn as_ptr(&self) -> *const u8 {
+        match &self.bytes {
+            TileBytes::Given(bytes) => (**bytes).as_ref().as_ptr(),
+            TileBytes::Made(memory) => memory.as_ptr().cast_const(),
+        }
+    }
+}
+
+/// The layout of [`weft_quant::packed`].
+pub(crate) struct RowsOf16;
+
+impl Packing for RowsOf16 {
+    fn id(&self) -> &'static str {
+        "rows of 16, version 1"
+    }
+
+    fn tile(&self, ty: GgmlType, row_len: usize) -> Option<Tile> {
+        let whole = row_len > 0 && row_len.is_multiple_of(ty.block_len());
+        let bytes = Layout::of(ty).filter(|_| whole)?.tile_bytes(row_len)?;
+        Some(Tile { rows: ROWS, bytes })
+    }
+
+    fn pack(&self, ty: GgmlType, row_len: usize, rows: &[u8], out: &mut [u8]) {
+        pack_tile(ty, row_len, rows, out);
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use weft_device::{DeviceError, Program, Region, Step};
-use weft_kern::{Access, Kernel, Sizes};
+use weft_kern::{Access, Format, Kernel, Sizes};
 
 use crate::buffer::Buffer;
 use crate::isa::Arch;
@@ -42,7 +42,7 @@ pub(crate) struct Prepared {
 }
 
 /// Checks a program and prepares it.
-pub(crate) fn compile(program: &Program, buffers: &[Buffer]) -> Result<Compiled, DeviceError> {
+pub(crate) fn compile(program: &Program, buffers: &mut [Buffer]) -> Result<Compiled, DeviceError> {
     program.verify(|b| buffers.get(b.0 as usize).map(|buffer| buffer.raw().1))?;
     let mut prepared: Vec<Option<Arc<Prepared>>> = vec![None; program.kernels.len()];
     let mut launches = Vec::with_capacity(program.steps.len());
@@ -60,7 +60,8 @@ pub(crate) fn compile(program: &Program, buffers: &[Buffer]) -> Result<Compiled,
             }
         };
         if !ready.parts.is_empty() {
-            let args = bind(kernel, step, buffers).map_err(fail)?;
+            let mut args = bind(kernel, step, buffers).map_err(fail)?;
+            bind_tiles(kernel, step, buffers, &mut args).map_err(fail)?;
             launches.push(Launch { kernel: ready, args });
         }
     }
@@ -105,6 +106,24 @@ fn bind(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<Box<[Arg]>, 
         args.push(arg.ok_or_else(|| format!("p{p}: {buffer:?} is not aligned for {:?}", param.format))?);
     }
     Ok(args.into())
+}
+
+/// Gives the arguments that are multiplied by as packed weights their tiles.
+fn bind_tiles(kernel: &Kernel, step: &Step, buffers: &mut [Buffer], args: &mut [Arg]) -> Result<(), String> {
+    for product in kernel.parts.iter().flat_map(|part| part.products()) {
+        let param = product.w.param;
+        if product.transposed || !matches!(kernel.params[param].format, Format::Ggml(ty) if ty.is_quantised())
+        {
+            continue;
+        }
+        let Region { buffer, offset, .. } = step.args[param];
+        let found = buffers.get_mut(buffer.0 as usize).filter(|_| offset == 0);
+        let found = found.ok_or_else(|| format!("p{param}: weights are multiplied by as a whole"))?;
+        let (start, tile, count) = found.tiles(product.w.k).map_err(|why| format!("p{param}: {why}"))?;
+        // SAFETY: the tiles stay where they are as long as the device lives, as the weight does; nobody writes them once they are made.
+        args[param] = unsafe { args[param].with_tiles(start, tile.bytes, count) };
+    }
+    Ok(())
 }
 
 impl Prepared {

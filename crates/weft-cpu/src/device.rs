@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use weft_device::{BufferId, Caps, Device, DeviceError, Program, ProgramId, Weight};
+use weft_device::{BufferId, Caps, Device, DeviceError, Packing, Program, ProgramId, Weight, WeightBytes};
 use weft_kern::{Machine, Sizes};
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, RowsOf16};
 use crate::compile::{Compiled, compile};
 use crate::isa::{Arch, Isa};
 use crate::memory::Memory;
@@ -121,8 +121,20 @@ impl Device for CpuDevice {
         self.add(buffer)
     }
 
+    fn packing(&self) -> Option<&'static dyn Packing> {
+        Some(&RowsOf16)
+    }
+
+    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
+        weight.check()?;
+        let bytes = (*weight.bytes).as_ref().len();
+        let mut buffer = Buffer::pack(weight).ok_or_else(|| self.out_of_memory(bytes))?;
+        buffer.set_tiles(tiles).map_err(DeviceError::Usage)?;
+        self.add(buffer)
+    }
+
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let compiled = compile(program, &self.buffers)?;
+        let compiled = compile(program, &mut self.buffers)?;
         for scratch in &mut self.scratch {
             if scratch.grow(&compiled.needs).is_none() {
                 return Err(self.out_of_memory(compiled.needs.bytes()));

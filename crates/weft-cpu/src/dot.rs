@@ -1,9 +1,9 @@
-//! `Dot`: matrix products with weights as the file has them, prepared.
+//! `Dot`: matrix products, prepared.
 //!
 //! Rows are cut into chunks and columns into tiles; work is (chunk, tile) pairs, which `schedule` deals out. Within one
 //! (`chunk`), each product of the part unpacks each weight row once and multiplies it with every row of the chunk that
 //! wants it, then the row program runs over what came out while it is in the cache. How work is cut changes no bit:
-//! each output is computed by itself, in the order that `int`, `float`, `transposed` and, for weighted sums of
+//! each output is computed by itself, in the order that `packed`, `float`, `transposed` and, for weighted sums of
 //! products, `sum` define.
 //!
 //! If all products pick their matrices in one way, the rows of the step are first sorted by matrix, and a chunk has
@@ -11,26 +11,27 @@
 //! sorts them for itself.
 
 mod chunk;
+mod factor;
 mod float;
-mod int;
+mod packed;
 mod product;
 mod schedule;
 mod sum;
 mod transposed;
 
 use weft_kern::{Param, Part, Product};
+use weft_quant::packed::{COLUMNS, ROWS};
 
 use crate::cost;
-use crate::isa::TILE;
 use crate::prologue::Prologue;
 use crate::rowprog::RowProgram;
 use crate::rows::Space;
 use crate::thread::Needs;
 
-use product::{Multiplied, Picked};
+use product::{Multiplied, Picked, Source};
 
 pub(crate) use chunk::Entry;
-pub(crate) use int::Panel;
+pub(crate) use factor::Blocks;
 
 /// Most results of a chunk and its columns, if it has one matrix: what half a first-level cache holds.
 const RESULTS: usize = 8 << 10;
@@ -66,8 +67,13 @@ impl Dot {
         program: &RowProgram,
         products: &[Product],
     ) -> Result<Dot, String> {
-        let products: Vec<Multiplied> =
+        let mut products: Vec<Multiplied> =
             products.iter().map(|product| Multiplied::new(params, product)).collect::<Result<_, _>>()?;
+        for i in 1..products.len() {
+            if let Some(same) = (0..i).find(|j| products[*j].reads_as(&products[i])) {
+                products[i].blocks = Source::Of(same);
+            }
+        }
         let wanted = |p: &Multiplied| p.x.is_none();
         let prologue = if products.iter().any(wanted) {
             let rounded = products.iter().any(|p| wanted(p) && p.rounded());
@@ -90,7 +96,7 @@ impl Dot {
         let tile = blocks.fold(program.unit, usize::max).min(part.cols);
         let vectors = products.iter().map(Multiplied::summed).fold(products.len(), usize::saturating_add);
         let results = if common.is_some() { RESULTS } else { MIXED_RESULTS };
-        let most = (results / tile.next_multiple_of(TILE) / vectors).max(1);
+        let most = (results / tile.next_multiple_of(ROWS) / vectors).max(1);
         let finish = program.cost / part.cols as u64;
         Ok(Dot { products, prologue, common, tile, most, vectors, finish })
     }
@@ -100,18 +106,28 @@ impl Dot {
         let rows = space.count();
         let chunk = self.most.min(rows);
         // Columns computed at a time are a tile, or as many as `RESULTS` allows.
-        let tile = self.tile.next_multiple_of(TILE);
+        let tile = self.tile.next_multiple_of(ROWS);
         let acc = RESULTS.max(chunk.saturating_mul(tile).saturating_mul(self.vectors));
         let width = tile.max(RESULTS);
         let terms = self.products.iter().map(Multiplied::terms).fold(0, usize::saturating_add);
         let floats = self.products.iter().map(|p| p.floats(width)).max().unwrap_or(0);
         let starts = self.groups() + 1;
         let entries = chunk.saturating_mul(terms);
-        let needs = Needs { acc, floats, rows, starts, entries, ..Needs::default() };
+        let blocks = self.laid_out(chunk).fold(0, usize::saturating_add);
+        let needs = Needs { acc, floats, rows, starts, entries, blocks, ..Needs::default() };
         match &self.prologue {
             Some(prologue) => needs.max(prologue.needs(space.axes()[0])),
             None => needs,
         }
+    }
+
+    /// For each product, how many blocks of 32 values are laid out for it if a chunk has so many rows: none if it is not packed, or reads what
+    /// one before it does.
+    fn laid_out(&self, rows: usize) -> impl Iterator<Item = usize> {
+        self.products.iter().map(move |product| match product.blocks {
+            Source::Own => rows.saturating_mul(product.terms()).saturating_mul(product.len() / COLUMNS),
+            Source::None | Source::Of(_) => 0,
+        })
     }
 
     /// What all of it costs, see [`cost`].

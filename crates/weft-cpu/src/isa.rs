@@ -3,15 +3,19 @@
 //! Kernels are written once, as [`Work`] that is generic over [`Simd`], with plain loops over fixed-size arrays.
 //! [`Arch::dispatch`] calls it inside a function that enables the instruction set, and as everything is inlined
 //! into that function the compiler vectorises the loops for it. Only what the compiler does not find by itself, the
-//! integer dot product, is written with intrinsics, as the one method of [`Simd`].
+//! products of packed weights, is written with intrinsics, as the methods of [`Lanes`].
 //!
 //! Rust never contracts a multiplication and an addition by itself, and vectorises floating-point code only when
 //! the result is the same, so all instruction sets give the same bits.
 
+mod lanes;
+mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use std::fmt;
+
+pub(crate) use lanes::Lanes;
 
 /// An instruction set that the leaves are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -19,7 +23,7 @@ use std::fmt;
 pub enum Isa {
     /// What every processor of the target has.
     Portable,
-    /// x86-64 with AVX2.
+    /// x86-64 with AVX2, FMA and F16C.
     Avx2,
     /// x86-64 with AVX-512 F, BW, DQ, VL and VNNI.
     Avx512,
@@ -63,17 +67,10 @@ impl fmt::Display for Isa {
     }
 }
 
-/// Weight rows whose dot products are computed together.
-pub(crate) const TILE: usize = 8;
-
 /// The instruction set that the surrounding code is compiled for.
-pub(crate) trait Simd: Copy {
+pub(crate) trait Simd: Lanes {
     /// This instruction set, to start other work with.
     fn arch(self) -> Arch;
-
-    /// For each of eight weight rows the integer dot products with the first and the last 16 of 32 activations.
-    /// Exact, if no activation is −128.
-    fn half_sums(self, w: [&[i8; 32]; TILE], x: &[i8; 32]) -> [[i32; TILE]; 2];
 
     /// Asks for the cache line that is `ahead` bytes behind the beginning of a slice, whether that is still part of
     /// it or not.
@@ -125,61 +122,8 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
-    fn half_sums(self, w: [&[i8; 32]; TILE], x: &[i8; 32]) -> [[i32; TILE]; 2] {
-        let mut sums = [[0; TILE]; 2];
-        for (row, w) in w.into_iter().enumerate() {
-            for (half, sums) in sums.iter_mut().enumerate() {
-                for i in half * 16..half * 16 + 16 {
-                    sums[row] += i32::from(w[i]) * i32::from(x[i]);
-                }
-            }
-        }
-        sums
-    }
-
-    #[inline(always)]
     fn prefetch(self, _: &[u8], _: usize) {}
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Sums<'a>(&'a [[i8; 32]; TILE], &'a [i8; 32]);
-
-    impl Work for Sums<'_> {
-        type Output = [[i32; TILE]; 2];
-
-        #[inline(always)]
-        fn run<S: Simd>(self, simd: S) -> Self::Output {
-            simd.half_sums(self.0.each_ref(), self.1)
-        }
-    }
-
-    #[test]
-    fn integer_sums_are_exact_at_the_extremes() {
-        let edges = [-128i8, -127, -1, 0, 1, 127];
-        let mut seed = 1u32;
-        let mut next = || {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 24) as i8
-        };
-        for round in 0..200 {
-            let mut w = [[0i8; 32]; TILE];
-            let mut x = [0i8; 32];
-            w.as_flattened_mut().iter_mut().for_each(|w| *w = next());
-            x.iter_mut().for_each(|x| *x = next().max(-127));
-            if round < 36 {
-                w = [[edges[round / 6]; 32]; TILE];
-                x = [edges[round % 6].max(-127); 32];
-            }
-            let sum = |row: usize, half: usize| -> i32 {
-                (half * 16..half * 16 + 16).map(|i| i32::from(w[row][i]) * i32::from(x[i])).sum()
-            };
-            let expected = [0, 1].map(|half| std::array::from_fn(|row| sum(row, half)));
-            for arch in Isa::ALL.into_iter().filter_map(Arch::new) {
-                assert_eq!(arch.dispatch(Sums(&w, &x)), expected, "{arch:?}");
-            }
-        }
-    }
-}
+mod tests;

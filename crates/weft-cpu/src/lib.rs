@@ -13,17 +13,17 @@
 //! kernel, on whether a prologue or another kernel made an operand, or on the instruction set. Therefore every sum has
 //! one order, and the module that computes it says which:
 //!
-//! - products with quantised weights: `dot::int`; with float weights: `dot::float`; transposed: `dot::transposed`;
+//! - products with quantised weights: `dot::packed`; with float weights: `dot::float`; transposed: `dot::transposed`;
 //!   weighted sums of products: `dot::sum`;
 //! - sums over a row: `math::sum`;
 //! - attention: `attend`.
 //!
-//! No multiplication and addition are contracted into one operation, and exponentials are computed by one
-//! polynomial, `math::exp`.
+//! Where a multiplication and an addition are one operation with one rounding, the module says so; the compiler never
+//! makes one of two. Exponentials are computed by one polynomial, `math::exp`.
 //!
 //! # Where the unsafe code is
 //!
-//! - `isa`: calling code compiled for an instruction set, and the integer dot product in intrinsics;
+//! - `isa`: calling code compiled for an instruction set, and vectors of lanes in intrinsics;
 //! - `memory`: buffers, and the checked access of kernels to them;
 //! - `compile`: one call, which declares arguments free of conflicts between threads, with the proof;
 //! - `team`: running a borrowed job on other threads.
@@ -43,6 +43,7 @@ mod math;
 #[allow(unsafe_code, reason = "memory that several threads work on")]
 mod memory;
 mod part;
+mod probe;
 mod prologue;
 mod rowprog;
 mod rows;
@@ -54,6 +55,7 @@ mod thread;
 
 pub use device::{CpuDevice, CpuOptions, machine};
 pub use isa::Isa;
+pub use probe::{Probe, Roof};
 
 #[cfg(target_endian = "big")]
 compile_error!("files and buffers are little-endian, and are read where they are");

@@ -101,6 +101,8 @@ pub(crate) struct Arg {
     bytes: usize,
     format: Format,
     access: Access,
+    /// Of a weight that is multiplied by: the first byte of its tiles, bytes of one, and how many there are.
+    tiles: (*const u8, usize, usize),
 }
 
 // SAFETY: whoever makes an `Arg` promises that it may be used by all threads of a replay, see `Arg::new`.
@@ -128,7 +130,23 @@ impl Arg {
         let bytes = format.bytes(values)?;
         let numbers = matches!(format, Format::F32 | Format::I32 | Format::Q8) || access == Access::Write;
         let aligned = !numbers || ptr.addr().is_multiple_of(align_of::<f32>());
-        aligned.then_some(Arg { ptr, values, bytes, format, access })
+        aligned.then_some(Arg { ptr, values, bytes, format, access, tiles: (std::ptr::null(), 0, 0) })
+    }
+
+    /// The same with packed tiles of `bytes` bytes each.
+    ///
+    /// # Safety
+    /// As long as the `Arg` is used, `tiles` is valid to be read for as many bytes, and nobody writes them.
+    pub(crate) unsafe fn with_tiles(self, tiles: *const u8, bytes: usize, count: usize) -> Arg {
+        Arg { tiles: (tiles, bytes, count), ..self }
+    }
+
+    /// A tile of a weight.
+    #[inline(always)]
+    pub(crate) fn tile(&self, index: usize) -> Option<&[u8]> {
+        let (tiles, bytes, count) = self.tiles;
+        // SAFETY: `with_tiles` was promised that as many tiles are there.
+        (index < count).then(|| unsafe { std::slice::from_raw_parts(tiles.add(index * bytes), bytes) })
     }
 
     /// At the beginning of a memory.

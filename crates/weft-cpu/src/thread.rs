@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use weft_kern::q8;
 
-use crate::dot::{Entry, Panel};
+use crate::dot::{Blocks, Entry};
 use crate::isa::Arch;
 use crate::memory::Arg;
 use crate::prologue::Made;
@@ -53,8 +53,8 @@ pub(crate) struct Scratch {
     pub(crate) acc: Vec<f32>,
     /// Weight rows as `f32`.
     pub(crate) floats: Vec<f32>,
-    /// Weight rows as integers.
-    pub(crate) panel: Box<Panel>,
+    /// What is multiplied by packed weights.
+    pub(crate) blocks: Blocks,
     /// Row numbers, in an order an anchor likes.
     pub(crate) rows: Vec<usize>,
     /// Where each group of these begins.
@@ -84,6 +84,8 @@ pub(crate) struct Needs {
     pub(crate) rows: usize,
     pub(crate) starts: usize,
     pub(crate) entries: usize,
+    /// Blocks of 32 values that are laid out.
+    pub(crate) blocks: usize,
     /// Rows of a prologue, the values of all of them, and how many of these are rounded.
     pub(crate) made: (usize, usize, usize),
     pub(crate) softmax: usize,
@@ -102,6 +104,7 @@ impl Needs {
             rows: self.rows.max(other.rows),
             starts: self.starts.max(other.starts),
             entries: self.entries.max(other.entries),
+            blocks: self.blocks.max(other.blocks),
             made: (
                 self.made.0.max(other.made.0),
                 self.made.1.max(other.made.1),
@@ -135,6 +138,8 @@ impl Needs {
             .saturating_add(numbers.saturating_mul(size_of::<usize>()))
             .saturating_add(self.entries.saturating_mul(size_of::<Entry>()))
             .saturating_add(made_rows)
+            // Quants, a scale, two sums and two starts.
+            .saturating_add(self.blocks.saturating_mul(32 + 4 + 8 + 8))
             .saturating_add(rounded)
     }
 }
@@ -153,6 +158,10 @@ impl Scratch {
         grow(&mut self.numbers, needs.rows)?;
         grow(&mut self.starts, needs.starts)?;
         grow(&mut self.entries, needs.entries)?;
+        grow(&mut self.blocks.quants, needs.blocks)?;
+        grow(&mut self.blocks.scales, needs.blocks)?;
+        grow(&mut self.blocks.sums, needs.blocks)?;
+        grow(&mut self.blocks.starts, needs.blocks)?;
         let (rows, made, rounded) = needs.made;
         grow(&mut self.made.ready, rows)?;
         grow(&mut self.made.floats, made)?;

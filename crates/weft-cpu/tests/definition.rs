@@ -55,10 +55,10 @@ fn quantised(ty: GgmlType, row: &[u8], x: &[q8::Block]) -> f32 {
         let x = &x[at / 32];
         let quants = &x.quants[at % 32..];
         let sum: i32 = q.iter().zip(quants).map(|(w, x)| i32::from(*w) * i32::from(*x)).sum();
-        acc += sum as f32 * (scales[g] * x.scale);
+        acc = (sum as f32).mul_add(scales[g] * x.scale, acc);
         if layout.has_min {
             let s = if layout.group == 32 { x.sums[0] + x.sums[1] } else { x.sums[at % 32 / 16] };
-            acc += mins[g] * s;
+            acc = mins[g].mul_add(s, acc);
         }
     }
     acc

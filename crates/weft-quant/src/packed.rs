@@ -162,7 +162,7 @@ pub fn pack_tile(ty: GgmlType, k: usize, rows: &[u8], out: &mut [u8]) {
     );
     assert_eq!(Some(out.len()), layout.tile_bytes(k), "a tile of {ty}");
     out.fill(0);
-    let codes = codes(&layout);
+    let codes = layout.table.map(|table| codes(&table, layout.offset));
     let (numbers, scales) = out.split_at_mut(layout.scales_at(k));
     let (mut q, mut floats, mut mins) = (vec![0i8; k], vec![0.0; k / layout.group], Vec::new());
     if ty.int_layout().is_some_and(|l| l.has_min) {
@@ -172,40 +172,44 @@ pub fn pack_tile(ty: GgmlType, k: usize, rows: &[u8], out: &mut [u8]) {
         unpack_row(ty, bytes, &mut q, &mut floats, &mut mins);
         let groups = numbers.chunks_exact_mut(layout.numbers_bytes());
         for (q, out) in q.as_chunks::<COLUMNS>().0.iter().zip(groups) {
-            let u = q.map(|q| codes[usize::from(q as u8)]);
-            pack_numbers(layout.bits, row, &u, out);
+            let u = match &codes {
+                Some(codes) => q.map(|q| codes[usize::from(q as u8)]),
+                None => q.map(|q| (q as u8).wrapping_add(layout.offset)),
+            };
+            let words: [u32; 8] = std::array::from_fn(|i| {
+                u32::from_le_bytes([u[4 * i], u[4 * i + 1], u[4 * i + 2], u[4 * i + 3]])
+            });
+            pack_numbers(layout.bits, row, &words, out.as_chunks_mut().0);
         }
         pack_scales(ty, &layout, k, row, bytes, scales);
     }
     // Rows that are missing have scales of 0, whatever their numbers.
 }
 
-/// For each integer that a format can have (as `u8`) the number it is packed as.
-fn codes(layout: &Layout) -> [u8; 256] {
+/// For each integer that a format can have (as `u8`) the index that a table has it at.
+fn codes(table: &[u8; 16], offset: u8) -> [u8; 256] {
     let mut codes = [0; 256];
     for (q, code) in codes.iter_mut().enumerate() {
-        let value = (q as u8).wrapping_add(layout.offset);
-        *code = match &layout.table {
-            None => value,
-            Some(table) => table.iter().position(|v| *v == value).unwrap_or(0) as u8,
-        };
+        let value = (q as u8).wrapping_add(offset);
+        *code = table.iter().position(|v| *v == value).unwrap_or(0) as u8;
     }
     codes
 }
 
-/// Puts 32 numbers of a row to their places among those of the others.
-fn pack_numbers(bits: usize, row: usize, u: &[u8; COLUMNS], out: &mut [u8]) {
+/// Puts 32 numbers of a row, a quad a word, to their places among those of the others; `out` is words.
+fn pack_numbers(bits: usize, row: usize, quads: &[u32; 8], out: &mut [[u8; 4]]) {
     let (width, high) = split(bits);
-    let lanes = row * 4..row * 4 + 4;
-    let (low, rest) = out.split_at_mut(width * VECTOR);
-    for (quad, u) in u.as_chunks::<4>().0.iter().enumerate() {
-        let (vector, shift) = place(width, quad);
-        let to = &mut low[vector * VECTOR..][lanes.clone()];
-        to.iter_mut().zip(u).for_each(|(to, u)| *to |= (u & mask(width)) << shift);
+    for (quad, word) in quads.iter().enumerate() {
+        let mut put = |first: usize, from: usize, width: usize| {
+            let (vector, shift) = place(width, quad);
+            // The same bits of four numbers, which stay within their bytes.
+            let bits = (word >> from & (u32::from(mask(width)) * 0x0101_0101)) << shift;
+            let to = &mut out[(first + vector) * ROWS + row];
+            *to = (u32::from_le_bytes(*to) | bits).to_le_bytes();
+        };
+        put(0, 0, width);
         if high > 0 {
-            let (vector, shift) = place(high, quad);
-            let to = &mut rest[vector * VECTOR..][lanes.clone()];
-            to.iter_mut().zip(u).for_each(|(to, u)| *to |= (u >> width & mask(high)) << shift);
+            put(width, width, high);
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
+use weft_quant::packed::{COLUMNS, Layout, ROWS};
 use weft_quant::{GgmlType, with_int_format};
 
+use super::factor::Blocks;
 use super::product::{Multiplied, Picked};
 use super::sum::AddTerms;
-use super::{Dot, RESULTS, float, int, transposed};
-use crate::isa::TILE;
+use super::{Dot, RESULTS, Source, factor, float, packed, transposed};
 use crate::memory::Arg;
-use crate::prologue::Factor;
+use crate::prologue::{Factor, Made};
 use crate::rowprog::{Acc, BLOCK};
 use crate::rows::Fault;
 use crate::thread::{Scratch, Thread};
@@ -17,7 +18,7 @@ use crate::thread::{Scratch, Thread};
 /// A row of x and the matrix it is multiplied by.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Entry {
-    matrix: usize,
+    pub(super) matrix: usize,
     /// Where the row begins.
     pub(super) x_at: usize,
     /// Which of a chunk's vectors the result is.
@@ -33,10 +34,10 @@ pub(super) struct Chunk<'a> {
     /// Rows of the matrix, and their length.
     pub(super) n: usize,
     pub(super) k: usize,
-    /// Where the matrix begins, in values.
-    pub(super) matrix: usize,
+    /// The weight's row that the matrix begins with.
+    pub(super) row: usize,
     pub(super) cols: Range<usize>,
-    /// Where the results go: vectors of `stride` values, a multiple of [`TILE`] that the columns fit in.
+    /// Where the results go: vectors of `stride` values, in which the columns fit.
     pub(super) acc: &'a mut [f32],
     pub(super) stride: usize,
 }
@@ -52,34 +53,43 @@ impl Dot {
         cols: Range<usize>,
         scratch: &mut Scratch,
     ) -> Result<(), Fault> {
-        let Scratch { rows: sorted, entries, acc, floats, panel, registers, made, .. } = scratch;
+        let Scratch { rows: sorted, entries, acc, floats, blocks, registers, made, .. } = scratch;
         let rows = &sorted[rows];
         if let Some(prologue) = &self.prologue {
             for row in rows {
                 prologue.make(cx, cx.space.coords(*row)[0], registers, made)?;
             }
         }
-        let mut at = 0;
-        for product in &self.products {
+        let (mut at, mut base) = (0, 0);
+        for (product, laid_out) in self.products.iter().zip(self.laid_out(rows.len())) {
             let own = &mut entries[at..][..rows.len() * product.terms()];
             product.list(cx, matrix, rows, own)?;
             at += own.len();
+            if product.blocks == Source::Own {
+                product.lay_out(cx, own, base, made, blocks)?;
+            }
+            base += laid_out;
         }
-        let tile = self.tile.next_multiple_of(TILE);
+        let tile = self.tile.next_multiple_of(ROWS);
         let tiles = (BLOCK / tile).min(RESULTS / (tile * rows.len() * self.vectors)).max(1);
         for start in cols.clone().step_by(self.tile * tiles) {
             let cols = start..cols.end.min(start + self.tile * tiles);
-            let stride = cols.len().next_multiple_of(TILE);
+            let stride = cols.len().next_multiple_of(ROWS);
             // A vector for each row, first those of results, then those of terms.
             let apart = rows.len() * stride;
             let (results, mut terms) = acc.split_at_mut(self.products.len() * apart);
             let mut entries = &entries[..];
-            for (product, result) in self.products.iter().zip(results.chunks_exact_mut(apart)) {
+            for (i, (product, result)) in
+                self.products.iter().zip(results.chunks_exact_mut(apart)).enumerate()
+            {
                 let (own, rest) = entries.split_at(rows.len() * product.terms());
                 entries = rest;
                 let (to, rest) = std::mem::take(&mut terms).split_at_mut(product.summed() * apart);
                 terms = rest;
                 let x = product.x.map_or(Factor::Made(made), |x| Factor::Memory(&cx.args[x.param]));
+                let source = if let Source::Of(other) = product.blocks { other } else { i };
+                let groups = product.len() / COLUMNS;
+                let mut base: usize = self.laid_out(rows.len()).take(source).sum();
                 for own in own.chunk_by(|a, b| a.matrix == b.matrix) {
                     let chunk = Chunk {
                         x,
@@ -88,7 +98,7 @@ impl Dot {
                         ty: product.w.ty,
                         n: product.w.n,
                         k: product.w.k,
-                        matrix: product.w.at(own[0].matrix),
+                        row: product.w.row(own[0].matrix),
                         cols: cols.clone(),
                         acc: if to.is_empty() { &mut *result } else { &mut *to },
                         stride,
@@ -98,10 +108,11 @@ impl Dot {
                     } else {
                         with_int_format!(
                             product.w.ty,
-                            F => cx.arch.dispatch(int::Int::<F>::new(chunk, panel))?,
+                            F => cx.arch.dispatch(packed::Packed::<F>::new(chunk, blocks, base))?,
                             else cx.arch.dispatch(float::Float { chunk, floats })?
                         );
                     }
+                    base += own.len() * groups;
                 }
                 if let Picked::Sum(sum) = &product.pick {
                     cx.arch.dispatch(AddTerms { cx, sum, rows, terms: to, out: result, stride })?;
@@ -115,6 +126,20 @@ impl Dot {
 }
 
 impl Multiplied {
+    /// Lays out what is multiplied, from block `base` on.
+    fn lay_out(
+        &self,
+        cx: &Thread<'_>,
+        entries: &[Entry],
+        base: usize,
+        made: &Made,
+        blocks: &mut Blocks,
+    ) -> Result<(), Fault> {
+        let layout = Layout::of(self.w.ty).ok_or(Fault)?;
+        let x = self.x.map_or(Factor::Made(made), |x| Factor::Memory(&cx.args[x.param]));
+        cx.arch.dispatch(factor::LayOut { x, entries, base, k: self.len(), layout, blocks })
+    }
+
     /// Lists what is multiplied for some rows, sorted by matrix.
     fn list(
         &self,

@@ -24,15 +24,15 @@ impl Work for Float<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Result<(), Fault> {
-        let Chunk { x, entries, weight, ty, k, matrix, cols, acc, stride, .. } = self.chunk;
+        let Chunk { x, entries, weight, ty, k, row, cols, acc, stride, .. } = self.chunk;
         for (tile, first) in cols.clone().step_by(ROWS).enumerate() {
             let rows = ROWS.min(cols.end - first);
             for (n, out) in (first..first + rows).zip(self.floats.chunks_exact_mut(k)) {
-                let bytes = weight.blocks(matrix + n * k, k).ok_or(Fault)?;
+                let bytes = weight.blocks((row + n) * k, k).ok_or(Fault)?;
                 simd.arch().dispatch(Decode { ty, bytes, out });
             }
             // Where there are fewer rows, the others are computed from what is left there, and not used.
-            let weights = std::array::from_fn::<_, ROWS, _>(|row| &self.floats[row * k..][..k]);
+            let weights = std::array::from_fn::<_, ROWS, _>(|i| &self.floats[i * k..][..k]);
             for entry in entries {
                 let x = x.f32s(entry.x_at, k).ok_or(Fault)?;
                 let sums = math::dots(x, weights);

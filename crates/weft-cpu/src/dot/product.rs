@@ -2,6 +2,7 @@
 
 use weft_kern::{Factor, Format, Matrices, Param, Pick, Product};
 use weft_quant::GgmlType;
+use weft_quant::packed::Layout;
 
 use super::{float, transposed};
 use crate::memory::Arg;
@@ -17,6 +18,19 @@ pub(super) struct Multiplied {
     /// How many matrices a step can need.
     pub(super) matrices: usize,
     pub(super) transposed: bool,
+    /// Where rows of x are laid out for it.
+    pub(super) blocks: Source,
+}
+
+/// Where a product finds rows of x laid out in blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Nowhere: its weight is not packed.
+    None,
+    /// They are laid out for it.
+    Own,
+    /// They are laid out for the product of this number, which is an earlier one.
+    Of(usize),
 }
 
 /// Rows of a weight.
@@ -84,7 +98,18 @@ impl Multiplied {
             pick,
             matrices: if pick == Picked::Only { 1 } else { count },
             transposed: product.transposed,
+            blocks: if ty.is_quantised() && !product.transposed { Source::Own } else { Source::None },
         })
+    }
+
+    /// Whether it reads rows of x laid out just as another product does.
+    pub(super) fn reads_as(&self, other: &Multiplied) -> bool {
+        let layout = |p: &Multiplied| Layout::of(p.w.ty).map(|l| (l.group, l.offset));
+        self.blocks == Source::Own
+            && other.blocks == Source::Own
+            && (self.x, self.pick, self.matrices, self.len())
+                == (other.x, other.pick, other.matrices, other.len())
+            && layout(self) == layout(other)
     }
 
     /// Values of a row of x.
@@ -135,9 +160,9 @@ impl Multiplied {
 }
 
 impl Weights {
-    /// Where a matrix begins, in values.
-    pub(super) fn at(&self, matrix: usize) -> usize {
-        (self.first + matrix * self.stride) * self.k
+    /// The weight's row that a matrix begins with.
+    pub(super) fn row(&self, matrix: usize) -> usize {
+        self.first + matrix * self.stride
     }
 }
 

@@ -24,7 +24,7 @@ impl Work for Transposed<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Result<(), Fault> {
-        let Chunk { x, entries, weight, ty, n, k, matrix, cols, acc, stride } = self.chunk;
+        let Chunk { x, entries, weight, ty, n, k, row: matrix_row, cols, acc, stride } = self.chunk;
         let width = cols.len();
         for entry in entries {
             acc[entry.slot * stride..][..width].fill(0.0);
@@ -32,7 +32,7 @@ impl Work for Transposed<'_> {
         for first in (0..n).step_by(ROWS) {
             let rows = ROWS.min(n - first);
             for (row, out) in (first..first + rows).zip(self.floats.chunks_exact_mut(width)) {
-                let bytes = weight.blocks(matrix + row * k + cols.start, width).ok_or(Fault)?;
+                let bytes = weight.blocks((matrix_row + row) * k + cols.start, width).ok_or(Fault)?;
                 simd.arch().dispatch(Decode { ty, bytes, out });
             }
             let weights = std::array::from_fn::<_, ROWS, _>(|row| &self.floats[row * width..][..width]);

@@ -1,0 +1,96 @@
+//! Vectors in plain Rust: the definition that the others are held to.
+
+use weft_quant::f16_to_f32;
+
+use super::Portable;
+use super::lanes::Lanes;
+
+impl Lanes for Portable {
+    type Bytes = [u8; 64];
+    type Ints = [i32; 16];
+    type Floats = [f32; 16];
+
+    #[inline(always)]
+    fn bytes(self, from: &[u8; 64]) -> [u8; 64] {
+        *from
+    }
+
+    #[inline(always)]
+    fn field(self, x: [u8; 64], right: i32, mask: u8) -> [u8; 64] {
+        x.map(|x| if right < 0 { x << -right } else { x >> right } & mask)
+    }
+
+    #[inline(always)]
+    fn or(self, a: [u8; 64], b: [u8; 64]) -> [u8; 64] {
+        std::array::from_fn(|i| a[i] | b[i])
+    }
+
+    #[inline(always)]
+    fn look_up(self, table: &[u8; 16], x: [u8; 64]) -> [u8; 64] {
+        x.map(|x| table[usize::from(x & 15)])
+    }
+
+    #[inline(always)]
+    fn int(self, x: i32) -> [i32; 16] {
+        [x; 16]
+    }
+
+    #[inline(always)]
+    fn dot(self, acc: [i32; 16], w: [u8; 64], x: &[i8; 4]) -> [i32; 16] {
+        let w = w.as_chunks::<4>().0;
+        let sum = |lane: usize| (0..4).map(|i| i32::from(w[lane][i]) * i32::from(x[i])).sum::<i32>();
+        std::array::from_fn(|lane| acc[lane] + sum(lane))
+    }
+
+    #[inline(always)]
+    fn add_ints(self, a: [i32; 16], b: [i32; 16]) -> [i32; 16] {
+        std::array::from_fn(|i| a[i] + b[i])
+    }
+
+    #[inline(always)]
+    fn to_floats(self, x: [i32; 16]) -> [f32; 16] {
+        x.map(|x| x as f32)
+    }
+
+    #[inline(always)]
+    fn float(self, x: f32) -> [f32; 16] {
+        [x; 16]
+    }
+
+    #[inline(always)]
+    fn mul(self, a: [f32; 16], b: [f32; 16]) -> [f32; 16] {
+        std::array::from_fn(|i| a[i] * b[i])
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: [f32; 16], b: [f32; 16], c: [f32; 16]) -> [f32; 16] {
+        std::array::from_fn(|i| a[i].mul_add(b[i], c[i]))
+    }
+
+    #[inline(always)]
+    fn halves(self, from: &[u8; 32]) -> [f32; 16] {
+        let halves = from.as_chunks::<2>().0;
+        std::array::from_fn(|i| f16_to_f32(u16::from_le_bytes(halves[i])))
+    }
+
+    #[inline(always)]
+    fn upper_halves(self, from: &[u8; 32]) -> [f32; 16] {
+        let halves = from.as_chunks::<2>().0;
+        std::array::from_fn(|i| f32::from_bits(u32::from(u16::from_le_bytes(halves[i])) << 16))
+    }
+
+    #[inline(always)]
+    fn unsigned(self, from: &[u8; 16]) -> [f32; 16] {
+        from.map(f32::from)
+    }
+
+    #[inline(always)]
+    fn signed(self, from: &[u8; 16]) -> [f32; 16] {
+        from.map(|x| f32::from(x as i8))
+    }
+
+    #[inline(always)]
+    fn store(self, x: [f32; 16], to: &mut [f32; 16]) {
+        *to = x;
+    }
+}

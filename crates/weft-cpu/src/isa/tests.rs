@@ -1,0 +1,92 @@
+//! Every operation on lanes against its definition, [`Portable`].
+
+use super::*;
+
+struct Operations<'a> {
+    a: &'a [u8; 64],
+    b: &'a [u8; 64],
+}
+
+impl Work for Operations<'_> {
+    type Output = Vec<u32>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Vec<u32> {
+        let Operations { a, b } = self;
+        let mut out = Vec::new();
+        let mut keep = |x: S::Floats| {
+            let mut values = [0.0; 16];
+            simd.store(x, &mut values);
+            out.extend(values.map(f32::to_bits));
+        };
+        let (x, y) = (simd.bytes(a), simd.bytes(b));
+        // Bytes come out as the sums of four of them.
+        let seen = |x: S::Bytes| simd.to_floats(simd.dot(simd.int(-7), x, &[1, 1, 1, 1]));
+        for (right, mask) in [
+            (0, 0xff),
+            (0, 0x0f),
+            (4, 0x0f),
+            (-4, 0x10),
+            (-1, 0x10),
+            (3, 0x10),
+            (6, 3),
+            (-4, 0x30),
+            (2, 0x30),
+        ] {
+            keep(seen(simd.field(x, right, mask)));
+        }
+        keep(seen(simd.or(x, y)));
+        let table = std::array::from_fn(|i| b[i]);
+        keep(seen(simd.look_up(&table, simd.field(x, 0, 15))));
+        for (i, w) in [x, y].into_iter().enumerate() {
+            let factors = std::array::from_fn(|f| (b[16 * i + f] as i8).max(-127));
+            keep(simd.to_floats(simd.dot(simd.int(i32::from(a[0])), w, &factors)));
+        }
+        keep(simd.to_floats(simd.add_ints(simd.int(1 << 20), simd.int(-3))));
+        let halves = simd.halves(a.first_chunk().unwrap());
+        keep(halves);
+        let upper = simd.upper_halves(b.first_chunk().unwrap());
+        keep(upper);
+        let (unsigned, signed) =
+            (simd.unsigned(a.first_chunk().unwrap()), simd.signed(b.first_chunk().unwrap()));
+        keep(unsigned);
+        keep(signed);
+        keep(simd.mul(unsigned, simd.float(0.1)));
+        keep(simd.mul_add(unsigned, signed, simd.float(1e-3)));
+        keep(simd.mul_add(
+            simd.mul(unsigned, simd.float(0.3)),
+            simd.mul(signed, simd.float(0.7)),
+            simd.float(1e6),
+        ));
+        out
+    }
+}
+
+#[test]
+fn all_instruction_sets_compute_the_same() {
+    let mut seed = 1u64;
+    let mut next = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 56) as u8
+    };
+    for round in 0..200 {
+        let mut a: [u8; 64] = std::array::from_fn(|_| next());
+        let mut b: [u8; 64] = std::array::from_fn(|_| next());
+        match round {
+            0 => a = [255; 64],
+            1 => (a, b) = ([255; 64], [127; 64]),
+            2 => (a, b) = ([255; 64], [129; 64]),
+            3 => b = [0; 64],
+            _ => {}
+        }
+        // Not NaN: which one comes out is nobody's promise.
+        let finite = |bits: &mut u8, of: u8| *bits = if *bits & of == of { *bits & !0x40 } else { *bits };
+        a.chunks_exact_mut(2).take(16).for_each(|half| finite(&mut half[1], 0x7c));
+        b.chunks_exact_mut(2).take(16).for_each(|half| finite(&mut half[1], 0x7f));
+        let expected = Operations { a: &a, b: &b }.run(Portable);
+        for arch in Isa::ALL.into_iter().filter_map(Arch::new) {
+            let found = arch.dispatch(Operations { a: &a, b: &b });
+            assert_eq!(found, expected, "{arch:?}, round {round}");
+        }
+    }
+}

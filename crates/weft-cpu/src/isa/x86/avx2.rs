@@ -1,0 +1,169 @@
+//! Vectors of AVX2: two registers each.
+
+use std::arch::x86_64::*;
+
+use super::Avx2;
+use crate::isa::Lanes;
+
+/// [`Lanes::field`] of half a vector.
+///
+/// # Safety
+/// AVX2 must be enabled where this is inlined.
+#[inline(always)]
+unsafe fn field(x: __m256i, right: i32, mask: u8) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let shifted = match right {
+            0 => x,
+            right if right > 0 => _mm256_srl_epi16(x, _mm_cvtsi32_si128(right)),
+            _ => _mm256_sll_epi16(x, _mm_cvtsi32_si128(-right)),
+        };
+        _mm256_and_si256(shifted, _mm256_set1_epi8(mask as i8))
+    }
+}
+
+/// [`Lanes::dot`] of half a vector.
+///
+/// The instruction that multiplies unsigned by signed bytes adds two products in 16 bits and saturates. So the upper bit of `w` goes by
+/// itself: 2 · 127 · 127 and 2 · 127 both fit.
+///
+/// # Safety
+/// AVX2 must be enabled where this is inlined.
+#[inline(always)]
+unsafe fn dot(acc: __m256i, w: __m256i, x: __m256i) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let low = _mm256_maddubs_epi16(_mm256_and_si256(w, _mm256_set1_epi8(0x7f)), x);
+        let top = _mm256_and_si256(_mm256_srli_epi16::<7>(w), _mm256_set1_epi8(1));
+        let low = _mm256_madd_epi16(low, _mm256_set1_epi16(1));
+        let high = _mm256_madd_epi16(_mm256_maddubs_epi16(top, x), _mm256_set1_epi16(128));
+        _mm256_add_epi32(acc, _mm256_add_epi32(low, high))
+    }
+}
+
+// SAFETY of every block below: a value of type `Avx2` exists only where AVX2, FMA and F16C are enabled, and every load and store is
+// within an array.
+impl Lanes for Avx2 {
+    type Bytes = [__m256i; 2];
+    type Ints = [__m256i; 2];
+    type Floats = [__m256; 2];
+
+    #[inline(always)]
+    fn bytes(self, from: &[u8; 64]) -> [__m256i; 2] {
+        // SAFETY: see above the impl.
+        unsafe { [_mm256_loadu_si256(from.as_ptr().cast()), _mm256_loadu_si256(from[32..].as_ptr().cast())] }
+    }
+
+    #[inline(always)]
+    fn field(self, x: [__m256i; 2], right: i32, mask: u8) -> [__m256i; 2] {
+        // SAFETY: see above the impl.
+        unsafe { [field(x[0], right, mask), field(x[1], right, mask)] }
+    }
+
+    #[inline(always)]
+    fn or(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: see above the impl.
+        unsafe { [_mm256_or_si256(a[0], b[0]), _mm256_or_si256(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn look_up(self, table: &[u8; 16], x: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: see above the impl.
+        unsafe {
+            let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast()));
+            [_mm256_shuffle_epi8(table, x[0]), _mm256_shuffle_epi8(table, x[1])]
+        }
+    }
+
+    #[inline(always)]
+    fn int(self, x: i32) -> [__m256i; 2] {
+        // SAFETY: see above the impl.
+        [unsafe { _mm256_set1_epi32(x) }; 2]
+    }
+
+    #[inline(always)]
+    fn dot(self, acc: [__m256i; 2], w: [__m256i; 2], x: &[i8; 4]) -> [__m256i; 2] {
+        let x = i32::from_le_bytes([x[0] as u8, x[1] as u8, x[2] as u8, x[3] as u8]);
+        // SAFETY: see above the impl.
+        unsafe {
+            let x = _mm256_set1_epi32(x);
+            [dot(acc[0], w[0], x), dot(acc[1], w[1], x)]
+        }
+    }
+
+    #[inline(always)]
+    fn add_ints(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: see above the impl.
+        unsafe { [_mm256_add_epi32(a[0], b[0]), _mm256_add_epi32(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn to_floats(self, x: [__m256i; 2]) -> [__m256; 2] {
+        // SAFETY: see above the impl.
+        unsafe { [_mm256_cvtepi32_ps(x[0]), _mm256_cvtepi32_ps(x[1])] }
+    }
+
+    #[inline(always)]
+    fn float(self, x: f32) -> [__m256; 2] {
+        // SAFETY: see above the impl.
+        [unsafe { _mm256_set1_ps(x) }; 2]
+    }
+
+    #[inline(always)]
+    fn mul(self, a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: see above the impl.
+        unsafe { [_mm256_mul_ps(a[0], b[0]), _mm256_mul_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: see above the impl.
+        unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_fmadd_ps(a[1], b[1], c[1])] }
+    }
+
+    #[inline(always)]
+    fn halves(self, from: &[u8; 32]) -> [__m256; 2] {
+        // SAFETY: see above the impl.
+        unsafe {
+            let (a, b) = (_mm_loadu_si128(from.as_ptr().cast()), _mm_loadu_si128(from[16..].as_ptr().cast()));
+            [_mm256_cvtph_ps(a), _mm256_cvtph_ps(b)]
+        }
+    }
+
+    #[inline(always)]
+    fn upper_halves(self, from: &[u8; 32]) -> [__m256; 2] {
+        // SAFETY: see above the impl.
+        unsafe {
+            let (a, b) = (_mm_loadu_si128(from.as_ptr().cast()), _mm_loadu_si128(from[16..].as_ptr().cast()));
+            let (a, b) = (_mm256_cvtepu16_epi32(a), _mm256_cvtepu16_epi32(b));
+            [_mm256_castsi256_ps(_mm256_slli_epi32::<16>(a)), _mm256_castsi256_ps(_mm256_slli_epi32::<16>(b))]
+        }
+    }
+
+    #[inline(always)]
+    fn unsigned(self, from: &[u8; 16]) -> [__m256; 2] {
+        // SAFETY: see above the impl.
+        unsafe {
+            let (a, b) = (_mm_loadl_epi64(from.as_ptr().cast()), _mm_loadl_epi64(from[8..].as_ptr().cast()));
+            [_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(a)), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(b))]
+        }
+    }
+
+    #[inline(always)]
+    fn signed(self, from: &[u8; 16]) -> [__m256; 2] {
+        // SAFETY: see above the impl.
+        unsafe {
+            let (a, b) = (_mm_loadl_epi64(from.as_ptr().cast()), _mm_loadl_epi64(from[8..].as_ptr().cast()));
+            [_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(a)), _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(b))]
+        }
+    }
+
+    #[inline(always)]
+    fn store(self, x: [__m256; 2], to: &mut [f32; 16]) {
+        // SAFETY: see above the impl.
+        unsafe {
+            _mm256_storeu_ps(to.as_mut_ptr(), x[0]);
+            _mm256_storeu_ps(to[8..].as_mut_ptr(), x[1]);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Vectors of AVX-512 with VNNI: one register each.
+
+use std::arch::x86_64::*;
+
+use super::Avx512;
+use crate::isa::Lanes;
+
+// SAFETY of every block below: a value of type `Avx512` exists only where AVX-512 F, BW, DQ, VL and VNNI are enabled, and every
+// load and store is of a whole array.
+impl Lanes for Avx512 {
+    type Bytes = __m512i;
+    type Ints = __m512i;
+    type Floats = __m512;
+
+    #[inline(always)]
+    fn bytes(self, from: &[u8; 64]) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn field(self, x: __m512i, right: i32, mask: u8) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe {
+            let shifted = match right {
+                0 => x,
+                right if right > 0 => _mm512_srlv_epi16(x, _mm512_set1_epi16(right as i16)),
+                _ => _mm512_sllv_epi16(x, _mm512_set1_epi16(-right as i16)),
+            };
+            _mm512_and_si512(shifted, _mm512_set1_epi8(mask as i8))
+        }
+    }
+
+    #[inline(always)]
+    fn or(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_or_si512(a, b) }
+    }
+
+    #[inline(always)]
+    fn look_up(self, table: &[u8; 16], x: __m512i) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(table.as_ptr().cast())), x) }
+    }
+
+    #[inline(always)]
+    fn int(self, x: i32) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_set1_epi32(x) }
+    }
+
+    #[inline(always)]
+    fn dot(self, acc: __m512i, w: __m512i, x: &[i8; 4]) -> __m512i {
+        let x = i32::from_le_bytes([x[0] as u8, x[1] as u8, x[2] as u8, x[3] as u8]);
+        // SAFETY: see above the impl.
+        unsafe { _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(x)) }
+    }
+
+    #[inline(always)]
+    fn add_ints(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_add_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    fn to_floats(self, x: __m512i) -> __m512 {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_cvtepi32_ps(x) }
+    }
+
+    #[inline(always)]
+    fn float(self, x: f32) -> __m512 {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_set1_ps(x) }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: __m512, b: __m512) -> __m512 {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_mul_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_fmadd_ps(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn halves(self, from: &[u8; 32]) -> __m512 {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn upper_halves(self, from: &[u8; 32]) -> __m512 {
+        // SAFETY: see above the impl.
+        unsafe {
+            let wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.as_ptr().cast()));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(wide))
+        }
+    }
+
+    #[inline(always)]
+    fn unsigned(self, from: &[u8; 16]) -> __m512 {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.as_ptr().cast()))) }
+    }
+
+    #[inline(always)]
+    fn signed(self, from: &[u8; 16]) -> __m512 {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(from.as_ptr().cast()))) }
+    }
+
+    #[inline(always)]
+    fn store(self, x: __m512, to: &mut [f32; 16]) {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_storeu_ps(to.as_mut_ptr(), x) }
+    }
+}

@@ -1,0 +1,284 @@
+//! What the machine can do at most: loops that only read, only multiply integers or only multiply floats, and how fast they go.
+//!
+//! They are what kernels are held against, so they are written in the same vectors as kernels are and run on as many threads. Reading is
+//! from memory, if there is more of it than the last-level cache holds; multiplying is from registers and the nearest cache.
+
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
+
+use weft_device::DeviceError;
+
+use crate::isa::{Arch, Isa, Simd, Work};
+use crate::memory::Memory;
+
+/// Time before a measurement in which threads start, the processor finds its pace, and a team that has just worked falls asleep.
+const WARM_UP: Duration = Duration::from_millis(5);
+
+/// Lines that are read between two looks at the clock: some ten microseconds.
+const LINES: usize = 4096;
+
+/// How far ahead of the loop memory is asked for, in bytes: about what one thread reads while it waits for it.
+const AHEAD: usize = 2048;
+
+/// Weights that are multiplied by, which the nearest cache holds.
+const WEIGHTS: usize = 64;
+
+/// How often a loop goes over them, or as many additions, between two looks at the clock: some ten microseconds.
+const ROUNDS: usize = 256;
+
+/// Something of which a machine does only so much a second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Roof {
+    /// Reading from memory, in bytes.
+    Read,
+    /// Multiplying 8-bit integers and adding the products in 32 bits, in multiplications.
+    Dot,
+    /// Multiplying and adding `f32` with one rounding, in multiplications.
+    MulAdd,
+}
+
+/// Measures [`Roof`]s.
+#[derive(Debug)]
+pub struct Probe {
+    arch: Arch,
+    isa: Isa,
+    /// What is read.
+    memory: Memory,
+    /// Lines of its part that a thread has read so far: where it goes on, since what it read last may be in a cache.
+    at: usize,
+}
+
+impl Probe {
+    /// Takes `bytes` of memory to read: several times what the last-level cache holds, or caches are measured.
+    ///
+    /// # Errors
+    /// [`DeviceError::Usage`] if the processor does not have the instruction set or no threads can be started; [`DeviceError::Memory`].
+    pub fn new(isa: Isa, bytes: usize) -> Result<Probe, DeviceError> {
+        let arch = Arch::new(isa)
+            .ok_or_else(|| DeviceError::Usage(format!("this processor does not have `{isa}`")))?;
+        let name = || DeviceError::Memory { device: format!("cpu ({isa})"), bytes };
+        let mut memory = Memory::zeroed(bytes).ok_or_else(name)?;
+        let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).get();
+        // Pages come to be when they are written, near the processor that does; until then all of them are the same zeros.
+        let parts = memory.bytes_mut().chunks_mut(bytes.div_ceil(threads).max(1));
+        on_threads(parts, |part| part.fill(1))?;
+        Ok(Probe { arch, isa, memory, at: 0 })
+    }
+
+    /// The instruction set.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// How much so many threads do a second together, measured for about `time`.
+    ///
+    /// # Errors
+    /// [`DeviceError::Usage`] if the threads cannot be started.
+    pub fn sample(&mut self, roof: Roof, threads: NonZeroUsize, time: Duration) -> Result<f64, DeviceError> {
+        let threads = threads.get();
+        let lines = self.memory.bytes().as_chunks::<64>().0;
+        let begin = Instant::now() + WARM_UP;
+        let (arch, isa, from, end) = (self.arch, self.isa, self.at, begin + time);
+        let parts = (0..threads).map(|i| &lines[lines.len() * i / threads..lines.len() * (i + 1) / threads]);
+        let paces = on_threads(parts, |part| match roof {
+            Roof::Read => {
+                let mut at = from.checked_rem(part.len()).unwrap_or(0);
+                pace(begin, end, || {
+                    let block = &part[at..(at + LINES).min(part.len())];
+                    at = if at + LINES < part.len() { at + LINES } else { 0 };
+                    black_box(arch.dispatch(Read(block)));
+                    size_of_val(block)
+                })
+            }
+            // As many sums at the same time as keep the units busy, and as the registers hold.
+            Roof::Dot if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(Dots::<4>)),
+            Roof::Dot => pace(begin, end, || arch.dispatch(Dots::<1>)),
+            Roof::MulAdd if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(MulAdds::<16>)),
+            Roof::MulAdd => pace(begin, end, || arch.dispatch(MulAdds::<6>)),
+        })?;
+        if roof == Roof::Read {
+            self.at += paces.iter().map(|pace| pace.done).max().unwrap_or(0) / 64;
+        }
+        Ok(paces.iter().map(|pace| pace.done as f64 / pace.time.as_secs_f64()).sum())
+    }
+}
+
+/// Calls `work` with every part, on a thread for each.
+fn on_threads<P: Send, R: Send>(
+    parts: impl Iterator<Item = P>,
+    work: impl Fn(P) -> R + Sync,
+) -> Result<Vec<R>, DeviceError> {
+    let work = &work;
+    thread::scope(|scope| {
+        let start = |part| Builder::new().spawn_scoped(scope, move || work(part));
+        let threads = parts.map(start).collect::<Result<Vec<_>, _>>().map_err(|error| {
+            DeviceError::Usage(format!("cannot start the threads to measure with: {error}; try fewer"))
+        })?;
+        let join = |thread: thread::ScopedJoinHandle<'_, R>| thread.join();
+        Ok(threads
+            .into_iter()
+            .map(|t| join(t).unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect())
+    })
+}
+
+/// What one thread did in some time.
+struct Pace {
+    done: usize,
+    time: Duration,
+}
+
+/// Calls `block`, which says how much it did, again and again, and counts from `begin` to `end`.
+fn pace(begin: Instant, end: Instant, mut block: impl FnMut() -> usize) -> Pace {
+    let mut started = None;
+    let mut done = 0;
+    loop {
+        let now = Instant::now();
+        match started {
+            None if now >= begin => (started, done) = (Some(now), 0),
+            Some(started) if now >= end => return Pace { done, time: now - started },
+            _ => {}
+        }
+        done += block();
+    }
+}
+
+/// Reads lines, and returns something that depends on all of them.
+struct Read<'a>(&'a [[u8; 64]]);
+
+impl Work for Read<'_> {
+    type Output = [f32; 16];
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> [f32; 16] {
+        let (fours, rest) = self.0.as_chunks::<4>();
+        let mut seen = [simd.bytes(&[0; 64]); 4];
+        for four in fours {
+            for (seen, line) in seen.iter_mut().zip(four) {
+                simd.prefetch(line, AHEAD);
+                *seen = simd.or(*seen, simd.bytes(line));
+            }
+        }
+        let seen = seen.into_iter().chain(rest.iter().map(|line| simd.bytes(line)));
+        let sum = seen.fold(simd.int(0), |sum, seen| simd.dot(sum, seen, &[1; 4]));
+        let mut out = [0.0; 16];
+        simd.store(simd.to_floats(sum), &mut out);
+        out
+    }
+}
+
+/// Dot products of `W` vectors of weights at a time with four columns, as a matrix product does them. Returns how many multiplications.
+struct Dots<const W: usize>;
+
+impl<const W: usize> Work for Dots<W> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> usize {
+        let columns: [[i8; 4]; 4] =
+            black_box([[1, -2, 3, -4], [5, -6, 7, -8], [-9, 10, -11, 12], [1, 1, 2, 3]]);
+        let weights: [[u8; 64]; WEIGHTS] = black_box([[3; 64]; WEIGHTS]);
+        let mut sums = [[simd.int(0); 4]; W];
+        for _ in 0..ROUNDS {
+            for weights in weights.as_chunks::<W>().0 {
+                for (sums, weights) in sums.iter_mut().zip(weights) {
+                    let weights = simd.bytes(weights);
+                    for (sum, column) in sums.iter_mut().zip(&columns) {
+                        *sum = simd.dot(*sum, weights, column);
+                    }
+                }
+            }
+        }
+        let mut out = [0.0; 16];
+        for sum in sums.into_iter().flatten() {
+            simd.store(simd.to_floats(sum), &mut out);
+            black_box(&out);
+        }
+        ROUNDS * (WEIGHTS / W) * W * 4 * 64
+    }
+}
+
+/// `N` chains of multiplications and additions. Returns how many multiplications.
+struct MulAdds<const N: usize>;
+
+impl<const N: usize> Work for MulAdds<N> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> usize {
+        // They tend to 1, so that no number becomes one that takes longer.
+        let (factor, summand) = black_box((0.5, 0.5));
+        let (factor, summand) = (simd.float(factor), simd.float(summand));
+        let mut chains = [simd.float(0.0); N];
+        for _ in 0..16 * ROUNDS {
+            for chain in &mut chains {
+                *chain = simd.mul_add(*chain, factor, summand);
+            }
+        }
+        let mut out = [0.0; 16];
+        for chain in chains {
+            simd.store(chain, &mut out);
+            black_box(&out);
+        }
+        16 * ROUNDS * N * 16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_roof_is_measured_on_every_instruction_set_and_by_several_threads() {
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            // Not a whole number of blocks, nor of lines.
+            let mut probe = Probe::new(isa, 3 * LINES * 64 + 100).unwrap();
+            assert_eq!(probe.isa(), isa);
+            for roof in [Roof::Read, Roof::Dot, Roof::MulAdd] {
+                for threads in 1..=3 {
+                    let threads = NonZeroUsize::new(threads).unwrap();
+                    let rate = probe.sample(roof, threads, Duration::from_millis(2)).unwrap();
+                    assert!(rate.is_finite() && rate > 0.0, "{isa}, {roof:?}, {threads} threads: {rate}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reading_sees_every_line() {
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let arch = Arch::new(isa).unwrap();
+            for len in 1..=9 {
+                for at in 0..len {
+                    let mut lines = vec![[0; 64]; len];
+                    lines[at][0] = 1;
+                    let sum: f32 = arch.dispatch(Read(&lines)).iter().sum();
+                    assert_eq!(sum, 1.0, "{isa}: line {at} of {len}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_is_done_between_begin_and_end_counts() {
+        let begin = Instant::now() + Duration::from_millis(3);
+        let mut blocks = 0;
+        let pace = pace(begin, begin + Duration::from_millis(5), || {
+            blocks += 1;
+            thread::sleep(Duration::from_millis(1));
+            10
+        });
+        assert!(pace.done > 0 && pace.done < 10 * blocks, "{} of {blocks} blocks", pace.done);
+        assert!(pace.time >= Duration::from_millis(5) - Duration::from_millis(2));
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused() {
+        if let Some(isa) = Isa::ALL.into_iter().find(|isa| !isa.is_available()) {
+            assert!(matches!(Probe::new(isa, 64), Err(DeviceError::Usage(_))));
+        }
+        assert!(matches!(Probe::new(Isa::Portable, usize::MAX), Err(DeviceError::Memory { .. })));
+    }
+}
