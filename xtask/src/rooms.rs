@@ -36,6 +36,7 @@ pub(crate) const ROOMS: &[Room] = &[
         unsafe_in: &["src/isa.rs", "src/isa/", "src/memory.rs", "src/compile.rs", "src/team.rs"],
         ..WORLDLY
     },
+    Room { name: "weft-pack", uses: &["weft-gguf", "weft-device"], ..WORLDLY },
     Room {
         name: "weft-engine",
         uses: &[
@@ -48,13 +49,15 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-models",
             "weft-device",
             "weft-cpu",
+            "weft-pack",
         ],
         unsafe_in: &["tests/allocations.rs"],
         ..WORLDLY
     },
+    Room { name: "weft-lab", uses: &["weft-cpu", "weft-engine"], ..WORLDLY },
     Room {
         name: "weft",
-        uses: &["weft-quant", "weft-text", "weft-ir", "weft-gguf", "weft-models", "weft-engine"],
+        uses: &["weft-quant", "weft-text", "weft-ir", "weft-gguf", "weft-models", "weft-engine", "weft-lab"],
         ..WORLDLY
     },
     // An experiment beside the compiler: the library it needs is in no room that ships.

@@ -1,0 +1,41 @@
+//! The machines to explore for, by name.
+
+use weft_kern::Machine;
+
+/// A machine with a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Named {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it can do.
+    pub machine: Machine,
+}
+
+/// Every machine.
+pub static MACHINES: [Named; 2] = [
+    // Two cores of a common processor, as `weft explain` assumes; the rates are those of `Machine::default`.
+    Named {
+        name: "cpu",
+        machine: Machine {
+            workers: 2,
+            launch_ns: 1_000,
+            worker_bytes: 8_000_000_000,
+            bytes: 20_000_000_000,
+            worker_multiplications: 40_000_000_000,
+            worker_values: 4_000_000_000,
+        },
+    },
+    // A large GPU: 132 multiprocessors with four groups each, and 4 TB/s. The rest is assumed: a group alone reads twice its share; 67
+    // TFLOPS of plain arithmetic are half as many multiplications, shared by all; a group makes 256 values in 25 ns.
+    Named {
+        name: "gpu",
+        machine: Machine {
+            workers: 132 * 4,
+            launch_ns: 3_000,
+            worker_bytes: 15_000_000_000,
+            bytes: 4_000_000_000_000,
+            worker_multiplications: 63_000_000_000,
+            worker_values: 10_000_000_000,
+        },
+    },
+];
