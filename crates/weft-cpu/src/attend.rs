@@ -1,47 +1,86 @@
 //! `Attend`: causal attention over paged keys and values.
 //!
-//! A head walks the positions of its sequence in blocks of 32, counted from position 0, with an online softmax.
-//! With `m` the largest score so far (at first −∞), `l` the sum and `y` the weighted values (at first 0), a block
-//! of scores `s` does
+//! # The order of an output's terms
+//!
+//! Positions are counted from 0 and cut into blocks of 128. A query's scores of a block are
 //!
 //! ```text
-//! sᵢ = (q · kᵢ) · scale                 q · k in the order of `math::dots`
-//! m′ = max(m, max sᵢ)
-//! a  = exp(m − m′),  pᵢ = exp(sᵢ − m′)
-//! l  = l · a + Σ pᵢ                      in the order of `math::sum`, 0 where there is no position
-//! y  = y · a, then for each i: y += pᵢ · vᵢ
+//! cⱼ = q₀₊ⱼ·k₀₊ⱼ + q₄₊ⱼ·k₄₊ⱼ + q₈₊ⱼ·k₈₊ⱼ + …      from 0, in order, for j = 0 … 3
+//! s  = ((c₀ + c₂) + (c₁ + c₃)) · scale
 //! ```
 //!
-//! and the result is `y / l`. So the bits depend on the sequence alone. Work is cut by tokens and heads, and a
-//! block is decoded once for all the heads of a thread that share it.
+//! and the block's partial result, over the positions that the query sees, is
+//!
+//! ```text
+//! m  = max sᵢ,  pᵢ = exp(sᵢ − m)
+//! l  = Σ pᵢ                                      in the order of `math::sum`
+//! y  = p₀·v₀ + p₁·v₁ + …                         from 0, in order
+//! ```
+//!
+//! where every product is added in one rounding (`mul_add`). The partial results of two stretches of positions, `a` in front of `b`, make
+//! one:
+//!
+//! ```text
+//! m  = max(mₐ, m_b),  α = exp(mₐ − m),  β = exp(m_b − m)
+//! l  = l_b·β + (lₐ·α)                            the first product added in one rounding
+//! y  = y_b·β + (yₐ·α)                            likewise
+//! ```
+//!
+//! Of n blocks, the first 2ᵏ, where that is the largest power of two below n, and the others are joined by themselves, and then with each
+//! other. The result is `y / l`. So the bits depend on the sequence alone.
+//!
+//! # How it is computed
+//!
+//! A unit of work is some heads that share a key head, of some tokens that are in one sequence (`plan`): every block of cached rows is
+//! converted once for all of these (`cached`), multiplied with their queries, and added up with their weights (`block`) in tiles that
+//! stay in registers (`tiles`). If there are too few units, one is cut between blocks; the tree (`nodes`) lets every thread compute whole
+//! branches of it, and whoever finishes last joins them (`exchange`).
+//!
+//! # Memory
+//!
+//! A thread has room for a converted block, for queries and weights of a unit, and for two partial results of all its rows more than the
+//! tree has levels: with 20 heads on keys of 576 values, of which 512 are the values, and 32768 positions, about 2.2 MB. Threads exchange
+//! no more than three partial results for each level, of smaller units: there another 1.1 MB a thread for each kernel of a program.
+
+mod block;
+mod cached;
+mod exchange;
+mod nodes;
+mod plan;
+mod room;
+mod tiles;
 
 use std::ops::Range;
 
-use weft_kern::{Attend as Operands, Cached, Format, Param};
-use weft_quant::GgmlType;
+use weft_kern::{Attend as Operands, Param};
 
-use crate::convert::Decode;
 use crate::cost;
-use crate::isa::{Simd, Work};
-use crate::math;
+use crate::isa::Line;
 use crate::memory::Arg;
 use crate::rowprog::Acc;
 use crate::rows::{Fault, RowView, Space};
 use crate::thread::{Needs, Scratch, Thread};
+use block::Stretch;
+use cached::Rows;
+use exchange::{Exchange, Place};
+use nodes::{Finish, Gather};
+use plan::{CUT_ROWS, Layout, ROWS, Unit, tokens_of};
+
+pub(crate) use room::{Room, RoomSize};
 
 /// Positions of a block.
-const BLOCK: usize = 32;
+const BLOCK: usize = 128;
 
 /// What a token costs beyond its positions, in positions.
 const TOKEN: u64 = 8;
 
 /// A prepared `Attend`.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Attend {
     q: RowView,
     k: Rows,
     v: Rows,
-    /// If the values are part of the keys: where they begin in them.
+    /// If the values are part of the keys: the line of a key at which they begin.
     v_in_k: Option<usize>,
     pos: usize,
     first: usize,
@@ -51,57 +90,85 @@ pub(crate) struct Attend {
     /// Query heads on a key head.
     group: usize,
     page: usize,
-}
-
-/// Rows of a state: where the part of a key head is, and how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Rows {
-    cached: Cached,
-    ty: GgmlType,
-    len: usize,
+    /// How often blocks can be joined by twos.
+    levels: usize,
+    exchange: Exchange,
 }
 
 impl Attend {
-    /// Prepares the anchor of a verified part with as many columns.
+    /// Prepares the anchor of a verified part: with as many columns, for rows up to `space`, arguments of up to `values` values, and as many
+    /// threads.
     ///
     /// # Errors
-    /// A sentence, if a state is of a type this device does not read.
-    pub(crate) fn new(params: &[Param], cols: usize, a: &Operands) -> Result<Attend, String> {
-        let rows = |cached: Cached, len| match params[cached.param].format {
-            Format::Ggml(ty @ (GgmlType::F32 | GgmlType::F16 | GgmlType::BF16)) => {
-                Ok(Rows { cached, ty, len })
-            }
-            format => Err(format!("this device cannot attend to a state of {format:?}")),
-        };
-        let (k, v) = (rows(a.k, a.k_len)?, rows(a.v, cols)?);
-        let same_rows = k.cached.param == v.cached.param
-            && k.cached.row_stride == v.cached.row_stride
-            && (a.kv_heads == 1 || k.cached.head_stride == v.cached.head_stride);
-        let start = v.cached.offset.checked_sub(k.cached.offset);
-        let v_in_k = start.filter(|start| same_rows && start + v.len <= k.len);
-        Ok(Attend {
+    /// A sentence, if a state is of a type this device does not read, or there is no memory.
+    pub(crate) fn new(
+        params: &[Param],
+        cols: usize,
+        a: &Operands,
+        space: &Space,
+        values: &[usize],
+        threads: usize,
+    ) -> Result<Attend, String> {
+        let (k, v) = (Rows::new(params, a.k, a.k_len)?, Rows::new(params, a.v, cols)?);
+        // Positions are `i32`, and all have a page.
+        let positions = values[a.pages].saturating_mul(a.page).clamp(1, 1 << 31);
+        let levels = positions.div_ceil(BLOCK).next_power_of_two().trailing_zeros() as usize;
+        let group = a.heads / a.kv_heads;
+        let mut attend = Attend {
+            v_in_k: k.line_of(&v, a.kv_heads),
             q: RowView::new(&a.q),
             k,
             v,
-            v_in_k,
             pos: a.pos,
             first: a.first,
             pages: a.pages,
             scale: a.scale.0,
             heads: a.heads,
-            group: a.heads / a.kv_heads,
+            group,
             page: a.page,
-        })
+            levels,
+            exchange: Exchange::default(),
+        };
+        if threads > 1 && levels > 0 {
+            let units = space.count().div_ceil(group).saturating_mul(Layout::most_parts(group));
+            let rows = attend.rows(CUT_ROWS, space);
+            attend.exchange = Exchange::new(threads, units, attend.pieces_nodes(), rows, attend.v.lines)
+                .ok_or("there is no memory for what threads exchange")?;
+        }
+        Ok(attend)
+    }
+
+    /// Most rows of a unit that is to have no more than `limit`, if it can be cut.
+    fn rows(&self, limit: usize, space: &Space) -> usize {
+        tokens_of(self.group, limit).min(space.axes()[0]).saturating_mul(self.group)
+    }
+
+    /// Most nodes of a stretch of blocks, anywhere in a sequence.
+    fn stretch_nodes(&self) -> usize {
+        2 * self.levels + 1
+    }
+
+    /// Most nodes of what a thread has of two units that are cut, the end of one and the beginning of another.
+    fn pieces_nodes(&self) -> usize {
+        self.stretch_nodes() + self.levels + 1
     }
 
     /// Scratch memory.
-    pub(crate) fn needs(&self) -> Needs {
+    pub(crate) fn needs(&self, space: &Space) -> Needs {
+        let (whole, cut) = (self.rows(ROWS, space), self.rows(CUT_ROWS, space));
+        // One more for a block that has not joined the others.
+        let nodes = whole.saturating_mul(self.levels + 2).max(cut.saturating_mul(self.stretch_nodes() + 1));
+        let quads = whole.div_ceil(4);
         Needs {
-            acc: self.group.saturating_mul(self.v.len),
-            softmax: self.group,
-            queries: self.group.saturating_mul(self.k.len),
-            keys: BLOCK.saturating_mul(self.k.len),
-            values: if self.v_in_k.is_some() { 0 } else { BLOCK.saturating_mul(self.v.len) },
+            attend: RoomSize {
+                queries: quads.saturating_mul(self.k.lines),
+                // One more, so that from any column of values on all rows are whole.
+                keys: (BLOCK + 1).saturating_mul(self.k.stride),
+                values: if self.v_in_k.is_some() { 0 } else { (BLOCK + 1).saturating_mul(self.v.stride) },
+                weights: quads.saturating_mul(4),
+                nodes: nodes.saturating_mul(self.v.lines),
+                sums: nodes,
+            },
             ..Needs::default()
         }
     }
@@ -109,7 +176,11 @@ impl Attend {
     /// What all heads of all tokens cost, see [`cost`].
     pub(crate) fn cost(&self, args: &[Arg], space: &Space) -> Result<u64, Fault> {
         let values = (self.k.len + self.v.len) as u64;
-        Ok(self.positions(self.pos(args, space)?)?.saturating_mul(values * cost::ATTEND))
+        let mut positions = 0;
+        for pos in self.pos(args, space)? {
+            positions += u64::try_from(*pos).map_err(|_| Fault)? + TOKEN;
+        }
+        Ok(positions.saturating_mul(self.heads as u64).saturating_mul(values * cost::ATTEND))
     }
 
     /// Each token's position.
@@ -117,201 +188,99 @@ impl Attend {
         args[self.pos].i32s(0, space.axes()[0]).ok_or(Fault)
     }
 
-    /// Positions that all heads attend to, and what tokens cost beyond them.
-    fn positions(&self, pos: &[i32]) -> Result<u64, Fault> {
-        let mut total = 0;
-        for pos in pos {
-            total += (u64::try_from(*pos).map_err(|_| Fault)? + TOKEN) * self.heads as u64;
-        }
-        Ok(total)
+    /// Forgets what a step left behind that was not finished.
+    pub(crate) fn sweep(&self) {
+        self.exchange.sweep();
     }
 
     /// Runs this thread's share.
     pub(crate) fn run(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let pos = self.pos(cx.args, &cx.space)?;
-        let share = cx.share(self.positions(pos)?);
-        let mut before = 0;
-        for (token, pos) in pos.iter().enumerate() {
-            let cost = *pos as u64 + TOKEN;
-            let own = share.of(before, cost, self.heads);
-            before += cost * self.heads as u64;
-            let mut start = own.start;
-            while start < own.end {
-                let end = own.end.min((start / self.group + 1) * self.group);
-                self.heads(cx, token, *pos as usize + 1, start..end, scratch)?;
-                start = end;
+        let first = cx.args[self.first].i32s(0, pos.len()).ok_or(Fault)?;
+        if pos.iter().chain(first).any(|i| *i < 0) {
+            return Err(Fault);
+        }
+        let layout = Layout::new(pos, first, self.heads, self.group, cx.threads);
+        let share = cx.share(layout.units().map(|unit| unit.cost()).sum());
+        let (mut before, mut place) = (0, Place { thread: cx.index, piece: 0, node: 0 });
+        for (number, unit) in layout.units().enumerate() {
+            let blocks = if layout.cut {
+                share.of(before, unit.block_cost(), unit.blocks)
+            } else {
+                0..unit.blocks * share.of(before, unit.cost(), 1).len()
+            };
+            before += unit.cost();
+            if blocks.is_empty() {
+                continue;
+            }
+            let (unit, space, room) = (&unit, &cx.space, &mut scratch.attend);
+            let own = blocks.clone();
+            cx.arch.dispatch(Stretch { attend: self, args: cx.args, space, unit, blocks: own, room })?;
+            if blocks.len() == unit.blocks || self.gather(cx, unit, number, blocks, &mut place, scratch)? {
+                self.finish(cx, unit, scratch)?;
             }
         }
         Ok(())
     }
 
-    /// Computes heads of a token that share a key head.
-    fn heads(
+    /// Publishes blocks of a unit; true if this thread has to finish it, for which it has then gathered what there is of it.
+    fn gather(
         &self,
         cx: &Thread<'_>,
-        token: usize,
-        seen: usize,
-        heads: Range<usize>,
+        unit: &Unit<'_>,
+        number: usize,
+        blocks: Range<usize>,
+        place: &mut Place,
         scratch: &mut Scratch,
-    ) -> Result<(), Fault> {
-        let Scratch { registers, acc, softmax, queries, keys, values, .. } = scratch;
-        let rows = heads.clone().map(|head| token * self.heads + head);
-        for (row, query) in rows.clone().zip(queries.chunks_exact_mut(self.k.len)) {
-            let at = self.q.at(&cx.space.coords(row));
-            let from = cx.args[self.q.param].f32s(at, (self.k.len - 1) * self.q.step + 1).ok_or(Fault)?;
-            for (i, q) in query.iter_mut().enumerate() {
-                *q = from[i * self.q.step];
-            }
+    ) -> Result<bool, Fault> {
+        let stack = scratch.attend.stack(unit, self.v.lines);
+        self.exchange.publish(*place, number, &blocks, &stack).ok_or(Fault)?;
+        *place = Place { piece: place.piece + 1, node: place.node + stack.len(), ..*place };
+        if !self.exchange.arrive(number, blocks.len(), unit.blocks) {
+            return Ok(false);
         }
-        let first = cx.args[self.first].i32s(token, 1).ok_or(Fault)?[0];
-        let first = usize::try_from(first).map_err(|_| Fault)?;
-        let softmax = &mut softmax[..heads.len()];
-        let kv_head = heads.start / self.group;
-        cx.arch.dispatch(Heads {
-            attend: self,
-            args: cx.args,
-            first,
-            seen,
-            kv_head,
-            queries,
-            keys,
-            values,
-            softmax,
-            acc,
-        })?;
-        cx.finish(rows, 0..cx.cols, Acc { values: acc, stride: cx.cols, apart: 0 }, registers)
+        scratch.attend.clear();
+        let stack = scratch.attend.stack(unit, self.v.lines);
+        cx.arch.dispatch(Gather { exchange: &self.exchange, number, stack });
+        Ok(true)
     }
 
-    /// Row of the states, of which there are `bound`, that holds position `p` of a sequence that begins at `first`
-    /// in the page list.
+    /// Joins what is left of a unit, and runs the row program over it.
+    fn finish(&self, cx: &Thread<'_>, unit: &Unit<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        let mut stack = scratch.attend.stack(unit, self.v.lines);
+        cx.arch.dispatch(Finish(&mut stack));
+        let acc = Acc { values: Line::flat(stack.result()), stride: 16 * self.v.lines, apart: 0 };
+        let rows = |token| token * self.heads + unit.heads.start..token * self.heads + unit.heads.end;
+        cx.finish(unit.tokens.clone().flat_map(rows), 0..cx.cols, acc, &mut scratch.registers)
+    }
+
+    /// Row of the states, of which there are `bound`, that holds position `p` of a sequence that begins at `first` in the page list, and how
+    /// many of the positions from there on follow it.
     #[inline(always)]
-    fn row(&self, args: &[Arg], first: usize, p: usize, bound: usize) -> Result<usize, Fault> {
+    fn row(&self, args: &[Arg], first: usize, p: usize, bound: usize) -> Result<(usize, usize), Fault> {
         let at = first.checked_add(p / self.page).ok_or(Fault)?;
         let page = args[self.pages].i32s(at, 1).ok_or(Fault)?[0];
         let row = usize::try_from(page)
             .ok()
-            .and_then(|page| page.checked_mul(self.page)?.checked_add(p % self.page));
-        row.filter(|row| *row < bound).ok_or(Fault)
+            .and_then(|page| page.checked_mul(self.page)?.checked_add(p % self.page))
+            .filter(|row| *row < bound);
+        let row = row.ok_or(Fault)?;
+        Ok((row, (self.page - p % self.page).min(bound - row)))
     }
 }
 
-impl Rows {
-    /// How many rows the state has.
-    fn count(&self, args: &[Arg]) -> usize {
-        args[self.cached.param].values() / self.cached.row_stride
-    }
-
-    /// Decodes a key head's part of a row.
-    #[inline(always)]
-    fn decode<S: Simd>(
-        &self,
-        simd: S,
-        args: &[Arg],
-        row: usize,
-        kv_head: usize,
-        out: &mut [f32],
-    ) -> Result<(), Fault> {
-        let Cached { param, offset, row_stride, head_stride } = self.cached;
-        let at = row * row_stride + offset + kv_head * head_stride;
-        let bytes = args[param].blocks(at, self.len).ok_or(Fault)?;
-        simd.arch().dispatch(Decode { ty: self.ty, bytes, out });
-        Ok(())
-    }
-}
-
-/// Some heads of a token that share a key head.
-struct Heads<'a> {
-    attend: &'a Attend,
-    args: &'a [Arg],
-    /// Where the sequence begins in the page list, and how many of its positions the token sees.
-    first: usize,
-    seen: usize,
-    kv_head: usize,
-    /// A query for each head.
-    queries: &'a [f32],
-    /// Room for a block.
-    keys: &'a mut [f32],
-    values: &'a mut [f32],
-    /// m and l of each head.
-    softmax: &'a mut [(f32, f32)],
-    /// The result of each head.
-    acc: &'a mut [f32],
-}
-
-impl Work for Heads<'_> {
-    type Output = Result<(), Fault>;
-
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Result<(), Fault> {
-        let Heads { attend, args, kv_head, queries, keys, values, softmax, acc, .. } = self;
-        let (k_len, v_len) = (attend.k.len, attend.v.len);
-        softmax.fill((f32::NEG_INFINITY, 0.0));
-        acc[..softmax.len() * v_len].fill(0.0);
-        let bound = attend.k.count(args).min(attend.v.count(args));
-        for start in (0..self.seen).step_by(BLOCK) {
-            let positions = BLOCK.min(self.seen - start);
-            for i in 0..positions {
-                let row = attend.row(args, self.first, start + i, bound)?;
-                attend.k.decode(simd, args, row, kv_head, &mut keys[i * k_len..][..k_len])?;
-                if attend.v_in_k.is_none() {
-                    attend.v.decode(simd, args, row, kv_head, &mut values[i * v_len..][..v_len])?;
-                }
-            }
-            let (values, v_stride) = match attend.v_in_k {
-                Some(at) => (&keys[at..], k_len),
-                None => (&*values, v_len),
-            };
-            let heads = softmax.iter_mut().zip(queries.chunks_exact(k_len)).zip(acc.chunks_exact_mut(v_len));
-            for (((m, l), query), y) in heads {
-                let mut weights = [f32::NEG_INFINITY; BLOCK];
-                let weights_seen = &mut weights[..positions];
-                scores(query, keys, attend.scale, weights_seen);
-                let top = math::max(&[*m, math::max(weights_seen)]);
-                let rescale = math::exp(*m - top);
-                for p in &mut weights {
-                    *p = math::exp(*p - top);
-                }
-                *m = top;
-                *l = *l * rescale + math::sum(&weights);
-                for y in y.iter_mut() {
-                    *y *= rescale;
-                }
-                accumulate(y, &weights[..positions], values, v_stride);
-            }
+/// Runs of equal values: where each begins, and where it ends.
+fn runs<T: PartialEq>(n: usize, value: impl Fn(usize) -> T) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from;
+        if start == n {
+            return None;
         }
-        for ((_, l), y) in softmax.iter().zip(acc.chunks_exact_mut(v_len)) {
-            for y in y {
-                *y /= l;
-            }
+        from += 1;
+        while from < n && value(from) == value(start) {
+            from += 1;
         }
-        Ok(())
-    }
-}
-
-/// `(q · k) · scale` for each score's key.
-#[inline(always)]
-fn scores(query: &[f32], keys: &[f32], scale: f32, scores: &mut [f32]) {
-    let n = query.len();
-    let (fours, ones) = scores.as_chunks_mut::<4>();
-    let done = 4 * fours.len();
-    for (four, keys) in fours.iter_mut().zip(keys.chunks_exact(4 * n)) {
-        *four = math::dots(query, std::array::from_fn(|i| &keys[i * n..][..n])).map(|s| s * scale);
-    }
-    for (one, key) in ones.iter_mut().zip(keys[done * n..].chunks_exact(n)) {
-        let [s] = math::dots(query, [key]);
-        *one = s * scale;
-    }
-}
-
-/// `y += pᵢ · vᵢ` for each weight, one after the other.
-#[inline(always)]
-fn accumulate(y: &mut [f32], weights: &[f32], values: &[f32], stride: usize) {
-    let n = y.len();
-    let (fours, ones) = weights.as_chunks::<4>();
-    for (four, at) in fours.iter().zip((0..).step_by(4 * stride)) {
-        math::add_scaled(y, *four, std::array::from_fn(|i| &values[at + i * stride..][..n]));
-    }
-    for (one, at) in ones.iter().zip((4 * fours.len() * stride..).step_by(stride)) {
-        math::add_scaled(y, [*one], [&values[at..][..n]]);
-    }
+        Some(start..from)
+    })
 }

@@ -10,6 +10,7 @@ use crate::buffer::Buffer;
 use crate::isa::Arch;
 use crate::memory::Arg;
 use crate::part;
+use crate::prologue;
 use crate::rows::Fault;
 use crate::share::Fraction;
 use crate::stores;
@@ -21,6 +22,8 @@ use crate::thread::{Needs, Scratch, Thread};
 pub(crate) struct Compiled {
     pub(crate) max: Sizes,
     pub(crate) launches: Vec<Launch>,
+    /// Whether a step was begun and not finished: a launch met a bad index, or a thread panicked.
+    pub(crate) broken: bool,
     /// Scratch memory that every thread needs.
     pub(crate) needs: Needs,
 }
@@ -42,7 +45,11 @@ pub(crate) struct Prepared {
 }
 
 /// Checks a program and prepares it.
-pub(crate) fn compile(program: &Program, buffers: &mut [Buffer]) -> Result<Compiled, DeviceError> {
+pub(crate) fn compile(
+    program: &Program,
+    buffers: &mut [Buffer],
+    threads: usize,
+) -> Result<Compiled, DeviceError> {
     program.verify(|b| buffers.get(b.0 as usize).map(|buffer| buffer.raw().1))?;
     let mut prepared: Vec<Option<Arc<Prepared>>> = vec![None; program.kernels.len()];
     let mut launches = Vec::with_capacity(program.steps.len());
@@ -54,7 +61,8 @@ pub(crate) fn compile(program: &Program, buffers: &mut [Buffer]) -> Result<Compi
         let ready = match slot {
             Some(ready) => Arc::clone(ready),
             None => {
-                let ready = Arc::new(Prepared::new(kernel, &program.max).map_err(fail)?);
+                let values = most_values(program, step.kernel);
+                let ready = Arc::new(Prepared::new(kernel, &program.max, &values, threads).map_err(fail)?);
                 needs = needs.max(ready.needs);
                 Arc::clone(slot.insert(ready))
             }
@@ -65,7 +73,16 @@ pub(crate) fn compile(program: &Program, buffers: &mut [Buffer]) -> Result<Compi
             launches.push(Launch { kernel: ready, args });
         }
     }
-    Ok(Compiled { max: program.max, launches, needs })
+    Ok(Compiled { max: program.max, launches, broken: false, needs })
+}
+
+/// How many values the arguments of a kernel have at most, over all its launches.
+fn most_values(program: &Program, kernel: usize) -> Vec<usize> {
+    let mut most = vec![0; program.kernels[kernel].params.len()];
+    for step in program.steps.iter().filter(|step| step.kernel == kernel) {
+        most.iter_mut().zip(&step.args).for_each(|(most, region)| *most = region.values.max(*most));
+    }
+    most
 }
 
 /// Resolves the arguments of a launch.
@@ -128,19 +145,30 @@ fn bind_tiles(kernel: &Kernel, step: &Step, buffers: &mut [Buffer], args: &mut [
 
 impl Prepared {
     /// Prepares a verified kernel.
-    fn new(kernel: &Kernel, max: &Sizes) -> Result<Prepared, String> {
+    fn new(kernel: &Kernel, max: &Sizes, values: &[usize], threads: usize) -> Result<Prepared, String> {
         stores::owned(kernel)?;
         let mut parts = Vec::with_capacity(kernel.parts.len());
         for part in &kernel.parts {
-            parts.extend(part::Prepared::new(kernel, part, max)?);
+            parts.extend(
+                part::Prepared::new(kernel, part, max, values, threads)?.map(|prepared| (prepared, part)),
+            );
         }
-        parts.sort_by_key(|part| Reverse(part.least_cost()));
+        parts.sort_by_key(|(part, _)| Reverse(part.least_cost()));
+        for i in 1..parts.len() {
+            parts[i].0.prologue_is_known = prologue::same(parts[i].1, parts[i - 1].1);
+        }
+        let parts: Vec<_> = parts.into_iter().map(|(part, _)| part).collect();
         let needs = parts.iter().fold(Needs::default(), |needs, part| needs.max(part.needs));
         Ok(Prepared { name: kernel.name.clone(), parts, needs })
     }
 }
 
 impl Launch {
+    /// Forgets what a step left behind that was not finished.
+    pub(crate) fn sweep(&self) {
+        self.kernel.parts.iter().for_each(part::Prepared::sweep);
+    }
+
     /// Runs one thread's share in a step of these sizes.
     pub(crate) fn run(
         &self,
@@ -151,24 +179,28 @@ impl Launch {
     ) -> Result<(), Fault> {
         let (args, parts) = (&*self.args, &*self.kernel.parts);
         let all = Fraction::new(member.index, member.threads);
-        let mut run = |part: &part::Prepared, own| {
-            let (cols, program, threads) = (part.cols, &part.program, member.threads);
-            part.run(&Thread { arch, args, space: part.space(sizes), cols, program, own, threads }, scratch)
+        let mut run = |part: &part::Prepared, own, keep_prologue| {
+            let (cols, program) = (part.cols, &part.program);
+            let Member { index, threads, .. } = *member;
+            let space = part.space(sizes);
+            let cx = Thread { arch, args, space, cols, program, own, index, threads, keep_prologue };
+            part.run(&cx, scratch)
         };
         if let [part] = parts {
-            return run(part, all);
+            return run(part, all, false);
         }
         let mut total = 0;
         for part in parts {
             total += part.cost(args, &part.space(sizes))?;
         }
-        let mut before = 0;
+        let (mut before, mut ran) = (0, false);
         for part in parts {
             let cost = part.cost(args, &part.space(sizes))?;
             let own = all.within(total, before, cost);
             before += cost;
-            if !own.is_empty() {
-                run(part, own)?;
+            let ran_before = std::mem::replace(&mut ran, !own.is_empty());
+            if ran {
+                run(part, own, ran_before && part.prologue_is_known)?;
             }
         }
         Ok(())

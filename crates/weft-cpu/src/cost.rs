@@ -17,7 +17,7 @@ pub(crate) const VALUE: u64 = 50;
 pub(crate) const SELECT: u64 = 2_000;
 
 /// A query or key or value of attention, for one head and one position.
-pub(crate) const ATTEND: u64 = 60;
+pub(crate) const ATTEND: u64 = 20;
 
 /// Fetching a value of a weight from memory: one thread of two reads about 12 GB/s, and unpacking is faster.
 pub(crate) fn unpack(ty: GgmlType) -> u64 {

@@ -6,7 +6,7 @@ use weft_device::{BufferId, Caps, Device, DeviceError, Packing, Program, Program
 use weft_kern::{Machine, Sizes};
 
 use crate::buffer::{Buffer, RowsOf16};
-use crate::compile::{Compiled, compile};
+use crate::compile::{Compiled, Launch, compile};
 use crate::isa::{Arch, Isa};
 use crate::memory::Memory;
 use crate::team::Team;
@@ -134,7 +134,7 @@ impl Device for CpuDevice {
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let compiled = compile(program, &mut self.buffers)?;
+        let compiled = compile(program, &mut self.buffers, self.team.threads())?;
         for scratch in &mut self.scratch {
             if scratch.grow(&compiled.needs).is_none() {
                 return Err(self.out_of_memory(compiled.needs.bytes()));
@@ -166,11 +166,14 @@ impl Device for CpuDevice {
     }
 
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
-        let found = self.programs.get(program.0 as usize);
+        let found = self.programs.get_mut(program.0 as usize);
         let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
         if !sizes.fit(&program.max) {
             let max = program.max;
             return Err(DeviceError::Usage(format!("{sizes:?} exceed what was compiled for: {max:?}")));
+        }
+        if std::mem::replace(&mut program.broken, true) {
+            program.launches.iter().for_each(Launch::sweep);
         }
         /// No launch has met a bad index.
         const NONE: usize = usize::MAX;
@@ -190,7 +193,10 @@ impl Device for CpuDevice {
             Ok(())
         });
         match fault.into_inner() {
-            NONE => Ok(()),
+            NONE => {
+                program.broken = false;
+                Ok(())
+            }
             i => Err(DeviceError::Index { kernel: program.launches[i].kernel.name.clone() }),
         }
     }

@@ -19,7 +19,7 @@ mod schedule;
 mod sum;
 mod transposed;
 
-use weft_kern::{Param, Part, Product};
+use weft_kern::{Kernel, Part, Product};
 use weft_quant::packed::{COLUMNS, ROWS};
 
 use crate::cost;
@@ -62,11 +62,12 @@ impl Dot {
     /// # Errors
     /// A sentence, if the device has no code for a weight's type, or cannot run the prologue.
     pub(crate) fn new(
-        params: &[Param],
+        kernel: &Kernel,
         part: &Part,
         program: &RowProgram,
         products: &[Product],
     ) -> Result<Dot, String> {
+        let params = &kernel.params;
         let mut products: Vec<Multiplied> =
             products.iter().map(|product| Multiplied::new(params, product)).collect::<Result<_, _>>()?;
         for i in 1..products.len() {
@@ -76,8 +77,7 @@ impl Dot {
         }
         let wanted = |p: &Multiplied| p.x.is_none();
         let prologue = if products.iter().any(wanted) {
-            let rounded = products.iter().any(|p| wanted(p) && p.rounded());
-            let prologue = Prologue::new(params, part, rounded)?;
+            let prologue = Prologue::new(kernel, part)?;
             if let Some(other) = products.iter().find(|p| wanted(p) && p.len() != prologue.len) {
                 return Err(format!("a dot of {} values, the prologue has {}", other.len(), prologue.len));
             }

@@ -3,19 +3,21 @@
 //! Kernels are written once, as [`Work`] that is generic over [`Simd`], with plain loops over fixed-size arrays.
 //! [`Arch::dispatch`] calls it inside a function that enables the instruction set, and as everything is inlined
 //! into that function the compiler vectorises the loops for it. Only what the compiler does not find by itself, the
-//! products of packed weights, is written with intrinsics, as the methods of [`Lanes`].
+//! products of packed weights and attention, is written with intrinsics, as the methods of [`Lanes`] and [`Quarters`].
 //!
 //! Rust never contracts a multiplication and an addition by itself, and vectorises floating-point code only when
 //! the result is the same, so all instruction sets give the same bits.
 
 mod lanes;
 mod portable;
+mod quarters;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use std::fmt;
 
 pub(crate) use lanes::Lanes;
+pub(crate) use quarters::{Line, Quarters};
 
 /// An instruction set that the leaves are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -68,7 +70,7 @@ impl fmt::Display for Isa {
 }
 
 /// The instruction set that the surrounding code is compiled for.
-pub(crate) trait Simd: Lanes {
+pub(crate) trait Simd: Quarters {
     /// This instruction set, to start other work with.
     fn arch(self) -> Arch;
 

@@ -16,6 +16,8 @@ pub(crate) struct Prepared {
     rows: Vec<Dim>,
     pub(crate) cols: usize,
     pub(crate) program: RowProgram,
+    /// The part that comes before it has the same prologue.
+    pub(crate) prologue_is_known: bool,
     anchor: PreparedAnchor,
     numbers: Vec<Numbers>,
     pub(crate) needs: Needs,
@@ -30,11 +32,18 @@ enum PreparedAnchor {
 }
 
 impl Prepared {
-    /// Prepares a part of a verified kernel; nothing, if it has no rows even at the largest sizes.
+    /// Prepares a part of a verified kernel, for arguments of up to `values` values each and as many threads; nothing, if it has no rows even
+    /// at the largest sizes.
     ///
     /// # Errors
     /// A sentence, if the device cannot run it, or threads could write one place.
-    pub(crate) fn new(kernel: &Kernel, part: &Part, max: &Sizes) -> Result<Option<Prepared>, String> {
+    pub(crate) fn new(
+        kernel: &Kernel,
+        part: &Part,
+        max: &Sizes,
+        values: &[usize],
+        threads: usize,
+    ) -> Result<Option<Prepared>, String> {
         if part.rows.len() > MAX_AXES {
             return Err(format!("{} axes of rows, this device has {MAX_AXES}", part.rows.len()));
         }
@@ -49,20 +58,21 @@ impl Prepared {
         let (anchor, anchor_needs) = match &part.anchor {
             Anchor::Map | Anchor::Reduce => (PreparedAnchor::Rows, Needs::default()),
             Anchor::Dot(products) => {
-                let dot = Dot::new(params, part, &program, products)?;
+                let dot = Dot::new(kernel, part, &program, products)?;
                 let needs = dot.needs(&space);
                 (PreparedAnchor::Dot(dot), needs)
             }
             Anchor::Attend(attend) => {
-                let attend = Attend::new(params, part.cols, attend)?;
-                let needs = attend.needs();
+                let attend = Attend::new(params, part.cols, attend, &space, values, threads)?;
+                let needs = attend.needs(&space);
                 (PreparedAnchor::Attend(attend), needs)
             }
         };
         let numbers = Numbers::of(part);
         let rows = if numbers.is_empty() { 0 } else { space.count() };
         let needs = anchor_needs.max(Needs { slots: program.slots, rows, ..Needs::default() });
-        Ok(Some(Prepared { rows: part.rows.clone(), cols: part.cols, program, anchor, numbers, needs }))
+        let (rows, cols) = (part.rows.clone(), part.cols);
+        Ok(Some(Prepared { rows, cols, program, prologue_is_known: false, anchor, numbers, needs }))
     }
 
     /// The rows of a step.
@@ -90,8 +100,15 @@ impl Prepared {
         match &self.anchor {
             PreparedAnchor::Rows => self.program.cost / (self.cols as u64).div_ceil(self.program.unit as u64),
             PreparedAnchor::Dot(dot) => dot.least_cost(),
-            // A head at a long context.
+            // Some heads at a long context.
             PreparedAnchor::Attend(_) => u64::MAX,
+        }
+    }
+
+    /// Forgets what a step left behind that was not finished.
+    pub(crate) fn sweep(&self) {
+        if let PreparedAnchor::Attend(attend) = &self.anchor {
+            attend.sweep();
         }
     }
 

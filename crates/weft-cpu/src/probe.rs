@@ -5,7 +5,8 @@
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
-use std::thread::{self, Builder};
+use std::panic::resume_unwind;
+use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use weft_device::DeviceError;
@@ -31,8 +32,10 @@ const ROUNDS: usize = 256;
 /// Something of which a machine does only so much a second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Roof {
-    /// Reading from memory, in bytes.
+    /// Reading from memory, as fast as threads can, in bytes.
     Read,
+    /// Reading from memory, each thread from one end to the other, in bytes: what is read without further thought.
+    ReadInOrder,
     /// Multiplying 8-bit integers and adding the products in 32 bits, in multiplications.
     Dot,
     /// Multiplying and adding `f32` with one rounding, in multiplications.
@@ -58,8 +61,8 @@ impl Probe {
     pub fn new(isa: Isa, bytes: usize) -> Result<Probe, DeviceError> {
         let arch = Arch::new(isa)
             .ok_or_else(|| DeviceError::Usage(format!("this processor does not have `{isa}`")))?;
-        let name = || DeviceError::Memory { device: format!("cpu ({isa})"), bytes };
-        let mut memory = Memory::zeroed(bytes).ok_or_else(name)?;
+        let refused = || DeviceError::Memory { device: format!("cpu ({isa})"), bytes };
+        let mut memory = Memory::zeroed(bytes).ok_or_else(refused)?;
         let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).get();
         // Pages come to be when they are written, near the processor that does; until then all of them are the same zeros.
         let parts = memory.bytes_mut().chunks_mut(bytes.div_ceil(threads).max(1));
@@ -83,14 +86,9 @@ impl Probe {
         let (arch, isa, from, end) = (self.arch, self.isa, self.at, begin + time);
         let parts = (0..threads).map(|i| &lines[lines.len() * i / threads..lines.len() * (i + 1) / threads]);
         let paces = on_threads(parts, |part| match roof {
-            Roof::Read => {
-                let mut at = from.checked_rem(part.len()).unwrap_or(0);
-                pace(begin, end, || {
-                    let block = &part[at..(at + LINES).min(part.len())];
-                    at = if at + LINES < part.len() { at + LINES } else { 0 };
-                    black_box(arch.dispatch(Read(block)));
-                    size_of_val(block)
-                })
+            Roof::Read => pace(begin, end, blocks(part, from, |block| arch.dispatch(Read::<4>(block)))),
+            Roof::ReadInOrder => {
+                pace(begin, end, blocks(part, from, |block| arch.dispatch(Read::<1>(block))))
             }
             // As many sums at the same time as keep the units busy, and as the registers hold.
             Roof::Dot if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(Dots::<4>)),
@@ -98,7 +96,7 @@ impl Probe {
             Roof::MulAdd if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(MulAdds::<16>)),
             Roof::MulAdd => pace(begin, end, || arch.dispatch(MulAdds::<6>)),
         })?;
-        if roof == Roof::Read {
+        if matches!(roof, Roof::Read | Roof::ReadInOrder) {
             self.at += paces.iter().map(|pace| pace.done).max().unwrap_or(0) / 64;
         }
         Ok(paces.iter().map(|pace| pace.done as f64 / pace.time.as_secs_f64()).sum())
@@ -116,12 +114,21 @@ fn on_threads<P: Send, R: Send>(
         let threads = parts.map(start).collect::<Result<Vec<_>, _>>().map_err(|error| {
             DeviceError::Usage(format!("cannot start the threads to measure with: {error}; try fewer"))
         })?;
-        let join = |thread: thread::ScopedJoinHandle<'_, R>| thread.join();
-        Ok(threads
-            .into_iter()
-            .map(|t| join(t).unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect())
+        let finish =
+            |thread: ScopedJoinHandle<'_, R>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Ok(threads.into_iter().map(finish).collect())
     })
+}
+
+/// Reads one block of lines after another, beginning with the one that has line `from`, and says how many bytes each had.
+fn blocks<R>(lines: &[[u8; 64]], from: usize, read: impl Fn(&[[u8; 64]]) -> R) -> impl FnMut() -> usize {
+    let mut at = from.checked_rem(lines.len()).unwrap_or(0);
+    move || {
+        let block = &lines[at..(at + LINES).min(lines.len())];
+        at = if at + LINES < lines.len() { at + LINES } else { 0 };
+        black_box(read(block));
+        size_of_val(block)
+    }
 }
 
 /// What one thread did in some time.
@@ -145,24 +152,32 @@ fn pace(begin: Instant, end: Instant, mut block: impl FnMut() -> usize) -> Pace 
     }
 }
 
-/// Reads lines, and returns something that depends on all of them.
-struct Read<'a>(&'a [[u8; 64]]);
+/// Reads lines at `N` places at the same time, and returns something that depends on all of them. Processors fetch ahead of what is read in
+/// order, but begin anew on every page; with several places they always have one that they are ahead of.
+struct Read<'a, const N: usize>(&'a [[u8; 64]]);
 
-impl Work for Read<'_> {
+impl<const N: usize> Work for Read<'_, N> {
     type Output = [f32; 16];
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> [f32; 16] {
-        let (fours, rest) = self.0.as_chunks::<4>();
-        let mut seen = [simd.bytes(&[0; 64]); 4];
-        for four in fours {
-            for (seen, line) in seen.iter_mut().zip(four) {
+        let each = self.0.len() / N;
+        let (places, rest) = self.0.split_at(N * each);
+        let mut seen = [simd.bytes(&[0; 64]); N];
+        for i in 0..each {
+            for (place, seen) in seen.iter_mut().enumerate() {
+                let line = &places[place * each + i];
                 simd.prefetch(line, AHEAD);
                 *seen = simd.or(*seen, simd.bytes(line));
             }
         }
-        let seen = seen.into_iter().chain(rest.iter().map(|line| simd.bytes(line)));
-        let sum = seen.fold(simd.int(0), |sum, seen| simd.dot(sum, seen, &[1; 4]));
+        let mut sum = simd.int(0);
+        for seen in seen {
+            sum = simd.dot(sum, seen, &[1; 4]);
+        }
+        for line in rest {
+            sum = simd.dot(sum, simd.bytes(line), &[1; 4]);
+        }
         let mut out = [0.0; 16];
         simd.store(simd.to_floats(sum), &mut out);
         out
@@ -236,7 +251,7 @@ mod tests {
             // Not a whole number of blocks, nor of lines.
             let mut probe = Probe::new(isa, 3 * LINES * 64 + 100).unwrap();
             assert_eq!(probe.isa(), isa);
-            for roof in [Roof::Read, Roof::Dot, Roof::MulAdd] {
+            for roof in [Roof::Read, Roof::ReadInOrder, Roof::Dot, Roof::MulAdd] {
                 for threads in 1..=3 {
                     let threads = NonZeroUsize::new(threads).unwrap();
                     let rate = probe.sample(roof, threads, Duration::from_millis(2)).unwrap();
@@ -254,8 +269,9 @@ mod tests {
                 for at in 0..len {
                     let mut lines = vec![[0; 64]; len];
                     lines[at][0] = 1;
-                    let sum: f32 = arch.dispatch(Read(&lines)).iter().sum();
-                    assert_eq!(sum, 1.0, "{isa}: line {at} of {len}");
+                    let sums = [arch.dispatch(Read::<1>(&lines)), arch.dispatch(Read::<4>(&lines))];
+                    let sums = sums.map(|sum| sum.iter().sum::<f32>());
+                    assert_eq!(sums, [1.0; 2], "{isa}: line {at} of {len}");
                 }
             }
         }

@@ -5,13 +5,18 @@
 //! is meant for steps of few tokens, where a row costs less than the wait for another thread; how often it is computed
 //! changes no bit.
 
-use weft_kern::{Param, Part, Prologue as Source, q8};
+use weft_kern::{Format, Kernel, Part, Product, Prologue as Source, q8};
 
 use crate::convert::Round;
 use crate::memory::{Arg, Rounded};
 use crate::rowprog::{Acc, Registers, RowProgram};
 use crate::rows::Fault;
 use crate::thread::{Needs, Thread};
+
+/// Whether two parts of a kernel have the same prologue, for the same rows: a thread that has done one need not do the other.
+pub(crate) fn same(a: &Part, b: &Part) -> bool {
+    a.prologue.is_some() && a.prologue == b.prologue && a.prologue_rows() == b.prologue_rows()
+}
 
 /// A prepared prologue.
 #[derive(Debug, Clone)]
@@ -42,11 +47,17 @@ pub(crate) enum Factor<'a> {
 }
 
 impl Prologue {
-    /// Prepares the prologue of a verified part; `rounded` if a product wants it so.
+    /// Prepares the prologue of a verified part. It is rounded if a product wants it so, be it of another part with the same.
     ///
     /// # Errors
     /// A sentence, if there is none, or the device cannot run it.
-    pub(crate) fn new(params: &[Param], part: &Part, rounded: bool) -> Result<Prologue, String> {
+    pub(crate) fn new(kernel: &Kernel, part: &Part) -> Result<Prologue, String> {
+        let params = &kernel.params;
+        let quantised =
+            |p: &Product| matches!(params[p.w.param].format, Format::Ggml(ty) if ty.is_quantised());
+        let wants = |p: &Product| p.x == weft_kern::Factor::Prologue && quantised(p) && !p.transposed;
+        let alike = kernel.parts.iter().filter(|other| same(part, other));
+        let rounded = alike.flat_map(|part| part.products()).any(wants);
         let source: &Source =
             part.prologue.as_ref().ok_or("a product multiplies a prologue that is not there")?;
         let program = RowProgram::of_prologue(params, source)?;
@@ -64,7 +75,7 @@ impl Prologue {
         Needs { made, slots: self.program.slots, ..Needs::default() }
     }
 
-    /// Forgets the rows of the part before.
+    /// Forgets the rows of another prologue.
     pub(crate) fn begin(&self, cx: &Thread<'_>, made: &mut Made) {
         made.ready[..cx.space.axes()[0]].fill(false);
     }

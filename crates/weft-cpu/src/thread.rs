@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use weft_kern::q8;
 
+use crate::attend::{Room, RoomSize};
 use crate::dot::{Blocks, Entry};
 use crate::isa::Arch;
 use crate::memory::Arg;
@@ -22,8 +23,11 @@ pub(crate) struct Thread<'a> {
     pub(crate) program: &'a RowProgram,
     /// What of it this thread does.
     pub(crate) own: Fraction,
-    /// Threads that work on the launch.
+    /// Which thread this is, of those that work on the launch.
+    pub(crate) index: usize,
     pub(crate) threads: usize,
+    /// The part that this thread has just done has the same prologue: what it made is still there.
+    pub(crate) keep_prologue: bool,
 }
 
 impl Thread<'_> {
@@ -65,13 +69,8 @@ pub(crate) struct Scratch {
     pub(crate) entries: Vec<Entry>,
     /// Rows of a prologue.
     pub(crate) made: Made,
-    /// The largest score and the sum of some heads.
-    pub(crate) softmax: Vec<(f32, f32)>,
-    /// Queries of some heads.
-    pub(crate) queries: Vec<f32>,
-    /// A block of keys, and one of values.
-    pub(crate) keys: Vec<f32>,
-    pub(crate) values: Vec<f32>,
+    /// For attention.
+    pub(crate) attend: Room,
 }
 
 /// How much scratch memory a kernel needs: lengths of the parts of [`Scratch`].
@@ -88,10 +87,7 @@ pub(crate) struct Needs {
     pub(crate) blocks: usize,
     /// Rows of a prologue, the values of all of them, and how many of these are rounded.
     pub(crate) made: (usize, usize, usize),
-    pub(crate) softmax: usize,
-    pub(crate) queries: usize,
-    pub(crate) keys: usize,
-    pub(crate) values: usize,
+    pub(crate) attend: RoomSize,
 }
 
 impl Needs {
@@ -110,27 +106,16 @@ impl Needs {
                 self.made.1.max(other.made.1),
                 self.made.2.max(other.made.2),
             ),
-            softmax: self.softmax.max(other.softmax),
-            queries: self.queries.max(other.queries),
-            keys: self.keys.max(other.keys),
-            values: self.values.max(other.values),
+            attend: self.attend.max(other.attend),
         }
     }
 
     /// Bytes of scratch memory for one thread, about.
     pub(crate) fn bytes(&self) -> usize {
         let ((slots, width), (made_rows, made, rounded)) = (self.slots, self.made);
-        let floats = [
-            slots.saturating_add(1).saturating_mul(width),
-            self.acc,
-            self.floats,
-            made,
-            self.queries,
-            self.keys,
-            self.values,
-        ];
+        let floats = [slots.saturating_add(1).saturating_mul(width), self.acc, self.floats, made];
         let floats = floats.into_iter().fold(0, usize::saturating_add);
-        let numbers = [self.rows, self.rows, self.starts, self.softmax];
+        let numbers = [self.rows, self.rows, self.starts];
         let numbers = numbers.into_iter().fold(0, usize::saturating_add);
         let rounded = q8::buffer_bytes(rounded).unwrap_or(usize::MAX);
         floats
@@ -141,6 +126,7 @@ impl Needs {
             // Quants, a scale, two sums and two starts.
             .saturating_add(self.blocks.saturating_mul(32 + 4 + 8 + 8))
             .saturating_add(rounded)
+            .saturating_add(self.attend.bytes())
     }
 }
 
@@ -168,15 +154,12 @@ impl Scratch {
         grow(&mut self.made.quants, rounded)?;
         grow(&mut self.made.scales, rounded / q8::BLOCK)?;
         grow(&mut self.made.sums, rounded / 16)?;
-        grow(&mut self.softmax, needs.softmax)?;
-        grow(&mut self.queries, needs.queries)?;
-        grow(&mut self.keys, needs.keys)?;
-        grow(&mut self.values, needs.values)
+        self.attend.grow(&needs.attend)
     }
 }
 
 /// Makes a vector at least `len` long.
-fn grow<T: Default>(vector: &mut Vec<T>, len: usize) -> Option<()> {
+pub(crate) fn grow<T: Default>(vector: &mut Vec<T>, len: usize) -> Option<()> {
     vector.try_reserve_exact(len.saturating_sub(vector.len())).ok()?;
     if vector.len() < len {
         vector.resize_with(len, T::default);

@@ -1,10 +1,15 @@
-//! `Attend` against the interpreter: latent and grouped heads, every state format, lengths around the block of 32,
-//! scattered pages.
+//! `Attend` against the interpreter: latent and grouped heads, every state format, lengths around the block of 128 and around what is left
+//! of vectors, scattered pages, several sequences.
+//!
+//! That bits do not depend on threads, instruction sets and company is part of every check, see [`support`]: so these cover that work is cut
+//! inside a sequence (few tokens, several threads), and that it is not (one thread, or many units).
 
 mod support;
 
 use support::data::Random;
-use support::{Arg, Case, Devices, kernel, store_to, view};
+use support::{Arg, Case, Devices, compile, kernel, load, read, run, store_to, view};
+use weft_cpu::{CpuDevice, CpuOptions};
+use weft_device::{Device, DeviceError};
 use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr};
 use weft_quant::GgmlType;
 
@@ -15,43 +20,60 @@ struct Heads {
     kv_heads: usize,
     k_len: usize,
     v_len: usize,
-    /// Values are the first part of the keys.
-    latent: bool,
+    /// Values are part of the keys, from there on.
+    latent: Option<usize>,
 }
 
-const LATENT: Heads = Heads { heads: 5, kv_heads: 1, k_len: 72, v_len: 64, latent: true };
-const GROUPED: Heads = Heads { heads: 6, kv_heads: 2, k_len: 24, v_len: 17, latent: false };
+const LATENT: Heads = Heads { heads: 5, kv_heads: 1, k_len: 72, v_len: 64, latent: Some(2) };
+const GROUPED: Heads = Heads { heads: 6, kv_heads: 2, k_len: 24, v_len: 17, latent: None };
+/// Keys of more lines than are multiplied at once, values that begin at a line of them, and more heads than fill a tile.
+const WIDE: Heads = Heads { heads: 23, kv_heads: 1, k_len: 211, v_len: 170, latent: Some(16) };
+/// Most heads that are computed in one tile, each on its own keys.
+const SINGLE: Heads = Heads { heads: 10, kv_heads: 10, k_len: 7, v_len: 33, latent: None };
 
-/// Tokens at these positions, all of one sequence, whose pages are scattered over the state.
-fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, positions: &[i32]) -> Case {
+/// Tokens of some sequences at these positions, in this order. Pages are scattered over the state, and what no token may see is NaN.
+fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&[i32]]) -> Case {
     let Heads { heads, kv_heads, k_len, v_len, latent } = h;
+    let positions = sequences.concat();
     let tokens = positions.len();
-    let longest = positions.iter().max().map_or(1, |p| *p as usize + 1);
-    let used = longest.div_ceil(page);
+    let lens: Vec<usize> = sequences.iter().map(|s| s.iter().max().map_or(1, |p| *p as usize + 1)).collect();
+    let used: Vec<usize> = lens.iter().map(|len| len.div_ceil(page)).collect();
+    let all: usize = used.iter().sum();
+    // The page list has other entries around those of the sequences.
+    let mut pages = vec![-1, i32::MAX];
+    let own = random.distinct(all, all + 3);
+    let (mut first, mut seen, mut rest) = (Vec::new(), vec![false; (all + 3) * page], &own[..]);
+    for ((sequence, len), used) in sequences.iter().zip(&lens).zip(used) {
+        first.extend(vec![pages.len() as i32; sequence.len()]);
+        let (own, others) = rest.split_at(used);
+        (0..*len).for_each(|p| seen[own[p / page] as usize * page + p % page] = true);
+        pages.extend(own.iter().chain(&[i32::MIN]));
+        rest = others;
+    }
     // Rows of a state have room around the heads.
     let (k_row, v_row) = (3 + kv_heads * k_len, kv_heads * v_len + 2);
-    let rows = (used + 3) * page;
     let mut state = |row: usize| {
-        let format = Format::Ggml(ty);
-        Arg::read(format, rows * row, random.weight(ty, rows * row))
+        let mut bytes = random.weight(ty, seen.len() * row);
+        let len = bytes.len() / seen.len();
+        for (row, _) in bytes.chunks_exact_mut(len).zip(&seen).filter(|(_, seen)| !**seen) {
+            row.fill(0xff);
+        }
+        Arg::read(Format::Ggml(ty), seen.len() * row, bytes)
     };
     let (k, v) = (state(k_row), state(v_row));
-    // The sequence begins at entry 2 of the page list.
-    let pages = [vec![-1, i32::MAX], random.distinct(used, used + 3)].concat();
     let args = vec![
         Arg::f32(&random.floats(tokens * heads * k_len)).per_token(heads * k_len),
         k,
         v,
-        Arg::i32(positions).per_token(1),
-        Arg::i32(&vec![2; tokens]).per_token(1),
+        Arg::i32(&positions).per_token(1),
+        Arg::i32(&first).per_token(1),
         Arg::i32(&pages),
         Arg::out(Format::F32, tokens * heads * v_len).per_token(heads * v_len),
     ];
     let k = Cached { param: 1, offset: 3, row_stride: k_row, head_stride: k_len };
-    let v = if latent {
-        Cached { offset: 5, ..k }
-    } else {
-        Cached { param: 2, offset: 2, row_stride: v_row, head_stride: v_len }
+    let v = match latent {
+        Some(at) => Cached { offset: 3 + at, ..k },
+        None => Cached { param: 2, offset: 2, row_stride: v_row, head_stride: v_len },
     };
     let attend = Attend {
         q: view(0, &[heads * k_len, k_len], 1),
@@ -70,6 +92,7 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, positions: &[i
     let kernel = kernel(&[Dim::T, Dim::Const(heads)], v_len, Anchor::Attend(Box::new(attend)), body);
     // Errors of a score are those of its sum, times the score's size, which is a few units here; weighted values
     // add theirs.
+    let longest = lens.into_iter().max().unwrap_or(1);
     Case::new(kernel, args, tokens, 64 + 8 * k_len + longest)
 }
 
@@ -77,11 +100,23 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, positions: &[i
 fn latent_and_grouped_heads_of_any_length() {
     let (mut devices, mut random) = (Devices::all(), Random::new(1));
     for ty in [GgmlType::F32, GgmlType::F16, GgmlType::BF16] {
-        for heads in [LATENT, GROUPED] {
-            for last in [0, 1, 30, 31, 32, 63, 64, 150] {
-                devices.check(&case(&mut random, ty, heads, 16, &[last]));
+        for heads in [LATENT, GROUPED, SINGLE] {
+            for last in [0, 1, 14, 15, 16, 126, 127, 128, 254, 255, 256, 700] {
+                devices.check(&case(&mut random, ty, heads, 16, &[&[last]]));
             }
         }
+    }
+    for last in [3, 127, 130, 640] {
+        devices.check(&case(&mut random, GgmlType::F16, WIDE, 64, &[&[last]]));
+    }
+}
+
+#[test]
+fn any_number_of_heads_on_a_key_head() {
+    let (mut devices, mut random) = (Devices::all(), Random::new(4));
+    for group in 1..=22 {
+        let heads = Heads { heads: 2 * group, kv_heads: 2, k_len: 9, v_len: 35, latent: None };
+        devices.check(&case(&mut random, GgmlType::F16, heads, 32, &[&[140]]));
     }
 }
 
@@ -89,9 +124,26 @@ fn latent_and_grouped_heads_of_any_length() {
 fn many_tokens_and_odd_pages() {
     let (mut devices, mut random) = (Devices::all(), Random::new(2));
     for page in [1, 7, 32, 100] {
-        let chunk: Vec<i32> = (60..77).collect();
-        devices.check(&case(&mut random, GgmlType::F16, LATENT, page, &chunk));
-        devices.check(&case(&mut random, GgmlType::F16, GROUPED, page, &[40, 0, 99]));
+        // One by one, by sevens, and all at once they have the same bits; most see one block, some two.
+        let chunk: Vec<i32> = (100..140).collect();
+        devices.check(&case(&mut random, GgmlType::F16, LATENT, page, &[&chunk]));
+        devices.check(&case(&mut random, GgmlType::F16, GROUPED, page, &[&chunk]));
+        devices.check(&case(&mut random, GgmlType::F16, GROUPED, page, &[&[40, 0, 199]]));
+    }
+    let chunk: Vec<i32> = (250..260).collect();
+    devices.check(&case(&mut random, GgmlType::BF16, WIDE, 16, &[&chunk]));
+}
+
+#[test]
+fn sequences_of_different_lengths() {
+    let (mut devices, mut random) = (Devices::all(), Random::new(5));
+    for heads in [LATENT, GROUPED] {
+        let few: &[&[i32]] = &[&[300], &[0], &[127, 128, 129], &[5]];
+        devices.check(&case(&mut random, GgmlType::F16, heads, 16, few));
+        // Enough to be shared out whole to two threads, and not to five.
+        let many: Vec<[i32; 1]> = (0..18).map(|i| [i * 23]).collect();
+        let many: Vec<&[i32]> = many.iter().map(|p| &p[..]).collect();
+        devices.check(&case(&mut random, GgmlType::F16, heads, 16, &many));
     }
 }
 
@@ -99,11 +151,85 @@ fn many_tokens_and_odd_pages() {
 fn one_score_far_above_the_others_and_far_below() {
     let mut random = Random::new(3);
     let mut devices = Devices::all();
-    let mut case = case(&mut random, GgmlType::F32, LATENT, 16, &[99]);
+    let mut case = case(&mut random, GgmlType::F32, LATENT, 16, &[&[299]]);
     // Queries so large that every softmax is nearly one-hot, with scores of some hundreds.
     let q = case.args[0].floats(&case.args[0].bytes);
     case.args[0] = Arg::f32(&q.iter().map(|v| v * 100.0).collect::<Vec<_>>()).per_token(5 * 72);
     // An error of a score, relative to it, is multiplied by its size in the exponent.
     case.roundings *= 500;
     devices.check(&case);
+}
+
+/// Where a block ends in the middle of a vector, what is not there counts less than any score.
+#[test]
+fn every_score_far_below_zero() {
+    let (mut devices, mut random) = (Devices::all(), Random::new(7));
+    for last in [20, 127, 140] {
+        let mut case = case(&mut random, GgmlType::F32, LATENT, 16, &[&[last]]);
+        let change = |arg: &Arg, f: fn(f32) -> f32| Arg {
+            per_token: arg.per_token,
+            ..Arg::f32(&arg.floats(&arg.bytes).into_iter().map(f).collect::<Vec<_>>())
+        };
+        case.args[0] = change(&case.args[0], |q| -20.0 * q.abs());
+        case.args[1] = change(&case.args[1], |k| k.abs() + 0.5);
+        case.roundings *= 500;
+        devices.check(&case);
+    }
+}
+
+/// Tokens that see different blocks, behind a sequence that is nothing but NaN.
+#[test]
+fn what_another_sequence_holds_changes_nothing() {
+    let mut random = Random::new(8);
+    for heads in [LATENT, GROUPED] {
+        let good = case(
+            &mut random,
+            GgmlType::F16,
+            heads,
+            16,
+            &[&[296, 297, 298, 299, 300], &[125, 126, 127, 128, 129]],
+        );
+        let mut bad = good.clone();
+        // The first sequence's pages are those from entry 2 on.
+        let pages = good.args[5].floats(&good.args[5].bytes);
+        for page in &pages[2..2 + 301usize.div_ceil(16)] {
+            for state in &mut bad.args[1..3] {
+                let bytes = state.bytes.len() / (pages.len() - 4 + 3);
+                state.bytes[*page as usize * bytes..][..bytes].fill(0xff);
+            }
+        }
+        let own = 5 * heads.heads * heads.v_len * 4;
+        for threads in 1..=3 {
+            let mut device = CpuDevice::new(CpuOptions { threads: Some(threads), isa: None }).unwrap();
+            let [good, bad] = [&good, &bad].map(|case| run(&mut device, case).unwrap()[6].clone());
+            assert!(good[own..] == bad[own..] && good[..own] != bad[..own], "{threads} threads");
+        }
+    }
+}
+
+/// A step that fails when some threads have done their part of a sequence leaves nothing behind for the next.
+#[test]
+fn a_step_that_failed_does_not_harm_the_next() {
+    let mut random = Random::new(6);
+    let case = case(&mut random, GgmlType::F16, LATENT, 16, &[&[999], &[600]]);
+    let mut device = CpuDevice::new(CpuOptions { threads: Some(4), isa: None }).unwrap();
+    let args = load(&mut device, &case);
+    let program = compile(&mut device, &case, &args).unwrap();
+    let (pages, out) = (args[5].buffer, args[6].buffer);
+    let replay = |device: &mut CpuDevice| {
+        device.write(out, 0, &case.args[6].bytes).unwrap();
+        device.replay(program, &case.sizes()).map(|()| read(device, out, case.args[6].bytes.len()))
+    };
+    let expected = replay(&mut device).unwrap();
+    for entry in 2..case.args[5].values - 1 {
+        // Pages that do not exist, and the end of the first sequence, which is none.
+        device.write(pages, 4 * entry, &i32::MAX.to_le_bytes()).unwrap();
+        let fault = replay(&mut device);
+        let own = case.args[5].bytes[4 * entry..][..4].to_vec();
+        device.write(pages, 4 * entry, &own).unwrap();
+        if own != i32::MIN.to_le_bytes() {
+            assert_eq!(fault, Err(DeviceError::Index { kernel: "tested".into() }), "entry {entry}");
+        }
+        assert_eq!(replay(&mut device).unwrap(), expected, "after entry {entry}");
+    }
 }

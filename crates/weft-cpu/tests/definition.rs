@@ -174,45 +174,71 @@ fn exp(x: &[f32]) -> Vec<f32> {
     found(&case).into_iter().map(f32::from_bits).collect()
 }
 
+/// The largest score, the sum of weights and the weighted values of some positions.
+type Partial = (f32, f32, Vec<f32>);
+
+/// Of a block of positions.
+fn block(q: &[f32], k: &[f32], v: &[f32], scale: f32) -> Partial {
+    let score = |k: &[f32]| {
+        let mut c = [0.0f32; 4];
+        for (i, (q, k)) in q.iter().zip(k).enumerate() {
+            c[i % 4] = q.mul_add(*k, c[i % 4]);
+        }
+        ((c[0] + c[2]) + (c[1] + c[3])) * scale
+    };
+    let scores: Vec<f32> = k.chunks_exact(q.len()).map(score).collect();
+    let m = scores.iter().fold(f32::NEG_INFINITY, |m, s| m.max(*s));
+    let p = exp(&scores.iter().map(|s| s - m).collect::<Vec<_>>());
+    let mut y = vec![0.0f32; v.len() / p.len()];
+    for (p, v) in p.iter().zip(v.chunks_exact(y.len())) {
+        y.iter_mut().zip(v).for_each(|(y, v)| *y = p.mul_add(*v, *y));
+    }
+    (m, lanes(p.into_iter()), y)
+}
+
+/// Of blocks: the first of them, the largest power of two that leaves some, and the others.
+fn joined(blocks: &[Partial]) -> Partial {
+    if let [only] = blocks {
+        return only.clone();
+    }
+    let (a, b) = blocks.split_at(blocks.len().next_power_of_two() / 2);
+    let (a, b) = (joined(a), joined(b));
+    let m = a.0.max(b.0);
+    let (alpha, beta) = (exp(&[a.0 - m])[0], exp(&[b.0 - m])[0]);
+    let y = a.2.iter().zip(&b.2).map(|(a, b)| b.mul_add(beta, a * alpha)).collect();
+    (m, b.1.mul_add(beta, a.1 * alpha), y)
+}
+
 #[test]
 fn attention() {
     let mut random = Random::new(5);
-    let (k_len, v_len, seen, scale) = (21, 19, 75, 3.0);
-    let (q, k, v) = (random.floats(k_len), random.floats(seen * k_len), random.floats(seen * v_len));
-    let (mut m, mut l, mut y) = (f32::NEG_INFINITY, 0.0f32, vec![0.0f32; v_len]);
-    let blocks = k.chunks(32 * k_len).zip(v.chunks(32 * v_len));
-    for (k, v) in blocks {
-        let product = |k: &[f32]| lanes(q.iter().zip(k).map(|(q, k)| q * k)) * scale;
-        let scores: Vec<f32> = k.chunks_exact(k_len).map(product).collect();
-        let top = scores.iter().fold(m, |top, s| top.max(*s));
-        let rescale = exp(&[m - top])[0];
-        let p = exp(&scores.iter().map(|s| s - top).collect::<Vec<_>>());
-        m = top;
-        l = l * rescale + lanes(p.iter().copied());
-        y.iter_mut().for_each(|y| *y *= rescale);
-        for (p, v) in p.iter().zip(v.chunks_exact(v_len)) {
-            y.iter_mut().zip(v).for_each(|(y, v)| *y += p * v);
-        }
-    }
-    let expected: Vec<f32> = y.iter().map(|y| y / l).collect();
+    for seen in [1, 75, 128, 129, 300, 6 * 128 + 75] {
+        let (k_len, v_len, scale) = (21, 19, 3.0);
+        let (q, k, v) = (random.floats(k_len), random.floats(seen * k_len), random.floats(seen * v_len));
+        let blocks = k.chunks(128 * k_len).zip(v.chunks(128 * v_len));
+        let blocks: Vec<Partial> = blocks.map(|(k, v)| block(&q, k, v, scale)).collect();
+        let (_, l, y) = joined(&blocks);
+        let expected: Vec<f32> = y.iter().map(|y| y / l).collect();
 
-    let rows = |param, len| Cached { param, offset: 0, row_stride: len, head_stride: 0 };
-    let attend = Attend {
-        q: view(0, &[0, 0], 1),
-        k: rows(1, k_len),
-        v: rows(2, v_len),
-        pos: 3,
-        first: 4,
-        pages: 5,
-        scale: F32(scale),
-        heads: 1,
-        kv_heads: 1,
-        k_len,
-        page: seen,
-    };
-    let body = vec![Instr::Acc(0), store_to(6, &[0, 0], 0)];
-    let kernel = kernel(&[Dim::Const(1), Dim::Const(1)], v_len, Anchor::Attend(Box::new(attend)), body);
-    let numbers = [seen as i32 - 1, 0, 0].map(|i| Arg::i32(&[i]));
-    let args = [&[q, k, v].map(|x| Arg::f32(&x))[..], &numbers, &[Arg::out(Format::F32, v_len)]].concat();
-    assert_eq!(found(&Case::new(kernel, args, 1, 0)), bits(&expected));
+        let rows = |param, len| Cached { param, offset: 0, row_stride: len, head_stride: 0 };
+        let attend = Attend {
+            q: view(0, &[0, 0], 1),
+            k: rows(1, k_len),
+            v: rows(2, v_len),
+            pos: 3,
+            first: 4,
+            pages: 5,
+            scale: F32(scale),
+            heads: 1,
+            kv_heads: 1,
+            k_len,
+            page: seen,
+        };
+        let body = vec![Instr::Acc(0), store_to(6, &[0, 0], 0)];
+        let kernel = kernel(&[Dim::Const(1), Dim::Const(1)], v_len, Anchor::Attend(Box::new(attend)), body);
+        let numbers = [seen as i32 - 1, 0, 0].map(|i| Arg::i32(&[i]));
+        let out = Arg::out(Format::F32, v_len);
+        let args = [&[q, k, v].map(|x| Arg::f32(&x))[..], &numbers, &[out]].concat();
+        assert_eq!(found(&Case::new(kernel, args, 1, 0)), bits(&expected), "{seen} positions");
+    }
 }

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_device::{BufferId, Device, Instance, ProgramId, Region, Weight, WeightBytes, link};
+use weft_device::{BufferId, Device, Instance, ProgramId, Region, link};
 use weft_fuse::Options;
-use weft_gguf::{Gguf, TensorBytes};
+use weft_gguf::Gguf;
 use weft_ir::{Op, Sizes};
 use weft_kern::Format;
 use weft_models::{ModelGraph, Segment};
+use weft_pack::{OnReport, PackCache};
 
 use crate::error::Error;
-use crate::{plans, products};
+use crate::{plans, products, weights};
 
 /// The compiled model.
 #[derive(Debug)]
@@ -43,13 +44,14 @@ fn step_inputs(max: &Sizes) -> [(&'static str, usize); 6] {
     [tokens, pos, slots, first, (pages, max.pages), (out_rows, max.rows)]
 }
 
-/// Packs the weights, makes room for the states, compiles every distinct graph for each class of steps and links the programs.
+/// Plans every distinct graph for each class of steps, has the device take in the weights, makes room for the states and links the programs.
 pub(crate) fn compile(
     device: &mut dyn Device,
     gguf: &Gguf,
     model: &ModelGraph,
     options: &Options,
-    progress: &mut dyn FnMut(u64, u64),
+    cache: Option<&PackCache>,
+    report: OnReport<'_>,
 ) -> Result<Compiled, Error> {
     let max = &options.max;
     let mut inputs = BTreeMap::new();
@@ -57,25 +59,27 @@ pub(crate) fn compile(
         let buffer = device.alloc(values * 4)?;
         inputs.insert(name.to_string(), Region { buffer, offset: 0, values });
     }
-    let tensors = pack(device, gguf, model, progress)?;
     let segments = plans::segments(model, &options.switches);
     let steps = plans::step_classes(max.tokens);
-    let for_steps = |tokens: usize| Options { max: Sizes { tokens, ..*max }, ..options.clone() };
-    let first = plans::plan(&segments, &for_steps(steps[0]), None)?;
+    let mut fusions = Vec::with_capacity(steps.len());
+    for &tokens in &steps {
+        let options = Options { max: Sizes { tokens, ..*max }, ..options.clone() };
+        let like = fusions.first().map(Vec::as_slice);
+        let planned = plans::plan(&segments, &options, like)?;
+        fusions.push(planned);
+    }
+    let tensors = weights::take_in(device, gguf, &segments, &fusions, cache, report)?;
     let mut model_states = BTreeMap::new();
     let mut bound = Vec::with_capacity(segments.len());
-    for (segment, fusion) in segments.iter().zip(&first) {
+    for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate() {
         let named = segment.weights.iter().map(|(own, tensor)| (own.clone(), tensors[tensor]));
-        let mut weights: BTreeMap<String, BufferId> = named.collect();
-        weights.extend(products::pack(device, gguf, segment, fusion)?);
-        bound.push((weights, bind_states(device, segment, max, &mut model_states)?));
+        let mut bytes: BTreeMap<String, BufferId> = named.collect();
+        let multiplied = weights::multiplied(&fusions, i);
+        bytes.extend(products::pack(device, gguf, segment, fusion, &multiplied)?);
+        bound.push((bytes, bind_states(device, segment, max, &mut model_states)?));
     }
     let mut classes = Vec::with_capacity(steps.len());
-    for (i, tokens) in steps.into_iter().enumerate() {
-        let fusions = match i {
-            0 => first.clone(),
-            _ => plans::plan(&segments, &for_steps(tokens), Some(&first))?,
-        };
+    for (tokens, fusions) in steps.into_iter().zip(&fusions) {
         let instances = fusions.iter().zip(&bound).map(|(fusion, (weights, states))| Instance {
             plan: Arc::clone(&fusion.plan),
             weights: weights.clone(),
@@ -107,44 +111,6 @@ fn class(
     })
 }
 
-/// A tensor's bytes as a device keeps them.
-struct Bytes(TensorBytes);
-
-impl AsRef<[u8]> for Bytes {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-/// Packs every tensor that a segment uses, once.
-fn pack(
-    device: &mut dyn Device,
-    gguf: &Gguf,
-    model: &ModelGraph,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<BTreeMap<String, BufferId>, Error> {
-    let mut tensors = BTreeMap::new();
-    for (_, name) in model.segments.iter().flat_map(|s| &s.weights) {
-        if let Some(tensor) = gguf.tensor(name) {
-            tensors.insert(name.clone(), tensor);
-        }
-    }
-    let total: u64 = tensors.values().map(|t| gguf.data(t).len() as u64).sum();
-    let mut done = 0;
-    let mut packed = BTreeMap::new();
-    for (name, tensor) in tensors {
-        let bytes: WeightBytes = Arc::new(Bytes(gguf.tensor_bytes(tensor)));
-        let size = |n: u64| usize::try_from(n).map_err(|_| Error::Option(format!("`{name}` is too large")));
-        let row_len = size(tensor.shape[0])?;
-        let rows = size(tensor.shape[1..].iter().product())?;
-        done += (*bytes).as_ref().len() as u64;
-        let buffer = device.pack(Weight { ty: tensor.ty, rows, row_len, bytes })?;
-        packed.insert(name, buffer);
-        progress(done, total);
-    }
-    Ok(packed)
-}
-
 /// Room for a segment's states. `model_states` holds those made so far, by their names in the model.
 fn bind_states(
     device: &mut dyn Device,
@@ -174,6 +140,7 @@ fn bind_states(
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
     use std::path::Path;
 
     use weft_device::NullDevice;
@@ -196,7 +163,7 @@ mod tests {
         assert_eq!(fusions.len(), 5);
 
         let mut device = NullDevice::default();
-        compile(&mut device, &gguf, &model, &options, &mut |_, _| {}).unwrap();
+        compile(&mut device, &gguf, &model, &options, None, &mut |_| ControlFlow::Continue(())).unwrap();
         let [_, _, body, head] = device.programs() else {
             panic!("bodies and heads for one token and for eight")
         };

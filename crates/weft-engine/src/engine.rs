@@ -6,6 +6,7 @@ use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Caps, Device};
 use weft_fuse::Options;
 use weft_ir::{Sizes, Switches};
+use weft_pack::{OnReport, PackCache};
 use weft_quant::GgmlType;
 
 use crate::batch::{Batch, SeqId};
@@ -36,6 +37,8 @@ pub struct EngineOptions {
     pub kv: GgmlType,
     /// Decisions of the compiler that are set by hand.
     pub switches: Switches,
+    /// Where packed weights are kept; `None` packs them in memory each time.
+    pub cache: Option<PackCache>,
 }
 
 impl Default for EngineOptions {
@@ -47,20 +50,9 @@ impl Default for EngineOptions {
             batch: 512,
             kv: GgmlType::F16,
             switches: Switches::default(),
+            cache: None,
         }
     }
-}
-
-/// What loading is at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Progress {
-    /// Bytes of weights taken in by the device, of all.
-    Weights {
-        /// Bytes done.
-        done: u64,
-        /// Bytes in all.
-        total: u64,
-    },
 }
 
 /// A model, compiled and ready.
@@ -79,29 +71,25 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens a file and compiles it for the CPU. `progress` is told how far loading is.
+    /// Opens a file and compiles it for the CPU. `report` is told how far loading is.
     ///
     /// # Errors
-    /// If the file cannot be read or run, or there is no memory for it.
-    pub fn load(
-        path: &Path,
-        options: &EngineOptions,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Engine, Error> {
+    /// If the file cannot be read or run, or there is no memory for it; [`Error::Interrupted`] if `report` says so.
+    pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Engine, Error> {
         let model = Model::open(path, options.kv)?;
         let device = CpuDevice::new(CpuOptions { threads: options.threads, ..CpuOptions::default() })?;
-        Engine::new(model, Box::new(device), options, progress)
+        Engine::new(model, Box::new(device), options, report)
     }
 
     /// Compiles a model for a device, whose threads are its own affair.
     ///
     /// # Errors
-    /// If an option makes no sense for the model, or the device has no room.
+    /// If an option makes no sense for the model, or the device has no room; [`Error::Interrupted`] if `report` says so.
     pub fn new(
         model: Model,
         mut device: Box<dyn Device>,
         options: &EngineOptions,
-        progress: &mut dyn FnMut(Progress),
+        report: OnReport<'_>,
     ) -> Result<Engine, Error> {
         if options.kv != model.kv() {
             let why = format!("a KV cache of {}: the model was opened for one of {}", options.kv, model.kv());
@@ -124,10 +112,10 @@ impl Engine {
         }
         let tokens = options.batch.min(context.saturating_mul(options.sequences));
         let max = Sizes { tokens, rows: LOGIT_ROWS, slots: pages * PAGE, pages };
-        let mut report = |done, total| progress(Progress::Weights { done, total });
         let machine = device.caps().machine;
         let fusion = Options { max, switches: options.switches.clone(), machine, advise: false };
-        let compiled = compile(&mut *device, model.gguf(), model.graph(), &fusion, &mut report)?;
+        let cache = options.cache.as_ref();
+        let compiled = compile(&mut *device, model.gguf(), model.graph(), &fusion, cache, report)?;
         let vocab = model.graph().config.vocab;
         Ok(Engine {
             model,

@@ -4,6 +4,7 @@ use weft_device::{DeviceError, LinkError};
 use weft_fuse::FuseError;
 use weft_gguf::KeyError;
 use weft_ir::EvalError;
+use weft_pack::PackError;
 use weft_text::{TemplateError, TokenizerError};
 
 /// Why the engine could not do what it was asked to.
@@ -69,10 +70,22 @@ pub enum Error {
         "the model's logits are not numbers: its file is damaged, or its weights do not fit what they are used for"
     )]
     NotNumbers,
+    /// Loading did not go on because whoever was told about it said so.
+    #[error("loading was interrupted")]
+    Interrupted,
     /// An option that makes no sense for this model.
     #[error("{0}")]
     Option(String),
     /// A batch that cannot be run.
     #[error("the batch: {0}")]
     Batch(String),
+}
+
+impl From<PackError> for Error {
+    fn from(error: PackError) -> Error {
+        match error {
+            PackError::Device(error) => error.into(),
+            PackError::Interrupted => Error::Interrupted,
+        }
+    }
 }

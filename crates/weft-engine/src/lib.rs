@@ -18,9 +18,10 @@ mod plans;
 mod products;
 mod sample;
 mod session;
+mod weights;
 
 pub use batch::{Batch, SeqId};
-pub use engine::{Engine, EngineOptions, Progress};
+pub use engine::{Engine, EngineOptions};
 pub use error::Error;
 pub use explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};
 pub use generate::{Event, Finish, GenerateOptions, Generated};
@@ -33,3 +34,4 @@ pub use weft_device::Caps;
 pub use weft_fuse::{Choice, Cost, Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;
 pub use weft_kern::Machine;
+pub use weft_pack::{OnReport, PackCache, Packed, PackedOf, Report};

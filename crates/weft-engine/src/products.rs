@@ -1,5 +1,7 @@
 //! Products of weights that a rule asked for, made when a model is loaded.
 
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,20 +10,25 @@ use weft_fuse::Fusion;
 use weft_gguf::Gguf;
 use weft_ir::Product;
 use weft_models::Segment;
+use weft_pack::Source;
 
 use crate::error::Error;
+use crate::weights;
 
 /// Rows that a thread computes before it asks for more.
 const ROWS: usize = 16;
 
-/// Computes and packs the products a segment's plan reads, by their names in the plan.
+/// Computes the products a segment's plan reads and has the device take them in, by their names in the plan. Those in `multiplied` are packed,
+/// in memory: they depend on how decisions are set, so a file of them would seldom be of use.
 pub(crate) fn pack(
     device: &mut dyn Device,
     gguf: &Gguf,
     segment: &Segment,
     fusion: &Fusion,
+    multiplied: &BTreeSet<&str>,
 ) -> Result<Vec<(String, BufferId)>, Error> {
-    let mut packed = Vec::with_capacity(fusion.products.len());
+    let mut taken = Vec::with_capacity(fusion.products.len());
+    let mut sources = Vec::new();
     for (name, id) in &fusion.products {
         let wrong = |why: String| Error::Option(format!("{} of {}: {why}", name, segment.name));
         let product = Product::new(&fusion.graph, *id, &segment.rows(gguf)).map_err(wrong)?;
@@ -29,9 +36,15 @@ pub(crate) fn pack(
         let ty = &fusion.graph.node(*id).ty;
         let row_len = ty.shape.last().unwrap_or(0);
         let weight = Weight { ty: ty.dtype, rows: product.rows(), row_len, bytes };
-        packed.push((name.clone(), device.pack(weight)?));
+        if multiplied.contains(name.as_str()) && weights::has_tiles(device, &weight) {
+            sources.push(Source { name: name.clone(), weight, mapped: None });
+        } else {
+            taken.push((name.clone(), device.pack(weight)?));
+        }
     }
-    Ok(packed)
+    let packed = weights::take_in_packed(device, &sources, None, &mut |_| ControlFlow::Continue(()))?;
+    taken.extend(sources.into_iter().map(|source| source.name).zip(packed));
+    Ok(taken)
 }
 
 /// All rows of a product, computed by all cores.

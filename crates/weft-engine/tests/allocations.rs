@@ -1,6 +1,7 @@
 //! A step allocates nothing: not the engine, not the device, on no thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -32,7 +33,7 @@ static COUNTING: Counting = Counting;
 fn steps_allocate_nothing() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_k_m.gguf");
     let options = EngineOptions { threads: Some(2), context: Some(128), ..EngineOptions::default() };
-    let mut engine = Engine::load(&fixture, &options, &mut |_| {}).unwrap();
+    let mut engine = Engine::load(&fixture, &options, &mut |_| ControlFlow::Continue(())).unwrap();
     let seq = engine.new_sequence();
     let mut batch = Batch::new();
     // The batch itself is the caller's; it grows once.

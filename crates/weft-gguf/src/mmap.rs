@@ -182,3 +182,28 @@ impl fmt::Debug for TensorBytes {
         write!(f, "TensorBytes({} bytes)", self.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn released_bytes_are_there_again_when_they_are_read() {
+        let path = std::env::temp_dir().join(format!("weft-gguf-release-{}", std::process::id()));
+        let written: Vec<u8> = (0..5 * GRANULE + 77).map(|i| (i / 251) as u8).collect();
+        fs::write(&path, &written).unwrap();
+        let mapping = Arc::new(Mapping::open(&path).unwrap());
+        let bytes = TensorBytes::new(&mapping, 33..written.len() - 5);
+        for part in [0..0, 0..1, GRANULE..GRANULE + 1, 0..bytes.len(), bytes.len()..usize::MAX, 7..usize::MAX]
+        {
+            assert!(*bytes == written[33..written.len() - 5]);
+            bytes.release(part);
+        }
+        assert!(*bytes == written[33..written.len() - 5]);
+        assert!(mapping.stamp().unwrap().modified.is_some());
+        fs::remove_file(&path).unwrap();
+        let memory = Arc::new(Mapping::Memory(written.clone().into()));
+        TensorBytes::new(&memory, 0..written.len()).release(0..written.len());
+        assert!(**memory == *written && memory.stamp().is_none());
+    }
+}

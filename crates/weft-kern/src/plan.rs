@@ -1,5 +1,7 @@
 //! The plan: the kernels of one graph, in order, and the buffers between them.
 
+use std::collections::BTreeSet;
+
 use weft_ir::{F32, Shape, Sizes};
 
 use crate::kernel::{Format, Kernel};
@@ -74,4 +76,66 @@ pub struct Plan {
     pub calls: Vec<Call>,
     /// Bytes of the arena.
     pub arena: usize,
+}
+
+impl Plan {
+    /// The weights that are multiplied by row by row, by their names in the graph: those a device may want in a layout of its own. What is
+    /// only looked up by rows, multiplied transposed or read as values is not among them.
+    pub fn multiplied_weights(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        for Call { kernel, args } in &self.calls {
+            let products = self.kernels[*kernel].parts.iter().flat_map(|part| part.products());
+            for product in products.filter(|product| !product.transposed) {
+                if let Source::Weight(name) = &self.buffers[args[product.w.param]].source {
+                    names.insert(name.as_str());
+                }
+            }
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse_plan;
+
+    #[test]
+    fn multiplied_is_what_products_read_row_by_row() {
+        let plan = "plan uses T=4 R=1 S=64 P=2 arena=0 {
+b0 = input x : f32[T, 64]
+b1 = weight down : f32[32, 64]
+b2 = weight up : f32[64, 32]
+b3 = weight norm : f32[32]
+b4 = output y : f32[T, 32]
+b5 = weight gate : f32[32, 64]
+b6 = output z : f32[T, 32]
+kernel dot {
+  p0 read f32
+  p1 read f32
+  p2 read f32
+  p3 write f32
+  rows [T] cols 32
+  dot x=p0[0; 64; 1] w=p1 count=1 n=32 k=64 first=0 stride=0 pick=only transposed=false
+  v0 = acc 0
+  v1 = load 32 p2[0; 0; 1]
+  v2 = mul v0 v1
+  v3 = store v2 p3[0; 32; 1]
+}
+kernel turned {
+  p0 read f32
+  p1 read f32
+  p2 write f32
+  rows [T] cols 32
+  dot x=p0[0; 64; 1] w=p1 count=1 n=64 k=32 first=0 stride=0 pick=only transposed=true
+  v0 = acc 0
+  v1 = store v0 p2[0; 32; 1]
+}
+call dot b0 b1 b3 b4
+call dot b0 b5 b3 b6
+call turned b0 b2 b6
+}
+";
+        let plan = parse_plan(plan).unwrap();
+        assert_eq!(plan.multiplied_weights().into_iter().collect::<Vec<_>>(), ["down", "gate"]);
+    }
 }

@@ -6,11 +6,12 @@ use std::path::Path;
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use weft_engine::{Decision, EngineOptions, GenerateOptions, Mode, Sampling, Switches};
+use weft_engine::{Decision, EngineOptions, GenerateOptions, Mode, PackCache, Sampling, Switches};
 use weft_quant::GgmlType;
 
+use crate::cache::Cache;
 use crate::catalog::Settings;
-use crate::cli::Ids;
+use crate::cli::{Counts, Ids};
 
 /// The arguments of a command.
 ///
@@ -76,6 +77,12 @@ impl<'a> Args<'a> {
         self.0.get_one::<u64>(name).map(|&count| usize::try_from(count).unwrap_or(usize::MAX))
     }
 
+    /// Integers, as the type they are used in; larger ones mean the largest of that type.
+    pub(crate) fn counts(self, name: &str) -> Option<Vec<usize>> {
+        let counts = self.0.get_one::<Counts>(name)?;
+        Some(counts.0.iter().map(|&count| usize::try_from(count).unwrap_or(usize::MAX)).collect())
+    }
+
     /// A number that has a default.
     fn real(self, name: &str) -> f32 {
         self.0.get_one::<f64>(name).copied().unwrap_or_default() as f32
@@ -106,7 +113,17 @@ impl<'a> Args<'a> {
         self.text("kv").and_then(|name| name.parse().ok()).unwrap_or(GgmlType::F16)
     }
 
-    /// What an engine for conversations is loaded with.
+    /// Where packed weights are kept: nowhere if the user wants that, or has no folder for such things.
+    pub(crate) fn pack_cache(self) -> Option<PackCache> {
+        if self.flag("no-cache") {
+            return None;
+        }
+        let cache = Cache::new(self.path("cache")).ok()?;
+        let gigabytes = self.0.get_one::<u64>("cache-limit").copied().unwrap_or(0);
+        Some(PackCache { folder: cache.packed(), limit: gigabytes.saturating_mul(1_000_000_000) })
+    }
+
+    /// What an engine for conversations, or to measure, is loaded with.
     pub(crate) fn engine(self) -> EngineOptions {
         let default = EngineOptions::default();
         EngineOptions {
@@ -115,6 +132,7 @@ impl<'a> Args<'a> {
             batch: self.count("batch").unwrap_or(default.batch),
             kv: self.kv(),
             switches: self.switches(),
+            cache: self.pack_cache(),
             ..default
         }
     }
@@ -164,7 +182,8 @@ mod tests {
     #[test]
     fn the_defaults_of_the_table_are_those_of_the_engine() {
         let (engine, generate) = with_args(&["run", "hi"], |args| (args.engine(), args.generate(None)));
-        assert_eq!(engine, EngineOptions::default());
+        assert!(engine.cache.as_ref().is_none_or(|cache| cache.limit == PackCache::LIMIT));
+        assert_eq!(engine, EngineOptions { cache: engine.cache.clone(), ..EngineOptions::default() });
         assert_eq!(engine.kv, BuildOptions::default().kv);
         let sampling = Sampling { seed: generate.sampling.seed, ..Sampling::default() };
         assert_eq!(generate, GenerateOptions { sampling, ..GenerateOptions::default() });

@@ -2,7 +2,7 @@
 //!
 //! Models lie where they are on the hub, `models/ORG/REPO/FILE`, and appear there only when they are whole and checked;
 //! any other GGUF file put below `models` is found too. `locks` keeps two programs from fetching one file at once, and
-//! `staging` is for what is in between.
+//! `staging` is for what is in between. `packed` is for the weights of models, as a device wants them (see `weft-pack`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,6 +63,11 @@ impl Cache {
     /// Where files lie that are in between.
     pub(crate) fn staging(&self) -> PathBuf {
         self.folder.join("staging")
+    }
+
+    /// Where packed weights lie.
+    pub(crate) fn packed(&self) -> PathBuf {
+        self.folder.join("packed")
     }
 
     /// Where a file of a repository on the hub belongs.

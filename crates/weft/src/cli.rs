@@ -111,6 +111,9 @@ fn arguments(knob: &'static Knob) -> Vec<Arg> {
             arg.ignore_case(true).value_parser(parser)
         }
         Kind::Ids => arg.allow_hyphen_values(true).value_parser(ids),
+        Kind::Counts(from, to) => {
+            arg.allow_hyphen_values(true).value_parser(move |text: &str| counts(text, from, to))
+        }
         Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(setting),
     };
     match knob.kind {
@@ -204,6 +207,15 @@ fn ids(text: &str) -> Result<Ids, String> {
     text.split(',').map(id).collect::<Result<_, _>>().map(Ids)
 }
 
+/// The integers in `1,2,3`; spaces around them do not matter.
+fn counts(text: &str, from: u64, to: u64) -> Result<Counts, String> {
+    text.split(',').map(|text| integer(text.trim(), from, to)).collect::<Result<_, _>>().map(Counts)
+}
+
+/// Integers as an argument.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts(pub(crate) Vec<u64>);
+
 /// Token ids as an argument: a type of its own, since to the parser a `Vec` is several values.
 #[derive(Clone, Debug)]
 pub(crate) struct Ids(pub(crate) Vec<u32>);
@@ -243,6 +255,14 @@ mod tests {
         assert_eq!(ids("1, 2,3").unwrap().0, [1, 2, 3]);
         for wrong in ["", "1,", "1 2", "-1", "4294967296", "1,two"] {
             assert!(ids(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn lists_are_integers_with_commas_between() {
+        assert_eq!(counts("0, 4096", 0, 5000).unwrap().0, [0, 4096]);
+        for wrong in ["", "0,", "0 1", "-1", "0,5001", "two"] {
+            assert!(counts(wrong, 0, 5000).is_err(), "{wrong}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+mod bench;
+mod cache;
 mod chat;
 mod explain;
 mod inspect;
@@ -8,6 +10,7 @@ mod logits;
 mod make;
 mod pull;
 mod quantize;
+mod roofline;
 mod run;
 mod synth;
 mod tokenize;
@@ -54,10 +57,13 @@ pub(crate) const COMMANDS: &[Command] = &[
     chat::COMMAND,
     pull::COMMAND,
     list::COMMAND,
+    cache::COMMAND,
     inspect::COMMAND,
     explain::COMMAND,
     tokenize::COMMAND,
     logits::COMMAND,
+    bench::COMMAND,
+    roofline::COMMAND,
     synth::COMMAND,
     quantize::COMMAND,
 ];

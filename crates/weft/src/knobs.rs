@@ -51,6 +51,8 @@ pub(crate) enum Kind {
     Choice(&'static [&'static str]),
     /// Token ids with commas between them.
     Ids,
+    /// Integers in this range, both ends included, with commas between them.
+    Counts(u64, u64),
     /// A decision of the compiler and how it stands: `fuse.tail=off`. More than once, or with commas between them.
     Decisions,
 }
@@ -65,6 +67,7 @@ impl Knob {
             Kind::Real(..) => Some("X"),
             Kind::Choice(_) => Some("WHICH"),
             Kind::Ids => Some("IDS"),
+            Kind::Counts(..) => Some("N,N"),
             Kind::Decisions => Some("NAME=MODE"),
         }
     }

@@ -50,6 +50,9 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) if out::is_closed(&error) => ExitCode::SUCCESS,
+        Err(error) if matches!(error.downcast_ref(), Some(weft_engine::Error::Interrupted)) => {
+            ExitCode::from(interrupt::EXIT_CODE)
+        }
         Err(error) => match error.downcast::<clap::Error>() {
             // A wrong command line that only the command could tell.
             Ok(usage) => cli::exit(usage, command),

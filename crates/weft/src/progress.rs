@@ -19,6 +19,7 @@ const LINES: Duration = Duration::from_secs(10);
 pub(crate) enum Unit {
     Bytes,
     Tokens,
+    Samples,
 }
 
 /// The progress of one thing. It goes away when dropped.
@@ -65,6 +66,7 @@ impl Progress {
             let (done, total) = match self.unit {
                 Unit::Bytes => (units::bytes(done), units::bytes(self.total)),
                 Unit::Tokens => (done.to_string(), format!("{} tokens", self.total)),
+                Unit::Samples => (done.to_string(), format!("{} samples", self.total)),
             };
             note!("{}: {done} of {total}", self.label);
         }
@@ -84,6 +86,7 @@ fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
     let counted = match unit {
         Unit::Bytes => "{decimal_bytes} of {decimal_total_bytes}{pace}",
         Unit::Tokens => "{pos} of {len} tokens{pace}",
+        Unit::Samples => "{pos} of {len} samples{pace}",
     };
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {counted}")) {
@@ -104,7 +107,7 @@ fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
 fn pace(unit: Unit, per_second: f64, left: Duration) -> String {
     let rate = match unit {
         Unit::Bytes => units::bytes(per_second as u64),
-        Unit::Tokens => format!("{per_second:.1}"),
+        Unit::Tokens | Unit::Samples => format!("{per_second:.1}"),
     };
     format!(", {rate}/s, {:#} left", HumanDuration(left))
 }

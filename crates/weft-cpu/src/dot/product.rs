@@ -117,11 +117,6 @@ impl Multiplied {
         if self.transposed { self.w.n } else { self.w.k }
     }
 
-    /// Whether x is rounded.
-    pub(super) fn rounded(&self) -> bool {
-        self.w.ty.is_quantised() && !self.transposed
-    }
-
     /// Matrices that multiply a row.
     pub(super) fn terms(&self) -> usize {
         self.summed().max(1)

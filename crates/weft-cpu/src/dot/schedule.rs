@@ -8,7 +8,7 @@ use crate::thread::{Scratch, Thread};
 impl Dot {
     /// Runs this thread's share.
     pub(crate) fn run(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
-        if let Some(prologue) = &self.prologue {
+        if let Some(prologue) = self.prologue.as_ref().filter(|_| !cx.keep_prologue) {
             prologue.begin(cx, &mut scratch.made);
         }
         let groups = self.sort(cx, scratch)?;

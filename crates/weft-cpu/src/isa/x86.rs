@@ -2,6 +2,7 @@
 
 mod avx2;
 mod avx512;
+mod quarters;
 
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 

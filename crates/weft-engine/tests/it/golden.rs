@@ -1,5 +1,7 @@
 //! The right numbers: the oracle and the CPU path against llama.cpp's logits.
 
+use std::ops::ControlFlow;
+
 use crate::support::{FIXTURES, Fixture, all_logits, mean_kl, relative_l2};
 use weft_engine::{Decision, Engine, EngineOptions, Mode, Model, Switches, decisions, oracle_logits};
 use weft_gguf::Gguf;
@@ -78,7 +80,7 @@ fn the_reference_device_agrees_with_the_cpu() {
     let cpu = all_logits(&mut fixture.engine(options.clone()), tokens, 4);
     let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
     let device = Box::new(weft_device::ReferenceDevice::default());
-    let mut reference = Engine::new(model, device, &options, &mut |_| {}).unwrap();
+    let mut reference = Engine::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap();
     let expected = all_logits(&mut reference, tokens, 4);
     // Both round activations to the same 8 bits, but sums that differ in their last bit can round to neighbours.
     let error = relative_l2(&cpu, &expected);

@@ -2,5 +2,6 @@
 
 mod bits;
 mod golden;
+mod packing;
 mod session;
 mod support;

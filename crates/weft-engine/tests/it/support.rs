@@ -1,5 +1,6 @@
 //! The fixtures: small models with golden logits. `fixtures/README.md` says how they were made.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use weft_engine::{Batch, Engine, EngineOptions};
@@ -35,7 +36,7 @@ impl Fixture {
     }
 
     pub(crate) fn engine(&self, options: EngineOptions) -> Engine {
-        Engine::load(&self.path, &options, &mut |_| {}).unwrap()
+        Engine::load(&self.path, &options, &mut |_| ControlFlow::Continue(())).unwrap()
     }
 }
 

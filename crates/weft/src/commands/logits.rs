@@ -38,7 +38,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         return Err(incomplete("say what to compute with either --tokens 1,2,3 or --text TEXT").into());
     }
     if args.flag("oracle") {
-        args.refuse_with("--oracle, which has one way to compute", &["threads", "chunk", "kv", "set"])?;
+        args.refuse_with("--oracle, which has one way to compute", &["threads", "chunk", "kv", "set", "no-cache", "cache-limit"])?;
     }
     let model = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = Gguf::open(&model)?;
@@ -82,6 +82,7 @@ fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::
         batch: chunk,
         kv: args.kv(),
         switches: args.switches(),
+        cache: args.pack_cache(),
         ..EngineOptions::default()
     };
     let (mut engine, _) = load(model, &options)?;

@@ -24,7 +24,7 @@ variables are honoured too:
 | environment | |
 |---|---|
 | `NO_COLOR` | Errors are not coloured where it is set and not empty |
-| `XDG_CACHE_HOME` | Where the user's cache folder is: models are fetched into `weft` below it, if `--cache` does not say otherwise |
+| `XDG_CACHE_HOME` | Where the user's cache folder is: fetched models and packed weights are kept in `weft` below it, if `--cache` does not say otherwise |
 | `XDG_DATA_HOME` | Where the user's data are: `weft chat` keeps what was typed on a terminal in `weft/history` below it |
 
 Without them the folders are the usual ones: `~/.cache` and `~/.local/share`, on macOS `~/Library/Caches` and
@@ -80,6 +80,7 @@ fn values(kind: Kind) -> String {
         Kind::Real(from, to) => format!("{from} to {to}"),
         Kind::Choice(choices) => choices.join(", "),
         Kind::Ids => "ids".into(),
+        Kind::Counts(from, to) => format!("a list of {from} to {to}"),
         Kind::Decisions => "a decision, `=on`, `=off` or `=by-cost`".into(),
     }
 }

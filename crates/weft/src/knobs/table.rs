@@ -3,23 +3,33 @@
 use super::{Kind, Knob};
 
 /// Commands that compile a model, to compute with it or to show how.
-const COMPILE: &[&str] = &["run", "chat", "logits", "explain"];
+const COMPILE: &[&str] = &["run", "chat", "logits", "explain", "bench"];
 /// Commands that generate text.
 const GENERATE: &[&str] = &["run", "chat"];
+/// Commands that compute prompts.
+const BATCH: &[&str] = &["run", "chat", "bench"];
 /// Commands that may fetch a model.
-const FETCH: &[&str] = &["run", "chat", "pull", "inspect", "explain", "tokenize", "logits", "quantize"];
+const FETCH: &[&str] =
+    &["run", "chat", "pull", "inspect", "explain", "tokenize", "logits", "bench", "quantize"];
 /// Commands that know the cache.
-const CACHE: &[&str] =
-    &["run", "chat", "pull", "list", "inspect", "explain", "tokenize", "logits", "quantize"];
+const CACHE: &[&str] = &[
+    "run", "chat", "pull", "list", "cache", "inspect", "explain", "tokenize", "logits", "bench", "quantize",
+];
+/// Commands that load a model to compute with it.
+const LOAD: &[&str] = &["run", "chat", "logits", "bench"];
+/// Commands that have something to tell programs.
+const JSON: &[&str] =
+    &["run", "list", "cache", "inspect", "explain", "tokenize", "bench", "roofline", "synth", "quantize"];
 /// Commands that write a model.
 const MAKE: &[&str] = &["synth", "quantize"];
 /// Commands that use several threads.
-const THREADS: &[&str] = &["run", "chat", "logits", "explain", "synth", "quantize"];
+const THREADS: &[&str] = &["run", "chat", "logits", "explain", "bench", "roofline", "synth", "quantize"];
 
 const MODEL: &str = "Model";
 const PROMPT: &str = "Prompt";
 const SAMPLING: &str = "Sampling";
 const INPUT: &str = "Input";
+const MEASURE: &str = "Measuring";
 const WEIGHTS: &str = "Weights";
 const OUTPUT: &str = "Output";
 const STORE: &str = "Cache and hub";
@@ -39,7 +49,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Threads to compute with; all cores if not given"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), GENERATE).env("WEFT_CONTEXT").short('c')
         .help("Most tokens of prompt and reply together; 4096 if not given, or what the model was made for if that is less"),
-    knob(MODEL, "batch", Kind::Count(1, 65536), GENERATE).env("WEFT_BATCH").default("512")
+    knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench"]).short('c')
+        .help("Most tokens there is room for at each depth; as many as are measured if not given"),
+    knob(MODEL, "batch", Kind::Count(1, 65536), BATCH).env("WEFT_BATCH").default("512")
         .help("Most tokens of a prompt computed at once"),
     knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32"]), COMPILE).env("WEFT_KV").default("f16")
         .help("How the KV cache stores its values"),
@@ -90,6 +102,16 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(INPUT, "oracle", Kind::Flag, &["logits"])
         .help("Compute through the float oracle: slow, obvious, and what is right"),
 
+    // What `bench` measures.
+    knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["bench"]).short('p').default("512")
+        .help("Tokens of a prompt; 0 to measure none"),
+    knob(MEASURE, "decode", Kind::Count(0, 1 << 20), &["bench"]).short('n').default("32")
+        .help("Tokens of a reply; 0 to measure none"),
+    knob(MEASURE, "depth", Kind::Counts(0, 1 << 30), &["bench"]).short('d').default("0,4096")
+        .help("How many tokens stand before either; several with commas between them"),
+    knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench"]).short('r').default("5")
+        .help("Samples of everything, after one that does not count"),
+
     // What `synth` and `quantize` make.
     knob(WEIGHTS, "quant", Kind::Choice(MIXTURES), MAKE).default("q4_k_m")
         .help("How weights are stored, by llama.cpp's names: mostly in the type of that name, what is sensitive in a larger one"),
@@ -123,12 +145,16 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Write a graph before the rules and its kernels, as Graphviz text; `-` is standard output"),
     knob(OUTPUT, "html", Kind::Path("FILE"), &["explain"])
         .help("Write all of it as one page for a browser; `-` is standard output"),
-    knob(OUTPUT, "json", Kind::Flag, &["run", "list", "inspect", "explain", "tokenize", "synth", "quantize"])
+    knob(OUTPUT, "json", Kind::Flag, JSON)
         .help("Print JSON, for programs"),
     knob(OUTPUT, "verbose", Kind::Flag, &["run", "chat", "logits"]).env("WEFT_VERBOSE").short('v')
         .help("Say on stderr what was loaded, how many tokens there were and how long they took"),
     knob(STORE, "cache", Kind::Path("DIR"), CACHE).env("WEFT_CACHE")
-        .help("Where fetched models are kept; the user's cache folder if not given"),
+        .help("Where fetched models and packed weights are kept; the user's cache folder if not given"),
+    knob(STORE, "no-cache", Kind::Flag, LOAD).env("WEFT_NO_CACHE")
+        .help("Pack the weights in memory each time, and keep no file of them"),
+    knob(STORE, "cache-limit", Kind::Count(0, 1_000_000), LOAD).env("WEFT_CACHE_LIMIT").default("64")
+        .help("Most GB that packed weights take on the disk; for new ones, those go that were not used for the longest time"),
     knob(STORE, "hub", Kind::Text("URL"), FETCH).env("HF_ENDPOINT").default("https://huggingface.co")
         .help("The Hugging Face hub, or a mirror of it"),
     knob(STORE, "hub-token", Kind::Text("TOKEN"), FETCH).env("HF_TOKEN")

@@ -24,10 +24,13 @@ fn every_command() {
     check(&["chat", "--help"], expect_file!["help/chat.txt"]);
     check(&["pull", "--help"], expect_file!["help/pull.txt"]);
     check(&["list", "--help"], expect_file!["help/list.txt"]);
+    check(&["cache", "--help"], expect_file!["help/cache.txt"]);
     check(&["inspect", "--help"], expect_file!["help/inspect.txt"]);
     check(&["explain", "--help"], expect_file!["help/explain.txt"]);
     check(&["tokenize", "--help"], expect_file!["help/tokenize.txt"]);
     check(&["logits", "--help"], expect_file!["help/logits.txt"]);
+    check(&["bench", "--help"], expect_file!["help/bench.txt"]);
+    check(&["roofline", "--help"], expect_file!["help/roofline.txt"]);
     check(&["synth", "--help"], expect_file!["help/synth.txt"]);
     check(&["quantize", "--help"], expect_file!["help/quantize.txt"]);
 }

@@ -9,6 +9,8 @@ mod help;
 mod hub;
 mod inspect;
 mod make;
+mod measure;
+mod packed;
 mod pull;
 mod support;
 mod talk;

@@ -1,0 +1,156 @@
+//! What threads exchange of units that are cut.
+//!
+//! A thread's share is one stretch of all work, so that it has pieces of no more than two units that are cut: the end of one and the
+//! beginning of another. It *publishes* a piece (the partial results of the nodes that its blocks have in the tree), then *arrives* at the
+//! unit, which counts finished blocks. Pieces are every block once, so exactly one thread brings the count to all of them; it takes what
+//! the others have published, in order of threads, which is the order of blocks.
+//!
+//! Everything here is atomic, so that nothing can go wrong but numbers, and they do not: what is published is written before the count is
+//! raised with release order, and read after it was raised with acquire order, by a thread that saw all other raises. The next launch
+//! comes after a barrier of the team. Whoever takes a unit clears its count and its pieces for that launch; if a step fails half-way,
+//! [`Exchange::sweep`] does it before the next.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::nodes::Stack;
+use crate::isa::Line;
+
+/// No unit.
+const NONE: u32 = u32::MAX;
+
+/// The memory for it.
+#[derive(Debug, Default)]
+pub(super) struct Exchange {
+    /// Finished blocks of each unit; 0 between launches.
+    done: Vec<AtomicU32>,
+    /// Two for each thread.
+    pieces: Vec<Piece>,
+    /// For each thread, partial results of `nodes` nodes of `node` numbers.
+    numbers: Vec<AtomicU32>,
+    nodes: usize,
+    node: usize,
+}
+
+/// A piece of a unit.
+#[derive(Debug)]
+pub(super) struct Piece {
+    unit: AtomicU32,
+    start: AtomicU32,
+    end: AtomicU32,
+    /// Of its first node's first number.
+    at: AtomicU32,
+}
+
+/// Where to publish a piece.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) thread: usize,
+    /// Pieces and nodes that this thread has published before.
+    pub(super) piece: usize,
+    pub(super) node: usize,
+}
+
+impl Exchange {
+    /// For as many threads and units, and as many nodes a thread, which have so many rows of so many lines. `None` if there is no memory.
+    pub(super) fn new(
+        threads: usize,
+        units: usize,
+        nodes: usize,
+        rows: usize,
+        lines: usize,
+    ) -> Option<Exchange> {
+        fn zeros(n: usize) -> Option<Vec<AtomicU32>> {
+            let mut all = Vec::new();
+            all.try_reserve_exact(n).ok()?;
+            all.resize_with(n, AtomicU32::default);
+            Some(all)
+        }
+        let node = lines.checked_mul(16)?.checked_add(2)?.checked_mul(rows)?;
+        let numbers = node.checked_mul(nodes)?.checked_mul(threads)?;
+        u32::try_from(numbers.max(units)).ok()?;
+        let pieces = (0..2 * threads).map(|_| Piece::default()).collect();
+        Some(Exchange { done: zeros(units)?, pieces, numbers: zeros(numbers)?, nodes, node })
+    }
+
+    /// Forgets everything.
+    pub(super) fn sweep(&self) {
+        self.done.iter().for_each(|done| done.store(0, Ordering::Relaxed));
+        self.pieces.iter().for_each(Piece::clear);
+    }
+
+    /// Publishes blocks of a unit, whose nodes are the stack's; `None` if there is no room for it.
+    pub(super) fn publish(
+        &self,
+        place: Place,
+        unit: usize,
+        blocks: &Range<usize>,
+        stack: &Stack<'_>,
+    ) -> Option<()> {
+        let at = (place.thread * self.nodes + place.node) * self.node;
+        let fits = place.piece < 2 && place.node + stack.len() <= self.nodes;
+        let piece = self.pieces.get(2 * place.thread + place.piece).filter(|_| fits)?;
+        let mut to = self.numbers.get(at..)?.iter();
+        for i in 0..stack.len() {
+            let (sums, values) = stack.node(i);
+            let sums = sums.iter().flat_map(|(m, l)| [m, l]);
+            for (number, to) in sums.zip(&mut to) {
+                to.store(number.to_bits(), Ordering::Relaxed);
+            }
+            for (number, to) in Line::flat(values).iter().zip(&mut to) {
+                to.store(number.to_bits(), Ordering::Relaxed);
+            }
+        }
+        piece.start.store(blocks.start as u32, Ordering::Relaxed);
+        piece.end.store(blocks.end as u32, Ordering::Relaxed);
+        piece.at.store(at as u32, Ordering::Relaxed);
+        piece.unit.store(unit as u32, Ordering::Relaxed);
+        Some(())
+    }
+
+    /// Counts blocks of a unit as finished; true for the thread that finishes the last of `all`, which must take them.
+    pub(super) fn arrive(&self, unit: usize, blocks: usize, all: usize) -> bool {
+        let done = &self.done[unit];
+        let last = done.fetch_add(blocks as u32, Ordering::AcqRel) as usize + blocks == all;
+        if last {
+            done.store(0, Ordering::Relaxed);
+        }
+        last
+    }
+
+    /// The pieces of a unit, in order.
+    pub(super) fn pieces_of(&self, unit: usize) -> impl Iterator<Item = &Piece> {
+        self.pieces.iter().filter(move |piece| piece.unit.load(Ordering::Relaxed) as usize == unit)
+    }
+
+    /// Reads node `i` of a piece.
+    pub(super) fn take(&self, piece: &Piece, i: usize, sums: &mut [(f32, f32)], values: &mut [Line]) {
+        let at = piece.at.load(Ordering::Relaxed) as usize + i * (2 * sums.len() + 16 * values.len());
+        let mut from = self.numbers[at..].iter().map(|n| f32::from_bits(n.load(Ordering::Relaxed)));
+        for ((m, l), from) in sums.iter_mut().zip(std::iter::from_fn(|| Some((from.next()?, from.next()?)))) {
+            (*m, *l) = from;
+        }
+        for (value, from) in Line::flat_mut(values).iter_mut().zip(from) {
+            *value = from;
+        }
+    }
+}
+
+impl Default for Piece {
+    fn default() -> Piece {
+        Piece { unit: NONE.into(), start: 0.into(), end: 0.into(), at: 0.into() }
+    }
+}
+
+impl Piece {
+    /// Which blocks it has.
+    pub(super) fn blocks(&self) -> Range<usize> {
+        let at = |n: &AtomicU32| n.load(Ordering::Relaxed) as usize;
+        at(&self.start)..at(&self.end)
+    }
+
+    /// Forgets it.
+    pub(super) fn clear(&self) {
+        self.unit.store(NONE, Ordering::Relaxed);
+    }
+}

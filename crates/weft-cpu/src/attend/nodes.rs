@@ -1,0 +1,203 @@
+//! Partial results, and the tree in which they are joined (see [`super`]).
+//!
+//! In that tree, 2ⁿ blocks that begin at a multiple of 2ⁿ are one node, whatever follows, and made of their halves: these a thread can join
+//! as soon as it has both. What is left of a sequence is joined from the last node on.
+
+use super::exchange::Exchange;
+use crate::isa::{Line, Simd, Work};
+use crate::math;
+
+/// A node of the tree: 2^level blocks, from `index · 2^level` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) level: u32,
+    pub(super) index: usize,
+}
+
+impl Node {
+    /// The nodes that a stretch of blocks has in the tree, in order.
+    pub(super) fn of(blocks: std::ops::Range<usize>) -> impl Iterator<Item = Node> {
+        let mut at = blocks.start;
+        std::iter::from_fn(move || {
+            let left = blocks.end.checked_sub(at).filter(|left| *left > 0)?;
+            let level = at.trailing_zeros().min(left.ilog2());
+            let node = Node { level, index: at >> level };
+            at += 1 << level;
+            Some(node)
+        })
+    }
+
+    /// What it makes with the node behind it, if they are halves of one.
+    fn with(self, next: Node) -> Option<Node> {
+        let halves = self.level == next.level && self.index.is_multiple_of(2) && next.index == self.index + 1;
+        halves.then_some(Node { level: self.level + 1, index: self.index / 2 })
+    }
+}
+
+/// The partial results of the rows of a unit for stretches of blocks, one behind the other.
+///
+/// Of each row there is the largest score, the sum, and the weighted values. A row that sees nothing of a stretch has a sum of 0 and no
+/// values; it joins nothing, so that a token's bits do not depend on others that see more.
+#[derive(Debug)]
+pub(super) struct Stack<'a> {
+    pub(super) ids: &'a mut Vec<Node>,
+    /// `rows · lines` for each node, then room for another.
+    pub(super) values: &'a mut [Line],
+    /// `rows` for each.
+    pub(super) sums: &'a mut [(f32, f32)],
+    pub(super) rows: usize,
+    /// Lines of a row.
+    pub(super) lines: usize,
+}
+
+impl Stack<'_> {
+    /// How many nodes it has.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// One of its nodes, or the room behind the last.
+    #[inline(always)]
+    pub(super) fn node(&self, i: usize) -> (&[(f32, f32)], &[Line]) {
+        let (rows, lines) = (self.rows, self.rows * self.lines);
+        (&self.sums[i * rows..][..rows], &self.values[i * lines..][..lines])
+    }
+
+    /// Room for another.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> (&mut [(f32, f32)], &mut [Line]) {
+        let (i, rows, lines) = (self.ids.len(), self.rows, self.rows * self.lines);
+        (&mut self.sums[i * rows..][..rows], &mut self.values[i * lines..][..lines])
+    }
+
+    /// Makes what has been written there a node, and joins halves.
+    #[inline(always)]
+    pub(super) fn push<S: Simd>(&mut self, simd: S, mut node: Node) {
+        while let Some(whole) = self.ids.last().and_then(|last| last.with(node)) {
+            self.ids.pop();
+            self.join(simd);
+            node = whole;
+        }
+        self.ids.push(node);
+    }
+
+    /// Joins the node behind the last to that behind it.
+    #[inline(always)]
+    fn join<S: Simd>(&mut self, simd: S) {
+        let (i, rows, lines) = (self.ids.len(), self.rows, self.rows * self.lines);
+        let (sums, next_sums) = self.sums[i * rows..][..2 * rows].split_at_mut(rows);
+        let (values, next_values) = self.values[i * lines..][..2 * lines].split_at_mut(lines);
+        let values = values.chunks_mut(self.lines).zip(next_values.chunks(self.lines));
+        for (((m, l), (next_m, next_l)), (y, next_y)) in sums.iter_mut().zip(next_sums).zip(values) {
+            if *next_l == 0.0 {
+                continue;
+            }
+            let top = math::max(&[*m, *next_m]);
+            let (a, b) = (math::exp(*m - top), math::exp(*next_m - top));
+            *m = top;
+            *l = next_l.mul_add(b, *l * a);
+            let (a, b) = (simd.float(a), simd.float(b));
+            for (y, next_y) in y.iter_mut().zip(next_y) {
+                simd.store(simd.mul_add(simd.load(next_y), b, simd.mul(simd.load(y), a)), &mut y.0);
+            }
+        }
+    }
+
+    /// The weighted values of the only node.
+    pub(super) fn result(&self) -> &[Line] {
+        self.node(0).1
+    }
+}
+
+/// Takes what threads have published of a unit.
+pub(super) struct Gather<'a> {
+    pub(super) exchange: &'a Exchange,
+    pub(super) number: usize,
+    pub(super) stack: Stack<'a>,
+}
+
+impl Work for Gather<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(mut self, simd: S) {
+        for piece in self.exchange.pieces_of(self.number) {
+            for (i, node) in Node::of(piece.blocks()).enumerate() {
+                let (sums, values) = self.stack.next();
+                self.exchange.take(piece, i, sums, values);
+                self.stack.push(simd, node);
+            }
+            piece.clear();
+        }
+    }
+}
+
+/// Joins all nodes, from the last on, and divides by the sums.
+pub(super) struct Finish<'a, 'b>(pub(super) &'a mut Stack<'b>);
+
+impl Work for Finish<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let stack = self.0;
+        while stack.len() > 1 {
+            stack.ids.truncate(stack.len() - 2);
+            stack.join(simd);
+            stack.ids.push(Node { level: 0, index: 0 });
+        }
+        let (rows, lines) = (stack.rows, stack.lines);
+        for ((_, l), y) in stack.sums[..rows].iter().zip(stack.values.chunks_exact_mut(lines)) {
+            for line in y {
+                for y in &mut line.0 {
+                    *y /= l;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The blocks of a node.
+    fn span(node: Node) -> std::ops::Range<usize> {
+        node.index << node.level..(node.index + 1) << node.level
+    }
+
+    /// What stays on a stack if nodes are pushed.
+    fn pushed(nodes: impl Iterator<Item = Node>, stack: &mut Vec<Node>) {
+        for mut node in nodes {
+            while let Some(whole) = stack.last().and_then(|last| last.with(node)) {
+                stack.pop();
+                node = whole;
+            }
+            stack.push(node);
+        }
+    }
+
+    #[test]
+    fn however_blocks_are_cut_the_same_nodes_are_left() {
+        for blocks in 1..40 {
+            let mut whole = Vec::new();
+            pushed((0..blocks).map(|index| Node { level: 0, index }), &mut whole);
+            assert_eq!(whole, Node::of(0..blocks).collect::<Vec<_>>());
+            for a in 0..=blocks {
+                for b in a..=blocks {
+                    let mut joined = Vec::new();
+                    for cut in [0..a, a..b, b..blocks] {
+                        let mut own = Vec::new();
+                        pushed(cut.clone().map(|index| Node { level: 0, index }), &mut own);
+                        assert_eq!(own, Node::of(cut.clone()).collect::<Vec<_>>(), "{cut:?}");
+                        let covered: Vec<usize> = own.iter().flat_map(|n| span(*n)).collect();
+                        assert_eq!(covered, cut.collect::<Vec<_>>());
+                        assert!(own.len() as u32 <= 2 * blocks.ilog2() + 1);
+                        pushed(own.into_iter(), &mut joined);
+                    }
+                    assert_eq!(joined, whole, "{a} and {b} of {blocks}");
+                }
+            }
+        }
+    }
+}

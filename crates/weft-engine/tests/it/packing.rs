@@ -1,0 +1,146 @@
+//! Weights packed for a device: whether they come from memory or from the cache changes no bit.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use weft_cpu::{CpuDevice, CpuOptions};
+use weft_device::{
+    BufferId, Caps, Device, DeviceError, Packing, Program, ProgramId, Tile, Weight, WeightBytes,
+};
+use weft_engine::{Engine, EngineOptions, Error, Model, PackCache, Report};
+use weft_kern::Sizes;
+use weft_quant::GgmlType;
+
+use crate::support::{FIXTURES, Fixture, all_logits, bits};
+
+/// Rows interleaved by five, byte by byte.
+struct Interleaved;
+
+const ROWS: usize = 5;
+
+fn row_bytes(ty: GgmlType, row_len: usize) -> usize {
+    ty.row_bytes(row_len as u64).unwrap() as usize
+}
+
+impl Packing for Interleaved {
+    fn id(&self) -> &'static str {
+        "interleaved"
+    }
+
+    fn tile(&self, ty: GgmlType, row_len: usize) -> Option<Tile> {
+        let bytes = (ROWS * row_bytes(ty, row_len)).next_multiple_of(64);
+        (ty != GgmlType::F32).then_some(Tile { rows: ROWS, bytes })
+    }
+
+    fn pack(&self, ty: GgmlType, row_len: usize, rows: &[u8], out: &mut [u8]) {
+        for (r, row) in rows.chunks_exact(row_bytes(ty, row_len)).enumerate() {
+            row.iter().enumerate().for_each(|(i, byte)| out[i * ROWS + r] = *byte);
+        }
+    }
+}
+
+/// A CPU device that multiplies by what it finds in the tiles, and not by the weight itself.
+struct Unpacking {
+    cpu: CpuDevice,
+    tiles: Arc<AtomicUsize>,
+}
+
+impl Device for Unpacking {
+    fn packing(&self) -> Option<&'static dyn Packing> {
+        Some(&Interleaved)
+    }
+
+    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
+        self.tiles.fetch_add(1, Ordering::Relaxed);
+        let row = row_bytes(weight.ty, weight.row_len);
+        let tile = Interleaved.tile(weight.ty, weight.row_len).unwrap();
+        let mut bytes = Vec::new();
+        for r in 0..weight.rows {
+            let tile = &(*tiles).as_ref()[r / ROWS * tile.bytes..][..tile.bytes];
+            bytes.extend((0..row).map(|i| tile[i * ROWS + r % ROWS]));
+        }
+        assert_eq!((*tiles).as_ref().len(), weight.rows.div_ceil(ROWS) * tile.bytes);
+        self.cpu.pack(Weight { bytes: Arc::new(bytes), ..weight })
+    }
+
+    fn caps(&self) -> &Caps {
+        self.cpu.caps()
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
+        self.cpu.alloc(bytes)
+    }
+
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        self.cpu.pack(weight)
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        self.cpu.compile(program)
+    }
+
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.cpu.write(buffer, offset, bytes)
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        self.cpu.read(buffer, offset, out)
+    }
+
+    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
+        self.cpu.replay(program, sizes)
+    }
+}
+
+fn options(cache: Option<PackCache>) -> EngineOptions {
+    EngineOptions { context: Some(128), cache, ..EngineOptions::default() }
+}
+
+/// The logits' bits, how many weights came in tiles, and whether they had to be packed.
+fn logits(fixture: &Fixture, cache: Option<PackCache>) -> (Vec<u32>, usize, bool) {
+    let tiles = Arc::new(AtomicUsize::new(0));
+    let cpu = CpuDevice::new(CpuOptions { threads: Some(2), ..CpuOptions::default() }).unwrap();
+    let device = Box::new(Unpacking { cpu, tiles: Arc::clone(&tiles) });
+    let mut packed = false;
+    let mut report = |report| {
+        assert!(!matches!(report, Report::Note(_)), "{report:?}");
+        packed |= matches!(report, Report::Packing { .. });
+        ControlFlow::Continue(())
+    };
+    let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
+    let mut engine = Engine::new(model, device, &options(cache), &mut report).unwrap();
+    let logits = bits(&all_logits(&mut engine, &fixture.tokens[..9], 4));
+    (logits, tiles.load(Ordering::Relaxed), packed)
+}
+
+#[test]
+fn tiles_from_memory_and_from_the_cache_give_the_same_bits() {
+    let folder = std::env::temp_dir().join(format!("weft-engine-packing-{}", std::process::id()));
+    let cache = PackCache::new(folder.clone());
+    for (name, _) in FIXTURES {
+        let fixture = Fixture::load(name);
+        let plain = bits(&all_logits(&mut fixture.engine(options(None)), &fixture.tokens[..9], 4));
+        let (in_memory, tiles, packed) = logits(&fixture, None);
+        assert!(tiles > 10 && packed, "{name}: {tiles} weights in tiles");
+        assert!(in_memory == plain, "{name}: tiles are not the weights");
+        assert!(
+            logits(&fixture, Some(cache.clone())) == (plain.clone(), tiles, true),
+            "{name}: packed into the cache"
+        );
+        assert!(logits(&fixture, Some(cache.clone())) == (plain, tiles, false), "{name}: found in the cache");
+    }
+    assert_eq!(cache.list().unwrap().len(), FIXTURES.len());
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn loading_can_be_interrupted() {
+    let fixture = Fixture::load("glm-tiny-q4_0");
+    let cpu = CpuDevice::new(CpuOptions { threads: Some(2), ..CpuOptions::default() }).unwrap();
+    let device = Box::new(Unpacking { cpu, tiles: Arc::default() });
+    let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
+    let loaded = Engine::new(model, device, &options(None), &mut |_| ControlFlow::Break(()));
+    assert!(matches!(loaded.err(), Some(Error::Interrupted)));
+}

@@ -1,0 +1,92 @@
+//! Samples of one thing, all of them kept.
+
+use serde_json::{Value, json};
+
+/// Samples of one thing, in the order they were taken. Of none the figures are NaN.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Samples(Vec<f64>);
+
+impl Samples {
+    /// None yet.
+    pub const fn new() -> Samples {
+        Samples(Vec::new())
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, sample: f64) {
+        self.0.push(sample);
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[f64] {
+        &self.0
+    }
+
+    /// The one in the middle, or the mean of the two there.
+    pub fn median(&self) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let half = sorted.len() / 2;
+        match sorted[..] {
+            [] => f64::NAN,
+            _ if sorted.len().is_multiple_of(2) => (sorted[half - 1] + sorted[half]) / 2.0,
+            _ => sorted[half],
+        }
+    }
+
+    /// The least.
+    pub fn min(&self) -> f64 {
+        self.0.iter().copied().fold(f64::NAN, f64::min)
+    }
+
+    /// The greatest.
+    pub fn max(&self) -> f64 {
+        self.0.iter().copied().fold(f64::NAN, f64::max)
+    }
+
+    /// The figures and every sample; what is NaN is `null`.
+    pub fn json(&self) -> Value {
+        json!({ "median": self.median(), "min": self.min(), "max": self.max(), "samples": self.0 })
+    }
+}
+
+impl FromIterator<f64> for Samples {
+    fn from_iter<I: IntoIterator<Item = f64>>(samples: I) -> Samples {
+        Samples(samples.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_is_in_the_middle() {
+        for (samples, median) in [
+            (&[7.0][..], 7.0),
+            (&[9.0, 1.0], 5.0),
+            (&[9.0, 1.0, 2.0], 2.0),
+            (&[4.0, -1.0, 8.0, 2.0], 3.0),
+            (&[1.0, 1.0, 1.0, 100.0, 1.0], 1.0),
+        ] {
+            let samples: Samples = samples.iter().copied().collect();
+            assert_eq!(samples.median(), median, "{samples:?}");
+        }
+    }
+
+    #[test]
+    fn every_sample_is_kept_in_order() {
+        let mut samples: Samples = [2.0, 0.5].into_iter().collect();
+        samples.push(1.0);
+        assert_eq!((samples.min(), samples.max()), (0.5, 2.0));
+        let expected = json!({ "median": 1.0, "min": 0.5, "max": 2.0, "samples": [2.0, 0.5, 1.0] });
+        assert_eq!(samples.json(), expected);
+    }
+
+    #[test]
+    fn of_nothing_there_are_no_figures() {
+        let none = Samples::default();
+        assert!(none.median().is_nan() && none.min().is_nan() && none.max().is_nan());
+        assert_eq!(none.json(), json!({ "median": null, "min": null, "max": null, "samples": [] }));
+    }
+}

@@ -1,0 +1,163 @@
+//! The folder that packed weights are kept in: which file is of which model, and how much there may be.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::checksum::checksum;
+use crate::file;
+use crate::partial;
+
+/// What names of files end in.
+const SUFFIX: &str = ".weftpack";
+
+/// Letters of a model's name that are part of a file's: so many fit into any file system, with what comes after.
+const STEM: usize = 80;
+
+/// A folder of packed weights.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PackCache {
+    /// The folder. It need not exist; all that is not ours in it stays.
+    pub folder: PathBuf,
+    /// Most bytes of all files. For a new file those are removed that were not used for the longest time.
+    pub limit: u64,
+}
+
+/// The packed weights of a model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packed {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was last used.
+    pub used: SystemTime,
+    /// Where the model was and the layout it is packed in; `None` if the file is damaged or of another version.
+    pub of: Option<PackedOf>,
+}
+
+/// What weights are packed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PackedOf {
+    /// Where the model's (first) file was.
+    pub model: PathBuf,
+    /// The name of the layout.
+    pub packing: String,
+}
+
+impl PackCache {
+    /// Most bytes of all files unless told otherwise: room for three of the largest models this is made for, each about as large as its own
+    /// file.
+    pub const LIMIT: u64 = 64_000_000_000;
+
+    /// The cache in a folder.
+    pub fn new(folder: PathBuf) -> PackCache {
+        PackCache { folder, limit: PackCache::LIMIT }
+    }
+
+    /// The file that a model's weights belong in: one for each place of a model and each layout, so that a model that was changed replaces
+    /// what was packed of it before.
+    pub(crate) fn file(&self, model: &Path, packing: &str) -> PathBuf {
+        let stem = model.file_stem().unwrap_or_default().to_string_lossy();
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
+        let stem: String = stem.chars().map(plain).take(STEM).collect();
+        let hash = checksum(format!("{}\n{packing}", model.display()).as_bytes());
+        self.folder.join(format!("{stem}-{hash:016x}{SUFFIX}"))
+    }
+
+    /// All files, by name.
+    ///
+    /// # Errors
+    /// If the folder is there and cannot be read.
+    pub fn list(&self) -> io::Result<Vec<Packed>> {
+        let describe = |(path, bytes, used): (PathBuf, u64, SystemTime)| {
+            let header = file::header(&path);
+            let of = header.map(|h| PackedOf { model: h.model.into(), packing: h.packing });
+            Packed { path, bytes, used, of }
+        };
+        Ok(self.files(SUFFIX)?.into_iter().map(describe).collect())
+    }
+
+    /// Removes a file, and returns how many bytes that frees: none while somebody uses it.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove(&self, packed: &Packed) -> io::Result<u64> {
+        Ok(if remove_unused(&packed.path)? { packed.bytes } else { 0 })
+    }
+
+    /// Removes what programs left that were killed while they packed. What cannot be removed does no harm.
+    pub fn sweep(&self) {
+        for (path, ..) in self.files(partial::SUFFIX).unwrap_or_default() {
+            let _ = remove_unused(&path);
+        }
+    }
+
+    /// Makes room for a file of `bytes` bytes at `path`, and removes the one that is there.
+    ///
+    /// # Errors
+    /// With a sentence if there is no room.
+    pub(crate) fn make_room(&self, path: &Path, bytes: u64) -> Result<(), String> {
+        let PackCache { folder, limit } = self;
+        if bytes > *limit {
+            return Err(format!("they take {}, and the limit is {}", gigabytes(bytes), gigabytes(*limit)));
+        }
+        let failed = |error: io::Error| format!("{}: {error}", folder.display());
+        fs::create_dir_all(folder).map_err(failed)?;
+        self.sweep();
+        // What is there is of no use any more, and if it cannot be removed the new one replaces it.
+        let _ = remove_unused(path);
+        let mut files = self.files(SUFFIX).map_err(failed)?;
+        files.retain(|(other, ..)| other != path);
+        files.sort_by_key(|(_, _, used)| *used);
+        let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        for (other, size, _) in files {
+            if total.saturating_add(bytes) <= *limit {
+                break;
+            }
+            if remove_unused(&other).unwrap_or(false) {
+                total -= size;
+            }
+        }
+        if total.saturating_add(bytes) <= *limit {
+            return Ok(());
+        }
+        let [bytes, total, limit] = [bytes, total, *limit].map(gigabytes);
+        Err(format!("they take {bytes} beside {total} that are in use, and the limit is {limit}"))
+    }
+
+    /// Our files of one kind, by name; none if there is no folder.
+    fn files(&self, suffix: &str) -> io::Result<Vec<(PathBuf, u64, SystemTime)>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut files = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let ours = name.to_str().is_some_and(|name| name.contains(SUFFIX) && name.ends_with(suffix));
+            // One may go while we look.
+            let Some(about) = entry.metadata().ok().filter(|about| ours && about.is_file()) else { continue };
+            files.push((entry.path(), about.len(), about.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
+        }
+        files.sort();
+        Ok(files)
+    }
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+/// Removes a file unless somebody has it locked; says whether it did.
+fn remove_unused(path: &Path) -> io::Result<bool> {
+    let file = File::open(path)?;
+    // Without locks nobody can say who uses it, so it is taken for used.
+    if file.try_lock().is_err() {
+        return Ok(false);
+    }
+    fs::remove_file(path)?;
+    Ok(true)
+}

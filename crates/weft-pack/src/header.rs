@@ -1,0 +1,304 @@
+//! What a file of packed weights begins with: what it is of, where each weight is, and the checksum of every block.
+//!
+//! ```text
+//! magic  version  bytes of the header  checksum of all that follows in it          8 4 4 8 bytes
+//! identity of the model  id of the packing  path of the model                       8, text, text
+//! bytes of data, weights, and for each: name, type, rows, row length, offset, bytes
+//! for each block of data its checksum                                               8 each
+//! ```
+//!
+//! Numbers are little-endian; a text is its length, 4 bytes, and UTF-8. The data begin at the next multiple of [`BLOCK`], offsets count from
+//! there. A file may have been damaged, or put there by somebody else: nothing is allocated or believed before it has been held against
+//! the bytes that are there.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use weft_device::Weight;
+
+use crate::checksum::checksum;
+use crate::identity::Identity;
+use crate::layout::{ALIGN, BLOCK, Layout, Place, Source};
+
+const MAGIC: [u8; 8] = *b"weftpack";
+
+/// Changes with every change of the format, the checksum's included.
+const VERSION: u32 = 1;
+
+/// Bytes before what the header's checksum is of.
+pub(crate) const PROLOGUE: usize = 24;
+
+/// More than the largest model needs.
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
+
+/// A header.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Header {
+    /// Of the model.
+    pub(crate) identity: Identity,
+    /// Of the layout.
+    pub(crate) packing: String,
+    /// Where the model was, for people.
+    pub(crate) model: String,
+    /// Bytes of data.
+    pub(crate) data: usize,
+    /// What is where.
+    pub(crate) weights: BTreeMap<String, Entry>,
+    /// Of the blocks.
+    pub(crate) sums: Vec<u64>,
+}
+
+/// A packed weight.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Entry {
+    /// The number of a GGML type.
+    pub(crate) ty: u32,
+    pub(crate) rows: u64,
+    pub(crate) row_len: u64,
+    /// Where its tiles begin in the data.
+    pub(crate) offset: usize,
+    /// Bytes they take.
+    pub(crate) bytes: usize,
+}
+
+/// Why bytes are no header.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct HeaderError(&'static str);
+
+impl Header {
+    /// The header of weights in a layout, without their checksums.
+    pub(crate) fn new(identity: Identity, model: String, layout: &Layout<'_>) -> Header {
+        let entry = |place: &Place<'_>| {
+            let Source { name, weight: Weight { ty, rows, row_len, .. }, .. } = place.source;
+            let (offset, bytes) = (place.range.start, place.range.len());
+            (name.clone(), Entry { ty: ty.id(), rows: *rows as u64, row_len: *row_len as u64, offset, bytes })
+        };
+        Header {
+            identity,
+            packing: layout.packing().id().to_string(),
+            model,
+            data: layout.len(),
+            weights: layout.places().iter().map(entry).collect(),
+            sums: vec![0; layout.len().div_ceil(BLOCK)],
+        }
+    }
+
+    /// Where the tiles of a weight lie, if they are there: as many bytes as they take in this layout.
+    pub(crate) fn find(&self, place: &Place<'_>) -> Option<Range<usize>> {
+        let Source { name, weight: Weight { ty, rows, row_len, .. }, .. } = place.source;
+        let found = self.weights.get(name)?;
+        let (rows, row_len) = (*rows as u64, *row_len as u64);
+        let wanted = Entry { ty: ty.id(), rows, row_len, offset: found.offset, bytes: place.range.len() };
+        (*found == wanted).then(|| found.offset..found.offset + found.bytes)
+    }
+
+    /// The header's bytes. How many they are does not depend on the checksums.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let Header { identity, packing, model, data, weights, sums } = self;
+        let mut out = vec![0; PROLOGUE];
+        out.extend(identity.0.to_le_bytes());
+        put_text(&mut out, packing);
+        put_text(&mut out, model);
+        out.extend((*data as u64).to_le_bytes());
+        out.extend((weights.len() as u64).to_le_bytes());
+        for (name, Entry { ty, rows, row_len, offset, bytes }) in weights {
+            put_text(&mut out, name);
+            out.extend(ty.to_le_bytes());
+            [*rows, *row_len, *offset as u64, *bytes as u64].iter().for_each(|n| out.extend(n.to_le_bytes()));
+        }
+        sums.iter().for_each(|sum| out.extend(sum.to_le_bytes()));
+        let sum = checksum(&out[PROLOGUE..]);
+        out[..8].copy_from_slice(&MAGIC);
+        out[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        let bytes = out.len() as u32;
+        out[12..16].copy_from_slice(&bytes.to_le_bytes());
+        out[16..PROLOGUE].copy_from_slice(&sum.to_le_bytes());
+        out
+    }
+
+    /// Reads the header at the beginning of a file of `len` bytes, of which `bytes` are the first: all that [`bytes`] says it takes.
+    ///
+    /// # Errors
+    /// If it is none, is damaged, or the file is not as long as it says.
+    pub(crate) fn parse(bytes: &[u8], len: u64) -> Result<Header, HeaderError> {
+        let own = self::bytes(bytes, len)?;
+        let bytes = bytes.get(..own as usize).ok_or(HeaderError("ends within its header"))?;
+        let sum = u64::from_le_bytes(*bytes[16..].first_chunk().ok_or(SHORT)?);
+        if checksum(&bytes[PROLOGUE..]) != sum {
+            return Err(HeaderError("has a damaged header"));
+        }
+        let mut reader = Reader(&bytes[PROLOGUE..]);
+        let identity = Identity(reader.u64()?);
+        let (packing, model) = (reader.text()?, reader.text()?);
+        let data = reader.size()?;
+        if start(own as usize).checked_add(data).is_none_or(|end| end as u64 != len) {
+            return Err(HeaderError("is not as long as its header says"));
+        }
+        let mut weights = BTreeMap::new();
+        for _ in 0..reader.u64()? {
+            weights.insert(reader.text()?, Entry::read(&mut reader, data)?);
+        }
+        let (sums, rest) = reader.0.as_chunks();
+        if sums.len() != data.div_ceil(BLOCK) || !rest.is_empty() {
+            return Err(HeaderError("has a header that does not fit its data"));
+        }
+        let sums = sums.iter().map(|sum| u64::from_le_bytes(*sum)).collect();
+        Ok(Header { identity, packing, model, data, weights, sums })
+    }
+}
+
+impl Entry {
+    fn read(reader: &mut Reader<'_>, data: usize) -> Result<Entry, HeaderError> {
+        let (ty, rows, row_len) = (reader.u32()?, reader.u64()?, reader.u64()?);
+        let (offset, bytes) = (reader.size()?, reader.size()?);
+        if !offset.is_multiple_of(ALIGN) || offset.checked_add(bytes).is_none_or(|end| end > data) {
+            return Err(HeaderError("has a weight outside of its data"));
+        }
+        Ok(Entry { ty, rows, row_len, offset, bytes })
+    }
+}
+
+/// Where the data begin after a header of so many bytes.
+pub(crate) fn start(header: usize) -> usize {
+    header.next_multiple_of(BLOCK)
+}
+
+/// Bytes of the header of a file of `len` bytes, as its first [`PROLOGUE`] bytes say.
+///
+/// # Errors
+/// If it has none of this version.
+pub(crate) fn bytes(prologue: &[u8], len: u64) -> Result<u64, HeaderError> {
+    let (magic, rest) = prologue.split_first_chunk::<8>().ok_or(SHORT)?;
+    let (version, rest) = rest.split_first_chunk::<4>().ok_or(SHORT)?;
+    let (bytes, _) = rest.split_first_chunk::<4>().ok_or(SHORT)?;
+    if *magic != MAGIC {
+        return Err(HeaderError("is no file of packed weights"));
+    }
+    if u32::from_le_bytes(*version) != VERSION {
+        return Err(HeaderError("is of another version"));
+    }
+    let bytes = u64::from(u32::from_le_bytes(*bytes));
+    if bytes < PROLOGUE as u64 || bytes > len.min(MAX_BYTES) {
+        return Err(HeaderError("has a header of an impossible size"));
+    }
+    Ok(bytes)
+}
+
+const SHORT: HeaderError = HeaderError("ends within its header");
+
+/// Reads what is there, and no more.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], HeaderError> {
+        let (array, rest) = self.0.split_first_chunk().ok_or(SHORT)?;
+        self.0 = rest;
+        Ok(*array)
+    }
+
+    fn u32(&mut self) -> Result<u32, HeaderError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, HeaderError> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn size(&mut self) -> Result<usize, HeaderError> {
+        usize::try_from(self.u64()?).map_err(|_| HeaderError("is too large for this machine"))
+    }
+
+    fn text(&mut self) -> Result<String, HeaderError> {
+        let len = self.u32()? as usize;
+        let (text, rest) = self.0.split_at_checked(len).ok_or(SHORT)?;
+        self.0 = rest;
+        let text = str::from_utf8(text).map_err(|_| HeaderError("has a name that is no text"))?;
+        Ok(text.to_string())
+    }
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    out.extend((text.len() as u32).to_le_bytes());
+    out.extend(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn header() -> Header {
+        let entry = |offset| Entry { ty: 2, rows: 5, row_len: 64, offset, bytes: 4000 };
+        Header {
+            identity: Identity(7),
+            packing: "toy".into(),
+            model: "model.gguf".into(),
+            data: BLOCK + 8192,
+            weights: [("a".to_string(), entry(0)), ("b".to_string(), entry(BLOCK + 4096))].into(),
+            sums: vec![1, 2],
+        }
+    }
+
+    /// Its length and the checksum made right.
+    fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+        let len = bytes.len() as u32;
+        bytes[12..16].copy_from_slice(&len.to_le_bytes());
+        let sum = checksum(&bytes[PROLOGUE..]);
+        bytes[16..PROLOGUE].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    fn len() -> u64 {
+        (2 * BLOCK + 8192) as u64
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let header = header();
+        let bytes = header.encode();
+        assert_eq!(bytes, sealed(bytes.clone()));
+        assert_eq!(self::bytes(&bytes, len()), Ok(bytes.len() as u64));
+        assert_eq!(Header::parse(&bytes, len()).as_ref(), Ok(&header));
+        assert_eq!(Header::parse(&[&bytes[..], &[0; 100]].concat(), len()), Ok(header));
+    }
+
+    #[test]
+    fn a_header_that_lies_is_refused_at_once() {
+        let good = header().encode();
+        let started = Instant::now();
+        for at in PROLOGUE..=good.len() - 8 {
+            for value in [u64::MAX, u64::MAX / 2, i64::MAX as u64, 1 << 32, 0] {
+                let mut bytes = good.clone();
+                bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+                // Many are headers all the same, of other weights; but none reaches beyond the file.
+                if let Ok(header) = Header::parse(&sealed(bytes), len()) {
+                    assert_eq!((header.data, header.sums.len()), (BLOCK + 8192, 2));
+                    assert!(header.weights.values().all(|e| e.offset + e.bytes <= header.data), "at {at}");
+                }
+            }
+        }
+        for cut in PROLOGUE..good.len() {
+            assert!(Header::parse(&sealed(good[..cut].to_vec()), len()).is_err(), "cut at {cut}");
+            assert!(Header::parse(&good[..cut], len()).is_err(), "ends at {cut}");
+        }
+        assert!(Header::parse(&sealed([&good[..], &[0; 8]].concat()), len()).is_err());
+        for wrong in [len() - 1, len() + 1, 0, u64::MAX] {
+            assert!(Header::parse(&good, wrong).is_err(), "{wrong} bytes");
+        }
+        assert!(started.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn how_long_it_is_is_not_believed() {
+        let mut bytes = header().encode();
+        for wrong in [0, 23, MAX_BYTES as u32 + 1, u32::MAX] {
+            bytes[12..16].copy_from_slice(&wrong.to_le_bytes());
+            assert!(self::bytes(&bytes, u64::MAX).is_err(), "{wrong}");
+        }
+        bytes[12..16].copy_from_slice(&100u32.to_le_bytes());
+        assert!(self::bytes(&bytes, 99).is_err());
+        assert!(self::bytes(&bytes[..15], 1000).is_err() && self::bytes(&[], 0).is_err());
+    }
+}

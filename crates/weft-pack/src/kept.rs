@@ -1,0 +1,97 @@
+//! A model's packed weights in the cache: found there, or put there first.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use weft_device::WeightBytes;
+use weft_gguf::Gguf;
+
+use crate::cache::PackCache;
+use crate::file::{self, Refused};
+use crate::header::Header;
+use crate::identity::Identity;
+use crate::layout::Layout;
+use crate::work::Stop;
+use crate::{OnReport, PackError, Report};
+
+/// The file of a model's weights, whether it is there or not.
+pub(crate) struct Kept<'a> {
+    cache: &'a PackCache,
+    layout: &'a Layout<'a>,
+    threads: usize,
+    identity: Identity,
+    /// Where the model is.
+    model: PathBuf,
+    file: PathBuf,
+}
+
+impl<'a> Kept<'a> {
+    /// Where the weights of a model belong; `None` if it was not read from files.
+    pub(crate) fn new(
+        cache: &'a PackCache,
+        model: &Gguf,
+        layout: &'a Layout<'a>,
+        threads: usize,
+    ) -> Option<Kept<'a>> {
+        let identity = Identity::of(model)?;
+        let model = model.files().first()?.path.canonicalize().ok()?;
+        let file = cache.file(&model, layout.packing().id());
+        Some(Kept { cache, layout, threads, identity, model, file })
+    }
+
+    /// The tiles, after packing them into the file if need be; `None` if that cannot be, which has been reported.
+    pub(crate) fn tiles(&self, report: OnReport<'_>) -> Result<Option<Vec<WeightBytes>>, PackError> {
+        let file = self.file.display();
+        match self.open(report) {
+            Ok(tiles) => return Ok(Some(tiles)),
+            Err(Refused::Interrupted) => return Err(PackError::Interrupted),
+            Err(Refused::Missing) => {}
+            Err(Refused::Stale(why)) => note(report, format!("{file} {why}; packing the weights again"))?,
+        }
+        match self.write(report) {
+            Ok(()) => {}
+            Err(Stop::Interrupted) => return Err(PackError::Interrupted),
+            Err(Stop::Failed(why)) => {
+                note(
+                    report,
+                    format!("the packed weights are not kept, and packed again at every start: {why}"),
+                )?;
+                return Ok(None);
+            }
+        }
+        let why = match self.open(report) {
+            Ok(tiles) => return Ok(Some(tiles)),
+            Err(Refused::Interrupted) => return Err(PackError::Interrupted),
+            // Another program removed or replaced it, or the disk does not hold what it was given.
+            Err(Refused::Missing) => "is gone".into(),
+            Err(Refused::Stale(why)) => why,
+        };
+        note(report, format!("{file} has just been written and {why}; packing in memory"))?;
+        Ok(None)
+    }
+
+    /// The tiles in the file.
+    fn open(&self, report: OnReport<'_>) -> Result<Vec<WeightBytes>, Refused> {
+        let mut progress = |done, total| report(Report::Checking { done, total });
+        let opened = file::open(&self.file, self.identity, self.layout, self.threads, &mut progress)?;
+        Ok(opened.region.slices(opened.ranges.into_iter()))
+    }
+
+    /// Makes the file; a failure is a sentence.
+    fn write(&self, report: OnReport<'_>) -> Result<(), Stop<String>> {
+        let header = Header::new(self.identity, self.model.to_string_lossy().into(), self.layout);
+        self.cache.make_room(&self.file, file::size(&header)).map_err(Stop::Failed)?;
+        let mut progress = |done, total| report(Report::Packing { done, total });
+        file::write(&self.file, header, self.layout, self.threads, &mut progress).map_err(|stop| match stop {
+            Stop::Interrupted => Stop::Interrupted,
+            Stop::Failed(error) => Stop::Failed(format!("cannot write {}: {error}", self.file.display())),
+        })
+    }
+}
+
+fn note(report: OnReport<'_>, note: String) -> Result<(), PackError> {
+    match report(Report::Note(note)) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(PackError::Interrupted),
+    }
+}

@@ -1,0 +1,59 @@
+//! Memory that packed weights lie in: a mapped file, or memory of this process alone.
+
+use std::fs::File;
+use std::ops::Range;
+use std::sync::Arc;
+
+use memmap2::{Mmap, MmapMut};
+use weft_device::WeightBytes;
+use weft_gguf::MappedFile;
+
+/// Bytes that stay where they are.
+pub(crate) enum Region {
+    /// A file of the cache.
+    File {
+        /// Its bytes.
+        map: MappedFile,
+        /// The file itself, with the lock that says that it is in use.
+        _locked: File,
+    },
+    /// Memory, aligned to a page.
+    Memory(Mmap),
+}
+
+impl Region {
+    /// Zeroed memory, in huge pages where the operating system grants them.
+    pub(crate) fn zeroed(bytes: usize) -> Option<MmapMut> {
+        let memory = MmapMut::map_anon(bytes).ok()?;
+        #[cfg(target_os = "linux")]
+        let _ = memory.advise(memmap2::Advice::HugePage);
+        Some(memory)
+    }
+
+    /// Each of these parts.
+    pub(crate) fn slices(self, ranges: impl Iterator<Item = Range<usize>>) -> Vec<WeightBytes> {
+        let region = Arc::new(self);
+        let slice = |range| Arc::new(Slice { region: Arc::clone(&region), range }) as WeightBytes;
+        ranges.map(slice).collect()
+    }
+
+    /// All bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Region::File { map, .. } => map,
+            Region::Memory(memory) => memory,
+        }
+    }
+}
+
+/// A part of a region, which it keeps alive.
+struct Slice {
+    region: Arc<Region>,
+    range: Range<usize>,
+}
+
+impl AsRef<[u8]> for Slice {
+    fn as_ref(&self) -> &[u8] {
+        &self.region.bytes()[self.range.clone()]
+    }
+}

@@ -1,0 +1,204 @@
+//! What is kept, for whom, and for how long.
+
+use std::fs::{self, File};
+use std::sync::Barrier;
+use std::time::{Duration, SystemTime};
+
+use weft_pack::{PackError, pack};
+
+use crate::support::{Folder, OTHER, TOY, Told, interrupt, load, sources};
+
+const ALL: &[&str] = &["large", "small"];
+
+fn packed() -> Told {
+    Told { packed: true, checked: true, notes: Vec::new() }
+}
+
+fn found() -> Told {
+    Told { packed: false, checked: true, notes: Vec::new() }
+}
+
+fn in_memory(notes: usize, told: &Told) -> bool {
+    told.packed && !told.checked && told.notes.len() == notes
+}
+
+#[test]
+fn packed_once_and_found_ever_after() {
+    let folder = Folder::new();
+    let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
+    assert!(in_memory(0, &load(&model, ALL, &TOY, None).1));
+    assert_eq!(folder.cached().len(), 0);
+    assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, packed());
+    assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, found());
+    assert_eq!(load(&model, &["small"], &TOY, Some(&cache)).1, found(), "a part of what is there");
+    assert_eq!(folder.cached().len(), 1);
+}
+
+#[test]
+fn what_is_not_there_has_all_packed_again() {
+    let folder = Folder::new();
+    let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
+    assert_eq!(load(&model, &["small"], &TOY, Some(&cache)).1, packed());
+    let told = load(&model, ALL, &TOY, Some(&cache)).1;
+    assert!(told.packed && told.notes[0].contains("does not have all weights"), "{told:?}");
+    assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, found());
+    assert_eq!(folder.cached().len(), 1);
+}
+
+#[test]
+fn nothing_to_pack_is_no_file() {
+    let folder = Folder::new();
+    let model = weft_gguf::Gguf::open(&folder.model("a.gguf", 1)).unwrap();
+    let cache = folder.cache();
+    let mut report = |_| panic!("nothing to tell");
+    assert!(pack(&TOY, &[], 2, Some((&cache, &model)), &mut report).unwrap().is_empty());
+    // A type without a tile is for whoever asks to know.
+    assert!(matches!(
+        pack(&TOY, &sources(&model, &["norm"]), 2, Some((&cache, &model)), &mut report),
+        Err(PackError::Device(_))
+    ));
+    assert_eq!(folder.cached().len(), 0);
+}
+
+#[test]
+fn layouts_and_models_have_files_of_their_own() {
+    let folder = Folder::new();
+    let (a, b, cache) = (folder.model("a.gguf", 1), folder.model("b.gguf", 2), folder.cache());
+    for (model, toy) in [(&a, &TOY), (&a, &OTHER), (&b, &TOY)] {
+        assert_eq!(load(model, ALL, toy, Some(&cache)).1, packed());
+    }
+    for (model, toy) in [(&a, &TOY), (&a, &OTHER), (&b, &TOY)] {
+        assert_eq!(load(model, ALL, toy, Some(&cache)).1, found());
+    }
+    let listed = cache.list().unwrap();
+    let of: Vec<_> = listed.iter().map(|p| p.of.clone().unwrap()).collect();
+    assert_eq!(of.iter().filter(|of| of.model == a.canonicalize().unwrap()).count(), 2);
+    assert_eq!(of.iter().filter(|of| of.packing == "toy-1").count(), 2);
+    assert!(listed.iter().all(|p| p.bytes == fs::metadata(&p.path).unwrap().len()));
+}
+
+#[test]
+fn a_changed_model_is_another() {
+    let folder = Folder::new();
+    let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
+    load(&model, ALL, &TOY, Some(&cache));
+    // Other bytes at the same time, in the same inode.
+    let written = fs::metadata(&model).unwrap().modified().unwrap();
+    let other = fs::read(folder.model("b.gguf", 2)).unwrap();
+    let same_times = |bytes: &[u8]| {
+        fs::write(&model, bytes).unwrap();
+        File::options().write(true).open(&model).unwrap().set_modified(written).unwrap();
+    };
+    same_times(&other);
+    let told = load(&model, ALL, &TOY, Some(&cache)).1;
+    assert!(told.packed && told.notes[0].contains("before it was changed"), "{told:?}");
+    assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, found());
+    // The same bytes at another time: who knows what else was changed.
+    File::options().write(true).open(&model).unwrap().set_modified(SystemTime::now()).unwrap();
+    assert!(load(&model, ALL, &TOY, Some(&cache)).1.packed);
+    assert_eq!(folder.cached().len(), 1, "it took the place of the old one");
+}
+
+#[test]
+fn many_at_once_do_not_disturb_each_other() {
+    let folder = Folder::new();
+    let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
+    let together = Barrier::new(4);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                together.wait();
+                let told = load(&model, ALL, &TOY, Some(&cache)).1;
+                assert!(told.checked && told.notes.is_empty(), "{told:?}");
+            });
+        }
+    });
+    assert_eq!(folder.cached().len(), 1);
+    assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, found());
+}
+
+#[test]
+fn the_oldest_goes_first_and_none_in_use() {
+    let folder = Folder::new();
+    let models = ["a", "b", "c", "d"].map(|name| folder.model(name, 3));
+    let mut cache = folder.cache();
+    load(&models[0], ALL, &TOY, Some(&cache));
+    let each = cache.list().unwrap()[0].bytes;
+    cache.limit = 2 * each + each / 2;
+    let age = |days: u64, of: usize| {
+        let file =
+            cache.list().unwrap().into_iter().find(|p| p.of.as_ref().unwrap().model == models[of]).unwrap();
+        let then = SystemTime::now() - Duration::from_secs(days * 86_400);
+        File::options().write(true).open(file.path).unwrap().set_modified(then).unwrap();
+    };
+    let there = || {
+        let of = cache.list().unwrap().into_iter().map(|p| p.of.unwrap().model);
+        let mut there: Vec<usize> =
+            of.map(|m| models.iter().position(|known| *known == m).unwrap()).collect();
+        there.sort();
+        there
+    };
+    load(&models[1], ALL, &TOY, Some(&cache));
+    age(2, 0);
+    age(1, 1);
+    load(&models[2], ALL, &TOY, Some(&cache));
+    assert_eq!(there(), [1, 2], "the first was the oldest");
+    age(3, 1);
+    age(2, 2);
+    let (in_use, told) = load(&models[1], ALL, &TOY, Some(&cache));
+    assert_eq!(told, found(), "and is the youngest from now on");
+    age(4, 1);
+    load(&models[3], ALL, &TOY, Some(&cache));
+    assert_eq!(there(), [1, 3], "one in use stays, however old");
+    let (also, _) = load(&models[3], ALL, &TOY, Some(&cache));
+    let told = load(&models[0], ALL, &TOY, Some(&cache)).1;
+    assert!(in_memory(1, &told) && told.notes[0].contains("in use"), "{told:?}");
+    assert_eq!(cache.remove(&cache.list().unwrap()[0]).unwrap(), 0);
+    drop((in_use, also));
+    for packed in cache.list().unwrap() {
+        assert_eq!(cache.remove(&packed).unwrap(), each);
+    }
+    assert_eq!(folder.cached().len(), 0);
+    cache.limit = each - 1;
+    let told = load(&models[0], ALL, &TOY, Some(&cache)).1;
+    assert!(in_memory(1, &told) && told.notes[0].contains("the limit is"), "{told:?}");
+}
+
+#[test]
+fn an_interruption_leaves_nothing() {
+    let folder = Folder::new();
+    let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
+    assert_eq!(interrupt(&model, &cache), PackError::Interrupted);
+    assert_eq!(folder.cached().len(), 0);
+    load(&model, ALL, &TOY, Some(&cache));
+    assert_eq!(interrupt(&model, &cache), PackError::Interrupted, "while it is checked");
+    assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, found());
+}
+
+#[test]
+fn what_a_killed_program_left_is_removed_and_what_is_not_ours_stays() {
+    let folder = Folder::new();
+    let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
+    fs::create_dir_all(&cache.folder).unwrap();
+    let [left, held, foreign] =
+        ["x.weftpack.1-1.partial", "y.weftpack.1-2.partial", "z.partial"].map(|name| cache.folder.join(name));
+    [&left, &held, &foreign].iter().for_each(|path| fs::write(path, "half").unwrap());
+    let writer = File::options().write(true).open(&held).unwrap();
+    writer.lock().unwrap();
+    assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, packed());
+    assert!(!left.exists() && held.exists() && foreign.exists());
+    assert_eq!(cache.list().unwrap().len(), 1);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_done_without() {
+    let folder = Folder::new();
+    let (model, mut cache) = (folder.model("a.gguf", 1), folder.cache());
+    fs::write(&cache.folder, "a file where the folder should be").unwrap();
+    for _ in 0..2 {
+        let told = load(&model, ALL, &TOY, Some(&cache)).1;
+        assert!(told.packed && told.notes.iter().any(|note| note.contains("are not kept")), "{told:?}");
+    }
+    cache.folder.push("below");
+    assert!(load(&model, ALL, &TOY, Some(&cache)).1.notes[0].contains("are not kept"));
+}

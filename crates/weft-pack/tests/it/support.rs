@@ -1,0 +1,179 @@
+//! Small models, a layout that any mistake shows in, and a folder that goes away.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use weft_device::{Packing, Tile, Weight};
+use weft_gguf::{Gguf, Metadata, Writer};
+use weft_pack::{PackCache, PackError, Report, Source, pack};
+use weft_quant::GgmlType;
+
+/// Rows interleaved by three, each byte changed, and a length that is no divisor of a block's.
+pub(crate) struct Toy(&'static str);
+
+pub(crate) static TOY: Toy = Toy("toy-1");
+pub(crate) static OTHER: Toy = Toy("toy-2");
+
+const ROWS: usize = 3;
+
+impl Packing for Toy {
+    fn id(&self) -> &'static str {
+        self.0
+    }
+
+    fn tile(&self, ty: GgmlType, row_len: usize) -> Option<Tile> {
+        let row = ty.row_bytes(row_len as u64).filter(|_| ty != GgmlType::F32)?;
+        Some(Tile { rows: ROWS, bytes: (ROWS * row as usize).next_multiple_of(64) })
+    }
+
+    fn pack(&self, ty: GgmlType, row_len: usize, rows: &[u8], out: &mut [u8]) {
+        let row = ty.row_bytes(row_len as u64).unwrap() as usize;
+        assert_eq!(out.len(), self.tile(ty, row_len).unwrap().bytes);
+        assert!(rows.len().is_multiple_of(row) && (1..=ROWS).contains(&(rows.len() / row)));
+        out.fill(0xee);
+        for (r, bytes) in rows.chunks_exact(row).enumerate() {
+            bytes.iter().enumerate().for_each(|(i, byte)| out[i * ROWS + r] = byte ^ self.0.as_bytes()[4]);
+        }
+    }
+}
+
+/// A folder that is removed again.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        let name = format!("weft-pack-{}-{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path.canonicalize().unwrap())
+    }
+
+    /// A cache in it, and the names of all that is there.
+    pub(crate) fn cache(&self) -> PackCache {
+        PackCache::new(self.0.join("packed"))
+    }
+
+    pub(crate) fn cached(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.0.join("packed")) else { return Vec::new() };
+        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    }
+
+    /// A model of two matrices, the second of several blocks, and a norm; its bytes depend on `seed`.
+    pub(crate) fn model(&self, name: &str, seed: u64) -> PathBuf {
+        let path = self.0.join(name);
+        let mut metadata = Metadata::new();
+        metadata.insert("general.architecture", "toy");
+        let mut writer = Writer::new(metadata).unwrap();
+        let tensors: [(_, _, &[u64]); 3] = [
+            ("small", GgmlType::Q4_0, &[64, 7]),
+            ("norm", GgmlType::F32, &[64]),
+            ("large", GgmlType::Q8_0, &[4096, 50, 25]),
+        ];
+        tensors.iter().for_each(|(name, ty, shape)| writer.declare(name, *ty, shape).unwrap());
+        let mut data = writer.create(&path).unwrap();
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        for (name, ty, shape) in tensors {
+            let bytes = ty.row_bytes(shape.iter().product()).unwrap();
+            let mut random = || {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                (state >> 32) as u8
+            };
+            data.write(name, &(0..bytes).map(|_| random()).collect::<Vec<_>>()).unwrap();
+        }
+        data.finish().unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The weights of a model with these names.
+pub(crate) fn sources(model: &Gguf, names: &[&str]) -> Vec<Source> {
+    let source = |name: &&str| {
+        let tensor = model.tensor(name).unwrap();
+        let bytes = model.tensor_bytes(tensor);
+        let (rows, row_len) = (tensor.shape[1..].iter().product::<u64>(), tensor.shape[0]);
+        let weight = Weight {
+            ty: tensor.ty,
+            rows: rows as usize,
+            row_len: row_len as usize,
+            bytes: Arc::new(bytes.clone()),
+        };
+        Source { name: name.to_string(), weight, mapped: Some(bytes) }
+    };
+    names.iter().map(source).collect()
+}
+
+/// What came out, and what was told on the way.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) packed: bool,
+    pub(crate) checked: bool,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Packs weights of the model at `path` and holds them to what they must be.
+pub(crate) fn load(
+    path: &std::path::Path,
+    names: &[&str],
+    packing: &'static Toy,
+    cache: Option<&PackCache>,
+) -> (Vec<weft_device::WeightBytes>, Told) {
+    let model = Gguf::open(path).unwrap();
+    let sources = sources(&model, names);
+    let mut told = Told::default();
+    let mut last = 0;
+    let mut report = |report| {
+        match report {
+            Report::Packing { done, total } | Report::Checking { done, total } => {
+                assert!(done <= total && total > 0, "{done} of {total}");
+                last = total - done;
+                told.packed |= matches!(report, Report::Packing { .. });
+                told.checked |= matches!(report, Report::Checking { .. });
+            }
+            Report::Note(note) => told.notes.push(note),
+        }
+        ControlFlow::Continue(())
+    };
+    let tiles = pack(packing, &sources, 2, cache.map(|cache| (cache, &model)), &mut report).unwrap();
+    assert_eq!(last, 0, "all was done in the end");
+    assert_eq!(tiles.len(), sources.len());
+    for (source, tiles) in sources.iter().zip(&tiles) {
+        let tiles = (**tiles).as_ref();
+        assert!(tiles.as_ptr().addr().is_multiple_of(64));
+        assert!(tiles == expected(packing, &source.weight), "{} is packed wrongly", source.name);
+    }
+    (tiles, told)
+}
+
+/// A weight's tiles, one after another.
+fn expected(packing: &dyn Packing, weight: &Weight) -> Vec<u8> {
+    let Weight { ty, row_len, bytes, .. } = weight;
+    let (tile, row) = (packing.tile(*ty, *row_len).unwrap(), ty.row_bytes(*row_len as u64).unwrap());
+    let mut all = Vec::new();
+    for rows in (**bytes).as_ref().chunks(tile.rows * row as usize) {
+        let at = all.len();
+        all.resize(at + tile.bytes, 0);
+        packing.pack(*ty, *row_len, rows, &mut all[at..]);
+    }
+    all
+}
+
+/// Packs, and stops as soon as something is told.
+pub(crate) fn interrupt(path: &std::path::Path, cache: &PackCache) -> PackError {
+    let model = Gguf::open(path).unwrap();
+    let sources = sources(&model, &["large"]);
+    pack(&TOY, &sources, 2, Some((cache, &model)), &mut |_| ControlFlow::Break(())).err().unwrap()
+}

@@ -1,0 +1,296 @@
+//! `weft bench`: how fast a model is here, and how much of the machine's limit that is.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::ensure;
+use clap::error::ErrorKind;
+use serde_json::{Value, json};
+use weft_engine::{Engine, EngineOptions};
+use weft_gguf::Gguf;
+use weft_lab::{Bench, BenchOptions, Error, Roof, Setting, bench};
+use weft_models::{BuildOptions, ModelGraph};
+
+use super::roofline::giga;
+use super::{Command, MODEL, Outcome};
+use crate::args::Args;
+use crate::interrupt::Listener;
+use crate::load::load;
+use crate::model_ref;
+use crate::out::Out;
+use crate::progress::{Progress, Unit};
+use crate::units;
+
+pub(super) const COMMAND: Command = Command {
+    name: "bench",
+    about: "Measure how fast a model is, and how near to the limit of the machine",
+    notes: "\
+It computes random tokens: prompts of --prefill tokens, of which the last gives logits, and replies of --decode tokens, each \
+after as many others as --depth says. Everything is sampled in turns, --repeat times after a round that does not count; \
+figures are medians. Meanwhile the machine itself is measured, as `weft roofline` does. The limit of decoding is reading \
+(READ) the weights and the cache once for every token; that of prefill is multiplying (DOT) by the weights, its attention \
+left out.
+
+Examples:
+  weft bench model.gguf
+  weft bench model.gguf -p 128 -n 16 -d 0 -r 3 --json",
+    positionals: &[MODEL],
+    run,
+};
+
+/// What was measured, with what it was measured on.
+struct Report<'a> {
+    /// The model's file.
+    path: &'a Path,
+    /// Bytes of it, in all its parts.
+    bytes: u64,
+    architecture: &'a str,
+    layers: usize,
+    /// The device, as it calls itself.
+    device: &'a str,
+    /// How the engine was loaded.
+    options: &'a EngineOptions,
+    /// Most tokens computed at once.
+    batch: usize,
+    load_seconds: f64,
+    bench: &'a Bench,
+}
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let count = |knob| args.count(knob).unwrap_or(0);
+    let depths: BTreeSet<usize> = args.counts("depth").unwrap_or_default().into_iter().collect();
+    let wanted = BenchOptions {
+        prefill: count("prefill"),
+        decode: count("decode"),
+        depths,
+        repeat: count("repeat"),
+        switches: args.switches(),
+    };
+    if wanted.prefill == 0 && wanted.decode == 0 {
+        let problem = "with --prefill 0 and --decode 0 there is nothing to measure";
+        return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
+    }
+    let path = model_ref::find(args, args.text(MODEL.name))?;
+    let gguf = Gguf::open(&path)?;
+    let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
+    check_room(&wanted, args.count("context"), &weft_models::build(&gguf, &build)?)?;
+    let own = args.engine();
+    let options = EngineOptions {
+        context: own.context.or(Some(wanted.context())),
+        sequences: wanted.depths.len(),
+        ..own
+    };
+    let (mut engine, loaded) = load(&path, &options)?;
+    let Some(bench) = measure(&mut engine, &wanted)? else { return Ok(Outcome::Interrupted) };
+    let config = &engine.model().graph().config;
+    let report = Report {
+        path: &path,
+        bytes: gguf.files().iter().map(|file| file.size).sum(),
+        architecture: config.architecture,
+        layers: config.layers(),
+        device: &engine.device().name,
+        options: &options,
+        batch: engine.batch(),
+        load_seconds: loaded.as_secs_f64(),
+        bench: &bench,
+    };
+    let mut out = Out::new();
+    if args.flag("json") {
+        out.json(&report.json())?;
+    } else {
+        report.text(&mut out)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Refuses what the model or the context has no room for, before anything is loaded.
+fn check_room(wanted: &BenchOptions, context: Option<usize>, model: &ModelGraph) -> anyhow::Result<()> {
+    let needed = wanted.context();
+    let deepest = wanted.depths.last().copied().unwrap_or(0);
+    let more = needed.saturating_sub(deepest);
+    let trained = model.config.context;
+    ensure!(
+        needed <= trained,
+        "{more} tokens at a depth of {deepest} are {needed}: the model was made for {trained}; give smaller depths with --depth"
+    );
+    if let Some(context) = context {
+        ensure!(
+            needed <= context,
+            "{more} tokens at a depth of {deepest} are {needed}: they do not fit into --context {context}"
+        );
+    }
+    Ok(())
+}
+
+/// Measures, and shows how far that is; `None` after Ctrl-C.
+fn measure(engine: &mut Engine, wanted: &BenchOptions) -> anyhow::Result<Option<Bench>> {
+    let listener = Listener::new();
+    let mut progress = None;
+    let measured = bench(engine, &mut weft_lab::probe()?, wanted, listener.pressed(), &mut |done, total| {
+        let begin = || Progress::new("measuring", total, Unit::Tokens).at_once(true);
+        progress.get_or_insert_with(begin).set(done);
+    });
+    match measured {
+        Err(Error::Interrupted) => Ok(None),
+        measured => Ok(Some(measured?)),
+    }
+}
+
+impl Report<'_> {
+    /// All of it, for programs.
+    fn json(&self) -> Value {
+        let Report { path, bytes, architecture, layers, device, options, batch, load_seconds, bench } = self;
+        let mut json = json!({
+            "weft": {
+                "version": env!("CARGO_PKG_VERSION"),
+                // Told by whoever builds it, since a package knows no repository.
+                "commit": option_env!("WEFT_COMMIT"),
+                "debug": cfg!(debug_assertions),
+            },
+            "model": {
+                "path": path.display().to_string(),
+                "bytes": bytes,
+                "architecture": architecture,
+                "layers": layers,
+            },
+            "device": device,
+            "threads": bench.roofs.threads,
+            "kv": options.kv.name(),
+            "batch": batch,
+            "context": options.context,
+            "load_seconds": load_seconds,
+        });
+        if let (Value::Object(json), Value::Object(measured)) = (&mut json, bench.json()) {
+            json.extend(measured);
+        }
+        json
+    }
+
+    fn text(&self, out: &mut impl Write) -> io::Result<()> {
+        let Report { path, bytes, architecture, layers, device, options, bench, .. } = self;
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let size = units::bytes(*bytes);
+        writeln!(out, "{file}: {architecture}, {layers} layers, {size}; KV cache in {}", options.kv)?;
+        writeln!(out, "{device}; {}, which has {}", bench.host.cpu, bench.host.threads)?;
+        let roofs = [Roof::Read, Roof::ReadInOrder, Roof::Dot].map(|roof| giga(bench.roofs.of(roof)));
+        let [read, in_order, dot] = roofs;
+        writeln!(out, "meanwhile the machine reads (READ) {read} GB/s, in order {in_order},")?;
+        writeln!(out, "and multiplies (DOT) {dot} GMAC/s")?;
+        writeln!(out)?;
+        let columns = ["DEPTH", "TOKENS", "TOKENS/S", "LEAST", "MOST", "LIMIT", "OF IT"];
+        let [depth, tokens, rate, least, most, limit, share] = columns;
+        writeln!(
+            out,
+            "{:<7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>6}",
+            ""
+        )?;
+        for setting in &bench.settings {
+            let Setting { phase, depth, tokens, rates, .. } = setting;
+            let figures = [rates.median(), rates.min(), rates.max(), bench.limit(setting)];
+            let [rate, least, most, limit] = figures.map(|rate| format!("{rate:.2}"));
+            let share = format!("{:.1} %", 100.0 * bench.share(setting));
+            let phase = phase.name();
+            writeln!(
+                out,
+                "{phase:<7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>6}"
+            )?;
+        }
+        writeln!(out)?;
+        let per_token = bench.per_token;
+        let [weights, cache] = [per_token.weight_bytes, per_token.kv_bytes].map(units::bytes);
+        let multiplications = units::count(per_token.multiplications);
+        writeln!(
+            out,
+            "A token of a reply reads {weights} of weights and {cache} of cache for each one before it,"
+        )?;
+        writeln!(
+            out,
+            "and multiplies {multiplications} times by weights. The limit of decoding is READ, of prefill DOT without attention."
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use expect_test::expect;
+    use weft_lab::{Host, Need, PerToken, Phase, Roofs, Samples};
+
+    use super::*;
+
+    fn samples(rates: &[f64]) -> Samples {
+        rates.iter().copied().collect()
+    }
+
+    /// Shows a measurement with these figures.
+    fn with_report<T>(show: impl FnOnce(&Report<'_>) -> T) -> T {
+        let setting = |phase, depth, tokens, roof, amount, rates: &[f64]| {
+            let need = Need { roof, amount };
+            Setting { phase, depth, tokens, rates: samples(rates), need }
+        };
+        let bench = Bench {
+            host: Host { cpu: "A Processor".into(), threads: NonZeroUsize::new(4).unwrap(), ..Host::this() },
+            roofs: Roofs {
+                threads: NonZeroUsize::new(2).unwrap(),
+                read: samples(&[29e9, 30e9, 31e9]),
+                read_in_order: samples(&[25e9]),
+                dot: samples(&[310e9, 320e9, 321e9]),
+                mul_add: Samples::new(),
+            },
+            per_token: PerToken {
+                weight_bytes: 2_010_000_000,
+                kv_bytes: 54_144,
+                multiplications: 3_580_000_000,
+            },
+            settings: vec![
+                setting(Phase::Prefill, 0, 512, Roof::Dot, 512.0 * 3.2e9, &[50.0, 49.0, 51.5]),
+                setting(Phase::Decode, 4096, 32, Roof::Read, 32.0 * 2e9, &[7.5]),
+            ],
+        };
+        let report = Report {
+            path: Path::new("models/a.gguf"),
+            bytes: 16_900_000_000,
+            architecture: "deepseek2",
+            layers: 47,
+            device: "cpu (avx2), 2 threads",
+            options: &EngineOptions { context: Some(4608), ..EngineOptions::default() },
+            batch: 512,
+            load_seconds: 1.5,
+            bench: &bench,
+        };
+        show(&report)
+    }
+
+    #[test]
+    fn every_rate_stands_beside_its_limit() {
+        let mut text = Vec::new();
+        with_report(|report| report.text(&mut text)).unwrap();
+        expect![[r#"
+            a.gguf: deepseek2, 47 layers, 16.9 GB; KV cache in f16
+            cpu (avx2), 2 threads; A Processor, which has 4
+            meanwhile the machine reads (READ) 30.0 (29.0 to 31.0) GB/s, in order 25.0 (25.0 to 25.0),
+            and multiplies (DOT) 320.0 (310.0 to 321.0) GMAC/s
+
+                       DEPTH  TOKENS   TOKENS/S      LEAST       MOST      LIMIT   OF IT
+            prefill        0     512      50.00      49.00      51.50     100.00  50.0 %
+            decode      4096      32       7.50       7.50       7.50      15.00  50.0 %
+
+            A token of a reply reads 2.01 GB of weights and 54.1 kB of cache for each one before it,
+            and multiplies 3.58 B times by weights. The limit of decoding is READ, of prefill DOT without attention.
+        "#]].assert_eq(&String::from_utf8(text).unwrap());
+    }
+
+    #[test]
+    fn programs_get_every_sample_and_what_it_was_measured_on() {
+        let json = with_report(|report| report.json());
+        let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+        expect!["weft model device threads kv batch context load_seconds machine roofs per_token settings"]
+            .assert_eq(&keys.join(" "));
+        assert_eq!(json["settings"][0]["tokens_per_second"]["samples"], json!([50.0, 49.0, 51.5]));
+        assert_eq!(json["settings"][1]["share_of_limit"], 0.5);
+        assert_eq!(json["model"]["path"], "models/a.gguf");
+        assert_eq!((&json["threads"], &json["kv"]), (&json!(2), &json!("f16")));
+    }
+}

@@ -1,0 +1,144 @@
+//! `weft cache`: the packed weights of models, which may be removed at any time.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, ensure};
+use clap::error::ErrorKind;
+use indicatif::HumanDuration;
+use serde_json::{Value, json};
+use weft_engine::{PackCache, Packed};
+
+use super::{Command, Outcome, Positional};
+use crate::args::Args;
+use crate::cache::Cache;
+use crate::out::{Out, note};
+use crate::units;
+
+const WHAT: Positional = Positional {
+    name: "WHAT",
+    help: "`list` what there is, `clear` it, or print the `path` of the folder; `list` if not given",
+    required: false,
+};
+const MODEL: Positional = Positional {
+    name: "MODEL",
+    help: "Only what is of this model: its path, or a name that `weft list` shows",
+    required: false,
+};
+
+pub(super) const COMMAND: Command = Command {
+    name: "cache",
+    about: "List or clear the packed weights of models",
+    notes: "\
+The first time a model is run its weights are packed in the layout that the processor likes best, and kept in a file \
+about as large as the model itself. All that is there can be made again from the models, which are not touched here.
+
+Examples:
+  weft cache
+  weft cache clear
+  weft cache clear model.gguf",
+    positionals: &[WHAT, MODEL],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let models = Cache::new(args.path("cache"))?;
+    let cache = PackCache::new(models.packed());
+    let what = args.text(WHAT.name).unwrap_or("list");
+    let model = args.text(MODEL.name);
+    let json = args.flag("json");
+    if !["list", "clear", "path"].contains(&what) {
+        let problem = format!("`{what}` is none of list, clear and path");
+        return Err(clap::Error::raw(ErrorKind::InvalidValue, problem).into());
+    }
+    if what == "path" {
+        let path = cache.folder.display();
+        let mut out = Out::new();
+        if json {
+            out.json(&json!(path.to_string()))?
+        } else {
+            writeln!(out, "{path}")?
+        };
+        return Ok(Outcome::Done);
+    }
+    let folder = cache.folder.display();
+    let mut packed = cache.list().with_context(|| format!("cannot read {folder}"))?;
+    if let Some(model) = model {
+        let path = path_of(&models, model)?;
+        packed.retain(|packed| packed.of.as_ref().is_some_and(|of| of.model == path));
+        ensure!(
+            !packed.is_empty(),
+            "there are no packed weights of `{model}`; `weft cache` lists what there is"
+        );
+    }
+    if what == "list" {
+        list(&cache, &packed, json)?;
+    } else {
+        clear(&cache, &packed, json)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Where a model is, or was.
+fn path_of(models: &Cache, name: &str) -> anyhow::Result<PathBuf> {
+    let path = Path::new(name);
+    let known = if path.exists() { None } else { models.find(name)?.map(|model| model.path) };
+    let path = known.as_deref().unwrap_or(path);
+    // One that was removed can still be named by the path that `list` shows.
+    Ok(path.canonicalize().unwrap_or(path.to_path_buf()))
+}
+
+fn list(cache: &PackCache, packed: &[Packed], json: bool) -> anyhow::Result<()> {
+    let mut out = Out::new();
+    if json {
+        return Ok(out.json(&packed.iter().map(description).collect())?);
+    }
+    if packed.is_empty() {
+        note!("no packed weights in {}", cache.folder.display());
+        return Ok(());
+    }
+    writeln!(out, "{:>9}  {:>14}  MODEL", "SIZE", "LAST USED")?;
+    for Packed { path, bytes, used, of } in packed {
+        let since = SystemTime::now().duration_since(*used).unwrap_or_default();
+        let model = match of {
+            Some(of) => of.model.display().to_string(),
+            None => format!("? ({} is damaged or of another version)", path.display()),
+        };
+        let used = format!("{} ago", HumanDuration(since));
+        writeln!(out, "{:>9}  {used:>14}  {}", units::bytes(*bytes), model.escape_debug())?;
+    }
+    let total = packed.iter().map(|packed| packed.bytes).sum();
+    note!("{} in {}", units::bytes(total), cache.folder.display());
+    Ok(())
+}
+
+fn description(Packed { path, bytes, used, of }: &Packed) -> Value {
+    json!({
+        "model": of.as_ref().map(|of| of.model.display().to_string()),
+        "layout": of.as_ref().map(|of| &of.packing),
+        "bytes": bytes,
+        "used": used.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        "path": path.display().to_string(),
+    })
+}
+
+fn clear(cache: &PackCache, packed: &[Packed], json: bool) -> anyhow::Result<()> {
+    cache.sweep();
+    let (mut freed, mut in_use) = (0, 0);
+    for packed in packed {
+        let bytes =
+            cache.remove(packed).with_context(|| format!("cannot remove {}", packed.path.display()))?;
+        freed += bytes;
+        if bytes == 0 {
+            in_use += 1;
+            note!("{} is in use and stays", packed.path.display());
+        }
+    }
+    if json {
+        Out::new().json(&json!({ "freed": freed, "in_use": in_use }))?;
+    } else {
+        note!("{} freed", units::bytes(freed));
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Packed weights: kept, found, listed and cleared, and never a difference in what is computed.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Folder, model, weft};
+
+const MODEL: &str = "glm-tiny-q4_k_m";
+
+/// Logits computed with this cache.
+#[track_caller]
+fn logits(cache: &Folder, args: &[&str]) -> Vec<u8> {
+    let folder = Folder::new();
+    let (path, out) = (model(MODEL), folder.join("logits.f32"));
+    let call = ["logits", path.to_str().unwrap(), "--tokens", "1,2,3", "--out", out.to_str().unwrap()];
+    let ran = weft([&call, args].concat()).env("WEFT_CACHE", cache.path()).run();
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    fs::read(out).unwrap()
+}
+
+fn list(cache: &Folder) -> Value {
+    weft(["cache", "--json"]).env("WEFT_CACHE", cache.path()).run().json()
+}
+
+#[test]
+fn packed_weights_change_no_bit_and_are_kept_unless_told_otherwise() {
+    let cache = Folder::new();
+    let plain = logits(&cache, &["--no-cache"]);
+    assert_eq!(cache.files().len(), 0);
+    assert!(logits(&cache, &[]) == plain, "packed");
+    let kept = cache.files();
+    assert!(kept.len() == 1 && kept[0].starts_with("packed") && kept[0].ends_with(".weftpack"), "{kept:?}");
+    assert!(logits(&cache, &[]) == plain, "found");
+    assert_eq!(cache.files(), kept);
+}
+
+#[test]
+fn programs_that_pack_at_once_do_not_disturb_each_other() {
+    let cache = Folder::new();
+    let plain = logits(&cache, &["--no-cache"]);
+    std::thread::scope(|scope| {
+        (0..3).for_each(|_| drop(scope.spawn(|| assert!(logits(&cache, &[]) == plain))));
+    });
+    assert_eq!(cache.files().len(), 1);
+}
+
+#[test]
+fn a_damaged_file_is_made_anew() {
+    let cache = Folder::new();
+    let plain = logits(&cache, &[]);
+    let file = cache.join(&cache.files()[0]);
+    let mut bytes = fs::read(&file).unwrap();
+    let at = bytes.len() - 1000;
+    bytes[at] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let (path, out) = (model(MODEL), cache.join("logits.f32"));
+    let call = ["logits", path.to_str().unwrap(), "--tokens", "1,2,3", "--out", out.to_str().unwrap()];
+    let ran = weft(call).env("WEFT_CACHE", cache.path()).run();
+    assert!(ran.code == Some(0) && ran.err.lines().count() == 1, "{ran:?}");
+    assert!(
+        ran.err.contains("is damaged at byte") && ran.err.contains("packing the weights again"),
+        "{ran:?}"
+    );
+    assert!(fs::read(out).unwrap() == plain);
+    assert!(logits(&cache, &[]) == plain, "and nothing is said any more");
+}
+
+#[test]
+fn where_nothing_can_be_kept_it_goes_on_without() {
+    let cache = Folder::new();
+    let plain = logits(&cache, &["--no-cache"]);
+    for (args, said) in [(&["--cache-limit", "0"][..], "the limit is 0.0 GB"), (&[], "packed: ")] {
+        let (path, out) = (model(MODEL), cache.join("logits.f32"));
+        if args.is_empty() {
+            fs::write(cache.join("packed"), "a file where the folder should be").unwrap();
+        }
+        let call = ["logits", path.to_str().unwrap(), "--tokens", "1,2,3", "--out", out.to_str().unwrap()];
+        let ran = weft([&call, args].concat()).env("WEFT_CACHE", cache.path()).run();
+        assert!(ran.code == Some(0) && ran.err.lines().count() == 1, "{ran:?}");
+        assert!(ran.err.contains("are not kept") && ran.err.contains(said), "{ran:?}");
+        assert!(fs::read(out).unwrap() == plain);
+    }
+}
+
+#[test]
+fn the_cache_is_listed_and_cleared() {
+    let cache = Folder::new();
+    let call = |args: &[&str]| weft(args).env("WEFT_CACHE", cache.path()).run();
+    assert_eq!(list(&cache), json!([]));
+    assert!(call(&["cache"]).err.contains("no packed weights in"));
+    let path = call(&["cache", "path"]).ok();
+    assert_eq!(path.trim_end(), cache.join("packed").to_str().unwrap());
+    logits(&cache, &[]);
+    let (own, listed) = (model(MODEL).canonicalize().unwrap(), list(&cache));
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    assert_eq!(listed[0]["model"], own.to_str().unwrap());
+    let file = fs::metadata(cache.join(&cache.files()[0])).unwrap();
+    assert_eq!(listed[0]["bytes"], file.len());
+    assert!(listed[0]["used"].as_u64().unwrap() > 1_700_000_000);
+    let text = call(&["cache", "list"]).ok();
+    assert!(text.lines().count() == 2 && text.contains(own.to_str().unwrap()), "{text}");
+
+    let other = model("glm-tiny-q4_0");
+    let told = call(&["cache", "clear", other.to_str().unwrap()]).failed(1);
+    assert!(told.contains("there are no packed weights of"), "{told}");
+    assert_eq!(cache.files().len(), 1);
+    let told = call(&["cache", "clear", own.to_str().unwrap(), "--json"]).json();
+    assert_eq!(told, json!({ "freed": file.len(), "in_use": 0 }));
+    assert_eq!(cache.files().len(), 0);
+
+    logits(&cache, &[]);
+    fs::write(cache.join("packed/mine.txt"), "not theirs").unwrap();
+    fs::write(cache.join("packed/x.weftpack.1-1.partial"), "left over").unwrap();
+    fs::write(cache.join("packed/x.weftpack"), "damaged").unwrap();
+    assert!(call(&["cache"]).ok().contains("is damaged or of another version"));
+    assert!(call(&["cache", "clear"]).err.contains("freed"));
+    assert_eq!(cache.files(), ["packed/mine.txt"]);
+}
+
+#[test]
+fn what_cannot_be_done_with_the_cache_is_said() {
+    let told = weft(["cache", "empty"]).run().failed(2);
+    assert!(told.contains("`empty` is none of list, clear and path"), "{told}");
+    assert!(weft(["logits", "x", "--no-cache", "--cache-limit", "-1"]).run().failed(2).contains("from 0 to"));
+}
