@@ -38,7 +38,10 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         return Err(incomplete("say what to compute with either --tokens 1,2,3 or --text TEXT").into());
     }
     if args.flag("oracle") {
-        args.refuse_with("--oracle, which has one way to compute", &["threads", "chunk", "kv", "set", "no-cache", "cache-limit"])?;
+        args.refuse_with(
+            "--oracle, which has one way to compute",
+            &["threads", "chunk", "kv", "set", "no-cache", "cache-limit"],
+        )?;
     }
     let model = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = Gguf::open(&model)?;
