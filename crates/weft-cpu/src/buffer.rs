@@ -60,20 +60,25 @@ impl Buffer {
             }
             None => tiles.insert(Tiles::make(weight, k, tile).ok_or("there is no memory to pack a weight")?),
         };
-        Ok((made.as_ptr(), tile, (values / k).div_ceil(tile.rows)))
+        // Pointer and length out of one slice: two calls of `as_ref` need not give the same.
+        let (bytes, count) = (made.bytes(), (values / k).div_ceil(tile.rows));
+        match count.checked_mul(tile.bytes) {
+            Some(needed) if needed <= bytes.len() => Ok((bytes.as_ptr(), tile, count)),
+            _ => Err(format!("{} bytes of tiles, {count} of {} are needed", bytes.len(), tile.bytes)),
+        }
     }
 
-    /// Gives a weight its tiles.
+    /// Gives a weight its tiles. Once it has some they stay: programs point to them.
     ///
     /// # Errors
-    /// If they are not as many bytes as its tiles have.
+    /// If they are not as many bytes as its tiles have, or it has tiles already.
     pub(crate) fn set_tiles(&mut self, given: WeightBytes) -> Result<(), String> {
         let found = (*given).as_ref().len();
         let Buffer::Weight(weight, tiles) = self else { return Err("tiles of what is not packed".into()) };
         let tile = RowsOf16.tile(weight.ty, weight.row_len);
         let expected = tile.and_then(|tile| weight.rows.div_ceil(tile.rows).checked_mul(tile.bytes));
-        if expected != Some(found) {
-            return Err(format!("{found} bytes of tiles where there should be {expected:?}"));
+        if expected != Some(found) || tiles.is_some() {
+            return Err(format!("{found} bytes of tiles where there should be {expected:?}, once"));
         }
         *tiles = Some(Tiles { k: weight.row_len, bytes: TileBytes::Given(given) });
         Ok(())
@@ -116,10 +121,10 @@ impl Tiles {
         Some(Tiles { k, bytes: TileBytes::Made(memory) })
     }
 
-    fn as_ptr(&self) -> *const u8 {
+    fn bytes(&self) -> &[u8] {
         match &self.bytes {
-            TileBytes::Given(bytes) => (**bytes).as_ref().as_ptr(),
-            TileBytes::Made(memory) => memory.as_ptr().cast_const(),
+            TileBytes::Given(bytes) => (**bytes).as_ref(),
+            TileBytes::Made(memory) => memory.bytes(),
         }
     }
 }

@@ -137,7 +137,8 @@ fn bind_tiles(kernel: &Kernel, step: &Step, buffers: &mut [Buffer], args: &mut [
         let found = buffers.get_mut(buffer.0 as usize).filter(|_| offset == 0);
         let found = found.ok_or_else(|| format!("p{param}: weights are multiplied by as a whole"))?;
         let (start, tile, count) = found.tiles(product.w.k).map_err(|why| format!("p{param}: {why}"))?;
-        // SAFETY: the tiles stay where they are as long as the device lives, as the weight does; nobody writes them once they are made.
+        // SAFETY: `Buffer::tiles` found as many bytes there. A weight's tiles are never replaced, so they stay where they are as long as the
+        // device lives; nobody writes them once they are made.
         args[param] = unsafe { args[param].with_tiles(start, tile.bytes, count) };
     }
     Ok(())

@@ -136,7 +136,7 @@ impl Arg {
     /// The same with packed tiles of `bytes` bytes each.
     ///
     /// # Safety
-    /// As long as the `Arg` is used, `tiles` is valid to be read for as many bytes, and nobody writes them.
+    /// As long as the `Arg` is used, `tiles` is valid to be read for `bytes · count` bytes, and nobody writes them.
     pub(crate) unsafe fn with_tiles(self, tiles: *const u8, bytes: usize, count: usize) -> Arg {
         Arg { tiles: (tiles, bytes, count), ..self }
     }

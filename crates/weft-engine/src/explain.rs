@@ -97,7 +97,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
             None => {
                 let plan = one_plan(&segment.name, &segment.graph, &fusion, &max);
                 // Those that all sizes of step follow are decided for one token.
-                let followed = |c: &&Choice| c.decides && plans::changes_bits(c.decision);
+                let followed = |c: &&Choice| c.decides && plans::is_rule(c.decision);
                 let own =
                     |c: &&Choice| !first.choices.iter().filter(followed).any(|f| f.decision == c.decision);
                 let choices = first.choices.iter().filter(followed).chain(fusion.choices.iter().filter(own));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft_fuse::{Fusion, Options, fuse_with};
 use weft_ir::rules::RULES;
-use weft_ir::{Decision, Graph, Keeps, Mode, STEPS, Switches, hoist};
+use weft_ir::{Decision, Graph, Mode, STEPS, Switches, hoist};
 use weft_models::{ModelGraph, Segment};
 
 use crate::error::Error;
@@ -63,7 +63,7 @@ fn tables(prelude: &Graph) -> Segment {
 
 /// What each segment becomes. Equal layers share one graph, and so one plan.
 ///
-/// Rules that change bits are applied as they were in `like`, the plans for another size of step: how a token comes out does not depend on
+/// Rules are applied as they were in `like`, the plans for another size of step: how a token comes out does not depend on
 /// those beside it.
 pub(crate) fn plan(
     segments: &[Segment],
@@ -91,14 +91,14 @@ pub(crate) fn plan(
     Ok(fusions)
 }
 
-/// Sets the rules that change bits to what was chosen before.
+/// Sets the rules to what was chosen before: some change bits, and products of weights are known by their place in the graph they leave.
 fn follow(switches: &mut Switches, chosen: &Fusion) {
-    for choice in chosen.choices.iter().filter(|c| c.decides && changes_bits(c.decision)) {
+    for choice in chosen.choices.iter().filter(|c| c.decides && is_rule(c.decision)) {
         switches.set(choice.decision, if choice.taken() { Mode::On } else { Mode::Off });
     }
 }
 
-/// Whether a decision is about a rule that changes bits.
-pub(crate) fn changes_bits(decision: &Decision) -> bool {
-    RULES.into_iter().any(|rule| rule.decision == *decision && rule.keeps == Keeps::Value)
+/// Whether a decision is about a rule of the graph.
+pub(crate) fn is_rule(decision: &Decision) -> bool {
+    RULES.into_iter().any(|rule| rule.decision == *decision)
 }

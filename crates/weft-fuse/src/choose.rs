@@ -45,7 +45,8 @@ pub(crate) fn choose(graph: &Graph, options: &Options) -> Result<Fusion, FuseErr
         }
         let mut with = switches.clone();
         with.set(decision, Mode::On);
-        let other = compile(graph, &with, options)?;
+        // What cannot be compiled does not pay.
+        let Ok(other) = compile(graph, &with, options) else { continue };
         let choice = Choice { decision, decides, without: best.cost, with: other.cost };
         if choice.taken() {
             (best, switches) = (other, with);

@@ -319,6 +319,16 @@ impl<'a> Writer<'a> {
             return Err(FuseError::new(self.graph, id, "is no anchor"));
         };
         let k_len = self.shape(node.inputs[0]).last().unwrap_or(1);
+        let heads = node.ty.shape.dims()[1].known().unwrap_or(1);
+        if node.ty.shape.dims()[0] == Dim::Const(1) && heads > 1 {
+            return Err(FuseError::new(self.graph, id, "attends for one token only, and several heads"));
+        }
+        for cached in [node.inputs[1], node.inputs[2]] {
+            let (_, at) = self.placed.dense(self.graph, cached);
+            if self.shape(cached).last() != Some(1) && at.strides.last() != Some(&1) {
+                return Err(FuseError::new(self.graph, id, "attends to values that do not lie side by side"));
+            }
+        }
         Ok(Attend {
             q: self.operand_rows(id, node.inputs[0], &node.ty.shape),
             k: self.cached(node.inputs[1], k_len),
@@ -327,7 +337,7 @@ impl<'a> Writer<'a> {
             first: self.vector(node.inputs[4]),
             pages: self.vector(node.inputs[5]),
             scale,
-            heads: node.ty.shape.dims()[1].known().unwrap_or(1),
+            heads,
             kv_heads,
             k_len,
             page,

@@ -216,6 +216,10 @@ impl Groups {
         // Values of different lengths keep a device from cutting columns; where a row is needed as a whole, that costs nothing.
         let (own, cols) = (space.cols, group.space.cols);
         let routing = cx.routing[id.index()];
+        // An anchor's columns are as many as it has.
+        if own > cols && !group.anchors.is_empty() {
+            return Some(Why::Columns);
+        }
         if own != cols && own != 1 && cols != 1 && !group.whole && !routing {
             return Some(Why::Columns);
         }

@@ -177,6 +177,11 @@ impl Placer<'_> {
                 let buffer = self.out.dense[&state];
                 self.out.dense.insert(base, buffer);
                 let width = self.graph.node(rows).ty.shape.last().unwrap_or(1);
+                if self.groups.home(view(self.graph, slots).base).is_some() {
+                    // What makes the numbers may need what makes the rows.
+                    let target = self.target(rows, buffer, 0, &[0, 1], Some((slots, width)));
+                    return self.copy(rows, target);
+                }
                 return self.write(rows, buffer, 0, &[0, 1], Some((slots, width)));
             }
             _ => Source::Arena(0),
@@ -268,7 +273,9 @@ impl Placer<'_> {
         if node.op == Op::Reshape {
             // The same places under the other shape, if there are such.
             let from = &self.graph.node(node.inputs[0]).ty.shape;
-            let rows_kept = indexed.is_none() || from.dims().first() == node.ty.shape.dims().first();
+            // (An axis of 1 is no axis of rows, so that another one would take its place.)
+            let (own, inner) = (node.ty.shape.dims().first(), from.dims().first());
+            let rows_kept = indexed.is_none() || (own == inner && own != Some(&weft_ir::Dim::Const(1)));
             if let Some(strides) = reshaped(&node.ty.shape, strides, from).filter(|_| rows_kept) {
                 return self.write(node.inputs[0], buffer, offset, &strides, indexed);
             }

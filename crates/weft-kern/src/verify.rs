@@ -160,6 +160,9 @@ fn verify_part(kernel: &Kernel, part: &Part, values: &[usize], max: &Sizes) -> R
     if part.rows.iter().skip(1).any(|d| matches!(d, Dim::Sym(_))) || part.cols == 0 {
         return Err("only the first axis of rows may be symbolic, and there must be columns".into());
     }
+    if let Some(p) = uses(part).into_iter().find(|p| *p >= kernel.params.len()) {
+        return Err(format!("no parameter p{p}"));
+    }
     let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
     if rows.contains(&0) {
         // Nothing runs.
@@ -446,7 +449,7 @@ impl Context<'_> {
         }
         let rows = self.values[w.param] / w.k;
         let last = (w.count - 1).checked_mul(w.stride).and_then(|r| r.checked_add(w.first)?.checked_add(w.n));
-        if last.is_none_or(|last| last > rows) {
+        if last.is_none_or(|last| last > rows) || (w.count > 1 && w.stride == 0) {
             return Err(format!("the matrices reach beyond row {rows}"));
         }
         match &w.pick {
@@ -455,7 +458,9 @@ impl Context<'_> {
             Pick::Axis(a) => Err(format!("axis {a} does not pick one of {} matrices", w.count)),
             Pick::Ids(view) if view.step == 0 => self.indices(view, 1),
             Pick::Ids(_) => Err("ids step 0".into()),
-            Pick::Sum(sum) if sum.terms == 0 => Err("a sum of no terms".into()),
+            Pick::Sum(sum) if sum.terms == 0 || sum.terms > w.count.max(rows) => {
+                Err(format!("a sum of {} terms", sum.terms))
+            }
             Pick::Sum(sum) => {
                 self.indices(&sum.ids, sum.terms)?;
                 self.reads(&sum.weights, sum.terms, |f| f == Format::F32)
