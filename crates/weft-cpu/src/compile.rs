@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use weft_device::{DeviceError, Program, Region, Step};
-use weft_kern::{Access, Format, Kernel, Sizes};
+use weft_kern::{Access, Kernel, Sizes};
 
 use crate::buffer::Buffer;
 use crate::isa::Arch;
@@ -127,12 +127,9 @@ fn bind(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<Box<[Arg]>, 
 
 /// Gives the arguments that are multiplied by as packed weights their tiles.
 fn bind_tiles(kernel: &Kernel, step: &Step, buffers: &mut [Buffer], args: &mut [Arg]) -> Result<(), String> {
-    for product in kernel.parts.iter().flat_map(|part| part.products()) {
+    let products = kernel.parts.iter().flat_map(|part| part.products());
+    for product in products.filter(|product| product.rounds(&kernel.params)) {
         let param = product.w.param;
-        if product.transposed || !matches!(kernel.params[param].format, Format::Ggml(ty) if ty.is_quantised())
-        {
-            continue;
-        }
         let Region { buffer, offset, .. } = step.args[param];
         let found = buffers.get_mut(buffer.0 as usize).filter(|_| offset == 0);
         let found = found.ok_or_else(|| format!("p{param}: weights are multiplied by as a whole"))?;

@@ -5,7 +5,7 @@
 //! is meant for steps of few tokens, where a row costs less than the wait for another thread; how often it is computed
 //! changes no bit.
 
-use weft_kern::{Format, Kernel, Part, Product, Prologue as Source, q8};
+use weft_kern::{Kernel, Part, Product, Prologue as Source, q8};
 
 use crate::convert::Round;
 use crate::memory::{Arg, Rounded};
@@ -53,9 +53,7 @@ impl Prologue {
     /// A sentence, if there is none, or the device cannot run it.
     pub(crate) fn new(kernel: &Kernel, part: &Part) -> Result<Prologue, String> {
         let params = &kernel.params;
-        let quantised =
-            |p: &Product| matches!(params[p.w.param].format, Format::Ggml(ty) if ty.is_quantised());
-        let wants = |p: &Product| p.x == weft_kern::Factor::Prologue && quantised(p) && !p.transposed;
+        let wants = |p: &Product| p.x == weft_kern::Factor::Prologue && p.rounds(params);
         let alike = kernel.parts.iter().filter(|other| same(part, other));
         let rounded = alike.flat_map(|part| part.products()).any(wants);
         let source: &Source =

@@ -1,7 +1,7 @@
 //! Decisions by cost: compile both ways, keep what costs less.
 
 use weft_ir::rules::RULES;
-use weft_ir::{Decision, Graph, Keeps, Mode, Switches};
+use weft_ir::{Decision, Graph, Keeps, Mode, STEPS, Switches};
 
 use crate::cost::Cost;
 use crate::decide::decisions;
@@ -37,7 +37,8 @@ pub(crate) fn choose(graph: &Graph, options: &Options) -> Result<Fusion, FuseErr
     let mut switches: Switches = options.switches.clone();
     let mut best = compile(graph, &switches, options)?;
     let mut choices = Vec::new();
-    for decision in decisions() {
+    // Whether segments share tables is decided before a graph comes here, and no cost is asked.
+    for decision in decisions().filter(|decision| **decision != STEPS) {
         let decides = options.switches.mode(decision) == Mode::ByCost;
         let told = options.advise && left_to_the_user(decision, &switches);
         if !decides && !told {

@@ -25,34 +25,45 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// What a file's tests give: one, or several of the same input, each then under its header.
 fn run(input: &str) -> Result<String, String> {
-    let header = input.lines().find(|l| l.starts_with("test ")).ok_or("no line `test …`")?;
-    let text = input.replacen(header, "", 1);
+    let (headers, rest): (Vec<&str>, Vec<&str>) = input.lines().partition(|l| l.starts_with("test "));
+    let text = rest.join("\n");
+    match headers[..] {
+        [] => Err("no line `test …`".into()),
+        [header] => run_one(header, &text),
+        _ => {
+            headers.into_iter().map(|header| Ok(format!("# {header}\n{}", run_one(header, &text)?))).collect()
+        }
+    }
+}
+
+fn run_one(header: &str, text: &str) -> Result<String, String> {
     let words: Vec<&str> = header.split_whitespace().collect();
     match words[1..] {
-        ["print"] => Ok(weft_ir::parse(&text).map_err(|e| e.to_string())?.to_string()),
-        ["error"] => match weft_ir::parse(&text) {
+        ["print"] => Ok(weft_ir::parse(text).map_err(|e| e.to_string())?.to_string()),
+        ["error"] => match weft_ir::parse(text) {
             Ok(_) => Err("no error".into()),
             Err(e) => Ok(format!("{}\n", e.why)),
         },
-        ["rewrite", ref names @ ..] => rewritten(&weft_ir::parse(&text).map_err(|e| e.to_string())?, names),
+        ["rewrite", ref names @ ..] => rewritten(&weft_ir::parse(text).map_err(|e| e.to_string())?, names),
         ["hoist", ref inputs @ ..] => {
-            let graph = weft_ir::parse(&text).map_err(|e| e.to_string())?;
+            let graph = weft_ir::parse(text).map_err(|e| e.to_string())?;
             Ok(match weft_ir::hoist(&graph, inputs) {
                 Some(hoisted) => format!("{}{}", hoisted.prelude, hoisted.rest),
                 None => "nothing\n".into(),
             })
         }
         ["kernels", ref sizes @ ..] => {
-            let graph = weft_ir::parse(&text).map_err(|e| e.to_string())?;
+            let graph = weft_ir::parse(text).map_err(|e| e.to_string())?;
             kernels(&graph, parse_sizes(sizes)?, number(sizes, "workers")? as u64)
         }
-        ["plan", "error"] => match weft_kern::parse_plan(&text) {
+        ["plan", "error"] => match weft_kern::parse_plan(text) {
             Ok(_) => Err("no error".into()),
             Err(e) => Ok(format!("{}\n", e.why)),
         },
         ["fuse", ref sizes @ ..] => {
-            let graph = weft_ir::parse(&text).map_err(|e| e.to_string())?;
+            let graph = weft_ir::parse(text).map_err(|e| e.to_string())?;
             let plan = weft_fuse::fuse(&graph, &parse_sizes(sizes)?).map_err(|e| e.to_string())?;
             let printed = plan.to_string();
             match weft_kern::parse_plan(&printed) {

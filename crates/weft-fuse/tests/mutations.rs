@@ -57,8 +57,8 @@ fn texts() -> Vec<String> {
     for stage in ["ir", "fuse", "kernels"] {
         for entry in std::fs::read_dir(root.join(stage)).unwrap() {
             let content = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-            let (_, body) = content.split_once('\n').unwrap();
-            texts.extend(body.split("\n---\n").map(str::to_string));
+            let without_headers: Vec<&str> = content.lines().filter(|l| !l.starts_with("test ")).collect();
+            texts.extend(without_headers.join("\n").split("\n---\n").map(str::to_string));
         }
     }
     texts.sort();

@@ -10,9 +10,7 @@ use weft_ir::{Reduce, RopeStyle, Sizes};
 
 pub use buffer::{Buffer, BufferError};
 
-use crate::kernel::{
-    Anchor, Attend, Cached, Factor, Format, Instr, Kernel, Matrices, Part, Pick, Product, View,
-};
+use crate::kernel::{Anchor, Attend, Cached, Factor, Instr, Kernel, Matrices, Part, Pick, Product, View};
 use crate::q8;
 use rows::RowSpace;
 
@@ -80,10 +78,7 @@ fn product(
                 let at = base(view, row) + term * apart;
                 Ok((0..product.x_len()).map(|i| args[view.param].float(at + i * view.step)).collect())
             }
-            Factor::Prologue => {
-                let rounded = matches!(kernel.params[w.param].format, Format::Ggml(ty) if ty.is_quantised());
-                prologue(part, args, row, rounded && !product.transposed)
-            }
+            Factor::Prologue => prologue(part, args, row, product.rounds(&kernel.params)),
         }
     };
     let matrix = match &w.pick {

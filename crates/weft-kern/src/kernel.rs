@@ -197,7 +197,7 @@ pub enum Anchor {
 /// In the text form it is called `dot`, `select_dot` if the matrix is picked by number, and `select_sum` if several are.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Product {
-    /// K values a row (transposed: N), `q8` if the weight is quantised and `f32` otherwise or when transposed.
+    /// K values a row (transposed: N), `q8` if the product [`rounds`](Product::rounds) and `f32` otherwise.
     pub x: Factor,
     /// The weight.
     pub w: Matrices,
@@ -209,6 +209,12 @@ impl Product {
     /// Values of a row of x.
     pub const fn x_len(&self) -> usize {
         if self.transposed { self.w.n } else { self.w.k }
+    }
+
+    /// Whether x is rounded to `q8`: if the weight is quantised, unless rows are multiplied by its transpose.
+    pub fn rounds(&self, params: &[Param]) -> bool {
+        let quantised = |p: &Param| matches!(p.format, Format::Ggml(ty) if ty.is_quantised());
+        !self.transposed && params.get(self.w.param).is_some_and(quantised)
     }
 
     /// Columns of the result.

@@ -424,7 +424,7 @@ impl Context<'_> {
     }
 
     fn product(&self, product: &Product) -> Result<(), String> {
-        let (w, transposed) = (&product.w, product.transposed);
+        let w = &product.w;
         let Format::Ggml(ty) = self.format(w.param, Access::Read)? else {
             return Err("a weight has a file's type".into());
         };
@@ -434,7 +434,7 @@ impl Context<'_> {
         if product.cols() != self.part.cols {
             return Err(format!("{} columns of a dot that has {}", self.part.cols, product.cols()));
         }
-        let rounded = ty.is_quantised() && !transposed;
+        let rounded = product.rounds(self.params);
         match &product.x {
             Factor::View(x) => self.factor(x, product, rounded)?,
             Factor::Prologue => {

@@ -98,7 +98,7 @@ impl Multiplied {
             pick,
             matrices: if pick == Picked::Only { 1 } else { count },
             transposed: product.transposed,
-            blocks: if ty.is_quantised() && !product.transposed { Source::Own } else { Source::None },
+            blocks: if product.rounds(params) { Source::Own } else { Source::None },
         })
     }
 
