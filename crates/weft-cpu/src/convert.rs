@@ -67,40 +67,6 @@ fn decode_blocks<F: IntFormat>(bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-/// [`q8::quantise`], vectorised.
-#[inline(always)]
-fn quantise(values: &[f32; q8::BLOCK]) -> q8::Block {
-    /// Adding 1.5 · 2²³ rounds to an integer, ties to even, which then is in the low bits.
-    const ROUND: f32 = 12_582_912.0;
-    // The order of magnitudes is that of their bits, where what is not finite comes last.
-    let mut top = 0;
-    for v in values {
-        top = top.max(v.to_bits() & 0x7fff_ffff);
-    }
-    if top >= f32::INFINITY.to_bits() {
-        return q8::Block { quants: [0; q8::BLOCK], scale: f32::NAN, sums: [f32::NAN; 2] };
-    }
-    let top = f32::from_bits(top);
-    let scale = top / 127.0;
-    let inverse = 127.0 / top;
-    let inverse = if inverse.is_finite() { inverse } else { 0.0 };
-    let mut rounded = [0i32; q8::BLOCK];
-    for (q, v) in rounded.iter_mut().zip(values) {
-        *q = ((v * inverse + ROUND).to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32).clamp(-127, 127);
-    }
-    let mut sums = [0; 2];
-    for (sum, half) in sums.iter_mut().zip(rounded.as_chunks::<16>().0) {
-        for q in half {
-            *sum += q;
-        }
-    }
-    let mut quants = [0; q8::BLOCK];
-    for (quant, q) in quants.iter_mut().zip(rounded) {
-        *quant = q as i8;
-    }
-    q8::Block { quants, scale, sums: sums.map(|s| s as f32 * scale) }
-}
-
 /// Rounds activations, a whole number of blocks, as a store to `q8` does.
 pub(crate) struct Round<'a> {
     pub(crate) values: &'a [f32],
@@ -113,12 +79,12 @@ impl Work for Round<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
+    fn run<S: Simd>(self, simd: S) {
         let values = self.values.as_chunks::<{ q8::BLOCK }>().0.iter();
         let quants = self.quants.as_chunks_mut::<{ q8::BLOCK }>().0;
         let planes = quants.iter_mut().zip(self.scales).zip(self.sums.as_chunks_mut::<2>().0);
         for (values, ((quants, scale), sums)) in values.zip(planes) {
-            let block = quantise(values);
+            let block = simd.quantise(values);
             (*quants, *scale, *sums) = (block.quants, block.scale, block.sums);
         }
     }
@@ -128,15 +94,22 @@ impl Work for Round<'_> {
 ///
 /// Rounded activations are written in whole blocks, with a step of 1.
 #[inline(always)]
-pub(crate) fn store(arg: &Arg, at: usize, step: usize, values: &[f32]) -> Result<(), Fault> {
+pub(crate) fn store<S: Simd>(
+    simd: S,
+    arg: &Arg,
+    at: usize,
+    step: usize,
+    values: &[f32],
+) -> Result<(), Fault> {
     match arg.format() {
         Format::F32 if step == 1 => arg.write_f32s(at, values),
         Format::Q8 => {
             let blocks = values.as_chunks::<{ q8::BLOCK }>().0;
-            blocks
-                .iter()
-                .enumerate()
-                .try_for_each(|(i, b)| arg.write_rounded(at + i * q8::BLOCK, &quantise(b)))
+            // No closures: they would be compiled without the instruction set.
+            for (i, block) in blocks.iter().enumerate() {
+                arg.write_rounded(at + i * q8::BLOCK, &simd.quantise(block)).ok_or(Fault)?;
+            }
+            Some(())
         }
         _ => {
             // Runs, so that a conversion of many can be made at once.
@@ -194,8 +167,8 @@ mod tests {
         type Output = q8::Block;
 
         #[inline(always)]
-        fn run<S: Simd>(self, _: S) -> q8::Block {
-            quantise(self.0)
+        fn run<S: Simd>(self, simd: S) -> q8::Block {
+            simd.quantise(self.0)
         }
     }
 

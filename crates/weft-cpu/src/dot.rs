@@ -33,8 +33,9 @@ use product::{Multiplied, Picked, Source};
 pub(crate) use chunk::Entry;
 pub(crate) use factor::Blocks;
 
-/// Most results of a chunk and its columns, if it has one matrix: what half a first-level cache holds.
-const RESULTS: usize = 8 << 10;
+/// Most results of a chunk and its columns, if it has one matrix: a small part of a second-level cache, and enough of 512 rows for the row
+/// program to have 128 columns at a time.
+const RESULTS: usize = 64 << 10;
 
 /// The same if rows come as they are, and each weight row should meet all of them: part of a second-level cache.
 const MIXED_RESULTS: usize = 128 << 10;

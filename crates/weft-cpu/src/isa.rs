@@ -10,6 +10,8 @@
 
 mod lanes;
 mod portable;
+mod rounding;
+pub(crate) use rounding::Rounding;
 mod quarters;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -70,7 +72,7 @@ impl fmt::Display for Isa {
 }
 
 /// The instruction set that the surrounding code is compiled for.
-pub(crate) trait Simd: Quarters {
+pub(crate) trait Simd: Quarters + Rounding {
     /// This instruction set, to start other work with.
     fn arch(self) -> Arch;
 
@@ -116,6 +118,8 @@ impl Arch {
 /// [`Isa::Portable`].
 #[derive(Clone, Copy, Debug)]
 struct Portable;
+
+impl Rounding for Portable {}
 
 impl Simd for Portable {
     #[inline(always)]

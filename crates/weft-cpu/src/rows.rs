@@ -49,15 +49,18 @@ impl Space {
     /// Where row `row`, the last axis counting fastest, is.
     #[inline(always)]
     pub(crate) fn coords(&self, mut row: usize) -> Coords {
-        let mut coords = [0; MAX_AXES];
-        for (coord, n) in coords.iter_mut().zip(self.axes).skip(1).rev() {
-            if n > 1 {
-                *coord = row % n;
-                row /= n;
+        let [_, b, c, d] = self.axes;
+        // Written out: an array that is filled in a loop and then copied makes the processor wait, once a row.
+        let mut last = |n: usize| {
+            if n <= 1 {
+                return 0;
             }
-        }
-        coords[0] = row;
-        coords
+            let index = row % n;
+            row /= n;
+            index
+        };
+        let (d, c, b) = (last(d), last(c), last(b));
+        [row, b, c, d]
     }
 }
 

@@ -9,6 +9,7 @@
 //! for a block of rows of x, and the block's results stay in registers for the whole length of a row.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use weft_quant::ints::IntFormat;
 use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
@@ -20,6 +21,9 @@ use crate::rows::Fault;
 
 /// How far ahead of its use a weight is fetched, in bytes.
 const AHEAD: usize = 2048;
+
+/// Tiles that meet all rows before the next ones do: they stay in the first-level cache, together with a block of rows.
+const SPAN: usize = 4;
 
 /// Vectors of 32 columns.
 const QUADS: usize = 8;
@@ -73,71 +77,65 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         numbers
     }
 
-    /// Multiplies a tile and a block of `M` rows.
+    /// Multiplies tiles and a block of `M` rows.
     #[inline(always)]
-    fn multiply<S: Simd, const M: usize>(
+    fn multiply<S: Simd, const M: usize, const W: usize>(
         simd: S,
-        tile: &[u8],
+        tiles: &[&[u8]; W],
         k: usize,
         block: &Block<'_>,
-    ) -> Option<[S::Floats; M]> {
+    ) -> Option<[[S::Floats; M]; W]> {
         let layout = Self::LAYOUT;
-        let whole = layout.group == COLUMNS;
-        let (numbers, scales) = tile.split_at_checked(layout.scales_at(k))?;
-        let numbers = numbers.as_chunks::<64>().0.chunks_exact(layout.bits);
-        let scales = GroupScales::<F>::new(scales, k);
-        let quants = block.quants.as_chunks::<M>().0.iter();
-        let scale_d = block.scales.as_chunks::<M>().0.iter();
-        let sums = block.sums.as_chunks::<M>().0.iter();
-        let starts = block.starts.as_chunks::<M>().0.iter();
-        let mut acc = [simd.float(0.0); M];
-        let mut supers = [simd.float(0.0); 2];
-        let groups = numbers.zip(quants).zip(scale_d).zip(sums.zip(starts)).enumerate();
-        for (g, (((numbers, quants), d), (sums, starts))) in groups {
-            if M == 1 {
-                for line in numbers {
-                    simd.prefetch(line, AHEAD);
+        let groups = k / COLUMNS;
+        let parts = COLUMNS / layout.group;
+        let quads = QUADS / parts;
+        let mut numbers: [&[[u8; 64]]; W] = [&[]; W];
+        let mut scales = [GroupScales::<F>::new(&[], k); W];
+        for t in 0..W {
+            let (own, rest) = tiles[t].split_at_checked(layout.scales_at(k))?;
+            numbers[t] = own.as_chunks().0.get(..groups * layout.bits)?;
+            scales[t] = GroupScales::new(rest, k);
+        }
+        let quants = block.quants.get(..groups * M)?;
+        let scale_d = block.scales.get(..groups * M)?;
+        let sums = block.sums.get(..groups * M)?;
+        let starts = block.starts.get(..groups * M)?;
+        let mut acc = [[simd.float(0.0); M]; W];
+        let mut supers = [[simd.float(0.0); 2]; W];
+        for g in 0..groups {
+            for t in 0..W {
+                let lines = &numbers[t][g * layout.bits..(g + 1) * layout.bits];
+                if M <= 2 {
+                    for line in lines {
+                        simd.prefetch(line, AHEAD);
+                    }
                 }
-            }
-            let w = Self::unpack(simd, numbers);
-            let halves = if whole { 1 } else { 2 };
-            let mut of = [(simd.float(0.0), simd.float(0.0)); 2];
-            for (h, of) in of.iter_mut().enumerate().take(halves) {
-                *of = scales.group(simd, g * halves + h, &mut supers)?;
-            }
-            for m in 0..M {
-                let x = quants[m].as_chunks::<4>().0;
-                let d = simd.float(d[m]);
-                if whole {
-                    let mut sum = simd.int(starts[m][0]);
-                    if M <= 2 {
-                        // Two shorter chains: there are too few rows to fill the time an instruction takes.
-                        let mut other = simd.int(0);
-                        for quad in 0..QUADS / 2 {
-                            sum = simd.dot(sum, w[quad], &x[quad]);
-                            other = simd.dot(other, w[quad + QUADS / 2], &x[quad + QUADS / 2]);
-                        }
-                        sum = simd.add_ints(sum, other);
-                    } else {
-                        for quad in 0..QUADS {
-                            sum = simd.dot(sum, w[quad], &x[quad]);
+                let w = Self::unpack(simd, lines);
+                for h in 0..parts {
+                    let (scale, min) = scales[t].group(simd, g * parts + h, &mut supers[t])?;
+                    // Of few rows, two sums each.
+                    let mut sum = [[simd.int(0); M]; 2];
+                    for m in 0..M {
+                        sum[0][m] = simd.int(starts[g * M + m][h]);
+                    }
+                    // Row by row, each product would wait for the one before it: the numbers of four columns meet all rows in turn.
+                    for quad in h * quads..(h + 1) * quads {
+                        let chain = if M <= 2 { quad % 2 } else { 0 };
+                        for m in 0..M {
+                            let x = quants[g * M + m].as_chunks::<4>().0;
+                            sum[chain][m] = simd.dot(sum[chain][m], w[quad], &x[quad]);
                         }
                     }
-                    let (scale, min) = of[0];
-                    acc[m] = simd.mul_add(simd.to_floats(sum), simd.mul(scale, d), acc[m]);
-                    if F::LAYOUT.has_min {
-                        acc[m] = simd.mul_add(min, simd.float(sums[m][0]), acc[m]);
-                    }
-                } else {
-                    for h in 0..2 {
-                        let mut sum = simd.int(starts[m][h]);
-                        for quad in h * QUADS / 2..(h + 1) * QUADS / 2 {
-                            sum = simd.dot(sum, w[quad], &x[quad]);
+                    for m in 0..M {
+                        let at = g * M + m;
+                        let mut dot = sum[0][m];
+                        if M <= 2 {
+                            dot = simd.add_ints(dot, sum[1][m]);
                         }
-                        let (scale, min) = of[h];
-                        acc[m] = simd.mul_add(simd.to_floats(sum), simd.mul(scale, d), acc[m]);
+                        let scale = simd.mul(scale, simd.float(scale_d[at]));
+                        acc[t][m] = simd.mul_add(simd.to_floats(dot), scale, acc[t][m]);
                         if F::LAYOUT.has_min {
-                            acc[m] = simd.mul_add(min, simd.float(sums[m][h]), acc[m]);
+                            acc[t][m] = simd.mul_add(min, simd.float(sums[at][h]), acc[t][m]);
                         }
                     }
                 }
@@ -146,48 +144,69 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         Some(acc)
     }
 
-    /// Multiplies a tile and the rows of some entries; of the results, `lanes` are kept, from column `column` of the chunk on.
+    /// Multiplies a span of tiles and the rows of all entries.
     #[inline(always)]
-    fn tile<S: Simd>(
-        &mut self,
-        simd: S,
-        tile: &[u8],
-        lanes: std::ops::Range<usize>,
-        column: usize,
-    ) -> Option<()> {
-        let k = self.chunk.k;
-        let mut entries = self.chunk.entries;
-        let groups = k / COLUMNS;
-        let mut base = self.base;
+    fn span<S: Simd>(&mut self, simd: S, span: Range<usize>) -> Option<()> {
+        let groups = self.chunk.k / COLUMNS;
+        let (mut entries, mut base) = (self.chunk.entries, self.base);
         while !entries.is_empty() {
             let (own, rest) = entries.split_at(block_rows(entries.len()));
             entries = rest;
             let block = self.blocks.block(base, own.len(), groups)?;
             base += own.len() * groups;
             match own.len() {
-                8 => self.keep(simd, own, Self::multiply::<S, 8>(simd, tile, k, &block)?, &lanes, column)?,
-                4 => self.keep(simd, own, Self::multiply::<S, 4>(simd, tile, k, &block)?, &lanes, column)?,
-                2 => self.keep(simd, own, Self::multiply::<S, 2>(simd, tile, k, &block)?, &lanes, column)?,
-                _ => self.keep(simd, own, Self::multiply::<S, 1>(simd, tile, k, &block)?, &lanes, column)?,
+                8 => self.block::<S, 8, 1>(simd, &span, own, &block)?,
+                4 => self.block::<S, 4, 2>(simd, &span, own, &block)?,
+                2 => self.block::<S, 2, 4>(simd, &span, own, &block)?,
+                _ => self.block::<S, 1, 4>(simd, &span, own, &block)?,
             }
         }
         Some(())
     }
 
-    /// Writes a block's results.
+    /// Multiplies a span of tiles, `W` at once, and a block of rows. Several at once are read as several streams, which a
+    /// processor fetches faster than one, and give it as many sums to work at as its products take time.
+    #[inline(always)]
+    fn block<S: Simd, const M: usize, const W: usize>(
+        &mut self,
+        simd: S,
+        span: &Range<usize>,
+        entries: &[Entry],
+        block: &Block<'_>,
+    ) -> Option<()> {
+        let k = self.chunk.k;
+        for first in span.clone().step_by(W) {
+            let mut tiles: [&[u8]; W] = [&[]; W];
+            for (t, tile) in tiles.iter_mut().enumerate() {
+                // Behind the last, the last again: its results are the same.
+                *tile = self.chunk.weight.tile((first + t).min(span.end - 1))?;
+                debug_assert!(Self::LAYOUT.tile_bytes(k) == Some(tile.len()));
+            }
+            let results = Self::multiply::<S, M, W>(simd, &tiles, k, block)?;
+            for (tile, results) in (first..span.end).zip(&results) {
+                self.keep(simd, tile, entries, results)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Writes the results of a tile and a block, as far as they are of the chunk's columns.
     #[inline(always)]
     fn keep<S: Simd, const M: usize>(
         &mut self,
         simd: S,
+        tile: usize,
         entries: &[Entry],
-        results: [S::Floats; M],
-        lanes: &std::ops::Range<usize>,
-        column: usize,
+        results: &[S::Floats; M],
     ) -> Option<()> {
+        let Chunk { row, ref cols, stride, .. } = self.chunk;
+        let (from, to) = (row + cols.start, row + cols.end);
+        let rows = from.max(tile * ROWS)..to.min((tile + 1) * ROWS);
+        let lanes = rows.start - tile * ROWS..rows.end - tile * ROWS;
         for (entry, result) in entries.iter().zip(results) {
             let mut values = [0.0; ROWS];
-            simd.store(result, &mut values);
-            let to = self.chunk.acc.get_mut(entry.slot * self.chunk.stride + column..)?;
+            simd.store(*result, &mut values);
+            let to = self.chunk.acc.get_mut(entry.slot * stride + rows.start - from..)?;
             to.get_mut(..lanes.len())?.copy_from_slice(values.get(lanes.clone())?);
         }
         Some(())
@@ -200,6 +219,14 @@ struct GroupScales<'a, F> {
     groups: &'a [u8],
     format: PhantomData<F>,
 }
+
+impl<F> Clone for GroupScales<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for GroupScales<'_, F> {}
 
 impl<'a, F: IntFormat> GroupScales<'a, F> {
     #[inline(always)]
@@ -249,15 +276,10 @@ impl<F: IntFormat> Work for Packed<'_, F> {
 
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) -> Result<(), Fault> {
-        let Chunk { weight, k, row, ref cols, .. } = self.chunk;
-        let (from, to) = (row + cols.start, row + cols.end);
-        for tile in from / ROWS..to.div_ceil(ROWS) {
-            let lanes = from.max(tile * ROWS)..to.min((tile + 1) * ROWS);
-            let column = lanes.start - from;
-            let bytes = weight.tile(tile).ok_or(Fault)?;
-            let lanes = lanes.start - tile * ROWS..lanes.end - tile * ROWS;
-            debug_assert!(Self::LAYOUT.tile_bytes(k) == Some(bytes.len()));
-            self.tile(simd, bytes, lanes, column).ok_or(Fault)?;
+        let Chunk { row, ref cols, .. } = self.chunk;
+        let tiles = (row + cols.start) / ROWS..(row + cols.end).div_ceil(ROWS);
+        for first in tiles.clone().step_by(SPAN) {
+            self.span(simd, first..tiles.end.min(first + SPAN)).ok_or(Fault)?;
         }
         Ok(())
     }

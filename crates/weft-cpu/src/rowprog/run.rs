@@ -120,7 +120,7 @@ impl<'a> Values<'a> {
             }
             Op::Store { value, view, pick } => {
                 let at = values.at(&view, pick)? + values.start * view.step;
-                store(&values.args[view.param], at, view.step, values.get(&value)?)?;
+                store(simd, &values.args[view.param], at, view.step, values.get(&value)?)?;
             }
         }
         if let Place::Scalar(slot) | Place::Vector(slot) = step.to.place {

@@ -1,0 +1,43 @@
+//! Rounding with AVX-512; what compilers make for AVX2 is good enough.
+
+use std::arch::x86_64::*;
+
+use weft_kern::q8;
+
+use super::{Avx2, Avx512};
+use crate::isa::Rounding;
+
+impl Rounding for Avx2 {}
+
+impl Rounding for Avx512 {
+    #[inline(always)]
+    fn quantise(self, values: &[f32; q8::BLOCK]) -> q8::Block {
+        // SAFETY: a value of type `Avx512` exists only where AVX-512 F, BW, DQ, VL and VNNI are enabled, and every load and store is of a
+        // part of an array that is as long.
+        unsafe {
+            let from = values.as_ptr();
+            let (a, b) = (_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(16)));
+            // The order of magnitudes is that of their bits, where what is not finite comes last.
+            let magnitude = _mm512_set1_epi32(0x7fff_ffff);
+            let of_a = _mm512_and_si512(_mm512_castps_si512(a), magnitude);
+            let of_b = _mm512_and_si512(_mm512_castps_si512(b), magnitude);
+            let top = _mm512_reduce_max_epi32(_mm512_max_epi32(of_a, of_b)) as u32;
+            if top >= f32::INFINITY.to_bits() {
+                return q8::Block { quants: [0; q8::BLOCK], scale: f32::NAN, sums: [f32::NAN; 2] };
+            }
+            let top = f32::from_bits(top);
+            let scale = top / 127.0;
+            let inverse = 127.0 / top;
+            let inverse = _mm512_set1_ps(if inverse.is_finite() { inverse } else { 0.0 });
+            // To nearest, ties to even. No product is beyond 127 by more than is rounded away.
+            let a = _mm512_cvtps_epi32(_mm512_mul_ps(a, inverse));
+            let b = _mm512_cvtps_epi32(_mm512_mul_ps(b, inverse));
+            let mut quants = [0; q8::BLOCK];
+            let to: *mut i8 = quants.as_mut_ptr();
+            _mm_storeu_si128(to.cast(), _mm512_cvtepi32_epi8(a));
+            _mm_storeu_si128(to.add(16).cast(), _mm512_cvtepi32_epi8(b));
+            let sums = [_mm512_reduce_add_epi32(a) as f32 * scale, _mm512_reduce_add_epi32(b) as f32 * scale];
+            q8::Block { quants, scale, sums }
+        }
+    }
+}
