@@ -36,6 +36,12 @@ pub(crate) const ROOMS: &[Room] = &[
         unsafe_in: &["src/isa.rs", "src/isa/", "src/memory.rs", "src/compile.rs", "src/team.rs"],
         ..WORLDLY
     },
+    Room {
+        name: "weft-gpu",
+        uses: &["weft-quant", "weft-ir", "weft-kern", "weft-device"],
+        unsafe_in: &["src/kept.rs", "src/memory.rs", "src/pipelines.rs"],
+        ..WORLDLY
+    },
     Room { name: "weft-pack", uses: &["weft-gguf", "weft-device"], ..WORLDLY },
     Room {
         name: "weft-engine",
@@ -49,12 +55,17 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-models",
             "weft-device",
             "weft-cpu",
+            "weft-gpu",
             "weft-pack",
         ],
         unsafe_in: &["tests/allocations.rs"],
         ..WORLDLY
     },
-    Room { name: "weft-lab", uses: &["weft-cpu", "weft-engine"], ..WORLDLY },
+    Room {
+        name: "weft-lab",
+        uses: &["weft-quant", "weft-text", "weft-kern", "weft-device", "weft-cpu", "weft-engine"],
+        ..WORLDLY
+    },
     Room {
         name: "weft",
         uses: &["weft-quant", "weft-text", "weft-ir", "weft-gguf", "weft-models", "weft-engine", "weft-lab"],

@@ -1,12 +1,28 @@
 //! `Attend`: causal attention over paged keys and values.
 //!
-//! # The order of an output's terms
+//! # The law
+//!
+//! A query, and a key head's part of a cached row, are rounded to integers. With m the largest magnitude among a row's values x,
+//!
+//! ```text
+//! Q = min(4095, ⌊√(⌊(2³¹ − 1) / k_len⌋⌋)
+//! nᵢ = xᵢ · (Q / m) to the nearest integer, ties to even, rounded once;   the row's scale is r = m / Q
+//! ```
+//!
+//! Values that are a part of the keys have the keys' numbers and scales. A row of `q8_0`, whose blocks b have the scales d_b, of which m is
+//! the largest magnitude, and numbers x, is rounded without becoming floats:
+//!
+//! ```text
+//! f_b = d_b · (4 Q / m) to the nearest integer, ties to even, rounded once
+//! nᵢ = (xᵢ · f_b + 256) >> 9;   r = m · (128 / Q)
+//! ```
+//!
+//! If Q / m is not finite, m being almost nothing, it is replaced by 0; if m is not finite, numbers are 0 and the scale is NaN.
 //!
 //! Positions are counted from 0 and cut into blocks of 128. A query's scores of a block are
 //!
 //! ```text
-//! cⱼ = q₀₊ⱼ·k₀₊ⱼ + q₄₊ⱼ·k₄₊ⱼ + q₈₊ⱼ·k₈₊ⱼ + …      from 0, in order, for j = 0 … 3
-//! s  = ((c₀ + c₂) + (c₁ + c₃)) · scale
+//! s = (Σ qᵢ · kᵢ) · (r_k · (r_q · scale))        the sum in integers, exact
 //! ```
 //!
 //! and the block's partial result, over the positions that the query sees, is
@@ -14,11 +30,13 @@
 //! ```text
 //! m  = max sᵢ,  pᵢ = exp(sᵢ − m)
 //! l  = Σ pᵢ                                      in the order of `math::sum`
-//! y  = p₀·v₀ + p₁·v₁ + …                         from 0, in order
+//! wᵢ = pᵢ · r_vᵢ
+//! u  = max(max wᵢ / 32767, Σ wᵢ / (⌊(2³¹ − 1) / Q⌋ − 128))
+//! y  = (Σ ⌊wᵢ · (1 / u)⌉ · vᵢ) · u               the sum in integers, exact
 //! ```
 //!
-//! where every product is added in one rounding (`mul_add`). The partial results of two stretches of positions, `a` in front of `b`, make
-//! one:
+//! where ⌊ ⌉ rounds as above, and 1 / u, if it is not finite, is replaced by 0. The partial results of two stretches of positions, `a` in
+//! front of `b`, make one:
 //!
 //! ```text
 //! m  = max(mₐ, m_b),  α = exp(mₐ − m),  β = exp(m_b − m)
@@ -29,26 +47,32 @@
 //! Of n blocks, the first 2ᵏ, where that is the largest power of two below n, and the others are joined by themselves, and then with each
 //! other. The result is `y / l`. So the bits depend on the sequence alone.
 //!
+//! Q makes both sums fit 32 bits, whatever the numbers (`round`). It leaves about 12 bits beside a row's largest value, where half-precision
+//! numbers have 11 of each; and two products take the time of one of floats.
+//!
 //! # How it is computed
 //!
 //! A unit of work is some heads that share a key head, of some tokens that are in one sequence (`plan`): every block of cached rows is
-//! converted once for all of these (`cached`), multiplied with their queries, and added up with their weights (`block`) in tiles that
+//! rounded once for all of these (`cached`), multiplied with their queries, and added up with their weights (`block`) in tiles that
 //! stay in registers (`tiles`). If there are too few units, one is cut between blocks; the tree (`nodes`) lets every thread compute whole
 //! branches of it, and whoever finishes last joins them (`exchange`).
 //!
 //! # Memory
 //!
-//! A thread has room for a converted block, for queries and weights of a unit, and for two partial results of all its rows more than the
+//! A thread has room for a rounded block, for queries and weights of a unit, and for two partial results of all its rows more than the
 //! tree has levels: with 20 heads on keys of 576 values, of which 512 are the values, and 32768 positions, about 2.2 MB. Threads exchange
 //! no more than three partial results for each level, of smaller units: there another 1.1 MB a thread for each kernel of a program.
 
+mod ahead;
 mod block;
 mod cached;
 mod exchange;
 mod nodes;
 mod plan;
 mod room;
+mod round;
 mod tiles;
+mod weights;
 
 use std::ops::Range;
 
@@ -65,6 +89,8 @@ use cached::Rows;
 use exchange::{Exchange, Place};
 use nodes::{Finish, Gather};
 use plan::{CUT_ROWS, Layout, ROWS, Unit, tokens_of};
+use room::block_lines;
+use round::Limits;
 
 pub(crate) use room::{Room, RoomSize};
 
@@ -80,8 +106,15 @@ pub(crate) struct Attend {
     q: RowView,
     k: Rows,
     v: Rows,
-    /// If the values are part of the keys: the line of a key at which they begin.
+    limits: Limits,
+    /// If the values are part of the keys: the value of a key at which they begin.
     v_in_k: Option<usize>,
+    /// Lines of four queries, eight values of each in one.
+    q_lines: usize,
+    /// Lines of weighted values.
+    v_lines: usize,
+    /// Lines of values in pairs from two positions to the next two.
+    pairs_stride: usize,
     pos: usize,
     first: usize,
     pages: usize,
@@ -110,12 +143,24 @@ impl Attend {
         threads: usize,
     ) -> Result<Attend, String> {
         let (k, v) = (Rows::new(params, a.k, a.k_len)?, Rows::new(params, a.v, cols)?);
+        if k.len > round::LONGEST {
+            return Err(format!(
+                "this device attends to keys of {} values at most, not {}",
+                round::LONGEST,
+                k.len
+            ));
+        }
         // Positions are `i32`, and all have a page.
         let positions = values[a.pages].saturating_mul(a.page).clamp(1, 1 << 31);
         let levels = positions.div_ceil(BLOCK).next_power_of_two().trailing_zeros() as usize;
         let group = a.heads / a.kv_heads;
         let mut attend = Attend {
-            v_in_k: k.line_of(&v, a.kv_heads),
+            limits: Limits::of(k.len),
+            v_in_k: k.start_of(&v, a.kv_heads),
+            q_lines: k.len.div_ceil(8),
+            v_lines: v.len.div_ceil(16),
+            // Two lines at a time are laid out.
+            pairs_stride: 2 * v.len.div_ceil(32) + 1,
             q: RowView::new(&a.q),
             k,
             v,
@@ -132,7 +177,7 @@ impl Attend {
         if threads > 1 && levels > 0 {
             let units = space.count().div_ceil(group).saturating_mul(Layout::most_parts(group));
             let rows = attend.rows(CUT_ROWS, space);
-            attend.exchange = Exchange::new(threads, units, attend.pieces_nodes(), rows, attend.v.lines)
+            attend.exchange = Exchange::new(threads, units, attend.pieces_nodes(), rows, attend.v_lines)
                 .ok_or("there is no memory for what threads exchange")?;
         }
         Ok(attend)
@@ -161,12 +206,13 @@ impl Attend {
         let quads = whole.div_ceil(4);
         Needs {
             attend: RoomSize {
-                queries: quads.saturating_mul(self.k.lines),
-                // One more, so that from any column of values on all rows are whole.
-                keys: (BLOCK + 1).saturating_mul(self.k.stride),
-                values: if self.v_in_k.is_some() { 0 } else { (BLOCK + 1).saturating_mul(self.v.stride) },
-                weights: quads.saturating_mul(4),
-                nodes: nodes.saturating_mul(self.v.lines),
+                queries: quads.saturating_mul(self.q_lines),
+                row: self.k.stride.max(self.v.stride),
+                keys: block_lines(self.k.stride),
+                values: if self.v_in_k.is_some() { 0 } else { block_lines(self.v.stride) },
+                pairs: self.pairs_stride.saturating_mul(BLOCK / 2),
+                rows: quads.saturating_mul(4),
+                nodes: nodes.saturating_mul(self.v_lines),
                 sums: nodes,
             },
             ..Needs::default()
@@ -181,6 +227,15 @@ impl Attend {
             positions += u64::try_from(*pos).map_err(|_| Fault)? + TOKEN;
         }
         Ok(positions.saturating_mul(self.heads as u64).saturating_mul(values * cost::ATTEND))
+    }
+
+    /// Whether a thread may do several stretches of the work: not if units are cut, because what threads exchange of them has room for one stretch.
+    pub(crate) fn is_fine(&self, args: &[Arg], space: &Space, threads: usize) -> Result<bool, Fault> {
+        let pos = self.pos(args, space)?;
+        let first = args[self.first].i32s(0, pos.len()).ok_or(Fault)?;
+        // Checked by `run`, which then does nothing.
+        let sound = pos.iter().chain(first).all(|i| *i >= 0);
+        Ok(sound && !Layout::new(pos, first, self.heads, self.group, threads).cut)
     }
 
     /// Each token's position.
@@ -233,39 +288,64 @@ impl Attend {
         place: &mut Place,
         scratch: &mut Scratch,
     ) -> Result<bool, Fault> {
-        let stack = scratch.attend.stack(unit, self.v.lines);
+        let stack = scratch.attend.stack(unit, self.v_lines);
         self.exchange.publish(*place, number, &blocks, &stack).ok_or(Fault)?;
         *place = Place { piece: place.piece + 1, node: place.node + stack.len(), ..*place };
         if !self.exchange.arrive(number, blocks.len(), unit.blocks) {
             return Ok(false);
         }
         scratch.attend.clear();
-        let stack = scratch.attend.stack(unit, self.v.lines);
+        let stack = scratch.attend.stack(unit, self.v_lines);
         cx.arch.dispatch(Gather { exchange: &self.exchange, number, stack });
         Ok(true)
     }
 
     /// Joins what is left of a unit, and runs the row program over it.
     fn finish(&self, cx: &Thread<'_>, unit: &Unit<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
-        let mut stack = scratch.attend.stack(unit, self.v.lines);
+        let mut stack = scratch.attend.stack(unit, self.v_lines);
         cx.arch.dispatch(Finish(&mut stack));
-        let acc = Acc { values: Line::flat(stack.result()), stride: 16 * self.v.lines, apart: 0 };
+        let acc = Acc { values: Line::flat(stack.result()), stride: 16 * self.v_lines, apart: 0 };
         let rows = |token| token * self.heads + unit.heads.start..token * self.heads + unit.heads.end;
         cx.finish(unit.tokens.clone().flat_map(rows), 0..cx.cols, acc, &mut scratch.registers)
     }
 
-    /// Row of the states, of which there are `bound`, that holds position `p` of a sequence that begins at `first` in the page list, and how
-    /// many of the positions from there on follow it.
+    /// Where the positions of a unit's block are that begins at `start`.
     #[inline(always)]
-    fn row(&self, args: &[Arg], first: usize, p: usize, bound: usize) -> Result<(usize, usize), Fault> {
-        let at = first.checked_add(p / self.page).ok_or(Fault)?;
-        let page = args[self.pages].i32s(at, 1).ok_or(Fault)?[0];
-        let row = usize::try_from(page)
-            .ok()
-            .and_then(|page| page.checked_mul(self.page)?.checked_add(p % self.page))
-            .filter(|row| *row < bound);
-        let row = row.ok_or(Fault)?;
-        Ok((row, (self.page - p % self.page).min(bound - row)))
+    fn stretches<'a>(&'a self, args: &'a [Arg], unit: &'a Unit<'a>, start: usize) -> Stretches<'a> {
+        let bound = self.k.count(args).min(self.v.count(args));
+        Stretches { attend: self, args, unit, bound, start, at: 0, seen: unit.most_seen(start) }
+    }
+}
+
+/// Stretches of positions whose rows follow each other. (No iterator, as the loop's body would be compiled without the instruction set.)
+struct Stretches<'a> {
+    attend: &'a Attend,
+    args: &'a [Arg],
+    unit: &'a Unit<'a>,
+    /// Rows of the states.
+    bound: usize,
+    start: usize,
+    at: usize,
+    seen: usize,
+}
+
+impl Stretches<'_> {
+    /// The first position, counted from the block's beginning, the row that holds it, and how many positions there are; or nothing.
+    #[inline(always)]
+    fn next(&mut self) -> Result<Option<(usize, usize, usize)>, Fault> {
+        let Stretches { attend, args, unit, bound, start, at: i, seen } = *self;
+        if i >= seen {
+            return Ok(None);
+        }
+        let (page, skip) = ((start + i) / attend.page, (start + i) % attend.page);
+        let entry = unit.first.checked_add(page).ok_or(Fault)?;
+        let page = args[attend.pages].i32s(entry, 1).ok_or(Fault)?[0];
+        let row =
+            usize::try_from(page).ok().and_then(|page| page.checked_mul(attend.page)?.checked_add(skip));
+        let row = row.filter(|row| *row < bound).ok_or(Fault)?;
+        let n = (attend.page - skip).min(bound - row).min(seen - i);
+        self.at += n;
+        Ok(Some((i, row, n)))
     }
 }
 

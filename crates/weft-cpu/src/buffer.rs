@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use weft_device::{Packing, Tile, Weight, WeightBytes};
+use weft_device::{Packing, RowsOf16, Tile, Weight, WeightBytes};
 use weft_quant::GgmlType;
-use weft_quant::packed::{Layout, ROWS, pack_tile};
 
 use crate::memory::Memory;
 
@@ -126,25 +125,6 @@ impl Tiles {
             TileBytes::Given(bytes) => (**bytes).as_ref(),
             TileBytes::Made(memory) => memory.bytes(),
         }
-    }
-}
-
-/// The layout of [`weft_quant::packed`].
-pub(crate) struct RowsOf16;
-
-impl Packing for RowsOf16 {
-    fn id(&self) -> &'static str {
-        "rows of 16, version 1"
-    }
-
-    fn tile(&self, ty: GgmlType, row_len: usize) -> Option<Tile> {
-        let whole = row_len > 0 && row_len.is_multiple_of(ty.block_len());
-        let bytes = Layout::of(ty).filter(|_| whole)?.tile_bytes(row_len)?;
-        Some(Tile { rows: ROWS, bytes })
-    }
-
-    fn pack(&self, ty: GgmlType, row_len: usize, rows: &[u8], out: &mut [u8]) {
-        pack_tile(ty, row_len, rows, out);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_device::{DeviceError, Program, Region, Step};
 use weft_kern::{Access, Kernel, Sizes};
@@ -12,15 +13,17 @@ use crate::memory::Arg;
 use crate::part;
 use crate::prologue;
 use crate::rows::Fault;
-use crate::share::Fraction;
+use crate::share::Rounds;
 use crate::stores;
-use crate::team::Member;
+use crate::team::{Line, Member};
 use crate::thread::{Needs, Scratch, Thread};
 
 /// A program, ready to run.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) max: Sizes,
+    /// How many the program has, those included that never have rows and are no launches.
+    pub(crate) steps: usize,
     pub(crate) launches: Vec<Launch>,
     /// Whether a step was begun and not finished: a launch met a bad index, or a thread panicked.
     pub(crate) broken: bool,
@@ -31,8 +34,12 @@ pub(crate) struct Compiled {
 /// A kernel with its arguments.
 #[derive(Debug)]
 pub(crate) struct Launch {
+    /// Which step of the program it is.
+    pub(crate) step: usize,
     pub(crate) kernel: Arc<Prepared>,
     args: Box<[Arg]>,
+    /// Stretches that have been taken in this step, beyond each thread's own.
+    taken: Line<AtomicUsize>,
 }
 
 /// A kernel, prepared once for all its launches.
@@ -70,10 +77,10 @@ pub(crate) fn compile(
         if !ready.parts.is_empty() {
             let mut args = bind(kernel, step, buffers).map_err(fail)?;
             bind_tiles(kernel, step, buffers, &mut args).map_err(fail)?;
-            launches.push(Launch { kernel: ready, args });
+            launches.push(Launch { step: i, kernel: ready, args, taken: Line::default() });
         }
     }
-    Ok(Compiled { max: program.max, launches, broken: false, needs })
+    Ok(Compiled { max: program.max, steps: program.steps.len(), launches, broken: false, needs })
 }
 
 /// How many values the arguments of a kernel have at most, over all its launches.
@@ -164,10 +171,16 @@ impl Prepared {
 impl Launch {
     /// Forgets what a step left behind that was not finished.
     pub(crate) fn sweep(&self) {
+        self.rewind();
         self.kernel.parts.iter().for_each(part::Prepared::sweep);
     }
 
-    /// Runs one thread's share in a step of these sizes.
+    /// Makes it ready for the next step, when no thread runs it.
+    pub(crate) fn rewind(&self) {
+        self.taken.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Runs what one thread does in a step of these sizes.
     pub(crate) fn run(
         &self,
         arch: Arch,
@@ -176,30 +189,38 @@ impl Launch {
         scratch: &mut Scratch,
     ) -> Result<(), Fault> {
         let (args, parts) = (&*self.args, &*self.kernel.parts);
-        let all = Fraction::new(member.index, member.threads);
-        let mut run = |part: &part::Prepared, own, keep_prologue| {
-            let (cols, program) = (part.cols, &part.program);
-            let Member { index, threads, .. } = *member;
+        let Member { index, threads, .. } = *member;
+        let (mut total, mut fine) = (0, true);
+        for part in parts {
             let space = part.space(sizes);
-            let cx = Thread { arch, args, space, cols, program, own, index, threads, keep_prologue };
-            part.run(&cx, scratch)
-        };
-        if let [part] = parts {
-            return run(part, all, false);
+            total += part.cost(args, &space)?;
+            fine &= part.is_fine(args, &space, threads)?;
         }
-        let mut total = 0;
-        for part in parts {
-            total += part.cost(args, &part.space(sizes))?;
-        }
-        let (mut before, mut ran) = (0, false);
-        for part in parts {
-            let cost = part.cost(args, &part.space(sizes))?;
-            let own = all.within(total, before, cost);
-            before += cost;
-            let ran_before = std::mem::replace(&mut ran, !own.is_empty());
-            if ran {
-                run(part, own, ran_before && part.prologue_is_known)?;
+        let rounds = Rounds::new(threads, total, fine);
+        let mut last = None;
+        let mut next = index;
+        while next < rounds.stretches() {
+            let stretch = rounds.stretch(next);
+            let mut before = 0;
+            for (i, part) in parts.iter().enumerate() {
+                let (space, cols, program) = (part.space(sizes), part.cols, &part.program);
+                let cost = part.cost(args, &space)?;
+                let own = stretch.within(total, before, cost);
+                before += cost;
+                if own.is_empty() {
+                    continue;
+                }
+                let again = last == Some(i);
+                let keep_prologue = again || i > 0 && last == Some(i - 1) && part.prologue_is_known;
+                let cx =
+                    Thread { arch, args, space, cols, program, own, again, index, threads, keep_prologue };
+                part.run(&cx, scratch)?;
+                last = Some(i);
             }
+            if rounds.stretches() == threads {
+                break;
+            }
+            next = threads + self.taken.0.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }

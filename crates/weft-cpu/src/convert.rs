@@ -111,6 +111,14 @@ pub(crate) fn store<S: Simd>(
             }
             Some(())
         }
+        Format::Ggml(ty @ GgmlType::Q8_0) => {
+            let mut blocks = values.as_chunks::<{ q8::BLOCK }>().0.iter().enumerate();
+            blocks.try_for_each(|(i, values)| {
+                let mut block = [0; GgmlType::Q8_0.block_bytes()];
+                weft_quant::encode(ty, values, &mut block).ok()?;
+                arg.write_blocks(at + i * q8::BLOCK, &block)
+            })
+        }
         _ => {
             // Runs, so that a conversion of many can be made at once.
             let runs = values.chunks(64).enumerate();

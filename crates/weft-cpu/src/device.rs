@@ -2,10 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use weft_device::{BufferId, Caps, Device, DeviceError, Packing, Program, ProgramId, Weight, WeightBytes};
+use weft_device::{
+    BufferId, Caps, Device, DeviceError, Mark, Packing, Program, ProgramId, RowsOf16, Timings, Weight,
+    WeightBytes,
+};
 use weft_kern::{Machine, Sizes};
 
-use crate::buffer::{Buffer, RowsOf16};
+use crate::buffer::Buffer;
 use crate::compile::{Compiled, Launch, compile};
 use crate::isa::{Arch, Isa};
 use crate::memory::Memory;
@@ -66,7 +69,12 @@ impl CpuDevice {
         })?;
         let name = format!("cpu ({isa}), {threads} thread{}", if threads == 1 { "" } else { "s" });
         Ok(CpuDevice {
-            caps: Caps { name, threads, machine: machine(Some(threads)) },
+            caps: Caps {
+                name,
+                threads,
+                largest_buffer: isize::MAX as usize,
+                machine: machine(Some(threads)),
+            },
             arch,
             team,
             scratch: (0..threads).map(|_| Scratch::default()).collect(),
@@ -77,6 +85,62 @@ impl CpuDevice {
 
     fn out_of_memory(&self, bytes: usize) -> DeviceError {
         DeviceError::Memory { device: self.caps.name.clone(), bytes }
+    }
+
+    /// Runs a program once, and notes when each thread was at which step if somebody wants to know.
+    fn run(
+        &mut self,
+        program: ProgramId,
+        sizes: &Sizes,
+        timings: Option<&mut Timings>,
+    ) -> Result<(), DeviceError> {
+        let found = self.programs.get_mut(program.0 as usize);
+        let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
+        if !sizes.fit(&program.max) {
+            let max = program.max;
+            return Err(DeviceError::Usage(format!("{sizes:?} exceed what was compiled for: {max:?}")));
+        }
+        if std::mem::replace(&mut program.broken, true) {
+            program.launches.iter().for_each(Launch::sweep);
+        }
+        /// No launch has met a bad index.
+        const NONE: usize = usize::MAX;
+        let fault = AtomicUsize::new(NONE);
+        let arch = self.arch;
+        let timings = timings.map(|timings| {
+            timings.begin(self.scratch.len(), program.steps);
+            &*timings
+        });
+        self.team.run(&mut self.scratch, &|member, scratch| {
+            let mut lane = timings.map(|timings| timings.lane(member.index));
+            for (i, launch) in program.launches.iter().enumerate() {
+                if launch.run(arch, sizes, member, scratch).is_err() {
+                    fault.fetch_min(i, Ordering::Relaxed);
+                }
+                if let Some(lane) = &mut lane {
+                    lane.done();
+                }
+                member.wait()?;
+                if let Some(lane) = &mut lane {
+                    lane.free(launch.step);
+                }
+                if member.index == 0 {
+                    launch.rewind();
+                }
+                // Others may already be in the next launch and meet a fault there, but all agree about this one.
+                if fault.load(Ordering::Relaxed) <= i {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        match fault.into_inner() {
+            NONE => {
+                program.broken = false;
+                Ok(())
+            }
+            i => Err(DeviceError::Index { kernel: program.launches[i].kernel.name.clone() }),
+        }
     }
 
     fn add(&mut self, buffer: Buffer) -> Result<BufferId, DeviceError> {
@@ -166,38 +230,25 @@ impl Device for CpuDevice {
     }
 
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
-        let found = self.programs.get_mut(program.0 as usize);
-        let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
-        if !sizes.fit(&program.max) {
-            let max = program.max;
-            return Err(DeviceError::Usage(format!("{sizes:?} exceed what was compiled for: {max:?}")));
-        }
-        if std::mem::replace(&mut program.broken, true) {
-            program.launches.iter().for_each(Launch::sweep);
-        }
-        /// No launch has met a bad index.
-        const NONE: usize = usize::MAX;
-        let fault = AtomicUsize::new(NONE);
-        let arch = self.arch;
-        self.team.run(&mut self.scratch, &|member, scratch| {
-            for (i, launch) in program.launches.iter().enumerate() {
-                if launch.run(arch, sizes, member, scratch).is_err() {
-                    fault.fetch_min(i, Ordering::Relaxed);
-                }
-                member.wait()?;
-                // Others may already be in the next launch and meet a fault there, but all agree about this one.
-                if fault.load(Ordering::Relaxed) <= i {
-                    break;
-                }
-            }
-            Ok(())
-        });
-        match fault.into_inner() {
-            NONE => {
-                program.broken = false;
-                Ok(())
-            }
-            i => Err(DeviceError::Index { kernel: program.launches[i].kernel.name.clone() }),
-        }
+        self.run(program, sizes, None)
+    }
+
+    fn replay_timed(
+        &mut self,
+        program: ProgramId,
+        sizes: &Sizes,
+        timings: &mut Timings,
+    ) -> Result<(), DeviceError> {
+        self.run(program, sizes, Some(timings))
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        Some(Mark { buffers: self.buffers.len(), programs: self.programs.len() })
+    }
+
+    fn rewind(&mut self, mark: Mark) {
+        // Programs point into buffers made before them, so those that stay point into none that goes.
+        self.programs.truncate(mark.programs);
+        self.buffers.truncate(mark.buffers);
     }
 }

@@ -107,13 +107,16 @@ pub(crate) fn sum(x: &[f32]) -> f32 {
 
 /// The sum of all lanes, adding the upper half to the lower until one is left.
 #[inline(always)]
-pub(crate) fn fold(mut lanes: [f32; LANES]) -> f32 {
-    for half in [8, 4, 2, 1] {
-        for j in 0..half {
-            lanes[j] += lanes[j + half];
-        }
+pub(crate) fn fold(lanes: [f32; LANES]) -> f32 {
+    // Loops of fixed length, of which the compiler makes shuffles.
+    let (mut eight, mut four) = ([0.0; 8], [0.0; 4]);
+    for j in 0..8 {
+        eight[j] = lanes[j] + lanes[j + 8];
     }
-    lanes[0]
+    for j in 0..4 {
+        four[j] = eight[j] + eight[j + 4];
+    }
+    (four[0] + four[2]) + (four[1] + four[3])
 }
 
 /// The largest value, or NaN if there is one.

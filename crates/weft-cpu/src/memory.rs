@@ -206,6 +206,13 @@ impl Arg {
         self.write(if half { self.format } else { return None }, at, values)
     }
 
+    /// Whole blocks of a quantised type, from a value that begins one.
+    pub(crate) fn write_blocks(&self, at: usize, bytes: &[u8]) -> Option<()> {
+        let Format::Ggml(ty) = self.format else { return None };
+        let whole = ty.is_quantised() && at.is_multiple_of(ty.block_len());
+        self.put(if whole { at / ty.block_len() * ty.block_bytes() } else { return None }, bytes)
+    }
+
     /// A block of 32 rounded activations.
     pub(crate) fn write_rounded(&self, at: usize, block: &q8::Block) -> Option<()> {
         let [scales, sums] = self.q8_planes(at, q8::BLOCK)?;

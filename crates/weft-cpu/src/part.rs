@@ -94,6 +94,14 @@ impl Prepared {
         Ok(cost.clamp(1, u64::MAX >> 16))
     }
 
+    /// Whether a thread may do several stretches of it in a step.
+    pub(crate) fn is_fine(&self, args: &[Arg], space: &Space, threads: usize) -> Result<bool, Fault> {
+        match &self.anchor {
+            PreparedAnchor::Attend(attend) if space.count() > 0 => attend.is_fine(args, space, threads),
+            _ => Ok(true),
+        }
+    }
+
     /// What the least costs that a thread can do of it. Parts for which that is much come first, so that the thread
     /// that has it does less of the others.
     pub(crate) fn least_cost(&self) -> u64 {
@@ -117,9 +125,11 @@ impl Prepared {
         if cx.space.count() == 0 {
             return Ok(());
         }
-        for numbers in &self.numbers {
-            // Every thread that works on the part looks at all of them: if they are bad, none writes anything.
-            numbers.distinct(cx.args, &cx.space, &mut scratch.numbers)?;
+        if !cx.again {
+            for numbers in &self.numbers {
+                // Every thread that works on the part looks at all of them: if they are bad, none writes anything.
+                numbers.distinct(cx.args, &cx.space, &mut scratch.numbers)?;
+            }
         }
         match &self.anchor {
             PreparedAnchor::Rows => rows(cx, scratch),

@@ -91,8 +91,8 @@ impl Probe {
                 pace(begin, end, blocks(part, from, |block| arch.dispatch(Read::<1>(block))))
             }
             // As many sums at the same time as keep the units busy, and as the registers hold.
-            Roof::Dot if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(Dots::<4>)),
-            Roof::Dot => pace(begin, end, || arch.dispatch(Dots::<1>)),
+            Roof::Dot if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(Dots::<4, 4>)),
+            Roof::Dot => pace(begin, end, || arch.dispatch(Dots::<1, 5>)),
             Roof::MulAdd if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(MulAdds::<16>)),
             Roof::MulAdd => pace(begin, end, || arch.dispatch(MulAdds::<6>)),
         })?;
@@ -184,24 +184,24 @@ impl<const N: usize> Work for Read<'_, N> {
     }
 }
 
-/// Dot products of `W` vectors of weights at a time with four columns, as a matrix product does them. Returns how many multiplications.
-struct Dots<const W: usize>;
+/// Dot products of `W` vectors of weights at a time with `M` rows of four columns, as a matrix product does them. Returns how many
+/// multiplications.
+struct Dots<const W: usize, const M: usize>;
 
-impl<const W: usize> Work for Dots<W> {
+impl<const W: usize, const M: usize> Work for Dots<W, M> {
     type Output = usize;
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> usize {
-        let columns: [[i8; 4]; 4] =
-            black_box([[1, -2, 3, -4], [5, -6, 7, -8], [-9, 10, -11, 12], [1, 1, 2, 3]]);
+        let rows: [[i8; 4]; M] = black_box([[1, -2, 3, -4]; M]);
         let weights: [[u8; 64]; WEIGHTS] = black_box([[3; 64]; WEIGHTS]);
-        let mut sums = [[simd.int(0); 4]; W];
+        let mut sums = [[simd.int(0); M]; W];
         for _ in 0..ROUNDS {
             for weights in weights.as_chunks::<W>().0 {
                 for (sums, weights) in sums.iter_mut().zip(weights) {
                     let weights = simd.bytes(weights);
-                    for (sum, column) in sums.iter_mut().zip(&columns) {
-                        *sum = simd.dot(*sum, weights, column);
+                    for (sum, row) in sums.iter_mut().zip(&rows) {
+                        *sum = simd.dot(*sum, weights, row);
                     }
                 }
             }
@@ -211,7 +211,7 @@ impl<const W: usize> Work for Dots<W> {
             simd.store(simd.to_floats(sum), &mut out);
             black_box(&out);
         }
-        ROUNDS * (WEIGHTS / W) * W * 4 * 64
+        ROUNDS * (WEIGHTS / W) * W * M * 64
     }
 }
 

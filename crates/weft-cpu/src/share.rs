@@ -1,7 +1,9 @@
-//! How the work of a launch is cut: each thread does one contiguous stretch of it.
+//! How the work of a launch is cut: each thread does one contiguous stretch of it, and then helps with what is left.
 //!
-//! Work is a sequence of units with costs. Laid end to end, they are cut into as many stretches of equal cost as there are threads, and a unit
-//! belongs to the thread in whose stretch it begins. The parts of a kernel are laid end to end in the same way, by what they cost as a whole;
+//! Work is a sequence of units with costs. Laid end to end, they are cut into stretches, and a unit belongs to the stretch in which it begins. Costs are
+//! estimates and cores are not equally fast (others use them too), so a launch that is long enough is cut in rounds: the first gives every thread a
+//! stretch of its own, half of the work together; each further round has a stretch for each thread of half of what is left, and the last all of it.
+//! After its own, a thread takes the next stretch that nobody has taken. (This is known as factoring: Hummel, Schonberg and Flynn, 1992.) The parts of a kernel are laid end to end in the same way, by what they cost as a whole;
 //! each then cuts its own stretch by costs it knows better.
 
 use std::ops::Range;
@@ -14,12 +16,46 @@ pub(crate) struct Fraction {
     of: u64,
 }
 
-impl Fraction {
-    /// That of thread `index` of `threads`.
-    pub(crate) fn new(index: usize, threads: usize) -> Fraction {
-        Fraction { from: index as u64, to: index as u64 + 1, of: threads as u64 }
+/// How the work of a launch is cut into stretches, for so many threads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rounds {
+    threads: usize,
+    /// Rounds after the first.
+    more: u32,
+}
+
+/// No stretch is cut that costs less, in picoseconds: taking one is to cost little beside it.
+const LEAST: u64 = 2_000_000;
+
+/// Rounds after the first, at most: what one thread has of the last is this power of two less than its share of all.
+const MOST_ROUNDS: u32 = 4;
+
+impl Rounds {
+    /// Of work that costs `total`: one round, if the work cannot be cut finer or is too little.
+    pub(crate) fn new(threads: usize, total: u64, fine: bool) -> Rounds {
+        let stretches = total / threads as u64 / LEAST;
+        let more = if fine && threads > 1 { stretches.max(1).ilog2().min(MOST_ROUNDS) } else { 0 };
+        Rounds { threads, more }
     }
 
+    /// How many stretches there are. The first ones belong to the threads in their order.
+    pub(crate) fn stretches(self) -> usize {
+        self.threads * (self.more as usize + 1)
+    }
+
+    /// A stretch.
+    pub(crate) fn stretch(self, number: usize) -> Fraction {
+        let threads = self.threads as u64;
+        let (round, at) = ((number as u64 / threads).min(u64::from(self.more)), number as u64 % threads);
+        // The last round is as long as the one before it.
+        let left = 1 << (u64::from(self.more) - round);
+        let len = (left / 2).max(1);
+        let from = threads * ((1 << self.more) - left) + at * len;
+        Fraction { from, to: from + len, of: threads << self.more }
+    }
+}
+
+impl Fraction {
     /// Of work that costs `total`, this fraction; of that, what lies in a part that costs `cost` and comes after others that cost `before`.
     pub(crate) fn within(self, total: u64, before: u64, cost: u64) -> Fraction {
         let Share { from, to } = self.share(total);
@@ -89,13 +125,48 @@ mod tests {
             for threads in 1..9 {
                 let mut owners = nobody(groups);
                 for index in 0..threads {
-                    let share = Fraction::new(index, threads).share(total(groups));
+                    let share = shares(threads, 0).stretch(index).share(total(groups));
                     let load = count(share, groups, &mut owners);
                     assert!(load <= total(groups).div_ceil(threads as u64) + dearest);
                 }
                 assert!(owners.iter().flatten().all(|n| *n == 1), "{groups:?} on {threads} threads");
             }
         }
+    }
+
+    /// So many rounds, whatever the cost.
+    fn shares(threads: usize, more: u32) -> Rounds {
+        Rounds { threads, more }
+    }
+
+    #[test]
+    fn rounds_are_every_unit_once_and_get_shorter() {
+        for (threads, more) in (1..9).flat_map(|threads| (0..=MOST_ROUNDS).map(move |more| (threads, more))) {
+            let rounds = shares(threads, more);
+            for groups in GROUPS {
+                let mut owners = nobody(groups);
+                for stretch in 0..rounds.stretches() {
+                    count(rounds.stretch(stretch).share(total(groups)), groups, &mut owners);
+                }
+                assert!(owners.iter().flatten().all(|n| *n == 1), "{groups:?}, {rounds:?}");
+            }
+            let len = |number| {
+                let Fraction { from, to, of } = rounds.stretch(number);
+                (to - from) as f64 / of as f64
+            };
+            let first = if more == 0 { 1.0 } else { 0.5 } / threads as f64;
+            assert_eq!(len(0), first);
+            assert_eq!(len(rounds.stretches() - 1), 1.0 / (threads << more) as f64);
+            assert!((1..rounds.stretches()).all(|n| len(n) <= len(n - 1)), "{rounds:?}");
+        }
+    }
+
+    #[test]
+    fn only_long_work_is_cut_finer() {
+        let rounds = |total, fine| Rounds::new(4, total, fine).stretches() / 4;
+        assert_eq!([rounds(0, true), rounds(15 * LEAST, true), rounds(u64::MAX, false)], [1, 2, 1]);
+        assert_eq!([rounds(16 * LEAST, true), rounds(u64::MAX, true)], [3, 5]);
+        assert_eq!(Rounds::new(1, u64::MAX, true).stretches(), 1);
     }
 
     /// A part may know its costs better than the estimate by which it was laid beside others.
@@ -108,7 +179,7 @@ mod tests {
                 for index in 0..threads {
                     let mut before = 0;
                     for ((cost, groups), owners) in costs.iter().zip(GROUPS).zip(&mut owners) {
-                        let own = Fraction::new(index, threads).within(all, before, *cost);
+                        let own = shares(threads, 0).stretch(index).within(all, before, *cost);
                         before += cost;
                         if !own.is_empty() {
                             count(own.share(total(groups)), groups, owners);
@@ -132,7 +203,7 @@ mod tests {
         let groups: Groups = &[(300, 1), (1, 700)];
         let mut owners = nobody(groups);
         let loads: Vec<u64> =
-            (0..5).map(|i| count(Fraction::new(i, 5).share(1000), groups, &mut owners)).collect();
+            (0..5).map(|i| count(shares(5, 0).stretch(i).share(1000), groups, &mut owners)).collect();
         assert_eq!(loads, [300, 100, 200, 200, 200]);
     }
 }

@@ -62,7 +62,7 @@ unsafe impl Send for Shared {}
 /// A value on cache lines of its own; two, because processors fetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Line<T>(T);
+pub(crate) struct Line<T>(pub(crate) T);
 
 /// A call to be made by every thread, with its types erased.
 #[derive(Clone, Copy, Debug)]

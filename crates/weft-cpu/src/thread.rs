@@ -21,8 +21,10 @@ pub(crate) struct Thread<'a> {
     pub(crate) space: Space,
     pub(crate) cols: usize,
     pub(crate) program: &'a RowProgram,
-    /// What of it this thread does.
+    /// What of it this thread does now.
     pub(crate) own: Fraction,
+    /// This thread has just done another stretch of this part: what it found out and laid out is still there.
+    pub(crate) again: bool,
     /// Which thread this is, of those that work on the launch.
     pub(crate) index: usize,
     pub(crate) threads: usize,
@@ -67,6 +69,8 @@ pub(crate) struct Scratch {
     pub(crate) numbers: Vec<usize>,
     /// What a chunk of a product computes.
     pub(crate) entries: Vec<Entry>,
+    /// The chunk of which `entries` and `blocks` are.
+    pub(crate) chunk: Option<(Range<usize>, Option<usize>)>,
     /// Rows of a prologue.
     pub(crate) made: Made,
     /// For attention.

@@ -7,7 +7,7 @@
 mod support;
 
 use support::data::Random;
-use support::{Arg, Case, Devices, compile, kernel, load, read, run, store_to, view};
+use support::{Arg, Case, Devices, attention, compile, kernel, load, read, run, store_to, view};
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Device, DeviceError};
 use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr};
@@ -28,6 +28,9 @@ const LATENT: Heads = Heads { heads: 5, kv_heads: 1, k_len: 72, v_len: 64, laten
 const GROUPED: Heads = Heads { heads: 6, kv_heads: 2, k_len: 24, v_len: 17, latent: None };
 /// Keys of more lines than are multiplied at once, values that begin at a line of them, and more heads than fill a tile.
 const WIDE: Heads = Heads { heads: 23, kv_heads: 1, k_len: 211, v_len: 170, latent: Some(16) };
+/// Whole blocks of 32.
+const BLOCKS: Heads = Heads { heads: 5, kv_heads: 1, k_len: 96, v_len: 64, latent: Some(32) };
+const GROUPED_BLOCKS: Heads = Heads { heads: 6, kv_heads: 2, k_len: 32, v_len: 64, latent: None };
 /// Most heads that are computed in one tile, each on its own keys.
 const SINGLE: Heads = Heads { heads: 10, kv_heads: 10, k_len: 7, v_len: 33, latent: None };
 
@@ -51,7 +54,8 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&
         rest = others;
     }
     // Rows of a state have room around the heads.
-    let (k_row, v_row) = (3 + kv_heads * k_len, kv_heads * v_len + 2);
+    let around = ty.block_len().max(3);
+    let (k_row, v_row) = (around + kv_heads * k_len, kv_heads * v_len + around);
     let mut state = |row: usize| {
         let mut bytes = random.weight(ty, seen.len() * row);
         let len = bytes.len() / seen.len();
@@ -70,10 +74,10 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&
         Arg::i32(&pages),
         Arg::out(Format::F32, tokens * heads * v_len).per_token(heads * v_len),
     ];
-    let k = Cached { param: 1, offset: 3, row_stride: k_row, head_stride: k_len };
+    let k = Cached { param: 1, offset: around, row_stride: k_row, head_stride: k_len };
     let v = match latent {
-        Some(at) => Cached { offset: 3 + at, ..k },
-        None => Cached { param: 2, offset: 2, row_stride: v_row, head_stride: v_len },
+        Some(at) => Cached { offset: around + at, ..k },
+        None => Cached { param: 2, offset: around, row_stride: v_row, head_stride: v_len },
     };
     let attend = Attend {
         q: view(0, &[heads * k_len, k_len], 1),
@@ -90,10 +94,11 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&
     };
     let body = vec![Instr::Acc(0), store_to(6, &[heads * v_len, v_len], 0)];
     let kernel = kernel(&[Dim::T, Dim::Const(heads)], v_len, Anchor::Attend(Box::new(attend)), body);
-    // Errors of a score are those of its sum, times the score's size, which is a few units here; weighted values
-    // add theirs.
+    // Sums are exact; what is rounded are scores, of a few units, exponentials, and the sum of weights.
     let longest = lens.into_iter().max().unwrap_or(1);
-    Case::new(kernel, args, tokens, 64 + 8 * k_len + longest)
+    let mut case = Case::new(kernel, args, tokens, 64 + longest);
+    attention::round(&mut case);
+    case
 }
 
 #[test]
@@ -104,6 +109,11 @@ fn latent_and_grouped_heads_of_any_length() {
             for last in [0, 1, 14, 15, 16, 126, 127, 128, 254, 255, 256, 700] {
                 devices.check(&case(&mut random, ty, heads, 16, &[&[last]]));
             }
+        }
+    }
+    for heads in [BLOCKS, GROUPED_BLOCKS] {
+        for last in [0, 1, 127, 128, 129, 300] {
+            devices.check(&case(&mut random, GgmlType::Q8_0, heads, 16, &[&[last]]));
         }
     }
     for last in [3, 127, 130, 640] {
@@ -129,6 +139,7 @@ fn many_tokens_and_odd_pages() {
         devices.check(&case(&mut random, GgmlType::F16, LATENT, page, &[&chunk]));
         devices.check(&case(&mut random, GgmlType::F16, GROUPED, page, &[&chunk]));
         devices.check(&case(&mut random, GgmlType::F16, GROUPED, page, &[&[40, 0, 199]]));
+        devices.check(&case(&mut random, GgmlType::Q8_0, BLOCKS, page, &[&[40, 0, 199]]));
     }
     let chunk: Vec<i32> = (250..260).collect();
     devices.check(&case(&mut random, GgmlType::BF16, WIDE, 16, &[&chunk]));
@@ -155,6 +166,7 @@ fn one_score_far_above_the_others_and_far_below() {
     // Queries so large that every softmax is nearly one-hot, with scores of some hundreds.
     let q = case.args[0].floats(&case.args[0].bytes);
     case.args[0] = Arg::f32(&q.iter().map(|v| v * 100.0).collect::<Vec<_>>()).per_token(5 * 72);
+    attention::round(&mut case);
     // An error of a score, relative to it, is multiplied by its size in the exponent.
     case.roundings *= 500;
     devices.check(&case);
@@ -172,6 +184,7 @@ fn every_score_far_below_zero() {
         };
         case.args[0] = change(&case.args[0], |q| -20.0 * q.abs());
         case.args[1] = change(&case.args[1], |k| k.abs() + 0.5);
+        attention::round(&mut case);
         case.roundings *= 500;
         devices.check(&case);
     }

@@ -3,6 +3,7 @@
 
 mod support;
 
+use support::attention::{Law, Row};
 use support::data::{Random, rounded, weight_types};
 use support::{Arg, Case, kernel, load_of, run, store_to, view};
 use weft_cpu::{CpuDevice, CpuOptions};
@@ -177,22 +178,21 @@ fn exp(x: &[f32]) -> Vec<f32> {
 /// The largest score, the sum of weights and the weighted values of some positions.
 type Partial = (f32, f32, Vec<f32>);
 
+/// The sum of products.
+fn exact(x: &[i32], y: &[i32]) -> f32 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum::<i32>() as f32
+}
+
 /// Of a block of positions.
-fn block(q: &[f32], k: &[f32], v: &[f32], scale: f32) -> Partial {
-    let score = |k: &[f32]| {
-        let mut c = [0.0f32; 4];
-        for (i, (q, k)) in q.iter().zip(k).enumerate() {
-            c[i % 4] = q.mul_add(*k, c[i % 4]);
-        }
-        ((c[0] + c[2]) + (c[1] + c[3])) * scale
-    };
-    let scores: Vec<f32> = k.chunks_exact(q.len()).map(score).collect();
+fn block(law: Law, q: &Row, k: &[Row], v: &[Row], scale: f32) -> Partial {
+    let score = |k: &Row| exact(&q.numbers, &k.numbers) * (k.scale * (q.scale * scale));
+    let scores: Vec<f32> = k.iter().map(score).collect();
     let m = scores.iter().fold(f32::NEG_INFINITY, |m, s| m.max(*s));
     let p = exp(&scores.iter().map(|s| s - m).collect::<Vec<_>>());
-    let mut y = vec![0.0f32; v.len() / p.len()];
-    for (p, v) in p.iter().zip(v.chunks_exact(y.len())) {
-        y.iter_mut().zip(v).for_each(|(y, v)| *y = p.mul_add(*v, *y));
-    }
+    let w: Vec<f32> = p.iter().zip(v).map(|(p, v)| p * v.scale).collect();
+    let w = law.weights(&w, lanes(w.iter().copied()));
+    let column = |i: usize| v.iter().map(|v| v.numbers[i]).collect::<Vec<_>>();
+    let y = (0..v[0].numbers.len()).map(|i| exact(&w.numbers, &column(i)) * w.scale).collect();
     (m, lanes(p.into_iter()), y)
 }
 
@@ -209,36 +209,67 @@ fn joined(blocks: &[Partial]) -> Partial {
     (m, b.1.mul_add(beta, a.1 * alpha), y)
 }
 
-#[test]
-fn attention() {
-    let mut random = Random::new(5);
-    for seen in [1, 75, 128, 129, 300, 6 * 128 + 75] {
-        let (k_len, v_len, scale) = (21, 19, 3.0);
-        let (q, k, v) = (random.floats(k_len), random.floats(seen * k_len), random.floats(seen * v_len));
-        let blocks = k.chunks(128 * k_len).zip(v.chunks(128 * v_len));
-        let blocks: Vec<Partial> = blocks.map(|(k, v)| block(&q, k, v, scale)).collect();
-        let (_, l, y) = joined(&blocks);
-        let expected: Vec<f32> = y.iter().map(|y| y / l).collect();
+/// A query that attends to as many positions as it sees; `values_at` says where values begin in keys, if they are part of them.
+fn attention(ty: GgmlType, k_len: usize, v_len: usize, values_at: Option<usize>, seen: usize) {
+    let (mut random, scale, law) = (Random::new(5), 3.0, Law::of(k_len));
+    let q = random.floats(k_len);
+    let (keys, values) = (random.weight(ty, seen * k_len), random.weight(ty, seen * v_len));
+    let rows = |bytes: &[u8]| -> Vec<Row> {
+        bytes.chunks_exact(bytes.len() / seen).map(|row| law.cached(ty, row)).collect()
+    };
+    let k = rows(&keys);
+    let v = match values_at {
+        // The same numbers.
+        Some(at) => k.iter().map(|k| Row { numbers: k.numbers[at..][..v_len].to_vec(), ..*k }).collect(),
+        None => rows(&values),
+    };
+    let row = law.row(&q);
+    let blocks = k.chunks(128).zip(v.chunks(128));
+    let blocks: Vec<Partial> = blocks.map(|(k, v)| block(law, &row, k, v, scale)).collect();
+    let (_, l, y) = joined(&blocks);
+    let expected: Vec<f32> = y.iter().map(|y| y / l).collect();
 
-        let rows = |param, len| Cached { param, offset: 0, row_stride: len, head_stride: 0 };
-        let attend = Attend {
-            q: view(0, &[0, 0], 1),
-            k: rows(1, k_len),
-            v: rows(2, v_len),
-            pos: 3,
-            first: 4,
-            pages: 5,
-            scale: F32(scale),
-            heads: 1,
-            kv_heads: 1,
-            k_len,
-            page: seen,
-        };
-        let body = vec![Instr::Acc(0), store_to(6, &[0, 0], 0)];
-        let kernel = kernel(&[Dim::Const(1), Dim::Const(1)], v_len, Anchor::Attend(Box::new(attend)), body);
-        let numbers = [seen as i32 - 1, 0, 0].map(|i| Arg::i32(&[i]));
-        let out = Arg::out(Format::F32, v_len);
-        let args = [&[q, k, v].map(|x| Arg::f32(&x))[..], &numbers, &[out]].concat();
-        assert_eq!(found(&Case::new(kernel, args, 1, 0)), bits(&expected), "{seen} positions");
+    let rows = |param, len| Cached { param, offset: 0, row_stride: len, head_stride: 0 };
+    let attend = Attend {
+        q: view(0, &[0, 0], 1),
+        k: rows(1, k_len),
+        v: values_at.map_or(rows(2, v_len), |offset| Cached { offset, ..rows(1, k_len) }),
+        pos: 3,
+        first: 4,
+        pages: 5,
+        scale: F32(scale),
+        heads: 1,
+        kv_heads: 1,
+        k_len,
+        page: seen,
+    };
+    let body = vec![Instr::Acc(0), store_to(6, &[0, 0], 0)];
+    let kernel = kernel(&[Dim::Const(1), Dim::Const(1)], v_len, Anchor::Attend(Box::new(attend)), body);
+    let states =
+        [(k_len, keys), (v_len, values)].map(|(len, bytes)| Arg::read(Format::Ggml(ty), seen * len, bytes));
+    let numbers = [seen as i32 - 1, 0, 0].map(|i| Arg::i32(&[i]));
+    let out = Arg::out(Format::F32, v_len);
+    let args = [&[Arg::f32(&q)][..], &states, &numbers, &[out]].concat();
+    let what = format!("{ty}, keys of {k_len}, {seen} positions");
+    assert_eq!(found(&Case::new(kernel, args, 1, 0)), bits(&expected), "{what}");
+}
+
+#[test]
+fn attention_to_any_number_of_positions() {
+    for seen in [1, 75, 128, 129, 300, 6 * 128 + 75] {
+        attention(GgmlType::F32, 21, 19, None, seen);
+        attention(GgmlType::Q8_0, 96, 32, None, seen);
+    }
+}
+
+/// Short keys have larger numbers than long ones.
+#[test]
+fn attention_to_states_of_every_type() {
+    for ty in [GgmlType::F32, GgmlType::F16, GgmlType::BF16, GgmlType::Q8_0] {
+        for k_len in [32, 192, 576, 2048] {
+            attention(ty, k_len, 64, None, 140);
+            attention(ty, k_len, 32, Some(0), 140);
+            attention(ty, k_len + 32, k_len, Some(32), 140);
+        }
     }
 }

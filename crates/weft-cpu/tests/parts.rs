@@ -4,8 +4,8 @@ mod support;
 
 use support::data::Random;
 use support::{
-    Arg, Case, Devices, activations, compile, constant, dot, kernel_of, load, load_of, matrices, part, read,
-    roundings, run_all, store_to, view,
+    Arg, Case, Devices, activations, attention, compile, constant, dot, kernel_of, load, load_of, matrices,
+    part, read, roundings, run_all, store_to, view,
 };
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Device, DeviceError};
@@ -163,7 +163,8 @@ fn parts_of_every_kind() {
         .into_iter()
         .enumerate()
         {
-            let case = parts.case(roundings);
+            let mut case = parts.case(roundings);
+            attention::round(&mut case);
             assert!(case.kernel.parts.len() > 1, "{seed}");
             devices.check(&case);
         }

@@ -210,15 +210,18 @@ fn values_taken_from_their_row() {
 #[test]
 fn rows_stored_by_number_in_any_format() {
     let (mut devices, mut random) = (Devices::all(), Random::new(8));
-    for format in [Format::F32, half(GgmlType::F16), half(GgmlType::BF16)] {
-        for (tokens, cols) in [(1, 576), (3, 7), (17, 129)] {
-            let width = cols + 5;
+    for format in [GgmlType::F32, GgmlType::F16, GgmlType::BF16, GgmlType::Q8_0].map(Format::Ggml) {
+        for (tokens, cols) in [(1, 576usize), (3, 7), (17, 129)] {
+            // Blocks are written as a whole.
+            let block = if format == Format::Ggml(GgmlType::Q8_0) { 32 } else { 1 };
+            let cols = cols.next_multiple_of(block);
+            let width = cols + 5 * block;
             let args = vec![
                 Arg::f32(&random.floats(tokens * cols)),
                 Arg::i32(&random.distinct(tokens, 40)),
                 Arg::out(format, 40 * width),
             ];
-            let view = View { offset: 3, ..view(2, &[0], 1) };
+            let view = View { offset: 3 * block, ..view(2, &[0], 1) };
             let indexed = Some(Indexed { index: support::view(1, &[1], 0), stride: width });
             let body = vec![load_of(0, &[cols], cols), Instr::Store { value: 0, view, indexed }];
             devices.check(&Case::new(kernel(&[Dim::T], cols, Anchor::Map, body), args, tokens, 0));

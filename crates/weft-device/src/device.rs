@@ -5,7 +5,9 @@ use std::sync::Arc;
 use weft_kern::{Machine, Sizes};
 use weft_quant::GgmlType;
 
+use crate::packing::Packing;
 use crate::program::Program;
+use crate::timings::Timings;
 
 /// A buffer of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -20,8 +22,10 @@ pub struct ProgramId(pub u32);
 pub struct Caps {
     /// For people: `cpu (avx512-vnni), 2 threads`.
     pub name: String,
-    /// Threads or the like that work on one step.
+    /// Threads of the host that work on one step, or prepare for it: those that pack weights.
     pub threads: usize,
+    /// Bytes of the largest buffer it has, and so of the largest weight.
+    pub largest_buffer: usize,
     /// What it can do, for the compiler's decisions by cost.
     pub machine: Machine,
 }
@@ -65,32 +69,6 @@ impl Weight {
     }
 }
 
-/// How a device lays weights out that it multiplies by, if not as the file does.
-///
-/// Packing is a pure function of the rows, so that it can be done by all cores and its result be kept in a file.
-pub trait Packing: Send + Sync {
-    /// The layout's name with its version: what was packed under another name is of no use.
-    fn id(&self) -> &'static str;
-
-    /// The tiles that rows of `row_len` values of a type are packed in; `None` if they are multiplied as they are.
-    fn tile(&self, ty: GgmlType, row_len: usize) -> Option<Tile>;
-
-    /// Packs a tile: `rows` are as many whole rows as it has, or fewer at the end of a weight; `out` is [`Tile::bytes`] long.
-    ///
-    /// # Panics
-    /// If the type and row length have no tile, or a slice has another length.
-    fn pack(&self, ty: GgmlType, row_len: usize, rows: &[u8], out: &mut [u8]);
-}
-
-/// Rows that are packed together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tile {
-    /// How many.
-    pub rows: usize,
-    /// Bytes they take together, a multiple of 64.
-    pub bytes: usize,
-}
-
 /// Why a device refused or failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -102,6 +80,46 @@ pub enum DeviceError {
         device: String,
         /// How much was asked for.
         bytes: usize,
+    },
+    /// A buffer larger than any the device has.
+    #[error("{bytes} bytes in one piece: {device} has no buffers of more than {largest}")]
+    TooLarge {
+        /// Who.
+        device: String,
+        /// How much was asked for.
+        bytes: usize,
+        /// The most there is.
+        largest: usize,
+    },
+    /// A kernel that the device cannot run.
+    #[error("{device} cannot run the kernel `{kernel}`: {why}")]
+    Kernel {
+        /// Who.
+        device: String,
+        /// The kernel.
+        kernel: String,
+        /// What it would take.
+        why: String,
+    },
+    /// The device is gone: unplugged, reset by its driver, or given to somebody else.
+    #[error("{device} was lost: {why}; start again, and look at the system's log if it happens again")]
+    Lost {
+        /// Who.
+        device: String,
+        /// What the driver says.
+        why: String,
+    },
+    /// The driver refused something that should be right.
+    #[error(
+        "{device} refused {what}: {why}; this is a mistake in this program or in the driver, please report it"
+    )]
+    Refused {
+        /// Who.
+        device: String,
+        /// What was asked for.
+        what: String,
+        /// What the driver says.
+        why: String,
     },
     /// A weight whose bytes do not fit its shape.
     #[error("a weight {ty}[{rows}, {row_len}] has {found} bytes")]
@@ -137,9 +155,18 @@ pub enum DeviceError {
     },
 }
 
+/// Where a device stands: how many buffers and programs it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// Buffers.
+    pub buffers: usize,
+    /// Programs.
+    pub programs: usize,
+}
+
 /// Somewhere programs run.
 ///
-/// Buffers and programs live as long as the device. Nothing here blocks except [`Device::replay`], which returns when the
+/// Buffers and programs live as long as the device, or until it is [rewound](Device::rewind). Nothing here blocks except [`Device::replay`], which returns when the
 /// step is done.
 pub trait Device: Send {
     /// What the device is.
@@ -195,4 +222,30 @@ pub trait Device: Send {
     /// # Errors
     /// [`DeviceError::Usage`], [`DeviceError::Index`].
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError>;
+
+    /// Where the device stands; `None` from one that gives no room back.
+    fn mark(&self) -> Option<Mark> {
+        None
+    }
+
+    /// Forgets every buffer and program that was made since `mark`, and gives their room back. Who still has their ids does not use them.
+    fn rewind(&mut self, mark: Mark) {
+        let _ = mark;
+    }
+
+    /// Does the same, and notes for each worker when it was at which step. By then [`Timings::begin`] has made room, so that nothing more is
+    /// allocated while the program runs.
+    ///
+    /// # Errors
+    /// Those of [`Device::replay`]; [`DeviceError::Usage`] from a device that cannot tell.
+    fn replay_timed(
+        &mut self,
+        program: ProgramId,
+        sizes: &Sizes,
+        timings: &mut Timings,
+    ) -> Result<(), DeviceError> {
+        let _ = (program, sizes, timings);
+        let name = &self.caps().name;
+        Err(DeviceError::Usage(format!("{name} has no clock for single kernels, so it cannot be profiled")))
+    }
 }

@@ -7,11 +7,15 @@
 mod device;
 mod link;
 mod null;
+mod packing;
 mod program;
 mod reference;
+mod timings;
 
-pub use device::{BufferId, Caps, Device, DeviceError, Packing, ProgramId, Tile, Weight, WeightBytes};
+pub use device::{BufferId, Caps, Device, DeviceError, Mark, ProgramId, Weight, WeightBytes};
 pub use link::{Instance, LinkError, Linked, link};
 pub use null::NullDevice;
+pub use packing::{Packing, RowsOf16, Tile};
 pub use program::{Program, Region, Step};
 pub use reference::ReferenceDevice;
+pub use timings::{Lane, Span, Timings};

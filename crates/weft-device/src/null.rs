@@ -2,7 +2,7 @@
 
 use weft_kern::{Machine, Sizes};
 
-use crate::device::{BufferId, Caps, Device, DeviceError, ProgramId, Weight};
+use crate::device::{BufferId, Caps, Device, DeviceError, Mark, ProgramId, Weight};
 use crate::program::Program;
 
 /// Accepts weights and programs, runs nothing.
@@ -17,7 +17,12 @@ pub struct NullDevice {
 impl Default for NullDevice {
     fn default() -> NullDevice {
         NullDevice {
-            caps: Caps { name: "null".into(), threads: 1, machine: Machine::default() },
+            caps: Caps {
+                name: "null".into(),
+                threads: 1,
+                largest_buffer: usize::MAX,
+                machine: Machine::default(),
+            },
             buffers: Vec::new(),
             programs: Vec::new(),
         }
@@ -25,6 +30,12 @@ impl Default for NullDevice {
 }
 
 impl NullDevice {
+    /// One that has no larger buffers than this.
+    pub fn with_largest_buffer(bytes: usize) -> NullDevice {
+        let device = NullDevice::default();
+        NullDevice { caps: Caps { largest_buffer: bytes, ..device.caps }, ..device }
+    }
+
     /// The programs compiled so far.
     pub fn programs(&self) -> &[Program] {
         &self.programs
@@ -82,5 +93,14 @@ impl Device for NullDevice {
         let found = self.programs.get(program.0 as usize);
         let max = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?.max;
         if sizes.fit(&max) { Ok(()) } else { Err(DeviceError::Usage(format!("{sizes:?} exceed {max:?}"))) }
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        Some(Mark { buffers: self.buffers.len(), programs: self.programs.len() })
+    }
+
+    fn rewind(&mut self, mark: Mark) {
+        self.programs.truncate(mark.programs);
+        self.buffers.truncate(mark.buffers);
     }
 }

@@ -28,7 +28,12 @@ impl Memory {
 
 impl Default for ReferenceDevice {
     fn default() -> ReferenceDevice {
-        let caps = Caps { name: "reference (interpreter)".into(), threads: 1, machine: Machine::default() };
+        let caps = Caps {
+            name: "reference (interpreter)".into(),
+            threads: 1,
+            largest_buffer: isize::MAX as usize,
+            machine: Machine::default(),
+        };
         ReferenceDevice { caps, buffers: Vec::new(), programs: Vec::new() }
     }
 }

@@ -3,24 +3,43 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_device::{BufferId, Device, Instance, ProgramId, Region, link};
-use weft_fuse::Options;
+use weft_device::{BufferId, Device, Instance, Program, ProgramId, Region, link};
+use weft_fuse::{Fusion, Options};
 use weft_gguf::Gguf;
 use weft_ir::{Op, Sizes};
-use weft_kern::Format;
+use weft_kern::{Format, Plan};
 use weft_models::{ModelGraph, Segment};
 use weft_pack::{OnReport, PackCache};
 
 use crate::error::Error;
+use crate::launches::Named;
 use crate::{plans, products, weights};
+
+/// What all ways to compile a model on one device share: its inputs, its weights and its states.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    /// The step's index inputs.
+    pub(crate) inputs: BTreeMap<String, Region>,
+    /// Tensors, by their names in the file.
+    tensors: BTreeMap<String, BufferId>,
+    /// States, by their names in the model.
+    states: BTreeMap<String, BufferId>,
+}
 
 /// The compiled model.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     /// Programs for steps of several sizes, the smallest first.
     pub(crate) classes: Vec<Class>,
-    /// The step's index inputs.
-    pub(crate) inputs: BTreeMap<String, Region>,
+    /// The segments that the plans of each class are of.
+    pub(crate) segments: Vec<Named>,
+}
+
+impl Compiled {
+    /// The programs for a step of so many tokens; the largest class holds any.
+    pub(crate) fn class(&self, tokens: usize) -> Option<&Class> {
+        self.classes.iter().find(|class| class.tokens >= tokens).or(self.classes.last())
+    }
 }
 
 /// The programs for steps up to a size. Which of them runs a token changes no bit of what comes out.
@@ -34,6 +53,21 @@ pub(crate) struct Class {
     pub(crate) head: ProgramId,
     /// Where the logits will be.
     pub(crate) logits: Region,
+    /// Kernels that both launch.
+    pub(crate) kernels: usize,
+    /// What they were linked from, a plan for each segment.
+    pub(crate) plans: Vec<Arc<Plan>>,
+    /// The body and the head, for who wants parts of them.
+    pub(crate) programs: [Program; 2],
+}
+
+/// A model's segments, and what each becomes for every size of step.
+struct Planned {
+    segments: Vec<Segment>,
+    /// Most tokens of each class.
+    steps: Vec<usize>,
+    /// For each class, a fusion for each segment.
+    fusions: Vec<Vec<Arc<Fusion>>>,
 }
 
 /// `i32` inputs of a step, and how many values each has.
@@ -52,42 +86,72 @@ pub(crate) fn compile(
     options: &Options,
     cache: Option<&PackCache>,
     report: OnReport<'_>,
-) -> Result<Compiled, Error> {
-    let max = &options.max;
+) -> Result<(Shared, Compiled), Error> {
     let mut inputs = BTreeMap::new();
-    for (name, values) in step_inputs(max) {
+    for (name, values) in step_inputs(&options.max) {
         let buffer = device.alloc(values * 4)?;
         inputs.insert(name.to_string(), Region { buffer, offset: 0, values });
     }
+    let planned = plan(model, options)?;
+    let tensors = weights::take_in(device, gguf, &planned.segments, &planned.fusions, cache, report)?;
+    let mut shared = Shared { inputs, tensors, states: BTreeMap::new() };
+    let compiled = bind(device, gguf, options, &planned, &mut shared)?;
+    Ok((shared, compiled))
+}
+
+/// Compiles a model in another way, to run on the weights and states that it has on the device already.
+pub(crate) fn compile_again(
+    device: &mut dyn Device,
+    gguf: &Gguf,
+    model: &ModelGraph,
+    options: &Options,
+    shared: &Shared,
+) -> Result<Compiled, Error> {
+    bind(device, gguf, options, &plan(model, options)?, &mut shared.clone())
+}
+
+fn plan(model: &ModelGraph, options: &Options) -> Result<Planned, Error> {
     let segments = plans::segments(model, &options.switches);
-    let steps = plans::step_classes(max.tokens);
-    let mut fusions = Vec::with_capacity(steps.len());
+    let steps = plans::step_classes(options.max.tokens);
+    let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
     for &tokens in &steps {
-        let options = Options { max: Sizes { tokens, ..*max }, ..options.clone() };
+        let options = Options { max: Sizes { tokens, ..options.max }, ..options.clone() };
         let like = fusions.first().map(Vec::as_slice);
         let planned = plans::plan(&segments, &options, like)?;
         fusions.push(planned);
     }
-    let tensors = weights::take_in(device, gguf, &segments, &fusions, cache, report)?;
-    let mut model_states = BTreeMap::new();
+    Ok(Planned { segments, steps, fusions })
+}
+
+/// Binds plans to weights and states, and links the programs of every class.
+fn bind(
+    device: &mut dyn Device,
+    gguf: &Gguf,
+    options: &Options,
+    planned: &Planned,
+    shared: &mut Shared,
+) -> Result<Compiled, Error> {
+    let Planned { segments, steps, fusions } = planned;
     let mut bound = Vec::with_capacity(segments.len());
     for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate() {
-        let named = segment.weights.iter().map(|(own, tensor)| (own.clone(), tensors[tensor]));
+        let named = segment.weights.iter().map(|(own, tensor)| (own.clone(), shared.tensors[tensor]));
         let mut bytes: BTreeMap<String, BufferId> = named.collect();
-        let multiplied = weights::multiplied(&fusions, i);
+        let multiplied = weights::multiplied(fusions, i);
         bytes.extend(products::pack(device, gguf, segment, fusion, &multiplied)?);
-        bound.push((bytes, bind_states(device, segment, max, &mut model_states)?));
+        bound.push((bytes, bind_states(device, segment, &options.max, &mut shared.states)?));
     }
     let mut classes = Vec::with_capacity(steps.len());
-    for (tokens, fusions) in steps.into_iter().zip(&fusions) {
+    for (&tokens, fusions) in steps.iter().zip(fusions) {
         let instances = fusions.iter().zip(&bound).map(|(fusion, (weights, states))| Instance {
             plan: Arc::clone(&fusion.plan),
             weights: weights.clone(),
             states: states.clone(),
         });
-        classes.push(class(device, tokens, &instances.collect::<Vec<_>>(), &inputs)?);
+        classes.push(class(device, tokens, &instances.collect::<Vec<_>>(), &shared.inputs)?);
     }
-    Ok(Compiled { classes, inputs })
+    let named = segments.iter().zip(&fusions[0]);
+    let segments = named.map(|(segment, fusion)| Named::new(segment, fusion)).collect();
+    Ok(Compiled { classes, segments })
 }
 
 /// Links a model's plans into its two programs.
@@ -97,6 +161,7 @@ fn class(
     instances: &[Instance],
     inputs: &BTreeMap<String, Region>,
 ) -> Result<Class, Error> {
+    let plans = instances.iter().map(|instance| Arc::clone(&instance.plan)).collect();
     let (head, body) =
         instances.split_last().ok_or_else(|| Error::Option("the model has no graphs".into()))?;
     let body = link(device, body, inputs, &["x"])?;
@@ -108,6 +173,9 @@ fn class(
         body: device.compile(&body.program)?,
         head: device.compile(&head.program)?,
         logits: head.results["logits"],
+        kernels: body.program.steps.len() + head.program.steps.len(),
+        plans,
+        programs: [body.program, head.program],
     })
 }
 
@@ -171,5 +239,24 @@ mod tests {
         assert!(body.kernels.len() + head.kernels.len() <= distinct);
         // 27 layers run, from the kernels of two.
         assert!(body.steps.len() > 5 * body.kernels.len(), "{} of {}", body.steps.len(), body.kernels.len());
+    }
+
+    #[test]
+    fn compiling_again_takes_no_weights_in_and_gives_all_room_back() {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
+        let gguf = Gguf::open(&fixture).unwrap();
+        let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
+        let max = Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 };
+        let mut options = Options { max, ..Options::default() };
+        let mut device = NullDevice::default();
+        let report: OnReport<'_> = &mut |_| ControlFlow::Continue(());
+        let (shared, _) = compile(&mut device, &gguf, &model, &options, None, report).unwrap();
+        let (bytes, mark) = (device.bytes(), device.mark().unwrap());
+        options.switches.set(weft_fuse::decision("fuse.beside").unwrap(), weft_ir::Mode::Off);
+        compile_again(&mut device, &gguf, &model, &options, &shared).unwrap();
+        let more = device.bytes() - bytes;
+        assert!(more > 0 && more < bytes / 4, "{more} bytes beside {bytes}");
+        device.rewind(mark);
+        assert_eq!((device.bytes(), device.programs().len()), (bytes, mark.programs));
     }
 }

@@ -1,8 +1,10 @@
 //! The engine: a compiled model, its KV cache, and the step.
 
+mod timed;
+mod variants;
+
 use std::path::Path;
 
-use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Caps, Device};
 use weft_fuse::Options;
 use weft_ir::{Sizes, Switches};
@@ -10,10 +12,15 @@ use weft_pack::{OnReport, PackCache};
 use weft_quant::GgmlType;
 
 use crate::batch::{Batch, SeqId};
-use crate::compile::{Class, Compiled, compile};
+use crate::choice::DeviceChoice;
+use crate::compile::{Shared, compile};
 use crate::error::Error;
 use crate::model::{Model, PAGE};
 use crate::pages::{Indices, Pages};
+use variants::Variants;
+
+pub use timed::{PartId, ReplayTimings, StepShape, StepTimings};
+pub use variants::PlansId;
 
 /// Rows of logits computed at once, and kept without allocating. More are had by replaying the head; what they cost is memory for a
 /// row of the vocabulary each.
@@ -25,7 +32,9 @@ const DEFAULT_CONTEXT: usize = 4096;
 /// What an engine is loaded with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EngineOptions {
-    /// Threads of the CPU device; `None` takes all there are.
+    /// What it runs on.
+    pub device: DeviceChoice,
+    /// Threads of the processor, which also prepare for other devices; `None` takes all there are.
     pub threads: Option<usize>,
     /// Most tokens of a sequence; `None` takes 4096, or what the model was made for if that is less.
     pub context: Option<usize>,
@@ -44,6 +53,7 @@ pub struct EngineOptions {
 impl Default for EngineOptions {
     fn default() -> EngineOptions {
         EngineOptions {
+            device: DeviceChoice::Cpu,
             threads: None,
             context: None,
             sequences: 1,
@@ -59,7 +69,9 @@ impl Default for EngineOptions {
 pub struct Engine {
     model: Model,
     device: Box<dyn Device>,
-    compiled: Compiled,
+    /// What every way to compile it uses.
+    shared: Shared,
+    variants: Variants,
     pages: Pages,
     context: usize,
     max: Sizes,
@@ -71,17 +83,17 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens a file and compiles it for the CPU. `report` is told how far loading is.
+    /// Opens a file, and the device of the options, and compiles the one for the other. `report` is told how far loading is.
     ///
     /// # Errors
-    /// If the file cannot be read or run, or there is no memory for it; [`Error::Interrupted`] if `report` says so.
+    /// If the file cannot be read or run, there is no such device, or no memory for it; [`Error::Interrupted`] if `report` says so.
     pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Engine, Error> {
         let model = Model::open(path, options.kv)?;
-        let device = CpuDevice::new(CpuOptions { threads: options.threads, ..CpuOptions::default() })?;
-        Engine::new(model, Box::new(device), options, report)
+        let device = options.device.open(options.threads, options.cache.as_ref())?;
+        Engine::new(model, device, options, report)
     }
 
-    /// Compiles a model for a device, whose threads are its own affair.
+    /// Compiles a model for a device that is open already, whatever the options say of devices and threads.
     ///
     /// # Errors
     /// If an option makes no sense for the model, or the device has no room; [`Error::Interrupted`] if `report` says so.
@@ -115,12 +127,13 @@ impl Engine {
         let machine = device.caps().machine;
         let fusion = Options { max, switches: options.switches.clone(), machine, advise: false };
         let cache = options.cache.as_ref();
-        let compiled = compile(&mut *device, model.gguf(), model.graph(), &fusion, cache, report)?;
+        let (shared, compiled) = compile(&mut *device, model.gguf(), model.graph(), &fusion, cache, report)?;
         let vocab = model.graph().config.vocab;
         Ok(Engine {
             model,
             device,
-            compiled,
+            shared,
+            variants: Variants::new(compiled, fusion),
             pages: Pages::new(PAGE, pages, context),
             context,
             max,
@@ -180,6 +193,12 @@ impl Engine {
     /// If the batch is too large, names an unknown token or sequence, or does not fit into the context. The sequences are then what they
     /// were before.
     pub fn step(&mut self, batch: &Batch) -> Result<&[f32], Error> {
+        self.step_with(batch, None)?;
+        Ok(&self.logits)
+    }
+
+    /// Computes a batch, leaving what comes out in `logits`.
+    fn step_with(&mut self, batch: &Batch, timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let entries = batch.entries();
         let vocab = self.model.graph().config.vocab;
         if entries.len() > self.max.tokens {
@@ -191,21 +210,28 @@ impl Engine {
         }
         self.logits.clear();
         if entries.is_empty() {
-            return Ok(&self.logits);
+            return Ok(());
         }
         self.pages.place(entries, &mut self.indices)?;
         self.wanted.clear();
         self.wanted.extend(entries.iter().enumerate().filter(|(_, e)| e.logits).map(|(i, _)| i as i32));
-        let done = self.replay(vocab);
+        let done = self.replay(vocab, timings);
         if let Err(e) = done {
             self.pages.undo(entries);
             return Err(e);
         }
-        Ok(&self.logits)
+        Ok(())
     }
 
-    fn replay(&mut self, vocab: usize) -> Result<(), Error> {
-        let Engine { device, compiled, indices, bytes, .. } = self;
+    /// The sizes of the step whose indices these are; no rows of logits.
+    fn sizes(&self) -> Sizes {
+        let Indices { tokens, pages, .. } = &self.indices;
+        Sizes { tokens: tokens.len(), rows: 0, slots: self.max.slots, pages: pages.len() }
+    }
+
+    fn replay(&mut self, vocab: usize, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
+        let sizes = self.sizes();
+        let Engine { device, shared, variants, indices, bytes, .. } = self;
         for (name, values) in [
             ("tokens", &indices.tokens),
             ("pos", &indices.pos),
@@ -213,23 +239,17 @@ impl Engine {
             ("first", &indices.first),
             ("pages", &indices.pages),
         ] {
-            write(&mut **device, compiled, name, values, bytes)?;
+            write(&mut **device, shared, name, values, bytes)?;
         }
-        let sizes = Sizes {
-            tokens: indices.tokens.len(),
-            rows: 0,
-            slots: self.max.slots,
-            pages: indices.pages.len(),
-        };
-        // The largest class holds any batch.
-        let fits = |class: &&Class| class.tokens >= sizes.tokens;
-        let class = compiled.classes.iter().find(fits).or(compiled.classes.last());
+        let class = variants.used().class(sizes.tokens);
         let class =
             class.ok_or_else(|| Error::Option("the model was compiled for no size of step".into()))?;
-        device.replay(class.body, &sizes)?;
+        let timed = timings.as_deref_mut().map(|timings| (timings, 0));
+        timed::replay(&mut **device, class.body, &sizes, timed)?;
         for rows in self.wanted.chunks(LOGIT_ROWS) {
-            write(&mut **device, compiled, "out_rows", rows, bytes)?;
-            device.replay(class.head, &Sizes { rows: rows.len(), ..sizes })?;
+            write(&mut **device, shared, "out_rows", rows, bytes)?;
+            let timed = timings.as_deref_mut().map(|timings| (timings, 1));
+            timed::replay(&mut **device, class.head, &Sizes { rows: rows.len(), ..sizes }, timed)?;
             bytes.clear();
             bytes.resize(rows.len() * vocab * 4, 0);
             device.read(class.logits.buffer, class.logits.offset, bytes)?;
@@ -241,13 +261,13 @@ impl Engine {
 
 fn write(
     device: &mut dyn Device,
-    compiled: &Compiled,
+    shared: &Shared,
     name: &str,
     values: &[i32],
     bytes: &mut Vec<u8>,
 ) -> Result<(), Error> {
     bytes.clear();
     bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
-    let region = compiled.inputs[name];
+    let region = shared.inputs[name];
     Ok(device.write(region.buffer, region.offset, bytes)?)
 }

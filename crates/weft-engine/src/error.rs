@@ -40,6 +40,17 @@ pub enum Error {
     /// The device refused or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// There is no such device, or it cannot be opened.
+    #[error(transparent)]
+    Open(#[from] weft_gpu::OpenError),
+    /// The device has no room for a weight.
+    #[error("the weight `{name}`: {source}")]
+    Weight {
+        /// Its name in the file.
+        name: String,
+        /// Why.
+        source: DeviceError,
+    },
     /// The float oracle failed.
     #[error(transparent)]
     Oracle(#[from] EvalError),

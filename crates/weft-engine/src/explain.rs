@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft_fuse::{Choice, Cost, Fusion, Options};
 use weft_ir::rules::RULES;
 use weft_ir::{Graph, NodeId, Rule, Sizes, Switches, WhyNot};
-use weft_kern::{Machine, Work};
+use weft_kern::{Machine, Plan, Work};
 use weft_models::ModelGraph;
 
 use crate::error::Error;
@@ -40,8 +40,8 @@ pub struct Explained {
     pub cost: Cost,
     /// Its kernels, in order.
     pub calls: Vec<KernelCall>,
-    /// The plan's text form.
-    pub text: String,
+    /// The plan.
+    pub plan: Arc<Plan>,
 }
 
 /// What a rule did to a graph.
@@ -140,7 +140,7 @@ fn one_plan(segment: &str, before: &Arc<Graph>, fusion: &Fusion, sizes: &Sizes) 
         choices: Vec::new(),
         cost: *cost,
         calls: calls.collect(),
-        text: plan.to_string(),
+        plan: Arc::clone(plan),
     }
 }
 

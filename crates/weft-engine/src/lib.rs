@@ -6,11 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod choice;
 mod compile;
 mod engine;
 mod error;
 mod explain;
 mod generate;
+mod launches;
 mod model;
 mod oracle;
 mod pages;
@@ -21,17 +23,19 @@ mod session;
 mod weights;
 
 pub use batch::{Batch, SeqId};
-pub use engine::{Engine, EngineOptions};
+pub use choice::{DeviceChoice, Target};
+pub use engine::{Engine, EngineOptions, PartId, PlansId, ReplayTimings, StepShape, StepTimings};
 pub use error::Error;
 pub use explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};
 pub use generate::{Event, Finish, GenerateOptions, Generated};
+pub use launches::{Amounts, Launch, LaunchPiece, Role};
 pub use model::{Model, tokenizer};
 pub use oracle::oracle_logits;
 pub use sample::{Sampler, Sampling};
 pub use session::Session;
-pub use weft_cpu::machine as cpu_machine;
-pub use weft_device::Caps;
+pub use weft_device::{Caps, Span, Timings};
 pub use weft_fuse::{Choice, Cost, Decision, Mode, decision, decisions};
+pub use weft_gpu::{Adapter, AdapterKind, Limits, OpenError, adapters, forget as forget_pipelines};
 pub use weft_ir::Switches;
 pub use weft_kern::Machine;
-pub use weft_pack::{OnReport, PackCache, Packed, PackedOf, Report};
+pub use weft_pack::{OnReport, PackCache, Packed, PackedOf, Report, fingerprint};

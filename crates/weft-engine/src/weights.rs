@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_device::{BufferId, Device, Weight, WeightBytes};
+use weft_device::{BufferId, Caps, Device, DeviceError, Weight, WeightBytes};
 use weft_fuse::Fusion;
 use weft_gguf::{Gguf, TensorInfo};
 use weft_models::Segment;
-use weft_pack::{OnReport, PackCache, Source, pack};
+use weft_pack::{OnReport, PackCache, Report, Source, pack};
 
 use crate::error::Error;
 
@@ -39,6 +39,7 @@ pub(crate) fn take_in(
     }
     let mut taken = BTreeMap::new();
     let mut sources = Vec::new();
+    let mut plain = Vec::new();
     for (name, (tensor, multiplied)) in tensors {
         let size = |n: u64| usize::try_from(n).map_err(|_| Error::Option(format!("`{name}` is too large")));
         let bytes = gguf.tensor_bytes(tensor);
@@ -48,11 +49,18 @@ pub(crate) fn take_in(
             row_len: size(tensor.shape[0])?,
             bytes: Arc::new(bytes.clone()),
         };
-        if multiplied && has_tiles(device, &weight) {
-            sources.push(Source { name: name.into(), weight, mapped: Some(bytes) });
-        } else {
-            taken.insert(name.to_string(), device.pack(weight)?);
+        check_size(device, name, &weight)?;
+        let own = if multiplied && has_tiles(device, &weight) { &mut sources } else { &mut plain };
+        own.push(Source { name: name.into(), weight, mapped: Some(bytes) });
+    }
+    for Source { name, weight, mapped } in plain {
+        let held = Arc::clone(&weight.bytes);
+        let buffer = device.pack(weight).map_err(of_weight(&name))?;
+        // A device with a memory of its own has copied it, and nobody needs it in the host's any more.
+        if let (1, Some(bytes)) = (Arc::strong_count(&held), mapped) {
+            bytes.release(0..bytes.len());
         }
+        taken.insert(name, buffer);
     }
     let buffers = take_in_packed(device, &sources, cache.map(|cache| (cache, gguf)), report)?;
     taken.extend(sources.into_iter().map(|source| source.name).zip(buffers));
@@ -64,7 +72,25 @@ pub(crate) fn has_tiles(device: &dyn Device, weight: &Weight) -> bool {
     device.packing().is_some_and(|packing| packing.tile(weight.ty, weight.row_len).is_some())
 }
 
-/// Packs weights that [have tiles](has_tiles), and has the device take them in.
+/// Refuses a weight that the device has no buffer for, before anything is packed or sent.
+fn check_size(device: &dyn Device, name: &str, weight: &Weight) -> Result<(), Error> {
+    let Weight { ty, rows, row_len, ref bytes } = *weight;
+    let tile = device.packing().and_then(|packing| packing.tile(ty, row_len));
+    let tiles = tile.map(|tile| rows.div_ceil(tile.rows).saturating_mul(tile.bytes));
+    let bytes = tiles.unwrap_or((**bytes).as_ref().len());
+    let Caps { name: device, largest_buffer: largest, .. } = device.caps();
+    if bytes <= *largest {
+        return Ok(());
+    }
+    Err(of_weight(name)(DeviceError::TooLarge { device: device.clone(), bytes, largest: *largest }))
+}
+
+/// The device's error about a weight of this name.
+fn of_weight(name: &str) -> impl Fn(DeviceError) -> Error {
+    move |source| Error::Weight { name: name.into(), source }
+}
+
+/// Packs weights that [have tiles](has_tiles), and has the device take them in. Each one's tiles are let go when it has.
 pub(crate) fn take_in_packed(
     device: &mut dyn Device,
     sources: &[Source],
@@ -75,7 +101,59 @@ pub(crate) fn take_in_packed(
         Some(packing) => pack(packing, sources, device.caps().threads, cache, report)?,
         None => Vec::new(),
     };
-    let packed =
-        sources.iter().zip(tiles).map(|(source, tiles)| device.pack_tiles(source.weight.clone(), tiles));
-    Ok(packed.collect::<Result<_, _>>()?)
+    let total = tiles.iter().map(|tiles| (**tiles).as_ref().len() as u64).sum();
+    let mut done = 0;
+    let mut buffers = Vec::with_capacity(sources.len());
+    for (Source { name, weight, .. }, tiles) in sources.iter().zip(tiles) {
+        if report(Report::Loading { done, total }).is_break() {
+            return Err(Error::Interrupted);
+        }
+        done += (*tiles).as_ref().len() as u64;
+        buffers.push(device.pack_tiles(weight.clone(), tiles).map_err(of_weight(name))?);
+    }
+    Ok(buffers)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+    use std::path::Path;
+
+    use weft_device::NullDevice;
+    use weft_fuse::Options;
+    use weft_ir::Sizes;
+    use weft_models::BuildOptions;
+
+    use super::*;
+    use crate::plans;
+
+    #[test]
+    fn a_weight_too_large_for_the_device_is_named_before_any_is_taken_in() {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
+        let gguf = Gguf::open(&fixture).unwrap();
+        let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
+        let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
+        let options = Options { max, ..Options::default() };
+        let segments = plans::segments(&model, &options.switches);
+        let classes = [plans::plan(&segments, &options, None).unwrap()];
+        let largest = gguf.tensors().iter().max_by_key(|tensor| gguf.tensor_bytes(tensor).len()).unwrap();
+        let bytes = gguf.tensor_bytes(largest).len();
+        for (limit, fits) in [(bytes, true), (bytes - 1, false)] {
+            let mut device = NullDevice::with_largest_buffer(limit);
+            let go_on = &mut |_| ControlFlow::Continue(());
+            let taken = take_in(&mut device, &gguf, &segments, &classes, None, go_on);
+            assert_eq!(device.bytes() > 0, fits);
+            match taken {
+                Ok(_) => assert!(fits),
+                Err(Error::Weight {
+                    name,
+                    source: DeviceError::TooLarge { bytes: asked, largest: limit, .. },
+                }) => {
+                    assert!(!fits && asked > limit);
+                    assert_eq!(gguf.tensor_bytes(gguf.tensor(&name).unwrap()).len(), bytes);
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
 }

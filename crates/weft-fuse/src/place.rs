@@ -182,7 +182,7 @@ impl Placer<'_> {
                     let target = self.target(rows, buffer, 0, &[0, 1], Some((slots, width)));
                     return self.copy(rows, target);
                 }
-                return self.write(rows, buffer, 0, &[0, 1], Some((slots, width)));
+                return self.store(rows, buffer, (slots, width), node.ty.dtype.block_len());
             }
             _ => Source::Arena(0),
         };
@@ -194,6 +194,34 @@ impl Placer<'_> {
             self.write(base, buffer, 0, &strides, None)?;
         }
         Ok(())
+    }
+
+    /// Has rows written to a state of blocks of `block` values: where their parts are made, if each is whole blocks there, or else from a
+    /// copy of the rows.
+    fn store(
+        &mut self,
+        rows: NodeId,
+        buffer: BufferId,
+        indexed: (NodeId, usize),
+        block: usize,
+    ) -> Result<(), FuseError> {
+        let before = (block > 1).then(|| (self.out.targets.clone(), self.out.copies.len()));
+        self.write(rows, buffer, 0, &[0, 1], Some(indexed))?;
+        let Some((targets, copies)) = before else { return Ok(()) };
+        let whole = |of: NodeId, to: &Target| {
+            let columns = self.graph.node(of).ty.shape.last().unwrap_or(1);
+            let sizes = to.rows.iter().chain([&to.offset, &columns]);
+            to.step == 1 && sizes.into_iter().all(|n| n.is_multiple_of(block))
+        };
+        let written = self.out.targets.iter().flat_map(|(of, all)| all.iter().map(move |to| (*of, to)));
+        let copied = self.out.copies.iter().map(|copy| (copy.from, &copy.to));
+        if written.chain(copied).all(|(of, to)| to.buffer != buffer || whole(of, to)) {
+            return Ok(());
+        }
+        self.out.targets = targets;
+        self.out.copies.truncate(copies);
+        let target = self.target(rows, buffer, 0, &[0, 1], Some(indexed));
+        self.copy(rows, target)
     }
 
     /// Sees to it that a node's values are there, side by side and by themselves.

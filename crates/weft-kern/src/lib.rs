@@ -14,6 +14,7 @@ mod kernel;
 mod machine;
 mod plan;
 mod text;
+mod traffic;
 mod verify;
 mod work;
 
@@ -24,5 +25,6 @@ pub use kernel::{
 pub use machine::Machine;
 pub use plan::{Buffer, BufferId, Call, Plan, Source};
 pub use text::{ParseError, parse_plan};
+pub use traffic::{Piece, Seen, Touch};
 pub use verify::{VerifyError, verify, verify_call};
 pub use work::Work;

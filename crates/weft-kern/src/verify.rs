@@ -367,6 +367,16 @@ impl Context<'_> {
                 }
             }
             Format::Ggml(GgmlType::F32 | GgmlType::I32 | GgmlType::F16 | GgmlType::BF16) => {}
+            Format::Ggml(ty @ GgmlType::Q8_0) => {
+                let aligned = |n: &usize| n.is_multiple_of(ty.block_len());
+                if view.step != 1
+                    || !aligned(&len)
+                    || !aligned(&view.offset)
+                    || !view.strides.iter().all(aligned)
+                {
+                    return Err(format!("a store to {ty} writes whole blocks side by side"));
+                }
+            }
             Format::Ggml(ty) => return Err(format!("{ty} is not written by kernels")),
         }
         if view.step == 0 && len > 1 {
@@ -410,10 +420,18 @@ impl Context<'_> {
 
     fn cached(&self, c: &Cached, len: usize, heads: usize) -> Result<(), String> {
         let format = self.format(c.param, Access::Read)?;
-        let float = matches!(format, Format::Ggml(GgmlType::F32 | GgmlType::F16 | GgmlType::BF16));
+        let block = match format {
+            Format::Ggml(ty @ (GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 | GgmlType::Q8_0)) => {
+                ty.block_len()
+            }
+            _ => return Err(format!("p{} ({format}) is not a type of states", c.param)),
+        };
+        if [c.offset, c.row_stride, c.head_stride, len].iter().any(|n| !n.is_multiple_of(block)) {
+            return Err(format!("p{} ({format}): rows and heads are not whole blocks of {block}", c.param));
+        }
         let end =
             (heads - 1).checked_mul(c.head_stride).and_then(|n| n.checked_add(c.offset)?.checked_add(len));
-        if float && end.is_some_and(|end| end <= c.row_stride) {
+        if end.is_some_and(|end| end <= c.row_stride) {
             Ok(())
         } else {
             Err(format!(

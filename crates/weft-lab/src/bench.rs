@@ -16,6 +16,7 @@ use crate::OnProgress;
 use crate::error::Error;
 use crate::host::Host;
 use crate::need::{Need, PerToken, prefill};
+use crate::random::Random;
 use crate::roofline::Roofs;
 use crate::samples::Samples;
 
@@ -160,7 +161,14 @@ pub fn bench(
     let threads = NonZeroUsize::new(engine.device().threads).unwrap_or(NonZeroUsize::MIN);
     let mut roofs = Roofs::new(threads);
     let depths: Vec<_> = options.depths.iter().map(|&depth| (depth, engine.new_sequence())).collect();
-    let mut run = Run { engine, random: 0, batch: Batch::new(), cancel, progress: (0, options.tokens()), on };
+    let mut run = Run {
+        engine,
+        random: Random::new(0),
+        batch: Batch::new(),
+        cancel,
+        progress: (0, options.tokens()),
+        on,
+    };
     let measured = run.all(&depths, options.repeat, &mut settings, &mut || {
         [Roof::Read, Roof::ReadInOrder, Roof::Dot].into_iter().try_for_each(|roof| roofs.sample(probe, roof))
     });
@@ -178,7 +186,7 @@ impl Setting {
 /// A model being measured.
 struct Run<'a> {
     engine: &'a mut Engine,
-    random: u64,
+    random: Random,
     batch: Batch,
     cancel: &'a AtomicBool,
     /// Tokens computed, of all.
@@ -245,14 +253,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A token of the vocabulary, drawn by SplitMix64 (Steele, Lea and Flood, 2014): the same ones each time.
+    /// A token of the vocabulary: the same ones each time.
     fn token(&mut self) -> u32 {
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        let vocab = self.engine.model().graph().config.vocab as u64;
-        ((z ^ (z >> 31)) % vocab.max(1)) as u32
+        self.random.below(self.engine.model().graph().config.vocab) as u32
     }
 
     fn tell(&mut self, tokens: usize) {

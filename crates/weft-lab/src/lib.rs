@@ -5,20 +5,50 @@
 //! little, and a median without its samples cannot be checked: both are kept everywhere.
 #![forbid(unsafe_code)]
 
+mod ablate;
 mod bench;
+mod block;
+mod distribution;
+mod divergence;
 mod error;
 mod host;
+mod journal;
+mod lint;
 mod need;
+mod perplexity;
+mod profile;
+mod random;
+mod report;
 mod roofline;
 mod samples;
+mod verify;
+mod windows;
 
+pub use ablate::{
+    AblateOptions, Ablation, Change, Combined, Distance, Gain, Gate, Golden, MARGIN, Measured, Outcome, Row,
+    Rule, Verdict, ablate,
+};
 pub use bench::{Bench, BenchOptions, Phase, Setting, bench};
+pub use block::{Block, BlockOptions, Blocks, bench_blocks};
+pub use distribution::Mean;
+pub use divergence::{Divergence, divergence};
 pub use error::Error;
 pub use host::Host;
+pub use journal::{Compared, Diff, Journal, JournalError, Model, Record, Run, diff, summary};
+pub use lint::Lint;
 pub use need::{Need, PerToken};
+pub use perplexity::{Perplexity, perplexity};
+pub use profile::{
+    Clock, Profile, ProfileOptions, Row as ProfileRow, Slice, Timed, Timeline, Worker, profile,
+};
+pub use report::report;
 pub use roofline::{Roofline, Roofs, probe, roofline};
 pub use samples::Samples;
+pub use verify::{
+    Checked, Difference, Fault, FaultKind, Place, Verification, Verified, Verifier, VerifyOptions,
+};
 pub use weft_cpu::{Probe, Roof};
+pub use windows::Windows;
 
 /// What is told how much is done, and of how much.
 pub type OnProgress<'a> = &'a mut dyn FnMut(u64, u64);

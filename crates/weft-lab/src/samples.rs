@@ -34,6 +34,17 @@ impl Samples {
         }
     }
 
+    /// What the share `q` of them is below, between 0 and 1: 0.25 is the first quartile. Between two samples it is interpolated, so that
+    /// half of them are below [`median`](Samples::median).
+    pub fn quantile(&self, q: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+        let at = q.clamp(0.0, 1.0) * last as f64;
+        let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+        low + (high - low) * at.fract()
+    }
+
     /// The least.
     pub fn min(&self) -> f64 {
         self.0.iter().copied().fold(f64::NAN, f64::min)
@@ -72,6 +83,14 @@ mod tests {
             let samples: Samples = samples.iter().copied().collect();
             assert_eq!(samples.median(), median, "{samples:?}");
         }
+    }
+
+    #[test]
+    fn quantiles_lie_between_samples() {
+        let samples: Samples = [4.0, 0.0, 2.0, 1.0, 3.0].into_iter().collect();
+        assert_eq!([0.0, 0.25, 0.5, 0.9, 1.0].map(|q| samples.quantile(q)), [0.0, 1.0, 2.0, 3.6, 4.0]);
+        assert_eq!(samples.quantile(0.5), samples.median());
+        assert!(Samples::new().quantile(0.5).is_nan());
     }
 
     #[test]

@@ -121,8 +121,18 @@ pub enum Error {
         /// What does not fit.
         source: BuildError,
     },
+    /// A type of states whose blocks a row does not fill.
+    #[error("{file}: a cache of {kv} is made of blocks of {}, and here a head keeps {values} values of a token; use f16", .kv.block_len())]
+    StateBlocks {
+        /// The file.
+        file: String,
+        /// The type of states.
+        kv: GgmlType,
+        /// Values that are kept side by side.
+        values: usize,
+    },
     /// Options that no graph can be built with.
-    #[error("states of {} in pages of {} rows: the type must be f16, bf16 or f32, and a page not empty", .0.kv, .0.page)]
+    #[error("states of {} in pages of {} rows: the type must be f16, bf16, f32 or q8_0, and a page not empty", .0.kv, .0.page)]
     Options(BuildOptions),
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn attention(
     let k = s.g.reshape(k, [Dim::T, kv_heads.into(), head_width.into()]);
     let k = config.rope.apply(s, k, 3, head_width);
     let k = s.g.reshape(k, [Dim::T, kv_width.into()]);
+    s.check_blocks(options.kv, head_width)?;
     let k = s.store("k", options.kv, k, kv_width);
     let v = s.store("v", options.kv, v, kv_width);
 

@@ -60,7 +60,7 @@ pub use segment::Segment;
 /// What the file leaves open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuildOptions {
-    /// How states store their values: F16, BF16 or F32.
+    /// How states store their values: F16, BF16, F32 or Q8_0.
     pub kv: GgmlType,
     /// Rows in a page of a state.
     pub page: usize,
@@ -78,7 +78,7 @@ impl BuildOptions {
     pub const PAGE: usize = 32;
 
     fn check(&self) -> Result<(), Error> {
-        let kv = matches!(self.kv, GgmlType::F16 | GgmlType::BF16 | GgmlType::F32);
+        let kv = matches!(self.kv, GgmlType::F16 | GgmlType::BF16 | GgmlType::F32 | GgmlType::Q8_0);
         if !kv || self.page == 0 {
             return Err(Error::Options(*self));
         }

@@ -33,6 +33,8 @@ pub(crate) fn attention(
     let k_rope = s.g.slice(kv, 1, kv_rank, rope);
     let k_rope = config.rope.apply(s, k_rope, 2, rope);
     let row = s.g.concat(&[c, k_rope], 1);
+    s.check_blocks(options.kv, kv_rank)?;
+    s.check_blocks(options.kv, row_width)?;
     let rows = s.store("kv", options.kv, row, row_width);
 
     let matrices = Matrices::of(s, config.heads, latent)?;

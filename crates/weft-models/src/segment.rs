@@ -57,6 +57,14 @@ impl<'a> SegmentBuilder<'a> {
         self.g.input("x", GgmlType::F32, [Dim::T, width.into()])
     }
 
+    /// That so many values side by side are whole blocks of a type of states.
+    pub(crate) fn check_blocks(&self, kv: GgmlType, values: usize) -> Result<(), Error> {
+        if values.is_multiple_of(kv.block_len()) {
+            return Ok(());
+        }
+        Err(Error::StateBlocks { file: file(self.gguf), kv, values })
+    }
+
     /// `rows` (`f32[T, width]`) stored in this layer's state `name`; what comes back is the whole state.
     pub(crate) fn store(&mut self, name: &str, kv: GgmlType, rows: NodeId, width: usize) -> NodeId {
         let own = self.layer.map_or_else(|| name.to_string(), |layer| format!("{name}.{layer}"));

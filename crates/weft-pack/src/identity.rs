@@ -21,21 +21,39 @@ pub(crate) struct Identity(pub(crate) u64);
 impl Identity {
     /// The identity of a model; `None` if it was not read from files.
     pub(crate) fn of(model: &Gguf) -> Option<Identity> {
-        let mut facts: Vec<u64> = Vec::with_capacity(4 * model.files().len() + 2 * model.tensors().len());
-        for (FileInfo { size, stamp, .. }, header) in model.files().iter().zip(model.headers()) {
+        let mut facts = contents(model);
+        for FileInfo { stamp, .. } in model.files() {
             let stamp = (*stamp)?;
             let modified = stamp.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            let nanos = modified.map_or(0, |since| since.as_nanos() as u64);
-            facts.extend([*size, nanos, stamp.inode.unwrap_or(0), checksum(header)]);
+            facts.extend([modified.map_or(0, |since| since.as_nanos() as u64), stamp.inode.unwrap_or(0)]);
         }
-        for tensor in model.tensors() {
-            let bytes = model.tensor_bytes(tensor);
-            let sample = SAMPLE.min(bytes.len());
-            facts.extend([checksum(&bytes[..sample]), checksum(&bytes[bytes.len() - sample..])]);
-            // More is mapped at a fault than is looked at, and of a thousand tensors that is a lot.
-            bytes.release(0..bytes.len());
-        }
-        let bytes: Vec<u8> = facts.iter().flat_map(|fact| fact.to_le_bytes()).collect();
-        Some(Identity(checksum(&bytes)))
+        Some(Identity(checksum_of(&facts)))
     }
+}
+
+/// What tells a model from others wherever it lies and whenever it was copied: what its identity for the cache is made of, but for times and
+/// inodes. It finds models that are not the same, and no forgery.
+pub fn fingerprint(model: &Gguf) -> u64 {
+    checksum_of(&contents(model))
+}
+
+/// Sizes of the files, checksums of what comes before the tensors, and of the ends of each tensor.
+fn contents(model: &Gguf) -> Vec<u64> {
+    let mut facts: Vec<u64> = Vec::with_capacity(4 * model.files().len() + 2 * model.tensors().len());
+    for (FileInfo { size, .. }, header) in model.files().iter().zip(model.headers()) {
+        facts.extend([*size, checksum(header)]);
+    }
+    for tensor in model.tensors() {
+        let bytes = model.tensor_bytes(tensor);
+        let sample = SAMPLE.min(bytes.len());
+        facts.extend([checksum(&bytes[..sample]), checksum(&bytes[bytes.len() - sample..])]);
+        // More is mapped at a fault than is looked at, and of a thousand tensors that is a lot.
+        bytes.release(0..bytes.len());
+    }
+    facts
+}
+
+fn checksum_of(facts: &[u64]) -> u64 {
+    let bytes: Vec<u8> = facts.iter().flat_map(|fact| fact.to_le_bytes()).collect();
+    checksum(&bytes)
 }

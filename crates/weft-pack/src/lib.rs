@@ -26,6 +26,7 @@ use weft_device::{DeviceError, Packing, WeightBytes};
 use weft_gguf::Gguf;
 
 pub use cache::{PackCache, Packed, PackedOf};
+pub use identity::fingerprint;
 pub use layout::Source;
 
 use kept::Kept;
@@ -44,6 +45,13 @@ pub enum Report {
     },
     /// Bytes packed, of all.
     Packing {
+        /// Bytes done.
+        done: u64,
+        /// Bytes in all.
+        total: u64,
+    },
+    /// Bytes of packed weights given to the device, of all. Packing is over by then: it is told by who does that.
+    Loading {
         /// Bytes done.
         done: u64,
         /// Bytes in all.

@@ -89,7 +89,7 @@ impl Tokenizer {
     /// A byte that the vocabulary cannot spell becomes its byte token (`<0xAB>`), else the unknown token if there is one
     /// and it does not end a reply, else nothing.
     pub fn encode(&self, text: &str, options: EncodeOptions) -> Vec<u32> {
-        let bos = self.bos.filter(|_| options.add_special && self.add_bos);
+        let bos = self.added_bos().filter(|_| options.add_special);
         let eos = self.eos.filter(|_| options.add_special && self.add_eos);
         self.encode_between(bos, text, options.parse_special, eos)
     }
@@ -165,6 +165,11 @@ impl Tokenizer {
     /// The token that is exactly `text`: the special one, else the one text is made of.
     pub fn find(&self, text: &str) -> Option<u32> {
         self.special.find(&self.vocab, text.as_bytes()).or_else(|| self.vocab.find_text(text.as_bytes()))
+    }
+
+    /// The BOS token, if it is added in front of a text: the file names one and wants it there.
+    pub fn added_bos(&self) -> Option<u32> {
+        self.bos.filter(|_| self.add_bos)
     }
 
     /// The text of the BOS token, for a chat template; `None` if the file names none.

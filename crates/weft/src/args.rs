@@ -6,12 +6,16 @@ use std::path::Path;
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use weft_engine::{Decision, EngineOptions, GenerateOptions, Mode, PackCache, Sampling, Switches};
+use serde_json::Value;
+use weft_engine::{
+    Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, Sampling, Switches,
+};
 use weft_quant::GgmlType;
 
 use crate::cache::Cache;
 use crate::catalog::Settings;
 use crate::cli::{Counts, Ids};
+use crate::knobs::{KNOBS, Knob};
 
 /// The arguments of a command.
 ///
@@ -99,12 +103,35 @@ impl<'a> Args<'a> {
         self.0.get_one::<Ids>(name).map(|ids| ids.0.as_slice())
     }
 
+    /// A number that the table has a default for.
+    pub(crate) fn number(self, name: &str) -> f64 {
+        self.0.get_one(name).copied().unwrap_or(0.0)
+    }
+
+    /// Every knob of a command that says what is measured and how, as it would be written.
+    pub(crate) fn knobs(self, command: &str) -> Value {
+        let told = |knob: &&Knob| knob.is_measured() && knob.commands.contains(&command);
+        let written = |knob: &Knob| {
+            let values: Vec<Value> =
+                self.0.get_raw(knob.name)?.map(|value| value.to_string_lossy().into_owned().into()).collect();
+            let value =
+                if values.len() == 1 { values.into_iter().next() } else { Some(Value::Array(values)) };
+            Some((knob.name.to_string(), value?))
+        };
+        Value::Object(KNOBS.iter().filter(told).filter_map(written).collect())
+    }
+
     /// Decisions of the compiler that are set by hand; the last word on each counts.
     pub(crate) fn switches(self) -> Switches {
         let mut switches = Switches::default();
         let settings = self.0.get_many::<(&'static Decision, Mode)>("set").unwrap_or_default();
         settings.for_each(|&(decision, mode)| switches.set(decision, mode));
         switches
+    }
+
+    /// What is computed on.
+    pub(crate) fn device(self) -> DeviceChoice {
+        self.0.get_one::<DeviceChoice>("device").cloned().unwrap_or_default()
     }
 
     /// How the KV cache stores its values.
@@ -127,6 +154,7 @@ impl<'a> Args<'a> {
     pub(crate) fn engine(self) -> EngineOptions {
         let default = EngineOptions::default();
         EngineOptions {
+            device: self.device(),
             threads: self.count("threads"),
             context: self.count("context"),
             batch: self.count("batch").unwrap_or(default.batch),
@@ -171,7 +199,7 @@ mod tests {
 
     use super::*;
     use crate::cli::{called, parser};
-    use crate::knobs::{KNOBS, Kind};
+    use crate::knobs::Kind;
 
     /// Reads a command line.
     fn with_args<T>(line: &[&str], read: impl FnOnce(Args<'_>) -> T) -> T {

@@ -8,7 +8,7 @@ use clap::builder::{
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 
-use weft_engine::{Decision, Mode, decision, decisions};
+use weft_engine::{Decision, DeviceChoice, Mode, decision, decisions};
 
 use crate::commands::{COMMANDS, Command, Positional};
 use crate::knobs::{KNOBS, Kind, Knob};
@@ -74,7 +74,9 @@ fn subcommand(command: &Command) -> clap::Command {
 
 fn positional(positional: &Positional) -> Arg {
     let Positional { name, help, required } = *positional;
-    let arg = Arg::new(name).value_name(name).help(help).required(required);
+    let arg = Arg::new(name).value_name(name.trim_end_matches('.')).help(help).required(required);
+    // As in the help: dots stand for more.
+    let arg = if name.ends_with("...") { arg.action(ArgAction::Append).num_args(1..) } else { arg };
     // A prompt that a script left empty is no mistake on the command line.
     if required { arg.value_parser(NonEmptyStringValueParser::new()) } else { arg }
 }
@@ -114,6 +116,7 @@ fn arguments(knob: &'static Knob) -> Vec<Arg> {
         Kind::Counts(from, to) => {
             arg.allow_hyphen_values(true).value_parser(move |text: &str| counts(text, from, to))
         }
+        Kind::Device => arg.value_parser(|text: &str| text.parse::<DeviceChoice>()),
         Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(setting),
     };
     match knob.kind {

@@ -1,19 +1,28 @@
 //! The commands, one file each.
 
+mod ablate;
 mod bench;
+mod bench_block;
 mod cache;
 mod chat;
+mod devices;
 mod explain;
 mod inspect;
+mod journal;
+mod kl;
 mod list;
 mod logits;
 mod make;
+mod perplexity;
+mod profile;
 mod pull;
 mod quantize;
+mod report;
 mod roofline;
 mod run;
 mod synth;
 mod tokenize;
+mod verify;
 
 use crate::args::Args;
 use crate::model_ref;
@@ -34,7 +43,7 @@ pub(crate) struct Command {
 
 /// An argument that is known by its place.
 pub(crate) struct Positional {
-    /// Its name, as the help shows it.
+    /// Its name, as the help shows it. One that ends in `...` may be given more than once.
     pub(crate) name: &'static str,
     /// What it is.
     pub(crate) help: &'static str,
@@ -63,7 +72,16 @@ pub(crate) const COMMANDS: &[Command] = &[
     tokenize::COMMAND,
     logits::COMMAND,
     bench::COMMAND,
+    profile::COMMAND,
+    bench_block::COMMAND,
     roofline::COMMAND,
+    ablate::COMMAND,
+    journal::COMMAND,
+    report::COMMAND,
+    devices::COMMAND,
+    verify::COMMAND,
+    perplexity::COMMAND,
+    kl::COMMAND,
     synth::COMMAND,
     quantize::COMMAND,
 ];

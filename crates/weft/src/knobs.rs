@@ -53,6 +53,8 @@ pub(crate) enum Kind {
     Ids,
     /// Integers in this range, both ends included, with commas between them.
     Counts(u64, u64),
+    /// A device: `cpu`, `gpu` or `gpu:NAME`.
+    Device,
     /// A decision of the compiler and how it stands: `fuse.tail=off`. More than once, or with commas between them.
     Decisions,
 }
@@ -68,6 +70,7 @@ impl Knob {
             Kind::Choice(_) => Some("WHICH"),
             Kind::Ids => Some("IDS"),
             Kind::Counts(..) => Some("N,N"),
+            Kind::Device => Some("DEVICE"),
             Kind::Decisions => Some("NAME=MODE"),
         }
     }

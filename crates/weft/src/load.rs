@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use weft_engine::{Engine, EngineOptions, Error, Report};
+use weft_engine::{Engine, EngineOptions, Error, OnReport, Report};
 
 use crate::interrupt::Listener;
 use crate::out::note;
@@ -16,6 +16,16 @@ use crate::progress::{Progress, Unit};
 /// # Errors
 /// If the file cannot be read or run, or an option does not fit it; [`Error::Interrupted`] after Ctrl-C.
 pub(crate) fn load(path: &Path, options: &EngineOptions) -> anyhow::Result<(Engine, Duration)> {
+    with_report(|report| Engine::load(path, options, report))
+}
+
+/// Does with something that tells how far it is what [`load`] does with an engine.
+///
+/// # Errors
+/// Its own; [`Error::Interrupted`] after Ctrl-C.
+pub(crate) fn with_report<T>(
+    load: impl FnOnce(OnReport<'_>) -> Result<T, Error>,
+) -> anyhow::Result<(T, Duration)> {
     let started = Instant::now();
     // Half-written files are removed, so it has to be left the time for that.
     let listener = Listener::new();
@@ -30,6 +40,7 @@ pub(crate) fn load(path: &Path, options: &EngineOptions) -> anyhow::Result<(Engi
             }
             Report::Checking { done, total } => ("checking the packed weights", done, total),
             Report::Packing { done, total } => ("packing the weights", done, total),
+            Report::Loading { done, total } => ("giving the weights to the device", done, total),
         };
         if shown.as_ref().is_none_or(|(known, _)| *known != label) {
             shown = Some((label, Progress::new(label, total, Unit::Bytes)));
@@ -37,9 +48,9 @@ pub(crate) fn load(path: &Path, options: &EngineOptions) -> anyhow::Result<(Engi
         shown.iter_mut().for_each(|(_, progress)| progress.set(done));
         if pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let engine = Engine::load(path, options, &mut show)?;
+    let loaded = load(&mut show)?;
     if pressed() {
         return Err(Error::Interrupted.into());
     }
-    Ok((engine, started.elapsed()))
+    Ok((loaded, started.elapsed()))
 }

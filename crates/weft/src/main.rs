@@ -15,8 +15,10 @@ mod conversation;
 mod fetch;
 mod folders;
 mod interrupt;
+mod journal;
 mod knobs;
 mod load;
+mod measured;
 mod model_ref;
 mod names;
 mod near;
@@ -27,6 +29,7 @@ mod recipe;
 mod replacement;
 mod synth;
 mod test_folder;
+mod text_file;
 mod units;
 mod write_model;
 

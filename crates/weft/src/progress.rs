@@ -20,6 +20,7 @@ pub(crate) enum Unit {
     Bytes,
     Tokens,
     Samples,
+    Kernels,
 }
 
 /// The progress of one thing. It goes away when dropped.
@@ -67,6 +68,7 @@ impl Progress {
                 Unit::Bytes => (units::bytes(done), units::bytes(self.total)),
                 Unit::Tokens => (done.to_string(), format!("{} tokens", self.total)),
                 Unit::Samples => (done.to_string(), format!("{} samples", self.total)),
+                Unit::Kernels => (done.to_string(), format!("{} kernels", self.total)),
             };
             note!("{}: {done} of {total}", self.label);
         }
@@ -87,6 +89,7 @@ fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
         Unit::Bytes => "{decimal_bytes} of {decimal_total_bytes}{pace}",
         Unit::Tokens => "{pos} of {len} tokens{pace}",
         Unit::Samples => "{pos} of {len} samples{pace}",
+        Unit::Kernels => "{pos} of {len} kernels{pace}",
     };
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {counted}")) {
@@ -107,7 +110,7 @@ fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
 fn pace(unit: Unit, per_second: f64, left: Duration) -> String {
     let rate = match unit {
         Unit::Bytes => units::bytes(per_second as u64),
-        Unit::Tokens | Unit::Samples => format!("{per_second:.1}"),
+        Unit::Tokens | Unit::Samples | Unit::Kernels => format!("{per_second:.1}"),
     };
     format!(", {rate}/s, {:#} left", HumanDuration(left))
 }

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use super::ahead::Ahead;
 use super::nodes::Node;
 use super::plan::Unit;
-use super::room::{Room, Weights};
-use super::{Attend, BLOCK, runs, tiles};
-use crate::isa::{Line, Simd, Work};
-use crate::math;
+use super::room::Room;
+use super::weights::weigh;
+use super::{Attend, BLOCK, cached, round, runs, tiles};
+use crate::isa::{Line, Numbers, Simd, Work};
 use crate::memory::Arg;
 use crate::rows::{Fault, Space};
 
@@ -27,79 +28,104 @@ impl Work for Stretch<'_> {
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) -> Result<(), Fault> {
         self.room.clear();
-        self.queries()?;
+        self.queries(simd)?;
         for block in self.blocks.clone() {
             let start = block * BLOCK;
-            self.convert(simd, start)?;
-            self.scores(simd, start);
-            self.join(simd, start);
-            self.room.stack(self.unit, self.attend.v.lines).push(simd, Node { level: 0, index: block });
+            self.cached(simd, start)?;
+            let next = if block + 1 < self.blocks.end { start + BLOCK } else { usize::MAX };
+            let mut ahead = Ahead::new(self.attend, self.args, self.unit, next)?;
+            self.scores(simd, start, &mut ahead);
+            self.join(simd, start, &mut ahead);
+            self.room.stack(self.unit, self.attend.v_lines).push(simd, Node { level: 0, index: block });
         }
         Ok(())
     }
 }
 
 impl Stretch<'_> {
-    /// Lays out the queries of all rows, with zeros where there are none.
+    /// Rounds and lays out the queries of all rows, with zeros where there are none.
     #[inline(always)]
-    fn queries(&mut self) -> Result<(), Fault> {
-        let Stretch { attend, unit, .. } = self;
-        let (q, k) = (&attend.q, &attend.k);
-        let quads = unit.rows().div_ceil(4);
-        let queries = &mut self.room.queries[..quads * k.lines];
-        queries.fill([Line::default(); 4]);
-        let heads = unit.heads.len();
+    fn queries<S: Simd>(&mut self, simd: S) -> Result<(), Fault> {
+        let Stretch { attend, unit, ref mut room, .. } = *self;
+        let (q, k_len, lines) = (&attend.q, attend.k.len, attend.q_lines);
+        let (heads, quads) = (unit.heads.len(), unit.rows().div_ceil(4));
+        let step = tiles::even(quads, tiles::most::<S>());
+        room.queries[..quads * lines].fill(Numbers::default());
+        let floats = &mut room.row[..2 * k_len.div_ceil(32)];
+        let numbers = &mut room.row_numbers[..k_len.div_ceil(32)];
+        floats.fill(Line::default());
         for row in 0..unit.rows() {
             let (token, head) = (unit.tokens.start + row / heads, unit.heads.start + row % heads);
             let at = q.at(&self.space.coords(token * attend.heads + head));
-            let from = self.args[q.param].f32s(at, (k.len - 1) * q.step + 1).ok_or(Fault)?;
-            let to = queries[row / 4 * k.lines..][..k.lines].as_flattened_mut();
-            let quarter = row % 4 * 4;
+            let from = self.args[q.param].f32s(at, (k_len - 1) * q.step + 1).ok_or(Fault)?;
+            let to = Line::flat_mut(floats);
             if q.step == 1 {
-                let (fours, rest) = from.as_chunks::<4>();
-                for (four, line) in fours.iter().zip(&mut *to) {
-                    line.0[quarter..quarter + 4].copy_from_slice(four);
-                }
-                if !rest.is_empty() {
-                    to[fours.len()].0[quarter..][..rest.len()].copy_from_slice(rest);
-                }
+                to[..k_len].copy_from_slice(from);
             } else {
-                for i in 0..k.len {
-                    to[i / 4].0[quarter + i % 4] = from[i * q.step];
+                for i in 0..k_len {
+                    to[i] = from[i * q.step];
                 }
+            }
+            room.query_scales[row] = round::floats(simd, floats, attend.limits, numbers) * attend.scale;
+            let eights = Numbers::flat(numbers).as_chunks::<8>().0;
+            // Lines of rows that are multiplied together are side by side.
+            let (first, own) = (row / 4 / step * step, row / 4 % step);
+            let beside = step.min(quads - first);
+            let to = room.queries[first * lines + own..].iter_mut().step_by(beside);
+            for (eight, line) in eights.iter().zip(to.take(lines)) {
+                line.0[row % 4 * 8..][..8].copy_from_slice(eight);
             }
         }
         Ok(())
     }
 
-    /// Converts the keys and values of the block that begins at `start`.
+    /// Rounds the keys and values of the block that begins at `start`.
     #[inline(always)]
-    fn convert<S: Simd>(&mut self, simd: S, start: usize) -> Result<(), Fault> {
+    fn cached<S: Simd>(&mut self, simd: S, start: usize) -> Result<(), Fault> {
         let Stretch { attend, args, unit, ref mut room, .. } = *self;
-        let bound = attend.k.count(args).min(attend.v.count(args));
-        let seen = (0..unit.tokens.len()).map(|token| unit.seen(token, start)).max().unwrap_or(0);
-        let mut i = 0;
-        while i < seen {
-            let (row, n) = attend.row(args, unit.first, start + i, bound)?;
-            let n = n.min(seen - i);
-            let keys = &mut room.keys[i * attend.k.stride..];
-            attend.k.convert(simd, args, (row, n), unit.kv_head, keys)?;
-            if attend.v_in_k.is_none() {
-                let values = &mut room.values[i * attend.v.stride..];
-                attend.v.convert(simd, args, (row, n), unit.kv_head, values)?;
+        let Room { keys, values, pairs, scales, row: floats, .. } = &mut **room;
+        let (k, v, limits) = (&attend.k, &attend.v, attend.limits);
+        let last = unit.most_seen(start);
+        let mut stretches = attend.stretches(args, unit, start);
+        while let Some((first, row, n)) = stretches.next()? {
+            let (key_bytes, keys_between, key_len) = k.bytes(args, (row, n), unit.kv_head)?;
+            let (value_bytes, values_between, value_len) = v.bytes(args, (row, n), unit.kv_head)?;
+            for j in 0..n {
+                let i = first + j;
+                let bytes = &key_bytes[j * keys_between..][..key_len];
+                scales.keys[i] = k.round(simd, bytes, limits, floats, &mut keys[i * k.stride..]);
+                let (rows, stride, start) = match attend.v_in_k {
+                    Some(start) => (&*keys, k.stride, start),
+                    None => {
+                        let bytes = &value_bytes[j * values_between..][..value_len];
+                        scales.values[i] = v.round(simd, bytes, limits, floats, &mut values[i * v.stride..]);
+                        (&*values, v.stride, 0)
+                    }
+                };
+                // The last position may be half of two: the other counts nothing.
+                if i % 2 == 1 || i + 1 == last {
+                    let even = &Numbers::flat(&rows[i / 2 * 2 * stride..])[start..];
+                    // What is behind the last number of a row is multiplied, but not kept.
+                    let numbers = v.len.next_multiple_of(32);
+                    let odd = &even[32 * stride..][..numbers];
+                    let pairs = &mut pairs[i / 2 * attend.pairs_stride..];
+                    cached::interleave(simd, &even[..numbers], odd, pairs);
+                }
             }
-            i += n;
+        }
+        if attend.v_in_k.is_some() {
+            scales.values = scales.keys;
         }
         Ok(())
     }
 
     /// Computes the scores of all rows. Positions that a row does not see have any.
     #[inline(always)]
-    fn scores<S: Simd>(&mut self, simd: S, start: usize) {
+    fn scores<S: Simd>(&mut self, simd: S, start: usize, ahead: &mut Ahead<'_>) {
         let Stretch { attend, unit, ref mut room, .. } = *self;
-        let (heads, lines) = (unit.heads.len(), attend.k.lines);
+        let (heads, lines) = (unit.heads.len(), attend.q_lines);
         let quads = unit.rows().div_ceil(4);
-        let step = tiles::even(quads, tiles::quads::<S>());
+        let step = tiles::even(quads, tiles::most::<S>());
         for from in (0..quads).step_by(step) {
             let n = step.min(quads - from);
             let last_row = (4 * (from + n)).min(unit.rows()) - 1;
@@ -107,24 +133,21 @@ impl Stretch<'_> {
             let seen = tokens.map(|token| unit.seen(token, start)).max().unwrap_or(0);
             let queries = &room.queries[from * lines..][..n * lines];
             let keys = tiles::Rows { lines: &room.keys, stride: attend.k.stride };
-            let scores = &mut room.weights[4 * from..][..4 * n];
-            tiles::scores(simd, (queries, n), keys, seen, &mut room.partial, scores);
+            tiles::scores(simd, (queries, n), keys, seen, ahead, &mut room.scores[4 * from..][..4 * n]);
         }
     }
 
     /// From scores to weights, and the sum of weighted values.
     #[inline(always)]
-    fn join<S: Simd>(&mut self, simd: S, start: usize) {
+    fn join<S: Simd>(&mut self, simd: S, start: usize, ahead: &mut Ahead<'_>) {
         let Stretch { attend, unit, ref mut room, .. } = *self;
-        let (heads, lines) = (unit.heads.len(), attend.v.lines);
+        let (heads, lines) = (unit.heads.len(), attend.v_lines);
         // The stack borrows all of the room.
         let mut weights = std::mem::take(&mut room.weights);
-        let keys = std::mem::take(&mut room.keys);
-        let own = std::mem::take(&mut room.values);
-        let values = match attend.v_in_k {
-            Some(at) => tiles::Rows { lines: &keys[at..], stride: attend.k.stride },
-            None => tiles::Rows { lines: &own, stride: attend.v.stride },
-        };
+        let pairs = std::mem::take(&mut room.pairs);
+        let scores = std::mem::take(&mut room.scores);
+        let query_scales = std::mem::take(&mut room.query_scales);
+        let scales = room.scales;
         let mut stack = room.stack(unit, lines);
         let (sums, y) = stack.next();
         for tokens in runs(unit.tokens.len(), |token| unit.seen(token, start)) {
@@ -134,30 +157,14 @@ impl Stretch<'_> {
                 sums[rows].fill((f32::NEG_INFINITY, 0.0));
                 continue;
             }
-            for (sums, weights) in sums[rows.clone()].iter_mut().zip(&mut weights[rows.clone()]) {
-                *sums = softmax(weights, seen, attend.scale);
+            for row in rows.clone() {
+                let weights = &mut weights[row];
+                sums[row] = weigh(&scores[row], &scales, seen, query_scales[row], attend.limits, weights);
             }
             let y = &mut y[rows.start * lines..rows.end * lines];
-            tiles::join(simd, &weights[rows], values, seen, lines, y);
+            let values = tiles::Rows { lines: &pairs, stride: attend.pairs_stride };
+            tiles::join(simd, &weights[rows], values, seen, lines, ahead, y);
         }
-        (room.weights, room.keys, room.values) = (weights, keys, own);
+        (room.weights, room.pairs, room.scores, room.query_scales) = (weights, pairs, scores, query_scales);
     }
-}
-
-/// Turns the first `seen` scores into weights; the largest score, and the sum of the weights.
-#[inline(always)]
-fn softmax(weights: &mut Weights, seen: usize, scale: f32) -> (f32, f32) {
-    let whole = seen.next_multiple_of(16);
-    let weights = &mut weights.0[..whole];
-    for s in &mut *weights {
-        *s *= scale;
-    }
-    weights[seen..].fill(f32::NEG_INFINITY);
-    let top = math::max(weights);
-    for s in &mut *weights {
-        *s = math::exp(*s - top);
-    }
-    // Of infinite scores nothing is left, and what is not there must stay nothing.
-    weights[seen..].fill(0.0);
-    (top, math::sum(weights))
 }

@@ -1,9 +1,10 @@
-//! Cached rows, and converting them.
+//! Cached rows, and rounding them.
 
 use weft_kern::{Cached, Format, Param};
 use weft_quant::GgmlType;
 
-use crate::isa::{Line, Simd};
+use super::round::{self, Limits};
+use crate::isa::{Line, Numbers, Simd};
 use crate::memory::Arg;
 use crate::rows::Fault;
 
@@ -14,9 +15,9 @@ pub(super) struct Rows {
     ty: GgmlType,
     /// Values.
     pub(super) len: usize,
-    /// The same in lines, rounded up.
-    pub(super) lines: usize,
-    /// Lines between two rows that have been converted: an odd number, so that the same line of many rows does not fall into few sets of a
+    /// The same in lines of 32 numbers, rounded up.
+    lines: usize,
+    /// Lines between two rows that have been rounded: an odd number, so that the same line of many rows does not fall into few sets of a
     /// cache.
     pub(super) stride: usize,
 }
@@ -25,23 +26,23 @@ impl Rows {
     /// # Errors
     /// A sentence, if this device does not read states of that type.
     pub(super) fn new(params: &[Param], cached: Cached, len: usize) -> Result<Rows, String> {
-        let lines = len.div_ceil(16);
+        let lines = len.div_ceil(32);
         match params[cached.param].format {
-            Format::Ggml(ty @ (GgmlType::F32 | GgmlType::F16 | GgmlType::BF16)) => {
+            Format::Ggml(ty @ (GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 | GgmlType::Q8_0)) => {
                 Ok(Rows { cached, ty, len, lines, stride: lines | 1 })
             }
             format => Err(format!("this device cannot attend to a state of {format:?}")),
         }
     }
 
-    /// If other rows are part of these: the line at which they begin.
-    pub(super) fn line_of(&self, part: &Rows, kv_heads: usize) -> Option<usize> {
+    /// If other rows are part of these: the value at which they begin.
+    pub(super) fn start_of(&self, part: &Rows, kv_heads: usize) -> Option<usize> {
         let (own, other) = (self.cached, part.cached);
         let same_rows = own.param == other.param
             && own.row_stride == other.row_stride
             && (kv_heads == 1 || own.head_stride == other.head_stride);
         let start = other.offset.checked_sub(own.offset)?;
-        (same_rows && start.is_multiple_of(16) && start + part.len <= self.len).then_some(start / 16)
+        (same_rows && start + part.len <= self.len).then_some(start)
     }
 
     /// How many rows the state has.
@@ -49,54 +50,55 @@ impl Rows {
         args[self.cached.param].values() / self.cached.row_stride
     }
 
-    /// Converts a key head's part of `n` rows from `row` on; what is left of a line becomes 0.
+    /// The bytes from a key head's part of row `row` to that of the last of `n`, how many lie between two, and how many each has.
     #[inline(always)]
-    pub(super) fn convert<S: Simd>(
+    pub(super) fn bytes<'a>(
         &self,
-        simd: S,
-        args: &[Arg],
+        args: &'a [Arg],
         (row, n): (usize, usize),
         kv_head: usize,
-        out: &mut [Line],
-    ) -> Result<(), Fault> {
+    ) -> Result<(&'a [u8], usize, usize), Fault> {
         let Cached { param, offset, row_stride, head_stride } = self.cached;
         let at = row * row_stride + offset + kv_head * head_stride;
         let bytes = args[param].blocks(at, (n - 1) * row_stride + self.len).ok_or(Fault)?;
-        let out = out.chunks_mut(self.stride);
+        let of = |values: usize| values / self.ty.block_len() * self.ty.block_bytes();
+        Ok((bytes, of(row_stride), of(self.len)))
+    }
+
+    /// Rounds a row, whose bytes these are, and says its scale. `room` is for a row of floats.
+    #[inline(always)]
+    pub(super) fn round<S: Simd>(
+        &self,
+        simd: S,
+        row: &[u8],
+        limits: Limits,
+        room: &mut [Line],
+        out: &mut [Numbers],
+    ) -> f32 {
+        let (room, out) = (&mut room[..2 * self.lines], &mut out[..self.lines]);
         match self.ty {
-            GgmlType::F16 => {
-                for (out, row) in out.zip(bytes.chunks(2 * row_stride)) {
-                    each::<32>(&row[..2 * self.len], out, |from, to| simd.store(simd.halves(from), to));
-                }
-            }
-            GgmlType::BF16 => {
-                for (out, row) in out.zip(bytes.chunks(2 * row_stride)) {
-                    each::<32>(&row[..2 * self.len], out, |from, to| simd.store(simd.upper_halves(from), to));
-                }
-            }
+            GgmlType::F16 => round::halves::<S, false>(simd, row, limits, out),
+            GgmlType::BF16 => round::halves::<S, true>(simd, row, limits, out),
+            GgmlType::Q8_0 => round::blocks(simd, row, limits, room, out),
             _ => {
-                for (out, row) in out.zip(bytes.chunks(4 * row_stride)) {
-                    each::<64>(&row[..4 * self.len], out, |from, to| {
-                        let from = from.as_chunks().0;
-                        *to = std::array::from_fn(|i| f32::from_le_bytes(from[i]));
-                    });
+                let (values, behind) = Line::flat_mut(room).split_at_mut(self.len);
+                for (to, from) in values.iter_mut().zip(row.as_chunks::<4>().0) {
+                    *to = f32::from_le_bytes(*from);
                 }
+                behind.fill(0.0);
+                round::floats(simd, room, limits, out)
             }
         }
-        Ok(())
     }
 }
 
-/// Converts each sixteen values, of `N` bytes.
+/// Lays out numbers of two rows for [`super::tiles::join`]: in pairs, sixteen of them to a line.
 #[inline(always)]
-fn each<const N: usize>(row: &[u8], out: &mut [Line], convert: impl Fn(&[u8; N], &mut [f32; 16])) {
-    let (whole, tail) = row.as_chunks::<N>();
-    for (from, to) in whole.iter().zip(&mut *out) {
-        convert(from, &mut to.0);
-    }
-    if !tail.is_empty() {
-        let mut last = [0; N];
-        last[..tail.len()].copy_from_slice(tail);
-        convert(&last, &mut out[whole.len()].0);
+pub(super) fn interleave<S: Simd>(simd: S, a: &[i16], b: &[i16], out: &mut [Numbers]) {
+    let rows = a.as_chunks::<32>().0.iter().zip(b.as_chunks::<32>().0);
+    for ((a, b), out) in rows.zip(out.as_chunks_mut::<2>().0) {
+        let [first, second] = simd.interleave(simd.numbers(a), simd.numbers(b));
+        simd.store_numbers(first, &mut out[0]);
+        simd.store_numbers(second, &mut out[1]);
     }
 }

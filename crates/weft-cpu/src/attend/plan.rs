@@ -122,6 +122,16 @@ impl Unit<'_> {
         self.block_cost() * self.blocks as u64
     }
 
+    /// How many positions of the block that begins at `start` any token sees.
+    #[inline(always)]
+    pub(super) fn most_seen(&self, start: usize) -> usize {
+        let mut most = 0;
+        for token in 0..self.tokens.len() {
+            most = most.max(self.seen(token, start));
+        }
+        most
+    }
+
     /// How many positions of the block that begins at `start` a token sees.
     #[inline(always)]
     pub(super) fn seen(&self, token: usize, start: usize) -> usize {

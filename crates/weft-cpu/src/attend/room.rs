@@ -3,32 +3,29 @@
 use super::BLOCK;
 use super::nodes::{Node, Stack};
 use super::plan::Unit;
-use crate::isa::Line;
+use super::weights::{Scales, Scores, Weights};
+use crate::isa::{Line, Numbers};
 use crate::thread::grow;
-
-/// The scores of a row in a block, then its weights.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-pub(super) struct Weights(pub(super) [f32; BLOCK]);
-
-impl Default for Weights {
-    fn default() -> Weights {
-        Weights([0.0; BLOCK])
-    }
-}
 
 /// Memory of a thread, allocated when programs are compiled.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
-    /// Queries, four rows together: for each sixteen values of a row four lines, of which each has four values of each of the four rows.
-    pub(super) queries: Vec<[Line; 4]>,
-    /// A block of keys, and one of values.
-    pub(super) keys: Vec<Line>,
-    pub(super) values: Vec<Line>,
-    /// Scores and weights of every row.
+    /// Queries, four rows together: for each eight values a line with eight values of each of the four rows.
+    pub(super) queries: Vec<Numbers>,
+    /// What a number of each query stands for, the scale of attention included.
+    pub(super) query_scales: Vec<f32>,
+    /// A row of floats, and of numbers.
+    pub(super) row: Vec<Line>,
+    pub(super) row_numbers: Vec<Numbers>,
+    /// A block of keys, and one of values if they are no part of these; what their numbers stand for; and the values of each two
+    /// positions in pairs.
+    pub(super) keys: Vec<Numbers>,
+    pub(super) values: Vec<Numbers>,
+    pub(super) scales: Scales,
+    pub(super) pairs: Vec<Numbers>,
+    /// Of every row.
+    pub(super) scores: Vec<Scores>,
     pub(super) weights: Vec<Weights>,
-    /// Unfinished sums of scores.
-    pub(super) partial: Vec<Line>,
     /// Partial results, see [`Stack`].
     ids: Vec<Node>,
     nodes: Vec<Line>,
@@ -39,15 +36,16 @@ pub(crate) struct Room {
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct RoomSize {
     pub(super) queries: usize,
+    /// Lines of numbers of the longest row.
+    pub(super) row: usize,
     pub(super) keys: usize,
     pub(super) values: usize,
-    pub(super) weights: usize,
+    pub(super) pairs: usize,
+    /// Rows, of which four are computed together.
+    pub(super) rows: usize,
     pub(super) nodes: usize,
     pub(super) sums: usize,
 }
-
-/// Lines of unfinished sums: a block's, of five times four rows.
-const PARTIAL: usize = BLOCK * 5;
 
 /// Most nodes on a stack.
 const MOST_NODES: usize = 64;
@@ -57,9 +55,11 @@ impl RoomSize {
     pub(crate) fn max(self, other: RoomSize) -> RoomSize {
         RoomSize {
             queries: self.queries.max(other.queries),
+            row: self.row.max(other.row),
             keys: self.keys.max(other.keys),
             values: self.values.max(other.values),
-            weights: self.weights.max(other.weights),
+            pairs: self.pairs.max(other.pairs),
+            rows: self.rows.max(other.rows),
             nodes: self.nodes.max(other.nodes),
             sums: self.sums.max(other.sums),
         }
@@ -67,12 +67,14 @@ impl RoomSize {
 
     /// Bytes, about.
     pub(crate) fn bytes(&self) -> usize {
-        let lines = [self.queries.saturating_mul(4), self.keys, self.values, self.nodes];
-        let lines = lines.into_iter().fold(PARTIAL, usize::saturating_add);
+        let lines =
+            [self.queries, self.row, self.row, self.row, self.keys, self.values, self.pairs, self.nodes];
+        let lines = lines.into_iter().fold(0, usize::saturating_add);
         lines
             .saturating_mul(size_of::<Line>())
-            .saturating_add(self.weights.saturating_mul(size_of::<Weights>()))
+            .saturating_add(self.rows.saturating_mul(size_of::<Scores>() + size_of::<Weights>() + 4))
             .saturating_add(self.sums.saturating_mul(8))
+            .saturating_add(size_of::<Scales>())
     }
 }
 
@@ -83,10 +85,14 @@ impl Room {
             return Some(());
         }
         grow(&mut self.queries, size.queries)?;
+        grow(&mut self.query_scales, size.rows)?;
+        grow(&mut self.row, size.row.checked_mul(2)?)?;
+        grow(&mut self.row_numbers, size.row)?;
         grow(&mut self.keys, size.keys)?;
         grow(&mut self.values, size.values)?;
-        grow(&mut self.weights, size.weights)?;
-        grow(&mut self.partial, PARTIAL)?;
+        grow(&mut self.pairs, size.pairs)?;
+        grow(&mut self.scores, size.rows)?;
+        grow(&mut self.weights, size.rows)?;
         grow(&mut self.nodes, size.nodes)?;
         grow(&mut self.sums, size.sums)?;
         self.ids.try_reserve_exact(MOST_NODES).ok()
@@ -101,4 +107,9 @@ impl Room {
     pub(super) fn clear(&mut self) {
         self.ids.clear();
     }
+}
+
+/// Rows of numbers that a block of `stride` lines a row takes: one more than it has, so that from any value of a row on all rows are whole.
+pub(super) fn block_lines(stride: usize) -> usize {
+    (BLOCK + 1).saturating_mul(stride)
 }

@@ -1,30 +1,32 @@
 //! Products in tiles that stay in registers.
 //!
-//! A vector of unfinished scores has the four chains of four rows at one position: queries are laid out for that, and a key is read four
-//! values at a time, repeated. A vector of weighted values has sixteen columns of one row: a weight is repeated.
+//! A vector of unfinished scores has, for each of four rows, four sums at one position: queries are laid out for that, and a key is read
+//! eight numbers at a time, repeated. A vector of weighted values has sixteen columns of one row: two positions' values are beside each
+//! other, and their two weights are repeated.
+
+// Closures and iterators over arrays of vectors would be compiled without the instruction set.
+#![expect(clippy::needless_range_loop)]
 
 use std::ops::Range;
 
 use super::BLOCK;
-use super::room::Weights;
-use crate::isa::{Line, Simd};
+use super::ahead::Ahead;
+use super::weights::{Scores, Weights};
+use crate::isa::{Line, Numbers, Simd};
 
-/// Lines of queries that are multiplied with all positions before the next: they stay in the first-level cache.
-const LINES: usize = 12;
-
-/// Columns, in lines, that are computed for all rows before the next: their values of a block stay in the first-level cache.
+/// Columns, in lines of pairs, that are computed for all rows before the next: their values of a block stay in the first-level cache.
 const COLUMNS: usize = 4;
 
-/// Converted rows.
+/// Rounded rows, or those of each two positions in pairs.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
-    pub(super) lines: &'a [Line],
+    pub(super) lines: &'a [Numbers],
     /// Lines between two.
     pub(super) stride: usize,
 }
 
-/// Most times four rows whose scores are computed together.
-pub(super) const fn quads<S: Simd>() -> usize {
+/// Most times four rows whose scores are computed together, and most rows whose values are.
+pub(super) const fn most<S: Simd>() -> usize {
     if S::WIDE { 5 } else { 1 }
 }
 
@@ -33,23 +35,24 @@ pub(super) fn even(n: usize, most: usize) -> usize {
     n.div_ceil(n.div_ceil(most).max(1)).max(1)
 }
 
-/// The scores of `4 · quads` rows for the first `seen` positions of a block, and perhaps a few more.
+/// The scores of `4 · quads` rows for the first `seen` positions of a block, and perhaps a few more. Of the queries there are `quads` lines
+/// side by side.
 #[inline(always)]
 pub(super) fn scores<S: Simd>(
     simd: S,
-    (queries, quads): (&[[Line; 4]], usize),
+    (queries, quads): (&[Numbers], usize),
     keys: Rows<'_>,
     seen: usize,
-    partial: &mut [Line],
-    scores: &mut [Weights],
+    ahead: &mut Ahead<'_>,
+    scores: &mut [Scores],
 ) {
     match quads {
-        1 if !S::WIDE => score_quads::<S, 1, 4>(simd, queries, keys, seen, partial, scores),
-        1 => score_quads::<S, 1, 8>(simd, queries, keys, seen, partial, scores),
-        2 => score_quads::<S, 2, 8>(simd, queries, keys, seen, partial, scores),
-        3 => score_quads::<S, 3, 4>(simd, queries, keys, seen, partial, scores),
-        4 => score_quads::<S, 4, 4>(simd, queries, keys, seen, partial, scores),
-        _ => score_quads::<S, 5, 4>(simd, queries, keys, seen, partial, scores),
+        1 if !S::WIDE => score_quads::<S, 1, 4>(simd, queries, keys, seen, ahead, scores),
+        1 => score_quads::<S, 1, 8>(simd, queries, keys, seen, ahead, scores),
+        2 => score_quads::<S, 2, 8>(simd, queries, keys, seen, ahead, scores),
+        3 => score_quads::<S, 3, 4>(simd, queries, keys, seen, ahead, scores),
+        4 => score_quads::<S, 4, 4>(simd, queries, keys, seen, ahead, scores),
+        _ => score_quads::<S, 5, 4>(simd, queries, keys, seen, ahead, scores),
     }
 }
 
@@ -57,70 +60,48 @@ pub(super) fn scores<S: Simd>(
 #[inline(always)]
 fn score_quads<S: Simd, const M: usize, const N: usize>(
     simd: S,
-    queries: &[[Line; 4]],
+    queries: &[Numbers],
     keys: Rows<'_>,
     seen: usize,
-    partial: &mut [Line],
-    scores: &mut [Weights],
+    ahead: &mut Ahead<'_>,
+    scores: &mut [Scores],
 ) {
-    let lines = queries.len() / M;
-    for from in (0..lines).step_by(LINES) {
-        let n = LINES.min(lines - from);
-        let mut q: [&[Line]; M] = [&[]; M];
-        for (m, q) in q.iter_mut().enumerate() {
-            *q = &queries[m * lines + from..][..n].as_flattened()[..4 * n];
+    let queries = queries.as_chunks::<M>().0;
+    for p in (0..seen).step_by(N) {
+        let mut k: [&[[i16; 8]]; N] = [&[]; N];
+        for i in 0..N {
+            k[i] = &Numbers::flat(&keys.lines[(p + i) * keys.stride..]).as_chunks().0[..queries.len()];
         }
-        let partial = partial.as_chunks_mut::<N>().0.as_chunks_mut::<M>().0;
-        for (p, partial) in (0..seen).step_by(N).zip(partial) {
-            let mut k: [&[[f32; 4]]; N] = [&[]; N];
-            for (i, k) in k.iter_mut().enumerate() {
-                *k = &Line::flat(&keys.lines[(p + i) * keys.stride + from..][..n]).as_chunks().0[..4 * n];
+        let mut acc = [[simd.int(0); N]; M];
+        for at in 0..queries.len() {
+            if at % 2 == 0 {
+                ahead.line(simd);
             }
-            let mut acc = [[simd.float(0.0); N]; M];
-            if from > 0 {
-                for m in 0..M {
-                    for i in 0..N {
-                        acc[m][i] = simd.load(&partial[m][i]);
-                    }
-                }
-            }
-            for at in 0..4 * n {
-                let mut key = [simd.float(0.0); N];
-                for i in 0..N {
-                    key[i] = simd.repeat(&k[i][at]);
-                }
-                for m in 0..M {
-                    let q = simd.load(&q[m][at]);
-                    for i in 0..N {
-                        acc[m][i] = simd.mul_add(q, key[i], acc[m][i]);
-                    }
-                }
-            }
-            if from + n < lines {
-                for m in 0..M {
-                    for i in 0..N {
-                        simd.store(acc[m][i], &mut partial[m][i].0);
-                    }
-                }
-                continue;
+            let mut key = [simd.bytes(&[0; 64]); N];
+            for i in 0..N {
+                key[i] = simd.repeat(&k[i][at]);
             }
             for m in 0..M {
-                for i in (0..N).step_by(4) {
-                    let mut sums = Line::default();
-                    simd.store(
-                        simd.sum_quarters([acc[m][i], acc[m][i + 1], acc[m][i + 2], acc[m][i + 3]]),
-                        &mut sums.0,
-                    );
-                    for (row, scores) in scores[4 * m..4 * m + 4].iter_mut().enumerate() {
-                        scores.0[p + i..][..4].copy_from_slice(sums.four(row));
-                    }
+                let q = simd.numbers(&queries[at][m].0);
+                for i in 0..N {
+                    acc[m][i] = simd.dot_pairs(acc[m][i], q, key[i]);
+                }
+            }
+        }
+        for m in 0..M {
+            for i in (0..N).step_by(4) {
+                let mut sums = [0; 16];
+                let four = [acc[m][i], acc[m][i + 1], acc[m][i + 2], acc[m][i + 3]];
+                simd.store_ints(simd.sum_quarters(four), &mut sums);
+                for row in 0..4 {
+                    scores[4 * m + row].0[p + i..][..4].copy_from_slice(&sums[4 * row..][..4]);
                 }
             }
         }
     }
 }
 
-/// `y = p₀·v₀ + p₁·v₁ + …` for each row of weights, over the first `seen` positions of a block; a row has `lines` lines.
+/// The sums of weighted values for each row of weights, over the first `seen` positions of a block; a row has `lines` lines.
 #[inline(always)]
 pub(super) fn join<S: Simd>(
     simd: S,
@@ -128,38 +109,25 @@ pub(super) fn join<S: Simd>(
     values: Rows<'_>,
     seen: usize,
     lines: usize,
+    ahead: &mut Ahead<'_>,
     y: &mut [Line],
 ) {
-    let step = even(weights.len(), if S::WIDE { 10 } else { 2 });
+    let step = even(weights.len(), if S::WIDE { 5 } else { 2 });
     for from in (0..lines).step_by(COLUMNS) {
         let columns = from..lines.min(from + COLUMNS);
         for (weights, y) in weights.chunks(step).zip(y.chunks_mut(step * lines)) {
-            join_rows(simd, weights, values, seen, (columns.clone(), lines), y);
+            let columns = (columns.clone(), lines);
+            match weights.len() {
+                1 if !S::WIDE => join_tiles::<S, 1, 2>(simd, weights, values, seen, columns, ahead, y),
+                2 if !S::WIDE => join_tiles::<S, 2, 2>(simd, weights, values, seen, columns, ahead, y),
+                1 => join_tiles::<S, 1, 4>(simd, weights, values, seen, columns, ahead, y),
+                2 => join_tiles::<S, 2, 4>(simd, weights, values, seen, columns, ahead, y),
+                3 => join_tiles::<S, 3, 4>(simd, weights, values, seen, columns, ahead, y),
+                4 => join_tiles::<S, 4, 4>(simd, weights, values, seen, columns, ahead, y),
+                _ => join_tiles::<S, 5, 4>(simd, weights, values, seen, columns, ahead, y),
+            }
         }
     }
-}
-
-/// The same for some columns, and as many rows as there is a tile for.
-#[inline(always)]
-fn join_rows<S: Simd>(
-    simd: S,
-    weights: &[Weights],
-    values: Rows<'_>,
-    seen: usize,
-    columns: (Range<usize>, usize),
-    y: &mut [Line],
-) {
-    macro_rules! tiles {
-        ($($m:literal $n:literal),*) => {
-            match weights.len() {
-                1 if !S::WIDE => join_tiles::<S, 1, 2>(simd, weights, values, seen, columns, y),
-                2 if !S::WIDE => join_tiles::<S, 2, 2>(simd, weights, values, seen, columns, y),
-                $($m => join_tiles::<S, $m, $n>(simd, weights, values, seen, columns, y),)*
-                _ => {}
-            }
-        };
-    }
-    tiles!(1 4, 2 4, 3 4, 4 4, 5 4, 6 2, 7 2, 8 2, 9 2, 10 2);
 }
 
 /// The same in tiles of all `M` rows and `N` lines.
@@ -170,16 +138,17 @@ fn join_tiles<S: Simd, const M: usize, const N: usize>(
     values: Rows<'_>,
     seen: usize,
     (columns, lines): (Range<usize>, usize),
+    ahead: &mut Ahead<'_>,
     y: &mut [Line],
 ) {
     let Some(weights) = weights.first_chunk::<M>() else { return };
     let mut at = columns.start;
     while at + N <= columns.end {
-        join_tile::<S, M, N>(simd, weights, values, seen, (at, lines), y);
+        join_tile::<S, M, N>(simd, weights, values, seen, (at, lines), ahead, y);
         at += N;
     }
     for at in at..columns.end {
-        join_tile::<S, M, 1>(simd, weights, values, seen, (at, lines), y);
+        join_tile::<S, M, 1>(simd, weights, values, seen, (at, lines), ahead, y);
     }
 }
 
@@ -191,25 +160,28 @@ fn join_tile<S: Simd, const M: usize, const N: usize>(
     values: Rows<'_>,
     seen: usize,
     (at, lines): (usize, usize),
+    ahead: &mut Ahead<'_>,
     y: &mut [Line],
 ) {
-    let mut acc = [[simd.float(0.0); N]; M];
-    let rows = values.lines[at..].chunks_exact(values.stride);
-    for (p, row) in (0..seen.min(BLOCK)).zip(rows) {
-        let mut v = [simd.float(0.0); N];
+    let mut acc = [[simd.int(0); N]; M];
+    let rows = values.lines[at..].chunks(values.stride);
+    for (two, row) in (0..seen.div_ceil(2).min(BLOCK / 2)).zip(rows) {
+        ahead.line(simd);
+        let mut v = [simd.bytes(&[0; 64]); N];
         for i in 0..N {
-            v[i] = simd.load(&row[i]);
+            v[i] = simd.numbers(&row[i].0);
         }
         for m in 0..M {
-            let weight = simd.float(weights[m].0[p]);
+            let weight = simd.pair(&weights[m].pairs[two]);
             for i in 0..N {
-                acc[m][i] = simd.mul_add(weight, v[i], acc[m][i]);
+                acc[m][i] = simd.dot_pairs(acc[m][i], weight, v[i]);
             }
         }
     }
     for m in 0..M {
+        let unit = simd.float(weights[m].unit);
         for i in 0..N {
-            simd.store(acc[m][i], &mut y[m * lines + at + i].0);
+            simd.store(simd.mul(simd.to_floats(acc[m][i]), unit), &mut y[m * lines + at + i].0);
         }
     }
 }

@@ -53,23 +53,14 @@ impl Dot {
         cols: Range<usize>,
         scratch: &mut Scratch,
     ) -> Result<(), Fault> {
+        let this = Some((rows.clone(), matrix));
+        if scratch.chunk != this {
+            scratch.chunk = None;
+            self.lay_out(cx, matrix, rows.clone(), scratch)?;
+            scratch.chunk = this;
+        }
         let Scratch { rows: sorted, entries, acc, floats, blocks, registers, made, .. } = scratch;
         let rows = &sorted[rows];
-        if let Some(prologue) = &self.prologue {
-            for row in rows {
-                prologue.make(cx, cx.space.coords(*row)[0], registers, made)?;
-            }
-        }
-        let (mut at, mut base) = (0, 0);
-        for (product, laid_out) in self.products.iter().zip(self.laid_out(rows.len())) {
-            let own = &mut entries[at..][..rows.len() * product.terms()];
-            product.list(cx, matrix, rows, own)?;
-            at += own.len();
-            if product.blocks == Source::Own {
-                product.lay_out(cx, own, base, made, blocks)?;
-            }
-            base += laid_out;
-        }
         let tile = self.tile.next_multiple_of(ROWS);
         let tiles = (BLOCK / tile).min(RESULTS / (tile * rows.len() * self.vectors)).max(1);
         for start in cols.clone().step_by(self.tile * tiles) {
@@ -120,6 +111,34 @@ impl Dot {
             }
             let acc = Acc { values: acc, stride, apart };
             cx.finish(rows.iter().copied(), cols, acc, registers)?;
+        }
+        Ok(())
+    }
+
+    /// Lists what is multiplied for a chunk of rows, and lays it out.
+    fn lay_out(
+        &self,
+        cx: &Thread<'_>,
+        matrix: Option<usize>,
+        rows: Range<usize>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Fault> {
+        let Scratch { rows: sorted, entries, blocks, registers, made, .. } = scratch;
+        let rows = &sorted[rows];
+        if let Some(prologue) = &self.prologue {
+            for row in rows {
+                prologue.make(cx, cx.space.coords(*row)[0], registers, made)?;
+            }
+        }
+        let (mut at, mut base) = (0, 0);
+        for (product, laid_out) in self.products.iter().zip(self.laid_out(rows.len())) {
+            let own = &mut entries[at..][..rows.len() * product.terms()];
+            product.list(cx, matrix, rows, own)?;
+            at += own.len();
+            if product.blocks == Source::Own {
+                product.lay_out(cx, own, base, made, blocks)?;
+            }
+            base += laid_out;
         }
         Ok(())
     }

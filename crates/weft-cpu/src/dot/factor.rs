@@ -1,8 +1,8 @@
 //! What is multiplied by packed weights, laid out as the leaf reads it.
 //!
-//! Rows are taken in blocks of up to eight that meet a tile of weights together. A block holds, 32 columns at a time, the quants of its
-//! rows one after another, and so their scales, the sums that minima are multiplied with, and the integers that products begin from: with
-//! weights stored as unsigned numbers, `Σ (u − offset)·x = Σ u·x − offset · Σ x`.
+//! Rows are taken in blocks of up to eight, or six where there are fewer registers, that meet a tile of weights together. A block holds, 32
+//! columns at a time, the quants of its rows one after another, and so their scales, the sums that minima are multiplied with, and the
+//! integers that products begin from: with weights stored as unsigned numbers, `Σ (u − offset)·x = Σ u·x − offset · Σ x`.
 
 use weft_quant::packed::{COLUMNS, Layout};
 
@@ -30,10 +30,11 @@ pub(super) struct Block<'a> {
     pub(super) starts: &'a [[i32; 2]],
 }
 
-/// How many of so many rows are in the next block.
-pub(super) fn block_rows(rows: usize) -> usize {
+/// How many of so many rows are in the next block: as many as there are registers for the sums of.
+pub(super) fn block_rows<S: Simd>(rows: usize) -> usize {
     match rows {
-        8.. => 8,
+        8.. if S::WIDE => 8,
+        6 | 7 | 9.. if !S::WIDE => 6,
         4.. => 4,
         2.. => 2,
         _ => rows,
@@ -78,7 +79,7 @@ impl Work for LayOut<'_> {
         for run in entries.chunk_by(|a, b| a.matrix == b.matrix) {
             let mut run = run;
             while !run.is_empty() {
-                let (block, rest) = run.split_at(block_rows(run.len()));
+                let (block, rest) = run.split_at(block_rows::<S>(run.len()));
                 run = rest;
                 for (i, entry) in block.iter().enumerate() {
                     let from = x.rounded(entry.x_at, k).ok_or(Fault)?;

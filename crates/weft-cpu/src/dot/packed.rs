@@ -43,8 +43,16 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         None => panic!("integer formats have a layout"),
     };
 
+    /// Whether numbers reach beyond 127: then 128 is what the format subtracts from them.
+    const LARGE: bool = Self::LAYOUT.offset == 128;
+
     pub(super) fn new(chunk: Chunk<'a>, blocks: &'a Blocks, base: usize) -> Packed<'a, F> {
         Packed { chunk, blocks, base, format: PhantomData }
+    }
+
+    /// Whether 128 has been subtracted from the numbers that are multiplied.
+    const fn signed<S: Simd>() -> bool {
+        S::SIGNED && Self::LARGE
     }
 
     /// The numbers of 32 columns.
@@ -53,6 +61,12 @@ impl<'a, F: IntFormat> Packed<'a, F> {
     #[inline(always)]
     fn unpack<S: Simd>(simd: S, from: &[[u8; 64]]) -> [S::Bytes; QUADS] {
         let layout = Self::LAYOUT;
+        let mut table = layout.table;
+        if let (Some(table), true) = (&mut table, Self::signed::<S>()) {
+            for x in table {
+                *x ^= 0x80;
+            }
+        }
         let mut numbers = [simd.bytes(&from[0]); QUADS];
         for quad in 0..QUADS {
             let (nibble, pair, bit) = (quad as i32 / 4 * 4, quad as i32 % 4 * 2, quad as i32);
@@ -70,8 +84,10 @@ impl<'a, F: IntFormat> Packed<'a, F> {
                 }
                 _ => {}
             }
-            if let Some(table) = &layout.table {
-                numbers[quad] = simd.look_up(table, numbers[quad]);
+            match &table {
+                Some(table) => numbers[quad] = simd.look_up(table, numbers[quad]),
+                None if Self::signed::<S>() => numbers[quad] = simd.flip(numbers[quad]),
+                None => {}
             }
         }
         numbers
@@ -116,14 +132,18 @@ impl<'a, F: IntFormat> Packed<'a, F> {
                     // Of few rows, two sums each.
                     let mut sum = [[simd.int(0); M]; 2];
                     for m in 0..M {
-                        sum[0][m] = simd.int(starts[g * M + m][h]);
+                        sum[0][m] = simd.int(if Self::signed::<S>() { 0 } else { starts[g * M + m][h] });
                     }
                     // Row by row, each product would wait for the one before it: the numbers of four columns meet all rows in turn.
                     for quad in h * quads..(h + 1) * quads {
                         let chain = if M <= 2 { quad % 2 } else { 0 };
                         for m in 0..M {
                             let x = quants[g * M + m].as_chunks::<4>().0;
-                            sum[chain][m] = simd.dot(sum[chain][m], w[quad], &x[quad]);
+                            sum[chain][m] = if Self::LARGE {
+                                simd.dot_large(sum[chain][m], w[quad], &x[quad])
+                            } else {
+                                simd.dot(sum[chain][m], w[quad], &x[quad])
+                            };
                         }
                     }
                     for m in 0..M {
@@ -150,12 +170,14 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         let groups = self.chunk.k / COLUMNS;
         let (mut entries, mut base) = (self.chunk.entries, self.base);
         while !entries.is_empty() {
-            let (own, rest) = entries.split_at(block_rows(entries.len()));
+            let (own, rest) = entries.split_at(block_rows::<S>(entries.len()));
             entries = rest;
             let block = self.blocks.block(base, own.len(), groups)?;
             base += own.len() * groups;
             match own.len() {
                 8 => self.block::<S, 8, 1>(simd, &span, own, &block)?,
+                6 => self.block::<S, 6, 1>(simd, &span, own, &block)?,
+                4 if !S::WIDE => self.block::<S, 4, 1>(simd, &span, own, &block)?,
                 4 => self.block::<S, 4, 2>(simd, &span, own, &block)?,
                 2 => self.block::<S, 2, 4>(simd, &span, own, &block)?,
                 _ => self.block::<S, 1, 4>(simd, &span, own, &block)?,

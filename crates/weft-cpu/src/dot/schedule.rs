@@ -11,7 +11,11 @@ impl Dot {
         if let Some(prologue) = self.prologue.as_ref().filter(|_| !cx.keep_prologue) {
             prologue.begin(cx, &mut scratch.made);
         }
-        let groups = self.sort(cx, scratch)?;
+        let groups = self.groups();
+        if !cx.again {
+            scratch.chunk = None;
+            self.sort(cx, scratch)?;
+        }
         let tiles = cx.cols.div_ceil(self.tile);
         let mut most = self.most;
         if tiles == 1 {
@@ -48,8 +52,8 @@ impl Dot {
     }
 
     /// Sorts the rows by matrix, if they have one: those of matrix `g` are then `scratch.rows[starts[g]..starts[g + 1]]`,
-    /// in order. Otherwise all are one group. Returns the number of groups.
-    fn sort(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<usize, Fault> {
+    /// in order. Otherwise all are one group.
+    fn sort(&self, cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let (count, groups) = (cx.space.count(), self.groups());
         let Scratch { rows, starts, numbers, .. } = scratch;
         let (rows, numbers) = (&mut rows[..count], &mut numbers[..count]);
@@ -58,7 +62,7 @@ impl Dot {
         if matches!(self.common, None | Some(Picked::Only)) {
             starts[1] = count;
             rows.iter_mut().enumerate().for_each(|(i, row)| *row = i);
-            return Ok(groups);
+            return Ok(());
         }
         for (row, number) in numbers.iter_mut().enumerate() {
             *number = self.products[0].matrix(cx.args, &cx.space.coords(row), 0)?;
@@ -75,6 +79,6 @@ impl Dot {
         // Now `starts[g + 1]` is where group `g` starts.
         starts.rotate_left(1);
         starts[groups] = count;
-        Ok(groups)
+        Ok(())
     }
 }

@@ -12,6 +12,9 @@ pub(crate) trait Lanes: Copy {
     /// An `f32` a lane.
     type Floats: Copy;
 
+    /// Whether bytes of any size are multiplied as signed ones, because that takes less.
+    const SIGNED: bool;
+
     /// Bytes from memory.
     fn bytes(self, from: &[u8; 64]) -> Self::Bytes;
 
@@ -24,11 +27,17 @@ pub(crate) trait Lanes: Copy {
     /// What a table has for each byte, which are below 16.
     fn look_up(self, table: &[u8; 16], x: Self::Bytes) -> Self::Bytes;
 
+    /// The upper bit of each byte the other way: an unsigned byte less 128 is a signed one.
+    fn flip(self, x: Self::Bytes) -> Self::Bytes;
+
     /// The same integer in all lanes.
     fn int(self, x: i32) -> Self::Ints;
 
-    /// Adds to each lane the products of its four bytes, unsigned, and `x`. No factor of `x` is −128.
+    /// Adds to each lane the products of its four bytes, which are below 128, and `x`. No factor of `x` is −128.
     fn dot(self, acc: Self::Ints, w: Self::Bytes, x: &[i8; 4]) -> Self::Ints;
+
+    /// The same for bytes of any size, signed if [`SIGNED`](Self::SIGNED), and otherwise unsigned.
+    fn dot_large(self, acc: Self::Ints, w: Self::Bytes, x: &[i8; 4]) -> Self::Ints;
 
     /// Sums.
     fn add_ints(self, a: Self::Ints, b: Self::Ints) -> Self::Ints;

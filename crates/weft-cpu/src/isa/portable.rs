@@ -10,6 +10,8 @@ impl Lanes for Portable {
     type Ints = [i32; 16];
     type Floats = [f32; 16];
 
+    const SIGNED: bool = false;
+
     #[inline(always)]
     fn bytes(self, from: &[u8; 64]) -> [u8; 64] {
         *from
@@ -31,6 +33,11 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    fn flip(self, x: [u8; 64]) -> [u8; 64] {
+        x.map(|x| x ^ 0x80)
+    }
+
+    #[inline(always)]
     fn int(self, x: i32) -> [i32; 16] {
         [x; 16]
     }
@@ -40,6 +47,11 @@ impl Lanes for Portable {
         let w = w.as_chunks::<4>().0;
         let sum = |lane: usize| (0..4).map(|i| i32::from(w[lane][i]) * i32::from(x[i])).sum::<i32>();
         std::array::from_fn(|lane| acc[lane] + sum(lane))
+    }
+
+    #[inline(always)]
+    fn dot_large(self, acc: [i32; 16], w: [u8; 64], x: &[i8; 4]) -> [i32; 16] {
+        self.dot(acc, w, x)
     }
 
     #[inline(always)]

@@ -13,15 +13,18 @@ impl Work for Operations<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Vec<u32> {
         let Operations { a, b } = self;
-        let mut out = Vec::new();
+        let (mut out, mut bytes) = (Vec::new(), Vec::new());
         let mut keep = |x: S::Floats| {
             let mut values = [0.0; 16];
             simd.store(x, &mut values);
             out.extend(values.map(f32::to_bits));
         };
+        let mut see = |x: S::Bytes| {
+            let mut numbers = Numbers::default();
+            simd.store_numbers(x, &mut numbers);
+            bytes.extend(numbers.0.map(|two| u32::from(two as u16)));
+        };
         let (x, y) = (simd.bytes(a), simd.bytes(b));
-        // Bytes come out as the sums of four of them.
-        let seen = |x: S::Bytes| simd.to_floats(simd.dot(simd.int(-7), x, &[1, 1, 1, 1]));
         for (right, mask) in [
             (0, 0xff),
             (0, 0x0f),
@@ -33,14 +36,20 @@ impl Work for Operations<'_> {
             (-4, 0x30),
             (2, 0x30),
         ] {
-            keep(seen(simd.field(x, right, mask)));
+            see(simd.field(x, right, mask));
         }
-        keep(seen(simd.or(x, y)));
+        see(simd.or(x, y));
+        see(simd.flip(x));
         let table = std::array::from_fn(|i| b[i]);
-        keep(seen(simd.look_up(&table, simd.field(x, 0, 15))));
+        see(simd.look_up(&table, simd.field(x, 0, 15)));
         for (i, w) in [x, y].into_iter().enumerate() {
-            let factors = std::array::from_fn(|f| (b[16 * i + f] as i8).max(-127));
-            keep(simd.to_floats(simd.dot(simd.int(i32::from(a[0])), w, &factors)));
+            let factors: [i8; 4] = std::array::from_fn(|f| (b[16 * i + f] as i8).max(-127));
+            let start = i32::from(a[0]);
+            keep(simd.to_floats(simd.dot(simd.int(start), simd.field(w, 0, 0x7f), &factors)));
+            // What signed numbers are less, which has the same result.
+            let less = 128 * factors.iter().map(|x| i32::from(*x)).sum::<i32>();
+            let (start, w) = if S::SIGNED { (start + less, simd.flip(w)) } else { (start, w) };
+            keep(simd.to_floats(simd.dot_large(simd.int(start), w, &factors)));
         }
         keep(simd.to_floats(simd.add_ints(simd.int(1 << 20), simd.int(-3))));
         let halves = simd.halves(a.first_chunk().unwrap());
@@ -58,6 +67,7 @@ impl Work for Operations<'_> {
             simd.mul(signed, simd.float(0.7)),
             simd.float(1e6),
         ));
+        out.extend(bytes);
         out
     }
 }

@@ -2,15 +2,19 @@
 
 mod avx2;
 mod avx512;
-mod quarters;
+mod pairs;
 mod rounding;
 
-use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
 use super::{Arch, Isa, Simd, Work};
 
 pub(super) fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")
+}
+
+pub(super) fn has_avx2_vnni() -> bool {
+    has_avx2() && is_x86_feature_detected!("avxvnni")
 }
 
 pub(super) fn has_avx512() -> bool {
@@ -24,7 +28,12 @@ pub(super) fn has_avx512() -> bool {
 
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) fn run_avx2<W: Work>(work: W) -> W::Output {
-    work.run(Avx2(()))
+    work.run(Avx2::<false>(()))
+}
+
+#[target_feature(enable = "avx2,fma,f16c,avxvnni")]
+pub(super) fn run_avx2_vnni<W: Work>(work: W) -> W::Output {
+    work.run(Avx2::<true>(()))
 }
 
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
@@ -32,23 +41,28 @@ pub(super) fn run_avx512<W: Work>(work: W) -> W::Output {
     work.run(Avx512(()))
 }
 
-/// [`Isa::Avx2`]; exists only inside [`run_avx2`].
+/// [`Isa::Avx2`], or with `VNNI` [`Isa::Avx2Vnni`]; exists only inside [`run_avx2`] and [`run_avx2_vnni`].
 #[derive(Clone, Copy, Debug)]
-struct Avx2(());
+struct Avx2<const VNNI: bool>(());
 
 /// [`Isa::Avx512`]; exists only inside [`run_avx512`].
 #[derive(Clone, Copy, Debug)]
 struct Avx512(());
 
-impl Simd for Avx2 {
+impl<const VNNI: bool> Simd for Avx2<VNNI> {
     #[inline(always)]
     fn arch(self) -> Arch {
-        Arch(Isa::Avx2)
+        Arch(if VNNI { Isa::Avx2Vnni } else { Isa::Avx2 })
     }
 
     #[inline(always)]
     fn prefetch(self, from: &[u8], ahead: usize) {
         prefetch(from, ahead);
+    }
+
+    #[inline(always)]
+    fn fetch(self, from: &[u8], at: usize) {
+        fetch(from, at);
     }
 }
 
@@ -62,6 +76,11 @@ impl Simd for Avx512 {
     fn prefetch(self, from: &[u8], ahead: usize) {
         prefetch(from, ahead);
     }
+
+    #[inline(always)]
+    fn fetch(self, from: &[u8], at: usize) {
+        fetch(from, at);
+    }
 }
 
 /// [`Simd::prefetch`].
@@ -69,4 +88,13 @@ impl Simd for Avx512 {
 fn prefetch(from: &[u8], ahead: usize) {
     // SAFETY: every x86-64 processor has the instruction, and it does nothing to memory, whatever the address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(ahead).cast()) };
+}
+
+/// [`Simd::fetch`].
+#[inline(always)]
+fn fetch(from: &[u8], at: usize) {
+    if at < from.len() {
+        // SAFETY: as above.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.as_ptr().wrapping_add(at).cast()) };
+    }
 }

@@ -7,6 +7,7 @@
 // Each test crate uses its own part.
 #![allow(dead_code)]
 
+pub(crate) mod attention;
 pub(crate) mod data;
 
 use std::sync::Arc;
@@ -42,6 +43,9 @@ pub(crate) struct Case {
     /// How often an output is rounded on its way, at most, each time by half a unit in the last place of the
     /// largest output.
     pub(crate) roundings: usize,
+    /// If the device rounds what it reads before it computes: the arguments as they are then, and how far beyond these roundings outputs
+    /// may be from what the interpreter makes of them.
+    pub(crate) rounded: Option<(Vec<Arg>, f32)>,
 }
 
 impl Arg {
@@ -123,7 +127,7 @@ impl Arg {
 impl Case {
     pub(crate) fn new(kernel: Kernel, args: Vec<Arg>, tokens: usize, roundings: usize) -> Case {
         let params = args.iter().map(|a| Param { access: a.access, format: a.format }).collect();
-        Case { kernel: Kernel { params, ..kernel }, args, tokens, roundings }
+        Case { kernel: Kernel { params, ..kernel }, args, tokens, roundings, rounded: None }
     }
 
     pub(crate) fn sizes(&self) -> Sizes {
@@ -134,7 +138,8 @@ impl Case {
     fn of_tokens(&self, tokens: std::ops::Range<usize>) -> Option<Case> {
         self.args.iter().any(|a| a.per_token.is_some()).then_some(())?;
         let mut case = Case { tokens: tokens.len(), ..self.clone() };
-        for arg in &mut case.args {
+        let rounded = case.rounded.iter_mut().flat_map(|(args, _)| args);
+        for arg in case.args.iter_mut().chain(rounded) {
             if let Some(bytes) = arg.of_tokens(&arg.bytes, tokens.clone()) {
                 (arg.values, arg.bytes) = (arg.per_token? * tokens.len(), bytes);
             }
@@ -144,12 +149,12 @@ impl Case {
 
     /// What the interpreter makes of the arguments.
     pub(crate) fn oracle(&self) -> Vec<Vec<u8>> {
-        let mut buffers: Vec<_> = self
-            .args
-            .iter()
-            .map(|a| interp::Buffer::from_bytes(a.format, a.values, &a.bytes).unwrap())
-            .collect();
-        interp::run(&self.kernel, &mut buffers, &self.sizes()).unwrap();
+        let args = self.rounded.as_ref().map_or(&self.args, |(args, _)| args);
+        let mut buffers: Vec<_> =
+            args.iter().map(|a| interp::Buffer::from_bytes(a.format, a.values, &a.bytes).unwrap()).collect();
+        let mut kernel = self.kernel.clone();
+        kernel.params.iter_mut().zip(args).for_each(|(param, arg)| param.format = arg.format);
+        interp::run(&kernel, &mut buffers, &self.sizes()).unwrap();
         buffers.iter().map(interp::Buffer::to_bytes).collect()
     }
 }
@@ -198,7 +203,8 @@ fn compare(case: &Case, expected: &[Vec<u8>], found: &[Vec<u8>]) {
     for (p, arg) in case.args.iter().enumerate().filter(|(_, a)| a.access == Access::Write) {
         let (expected, found) = (arg.floats(&expected[p]), arg.floats(&found[p]));
         let top = expected.iter().filter(|v| v.is_finite()).fold(0.0f32, |top, v| top.max(v.abs()));
-        let tolerance = top * (case.roundings as f32 * f32::EPSILON / 2.0 + arg.step());
+        let beyond = case.rounded.as_ref().map_or(0.0, |(_, beyond)| *beyond);
+        let tolerance = top * (case.roundings as f32 * f32::EPSILON / 2.0 + arg.step()) + beyond;
         for (i, (e, f)) in expected.iter().zip(&found).enumerate() {
             let close = e == f || (e - f).abs() <= tolerance || e.is_nan() && f.is_nan();
             assert!(
@@ -342,7 +348,8 @@ pub(crate) fn run_all(
     kernels: &[(Kernel, &[usize])],
     tokens: usize,
 ) -> Vec<Vec<u8>> {
-    let case = Case { kernel: kernels[0].0.clone(), args: args.to_vec(), tokens, roundings: 0 };
+    let case =
+        Case { kernel: kernels[0].0.clone(), args: args.to_vec(), tokens, roundings: 0, rounded: None };
     let regions = load(device, &case);
     let bound = kernels.iter().map(|(kernel, own)| {
         let writes = |p: usize| {

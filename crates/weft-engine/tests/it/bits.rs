@@ -2,6 +2,7 @@
 
 use crate::support::{FIXTURES, Fixture, all_logits, bits};
 use weft_engine::{Batch, EngineOptions, Mode, Switches, decisions};
+use weft_quant::GgmlType;
 
 fn options(threads: usize, sequences: usize) -> EngineOptions {
     EngineOptions { threads: Some(threads), context: Some(128), sequences, ..EngineOptions::default() }
@@ -19,6 +20,17 @@ fn threads_and_chunks_change_nothing() {
                 assert!(found == expected, "{name}: {threads} threads, chunks of {chunk}");
             }
         }
+    }
+}
+
+#[test]
+fn threads_and_chunks_change_nothing_with_an_8_bit_cache() {
+    let fixture = Fixture::load("glm-tiny-q4_k_m");
+    let options = |threads| EngineOptions { kv: GgmlType::Q8_0, ..options(threads, 1) };
+    let expected = bits(&all_logits(&mut fixture.engine(options(1)), &fixture.tokens, 512));
+    for (threads, chunk) in [(2, 1), (3, 7), (2, 512)] {
+        let found = bits(&all_logits(&mut fixture.engine(options(threads)), &fixture.tokens, chunk));
+        assert!(found == expected, "{threads} threads, chunks of {chunk}");
     }
 }
 

@@ -30,6 +30,18 @@ fn the_cpu_path_loses_no_more_than_llama_cpp_with_8_bit_activations() {
 }
 
 #[test]
+fn an_8_bit_cache_loses_no_more_either() {
+    for (name, _) in FIXTURES {
+        let fixture = Fixture::load(name);
+        let options = EngineOptions { kv: GgmlType::Q8_0, ..EngineOptions::default() };
+        let logits = all_logits(&mut fixture.engine(options), &fixture.tokens, 512);
+        let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
+        println!("{name}, 8-bit cache: mean KL {kl:.4}, llama.cpp's int8 path {:.4}", fixture.int8_mean_kl);
+        assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name}: {kl}");
+    }
+}
+
+#[test]
 fn any_decision_the_other_way_keeps_the_numbers() {
     for (name, _) in FIXTURES {
         let fixture = Fixture::load(name);

@@ -2,6 +2,9 @@
 
 mod bits;
 mod golden;
+mod gpu;
+mod launches;
 mod packing;
 mod session;
 mod support;
+mod variants;

@@ -1,5 +1,7 @@
 //! Buffers as the interpreter sees them.
 
+use std::borrow::Cow;
+
 use weft_quant::GgmlType;
 
 use crate::kernel::Format;
@@ -18,8 +20,8 @@ enum Data<'a> {
     Floats(GgmlType, Vec<f32>),
     Ints(Vec<i32>),
     Q8(Vec<q8::Block>),
-    /// Rows that are only read, decoded when they are.
-    Weight(GgmlType, &'a [u8]),
+    /// Blocks, decoded when they are read, and encoded when they are written.
+    Blocks(GgmlType, Cow<'a, [u8]>),
 }
 
 /// Bytes that are no buffer of a format.
@@ -56,7 +58,7 @@ impl<'a> Buffer<'a> {
                 decode(ty, bytes, &mut floats);
                 Data::Floats(ty, floats)
             }
-            Format::Ggml(ty) => Data::Weight(ty, bytes),
+            Format::Ggml(ty) => Data::Blocks(ty, bytes.into()),
             Format::Q8 => {
                 let (quants, rest) = bytes.split_at(values);
                 let (scales, sums) = rest.split_at(values / q8::BLOCK * 4);
@@ -74,7 +76,19 @@ impl<'a> Buffer<'a> {
         Ok(Buffer { data, len: values })
     }
 
-    /// The buffer's bytes; a weight gives back what it was made of.
+    /// Rows of a weight, decoded when they are read, whatever their type: for those too large to be decoded as a whole.
+    ///
+    /// # Errors
+    /// If the bytes are not exactly as many as the type takes.
+    pub fn weight(ty: GgmlType, values: usize, bytes: &'a [u8]) -> Result<Buffer<'a>, BufferError> {
+        let format = Format::Ggml(ty);
+        if format.bytes(values) != Some(bytes.len()) {
+            return Err(BufferError { format, values, bytes: bytes.len() });
+        }
+        Ok(Buffer { data: Data::Blocks(ty, bytes.into()), len: values })
+    }
+
+    /// The buffer's bytes; blocks that were not written are as they were.
     pub fn to_bytes(&self) -> Vec<u8> {
         match &self.data {
             Data::Floats(GgmlType::F32, v) => v.iter().flat_map(|v| v.to_le_bytes()).collect(),
@@ -86,7 +100,7 @@ impl<'a> Buffer<'a> {
                 out.extend(blocks.iter().flat_map(|b| b.sums).flat_map(f32::to_le_bytes));
                 out
             }
-            Data::Weight(_, bytes) => bytes.to_vec(),
+            Data::Blocks(_, bytes) => bytes.to_vec(),
         }
     }
 
@@ -97,7 +111,10 @@ impl<'a> Buffer<'a> {
     }
 
     /// One value.
-    pub(super) fn float(&self, at: usize) -> f32 {
+    ///
+    /// # Panics
+    /// If there are not as many.
+    pub fn float(&self, at: usize) -> f32 {
         match &self.data {
             Data::Floats(_, v) => v[at],
             Data::Ints(v) => v[at] as f32,
@@ -105,7 +122,7 @@ impl<'a> Buffer<'a> {
                 let block = &blocks[at / q8::BLOCK];
                 f32::from(block.quants[at % q8::BLOCK]) * block.scale
             }
-            Data::Weight(ty, bytes) => {
+            Data::Blocks(ty, bytes) => {
                 let n = ty.block_len();
                 let mut block = vec![0.0; n];
                 decode(*ty, &bytes[at / n * ty.block_bytes()..][..ty.block_bytes()], &mut block);
@@ -115,7 +132,10 @@ impl<'a> Buffer<'a> {
     }
 
     /// One index.
-    pub(super) fn int(&self, at: usize) -> i32 {
+    ///
+    /// # Panics
+    /// If there are not as many, or its values are no indices.
+    pub fn int(&self, at: usize) -> i32 {
         match &self.data {
             Data::Ints(v) => v[at],
             _ => panic!("indices are i32"),
@@ -123,9 +143,12 @@ impl<'a> Buffer<'a> {
     }
 
     /// Row `row` of `k` values.
-    pub(super) fn row(&self, row: usize, k: usize) -> Vec<f32> {
+    ///
+    /// # Panics
+    /// If there are not as many, or they are no whole blocks.
+    pub fn row(&self, row: usize, k: usize) -> Vec<f32> {
         match &self.data {
-            Data::Weight(ty, bytes) => {
+            Data::Blocks(ty, bytes) => {
                 let len = k / ty.block_len() * ty.block_bytes();
                 let mut out = vec![0.0; k];
                 decode(*ty, &bytes[row * len..][..len], &mut out);
@@ -151,7 +174,11 @@ impl<'a> Buffer<'a> {
                     blocks[at / q8::BLOCK + i] = q8::quantise(chunk);
                 }
             }
-            Data::Weight(..) => panic!("weights are not written"),
+            Data::Blocks(ty, bytes) => {
+                let encoded = encode(*ty, values);
+                let at = at / ty.block_len() * ty.block_bytes();
+                bytes.to_mut()[at..at + encoded.len()].copy_from_slice(&encoded);
+            }
         }
     }
 }
@@ -161,7 +188,8 @@ fn decode(ty: GgmlType, bytes: &[u8], out: &mut [f32]) {
 }
 
 fn encode(ty: GgmlType, values: &[f32]) -> Vec<u8> {
-    let mut out = vec![0; values.len() * ty.block_bytes()];
-    weft_quant::encode(ty, values, &mut out).expect("float types can be encoded");
+    let mut out = vec![0; values.len() / ty.block_len() * ty.block_bytes()];
+    weft_quant::encode(ty, values, &mut out)
+        .expect("a verified kernel writes whole blocks of a type that can be encoded");
     out
 }

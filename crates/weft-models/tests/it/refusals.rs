@@ -166,10 +166,13 @@ fn the_message_says_what_is_wrong() {
 #[test]
 fn states_that_cannot_be() {
     let gguf = support::llama().open();
-    for (kv, page) in [(GgmlType::Q8_0, 32), (GgmlType::F16, 0)] {
+    for (kv, page) in [(GgmlType::Q4_0, 32), (GgmlType::F16, 0)] {
         let error = build(&gguf, &BuildOptions { kv, page }).unwrap_err();
         assert_eq!(error, Error::Options(BuildOptions { kv, page }));
     }
+    let error = build(&gguf, &BuildOptions { kv: GgmlType::Q8_0, ..BuildOptions::default() }).unwrap_err();
+    assert!(matches!(error, Error::StateBlocks { kv: GgmlType::Q8_0, values: 16, .. }), "{error}");
+    assert!(error.to_string().contains("blocks of 32"), "{error}");
 }
 
 /// A file that counts a fourth block: the prediction head. It is passed over, whether its tensors are there or were

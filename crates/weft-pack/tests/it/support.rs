@@ -137,7 +137,9 @@ pub(crate) fn load(
     let mut last = 0;
     let mut report = |report| {
         match report {
-            Report::Packing { done, total } | Report::Checking { done, total } => {
+            Report::Packing { done, total }
+            | Report::Checking { done, total }
+            | Report::Loading { done, total } => {
                 assert!(done <= total && total > 0, "{done} of {total}");
                 last = total - done;
                 told.packed |= matches!(report, Report::Packing { .. });

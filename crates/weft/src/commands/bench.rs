@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_engine::{Engine, EngineOptions};
+use weft_engine::{DeviceChoice, Engine, EngineOptions};
 use weft_gguf::Gguf;
 use weft_lab::{Bench, BenchOptions, Error, Roof, Setting, bench};
 use weft_models::{BuildOptions, ModelGraph};
@@ -16,6 +16,7 @@ use super::roofline::giga;
 use super::{Command, MODEL, Outcome};
 use crate::args::Args;
 use crate::interrupt::Listener;
+use crate::journal;
 use crate::load::load;
 use crate::model_ref;
 use crate::out::Out;
@@ -96,11 +97,13 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         bench: &bench,
     };
     let mut out = Out::new();
+    let json = report.json();
     if args.flag("json") {
-        out.json(&report.json())?;
+        out.json(&json)?;
     } else {
         report.text(&mut out)?;
     }
+    journal::append(args, COMMAND.name, Some(&gguf), json);
     Ok(Outcome::Done)
 }
 
@@ -164,7 +167,17 @@ impl Report<'_> {
         if let (Value::Object(json), Value::Object(measured)) = (&mut json, bench.json()) {
             json.extend(measured);
         }
+        let settings = json["settings"].as_array_mut().filter(|_| !self.limits_are_its_own());
+        for setting in settings.into_iter().flatten() {
+            setting["limit_tokens_per_second"] = Value::Null;
+            setting["share_of_limit"] = Value::Null;
+        }
         json
+    }
+
+    /// Whether what was measured of the machine limits the device: the processor is measured.
+    fn limits_are_its_own(&self) -> bool {
+        self.options.device == DeviceChoice::Cpu
     }
 
     fn text(&self, out: &mut impl Write) -> io::Result<()> {
@@ -177,6 +190,9 @@ impl Report<'_> {
         let [read, in_order, dot] = roofs;
         writeln!(out, "meanwhile the machine reads (READ) {read} GB/s, in order {in_order},")?;
         writeln!(out, "and multiplies (DOT) {dot} GMAC/s")?;
+        if !self.limits_are_its_own() {
+            writeln!(out, "(on its processor: what limits the device was not measured)")?;
+        }
         writeln!(out)?;
         let columns = ["DEPTH", "TOKENS", "TOKENS/S", "LEAST", "MOST", "LIMIT", "OF IT"];
         let [depth, tokens, rate, least, most, limit, share] = columns;
@@ -188,8 +204,11 @@ impl Report<'_> {
         for setting in &bench.settings {
             let Setting { phase, depth, tokens, rates, .. } = setting;
             let figures = [rates.median(), rates.min(), rates.max(), bench.limit(setting)];
-            let [rate, least, most, limit] = figures.map(|rate| format!("{rate:.2}"));
-            let share = format!("{:.1} %", 100.0 * bench.share(setting));
+            let [rate, least, most, mut limit] = figures.map(|rate| format!("{rate:.2}"));
+            let mut share = format!("{:.1} %", 100.0 * bench.share(setting));
+            if !self.limits_are_its_own() {
+                [limit, share] = ["-", "-"].map(str::to_string);
+            }
             let phase = phase.name();
             writeln!(
                 out,

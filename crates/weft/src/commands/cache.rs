@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
-use weft_engine::{PackCache, Packed};
+use weft_engine::{PackCache, Packed, forget_pipelines};
 
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
@@ -75,7 +75,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if what == "list" {
         list(&cache, &packed, json)?;
     } else {
-        clear(&cache, &packed, json)?;
+        clear(&cache, &packed, model.is_none(), json)?;
     }
     Ok(Outcome::Done)
 }
@@ -123,9 +123,14 @@ fn description(Packed { path, bytes, used, of }: &Packed) -> Value {
     })
 }
 
-fn clear(cache: &PackCache, packed: &[Packed], json: bool) -> anyhow::Result<()> {
+/// Removes these, and if it is `all` also what graphics drivers made of kernels, which belongs to no model.
+fn clear(cache: &PackCache, packed: &[Packed], all: bool, json: bool) -> anyhow::Result<()> {
     cache.sweep();
     let (mut freed, mut in_use) = (0, 0);
+    if all {
+        let folder = &cache.folder;
+        freed += forget_pipelines(folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+    }
     for packed in packed {
         let bytes =
             cache.remove(packed).with_context(|| format!("cannot remove {}", packed.path.display()))?;

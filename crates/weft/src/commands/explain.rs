@@ -13,7 +13,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
-use weft_engine::{ExplainOptions, cpu_machine, explain};
+use weft_engine::{ExplainOptions, explain};
 use weft_gguf::Gguf;
 use weft_models::{BuildOptions, ModelGraph};
 
@@ -35,7 +35,8 @@ most; multiplications are those by weights. Times are the estimates that the com
 Examples:
   weft explain model.gguf --layer 1 --why
   weft explain model.gguf --set fuse.tail=off,fold.query=on
-  weft explain model.gguf --step prefill --html plan.html",
+  weft explain model.gguf --step prefill --html plan.html
+  weft explain model.gguf --layer 1 --device gpu --source",
     positionals: &[MODEL],
     run,
 };
@@ -43,11 +44,19 @@ Examples:
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let (dot, html) = (args.path("dot"), args.path("html"));
     if dot.or(html).is_some() {
-        args.refuse_with("--dot and --html, which write files of their own", &["why", "plan", "json"])?;
+        args.refuse_with(
+            "--dot and --html, which write files of their own",
+            &["why", "plan", "source", "json"],
+        )?;
         if dot == html {
             let problem = "--dot and --html cannot go to the same file";
             return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
         }
+    }
+    let target = args.device().target(args.count("threads"))?;
+    if args.flag("source") && !target.has_sources() {
+        let problem = "--source is for what a graphics adapter runs; add --device gpu";
+        return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
     let path = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = Gguf::open(&path)?;
@@ -55,14 +64,14 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     let step = Step::ALL.into_iter().find(|step| Some(step.name) == args.text("step"));
     let step = step.unwrap_or(Step::ALL[0]);
-    let options = ExplainOptions {
-        switches: args.switches(),
-        tokens: step.tokens,
-        machine: cpu_machine(args.count("threads")),
-    };
+    let options =
+        ExplainOptions { switches: args.switches(), tokens: step.tokens, machine: target.machine() };
     let plans = explain(&model, &options)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut facts = Facts::new(file, &model, &plans, step, &options);
+    if args.flag("source") {
+        facts.add_sources(&target);
+    }
     if let Some(layer) = args.count("layer") {
         let name = layer_name(&model, layer);
         ensure!(name.is_some(), "the model has layers 0 to {}", model.config.layers().saturating_sub(1));

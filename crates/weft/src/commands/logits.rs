@@ -40,7 +40,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if args.flag("oracle") {
         args.refuse_with(
             "--oracle, which has one way to compute",
-            &["threads", "chunk", "kv", "set", "no-cache", "cache-limit"],
+            &["device", "threads", "chunk", "kv", "set", "no-cache", "cache-limit"],
         )?;
     }
     let model = model_ref::find(args, args.text(MODEL.name))?;
@@ -80,6 +80,7 @@ fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::
     let chunk = args.count("chunk").unwrap_or(1);
     let (threads, context) = (args.count("threads"), Some(tokens.len()));
     let options = EngineOptions {
+        device: args.device(),
         threads,
         context,
         batch: chunk,

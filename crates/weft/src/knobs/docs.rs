@@ -25,7 +25,7 @@ variables are honoured too:
 |---|---|
 | `NO_COLOR` | Errors are not coloured where it is set and not empty |
 | `XDG_CACHE_HOME` | Where the user's cache folder is: fetched models and packed weights are kept in `weft` below it, if `--cache` does not say otherwise |
-| `XDG_DATA_HOME` | Where the user's data are: `weft chat` keeps what was typed on a terminal in `weft/history` below it |
+| `XDG_DATA_HOME` | Where the user's data are: `weft chat` keeps what was typed on a terminal in `weft/history` below it, and what was measured is in `weft/journal.db` |
 
 Without them the folders are the usual ones: `~/.cache` and `~/.local/share`, on macOS `~/Library/Caches` and
 `~/Library/Application Support`, on Windows that in `LOCALAPPDATA`.
@@ -81,6 +81,7 @@ fn values(kind: Kind) -> String {
         Kind::Choice(choices) => choices.join(", "),
         Kind::Ids => "ids".into(),
         Kind::Counts(from, to) => format!("a list of {from} to {to}"),
+        Kind::Device => "`cpu`, `gpu` or `gpu:NAME`".into(),
         Kind::Decisions => "a decision, `=on`, `=off` or `=by-cost`".into(),
     }
 }

@@ -3,27 +3,111 @@
 use super::{Kind, Knob};
 
 /// Commands that compile a model, to compute with it or to show how.
-const COMPILE: &[&str] = &["run", "chat", "logits", "explain", "bench"];
+const COMPILE: &[&str] = &[
+    "run",
+    "chat",
+    "logits",
+    "explain",
+    "bench",
+    "perplexity",
+    "kl",
+    "ablate",
+    "profile",
+    "bench-block",
+    "verify",
+];
 /// Commands that generate text.
 const GENERATE: &[&str] = &["run", "chat"];
 /// Commands that compute prompts.
-const BATCH: &[&str] = &["run", "chat", "bench"];
+const BATCH: &[&str] =
+    &["run", "chat", "bench", "perplexity", "kl", "ablate", "profile", "bench-block", "verify"];
 /// Commands that may fetch a model.
-const FETCH: &[&str] =
-    &["run", "chat", "pull", "inspect", "explain", "tokenize", "logits", "bench", "quantize"];
+const FETCH: &[&str] = &[
+    "run",
+    "chat",
+    "pull",
+    "inspect",
+    "explain",
+    "tokenize",
+    "logits",
+    "bench",
+    "quantize",
+    "perplexity",
+    "kl",
+    "ablate",
+    "profile",
+    "bench-block",
+    "verify",
+];
 /// Commands that know the cache.
 const CACHE: &[&str] = &[
-    "run", "chat", "pull", "list", "cache", "inspect", "explain", "tokenize", "logits", "bench", "quantize",
+    "run",
+    "chat",
+    "pull",
+    "list",
+    "cache",
+    "inspect",
+    "explain",
+    "tokenize",
+    "logits",
+    "bench",
+    "quantize",
+    "perplexity",
+    "kl",
+    "ablate",
+    "profile",
+    "bench-block",
+    "verify",
 ];
 /// Commands that load a model to compute with it.
-const LOAD: &[&str] = &["run", "chat", "logits", "bench"];
+const LOAD: &[&str] =
+    &["run", "chat", "logits", "bench", "perplexity", "kl", "ablate", "profile", "bench-block", "verify"];
 /// Commands that have something to tell programs.
-const JSON: &[&str] =
-    &["run", "list", "cache", "inspect", "explain", "tokenize", "bench", "roofline", "synth", "quantize"];
+const JSON: &[&str] = &[
+    "run",
+    "list",
+    "cache",
+    "inspect",
+    "explain",
+    "tokenize",
+    "bench",
+    "roofline",
+    "synth",
+    "quantize",
+    "perplexity",
+    "kl",
+    "devices",
+    "ablate",
+    "journal",
+    "profile",
+    "bench-block",
+    "verify",
+];
 /// Commands that write a model.
 const MAKE: &[&str] = &["synth", "quantize"];
 /// Commands that use several threads.
-const THREADS: &[&str] = &["run", "chat", "logits", "explain", "bench", "roofline", "synth", "quantize"];
+const THREADS: &[&str] = &[
+    "run",
+    "chat",
+    "logits",
+    "explain",
+    "bench",
+    "roofline",
+    "synth",
+    "quantize",
+    "perplexity",
+    "kl",
+    "ablate",
+    "profile",
+    "bench-block",
+    "verify",
+];
+
+/// Commands that write down what they measured.
+const RECORD: &[&str] = &["bench", "ablate", "profile", "bench-block", "perplexity", "kl", "verify"];
+/// Commands that know the journal.
+const JOURNALS: &[&str] =
+    &["bench", "ablate", "journal", "report", "profile", "bench-block", "perplexity", "kl", "verify"];
 
 const MODEL: &str = "Model";
 const PROMPT: &str = "Prompt";
@@ -32,6 +116,7 @@ const INPUT: &str = "Input";
 const MEASURE: &str = "Measuring";
 const WEIGHTS: &str = "Weights";
 const OUTPUT: &str = "Output";
+const JOURNAL: &str = "Journal";
 const STORE: &str = "Cache and hub";
 
 /// Names of mixtures of types.
@@ -45,15 +130,19 @@ const TYPES: &[&str] =
 #[rustfmt::skip] // One knob, one paragraph: the name and its values first, then the sentence.
 pub(crate) const KNOBS: &[Knob] = &[
     // What is computed with.
+    knob(MODEL, "device", Kind::Device, COMPILE).env("WEFT_DEVICE").default("cpu")
+        .help("What to compute on: `cpu`, `gpu`, or `gpu:` and a part of an adapter's name; `weft devices` lists them"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t')
         .help("Threads to compute with; all cores if not given"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), GENERATE).env("WEFT_CONTEXT").short('c')
         .help("Most tokens of prompt and reply together; 4096 if not given, or what the model was made for if that is less"),
-    knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench"]).short('c')
+    knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate"]).short('c')
         .help("Most tokens there is room for at each depth; as many as are measured if not given"),
+    knob(MODEL, "context", Kind::Count(3, 1 << 20), &["perplexity", "kl"]).short('c').default("512")
+        .help("Tokens of a window, of whose later half the predictions are scored"),
     knob(MODEL, "batch", Kind::Count(1, 65536), BATCH).env("WEFT_BATCH").default("512")
         .help("Most tokens of a prompt computed at once"),
-    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32"]), COMPILE).env("WEFT_KV").default("f16")
+    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), COMPILE).env("WEFT_KV").default("f16")
         .help("How the KV cache stores its values"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a decision of the compiler to on, off or by-cost; `weft explain` lists them"),
@@ -93,9 +182,9 @@ pub(crate) const KNOBS: &[Knob] = &[
     // What `tokenize` and `logits` take.
     knob(INPUT, "special", Kind::Switch("no-special"), &["tokenize"])
         .help("Whether names of control tokens are read as these tokens, and BOS is added; yes if not given"),
-    knob(INPUT, "tokens", Kind::Ids, &["logits"])
+    knob(INPUT, "tokens", Kind::Ids, &["logits", "verify"])
         .help("The tokens to compute, as ids: 1,2,3"),
-    knob(INPUT, "text", Kind::Text("TEXT"), &["logits"])
+    knob(INPUT, "text", Kind::Text("TEXT"), &["logits", "verify"])
         .help("The text to compute, instead of ids; control tokens are read by their names, and BOS is added"),
     knob(INPUT, "chunk", Kind::Count(1, 65536), &["logits"]).default("512")
         .help("Most tokens computed at once; the logits are the same"),
@@ -111,6 +200,44 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("How many tokens stand before either; several with commas between them"),
     knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench"]).short('r').default("5")
         .help("Samples of everything, after one that does not count"),
+
+    // What `profile` and `bench-block` measure.
+    knob(MEASURE, "steps", Kind::Count(1, 1000), &["profile"]).short('n').default("20")
+        .help("Steps that are timed kernel by kernel, and as many beside them that are not"),
+    knob(MEASURE, "prefill", Kind::Count(1, 65536), &["profile", "bench-block"]).short('p')
+        .help("Compute so many tokens of a prompt at once; one token of a reply if not given"),
+    knob(MEASURE, "depth", Kind::Count(0, 1 << 30), &["profile", "bench-block"]).short('d').default("0")
+        .help("How many tokens stand before them"),
+    knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench-block"]).short('r').default("30")
+        .help("Samples of every block, after one that does not count"),
+
+    // What `verify` checks.
+    knob(MEASURE, "all", Kind::Flag, &["verify"])
+        .help("Check every layer, and not only the first, the middle and the last of those that are alike"),
+    knob(MEASURE, "columns", Kind::Count(0, 1 << 30), &["verify"]).default("256")
+        .help("Most columns of each product that are compared, drawn with a fixed seed; 0 for all"),
+
+    // What `perplexity` and `kl` read.
+    knob(MEASURE, "windows", Kind::Count(1, 1 << 30), &["perplexity", "kl"])
+        .help("Most windows of the text; all there are if not given"),
+
+    // What `ablate` tries.
+    knob(MEASURE, "knobs", Kind::Text("NAMES"), &["ablate"]).default("all")
+        .help("What to change: `all`, or names of decisions with commas between them, each with or without =MODE; `aa` changes nothing, `batch.half` halves --batch"),
+    knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["ablate"]).short('p').default("64")
+        .help("Tokens of a prompt in a sample; 0 to measure none"),
+    knob(MEASURE, "decode", Kind::Count(0, 1 << 20), &["ablate"]).short('n').default("8")
+        .help("Tokens of a reply in a sample; 0 to measure none"),
+    knob(MEASURE, "depth", Kind::Count(0, 1 << 30), &["ablate"]).short('d').default("512")
+        .help("How many tokens stand before either"),
+    knob(MEASURE, "repeat", Kind::Count(1, 100_000), &["ablate"]).short('r').default("30")
+        .help("Pairs of samples at most; fewer where it is clear earlier"),
+    knob(MEASURE, "combine", Kind::Flag, &["ablate"])
+        .help("Put the winners together, one after another as long as they win"),
+    knob(MEASURE, "golden", Kind::Path("FILE.json"), &["ablate"])
+        .help("Logits that are known to be right, to hold changes against instead of the base"),
+    knob(MEASURE, "max-kl", Kind::Real(0.0, 100.0), &["ablate"]).default("0.01")
+        .help("Mean divergence from the base, in nats, that a change may have to be kept"),
 
     // What `synth` and `quantize` make.
     knob(WEIGHTS, "quant", Kind::Choice(MIXTURES), MAKE).default("q4_k_m")
@@ -131,6 +258,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     // Where things are and what comes out.
     knob(OUTPUT, "out", Kind::Path("FILE"), &["logits"]).short('o')
         .help("Where the logits go: little-endian f32, one row of the vocabulary a token; `-` is standard output"),
+    knob(OUTPUT, "out", Kind::Path("FILE"), &["report"]).short('o').default("report.html")
+        .help("Where the page goes; `-` is standard output"),
     knob(OUTPUT, "tensors", Kind::Flag, &["inspect"])
         .help("List every tensor"),
     knob(OUTPUT, "step", Kind::Choice(&["decode", "prefill"]), &["explain"]).default("decode")
@@ -141,14 +270,26 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Say what each kernel computes, who reads its values and why that is not computed in it, and what decided"),
     knob(OUTPUT, "plan", Kind::Flag, &["explain"])
         .help("Print the graphs and plans themselves, in their text form"),
+    knob(OUTPUT, "source", Kind::Flag, &["explain"])
+        .help("Print the text of each kernel that a graphics adapter runs, with --device gpu"),
     knob(OUTPUT, "dot", Kind::Path("FILE"), &["explain"])
         .help("Write a graph before the rules and its kernels, as Graphviz text; `-` is standard output"),
     knob(OUTPUT, "html", Kind::Path("FILE"), &["explain"])
         .help("Write all of it as one page for a browser; `-` is standard output"),
+    knob(OUTPUT, "with-source", Kind::Flag, &["profile"])
+        .help("Print the text form of every kernel, too"),
+    knob(OUTPUT, "trace", Kind::Path("FILE"), &["profile"])
+        .help("Write the fastest step as a trace for Perfetto or chrome://tracing; `-` is standard output"),
     knob(OUTPUT, "json", Kind::Flag, JSON)
         .help("Print JSON, for programs"),
+    knob(OUTPUT, "markdown", Kind::Flag, &["ablate"])
+        .help("Print Markdown, for documents"),
     knob(OUTPUT, "verbose", Kind::Flag, &["run", "chat", "logits"]).env("WEFT_VERBOSE").short('v')
         .help("Say on stderr what was loaded, how many tokens there were and how long they took"),
+    knob(JOURNAL, "journal", Kind::Path("FILE"), JOURNALS).env("WEFT_JOURNAL")
+        .help("Where what was measured is written down; journal.db in the user's data folder if not given"),
+    knob(JOURNAL, "no-journal", Kind::Flag, RECORD).env("WEFT_NO_JOURNAL")
+        .help("Do not write this run down"),
     knob(STORE, "cache", Kind::Path("DIR"), CACHE).env("WEFT_CACHE")
         .help("Where fetched models and packed weights are kept; the user's cache folder if not given"),
     knob(STORE, "no-cache", Kind::Flag, LOAD).env("WEFT_NO_CACHE")
@@ -171,6 +312,11 @@ const fn knob(
 }
 
 impl Knob {
+    /// Whether it says what is measured and how. Where files lie and what is printed does not.
+    pub(crate) fn is_measured(&self) -> bool {
+        ![OUTPUT, JOURNAL, STORE].contains(&self.heading)
+    }
+
     const fn short(self, short: char) -> Knob {
         Knob { short: Some(short), ..self }
     }

@@ -30,7 +30,16 @@ fn every_command() {
     check(&["tokenize", "--help"], expect_file!["help/tokenize.txt"]);
     check(&["logits", "--help"], expect_file!["help/logits.txt"]);
     check(&["bench", "--help"], expect_file!["help/bench.txt"]);
+    check(&["ablate", "--help"], expect_file!["help/ablate.txt"]);
+    check(&["journal", "--help"], expect_file!["help/journal.txt"]);
+    check(&["report", "--help"], expect_file!["help/report.txt"]);
+    check(&["profile", "--help"], expect_file!["help/profile.txt"]);
+    check(&["bench-block", "--help"], expect_file!["help/bench-block.txt"]);
     check(&["roofline", "--help"], expect_file!["help/roofline.txt"]);
+    check(&["devices", "--help"], expect_file!["help/devices.txt"]);
+    check(&["verify", "--help"], expect_file!["help/verify.txt"]);
+    check(&["perplexity", "--help"], expect_file!["help/perplexity.txt"]);
+    check(&["kl", "--help"], expect_file!["help/kl.txt"]);
     check(&["synth", "--help"], expect_file!["help/synth.txt"]);
     check(&["quantize", "--help"], expect_file!["help/quantize.txt"]);
 }

@@ -1,6 +1,6 @@
 //! Measuring: `bench` and `roofline`. No test asks how fast anything is.
 
-use crate::support::{Ran, model, weft};
+use crate::support::{Folder, Ran, model, weft};
 
 /// Measures the smallest model there is, shortly.
 fn bench(args: &[&str]) -> Ran {
@@ -60,4 +60,86 @@ fn the_machine_is_measured_for_every_number_of_threads() {
         .collect();
     assert_eq!(threads, [1, 2]);
     assert!(json["machine"]["isa"].is_string());
+}
+
+/// Measures a step of the smallest model there is.
+fn profile(args: &[&str]) -> Ran {
+    let model = model("glm-tiny-q4_0");
+    let short = ["-n", "2", "-t", "2", "--no-cache"];
+    weft([&["profile", model.to_str().unwrap()], &short[..], args].concat()).run()
+}
+
+#[test]
+fn a_profile_reads_what_inspect_says() {
+    let json = profile(&["-d", "5", "--json"]).json();
+    let sum = |list: &str, key: &str| -> f64 {
+        json[list].as_array().unwrap().iter().map(|row| row[key].as_f64().unwrap()).sum()
+    };
+    let inspected =
+        weft([std::ffi::OsStr::new("inspect"), model("glm-tiny-q4_0").as_os_str(), "--json".as_ref()]);
+    let bytes = inspected.run().json()["cost"]["active_bytes"].as_f64().unwrap();
+    for list in ["roles", "anchors", "types", "kernels", "layers"] {
+        assert_eq!(sum(list, "weight_bytes"), bytes, "{list}");
+    }
+    let clock = &json["clock"];
+    let parts: f64 =
+        ["kernels_ms", "waits_ms", "host_ms", "residue_ms"].map(|p| clock[p].as_f64().unwrap()).iter().sum();
+    assert!((parts - clock["wall_ms"].as_f64().unwrap()).abs() < 1e-9, "{clock}");
+    assert_eq!(json["threads"].as_array().unwrap().len(), 2);
+    assert_eq!(json["launches"].as_array().unwrap().len() as u64, json["step"]["kernels"].as_u64().unwrap());
+    assert_eq!((json["step"]["depth"].as_u64(), json["context"].as_u64()), (Some(5), Some(6)));
+}
+
+#[test]
+fn a_trace_is_a_file_that_viewers_read() {
+    let folder = Folder::new();
+    let trace = folder.join("trace.json");
+    let text = profile(&["--prefill", "4", "--trace", trace.to_str().unwrap(), "--with-source"]).ok();
+    assert!(text.contains("2 steps of 4 tokens at a depth of 0") && text.contains("\nkernel "), "{text}");
+    let read = std::fs::read_to_string(trace).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&read).unwrap();
+    let phases = json["traceEvents"].as_array().unwrap().iter().map(|event| event["ph"].as_str().unwrap());
+    assert!(phases.clone().all(|phase| ["M", "X"].contains(&phase)) && phases.count() > 50, "{read}");
+    let alone = profile(&["--trace", "-"]).json();
+    assert!(alone["traceEvents"].is_array());
+}
+
+#[test]
+fn what_cannot_be_profiled_is_refused() {
+    assert!(
+        profile(&["--json", "--with-source"])
+            .failed(2)
+            .contains("--with-source does nothing together with --json")
+    );
+    assert!(
+        profile(&["--trace", "-", "--json"])
+            .failed(2)
+            .contains("--json does nothing together with --trace -")
+    );
+    assert!(profile(&["--steps", "0"]).failed(2).contains("an integer from 1 to 1000"));
+    assert!(
+        profile(&["-p", "9", "--batch", "8"]).failed(1).contains("a step of 9 tokens is more than --batch 8")
+    );
+    assert!(profile(&["-d", "1000000"]).failed(1).contains("give a smaller --depth"));
+    assert!(profile(&["-d", "8", "-c", "8"]).failed(1).contains("they do not fit into --context 8"));
+    let own = model("glm-tiny-q4_0");
+    assert!(profile(&["--trace", own.to_str().unwrap()]).failed(1).contains("is a file of the model itself"));
+}
+
+#[test]
+fn blocks_are_measured_alone() {
+    let model = model("glm-tiny-q4_0");
+    let args = ["-r", "2", "-t", "1", "-d", "3", "--no-cache"];
+    let block =
+        |more: &[&str]| weft([&["bench-block", model.to_str().unwrap()], &args[..], more].concat()).run();
+    let json = block(&["--json"]).json();
+    let blocks = json["blocks"].as_array().unwrap();
+    let names: Vec<_> =
+        blocks.iter().map(|b| (b["segment"].as_str().unwrap(), b["block"].as_str().unwrap())).collect();
+    let each = ["attention", "feed-forward", "layer"];
+    let expected: Vec<_> = ["layer 0", "layer 1"].into_iter().flat_map(|l| each.map(|b| (l, b))).collect();
+    assert_eq!(names, expected);
+    assert!(blocks.iter().all(|b| b["seconds"]["samples"].as_array().unwrap().len() == 2));
+    let text = block(&[]).ok();
+    assert!(text.contains("layer 0, alone of its kind\n  attention"), "{text}");
 }

@@ -85,7 +85,12 @@ pub(crate) fn weft(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Weft {
     let cache = Folder::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
     // Nobody listens on port 9 (discard), and who did would say nothing.
-    command.args(args).env_clear().env("WEFT_CACHE", cache.path()).env("HF_ENDPOINT", "http://127.0.0.1:9");
+    command
+        .args(args)
+        .env_clear()
+        .env("WEFT_CACHE", cache.path())
+        .env("WEFT_JOURNAL", cache.join("journal.db"))
+        .env("HF_ENDPOINT", "http://127.0.0.1:9");
     Weft { command, input: None, _cache: cache }
 }
 

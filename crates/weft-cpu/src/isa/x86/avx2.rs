@@ -1,4 +1,4 @@
-//! Vectors of AVX2: two registers each.
+//! Vectors of AVX2: two registers each. AVX-VNNI brings one instruction, which multiplies bytes and adds up their products.
 
 use std::arch::x86_64::*;
 
@@ -22,28 +22,56 @@ unsafe fn field(x: __m256i, right: i32, mask: u8) -> __m256i {
     }
 }
 
-/// [`Lanes::dot`] of half a vector.
+/// Adds the products of unsigned bytes, of which none is above 128, and signed ones, of which none is −128.
 ///
-/// The instruction that multiplies unsigned by signed bytes adds two products in 16 bits and saturates. So the upper bit of `w` goes by
-/// itself: 2 · 127 · 127 and 2 · 127 both fit.
+/// Without AVX-VNNI two products are added in 16 bits first, and saturate: 2 · 128 · 127 fits.
+///
+/// # Safety
+/// AVX2 must be enabled where this is inlined, and AVX-VNNI if `VNNI`.
+#[inline(always)]
+unsafe fn dot<const VNNI: bool>(acc: __m256i, w: __m256i, x: __m256i) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if VNNI {
+            _mm256_dpbusd_avx_epi32(acc, w, x)
+        } else {
+            let pairs = _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1));
+            _mm256_add_epi32(acc, pairs)
+        }
+    }
+}
+
+/// The same for bytes of any size: unsigned if `VNNI`, which knows no bound, and otherwise signed, whose signs the others take.
+///
+/// # Safety
+/// As for [`dot`].
+#[inline(always)]
+unsafe fn dot_large<const VNNI: bool>(acc: __m256i, w: __m256i, x: __m256i) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if VNNI {
+            dot::<true>(acc, w, x)
+        } else {
+            dot::<false>(acc, _mm256_abs_epi8(w), _mm256_sign_epi8(x, w))
+        }
+    }
+}
+
+/// Four bytes in every lane.
 ///
 /// # Safety
 /// AVX2 must be enabled where this is inlined.
 #[inline(always)]
-unsafe fn dot(acc: __m256i, w: __m256i, x: __m256i) -> __m256i {
+unsafe fn repeat(x: &[i8; 4]) -> __m256i {
     // SAFETY: the caller's promise.
-    unsafe {
-        let low = _mm256_maddubs_epi16(_mm256_and_si256(w, _mm256_set1_epi8(0x7f)), x);
-        let top = _mm256_and_si256(_mm256_srli_epi16::<7>(w), _mm256_set1_epi8(1));
-        let low = _mm256_madd_epi16(low, _mm256_set1_epi16(1));
-        let high = _mm256_madd_epi16(_mm256_maddubs_epi16(top, x), _mm256_set1_epi16(128));
-        _mm256_add_epi32(acc, _mm256_add_epi32(low, high))
-    }
+    unsafe { _mm256_set1_epi32(i32::from_le_bytes([x[0] as u8, x[1] as u8, x[2] as u8, x[3] as u8])) }
 }
 
-// SAFETY of every block below: a value of type `Avx2` exists only where AVX2, FMA and F16C are enabled, and every load and store is
-// within an array.
-impl Lanes for Avx2 {
+// SAFETY of every block below: a value of type `Avx2` exists only where AVX2, FMA and F16C are enabled, and AVX-VNNI if `VNNI`; every
+// load and store is within an array.
+impl<const VNNI: bool> Lanes for Avx2<VNNI> {
+    const SIGNED: bool = !VNNI;
+
     type Bytes = [__m256i; 2];
     type Ints = [__m256i; 2];
     type Floats = [__m256; 2];
@@ -76,6 +104,15 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn flip(self, x: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: see above the impl.
+        unsafe {
+            let top = _mm256_set1_epi8(i8::MIN);
+            [_mm256_xor_si256(x[0], top), _mm256_xor_si256(x[1], top)]
+        }
+    }
+
+    #[inline(always)]
     fn int(self, x: i32) -> [__m256i; 2] {
         // SAFETY: see above the impl.
         [unsafe { _mm256_set1_epi32(x) }; 2]
@@ -83,11 +120,19 @@ impl Lanes for Avx2 {
 
     #[inline(always)]
     fn dot(self, acc: [__m256i; 2], w: [__m256i; 2], x: &[i8; 4]) -> [__m256i; 2] {
-        let x = i32::from_le_bytes([x[0] as u8, x[1] as u8, x[2] as u8, x[3] as u8]);
         // SAFETY: see above the impl.
         unsafe {
-            let x = _mm256_set1_epi32(x);
-            [dot(acc[0], w[0], x), dot(acc[1], w[1], x)]
+            let x = repeat(x);
+            [dot::<VNNI>(acc[0], w[0], x), dot::<VNNI>(acc[1], w[1], x)]
+        }
+    }
+
+    #[inline(always)]
+    fn dot_large(self, acc: [__m256i; 2], w: [__m256i; 2], x: &[i8; 4]) -> [__m256i; 2] {
+        // SAFETY: see above the impl.
+        unsafe {
+            let x = repeat(x);
+            [dot_large::<VNNI>(acc[0], w[0], x), dot_large::<VNNI>(acc[1], w[1], x)]
         }
     }
 

@@ -12,6 +12,8 @@ impl Lanes for Avx512 {
     type Ints = __m512i;
     type Floats = __m512;
 
+    const SIGNED: bool = false;
+
     #[inline(always)]
     fn bytes(self, from: &[u8; 64]) -> __m512i {
         // SAFETY: see above the impl.
@@ -44,6 +46,12 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn flip(self, x: __m512i) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_xor_si512(x, _mm512_set1_epi8(i8::MIN)) }
+    }
+
+    #[inline(always)]
     fn int(self, x: i32) -> __m512i {
         // SAFETY: see above the impl.
         unsafe { _mm512_set1_epi32(x) }
@@ -54,6 +62,11 @@ impl Lanes for Avx512 {
         let x = i32::from_le_bytes([x[0] as u8, x[1] as u8, x[2] as u8, x[3] as u8]);
         // SAFETY: see above the impl.
         unsafe { _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(x)) }
+    }
+
+    #[inline(always)]
+    fn dot_large(self, acc: __m512i, w: __m512i, x: &[i8; 4]) -> __m512i {
+        self.dot(acc, w, x)
     }
 
     #[inline(always)]

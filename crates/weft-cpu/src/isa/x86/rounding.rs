@@ -7,7 +7,7 @@ use weft_kern::q8;
 use super::{Avx2, Avx512};
 use crate::isa::Rounding;
 
-impl Rounding for Avx2 {}
+impl<const VNNI: bool> Rounding for Avx2<VNNI> {}
 
 impl Rounding for Avx512 {
     #[inline(always)]

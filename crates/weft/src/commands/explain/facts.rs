@@ -1,7 +1,8 @@
 //! What there is to tell: plans with their kernels, sums, and how each decision stands.
 
 use weft_engine::{
-    Choice, Cost, Decision, ExplainOptions, Explained, KernelCall, Machine, Mode, RuleResult, decisions,
+    Choice, Cost, Decision, ExplainOptions, Explained, KernelCall, Machine, Mode, RuleResult, Target,
+    decisions,
 };
 use weft_ir::Keeps;
 use weft_models::ModelGraph;
@@ -89,6 +90,8 @@ pub(super) struct Kernel<'a> {
     pub(super) parts: Vec<PartLabel>,
     /// The values others need of it.
     pub(super) handed: Vec<Handed>,
+    /// The text that is run, or why it cannot be, if that is to be told.
+    pub(super) source: Option<Result<String, String>>,
 }
 
 impl Kernel<'_> {
@@ -158,6 +161,16 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Has every kernel tell its text for a device.
+    pub(super) fn add_sources(&mut self, target: &Target) {
+        for plan in &mut self.plans {
+            let sources = target.sources(&plan.explained.plan).unwrap_or_default();
+            for (kernel, source) in plan.kernels.iter_mut().zip(sources) {
+                kernel.source = Some(source);
+            }
+        }
+    }
+
     /// Whether a decision of this step was taken for a step of one token: it changes bits, so steps of other sizes follow it.
     pub(super) fn follows(&self, plan: &Plan<'_>, choice: &Choice) -> bool {
         let mut rules = plan.explained.rules.iter().map(|result| result.rule);
@@ -172,7 +185,7 @@ impl<'a> Plan<'a> {
         let flows = Flows::new(explained);
         let kernels = explained.calls.iter().map(|call| {
             let (parts, handed) = flows.of(call);
-            Kernel { call, parts, handed }
+            Kernel { call, parts, handed, source: None }
         });
         Plan { explained, sum: Sum::of(explained), kernels: kernels.collect() }
     }

@@ -54,7 +54,7 @@ fn plan(facts: &Facts<'_>, plan: &Plan<'_>, texts: bool) -> Value {
     if texts {
         value["before"] = explained.before.to_string().into();
         value["after"] = explained.graph.to_string().into();
-        value["plan"] = explained.text.clone().into();
+        value["plan"] = explained.plan.to_string().into();
     }
     value
 }
@@ -63,7 +63,7 @@ fn kernel(graph: &Graph, number: usize, kernel: &Kernel<'_>) -> Value {
     let parts = kernel.call.parts.iter().zip(&kernel.parts).map(|(part, label)| {
         json!({ "space": part.space, "label": label.to_string(), "nodes": nodes(graph, &part.nodes) })
     });
-    json!({
+    let mut value = json!({
         "number": number,
         "kernel": kernel.call.kernel,
         "label": kernel.label(),
@@ -71,7 +71,13 @@ fn kernel(graph: &Graph, number: usize, kernel: &Kernel<'_>) -> Value {
         "weight_bytes": kernel.call.work.weight_bytes,
         "multiplications": kernel.call.work.multiplications,
         "hands_on": kernel.handed.iter().map(|h| handed(graph, h)).collect::<Vec<_>>(),
-    })
+    });
+    match &kernel.source {
+        None => {}
+        Some(Ok(source)) => value["source"] = source.as_str().into(),
+        Some(Err(why)) => value["refused"] = why.as_str().into(),
+    }
+    value
 }
 
 fn handed(graph: &Graph, handed: &Handed) -> Value {

@@ -43,7 +43,7 @@ fn write_plan(facts: &Facts<'_>, plan: &Plan<'_>, detail: Detail, out: &mut impl
     writeln!(out, "{} ({}): {}", plan.name(), plan.range(), wording::sum(&plan.sum))?;
     if detail.plan {
         write!(out, "before the rules\n{}after the rules\n{}", explained.before, explained.graph)?;
-        write!(out, "{}", explained.text)?;
+        write!(out, "{}", explained.plan)?;
     }
     let width = plan.kernels.iter().map(|kernel| kernel.call.kernel.len()).max().unwrap_or_default();
     for (at, kernel) in plan.kernels.iter().enumerate() {
@@ -55,6 +55,11 @@ fn write_plan(facts: &Facts<'_>, plan: &Plan<'_>, detail: Detail, out: &mut impl
         writeln!(out, "{}\n      {}", line.trim_end(), kernel.label())?;
         if detail.why {
             write_reasons(&explained.graph, kernel, out)?;
+        }
+        match &kernel.source {
+            None => {}
+            Some(Ok(source)) => writeln!(out, "{}", source.trim_end())?,
+            Some(Err(why)) => writeln!(out, "      cannot be run: {why}")?,
         }
     }
     if detail.why {

@@ -1,0 +1,58 @@
+//! Fetching cached rows before they are needed.
+//!
+//! A thread reads a block, then computes for as long again. So that it need not wait for memory, it asks for the lines of the next block
+//! meanwhile: one at a time, as the processor has room for a dozen that are on their way, and waits when there are more.
+
+use super::plan::Unit;
+use super::{Attend, BLOCK};
+use crate::isa::Simd;
+use crate::memory::Arg;
+use crate::rows::Fault;
+
+/// Lines to be fetched.
+pub(super) struct Ahead<'a> {
+    /// Bytes of the rows of keys and of values.
+    rows: [&'a [u8]; 2 * BLOCK],
+    len: usize,
+    /// The row that is being fetched, and how far.
+    row: usize,
+    at: usize,
+}
+
+impl<'a> Ahead<'a> {
+    /// Those of the block of a unit that begins at `start`.
+    #[inline(always)]
+    pub(super) fn new(
+        attend: &Attend,
+        args: &'a [Arg],
+        unit: &Unit<'_>,
+        start: usize,
+    ) -> Result<Ahead<'a>, Fault> {
+        let mut ahead = Ahead { rows: [&[]; 2 * BLOCK], len: 0, row: 0, at: 0 };
+        let states = [Some(&attend.k), attend.v_in_k.is_none().then_some(&attend.v)];
+        let mut stretches = attend.stretches(args, unit, start);
+        while let Some((_, row, n)) = stretches.next()? {
+            for state in states.into_iter().flatten() {
+                let (bytes, between, len) = state.bytes(args, (row, n), unit.kv_head)?;
+                for i in 0..n {
+                    ahead.rows[ahead.len] = &bytes[i * between..][..len];
+                    ahead.len += 1;
+                }
+            }
+        }
+        Ok(ahead)
+    }
+
+    /// Asks for a line.
+    #[inline(always)]
+    pub(super) fn line<S: Simd>(&mut self, simd: S) {
+        if self.row < self.len {
+            let row = self.rows[self.row % (2 * BLOCK)];
+            simd.fetch(row, self.at);
+            self.at += 64;
+            if self.at >= row.len() {
+                (self.row, self.at) = (self.row + 1, 0);
+            }
+        }
+    }
+}

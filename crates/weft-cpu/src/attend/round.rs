@@ -1,0 +1,173 @@
+//! Rows as 16-bit numbers, so small that no sum of their products leaves 32 bits.
+
+// Closures and iterators over arrays of vectors would be compiled without the instruction set.
+#![expect(clippy::needless_range_loop)]
+
+use crate::isa::{Line, Numbers, Simd};
+use weft_quant::f16_to_f32;
+
+use super::BLOCK;
+
+/// Adding 1.5 · 2²³ rounds to an integer, ties to even, of which the lower 16 bits are then those of the float.
+pub(super) const ROUND: f32 = 12_582_912.0;
+
+/// Longest keys whose numbers have 8 bits or more.
+pub(super) const LONGEST: usize = 1 << 16;
+
+/// How large numbers may become.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Limits {
+    /// Most of a value's magnitude.
+    number: f32,
+    /// Most of the sum of a block's weights, before they are rounded.
+    pub(super) weights: f32,
+}
+
+impl Limits {
+    /// For keys of no more than [`LONGEST`] values, and at least one.
+    ///
+    /// Exactness: a score is the sum of `k_len` products of magnitude `number²` or less, and `k_len · number² < 2³¹`. A weighted value is
+    /// the sum of 128 products of a weight and a number, so no more than `number · Σ weights`; rounding to integers adds at most 64 to that
+    /// sum, rounding of floats less than 64 (a relative 2⁻¹⁹ of at most 2³¹ / 181), and `number · (weights + 128) < 2³¹`. This holds for
+    /// every part of a sum as well, so the order of addition does not matter.
+    pub(super) fn of(k_len: usize) -> Limits {
+        const MOST: u32 = i32::MAX as u32;
+        let number = (MOST / k_len as u32).isqrt().min(4095);
+        Limits { number: number as f32, weights: (MOST / number - BLOCK as u32) as f32 }
+    }
+}
+
+/// What values of that magnitude at most are multiplied by to be numbers, and numbers to be values again. Nothing if they are not finite.
+#[inline(always)]
+pub(super) fn scales(top: f32, number: f32) -> Option<(f32, f32)> {
+    let inverse = number / top;
+    let inverse = if inverse.is_finite() { inverse } else { 0.0 };
+    top.is_finite().then_some((inverse, top / number))
+}
+
+/// A row that is not finite: its numbers mean nothing, and its scale says so.
+#[inline(always)]
+fn nothing(out: &mut [Numbers]) -> f32 {
+    out.fill(Numbers::default());
+    f32::NAN
+}
+
+/// Rounds floats, which fill two lines for each of `out`; what comes back is the row's scale.
+#[inline(always)]
+pub(super) fn floats<S: Simd>(simd: S, values: &[Line], limits: Limits, out: &mut [Numbers]) -> f32 {
+    let mut tops = [0; 16];
+    for line in values {
+        for j in 0..16 {
+            tops[j] = tops[j].max(line.0[j].to_bits() & 0x7fff_ffff);
+        }
+    }
+    let top = f32::from_bits(tops.into_iter().max().unwrap_or(0));
+    let Some((inverse, scale)) = scales(top, limits.number) else { return nothing(out) };
+    let (inverse, round) = (simd.float(inverse), simd.float(ROUND));
+    for (two, out) in values.as_chunks::<2>().0.iter().zip(out) {
+        let a = simd.mul_add(simd.load(&two[0]), inverse, round);
+        let b = simd.mul_add(simd.load(&two[1]), inverse, round);
+        simd.store_numbers(simd.lower_halves(a, b), out);
+    }
+    scale
+}
+
+/// The same for halves, of the upper kind if `UPPER`.
+#[inline(always)]
+pub(super) fn halves<S: Simd, const UPPER: bool>(
+    simd: S,
+    row: &[u8],
+    limits: Limits,
+    out: &mut [Numbers],
+) -> f32 {
+    // The order of magnitudes is that of their bits, where what is not finite comes last.
+    let (whole, tail) = row.as_chunks::<64>();
+    let mut last = [0; 64];
+    if !tail.is_empty() {
+        last[..tail.len()].copy_from_slice(tail);
+    }
+    let mut tops = [0; 32];
+    for from in whole {
+        raise(&mut tops, from);
+    }
+    if !tail.is_empty() {
+        raise(&mut tops, &last);
+    }
+    let top = tops.into_iter().max().unwrap_or(0);
+    let top = if UPPER { f32::from_bits(u32::from(top) << 16) } else { f16_to_f32(top) };
+    let Some((inverse, scale)) = scales(top, limits.number) else { return nothing(out) };
+    let (inverse, round) = (simd.float(inverse), simd.float(ROUND));
+    for (from, out) in whole.iter().zip(&mut *out) {
+        simd.store_numbers(numbers::<S, UPPER>(simd, from, inverse, round), out);
+    }
+    if let Some(out) = out.get_mut(whole.len()) {
+        simd.store_numbers(numbers::<S, UPPER>(simd, &last, inverse, round), out);
+    }
+    scale
+}
+
+/// Raises magnitudes' bits to those of halves, where these are larger.
+#[inline(always)]
+fn raise(tops: &mut [u16; 32], from: &[u8; 64]) {
+    let halves = from.as_chunks::<2>().0;
+    for j in 0..32 {
+        tops[j] = tops[j].max(u16::from_le_bytes(halves[j]) & 0x7fff);
+    }
+}
+
+/// The numbers of 32 halves.
+#[inline(always)]
+fn numbers<S: Simd, const UPPER: bool>(
+    simd: S,
+    from: &[u8; 64],
+    inverse: S::Floats,
+    round: S::Floats,
+) -> S::Bytes {
+    let [a, b] = *from.as_chunks::<32>().0 else { return simd.bytes(from) };
+    let (a, b) = match UPPER {
+        true => (simd.upper_halves(&a), simd.upper_halves(&b)),
+        false => (simd.halves(&a), simd.halves(&b)),
+    };
+    simd.lower_halves(simd.mul_add(a, inverse, round), simd.mul_add(b, inverse, round))
+}
+
+/// Bytes of a block of `q8_0`: a half-precision scale, and 32 signed bytes.
+const BLOCK_BYTES: usize = 34;
+
+/// The same for blocks of `q8_0`. `room` has a value for each.
+#[inline(always)]
+pub(super) fn blocks<S: Simd>(
+    simd: S,
+    row: &[u8],
+    limits: Limits,
+    room: &mut [Line],
+    out: &mut [Numbers],
+) -> f32 {
+    let blocks = row.as_chunks::<BLOCK_BYTES>().0;
+    let room = &mut room[..blocks.len().div_ceil(16)];
+    let mut tops = [0; 16];
+    for (blocks, line) in blocks.chunks(16).zip(&mut *room) {
+        let mut halves = [[0; 2]; 16];
+        for (half, block) in halves.iter_mut().zip(blocks) {
+            // (Two bytes as one number, or the compiler would move each by itself.)
+            *half = u16::from_le_bytes([block[0], block[1]]).to_le_bytes();
+        }
+        let Some(halves) = halves.as_flattened().first_chunk() else { continue };
+        simd.store(simd.halves(halves), &mut line.0);
+        for j in 0..16 {
+            tops[j] = tops[j].max(line.0[j].to_bits() & 0x7fff_ffff);
+        }
+    }
+    let top = f32::from_bits(tops.into_iter().max().unwrap_or(0));
+    let Some((inverse, _)) = scales(top, 4.0 * limits.number) else { return nothing(out) };
+    for (line, (blocks, out)) in room.iter_mut().zip(blocks.chunks(16).zip(out.chunks_mut(16))) {
+        let factors = simd.mul_add(simd.load(line), simd.float(inverse), simd.float(ROUND));
+        simd.store(factors, &mut line.0);
+        for i in 0..blocks.len() {
+            let m = line.0[i].to_bits() as i16;
+            let Some(quants) = blocks[i][2..].first_chunk() else { continue };
+            simd.store_numbers(simd.widen(quants, simd.pair(&[m; 2])), &mut out[i]);
+        }
+    }
+    top * (128.0 / limits.number)
+}

@@ -1,0 +1,249 @@
+//! Vectors of sixteen pairs of 16-bit numbers: what attention is written in, beyond [`Lanes`].
+//!
+//! A vector of 64 bytes holds 32 numbers here. Two of them are multiplied pair by pair, into sixteen exact sums: twice as many products an
+//! instruction as there are of floats.
+
+use super::lanes::Lanes;
+
+/// Sixteen values on a cache line of their own: no load of them touches two.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [f32; 16]);
+
+/// Thirty-two numbers on a cache line of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(64))]
+pub(crate) struct Numbers(pub(crate) [i16; 32]);
+
+impl Line {
+    /// The values of several.
+    #[inline(always)]
+    pub(crate) fn flat(lines: &[Line]) -> &[f32] {
+        // SAFETY: a line is sixteen values and nothing else, as its size of 64 bytes is theirs.
+        unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), 16 * lines.len()) }
+    }
+
+    /// The same, to write to.
+    #[inline(always)]
+    pub(crate) fn flat_mut(lines: &mut [Line]) -> &mut [f32] {
+        // SAFETY: as in `flat`; the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), 16 * lines.len()) }
+    }
+}
+
+impl Numbers {
+    /// The numbers of several lines.
+    #[inline(always)]
+    pub(crate) fn flat(lines: &[Numbers]) -> &[i16] {
+        // SAFETY: a line is 32 numbers and nothing else, as its size of 64 bytes is theirs.
+        unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), 32 * lines.len()) }
+    }
+}
+
+/// More operations on vectors. Those on numbers see [`Lanes::Bytes`] as 32 of them.
+pub(crate) trait Pairs: Lanes {
+    /// Whether there are registers for more than twenty vectors; otherwise there are for eight.
+    const WIDE: bool;
+
+    /// The values of a line.
+    fn load(self, line: &Line) -> Self::Floats;
+
+    /// Numbers from memory.
+    fn numbers(self, from: &[i16; 32]) -> Self::Bytes;
+
+    /// The same eight numbers in every quarter.
+    fn repeat(self, eight: &[i16; 8]) -> Self::Bytes;
+
+    /// The same pair in every lane.
+    fn pair(self, pair: &[i16; 2]) -> Self::Bytes;
+
+    /// Adds to each lane the product of the pairs, `a₀ · b₀ + a₁ · b₁`. Neither is of −32768 alone.
+    fn dot_pairs(self, acc: Self::Ints, a: Self::Bytes, b: Self::Bytes) -> Self::Ints;
+
+    /// Lane `i` of a quarter is the sum of that quarter of vector `i`.
+    fn sum_quarters(self, v: [Self::Ints; 4]) -> Self::Ints;
+
+    /// The lower halves of floats' bits, those of `a` first.
+    fn lower_halves(self, a: Self::Floats, b: Self::Floats) -> Self::Bytes;
+
+    /// `x · m / 512` for signed bytes `x`, rounded to nearest, halves up, of which no more than 16 bits matter.
+    fn widen(self, x: &[u8; 32], m: Self::Bytes) -> Self::Bytes;
+
+    /// Pairs of a number of `a` and one of `b`, in order.
+    fn interleave(self, a: Self::Bytes, b: Self::Bytes) -> [Self::Bytes; 2];
+
+    /// Numbers to memory.
+    fn store_numbers(self, x: Self::Bytes, to: &mut Numbers);
+
+    /// Integers to memory.
+    fn store_ints(self, x: Self::Ints, to: &mut [i32; 16]);
+}
+
+/// [`Pairs::numbers`] of bytes.
+#[inline(always)]
+fn halves(bytes: &[u8; 64]) -> [i16; 32] {
+    let pairs = bytes.as_chunks::<2>().0;
+    std::array::from_fn(|i| i16::from_le_bytes(pairs[i]))
+}
+
+/// And back.
+#[inline(always)]
+fn bytes(numbers: [i16; 32]) -> [u8; 64] {
+    std::array::from_fn(|i| numbers[i / 2].to_le_bytes()[i % 2])
+}
+
+impl Pairs for super::Portable {
+    const WIDE: bool = false;
+
+    #[inline(always)]
+    fn load(self, line: &Line) -> [f32; 16] {
+        line.0
+    }
+
+    #[inline(always)]
+    fn numbers(self, from: &[i16; 32]) -> [u8; 64] {
+        bytes(*from)
+    }
+
+    #[inline(always)]
+    fn repeat(self, eight: &[i16; 8]) -> [u8; 64] {
+        bytes(std::array::from_fn(|i| eight[i % 8]))
+    }
+
+    #[inline(always)]
+    fn pair(self, pair: &[i16; 2]) -> [u8; 64] {
+        bytes(std::array::from_fn(|i| pair[i % 2]))
+    }
+
+    #[inline(always)]
+    fn dot_pairs(self, acc: [i32; 16], a: [u8; 64], b: [u8; 64]) -> [i32; 16] {
+        let (a, b) = (halves(&a), halves(&b));
+        let product = |i: usize| i32::from(a[i]) * i32::from(b[i]);
+        std::array::from_fn(|lane| acc[lane].wrapping_add(product(2 * lane) + product(2 * lane + 1)))
+    }
+
+    #[inline(always)]
+    fn sum_quarters(self, v: [[i32; 16]; 4]) -> [i32; 16] {
+        std::array::from_fn(|at| {
+            let quarter = &v[at % 4][at / 4 * 4..][..4];
+            quarter.iter().fold(0i32, |sum, x| sum.wrapping_add(*x))
+        })
+    }
+
+    #[inline(always)]
+    fn lower_halves(self, a: [f32; 16], b: [f32; 16]) -> [u8; 64] {
+        bytes(std::array::from_fn(|i| if i < 16 { a[i] } else { b[i - 16] }.to_bits() as i16))
+    }
+
+    #[inline(always)]
+    fn widen(self, x: &[u8; 32], m: [u8; 64]) -> [u8; 64] {
+        let m = halves(&m);
+        let product = |i: usize| i32::from(x[i] as i8) * i32::from(m[i]);
+        bytes(std::array::from_fn(|i| ((product(i) + (1 << 8)) >> 9) as i16))
+    }
+
+    #[inline(always)]
+    fn interleave(self, a: [u8; 64], b: [u8; 64]) -> [[u8; 64]; 2] {
+        let both = [halves(&a), halves(&b)];
+        std::array::from_fn(|half| bytes(std::array::from_fn(|i| both[i % 2][16 * half + i / 2])))
+    }
+
+    #[inline(always)]
+    fn store_numbers(self, x: [u8; 64], to: &mut Numbers) {
+        to.0 = halves(&x);
+    }
+
+    #[inline(always)]
+    fn store_ints(self, x: [i32; 16], to: &mut [i32; 16]) {
+        *to = x;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Arch, Isa, Simd, Work};
+    use super::*;
+
+    /// All operations on three vectors of numbers and what they give.
+    struct All<'a>([&'a [i16; 32]; 3]);
+
+    impl Work for All<'_> {
+        type Output = (Vec<[i16; 32]>, Vec<[i32; 16]>, [f32; 16]);
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> Self::Output {
+            let [a, b, c] = self.0;
+            let (mut numbers, mut ints) = (Vec::new(), Vec::new());
+            let line = Line(std::array::from_fn(|i| f32::from(a[i]) * 1.0001));
+            let other = Line(std::array::from_fn(|i| f32::from(b[i]) * 0.9999));
+            let [lo, hi] = simd.interleave(simd.numbers(a), simd.numbers(b));
+            let small: [u8; 32] = std::array::from_fn(|i| c[i] as u8);
+            for x in [
+                simd.numbers(a),
+                simd.repeat(a.as_chunks().0.last().unwrap()),
+                simd.pair(&[b[5], b[6]]),
+                simd.lower_halves(simd.load(&line), simd.load(&other)),
+                simd.widen(&small, simd.numbers(b)),
+                lo,
+                hi,
+            ] {
+                let mut out = Numbers::default();
+                simd.store_numbers(x, &mut out);
+                numbers.push(out.0);
+            }
+            let dot = |a, b| simd.dot_pairs(simd.int(-9), simd.numbers(a), simd.numbers(b));
+            for x in [dot(a, b), simd.sum_quarters([dot(a, b), dot(b, c), dot(c, a), dot(a, a)])] {
+                let mut out = [0; 16];
+                simd.store_ints(x, &mut out);
+                ints.push(out);
+            }
+            let mut floats = [0.0; 16];
+            simd.store(simd.load(&line), &mut floats);
+            (numbers, ints, floats)
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_computes_what_is_written() {
+        let mut seed = 7u32;
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as i16
+        };
+        for round in 0..200 {
+            let mut x: [[i16; 32]; 3] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
+            match round {
+                0 => x = [[i16::MAX; 32]; 3],
+                1 => x = [[i16::MAX; 32], [-i16::MAX; 32], [i16::MIN; 32]],
+                _ => x.as_flattened_mut().iter_mut().for_each(|x| *x = (*x).max(-i16::MAX)),
+            }
+            let [a, b, c] = x;
+            let dot = |a: &[i16; 32], b: &[i16; 32]| -> [i32; 16] {
+                let product = |i: usize| i64::from(a[i]) * i64::from(b[i]);
+                std::array::from_fn(|i| (product(2 * i) + product(2 * i + 1) - 9) as i32)
+            };
+            let line: [f32; 16] = std::array::from_fn(|i| f32::from(a[i]) * 1.0001);
+            let other: [f32; 16] = std::array::from_fn(|i| f32::from(b[i]) * 0.9999);
+            let widened = |i: usize| {
+                let exact = f64::from(c[i] as i8) * f64::from(b[i]) / 512.0;
+                (exact + 0.5).floor() as i64 as i16
+            };
+            let numbers = vec![
+                a,
+                std::array::from_fn(|i| a[24 + i % 8]),
+                std::array::from_fn(|i| b[5 + i % 2]),
+                std::array::from_fn(|i| [line, other][i / 16][i % 16].to_bits() as i16),
+                std::array::from_fn(widened),
+                std::array::from_fn(|i| [a, b][i % 2][i / 2]),
+                std::array::from_fn(|i| [a, b][i % 2][16 + i / 2]),
+            ];
+            let all = [dot(&a, &b), dot(&b, &c), dot(&c, &a), dot(&a, &a)];
+            let quarter =
+                |i: usize| all[i % 4][i / 4 * 4..][..4].iter().fold(0, |a: i32, b| a.wrapping_add(*b));
+            let expected = (numbers, vec![all[0], std::array::from_fn(quarter)], line);
+            for arch in Isa::ALL.into_iter().filter_map(Arch::new) {
+                assert_eq!(arch.dispatch(All([&a, &b, &c])), expected, "{arch:?}, round {round}");
+            }
+        }
+    }
+}

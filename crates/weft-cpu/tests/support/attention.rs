@@ -1,0 +1,120 @@
+//! Attention's law, as plainly as it can be written: how rows and weights are rounded.
+
+use weft_kern::{Anchor, Cached, Format};
+use weft_quant::GgmlType;
+
+use super::{Arg, Case};
+
+/// What numbers may become, for keys of a length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    /// Most of a number's magnitude.
+    pub(crate) number: f32,
+    /// Most of a block's weights together.
+    pub(crate) weights: f32,
+}
+
+/// A row of integers, and what 1 stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) numbers: Vec<i32>,
+    pub(crate) scale: f32,
+}
+
+/// The nearest integer to a product, ties to even. The product of two `f32` is exact as an `f64`.
+fn nearest(x: f32, factor: f32) -> i32 {
+    (f64::from(x) * f64::from(factor)).round_ties_even() as i32
+}
+
+/// `a / b`, or 0 if that is not finite.
+fn ratio(a: f32, b: f32) -> f32 {
+    if (a / b).is_finite() { a / b } else { 0.0 }
+}
+
+fn largest(x: impl Iterator<Item = f32>) -> f32 {
+    x.fold(0.0, |top, x| top.max(x.abs()))
+}
+
+impl Law {
+    pub(crate) fn of(k_len: usize) -> Law {
+        let most = i32::MAX as usize;
+        let number = (1..=4095).rev().find(|n| k_len * n * n <= most).unwrap();
+        Law { number: number as f32, weights: (most / number - 128) as f32 }
+    }
+
+    /// Rounds values.
+    pub(crate) fn row(self, x: &[f32]) -> Row {
+        let top = largest(x.iter().copied());
+        let numbers = x.iter().map(|x| nearest(*x, ratio(self.number, top))).collect();
+        Row { numbers, scale: top / self.number }
+    }
+
+    /// Rounds a row of a state.
+    pub(crate) fn cached(self, ty: GgmlType, bytes: &[u8]) -> Row {
+        if ty != GgmlType::Q8_0 {
+            let mut values = vec![0.0; bytes.len() / ty.block_bytes()];
+            weft_quant::decode(ty, bytes, &mut values).unwrap();
+            return self.row(&values);
+        }
+        let blocks = bytes.as_chunks::<34>().0;
+        let scale = |block: &[u8; 34]| half::f16::from_le_bytes([block[0], block[1]]).to_f32();
+        let top = largest(blocks.iter().map(scale));
+        let factor = |block: &[u8; 34]| nearest(scale(block), ratio(4.0 * self.number, top));
+        let numbers = |block: &[u8; 34]| {
+            let factor = factor(block);
+            block[2..].iter().map(|x| (i32::from(*x as i8) * factor + 256) >> 9).collect::<Vec<_>>()
+        };
+        Row { numbers: blocks.iter().flat_map(numbers).collect(), scale: top * (128.0 / self.number) }
+    }
+
+    /// Rounds the weights of a block, whose sum in order is also given.
+    pub(crate) fn weights(self, w: &[f32], sum: f32) -> Row {
+        let scale = (largest(w.iter().copied()) / 32767.0).max(sum / self.weights);
+        Row { numbers: w.iter().map(|w| nearest(*w, ratio(1.0, scale))).collect(), scale }
+    }
+}
+
+impl Row {
+    /// What the numbers stand for.
+    pub(crate) fn values(&self) -> Vec<f32> {
+        self.numbers.iter().map(|n| *n as f32 * self.scale).collect()
+    }
+}
+
+/// Gives the interpreter the rows that the device computes with. Of every query in their argument all values are next to each other.
+pub(crate) fn round(case: &mut Case) {
+    let (mut args, mut beyond) = (case.args.clone(), 0.0f32);
+    for part in &case.kernel.parts {
+        let Anchor::Attend(a) = &part.anchor else { continue };
+        let law = Law::of(a.k_len);
+        let mut q = args[a.q.param].floats(&args[a.q.param].bytes);
+        q.chunks_exact_mut(a.k_len).for_each(|q| q.copy_from_slice(&law.row(q).values()));
+        args[a.q.param] = Arg { per_token: args[a.q.param].per_token, ..Arg::f32(&q) };
+        args[a.k.param] = round_state(&case.args[a.k.param], a.k, a.kv_heads, a.k_len, law);
+        let within = a.v.offset >= a.k.offset && a.v.offset + part.cols <= a.k.offset + a.k_len;
+        if !(a.v.param == a.k.param && within) {
+            args[a.v.param] = round_state(&case.args[a.v.param], a.v, a.kv_heads, part.cols, law);
+        }
+        // A block's 128 weights are each rounded by half of what 1 stands for, which is a 32767th of the largest weight, or less of all
+        // of them: of the largest value, at most this much.
+        beyond = beyond.max(largest(
+            args[a.v.param].floats(&args[a.v.param].bytes).into_iter().filter(|v| v.is_finite()),
+        ));
+    }
+    case.rounded = Some((args, beyond * 64.0 / 32767.0));
+}
+
+/// A state of which each row's parts of so many heads are rounded.
+fn round_state(arg: &Arg, at: Cached, heads: usize, len: usize, law: Law) -> Arg {
+    let Format::Ggml(ty) = arg.format else { panic!("a state") };
+    let bytes = |values: usize| values / ty.block_len() * ty.block_bytes();
+    let mut values = arg.floats(&arg.bytes);
+    for (r, row) in values.chunks_exact_mut(at.row_stride).enumerate() {
+        for head in 0..heads {
+            let start = at.offset + head * at.head_stride;
+            let own = &arg.bytes[bytes(r * at.row_stride + start)..][..bytes(len)];
+            row[start..start + len].copy_from_slice(&law.cached(ty, own).values());
+        }
+    }
+    Arg::f32(&values)
+}

@@ -1,0 +1,240 @@
+//! The device's buffers, and the way of bytes into them and out.
+
+use std::cell::RefCell;
+
+use weft_device::{DeviceError, Packing, RowsOf16, Tile, Weight};
+use wgpu::{BufferUsages, SubmissionIndex};
+
+use crate::context::Context;
+
+/// What graphics interfaces count in.
+const WORD: usize = 4;
+
+/// Bytes that are sent at once. Two such pieces of the host's memory are in use while a weight is on its way.
+const PIECE: usize = 16 << 20;
+
+/// A buffer of the device.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    pub(crate) raw: wgpu::Buffer,
+    /// Bytes of it, as its maker counts: those of a weight as the file has them.
+    pub(crate) bytes: usize,
+    /// What is in it, if kernels only read it.
+    pub(crate) weight: Option<Held>,
+}
+
+/// A weight that is in a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Held {
+    /// As the file has it.
+    Plain,
+    /// In tiles of rows of so many values.
+    Tiles(usize),
+}
+
+impl Buffer {
+    /// A buffer of zeros.
+    pub(crate) fn zeroed(context: &Context, bytes: usize, largest: usize) -> Result<Buffer, DeviceError> {
+        let raw = create(context, bytes, largest)?;
+        Ok(Buffer { raw, bytes, weight: None })
+    }
+
+    /// A weight as it is, or packed here if it is quantised: kernels want all of those in tiles.
+    pub(crate) fn weight(context: &Context, weight: &Weight, largest: usize) -> Result<Buffer, DeviceError> {
+        let bytes = (*weight.bytes).as_ref();
+        match RowsOf16.tile(weight.ty, weight.row_len) {
+            None => {
+                let raw = create(context, bytes.len(), largest)?;
+                let mut upload = Upload::new(context, &raw);
+                bytes.chunks(PIECE).try_for_each(|piece| upload.push(piece))?;
+                Ok(Buffer { raw, bytes: bytes.len(), weight: Some(Held::Plain) })
+            }
+            Some(tile) => {
+                let raw = create(context, tiles_bytes(weight, tile)?, largest)?;
+                let mut upload = Upload::new(context, &raw);
+                let row = bytes.len() / weight.rows.max(1);
+                let together = (PIECE / tile.bytes).max(1);
+                let mut packed = Vec::new();
+                for rows in bytes.chunks((row * tile.rows * together).max(1)) {
+                    let tiles = rows.chunks((row * tile.rows).max(1));
+                    packed.resize(tiles.len() * tile.bytes, 0);
+                    for (rows, out) in tiles.zip(packed.chunks_exact_mut(tile.bytes)) {
+                        RowsOf16.pack(weight.ty, weight.row_len, rows, out);
+                    }
+                    upload.push(&packed)?;
+                }
+                Ok(Buffer { raw, bytes: bytes.len(), weight: Some(Held::Tiles(weight.row_len)) })
+            }
+        }
+    }
+
+    /// A weight whose tiles somebody made.
+    pub(crate) fn tiles(
+        context: &Context,
+        weight: &Weight,
+        tiles: &[u8],
+        largest: usize,
+    ) -> Result<Buffer, DeviceError> {
+        let tile = RowsOf16.tile(weight.ty, weight.row_len);
+        let tile = tile.ok_or_else(|| DeviceError::Usage(format!("tiles of {weight:?}, which has none")))?;
+        let expected = tiles_bytes(weight, tile)?;
+        if tiles.len() != expected {
+            let found = tiles.len();
+            let why = format!("{found} bytes of tiles of {weight:?}, which has {expected}");
+            return Err(DeviceError::Usage(why));
+        }
+        let raw = create(context, expected, largest)?;
+        let mut upload = Upload::new(context, &raw);
+        tiles.chunks(PIECE).try_for_each(|piece| upload.push(piece))?;
+        let bytes = (*weight.bytes).as_ref().len();
+        Ok(Buffer { raw, bytes, weight: Some(Held::Tiles(weight.row_len)) })
+    }
+
+    /// Copies bytes in. What begins or ends within a word takes a look at that word first, which waits for the device.
+    pub(crate) fn write(
+        &self,
+        context: &Context,
+        staging: &Staging,
+        offset: usize,
+        bytes: &[u8],
+    ) -> Result<(), DeviceError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let (start, end) = words(offset, bytes.len());
+        let write = |at: usize, bytes: &[u8]| {
+            let send = || context.queue.write_buffer(&self.raw, at as u64, bytes);
+            context.checked("bytes for a buffer", bytes.len(), send)
+        };
+        if start == offset && end == offset + bytes.len() {
+            return write(offset, bytes);
+        }
+        let mut whole = vec![0; end - start];
+        staging.read(context, self, start, &mut whole)?;
+        whole[offset - start..][..bytes.len()].copy_from_slice(bytes);
+        write(start, &whole)
+    }
+}
+
+/// A range of bytes, made larger so that it begins and ends between words.
+fn words(offset: usize, len: usize) -> (usize, usize) {
+    (offset / WORD * WORD, (offset + len).next_multiple_of(WORD))
+}
+
+/// A buffer of zeros, at least as large as anything that can be bound.
+fn create(context: &Context, bytes: usize, largest: usize) -> Result<wgpu::Buffer, DeviceError> {
+    let size = bytes.checked_next_multiple_of(WORD).filter(|size| *size <= largest);
+    let too_large = || DeviceError::TooLarge { device: context.name.clone(), bytes, largest };
+    let described = wgpu::BufferDescriptor {
+        label: None,
+        size: size.ok_or_else(too_large)?.max(WORD) as u64,
+        usage: BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    };
+    context.checked("a buffer", bytes, || context.device.create_buffer(&described))
+}
+
+/// Bytes of all of a weight's tiles.
+fn tiles_bytes(weight: &Weight, tile: Tile) -> Result<usize, DeviceError> {
+    let bytes = weight.rows.div_ceil(tile.rows).checked_mul(tile.bytes);
+    bytes.ok_or_else(|| DeviceError::Usage(format!("{weight:?} is too large for any memory")))
+}
+
+/// Bytes on their way into a buffer, from its beginning on.
+struct Upload<'a> {
+    context: &'a Context,
+    to: &'a wgpu::Buffer,
+    at: usize,
+    before: Option<SubmissionIndex>,
+}
+
+impl<'a> Upload<'a> {
+    fn new(context: &'a Context, to: &'a wgpu::Buffer) -> Upload<'a> {
+        Upload { context, to, at: 0, before: None }
+    }
+
+    /// The next piece: whole words, unless it is the last one.
+    fn push(&mut self, piece: &[u8]) -> Result<(), DeviceError> {
+        let (words, rest) = piece.split_at(piece.len() / WORD * WORD);
+        let (queue, at) = (&self.context.queue, self.at as u64);
+        let submitted = self.context.checked("a weight", piece.len(), || {
+            queue.write_buffer(self.to, at, words);
+            if !rest.is_empty() {
+                let mut last = [0; WORD];
+                last[..rest.len()].copy_from_slice(rest);
+                queue.write_buffer(self.to, at + words.len() as u64, &last);
+            }
+            queue.submit([])
+        })?;
+        self.at += piece.len();
+        // The piece before has to have left the host's memory before there is a third.
+        match self.before.replace(submitted) {
+            Some(before) => self.context.wait(before),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Memory that both sides see, by which bytes come back. It is kept for the next time.
+#[derive(Debug, Default)]
+pub(crate) struct Staging(RefCell<Option<wgpu::Buffer>>);
+
+impl Staging {
+    /// Copies bytes out of a buffer, which has as many.
+    pub(crate) fn read(
+        &self,
+        context: &Context,
+        buffer: &Buffer,
+        offset: usize,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let (start, end) = words(offset, out.len());
+        let len = (end - start) as u64;
+        let mut kept = self.0.borrow_mut();
+        let staging = match kept.take().filter(|kept| kept.size() >= len) {
+            Some(staging) => staging,
+            None => {
+                let described = wgpu::BufferDescriptor {
+                    label: None,
+                    size: len,
+                    usage: BufferUsages::COPY_DST | BufferUsages::MAP_READ,
+                    mapped_at_creation: false,
+                };
+                let create = || context.device.create_buffer(&described);
+                context.checked("memory to read from", end - start, create)?
+            }
+        };
+        let submitted = context.checked("a copy", end - start, || {
+            let mut encoder = context.device.create_command_encoder(&Default::default());
+            encoder.copy_buffer_to_buffer(&buffer.raw, start as u64, &staging, 0, len);
+            let submitted = context.queue.submit([encoder.finish()]);
+            staging.map_async(wgpu::MapMode::Read, ..len, |_| ());
+            submitted
+        })?;
+        context.wait(submitted)?;
+        let mapped = staging.get_mapped_range(..len);
+        let mapped = mapped.map_err(|error| context.refused("to read a buffer", &error.to_string()))?;
+        out.copy_from_slice(&mapped[offset - start..][..out.len()]);
+        drop(mapped);
+        staging.unmap();
+        *kept = Some(staging);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn ranges_grow_to_whole_words() {
+        for (offset, len, expected) in
+            [(0, 4, (0, 4)), (1, 2, (0, 4)), (3, 2, (0, 8)), (4, 5, (4, 12)), (8, 0, (8, 8))]
+        {
+            assert_eq!(words(offset, len), expected);
+        }
+    }
+}

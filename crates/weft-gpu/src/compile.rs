@@ -1,0 +1,229 @@
+//! From a program to launches that are ready to be encoded: kernels rendered, texts compiled, buffers bound.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use weft_device::{BufferId, DeviceError, Program, Region, Step};
+use weft_kern::{Access, Format, Instr, Kernel, ParamId, Part, Sizes};
+
+use crate::buffers::{Buffer, Held};
+use crate::clock::Clock;
+use crate::context::Context;
+use crate::pipelines::{Pipeline, Pipelines};
+use crate::render::Refused;
+use crate::shader::{Grid, Shader};
+
+/// A program, ready to run.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) max: Sizes,
+    /// One for each step of the program.
+    pub(crate) launches: Vec<Launch>,
+    /// The step's sizes, which every launch reads.
+    pub(crate) sizes: wgpu::Buffer,
+    /// Made when time is first taken.
+    pub(crate) clock: Option<Clock>,
+}
+
+/// A launch.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) pipeline: wgpu::ComputePipeline,
+    pub(crate) bindings: wgpu::BindGroup,
+    pub(crate) grid: Grid,
+}
+
+/// The slot of each of a launch's arguments, and the buffer of each slot: arguments in one buffer share one.
+pub fn slots(args: &[Region]) -> (Vec<usize>, Vec<BufferId>) {
+    let mut buffers: Vec<BufferId> = Vec::with_capacity(args.len());
+    let slots = args.iter().map(|region| {
+        buffers.iter().position(|known| *known == region.buffer).unwrap_or_else(|| {
+            buffers.push(region.buffer);
+            buffers.len() - 1
+        })
+    });
+    (slots.collect(), buffers)
+}
+
+/// Renders a kernel of the program at hand, by its number, for arguments in these slots.
+pub(crate) type Render<'a> = &'a dyn Fn(usize, &[usize]) -> Result<Shader, Refused>;
+
+/// Checks a program, renders it and prepares it.
+pub(crate) fn compile(
+    context: &Context,
+    program: &Program,
+    buffers: &[Buffer],
+    render: Render<'_>,
+    pipelines: &mut Pipelines,
+    threads: usize,
+) -> Result<Compiled, DeviceError> {
+    program.verify(|id| buffers.get(id.0 as usize).map(|buffer| buffer.bytes))?;
+    // Launches of one kernel with the same slots have one text.
+    let mut known: BTreeMap<(usize, Vec<usize>), Arc<Shader>> = BTreeMap::new();
+    let mut shaders = Vec::with_capacity(program.steps.len());
+    for (i, step) in program.steps.iter().enumerate() {
+        let kernel = &program.kernels[step.kernel];
+        check(kernel, step, buffers).map_err(|why| DeviceError::Program {
+            step: i,
+            kernel: kernel.name.clone(),
+            why,
+        })?;
+        let (slots, _) = slots(&step.args);
+        let shader = match known.entry((step.kernel, slots)) {
+            Entry::Occupied(known) => Arc::clone(known.get()),
+            Entry::Vacant(new) => {
+                let rendered = render(step.kernel, &new.key().1);
+                let shader = rendered.map_err(|refused| DeviceError::Kernel {
+                    device: context.name.clone(),
+                    kernel: refused.kernel,
+                    why: match refused.part {
+                        Some(part) => format!("part {part}: {}", refused.why),
+                        None => refused.why.to_string(),
+                    },
+                })?;
+                Arc::clone(new.insert(Arc::new(shader)))
+            }
+        };
+        shaders.push(shader);
+    }
+    pipelines.make(context, known.values().map(|shader| &**shader), threads)?;
+    prepare(context, program, &shaders, buffers, pipelines)
+}
+
+/// Binds what each step's shader works on; their pipelines have been made.
+pub(crate) fn prepare(
+    context: &Context,
+    program: &Program,
+    shaders: &[Arc<Shader>],
+    buffers: &[Buffer],
+    pipelines: &Pipelines,
+) -> Result<Compiled, DeviceError> {
+    let binder = Binder::new(context, program)?;
+    let launches = program.steps.iter().zip(shaders).enumerate().map(|(i, (step, shader))| {
+        let fail = |why: &str| {
+            let kernel = shader.name.clone();
+            DeviceError::Program { step: i, kernel, why: why.into() }
+        };
+        let pipeline = pipelines.get(shader).ok_or_else(|| fail("is not compiled"))?;
+        let args = shader.args(&step.args).ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
+        let (_, bound) = slots(&step.args);
+        let bindings = binder.bind(i, pipeline, &args, bound.iter().map(|id| &buffers[id.0 as usize]))?;
+        Ok(Launch { pipeline: pipeline.raw.clone(), bindings, grid: shader.grid.clone() })
+    });
+    let launches = launches.collect::<Result<Vec<_>, DeviceError>>()?;
+    Ok(Compiled { max: program.max, launches, sizes: binder.sizes, clock: None })
+}
+
+/// Checks that weights are not written, and that they lie as kernels take them to lie.
+fn check(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<(), String> {
+    for (p, (region, param)) in step.args.iter().zip(&kernel.params).enumerate() {
+        let held = buffers[region.buffer.0 as usize].weight;
+        let Region { buffer, offset, .. } = region;
+        if param.access == Access::Write && held.is_some() {
+            return Err(format!("p{p}: {buffer:?} is a weight and cannot be written"));
+        }
+        let quantised = matches!(param.format, Format::Ggml(ty) if ty.is_quantised());
+        if quantised != matches!(held, Some(Held::Tiles(_))) {
+            return Err(format!("p{p}: values of {} in {buffer:?}, which holds {held:?}", param.format));
+        }
+        if quantised && *offset != 0 {
+            return Err(format!("p{p}: weights are taken as a whole"));
+        }
+    }
+    for (param, len) in kernel.parts.iter().flat_map(rows_read) {
+        match buffers[step.args[param].buffer.0 as usize].weight {
+            Some(Held::Tiles(row_len)) if row_len != len => {
+                return Err(format!(
+                    "p{param}: rows of {len} of a weight that is packed in rows of {row_len}"
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The parameters that a part reads rows of, with their length: those it multiplies by, and those it loads.
+fn rows_read(part: &Part) -> impl Iterator<Item = (ParamId, usize)> {
+    let products = part.products().iter().map(|product| (product.w.param, product.w.k));
+    let before = part.prologue.iter().flat_map(|prologue| &prologue.body);
+    let loads = before.chain(&part.body).filter_map(|instr| match instr {
+        Instr::Load { view, len, .. } => Some((view.param, *len)),
+        _ => None,
+    });
+    products.chain(loads)
+}
+
+/// Binds the launches of a program.
+struct Binder<'a> {
+    context: &'a Context,
+    sizes: wgpu::Buffer,
+    /// The arguments of all launches, one after another.
+    args: wgpu::Buffer,
+    /// Bytes between the arguments of two launches.
+    apart: usize,
+}
+
+impl<'a> Binder<'a> {
+    fn new(context: &'a Context, program: &Program) -> Result<Binder<'a>, DeviceError> {
+        let uniform = |bytes: usize| {
+            let described = wgpu::BufferDescriptor {
+                label: None,
+                size: bytes as u64,
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            };
+            context.checked("arguments", bytes, || context.device.create_buffer(&described))
+        };
+        let params = program.kernels.iter().map(|kernel| kernel.params.len()).max().unwrap_or(0);
+        let align = context.device.limits().min_uniform_buffer_offset_alignment as usize;
+        let apart = (4 * crate::shader::args_words(params)).next_multiple_of(align.max(4));
+        Ok(Binder {
+            context,
+            sizes: uniform(size_of_val(&Shader::sizes(&program.max)))?,
+            args: uniform(apart * program.steps.len().max(1))?,
+            apart,
+        })
+    }
+
+    /// Binds launch `i`.
+    fn bind<'b>(
+        &self,
+        i: usize,
+        pipeline: &Pipeline,
+        args: &[u32],
+        buffers: impl Iterator<Item = &'b Buffer>,
+    ) -> Result<wgpu::BindGroup, DeviceError> {
+        let words: Vec<u8> = args.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let offset = (i * self.apart) as u64;
+        let size = std::num::NonZeroU64::new(words.len() as u64);
+        let args = wgpu::BufferBinding { buffer: &self.args, offset, size };
+        let resources = [wgpu::BindingResource::Buffer(args), self.sizes.as_entire_binding()]
+            .into_iter()
+            .chain(buffers.map(|buffer| buffer.raw.as_entire_binding()));
+        let entries = resources.enumerate();
+        let entries: Vec<wgpu::BindGroupEntry<'_>> = entries
+            .map(|(binding, resource)| wgpu::BindGroupEntry { binding: binding as u32, resource })
+            .collect();
+        let Context { device, queue, .. } = self.context;
+        self.context.checked("the arguments of a kernel", 0, || {
+            queue.write_buffer(&self.args, offset, &words);
+            let layout = &pipeline.layout;
+            device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_in_one_buffer_share_a_slot() {
+        let region = |buffer, offset| Region { buffer: BufferId(buffer), offset, values: 1 };
+        let args = [region(7, 0), region(3, 0), region(7, 64), region(9, 0), region(3, 128)];
+        assert_eq!(slots(&args), (vec![0, 1, 0, 2, 1], [7, 3, 9].map(BufferId).into()));
+        assert_eq!(slots(&[]), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,130 @@
+//! WGSL, the language of wgpu: naga makes SPIR-V, MSL and HLSL of it.
+
+use std::fmt::Write as _;
+
+use crate::dialect::{Dialect, Function, Module, Type};
+use crate::render::{Expr, Fun, Stmt, visit};
+
+/// WGSL for an adapter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wgsl {
+    /// Whether the adapter multiplies four bytes at once. Else they are multiplied as floats, which hold the sums exactly, rather than by
+    /// the many shifts and integer multiplications that naga would spell it with.
+    pub(crate) dot4: bool,
+}
+
+/// The product of four bytes without an instruction for it.
+const DOT4: &str = "fn dot4(a: u32, b: u32) -> i32 {
+  return i32(dot(vec4<f32>(unpack4xI8(a)), vec4<f32>(unpack4xI8(b))));
+}
+";
+
+fn type_name(ty: Type) -> &'static str {
+    match ty {
+        Type::U32 => "u32",
+        Type::F32 => "f32",
+    }
+}
+
+impl Dialect for Wgsl {
+    fn globals(&self, module: &Module) -> String {
+        let mut out = String::new();
+        let vectors = module.args_words / 4;
+        let _ = writeln!(out, "@group(0) @binding(0) var<uniform> args: array<vec4<u32>, {vectors}>;");
+        let _ = writeln!(out, "@group(0) @binding(1) var<uniform> sizes: vec4<u32>;");
+        for (slot, written) in module.slots.iter().enumerate() {
+            let (binding, access) = (slot + 2, if *written { "read_write" } else { "read" });
+            let _ =
+                writeln!(out, "@group(0) @binding({binding}) var<storage, {access}> b{slot}: array<u32>;");
+        }
+        if module.shared_words > 0 {
+            let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
+        }
+        let (mut agrees, mut multiplies) = (false, false);
+        visit(&module.body, &mut |stmt| agrees |= matches!(stmt, Stmt::Agree(..)), &mut |e| {
+            multiplies |= matches!(e, Expr::Call(Fun::Dot4, _))
+        });
+        if agrees {
+            out.push_str("var<workgroup> agreed: u32;\n");
+        }
+        if multiplies && !self.dot4 {
+            let _ = write!(out, "\n{DOT4}");
+        }
+        out
+    }
+
+    fn entry(&self, module: &Module) -> String {
+        format!(
+            "@compute @workgroup_size({})\nfn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>)",
+            module.lanes
+        )
+    }
+
+    fn function(&self, function: &Function) -> String {
+        let params: Vec<String> =
+            function.params.iter().map(|(name, ty)| format!("{name}: {}", type_name(*ty))).collect();
+        format!("fn {}({}) -> {}", function.name, params.join(", "), type_name(function.result))
+    }
+
+    fn atom(&self, atom: &Expr) -> String {
+        let component = |i: &usize| ["x", "y", "z", "w"][i % 4];
+        match atom {
+            Expr::U32(n) if *n > 0xffff => format!("{n:#x}u"),
+            Expr::U32(n) => format!("{n}u"),
+            Expr::F32(x) => format!("{x:?}f"),
+            Expr::True => "true".into(),
+            Expr::Lane => "lane".into(),
+            Expr::Group(axis) => format!("group.{}", component(axis)),
+            Expr::Arg(i) => format!("args[{}].{}", i / 4, component(i)),
+            Expr::Size(i) => format!("sizes.{}", component(i)),
+            other => unreachable!("{other:?} is no atom"),
+        }
+    }
+
+    fn word(&self, slot: usize, at: &str) -> String {
+        format!("b{slot}[{at}]")
+    }
+
+    fn shared(&self, at: &str) -> String {
+        format!("pool[{at}]")
+    }
+
+    fn call(&self, fun: Fun, args: &[String]) -> String {
+        let name = match fun {
+            Fun::Float => "bitcast<f32>",
+            Fun::Bits | Fun::Unsigned => "bitcast<u32>",
+            Fun::Signed => "bitcast<i32>",
+            Fun::FloatOfU32 | Fun::FloatOfI32 => "f32",
+            Fun::IntOfFloat => "i32",
+            Fun::U32OfFloat => "u32",
+            Fun::Negate => "-",
+            Fun::Min => "min",
+            Fun::Max => "max",
+            Fun::Exp => "exp",
+            Fun::InverseSqrt => "inverseSqrt",
+            Fun::Round => "round",
+            Fun::Fma => "fma",
+            Fun::Select => "select",
+            Fun::Half => return format!("unpack2x16float({}).x", args.join(", ")),
+            Fun::PackHalves => return format!("pack2x16float(vec2<f32>({}))", args.join(", ")),
+            Fun::Dot4 if self.dot4 => "dot4I8Packed",
+            Fun::Dot4 => "dot4",
+        };
+        format!("{name}({})", args.join(", "))
+    }
+
+    fn define(&self, name: &str, value: &str, variable: bool) -> String {
+        format!("{} {name} = {value};", if variable { "var" } else { "let" })
+    }
+
+    fn barrier(&self) -> &'static str {
+        "workgroupBarrier();"
+    }
+
+    fn agree(&self, name: &str, value: &str) -> Vec<String> {
+        vec![
+            format!("if (lane == 0u) {{ agreed = {value}; }}"),
+            format!("let {name} = workgroupUniformLoad(&agreed);"),
+        ]
+    }
+}

@@ -1,0 +1,22 @@
+//! What an adapter allows a shader to be.
+
+/// The limits and abilities that decide how a kernel is rendered; the adapter's own.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Limits {
+    /// Invocations of a workgroup.
+    pub invocations: u32,
+    /// Bytes of workgroup memory.
+    pub shared_bytes: u32,
+    /// Workgroups along one axis of a launch.
+    pub groups: u32,
+    /// Storage buffers of a shader.
+    pub storage_buffers: u32,
+    /// Bytes of a buffer that a shader can see.
+    pub binding_bytes: u64,
+    /// The least number of lanes of a subgroup, if subgroup operations may be used.
+    pub subgroup: Option<u32>,
+    /// 16-bit floats.
+    pub f16: bool,
+    /// Dot products of four bytes.
+    pub dot4: bool,
+}

@@ -1,0 +1,279 @@
+//! Expressions of a shader: typed by construction, simplified as they are built, spelled by a [`Dialect`](crate::dialect::Dialect).
+
+use std::ops;
+use std::rc::Rc;
+
+/// An operator between two operands of one type (shifts: any number and `u32`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Op {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+    Less,
+    Greater,
+    Equal,
+    Both,
+    Either,
+}
+
+/// A function that every dialect has in some spelling.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fun {
+    /// The float of some bits.
+    Float,
+    /// The bits of a float.
+    Bits,
+    /// `u32` to `f32`, to nearest.
+    FloatOfU32,
+    /// `i32` to `f32`, to nearest.
+    FloatOfI32,
+    /// `f32` to `i32`, towards zero.
+    IntOfFloat,
+    /// `f32` to `u32`, towards zero.
+    U32OfFloat,
+    /// The bits of a signed number as they are, and back.
+    Signed,
+    Unsigned,
+    Negate,
+    Min,
+    Max,
+    Exp,
+    InverseSqrt,
+    /// To nearest, ties to even.
+    Round,
+    /// `(a, b, c)`: a · b + c, rounded once where the machine can.
+    Fma,
+    /// `(no, yes, condition)`.
+    Select,
+    /// The lower half of a word as an IEEE half, widened.
+    Half,
+    /// Two floats as halves in one word, the first one low.
+    PackHalves,
+    /// `(a, b)`: Σ of four products of signed bytes.
+    Dot4,
+}
+
+/// A value of the shader. Which type it has, who builds it knows.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Expr {
+    U32(u32),
+    F32(f32),
+    True,
+    /// A value by its name.
+    Name(Rc<str>),
+    /// Its lane within the workgroup.
+    Lane,
+    /// The workgroup's indices along the two axes of a launch.
+    Group(usize),
+    /// A word of `args`.
+    Arg(usize),
+    /// A word of `sizes`.
+    Size(usize),
+    /// A word of a slot.
+    Word(usize, Rc<Expr>),
+    /// A word of the workgroup's memory.
+    Shared(Rc<Expr>),
+    Binary(Op, Rc<Expr>, Rc<Expr>),
+    Call(Fun, Vec<Expr>),
+    /// A function of the shader's own.
+    Own(&'static str, Vec<Expr>),
+}
+
+impl Expr {
+    pub(crate) fn name(name: impl Into<Rc<str>>) -> Expr {
+        Expr::Name(name.into())
+    }
+
+    pub(crate) fn call<const N: usize>(fun: Fun, args: [Expr; N]) -> Expr {
+        Expr::Call(fun, args.into())
+    }
+
+    fn binary(op: Op, a: Expr, b: Expr) -> Expr {
+        Expr::Binary(op, Rc::new(a), Rc::new(b))
+    }
+
+    pub(crate) fn less(&self, b: impl Into<Expr>) -> Expr {
+        Expr::binary(Op::Less, self.clone(), b.into())
+    }
+
+    pub(crate) fn greater(&self, b: impl Into<Expr>) -> Expr {
+        Expr::binary(Op::Greater, self.clone(), b.into())
+    }
+
+    pub(crate) fn equal(&self, b: impl Into<Expr>) -> Expr {
+        Expr::binary(Op::Equal, self.clone(), b.into())
+    }
+
+    /// Both conditions.
+    pub(crate) fn both(&self, b: &Expr) -> Expr {
+        match (self, b) {
+            (Expr::True, other) | (other, Expr::True) => other.clone(),
+            _ => Expr::binary(Op::Both, self.clone(), b.clone()),
+        }
+    }
+
+    /// Either condition, or both.
+    pub(crate) fn either(&self, b: &Expr) -> Expr {
+        Expr::binary(Op::Either, self.clone(), b.clone())
+    }
+
+    /// The float that these bits are.
+    pub(crate) fn float(self) -> Expr {
+        Expr::call(Fun::Float, [self])
+    }
+
+    /// The bits of a float.
+    pub(crate) fn bits(self) -> Expr {
+        match self {
+            Expr::Call(Fun::Float, mut args) if args.len() == 1 => args.remove(0),
+            other => Expr::call(Fun::Bits, [other]),
+        }
+    }
+
+    pub(crate) fn min(self, b: impl Into<Expr>) -> Expr {
+        match (self, b.into()) {
+            (Expr::U32(a), Expr::U32(b)) => Expr::U32(a.min(b)),
+            (Expr::U32(0), _) | (_, Expr::U32(0)) => Expr::U32(0),
+            (a, b) => Expr::call(Fun::Min, [a, b]),
+        }
+    }
+
+    pub(crate) fn max(self, b: impl Into<Expr>) -> Expr {
+        Expr::call(Fun::Max, [self, b.into()])
+    }
+
+    /// `self` unless the condition holds, then `yes`.
+    pub(crate) fn unless(self, condition: &Expr, yes: impl Into<Expr>) -> Expr {
+        Expr::call(Fun::Select, [self, yes.into(), condition.clone()])
+    }
+
+    /// A number that is known, if it is.
+    pub(crate) fn known(&self) -> Option<u32> {
+        if let Expr::U32(n) = self { Some(*n) } else { None }
+    }
+
+    /// Whether saying it again costs nothing.
+    pub(crate) fn is_atom(&self) -> bool {
+        matches!(self, Expr::U32(_) | Expr::F32(_) | Expr::True | Expr::Name(_) | Expr::Lane)
+    }
+
+    /// Calls `see` with each expression within, itself first.
+    pub(crate) fn visit(&self, see: &mut impl FnMut(&Expr)) {
+        see(self);
+        match self {
+            Expr::Word(_, at) | Expr::Shared(at) => at.visit(see),
+            Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| e.visit(see)),
+            Expr::Call(_, args) | Expr::Own(_, args) => args.iter().for_each(|e| e.visit(see)),
+            _ => {}
+        }
+    }
+}
+
+impl From<u32> for Expr {
+    fn from(n: u32) -> Expr {
+        Expr::U32(n)
+    }
+}
+
+impl From<f32> for Expr {
+    fn from(n: f32) -> Expr {
+        Expr::F32(n)
+    }
+}
+
+impl From<&Expr> for Expr {
+    fn from(e: &Expr) -> Expr {
+        e.clone()
+    }
+}
+
+/// `a op b`, simpler if it can be: known numbers are combined (they wrap, as they do in a shader), neutral ones left out.
+fn simplified(op: Op, a: Expr, b: Expr) -> Expr {
+    if let (Some(a), Some(b)) = (a.known(), b.known())
+        && let Some(n) = constant(op, a, b)
+    {
+        return Expr::U32(n);
+    }
+    match (op, a.known(), b.known()) {
+        (Op::Add | Op::Or | Op::Xor, Some(0), _) => return b,
+        (Op::Add | Op::Or | Op::Xor | Op::Sub | Op::Shl | Op::Shr, _, Some(0)) => return a,
+        (Op::Mul, Some(1), _) => return b,
+        (Op::Mul | Op::Div, _, Some(1)) => return a,
+        (Op::Mul | Op::And, Some(0), _) | (Op::Mul | Op::And, _, Some(0)) | (Op::Rem, _, Some(1)) => {
+            return Expr::U32(0);
+        }
+        // A number stands on the right, where the next one meets it.
+        (Op::Add | Op::Mul, Some(_), None) => return simplified(op, b, a),
+        _ => {}
+    }
+    match (&a, b.known()) {
+        (Expr::Binary(inner, x, y), Some(n)) if *inner == op && matches!(op, Op::Add | Op::Mul) => {
+            match y.known().and_then(|y| constant(op, y, n)) {
+                Some(n) => simplified(op, (**x).clone(), Expr::U32(n)),
+                None => Expr::binary(op, a, b),
+            }
+        }
+        _ => Expr::binary(op, a, b),
+    }
+}
+
+fn constant(op: Op, a: u32, b: u32) -> Option<u32> {
+    Some(match op {
+        Op::Add => a.wrapping_add(b),
+        Op::Sub => a.wrapping_sub(b),
+        Op::Mul => a.wrapping_mul(b),
+        Op::Div => a.checked_div(b)?,
+        Op::Rem => a.checked_rem(b)?,
+        Op::And => a & b,
+        Op::Or => a | b,
+        Op::Xor => a ^ b,
+        Op::Shl => a.checked_shl(b)?,
+        Op::Shr => a.checked_shr(b)?,
+        _ => return None,
+    })
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $op:ident),*) => {$(
+        impl<T: Into<Expr>> ops::$trait<T> for Expr {
+            type Output = Expr;
+            fn $method(self, b: T) -> Expr {
+                simplified(Op::$op, self, b.into())
+            }
+        }
+        impl<T: Into<Expr>> ops::$trait<T> for &Expr {
+            type Output = Expr;
+            fn $method(self, b: T) -> Expr {
+                simplified(Op::$op, self.clone(), b.into())
+            }
+        }
+    )*};
+}
+operators!(
+    Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, Rem rem Rem,
+    BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor, Shl shl Shl, Shr shr Shr
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_numbers_are_combined() {
+        let (x, of) = (Expr::name("x"), |n: u32| Expr::U32(n));
+        assert_eq!((&x + of(2)) + of(3), &x + of(5));
+        assert_eq!(&x * of(0) + of(7), of(7));
+        assert_eq!(of(2) * &x * of(4), &x * of(8));
+        assert_eq!((&x % of(1), &x / of(1)), (of(0), x.clone()));
+        assert_eq!(x.clone().float().bits(), x);
+        // Floats have no neutral elements here: −0 + 0 is 0.
+        assert_ne!(&x + 0.0f32, x);
+    }
+}

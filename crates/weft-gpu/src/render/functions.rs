@@ -1,0 +1,99 @@
+//! Functions that shaders have of their own: what the graphics interfaces lack, or do not promise to do well enough.
+
+use weft_quant::GgmlType;
+use weft_quant::packed::Layout;
+
+use crate::dialect::{Function, Type};
+use crate::render::code::{Code, Stmt};
+use crate::render::expr::{Expr, Fun};
+use crate::render::tile::table_name;
+
+/// The functions that some statements call.
+pub(crate) fn called(body: &[Stmt]) -> Vec<Function> {
+    let mut names: Vec<&'static str> = Vec::new();
+    crate::render::code::visit(body, &mut |_| {}, &mut |e| match e {
+        Expr::Own(name, _) if !names.contains(name) => names.push(name),
+        _ => {}
+    });
+    names.sort_unstable();
+    names.into_iter().filter_map(function).collect()
+}
+
+fn function(name: &str) -> Option<Function> {
+    let lookup = |ty: GgmlType| Some(table(table_name(ty), &Layout::of(ty)?.table?));
+    match name {
+        SINE => Some(sine()),
+        BRAIN => Some(brain()),
+        "e2m1" => lookup(GgmlType::MXFP4),
+        "iq4" => lookup(GgmlType::IQ4_NL),
+        _ => None,
+    }
+}
+
+/// `sine(x, quarter)`: sin(x + quarter · π/2). The interfaces promise nothing beyond ±π, and little there; angles here are positions.
+pub(crate) const SINE: &str = "sine";
+
+fn sine() -> Function {
+    let mut code = Code::new(1);
+    let call = |fun, x: &Expr| Expr::call(fun, [x.clone()]);
+    let (x, quarter) = (Expr::name("x"), Expr::name("quarter"));
+    // x − n · π/2, the number of quarters in two pieces so that each product with a short piece of π/2 is exact even where a product
+    // and a sum are two roundings. The pieces are twice those of the Cephes library for π/4.
+    let n = code.set("n", call(Fun::Round, &(&x * std::f32::consts::FRAC_2_PI)));
+    let high = code.set("high", call(Fun::Round, &(&n * (1.0f32 / 256.0))) * 256.0f32);
+    let low = code.set("low", &n - &high);
+    let mut r = x;
+    for piece in [1.570_312_5_f32, 4.837_513e-4] {
+        r = code.set("r", r - &high * piece);
+        r = code.set("r", r - &low * piece);
+    }
+    r = code.set("r", r - &n * 7.549_79e-8f32);
+    let z = code.set("z", &r * &r);
+    // The polynomials are the Cephes library's, for ±π/4.
+    let polynomial = |c: [f32; 3]| ((&z * c[0] + c[1]) * &z + c[2]) * &z;
+    let sin = polynomial([-1.951_529_6e-4, 8.332_161e-3, -1.666_665_5e-1]);
+    let sin = code.set("sin_r", sin * &r + &r);
+    let cos = polynomial([2.443_315_7e-5, -1.388_731_6e-3, 4.166_664_6e-2]);
+    let cos = code.set("cos_r", cos * &z - &z * 0.5f32 + 1.0f32);
+    let turns = Expr::call(Fun::Unsigned, [call(Fun::IntOfFloat, &n)]) + quarter;
+    let turns = code.set("turns", turns & 3u32);
+    let value = sin.unless(&(&turns & 1u32).equal(1u32), cos);
+    let value = code.set("value", value);
+    let result = value.clone().unless(&turns.greater(1u32), call(Fun::Negate, &value));
+    Function {
+        name: SINE,
+        params: &[("x", Type::F32), ("quarter", Type::U32)],
+        result: Type::F32,
+        body: code.finish(),
+        value: result,
+    }
+}
+
+/// `brain(bits)`: the bits of a float as those of a brain float, to nearest, ties to even; a NaN stays one.
+pub(crate) const BRAIN: &str = "brain";
+
+fn brain() -> Function {
+    let bits = Expr::name("bits");
+    let rounded = (&bits + 0x7fffu32 + ((&bits >> 16u32) & 1u32)) >> 16u32;
+    let no_number = (&bits & 0x7fff_ffffu32).greater(0x7f80_0000u32);
+    let value = rounded.unless(&no_number, (&bits >> 16u32) | 0x40u32);
+    Function { name: BRAIN, params: &[("bits", Type::U32)], result: Type::U32, body: Vec::new(), value }
+}
+
+/// A table's signed bytes for four numbers. Selections rather than an array, which would have to live in memory.
+fn table(name: &'static str, table: &[u8; 16]) -> Function {
+    let mut code = Code::new(1);
+    let numbers = Expr::name("numbers");
+    // Tables are stored with 128 added.
+    let words: Vec<u32> =
+        table.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(b.map(|b| b ^ 0x80))).collect();
+    let mut value = Expr::U32(0);
+    for byte in 0..4u32 {
+        let n = code.set("n", (&numbers >> (byte * 8)) & 0xfu32);
+        let odd = (&n & 4u32).equal(4u32);
+        let pair = |i: usize| Expr::U32(words[i]).unless(&odd, words[i + 1]);
+        let four = pair(0).unless(&n.greater(7u32), pair(2));
+        value = value | (((four >> ((&n & 3u32) * 8u32)) & 0xffu32) << (byte * 8));
+    }
+    Function { name, params: &[("numbers", Type::U32)], result: Type::U32, body: code.finish(), value }
+}

@@ -1,0 +1,273 @@
+//! Row programs. A value is an expression of the column, written where it is needed; what looks across columns (reductions, selections, pairs)
+//! is computed by the whole workgroup, from values kept in its memory where they are worth it.
+
+use weft_kern::{Format, Instr, Reduce, RopeStyle, Unary, ValueId};
+
+use crate::render::Why;
+use crate::render::expr::{Expr, Fun};
+use crate::render::functions::SINE;
+use crate::render::reduce::{self, Fold};
+use crate::render::select;
+use crate::render::writer::{Writer, word};
+
+/// A row program with what is known of its values so far.
+pub(crate) struct Program<'p> {
+    pub(crate) body: &'p [Instr],
+    pub(crate) lens: Vec<usize>,
+    /// Where the anchor's results are kept: that of tile row `i` and own column `c` at `i · width + c`.
+    pub(crate) results: Vec<u32>,
+    pub(crate) width: u32,
+    /// What is known of each value, for the row at hand.
+    known: Vec<Option<Known>>,
+}
+
+#[derive(Clone, Debug)]
+enum Known {
+    /// The same for all columns.
+    Scalar(Expr),
+    /// Kept for the workgroup from this place on.
+    Kept(u32),
+}
+
+/// A row, and what was computed for it in the block at hand.
+#[derive(Clone, Debug)]
+pub(crate) struct Spot {
+    /// Its index along each axis.
+    pub(crate) axes: Vec<Expr>,
+    /// Its number within the tile.
+    pub(crate) row: Expr,
+    written: Vec<(ValueId, Expr, Expr)>,
+}
+
+impl Spot {
+    pub(crate) fn new(axes: Vec<Expr>, row: Expr) -> Spot {
+        Spot { axes, row, written: Vec::new() }
+    }
+}
+
+/// A column of a row, and its number among those that the workgroup has.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) at: Expr,
+    pub(crate) own: Expr,
+}
+
+impl Column {
+    /// Of a workgroup that has whole rows.
+    pub(crate) fn whole(at: Expr) -> Column {
+        Column { own: at.clone(), at }
+    }
+}
+
+impl<'p> Program<'p> {
+    pub(crate) fn new(body: &'p [Instr], lens: Vec<usize>, results: Vec<u32>, width: u32) -> Program<'p> {
+        Program { known: vec![None; lens.len()], body, lens, results, width }
+    }
+
+    /// How many columns a value has.
+    pub(crate) fn len(&self, value: ValueId) -> Result<u32, Why> {
+        word(self.lens[value])
+    }
+
+    /// Computes what must be known before values can be written down, for a whole row: reductions, selections and what is needed at other
+    /// columns than one's own.
+    pub(crate) fn prepare(&mut self, w: &mut Writer<'_>, spot: &mut Spot) -> Result<(), Why> {
+        self.known = vec![None; self.lens.len()];
+        for (v, instr) in self.body.iter().enumerate() {
+            let known = match instr {
+                Instr::Store { .. } => continue,
+                Instr::Reduce(op, x) => Known::Scalar(self.reduced(w, spot, *op, *x)?),
+                Instr::TopK { x, k } => {
+                    let n = self.len(*x)?;
+                    let keys = w.pool.room(n);
+                    w.code.note(format!("the {k} largest of {n}"));
+                    w.share(n, |w, c| {
+                        let value = self.value(w, &mut spot.clone(), *x, &Column::whole(c.clone()))?;
+                        let key = select::key(w, value);
+                        w.code.keep(&c + keys, key);
+                        Ok(())
+                    })?;
+                    Known::Kept(select::largest(w, keys, n, word(*k)?))
+                }
+                Instr::Rope { x, .. } => {
+                    self.settle(w, spot, *x)?;
+                    continue;
+                }
+                Instr::Take { from, .. } => {
+                    self.settle(w, spot, *from)?;
+                    continue;
+                }
+                _ => {
+                    if self.lens[v] == 1 {
+                        let value = self.value(w, spot, v, &Column::whole(Expr::U32(0)))?;
+                        self.known[v] = Some(Known::Scalar(w.code.set("s", value)));
+                    }
+                    continue;
+                }
+            };
+            self.known[v] = Some(known);
+        }
+        Ok(())
+    }
+
+    fn reduced(&self, w: &mut Writer<'_>, spot: &Spot, op: Reduce, x: ValueId) -> Result<Expr, Why> {
+        let n = self.len(x)?;
+        let fold = match op {
+            Reduce::Sum => Fold::Sum,
+            Reduce::Max => Fold::Max,
+        };
+        let total = match fold {
+            Fold::Sum => w.code.var("total", 0.0f32),
+            // Not −∞, which no literal says.
+            Fold::Max => {
+                let first = self.value(w, &mut spot.clone(), x, &Column::whole(Expr::U32(0)))?;
+                w.code.var("top", first)
+            }
+        };
+        w.share(n, |w, c| {
+            let value = self.value(w, &mut spot.clone(), x, &Column::whole(c))?;
+            w.code.assign(&total, fold.of(total.clone(), value));
+            Ok(())
+        })?;
+        Ok(reduce::lanes(w, fold, total))
+    }
+
+    /// Keeps a vector for the workgroup, unless it is as cheap to have at any column.
+    fn settle(&mut self, w: &mut Writer<'_>, spot: &Spot, v: ValueId) -> Result<(), Why> {
+        let cheap = match &self.body[v] {
+            _ if self.known[v].is_some() || self.lens[v] == 1 => true,
+            Instr::Acc(_) | Instr::Const(_) => true,
+            Instr::Load { view, .. } => {
+                !matches!(w.format(view.param), Format::Ggml(ty) if ty.is_quantised())
+            }
+            _ => false,
+        };
+        if cheap {
+            return Ok(());
+        }
+        let n = self.len(v)?;
+        let at = w.pool.room(n);
+        w.share(n, |w, c| {
+            let value = self.value(w, &mut spot.clone(), v, &Column::whole(c.clone()))?;
+            w.code.keep(&c + at, value.bits());
+            Ok(())
+        })?;
+        w.code.barrier();
+        self.known[v] = Some(Known::Kept(at));
+        Ok(())
+    }
+
+    /// A value at a column, as a float.
+    pub(crate) fn value(
+        &self,
+        w: &mut Writer<'_>,
+        spot: &mut Spot,
+        v: ValueId,
+        column: &Column,
+    ) -> Result<Expr, Why> {
+        let first = Column::whole(Expr::U32(0));
+        let column = if self.lens[v] == 1 { &first } else { column };
+        match &self.known[v] {
+            Some(Known::Scalar(value)) => return Ok(value.clone()),
+            Some(Known::Kept(at)) => return Ok(w.kept(&column.at + *at)),
+            None => {}
+        }
+        if let Some((_, _, value)) = spot.written.iter().find(|(of, at, _)| *of == v && *at == column.at) {
+            return Ok(value.clone());
+        }
+        let value = self.written(w, spot, v, column)?;
+        let value = w.code.set("v", value);
+        spot.written.push((v, column.at.clone(), value.clone()));
+        Ok(value)
+    }
+
+    fn written(&self, w: &mut Writer<'_>, spot: &mut Spot, v: ValueId, column: &Column) -> Result<Expr, Why> {
+        Ok(match &self.body[v] {
+            Instr::Const(value) if value.0.is_finite() => Expr::F32(value.0),
+            Instr::Const(value) => return Err(Why::Form(format!("has the constant {} (v{v})", value.0))),
+            Instr::Acc(result) => {
+                // The column of a scalar is 0, which is a workgroup's own.
+                w.kept(&spot.row * self.width + &column.own + self.results[*result])
+            }
+            Instr::Load { view, indexed, len } => {
+                if let Some(tiles) = w.tiles(view.param, *len)? {
+                    let by = indexed.as_ref().ok_or_else(|| {
+                        Why::Form(format!("loads a quantised row that is not picked by number (v{v})"))
+                    })?;
+                    let (number, rows, _) = w.picked(view, by, &spot.axes)?;
+                    let row = w.code.set("row", number.min(rows.max(1u32) - 1u32));
+                    let row = tiles.row(&mut w.code, &row);
+                    return Ok(tiles.value(&mut w.code, &row, &column.at));
+                }
+                let at = w.loaded_row(view, indexed.as_ref(), &spot.axes)?;
+                let at = w.code.set("at", at + &column.at * word(view.step)?);
+                w.load(view.param, &at)?
+            }
+            Instr::Take { from, ids } => {
+                let id = self.value(w, spot, *ids, column)?;
+                let last = self.len(*from)? - 1;
+                let id = Expr::call(Fun::U32OfFloat, [id]).min(last);
+                let id = w.code.set("id", id);
+                self.value(w, spot, *from, &Column::whole(id))?
+            }
+            Instr::Unary(op, x) => {
+                let x = self.value(w, spot, *x, column)?;
+                unary(*op, x)
+            }
+            Instr::Binary(op, a, b) => {
+                use weft_kern::Binary::{Add, Div, Max, Min, Mul, Sub};
+                let a = self.value(w, spot, *a, column)?;
+                let b = self.value(w, spot, *b, column)?;
+                match op {
+                    Add => a + b,
+                    Sub => a - b,
+                    Mul => a * b,
+                    Div => a / b,
+                    Max => a.max(b),
+                    Min => Expr::call(Fun::Min, [a, b]),
+                }
+            }
+            Instr::Rope { style, x, cos, sin } => {
+                let half = self.len(*x)? / 2;
+                let at = &column.at;
+                let (pair, apart) = match style {
+                    RopeStyle::Pairs => (at / 2u32, 1),
+                    RopeStyle::Halves => (at % half, half),
+                };
+                let pair = w.code.set("pair", pair);
+                let a = match style {
+                    RopeStyle::Pairs => w.code.set("a", &pair * 2u32),
+                    RopeStyle::Halves => pair.clone(),
+                };
+                let b = Column::whole(w.code.set("b", &a + apart));
+                let is_first = at.equal(&a);
+                let first = self.value(w, spot, *x, &Column::whole(a))?;
+                let second = self.value(w, spot, *x, &b)?;
+                let pair = Column::whole(pair);
+                let cos = self.value(w, spot, *cos, &pair)?;
+                let sin = self.value(w, spot, *sin, &pair)?;
+                (&first * &sin + &second * &cos).unless(&is_first, first * cos - second * sin)
+            }
+            Instr::Reduce(..) | Instr::TopK { .. } | Instr::Store { .. } => {
+                return Err(Why::Form(format!("needs v{v} where it cannot be known")));
+            }
+        })
+    }
+}
+
+/// Exponents of more than this are cut off where nothing larger can make a difference: what is beyond may be no number at all.
+const FAR: f32 = 80.0;
+
+fn unary(op: Unary, x: Expr) -> Expr {
+    let negative = Expr::call(Fun::Negate, [x.clone()]);
+    let grows = || Expr::call(Fun::Exp, [Expr::call(Fun::Min, [negative.clone(), FAR.into()])]) + 1.0f32;
+    match op {
+        Unary::Neg => negative,
+        Unary::Exp => Expr::call(Fun::Exp, [x]),
+        Unary::Sigmoid => Expr::F32(1.0) / grows(),
+        Unary::Silu => x / grows(),
+        Unary::Rsqrt => Expr::call(Fun::InverseSqrt, [x]),
+        Unary::Cos => Expr::Own(SINE, vec![x, Expr::U32(1)]),
+        Unary::Sin => Expr::Own(SINE, vec![x, Expr::U32(0)]),
+    }
+}

@@ -1,0 +1,76 @@
+//! Prologues: what a part multiplies, computed by each workgroup for itself into its memory.
+
+use weft_kern::{Param, Part, Product, Prologue};
+
+use crate::render::Why;
+use crate::render::expr::Expr;
+use crate::render::program::{Column, Program, Spot};
+use crate::render::round::{self, Rounded};
+use crate::render::space::Place;
+use crate::render::writer::{Writer, word};
+
+/// What a prologue made of a tile's rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Made {
+    /// As floats, one row after another, if products want them so.
+    pub(crate) floats: Option<u32>,
+    /// Rounded, if others do.
+    pub(crate) rounded: Option<Rounded>,
+}
+
+/// Computes a part's prologue, if it has one.
+pub(crate) fn prologue(w: &mut Writer<'_>, part: &Part, place: &Place) -> Result<Made, Why> {
+    let Some(prologue) = &part.prologue else { return Ok(Made::default()) };
+    let params: &[Param] = &w.kernel.params;
+    let reads = |rounds: bool| {
+        let read = |p: &&Product| p.x == weft_kern::Factor::Prologue && p.rounds(params) == rounds;
+        part.products().iter().any(|p| read(&p))
+    };
+    let (floats, rounded) = (reads(false), reads(true));
+    let rows = place.tile();
+    let lens = prologue.lens();
+    let n = word(lens[prologue.value])?;
+    let all = rows.checked_mul(n).ok_or_else(|| Why::Form("has more rows than 32 bits can count".into()))?;
+    let made =
+        Made { floats: floats.then(|| w.pool.room(all)), rounded: rounded.then(|| round::room(w, all)) };
+    w.code.note("what is multiplied");
+    let mut program = Program::new(&prologue.body, lens, Vec::new(), 0);
+    if rows == 1 {
+        row(w, &mut program, prologue, place, (n, Expr::U32(0)), made)?;
+    } else {
+        w.count("r", (0u32.into(), rows.into(), 1), |w, r| {
+            row(w, &mut program, prologue, place, (n, r), made)
+        })?;
+    }
+    Ok(made)
+}
+
+/// A row of the tile.
+fn row(
+    w: &mut Writer<'_>,
+    program: &mut Program<'_>,
+    prologue: &Prologue,
+    place: &Place,
+    (n, r): (u32, Expr),
+    made: Made,
+) -> Result<(), Why> {
+    let mut axes = place.row_to_read(&mut w.code, &r).axes;
+    axes.truncate(1);
+    let mut spot = Spot::new(axes, r.clone());
+    program.prepare(w, &mut spot)?;
+    let mut value = |w: &mut Writer<'_>, c: &Expr| {
+        program.value(w, &mut spot.clone(), prologue.value, &Column::whole(c.clone()))
+    };
+    if let Some(floats) = made.floats {
+        w.share(n, |w, c| {
+            let bits = value(w, &c)?.bits();
+            w.code.keep(&r * n + &c + floats, bits);
+            Ok(())
+        })?;
+        w.code.barrier();
+    }
+    match made.rounded {
+        Some(to) => round::round(w, n, &r, to, &mut value),
+        None => Ok(()),
+    }
+}

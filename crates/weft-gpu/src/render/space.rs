@@ -1,0 +1,184 @@
+//! Which rows and columns of a part a workgroup has.
+
+use weft_kern::{Dim, Part, Sym};
+
+use crate::render::Why;
+use crate::render::code::Code;
+use crate::render::expr::Expr;
+use crate::render::writer::word;
+use crate::schedule::Split;
+use crate::shader::Groups;
+
+/// A part's rows cut into tiles, and its columns into blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Space {
+    axes: Vec<Dim>,
+    /// Rows for each index of the first axis.
+    inner: u32,
+    /// Rows of a tile: neighbours, or neighbours along the first axis.
+    pub(crate) tile: u32,
+    along_first: bool,
+    /// Columns of a row, and of a block.
+    pub(crate) cols: u32,
+    pub(crate) width: u32,
+}
+
+/// The tile and block of a workgroup.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    space: Space,
+    /// Which tile.
+    tile: Expr,
+    /// Length of the first axis in this step.
+    first_axis: Expr,
+    /// The first column.
+    pub(crate) column: Expr,
+}
+
+/// A row: its index along each axis, and whether there is one.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) axes: Vec<Expr>,
+    pub(crate) exists: Expr,
+}
+
+impl Space {
+    /// How a schedule cuts a part.
+    pub(crate) fn new(part: &Part, split: &Split) -> Result<Space, Why> {
+        let overflow = || Why::Form("has more rows than 32 bits can count".into());
+        let known = part.rows.iter().skip(1).filter_map(|d| d.known());
+        let inner = known.into_iter().try_fold(1usize, usize::checked_mul).ok_or_else(overflow)?;
+        Ok(Space {
+            axes: part.rows.clone(),
+            inner: word(inner)?,
+            tile: split.rows,
+            along_first: split.along_first,
+            cols: word(part.cols)?,
+            width: split.width.min(word(part.cols)?),
+        })
+    }
+
+    fn blocks(&self) -> u32 {
+        self.cols.div_ceil(self.width)
+    }
+
+    /// How many workgroups it takes.
+    pub(crate) fn groups(&self) -> Groups {
+        let axis = self.axes.first().copied().unwrap_or(Dim::Const(1));
+        let (inner, times) = if self.along_first { (1, self.inner) } else { (self.inner, 1) };
+        Groups { axis, inner, tile: self.tile, times: times.saturating_mul(self.blocks()) }
+    }
+
+    /// How many workgroups it takes in this step.
+    pub(crate) fn count(&self, code: &mut Code) -> Expr {
+        let tiles = self.tiles(&self.first_axis());
+        code.set("count", tiles * self.blocks())
+    }
+
+    fn first_axis(&self) -> Expr {
+        match self.axes.first() {
+            None => Expr::U32(1),
+            Some(Dim::Const(n)) => Expr::U32(u32::try_from(*n).unwrap_or(u32::MAX)),
+            Some(Dim::Sym(sym)) => Expr::Size(Sym::ALL.into_iter().position(|s| s == *sym).unwrap_or(0)),
+        }
+    }
+
+    fn tiles(&self, first_axis: &Expr) -> Expr {
+        let up = self.tile - 1;
+        match self.along_first {
+            true => ((first_axis + up) / self.tile) * self.inner,
+            false => (first_axis * self.inner + up) / self.tile,
+        }
+    }
+
+    /// Finds the tile and block of a workgroup, counted from the part's first. Neighbours have the same columns, and so read the same weights.
+    pub(crate) fn place(&self, code: &mut Code, group: &Expr) -> Place {
+        let first_axis = self.first_axis();
+        let (tile, column) = match self.blocks() {
+            1 => (group.clone(), Expr::U32(0)),
+            _ => {
+                let tiles = code.set("tiles", self.tiles(&first_axis));
+                (code.set("rows_at", group % &tiles), code.set("first", (group / &tiles) * self.width))
+            }
+        };
+        Place { space: self.clone(), tile, first_axis, column }
+    }
+}
+
+impl Place {
+    /// Row `i` of the tile.
+    pub(crate) fn row(&self, code: &mut Code, i: &Expr) -> Row {
+        let Space { inner, tile, along_first, .. } = self.space;
+        let (mut index, count) = if along_first && inner > 1 {
+            ((&self.tile / inner) * tile + i, self.first_axis.clone())
+        } else {
+            (&self.tile * tile + i, &self.first_axis * inner)
+        };
+        let mut exists = Expr::True;
+        if tile > 1 {
+            index = code.set("row", index);
+            exists = index.less(count);
+        }
+        let mut rest = if along_first && inner > 1 { &self.tile % inner } else { &index % inner };
+        let first = if along_first { index } else { index / inner };
+        let mut axes = Vec::new();
+        for dim in self.space.axes.iter().skip(1).rev() {
+            let n = dim.known().and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
+            // What is left of the rows once all inner axes are taken out is the index itself.
+            axes.push(&rest % n);
+            rest = rest / n;
+        }
+        if !self.space.axes.is_empty() {
+            axes.push(first);
+        }
+        axes.reverse();
+        let axes = axes.into_iter().map(|a| code.set("i", a)).collect();
+        Row { axes, exists }
+    }
+
+    /// Row `i` of the tile, or the last one there is: for reading.
+    pub(crate) fn row_to_read(&self, code: &mut Code, i: &Expr) -> Row {
+        let mut row = self.row(code, i);
+        if row.exists == Expr::True {
+            return row;
+        }
+        // Only the first axis can be too far.
+        if let Some(first) = row.axes.first_mut() {
+            let last = &self.first_axis - 1u32;
+            *first = code.set("i", first.clone().min(last));
+        }
+        row
+    }
+
+    /// Rows of the tile.
+    pub(crate) fn tile(&self) -> u32 {
+        self.space.tile
+    }
+
+    /// Columns of the block, some of which may be beyond the last.
+    pub(crate) fn width(&self) -> u32 {
+        self.space.width
+    }
+
+    /// Columns of the part.
+    pub(crate) fn cols(&self) -> u32 {
+        self.space.cols
+    }
+
+    /// Whether a column of the block exists.
+    pub(crate) fn has_column(&self, column: &Expr) -> Expr {
+        if self.space.cols.is_multiple_of(self.space.width) {
+            return Expr::True;
+        }
+        column.less(self.space.cols)
+    }
+
+    /// A column of the block, or the last one there is: for reading.
+    pub(crate) fn column_to_read(&self, code: &mut Code, own: &Expr) -> Expr {
+        let column = &self.column + own;
+        match self.space.cols.is_multiple_of(self.space.width) {
+            true => code.set("column", column),
+            false => code.set("column", column.min(self.space.cols - 1)),
+        }
+    }
+}

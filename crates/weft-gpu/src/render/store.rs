@@ -1,0 +1,267 @@
+//! What a part does with its anchor's results: the row program's stores, over whole rows or over a block of columns of several rows.
+
+use weft_kern::{Access, Format, Indexed, Instr, Part, ValueId, View, q8};
+use weft_quant::GgmlType;
+
+use crate::render::Why;
+use crate::render::code::Stmt;
+use crate::render::expr::{Expr, Fun};
+use crate::render::functions::BRAIN;
+use crate::render::program::{Column, Program, Spot};
+use crate::render::round::{self, Rounded};
+use crate::render::space::Place;
+use crate::render::writer::{Writer, word};
+
+/// A store of the program.
+#[derive(Clone, Copy)]
+struct Store<'p> {
+    value: ValueId,
+    view: &'p View,
+    indexed: Option<&'p Indexed>,
+}
+
+/// Rows and columns that stores are made for, side by side.
+struct Field<'a> {
+    place: &'a Place,
+    /// One row of the tile (whose number this is, with its index along each axis), or all of them.
+    only: Option<&'a Spot>,
+    /// Columns of a row: the value's length, or those of the block.
+    width: u32,
+}
+
+/// Writes a part's row program: `results` is where the anchor's results are kept.
+pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: Vec<u32>) -> Result<(), Why> {
+    let mut program = Program::new(&part.body, part.lens(), results, place.width());
+    if part.columns_independent() {
+        let field = Field { place, only: None, width: place.width() };
+        return field.stores(w, &program, &stores(&part.body));
+    }
+    let rows = place.tile();
+    if rows == 1 {
+        let row = place.row(&mut w.code, &Expr::U32(0));
+        return whole_row(w, &mut program, place, Spot::new(row.axes, Expr::U32(0)));
+    }
+    w.count("r", (0u32.into(), rows.into(), 1), |w, r| {
+        let row = place.row(&mut w.code, &r);
+        w.when(row.exists, |w| whole_row(w, &mut program, place, Spot::new(row.axes, r)))?;
+        // The next row uses the same memory.
+        w.code.barrier();
+        Ok(())
+    })
+}
+
+fn whole_row(
+    w: &mut Writer<'_>,
+    program: &mut Program<'_>,
+    place: &Place,
+    mut spot: Spot,
+) -> Result<(), Why> {
+    program.prepare(w, &mut spot)?;
+    let stores = stores(program.body);
+    // Those of one length together, so that what they have in common is computed once.
+    let mut lens: Vec<usize> = stores.iter().map(|s| program.lens[s.value]).collect();
+    lens.sort_unstable();
+    lens.dedup();
+    for len in lens {
+        let same: Vec<Store<'_>> = stores.iter().filter(|s| program.lens[s.value] == len).copied().collect();
+        let field = Field { place, only: Some(&spot), width: word(len)? };
+        field.stores(w, program, &same)?;
+    }
+    Ok(())
+}
+
+fn stores(body: &[Instr]) -> Vec<Store<'_>> {
+    let stores = body.iter().filter_map(|instr| match instr {
+        Instr::Store { value, view, indexed } => {
+            Some(Store { value: *value, view, indexed: indexed.as_ref() })
+        }
+        _ => None,
+    });
+    stores.collect()
+}
+
+impl Field<'_> {
+    fn rows(&self) -> u32 {
+        if self.only.is_some() { 1 } else { self.place.tile() }
+    }
+
+    /// Makes the stores: those of whole words, then those of halves, then rounded ones.
+    fn stores(&self, w: &mut Writer<'_>, program: &Program<'_>, stores: &[Store<'_>]) -> Result<(), Why> {
+        let of = |w: &Writer<'_>, wanted: fn(Format) -> bool| -> Vec<Store<'_>> {
+            stores.iter().filter(|s| wanted(w.format(s.view.param))).copied().collect()
+        };
+        for store in stores {
+            if w.kernel.params[store.view.param].access != Access::Write {
+                return Err(Why::Form(format!("writes p{}, which is only read", store.view.param)));
+            }
+        }
+        let words = of(w, |f| matches!(f, Format::Ggml(GgmlType::F32 | GgmlType::I32)));
+        let halves = of(w, |f| matches!(f, Format::Ggml(GgmlType::F16 | GgmlType::BF16)));
+        let rounded = of(w, |f| f == Format::Q8);
+        if words.len() + halves.len() + rounded.len() != stores.len() {
+            return Err(Why::Form("stores another format than f32, i32, f16, bf16 and q8".into()));
+        }
+        if !words.is_empty() {
+            self.each(w, 1, |w, spot, column| {
+                words.iter().try_for_each(|store| whole_word(w, program, spot, store, column))
+            })?;
+        }
+        if !halves.is_empty() {
+            halves.iter().try_for_each(|store| self.check_pairs(store))?;
+            self.each(w, 2, |w, spot, column| {
+                halves.iter().try_for_each(|store| pair(w, program, spot, store, column))
+            })?;
+        }
+        rounded.iter().try_for_each(|store| self.blocks(w, program, store))
+    }
+
+    /// Every `per` columns of every row among the lanes.
+    fn each(
+        &self,
+        w: &mut Writer<'_>,
+        per: u32,
+        write: impl FnOnce(&mut Writer<'_>, &mut Spot, &Column) -> Result<(), Why>,
+    ) -> Result<(), Why> {
+        let items = self.width / per;
+        let all = self
+            .rows()
+            .checked_mul(items)
+            .ok_or_else(|| Why::Form("has more rows than 32 bits can count".into()))?;
+        w.share(all, |w, item| {
+            if let Some(spot) = self.only {
+                let column = Column::whole(item * per);
+                return write(w, &mut spot.clone(), &column);
+            }
+            let (r, own) = match self.rows() {
+                1 => (Expr::U32(0), item * per),
+                _ => (w.code.set("r", &item / items), w.code.set("own", (item % items) * per)),
+            };
+            let row = self.place.row(&mut w.code, &r);
+            let at = w.code.set("column", &self.place.column + &own);
+            let exists = row.exists.both(&self.place.has_column(&at));
+            w.when(exists, |w| write(w, &mut Spot::new(row.axes, r), &Column { at, own }))
+        })
+    }
+
+    /// Halves are written two at a time, because memory has words: a pair must not be shared with anybody else.
+    fn check_pairs(&self, store: &Store<'_>) -> Result<(), Why> {
+        let view = store.view;
+        let mut places = view.strides.iter().chain([&view.offset]).chain(store.indexed.map(|i| &i.stride));
+        let even = places.all(|n| n.is_multiple_of(2)) && self.width.is_multiple_of(2);
+        let cols = self.only.is_some() || self.place.cols().is_multiple_of(2);
+        if even && cols && view.step == 1 {
+            return Ok(());
+        }
+        Err(Why::Form(format!("stores 16-bit floats to p{} that are not pairs side by side", view.param)))
+    }
+
+    /// A rounded store: by way of the workgroup's memory.
+    fn blocks(&self, w: &mut Writer<'_>, program: &Program<'_>, store: &Store<'_>) -> Result<(), Why> {
+        let block = q8::BLOCK as u32;
+        if !self.width.is_multiple_of(block) {
+            return Err(Why::Form(format!("rounds {} columns, which are no blocks of q8", self.width)));
+        }
+        let n = self
+            .rows()
+            .checked_mul(self.width)
+            .ok_or_else(|| Why::Form("has more rows than 32 bits can count".into()))?;
+        let to = round::room(w, n);
+        round::round(w, n, &Expr::U32(0), to, &mut |w, i| {
+            if let Some(spot) = self.only {
+                return program.value(w, &mut spot.clone(), store.value, &Column::whole(i.clone()));
+            }
+            let (r, own) = match self.rows() {
+                1 => (Expr::U32(0), i.clone()),
+                _ => (w.code.set("r", i / self.width), w.code.set("own", i % self.width)),
+            };
+            let row = self.place.row_to_read(&mut w.code, &r);
+            let at = self.place.column_to_read(&mut w.code, &own);
+            // The result of a column that there is not is there, and nobody reads what becomes of it.
+            program.value(w, &mut Spot::new(row.axes, r), store.value, &Column { at, own })
+        })?;
+        let Rounded { quants, scales, sums } = to;
+        let values = w.values(store.view.param);
+        let planes = [
+            (4, quants, Expr::U32(0)),
+            (block, scales, &values / 4u32),
+            (block / 2, sums, &values / 4u32 + &values / block),
+        ];
+        for (per, from, plane) in planes {
+            self.each(w, per, |w, spot, column| {
+                let own = match self.only {
+                    Some(_) => column.own.clone(),
+                    None => &spot.row * self.width + &column.own,
+                };
+                let at = w.base(store.view, &spot.axes)? + &column.at;
+                let to = w.start(store.view.param) + plane + at / per;
+                let slot = w.slot(store.view.param);
+                w.code.push(Stmt::Store(slot, to, Expr::Shared((own / per + from).into())));
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Stores an `f32` or a number.
+fn whole_word(
+    w: &mut Writer<'_>,
+    program: &Program<'_>,
+    spot: &mut Spot,
+    store: &Store<'_>,
+    column: &Column,
+) -> Result<(), Why> {
+    let value = program.value(w, spot, store.value, column)?;
+    let bits = match w.format(store.view.param) {
+        Format::I32 => Expr::call(Fun::Unsigned, [Expr::call(Fun::IntOfFloat, [value])]),
+        _ => value.bits(),
+    };
+    let at = &column.at * word(store.view.step)?;
+    to_memory(w, spot, store, &at, 1, bits)
+}
+
+/// Stores two halves as one word.
+fn pair(
+    w: &mut Writer<'_>,
+    program: &Program<'_>,
+    spot: &mut Spot,
+    store: &Store<'_>,
+    column: &Column,
+) -> Result<(), Why> {
+    let second = Column { at: &column.at + 1u32, own: &column.own + 1u32 };
+    let a = program.value(w, spot, store.value, column)?;
+    let b = program.value(w, spot, store.value, &second)?;
+    let bits = match w.format(store.view.param) {
+        Format::Ggml(GgmlType::BF16) => {
+            let [a, b] = [a, b].map(|x| Expr::Own(BRAIN, vec![x.bits()]));
+            a | (b << 16u32)
+        }
+        _ => Expr::call(Fun::PackHalves, [a, b]),
+    };
+    to_memory(w, spot, store, &column.at, 2, bits)
+}
+
+/// Writes a word that holds `per` values, the first of them `at` in its row; nothing, if the row is picked by a number that is out of bounds.
+fn to_memory(
+    w: &mut Writer<'_>,
+    spot: &Spot,
+    store: &Store<'_>,
+    at: &Expr,
+    per: u32,
+    bits: Expr,
+) -> Result<(), Why> {
+    let view = store.view;
+    let mut place = w.base(view, &spot.axes)? + at;
+    let mut exists = Expr::True;
+    if let Some(by) = store.indexed {
+        let (number, rows, stride) = w.picked(view, by, &spot.axes)?;
+        exists = number.less(rows);
+        place = number * stride + place;
+    }
+    let to = w.start(view.param) + place / per;
+    let slot = w.slot(view.param);
+    w.when(exists, |w| {
+        w.code.push(Stmt::Store(slot, to, bits));
+        Ok(())
+    })
+}

@@ -1,0 +1,83 @@
+//! Whether a schedule is one for a kernel and an adapter. (What a workgroup keeps is counted as the kernel is rendered.)
+
+use weft_kern::{Anchor, Factor, Format, Instr, Kernel, Part, Pick};
+
+use crate::limits::Limits;
+use crate::schedule::{Schedule, Split};
+
+/// Rows of a workgroup that sums for them and columns of a lane, at most: each is a variable.
+const MOST: u32 = 64;
+
+/// Checks the schedule of a verified kernel.
+///
+/// # Errors
+/// The part, if it is one's, and the rule that is broken.
+pub(crate) fn check(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    limits: &Limits,
+) -> Result<(), (Option<usize>, String)> {
+    let Schedule { lanes, parts } = schedule;
+    if !lanes.is_power_of_two() || *lanes > limits.invocations {
+        return Err((None, format!("{lanes} lanes; a power of two up to {} is needed", limits.invocations)));
+    }
+    if parts.len() != kernel.parts.len() {
+        return Err((None, format!("{} parts are scheduled of {}", parts.len(), kernel.parts.len())));
+    }
+    for (i, (part, split)) in kernel.parts.iter().zip(parts).enumerate() {
+        part_of(kernel, part, split, *lanes).map_err(|why| (Some(i), why))?;
+    }
+    Ok(())
+}
+
+fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<(), String> {
+    let Split { rows, along_first, width, reduce, upcast } = *split;
+    if [rows, width, reduce, upcast].contains(&0) || !reduce.is_power_of_two() || reduce > lanes {
+        return Err(format!("`{split}`: nothing may be 0, and {reduce} must divide {lanes} lanes"));
+    }
+    let variables = if matches!(part.anchor, Anchor::Map | Anchor::Reduce) { 1 } else { rows };
+    if variables > MOST || upcast > MOST {
+        return Err(format!("`{split}`: no more than {MOST} rows and columns of a lane"));
+    }
+    let whole = width as usize >= part.cols;
+    if !whole && (!part.columns_independent() || matches!(part.anchor, Anchor::Attend(_))) {
+        return Err(format!("a workgroup needs all {} columns, it has {width}", part.cols));
+    }
+    let pass = u64::from(split.across(lanes)) * u64::from(upcast);
+    let is_dot = matches!(part.anchor, Anchor::Dot(_));
+    if is_dot && !whole && !u64::from(width).is_multiple_of(pass) && u64::from(width) > pass {
+        return Err(format!("{width} columns are not a multiple of the {pass} that lanes have at a time"));
+    }
+    for instr in &part.body {
+        let Instr::Store { view, .. } = instr else { continue };
+        let unit = match kernel.params[view.param].format {
+            Format::Q8 => 32,
+            Format::Ggml(ty) if ty.block_bytes() == 2 => 2,
+            _ => 1,
+        };
+        if !whole && !width.is_multiple_of(unit) {
+            return Err(format!("{width} columns are not a multiple of the {unit} that are stored together"));
+        }
+    }
+    if let Anchor::Attend(attend) = &part.anchor {
+        let group = attend.heads / attend.kv_heads.max(1);
+        if !upcast.is_power_of_two() || !group.is_multiple_of(rows as usize) {
+            return Err(format!("{rows} heads of {group} that share keys, {upcast} positions a lane"));
+        }
+    }
+    for product in part.products() {
+        let shared = match product.w.pick {
+            Pick::Only => true,
+            // Rows of one tile have the same matrix.
+            Pick::Axis(axis) => axis > 0 && (along_first || part.rows.len() < 2),
+            Pick::Ids(_) | Pick::Sum(_) => false,
+        };
+        if rows > 1 && !shared {
+            return Err(format!("{rows} rows that do not share a matrix"));
+        }
+        if rows > 1 && product.x == Factor::Prologue && part.rows.is_empty() {
+            return Err("there is one row".into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! A kernel as text: what the renderer hands to a runtime, and what a runtime gives the text when it runs.
+//!
+//! A launch binds group 0. Bindings 0 and 1 are *uniform* buffers, `args` and `sizes`: what [`Shader::args`] and [`Shader::sizes`] return, the
+//! first written once for each launch of a program, the second once a step. Binding `2 + slot` is a storage buffer: a whole buffer of the
+//! device, seen as words. Parameters that lie in one buffer share a slot, because the graphics interfaces track buffers as wholes and refuse
+//! a launch that has one bound for reading and for writing at once; a slot is bound for reading and writing if [`Shader::slots`] says it is
+//! written, else for reading alone.
+//!
+//! Every *quantised* weight is in tiles of [`weft_quant::packed`], one after another, whatever kernels do with it: row `r` is row `r % 16` of tile
+//! `r / 16`, and missing rows of the last tile are there. Everything else is laid out as its [`Format`](weft_kern::Format) says. Buffers are rounded up
+//! to whole words.
+
+use weft_device::Region;
+use weft_kern::{Dim, Sizes, Sym};
+
+/// Words of a vector of a uniform buffer.
+const VECTOR: usize = 4;
+
+/// A rendered kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shader {
+    /// The kernel's name.
+    pub name: String,
+    /// The text; its entry point is called `main`.
+    pub source: String,
+    /// Whether a slot is written by the shader.
+    pub slots: Vec<bool>,
+    /// Invocations of a workgroup.
+    pub lanes: u32,
+    /// Bytes of workgroup memory.
+    pub shared_bytes: u32,
+    /// How many workgroups a launch has.
+    pub grid: Grid,
+}
+
+impl Shader {
+    /// The words of `args` for a launch with these regions, one for each of the kernel's parameters; `None` if one lies beyond what 32 bits can
+    /// count. There are always as many, a multiple of four and at least four.
+    pub fn args(&self, regions: &[Region]) -> Option<Vec<u32>> {
+        let mut words = Vec::with_capacity(args_words(regions.len()));
+        for region in regions {
+            words.push(u32::try_from(region.offset / 4).ok()?);
+            words.push(u32::try_from(region.values).ok()?);
+        }
+        words.resize(args_words(regions.len()), 0);
+        Some(words)
+    }
+
+    /// The words of `sizes` for a step.
+    pub fn sizes(sizes: &Sizes) -> [u32; 4] {
+        Sym::ALL.map(|sym| u32::try_from(sizes.get(sym)).unwrap_or(u32::MAX))
+    }
+}
+
+/// Words of `args` for a kernel of `params` parameters: where each begins, in words, and how many values it has.
+pub(crate) const fn args_words(params: usize) -> usize {
+    let words = (2 * params).next_multiple_of(VECTOR);
+    if words == 0 { VECTOR } else { words }
+}
+
+/// How many workgroups a launch has, by the sizes of the step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grid {
+    /// Workgroups along the first axis before the second begins.
+    pub(crate) wide: u32,
+    /// The parts' workgroups, one range after another.
+    pub(crate) parts: Vec<Groups>,
+}
+
+/// Workgroups of a part: `⌈axis · inner / tile⌉ · times`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Groups {
+    /// The first axis of the part's rows.
+    pub(crate) axis: Dim,
+    /// What it is multiplied with.
+    pub(crate) inner: u32,
+    /// How many of these one workgroup takes.
+    pub(crate) tile: u32,
+    /// Workgroups for each such tile.
+    pub(crate) times: u32,
+}
+
+impl Groups {
+    /// How many there are; saturates.
+    pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
+        let rows = (self.axis.eval(sizes) as u64).saturating_mul(u64::from(self.inner));
+        rows.div_ceil(u64::from(self.tile)).saturating_mul(u64::from(self.times))
+    }
+}
+
+impl Grid {
+    /// Workgroups of all parts; saturates.
+    pub(crate) fn all(&self, sizes: &Sizes) -> u64 {
+        self.parts.iter().fold(0, |all: u64, part| all.saturating_add(part.count(sizes)))
+    }
+
+    /// Workgroups along the three axes; all 0 if there is nothing to do, and then nothing must be launched.
+    ///
+    /// They fit the adapter's limits for the sizes that the kernel was rendered for, and all smaller ones.
+    pub fn groups(&self, sizes: &Sizes) -> [u32; 3] {
+        let all = self.all(sizes);
+        if all == 0 {
+            return [0; 3];
+        }
+        let high = u32::try_from(all.div_ceil(u64::from(self.wide))).unwrap_or(u32::MAX);
+        [all.min(u64::from(self.wide)) as u32, high, 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_several_parts_fold_into_two_axes() {
+        let part = |axis, inner, tile, times| Groups { axis, inner, tile, times };
+        let grid = Grid { wide: 8, parts: vec![part(Dim::T, 3, 2, 2), part(Dim::Const(1), 1, 1, 1)] };
+        let groups = |tokens| grid.groups(&Sizes { tokens, ..Sizes::default() });
+        assert_eq!(groups(0), [1, 1, 1]);
+        assert_eq!(groups(1), [5, 1, 1]);
+        assert_eq!(groups(4), [8, 2, 1]);
+        let nothing = Grid { wide: 8, parts: vec![part(Dim::T, 1, 1, 1)] };
+        assert_eq!(nothing.groups(&Sizes::default()), [0; 3]);
+    }
+}

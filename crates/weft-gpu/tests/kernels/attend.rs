@@ -1,0 +1,147 @@
+//! Attention: latent and grouped, one position and many, pages in any order.
+
+use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr};
+use weft_quant::GgmlType;
+
+use super::case::data::Random;
+use super::case::{Arg, Case, load_of, part, store_to, view};
+use crate::support::device;
+
+/// Heads, key heads, values of a query and of a result.
+#[derive(Clone, Copy)]
+struct Shape {
+    heads: usize,
+    kv_heads: usize,
+    k_len: usize,
+    v_len: usize,
+    /// Values are the beginning of the keys.
+    latent: bool,
+}
+
+const PAGE: usize = 8;
+
+/// Tokens of one sequence each, which end at these positions.
+fn case(random: &mut Random, ty: GgmlType, shape: Shape, last: &[usize]) -> Case {
+    let Shape { heads, kv_heads, k_len, v_len, latent } = shape;
+    let tokens = last.len();
+    let mut first = Vec::new();
+    let mut needed = 0;
+    for last in last {
+        first.push(needed as i32);
+        needed += last / PAGE + 1;
+    }
+    let pages = random.distinct(needed, needed + 3);
+    let slots = (needed + 3) * PAGE;
+    let (k_row, v_row) = (kv_heads * k_len, kv_heads * v_len);
+    let args = vec![
+        Arg::f32(&random.floats(tokens * heads * k_len)),
+        Arg::floats_of(ty, &random.floats(slots * k_row)),
+        Arg::floats_of(ty, &random.floats(slots * v_row)),
+        Arg::i32(&last.iter().map(|p| *p as i32).collect::<Vec<_>>()),
+        Arg::i32(&first),
+        Arg::i32(&pages),
+        Arg::out(Format::F32, tokens * heads * v_len),
+        Arg::f32(&random.floats(tokens * heads * v_len)),
+    ];
+    let k = Cached { param: 1, offset: 0, row_stride: k_row, head_stride: k_len };
+    let v = match latent {
+        true => Cached { param: 1, offset: 0, row_stride: k_row, head_stride: k_len },
+        false => Cached { param: 2, offset: 0, row_stride: v_row, head_stride: v_len },
+    };
+    let q = view(0, &[heads * k_len, k_len], 1);
+    let attend = Attend {
+        q,
+        k,
+        v,
+        pos: 3,
+        first: 4,
+        pages: 5,
+        scale: F32(1.5 / (k_len as f32).sqrt()),
+        heads,
+        kv_heads,
+        k_len,
+        page: PAGE,
+    };
+    let strides = [heads * v_len, v_len];
+    let body = vec![
+        Instr::Acc(0),
+        load_of(7, &strides, v_len),
+        Instr::Binary(weft_kern::Binary::Mul, 0, 1),
+        store_to(6, &strides, 2),
+    ];
+    let rows = [Dim::T, Dim::Const(heads)];
+    // Scores of a few units are sums of many rounded products; what they are off shifts weights by as much.
+    let roundings = 64 + 8 * k_len;
+    Case::new(vec![part(&rows, v_len, Anchor::Attend(Box::new(attend)), body)], args, tokens, roundings)
+}
+
+#[test]
+fn latent_and_grouped() {
+    let Some(mut device) = device("latent_and_grouped") else { return };
+    let mut random = Random::new(1);
+    let shapes = [
+        Shape { heads: 5, kv_heads: 1, k_len: 72, v_len: 64, latent: true },
+        Shape { heads: 20, kv_heads: 1, k_len: 576, v_len: 512, latent: true },
+        Shape { heads: 6, kv_heads: 3, k_len: 32, v_len: 32, latent: false },
+        Shape { heads: 8, kv_heads: 2, k_len: 64, v_len: 96, latent: false },
+        Shape { heads: 2, kv_heads: 2, k_len: 7, v_len: 5, latent: false },
+    ];
+    for shape in shapes {
+        for ty in [GgmlType::F16, GgmlType::BF16, GgmlType::F32] {
+            case(&mut random, ty, shape, &[0]).check(&mut device);
+            case(&mut random, ty, shape, &[200, 3, 63, 64]).check(&mut device);
+        }
+    }
+}
+
+/// Many tokens take several heads at a time; the bits are those of one token.
+#[test]
+fn tokens_have_the_bits_that_they_have_alone() {
+    let Some(mut device) = device("attend_alone") else { return };
+    let mut random = Random::new(2);
+    let shape = Shape { heads: 8, kv_heads: 1, k_len: 64, v_len: 48, latent: true };
+    let last: Vec<usize> = (0..130).map(|t| t % 90).collect();
+    let case = case(&mut random, GgmlType::F16, shape, &last);
+    let many = case.check(&mut device);
+    let few = Case { tokens: 2, ..case }.run(&mut device, 2).unwrap();
+    let bytes = 2 * 8 * 48 * 4;
+    assert_eq!(many[6][..bytes], few[6][..bytes]);
+}
+
+/// Layouts that the heuristic does not choose.
+#[test]
+fn every_layout() {
+    let Some(mut device) = device("attend_layouts") else { return };
+    let mut random = Random::new(3);
+    let shape = Shape { heads: 8, kv_heads: 2, k_len: 48, v_len: 40, latent: false };
+    let case = case(&mut random, GgmlType::BF16, shape, &[5, 70, 31]);
+    for layout in [
+        "lanes 32; rows 1 width 40 reduce 4 upcast 1",
+        "lanes 64; rows 2 width 40 reduce 1 upcast 2",
+        "lanes 16; rows 4 width 64 reduce 16 upcast 8",
+        "lanes 128; rows 1 width 40 reduce 32 upcast 1",
+    ] {
+        case.check_with(&mut device, layout);
+    }
+}
+
+/// Positions and pages of the data are not believed: nothing outside of the state is read, and other tokens do not notice.
+#[test]
+fn wild_positions() {
+    let Some(mut device) = device("wild_positions") else { return };
+    let mut random = Random::new(4);
+    let shape = Shape { heads: 2, kv_heads: 1, k_len: 32, v_len: 32, latent: true };
+    let mut case = case(&mut random, GgmlType::F16, shape, &[20, 20, 20, 20]);
+    let right = case.check(&mut device);
+    let pages: Vec<i32> =
+        (0..12).map(|p| if p < 3 { -7 } else { [i32::MAX, i32::MIN, 1 << 29][p % 3] }).collect();
+    for (param, wild) in [(3, vec![-1, i32::MAX, i32::MIN, 20]), (4, vec![-3, i32::MAX, i32::MIN, 9])] {
+        let sound = std::mem::replace(&mut case.args[param], Arg::i32(&wild));
+        let found = case.run(&mut device, 4).unwrap();
+        let row = 2 * 32 * 4;
+        assert_eq!(found[6][3 * row..], right[6][3 * row..]);
+        case.args[param] = sound;
+    }
+    case.args[5] = Arg::i32(&pages);
+    case.run(&mut device, 4).unwrap();
+}

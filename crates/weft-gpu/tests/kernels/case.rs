@@ -1,0 +1,265 @@
+//! A kernel with its arguments, run on the adapter and by the interpreter.
+
+use std::sync::Arc;
+
+use weft_device::{Device, DeviceError, Program, ProgramId, Region, Step, Weight};
+use weft_gpu::GpuDevice;
+use weft_kern::{
+    Access, Anchor, Dim, F32, Factor, Format, Instr, Kernel, Matrices, Param, Part, Pick, Product, Sizes,
+    View, interp, q8,
+};
+use weft_quant::GgmlType;
+
+#[path = "../../../weft-cpu/tests/support/data.rs"]
+#[allow(dead_code, reason = "the CPU's tests use all of it")]
+pub(super) mod data;
+
+/// An argument of a kernel under test.
+#[derive(Clone, Debug)]
+pub(super) struct Arg {
+    format: Format,
+    access: Access,
+    values: usize,
+    /// What it holds; NaNs, or other bits that no kernel writes, in an argument that is written.
+    bytes: Vec<u8>,
+    /// Given to the device as a weight, in rows of so many values.
+    row_len: Option<usize>,
+}
+
+impl Arg {
+    pub(super) fn read(format: Format, values: usize, bytes: Vec<u8>) -> Arg {
+        assert_eq!(format.bytes(values), Some(bytes.len()));
+        Arg { format, access: Access::Read, values, bytes, row_len: None }
+    }
+
+    pub(super) fn f32(values: &[f32]) -> Arg {
+        Arg::read(Format::F32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
+
+    pub(super) fn i32(values: &[i32]) -> Arg {
+        Arg::read(Format::I32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
+
+    /// Floats of any width, as a state has them.
+    pub(super) fn floats_of(ty: GgmlType, values: &[f32]) -> Arg {
+        let mut bytes = vec![0; values.len() * ty.block_bytes()];
+        weft_quant::encode(ty, values, &mut bytes).unwrap();
+        Arg::read(Format::Ggml(ty), values.len(), bytes)
+    }
+
+    pub(super) fn weight(ty: GgmlType, rows: usize, row_len: usize, bytes: Vec<u8>) -> Arg {
+        Arg { row_len: Some(row_len), ..Arg::read(Format::Ggml(ty), rows * row_len, bytes) }
+    }
+
+    /// Rows that are multiplied by a weight of this type: rounded if it is quantised.
+    pub(super) fn activations(ty: GgmlType, values: &[f32]) -> Arg {
+        match ty.is_quantised() {
+            true => Arg::read(Format::Q8, values.len(), data::rounded(values)),
+            false => Arg::f32(values),
+        }
+    }
+
+    /// An output, poisoned.
+    pub(super) fn out(format: Format, values: usize) -> Arg {
+        let bytes = vec![0xff; format.bytes(values).unwrap()];
+        Arg { access: Access::Write, ..Arg::read(format, values, bytes) }
+    }
+
+    /// As floats; indices as such.
+    fn floats(&self, bytes: &[u8]) -> Vec<f32> {
+        match self.format {
+            Format::I32 => bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
+            Format::Ggml(ty) => {
+                let mut out = vec![0.0; self.values];
+                weft_quant::decode(ty, bytes, &mut out).unwrap();
+                out
+            }
+            Format::Q8 => {
+                let words = |bytes: &[u8]| -> Vec<f32> {
+                    bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+                };
+                let (quants, rest) = bytes.split_at(self.values);
+                let (scales, sums) = rest.split_at(self.values / 8);
+                let scales = words(scales);
+                let values = quants.iter().enumerate();
+                let mut all: Vec<f32> =
+                    values.map(|(i, q)| f32::from(*q as i8) * scales[i / q8::BLOCK]).collect();
+                // A sum is of 16 values, each of which may be off by a step.
+                all.extend(words(sums).iter().map(|s| s / 16.0));
+                all
+            }
+        }
+    }
+
+    /// How far a stored value may be from the oracle's beyond the tolerance of the computation: where that is rounded to a neighbour, by
+    /// the format's step, relative to the largest value.
+    fn step(&self) -> f32 {
+        match self.format {
+            Format::Ggml(GgmlType::F16) => 1.0 / 1024.0,
+            Format::Ggml(GgmlType::BF16) => 1.0 / 128.0,
+            Format::Q8 => 1.0 / 126.0,
+            _ => 0.0,
+        }
+    }
+}
+
+/// A kernel with its arguments.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    pub(super) kernel: Kernel,
+    pub(super) args: Vec<Arg>,
+    pub(super) tokens: usize,
+    /// How often an output is rounded on its way, at most, each time by half a unit in the last place of the largest output.
+    pub(super) roundings: usize,
+    /// What the largest output is taken for if it is smaller: where it may be what large terms leave of each other.
+    pub(super) least: f32,
+}
+
+/// A way to compile a program.
+type Compile<'a> = &'a dyn Fn(&mut GpuDevice, &Program) -> Result<ProgramId, DeviceError>;
+
+impl Case {
+    pub(super) fn new(parts: Vec<Part>, args: Vec<Arg>, tokens: usize, roundings: usize) -> Case {
+        let params = args.iter().map(|a| Param { access: a.access, format: a.format }).collect();
+        let kernel = Kernel { name: "tested".into(), params, parts };
+        let values: Vec<usize> = args.iter().map(|a| a.values).collect();
+        let case = Case { kernel, args, tokens, roundings, least: 0.0 };
+        weft_kern::verify_call(&case.kernel, &values, &case.sizes()).unwrap();
+        case
+    }
+
+    pub(super) fn sizes(&self) -> Sizes {
+        Sizes { tokens: self.tokens, ..Sizes::default() }
+    }
+
+    /// What the interpreter makes of the arguments.
+    fn oracle(&self) -> Vec<Vec<u8>> {
+        let buffers =
+            self.args.iter().map(|a| interp::Buffer::from_bytes(a.format, a.values, &a.bytes).unwrap());
+        let mut buffers: Vec<_> = buffers.collect();
+        interp::run(&self.kernel, &mut buffers, &self.sizes()).unwrap();
+        buffers.iter().map(interp::Buffer::to_bytes).collect()
+    }
+
+    /// Runs it on the adapter, compiled for steps of up to `max` tokens; the bytes of every argument afterwards.
+    pub(super) fn run(&self, device: &mut GpuDevice, max: usize) -> Result<Vec<Vec<u8>>, DeviceError> {
+        self.run_by(device, max, &|device, program| device.compile(program))
+    }
+
+    /// Runs it with this schedule, and holds the numbers to the interpreter's.
+    pub(super) fn check_with(&self, device: &mut GpuDevice, schedule: &str) -> Vec<Vec<u8>> {
+        let schedules = [schedule.parse().unwrap()];
+        let compile = |device: &mut GpuDevice, program: &Program| device.compile_with(program, &schedules);
+        let found = self.run_by(device, self.tokens, &compile).unwrap();
+        self.compare(&found);
+        found
+    }
+
+    fn run_by(
+        &self,
+        device: &mut GpuDevice,
+        max: usize,
+        compile: Compile<'_>,
+    ) -> Result<Vec<Vec<u8>>, DeviceError> {
+        let mark = device.mark();
+        let regions: Vec<Region> = self
+            .args
+            .iter()
+            .map(|arg| {
+                let region = |buffer| Region { buffer, offset: 0, values: arg.values };
+                if let (Some(row_len), Format::Ggml(ty)) = (arg.row_len, arg.format) {
+                    let bytes = Arc::new(arg.bytes.clone());
+                    let weight = Weight { ty, rows: arg.values / row_len, row_len, bytes };
+                    return region(device.pack(weight).unwrap());
+                }
+                let buffer = device.alloc(arg.bytes.len()).unwrap();
+                device.write(buffer, 0, &arg.bytes).unwrap();
+                region(buffer)
+            })
+            .collect();
+        let program = Program {
+            max: Sizes { tokens: max, ..Sizes::default() },
+            kernels: vec![Arc::new(self.kernel.clone())],
+            steps: vec![Step { kernel: 0, args: regions.clone() }],
+        };
+        let program = compile(device, &program)?;
+        device.replay(program, &self.sizes())?;
+        let read = |(arg, region): (&Arg, &Region)| match arg.access {
+            Access::Read => arg.bytes.clone(),
+            Access::Write => {
+                let mut out = vec![0; arg.bytes.len()];
+                device.read(region.buffer, 0, &mut out).unwrap();
+                out
+            }
+        };
+        let found = self.args.iter().zip(&regions).map(read).collect();
+        if let Some(mark) = mark {
+            device.rewind(mark);
+        }
+        Ok(found)
+    }
+
+    /// Holds the adapter's numbers to the interpreter's.
+    pub(super) fn check(&self, device: &mut GpuDevice) -> Vec<Vec<u8>> {
+        let found = self.run(device, self.tokens).unwrap();
+        self.compare(&found);
+        found
+    }
+
+    pub(super) fn compare(&self, found: &[Vec<u8>]) {
+        let expected = self.oracle();
+        for (p, arg) in self.args.iter().enumerate().filter(|(_, a)| a.access == Access::Write) {
+            let (expected, found) = (arg.floats(&expected[p]), arg.floats(&found[p]));
+            let top = expected.iter().filter(|v| v.is_finite()).fold(self.least, |top, v| top.max(v.abs()));
+            let tolerance = top * (self.roundings as f32 * f32::EPSILON / 2.0 + arg.step());
+            for (i, (e, f)) in expected.iter().zip(&found).enumerate() {
+                let close = e == f || (e - f).abs() <= tolerance || e.is_nan() && f.is_nan();
+                assert!(
+                    close,
+                    "{} tokens: p{p}[{i}] is {f}, expected {e} ± {tolerance}\n{:?}",
+                    self.tokens, self.kernel
+                );
+            }
+        }
+    }
+}
+
+/// A view that begins at 0.
+pub(super) fn view(param: usize, strides: &[usize], step: usize) -> View {
+    View { param, offset: 0, strides: strides.to_vec(), step }
+}
+
+/// A part without a prologue.
+pub(super) fn part(rows: &[Dim], cols: usize, anchor: Anchor, body: Vec<Instr>) -> Part {
+    Part { rows: rows.to_vec(), cols, prologue: None, anchor, body }
+}
+
+/// A stack of equal matrices in a parameter, one behind the other.
+pub(super) fn matrices(param: usize, pick: Pick, count: usize, n: usize, k: usize) -> Matrices {
+    Matrices { param, pick, count, n, k, first: 0, stride: n }
+}
+
+pub(super) fn product(x: View, w: Matrices, transposed: bool) -> Product {
+    Product { x: Factor::View(x), w, transposed }
+}
+
+pub(super) fn load_of(param: usize, strides: &[usize], len: usize) -> Instr {
+    Instr::Load { view: view(param, strides, 1), indexed: None, len }
+}
+
+pub(super) fn store_to(param: usize, strides: &[usize], value: usize) -> Instr {
+    Instr::Store { value, view: view(param, strides, 1), indexed: None }
+}
+
+pub(super) fn constant(value: f32) -> Instr {
+    Instr::Const(F32(value))
+}
+
+/// How often an output of a dot is rounded. Each addition is of a product that was itself rounded a few times. Partial sums of random terms are of
+/// the size of the largest output, so that this many half units of it are a generous bound.
+pub(super) fn roundings(ty: GgmlType, k: usize) -> usize {
+    match ty.int_layout() {
+        Some(_) => 8 + 2 * k / 16,
+        None => 8 + 2 * k,
+    }
+}

@@ -1,0 +1,203 @@
+//! Row programs without a product: every instruction, format and kind of row.
+
+use weft_kern::{Anchor, Binary, Dim, Format, Indexed, Instr, Reduce, RopeStyle, Unary, View};
+use weft_quant::GgmlType;
+
+use super::case::data::{Random, weight_types};
+use super::case::{Arg, Case, constant, load_of, part, store_to, view};
+use crate::support::device;
+
+#[test]
+fn every_function_and_format() {
+    let Some(mut device) = device("every_function") else { return };
+    let mut random = Random::new(1);
+    for cols in [1, 6, 64, 300, 1024] {
+        for tokens in [1, 3, 40] {
+            let mut body = vec![load_of(0, &[cols], cols), load_of(1, &[cols], cols), load_of(2, &[0], cols)];
+            for op in Unary::ALL {
+                let x = if *op == Unary::Rsqrt { 2 } else { 0 };
+                body.push(Instr::Unary(*op, x));
+            }
+            for op in Binary::ALL {
+                body.push(Instr::Binary(*op, 1, if *op == Binary::Div { 2 } else { 0 }));
+            }
+            let values = body.len();
+            let mut args = vec![
+                Arg::f32(&random.floats(tokens * cols)),
+                Arg::floats_of(GgmlType::F16, &random.floats(tokens * cols)),
+                Arg::floats_of(
+                    GgmlType::BF16,
+                    &random.floats(cols).iter().map(|v| 1.1 + v).collect::<Vec<_>>(),
+                ),
+            ];
+            for v in 3..values {
+                args.push(Arg::out(Format::F32, tokens * cols));
+                body.push(store_to(args.len() - 1, &[cols], v));
+            }
+            for ty in [GgmlType::F16, GgmlType::BF16] {
+                if cols % 2 == 0 {
+                    args.push(Arg::out(Format::Ggml(ty), tokens * cols));
+                    body.push(store_to(args.len() - 1, &[cols], 5));
+                }
+            }
+            if cols % 32 == 0 {
+                args.push(Arg::out(Format::Q8, tokens * cols));
+                body.push(store_to(args.len() - 1, &[cols], 6));
+            }
+            Case::new(vec![part(&[Dim::T], cols, Anchor::Map, body)], args, tokens, 32).check(&mut device);
+        }
+    }
+}
+
+/// Positions of long contexts, as angles.
+#[test]
+fn angles_of_any_size() {
+    let Some(mut device) = device("angles") else { return };
+    let mut random = Random::new(2);
+    let n = 512;
+    let mut x: Vec<f32> = (0..n).map(|i| random.float() * 10f32.powi((i % 7) as i32)).collect();
+    use std::f32::consts::{FRAC_PI_2, PI};
+    x[..8].copy_from_slice(&[0.0, -0.0, 131071.0, 200_000.5, -65535.9, 1e-30, PI, FRAC_PI_2]);
+    let body = vec![
+        load_of(0, &[0], n),
+        Instr::Unary(Unary::Cos, 0),
+        Instr::Unary(Unary::Sin, 0),
+        store_to(1, &[0], 1),
+        store_to(2, &[0], 2),
+    ];
+    let args = vec![Arg::f32(&x), Arg::out(Format::F32, n), Arg::out(Format::F32, n)];
+    Case::new(vec![part(&[Dim::Const(1)], n, Anchor::Map, body)], args, 1, 8).check(&mut device);
+}
+
+/// Rows of a quantised table by number, and rows written by number; a number that is out of bounds reads the last row, and writes none.
+#[test]
+fn rows_by_number() {
+    let Some(mut device) = device("by_number") else { return };
+    let mut random = Random::new(3);
+    for ty in weight_types() {
+        let (cols, rows, tokens) = (ty.block_len().max(64), 37, 9);
+        let ids: Vec<i32> = (0..tokens).map(|_| random.below(rows) as i32).collect();
+        let slots = random.distinct(tokens, 20);
+        let args = vec![
+            Arg::weight(ty, rows, cols, random.weight(ty, rows * cols)),
+            Arg::i32(&ids),
+            Arg::i32(&slots),
+            Arg::out(Format::F32, tokens * cols),
+            Arg::out(Format::Ggml(GgmlType::F16), 20 * cols),
+        ];
+        let by = |param| Some(Indexed { index: view(param, &[1], 0), stride: cols });
+        let body = vec![
+            Instr::Load { view: view(0, &[0], 1), indexed: by(1), len: cols },
+            store_to(3, &[cols], 0),
+            Instr::Store { value: 0, view: view(4, &[0], 1), indexed: by(2) },
+        ];
+        let mut case = Case::new(vec![part(&[Dim::T], cols, Anchor::Map, body)], args, tokens, 2);
+        let right = case.check(&mut device);
+        if ty != GgmlType::Q4_0 {
+            continue;
+        }
+        // Numbers of the data are not believed.
+        let wild = |ids: &[i32]| [&[i32::MIN, -1, i32::MAX, 37][..], &ids[4..]].concat();
+        case.args[1] = Arg::i32(&wild(&ids));
+        case.args[2] = Arg::i32(&wild(&slots));
+        let found = case.run(&mut device, tokens).unwrap();
+        let row = cols * 4;
+        assert_eq!(found[3][4 * row..], right[3][4 * row..]);
+        assert!((1..4).all(|t| found[3][t * row..][..row] == found[3][..row]));
+        for slot in &slots[..4] {
+            assert!(found[4][*slot as usize * cols * 2..][..cols * 2].iter().all(|b| *b == 0xff));
+        }
+    }
+}
+
+/// What looks across columns: softmax, selections among equals, NaN and infinities, pairs of pairs.
+#[test]
+fn across_columns() {
+    let Some(mut device) = device("across_columns") else { return };
+    let mut random = Random::new(4);
+    for cols in [2, 10, 64, 250, 600] {
+        for tokens in [1, 7] {
+            let k = (cols / 2).min(8);
+            let mut x = random.floats(tokens * cols);
+            for (i, v) in x.iter_mut().enumerate() {
+                match i % 7 {
+                    0 => *v = 0.25,
+                    1 => *v = -0.0,
+                    2 => *v = 0.0,
+                    3 if cols > 64 && i % 3 == 0 => *v = f32::NAN,
+                    4 if cols > 64 => *v = f32::NEG_INFINITY,
+                    _ => {}
+                }
+            }
+            let args = vec![
+                Arg::f32(&x),
+                Arg::out(Format::I32, tokens * k),
+                Arg::f32(&random.floats(tokens * cols)),
+                Arg::out(Format::F32, tokens * cols),
+                Arg::out(Format::F32, tokens * k),
+                Arg::out(Format::F32, tokens * cols),
+                Arg::f32(&random.floats(tokens * cols / 2)),
+                Arg::out(Format::F32, tokens),
+            ];
+            let turn = |style, x| Instr::Rope { style, x, cos: 9, sin: 9 };
+            let body = vec![
+                load_of(0, &[cols], cols),
+                Instr::TopK { x: 0, k },
+                load_of(2, &[cols], cols),
+                Instr::Take { from: 2, ids: 1 },
+                Instr::Reduce(Reduce::Max, 2),
+                Instr::Binary(Binary::Sub, 2, 4),
+                Instr::Unary(Unary::Exp, 5),
+                Instr::Reduce(Reduce::Sum, 6),
+                Instr::Binary(Binary::Div, 6, 7),
+                load_of(6, &[cols / 2], cols / 2),
+                turn(RopeStyle::Pairs, 8),
+                turn(RopeStyle::Halves, 10),
+                constant(3.0),
+                Instr::Binary(Binary::Mul, 11, 12),
+                store_to(1, &[k], 1),
+                store_to(3, &[cols], 8),
+                store_to(4, &[k], 3),
+                store_to(5, &[cols], 13),
+                store_to(7, &[1], 7),
+            ];
+            let case = Case::new(vec![part(&[Dim::T], cols, Anchor::Reduce, body)], args, tokens, 64 + cols);
+            case.check(&mut device);
+        }
+    }
+}
+
+/// Views that step, repeat and begin anywhere, over rows of several axes; whole rows rounded.
+#[test]
+fn views() {
+    let Some(mut device) = device("views") else { return };
+    let mut random = Random::new(5);
+    let (a, b, cols) = (3, 4, 64);
+    for tokens in [1, 6] {
+        let args = vec![
+            Arg::f32(&random.floats(5 + tokens * a * b * cols * 2)),
+            Arg::i32(&(0..tokens as i32 * 7 + 1).collect::<Vec<_>>()),
+            Arg::out(Format::F32, 3 + tokens * a * b * cols * 2),
+            Arg::out(Format::Q8, tokens * a * b * cols + 32),
+        ];
+        let rows = [Dim::T, Dim::Const(a), Dim::Const(b)];
+        let x = View { offset: 5, ..view(0, &[a * b * cols * 2, 2 * cols, a * cols * 2], 2) };
+        let y = View { offset: 3, ..view(2, &[a * b * cols * 2, b * cols * 2, cols * 2], 2) };
+        let z = View { offset: 32, ..view(3, &[a * b * cols, b * cols, cols], 1) };
+        for whole in [false, true] {
+            let mut body = vec![
+                Instr::Load { view: x.clone(), indexed: None, len: cols },
+                Instr::Load { view: View { offset: 2, ..view(1, &[7, 1, 1], 0) }, indexed: None, len: 1 },
+                Instr::Binary(Binary::Mul, 0, 1),
+            ];
+            if whole {
+                body.extend([Instr::Reduce(Reduce::Sum, 2), Instr::Binary(Binary::Add, 3, 2)]);
+            }
+            let value = body.len() - 1;
+            body.push(Instr::Store { value, view: y.clone(), indexed: None });
+            body.push(Instr::Store { value, view: z.clone(), indexed: None });
+            let anchor = if whole { Anchor::Reduce } else { Anchor::Map };
+            Case::new(vec![part(&rows, cols, anchor, body)], args.clone(), tokens, 128).check(&mut device);
+        }
+    }
+}

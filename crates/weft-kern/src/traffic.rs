@@ -1,0 +1,345 @@
+//! What a call of a kernel reads, writes and multiplies, piece by piece: the numbers that its time is held against.
+//!
+//! Bytes are those of distinct values, each counted once for a piece, as if everything but the first reading came from a cache. What is read
+//! again by another piece or another call is theirs to tell: whoever adds them up knows which buffers are the same.
+
+use weft_ir::{Dim, Sizes};
+
+use crate::kernel::{
+    Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, ParamId, Part, Pick, Product,
+    View,
+};
+use crate::q8;
+
+/// What the tokens of a step attend to, which no size tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Seen {
+    /// Rows of the cache, each counted once.
+    pub rows: u64,
+    /// Rows that each token sees, added up over the tokens.
+    pub pairs: u64,
+}
+
+/// A product, an attention, or a part that has neither; with the row programs before and after it, where they are not another piece's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// Which part of the kernel.
+    pub part: usize,
+    /// `dot`, `head_dot`, `select_dot`, `select_sum`, `attend`, `reduce` or `map`.
+    pub anchor: &'static str,
+    /// The weight that is multiplied by.
+    pub weight: Option<ParamId>,
+    /// What it reads and writes.
+    pub touches: Vec<Touch>,
+    /// Multiplications of the product or the attention, each with its addition.
+    pub multiplications: u64,
+    /// Whether these are of `f32`; else of 8-bit integers.
+    pub floats: bool,
+}
+
+/// A reading or writing of a parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Touch {
+    /// The parameter.
+    pub param: ParamId,
+    /// Read or written.
+    pub access: Access,
+    /// Bytes of distinct values. Where rows are picked by number: as if no two were the same, but no more matrices than there are.
+    pub bytes: u64,
+}
+
+impl Kernel {
+    /// What a call does in a step of these sizes, piece by piece in the order of its parts.
+    pub fn traffic(&self, sizes: &Sizes, seen: &Seen) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for (at, part) in self.parts.iter().enumerate() {
+            let mut own = Pieces { kernel: self, rows: &part.rows, sizes, part: at };
+            let first = pieces.len();
+            match &part.anchor {
+                Anchor::Dot(products) => {
+                    pieces.extend(products.iter().map(|product| own.product(part, product)))
+                }
+                Anchor::Attend(attend) => pieces.push(own.attend(part.cols, attend, seen)),
+                Anchor::Reduce => pieces.push(own.piece("reduce")),
+                Anchor::Map => pieces.push(own.piece("map")),
+            }
+            let Some(piece) = pieces.get_mut(first) else { continue };
+            part.body.iter().for_each(|instr| own.instr(instr, &part.lens(), &mut piece.touches));
+            if let Some(prologue) = &part.prologue {
+                own.rows = part.prologue_rows();
+                prologue.body.iter().for_each(|instr| own.instr(instr, &prologue.lens(), &mut piece.touches));
+            }
+        }
+        pieces
+    }
+}
+
+/// Makes the pieces of a part.
+struct Pieces<'a> {
+    kernel: &'a Kernel,
+    /// The axes of the row program that is looked at.
+    rows: &'a [Dim],
+    sizes: &'a Sizes,
+    part: usize,
+}
+
+impl Pieces<'_> {
+    fn piece(&self, anchor: &'static str) -> Piece {
+        let touches = Vec::new();
+        Piece { part: self.part, anchor, weight: None, touches, multiplications: 0, floats: true }
+    }
+
+    fn product(&self, part: &Part, product: &Product) -> Piece {
+        let w = &product.w;
+        let anchor = match w.pick {
+            Pick::Only => "dot",
+            Pick::Axis(_) => "head_dot",
+            Pick::Ids(_) => "select_dot",
+            Pick::Sum(_) => "select_sum",
+        };
+        let work = self.kernel.product_work(part, product, self.sizes);
+        let mut touches = vec![Touch { param: w.param, access: Access::Read, bytes: work.weight_bytes }];
+        let mut terms = 1;
+        match &w.pick {
+            Pick::Only | Pick::Axis(_) => {}
+            Pick::Ids(ids) => touches.push(self.touch(ids, None, 1, Access::Read)),
+            Pick::Sum(sum) => {
+                touches
+                    .extend([&sum.ids, &sum.weights].map(|v| self.touch(v, None, sum.terms, Access::Read)));
+                terms = if sum.apart > 0 { sum.terms } else { 1 };
+            }
+        }
+        if let Factor::View(x) = &product.x {
+            touches.push(self.touch(x, None, product.x_len() * terms, Access::Read));
+        }
+        let floats = !product.rounds(&self.kernel.params);
+        Piece {
+            weight: Some(w.param),
+            touches,
+            multiplications: work.multiplications,
+            floats,
+            ..self.piece(anchor)
+        }
+    }
+
+    fn attend(&self, cols: usize, attend: &Attend, seen: &Seen) -> Piece {
+        let Attend { q, k, v, pos, first, pages, heads, kv_heads, k_len, .. } = attend;
+        let mut touches = vec![self.touch(q, None, *k_len, Access::Read)];
+        let tokens = self.sizes.tokens as u64;
+        for (param, count) in [(*pos, tokens), (*first, tokens), (*pages, self.sizes.pages as u64)] {
+            touches.push(self.values(param, Access::Read, count));
+        }
+        let (keys, values) = (columns(k, *kv_heads, *k_len), columns(v, *kv_heads, cols));
+        let state = |param, columns| self.values(param, Access::Read, seen.rows * distinct(columns));
+        if k.param == v.param {
+            touches.push(state(k.param, [keys, values].concat()));
+        } else {
+            touches.extend([state(k.param, keys), state(v.param, values)]);
+        }
+        let multiplications = seen.pairs * *heads as u64 * (k_len + cols) as u64;
+        Piece { touches, multiplications, ..self.piece("attend") }
+    }
+
+    /// Adds what an instruction of a row program touches.
+    fn instr(&self, instr: &Instr, lens: &[usize], touches: &mut Vec<Touch>) {
+        let (len, access) = match instr {
+            Instr::Load { len, .. } => (*len, Access::Read),
+            Instr::Store { value, .. } => (lens[*value], Access::Write),
+            _ => return,
+        };
+        let Some((view, indexed)) = instr.view() else { return };
+        touches.push(self.touch(view, indexed, len, access));
+        if let Some(Indexed { index, .. }) = indexed {
+            touches.push(self.touch(index, None, 1, Access::Read));
+        }
+    }
+
+    /// The distinct values of a view of `len` columns: axes that it does not move along repeat them.
+    fn touch(&self, view: &View, indexed: Option<&Indexed>, len: usize, access: Access) -> Touch {
+        let moves = |axis: usize| {
+            let along = |view: &View| view.strides.get(axis).is_some_and(|stride| *stride > 0);
+            along(view) || indexed.is_some_and(|indexed| along(&indexed.index))
+        };
+        let axes = self.rows.iter().enumerate();
+        let rows: u64 =
+            axes.map(|(axis, dim)| if moves(axis) { dim.eval(self.sizes) as u64 } else { 1 }).product();
+        let none = self.rows.iter().any(|dim| dim.eval(self.sizes) == 0);
+        let columns = if view.step > 0 { len as u64 } else { 1 };
+        self.values(view.param, access, if none { 0 } else { rows * columns })
+    }
+
+    fn values(&self, param: ParamId, access: Access, values: u64) -> Touch {
+        let bytes = match self.kernel.params[param].format {
+            Format::Ggml(ty) => (values * ty.block_bytes() as u64).div_ceil(ty.block_len() as u64),
+            Format::Q8 => q8::buffer_bytes(values as usize).unwrap_or(0) as u64,
+        };
+        Touch { param, access, bytes }
+    }
+}
+
+/// The columns of a state's row that the heads read, from where to where.
+fn columns(cached: &Cached, heads: usize, len: usize) -> Vec<(usize, usize)> {
+    let begin = |head: usize| cached.offset + head * cached.head_stride;
+    (0..heads).map(|head| (begin(head), begin(head) + len)).collect()
+}
+
+/// How many columns these ranges have together, each counted once.
+fn distinct(mut ranges: Vec<(usize, usize)>) -> u64 {
+    ranges.sort_unstable();
+    let mut covered = 0;
+    let sum = ranges.into_iter().map(|(from, to)| {
+        let from = from.max(covered);
+        covered = covered.max(to);
+        to.saturating_sub(from)
+    });
+    sum.sum::<usize>() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_plan;
+
+    /// The anchor of a piece, its multiplications, whether they are of floats, and the bytes it touches of each parameter.
+    type Found = (&'static str, u64, bool, Vec<(ParamId, u64)>);
+
+    /// Every piece of the plan's only kernel.
+    fn pieces(plan: &str, sizes: Sizes, seen: Seen) -> Vec<Found> {
+        let plan = parse_plan(plan).unwrap();
+        let touches = |piece: &Piece| piece.touches.iter().map(|touch| (touch.param, touch.bytes)).collect();
+        let pieces = plan.kernels[0].traffic(&sizes, &seen);
+        pieces.iter().map(|p| (p.anchor, p.multiplications, p.floats, touches(p))).collect()
+    }
+
+    fn sizes(tokens: usize) -> Sizes {
+        Sizes { tokens, rows: 1, slots: 64, pages: 2 }
+    }
+
+    #[test]
+    fn a_product_reads_its_weight_once_and_every_row() {
+        let plan = "plan uses T=4 R=1 S=64 P=2 arena=0 {
+b0 = input x : f32[T, 64]
+b1 = weight norm : f32[64]
+b2 = weight w : q4_0[32, 64]
+b3 = output y : f32[T, 32]
+kernel dot {
+  p0 read f32
+  p1 read f32
+  p2 read q4_0
+  p3 write f32
+  rows [T] cols 32
+  before
+  v0 = load 64 p0[0; 64; 1]
+  v1 = load 64 p1[0; 0; 1]
+  v2 = mul v0 v1
+  gives v2
+  dot x=before w=p2 count=1 n=32 k=64 first=0 stride=32 pick=only transposed=false
+  v0 = acc 0
+  v1 = store v0 p3[0; 32; 1]
+}
+call dot b0 b1 b2 b3
+}
+";
+        // 32 rows of two blocks of 18 bytes; 64 floats of the norm, whatever the tokens.
+        let of = |tokens: u64| {
+            let touches = vec![(2, 1152), (3, tokens * 128), (0, tokens * 256), (1, 256)];
+            vec![("dot", tokens * 2048, false, touches)]
+        };
+        assert_eq!(pieces(plan, sizes(1), Seen::default()), of(1));
+        assert_eq!(pieces(plan, sizes(3), Seen::default()), of(3));
+    }
+
+    #[test]
+    fn experts_are_read_as_many_as_rows_pick() {
+        let plan = "plan uses T=4 R=1 S=64 P=2 arena=0 {
+b0 = input x : q8[T, 2, 64]
+b1 = input ids : i32[T, 2]
+b2 = input weights : f32[T, 2]
+b3 = weight experts : q8_0[3, 8, 64]
+b4 = output y : f32[T, 8]
+kernel sum {
+  p0 read q8
+  p1 read i32
+  p2 read f32
+  p3 read q8_0
+  p4 write f32
+  rows [T] cols 8
+  select_sum x=p0[0; 128; 1] w=p3 count=3 n=8 k=64 first=0 stride=8 pick=p1[0; 2; 1] terms=2 weights=p2[0; 2; 1] apart=64 transposed=false
+  v0 = acc 0
+  v1 = store v0 p4[0; 8; 1]
+}
+call sum b0 b1 b2 b3 b4
+}
+";
+        // An expert has 8 rows of two blocks of 34 bytes. Two tokens pick four, but there are three.
+        let of = |tokens: u64, experts: u64| {
+            let [x, ids, y] = [176, 8, 32].map(|bytes| tokens * bytes);
+            let touches = vec![(3, experts * 544), (1, ids), (2, ids), (0, x), (4, y)];
+            vec![("select_sum", tokens * 1024, false, touches)]
+        };
+        assert_eq!(pieces(plan, sizes(1), Seen::default()), of(1, 2));
+        assert_eq!(pieces(plan, sizes(2), Seen::default()), of(2, 3));
+    }
+
+    #[test]
+    fn attention_reads_each_row_of_the_cache_once() {
+        let plan = "plan uses T=4 R=1 S=64 P=2 arena=0 {
+b0 = input q : f32[T, 5, 12]
+b1 = state kv : f16[S, 12]
+b2 = input pos : i32[T]
+b3 = input first : i32[T]
+b4 = input pages : i32[P]
+b5 = output y : f32[T, 5, 8]
+kernel attend {
+  p0 read f32
+  p1 read f16
+  p2 read i32
+  p3 read i32
+  p4 read i32
+  p5 write f32
+  rows [T, 5] cols 8
+  attend q=p0[0; 60, 12; 1] k=p1[0; 12, 12; 1] v=p1[0; 12, 8; 1] pos=p2 first=p3 pages=p4 scale=0.5 heads=5 kv_heads=1 k_len=12 page=32
+  v0 = acc 0
+  v1 = store v0 p5[0; 40, 8; 1]
+}
+call attend b0 b1 b2 b3 b4 b5
+}
+";
+        // Two tokens after ten: they see 11 and 12 rows, which are 12. Values lie within keys.
+        let seen = Seen { rows: 12, pairs: 23 };
+        let touches = vec![(0, 480), (2, 8), (3, 8), (4, 8), (1, 12 * 12 * 2), (5, 320)];
+        assert_eq!(pieces(plan, sizes(2), seen), [("attend", 23 * 5 * 20, true, touches)]);
+    }
+
+    #[test]
+    fn what_is_looked_up_is_a_row_for_each_token() {
+        let plan = "plan uses T=4 R=1 S=64 P=2 arena=0 {
+b0 = weight table : q4_0[100, 64]
+b1 = input ids : i32[T]
+b2 = output x : f32[T, 64]
+kernel rows {
+  p0 read q4_0
+  p1 read i32
+  p2 write f32
+  rows [T] cols 64
+  map
+  v0 = load 64 p0[0; 0; 1] @ p1[0; 1; 0] * 64
+  v1 = store v0 p2[0; 64; 1]
+}
+call rows b0 b1 b2
+}
+";
+        let touches = vec![(0, 3 * 36), (1, 12), (2, 768)];
+        assert_eq!(pieces(plan, sizes(3), Seen::default()), [("map", 0, true, touches)]);
+        let none = vec![(0, 0), (1, 0), (2, 0)];
+        assert_eq!(pieces(plan, sizes(0), Seen::default()), [("map", 0, true, none)]);
+    }
+
+    #[test]
+    fn columns_that_heads_share_are_counted_once() {
+        assert_eq!(distinct(vec![(8, 12), (0, 4), (4, 8)]), 12);
+        assert_eq!(distinct(vec![(0, 576), (0, 512)]), 576);
+        assert_eq!(distinct(vec![(0, 4), (2, 6), (10, 10)]), 6);
+        assert_eq!(distinct(Vec::new()), 0);
+    }
+}

@@ -1,0 +1,361 @@
+//! What each thing an engine does is worth: one change at a time, beside the base, in one process.
+//!
+//! The model is compiled a second time with the change, on the same weights, cache and threads. Its logits are held against those of the base;
+//! then the two take turns, sample by sample, until the [`Rule`] has a verdict. What gains more than 2 % and computes the same is kept.
+
+mod change;
+mod gate;
+mod pairs;
+mod rule;
+
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Value, json};
+use weft_engine::{Engine, PlansId, Switches};
+
+use crate::OnProgress;
+use crate::bench::Phase;
+use crate::error::Error;
+use crate::host::Host;
+use crate::random::Random;
+use gate::logits;
+use pairs::{Rig, Way};
+
+pub use change::Change;
+pub use gate::{Distance, Gate, Golden};
+pub use pairs::Measured;
+pub use rule::{Gain, MARGIN, Rule, Verdict};
+
+/// Tokens whose logits are compared, if no golden ones are given.
+const GATE_TOKENS: usize = 32;
+
+/// How an ablation is done.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AblateOptions {
+    /// Tokens of a prompt in a sample; 0 to measure none.
+    pub prefill: usize,
+    /// Tokens of a reply in a sample; 0 to measure none.
+    pub decode: usize,
+    /// Tokens in the cache before either.
+    pub depth: usize,
+    /// Pairs of samples of each phase, at most.
+    pub pairs: usize,
+    /// The decisions that the engine was loaded with.
+    pub switches: Switches,
+    /// Logits that are known to be right.
+    pub golden: Option<Golden>,
+    /// The mean divergence from the base that a change may have, in nats, where no golden logits are known.
+    pub most_kl: f64,
+    /// Whether the winners are put together.
+    pub combine: bool,
+}
+
+impl AblateOptions {
+    /// Tokens of a sequence that the engine must have room for. It must have two.
+    pub fn context(&self) -> usize {
+        let gate = self.golden.as_ref().map_or(GATE_TOKENS, |golden| golden.tokens.len());
+        self.depth.saturating_add(self.prefill.max(self.decode)).max(gate)
+    }
+
+    fn phases(&self) -> Vec<(Phase, usize)> {
+        let all = [(Phase::Decode, self.decode), (Phase::Prefill, self.prefill)];
+        all.into_iter().filter(|(_, tokens)| *tokens > 0).collect()
+    }
+}
+
+/// What became of every change.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ablation {
+    /// The machine.
+    pub host: Host,
+    /// What the verdicts were made by.
+    pub rule: Rule,
+    /// The changes, in the order they were tried.
+    pub rows: Vec<Row>,
+    /// The winners together, if that was asked for.
+    pub combined: Option<Combined>,
+    /// Whether it was cancelled: what was not finished is not there.
+    pub interrupted: bool,
+}
+
+/// A change, and what it does.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// The change.
+    pub change: Change,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a change.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Outcome {
+    /// The compiler makes the same kernels either way.
+    Same,
+    /// It cannot be done; why.
+    Refused(String),
+    /// It was measured.
+    Measured(Gate, Vec<Measured>),
+}
+
+/// The winners, put together one after another, the largest gain first.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Combined {
+    /// Each beside those that were kept before it.
+    pub tried: Vec<Row>,
+    /// Those that were kept.
+    pub kept: Vec<Change>,
+    /// All that were kept, beside the base; `None` if none was.
+    pub together: Option<Outcome>,
+}
+
+impl Outcome {
+    /// What is to be done about it: what computes something else is dropped, however fast.
+    pub fn verdict(&self) -> Verdict {
+        let Outcome::Measured(gate, phases) = self else { return Verdict::Undecided };
+        let any = |verdict| phases.iter().any(|one| one.gain.verdict() == verdict);
+        match (any(Verdict::Keep), any(Verdict::Drop)) {
+            _ if !gate.passes => Verdict::Drop,
+            (true, false) => Verdict::Keep,
+            (false, true) => Verdict::Drop,
+            _ => Verdict::Undecided,
+        }
+    }
+
+    /// Why, in a few words.
+    pub fn why(&self) -> String {
+        let (gate, phases) = match self {
+            Outcome::Same => return "the kernels are the same".into(),
+            Outcome::Refused(why) => return why.clone(),
+            Outcome::Measured(gate, phases) => (gate, phases),
+        };
+        if !gate.passes {
+            return "its logits are others".into();
+        }
+        let said = |verdict, word: &str| {
+            let decided = phases.iter().filter(|one| one.gain.verdict() == verdict);
+            let names: Vec<&str> = decided.map(|one| one.phase.name()).collect();
+            (!names.is_empty()).then(|| format!("{word} in {}", names.join(" and ")))
+        };
+        let decided = [said(Verdict::Keep, "gains"), said(Verdict::Drop, "loses")];
+        let decided: Vec<String> = decided.into_iter().flatten().collect();
+        if !decided.is_empty() {
+            return decided.join(", ");
+        }
+        let percent = 100.0 * MARGIN;
+        match phases.iter().all(|one| one.gain.is_settled()) {
+            true => format!("does less than {percent} %"),
+            false => "not certain".into(),
+        }
+    }
+
+    /// The largest gain in the median.
+    fn gain(&self) -> f64 {
+        let Outcome::Measured(_, phases) = self else { return f64::NAN };
+        phases.iter().map(|one| one.gain.median).fold(f64::NAN, f64::max)
+    }
+
+    fn json(&self) -> Value {
+        let mut json = json!({ "verdict": self.verdict().name(), "why": self.why() });
+        if let Outcome::Measured(gate, phases) = self {
+            json["logits"] = gate.json();
+            phases.iter().for_each(|one| json[one.phase.name()] = one.json());
+        }
+        json
+    }
+}
+
+impl Row {
+    /// All of it, for programs.
+    pub fn json(&self) -> Value {
+        let Row { change, outcome } = self;
+        let mut json =
+            json!({ "change": change.to_string(), "knob": change.knob(), "about": change.about() });
+        if let (Value::Object(json), Value::Object(outcome)) = (&mut json, outcome.json()) {
+            json.extend(outcome);
+        }
+        json
+    }
+}
+
+impl Ablation {
+    /// All of it, for programs.
+    pub fn json(&self) -> Value {
+        let Ablation { host, rule, combined, interrupted, .. } = self;
+        let rows = |rows: &[Row]| rows.iter().map(Row::json).collect::<Value>();
+        let combined = combined.as_ref().map(|Combined { tried, kept, together }| {
+            json!({
+                "tried": rows(tried),
+                "kept": kept.iter().map(Change::to_string).collect::<Vec<_>>(),
+                "together": together.as_ref().map(Outcome::json),
+            })
+        });
+        json!({
+            "machine": host.json(),
+            "rule": { "margin": MARGIN, "looks": rule.looks(), "confidence": rule.confidence() },
+            "rows": rows(&self.rows),
+            "combined": combined,
+            "interrupted": interrupted,
+        })
+    }
+}
+
+/// Tries changes, one at a time. `on` is told how many samples are taken, of at most how many; `cancel` is looked at before every step.
+///
+/// # Errors
+/// If the engine has no room for it or a step fails. What cannot be compiled is an outcome and no error; so is being cancelled.
+pub fn ablate(
+    engine: &mut Engine,
+    changes: &[Change],
+    options: &AblateOptions,
+    cancel: &AtomicBool,
+    on: OnProgress<'_>,
+) -> Result<Ablation, Error> {
+    let phases = options.phases();
+    let rule = Rule::new(phases.len(), options.pairs);
+    let each = 2 * (options.pairs * phases.len()) as u64;
+    let mut rows = Vec::with_capacity(changes.len());
+    let mut combined = None;
+    let rig = Rig::new(engine, options.depth, each * changes.len() as u64, cancel, on);
+    let tried = rig.and_then(|rig| {
+        let mut trial = Trial { rig, options, phases, rule: rule.clone(), each };
+        let tried = trial.all(changes, &mut rows).and_then(|()| {
+            combined = if options.combine { Some(trial.combine(&rows)?) } else { None };
+            Ok(())
+        });
+        trial.rig.end();
+        tried
+    });
+    let interrupted = matches!(tried, Err(Error::Interrupted));
+    if !interrupted {
+        tried?;
+    }
+    Ok(Ablation { host: Host::this(), rule, rows, combined, interrupted })
+}
+
+/// What changes are held against.
+struct Base {
+    way: Way,
+    switches: Switches,
+    /// Of the tokens of the gate.
+    logits: Vec<f32>,
+}
+
+/// An ablation, being done.
+struct Trial<'a> {
+    rig: Rig<'a>,
+    options: &'a AblateOptions,
+    phases: Vec<(Phase, usize)>,
+    rule: Rule,
+    /// Samples of a change, at most.
+    each: u64,
+}
+
+impl Trial<'_> {
+    fn all(&mut self, changes: &[Change], rows: &mut Vec<Row>) -> Result<(), Error> {
+        let base = self.loaded()?;
+        for &change in changes {
+            rows.push(Row { change, outcome: self.outcome(&base, &[change])? });
+        }
+        Ok(())
+    }
+
+    /// How the engine was loaded.
+    fn loaded(&mut self) -> Result<Base, Error> {
+        // As many as there are at most, so that half of them are fewer.
+        let at_once = self.rig.engine.batch().min(self.options.prefill.max(1));
+        self.base(Way { plans: PlansId::LOADED, at_once }, self.options.switches.clone())
+    }
+
+    fn base(&mut self, way: Way, switches: Switches) -> Result<Base, Error> {
+        let logits = self.logits(way)?;
+        Ok(Base { way, switches, logits })
+    }
+
+    fn logits(&mut self, way: Way) -> Result<Vec<f32>, Error> {
+        self.rig.engine.use_plans(way.plans)?;
+        match &self.options.golden {
+            Some(golden) => logits(self.rig.engine, &golden.tokens),
+            None => {
+                let vocab = self.rig.engine.model().graph().config.vocab;
+                let mut random = Random::new(0);
+                let tokens: Vec<u32> = (0..GATE_TOKENS).map(|_| random.below(vocab) as u32).collect();
+                logits(self.rig.engine, &tokens)
+            }
+        }
+    }
+
+    /// What changes do, made together to a base.
+    fn outcome(&mut self, base: &Base, changes: &[Change]) -> Result<Outcome, Error> {
+        let (switches, at_once) = changed(base, changes);
+        let plans = match self.rig.engine.add_plans(&switches) {
+            Ok(plans) => plans,
+            Err(error) => {
+                self.rig.skip(self.each);
+                return Ok(Outcome::Refused(error.to_string()));
+            }
+        };
+        let way = Way { plans, at_once };
+        let measured = self.measure(base, way, changes == [Change::Nothing]);
+        self.rig.engine.drop_plans();
+        measured
+    }
+
+    fn measure(&mut self, base: &Base, way: Way, even_if_same: bool) -> Result<Outcome, Error> {
+        let same = self.rig.engine.same_plans(base.way.plans, way.plans)? && base.way.at_once == way.at_once;
+        if same && !even_if_same {
+            self.rig.skip(self.each);
+            return Ok(Outcome::Same);
+        }
+        let found = self.logits(way)?;
+        let AblateOptions { golden, most_kl, .. } = self.options;
+        let vocab = self.rig.engine.model().graph().config.vocab;
+        let gate = Gate::new(&base.logits, &found, vocab, golden.as_ref(), *most_kl);
+        let measured = self.rig.compare(base.way, way, &self.phases, &self.rule)?;
+        Ok(Outcome::Measured(gate, measured))
+    }
+
+    /// Adds the winners, the largest gain first, each if it still wins beside those before it.
+    fn combine(&mut self, rows: &[Row]) -> Result<Combined, Error> {
+        let mut winners: Vec<&Row> = rows.iter().filter(|r| r.outcome.verdict() == Verdict::Keep).collect();
+        winners.sort_by(|a, b| b.outcome.gain().total_cmp(&a.outcome.gain()));
+        let mut combined = Combined { tried: Vec::new(), kept: Vec::new(), together: None };
+        let loaded = self.loaded()?;
+        for winner in winners {
+            let row =
+                Row { change: winner.change, outcome: self.beside(&loaded, &combined.kept, winner.change)? };
+            if row.outcome.verdict() == Verdict::Keep {
+                combined.kept.push(row.change);
+            }
+            combined.tried.push(row);
+        }
+        if !combined.kept.is_empty() {
+            combined.together = Some(self.outcome(&loaded, &combined.kept)?);
+        }
+        Ok(combined)
+    }
+
+    /// What a change does where others have been kept.
+    fn beside(&mut self, loaded: &Base, kept: &[Change], change: Change) -> Result<Outcome, Error> {
+        let (switches, at_once) = changed(loaded, kept);
+        let plans = match self.rig.engine.add_plans(&switches) {
+            Ok(plans) => plans,
+            Err(error) => return Ok(Outcome::Refused(error.to_string())),
+        };
+        let tried =
+            self.base(Way { plans, at_once }, switches).and_then(|base| self.outcome(&base, &[change]));
+        self.rig.engine.drop_plans();
+        tried
+    }
+}
+
+/// The decisions, and the tokens of a prompt computed at once, after some changes.
+fn changed(base: &Base, changes: &[Change]) -> (Switches, usize) {
+    let mut switches = base.switches.clone();
+    changes.iter().for_each(|change| change.apply(&mut switches));
+    let half = changes.contains(&Change::HalfBatch);
+    (switches, if half { base.way.at_once.div_ceil(2) } else { base.way.at_once })
+}
+
+#[cfg(test)]
+mod tests;

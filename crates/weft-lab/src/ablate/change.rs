@@ -1,0 +1,103 @@
+//! What can be changed: every decision of the compiler, what else an engine can do in two ways, and nothing at all.
+
+use std::fmt;
+
+use weft_engine::{Decision, Mode, Switches, decisions};
+
+/// One change to how a model is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// None: the same plans, compiled a second time. What it seems to gain is what the method cannot tell from nothing.
+    Nothing,
+    /// A decision of the compiler stands otherwise.
+    Decision(&'static Decision, Mode),
+    /// Half as many tokens of a prompt are computed at once.
+    HalfBatch,
+}
+
+impl Change {
+    /// Every change there is to an engine whose decisions stand so. A decision that is taken can be left and the other way round; one that is taken
+    /// by cost can be taken and left everywhere.
+    pub fn all(base: &Switches) -> Vec<Change> {
+        let decided = decisions().flat_map(|decision| Change::of(decision, base));
+        [Change::Nothing].into_iter().chain(decided).chain([Change::HalfBatch]).collect()
+    }
+
+    /// How a decision can stand otherwise.
+    pub fn of(decision: &'static Decision, base: &Switches) -> Vec<Change> {
+        let now = base.mode(decision);
+        let others = [Mode::Off, Mode::On].into_iter().filter(|mode| *mode != now);
+        others.map(|mode| Change::Decision(decision, mode)).collect()
+    }
+
+    /// What it is known by: that of its decision, or its own.
+    pub fn knob(&self) -> &'static str {
+        match self {
+            Change::Nothing => "aa",
+            Change::Decision(decision, _) => decision.name,
+            Change::HalfBatch => "batch.half",
+        }
+    }
+
+    /// What its knob does, in a sentence.
+    pub fn about(&self) -> &'static str {
+        match self {
+            Change::Nothing => "Nothing is changed: what it seems to gain is noise.",
+            Change::Decision(decision, _) => decision.about,
+            Change::HalfBatch => "Half as many tokens of a prompt are computed at once.",
+        }
+    }
+
+    /// Makes the change to switches.
+    pub(crate) fn apply(&self, switches: &mut Switches) {
+        if let Change::Decision(decision, mode) = *self {
+            switches.set(decision, mode);
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    /// `fuse.tail=off`, as `--set` takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Decision(decision, mode) => write!(f, "{}={}", decision.name, mode.name()),
+            _ => f.write_str(self.knob()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_engine::decision;
+
+    use super::*;
+
+    #[test]
+    fn every_decision_can_stand_otherwise() {
+        let names = |base: &Switches| Change::all(base).iter().map(Change::to_string).collect::<Vec<_>>();
+        let all = names(&Switches::default());
+        for decision in decisions() {
+            let others = all.iter().filter(|name| name.starts_with(&format!("{}=", decision.name)));
+            assert_eq!(
+                others.count(),
+                if decision.default == Mode::ByCost { 2 } else { 1 },
+                "{}",
+                decision.name
+            );
+        }
+        assert_eq!(
+            (all.first().map(String::as_str), all.last().map(String::as_str)),
+            (Some("aa"), Some("batch.half"))
+        );
+
+        let tail = decision("fuse.tail").unwrap();
+        let mut base = Switches::default();
+        base.set(tail, Mode::Off);
+        assert!(
+            names(&base).contains(&"fuse.tail=on".to_string())
+                && !names(&base).contains(&"fuse.tail=off".into())
+        );
+        Change::Decision(tail, Mode::On).apply(&mut base);
+        assert_eq!(base.mode(tail), Mode::On);
+    }
+}

@@ -1,0 +1,154 @@
+//! Whether a change still computes the same: what it says of some tokens, beside what the base says and beside what is known to be right.
+
+use serde_json::{Value, json};
+use weft_engine::{Batch, Engine};
+
+use crate::distribution::{Distribution, Mean};
+use crate::error::Error;
+
+/// Logits that are known to be right.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Golden {
+    /// What they are of.
+    pub tokens: Vec<u32>,
+    /// A row of the vocabulary for each token, `[tokens, vocab]`.
+    pub logits: Vec<f32>,
+    /// The mean divergence that another engine's way to compute with 8-bit activations has, if known: what is no further off is right.
+    pub allowed: Option<f64>,
+}
+
+/// How far logits are from others, over all tokens.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Distance {
+    /// The mean Kullback–Leibler divergence, in nats; NaN if some are not numbers.
+    pub mean_kl: f64,
+    /// The largest; NaN if some are not numbers.
+    pub max_kl: f64,
+    /// At which part of the tokens both hold the same next one for the likeliest.
+    pub greedy: f64,
+}
+
+/// What came out for a change.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Gate {
+    /// Whether every bit is that of the base.
+    pub same_bits: bool,
+    /// How far it is from the base.
+    pub from_base: Distance,
+    /// How far the base and the change are from what is right, if that is known.
+    pub from_golden: Option<[Distance; 2]>,
+    /// Whether it passes.
+    pub passes: bool,
+}
+
+impl Distance {
+    /// How far `found` is from `expected`, both in rows of `vocab`.
+    fn between(expected: &[f32], found: &[f32], vocab: usize) -> Distance {
+        let (mut mean, mut most, mut same) = (Mean::default(), 0.0, 0);
+        let rows = expected.chunks_exact(vocab.max(1)).zip(found.chunks_exact(vocab.max(1)));
+        for (p, q) in rows {
+            let (Ok(p), Ok(q)) = (Distribution::new(p), Distribution::new(q)) else {
+                return Distance { mean_kl: f64::NAN, max_kl: f64::NAN, greedy: 0.0 };
+            };
+            let kl = p.divergence(&q);
+            mean.push(kl);
+            most = f64::max(most, kl);
+            same += u64::from(p.top() == q.top());
+        }
+        Distance { mean_kl: mean.mean(), max_kl: most, greedy: same as f64 / mean.count() as f64 }
+    }
+
+    /// All of it, for programs; what is NaN is `null`.
+    pub fn json(&self) -> Value {
+        let Distance { mean_kl, max_kl, greedy } = self;
+        json!({ "mean_kl": mean_kl, "max_kl": max_kl, "same_greedy": greedy })
+    }
+}
+
+impl Gate {
+    /// Holds logits of a change against those of the base, of the same tokens: they may diverge by `most` in the mean. What is known to be right
+    /// decides instead, where it is known: nobody has to follow the base where it is further off.
+    pub(crate) fn new(base: &[f32], found: &[f32], vocab: usize, golden: Option<&Golden>, most: f64) -> Gate {
+        let same_bits = base.iter().map(|x| x.to_bits()).eq(found.iter().map(|x| x.to_bits()));
+        let from_base = Distance::between(base, found, vocab);
+        let from_golden =
+            golden.map(|golden| [base, found].map(|logits| Distance::between(&golden.logits, logits, vocab)));
+        let passes = match (&from_golden, golden) {
+            (Some([base, found]), Some(golden)) => {
+                found.mean_kl <= base.mean_kl.max(golden.allowed.unwrap_or(0.0))
+            }
+            _ => from_base.mean_kl <= most,
+        };
+        Gate { same_bits, from_base, from_golden, passes: passes || same_bits && !from_base.mean_kl.is_nan() }
+    }
+
+    /// All of it, for programs.
+    pub fn json(&self) -> Value {
+        let Gate { same_bits, from_base, from_golden, passes } = self;
+        let mut json = json!({ "passes": passes, "same_bits": same_bits, "from_base": from_base.json() });
+        if let Some([base, found]) = from_golden {
+            json["from_golden"] = json!({ "base": base.json(), "change": found.json() });
+        }
+        json
+    }
+}
+
+/// The logits of every one of these tokens, computed as a sequence of its own.
+pub(crate) fn logits(engine: &mut Engine, tokens: &[u32]) -> Result<Vec<f32>, Error> {
+    let (seq, mut batch, mut logits) = (engine.new_sequence(), Batch::new(), Vec::new());
+    let mut compute = || {
+        for tokens in tokens.chunks(engine.batch()) {
+            batch.clear();
+            tokens.iter().for_each(|&token| batch.push(seq, token, true));
+            logits.extend_from_slice(engine.step(&batch)?);
+        }
+        Ok(())
+    };
+    let computed: Result<(), Error> = compute();
+    engine.free(seq);
+    computed.map(|()| logits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(p: f64) -> [f32; 2] {
+        [p.ln() as f32, (1.0 - p).ln() as f32]
+    }
+
+    fn gate(base: f64, found: f64, golden: Option<(f64, Option<f64>)>) -> Gate {
+        let golden = golden.map(|(p, allowed)| Golden { tokens: vec![0], logits: row(p).to_vec(), allowed });
+        Gate::new(&row(base), &row(found), 2, golden.as_ref(), 0.01)
+    }
+
+    #[test]
+    fn the_base_decides_where_nothing_better_is_known() {
+        let same = gate(0.75, 0.75, None);
+        assert!(same.passes && same.same_bits && same.from_base.mean_kl == 0.0);
+        let near = gate(0.75, 0.74, None);
+        assert!(near.passes && !near.same_bits && near.from_base.greedy == 1.0, "{near:?}");
+        let far = gate(0.75, 0.25, None);
+        assert!(!far.passes && far.from_base.greedy == 0.0);
+        // 0.75 ln 3 + 0.25 ln 1/3.
+        assert!((far.from_base.max_kl - 0.5 * 3f64.ln()).abs() < 1e-6, "{far:?}");
+    }
+
+    #[test]
+    fn what_is_right_decides_where_it_is_known() {
+        assert!(gate(0.25, 0.75, Some((0.75, None))).passes, "nearer than the base");
+        assert!(!gate(0.74, 0.73, Some((0.75, None))).passes, "further than the base");
+        assert!(gate(0.74, 0.73, Some((0.75, Some(0.1)))).passes, "but no further than others are");
+        assert!(!gate(0.74, 0.25, Some((0.75, Some(0.1)))).passes);
+    }
+
+    #[test]
+    fn no_numbers_do_not_pass() {
+        let nan = [f32::NAN, 0.0];
+        for (base, found) in [(row(0.5), nan), (nan, nan)] {
+            let gate = Gate::new(&base, &found, 2, None, 0.01);
+            assert!(!gate.passes && gate.from_base.mean_kl.is_nan(), "{gate:?}");
+            assert_eq!(gate.json()["from_base"]["mean_kl"], Value::Null);
+        }
+    }
+}

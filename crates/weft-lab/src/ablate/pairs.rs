@@ -1,0 +1,196 @@
+//! Pairs of samples: the same tokens computed the one way and the other, right after each other.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use weft_engine::{Batch, Engine, PlansId, SeqId};
+
+use super::rule::{Gain, Rule};
+use crate::OnProgress;
+use crate::bench::Phase;
+use crate::error::Error;
+use crate::random::Random;
+
+/// A way to compute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Way {
+    pub(crate) plans: PlansId,
+    /// Tokens of a prompt computed at once.
+    pub(crate) at_once: usize,
+}
+
+/// One phase, computed the one way and the other.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    /// What is computed.
+    pub phase: Phase,
+    /// How many tokens a sample has.
+    pub tokens: usize,
+    /// Kernels that a step launches: of the base, and of the change.
+    pub kernels: [usize; 2],
+    /// Tokens a second in each pair: of the base, and of the change.
+    pub pairs: Vec<(f64, f64)>,
+    /// What they say.
+    pub gain: Gain,
+}
+
+impl Measured {
+    /// All of it, for programs; what is NaN is `null`.
+    pub fn json(&self) -> Value {
+        let Measured { phase: _, tokens, kernels: [base, change], pairs, gain } = self;
+        let (of_base, of_change): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        json!({
+            "tokens": tokens,
+            "kernels": { "base": base, "change": change },
+            "gain": gain.json(),
+            "verdict": gain.verdict().name(),
+            "tokens_per_second": { "base": of_base, "change": of_change },
+        })
+    }
+}
+
+/// A model that is measured one way and the other, always after the same tokens.
+pub(crate) struct Rig<'a> {
+    pub(crate) engine: &'a mut Engine,
+    seq: SeqId,
+    depth: usize,
+    batch: Batch,
+    cancel: &'a AtomicBool,
+    /// Samples taken, of all.
+    progress: (u64, u64),
+    on: OnProgress<'a>,
+}
+
+impl<'a> Rig<'a> {
+    /// A rig that takes so many samples at most. Fills the cache.
+    pub(crate) fn new(
+        engine: &'a mut Engine,
+        depth: usize,
+        samples: u64,
+        cancel: &'a AtomicBool,
+        on: OnProgress<'a>,
+    ) -> Result<Rig<'a>, Error> {
+        let seq = engine.new_sequence();
+        let mut rig = Rig { engine, seq, depth, batch: Batch::new(), cancel, progress: (0, samples), on };
+        rig.skip(0);
+        let at_once = rig.engine.batch();
+        let filled = rig.compute(Phase::Prefill, depth, at_once, &mut Random::new(u64::MAX));
+        match filled {
+            Ok(()) => Ok(rig),
+            Err(error) => {
+                rig.end();
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives the sequence back.
+    pub(crate) fn end(self) {
+        self.engine.free(self.seq);
+    }
+
+    /// Compares two ways, for as many pairs as the rule wants to see; `phases` says what is computed, and how many tokens of it.
+    pub(crate) fn compare(
+        &mut self,
+        base: Way,
+        change: Way,
+        phases: &[(Phase, usize)],
+        rule: &Rule,
+    ) -> Result<Vec<Measured>, Error> {
+        let mut all = Vec::with_capacity(phases.len());
+        for &(phase, tokens) in phases {
+            let kernels = |way: Way| {
+                let at_once = if phase == Phase::Decode { 1 } else { way.at_once.min(tokens) };
+                self.engine.kernels(way.plans, at_once)
+            };
+            let kernels = [kernels(base)?, kernels(change)?];
+            all.push(Measured { phase, tokens, kernels, pairs: Vec::new(), gain: rule.gain(&[]) });
+        }
+        // One pair that does not count: memory is touched for the first time.
+        for Measured { phase, tokens, .. } in &all {
+            self.pair(base, change, *phase, *tokens, 0)?;
+        }
+        let begun = self.progress.0;
+        let mut done = 0;
+        for &look in rule.looks() {
+            for pair in done..look {
+                for one in all.iter_mut().filter(|one| !one.gain.is_settled()) {
+                    one.pairs.push(self.pair(base, change, one.phase, one.tokens, pair)?);
+                }
+                self.skip(2 * all.len() as u64);
+            }
+            done = look;
+            for one in all.iter_mut().filter(|one| !one.gain.is_settled()) {
+                one.gain = rule.gain(&one.pairs);
+            }
+            if all.iter().all(|one| one.gain.is_settled()) {
+                break;
+            }
+        }
+        // What was clear early counts as done.
+        let most = rule.looks().last().copied().unwrap_or(0) * 2 * all.len();
+        self.skip((begun + most as u64).saturating_sub(self.progress.0));
+        Ok(all)
+    }
+
+    /// Tokens a second one way and the other. Every other pair begins with the change: a machine that gets slower and slower favours neither.
+    fn pair(
+        &mut self,
+        base: Way,
+        change: Way,
+        phase: Phase,
+        tokens: usize,
+        number: usize,
+    ) -> Result<(f64, f64), Error> {
+        let mut sample = |way| self.sample(way, phase, tokens, number as u64);
+        if number.is_multiple_of(2) {
+            Ok((sample(base)?, sample(change)?))
+        } else {
+            let change = sample(change)?;
+            Ok((sample(base)?, change))
+        }
+    }
+
+    fn sample(&mut self, way: Way, phase: Phase, tokens: usize, seed: u64) -> Result<f64, Error> {
+        self.engine.use_plans(way.plans)?;
+        let at_once = if phase == Phase::Decode { 1 } else { way.at_once };
+        let started = Instant::now();
+        // The same tokens both ways: they pick the same experts.
+        self.compute(phase, tokens, at_once, &mut Random::new(seed))?;
+        let seconds = started.elapsed().as_secs_f64();
+        self.engine.truncate(self.seq, self.depth);
+        Ok(tokens as f64 / seconds)
+    }
+
+    /// Computes tokens at the end of the sequence, as `bench` does.
+    fn compute(
+        &mut self,
+        phase: Phase,
+        tokens: usize,
+        at_once: usize,
+        random: &mut Random,
+    ) -> Result<(), Error> {
+        let vocab = self.engine.model().graph().config.vocab;
+        let mut done = 0;
+        while done < tokens {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            self.batch.clear();
+            for _ in 0..at_once.min(tokens - done) {
+                done += 1;
+                let logits = phase == Phase::Decode || done == tokens;
+                self.batch.push(self.seq, random.below(vocab) as u32, logits);
+            }
+            self.engine.step(&self.batch)?;
+        }
+        Ok(())
+    }
+
+    /// Counts samples as taken.
+    pub(crate) fn skip(&mut self, samples: u64) {
+        self.progress.0 += samples;
+        (self.on)(self.progress.0, self.progress.1);
+    }
+}

@@ -1,0 +1,258 @@
+//! When a change is kept: the rule that turns pairs of samples into a verdict.
+//!
+//! A pair is the same tokens computed the one way and right beside it the other. Its ratio of rates is what the change does, whatever else the
+//! machine was doing; the median of the logarithms of all ratios is the gain, and how sure it is the bootstrap tells (Efron, 1979): the median
+//! of as many pairs drawn with replacement, thousands of times, and between which values all but a few of these medians lie. The draws are
+//! the same each time, so the same samples give the same verdict.
+//!
+//! A change is kept if the whole interval lies above 2 %, dropped if all of it lies below −2 %; everything between is undecided. So a change
+//! that truly gains or loses less than 2 % is decided about in at most 5 of 100 ablations, and one that does nothing hardly ever.
+//!
+//! Samples are looked at up to three times, each time when another third is there: what is clear early need not be measured any longer. Each look
+//! at each phase could be the one that errs, so they share the 5 of 100 among them (Bonferroni's correction, which asks nothing of how they depend
+//! on each other). Giving up early, because all of the interval lies within 2 % of nothing, makes no verdict and costs nothing.
+
+use serde_json::{Value, json};
+
+use crate::random::Random;
+
+/// What a change must gain or lose at least, as a part of the rate, for anything to be decided about it.
+pub const MARGIN: f64 = 0.02;
+
+/// In how many ablations of changes that do less than that a verdict may be wrong, at most: 5 of 100.
+const ERROR: f64 = 0.05;
+
+/// How often samples are looked at, if there are enough.
+const LOOKS: usize = 3;
+
+/// Medians drawn: so many that of the rarest kept apart there are ten at each end.
+const DRAWS: usize = 4000;
+
+/// What is to be done about a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It gains more than 2 %.
+    Keep,
+    /// It loses more than 2 %, or what it computes is wrong.
+    Drop,
+    /// Neither is certain.
+    Undecided,
+}
+
+impl Verdict {
+    /// For people and programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Keep => "keep",
+            Verdict::Drop => "drop",
+            Verdict::Undecided => "undecided",
+        }
+    }
+}
+
+/// What a change does to a rate, as a part of it: 0.05 for 5 % more.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Gain {
+    /// In the median of the pairs. NaN of none.
+    pub median: f64,
+    /// At least. NaN if there are too few pairs to tell.
+    pub low: f64,
+    /// At most. NaN if there are too few pairs to tell.
+    pub high: f64,
+}
+
+impl Gain {
+    /// All of it, for programs; what is NaN is `null`.
+    pub fn json(&self) -> Value {
+        json!({ "median": self.median, "low": self.low, "high": self.high })
+    }
+
+    /// What it says.
+    pub fn verdict(&self) -> Verdict {
+        if self.low > MARGIN {
+            Verdict::Keep
+        } else if self.high < -MARGIN {
+            Verdict::Drop
+        } else {
+            Verdict::Undecided
+        }
+    }
+
+    /// Whether more pairs are not worth their time: a verdict is there, or will hardly come.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.verdict() != Verdict::Undecided || (self.low > -MARGIN && self.high < MARGIN)
+    }
+}
+
+/// The rule for some number of phases and pairs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rule {
+    /// After how many pairs samples are looked at.
+    looks: Vec<usize>,
+    /// How many of a phase's medians lie outside of the interval, as a part of all.
+    outside: f64,
+}
+
+impl Rule {
+    /// For so many phases that are each measured in at most so many pairs.
+    pub fn new(phases: usize, pairs: usize) -> Rule {
+        let outside = |looks: usize| ERROR / (looks * phases.max(1)) as f64;
+        // A look that can say nothing is none.
+        let looks = if pairs / LOOKS >= least(outside(LOOKS)) { LOOKS } else { 1 };
+        let at = |look: usize| (pairs * look).div_ceil(looks);
+        Rule { looks: (1..=looks).map(at).collect(), outside: outside(looks) }
+    }
+
+    /// After how many pairs samples are looked at.
+    pub fn looks(&self) -> &[usize] {
+        &self.looks
+    }
+
+    /// How sure each interval is: 0.95 for 95 in 100.
+    pub fn confidence(&self) -> f64 {
+        1.0 - self.outside
+    }
+
+    /// What pairs of rates say, the base first.
+    pub fn gain(&self, pairs: &[(f64, f64)]) -> Gain {
+        let mut logs: Vec<f64> = pairs.iter().map(|(base, variant)| (variant / base).ln()).collect();
+        let gain = |log: f64| log.exp_m1();
+        if pairs.len() < least(self.outside) || logs.iter().any(|log| !log.is_finite()) {
+            return Gain { median: gain(median(&mut logs)), low: f64::NAN, high: f64::NAN };
+        }
+        let mut random = Random::new(0);
+        let mut drawn = vec![0.0; logs.len()];
+        let mut draw = || {
+            drawn.iter_mut().for_each(|log| *log = logs[random.below(logs.len())]);
+            median(&mut drawn)
+        };
+        let mut medians: Vec<f64> = (0..DRAWS).map(|_| draw()).collect();
+        medians.sort_unstable_by(f64::total_cmp);
+        let cut = (self.outside / 2.0 * DRAWS as f64).floor() as usize;
+        let [low, high] = [medians[cut], medians[DRAWS - 1 - cut]];
+        Gain { median: gain(median(&mut logs)), low: gain(low), high: gain(high) }
+    }
+}
+
+/// How many pairs there must be for an interval: of fewer, the median of all there could be lies outside of them all too often. (Each pair lies on
+/// either side of it with one chance in two.)
+fn least(outside: f64) -> usize {
+    (1..64).find(|&pairs| 0.5f64.powi(pairs - 1) <= outside).unwrap_or(64) as usize
+}
+
+/// The value in the middle, or the mean of the two there; NaN of none. The order is lost.
+fn median(values: &mut [f64]) -> f64 {
+    let half = values.len() / 2;
+    if values.is_empty() {
+        return f64::NAN;
+    }
+    let even = values.len().is_multiple_of(2);
+    let (below, &mut middle, _) = values.select_nth_unstable_by(half, f64::total_cmp);
+    if even { (below.iter().copied().fold(f64::NEG_INFINITY, f64::max) + middle) / 2.0 } else { middle }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(ratios: impl IntoIterator<Item = f64>) -> Vec<(f64, f64)> {
+        ratios.into_iter().map(|ratio| (50.0, 50.0 * ratio)).collect()
+    }
+
+    #[test]
+    fn a_verdict_needs_the_whole_interval() {
+        for (low, high, verdict, settled) in [
+            (0.021, 0.05, Verdict::Keep, true),
+            (0.019, 0.05, Verdict::Undecided, false),
+            (-0.05, -0.021, Verdict::Drop, true),
+            (-0.05, -0.019, Verdict::Undecided, false),
+            (-0.019, 0.019, Verdict::Undecided, true),
+            (-0.05, 0.05, Verdict::Undecided, false),
+            (f64::NAN, f64::NAN, Verdict::Undecided, false),
+        ] {
+            let gain = Gain { median: 0.0, low, high };
+            assert_eq!((gain.verdict(), gain.is_settled()), (verdict, settled), "{gain:?}");
+        }
+    }
+
+    #[test]
+    fn looks_share_what_may_go_wrong() {
+        let rule = Rule::new(2, 30);
+        assert_eq!(rule.looks(), [10, 20, 30]);
+        assert!((rule.confidence() - (1.0 - 0.05 / 6.0)).abs() < 1e-12);
+        assert_eq!(Rule::new(1, 31).looks(), [11, 21, 31]);
+        // Too few for three.
+        let rule = Rule::new(1, 12);
+        assert_eq!((rule.looks(), rule.confidence()), (&[12][..], 0.95));
+        assert_eq!(Rule::new(0, 0).looks(), [0]);
+    }
+
+    #[test]
+    fn a_gain_is_that_of_the_median_pair() {
+        let rule = Rule::new(1, 9);
+        let gain = rule.gain(&pairs([1.0, 1.1, 1.2, 1.1, 1.1, 9.0, 1.1, 1.0, 1.1]));
+        assert!((gain.median - 0.1).abs() < 1e-12, "{gain:?}");
+        assert!((gain.low..=gain.high).contains(&gain.median));
+        assert_eq!(
+            gain,
+            rule.gain(&pairs([1.0, 1.1, 1.2, 1.1, 1.1, 9.0, 1.1, 1.0, 1.1])),
+            "the same each time"
+        );
+        // The machine was half as fast for a while: that is in both of a pair.
+        let slow: Vec<_> = (0..9).map(|i| if i % 2 == 0 { (50.0, 55.0) } else { (25.0, 27.5) }).collect();
+        let gain = rule.gain(&slow);
+        assert!((gain.low - 0.1).abs() < 1e-12 && (gain.high - 0.1).abs() < 1e-12, "{gain:?}");
+    }
+
+    #[test]
+    fn of_few_pairs_nothing_is_certain() {
+        let rule = Rule::new(1, 5);
+        for few in 0..6 {
+            let gain = rule.gain(&pairs(vec![1.5; few]));
+            assert!(gain.low.is_nan() && gain.verdict() == Verdict::Undecided, "{few}: {gain:?}");
+        }
+        assert_eq!(rule.gain(&pairs([1.5; 6])).verdict(), Verdict::Keep);
+        let broken = rule.gain(&pairs([1.5, 1.5, 1.5, 0.0, 1.5, 1.5, 1.5]));
+        assert_eq!(broken.verdict(), Verdict::Undecided, "a rate of zero is no measurement");
+        assert_eq!(rule.gain(&[]).json(), json!({ "median": null, "low": null, "high": null }));
+    }
+
+    /// Ratios as a machine gives them: mostly near the truth, now and then far off to either side.
+    fn noisy(random: &mut Random, truth: f64) -> (f64, f64) {
+        let mut unit = || random.next() as f64 / u64::MAX as f64 - 0.5;
+        let mut noise = 0.03 * (unit() + unit() + unit());
+        if unit() > 0.4 {
+            noise += unit();
+        }
+        (1.0, truth * noise.exp())
+    }
+
+    /// How many of 400 ablations keep, drop.
+    fn verdicts(truth: f64) -> (usize, usize) {
+        let (rule, mut random) = (Rule::new(1, 30), Random::new(7));
+        let mut count = (0, 0);
+        for _ in 0..400 {
+            let samples: Vec<_> = (0..30).map(|_| noisy(&mut random, truth)).collect();
+            let looks = rule.looks().iter().map(|&look| rule.gain(&samples[..look]));
+            match looks.map(|gain| gain.verdict()).find(|verdict| *verdict != Verdict::Undecided) {
+                Some(Verdict::Keep) => count.0 += 1,
+                Some(Verdict::Drop) => count.1 += 1,
+                _ => {}
+            }
+        }
+        count
+    }
+
+    #[test]
+    fn looking_more_than_once_makes_no_more_mistakes() {
+        assert_eq!(verdicts(1.0), (0, 0), "nothing is done");
+        // Right on the margin it is hardest: 5 of 100 are 20 of these.
+        let (kept, dropped) = verdicts(1.0 + MARGIN);
+        assert!(kept <= 20 && dropped == 0, "{kept}, {dropped}");
+        let (kept, dropped) = verdicts(1.0 - MARGIN);
+        assert!(kept == 0 && dropped <= 20, "{kept}, {dropped}");
+        // And it still sees what is there.
+        assert!(verdicts(1.08).0 > 380);
+        assert!(verdicts(0.92).1 > 380);
+    }
+}

@@ -1,0 +1,191 @@
+//! Ablations of a tiny model, and of samples that were taken earlier.
+
+use std::sync::atomic::Ordering;
+
+use weft_engine::{Mode, decision};
+
+use super::*;
+use crate::bench::tests::engine;
+
+fn options() -> AblateOptions {
+    AblateOptions {
+        prefill: 6,
+        decode: 2,
+        depth: 5,
+        pairs: 3,
+        switches: Switches::default(),
+        golden: None,
+        most_kl: 0.01,
+        combine: false,
+    }
+}
+
+fn off(name: &str) -> Change {
+    Change::Decision(decision(name).unwrap(), Mode::Off)
+}
+
+fn run(changes: &[Change], options: &AblateOptions) -> Ablation {
+    let mut engine = engine(options.context(), 2);
+    ablate(&mut engine, changes, options, &AtomicBool::new(false), &mut |_, _| {}).unwrap()
+}
+
+#[test]
+fn every_change_has_an_outcome() {
+    let base = Switches::default();
+    let changes = Change::all(&base);
+    let ablation = run(&changes, &options());
+    assert_eq!(ablation.rows.iter().map(|row| row.change).collect::<Vec<_>>(), changes);
+    for Row { change, outcome } in &ablation.rows {
+        match outcome {
+            Outcome::Measured(gate, phases) => {
+                let rounds_weights = change.knob().starts_with("fold.");
+                assert_eq!(gate.same_bits, !rounds_weights, "{change}");
+                let found: Vec<_> =
+                    phases.iter().map(|one| (one.phase, one.tokens, one.pairs.len())).collect();
+                assert_eq!(found, [(Phase::Decode, 2, 3), (Phase::Prefill, 6, 3)], "{change}");
+                assert!(phases.iter().flat_map(|one| &one.pairs).all(|(a, b)| *a > 0.0 && *b > 0.0));
+                // Of three pairs nothing is certain; only wrong logits are.
+                assert_eq!(outcome.verdict() == Verdict::Drop, !gate.passes, "{change}");
+            }
+            Outcome::Same => assert!(matches!(change, Change::Decision(..)), "{change}"),
+            Outcome::Refused(why) => panic!("{change}: {why}"),
+        }
+    }
+    let kernels = |name: &str| {
+        let row = ablation.rows.iter().find(|row| row.change.knob() == name).unwrap();
+        let Outcome::Measured(_, phases) = &row.outcome else { panic!("{name} changes nothing") };
+        phases[0].kernels
+    };
+    let [base, without] = kernels("fuse.beside");
+    assert!(without > base, "{base} kernels, {without} without");
+    assert_eq!(kernels("aa"), [base, base]);
+}
+
+#[test]
+fn the_engine_is_as_before() {
+    let mut engine = engine(64, 2);
+    let options = options();
+    let tokens = [1, 2, 3, 4, 5, 6, 7];
+    let before = logits(&mut engine, &tokens).unwrap();
+    let changes = [off("fuse.tail"), Change::HalfBatch, off("hoist.steps")];
+    // If a sequence or plans were left behind, there would be no room some time.
+    for _ in 0..5 {
+        let cancel = AtomicBool::new(false);
+        let all = ablate(&mut engine, &changes, &options, &cancel, &mut |_, _| {}).unwrap();
+        assert!(!all.interrupted && all.rows.len() == 3);
+        let mut told = Vec::new();
+        let some = ablate(&mut engine, &changes, &options, &cancel, &mut |done, total| {
+            told.push((done, total));
+            cancel.store(done > 12, Ordering::Relaxed);
+        });
+        let some = some.unwrap();
+        assert!(some.interrupted && some.rows.len() == 1, "what was finished is there: {}", some.rows.len());
+        assert_eq!(some.rows[0].change, changes[0]);
+        assert!(told.is_sorted() && told[0] == (0, 3 * 2 * 2 * 3), "{told:?}");
+    }
+    let after = logits(&mut engine, &tokens).unwrap();
+    assert!(before.iter().map(|x| x.to_bits()).eq(after.iter().map(|x| x.to_bits())));
+}
+
+#[test]
+fn golden_logits_take_the_place_of_the_base() {
+    let tokens = vec![3, 1, 4, 1, 5];
+    let right = logits(&mut engine(16, 1), &tokens).unwrap();
+    let wrong: Vec<f32> = right.iter().rev().copied().collect();
+    for (logits, passes) in [(&right, true), (&wrong, true)] {
+        let golden = Golden { tokens: tokens.clone(), logits: logits.clone(), allowed: None };
+        let ablation = run(&[off("fuse.tail")], &AblateOptions { golden: Some(golden), ..options() });
+        let Outcome::Measured(gate, _) = &ablation.rows[0].outcome else { panic!("it was not measured") };
+        let [base, found] = gate.from_golden.unwrap();
+        // The same bits are no further off than the base, wherever that is.
+        assert_eq!((gate.passes, base.mean_kl == 0.0, base), (passes, logits == &right, found));
+    }
+}
+
+fn measured(phase: Phase, low: f64, high: f64) -> Measured {
+    let gain = Gain { median: (low + high) / 2.0, low, high };
+    Measured { phase, tokens: 1, kernels: [9, 9], pairs: vec![(1.0, 1.0)], gain }
+}
+
+fn outcome(passes: bool, phases: &[(Phase, f64, f64)]) -> Outcome {
+    let near = Distance { mean_kl: 0.0, max_kl: 0.0, greedy: 1.0 };
+    let gate = Gate { same_bits: passes, from_base: near, from_golden: None, passes };
+    Outcome::Measured(gate, phases.iter().map(|&(phase, low, high)| measured(phase, low, high)).collect())
+}
+
+#[test]
+fn a_change_is_judged_by_all_of_its_phases() {
+    use Phase::{Decode, Prefill};
+    let (gains, loses, same, unclear) = ((0.03, 0.05), (-0.05, -0.03), (-0.01, 0.01), (-0.05, 0.05));
+    for (passes, decode, prefill, verdict, why) in [
+        (true, gains, same, Verdict::Keep, "gains in decode"),
+        (true, gains, gains, Verdict::Keep, "gains in decode and prefill"),
+        (true, gains, loses, Verdict::Undecided, "gains in decode, loses in prefill"),
+        (true, unclear, loses, Verdict::Drop, "loses in prefill"),
+        (true, same, same, Verdict::Undecided, "does less than 2 %"),
+        (true, same, unclear, Verdict::Undecided, "not certain"),
+        (false, gains, gains, Verdict::Drop, "its logits are others"),
+    ] {
+        let outcome = outcome(passes, &[(Decode, decode.0, decode.1), (Prefill, prefill.0, prefill.1)]);
+        assert_eq!((outcome.verdict(), outcome.why().as_str()), (verdict, why));
+    }
+    assert_eq!(
+        (Outcome::Same.verdict(), Outcome::Same.why().as_str()),
+        (Verdict::Undecided, "the kernels are the same")
+    );
+}
+
+#[test]
+fn winners_are_put_together_while_they_win() {
+    let options = options();
+    let mut engine = engine(options.context(), 2);
+    let cancel = AtomicBool::new(false);
+    let on: OnProgress<'_> = &mut |_, _| {};
+    let rig = Rig::new(&mut engine, 0, 0, &cancel, on).unwrap();
+    // Of these samples every one decides: whatever comes first is kept or not.
+    let rule = Rule::new(1, options.pairs);
+    let mut trial = Trial { rig, options: &options, phases: options.phases(), rule, each: 0 };
+    let row = |change, low, high| Row { change, outcome: outcome(true, &[(Phase::Decode, low, high)]) };
+    let rows = [
+        row(off("fuse.tail"), 0.03, 0.05),
+        row(off("fuse.rope"), 0.01, 0.05),
+        row(off("hoist.steps"), 0.05, 0.07),
+    ];
+    let combined = trial.combine(&rows).unwrap();
+    let tried: Vec<_> = combined.tried.iter().map(|row| row.change).collect();
+    assert_eq!(tried, [off("hoist.steps"), off("fuse.tail")], "winners only, the largest first");
+    // Three pairs are too few to keep anything.
+    assert_eq!((combined.kept, combined.together), (vec![], None));
+    // Beside `fuse.tail=off`, leaving it a second time is no change.
+    let loaded = trial.loaded().unwrap();
+    let kept = [off("fuse.tail")];
+    assert_eq!(trial.beside(&loaded, &kept, off("fuse.tail")).unwrap(), Outcome::Same);
+    assert!(matches!(trial.beside(&loaded, &kept, off("hoist.steps")).unwrap(), Outcome::Measured(..)));
+    trial.rig.end();
+}
+
+#[test]
+fn programs_get_every_pair() {
+    let json = run(&[Change::Nothing, off("fuse.beside")], &options()).json();
+    let row = &json["rows"][1];
+    assert_eq!((&row["change"], &row["knob"]), (&json!("fuse.beside=off"), &json!("fuse.beside")));
+    assert_eq!(row["decode"]["tokens_per_second"]["base"].as_array().unwrap().len(), 3);
+    assert_eq!(row["logits"]["same_bits"], true);
+    assert_eq!(json["rule"]["looks"], json!([3]));
+    assert_eq!((&json["combined"], &json["interrupted"]), (&Value::Null, &json!(false)));
+}
+
+/// As often as a test may: 5 of 100 may err, of 20 so one. (With samples that were recorded, a test of the program does it a hundred times.)
+#[test]
+fn what_changes_nothing_is_undecided() {
+    let options = AblateOptions { prefill: 0, decode: 2, depth: 0, pairs: 30, ..options() };
+    let mut engine = engine(options.context(), 2);
+    let undecided = |_: &usize| {
+        let changes = [Change::Nothing];
+        let ablation =
+            ablate(&mut engine, &changes, &options, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+        ablation.rows[0].outcome.verdict() == Verdict::Undecided
+    };
+    let undecided = (0..20).filter(undecided).count();
+    assert!(undecided >= 19, "{undecided} of 20");
+}

@@ -1,0 +1,251 @@
+//! How far the predictions of one model are from those of another: what quantising a model costs, say.
+//!
+//! Both read the same text side by side, in the same [`Windows`], so that at any time there are only the logits of one step of each. At
+//! every position that is scored the first says `p`, the second `q`, and `Σ p · ln p/q` is how much of the first's knowledge the second
+//! has lost there (Kullback and Leibler, 1951).
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use weft_engine::Engine;
+use weft_text::Tokenizer;
+
+use crate::OnProgress;
+use crate::distribution::{Distribution, Mean};
+use crate::error::Error;
+use crate::windows::Windows;
+
+/// How far a model's predictions are from another's.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Divergence {
+    /// The divergence at every position, in nats, in the order of the text.
+    pub each: Vec<f64>,
+    /// At how many positions both hold the same token for the likeliest.
+    pub same_top: u64,
+    /// How much likelier the second holds the token that comes: `q − p`.
+    pub shift: Mean,
+    /// The same squared.
+    pub square_shift: Mean,
+    /// `−ln p` of the tokens that come, of the first and of the second.
+    pub nll: [Mean; 2],
+    /// Windows of the text, and tokens of each.
+    pub windows: (usize, usize),
+    /// Whether all of them were read.
+    pub whole: bool,
+    /// Seconds it took.
+    pub seconds: f64,
+}
+
+impl Divergence {
+    /// Mean of the divergences, and its error.
+    pub fn mean(&self) -> Mean {
+        self.each.iter().copied().collect()
+    }
+
+    /// The divergence that `share` of the positions do not exceed: the smallest of them that is so. NaN of none.
+    pub fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.each.clone();
+        sorted.sort_by(f64::total_cmp);
+        let rank = (share * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.saturating_sub(1)).or(sorted.last()).copied().unwrap_or(f64::NAN)
+    }
+
+    /// The share of positions with the same likeliest token.
+    pub fn same_top_share(&self) -> f64 {
+        self.same_top as f64 / self.each.len() as f64
+    }
+
+    /// Both perplexities.
+    pub fn perplexities(&self) -> [f64; 2] {
+        self.nll.map(|nll| nll.mean().exp())
+    }
+
+    /// All of it, for programs; what is NaN is `null`.
+    pub fn json(&self) -> Value {
+        let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| self.quantile(share));
+        let mean = self.mean();
+        let (windows, context) = self.windows;
+        json!({
+            "kl": {
+                "mean": mean.mean(),
+                "standard_error": mean.standard_error(),
+                "median": median,
+                "p99": p99,
+                "max": most,
+                "each": self.each,
+            },
+            "same_top": { "share": self.same_top_share(), "positions": self.same_top },
+            "probability_shift": {
+                "mean": self.shift.mean(),
+                "standard_error": self.shift.standard_error(),
+                "root_mean_square": self.square_shift.mean().sqrt(),
+            },
+            "perplexity": self.perplexities(),
+            "scored_tokens": self.each.len(),
+            "windows": windows,
+            "context": context,
+            "whole": self.whole,
+            "seconds": self.seconds,
+        })
+    }
+}
+
+/// Holds the predictions of `other` against those of `base`. `on` is told how many tokens are computed; once `cancel` is set, the figures so far
+/// come back.
+///
+/// # Errors
+/// [`Error::Vocabulary`] if the two do not have the same tokens; if a step fails, an engine has no room for a window, or logits are not numbers.
+pub fn divergence(
+    base: &mut Engine,
+    other: &mut Engine,
+    windows: &Windows,
+    cancel: &AtomicBool,
+    on: OnProgress<'_>,
+) -> Result<Divergence, Error> {
+    let models = [base.model(), other.model()];
+    same_tokens(models.map(|model| (model.tokenizer(), model.graph().config.vocab)))?;
+    let started = Instant::now();
+    let mut found = Divergence {
+        each: Vec::new(),
+        same_top: 0,
+        shift: Mean::default(),
+        square_shift: Mean::default(),
+        nll: [Mean::default(); 2],
+        windows: (windows.count(), windows.context()),
+        whole: false,
+        seconds: 0.0,
+    };
+    found.whole = windows.read(&mut [base, other], cancel, on, &mut |rows, token| {
+        if let [p, q] = rows {
+            found.compare(&Distribution::new(p)?, &Distribution::new(q)?, token);
+        }
+        Ok(())
+    })?;
+    found.seconds = started.elapsed().as_secs_f64();
+    Ok(found)
+}
+
+impl Divergence {
+    /// Adds a position.
+    fn compare(&mut self, p: &Distribution<'_>, q: &Distribution<'_>, token: u32) {
+        self.each.push(p.divergence(q));
+        self.same_top += u64::from(p.top() == q.top());
+        let logs = [p, q].map(|d| d.log(token));
+        let shift = logs[1].exp() - logs[0].exp();
+        self.shift.push(shift);
+        self.square_shift.push(shift * shift);
+        self.nll.iter_mut().zip(logs).for_each(|(nll, log)| nll.push(-log));
+    }
+}
+
+/// Refuses vocabularies that are not the same, token by token.
+fn same_tokens([(a, a_rows), (b, b_rows)]: [(&Tokenizer, usize); 2]) -> Result<(), Error> {
+    for (what, [a, b]) in [("tokens", [a.vocab_len(), b.vocab_len()]), ("logits", [a_rows, b_rows])] {
+        if a != b {
+            return Err(Error::Vocabulary(format!("the first has {a} {what}, the second {b}")));
+        }
+    }
+    let differs = |id: &u32| a.token_bytes(*id) != b.token_bytes(*id);
+    match (0..a.vocab_len() as u32).find(differs) {
+        None => Ok(()),
+        Some(id) => {
+            let [a, b] = [a, b].map(|tokens| tokens.decode(&[id], false));
+            Err(Error::Vocabulary(format!("token {id} is {a:?} in the first, {b:?} in the second")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+    use std::path::Path;
+    use std::sync::atomic::Ordering;
+
+    use weft_engine::EngineOptions;
+
+    use super::*;
+    use crate::bench::tests::engine;
+    use crate::windows::tests::windows;
+
+    fn fixture(name: &str) -> Engine {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name);
+        // Another size of step than `engine` has.
+        let options =
+            EngineOptions { threads: Some(1), context: Some(16), batch: 3, ..EngineOptions::default() };
+        Engine::load(&path, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+    }
+
+    fn none() -> Divergence {
+        Divergence {
+            each: Vec::new(),
+            same_top: 0,
+            shift: Mean::default(),
+            square_shift: Mean::default(),
+            nll: [Mean::default(); 2],
+            windows: (1, 4),
+            whole: true,
+            seconds: 1.0,
+        }
+    }
+
+    #[test]
+    fn positions_are_compared_in_the_right_direction() {
+        let logits = |p: f64| [p.ln() as f32, (1.0 - p).ln() as f32];
+        let (p, q) = (logits(0.75), logits(0.25));
+        let (p, q) = (Distribution::new(&p).unwrap(), Distribution::new(&q).unwrap());
+        let mut found = none();
+        found.compare(&p, &q, 0);
+        found.compare(&p, &p, 1);
+        // 0.75 ln 3 + 0.25 ln 1/3.
+        assert!((found.each[0] - 0.5 * 3f64.ln()).abs() < 1e-7 && found.each[1] == 0.0, "{found:?}");
+        assert_eq!((found.same_top, found.same_top_share()), (1, 0.5));
+        assert!((found.shift.mean() + 0.25).abs() < 1e-7, "the second holds what came for less likely");
+        assert!((found.square_shift.mean() - 0.125).abs() < 1e-7);
+        let expected = [(0.75 * 0.25f64).powf(-0.5), 4.0];
+        let close = |(a, b): (f64, f64)| (a - b).abs() < 1e-6;
+        assert!(found.perplexities().into_iter().zip(expected).all(close), "{:?}", found.perplexities());
+    }
+
+    #[test]
+    fn quantiles_are_positions_of_the_text() {
+        let found = Divergence { each: (1..=200).rev().map(f64::from).collect(), ..none() };
+        assert_eq!([0.5, 0.99, 1.0, 0.0].map(|share| found.quantile(share)), [100.0, 198.0, 200.0, 1.0]);
+        assert!(none().quantile(0.5).is_nan() && none().mean().mean().is_nan());
+        assert_eq!(none().json()["kl"]["mean"], Value::Null);
+    }
+
+    #[test]
+    fn a_model_does_not_differ_from_itself_however_it_is_run() {
+        let (mut a, mut b) = (engine(16, 1), fixture("glm-tiny-q4_0.gguf"));
+        let windows = windows(&a);
+        let cancel = AtomicBool::new(false);
+        let found = divergence(&mut a, &mut b, &windows, &cancel, &mut |_, _| {}).unwrap();
+        assert!(found.whole && found.each.len() == 9);
+        assert!(found.each.iter().all(|kl| kl.abs() < 1e-14), "{:?}", found.each);
+        assert_eq!((found.same_top, found.shift.mean()), (9, 0.0));
+    }
+
+    #[test]
+    fn the_same_weights_in_fewer_bits_differ_a_little() {
+        let (mut a, mut b) = (fixture("glm-tiny-q8_0.gguf"), fixture("glm-tiny-q4_0.gguf"));
+        let windows = windows(&a);
+        let cancel = AtomicBool::new(false);
+        let found = divergence(&mut a, &mut b, &windows, &cancel, &mut |_, _| {}).unwrap();
+        let mean = found.mean();
+        assert!(mean.mean() > 1e-6 && mean.mean() < 1.0, "{mean:?}");
+        assert!(found.quantile(0.5) <= found.quantile(0.99) && found.quantile(0.99) <= found.quantile(1.0));
+        let stop = |done, _| cancel.store(done > 6, Ordering::Relaxed);
+        let part = divergence(&mut a, &mut b, &windows, &cancel, &mut { stop }).unwrap();
+        assert!(!part.whole && part.each == found.each[..part.each.len()] && !part.each.is_empty());
+    }
+
+    #[test]
+    fn other_vocabularies_are_refused() {
+        let (mut a, mut b) = (fixture("glm-tiny-q4_0.gguf"), fixture("ds2-tiny-q4_0.gguf"));
+        let windows = windows(&a);
+        let refused = divergence(&mut a, &mut b, &windows, &AtomicBool::new(false), &mut |_, _| {});
+        let said = refused.unwrap_err().to_string();
+        assert!(said.contains("the first has 2048 tokens, the second 1024"), "{said}");
+    }
+}

@@ -1,0 +1,242 @@
+//! Journals on the disk: whole, interrupted, full, foreign.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::json;
+
+use super::*;
+
+/// A folder that goes away with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("weft-journal-{}-{number}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.0.join("below").join("journal.db")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(command: &str, rate: f64) -> Run {
+    Run {
+        command: command.into(),
+        model: Some(Model { path: "models/<b>.gguf".into(), bytes: 7, fingerprint: 0xAB }),
+        knobs: json!({ "threads": "2", "set": ["fuse.tail=off"] }),
+        results: json!({
+            "settings": [{
+                "phase": "decode", "tokens": 8, "depth": 0,
+                "tokens_per_second": { "median": rate, "samples": [rate] },
+            }],
+        }),
+    }
+}
+
+#[test]
+fn a_run_comes_back_as_it_went_in() {
+    let folder = Folder::new();
+    let path = folder.journal();
+    assert!(Journal::open(&path).unwrap().is_none(), "reading makes no journal");
+    let mut journal = Journal::create(&path).unwrap();
+    let first = run("bench", 10.5);
+    assert_eq!(journal.append(&first).unwrap(), 1);
+    drop(journal);
+
+    let mut journal = Journal::create(&path).unwrap();
+    assert_eq!(journal.append(&Run { model: None, ..run("roofline", 1.0) }).unwrap(), 2);
+    let journal = Journal::open(&path).unwrap().unwrap();
+    let found = journal.run(1).unwrap().unwrap();
+    assert_eq!(
+        (&found.command, &found.knobs, &found.results),
+        (&first.command, &first.knobs, &first.results)
+    );
+    assert_eq!(found.model["fingerprint"], "00000000000000ab");
+    assert_eq!(found.model_name(), Some("<b>.gguf"));
+    assert_eq!(found.machine, Host::this().json());
+    assert_eq!(found.weft["version"], env!("CARGO_PKG_VERSION"));
+    let shape: String = found.time.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+    assert_eq!(shape, "9999-99-99T99:99:99Z");
+    assert!(journal.run(2).unwrap().unwrap().model.is_null());
+    assert_eq!(journal.run(3).unwrap(), None);
+}
+
+#[test]
+fn runs_are_found_by_all_of_the_words() {
+    let folder = Folder::new();
+    let mut journal = Journal::create(&folder.journal()).unwrap();
+    journal.append(&run("bench", 10.0)).unwrap();
+    journal.append(&run("ablate", 10.0)).unwrap();
+    for (words, ids) in [
+        (&[][..], &[1, 2][..]),
+        (&["FUSE.tail=off"], &[1, 2]),
+        (&["ablate", "<b>"], &[2]),
+        (&["bench", "ablate"], &[]),
+        (&["%"], &[]),
+        (&["'"], &[]),
+    ] {
+        assert_eq!(journal.find(words).unwrap(), ids, "{words:?}");
+    }
+}
+
+/// What a program leaves that was ended while it wrote: the file half-changed, and beside it what takes the change back.
+#[test]
+fn an_interrupted_run_leaves_the_journal_readable() {
+    let folder = Folder::new();
+    let path = folder.journal();
+    let mut journal = Journal::create(&path).unwrap();
+    journal.append(&run("bench", 10.0)).unwrap();
+    // Pages go to the file before the end of the transaction if there is hardly any cache.
+    journal.connection.pragma_update(None, "cache_size", 1).unwrap();
+    let transaction = journal.connection.transaction().unwrap();
+    let long = "x".repeat(1 << 20);
+    let insert = "INSERT INTO runs (command, weft, machine, knobs, results) VALUES ('half', '', '', '', ?)";
+    transaction.execute(insert, [&long]).unwrap();
+    let copy = folder.0.join("copy.db");
+    let beside = |path: &Path| PathBuf::from(format!("{}-journal", path.display()));
+    fs::copy(&path, &copy).unwrap();
+    fs::copy(beside(&path), beside(&copy)).unwrap();
+    assert!(fs::metadata(&copy).unwrap().len() > 1 << 20, "the file is half-changed");
+
+    let journal = Journal::open(&copy).unwrap().unwrap();
+    assert_eq!(journal.find(&[]).unwrap(), [1]);
+    assert_eq!(journal.run(1).unwrap().unwrap().results, run("bench", 10.0).results);
+    let whole: String = journal.connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(whole, "ok");
+    assert_eq!(Journal::create(&copy).unwrap().append(&run("bench", 11.0)).unwrap(), 2);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_loses_nothing() {
+    let folder = Folder::new();
+    let path = folder.journal();
+    let mut journal = Journal::create(&path).unwrap();
+    journal.append(&run("bench", 10.0)).unwrap();
+    let pages: i64 = journal.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+    let set = format!("PRAGMA max_page_count = {pages}");
+    journal.connection.query_row(&set, [], |_| Ok(())).unwrap();
+    let large = Run { results: json!({ "samples": "x".repeat(1 << 16) }), ..run("bench", 11.0) };
+    let error = journal.append(&large).unwrap_err();
+    assert!(matches!(&error, JournalError::Full { path: named } if *named == path), "{error}");
+    assert!(error.to_string().contains("--journal FILE"), "{error}");
+    assert_eq!(journal.find(&[]).unwrap(), [1]);
+
+    let mut journal = Journal::create(&path).unwrap();
+    assert_eq!(journal.append(&large).unwrap(), 2, "there is room again");
+    assert_eq!(journal.run(1).unwrap().unwrap().results, run("bench", 10.0).results);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_at_all_is_an_error_too() {
+    for path in ["/dev/full", "/proc/version", "/proc/none/journal.db"] {
+        let opened =
+            Journal::create(Path::new(path)).and_then(|mut journal| journal.append(&run("bench", 1.0)));
+        let error = opened.unwrap_err().to_string();
+        assert!(error.contains(path), "{error}");
+    }
+}
+
+#[test]
+fn a_file_of_somebody_else_is_left_alone() {
+    let folder = Folder::new();
+    let text = folder.0.join("text.db");
+    fs::write(&text, "something else that is long enough to be a header of a hundred bytes ".repeat(9))
+        .unwrap();
+    assert!(matches!(Journal::create(&text), Err(JournalError::Foreign { .. })));
+
+    let other = folder.0.join("other.db");
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+    assert!(matches!(Journal::open(&other), Err(JournalError::Foreign { .. })));
+
+    let newer = folder.journal();
+    Journal::create(&newer).unwrap().connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
+    assert!(matches!(Journal::open(&newer), Err(JournalError::Newer { found: 2, .. })));
+}
+
+#[test]
+fn a_row_that_is_no_json_is_named() {
+    let folder = Folder::new();
+    let mut journal = Journal::create(&folder.journal()).unwrap();
+    journal.append(&run("bench", 10.0)).unwrap();
+    journal.connection.execute("UPDATE runs SET knobs = '{'", []).unwrap();
+    let error = journal.run(1).unwrap_err().to_string();
+    assert!(error.contains("run 1 of the journal") && error.contains("its knobs is no JSON"), "{error}");
+}
+
+#[test]
+fn programs_that_write_at_once_wait_for_each_other() {
+    let folder = Folder::new();
+    let path = folder.journal();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut journal = Journal::create(&path).unwrap();
+                for rate in [1.0, 2.0, 3.0, 4.0, 5.0] {
+                    journal.append(&run("bench", rate)).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(Journal::open(&path).unwrap().unwrap().find(&[]).unwrap().len(), 20);
+}
+
+fn record(id: i64, run: Run) -> Record {
+    let Run { command, knobs, results, .. } = run;
+    let time = "2026-11-20T16:02:59Z".into();
+    Record { id, time, command, weft: json!({}), machine: json!({}), model: Value::Null, knobs, results }
+}
+
+#[test]
+fn what_differs_is_told_the_largest_change_first() {
+    let kernels = |a: f64, b: f64| {
+        json!({ "kernels": [
+            { "kernel": "norm", "role": "norm", "ms": a }, { "kernel": "dot", "role": "head", "ms": b },
+            { "kernel": "norm", "role": "norm", "ms": 1.0 },
+        ], "residue": 0.5, "wall": { "median": 9.0 } })
+    };
+    let before = record(1, Run { results: kernels(1.0, 4.0), ..run("profile", 0.0) });
+    let mut after = record(2, Run { results: kernels(2.0, 2.0), ..run("profile", 0.0) });
+    after.knobs = json!({ "threads": "4", "set": ["fuse.tail=off"], "kv": "f32" });
+    after.results["kernels"].as_array_mut().unwrap().push(json!({ "kernel": "copy", "ms": 1.0 }));
+    let diff = diff(&before, &after);
+    let set = |name: &str, a: &str, b: &str| (name.to_string(), a.to_string(), b.to_string());
+    assert_eq!(diff.settings, [set("knob threads", "2", "4"), set("knob kv", "–", "f32")]);
+    let changes: Vec<_> =
+        diff.changes.iter().map(|c| (c.name.as_str(), c.before, c.after, c.relative())).collect();
+    assert_eq!(
+        changes,
+        [
+            ("dot head", 4.0, 2.0, Some(-0.5)),
+            ("norm norm", 2.0, 3.0, Some(0.5)),
+            ("residue", 0.5, 0.5, Some(0.0)),
+            ("wall", 9.0, 9.0, Some(0.0))
+        ]
+    );
+    assert_eq!((diff.gone, diff.new), (vec![], vec!["copy".to_string()]));
+}
+
+#[test]
+fn a_run_is_summed_up_in_a_line() {
+    assert_eq!(summary(&record(1, run("bench", 10.0))), "decode at 0: 10.00 tokens/s");
+    let rows = [("a=off", "drop"), ("b=on", "keep"), ("c=off", "drop"), ("aa", "undecided")];
+    let rows: Value = rows.map(|(change, verdict)| json!({ "change": change, "verdict": verdict })).into();
+    let ablate = Run { results: json!({ "rows": rows }), ..run("ablate", 0.0) };
+    assert_eq!(summary(&record(2, ablate)), "keep b=on; drop a=off, c=off; 1 undecided");
+    let profile =
+        Run { results: json!({ "tokens_per_second": { "median": 41.256 } }), ..run("profile", 0.0) };
+    assert_eq!(summary(&record(3, profile)), "41.26 tokens/s");
+    let kl = Run { results: json!({ "kl": { "mean": 0.0123456 }, "perplexity": [1, 2] }), ..run("kl", 0.0) };
+    assert_eq!(summary(&record(3, kl)), "0.01235 mean KL");
+    assert_eq!(summary(&record(3, Run { results: Value::Null, ..run("x", 0.0) })), "");
+}

@@ -1,0 +1,144 @@
+//! What the clock said in every step, and what is made of it: medians, launch by launch, and one step as it went.
+
+use std::time::Duration;
+
+use weft_engine::{ReplayTimings, StepTimings};
+
+use super::clock::{Clock, Worker};
+use crate::samples::Samples;
+
+/// The times of one launch, in seconds: means over the threads, and the longest work of one.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct Times {
+    pub(super) busy: f64,
+    pub(super) waiting: f64,
+    pub(super) longest: f64,
+}
+
+/// A step, by the clock.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct StepRecord {
+    pub(super) wall: f64,
+    /// Outside of replays.
+    pub(super) host: f64,
+    pub(super) launches: Vec<Times>,
+    /// For each thread, how long it worked and how long it waited between launches.
+    pub(super) workers: Vec<[f64; 2]>,
+}
+
+/// When each thread was where in one step.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Timeline {
+    /// How long the step took.
+    pub wall: f64,
+    /// When replays began and ended.
+    pub replays: Vec<(f64, f64)>,
+    /// What each thread worked on, launch by launch.
+    pub slices: Vec<Slice>,
+}
+
+/// A thread's work on a launch, in seconds since the step began.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Slice {
+    /// Which thread.
+    pub worker: usize,
+    /// Which launch.
+    pub launch: usize,
+    /// It began.
+    pub begin: f64,
+    /// It was done.
+    pub done: f64,
+}
+
+/// Takes down what the clock said.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    launches: usize,
+    pub(super) steps: Vec<StepRecord>,
+    /// The fastest step so far.
+    timeline: Timeline,
+}
+
+/// What is made of all steps.
+#[derive(Debug)]
+pub(super) struct Summary {
+    pub(super) launches: Vec<Times>,
+    pub(super) workers: Vec<Worker>,
+    pub(super) clock: Clock,
+    pub(super) timeline: Timeline,
+}
+
+impl Recorder {
+    /// For steps of so many launches.
+    pub(super) fn new(launches: usize, steps: usize) -> Recorder {
+        Recorder { launches, steps: Vec::with_capacity(steps), timeline: Timeline::default() }
+    }
+
+    /// Takes down a step.
+    pub(super) fn step(&mut self, timings: &StepTimings) {
+        let seconds = |time: Duration| time.as_secs_f64();
+        let replayed: f64 = timings.replays().iter().map(|r| seconds(r.ended) - seconds(r.began)).sum();
+        let wall = seconds(timings.wall());
+        let mut record = StepRecord { wall, host: wall - replayed, ..StepRecord::default() };
+        for ReplayTimings { launches, .. } in timings.replays() {
+            let workers = launches.workers();
+            record.workers.resize(workers.max(record.workers.len()), [0.0; 2]);
+            for step in 0..launches.steps() {
+                let mut times = Times::default();
+                for worker in 0..workers {
+                    let span = launches.span(worker, step);
+                    let [busy, waiting] = [span.busy(), span.waiting()].map(|ns| ns as f64 / 1e9);
+                    times.busy += busy / workers as f64;
+                    times.waiting += waiting / workers as f64;
+                    times.longest = times.longest.max(busy);
+                    record.workers[worker][0] += busy;
+                    record.workers[worker][1] += waiting;
+                }
+                record.launches.push(times);
+            }
+        }
+        // A plan says how many launches there are, and a device runs them.
+        record.launches.resize(self.launches, Times::default());
+        if self.steps.iter().all(|step| record.wall < step.wall) {
+            self.timeline = timeline(timings);
+        }
+        self.steps.push(record);
+    }
+
+    /// Medians over the steps.
+    pub(super) fn summary(self) -> Summary {
+        let Recorder { launches, steps, timeline } = self;
+        let median = |of: &dyn Fn(&StepRecord) -> f64| steps.iter().map(of).collect::<Samples>().median();
+        let launches: Vec<Times> = (0..launches)
+            .map(|i| Times {
+                busy: median(&|step| step.launches[i].busy),
+                waiting: median(&|step| step.launches[i].waiting),
+                longest: median(&|step| step.launches[i].longest),
+            })
+            .collect();
+        let workers = steps.first().map_or(0, |step| step.workers.len());
+        let workers = (0..workers).map(|i| Worker {
+            busy: median(&|step| step.workers[i][0]),
+            waiting: median(&|step| step.workers[i][1]),
+        });
+        let workers = workers.collect();
+        Summary { workers, clock: Clock::new(&steps, &launches), launches, timeline }
+    }
+}
+
+fn timeline(timings: &StepTimings) -> Timeline {
+    let mut slices = Vec::new();
+    let mut before = 0;
+    for replay in timings.replays() {
+        let at = |ns: u64| replay.origin.as_secs_f64() + ns as f64 / 1e9;
+        for worker in 0..replay.launches.workers() {
+            slices.extend((0..replay.launches.steps()).map(|step| {
+                let span = replay.launches.span(worker, step);
+                Slice { worker, launch: before + step, begin: at(span.begin), done: at(span.done) }
+            }));
+        }
+        before += replay.launches.steps();
+    }
+    let replays = timings.replays().iter().map(|r| (r.began.as_secs_f64(), r.ended.as_secs_f64())).collect();
+    Timeline { wall: timings.wall().as_secs_f64(), replays, slices }
+}

@@ -1,0 +1,316 @@
+//! The arithmetic of profiles, on a device whose clock says what the test wants; and that the real clock closes.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use weft_device::{
+    BufferId, Caps, Device, DeviceError, NullDevice, Program, ProgramId, Span, Timings, Weight,
+};
+use weft_engine::{Amounts, EngineOptions, Model};
+use weft_kern::Sizes;
+
+use super::record::{StepRecord, Times};
+use super::*;
+use crate::bench::tests::engine;
+
+/// Computes nothing, and says that two threads worked 100 and 50 ns on the first launch of a replay, 200 and 100 ns on the second, and so on.
+#[derive(Default)]
+struct Scripted {
+    null: NullDevice,
+    caps: Option<Caps>,
+}
+
+impl Device for Scripted {
+    fn caps(&self) -> &Caps {
+        self.caps.as_ref().unwrap_or(self.null.caps())
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
+        self.null.alloc(bytes)
+    }
+
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        self.null.pack(weight)
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        self.null.compile(program)
+    }
+
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.null.write(buffer, offset, bytes)
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        self.null.read(buffer, offset, out)
+    }
+
+    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
+        self.null.replay(program, sizes)
+    }
+
+    fn replay_timed(
+        &mut self,
+        program: ProgramId,
+        sizes: &Sizes,
+        timings: &mut Timings,
+    ) -> Result<(), DeviceError> {
+        let steps = self.null.programs()[program.0 as usize].steps.len();
+        timings.begin(2, steps);
+        let mut begin = 10;
+        for step in 0..steps {
+            let long = 100 * (step as u64 + 1);
+            let free = begin + long + 20;
+            timings.lane(0).set(step, Span { begin, done: begin + long, free });
+            timings.lane(1).set(step, Span { begin, done: begin + long / 2, free });
+            begin = free;
+        }
+        self.null.replay(program, sizes)
+    }
+}
+
+fn fixture() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf")
+}
+
+fn on(device: Box<dyn Device>) -> Engine {
+    let options = EngineOptions { context: Some(32), batch: 4, ..EngineOptions::default() };
+    let model = Model::open(&fixture(), options.kv).unwrap();
+    Engine::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+fn probe() -> Probe {
+    Probe::new(Host::this().isa, 1 << 20).unwrap()
+}
+
+fn run(engine: &mut Engine, options: &ProfileOptions) -> Result<Profile, Error> {
+    profile(engine, &mut probe(), options, &AtomicBool::new(false), &mut |_, _| {})
+}
+
+const OPTIONS: ProfileOptions = ProfileOptions { steps: 3, depth: 5, tokens: 1 };
+
+/// The scripted profile, with launches that are held against a machine of round figures.
+fn scripted() -> Profile {
+    let mut profile = run(&mut on(Box::<Scripted>::default()), &OPTIONS).unwrap();
+    let one = |rate: f64| [rate].into_iter().collect();
+    profile.roofs =
+        Roofs { read: one(1e9), dot: one(100e9), mul_add: one(10e9), ..Roofs::new(NonZeroUsize::MIN) };
+    let roofs = &profile.roofs;
+    profile.launches.iter_mut().for_each(|timed| {
+        let Timed { busy, waiting, longest, .. } = *timed;
+        *timed = Timed::new(timed.launch.clone(), Times { busy, waiting, longest }, roofs);
+    });
+    profile
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * b.abs().max(1e-9)
+}
+
+#[test]
+fn a_launch_takes_what_its_threads_worked_and_waited() {
+    let profile = scripted();
+    let last = profile.launches.len() - 1;
+    for (i, timed) in profile.launches.iter().enumerate() {
+        // The head is a replay of its own.
+        let long = 100e-9 * if i == last { 1.0 } else { i as f64 + 1.0 };
+        assert!(close(timed.busy, long * 0.75) && close(timed.longest, long), "{timed:?}");
+        assert!(close(timed.waiting, 20e-9 + long * 0.25), "{timed:?}");
+    }
+    let all: f64 = profile.launches.iter().map(Timed::time).sum();
+    let n = last as f64;
+    let expected = 100e-9 * (n * (n + 1.0) / 2.0 + 1.0) + 20e-9 * (n + 1.0);
+    assert!(close(all, expected), "{all} of {expected}");
+    assert!(close(profile.clock.kernels + profile.clock.waits, expected));
+    let [first, second] = profile.workers[..] else { panic!("two threads") };
+    assert!(close(first.busy, 2.0 * second.busy));
+    assert!(close(first.busy + first.waiting, second.busy + second.waiting));
+    assert_eq!((profile.plain.all().len(), profile.timed.all().len()), (3, 3));
+    assert_eq!(profile.roofs.read.all().len(), 1, "replaced by this test");
+}
+
+#[test]
+fn however_launches_are_put_together_nothing_is_lost_or_counted_twice() {
+    let profile = scripted();
+    let sum = |rows: &[Row]| {
+        rows.iter().fold((0.0, 0.0, Amounts::default()), |(time, roof, amounts), row| {
+            (time + row.time(), roof + row.roof, amounts + row.amounts)
+        })
+    };
+    let (time, roof, amounts) = sum(&profile.layers());
+    let all = profile.launches.iter().fold(Amounts::default(), |sum, t| sum + t.launch.amounts());
+    assert_eq!(amounts, all);
+    for rows in [profile.kernels(), profile.roles(), profile.anchors(), profile.types()] {
+        let (t, r, a) = sum(&rows);
+        assert!(close(t, time) && close(r, roof) && a == all, "{rows:?}");
+    }
+    for rows in [profile.kernels(), profile.layers()] {
+        assert_eq!(rows.iter().map(|row| row.launches).sum::<usize>(), profile.launches.len());
+    }
+    assert!(profile.kernels().is_sorted_by(|a, b| a.lost() >= b.lost()));
+    assert!(profile.roles().is_sorted_by(|a, b| a.time() >= b.time()));
+}
+
+#[test]
+fn layers_of_one_shape_share_a_row() {
+    let profile = scripted();
+    let layers = profile.launches.iter().filter_map(|timed| timed.launch.layer).max().unwrap();
+    let kernels = profile.kernels();
+    let attend = kernels.iter().find(|row| row.name.starts_with("attend")).unwrap();
+    assert_eq!((attend.role.as_str(), attend.launches), ("attention", layers + 1));
+    assert_eq!(attend.segments, format!("layer 0 to layer {layers}"));
+    let experts = kernels.iter().find(|row| row.role == "routed experts + shared expert").unwrap();
+    assert_eq!((experts.launches, experts.segments.clone()), (layers, format!("layer 1 to layer {layers}")));
+    let names: Vec<String> = profile.layers().into_iter().map(|row| row.name).collect();
+    let expected: Vec<String> = ["embed", "tables"]
+        .map(String::from)
+        .into_iter()
+        .chain((0..=layers).map(|layer| format!("layer {layer}")))
+        .chain(["head".into()])
+        .collect();
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn a_shared_launch_is_divided_by_what_each_part_takes_at_least() {
+    let profile = scripted();
+    let shared = profile.launches.iter().find(|timed| timed.launch.roles().len() > 1).unwrap();
+    let needs: Vec<f64> =
+        shared.launch.pieces.iter().map(|piece| rows::at_least(&piece.amounts, &profile.roofs)).collect();
+    assert!(needs.iter().all(|need| *need >= 0.0) && needs.iter().sum::<f64>() > 0.0);
+    let only = Profile { launches: vec![shared.clone()], ..profile.clone() };
+    for row in only.roles() {
+        let pieces = shared.launch.pieces.iter().zip(&needs);
+        let own: f64 = pieces.filter(|(piece, _)| piece.role.name() == row.name).map(|(_, need)| need).sum();
+        assert!(close(row.time(), shared.time() * own / needs.iter().sum::<f64>()), "{row:?}");
+        assert_eq!(row.launches, 1);
+    }
+}
+
+#[test]
+fn what_takes_longest_at_least_is_the_roof() {
+    let roofs = scripted().roofs;
+    let amounts =
+        Amounts { weight_bytes: 600, state_bytes: 400, activation_bytes: 9_000_000, ..Amounts::default() };
+    assert!(close(rows::at_least(&amounts, &roofs), 1e-6), "activations come from caches");
+    let multiplied = Amounts { integer_multiplications: 100_000, float_multiplications: 20_000, ..amounts };
+    assert!(close(rows::at_least(&multiplied, &roofs), 1e-6 + 2e-6));
+}
+
+#[test]
+fn steps_are_summed_up_by_their_medians_and_the_clock_says_what_is_left() {
+    let times = |busy, waiting, longest| Times { busy, waiting, longest };
+    let step = |wall, host, first, second| StepRecord {
+        wall,
+        host,
+        launches: vec![first, second],
+        workers: vec![[wall / 2.0, wall / 4.0]],
+    };
+    let mut recorder = Recorder::new(2, 3);
+    recorder.steps = vec![
+        step(10.0, 1.0, times(4.0, 1.0, 4.5), times(2.0, 1.0, 2.5)),
+        step(20.0, 3.0, times(9.0, 2.0, 9.5), times(5.0, 0.0, 5.0)),
+        step(11.0, 2.0, times(5.0, 0.0, 5.5), times(3.0, 0.5, 4.0)),
+    ];
+    let summary = recorder.summary();
+    assert_eq!(summary.launches, [times(5.0, 1.0, 5.5), times(3.0, 0.5, 4.0)]);
+    assert_eq!(summary.workers, [Worker { busy: 5.5, waiting: 2.75 }]);
+    let Clock { wall, kernels, waits, host, closes } = summary.clock;
+    assert_eq!((wall, kernels, waits, host), (11.0, 8.0, 1.5, 2.0));
+    assert_eq!(summary.clock.residue(), -0.5);
+    // The steps account for 9 of 10, 19 of 20, 10.5 of 11.
+    assert_eq!(closes, 0.95);
+}
+
+#[test]
+fn a_trace_has_a_track_for_each_thread_and_a_slice_for_each_launch() {
+    let profile = scripted();
+    let trace = profile.trace();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |phase: &str, track: u64| {
+        events.iter().filter(|e| e["ph"] == phase && e["tid"].as_u64() == Some(track)).collect::<Vec<_>>()
+    };
+    let names = |track| of("M", track)[0]["args"]["name"].as_str().unwrap();
+    assert_eq!([1, 2].map(names), ["thread 0", "thread 1"]);
+    for track in [1, 2] {
+        let slices = of("X", track);
+        assert_eq!(slices.len(), profile.launches.len());
+        let (times, timed) = (|i: usize| slices[i]["ts"].as_f64().unwrap(), &profile.launches[3]);
+        assert!(times(0) < times(1), "in order");
+        assert!(close(slices[3]["dur"].as_f64().unwrap(), if track == 1 { 0.4 } else { 0.2 }));
+        assert_eq!(slices[3]["name"], timed.launch.kernel());
+        assert_eq!(slices[3]["args"]["weight_bytes"], timed.launch.amounts().weight_bytes);
+        assert_eq!(slices[3]["args"]["segment"], timed.launch.segment);
+    }
+    let host: Vec<_> = of("X", 0).iter().map(|event| event["name"].clone()).collect();
+    assert_eq!(host, ["step", "layers", "head"]);
+}
+
+#[test]
+fn programs_get_every_row() {
+    let profile = scripted();
+    let json = profile.json();
+    let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = "machine roofs step tokens_per_second step_seconds overhead clock threads empty_launch_ms roles anchors types kernels layers launches timeline lints";
+    assert_eq!(keys.join(" "), expected);
+    let many = |key: &str| json[key].as_array().unwrap().len();
+    assert_eq!((many("launches"), many("threads")), (profile.launches.len(), 2));
+    assert_eq!(json["timeline"]["slices"].as_array().unwrap().len(), 2 * profile.launches.len());
+    assert_eq!(json["step"]["kernels"], profile.launches.len());
+    let share: f64 = json["roles"].as_array().unwrap().iter().map(|row| row["share"].as_f64().unwrap()).sum();
+    assert!(close(share, (profile.clock.kernels + profile.clock.waits) / profile.clock.wall));
+}
+
+#[test]
+fn a_device_without_a_clock_says_so() {
+    let refused = run(&mut on(Box::<NullDevice>::default()), &OPTIONS).unwrap_err().to_string();
+    assert_eq!(refused, "null has no clock for single kernels, so it cannot be profiled");
+}
+
+#[test]
+fn whoever_cancels_gets_the_engine_back() {
+    let options = ProfileOptions { steps: 1_000_000, ..OPTIONS };
+    let mut engine = on(Box::<Scripted>::default());
+    // If a sequence were left behind, the third would find no room.
+    for _ in 0..3 {
+        let cancel = AtomicBool::new(false);
+        let ended = profile(&mut engine, &mut probe(), &options, &cancel, &mut |done, _| {
+            cancel.store(done > 12, Ordering::Relaxed);
+        });
+        assert!(matches!(ended, Err(Error::Interrupted)));
+    }
+}
+
+/// One thread, so that nobody has to be waited for who is not there: how busy the machine is must not decide.
+#[test]
+fn the_clock_of_a_real_step_closes() {
+    let options =
+        EngineOptions { threads: Some(1), context: Some(64), batch: 32, ..EngineOptions::default() };
+    let mut engine = Engine::load(&fixture(), &options, &mut |_| ControlFlow::Continue(())).unwrap();
+    for tokens in [1, 24] {
+        let options = ProfileOptions { steps: 9, depth: 20, tokens };
+        let mut told = Vec::new();
+        let profile =
+            profile(&mut engine, &mut probe(), &options, &AtomicBool::new(false), &mut |done, of| {
+                told.push((done, of));
+            });
+        let profile = profile.unwrap();
+        assert!((0.98..=1.0).contains(&profile.clock.closes), "{:?}", profile.clock);
+        assert!(profile.launches.iter().all(|timed| timed.busy > 0.0), "{:?}", profile.launches);
+        assert!(profile.empty_launch < profile.clock.wall);
+        // Two steps for each of nine, for each of five times that the machine is measured, and to begin with.
+        let total = 20 + 2 * (9 + 5 + 1) * tokens as u64;
+        assert_eq!(told.last(), Some(&(total, total)));
+    }
+}
+
+#[test]
+fn a_step_on_several_threads_is_profiled_on_each() {
+    let mut engine = engine(OPTIONS.context(), 1);
+    let profile = run(&mut engine, &OPTIONS).unwrap();
+    assert_eq!(profile.workers.len(), 2);
+    assert!(profile.workers.iter().all(|worker| worker.busy > 0.0));
+    let slices = &profile.timeline.slices;
+    assert_eq!(slices.len(), 2 * profile.launches.len());
+    assert!(slices.iter().all(|s| 0.0 <= s.begin && s.begin <= s.done && s.done <= profile.timeline.wall));
+}

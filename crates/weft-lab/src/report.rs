@@ -1,0 +1,97 @@
+//! What was measured as one page for a browser: no scripts, nothing fetched, in the light or dark that the reader prefers.
+//!
+//! A page is made of what the journal holds of each run. Each part of it looks for its own data in the results and is there if they are, so
+//! that any command can bring figures and none has to know the page. Every picture says in words what it shows, and every value
+//! is escaped: names of models come from strangers.
+
+mod ablation;
+mod bench;
+mod difference;
+mod html;
+mod profile;
+mod roofline;
+mod timeline;
+
+use std::fmt::{self, Write as _};
+
+use serde_json::Value;
+
+use crate::journal::{Record, summary};
+use html::Escaped;
+
+const STYLE: &str = include_str!("report/page.css");
+
+/// The page of some runs.
+pub fn report(records: &[Record]) -> String {
+    let mut page = String::new();
+    // Writing to a string does not fail.
+    let _ = write_page(records, &mut page);
+    page
+}
+
+fn write_page(records: &[Record], out: &mut String) -> fmt::Result {
+    let title = match records {
+        [one] => format!("{} of {}", one.command, one.model_name().unwrap_or("this machine")),
+        _ => format!("{} runs", records.len()),
+    };
+    let title = Escaped(&title);
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>Weft: {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <header>\n<h1>{title}</h1>\n<p class=\"soft\">What Weft measured, as its journal has it.</p>\n</header>\n"
+    )?;
+    if records.len() > 1 {
+        out.write_str("<nav aria-label=\"Runs\">\n")?;
+        for Record { id, command, .. } in records {
+            writeln!(out, "<a href=\"#run-{id}\">Run {id}: {}</a>", Escaped(command))?;
+        }
+        out.write_str("</nav>\n")?;
+    }
+    if let [before, after] = records {
+        difference::write(before, after, out)?;
+    }
+    records.iter().try_for_each(|record| run(record, out))?;
+    out.write_str("</main>\n</body>\n</html>\n")
+}
+
+fn run(record: &Record, out: &mut String) -> fmt::Result {
+    let Record { id, time, command, weft, machine, model, knobs, results } = record;
+    writeln!(out, "<section class=\"run\" id=\"run-{id}\">")?;
+    writeln!(out, "<h2>Run {id}: {}</h2>", Escaped(command))?;
+    let said = summary(record);
+    if !said.is_empty() {
+        writeln!(out, "<p class=\"soft\">{}</p>", Escaped(&said))?;
+    }
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    let mut facts = vec![("When", time.replace('T', " ").replace('Z', " UTC"))];
+    if let Some(name) = record.model_name() {
+        let gigabytes = model["bytes"].as_f64().unwrap_or(f64::NAN) / 1e9;
+        facts.push(("Model", format!("{name}, {gigabytes:.2} GB")));
+    }
+    if let Some(cpu) = machine["cpu"].as_str() {
+        facts.push(("Machine", format!("{cpu}, {} threads, {}", machine["threads"], text(&machine["isa"]))));
+    }
+    facts.extend(results["device"].as_str().map(|device| ("Device", device.to_string())));
+    let commit = weft["commit"].as_str().map_or(String::new(), |commit| format!(", {commit}"));
+    facts.push(("Weft", format!("{}{commit}", text(&weft["version"]))));
+    let knobs = knobs.as_object().into_iter().flatten();
+    let knobs: Vec<String> = knobs.map(|(name, value)| format!("{name} {}", text(value))).collect();
+    if !knobs.is_empty() {
+        facts.push(("Knobs", knobs.join(", ")));
+    }
+    out.write_str("<dl class=\"facts\">\n")?;
+    for (name, value) in facts {
+        let class = if name == "Knobs" { " class=\"wide\"" } else { "" };
+        writeln!(out, "<div{class}><dt>{name}</dt><dd>{}</dd></div>", Escaped(&value))?;
+    }
+    out.write_str("</dl>\n")?;
+    bench::write(results, out)?;
+    profile::write(results, out)?;
+    ablation::write(results, out)?;
+    out.write_str("</section>\n")
+}
+
+#[cfg(test)]
+mod tests;

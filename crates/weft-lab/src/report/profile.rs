@@ -1,0 +1,198 @@
+//! Where the time of a step goes: the clock, what each role takes, and the kernels by the time they lose.
+
+use std::fmt::{self, Write as _};
+
+use serde_json::Value;
+
+use super::html::{Escaped, percent, place, short};
+use super::{roofline, timeline};
+
+/// Kernels that are shown, at most.
+const MOST: usize = 25;
+
+/// Colours there are for roles.
+const COLOURS: usize = 10;
+
+/// Width of a bar, in units of its picture.
+const WIDTH: f64 = 300.0;
+
+/// The entries of a list; none of what is no list.
+pub(super) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A number; NaN of what is none.
+pub(super) fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+/// The roles of a profile, in the order of their colours.
+pub(super) struct Roles<'a>(Vec<&'a str>);
+
+impl<'a> Roles<'a> {
+    fn of(results: &'a Value) -> Roles<'a> {
+        Roles(list(results, "roles").iter().filter_map(|row| row["role"].as_str()).collect())
+    }
+
+    /// The class that colours what is for this role, or for several of which it is the first: `attention + router`.
+    pub(super) fn class(&self, role: &str) -> String {
+        let first = role.split(" + ").next().unwrap_or(role);
+        let at = self.0.iter().position(|known| *known == first).unwrap_or(COLOURS - 1);
+        format!("r{}", at % COLOURS)
+    }
+}
+
+/// Writes a `profile`, if there is one.
+pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {
+    if list(results, "kernels").is_empty() {
+        return Ok(());
+    }
+    let roles = Roles::of(results);
+    big(results, out)?;
+    stacked(results, &roles, out)?;
+    roofline::write(results, &roles, out)?;
+    kernels(results, &roles, out)?;
+    timeline::write(results, &roles, out)?;
+    lints(results, out)
+}
+
+/// The figures that one looks for first.
+fn big(results: &Value, out: &mut String) -> fmt::Result {
+    let clock = &results["clock"];
+    out.write_str("<div class=\"big\">")?;
+    for (figure, name) in [
+        (short(number(&results["tokens_per_second"]["median"])), "tokens a second"),
+        (format!("{} ms", short(number(&clock["wall_ms"]))), "a step"),
+        (format!("{} ms", short(number(&clock["kernels_ms"]))), "in kernels"),
+        (format!("{} ms", short(number(&clock["waits_ms"]))), "waiting"),
+        (results["step"]["kernels"].to_string(), "kernels"),
+        (percent(number(&clock["closes"])), "of the time accounted for"),
+        (percent(number(&results["overhead"]["median"])), "overhead of the clock"),
+    ] {
+        write!(out, "<div><b>{}</b>{name}</div>", Escaped(&figure))?;
+    }
+    out.write_str("</div>\n")
+}
+
+/// The time of each role: one bar, and the figures.
+fn stacked(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result {
+    let rows = list(results, "roles");
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let total: f64 = rows.iter().map(|row| number(&row["ms"])).sum();
+    let words: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            format!("{} {:.1} %", row["role"].as_str().unwrap_or("?"), 100.0 * number(&row["ms"]) / total)
+        })
+        .collect();
+    let words = words.join(", ");
+    write!(
+        out,
+        "<h3>Time by role</h3>\n<svg class=\"strip\" style=\"height:30px\" viewBox=\"0 0 1000 30\" preserveAspectRatio=\"none\" role=\"img\" \
+         aria-label=\"{}\">",
+        Escaped(&words)
+    )?;
+    let mut x = 0.0;
+    for row in rows {
+        let (role, width) =
+            (row["role"].as_str().unwrap_or("?"), place(number(&row["ms"]), [0.0, total], 1000.0));
+        let class = roles.class(role);
+        let title = Escaped(role);
+        write!(
+            out,
+            "<rect class=\"{class}\" x=\"{x:.2}\" y=\"0\" width=\"{width:.2}\" height=\"30\"><title>{title}</title></rect>"
+        )?;
+        x += width;
+    }
+    out.write_str(
+        "</svg>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Time by role\">\n<table>\n<thead><tr><th>Role</th>\
+         <th class=\"num\">ms</th><th class=\"num\">Share</th><th class=\"num\">Waiting</th><th class=\"num\">GB/s</th>\
+         <th class=\"num\">GMAC/s</th><th class=\"num\">Of the roof</th></tr></thead>\n<tbody>\n",
+    )?;
+    for row in rows {
+        let role = row["role"].as_str().unwrap_or("?");
+        let [ms, waiting, bytes, macs, of_roof] =
+            ["ms", "waiting_ms", "bytes_per_second", "multiplications_per_second", "of_roof"]
+                .map(|name| number(&row[name]));
+        writeln!(
+            out,
+            "<tr><td><span class=\"legend\"><span><i class=\"{}\"></i>{}</span></span></td><td class=\"num\">{}</td>\
+             <td class=\"num\">{:.1} %</td><td class=\"num\">{}</td><td class=\"num\">{:.1}</td><td class=\"num\">{:.1}</td>\
+             <td class=\"num\">{:.0} %</td></tr>",
+            roles.class(role),
+            Escaped(role),
+            short(ms),
+            100.0 * ms / total,
+            short(waiting),
+            bytes / 1e9,
+            macs / 1e9,
+            100.0 * of_roof
+        )?;
+    }
+    out.write_str("</tbody>\n</table>\n</div>\n")
+}
+
+/// The kernels, where most time is lost first.
+fn kernels(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result {
+    let rows = list(results, "kernels");
+    let most = rows.iter().map(|row| number(&row["ms"])).fold(0.0, f64::max);
+    out.write_str(
+        "<h3>Kernels by lost time</h3>\n<p class=\"soft\">The full part of a bar is what the machine needs at least, the pale part what is \
+         lost. Numbers are those in the picture above.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Kernels\">\n\
+         <table>\n<thead><tr><th class=\"num\">#</th><th>Kernel</th><th>Where</th><th class=\"num\">Launches</th><th class=\"num\">ms</th>\
+         <th style=\"width:26%\">Of it lost</th><th class=\"num\">Lost ms</th><th class=\"num\">GB/s</th><th class=\"num\">Of the roof</th>\
+         </tr></thead>\n<tbody>\n",
+    )?;
+    for (at, row) in rows.iter().take(MOST).enumerate() {
+        let text = |name: &str| row[name].as_str().unwrap_or("?").to_string();
+        let (kernel, role, segments) = (text("kernel"), text("role"), text("segments"));
+        let [ms, roof, lost, of_roof, bytes] =
+            ["ms", "roof_ms", "lost_ms", "of_roof", "bytes_per_second"].map(|name| number(&row[name]));
+        let words = format!("{kernel}: {} ms, of which {} are lost", short(ms), short(lost));
+        let at_x = |ms: f64| place(ms, [0.0, most], WIDTH);
+        writeln!(
+            out,
+            "<tr><td class=\"num\">{}</td><td><span class=\"legend\"><span><i class=\"{class}\"></i><code>{}</code></span></span>\
+             <small>{}</small></td><td><small>{}</small></td><td class=\"num\">{}</td><td class=\"num\">{}</td>\
+             <td><svg class=\"strip\" viewBox=\"0 0 {WIDTH} 22\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">\
+             <rect class=\"{class}\" fill-opacity=\".35\" x=\"0\" y=\"6\" width=\"{:.1}\" height=\"10\" rx=\"1\"/>\
+             <rect class=\"{class}\" x=\"0\" y=\"6\" width=\"{:.1}\" height=\"10\" rx=\"1\"/></svg></td><td class=\"num\">{}</td>\
+             <td class=\"num\">{:.1}</td><td class=\"num\">{:.0} %</td></tr>",
+            at + 1,
+            Escaped(&kernel),
+            Escaped(&role),
+            Escaped(&segments),
+            row["launches"].as_u64().unwrap_or(0),
+            short(ms),
+            Escaped(&words),
+            at_x(ms),
+            at_x(roof.min(ms)),
+            short(lost),
+            bytes / 1e9,
+            100.0 * of_roof,
+            class = roles.class(&role),
+        )?;
+    }
+    out.write_str("</tbody>\n</table>\n</div>\n")?;
+    let more = rows.len().saturating_sub(MOST);
+    if more > 0 {
+        writeln!(out, "<p class=\"soft\">{more} more kernels lose less.</p>")?;
+    }
+    Ok(())
+}
+
+/// What the figures advise.
+fn lints(results: &Value, out: &mut String) -> fmt::Result {
+    let lints = list(results, "lints");
+    if lints.is_empty() {
+        return Ok(());
+    }
+    out.write_str("<h3>What the figures advise</h3>\n<ul>\n")?;
+    for lint in lints {
+        let text = |name: &str| lint[name].as_str().unwrap_or_default();
+        writeln!(out, "<li><code>{}</code> {}</li>", Escaped(text("lint")), Escaped(text("text")))?;
+    }
+    out.write_str("</ul>\n")
+}

@@ -1,0 +1,193 @@
+//! The roofline: each kernel by how much it multiplies for a byte and how fast, under what the machine can do (Williams, Waterman and
+//! Patterson, 2009).
+
+use std::fmt::{self, Write as _};
+
+use serde_json::Value;
+
+use super::html::{Escaped, place, short, tick};
+use super::profile::{Roles, list, number};
+
+const WIDTH: f64 = 900.0;
+const HEIGHT: f64 = 400.0;
+/// Where the axes are.
+const LEFT: f64 = 64.0;
+const TOP: f64 = 14.0;
+const RIGHT: f64 = WIDTH - 20.0;
+const BOTTOM: f64 = HEIGHT - 46.0;
+
+/// Kernels that have a number in the picture: the first in the table below it.
+const NUMBERED: usize = 9;
+
+/// A kernel in the picture.
+struct Point<'a> {
+    row: &'a Value,
+    /// Multiplications for a byte.
+    intensity: f64,
+    /// Multiplications a second.
+    rate: f64,
+}
+
+/// Writes the picture, if the roofs were measured and some kernel reads and multiplies.
+pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result {
+    let roof = |name: &str| number(&results["roofs"][name]["median"]);
+    let (read, dot) = (roof("read_bytes_per_second"), roof("dot_multiplications_per_second"));
+    let kernels = list(results, "kernels");
+    let points: Vec<(usize, Point<'_>)> =
+        kernels.iter().enumerate().filter_map(|(at, row)| Some((at, Point::of(row)?))).collect();
+    if !(read > 0.0 && dot > 0.0) || points.is_empty() {
+        return Ok(());
+    }
+    let all = |of: fn(&Point<'_>) -> f64| points.iter().map(move |(_, point)| of(point));
+    // Whole powers of ten around all kernels and the ridge, where both roofs meet.
+    let x = decades(all(|p| p.intensity).chain([dot / read]));
+    let y = decades(all(|p| p.rate).chain([dot]));
+    let at_x = |value: f64| LEFT + place(value.log10(), x, RIGHT - LEFT);
+    let at_y = |value: f64| BOTTOM - place(value.log10(), y, BOTTOM - TOP);
+    let words = format!(
+        "Roofline: the machine reads {}B/s and multiplies {} times a second; {} kernels lie below",
+        short(read),
+        short(dot),
+        points.len()
+    );
+    write!(
+        out,
+        "<h3>Roofline</h3>\n<p class=\"soft\">Larger circles take longer. What lies on a line is as fast as the machine allows.</p>\n\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Roofline\">\n<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         role=\"img\" aria-label=\"{}\">",
+        Escaped(&words)
+    )?;
+    for power in x[0] as i32..=x[1] as i32 {
+        let (value, px) = (10f64.powi(power), at_x(10f64.powi(power)));
+        write!(
+            out,
+            "<line class=\"axis\" x1=\"{px:.1}\" x2=\"{px:.1}\" y1=\"{TOP}\" y2=\"{BOTTOM}\"/>\
+             <text x=\"{px:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            BOTTOM + 17.0,
+            tick(value)
+        )?;
+    }
+    for power in y[0] as i32..=y[1] as i32 {
+        let (value, py) = (10f64.powi(power), at_y(10f64.powi(power)));
+        write!(
+            out,
+            "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{py:.1}\" y2=\"{py:.1}\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            LEFT - 8.0,
+            py + 4.0,
+            tick(value)
+        )?;
+    }
+    write!(
+        out,
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">multiplications for a byte of weights and cache</text>\
+         <text transform=\"translate(13 {:.1}) rotate(-90)\" text-anchor=\"middle\">multiplications a second</text>",
+        (LEFT + RIGHT) / 2.0,
+        HEIGHT - 6.0,
+        (TOP + BOTTOM) / 2.0
+    )?;
+    roofs(read, roof("mul_add_multiplications_per_second"), dot, [x, y], out)?;
+    let longest = points.iter().map(|(_, point)| number(&point.row["ms"])).fold(0.0, f64::max);
+    let mut labels = Vec::new();
+    for (at, point) in &points {
+        let text = |name: &str| point.row[name].as_str().unwrap_or("?");
+        let (px, py) = (at_x(point.intensity), at_y(point.rate));
+        // The area is the time.
+        let radius = 3.0 + 13.0 * (number(&point.row["ms"]) / longest).max(0.0).sqrt();
+        let title = format!(
+            "{}. {}: {} ms, {} a second",
+            at + 1,
+            text("kernel"),
+            short(number(&point.row["ms"])),
+            short(point.rate)
+        );
+        write!(
+            out,
+            "<circle class=\"{}\" fill-opacity=\".7\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"{radius:.1}\"><title>{}</title></circle>",
+            roles.class(text("role")),
+            Escaped(&title)
+        )?;
+        if *at < NUMBERED {
+            // Kernels of one kind lie close together: what would stand on another number stands beside it.
+            let mut x = px + radius + 3.0;
+            while labels
+                .iter()
+                .any(|&(other, y): &(f64, f64)| (other - x).abs() < 11.0 && (y - py).abs() < 11.0)
+            {
+                x += 11.0;
+            }
+            labels.push((x, py));
+            write!(out, "<text class=\"ink\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>", py + 4.0, at + 1)?;
+        }
+    }
+    out.write_str("</svg>\n</div>\n")
+}
+
+/// The lines that nothing is above.
+fn roofs(read: f64, floats: f64, dot: f64, [x, y]: [[f64; 2]; 2], out: &mut String) -> fmt::Result {
+    let at_x = |value: f64| LEFT + place(value.log10(), x, RIGHT - LEFT);
+    let at_y = |value: f64| BOTTOM - place(value.log10(), y, BOTTOM - TOP);
+    // From where reading allows the lowest rate shown, or the left edge, up to the ridge.
+    let from = 10f64.powf(x[0]).max(10f64.powf(y[0]) / read);
+    write!(
+        out,
+        "<path class=\"roof\" d=\"M{:.1} {:.1}L{:.1} {:.1}H{RIGHT}\"/>\
+         <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">8-bit integers, {} a second</text>",
+        at_x(from),
+        at_y(read * from),
+        at_x(dot / read),
+        at_y(dot),
+        at_y(dot) - 6.0,
+        short(dot)
+    )?;
+    let middle = (from * dot / read).sqrt();
+    write!(
+        out,
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">memory, {}B/s</text>",
+        at_x(middle) - 8.0,
+        at_y(read * middle) - 6.0,
+        short(read)
+    )?;
+    if floats > 0.0 {
+        write!(
+            out,
+            "<path class=\"roof\" stroke-dasharray=\"5 4\" d=\"M{:.1} {:.1}H{RIGHT}\"/>\
+             <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">f32, {} a second</text>",
+            at_x(floats / read),
+            at_y(floats),
+            at_y(floats) - 6.0,
+            short(floats)
+        )?;
+    }
+    Ok(())
+}
+
+impl Point<'_> {
+    fn of(row: &Value) -> Option<Point<'_>> {
+        let bytes = number(&row["weight_bytes"]) + number(&row["state_bytes"]);
+        let multiplications = number(&row["integer_multiplications"]) + number(&row["float_multiplications"]);
+        let (intensity, rate) = (multiplications / bytes, number(&row["multiplications_per_second"]));
+        let drawn = intensity.is_finite() && intensity > 0.0 && rate.is_finite() && rate > 0.0;
+        drawn.then_some(Point { row, intensity, rate })
+    }
+}
+
+/// The logarithms of the powers of ten around some values, a few at most.
+fn decades(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+    let top = most.log10().ceil();
+    // What is a million times slower has no place in the picture, and is drawn at its edge.
+    [least.log10().floor().max(top - 6.0).min(top - 1.0), top]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_end_at_powers_of_ten() {
+        assert_eq!(decades([0.5, 20.0].into_iter()), [-1.0, 2.0]);
+        assert_eq!(decades([10.0, 10.0].into_iter()), [0.0, 1.0]);
+        assert_eq!(decades([1e-9, 100.0].into_iter()), [-4.0, 2.0]);
+    }
+}

@@ -1,0 +1,322 @@
+//! Whether a device computes what kernels mean: launch by launch, on a model's own activations.
+//!
+//! The engine runs a step, with a witness in front of its device. Of each launch that is to be checked the interpreter
+//! ([`weft_kern::interp`]) is given the very bits that the device is given, so that errors do not add up from one launch to the next, and
+//! what comes out is held to a bound that is derived, for every value, from the rounding of its own computation (`bar`). Neither reads a
+//! tolerance that somebody chose: a wrong value shows as soon as it is further off than rounding can bring it, and is named by kernel, layer,
+//! parameter, row and column.
+//!
+//! The interpreter is slow, so by default it computes some columns of each product only, and only the first, the middle and the last of
+//! layers that are alike. That everything was written that is to be, and nothing else, is looked at in all columns.
+
+mod attend;
+mod bar;
+mod check;
+mod found;
+mod row;
+mod sample;
+mod witness;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weft_device::Device;
+use weft_engine::{Batch, Engine, EngineOptions, Launch, Model, OnReport, StepShape};
+
+use crate::OnProgress;
+use crate::error::Error;
+use witness::{Shared, Step, Witness};
+
+pub use found::{Checked, Difference, Fault, FaultKind, Place};
+
+/// Tokens of the step before the last: as when several sequences are decoded together.
+const FEW: usize = 8;
+
+/// How often the progress is told.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What is checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VerifyOptions {
+    /// Every layer, and not only some of those that are alike.
+    pub all: bool,
+    /// Columns of each product that are compared; 0 for all.
+    pub columns: usize,
+}
+
+impl Default for VerifyOptions {
+    fn default() -> VerifyOptions {
+        VerifyOptions { all: false, columns: 256 }
+    }
+}
+
+/// A launch that was checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Verified {
+    /// Tokens of the step it is of.
+    pub tokens: usize,
+    /// The kernel's name.
+    pub kernel: String,
+    /// The part of the model it is in: `embed`, `layer 3`, `head`.
+    pub segment: String,
+    /// What each of its parameters is bound to.
+    pub arguments: Vec<String>,
+    /// What came of it.
+    pub checked: Checked,
+}
+
+/// What came of verifying.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Verification {
+    /// Tokens of each step that was run.
+    pub steps: Vec<usize>,
+    /// Every launch that was checked, in order. (One of the head is there for each time it ran.)
+    pub launches: Vec<Verified>,
+    /// Launches that the steps have, checked or not.
+    pub of: usize,
+}
+
+impl Verified {
+    /// What is wrong, as sentences that name the place.
+    pub fn faults(&self) -> impl Iterator<Item = String> {
+        self.checked.faults.iter().map(|fault| {
+            let Verified { tokens, kernel, segment, .. } = self;
+            let param =
+                fault.kind.param().and_then(|p| Some(format!(", p{p} being {}", self.arguments.get(p)?)));
+            let param = param.unwrap_or_default();
+            format!("`{kernel}` in {segment}, step of {tokens}{param}: {fault}")
+        })
+    }
+
+    fn json(&self) -> Value {
+        let Checked { values, compared, unknown, worst, .. } = &self.checked;
+        let worst = worst.as_ref().map(|worst| {
+            let Place { param, part, row, column } = &worst.place;
+            json!({
+                "share_of_bound": worst.share(),
+                "param": param,
+                "argument": self.arguments.get(*param),
+                "part": part,
+                "row": row,
+                "column": column,
+                "expected": worst.expected,
+                "found": worst.found,
+                "bound": worst.bound,
+            })
+        });
+        json!({
+            "step": self.tokens,
+            "kernel": self.kernel,
+            "segment": self.segment,
+            "values": values,
+            "compared": compared,
+            "unknown": unknown,
+            "worst": worst,
+            "faults": self.faults().collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Verification {
+    /// Every fault.
+    pub fn faults(&self) -> impl Iterator<Item = String> {
+        self.launches.iter().flat_map(Verified::faults)
+    }
+
+    /// All of it, for programs.
+    pub fn json(&self) -> Value {
+        json!({
+            "steps": self.steps,
+            "launches_of": self.of,
+            "faults": self.faults().collect::<Vec<_>>(),
+            "launches": self.launches.iter().map(Verified::json).collect::<Value>(),
+        })
+    }
+}
+
+/// A model that can be verified.
+pub struct Verifier {
+    engine: Engine,
+    shared: Arc<Shared>,
+}
+
+impl Verifier {
+    /// Opens a file, and the device of the options, and compiles the one for the other. `report` is told how far loading is.
+    ///
+    /// # Errors
+    /// Those of [`Engine::load`].
+    pub fn load(
+        path: &Path,
+        options: &EngineOptions,
+        report: OnReport<'_>,
+    ) -> Result<Verifier, weft_engine::Error> {
+        let model = Model::open(path, options.kv)?;
+        let device = options.device.open(options.threads, options.cache.as_ref())?;
+        Verifier::new(model, device, options, report)
+    }
+
+    /// Compiles a model for a device that is open already.
+    ///
+    /// # Errors
+    /// Those of [`Engine::new`].
+    pub fn new(
+        model: Model,
+        device: Box<dyn Device>,
+        options: &EngineOptions,
+        report: OnReport<'_>,
+    ) -> Result<Verifier, weft_engine::Error> {
+        let shared = Arc::new(Shared::default());
+        let witness = Box::new(Witness::new(device, Arc::clone(&shared)));
+        Ok(Verifier { engine: Engine::new(model, witness, options, report)?, shared })
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// How tokens are cut into steps: the last one alone, as when text is generated; up to eight before it together; and all before these at
+    /// once, as a prompt, in as many steps as the engine's batch makes of them.
+    pub fn steps(&self, tokens: usize) -> Vec<usize> {
+        let few = tokens.saturating_sub(1).min(FEW);
+        let prompt = tokens.saturating_sub(1 + FEW);
+        let batch = self.engine.batch();
+        let whole = (0..prompt).step_by(batch).map(|from| batch.min(prompt - from));
+        let few = (0..few).step_by(batch).map(|from| batch.min(few - from));
+        whole.chain(few).chain((tokens > 0).then_some(1)).collect()
+    }
+
+    /// Runs tokens through the model and checks what is wanted. `on` is told how many launches are checked; `cancel` ends it.
+    ///
+    /// A fault is no error: it is in what comes back. Where a device met a bad index its values are void, and no step follows.
+    ///
+    /// # Errors
+    /// If there are no tokens, too many or unknown ones, or the device fails; [`Error::Interrupted`] if it was cancelled.
+    pub fn verify(
+        &mut self,
+        tokens: &[u32],
+        options: &VerifyOptions,
+        cancel: &AtomicBool,
+        on: OnProgress<'_>,
+    ) -> Result<Verification, Error> {
+        if tokens.is_empty() {
+            return Err(weft_engine::Error::Batch("there are no tokens to verify with".into()).into());
+        }
+        let mut planned = Vec::new();
+        let mut depth = 0;
+        for tokens in self.steps(tokens.len()) {
+            planned.push(self.plan(StepShape { tokens, depth, logits: tokens.min(FEW) }, options));
+            depth += tokens;
+        }
+        let of = planned.iter().map(|(_, launches, _)| launches.len()).sum();
+        let total = planned.iter().flat_map(|(.., wanted)| wanted).filter(|wanted| **wanted).count() as u64;
+        let mut verification = Verification { of, ..Verification::default() };
+        self.shared.done.store(0, Ordering::Relaxed);
+        self.shared.cancel.store(false, Ordering::Relaxed);
+        let seq = self.engine.new_sequence();
+        let mut left = tokens;
+        for (shape, launches, wanted) in planned {
+            let (now, later) = left.split_at(shape.tokens);
+            left = later;
+            let mut batch = Batch::new();
+            let silent = now.len() - shape.logits;
+            now.iter().enumerate().for_each(|(i, token)| batch.push(seq, *token, i >= silent));
+            let body = self.engine.launches(&StepShape { logits: 0, ..shape }).len();
+            *self.shared.step() = Step::new(wanted, body, options.columns);
+            let done = self.run(&batch, cancel, &mut |done| on(done, total));
+            let found = std::mem::take(&mut self.shared.step().found);
+            verification.steps.push(shape.tokens);
+            verification.launches.extend(found.into_iter().map(|(at, checked)| Verified {
+                tokens: shape.tokens,
+                kernel: launches[at].kernel().into(),
+                segment: launches[at].segment.clone(),
+                arguments: launches[at].arguments(),
+                checked,
+            }));
+            match done {
+                Ok(()) => {}
+                Err(_) if cancel.load(Ordering::Relaxed) => {
+                    self.engine.free(seq);
+                    return Err(Error::Interrupted);
+                }
+                Err(weft_engine::Error::Device(weft_device::DeviceError::Index { .. }))
+                    if verification.faults().next().is_some() =>
+                {
+                    break;
+                }
+                Err(error) => {
+                    self.engine.free(seq);
+                    return Err(error.into());
+                }
+            }
+        }
+        self.engine.free(seq);
+        Ok(verification)
+    }
+
+    /// The launches of a step, and which of them are checked.
+    fn plan(&self, shape: StepShape, options: &VerifyOptions) -> (StepShape, Vec<Launch>, Vec<bool>) {
+        let launches = self.engine.launches(&shape);
+        let wanted = chosen(&launches, options.all);
+        (shape, launches, wanted)
+    }
+
+    /// Runs a step on another thread, so that this one can tell how far it is.
+    fn run(
+        &mut self,
+        batch: &Batch,
+        cancel: &AtomicBool,
+        on: &mut dyn FnMut(u64),
+    ) -> Result<(), weft_engine::Error> {
+        let Verifier { engine, shared } = self;
+        std::thread::scope(|scope| {
+            let step = scope.spawn(|| engine.step(batch).map(|_| ()));
+            while !step.is_finished() {
+                on(shared.done.load(Ordering::Relaxed));
+                if cancel.load(Ordering::Relaxed) {
+                    shared.cancel.store(true, Ordering::Relaxed);
+                }
+                std::thread::sleep(TICK);
+            }
+            let done = step.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            on(shared.done.load(Ordering::Relaxed));
+            done
+        })
+    }
+}
+
+/// Which launches are checked: of segments that are alike the first, the middle and the last.
+fn chosen(launches: &[Launch], all: bool) -> Vec<bool> {
+    // Segments, as the ranges of their launches.
+    let mut segments: Vec<std::ops::Range<usize>> = Vec::new();
+    for (i, launch) in launches.iter().enumerate() {
+        match segments.last_mut() {
+            Some(last) if launches[last.start].segment == launch.segment => last.end = i + 1,
+            _ => segments.push(i..i + 1),
+        }
+    }
+    let alike = |a: &std::ops::Range<usize>, b: &std::ops::Range<usize>| {
+        a.len() == b.len() && a.clone().zip(b.clone()).all(|(a, b)| launches[a].is_like(&launches[b]))
+    };
+    let mut kinds: Vec<Vec<usize>> = Vec::new();
+    for (i, segment) in segments.iter().enumerate() {
+        match kinds.iter_mut().find(|kind| alike(&segments[kind[0]], segment)) {
+            Some(kind) => kind.push(i),
+            None => kinds.push(vec![i]),
+        }
+    }
+    let some: BTreeSet<usize> =
+        kinds.iter().flat_map(|kind| [0, kind.len() / 2, kind.len() - 1].map(|i| kind[i])).collect();
+    let wanted = segments.iter().enumerate();
+    wanted
+        .flat_map(|(i, segment)| segment.clone().map(move |_| i))
+        .map(|i| all || some.contains(&i))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! One launch: a device and the interpreter are given the same bits, and what they make of them is compared.
+//!
+//! What is to be written is poisoned first, with bits that no computation gives, so that what nobody wrote shows, and what was written where
+//! nothing belongs. What was in places that the kernel leaves alone is put back afterwards.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use weft_device::{BufferId, Device, DeviceError, ProgramId, Region, Weight};
+use weft_kern::{Access, Dim, Format, Instr, Kernel, Param, Sizes, interp, q8};
+use weft_quant::GgmlType;
+
+use super::bar::Bar;
+use super::found::{Checked, Difference, FaultKind, Place};
+use super::row::{Arg, place, stored};
+use super::sample::{Origin, sampled};
+
+/// A byte of poison: four of them are a NaN that no operation gives, two the same in half precision, and as an index they are −1.
+const POISON: u8 = 0xff;
+
+/// Float weights of more values than this are decoded row by row.
+const MOST_DECODED: usize = 1 << 20;
+
+/// A launch, and what it is compared with.
+pub(super) struct Launch<'a> {
+    /// A program of nothing but it.
+    pub(super) program: ProgramId,
+    pub(super) kernel: &'a Kernel,
+    pub(super) args: &'a [Region],
+    /// Of the device, those that cannot be read back.
+    pub(super) weights: &'a BTreeMap<BufferId, Weight>,
+    /// Columns of each product that are compared; 0 for all.
+    pub(super) most: usize,
+}
+
+impl Launch<'_> {
+    /// Runs it on the device and on the interpreter. An index that lies outside of what it indexes is a fault of the launch; then nothing is
+    /// compared, and the device's error comes back, if it has one, because its values are void.
+    pub(super) fn check(
+        &self,
+        device: &mut dyn Device,
+        sizes: &Sizes,
+    ) -> Result<(Checked, Option<DeviceError>), DeviceError> {
+        let before = self.read(device)?;
+        for (region, bytes) in self.written(&before) {
+            device.write(region.buffer, region.offset, &vec![POISON; bytes.len()])?;
+        }
+        let given: Vec<Vec<u8>> = (before.iter().zip(&self.kernel.params))
+            .map(|(bytes, param)| match param.access {
+                Access::Read => bytes.clone(),
+                Access::Write => vec![POISON; bytes.len()],
+            })
+            .collect();
+        let (kernel, origins) = sampled(self.kernel, self.most);
+        let mut oracle = self.buffers(&given)?;
+        let ran = interp::run(&kernel, &mut oracle, sizes);
+        let replayed = device.replay(self.program, sizes);
+        let device_error = match replayed {
+            Ok(()) => None,
+            Err(error @ DeviceError::Index { .. }) => Some(error),
+            Err(error) => return Err(error),
+        };
+        if ran.is_err() || device_error.is_some() {
+            let oracle = ran.err().map(|error| error.why);
+            let mut checked = Checked::default();
+            checked.fault(FaultKind::Index { oracle, device: device_error.is_some() }, 1);
+            return Ok((checked, device_error));
+        }
+        let after = self.read(device)?;
+        let args = self.arguments(&given)?;
+        let mut checked = Checked::default();
+        let mask = self.coverage(&args, &after, sizes, &mut checked);
+        for (param, mask) in mask {
+            self.put_back(device, param, &mask, &before[param], &after[param], &mut checked)?;
+        }
+        let found = self.buffers(&after)?;
+        let compare =
+            Compare { kernel: &kernel, origins: &origins, args: &args, oracle: &oracle, found: &found };
+        compare.all(self, &after, sizes, &mut checked);
+        Ok((checked, None))
+    }
+
+    /// The bytes of every argument but weights.
+    fn read(&self, device: &dyn Device) -> Result<Vec<Vec<u8>>, DeviceError> {
+        let each = self.args.iter().zip(&self.kernel.params).map(|(region, param)| {
+            if self.weights.contains_key(&region.buffer) {
+                return Ok(Vec::new());
+            }
+            let mut bytes = vec![0; param.format.bytes(region.values).unwrap_or(0)];
+            device.read(region.buffer, region.offset, &mut bytes)?;
+            Ok(bytes)
+        });
+        each.collect()
+    }
+
+    fn written<'b>(&'b self, bytes: &'b [Vec<u8>]) -> impl Iterator<Item = (&'b Region, &'b Vec<u8>)> {
+        let all = self.args.iter().zip(bytes).zip(&self.kernel.params);
+        all.filter(|(_, param)| param.access == Access::Write).map(|(arg, _)| arg)
+    }
+
+    /// The bytes of a weight that an argument is.
+    fn weight(&self, param: usize) -> Option<&[u8]> {
+        let Region { buffer, offset, values } = self.args[param];
+        let len = self.kernel.params[param].format.bytes(values)?;
+        (*self.weights.get(&buffer)?.bytes).as_ref().get(offset..)?.get(..len)
+    }
+
+    /// Arguments as the interpreter takes them.
+    fn buffers<'b>(&'b self, bytes: &'b [Vec<u8>]) -> Result<Vec<interp::Buffer<'b>>, DeviceError> {
+        let each = (0..self.args.len()).map(|p| {
+            let (format, values) = (self.kernel.params[p].format, self.args[p].values);
+            let buffer = match (self.weight(p), format) {
+                (Some(bytes), Format::Ggml(ty)) if values > MOST_DECODED => {
+                    interp::Buffer::weight(ty, values, bytes)
+                }
+                (weight, _) => interp::Buffer::from_bytes(format, values, weight.unwrap_or(&bytes[p])),
+            };
+            buffer.map_err(|error| DeviceError::Usage(error.to_string()))
+        });
+        each.collect()
+    }
+
+    fn arguments<'b>(&'b self, bytes: &'b [Vec<u8>]) -> Result<Vec<Arg<'b>>, DeviceError> {
+        let buffers = self.buffers(bytes)?.into_iter().zip(&self.kernel.params).enumerate();
+        let arg = |(p, (buffer, param)): (usize, (_, &Param))| Arg {
+            buffer,
+            format: param.format,
+            weight: self.weight(p),
+        };
+        Ok(buffers.map(arg).collect())
+    }
+
+    /// Which units of each parameter the whole kernel writes. Those that still are poison are a fault.
+    fn coverage(
+        &self,
+        args: &[Arg<'_>],
+        after: &[Vec<u8>],
+        sizes: &Sizes,
+        checked: &mut Checked,
+    ) -> BTreeMap<usize, Vec<bool>> {
+        let mut masks = BTreeMap::new();
+        for (p, param) in self.kernel.params.iter().enumerate() {
+            if param.access == Access::Write {
+                masks.insert(p, vec![false; self.args[p].values / unit(param.format)]);
+            }
+        }
+        for (part, it) in self.kernel.parts.iter().enumerate() {
+            let lens = it.lens();
+            for row in rows(&it.rows, sizes) {
+                for instr in &it.body {
+                    let Instr::Store { value, view, indexed } = instr else { continue };
+                    let Some(at) = place(args, view, indexed.as_ref(), &row) else { continue };
+                    let format = self.kernel.params[view.param].format;
+                    let (unit, values) = (unit(format), self.args[view.param].values);
+                    let Some(mask) = masks.get_mut(&view.param) else { continue };
+                    for column in (0..lens[*value]).step_by(unit) {
+                        let index = (at + column * view.step) / unit;
+                        let Some(written) = mask.get_mut(index) else { continue };
+                        *written = true;
+                        checked.values += unit as u64;
+                        if is_poison(format, values, &after[view.param], index) {
+                            let place = Place { param: view.param, part, row: row.clone(), column };
+                            checked.fault(FaultKind::Unwritten(place), unit as u64);
+                        }
+                    }
+                }
+            }
+        }
+        masks
+    }
+
+    /// Puts back what was where nothing was to be written, and finds what was written there all the same.
+    fn put_back(
+        &self,
+        device: &mut dyn Device,
+        param: usize,
+        mask: &[bool],
+        before: &[u8],
+        after: &[u8],
+        checked: &mut Checked,
+    ) -> Result<(), DeviceError> {
+        let (format, region) = (self.kernel.params[param].format, self.args[param]);
+        let mut bytes = after.to_vec();
+        for (index, _) in mask.iter().enumerate().filter(|(_, written)| !**written) {
+            if !is_poison(format, region.values, after, index) {
+                let value = index * unit(format);
+                checked.fault(FaultKind::Stray { param, value }, unit(format) as u64);
+            }
+            for range in ranges(format, region.values, index) {
+                bytes[range.clone()].copy_from_slice(&before[range]);
+            }
+        }
+        device.write(region.buffer, region.offset, &bytes)
+    }
+}
+
+/// Values that are written together: those of a block.
+fn unit(format: Format) -> usize {
+    match format {
+        Format::Q8 => q8::BLOCK,
+        Format::Ggml(ty) => ty.block_len(),
+    }
+}
+
+/// The bytes of a unit: of `q8` those of its quants, its scale and its sums.
+fn ranges(format: Format, values: usize, index: usize) -> [Range<usize>; 3] {
+    match format {
+        Format::Q8 => {
+            let (quants, scale) = (index * q8::BLOCK, values + index * 4);
+            let sums = values + values / 8 + index * 8;
+            [quants..quants + q8::BLOCK, scale..scale + 4, sums..sums + 8]
+        }
+        Format::Ggml(ty) => [index * ty.block_bytes()..(index + 1) * ty.block_bytes(), 0..0, 0..0],
+    }
+}
+
+/// Whether a unit is as it was poisoned.
+fn is_poison(format: Format, values: usize, bytes: &[u8], index: usize) -> bool {
+    ranges(format, values, index).into_iter().all(|range| bytes[range].iter().all(|byte| *byte == POISON))
+}
+
+/// All rows of a space.
+fn rows(axes: &[Dim], sizes: &Sizes) -> impl Iterator<Item = Vec<usize>> + use<> {
+    let axes: Vec<usize> = axes.iter().map(|axis| axis.eval(sizes)).collect();
+    (0..axes.iter().product::<usize>()).map(move |mut flat| {
+        let mut row = vec![0; axes.len()];
+        for (r, n) in row.iter_mut().zip(&axes).rev() {
+            *r = flat % n;
+            flat /= n;
+        }
+        row
+    })
+}
+
+/// What the device wrote beside what it should have.
+struct Compare<'a> {
+    /// The columns that are compared.
+    kernel: &'a Kernel,
+    origins: &'a [Origin],
+    args: &'a [Arg<'a>],
+    oracle: &'a [interp::Buffer<'a>],
+    found: &'a [interp::Buffer<'a>],
+}
+
+impl Compare<'_> {
+    fn all(&self, launch: &Launch<'_>, after: &[Vec<u8>], sizes: &Sizes, checked: &mut Checked) {
+        for (part, origin) in self.kernel.parts.iter().zip(self.origins) {
+            for row in rows(&part.rows, sizes) {
+                for stored in stored(self.kernel, part, self.args, &row).unwrap_or_default() {
+                    let param = stored.param;
+                    let format = self.kernel.params[param].format;
+                    let values = launch.args[param].values;
+                    for (c, bar) in stored.bars.iter().enumerate() {
+                        let at = stored.at + c * stored.step;
+                        if at >= values || is_poison(format, values, &after[param], at / unit(format)) {
+                            // Reported already.
+                            continue;
+                        }
+                        let column = origin.column + c;
+                        let place = || Place { param, part: origin.part, row: row.clone(), column };
+                        self.value(param, at, format, bar, place, checked);
+                    }
+                    if format == Format::Q8 {
+                        let blocks = stored.at / q8::BLOCK..(stored.at + stored.bars.len()) / q8::BLOCK;
+                        for block in blocks.filter(|block| !sums_fit(values, &after[param], *block)) {
+                            let column = origin.column + block * q8::BLOCK - stored.at;
+                            let place = Place { param, part: origin.part, row: row.clone(), column };
+                            checked.fault(FaultKind::Sums(place), 1);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// One value.
+    fn value(
+        &self,
+        param: usize,
+        at: usize,
+        format: Format,
+        bar: &Bar,
+        place: impl Fn() -> Place,
+        checked: &mut Checked,
+    ) {
+        let (expected, found) = (self.oracle[param].float(at), self.found[param].float(at));
+        let expected_wide = f64::from(expected);
+        let [low, value, high] = within(format, bar);
+        debug_assert!(
+            value == expected_wide || value.is_nan() && expected.is_nan(),
+            "the interpreter has {expected}, its error bars are around {value}"
+        );
+        if expected.is_nan() && found.is_nan() {
+            checked.compared += 1;
+            checked.fault(FaultKind::NotNumber(place()), 1);
+        } else if !bar.error.is_finite() {
+            checked.unknown += 1;
+        } else {
+            let bound = (high - expected_wide).max(expected_wide - low);
+            checked.compare(Difference { place: place(), expected, found, bound });
+        }
+    }
+}
+
+/// What a device may store: the least, what the interpreter stores, and the most. Rounding keeps order.
+fn within(format: Format, bar: &Bar) -> [f64; 3] {
+    let value = f64::from(bar.value);
+    let all = [value - bar.error, value, value + bar.error];
+    match format {
+        Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)) => {
+            let mut bytes = [0; 6];
+            let mut read = [0.0; 3];
+            let rounded = weft_quant::encode(ty, &all.map(|v| v as f32), &mut bytes)
+                .and_then(|()| weft_quant::decode(ty, &bytes, &mut read));
+            if rounded.is_ok() { read.map(f64::from) } else { all }
+        }
+        Format::Ggml(GgmlType::I32) => all.map(|v| f64::from(v as i32)),
+        _ => all,
+    }
+}
+
+/// Whether the sums of a `q8` block are those of its quants, to the bit.
+fn sums_fit(values: usize, bytes: &[u8], block: usize) -> bool {
+    let [quants, scale, sums] = ranges(Format::Q8, values, block).map(|range| &bytes[range]);
+    let float = |bytes: &[u8]| bytes.first_chunk().map_or(f32::NAN, |b| f32::from_le_bytes(*b));
+    let scale = float(scale);
+    quants.chunks(16).zip(sums.chunks(4)).all(|(quants, sum)| {
+        let total: i32 = quants.iter().map(|q| i32::from(*q as i8)).sum();
+        let (expected, found) = (total as f32 * scale, float(sum));
+        expected == found || expected.is_nan() && found.is_nan()
+    })
+}
+
+#[cfg(test)]
+mod tests;

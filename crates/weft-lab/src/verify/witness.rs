@@ -1,0 +1,221 @@
+//! A device that looks over another one's shoulder: programs are run launch by launch, and those that are wanted are checked.
+//!
+//! It stands between the engine and the device, so that what is checked is what the engine runs, on the activations that the device itself
+//! computed. It remembers the bytes of weights, because a device has them in a layout of its own. At the end of each program it is run once
+//! more as a whole: the bits have to be the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use weft_device::{
+    BufferId, Caps, Device, DeviceError, Packing, Program, ProgramId, Region, Weight, WeightBytes,
+};
+use weft_kern::{Access, Sizes};
+
+use super::check::Launch;
+use super::found::{Checked, FaultKind};
+
+/// What a witness is to do, and what it found.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    step: Mutex<Step>,
+    /// Launches that were checked.
+    pub(super) done: AtomicU64,
+    /// Whether to stop.
+    pub(super) cancel: AtomicBool,
+}
+
+/// A step that is checked.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    /// For each launch of the step, in order, whether it is checked.
+    wanted: Vec<bool>,
+    /// Launches of the first program. Those after them are of the second, as often as it is run.
+    body: usize,
+    /// Columns of each product that are compared; 0 for all.
+    most: usize,
+    /// Whether the first program has been run.
+    after_body: bool,
+    /// What came of the launches that were checked, by their place in the step.
+    pub(super) found: Vec<(usize, Checked)>,
+}
+
+impl Step {
+    /// A step whose first program has `body` launches, of which and of the others those that are `wanted` are checked, in up to `most` columns
+    /// of each product; 0 is for all.
+    pub(super) fn new(wanted: Vec<bool>, body: usize, most: usize) -> Step {
+        Step { wanted, body, most, ..Step::default() }
+    }
+}
+
+impl Shared {
+    pub(super) fn step(&self) -> MutexGuard<'_, Step> {
+        // Whoever panicked has left nothing half done that matters more than the panic.
+        self.step.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The witness.
+pub(super) struct Witness {
+    device: Box<dyn Device>,
+    weights: BTreeMap<BufferId, Weight>,
+    programs: BTreeMap<ProgramId, Watched>,
+    shared: Arc<Shared>,
+}
+
+/// A program, and what of it has been compiled apart.
+struct Watched {
+    program: Program,
+    pieces: BTreeMap<(usize, usize), ProgramId>,
+}
+
+impl Witness {
+    pub(super) fn new(device: Box<dyn Device>, shared: Arc<Shared>) -> Witness {
+        Witness { device, weights: BTreeMap::new(), programs: BTreeMap::new(), shared }
+    }
+
+    /// Some launches of a program as a program of their own.
+    fn piece(&mut self, id: ProgramId, launches: Range<usize>) -> Result<ProgramId, DeviceError> {
+        let unknown = || DeviceError::Usage(format!("{id:?} has no launches {launches:?}"));
+        let Watched { program, pieces } = self.programs.get_mut(&id).ok_or_else(unknown)?;
+        if let Some(known) = pieces.get(&(launches.start, launches.end)) {
+            return Ok(*known);
+        }
+        let steps = program.steps.get(launches.clone()).ok_or_else(unknown)?.to_vec();
+        let part = Program { max: program.max, kernels: program.kernels.clone(), steps };
+        let compiled = self.device.compile(&part)?;
+        pieces.insert((launches.start, launches.end), compiled);
+        Ok(compiled)
+    }
+
+    /// Runs a program whose launches are those from `first` on of the step.
+    fn watch(
+        &mut self,
+        id: ProgramId,
+        sizes: &Sizes,
+        step: &mut Step,
+        first: usize,
+    ) -> Result<(), DeviceError> {
+        let wanted: Vec<bool> = {
+            let launches = self.programs.get(&id).map_or(0, |watched| watched.program.steps.len());
+            (first..first + launches).map(|i| step.wanted.get(i).copied().unwrap_or(false)).collect()
+        };
+        let mut at = 0;
+        while at < wanted.len() {
+            if self.shared.cancel.load(Ordering::Relaxed) {
+                return Err(DeviceError::Usage("verifying was interrupted".into()));
+            }
+            if !wanted[at] {
+                let end = (at..wanted.len()).find(|i| wanted[*i]).unwrap_or(wanted.len());
+                let piece = self.piece(id, at..end)?;
+                self.device.replay(piece, sizes)?;
+                at = end;
+                continue;
+            }
+            let piece = self.piece(id, at..at + 1)?;
+            let Witness { device, weights, programs, shared, .. } = self;
+            let program = &programs[&id].program;
+            let weft_device::Step { kernel, args } = &program.steps[at];
+            let kernel = &program.kernels[*kernel];
+            let launch = Launch { program: piece, kernel, args, weights, most: step.most };
+            let (checked, error) = launch.check(&mut **device, sizes)?;
+            step.found.push((first + at, checked));
+            shared.done.fetch_add(1, Ordering::Relaxed);
+            if let Some(error) = error {
+                return Err(error);
+            }
+            at += 1;
+        }
+        self.together(id, sizes, step, first)
+    }
+
+    /// Runs a program as a whole on what its launches left behind, and compares what it leaves.
+    fn together(
+        &mut self,
+        id: ProgramId,
+        sizes: &Sizes,
+        step: &mut Step,
+        first: usize,
+    ) -> Result<(), DeviceError> {
+        let Some(Watched { program, .. }) = self.programs.get(&id) else { return Ok(()) };
+        let mut seen = BTreeSet::new();
+        let mut left: Vec<(usize, usize, Region, Vec<u8>)> = Vec::new();
+        // The last that wrote to a place answers for it.
+        for (launch, weft_device::Step { kernel, args }) in program.steps.iter().enumerate().rev() {
+            for (p, (region, param)) in args.iter().zip(&program.kernels[*kernel].params).enumerate() {
+                let Region { buffer, offset, values } = *region;
+                if param.access == Access::Write && seen.insert((buffer, offset, values)) {
+                    let mut bytes = vec![0; param.format.bytes(values).unwrap_or(0)];
+                    self.device.read(buffer, offset, &mut bytes)?;
+                    left.push((launch, p, *region, bytes));
+                }
+            }
+        }
+        self.device.replay(id, sizes)?;
+        for (launch, param, region, expected) in left {
+            let mut found = vec![0; expected.len()];
+            self.device.read(region.buffer, region.offset, &mut found)?;
+            let other = |byte: &usize| expected[*byte] != found[*byte];
+            let count = (0..found.len()).filter(other).count() as u64;
+            if let Some(byte) = (0..found.len()).find(other) {
+                let at = first + launch;
+                let index = step.found.iter().rposition(|(known, _)| *known == at).unwrap_or_else(|| {
+                    step.found.push((at, Checked::default()));
+                    step.found.len() - 1
+                });
+                step.found[index].1.fault(FaultKind::Together { param, byte }, count);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Device for Witness {
+    fn caps(&self) -> &Caps {
+        self.device.caps()
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
+        self.device.alloc(bytes)
+    }
+
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        let buffer = self.device.pack(weight.clone())?;
+        self.weights.insert(buffer, weight);
+        Ok(buffer)
+    }
+
+    fn packing(&self) -> Option<&'static dyn Packing> {
+        self.device.packing()
+    }
+
+    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
+        let buffer = self.device.pack_tiles(weight.clone(), tiles)?;
+        self.weights.insert(buffer, weight);
+        Ok(buffer)
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        let id = self.device.compile(program)?;
+        self.programs.insert(id, Watched { program: program.clone(), pieces: BTreeMap::new() });
+        Ok(id)
+    }
+
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.device.write(buffer, offset, bytes)
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        self.device.read(buffer, offset, out)
+    }
+
+    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
+        let shared = Arc::clone(&self.shared);
+        let mut step = shared.step();
+        let first = if step.after_body { step.body } else { 0 };
+        step.after_body = true;
+        self.watch(program, sizes, &mut step, first)
+    }
+}

@@ -1,0 +1,252 @@
+//! A text in windows, and how models read it: each window anew, the later half of it for its logits.
+//!
+//! The rule is llama.cpp's (`llama-perplexity` without `--ppl-stride`), so that figures can be held against its own: windows of `context`
+//! tokens lie one after another and do not overlap; where the vocabulary begins texts with a token (BOS), it takes the place of a window's
+//! first; and what is scored are the predictions made at the positions from `context / 2` on, each of the token after it in the window.
+//! So no prediction is made from less than half a window.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use weft_engine::{Batch, Engine};
+use weft_text::{EncodeOptions, Tokenizer};
+
+use crate::OnProgress;
+use crate::error::Error;
+
+/// Most logits computed at once: 64 MiB of them, whatever the vocabulary.
+const LOGITS: usize = 1 << 24;
+
+/// What is given a prediction of each engine, a row of logits, and the token that comes.
+type OnRows<'a> = &'a mut dyn FnMut(&[&[f32]], u32) -> Result<(), Error>;
+
+/// A text, cut into windows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Windows {
+    tokens: Vec<u32>,
+    /// What takes the place of each window's first token.
+    bos: Option<u32>,
+    context: usize,
+    count: usize,
+}
+
+impl Windows {
+    /// The smallest window that has something to score.
+    pub const LEAST: usize = 3;
+
+    /// Cuts a text into windows of `context` tokens, at most `most` of them; what is left at its end is left out. Names of control tokens in
+    /// it are text.
+    ///
+    /// # Errors
+    /// If it has not enough tokens for a window, or a window too few to score one.
+    pub fn new(
+        tokenizer: &Tokenizer,
+        text: &str,
+        context: usize,
+        most: Option<usize>,
+    ) -> Result<Windows, Error> {
+        let plain = EncodeOptions { parse_special: false, add_special: false };
+        let bos = tokenizer.added_bos();
+        let tokens = bos.into_iter().chain(tokenizer.encode(text, plain)).collect();
+        Windows::of(tokens, bos, context, most)
+    }
+
+    fn of(tokens: Vec<u32>, bos: Option<u32>, context: usize, most: Option<usize>) -> Result<Windows, Error> {
+        let count = tokens.len().checked_div(context).unwrap_or(0).min(most.unwrap_or(usize::MAX));
+        if context < Windows::LEAST || count == 0 {
+            return Err(Error::Short { tokens: tokens.len(), context });
+        }
+        Ok(Windows { tokens, bos, context, count })
+    }
+
+    /// Tokens of the whole text.
+    pub fn tokens(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// How many windows there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Tokens of a window.
+    pub fn context(&self) -> usize {
+        self.context
+    }
+
+    /// The first position whose prediction is scored.
+    fn first(&self) -> usize {
+        self.context / 2
+    }
+
+    /// Predictions of a window that are scored.
+    pub fn scored(&self) -> usize {
+        self.context - 1 - self.first()
+    }
+
+    /// The tokens of a window.
+    fn window(&self, index: usize) -> Vec<u32> {
+        let mut tokens = self.tokens[index * self.context..][..self.context].to_vec();
+        if let Some(bos) = self.bos {
+            tokens[0] = bos;
+        }
+        tokens
+    }
+
+    /// Has engines read all windows side by side. `score` is given what is predicted, by each of them, with the token that comes: the rows of
+    /// logits in the order of the engines. `on` is told how many tokens are computed; `cancel` is looked at before every step. Whether it was
+    /// not set comes back.
+    ///
+    /// # Errors
+    /// If a step fails, or `score` does.
+    pub(crate) fn read(
+        &self,
+        engines: &mut [&mut Engine],
+        cancel: &AtomicBool,
+        on: OnProgress<'_>,
+        score: OnRows<'_>,
+    ) -> Result<bool, Error> {
+        let seqs: Vec<_> = engines.iter_mut().map(|engine| engine.new_sequence()).collect();
+        let read = self.read_with(engines, &seqs, cancel, on, score);
+        engines.iter_mut().zip(seqs).for_each(|(engine, seq)| engine.free(seq));
+        read
+    }
+
+    fn read_with(
+        &self,
+        engines: &mut [&mut Engine],
+        seqs: &[weft_engine::SeqId],
+        cancel: &AtomicBool,
+        on: OnProgress<'_>,
+        score: OnRows<'_>,
+    ) -> Result<bool, Error> {
+        let batch = engines.iter().map(|engine| engine.batch()).min().unwrap_or(1);
+        let vocab = engines.iter().map(|engine| engine.model().graph().config.vocab).max().unwrap_or(1);
+        let rows = (LOGITS / vocab.max(1)).clamp(1, batch);
+        let mut batches = vec![Batch::new(); engines.len()];
+        // What the last token of a window predicts is not in it, so it is not computed.
+        let (first, last) = (self.first(), self.context - 1);
+        let total = (self.count * last) as u64;
+        on(0, total);
+        for index in 0..self.count {
+            let tokens = self.window(index);
+            engines.iter_mut().zip(seqs).for_each(|(engine, seq)| engine.truncate(*seq, 0));
+            let mut at = 0;
+            while at < last {
+                if cancel.load(Ordering::Relaxed) {
+                    return Ok(false);
+                }
+                let end = if at < first { first.min(at + batch) } else { last.min(at + rows) };
+                for (batch, seq) in batches.iter_mut().zip(seqs) {
+                    batch.clear();
+                    tokens[at..end].iter().for_each(|token| batch.push(*seq, *token, at >= first));
+                }
+                let steps = engines.iter_mut().zip(&batches).map(|(engine, batch)| {
+                    let vocab = engine.model().graph().config.vocab.max(1);
+                    Ok(engine.step(batch)?.chunks_exact(vocab))
+                });
+                let mut each = steps.collect::<Result<Vec<_>, Error>>()?;
+                for at in at.max(first)..end {
+                    let rows: Vec<&[f32]> = each.iter_mut().filter_map(Iterator::next).collect();
+                    score(&rows, tokens[at + 1])?;
+                }
+                at = end;
+                on((index * last + at) as u64, total);
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::bench::tests::engine;
+
+    /// Windows of 7 tokens on a text that has three of them and a rest.
+    pub(crate) fn windows(engine: &Engine) -> Windows {
+        let vocab = engine.model().tokenizer();
+        let text = "The quick brown fox jumps over the lazy dog, and the dog, being lazy, lets it.";
+        let windows = Windows::new(vocab, text, 7, Some(3)).unwrap();
+        assert_eq!((windows.count(), windows.scored()), (3, 3));
+        assert!(windows.tokens() > 21);
+        windows
+    }
+
+    #[test]
+    fn windows_lie_one_after_another_and_begin_with_the_first_token_of_texts() {
+        let windows = Windows::of((100..110).collect(), Some(1), 4, None).unwrap();
+        assert_eq!((windows.count(), windows.scored(), windows.first()), (2, 1, 2));
+        assert_eq!([windows.window(0), windows.window(1)], [[1, 101, 102, 103], [1, 105, 106, 107]]);
+        let plain = Windows::of((100..110).collect(), None, 5, Some(9)).unwrap();
+        assert_eq!((plain.count(), plain.scored(), plain.window(1)[0]), (2, 2, 105));
+        // llama.cpp scores 255 of 512.
+        assert_eq!(Windows::of(vec![0; 512], None, 512, None).unwrap().scored(), 255);
+    }
+
+    #[test]
+    fn what_is_too_short_is_refused() {
+        for (tokens, context, most) in
+            [(0, 4, None), (3, 4, None), (9, 2, None), (9, 0, None), (9, 3, Some(0))]
+        {
+            let error = Windows::of(vec![0; tokens], None, context, most).unwrap_err();
+            assert!(matches!(error, Error::Short { .. }), "{tokens} in {context}: {error}");
+        }
+    }
+
+    /// Whatever pieces a window is computed in, the rows are those of the whole sequence.
+    #[test]
+    fn the_later_half_is_scored_against_the_tokens_that_come() {
+        let mut engine = engine(16, 2);
+        let windows = windows(&engine);
+        let mut expected = Vec::new();
+        let vocab = engine.model().graph().config.vocab;
+        for index in 0..3 {
+            let tokens = windows.window(index);
+            let seq = engine.new_sequence();
+            for (at, token) in tokens[..6].iter().enumerate() {
+                let mut batch = Batch::new();
+                batch.push(seq, *token, true);
+                let row = engine.step(&batch).unwrap().to_vec();
+                if at >= 3 {
+                    expected.push((row, tokens[at + 1]));
+                }
+            }
+            engine.free(seq);
+        }
+        let (mut found, mut told) = (Vec::new(), Vec::new());
+        let cancel = AtomicBool::new(false);
+        let whole = windows.read(
+            &mut [&mut engine],
+            &cancel,
+            &mut |done, total| told.push((done, total)),
+            &mut |rows, token| {
+                assert!(rows.len() == 1 && rows[0].len() == vocab);
+                found.push((rows[0].to_vec(), token));
+                Ok(())
+            },
+        );
+        assert!(whole.unwrap());
+        assert!(found == expected, "{} rows", found.len());
+        assert_eq!((told.first(), told.last()), (Some(&(0, 18)), Some(&(18, 18))));
+        assert!(told.is_sorted());
+    }
+
+    #[test]
+    fn it_ends_when_it_is_told_to_and_leaves_nothing_in_the_engine() {
+        let mut engine = engine(8, 1);
+        let windows = windows(&engine);
+        let cancel = AtomicBool::new(false);
+        let mut rows = 0;
+        for _ in 0..2 {
+            let whole = windows.read(&mut [&mut engine], &cancel, &mut |_, _| {}, &mut |_, _| {
+                rows += 1;
+                cancel.store(true, Ordering::Relaxed);
+                Ok(())
+            });
+            assert!(!whole.unwrap());
+            cancel.store(false, Ordering::Relaxed);
+        }
+        // The first step with logits has all three of a window.
+        assert_eq!(rows, 6);
+    }
+}

@@ -1,0 +1,238 @@
+//! `weft ablate`: what each decision of the compiler is worth here, one change at a time.
+
+mod table;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, bail, ensure};
+use clap::error::ErrorKind;
+use serde_json::Value;
+use weft_engine::{Engine, EngineOptions, Mode, Switches, decision};
+use weft_gguf::Gguf;
+use weft_lab::{AblateOptions, Ablation, Change, Golden, ablate};
+use weft_models::{BuildOptions, ModelGraph};
+
+use super::{Command, MODEL, Outcome};
+use crate::args::Args;
+use crate::interrupt::Listener;
+use crate::journal;
+use crate::load::load;
+use crate::model_ref;
+use crate::near::near;
+use crate::out::Out;
+use crate::progress::{Progress, Unit};
+use table::{Form, Tested};
+
+pub(super) const COMMAND: Command = Command {
+    name: "ablate",
+    about: "Try changes one at a time, and keep what wins",
+    notes: "\
+Each change is compiled beside the base, on the same weights and threads. Its logits are held against those of the base, \
+or against golden ones; then base and change compute the same tokens in turns, up to --repeat pairs of each phase. The \
+gain is the median of the pairs, with its bootstrap interval. A change is kept if all of the interval lies above 2 %, and \
+dropped if all of it lies below -2 % or if its logits are others; else it is undecided. `aa` changes nothing, and shows what \
+noise looks like here. A decision that is on by default is tried without: `drop` then says that it pays.
+
+A golden file is JSON: `tokens`, `vocab`, and in `logits` the name of a file beside it, little-endian f32, one row a token.
+
+Examples:
+  weft ablate model.gguf
+  weft ablate model.gguf --knobs fold.query,fuse.router --combine
+  weft ablate model.gguf --knobs aa,fuse.tail=off -d 4096 -p 0 --markdown",
+    positionals: &[MODEL],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let count = |knob| args.count(knob).unwrap_or(0);
+    let switches = args.switches();
+    let changes = changes(args.text("knobs").unwrap_or("all"), &switches)
+        .map_err(|problem| clap::Error::raw(ErrorKind::InvalidValue, problem))?;
+    let mut wanted = AblateOptions {
+        prefill: count("prefill"),
+        decode: count("decode"),
+        depth: count("depth"),
+        pairs: count("repeat"),
+        switches,
+        golden: None,
+        most_kl: args.number("max-kl"),
+        combine: args.flag("combine"),
+    };
+    if wanted.prefill == 0 && wanted.decode == 0 {
+        let problem = "with --prefill 0 and --decode 0 there is nothing to measure";
+        return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
+    }
+    let form = match (args.flag("json"), args.flag("markdown")) {
+        (true, true) => {
+            let problem = "--json and --markdown are two ways to print one table";
+            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
+        }
+        (json, markdown) => {
+            if json {
+                Form::Json
+            } else if markdown {
+                Form::Markdown
+            } else {
+                Form::Text
+            }
+        }
+    };
+    let path = model_ref::find(args, args.text(MODEL.name))?;
+    let gguf = Gguf::open(&path)?;
+    let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
+    let model = weft_models::build(&gguf, &build)?;
+    if let Some(file) = args.path("golden") {
+        let golden = golden(file, model.config.vocab);
+        wanted.golden = Some(golden.with_context(|| format!("the golden logits of {}", file.display()))?);
+    }
+    let own = args.engine();
+    check_room(&wanted, own.context.unwrap_or(model.config.context), &model)?;
+    let options = EngineOptions { context: own.context.or(Some(wanted.context())), sequences: 2, ..own };
+    let (mut engine, _) = load(&path, &options)?;
+    let ablation = measure(&mut engine, &changes, &wanted)?;
+    if ablation.interrupted && ablation.rows.is_empty() {
+        return Ok(Outcome::Interrupted);
+    }
+    let tested = Tested { path: &path, engine: &engine, wanted: &wanted, ablation: &ablation };
+    let results = tested.json();
+    let mut out = Out::new();
+    tested.write(form, &results, &mut out)?;
+    journal::append(args, COMMAND.name, Some(&gguf), results);
+    Ok(if ablation.interrupted { Outcome::Interrupted } else { Outcome::Done })
+}
+
+/// The changes in `all`, `aa`, `fuse.tail` or `fuse.tail=off`, with commas between them; each once.
+fn changes(text: &str, base: &Switches) -> Result<Vec<Change>, String> {
+    let all = Change::all(base);
+    let mut found: Vec<Change> = Vec::new();
+    for item in text.split(',').map(str::trim) {
+        let (name, mode) = item.split_once('=').map_or((item, None), |(name, mode)| (name, Some(mode)));
+        let named: Vec<Change> = match (name, mode) {
+            ("all", None) => all.clone(),
+            (_, None) => all.iter().copied().filter(|change| change.knob() == name).collect(),
+            (_, Some(mode)) => {
+                let modes = || Mode::ALL.map(Mode::name).join(", ");
+                let mode = Mode::from_name(mode)
+                    .ok_or_else(|| format!("a decision is one of {}, not `{mode}`", modes()))?;
+                let known = decision(name).filter(|known| base.mode(known) != mode);
+                if known.is_none() && decision(name).is_some() {
+                    return Err(format!("{item} is how it stands already; a change is another mode"));
+                }
+                known.map(|known| Change::Decision(known, mode)).into_iter().collect()
+            }
+        };
+        if named.is_empty() {
+            return Err(unknown(name, &all));
+        }
+        found.extend(named.into_iter().filter(|change| !found.contains(change)).collect::<Vec<_>>());
+    }
+    Ok(found)
+}
+
+fn unknown(name: &str, all: &[Change]) -> String {
+    let mut names: Vec<&str> = all.iter().map(Change::knob).chain(["all"]).collect();
+    names.dedup();
+    match near(name, &names)[..] {
+        [] => format!("there is no knob `{name}` to ablate; there are {}", names.join(", ")),
+        ref near => format!("there is no knob `{name}` to ablate; near it are {}", near.join(", ")),
+    }
+}
+
+/// Refuses what the model or the context has no room for, before anything is loaded.
+fn check_room(wanted: &AblateOptions, context: usize, model: &ModelGraph) -> anyhow::Result<()> {
+    let AblateOptions { depth, prefill, decode, .. } = *wanted;
+    let (more, trained) = (prefill.max(decode), model.config.context);
+    let needed = wanted.context();
+    ensure!(
+        needed <= trained,
+        "{more} tokens at a depth of {depth}, or those of the golden logits, are {needed}: the model was made for {trained}; give a smaller --depth"
+    );
+    ensure!(
+        needed <= context,
+        "{more} tokens at a depth of {depth}, or those that logits are compared of, are {needed}: they do not fit into --context {context}"
+    );
+    Ok(())
+}
+
+/// Reads golden logits.
+fn golden(file: &Path, vocab: usize) -> anyhow::Result<Golden> {
+    let json: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
+    let tokens = json["tokens"].as_array().context("`tokens` is no list")?;
+    let token = |token: &Value| token.as_u64().and_then(|id| u32::try_from(id).ok());
+    let tokens: Option<Vec<u32>> = tokens.iter().map(token).collect();
+    let tokens = tokens.context("`tokens` are no ids")?;
+    ensure!(!tokens.is_empty(), "`tokens` is empty");
+    if let Some(id) = tokens.iter().find(|&&id| id as usize >= vocab) {
+        bail!("token {id} is not in the model's vocabulary of {vocab}");
+    }
+    let found = &json["vocab"];
+    ensure!(*found == vocab, "`vocab` is {found}, and the model's is {vocab}");
+    let name = json["logits"].as_str().context("`logits` is no name of a file")?;
+    let logits = file.parent().unwrap_or(Path::new(".")).join(name);
+    let expected = tokens.len().saturating_mul(vocab).saturating_mul(4) as u64;
+    let bytes = fs::metadata(&logits).with_context(|| logits.display().to_string())?.len();
+    ensure!(
+        bytes == expected,
+        "{} has {bytes} bytes, and {} tokens of {vocab} take {expected}",
+        logits.display(),
+        tokens.len()
+    );
+    let bytes = fs::read(&logits).with_context(|| logits.display().to_string())?;
+    let logits = bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+    Ok(Golden { tokens, logits, allowed: json["llama_cpp_int8"]["mean_kl"].as_f64() })
+}
+
+/// Measures, and shows how far that is.
+fn measure(engine: &mut Engine, changes: &[Change], wanted: &AblateOptions) -> anyhow::Result<Ablation> {
+    let listener = Listener::new();
+    let mut progress = None;
+    let measured = ablate(engine, changes, wanted, listener.pressed(), &mut |done, total| {
+        let begin = || Progress::new("measuring", total, Unit::Samples).at_once(true);
+        progress.get_or_insert_with(begin).set(done);
+    });
+    Ok(measured?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Result<String, String> {
+        let names =
+            |changes: Vec<Change>| changes.iter().map(Change::to_string).collect::<Vec<_>>().join(" ");
+        changes(text, &Switches::default()).map(names)
+    }
+
+    #[test]
+    fn changes_are_named_as_set_names_them() {
+        assert_eq!(named("fuse.tail").unwrap(), "fuse.tail=off");
+        assert_eq!(
+            named("aa, fuse.router,batch.half").unwrap(),
+            "aa fuse.router=off fuse.router=on batch.half"
+        );
+        assert_eq!(named("fuse.router=on,fuse.router,aa,aa").unwrap(), "fuse.router=on fuse.router=off aa");
+        assert_eq!(named("fuse.tail=by-cost").unwrap(), "fuse.tail=by-cost");
+        assert_eq!(named("all").unwrap(), named("aa,all").unwrap());
+        assert!(named("all").unwrap().contains("fold.query=on"));
+    }
+
+    #[test]
+    fn what_is_no_change_is_refused_with_what_is_near() {
+        for (text, said) in [
+            ("fuse.tale", "near it are fuse.tail"),
+            ("tail", "near it are fuse.tail"),
+            ("al", "near it are all"),
+            ("", "there are aa, "),
+            ("aa,", "there are aa, "),
+            ("nonsense", "fuse.beside, batch.half, all"),
+            ("fuse.tail=on", "fuse.tail=on is how it stands already"),
+            ("fuse.tail=0", "one of on, off, by-cost, not `0`"),
+            ("fuse.tale=off", "near it are fuse.tail"),
+            ("aa=off", "near it are aa"),
+        ] {
+            let error = named(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}

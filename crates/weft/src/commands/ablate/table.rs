@@ -1,0 +1,245 @@
+//! The table of an ablation: as text, as Markdown, as JSON.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+use weft_engine::Engine;
+use weft_lab::{AblateOptions, Ablation, Combined, Gate, MARGIN, Measured, Outcome, Row};
+
+use crate::out::Out;
+
+/// How a table is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    Markdown,
+    Json,
+}
+
+/// An ablation with what was tested.
+pub(super) struct Tested<'a> {
+    pub(super) path: &'a Path,
+    pub(super) engine: &'a Engine,
+    pub(super) wanted: &'a AblateOptions,
+    pub(super) ablation: &'a Ablation,
+}
+
+impl Tested<'_> {
+    /// All of it, for programs.
+    pub(super) fn json(&self) -> Value {
+        let Tested { path, engine, wanted, ablation } = self;
+        let config = &engine.model().graph().config;
+        let mut json = json!({
+            "model": {
+                "path": path.display().to_string(),
+                "architecture": config.architecture,
+                "layers": config.layers(),
+            },
+            "device": engine.device().name,
+            "threads": engine.device().threads,
+            "kv": engine.model().kv().name(),
+            "prefill": wanted.prefill,
+            "decode": wanted.decode,
+            "depth": wanted.depth,
+            "pairs": wanted.pairs,
+        });
+        if let (Value::Object(json), Value::Object(measured)) = (&mut json, ablation.json()) {
+            json.extend(measured);
+        }
+        json
+    }
+
+    /// Prints it; `json` is what [`Tested::json`] gives.
+    pub(super) fn write(&self, form: Form, json: &Value, out: &mut Out) -> io::Result<()> {
+        if form == Form::Json {
+            return out.json(json);
+        }
+        let mut text = Vec::new();
+        self.text(form, &mut text)?;
+        // The model's name is in it.
+        out.foreign(&String::from_utf8_lossy(&text))
+    }
+
+    fn text(&self, form: Form, out: &mut impl Write) -> io::Result<()> {
+        let Tested { path, engine, wanted, ablation } = self;
+        let AblateOptions { prefill, decode, depth, pairs, .. } = wanted;
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let config = &engine.model().graph().config;
+        let line_end = if form == Form::Markdown { "  \n" } else { "\n" };
+        let (architecture, layers) = (config.architecture, config.layers());
+        write!(
+            out,
+            "{file}: {architecture}, {layers} layers; KV cache in {}{line_end}",
+            engine.model().kv()
+        )?;
+        write!(out, "{}; {}{line_end}", engine.device().name, ablation.host.cpu)?;
+        write!(
+            out,
+            "after {depth} tokens, replies of {decode} and prompts of {prefill}; {pairs} pairs at most,{line_end}"
+        )?;
+        let confidence = 100.0 * ablation.rule.confidence();
+        writeln!(out, "intervals of {confidence:.1} %, verdicts beyond {} %\n", 100.0 * MARGIN)?;
+        table(form, &ablation.rows, out)?;
+        if let Some(Combined { tried, kept, together }) = &ablation.combined {
+            if tried.is_empty() {
+                writeln!(out, "\nNothing wins, so there is nothing to combine.")?;
+            } else {
+                writeln!(out, "\nPut together, each beside those kept before it:\n")?;
+                table(form, tried, out)?;
+            }
+            if let Some(together) = together {
+                let names: Vec<String> = kept.iter().map(ToString::to_string).collect();
+                let [decode, prefill] = ["decode", "prefill"].map(|phase| gain(together, phase));
+                writeln!(out, "\nAll together ({}): decode {decode}, prefill {prefill}", names.join(", "))?;
+            }
+        }
+        if ablation.interrupted {
+            writeln!(out, "\nIt was interrupted; what is not in the table was not tried.")?;
+        }
+        Ok(())
+    }
+}
+
+const TITLES: [&str; 6] = ["CHANGE", "KERNELS", "LOGITS", "DECODE", "PREFILL", "VERDICT"];
+
+fn table(form: Form, rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+    let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
+    if form == Form::Markdown {
+        writeln!(out, "| {} |", TITLES.map(str::to_lowercase).join(" | "))?;
+        writeln!(out, "|---|--:|---|--:|--:|---|")?;
+        return cells.iter().try_for_each(|row| {
+            let row = row.each_ref().map(|cell| cell.replace('|', "\\|"));
+            let [change, rest @ ..] = row;
+            writeln!(out, "| `{change}` | {} |", rest.join(" | "))
+        });
+    }
+    let titles = TITLES.map(str::to_string);
+    let mut widths = [0; 6];
+    for row in cells.iter().chain([&titles]) {
+        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.chars().count().max(*width));
+    }
+    for row in [&titles].into_iter().chain(&cells) {
+        let cells = row.iter().zip(widths).enumerate().map(|(i, (cell, width))| match i {
+            // Numbers stand at the right.
+            1 | 3 | 4 => format!("{cell:>width$}"),
+            _ => format!("{cell:<width$}"),
+        });
+        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+fn cells(Row { change, outcome }: &Row) -> [String; 6] {
+    let [decode, prefill] = ["decode", "prefill"].map(|phase| gain(outcome, phase));
+    let why = outcome.why();
+    let (kernels, logits) = match outcome {
+        Outcome::Measured(gate, phases) => (kernels(phases), said_of(gate)),
+        _ => ("–".into(), "–".into()),
+    };
+    let verdict = format!("{}: {why}", outcome.verdict().name());
+    [change.to_string(), kernels, logits, decode, prefill, verdict]
+}
+
+/// How many kernels more or fewer a step launches, in the first phase that was measured.
+fn kernels(phases: &[Measured]) -> String {
+    let Some([base, change]) = phases.first().map(|one| one.kernels) else { return "–".into() };
+    if base == change {
+        return change.to_string();
+    }
+    format!("{change} ({:+})", change as i64 - base as i64)
+}
+
+fn said_of(gate: &Gate) -> String {
+    if gate.same_bits {
+        return "same bits".into();
+    }
+    let (of, distance) = match gate.from_golden {
+        Some([_, found]) => ("golden ", found),
+        None => ("", gate.from_base),
+    };
+    format!("{of}KL {:.1e}, {:.0} % same", distance.mean_kl, 100.0 * distance.greedy)
+}
+
+/// The gain in a phase, with its interval.
+fn gain(outcome: &Outcome, phase: &str) -> String {
+    let Outcome::Measured(_, phases) = outcome else { return "–".into() };
+    let Some(one) = phases.iter().find(|one| one.phase.name() == phase) else { return "–".into() };
+    let [median, low, high] = [one.gain.median, one.gain.low, one.gain.high].map(|part| 100.0 * part);
+    if low.is_nan() {
+        return format!("{median:+.1} % (too few)");
+    }
+    format!("{median:+.1} % ({low:+.1} to {high:+.1})")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use weft_engine::{Mode, decision};
+    use weft_lab::{Change, Distance, Gain, Phase};
+
+    use super::*;
+
+    fn rows() -> Vec<Row> {
+        let gate = |same_bits, mean_kl, passes| {
+            let from_base = Distance { mean_kl, max_kl: mean_kl, greedy: 0.9375 };
+            Gate { same_bits, from_base, from_golden: None, passes }
+        };
+        let one = |phase, kernels, [median, low, high]: [f64; 3]| {
+            let gain = Gain { median, low, high };
+            Measured { phase, tokens: 8, kernels, pairs: vec![(1.0, 1.0)], gain }
+        };
+        let measured = |gate, kernels, decode, prefill| {
+            let phases = vec![one(Phase::Decode, kernels, decode), one(Phase::Prefill, kernels, prefill)];
+            Outcome::Measured(gate, phases)
+        };
+        let change = |name, mode| Change::Decision(decision(name).unwrap(), mode);
+        let row = |change, outcome| Row { change, outcome };
+        let (nothing, unknown) = ([0.001, -0.004, 0.006], [0.5, f64::NAN, f64::NAN]);
+        vec![
+            row(Change::Nothing, measured(gate(true, 0.0, true), [75, 75], nothing, nothing)),
+            row(
+                change("fuse.tail", Mode::Off),
+                measured(gate(true, 0.0, true), [75, 139], [-0.081, -0.093, -0.07], nothing),
+            ),
+            row(
+                change("fold.query", Mode::On),
+                measured(gate(false, 0.0234, false), [75, 67], [0.12, 0.11, 0.13], unknown),
+            ),
+            row(change("tidy.constants", Mode::Off), Outcome::Same),
+            row(change("fold.output", Mode::On), Outcome::Refused("no | memory".into())),
+        ]
+    }
+
+    fn printed(form: Form) -> String {
+        let mut text = Vec::new();
+        table(form, &rows(), &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_table_is_aligned() {
+        expect![[r#"
+            CHANGE                KERNELS  LOGITS                                  DECODE                PREFILL  VERDICT
+            aa                         75  same bits                +0.1 % (-0.4 to +0.6)  +0.1 % (-0.4 to +0.6)  undecided: does less than 2 %
+            fuse.tail=off       139 (+64)  same bits                -8.1 % (-9.3 to -7.0)  +0.1 % (-0.4 to +0.6)  drop: loses in decode
+            fold.query=on         67 (-8)  KL 2.3e-2, 94 % same  +12.0 % (+11.0 to +13.0)      +50.0 % (too few)  drop: its logits are others
+            tidy.constants=off          –  –                                            –                      –  undecided: the kernels are the same
+            fold.output=on              –  –                                            –                      –  undecided: no | memory
+        "#]]
+        .assert_eq(&printed(Form::Text));
+    }
+
+    #[test]
+    fn markdown_is_a_table_whatever_is_in_it() {
+        expect![[r#"
+            | change | kernels | logits | decode | prefill | verdict |
+            |---|--:|---|--:|--:|---|
+            | `aa` | 75 | same bits | +0.1 % (-0.4 to +0.6) | +0.1 % (-0.4 to +0.6) | undecided: does less than 2 % |
+            | `fuse.tail=off` | 139 (+64) | same bits | -8.1 % (-9.3 to -7.0) | +0.1 % (-0.4 to +0.6) | drop: loses in decode |
+            | `fold.query=on` | 67 (-8) | KL 2.3e-2, 94 % same | +12.0 % (+11.0 to +13.0) | +50.0 % (too few) | drop: its logits are others |
+            | `tidy.constants=off` | – | – | – | – | undecided: the kernels are the same |
+            | `fold.output=on` | – | – | – | – | undecided: no \| memory |
+        "#]].assert_eq(&printed(Form::Markdown));
+    }
+}

@@ -1,0 +1,138 @@
+//! `weft kl`: how far the predictions of one model are from those of another.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use weft_lab::{Divergence, divergence};
+
+use super::perplexity::{TEXT, about, so_far, windows};
+use super::{Command, Outcome, Positional};
+use crate::args::Args;
+use crate::interrupt::Listener;
+use crate::journal;
+use crate::load::load;
+use crate::model_ref;
+use crate::out::Out;
+use crate::progress::{Progress, Unit};
+use crate::text_file;
+
+const BASE: Positional = Positional {
+    name: "BASE",
+    help: "The model that is believed, as a MODEL of other commands",
+    required: true,
+};
+const OTHER: Positional = Positional {
+    name: "OTHER",
+    help: "The model that is held against it: the same in fewer bits, say",
+    required: true,
+};
+
+pub(super) const COMMAND: Command = Command {
+    name: "kl",
+    about: "Measure how far the predictions of one model are from those of another",
+    notes: "\
+Both models read the same text, in windows as `weft perplexity` has them, and have to have the same vocabulary. KL is the sum \
+of p * ln(p / q) over the vocabulary, with the p of BASE and the q of OTHER: 0 where they say the same, in nats. The shift is \
+q - p of the token that came. Errors are one standard error, as if tokens did not depend on each other.
+
+Both models are in memory at the same time. Ctrl-C ends it with the figures so far.
+
+Examples:
+  weft kl model-q8_0.gguf model-q4_0.gguf wiki.test.raw
+  weft kl model-f16.gguf model-q4_k_m.gguf book.txt --windows 20 --json",
+    positionals: &[BASE, OTHER, TEXT],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let paths = [BASE, OTHER].map(|model| model_ref::find(args, args.text(model.name)));
+    let [base_path, other_path] = paths;
+    let (base_path, other_path) = (base_path?, other_path?);
+    let text = text_file::read(Path::new(args.text(TEXT.name).unwrap_or_default()))?;
+    let options = args.engine();
+    let (mut base, _) = load(&base_path, &options).context("BASE")?;
+    let (mut other, _) = load(&other_path, &options).context("OTHER")?;
+    let windows = windows(args, base.model().tokenizer(), &text)?;
+    let listener = Listener::new();
+    let mut progress = None;
+    let found = divergence(&mut base, &mut other, &windows, listener.pressed(), &mut |done, total| {
+        let begin = || Progress::new("reading", total, Unit::Tokens).at_once(true);
+        progress.get_or_insert_with(begin).set(done);
+    })?;
+    drop(progress);
+    if found.each.is_empty() {
+        return Ok(Outcome::Interrupted);
+    }
+    let mut out = Out::new();
+    let model = |path: &Path, device: &str| about(path, device, &options);
+    let mut json = json!({
+        "base": model(&base_path, &base.device().name),
+        "other": model(&other_path, &other.device().name),
+    });
+    if let (Value::Object(json), Value::Object(found)) = (&mut json, found.json()) {
+        json.extend(found);
+    }
+    if args.flag("json") {
+        out.json(&json)?;
+    } else {
+        show(&found, windows.scored(), &mut out)?;
+    }
+    journal::append(args, COMMAND.name, Some(other.model().gguf()), json);
+    Ok(if found.whole { Outcome::Done } else { Outcome::Interrupted })
+}
+
+fn show(found: &Divergence, scored: usize, out: &mut impl Write) -> io::Result<()> {
+    let (of, context) = found.windows;
+    let positions = found.each.len();
+    so_far(out, positions / scored.max(1), of)?;
+    let mean = found.mean();
+    let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| found.quantile(share));
+    writeln!(out, "KL, mean     {:.6} ± {:.6}", mean.mean(), mean.standard_error())?;
+    writeln!(out, "    median   {median:.6}")?;
+    writeln!(out, "    99 %     {p99:.6}")?;
+    writeln!(out, "    largest  {most:.6}")?;
+    writeln!(out, "same likeliest token   {:.3} %", 100.0 * found.same_top_share())?;
+    let [shift, error, rms] =
+        [found.shift.mean(), found.shift.standard_error(), found.square_shift.mean().sqrt()]
+            .map(|p| 100.0 * p);
+    writeln!(out, "shift of probability   {shift:+.3} ± {error:.3} %, root mean square {rms:.3} %")?;
+    let [base, other] = found.perplexities();
+    writeln!(out, "perplexity             {base:.4} and {other:.4}")?;
+    writeln!(out, "of {positions} tokens: the later halves of {of} windows of {context}")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn every_figure_is_named() {
+        let found = Divergence {
+            each: vec![0.5, 0.0, 0.25, 0.125],
+            same_top: 3,
+            shift: [-0.25, 0.0, 0.125, 0.0].into_iter().collect(),
+            square_shift: [0.0625, 0.0, 0.015625, 0.0].into_iter().collect(),
+            nll: [[2f64.ln()], [4f64.ln()]].map(|nll| nll.into_iter().collect()),
+            windows: (2, 5),
+            whole: true,
+            seconds: 1.0,
+        };
+        let mut text = Vec::new();
+        show(&found, 2, &mut text).unwrap();
+        expect![[r#"
+            KL, mean     0.218750 ± 0.106739
+                median   0.125000
+                99 %     0.500000
+                largest  0.500000
+            same likeliest token   75.000 %
+            shift of probability   -3.125 ± 7.864 %, root mean square 13.975 %
+            perplexity             2.0000 and 4.0000
+            of 4 tokens: the later halves of 2 windows of 5
+        "#]]
+        .assert_eq(&String::from_utf8(text).unwrap());
+    }
+}

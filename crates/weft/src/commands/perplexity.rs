@@ -1,0 +1,139 @@
+//! `weft perplexity`: how well a model predicts a text.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+use weft_engine::EngineOptions;
+use weft_lab::{Perplexity, Windows, perplexity};
+
+use super::{Command, MODEL, Outcome, Positional};
+use crate::args::Args;
+use crate::interrupt::Listener;
+use crate::journal;
+use crate::load::load;
+use crate::model_ref;
+use crate::out::Out;
+use crate::progress::{Progress, Unit};
+use crate::text_file;
+
+/// The text that predictions are about.
+pub(super) const TEXT: Positional =
+    Positional { name: "FILE", help: "The text to predict: a file in UTF-8", required: true };
+
+pub(super) const COMMAND: Command = Command {
+    name: "perplexity",
+    about: "Measure how well a model predicts a text",
+    notes: "\
+The text is cut into windows of --context tokens, one after another, and the model reads each of them anew. The predictions \
+in the later half of a window are scored, so that all of them know at least half of one; perplexity is e to the mean of \
+-ln p of the tokens that came. These are llama.cpp's rules, and with the same --context its figures. Names of control tokens \
+in the text are text. The error is one standard error, as if tokens did not depend on each other.
+
+Ctrl-C ends it with the figure so far.
+
+Examples:
+  weft perplexity model.gguf wiki.test.raw
+  weft perplexity model.gguf book.txt --context 2048 --windows 20 --json",
+    positionals: &[MODEL, TEXT],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let path = model_ref::find(args, args.text(MODEL.name))?;
+    let text = text_file::read(Path::new(args.text(TEXT.name).unwrap_or_default()))?;
+    let (mut engine, _) = load(&path, &args.engine())?;
+    let windows = windows(args, engine.model().tokenizer(), &text)?;
+    let listener = Listener::new();
+    let mut progress = None;
+    let found = perplexity(&mut engine, &windows, listener.pressed(), &mut |done, total| {
+        let begin = || Progress::new("reading", total, Unit::Tokens).at_once(true);
+        progress.get_or_insert_with(begin).set(done);
+    })?;
+    drop(progress);
+    if found.nll.count() == 0 {
+        return Ok(Outcome::Interrupted);
+    }
+    let mut out = Out::new();
+    let mut json = about(&path, &engine.device().name, &args.engine());
+    if let (Value::Object(json), Value::Object(found)) = (&mut json, found.json()) {
+        json.extend(found);
+    }
+    if args.flag("json") {
+        out.json(&json)?;
+    } else {
+        show(&found, &mut out)?;
+    }
+    journal::append(args, COMMAND.name, Some(engine.model().gguf()), json);
+    Ok(if found.is_whole() { Outcome::Done } else { Outcome::Interrupted })
+}
+
+/// The text in windows, as the arguments have it.
+pub(super) fn windows(
+    args: Args<'_>,
+    tokenizer: &weft_text::Tokenizer,
+    text: &str,
+) -> anyhow::Result<Windows> {
+    let context = args.count("context").unwrap_or(Windows::LEAST);
+    Ok(Windows::new(tokenizer, text, context, args.count("windows"))?)
+}
+
+/// What was computed with, for programs.
+pub(super) fn about(model: &Path, device: &str, options: &EngineOptions) -> Value {
+    json!({
+        "model": model.display().to_string(),
+        "device": device,
+        "kv": options.kv.name(),
+    })
+}
+
+/// How much of the text was read, if it was not all.
+pub(super) fn so_far(out: &mut impl Write, windows: usize, of: usize) -> io::Result<()> {
+    if windows < of { writeln!(out, "after {windows} of {of} windows:") } else { Ok(()) }
+}
+
+fn show(found: &Perplexity, out: &mut impl Write) -> io::Result<()> {
+    let (windows, scored) = (found.windows.all().len(), found.nll.count());
+    so_far(out, windows, found.of)?;
+    writeln!(out, "perplexity  {:.4} ± {:.4}", found.value(), found.standard_error())?;
+    writeln!(out, "mean -ln p  {:.5} ± {:.5}", found.nll.mean(), found.nll.standard_error())?;
+    writeln!(
+        out,
+        "of {scored} tokens: the later halves of {} windows of {}; {:.1} tokens/s",
+        found.of,
+        found.context,
+        found.computed as f64 / found.seconds
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn the_figure_stands_first_and_says_if_it_is_not_of_all() {
+        let mut found = Perplexity {
+            nll: [2f64.ln(), 8f64.ln()].into_iter().collect(),
+            windows: [1.5, 1.25].into_iter().collect(),
+            of: 2,
+            context: 4,
+            computed: 6,
+            seconds: 0.5,
+        };
+        let shown = |found: &Perplexity| {
+            let mut text = Vec::new();
+            show(found, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        expect![[r#"
+            perplexity  4.0000 ± 2.7726
+            mean -ln p  1.38629 ± 0.69315
+            of 2 tokens: the later halves of 2 windows of 4; 12.0 tokens/s
+        "#]]
+        .assert_eq(&shown(&found));
+        found.of = 9;
+        assert!(shown(&found).starts_with("after 2 of 9 windows:\nperplexity"), "{}", shown(&found));
+    }
+}

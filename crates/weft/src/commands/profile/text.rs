@@ -1,0 +1,233 @@
+//! A profile as tables.
+
+use std::io::{self, Write};
+
+use weft_lab::{Profile, ProfileRow, Roof, Samples};
+
+use crate::commands::roofline::giga;
+
+/// Layers in a line.
+const LAYERS: usize = 5;
+
+/// Writes all of it; with `source` the text form of every kernel, too.
+pub(super) fn write(profile: &Profile, source: bool, out: &mut impl Write) -> io::Result<()> {
+    machine(profile, out)?;
+    clock(profile, out)?;
+    for (title, rows) in
+        [("ROLE", profile.roles()), ("ANCHOR", profile.anchors()), ("WEIGHTS", profile.types())]
+    {
+        writeln!(out)?;
+        heading(title, out)?;
+        rows.iter().try_for_each(|row| line(profile, row, &row.name, out))?;
+    }
+    writeln!(out)?;
+    heading("KERNEL, most lost first", out)?;
+    for row in profile.kernels() {
+        line(profile, &row, &row.name, out)?;
+        let place = if row.role == row.segments { String::new() } else { format!(" in {}", row.segments) };
+        writeln!(out, "{:<8}{}{place}", "", row.role)?;
+    }
+    writeln!(out)?;
+    layers(&profile.layers(), out)?;
+    if source {
+        sources(profile, out)?;
+    }
+    advice(profile, out)
+}
+
+fn machine(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
+    let [read, dot, floats] = [Roof::Read, Roof::Dot, Roof::MulAdd].map(|roof| giga(profile.roofs.of(roof)));
+    writeln!(out, "meanwhile the machine reads {read} GB/s")?;
+    writeln!(out, "and multiplies {dot} GMAC/s in 8 bits and {floats} in f32")?;
+    writeln!(out)?;
+    let steps = profile.plain.all().len();
+    let (tokens, depth) = (profile.shape.tokens, profile.shape.depth);
+    let of = if tokens == 1 { "one token".to_string() } else { format!("{tokens} tokens") };
+    let what = if steps == 1 { "a step".to_string() } else { format!("{steps} steps") };
+    writeln!(out, "{what} of {of} at a depth of {depth}, and as many without the clock")
+}
+
+fn clock(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
+    let clock = profile.clock;
+    let (rate, kernels) = (profile.tokens_per_second(), profile.launches.len());
+    writeln!(out, "speed       {rate:.2} tokens/s, {kernels} kernels a step")?;
+    let [wall, work, waits, host, rest] =
+        [clock.wall, clock.kernels, clock.waits, clock.host, clock.residue()].map(|seconds| seconds * 1e3);
+    writeln!(
+        out,
+        "clock       kernels {work:.3} + waits {waits:.3} + host {host:.3} = {:.3} of {wall:.3} ms, {rest:.3} left",
+        work + waits + host
+    )?;
+    let closes = 100.0 * clock.closes;
+    writeln!(
+        out,
+        "            (of medians; in the middle one of the steps, {closes:.2} % is accounted for)"
+    )?;
+    for (i, worker) in profile.workers.iter().enumerate() {
+        let [busy, waiting] = [worker.busy, worker.waiting].map(|seconds| seconds * 1e3);
+        writeln!(out, "thread {i:<4} busy {busy:.3} ms, waiting {waiting:.3} ms")?;
+    }
+    let percent = |share: f64| format!("{:+.2} %", share * 100.0);
+    let overhead: &Samples = &profile.overhead;
+    writeln!(
+        out,
+        "profiling   costs {} of a step ({} to {} for the middle half of them)",
+        percent(overhead.median()),
+        percent(overhead.quantile(0.25)),
+        percent(overhead.quantile(0.75))
+    )?;
+    writeln!(out, "a launch    that does nothing takes {:.2} µs", profile.empty_launch * 1e6)
+}
+
+fn heading(title: &str, out: &mut impl Write) -> io::Result<()> {
+    let columns = ["MS", "SHARE", "N", "LOST", "OF ROOF", "MB", "GB/S", "GMAC/S"];
+    let [ms, share, times, lost, of_roof, bytes, read, multiplied] = columns;
+    writeln!(
+        out,
+        "{ms:>9} {share:>7} {times:>5} {lost:>9} {of_roof:>8} {bytes:>9} {read:>7} {multiplied:>8}  {title}"
+    )
+}
+
+fn line(profile: &Profile, row: &ProfileRow, name: &str, out: &mut impl Write) -> io::Result<()> {
+    let [time, lost] = [row.time(), row.lost()].map(|seconds| seconds * 1e3);
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let share = percent(row.time() / profile.clock.wall);
+    let of_roof = if row.roof > 0.0 { percent(row.of_roof()) } else { "-".into() };
+    let bytes = (row.amounts.weight_bytes + row.amounts.state_bytes) as f64 / 1e6;
+    let [read, multiplied] =
+        [row.bytes_per_second(), row.multiplications_per_second()].map(|rate| rate / 1e9);
+    writeln!(
+        out,
+        "{time:>9.3} {share:>7} {:>5} {lost:>9.3} {of_roof:>8} {bytes:>9.2} {read:>7.1} {multiplied:>8.1}  {name}",
+        row.launches
+    )
+}
+
+fn layers(rows: &[ProfileRow], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "ms by layer")?;
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    for rows in rows.chunks(LAYERS) {
+        let cells: Vec<String> =
+            rows.iter().map(|row| format!("{:<width$} {:>9.3}", row.name, row.time() * 1e3)).collect();
+        writeln!(out, "  {}", cells.join("   "))?;
+    }
+    Ok(())
+}
+
+fn sources(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
+    for (row, source) in profile.sources() {
+        writeln!(out)?;
+        heading("KERNEL", out)?;
+        line(profile, &row, &row.name, out)?;
+        writeln!(out, "{}", source.trim_end())?;
+    }
+    Ok(())
+}
+
+fn advice(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
+    let lints = profile.lints();
+    if lints.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    writeln!(out, "advice")?;
+    for lint in lints {
+        let lost = if lint.lost > 0.0 { format!(" ({:.3} ms)", lint.lost * 1e3) } else { String::new() };
+        writeln!(out, "  {}{lost}: {}: {}", lint.name, lint.about, lint.text)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    use expect_test::expect;
+    use weft_engine::{Engine, EngineOptions};
+    use weft_lab::{Clock, Host, Probe, ProfileOptions, Worker, profile};
+
+    use super::*;
+
+    /// Two launches of a tiny model, with figures that somebody made up.
+    fn example() -> Profile {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
+        let options = EngineOptions { threads: Some(2), context: Some(8), ..EngineOptions::default() };
+        let mut engine = Engine::load(&fixture, &options, &mut |_| ControlFlow::Continue(())).unwrap();
+        let options = ProfileOptions { steps: 1, depth: 3, tokens: 1 };
+        let mut probe = Probe::new(Host::this().isa, 1 << 20).unwrap();
+        let measured = profile(&mut engine, &mut probe, &options, &AtomicBool::new(false), &mut |_, _| {});
+        let mut example = measured.unwrap();
+        let one = |value: f64| [value].into_iter().collect::<Samples>();
+        (example.roofs.read, example.roofs.dot, example.roofs.mul_add) = (one(30e9), one(700e9), one(170e9));
+        (example.plain, example.overhead) = (one(20e-3), [0.001, 0.003, 0.002].into_iter().collect());
+        example.clock = Clock { wall: 21e-3, kernels: 19e-3, waits: 1e-3, host: 0.5e-3, closes: 0.9987 };
+        example.workers =
+            vec![Worker { busy: 19e-3, waiting: 1.5e-3 }, Worker { busy: 19.5e-3, waiting: 1e-3 }];
+        example.empty_launch = 0.5e-6;
+        example.plans_made_twice = vec![("one".into(), "other".into())];
+        example.launches.retain(|timed| timed.launch.layer == Some(1));
+        example.launches.drain(..6);
+        example.launches.truncate(2);
+        for (timed, ms) in example.launches.iter_mut().zip([2.0, 8.0]) {
+            (timed.busy, timed.waiting, timed.longest, timed.roof) =
+                (0.9e-3 * ms, 0.1e-3 * ms, 0.91e-3 * ms, 2e-3);
+        }
+        example
+    }
+
+    #[test]
+    fn every_time_stands_beside_what_it_could_be() {
+        let mut text = Vec::new();
+        write(&example(), false, &mut text).unwrap();
+        expect![[r#"
+            meanwhile the machine reads 30.0 (30.0 to 30.0) GB/s
+            and multiplies 700.0 (700.0 to 700.0) GMAC/s in 8 bits and 170.0 (170.0 to 170.0) in f32
+
+            a step of one token at a depth of 3, and as many without the clock
+            speed       50.00 tokens/s, 2 kernels a step
+            clock       kernels 19.000 + waits 1.000 + host 0.500 = 20.500 of 21.000 ms, 0.500 left
+                        (of medians; in the middle one of the steps, 99.87 % is accounted for)
+            thread 0    busy 19.000 ms, waiting 1.500 ms
+            thread 1    busy 19.500 ms, waiting 1.000 ms
+            profiling   costs +0.20 % of a step (+0.15 % to +0.25 % for the middle half of them)
+            a launch    that does nothing takes 0.50 µs
+
+                   MS   SHARE     N      LOST  OF ROOF        MB    GB/S   GMAC/S  ROLE
+                8.000  38.1 %     1     6.000   25.0 %      0.15     0.0      0.0  routed experts
+                1.822   8.7 %     1     0.000  100.0 %      0.07     0.0      0.1  shared expert
+                0.178   0.8 %     1     0.000  100.0 %      0.01     0.0      0.0  router
+
+                   MS   SHARE     N      LOST  OF ROOF        MB    GB/S   GMAC/S  ANCHOR
+                8.000  38.1 %     1     6.000   25.0 %      0.15     0.0      0.0  select_dot
+                2.000   9.5 %     1     0.000  100.0 %      0.08     0.0      0.1  dot
+
+                   MS   SHARE     N      LOST  OF ROOF        MB    GB/S   GMAC/S  WEIGHTS
+                9.822  46.8 %     2     6.000   38.9 %      0.22     0.0      0.0  q4_0
+                0.178   0.8 %     1     0.000  100.0 %      0.01     0.0      0.0  f32
+
+                   MS   SHARE     N      LOST  OF ROOF        MB    GB/S   GMAC/S  KERNEL, most lost first
+                8.000  38.1 %     1     6.000   25.0 %      0.15     0.0      0.0  select_dot_256x256_q4_0&select_dot_256x256_q4_0
+                    routed experts in layer 1
+                2.000   9.5 %     1     0.000  100.0 %      0.08     0.0      0.1  dot_256x256_q4_0&dot_256x256_q4_0+1
+                    router + shared expert in layer 1
+
+            ms by layer
+              layer 1    10.000
+
+            advice
+              far-from-roof (5.920 ms): select_dot_256x256_q4_0&select_dot_256x256_q4_0: it reaches 25 % of what the machine does meanwhile (0.0 GB/s, 0.0 GMAC/s): the kernel is to be improved and not the plan; --with-source shows it
+              made-twice: other: the plans `one` and `other` are the same and were compiled each for itself: loading takes longer, and a change of one is not a change of the other; have the family build one graph and share it
+        "#]].assert_eq(&String::from_utf8(text).unwrap());
+    }
+
+    #[test]
+    fn the_source_of_a_kernel_is_its_text_form() {
+        let mut text = Vec::new();
+        sources(&example(), &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert_eq!(text.matches("\nkernel ").count(), 2, "{text}");
+        assert!(text.contains("  select_dot x="), "{text}");
+    }
+}

@@ -1,0 +1,231 @@
+//! `weft verify`: whether a device computes what kernels mean, on a model's own activations.
+
+use std::io::{self, Write};
+
+use anyhow::{bail, ensure};
+use serde_json::{Value, json};
+use weft_engine::EngineOptions;
+use weft_lab::{Difference, Error, Verification, Verifier, VerifyOptions};
+use weft_text::EncodeOptions;
+
+use super::{Command, MODEL, Outcome};
+use crate::args::Args;
+use crate::interrupt::Listener;
+use crate::journal;
+use crate::load::with_report;
+use crate::model_ref;
+use crate::out::Out;
+use crate::progress::{Progress, Unit};
+
+pub(super) const COMMAND: Command = Command {
+    name: "verify",
+    about: "Check what a device computes, kernel by kernel, against what kernels mean",
+    notes: "\
+The model runs --tokens or --text: most of it as a prompt, eight tokens together, and the last one alone. Each kernel that is \
+checked runs by itself, and the interpreter, which is slow and obvious, is given the same bits. A value may be as far off as \
+the rounding of its own computation explains, by a bound that is computed with it; ERROR is the largest error as a share of \
+that bound: 1 where a value that is stored in few bits went to the neighbour, as it may. What is to be written is poisoned first, so that what is not written shows, and what is written elsewhere; and a \
+step as a whole has to give the bits of its kernels one by one.
+
+Of layers that are alike the first, the middle and the last are checked, and of products --columns columns: the first, the \
+last, and others drawn with a fixed seed. --all and --columns 0 check everything. A choice of experts that is nearer than \
+rounding is not compared (UNKNOWN); what follows from it is. It ends with exit code 1 if something is wrong.
+
+Examples:
+  weft verify model.gguf
+  weft verify model.gguf --device gpu --text \"What is the capital of France?\" --all",
+    positionals: &[MODEL],
+    run,
+};
+
+/// What is run if nobody says: a sentence that most vocabularies spell in more tokens than [`TOKENS`].
+const TEXT: &str = "The quick brown fox jumps over the lazy dog. In 1969, two people walked on the moon; \
+    \"that's one small step\", said one of them. Übung macht den Meister.";
+
+/// Tokens of it that are run: a prompt of some, eight, and one.
+const TOKENS: usize = 33;
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    if args.ids("tokens").is_some() && args.text("text").is_some() {
+        let problem = "say what to compute with either --tokens 1,2,3 or --text TEXT";
+        return Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, problem).into());
+    }
+    let path = model_ref::find(args, args.text(MODEL.name))?;
+    let gguf = weft_gguf::Gguf::open(&path)?;
+    let tokens = tokens(args, &gguf)?;
+    ensure!(!tokens.is_empty(), "the text has no tokens, and so nothing is computed that could be verified");
+    let default = EngineOptions::default();
+    let options = EngineOptions {
+        device: args.device(),
+        threads: args.count("threads"),
+        context: Some(tokens.len()),
+        batch: args.count("batch").unwrap_or(default.batch),
+        kv: args.kv(),
+        switches: args.switches(),
+        cache: args.pack_cache(),
+        ..default
+    };
+    let (mut verifier, _) = with_report(|report| Verifier::load(&path, &options, report))?;
+    let wanted = VerifyOptions { all: args.flag("all"), columns: args.count("columns").unwrap_or(0) };
+    let listener = Listener::new();
+    let mut progress = None;
+    let verified = verifier.verify(&tokens, &wanted, listener.pressed(), &mut |done, total| {
+        progress.get_or_insert_with(|| Progress::new("verifying", total, Unit::Kernels)).set(done);
+    });
+    drop(progress);
+    let found = match verified {
+        Err(Error::Interrupted) => return Ok(Outcome::Interrupted),
+        found => found?,
+    };
+    let mut out = Out::new();
+    let mut json = json!({
+        "model": path.display().to_string(),
+        "device": verifier.engine().device().name,
+        "kv": options.kv.name(),
+        "columns": wanted.columns,
+    });
+    if let (Value::Object(json), Value::Object(found)) = (&mut json, found.json()) {
+        json.extend(found);
+    }
+    if args.flag("json") {
+        out.json(&json)?;
+    } else {
+        writeln!(out, "{}", verifier.engine().device().name)?;
+        show(&found, wanted.columns, &mut out)?;
+    }
+    journal::append(args, COMMAND.name, Some(&gguf), json);
+    let wrong = found.launches.iter().filter(|launch| launch.faults().next().is_some()).count();
+    match found.faults().next() {
+        None => Ok(Outcome::Done),
+        Some(first) => bail!("{wrong} of {} kernels that were run are wrong; {first}", found.launches.len()),
+    }
+}
+
+/// What is to be run.
+fn tokens(args: Args<'_>, gguf: &weft_gguf::Gguf) -> anyhow::Result<Vec<u32>> {
+    if let Some(ids) = args.ids("tokens") {
+        return Ok(ids.to_vec());
+    }
+    let all = EncodeOptions { parse_special: true, add_special: true };
+    let mut tokens = weft_engine::tokenizer(gguf.metadata())?.encode(args.text("text").unwrap_or(TEXT), all);
+    if args.text("text").is_none() {
+        tokens.truncate(TOKENS);
+    }
+    Ok(tokens)
+}
+
+fn show(found: &Verification, columns: usize, out: &mut impl Write) -> io::Result<()> {
+    let steps: Vec<String> = found.steps.iter().map(ToString::to_string).collect();
+    let columns = match columns {
+        0 => "every column".into(),
+        columns => format!("up to {columns} columns of each product, drawn with a fixed seed"),
+    };
+    writeln!(
+        out,
+        "steps of {} tokens: {} of {} kernels, {columns}",
+        steps.join(", "),
+        found.launches.len(),
+        found.of
+    )?;
+    writeln!(out)?;
+    // Kernels of one name are one line.
+    let mut names: Vec<&str> = Vec::new();
+    for launch in &found.launches {
+        if !names.contains(&launch.kernel.as_str()) {
+            names.push(&launch.kernel);
+        }
+    }
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(6, 60);
+    let titles = ["TIMES", "VALUES", "COMPARED", "UNKNOWN", "ERROR"];
+    let [times, values, compared, unknown, error] = titles;
+    writeln!(
+        out,
+        "{:<width$}  {times:>5}  {values:>9}  {compared:>9}  {unknown:>7}  {error:>7}  AT",
+        "KERNEL"
+    )?;
+    for name in names {
+        let own = || found.launches.iter().filter(|launch| launch.kernel == name);
+        let sum = |of: fn(&weft_lab::Checked) -> u64| own().map(|launch| of(&launch.checked)).sum::<u64>();
+        let worst = own().filter_map(|launch| Some((launch, launch.checked.worst.as_ref()?)));
+        let worst = worst.max_by(|(_, a), (_, b)| a.share().total_cmp(&b.share()));
+        let (share, at) = match worst {
+            None => (String::new(), String::new()),
+            Some((launch, worst)) => {
+                (share(worst), format!("{}, step of {}: {worst}", launch.segment, launch.tokens))
+            }
+        };
+        let (times, values, compared, unknown) =
+            (own().count(), sum(|c| c.values), sum(|c| c.compared), sum(|c| c.unknown));
+        writeln!(
+            out,
+            "{name:<width$}  {times:>5}  {values:>9}  {compared:>9}  {unknown:>7}  {share:>7}  {at}"
+        )?;
+    }
+    writeln!(out)?;
+    match found.faults().count() {
+        0 => writeln!(out, "every value is within what rounding explains"),
+        _ => found.faults().try_for_each(|fault| writeln!(out, "wrong: {fault}")),
+    }
+}
+
+/// An error as a share of its bound.
+fn share(worst: &Difference) -> String {
+    let share = worst.share();
+    if share < 1000.0 { format!("{share:.3}") } else { format!("{share:.0e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use weft_lab::{Checked, Fault, FaultKind, Place, Verified};
+
+    use super::*;
+
+    fn launch(tokens: usize, segment: &str, worst: Option<(f32, f64)>) -> Verified {
+        let place = Place { param: 1, part: 0, row: vec![2], column: 511 };
+        let worst = worst.map(|(found, bound)| Difference { place, expected: 1.0, found, bound });
+        let fault = worst.clone().filter(|worst| worst.share() > 1.0);
+        let faults =
+            fault.map(|worst| Fault { kind: FaultKind::Value(worst), count: 3 }).into_iter().collect();
+        Verified {
+            tokens,
+            kernel: "dot_768x2048_q4_0".into(),
+            segment: segment.into(),
+            arguments: vec!["input x".into(), "arena 0".into()],
+            checked: Checked { values: 768, compared: 256, unknown: 1, worst, faults },
+        }
+    }
+
+    fn shown(launches: Vec<Verified>) -> String {
+        let found = Verification { steps: vec![24, 8, 1], launches, of: 60 };
+        let mut text = Vec::new();
+        show(&found, 256, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn kernels_stand_with_their_worst_value() {
+        let launches = vec![
+            launch(24, "layer 1", Some((1.5, 2.0))),
+            launch(8, "layer 2", None),
+            launch(1, "layer 0", Some((1.0, 0.0))),
+        ];
+        expect![[r#"
+            steps of 24, 8, 1 tokens: 3 of 60 kernels, up to 256 columns of each product, drawn with a fixed seed
+
+            KERNEL             TIMES     VALUES   COMPARED  UNKNOWN    ERROR  AT
+            dot_768x2048_q4_0      3       2304        768        3    0.250  layer 1, step of 24: p1, part 0, row [2], column 511: 1.5e0, expected 1e0 ± 2.0e0
+
+            every value is within what rounding explains
+        "#]]
+        .assert_eq(&shown(launches));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let text = shown(vec![launch(8, "layer 3", Some((f32::NAN, 1.0)))]);
+        let said = "wrong: `dot_768x2048_q4_0` in layer 3, step of 8, p1 being arena 0: 3 values are off, most at p1, part 0, \
+            row [2], column 511: NaN, expected 1e0 ± 1.0e0\n";
+        assert!(text.ends_with(said) && text.contains("      inf  layer 3"), "{text}");
+    }
+}

@@ -1,0 +1,124 @@
+//! The journal from the outside: what commands append, and how it is found again.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Folder, Ran, model, weft};
+
+fn with_journal(folder: &Folder, args: &[&str]) -> Ran {
+    weft(args).env("WEFT_JOURNAL", folder.join("journal.db")).run()
+}
+
+fn bench(folder: &Folder, args: &[&str]) -> Ran {
+    let model = model("glm-tiny-q4_0");
+    let short = ["-p", "2", "-n", "1", "-d", "0", "-r", "1", "-t", "1", "--no-cache"];
+    with_journal(folder, &[&["bench", model.to_str().unwrap()], &short[..], args].concat())
+}
+
+#[test]
+fn what_was_measured_is_found_again() {
+    let folder = Folder::new();
+    let none = with_journal(&folder, &["journal"]);
+    assert!(none.err.contains("nothing was measured yet") && none.ok().is_empty());
+    assert!(!folder.join("journal.db").exists(), "looking makes no journal");
+
+    let first = bench(&folder, &[]);
+    assert!(first.err.contains("run 1 of the journal in"), "{}", first.err);
+    first.ok();
+    bench(&folder, &["--kv", "f32", "--set", "fuse.tail=off"]).ok();
+    bench(&folder, &["--no-journal"]).ok();
+
+    let list = with_journal(&folder, &["journal", "list"]).ok();
+    assert_eq!(list.lines().count(), 3, "{list}");
+    assert!(list.lines().nth(1).unwrap().contains("bench") && list.contains("glm-tiny-q4_0.gguf"), "{list}");
+    let found = with_journal(&folder, &["journal", "search", "FUSE.TAIL=off", "glm-tiny", "--json"]).json();
+    assert_eq!((found.as_array().unwrap().len(), &found[0]["id"]), (1, &2.into()));
+
+    let record = with_journal(&folder, &["journal", "show", "2", "--json"]).json();
+    assert_eq!((&record["knobs"]["kv"], &record["knobs"]["set"]), (&"f32".into(), &"fuse.tail=off".into()));
+    assert_eq!(
+        (&record["knobs"]["repeat"], &record["knobs"]["cache"]),
+        (&"1".into(), &serde_json::Value::Null)
+    );
+    assert_eq!(record["results"]["settings"][0]["tokens_per_second"]["samples"].as_array().unwrap().len(), 1);
+    assert_eq!(record["model"]["fingerprint"].as_str().unwrap().len(), 16);
+    assert!(with_journal(&folder, &["journal", "show", "2"]).ok().starts_with("run 2: bench, 20"));
+
+    let diff = with_journal(&folder, &["journal", "diff", "1", "2"]).ok();
+    assert!(diff.contains("knob kv: f16 -> f32") && diff.contains("knob set: – -> fuse.tail=off"), "{diff}");
+    assert!(diff.contains("prefill of 2 at 0, tokens/s") && diff.contains(" %"), "{diff}");
+    let json = with_journal(&folder, &["journal", "diff", "1", "2", "--json"]).json();
+    assert!(
+        json["figures"].as_array().unwrap().iter().any(|figure| figure["name"] == "decode of 1 at 0"),
+        "{json}"
+    );
+
+    let export = with_journal(&folder, &["journal", "export"]).ok();
+    let lines: Vec<serde_json::Value> =
+        export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.iter().map(|line| line["id"].as_i64().unwrap()).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_costs_no_result() {
+    let folder = Folder::new();
+    fs::write(
+        folder.join("journal.db"),
+        "this is no journal, but somebody's notes on how fast it was\n".repeat(20),
+    )
+    .unwrap();
+    let ran = bench(&folder, &[]);
+    assert!(
+        ran.err.contains("this run is not in the journal") && ran.err.contains("is no journal of weft"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.ok().contains("decode"));
+    let read = with_journal(&folder, &["journal"]).failed(1);
+    assert!(read.contains("is no journal of weft"), "{read}");
+}
+
+#[test]
+fn what_is_asked_wrongly_is_refused() {
+    let folder = Folder::new();
+    for (args, said) in [
+        (&["remove"][..], "`remove` is none of list, search, show, diff and export"),
+        (&["search"], "say what to search for"),
+        (&["show"], "say which run to show"),
+        (&["show", "1", "2"], "say which run to show"),
+        (&["diff", "1"], "say which two runs to compare"),
+        (&["list", "x"], "`search` those with words"),
+    ] {
+        let error = with_journal(&folder, &[&["journal"], args].concat()).failed(2);
+        assert!(error.contains(said), "{args:?}: {error}");
+    }
+    assert!(with_journal(&folder, &["journal", "show", "1"]).failed(1).contains("there is no journal in"));
+    bench(&folder, &[]).ok();
+    assert!(with_journal(&folder, &["journal", "show", "x"]).failed(1).contains("`x` is no number of a run"));
+    assert!(with_journal(&folder, &["journal", "show", "7"]).failed(1).contains("there is no run 7"));
+}
+
+/// Whoever ends the program, even in the hardest way, finds the journal as it was.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_the_journal_readable() {
+    let folder = Folder::new();
+    bench(&folder, &[]).ok();
+    let model = model("glm-tiny-q4_0");
+    let args = ["ablate", model.to_str().unwrap(), "-r", "9000", "--knobs", "aa", "--no-cache", "-d", "0"];
+    let mut call = weft(args).env("WEFT_JOURNAL", folder.join("journal.db"));
+    let mut child = call
+        .command()
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert!(child.try_wait().unwrap().is_none(), "it was to be interrupted");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let list = with_journal(&folder, &["journal", "--json"]).json();
+    assert_eq!(list.as_array().unwrap().len(), 1);
+    assert!(bench(&folder, &[]).err.contains("run 2 of the journal"));
+    assert!(Path::new(&folder.join("journal.db")).exists());
+}

@@ -1,0 +1,340 @@
+test wgsl T=1
+# The chosen experts' gates and ups, by the numbers that a router wrote.
+graph experts {
+  %0 = input x : f32[T, 2048]
+  %1 = input ids : i32[T, 4]
+  %2 = weight gate : q4_k[64, 1536, 2048]
+  %3 = weight up : q4_k[64, 1536, 2048]
+  %4 = select_dot %0 %2 %1 : f32[T, 4, 1536]
+  %5 = select_dot %0 %3 %1 : f32[T, 4, 1536]
+  %6 = silu %4 : f32[T, 4, 1536]
+  %7 = mul %6 %5 : f32[T, 4, 1536]
+  output y = %7
+}
+---
+// map_2048: lanes 256; rows 1 width 256 reduce 1 upcast 1
+@group(0) @binding(0) var<uniform> args: array<vec4<u32>, 1>;
+@group(0) @binding(1) var<uniform> sizes: vec4<u32>;
+@group(0) @binding(2) var<storage, read> b0: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b1: array<u32>;
+var<workgroup> pool: array<u32, 88>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+  let p0 = args[0].x;
+  let p1 = args[0].z;
+  let n1 = args[0].w;
+  // part 0: map [T] × 2048; rows 1 width 256 reduce 1 upcast 1
+  let own_group = group.x;
+  let tiles = sizes.x;
+  let rows_at = own_group % tiles;
+  let first = (own_group / tiles) * 256u;
+  if (lane < 64u) {
+    var top = 0u;
+    for (var j = 0u; j < 4u; j += 1u) {
+      let column = first + (lane * 4u + j);
+      let at = rows_at * 2048u + column;
+      let v = bitcast<f32>(b0[p0 + at]);
+      top = max(top, bitcast<u32>(v) & 0x7fffffffu);
+    }
+    pool[lane] = top;
+  }
+  workgroupBarrier();
+  if (lane < 8u) {
+    var top_2 = 0u;
+    for (var j_2 = 0u; j_2 < 8u; j_2 += 1u) {
+      top_2 = max(top_2, pool[lane * 8u + j_2]);
+    }
+    let largest = bitcast<f32>(top_2);
+    pool[lane + 64u] = select(0x7fc00000u, bitcast<u32>(largest / 127.0f), top_2 < 0x7f800000u);
+    pool[lane * 2u + 72u] = bitcast<u32>(select(0.0f, 127.0f / largest, largest > 3.74e-37f && top_2 < 0x7f800000u));
+  }
+  workgroupBarrier();
+  if (lane < 64u) {
+    let inverse = bitcast<f32>(pool[(lane / 8u) * 2u + 72u]);
+    var packed = 0u;
+    for (var j_3 = 0u; j_3 < 4u; j_3 += 1u) {
+      let column_2 = first + (lane * 4u + j_3);
+      let at_2 = rows_at * 2048u + column_2;
+      let v_2 = bitcast<f32>(b0[p0 + at_2]);
+      packed = packed | ((bitcast<u32>(i32(min(max(round(v_2 * inverse), -127.0f), 127.0f))) & 255u) << (j_3 * 8u));
+    }
+    pool[lane] = packed;
+  }
+  workgroupBarrier();
+  if (lane < 16u) {
+    pool[lane + 72u] = bitcast<u32>(f32(dot4I8Packed(pool[lane * 4u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 1u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 2u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 3u], 0x1010101u)) * bitcast<f32>(pool[(lane / 2u) + 64u]));
+  }
+  workgroupBarrier();
+  if (lane < 64u) {
+    let column_3 = first + lane * 4u;
+    b1[p1 + ((rows_at * 2048u + column_3) / 4u)] = pool[(lane * 4u) / 4u];
+  }
+  if (lane < 8u) {
+    let column_4 = first + lane * 32u;
+    b1[p1 + (n1 / 4u) + ((rows_at * 2048u + column_4) / 32u)] = pool[((lane * 32u) / 32u) + 64u];
+  }
+  if (lane < 16u) {
+    let column_5 = first + lane * 16u;
+    b1[p1 + ((n1 / 4u) + (n1 / 32u)) + ((rows_at * 2048u + column_5) / 16u)] = pool[((lane * 16u) / 16u) + 72u];
+  }
+}
+
+// select_dot_1536x2048_q4_k&select_dot_1536x2048_q4_k: lanes 256; rows 1 width 64 reduce 4 upcast 1
+@group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
+@group(0) @binding(1) var<uniform> sizes: vec4<u32>;
+@group(0) @binding(2) var<storage, read> b0: array<u32>;
+@group(0) @binding(3) var<storage, read> b1: array<u32>;
+@group(0) @binding(4) var<storage, read> b2: array<u32>;
+@group(0) @binding(5) var<storage, read> b3: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b4: array<u32>;
+var<workgroup> pool: array<u32, 512>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+  let p0 = args[0].x;
+  let p1 = args[0].z;
+  let p2 = args[1].x;
+  let p3 = args[1].z;
+  let p4 = args[2].x;
+  let n0 = args[0].y;
+  // part 0: dot [T, 4] × 1536; rows 1 width 64 reduce 4 upcast 1
+  let own_group = group.x;
+  let tiles = sizes.x * 4u;
+  let rows_at = own_group % tiles;
+  let first = (own_group / tiles) * 64u;
+  let i = rows_at / 4u;
+  let i_2 = (rows_at % 4u) % 4u;
+  let share = lane / 64u;
+  let own = lane % 64u;
+  let column = first + own;
+  // times q4_k[1536, 2048]
+  var sum = 0.0f;
+  let index = min(b1[p1 + (i * 4u + i_2)], 63u);
+  let x = i * 2048u;
+  let x_2 = p0 + (x / 4u);
+  let xd = p0 + (n0 / 4u) + (x / 32u);
+  let xs = p0 + (n0 / 4u) + (n0 / 32u) + (x / 16u);
+  let tile = p2 + ((index * 1536u + column) / 16u) * 4736u;
+  let lane_row = (index * 1536u + column) % 16u;
+  for (var b = share; b < 64u; b += 16u) {
+    let at = tile + lane_row + b * 64u;
+    let w = b2[at];
+    let w_2 = b2[at + 16u];
+    let w_3 = b2[at + 32u];
+    let w_4 = b2[at + 48u];
+    let scale = unpack2x16float(b2[tile + 4096u + (((b / 8u) * 32u + lane_row) / 2u)] >> ((((b / 8u) * 32u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + ((b * 32u + lane_row) / 4u)] >> (((b * 32u + lane_row) % 4u) * 8u)) & 255u);
+    let least = -(unpack2x16float(b2[tile + 4096u + ((((b / 8u) * 2u + 1u) * 16u + lane_row) / 2u)] >> (((((b / 8u) * 2u + 1u) * 16u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + (((b * 2u + 1u) * 16u + lane_row) / 4u)] >> ((((b * 2u + 1u) * 16u + lane_row) % 4u) * 8u)) & 255u));
+    let b_2 = b + 4u;
+    let at_2 = tile + lane_row + b_2 * 64u;
+    let w_5 = b2[at_2];
+    let w_6 = b2[at_2 + 16u];
+    let w_7 = b2[at_2 + 32u];
+    let w_8 = b2[at_2 + 48u];
+    let scale_2 = unpack2x16float(b2[tile + 4096u + (((b_2 / 8u) * 32u + lane_row) / 2u)] >> ((((b_2 / 8u) * 32u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + ((b_2 * 32u + lane_row) / 4u)] >> (((b_2 * 32u + lane_row) % 4u) * 8u)) & 255u);
+    let least_2 = -(unpack2x16float(b2[tile + 4096u + ((((b_2 / 8u) * 2u + 1u) * 16u + lane_row) / 2u)] >> (((((b_2 / 8u) * 2u + 1u) * 16u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + (((b_2 * 2u + 1u) * 16u + lane_row) / 4u)] >> ((((b_2 * 2u + 1u) * 16u + lane_row) % 4u) * 8u)) & 255u));
+    let b_3 = b + 8u;
+    let at_3 = tile + lane_row + b_3 * 64u;
+    let w_9 = b2[at_3];
+    let w_10 = b2[at_3 + 16u];
+    let w_11 = b2[at_3 + 32u];
+    let w_12 = b2[at_3 + 48u];
+    let scale_3 = unpack2x16float(b2[tile + 4096u + (((b_3 / 8u) * 32u + lane_row) / 2u)] >> ((((b_3 / 8u) * 32u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + ((b_3 * 32u + lane_row) / 4u)] >> (((b_3 * 32u + lane_row) % 4u) * 8u)) & 255u);
+    let least_3 = -(unpack2x16float(b2[tile + 4096u + ((((b_3 / 8u) * 2u + 1u) * 16u + lane_row) / 2u)] >> (((((b_3 / 8u) * 2u + 1u) * 16u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + (((b_3 * 2u + 1u) * 16u + lane_row) / 4u)] >> ((((b_3 * 2u + 1u) * 16u + lane_row) % 4u) * 8u)) & 255u));
+    let b_4 = b + 12u;
+    let at_4 = tile + lane_row + b_4 * 64u;
+    let w_13 = b2[at_4];
+    let w_14 = b2[at_4 + 16u];
+    let w_15 = b2[at_4 + 32u];
+    let w_16 = b2[at_4 + 48u];
+    let scale_4 = unpack2x16float(b2[tile + 4096u + (((b_4 / 8u) * 32u + lane_row) / 2u)] >> ((((b_4 / 8u) * 32u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + ((b_4 * 32u + lane_row) / 4u)] >> (((b_4 * 32u + lane_row) % 4u) * 8u)) & 255u);
+    let least_4 = -(unpack2x16float(b2[tile + 4096u + ((((b_4 / 8u) * 2u + 1u) * 16u + lane_row) / 2u)] >> (((((b_4 / 8u) * 2u + 1u) * 16u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + (((b_4 * 2u + 1u) * 16u + lane_row) / 4u)] >> ((((b_4 * 2u + 1u) * 16u + lane_row) % 4u) * 8u)) & 255u));
+    let xw = x_2 + b * 8u;
+    let xq = b0[xw];
+    let xq_2 = b0[xw + 1u];
+    let xq_3 = b0[xw + 2u];
+    let xq_4 = b0[xw + 3u];
+    let xq_5 = b0[xw + 4u];
+    let xq_6 = b0[xw + 5u];
+    let xq_7 = b0[xw + 6u];
+    let xq_8 = b0[xw + 7u];
+    let d = bitcast<f32>(b0[xd + b]);
+    let s = bitcast<f32>(b0[xs + b * 2u]);
+    let s_2 = bitcast<f32>(b0[xs + b * 2u + 1u]);
+    sum = fma(f32(dot4I8Packed(w & 0xf0f0f0fu, xq) + dot4I8Packed(w_2 & 0xf0f0f0fu, xq_2) + dot4I8Packed(w_3 & 0xf0f0f0fu, xq_3) + dot4I8Packed(w_4 & 0xf0f0f0fu, xq_4) + dot4I8Packed((w >> 4u) & 0xf0f0f0fu, xq_5) + dot4I8Packed((w_2 >> 4u) & 0xf0f0f0fu, xq_6) + dot4I8Packed((w_3 >> 4u) & 0xf0f0f0fu, xq_7) + dot4I8Packed((w_4 >> 4u) & 0xf0f0f0fu, xq_8)), scale * d, sum);
+    sum = fma(least, s + s_2, sum);
+    let xw_2 = x_2 + b_2 * 8u;
+    let xq_9 = b0[xw_2];
+    let xq_10 = b0[xw_2 + 1u];
+    let xq_11 = b0[xw_2 + 2u];
+    let xq_12 = b0[xw_2 + 3u];
+    let xq_13 = b0[xw_2 + 4u];
+    let xq_14 = b0[xw_2 + 5u];
+    let xq_15 = b0[xw_2 + 6u];
+    let xq_16 = b0[xw_2 + 7u];
+    let d_2 = bitcast<f32>(b0[xd + b_2]);
+    let s_3 = bitcast<f32>(b0[xs + b_2 * 2u]);
+    let s_4 = bitcast<f32>(b0[xs + b_2 * 2u + 1u]);
+    sum = fma(f32(dot4I8Packed(w_5 & 0xf0f0f0fu, xq_9) + dot4I8Packed(w_6 & 0xf0f0f0fu, xq_10) + dot4I8Packed(w_7 & 0xf0f0f0fu, xq_11) + dot4I8Packed(w_8 & 0xf0f0f0fu, xq_12) + dot4I8Packed((w_5 >> 4u) & 0xf0f0f0fu, xq_13) + dot4I8Packed((w_6 >> 4u) & 0xf0f0f0fu, xq_14) + dot4I8Packed((w_7 >> 4u) & 0xf0f0f0fu, xq_15) + dot4I8Packed((w_8 >> 4u) & 0xf0f0f0fu, xq_16)), scale_2 * d_2, sum);
+    sum = fma(least_2, s_3 + s_4, sum);
+    let xw_3 = x_2 + b_3 * 8u;
+    let xq_17 = b0[xw_3];
+    let xq_18 = b0[xw_3 + 1u];
+    let xq_19 = b0[xw_3 + 2u];
+    let xq_20 = b0[xw_3 + 3u];
+    let xq_21 = b0[xw_3 + 4u];
+    let xq_22 = b0[xw_3 + 5u];
+    let xq_23 = b0[xw_3 + 6u];
+    let xq_24 = b0[xw_3 + 7u];
+    let d_3 = bitcast<f32>(b0[xd + b_3]);
+    let s_5 = bitcast<f32>(b0[xs + b_3 * 2u]);
+    let s_6 = bitcast<f32>(b0[xs + b_3 * 2u + 1u]);
+    sum = fma(f32(dot4I8Packed(w_9 & 0xf0f0f0fu, xq_17) + dot4I8Packed(w_10 & 0xf0f0f0fu, xq_18) + dot4I8Packed(w_11 & 0xf0f0f0fu, xq_19) + dot4I8Packed(w_12 & 0xf0f0f0fu, xq_20) + dot4I8Packed((w_9 >> 4u) & 0xf0f0f0fu, xq_21) + dot4I8Packed((w_10 >> 4u) & 0xf0f0f0fu, xq_22) + dot4I8Packed((w_11 >> 4u) & 0xf0f0f0fu, xq_23) + dot4I8Packed((w_12 >> 4u) & 0xf0f0f0fu, xq_24)), scale_3 * d_3, sum);
+    sum = fma(least_3, s_5 + s_6, sum);
+    let xw_4 = x_2 + b_4 * 8u;
+    let xq_25 = b0[xw_4];
+    let xq_26 = b0[xw_4 + 1u];
+    let xq_27 = b0[xw_4 + 2u];
+    let xq_28 = b0[xw_4 + 3u];
+    let xq_29 = b0[xw_4 + 4u];
+    let xq_30 = b0[xw_4 + 5u];
+    let xq_31 = b0[xw_4 + 6u];
+    let xq_32 = b0[xw_4 + 7u];
+    let d_4 = bitcast<f32>(b0[xd + b_4]);
+    let s_7 = bitcast<f32>(b0[xs + b_4 * 2u]);
+    let s_8 = bitcast<f32>(b0[xs + b_4 * 2u + 1u]);
+    sum = fma(f32(dot4I8Packed(w_13 & 0xf0f0f0fu, xq_25) + dot4I8Packed(w_14 & 0xf0f0f0fu, xq_26) + dot4I8Packed(w_15 & 0xf0f0f0fu, xq_27) + dot4I8Packed(w_16 & 0xf0f0f0fu, xq_28) + dot4I8Packed((w_13 >> 4u) & 0xf0f0f0fu, xq_29) + dot4I8Packed((w_14 >> 4u) & 0xf0f0f0fu, xq_30) + dot4I8Packed((w_15 >> 4u) & 0xf0f0f0fu, xq_31) + dot4I8Packed((w_16 >> 4u) & 0xf0f0f0fu, xq_32)), scale_4 * d_4, sum);
+    sum = fma(least_4, s_7 + s_8, sum);
+  }
+  let to = share * 64u + own;
+  pool[to] = bitcast<u32>(sum);
+  let share_2 = lane / 64u;
+  let own_2 = lane % 64u;
+  let column_2 = first + own_2;
+  // times q4_k[1536, 2048]
+  var sum_2 = 0.0f;
+  let index_2 = min(b1[p1 + (i * 4u + i_2)], 63u);
+  let x_3 = i * 2048u;
+  let x_4 = p0 + (x_3 / 4u);
+  let xd_2 = p0 + (n0 / 4u) + (x_3 / 32u);
+  let xs_2 = p0 + (n0 / 4u) + (n0 / 32u) + (x_3 / 16u);
+  let tile_2 = p3 + ((index_2 * 1536u + column_2) / 16u) * 4736u;
+  let lane_row_2 = (index_2 * 1536u + column_2) % 16u;
+  for (var b_5 = share_2; b_5 < 64u; b_5 += 16u) {
+    let at_5 = tile_2 + lane_row_2 + b_5 * 64u;
+    let w_17 = b3[at_5];
+    let w_18 = b3[at_5 + 16u];
+    let w_19 = b3[at_5 + 32u];
+    let w_20 = b3[at_5 + 48u];
+    let scale_5 = unpack2x16float(b3[tile_2 + 4096u + (((b_5 / 8u) * 32u + lane_row_2) / 2u)] >> ((((b_5 / 8u) * 32u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + ((b_5 * 32u + lane_row_2) / 4u)] >> (((b_5 * 32u + lane_row_2) % 4u) * 8u)) & 255u);
+    let least_5 = -(unpack2x16float(b3[tile_2 + 4096u + ((((b_5 / 8u) * 2u + 1u) * 16u + lane_row_2) / 2u)] >> (((((b_5 / 8u) * 2u + 1u) * 16u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + (((b_5 * 2u + 1u) * 16u + lane_row_2) / 4u)] >> ((((b_5 * 2u + 1u) * 16u + lane_row_2) % 4u) * 8u)) & 255u));
+    let b_6 = b_5 + 4u;
+    let at_6 = tile_2 + lane_row_2 + b_6 * 64u;
+    let w_21 = b3[at_6];
+    let w_22 = b3[at_6 + 16u];
+    let w_23 = b3[at_6 + 32u];
+    let w_24 = b3[at_6 + 48u];
+    let scale_6 = unpack2x16float(b3[tile_2 + 4096u + (((b_6 / 8u) * 32u + lane_row_2) / 2u)] >> ((((b_6 / 8u) * 32u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + ((b_6 * 32u + lane_row_2) / 4u)] >> (((b_6 * 32u + lane_row_2) % 4u) * 8u)) & 255u);
+    let least_6 = -(unpack2x16float(b3[tile_2 + 4096u + ((((b_6 / 8u) * 2u + 1u) * 16u + lane_row_2) / 2u)] >> (((((b_6 / 8u) * 2u + 1u) * 16u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + (((b_6 * 2u + 1u) * 16u + lane_row_2) / 4u)] >> ((((b_6 * 2u + 1u) * 16u + lane_row_2) % 4u) * 8u)) & 255u));
+    let b_7 = b_5 + 8u;
+    let at_7 = tile_2 + lane_row_2 + b_7 * 64u;
+    let w_25 = b3[at_7];
+    let w_26 = b3[at_7 + 16u];
+    let w_27 = b3[at_7 + 32u];
+    let w_28 = b3[at_7 + 48u];
+    let scale_7 = unpack2x16float(b3[tile_2 + 4096u + (((b_7 / 8u) * 32u + lane_row_2) / 2u)] >> ((((b_7 / 8u) * 32u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + ((b_7 * 32u + lane_row_2) / 4u)] >> (((b_7 * 32u + lane_row_2) % 4u) * 8u)) & 255u);
+    let least_7 = -(unpack2x16float(b3[tile_2 + 4096u + ((((b_7 / 8u) * 2u + 1u) * 16u + lane_row_2) / 2u)] >> (((((b_7 / 8u) * 2u + 1u) * 16u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + (((b_7 * 2u + 1u) * 16u + lane_row_2) / 4u)] >> ((((b_7 * 2u + 1u) * 16u + lane_row_2) % 4u) * 8u)) & 255u));
+    let b_8 = b_5 + 12u;
+    let at_8 = tile_2 + lane_row_2 + b_8 * 64u;
+    let w_29 = b3[at_8];
+    let w_30 = b3[at_8 + 16u];
+    let w_31 = b3[at_8 + 32u];
+    let w_32 = b3[at_8 + 48u];
+    let scale_8 = unpack2x16float(b3[tile_2 + 4096u + (((b_8 / 8u) * 32u + lane_row_2) / 2u)] >> ((((b_8 / 8u) * 32u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + ((b_8 * 32u + lane_row_2) / 4u)] >> (((b_8 * 32u + lane_row_2) % 4u) * 8u)) & 255u);
+    let least_8 = -(unpack2x16float(b3[tile_2 + 4096u + ((((b_8 / 8u) * 2u + 1u) * 16u + lane_row_2) / 2u)] >> (((((b_8 / 8u) * 2u + 1u) * 16u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + (((b_8 * 2u + 1u) * 16u + lane_row_2) / 4u)] >> ((((b_8 * 2u + 1u) * 16u + lane_row_2) % 4u) * 8u)) & 255u));
+    let xw_5 = x_4 + b_5 * 8u;
+    let xq_33 = b0[xw_5];
+    let xq_34 = b0[xw_5 + 1u];
+    let xq_35 = b0[xw_5 + 2u];
+    let xq_36 = b0[xw_5 + 3u];
+    let xq_37 = b0[xw_5 + 4u];
+    let xq_38 = b0[xw_5 + 5u];
+    let xq_39 = b0[xw_5 + 6u];
+    let xq_40 = b0[xw_5 + 7u];
+    let d_5 = bitcast<f32>(b0[xd_2 + b_5]);
+    let s_9 = bitcast<f32>(b0[xs_2 + b_5 * 2u]);
+    let s_10 = bitcast<f32>(b0[xs_2 + b_5 * 2u + 1u]);
+    sum_2 = fma(f32(dot4I8Packed(w_17 & 0xf0f0f0fu, xq_33) + dot4I8Packed(w_18 & 0xf0f0f0fu, xq_34) + dot4I8Packed(w_19 & 0xf0f0f0fu, xq_35) + dot4I8Packed(w_20 & 0xf0f0f0fu, xq_36) + dot4I8Packed((w_17 >> 4u) & 0xf0f0f0fu, xq_37) + dot4I8Packed((w_18 >> 4u) & 0xf0f0f0fu, xq_38) + dot4I8Packed((w_19 >> 4u) & 0xf0f0f0fu, xq_39) + dot4I8Packed((w_20 >> 4u) & 0xf0f0f0fu, xq_40)), scale_5 * d_5, sum_2);
+    sum_2 = fma(least_5, s_9 + s_10, sum_2);
+    let xw_6 = x_4 + b_6 * 8u;
+    let xq_41 = b0[xw_6];
+    let xq_42 = b0[xw_6 + 1u];
+    let xq_43 = b0[xw_6 + 2u];
+    let xq_44 = b0[xw_6 + 3u];
+    let xq_45 = b0[xw_6 + 4u];
+    let xq_46 = b0[xw_6 + 5u];
+    let xq_47 = b0[xw_6 + 6u];
+    let xq_48 = b0[xw_6 + 7u];
+    let d_6 = bitcast<f32>(b0[xd_2 + b_6]);
+    let s_11 = bitcast<f32>(b0[xs_2 + b_6 * 2u]);
+    let s_12 = bitcast<f32>(b0[xs_2 + b_6 * 2u + 1u]);
+    sum_2 = fma(f32(dot4I8Packed(w_21 & 0xf0f0f0fu, xq_41) + dot4I8Packed(w_22 & 0xf0f0f0fu, xq_42) + dot4I8Packed(w_23 & 0xf0f0f0fu, xq_43) + dot4I8Packed(w_24 & 0xf0f0f0fu, xq_44) + dot4I8Packed((w_21 >> 4u) & 0xf0f0f0fu, xq_45) + dot4I8Packed((w_22 >> 4u) & 0xf0f0f0fu, xq_46) + dot4I8Packed((w_23 >> 4u) & 0xf0f0f0fu, xq_47) + dot4I8Packed((w_24 >> 4u) & 0xf0f0f0fu, xq_48)), scale_6 * d_6, sum_2);
+    sum_2 = fma(least_6, s_11 + s_12, sum_2);
+    let xw_7 = x_4 + b_7 * 8u;
+    let xq_49 = b0[xw_7];
+    let xq_50 = b0[xw_7 + 1u];
+    let xq_51 = b0[xw_7 + 2u];
+    let xq_52 = b0[xw_7 + 3u];
+    let xq_53 = b0[xw_7 + 4u];
+    let xq_54 = b0[xw_7 + 5u];
+    let xq_55 = b0[xw_7 + 6u];
+    let xq_56 = b0[xw_7 + 7u];
+    let d_7 = bitcast<f32>(b0[xd_2 + b_7]);
+    let s_13 = bitcast<f32>(b0[xs_2 + b_7 * 2u]);
+    let s_14 = bitcast<f32>(b0[xs_2 + b_7 * 2u + 1u]);
+    sum_2 = fma(f32(dot4I8Packed(w_25 & 0xf0f0f0fu, xq_49) + dot4I8Packed(w_26 & 0xf0f0f0fu, xq_50) + dot4I8Packed(w_27 & 0xf0f0f0fu, xq_51) + dot4I8Packed(w_28 & 0xf0f0f0fu, xq_52) + dot4I8Packed((w_25 >> 4u) & 0xf0f0f0fu, xq_53) + dot4I8Packed((w_26 >> 4u) & 0xf0f0f0fu, xq_54) + dot4I8Packed((w_27 >> 4u) & 0xf0f0f0fu, xq_55) + dot4I8Packed((w_28 >> 4u) & 0xf0f0f0fu, xq_56)), scale_7 * d_7, sum_2);
+    sum_2 = fma(least_7, s_13 + s_14, sum_2);
+    let xw_8 = x_4 + b_8 * 8u;
+    let xq_57 = b0[xw_8];
+    let xq_58 = b0[xw_8 + 1u];
+    let xq_59 = b0[xw_8 + 2u];
+    let xq_60 = b0[xw_8 + 3u];
+    let xq_61 = b0[xw_8 + 4u];
+    let xq_62 = b0[xw_8 + 5u];
+    let xq_63 = b0[xw_8 + 6u];
+    let xq_64 = b0[xw_8 + 7u];
+    let d_8 = bitcast<f32>(b0[xd_2 + b_8]);
+    let s_15 = bitcast<f32>(b0[xs_2 + b_8 * 2u]);
+    let s_16 = bitcast<f32>(b0[xs_2 + b_8 * 2u + 1u]);
+    sum_2 = fma(f32(dot4I8Packed(w_29 & 0xf0f0f0fu, xq_57) + dot4I8Packed(w_30 & 0xf0f0f0fu, xq_58) + dot4I8Packed(w_31 & 0xf0f0f0fu, xq_59) + dot4I8Packed(w_32 & 0xf0f0f0fu, xq_60) + dot4I8Packed((w_29 >> 4u) & 0xf0f0f0fu, xq_61) + dot4I8Packed((w_30 >> 4u) & 0xf0f0f0fu, xq_62) + dot4I8Packed((w_31 >> 4u) & 0xf0f0f0fu, xq_63) + dot4I8Packed((w_32 >> 4u) & 0xf0f0f0fu, xq_64)), scale_8 * d_8, sum_2);
+    sum_2 = fma(least_8, s_15 + s_16, sum_2);
+  }
+  let to_2 = share_2 * 64u + own_2 + 256u;
+  pool[to_2] = bitcast<u32>(sum_2);
+  workgroupBarrier();
+  if (lane < 64u) {
+    let own_3 = lane % 64u;
+    var total = bitcast<f32>(pool[lane]);
+    for (var l = 1u; l < 4u; l += 1u) {
+      total = total + bitcast<f32>(pool[lane + l * 64u]);
+    }
+    pool[(lane / 64u) * 64u + own_3] = bitcast<u32>(total);
+    var total_2 = bitcast<f32>(pool[lane + 256u]);
+    for (var l_2 = 1u; l_2 < 4u; l_2 += 1u) {
+      total_2 = total_2 + bitcast<f32>(pool[lane + 256u + l_2 * 64u]);
+    }
+    pool[(lane / 64u) * 64u + own_3 + 256u] = bitcast<u32>(total_2);
+  }
+  workgroupBarrier();
+  if (lane < 64u) {
+    let i_3 = rows_at / 4u;
+    let i_4 = (rows_at % 4u) % 4u;
+    let column_3 = first + lane;
+    let v = bitcast<f32>(pool[lane]);
+    let v_2 = v / (exp(min(-(v), 80.0f)) + 1.0f);
+    let v_3 = bitcast<f32>(pool[lane + 256u]);
+    let v_4 = v_2 * v_3;
+    b4[p4 + (i_3 * 6144u + i_4 * 1536u + column_3)] = bitcast<u32>(v_4);
+  }
+}
+

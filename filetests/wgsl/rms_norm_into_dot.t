@@ -1,0 +1,206 @@
+test wgsl T=1
+# Each workgroup computes the norm for itself, rounds it, and multiplies some rows of the weight by it.
+graph rms_norm_into_dot {
+  %0 = input x : f32[T, 2048]
+  %1 = weight norm : f32[2048]
+  %2 = mul %0 %0 : f32[T, 2048]
+  %3 = reduce_sum %2 axis=1 : f32[T, 1]
+  %4 = const 2048.0 : f32[]
+  %5 = div %3 %4 : f32[T, 1]
+  %6 = const 1e-5 : f32[]
+  %7 = add %5 %6 : f32[T, 1]
+  %8 = rsqrt %7 : f32[T, 1]
+  %9 = mul %0 %8 : f32[T, 2048]
+  %10 = mul %9 %1 : f32[T, 2048]
+  %11 = weight q : q4_0[1536, 2048]
+  %12 = dot %10 %11 : f32[T, 1536]
+  output y = %12
+}
+---
+// dot_1536x2048_q4_0: lanes 256; rows 1 width 16 reduce 16 upcast 1
+@group(0) @binding(0) var<uniform> args: array<vec4<u32>, 2>;
+@group(0) @binding(1) var<uniform> sizes: vec4<u32>;
+@group(0) @binding(2) var<storage, read> b0: array<u32>;
+@group(0) @binding(3) var<storage, read> b1: array<u32>;
+@group(0) @binding(4) var<storage, read> b2: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
+var<workgroup> pool: array<u32, 1232>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+  let p0 = args[0].x;
+  let p1 = args[0].z;
+  let p2 = args[1].x;
+  let p3 = args[1].z;
+  // part 0: dot [T] × 1536; rows 1 width 16 reduce 16 upcast 1
+  let own_group = group.x;
+  let tiles = sizes.x;
+  let rows_at = own_group % tiles;
+  let first = (own_group / tiles) * 16u;
+  // what is multiplied
+  var total = 0.0f;
+  for (var c = lane; c < 2048u; c += 256u) {
+    let at = rows_at * 2048u + c;
+    let v = bitcast<f32>(b0[p0 + at]);
+    let v_2 = v * v;
+    total = total + v_2;
+  }
+  pool[lane + 704u] = bitcast<u32>(total);
+  workgroupBarrier();
+  if (lane < 16u) {
+    var total_2 = bitcast<f32>(pool[lane + 704u]);
+    for (var l = 1u; l < 16u; l += 1u) {
+      total_2 = total_2 + bitcast<f32>(pool[lane + 704u + l * 16u]);
+    }
+    pool[lane + 960u] = bitcast<u32>(total_2);
+  }
+  workgroupBarrier();
+  var total_3 = bitcast<f32>(pool[960u]);
+  for (var l_2 = 1u; l_2 < 16u; l_2 += 1u) {
+    total_3 = total_3 + bitcast<f32>(pool[l_2 + 960u]);
+  }
+  let v_3 = total_3 / 2048.0f;
+  let v_4 = v_3 + 1e-5f;
+  let v_5 = inverseSqrt(v_4);
+  for (var c_2 = lane; c_2 < 512u; c_2 += 256u) {
+    var top = 0u;
+    for (var j = 0u; j < 4u; j += 1u) {
+      let at_2 = rows_at * 2048u + (c_2 * 4u + j);
+      let v_6 = bitcast<f32>(b0[p0 + at_2]);
+      let v_7 = v_6 * v_5;
+      let at_3 = c_2 * 4u + j;
+      let v_8 = bitcast<f32>(b1[p1 + at_3]);
+      let v_9 = v_7 * v_8;
+      top = max(top, bitcast<u32>(v_9) & 0x7fffffffu);
+    }
+    pool[c_2] = top;
+  }
+  workgroupBarrier();
+  if (lane < 64u) {
+    var top_2 = 0u;
+    for (var j_2 = 0u; j_2 < 8u; j_2 += 1u) {
+      top_2 = max(top_2, pool[lane * 8u + j_2]);
+    }
+    let largest = bitcast<f32>(top_2);
+    pool[lane + 512u] = select(0x7fc00000u, bitcast<u32>(largest / 127.0f), top_2 < 0x7f800000u);
+    pool[lane * 2u + 576u] = bitcast<u32>(select(0.0f, 127.0f / largest, largest > 3.74e-37f && top_2 < 0x7f800000u));
+  }
+  workgroupBarrier();
+  for (var c_3 = lane; c_3 < 512u; c_3 += 256u) {
+    let inverse = bitcast<f32>(pool[(c_3 / 8u) * 2u + 576u]);
+    var packed = 0u;
+    for (var j_3 = 0u; j_3 < 4u; j_3 += 1u) {
+      let at_4 = rows_at * 2048u + (c_3 * 4u + j_3);
+      let v_10 = bitcast<f32>(b0[p0 + at_4]);
+      let v_11 = v_10 * v_5;
+      let at_5 = c_3 * 4u + j_3;
+      let v_12 = bitcast<f32>(b1[p1 + at_5]);
+      let v_13 = v_11 * v_12;
+      packed = packed | ((bitcast<u32>(i32(min(max(round(v_13 * inverse), -127.0f), 127.0f))) & 255u) << (j_3 * 8u));
+    }
+    pool[c_3] = packed;
+  }
+  workgroupBarrier();
+  if (lane < 128u) {
+    pool[lane + 576u] = bitcast<u32>(f32(dot4I8Packed(pool[lane * 4u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 1u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 2u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 3u], 0x1010101u)) * bitcast<f32>(pool[(lane / 2u) + 512u]));
+  }
+  workgroupBarrier();
+  let share = lane / 16u;
+  let own = lane % 16u;
+  let column = first + own;
+  // times q4_0[1536, 2048]
+  var sum = 0.0f;
+  let tile = p2 + (column / 16u) * 4608u;
+  let lane_row = column % 16u;
+  for (var b = share; b < 64u; b += 64u) {
+    let at_6 = tile + lane_row + b * 64u;
+    let w = b2[at_6];
+    let w_2 = b2[at_6 + 16u];
+    let w_3 = b2[at_6 + 32u];
+    let w_4 = b2[at_6 + 48u];
+    let scale = unpack2x16float(b2[tile + 4096u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u)).x;
+    let b_2 = b + 16u;
+    let at_7 = tile + lane_row + b_2 * 64u;
+    let w_5 = b2[at_7];
+    let w_6 = b2[at_7 + 16u];
+    let w_7 = b2[at_7 + 32u];
+    let w_8 = b2[at_7 + 48u];
+    let scale_2 = unpack2x16float(b2[tile + 4096u + ((b_2 * 16u + lane_row) / 2u)] >> (((b_2 * 16u + lane_row) % 2u) * 16u)).x;
+    let b_3 = b + 32u;
+    let at_8 = tile + lane_row + b_3 * 64u;
+    let w_9 = b2[at_8];
+    let w_10 = b2[at_8 + 16u];
+    let w_11 = b2[at_8 + 32u];
+    let w_12 = b2[at_8 + 48u];
+    let scale_3 = unpack2x16float(b2[tile + 4096u + ((b_3 * 16u + lane_row) / 2u)] >> (((b_3 * 16u + lane_row) % 2u) * 16u)).x;
+    let b_4 = b + 48u;
+    let at_9 = tile + lane_row + b_4 * 64u;
+    let w_13 = b2[at_9];
+    let w_14 = b2[at_9 + 16u];
+    let w_15 = b2[at_9 + 32u];
+    let w_16 = b2[at_9 + 48u];
+    let scale_4 = unpack2x16float(b2[tile + 4096u + ((b_4 * 16u + lane_row) / 2u)] >> (((b_4 * 16u + lane_row) % 2u) * 16u)).x;
+    let xw = b * 8u;
+    let xq = pool[xw];
+    let xq_2 = pool[xw + 1u];
+    let xq_3 = pool[xw + 2u];
+    let xq_4 = pool[xw + 3u];
+    let xq_5 = pool[xw + 4u];
+    let xq_6 = pool[xw + 5u];
+    let xq_7 = pool[xw + 6u];
+    let xq_8 = pool[xw + 7u];
+    let d = bitcast<f32>(pool[b + 512u]);
+    sum = fma(f32(dot4I8Packed((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq) + dot4I8Packed((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_2) + dot4I8Packed((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_3) + dot4I8Packed((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_4) + dot4I8Packed(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_5) + dot4I8Packed(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_6) + dot4I8Packed(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_7) + dot4I8Packed(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_8)), scale * d, sum);
+    let xw_2 = b_2 * 8u;
+    let xq_9 = pool[xw_2];
+    let xq_10 = pool[xw_2 + 1u];
+    let xq_11 = pool[xw_2 + 2u];
+    let xq_12 = pool[xw_2 + 3u];
+    let xq_13 = pool[xw_2 + 4u];
+    let xq_14 = pool[xw_2 + 5u];
+    let xq_15 = pool[xw_2 + 6u];
+    let xq_16 = pool[xw_2 + 7u];
+    let d_2 = bitcast<f32>(pool[b_2 + 512u]);
+    sum = fma(f32(dot4I8Packed((((w_5 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_9) + dot4I8Packed((((w_6 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_10) + dot4I8Packed((((w_7 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_11) + dot4I8Packed((((w_8 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_12) + dot4I8Packed(((((w_5 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_13) + dot4I8Packed(((((w_6 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_14) + dot4I8Packed(((((w_7 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_15) + dot4I8Packed(((((w_8 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_16)), scale_2 * d_2, sum);
+    let xw_3 = b_3 * 8u;
+    let xq_17 = pool[xw_3];
+    let xq_18 = pool[xw_3 + 1u];
+    let xq_19 = pool[xw_3 + 2u];
+    let xq_20 = pool[xw_3 + 3u];
+    let xq_21 = pool[xw_3 + 4u];
+    let xq_22 = pool[xw_3 + 5u];
+    let xq_23 = pool[xw_3 + 6u];
+    let xq_24 = pool[xw_3 + 7u];
+    let d_3 = bitcast<f32>(pool[b_3 + 512u]);
+    sum = fma(f32(dot4I8Packed((((w_9 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_17) + dot4I8Packed((((w_10 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_18) + dot4I8Packed((((w_11 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_19) + dot4I8Packed((((w_12 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_20) + dot4I8Packed(((((w_9 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_21) + dot4I8Packed(((((w_10 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_22) + dot4I8Packed(((((w_11 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_23) + dot4I8Packed(((((w_12 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_24)), scale_3 * d_3, sum);
+    let xw_4 = b_4 * 8u;
+    let xq_25 = pool[xw_4];
+    let xq_26 = pool[xw_4 + 1u];
+    let xq_27 = pool[xw_4 + 2u];
+    let xq_28 = pool[xw_4 + 3u];
+    let xq_29 = pool[xw_4 + 4u];
+    let xq_30 = pool[xw_4 + 5u];
+    let xq_31 = pool[xw_4 + 6u];
+    let xq_32 = pool[xw_4 + 7u];
+    let d_4 = bitcast<f32>(pool[b_4 + 512u]);
+    sum = fma(f32(dot4I8Packed((((w_13 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_25) + dot4I8Packed((((w_14 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_26) + dot4I8Packed((((w_15 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_27) + dot4I8Packed((((w_16 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_28) + dot4I8Packed(((((w_13 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_29) + dot4I8Packed(((((w_14 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_30) + dot4I8Packed(((((w_15 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_31) + dot4I8Packed(((((w_16 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_32)), scale_4 * d_4, sum);
+  }
+  let to = share * 16u + own + 976u;
+  pool[to] = bitcast<u32>(sum);
+  workgroupBarrier();
+  if (lane < 16u) {
+    let own_2 = lane % 16u;
+    var total_4 = bitcast<f32>(pool[lane + 976u]);
+    for (var l_3 = 1u; l_3 < 16u; l_3 += 1u) {
+      total_4 = total_4 + bitcast<f32>(pool[lane + 976u + l_3 * 16u]);
+    }
+    pool[(lane / 16u) * 16u + own_2 + 976u] = bitcast<u32>(total_4);
+  }
+  workgroupBarrier();
+  if (lane < 16u) {
+    let column_2 = first + lane;
+    let v_14 = bitcast<f32>(pool[lane + 976u]);
+    b3[p3 + (rows_at * 1536u + column_2)] = bitcast<u32>(v_14);
+  }
+}
+
