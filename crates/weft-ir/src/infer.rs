@@ -82,7 +82,12 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 _ => return Err(format!("{start}..+{len} is not within axis {axis} of {x}")),
             }
             if x.dtype.is_quantised() && axis + 1 == x.shape.rank() {
-                return Err(format!("the rows of {x} are quantised and cannot be cut"));
+                // Rows of a state, which a kernel reads by blocks; those of a weight are packed as a whole.
+                let block = x.dtype.block_len();
+                let between_blocks = start.is_multiple_of(block) && len.is_multiple_of(block);
+                if x.shape.sym().is_none() || !between_blocks {
+                    return Err(format!("the rows of {x} are quantised and cannot be cut"));
+                }
             }
             Ok(Type { dtype: x.dtype, shape: x.shape.with(*axis, *len) })
         }
