@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use serde_json::{Value, json};
-use weft_engine::{Engine, EngineOptions};
+use weft_engine::{DeviceChoice, Engine, EngineOptions};
 use weft_gguf::Gguf;
 use weft_lab::Host;
 use weft_models::ModelGraph;
@@ -49,6 +49,11 @@ impl<'a> Measured<'a> {
             batch: engine.batch(),
             loaded,
         }
+    }
+
+    /// Whether it ran on the processor, which is what the lab measures the limits of.
+    pub(crate) fn is_the_processor(&self) -> bool {
+        self.options.device == DeviceChoice::Cpu
     }
 
     /// This and what was measured, for programs.

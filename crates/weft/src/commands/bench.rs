@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::Path;
 
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_engine::{DeviceChoice, Engine, EngineOptions};
+use weft_engine::{Engine, EngineOptions};
 use weft_gguf::Gguf;
 use weft_lab::{Bench, BenchOptions, Error, Roof, Setting, bench};
 use weft_models::{BuildOptions, ModelGraph};
@@ -18,6 +17,7 @@ use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
+use crate::measured::Measured;
 use crate::model_ref;
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
@@ -42,19 +42,7 @@ Examples:
 
 /// What was measured, with what it was measured on.
 struct Report<'a> {
-    /// The model's file.
-    path: &'a Path,
-    /// Bytes of it, in all its parts.
-    bytes: u64,
-    architecture: &'a str,
-    layers: usize,
-    /// The device, as it calls itself.
-    device: &'a str,
-    /// How the engine was loaded.
-    options: &'a EngineOptions,
-    /// Most tokens computed at once.
-    batch: usize,
-    load_seconds: f64,
+    on: Measured<'a>,
     bench: &'a Bench,
 }
 
@@ -84,18 +72,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     };
     let (mut engine, loaded) = load(&path, &options)?;
     let Some(bench) = measure(&mut engine, &wanted)? else { return Ok(Outcome::Interrupted) };
-    let config = &engine.model().graph().config;
-    let report = Report {
-        path: &path,
-        bytes: gguf.files().iter().map(|file| file.size).sum(),
-        architecture: config.architecture,
-        layers: config.layers(),
-        device: &engine.device().name,
-        options: &options,
-        batch: engine.batch(),
-        load_seconds: loaded.as_secs_f64(),
-        bench: &bench,
-    };
+    let report = Report { on: Measured::new(&path, &gguf, &engine, &options, loaded), bench: &bench };
     let mut out = Out::new();
     let json = report.json();
     if args.flag("json") {
@@ -143,31 +120,9 @@ fn measure(engine: &mut Engine, wanted: &BenchOptions) -> anyhow::Result<Option<
 impl Report<'_> {
     /// All of it, for programs.
     fn json(&self) -> Value {
-        let Report { path, bytes, architecture, layers, device, options, batch, load_seconds, bench } = self;
-        let mut json = json!({
-            "weft": {
-                "version": env!("CARGO_PKG_VERSION"),
-                // Told by whoever builds it, since a package knows no repository.
-                "commit": option_env!("WEFT_COMMIT"),
-                "debug": cfg!(debug_assertions),
-            },
-            "model": {
-                "path": path.display().to_string(),
-                "bytes": bytes,
-                "architecture": architecture,
-                "layers": layers,
-            },
-            "device": device,
-            "threads": bench.roofs.threads,
-            "kv": options.kv.name(),
-            "batch": batch,
-            "context": options.context,
-            "load_seconds": load_seconds,
-        });
-        if let (Value::Object(json), Value::Object(measured)) = (&mut json, bench.json()) {
-            json.extend(measured);
-        }
-        let settings = json["settings"].as_array_mut().filter(|_| !self.limits_are_its_own());
+        let mut json = self.on.json(self.bench.json());
+        json["threads"] = json!(self.bench.roofs.threads);
+        let settings = json["settings"].as_array_mut().filter(|_| !self.on.is_the_processor());
         for setting in settings.into_iter().flatten() {
             setting["limit_tokens_per_second"] = Value::Null;
             setting["share_of_limit"] = Value::Null;
@@ -175,22 +130,14 @@ impl Report<'_> {
         json
     }
 
-    /// Whether what was measured of the machine limits the device: the processor is measured.
-    fn limits_are_its_own(&self) -> bool {
-        self.options.device == DeviceChoice::Cpu
-    }
-
     fn text(&self, out: &mut impl Write) -> io::Result<()> {
-        let Report { path, bytes, architecture, layers, device, options, bench, .. } = self;
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        let size = units::bytes(*bytes);
-        writeln!(out, "{file}: {architecture}, {layers} layers, {size}; KV cache in {}", options.kv)?;
-        writeln!(out, "{device}; {}, which has {}", bench.host.cpu, bench.host.threads)?;
+        let Report { on, bench } = self;
+        on.text(&bench.host, out)?;
         let roofs = [Roof::Read, Roof::ReadInOrder, Roof::Dot].map(|roof| giga(bench.roofs.of(roof)));
         let [read, in_order, dot] = roofs;
         writeln!(out, "meanwhile the machine reads (READ) {read} GB/s, in order {in_order},")?;
         writeln!(out, "and multiplies (DOT) {dot} GMAC/s")?;
-        if !self.limits_are_its_own() {
+        if !self.on.is_the_processor() {
             writeln!(out, "(on its processor: what limits the device was not measured)")?;
         }
         writeln!(out)?;
@@ -206,7 +153,7 @@ impl Report<'_> {
             let figures = [rates.median(), rates.min(), rates.max(), bench.limit(setting)];
             let [rate, least, most, mut limit] = figures.map(|rate| format!("{rate:.2}"));
             let mut share = format!("{:.1} %", 100.0 * bench.share(setting));
-            if !self.limits_are_its_own() {
+            if !self.on.is_the_processor() {
                 [limit, share] = ["-", "-"].map(str::to_string);
             }
             let phase = phase.name();
@@ -233,6 +180,8 @@ impl Report<'_> {
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
+    use std::path::Path;
+    use std::time::Duration;
 
     use expect_test::expect;
     use weft_lab::{Host, Need, PerToken, Phase, Roofs, Samples};
@@ -268,7 +217,7 @@ mod tests {
                 setting(Phase::Decode, 4096, 32, Roof::Read, 32.0 * 2e9, &[7.5]),
             ],
         };
-        let report = Report {
+        let on = Measured {
             path: Path::new("models/a.gguf"),
             bytes: 16_900_000_000,
             architecture: "deepseek2",
@@ -276,10 +225,9 @@ mod tests {
             device: "cpu (avx2), 2 threads",
             options: &EngineOptions { context: Some(4608), ..EngineOptions::default() },
             batch: 512,
-            load_seconds: 1.5,
-            bench: &bench,
+            loaded: Duration::from_millis(1500),
         };
-        show(&report)
+        show(&Report { on, bench: &bench })
     }
 
     #[test]
@@ -305,7 +253,7 @@ mod tests {
     fn programs_get_every_sample_and_what_it_was_measured_on() {
         let json = with_report(|report| report.json());
         let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-        expect!["weft model device threads kv batch context load_seconds machine roofs per_token settings"]
+        expect!["weft model device kv batch context load_seconds machine roofs per_token settings threads"]
             .assert_eq(&keys.join(" "));
         assert_eq!(json["settings"][0]["tokens_per_second"]["samples"], json!([50.0, 49.0, 51.5]));
         assert_eq!(json["settings"][1]["share_of_limit"], 0.5);

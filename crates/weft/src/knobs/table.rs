@@ -2,112 +2,67 @@
 
 use super::{Kind, Knob};
 
-/// Commands that compile a model, to compute with it or to show how.
-const COMPILE: &[&str] = &[
-    "run",
-    "chat",
-    "logits",
-    "explain",
-    "bench",
-    "perplexity",
-    "kl",
-    "ablate",
-    "profile",
-    "bench-block",
-    "verify",
-];
+/// All commands of some groups.
+macro_rules! all_of {
+    ($($group:expr),+) => {{
+        const GROUPS: &[&[&str]] = &[$($group),+];
+        const COMMANDS: [&str; count(GROUPS)] = joined(GROUPS);
+        &COMMANDS
+    }};
+}
+
+/// Commands that measure a model, and write down what they found.
+const RECORD: &[&str] = &["bench", "ablate", "profile", "bench-block", "perplexity", "kl", "verify"];
 /// Commands that generate text.
 const GENERATE: &[&str] = &["run", "chat"];
 /// Commands that compute prompts.
-const BATCH: &[&str] =
-    &["run", "chat", "bench", "perplexity", "kl", "ablate", "profile", "bench-block", "verify"];
-/// Commands that may fetch a model.
-const FETCH: &[&str] = &[
-    "run",
-    "chat",
-    "pull",
-    "inspect",
-    "explain",
-    "tokenize",
-    "logits",
-    "bench",
-    "quantize",
-    "perplexity",
-    "kl",
-    "ablate",
-    "profile",
-    "bench-block",
-    "verify",
-];
-/// Commands that know the cache.
-const CACHE: &[&str] = &[
-    "run",
-    "chat",
-    "pull",
-    "list",
-    "cache",
-    "inspect",
-    "explain",
-    "tokenize",
-    "logits",
-    "bench",
-    "quantize",
-    "perplexity",
-    "kl",
-    "ablate",
-    "profile",
-    "bench-block",
-    "verify",
-];
+const BATCH: &[&str] = all_of![GENERATE, RECORD];
 /// Commands that load a model to compute with it.
-const LOAD: &[&str] =
-    &["run", "chat", "logits", "bench", "perplexity", "kl", "ablate", "profile", "bench-block", "verify"];
-/// Commands that have something to tell programs.
-const JSON: &[&str] = &[
-    "run",
-    "list",
-    "cache",
-    "inspect",
-    "explain",
-    "tokenize",
-    "bench",
-    "roofline",
-    "synth",
-    "quantize",
-    "perplexity",
-    "kl",
-    "devices",
-    "ablate",
-    "journal",
-    "profile",
-    "bench-block",
-    "verify",
-];
+const LOAD: &[&str] = all_of![BATCH, &["logits"]];
+/// Commands that compile a model, to compute with it or to show how.
+const COMPILE: &[&str] = all_of![LOAD, &["explain"]];
+/// Commands that may fetch a model.
+const FETCH: &[&str] = all_of![COMPILE, &["pull", "inspect", "tokenize", "quantize"]];
+/// Commands that know the cache.
+const CACHE: &[&str] = all_of![FETCH, &["list", "cache"]];
 /// Commands that write a model.
 const MAKE: &[&str] = &["synth", "quantize"];
 /// Commands that use several threads.
-const THREADS: &[&str] = &[
-    "run",
-    "chat",
-    "logits",
-    "explain",
-    "bench",
-    "roofline",
-    "synth",
-    "quantize",
-    "perplexity",
-    "kl",
-    "ablate",
-    "profile",
-    "bench-block",
-    "verify",
+const THREADS: &[&str] = all_of![COMPILE, MAKE, &["roofline"]];
+/// Commands that have something to tell programs.
+const JSON: &[&str] = all_of![
+    RECORD,
+    MAKE,
+    &["run", "list", "cache", "inspect", "explain", "tokenize", "roofline", "devices", "journal"]
 ];
-
-/// Commands that write down what they measured.
-const RECORD: &[&str] = &["bench", "ablate", "profile", "bench-block", "perplexity", "kl", "verify"];
 /// Commands that know the journal.
-const JOURNALS: &[&str] =
-    &["bench", "ablate", "journal", "report", "profile", "bench-block", "perplexity", "kl", "verify"];
+const JOURNALS: &[&str] = all_of![RECORD, &["journal", "report"]];
+
+/// How many commands groups have together.
+const fn count(groups: &[&[&str]]) -> usize {
+    let (mut n, mut group) = (0, 0);
+    while group < groups.len() {
+        n += groups[group].len();
+        group += 1;
+    }
+    n
+}
+
+/// The commands of groups, one after another; `N` is how many.
+const fn joined<const N: usize>(groups: &[&[&'static str]]) -> [&'static str; N] {
+    let mut all = [""; N];
+    let (mut n, mut group) = (0, 0);
+    while group < groups.len() {
+        let mut i = 0;
+        while i < groups[group].len() {
+            all[n] = groups[group][i];
+            n += 1;
+            i += 1;
+        }
+        group += 1;
+    }
+    all
+}
 
 const MODEL: &str = "Model";
 const PROMPT: &str = "Prompt";
