@@ -80,7 +80,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   }
 }
 
-// select_dot_1536x2048_q4_k&select_dot_1536x2048_q4_k: lanes 256; rows 1 width 64 reduce 4 upcast 1
+// select_dot_1536x2048_q4_k&select_dot_1536x2048_q4_k: lanes 256; rows 1 width 16 reduce 16 upcast 1
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -98,15 +98,15 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let p3 = args[1].z;
   let p4 = args[2].x;
   let n0 = args[0].y;
-  // part 0: dot [T, 4] × 1536; rows 1 width 64 reduce 4 upcast 1
+  // part 0: dot [T, 4] × 1536; rows 1 width 16 reduce 16 upcast 1
   let own_group = group.x;
   let tiles = sizes.x * 4u;
   let rows_at = own_group % tiles;
-  let first = (own_group / tiles) * 64u;
+  let first = (own_group / tiles) * 16u;
   let i = rows_at / 4u;
   let i_2 = (rows_at % 4u) % 4u;
-  let share = lane / 64u;
-  let own = lane % 64u;
+  let share = lane / 16u;
+  let own = lane % 16u;
   let column = first + own;
   // times q4_k[1536, 2048]
   var sum = 0.0f;
@@ -117,7 +117,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let xs = p0 + (n0 / 4u) + (n0 / 32u) + (x / 16u);
   let tile = p2 + ((index * 1536u + column) / 16u) * 4736u;
   let lane_row = (index * 1536u + column) % 16u;
-  for (var b = share; b < 64u; b += 16u) {
+  for (var b = share; b < 64u; b += 64u) {
     let at = tile + lane_row + b * 64u;
     let w = b2[at];
     let w_2 = b2[at + 16u];
@@ -125,7 +125,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let w_4 = b2[at + 48u];
     let scale = unpack2x16float(b2[tile + 4096u + (((b / 8u) * 32u + lane_row) / 2u)] >> ((((b / 8u) * 32u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + ((b * 32u + lane_row) / 4u)] >> (((b * 32u + lane_row) % 4u) * 8u)) & 255u);
     let least = -(unpack2x16float(b2[tile + 4096u + ((((b / 8u) * 2u + 1u) * 16u + lane_row) / 2u)] >> (((((b / 8u) * 2u + 1u) * 16u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + (((b * 2u + 1u) * 16u + lane_row) / 4u)] >> ((((b * 2u + 1u) * 16u + lane_row) % 4u) * 8u)) & 255u));
-    let b_2 = b + 4u;
+    let b_2 = b + 16u;
     let at_2 = tile + lane_row + b_2 * 64u;
     let w_5 = b2[at_2];
     let w_6 = b2[at_2 + 16u];
@@ -133,7 +133,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let w_8 = b2[at_2 + 48u];
     let scale_2 = unpack2x16float(b2[tile + 4096u + (((b_2 / 8u) * 32u + lane_row) / 2u)] >> ((((b_2 / 8u) * 32u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + ((b_2 * 32u + lane_row) / 4u)] >> (((b_2 * 32u + lane_row) % 4u) * 8u)) & 255u);
     let least_2 = -(unpack2x16float(b2[tile + 4096u + ((((b_2 / 8u) * 2u + 1u) * 16u + lane_row) / 2u)] >> (((((b_2 / 8u) * 2u + 1u) * 16u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + (((b_2 * 2u + 1u) * 16u + lane_row) / 4u)] >> ((((b_2 * 2u + 1u) * 16u + lane_row) % 4u) * 8u)) & 255u));
-    let b_3 = b + 8u;
+    let b_3 = b + 32u;
     let at_3 = tile + lane_row + b_3 * 64u;
     let w_9 = b2[at_3];
     let w_10 = b2[at_3 + 16u];
@@ -141,7 +141,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let w_12 = b2[at_3 + 48u];
     let scale_3 = unpack2x16float(b2[tile + 4096u + (((b_3 / 8u) * 32u + lane_row) / 2u)] >> ((((b_3 / 8u) * 32u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + ((b_3 * 32u + lane_row) / 4u)] >> (((b_3 * 32u + lane_row) % 4u) * 8u)) & 255u);
     let least_3 = -(unpack2x16float(b2[tile + 4096u + ((((b_3 / 8u) * 2u + 1u) * 16u + lane_row) / 2u)] >> (((((b_3 / 8u) * 2u + 1u) * 16u + lane_row) % 2u) * 16u)).x * f32((b2[tile + 4224u + (((b_3 * 2u + 1u) * 16u + lane_row) / 4u)] >> ((((b_3 * 2u + 1u) * 16u + lane_row) % 4u) * 8u)) & 255u));
-    let b_4 = b + 12u;
+    let b_4 = b + 48u;
     let at_4 = tile + lane_row + b_4 * 64u;
     let w_13 = b2[at_4];
     let w_14 = b2[at_4 + 16u];
@@ -206,10 +206,10 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     sum = fma(f32(dot4I8Packed(w_13 & 0xf0f0f0fu, xq_25) + dot4I8Packed(w_14 & 0xf0f0f0fu, xq_26) + dot4I8Packed(w_15 & 0xf0f0f0fu, xq_27) + dot4I8Packed(w_16 & 0xf0f0f0fu, xq_28) + dot4I8Packed((w_13 >> 4u) & 0xf0f0f0fu, xq_29) + dot4I8Packed((w_14 >> 4u) & 0xf0f0f0fu, xq_30) + dot4I8Packed((w_15 >> 4u) & 0xf0f0f0fu, xq_31) + dot4I8Packed((w_16 >> 4u) & 0xf0f0f0fu, xq_32)), scale_4 * d_4, sum);
     sum = fma(least_4, s_7 + s_8, sum);
   }
-  let to = share * 64u + own;
+  let to = share * 16u + own;
   pool[to] = bitcast<u32>(sum);
-  let share_2 = lane / 64u;
-  let own_2 = lane % 64u;
+  let share_2 = lane / 16u;
+  let own_2 = lane % 16u;
   let column_2 = first + own_2;
   // times q4_k[1536, 2048]
   var sum_2 = 0.0f;
@@ -220,7 +220,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let xs_2 = p0 + (n0 / 4u) + (n0 / 32u) + (x_3 / 16u);
   let tile_2 = p3 + ((index_2 * 1536u + column_2) / 16u) * 4736u;
   let lane_row_2 = (index_2 * 1536u + column_2) % 16u;
-  for (var b_5 = share_2; b_5 < 64u; b_5 += 16u) {
+  for (var b_5 = share_2; b_5 < 64u; b_5 += 64u) {
     let at_5 = tile_2 + lane_row_2 + b_5 * 64u;
     let w_17 = b3[at_5];
     let w_18 = b3[at_5 + 16u];
@@ -228,7 +228,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let w_20 = b3[at_5 + 48u];
     let scale_5 = unpack2x16float(b3[tile_2 + 4096u + (((b_5 / 8u) * 32u + lane_row_2) / 2u)] >> ((((b_5 / 8u) * 32u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + ((b_5 * 32u + lane_row_2) / 4u)] >> (((b_5 * 32u + lane_row_2) % 4u) * 8u)) & 255u);
     let least_5 = -(unpack2x16float(b3[tile_2 + 4096u + ((((b_5 / 8u) * 2u + 1u) * 16u + lane_row_2) / 2u)] >> (((((b_5 / 8u) * 2u + 1u) * 16u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + (((b_5 * 2u + 1u) * 16u + lane_row_2) / 4u)] >> ((((b_5 * 2u + 1u) * 16u + lane_row_2) % 4u) * 8u)) & 255u));
-    let b_6 = b_5 + 4u;
+    let b_6 = b_5 + 16u;
     let at_6 = tile_2 + lane_row_2 + b_6 * 64u;
     let w_21 = b3[at_6];
     let w_22 = b3[at_6 + 16u];
@@ -236,7 +236,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let w_24 = b3[at_6 + 48u];
     let scale_6 = unpack2x16float(b3[tile_2 + 4096u + (((b_6 / 8u) * 32u + lane_row_2) / 2u)] >> ((((b_6 / 8u) * 32u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + ((b_6 * 32u + lane_row_2) / 4u)] >> (((b_6 * 32u + lane_row_2) % 4u) * 8u)) & 255u);
     let least_6 = -(unpack2x16float(b3[tile_2 + 4096u + ((((b_6 / 8u) * 2u + 1u) * 16u + lane_row_2) / 2u)] >> (((((b_6 / 8u) * 2u + 1u) * 16u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + (((b_6 * 2u + 1u) * 16u + lane_row_2) / 4u)] >> ((((b_6 * 2u + 1u) * 16u + lane_row_2) % 4u) * 8u)) & 255u));
-    let b_7 = b_5 + 8u;
+    let b_7 = b_5 + 32u;
     let at_7 = tile_2 + lane_row_2 + b_7 * 64u;
     let w_25 = b3[at_7];
     let w_26 = b3[at_7 + 16u];
@@ -244,7 +244,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let w_28 = b3[at_7 + 48u];
     let scale_7 = unpack2x16float(b3[tile_2 + 4096u + (((b_7 / 8u) * 32u + lane_row_2) / 2u)] >> ((((b_7 / 8u) * 32u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + ((b_7 * 32u + lane_row_2) / 4u)] >> (((b_7 * 32u + lane_row_2) % 4u) * 8u)) & 255u);
     let least_7 = -(unpack2x16float(b3[tile_2 + 4096u + ((((b_7 / 8u) * 2u + 1u) * 16u + lane_row_2) / 2u)] >> (((((b_7 / 8u) * 2u + 1u) * 16u + lane_row_2) % 2u) * 16u)).x * f32((b3[tile_2 + 4224u + (((b_7 * 2u + 1u) * 16u + lane_row_2) / 4u)] >> ((((b_7 * 2u + 1u) * 16u + lane_row_2) % 4u) * 8u)) & 255u));
-    let b_8 = b_5 + 12u;
+    let b_8 = b_5 + 48u;
     let at_8 = tile_2 + lane_row_2 + b_8 * 64u;
     let w_29 = b3[at_8];
     let w_30 = b3[at_8 + 16u];
@@ -309,24 +309,24 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     sum_2 = fma(f32(dot4I8Packed(w_29 & 0xf0f0f0fu, xq_57) + dot4I8Packed(w_30 & 0xf0f0f0fu, xq_58) + dot4I8Packed(w_31 & 0xf0f0f0fu, xq_59) + dot4I8Packed(w_32 & 0xf0f0f0fu, xq_60) + dot4I8Packed((w_29 >> 4u) & 0xf0f0f0fu, xq_61) + dot4I8Packed((w_30 >> 4u) & 0xf0f0f0fu, xq_62) + dot4I8Packed((w_31 >> 4u) & 0xf0f0f0fu, xq_63) + dot4I8Packed((w_32 >> 4u) & 0xf0f0f0fu, xq_64)), scale_8 * d_8, sum_2);
     sum_2 = fma(least_8, s_15 + s_16, sum_2);
   }
-  let to_2 = share_2 * 64u + own_2 + 256u;
+  let to_2 = share_2 * 16u + own_2 + 256u;
   pool[to_2] = bitcast<u32>(sum_2);
   workgroupBarrier();
-  if (lane < 64u) {
-    let own_3 = lane % 64u;
+  if (lane < 16u) {
+    let own_3 = lane % 16u;
     var total = bitcast<f32>(pool[lane]);
-    for (var l = 1u; l < 4u; l += 1u) {
-      total = total + bitcast<f32>(pool[lane + l * 64u]);
+    for (var l = 1u; l < 16u; l += 1u) {
+      total = total + bitcast<f32>(pool[lane + l * 16u]);
     }
-    pool[(lane / 64u) * 64u + own_3] = bitcast<u32>(total);
+    pool[(lane / 16u) * 16u + own_3] = bitcast<u32>(total);
     var total_2 = bitcast<f32>(pool[lane + 256u]);
-    for (var l_2 = 1u; l_2 < 4u; l_2 += 1u) {
-      total_2 = total_2 + bitcast<f32>(pool[lane + 256u + l_2 * 64u]);
+    for (var l_2 = 1u; l_2 < 16u; l_2 += 1u) {
+      total_2 = total_2 + bitcast<f32>(pool[lane + 256u + l_2 * 16u]);
     }
-    pool[(lane / 64u) * 64u + own_3 + 256u] = bitcast<u32>(total_2);
+    pool[(lane / 16u) * 16u + own_3 + 256u] = bitcast<u32>(total_2);
   }
   workgroupBarrier();
-  if (lane < 64u) {
+  if (lane < 16u) {
     let i_3 = rows_at / 4u;
     let i_4 = (rows_at % 4u) % 4u;
     let column_3 = first + lane;

@@ -24,7 +24,7 @@ graph rms_norm_into_dot {
 @group(0) @binding(3) var<storage, read> b1: array<u32>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
 @group(0) @binding(5) var<storage, read_write> b3: array<u32>;
-var<workgroup> pool: array<u32, 1232>;
+var<workgroup> pool: array<u32, 5328>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
@@ -38,42 +38,47 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let rows_at = own_group % tiles;
   let first = (own_group / tiles) * 16u;
   // what is multiplied
-  var total = 0.0f;
-  for (var c = lane; c < 2048u; c += 256u) {
+  for (var time = 0u; time < 8u; time += 1u) {
+    let c = time * 256u + lane;
     let at = rows_at * 2048u + c;
     let v = bitcast<f32>(b0[p0 + at]);
-    let v_2 = v * v;
-    total = total + v_2;
+    let v_2 = bitcast<f32>(b1[p1 + c]);
+    pool[c + 704u] = bitcast<u32>(v);
+    pool[c + 2752u] = bitcast<u32>(v_2);
   }
-  pool[lane + 704u] = bitcast<u32>(total);
+  workgroupBarrier();
+  var total = 0.0f;
+  for (var time_2 = 0u; time_2 < 8u; time_2 += 1u) {
+    let c_2 = time_2 * 256u + lane;
+    let v_3 = bitcast<f32>(pool[c_2 + 704u]) * bitcast<f32>(pool[c_2 + 704u]);
+    total = total + v_3;
+  }
+  pool[lane + 4800u] = bitcast<u32>(total);
   workgroupBarrier();
   if (lane < 16u) {
-    var total_2 = bitcast<f32>(pool[lane + 704u]);
+    var total_2 = bitcast<f32>(pool[lane + 4800u]);
     for (var l = 1u; l < 16u; l += 1u) {
-      total_2 = total_2 + bitcast<f32>(pool[lane + 704u + l * 16u]);
+      total_2 = total_2 + bitcast<f32>(pool[lane + 4800u + l * 16u]);
     }
-    pool[lane + 960u] = bitcast<u32>(total_2);
+    pool[lane + 5056u] = bitcast<u32>(total_2);
   }
   workgroupBarrier();
-  var total_3 = bitcast<f32>(pool[960u]);
+  var total_3 = bitcast<f32>(pool[5056u]);
   for (var l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-    total_3 = total_3 + bitcast<f32>(pool[l_2 + 960u]);
+    total_3 = total_3 + bitcast<f32>(pool[l_2 + 5056u]);
   }
-  let v_3 = total_3 / 2048.0f;
-  let v_4 = v_3 + 1e-5f;
-  let v_5 = inverseSqrt(v_4);
-  for (var c_2 = lane; c_2 < 512u; c_2 += 256u) {
+  let v_4 = total_3 / 2048.0f;
+  let v_5 = v_4 + 1e-5f;
+  let v_6 = inverseSqrt(v_5);
+  for (var time_3 = 0u; time_3 < 2u; time_3 += 1u) {
+    let c_3 = time_3 * 256u + lane;
     var top = 0u;
     for (var j = 0u; j < 4u; j += 1u) {
-      let at_2 = rows_at * 2048u + (c_2 * 4u + j);
-      let v_6 = bitcast<f32>(b0[p0 + at_2]);
-      let v_7 = v_6 * v_5;
-      let at_3 = c_2 * 4u + j;
-      let v_8 = bitcast<f32>(b1[p1 + at_3]);
-      let v_9 = v_7 * v_8;
-      top = max(top, bitcast<u32>(v_9) & 0x7fffffffu);
+      let v_7 = bitcast<f32>(pool[c_3 * 4u + j + 704u]) * v_6;
+      let v_8 = v_7 * bitcast<f32>(pool[c_3 * 4u + j + 2752u]);
+      top = max(top, bitcast<u32>(v_8) & 0x7fffffffu);
     }
-    pool[c_2] = top;
+    pool[c_3] = top;
   }
   workgroupBarrier();
   if (lane < 64u) {
@@ -86,19 +91,16 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     pool[lane * 2u + 576u] = bitcast<u32>(select(0.0f, 127.0f / largest, largest > 3.74e-37f && top_2 < 0x7f800000u));
   }
   workgroupBarrier();
-  for (var c_3 = lane; c_3 < 512u; c_3 += 256u) {
-    let inverse = bitcast<f32>(pool[(c_3 / 8u) * 2u + 576u]);
+  for (var time_4 = 0u; time_4 < 2u; time_4 += 1u) {
+    let c_4 = time_4 * 256u + lane;
+    let inverse = bitcast<f32>(pool[(c_4 / 8u) * 2u + 576u]);
     var packed = 0u;
     for (var j_3 = 0u; j_3 < 4u; j_3 += 1u) {
-      let at_4 = rows_at * 2048u + (c_3 * 4u + j_3);
-      let v_10 = bitcast<f32>(b0[p0 + at_4]);
-      let v_11 = v_10 * v_5;
-      let at_5 = c_3 * 4u + j_3;
-      let v_12 = bitcast<f32>(b1[p1 + at_5]);
-      let v_13 = v_11 * v_12;
-      packed = packed | ((bitcast<u32>(i32(min(max(round(v_13 * inverse), -127.0f), 127.0f))) & 255u) << (j_3 * 8u));
+      let v_9 = bitcast<f32>(pool[c_4 * 4u + j_3 + 704u]) * v_6;
+      let v_10 = v_9 * bitcast<f32>(pool[c_4 * 4u + j_3 + 2752u]);
+      packed = packed | ((bitcast<u32>(i32(min(max(round(v_10 * inverse), -127.0f), 127.0f))) & 255u) << (j_3 * 8u));
     }
-    pool[c_3] = packed;
+    pool[c_4] = packed;
   }
   workgroupBarrier();
   if (lane < 128u) {
@@ -113,32 +115,32 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let tile = p2 + (column / 16u) * 4608u;
   let lane_row = column % 16u;
   for (var b = share; b < 64u; b += 64u) {
-    let at_6 = tile + lane_row + b * 64u;
-    let w = b2[at_6];
-    let w_2 = b2[at_6 + 16u];
-    let w_3 = b2[at_6 + 32u];
-    let w_4 = b2[at_6 + 48u];
+    let at_2 = tile + lane_row + b * 64u;
+    let w = b2[at_2];
+    let w_2 = b2[at_2 + 16u];
+    let w_3 = b2[at_2 + 32u];
+    let w_4 = b2[at_2 + 48u];
     let scale = unpack2x16float(b2[tile + 4096u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u)).x;
     let b_2 = b + 16u;
-    let at_7 = tile + lane_row + b_2 * 64u;
-    let w_5 = b2[at_7];
-    let w_6 = b2[at_7 + 16u];
-    let w_7 = b2[at_7 + 32u];
-    let w_8 = b2[at_7 + 48u];
+    let at_3 = tile + lane_row + b_2 * 64u;
+    let w_5 = b2[at_3];
+    let w_6 = b2[at_3 + 16u];
+    let w_7 = b2[at_3 + 32u];
+    let w_8 = b2[at_3 + 48u];
     let scale_2 = unpack2x16float(b2[tile + 4096u + ((b_2 * 16u + lane_row) / 2u)] >> (((b_2 * 16u + lane_row) % 2u) * 16u)).x;
     let b_3 = b + 32u;
-    let at_8 = tile + lane_row + b_3 * 64u;
-    let w_9 = b2[at_8];
-    let w_10 = b2[at_8 + 16u];
-    let w_11 = b2[at_8 + 32u];
-    let w_12 = b2[at_8 + 48u];
+    let at_4 = tile + lane_row + b_3 * 64u;
+    let w_9 = b2[at_4];
+    let w_10 = b2[at_4 + 16u];
+    let w_11 = b2[at_4 + 32u];
+    let w_12 = b2[at_4 + 48u];
     let scale_3 = unpack2x16float(b2[tile + 4096u + ((b_3 * 16u + lane_row) / 2u)] >> (((b_3 * 16u + lane_row) % 2u) * 16u)).x;
     let b_4 = b + 48u;
-    let at_9 = tile + lane_row + b_4 * 64u;
-    let w_13 = b2[at_9];
-    let w_14 = b2[at_9 + 16u];
-    let w_15 = b2[at_9 + 32u];
-    let w_16 = b2[at_9 + 48u];
+    let at_5 = tile + lane_row + b_4 * 64u;
+    let w_13 = b2[at_5];
+    let w_14 = b2[at_5 + 16u];
+    let w_15 = b2[at_5 + 32u];
+    let w_16 = b2[at_5 + 48u];
     let scale_4 = unpack2x16float(b2[tile + 4096u + ((b_4 * 16u + lane_row) / 2u)] >> (((b_4 * 16u + lane_row) % 2u) * 16u)).x;
     let xw = b * 8u;
     let xq = pool[xw];
@@ -185,22 +187,22 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let d_4 = bitcast<f32>(pool[b_4 + 512u]);
     sum = fma(f32(dot4I8Packed((((w_13 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_25) + dot4I8Packed((((w_14 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_26) + dot4I8Packed((((w_15 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_27) + dot4I8Packed((((w_16 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_28) + dot4I8Packed(((((w_13 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_29) + dot4I8Packed(((((w_14 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_30) + dot4I8Packed(((((w_15 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_31) + dot4I8Packed(((((w_16 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_32)), scale_4 * d_4, sum);
   }
-  let to = share * 16u + own + 976u;
+  let to = share * 16u + own + 5072u;
   pool[to] = bitcast<u32>(sum);
   workgroupBarrier();
   if (lane < 16u) {
     let own_2 = lane % 16u;
-    var total_4 = bitcast<f32>(pool[lane + 976u]);
+    var total_4 = bitcast<f32>(pool[lane + 5072u]);
     for (var l_3 = 1u; l_3 < 16u; l_3 += 1u) {
-      total_4 = total_4 + bitcast<f32>(pool[lane + 976u + l_3 * 16u]);
+      total_4 = total_4 + bitcast<f32>(pool[lane + 5072u + l_3 * 16u]);
     }
-    pool[(lane / 16u) * 16u + own_2 + 976u] = bitcast<u32>(total_4);
+    pool[(lane / 16u) * 16u + own_2 + 5072u] = bitcast<u32>(total_4);
   }
   workgroupBarrier();
   if (lane < 16u) {
     let column_2 = first + lane;
-    let v_14 = bitcast<f32>(pool[lane + 976u]);
-    b3[p3 + (rows_at * 1536u + column_2)] = bitcast<u32>(v_14);
+    let v_11 = bitcast<f32>(pool[lane + 5072u]);
+    b3[p3 + (rows_at * 1536u + column_2)] = bitcast<u32>(v_11);
   }
 }
 

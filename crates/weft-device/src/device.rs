@@ -166,8 +166,8 @@ pub struct Mark {
 
 /// Somewhere programs run.
 ///
-/// Buffers and programs live as long as the device, or until it is [rewound](Device::rewind). Nothing here blocks except [`Device::replay`], which returns when the
-/// step is done.
+/// Buffers and programs live as long as the device, or until it is [rewound](Device::rewind). Nothing here blocks except [`Device::replay`] and what waits for
+/// its results.
 pub trait Device: Send {
     /// What the device is.
     fn caps(&self) -> &Caps;
@@ -217,11 +217,20 @@ pub trait Device: Send {
     /// [`DeviceError::Usage`].
     fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError>;
 
-    /// Runs a program once. `sizes` must not exceed the program's. Allocates nothing, locks nothing, logs nothing.
+    /// Runs a program once. `sizes` must not exceed the program's. Allocates nothing, locks nothing, logs nothing. A device that works beside the host
+    /// may return before it is done, and then tells of what goes wrong later; whatever is asked of it afterwards finds the program done.
     ///
     /// # Errors
     /// [`DeviceError::Usage`], [`DeviceError::Index`].
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError>;
+
+    /// Returns when all that was begun is done: for who takes the time.
+    ///
+    /// # Errors
+    /// What went wrong meanwhile.
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
 
     /// Where the device stands; `None` from one that gives no room back.
     fn mark(&self) -> Option<Mark> {

@@ -109,8 +109,11 @@ impl Target {
             };
             let args: Vec<Region> = call.args.iter().map(region).collect();
             let (slots, _) = weft_gpu::slots(&args);
-            let shader = weft_gpu::render(&plan.kernels[call.kernel], &slots, &plan.max, &limits);
-            shader.map(|shader| shader.source).map_err(|refused| refused.to_string())
+            let shaders = weft_gpu::render(&plan.kernels[call.kernel], &slots, &plan.max, &limits);
+            let text = |shaders: Vec<weft_gpu::Shader>| {
+                shaders.into_iter().map(|shader| shader.source).collect::<Vec<_>>().join("\n")
+            };
+            shaders.map(text).map_err(|refused| refused.to_string())
         });
         Some(calls.collect())
     }

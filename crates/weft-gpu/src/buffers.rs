@@ -122,7 +122,7 @@ fn words(offset: usize, len: usize) -> (usize, usize) {
 }
 
 /// A buffer of zeros, at least as large as anything that can be bound.
-fn create(context: &Context, bytes: usize, largest: usize) -> Result<wgpu::Buffer, DeviceError> {
+pub(crate) fn create(context: &Context, bytes: usize, largest: usize) -> Result<wgpu::Buffer, DeviceError> {
     let size = bytes.checked_next_multiple_of(WORD).filter(|size| *size <= largest);
     let too_large = || DeviceError::TooLarge { device: context.name.clone(), bytes, largest };
     let described = wgpu::BufferDescriptor {

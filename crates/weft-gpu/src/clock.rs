@@ -49,14 +49,19 @@ impl Clock {
         })
     }
 
-    /// Where the marks of a launch go.
-    pub(crate) fn writes(&self, launch: usize) -> ComputePassTimestampWrites<'_> {
+    /// Where the marks of a launch go, of which this is the `first` piece, or the `last`, or both.
+    pub(crate) fn writes(
+        &self,
+        launch: usize,
+        first: bool,
+        last: bool,
+    ) -> Option<ComputePassTimestampWrites<'_>> {
         let at = 2 * (launch % TOGETHER) as u32;
-        ComputePassTimestampWrites {
+        (first || last).then(|| ComputePassTimestampWrites {
             query_set: &self.sets[launch / TOGETHER],
-            beginning_of_pass_write_index: Some(at),
-            end_of_pass_write_index: Some(at + 1),
-        }
+            beginning_of_pass_write_index: first.then_some(at),
+            end_of_pass_write_index: last.then_some(at + 1),
+        })
     }
 
     /// Has the marks brought to where the host can read them.

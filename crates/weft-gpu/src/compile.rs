@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weft_device::{BufferId, DeviceError, Program, Region, Step};
 use weft_kern::{Access, Format, Instr, Kernel, ParamId, Part, Sizes};
 
-use crate::buffers::{Buffer, Held};
+use crate::buffers::{self, Buffer, Held};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::pipelines::{Pipeline, Pipelines};
@@ -24,11 +24,16 @@ pub(crate) struct Compiled {
     pub(crate) sizes: wgpu::Buffer,
     /// Made when time is first taken.
     pub(crate) clock: Option<Clock>,
+    /// The next step, encoded while the last one ran, if it is of these sizes.
+    pub(crate) next: Option<(Sizes, wgpu::CommandBuffer)>,
 }
 
-/// A launch.
+/// A launch: the shaders of its kernel, to be run one after another.
+pub(crate) type Launch = Vec<Piece>;
+
+/// A shader of a launch.
 #[derive(Debug)]
-pub(crate) struct Launch {
+pub(crate) struct Piece {
     pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) bindings: wgpu::BindGroup,
     pub(crate) grid: Grid,
@@ -47,7 +52,7 @@ pub fn slots(args: &[Region]) -> (Vec<usize>, Vec<BufferId>) {
 }
 
 /// Renders a kernel of the program at hand, by its number, for arguments in these slots.
-pub(crate) type Render<'a> = &'a dyn Fn(usize, &[usize]) -> Result<Shader, Refused>;
+pub(crate) type Render<'a> = &'a dyn Fn(usize, &[usize]) -> Result<Vec<Shader>, Refused>;
 
 /// Checks a program, renders it and prepares it.
 pub(crate) fn compile(
@@ -60,7 +65,7 @@ pub(crate) fn compile(
 ) -> Result<Compiled, DeviceError> {
     program.verify(|id| buffers.get(id.0 as usize).map(|buffer| buffer.bytes))?;
     // Launches of one kernel with the same slots have one text.
-    let mut known: BTreeMap<(usize, Vec<usize>), Arc<Shader>> = BTreeMap::new();
+    let mut known: BTreeMap<(usize, Vec<usize>), Arc<[Shader]>> = BTreeMap::new();
     let mut shaders = Vec::with_capacity(program.steps.len());
     for (i, step) in program.steps.iter().enumerate() {
         let kernel = &program.kernels[step.kernel];
@@ -70,11 +75,11 @@ pub(crate) fn compile(
             why,
         })?;
         let (slots, _) = slots(&step.args);
-        let shader = match known.entry((step.kernel, slots)) {
+        let rendered = match known.entry((step.kernel, slots)) {
             Entry::Occupied(known) => Arc::clone(known.get()),
             Entry::Vacant(new) => {
                 let rendered = render(step.kernel, &new.key().1);
-                let shader = rendered.map_err(|refused| DeviceError::Kernel {
+                let shaders = rendered.map_err(|refused| DeviceError::Kernel {
                     device: context.name.clone(),
                     kernel: refused.kernel,
                     why: match refused.part {
@@ -82,25 +87,26 @@ pub(crate) fn compile(
                         None => refused.why.to_string(),
                     },
                 })?;
-                Arc::clone(new.insert(Arc::new(shader)))
+                Arc::clone(new.insert(shaders.into()))
             }
         };
-        shaders.push(shader);
+        shaders.push(rendered);
     }
-    pipelines.make(context, known.values().map(|shader| &**shader), threads)?;
+    pipelines.make(context, known.values().flat_map(|shaders| &**shaders), threads)?;
     prepare(context, program, &shaders, buffers, pipelines)
 }
 
-/// Binds what each step's shader works on; their pipelines have been made.
+/// Binds what each step's shaders work on; their pipelines have been made.
 pub(crate) fn prepare(
     context: &Context,
     program: &Program,
-    shaders: &[Arc<Shader>],
+    shaders: &[Arc<[Shader]>],
     buffers: &[Buffer],
     pipelines: &Pipelines,
 ) -> Result<Compiled, DeviceError> {
-    let binder = Binder::new(context, program)?;
-    let launches = program.steps.iter().zip(shaders).enumerate().map(|(i, (step, shader))| {
+    let scratch = shaders.iter().flat_map(|shaders| &**shaders).map(|shader| shader.scratch_bytes).max();
+    let binder = Binder::new(context, program, scratch.unwrap_or(0))?;
+    let piece = |(i, step): (usize, &Step), shader: &Shader| {
         let fail = |why: &str| {
             let kernel = shader.name.clone();
             DeviceError::Program { step: i, kernel, why: why.into() }
@@ -108,11 +114,15 @@ pub(crate) fn prepare(
         let pipeline = pipelines.get(shader).ok_or_else(|| fail("is not compiled"))?;
         let args = shader.args(&step.args).ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
         let (_, bound) = slots(&step.args);
-        let bindings = binder.bind(i, pipeline, &args, bound.iter().map(|id| &buffers[id.0 as usize]))?;
-        Ok(Launch { pipeline: pipeline.raw.clone(), bindings, grid: shader.grid.clone() })
-    });
+        let bound = bound.iter().map(|id| &buffers[id.0 as usize].raw);
+        let scratch = binder.scratch.as_ref().filter(|_| shader.scratch_bytes > 0);
+        let bindings = binder.bind(i, pipeline, &args, bound.chain(scratch))?;
+        Ok(Piece { pipeline: pipeline.raw.clone(), bindings, grid: shader.grid.clone() })
+    };
+    let launches = program.steps.iter().enumerate().zip(shaders);
+    let launches = launches.map(|(step, shaders)| shaders.iter().map(|shader| piece(step, shader)).collect());
     let launches = launches.collect::<Result<Vec<_>, DeviceError>>()?;
-    Ok(Compiled { max: program.max, launches, sizes: binder.sizes, clock: None })
+    Ok(Compiled { max: program.max, launches, sizes: binder.sizes, clock: None, next: None })
 }
 
 /// Checks that weights are not written, and that they lie as kernels take them to lie.
@@ -163,10 +173,12 @@ struct Binder<'a> {
     args: wgpu::Buffer,
     /// Bytes between the arguments of two launches.
     apart: usize,
+    /// What shaders of one launch tell each other, if any do. Launches run one after another.
+    scratch: Option<wgpu::Buffer>,
 }
 
 impl<'a> Binder<'a> {
-    fn new(context: &'a Context, program: &Program) -> Result<Binder<'a>, DeviceError> {
+    fn new(context: &'a Context, program: &Program, scratch: u64) -> Result<Binder<'a>, DeviceError> {
         let uniform = |bytes: usize| {
             let described = wgpu::BufferDescriptor {
                 label: None,
@@ -184,16 +196,20 @@ impl<'a> Binder<'a> {
             sizes: uniform(size_of_val(&Shader::sizes(&program.max)))?,
             args: uniform(apart * program.steps.len().max(1))?,
             apart,
+            scratch: match usize::try_from(scratch) {
+                Ok(0) => None,
+                bytes => Some(buffers::create(context, bytes.unwrap_or(usize::MAX), usize::MAX)?),
+            },
         })
     }
 
     /// Binds launch `i`.
     fn bind<'b>(
-        &self,
+        &'b self,
         i: usize,
         pipeline: &Pipeline,
         args: &[u32],
-        buffers: impl Iterator<Item = &'b Buffer>,
+        buffers: impl Iterator<Item = &'b wgpu::Buffer>,
     ) -> Result<wgpu::BindGroup, DeviceError> {
         let words: Vec<u8> = args.iter().flat_map(|word| word.to_le_bytes()).collect();
         let offset = (i * self.apart) as u64;
@@ -201,7 +217,7 @@ impl<'a> Binder<'a> {
         let args = wgpu::BufferBinding { buffer: &self.args, offset, size };
         let resources = [wgpu::BindingResource::Buffer(args), self.sizes.as_entire_binding()]
             .into_iter()
-            .chain(buffers.map(|buffer| buffer.raw.as_entire_binding()));
+            .chain(buffers.map(wgpu::Buffer::as_entire_binding));
         let entries = resources.enumerate();
         let entries: Vec<wgpu::BindGroupEntry<'_>> = entries
             .map(|(binding, resource)| wgpu::BindGroupEntry { binding: binding as u32, resource })

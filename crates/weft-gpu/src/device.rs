@@ -17,7 +17,7 @@ use crate::limits::Limits;
 use crate::machine::machine;
 use crate::pipelines::Pipelines;
 use crate::render::{render, render_with};
-use crate::replay::replay;
+use crate::replay::{InFlight, replay};
 use crate::schedule::Schedule;
 
 /// How to use an adapter.
@@ -43,6 +43,7 @@ pub struct GpuDevice {
     buffers: Vec<Buffer>,
     programs: Vec<Compiled>,
     staging: Staging,
+    in_flight: InFlight,
 }
 
 impl GpuDevice {
@@ -66,6 +67,7 @@ impl GpuDevice {
             buffers: Vec::new(),
             programs: Vec::new(),
             staging: Staging::default(),
+            in_flight: InFlight::default(),
         })
     }
 
@@ -127,9 +129,10 @@ impl GpuDevice {
         sizes: &Sizes,
         timings: Option<&mut Timings>,
     ) -> Result<(), DeviceError> {
-        let found = self.programs.get_mut(program.0 as usize);
+        let GpuDevice { context, programs, in_flight, .. } = self;
+        let found = programs.get_mut(program.0 as usize);
         let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
-        replay(&self.context, program, sizes, timings)
+        replay(context, program, sizes, timings, in_flight)
     }
 }
 
@@ -178,6 +181,10 @@ impl Device for GpuDevice {
 
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
         self.run(program, sizes, None)
+    }
+
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        self.in_flight.wait(&self.context)
     }
 
     fn mark(&self) -> Option<Mark> {

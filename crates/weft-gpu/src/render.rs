@@ -27,6 +27,7 @@ use crate::dialect::{Dialect, Module, Wgsl, print};
 use crate::limits::Limits;
 use crate::schedule::{self, Schedule, Split};
 use crate::shader::{Grid, Shader, args_words};
+use attend::Pass;
 use dot::Dot;
 use space::Space;
 use writer::Writer;
@@ -79,16 +80,21 @@ pub enum Why {
     Form(String),
 }
 
-/// Renders a verified kernel as WGSL for steps of sizes up to `max`, with a schedule that the heuristic chooses. `slots[i]` is the slot of the kernel's
-/// parameter `i`; slots are numbered from 0 without a gap.
+/// Renders a verified kernel as WGSL for steps of sizes up to `max`, with a schedule that the heuristic chooses: the shaders that compute it, to be run one after
+/// another. `slots[i]` is the slot of the kernel's parameter `i`; slots are numbered from 0 without a gap.
 ///
 /// # Errors
 /// [`Refused`], naming the limit of the adapter it would break.
-pub fn render(kernel: &Kernel, slots: &[usize], max: &Sizes, limits: &Limits) -> Result<Shader, Refused> {
+pub fn render(
+    kernel: &Kernel,
+    slots: &[usize],
+    max: &Sizes,
+    limits: &Limits,
+) -> Result<Vec<Shader>, Refused> {
     let mut schedule = schedule::choose(kernel, max, limits);
     loop {
         let refused = match render_with(kernel, slots, &schedule, max, limits) {
-            Ok(shader) => return Ok(shader),
+            Ok(shaders) => return Ok(shaders),
             Err(refused) => refused,
         };
         let (Why::Shared { .. }, Some(part)) = (&refused.why, refused.part) else { return Err(refused) };
@@ -109,96 +115,134 @@ pub fn render_with(
     schedule: &Schedule,
     max: &Sizes,
     limits: &Limits,
-) -> Result<Shader, Refused> {
-    let (module, grid) = module(kernel, slots, schedule, max, limits).map_err(|(part, why)| Refused {
-        kernel: kernel.name.clone(),
-        part,
-        why,
-    })?;
-    let dialect: &dyn Dialect = &Wgsl { dot4: limits.dot4 };
-    Ok(Shader {
-        name: kernel.name.clone(),
-        source: print(dialect, &module),
-        shared_bytes: 4 * module.shared_words,
-        lanes: module.lanes,
-        slots: module.slots,
-        grid,
-    })
+) -> Result<Vec<Shader>, Refused> {
+    let refused = |(part, why)| Refused { kernel: kernel.name.clone(), part, why };
+    schedule::check(kernel, schedule, limits).map_err(|(part, why)| refused((part, Why::Schedule(why))))?;
+    let spread = schedule.parts.iter().any(|split| split.spread);
+    let job = Job { kernel, slots, schedule, max, limits, spread };
+    let passes = if spread { &[true, false][..] } else { &[true] };
+    passes.iter().map(|first| job.shader(*first).map_err(refused)).collect()
 }
 
-/// The kernel as a program that is not spelled yet.
-fn module(
-    kernel: &Kernel,
-    slots: &[usize],
-    schedule: &Schedule,
-    max: &Sizes,
-    limits: &Limits,
-) -> Result<(Module, Grid), (Option<usize>, Why)> {
-    let written = written_slots(kernel, slots).map_err(|why| (None, why))?;
-    if written.len() > limits.storage_buffers as usize {
-        let (needed, limit) = (written.len(), limits.storage_buffers);
-        return Err((None, Why::Buffers { needed, limit }));
-    }
-    schedule::check(kernel, schedule, limits).map_err(|(part, why)| (part, Why::Schedule(why)))?;
-    let spaces: Vec<Space> = kernel
-        .parts
-        .iter()
-        .zip(&schedule.parts)
-        .enumerate()
-        .map(|(i, (part, split))| Space::new(part, split).map_err(|why| (Some(i), why)))
-        .collect::<Result<_, _>>()?;
-    let grid =
-        Grid { wide: 1 << limits.groups.max(1).ilog2(), parts: spaces.iter().map(Space::groups).collect() };
-    let needed = grid.all(max);
-    if needed > u64::from(grid.wide) * u64::from(grid.wide) {
-        return Err((None, Why::Groups { needed, limit: limits.groups }));
+/// A kernel on its way to shaders.
+struct Job<'a> {
+    kernel: &'a Kernel,
+    slots: &'a [usize],
+    schedule: &'a Schedule,
+    max: &'a Sizes,
+    limits: &'a Limits,
+    /// Whether there is a second shader, that puts together what the first put down for parts whose chunks are spread.
+    spread: bool,
+}
+
+impl Job<'_> {
+    /// The first shader, or the second.
+    fn shader(&self, first: bool) -> Result<Shader, (Option<usize>, Why)> {
+        let (module, grid, scratch_bytes) = self.module(first)?;
+        let dialect: &dyn Dialect = &Wgsl { dot4: self.limits.dot4 };
+        Ok(Shader {
+            name: self.kernel.name.clone(),
+            source: print(dialect, &module),
+            shared_bytes: 4 * module.shared_words,
+            scratch_bytes,
+            lanes: module.lanes,
+            slots: module.slots,
+            grid,
+        })
     }
 
-    let mut w = Writer::new(kernel, slots, schedule.lanes);
-    let mut group = Expr::Group(0);
-    if needed > u64::from(grid.wide) {
-        group = w.code.set("group_number", Expr::Group(1) * grid.wide + group);
-    }
-    let mut kept = 0;
-    let mut begin = Expr::U32(0);
-    for (i, (part, split)) in kernel.parts.iter().zip(&schedule.parts).enumerate() {
-        let fail = |why| (Some(i), why);
-        w.pool.clear();
-        w.code.note(format!("part {i}: {}; {split}", title(part)));
-        let own = w.code.set("own_group", &group - &begin);
-        // One part has all workgroups, unless the last row of them is not full.
-        if kernel.parts.len() == 1 && needed <= u64::from(grid.wide) {
-            written_part(&mut w, part, split, &spaces[i], &own).map_err(fail)?;
-        } else {
-            let count = spaces[i].count(&mut w.code);
-            let is_own = own.less(&count);
-            w.when(is_own, |w| written_part(w, part, split, &spaces[i], &own)).map_err(fail)?;
-            begin = w.code.set("end", begin + count);
+    /// A shader as a program that is not spelled yet, its workgroups, and the bytes that shaders tell each other.
+    fn module(&self, first: bool) -> Result<(Module, Grid, u64), (Option<usize>, Why)> {
+        let Job { kernel, slots, schedule, max, limits, spread } = *self;
+        let mut written = written_slots(kernel, slots).map_err(|why| (None, why))?;
+        let scratch = written.len();
+        written.extend(spread.then_some(true));
+        if written.len() > limits.storage_buffers as usize {
+            let (needed, limit) = (written.len(), limits.storage_buffers);
+            return Err((None, Why::Buffers { needed, limit }));
         }
-        // One word more is what lanes agree on.
-        let needed = 4 * (u64::from(w.pool.top) + 1);
-        if needed > u64::from(limits.shared_bytes) {
-            return Err(fail(Why::Shared { needed, limit: limits.shared_bytes }));
+        let mut spaces = Vec::new();
+        let mut put_down: u64 = 0;
+        for (i, (part, split)) in kernel.parts.iter().zip(&schedule.parts).enumerate() {
+            let fail = |why| (Some(i), why);
+            // The second shader has only what is to be put together.
+            if !first && !split.spread {
+                continue;
+            }
+            let space = Space::new(part, split, split.spread && first).map_err(fail)?;
+            let mut pass = Pass::Whole;
+            if split.spread {
+                let at = u32::try_from(put_down).map_err(|_| fail(too_much()))?;
+                let words = space.chunk_rows(max).saturating_mul(u64::from(attend::chunk_words(space.cols)));
+                put_down = put_down.saturating_add(words);
+                pass = match first {
+                    true => Pass::Chunks { slot: scratch, at },
+                    false => Pass::Join { slot: scratch, at },
+                };
+            }
+            spaces.push((i, space, pass));
         }
-        kept = kept.max(w.pool.top);
+        if 4 * put_down > limits.binding_bytes || put_down > u64::from(u32::MAX) {
+            return Err((None, too_much()));
+        }
+        let groups = spaces.iter().map(|(_, space, _)| space.groups());
+        let grid = Grid { wide: 1 << limits.groups.max(1).ilog2(), parts: groups.collect() };
+        let needed = grid.all(max);
+        if needed > u64::from(grid.wide) * u64::from(grid.wide) {
+            return Err((None, Why::Groups { needed, limit: limits.groups }));
+        }
+
+        let mut w = Writer::new(kernel, slots, schedule.lanes, limits);
+        let mut group = Expr::Group(0);
+        if needed > u64::from(grid.wide) {
+            group = w.code.set("group_number", Expr::Group(1) * grid.wide + group);
+        }
+        let mut kept = 0;
+        let mut begin = Expr::U32(0);
+        for (i, space, pass) in &spaces {
+            let (part, split) = (&kernel.parts[*i], &schedule.parts[*i]);
+            let fail = |why| (Some(*i), why);
+            w.pool.clear();
+            w.code.note(format!("part {i}: {}; {split}{}", title(part), pass.title()));
+            let own = w.code.set("own_group", &group - &begin);
+            // One part has all workgroups, unless the last row of them is not full.
+            if spaces.len() == 1 && needed <= u64::from(grid.wide) {
+                written_part(&mut w, part, split, (space, *pass), &own).map_err(fail)?;
+            } else {
+                let count = space.count(&mut w.code);
+                let is_own = own.less(&count);
+                w.when(is_own, |w| written_part(w, part, split, (space, *pass), &own)).map_err(fail)?;
+                begin = w.code.set("end", begin + count);
+            }
+            // One word more is what lanes agree on.
+            let needed = 4 * (u64::from(w.pool.top) + 1);
+            if needed > u64::from(limits.shared_bytes) {
+                return Err(fail(Why::Shared { needed, limit: limits.shared_bytes }));
+            }
+            kept = kept.max(w.pool.top);
+        }
+        let Writer { code, starts, counts, .. } = w;
+        let define = |name: char, param: &usize, word: usize| {
+            Stmt::Let(format!("{name}{param}"), Expr::Arg(2 * param + word))
+        };
+        let mut body: Vec<Stmt> = starts.iter().map(|p| define('p', p, 0)).collect();
+        body.extend(counts.iter().map(|p| define('n', p, 1)));
+        body.extend(code.finish());
+        let module = Module {
+            title: format!("{}: {schedule}", kernel.name),
+            slots: written,
+            args_words: args_words(kernel.params.len()),
+            lanes: schedule.lanes,
+            shared_words: kept,
+            functions: functions::called(&body),
+            body,
+        };
+        Ok((module, grid, 4 * put_down))
     }
-    let Writer { code, starts, counts, .. } = w;
-    let define = |name: char, param: &usize, word: usize| {
-        Stmt::Let(format!("{name}{param}"), Expr::Arg(2 * param + word))
-    };
-    let mut body: Vec<Stmt> = starts.iter().map(|p| define('p', p, 0)).collect();
-    body.extend(counts.iter().map(|p| define('n', p, 1)));
-    body.extend(code.finish());
-    let module = Module {
-        title: format!("{}: {schedule}", kernel.name),
-        slots: written,
-        args_words: args_words(kernel.params.len()),
-        lanes: schedule.lanes,
-        shared_words: kept,
-        functions: functions::called(&body),
-        body,
-    };
-    Ok((module, grid))
+}
+
+fn too_much() -> Why {
+    Why::Form("puts more down between its shaders than a buffer has room for".into())
 }
 
 /// Whether each slot is written; slots have no gap.
@@ -223,7 +267,7 @@ fn written_part(
     w: &mut Writer<'_>,
     part: &Part,
     split: &Split,
-    space: &Space,
+    (space, pass): (&Space, Pass),
     group: &Expr,
 ) -> Result<(), Why> {
     let place = space.place(&mut w.code, group);
@@ -231,7 +275,11 @@ fn written_part(
     let results = match &part.anchor {
         Anchor::Map | Anchor::Reduce => Vec::new(),
         Anchor::Dot(_) => Dot::write(w, part, &place, split, made)?,
-        Anchor::Attend(attend) => vec![attend::attend(w, attend, &place, split)?],
+        Anchor::Attend(attend) => match attend::attend(w, attend, &place, split, pass)? {
+            Some(result) => vec![result],
+            // The second shader has what is done with the result.
+            None => return Ok(()),
+        },
     };
     store::program(w, part, &place, results)
 }

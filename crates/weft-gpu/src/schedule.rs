@@ -2,7 +2,8 @@
 //!
 //! Of the axes that loops have on a graphics card, a split says: how many *rows* and columns (*width*) a workgroup has (the grid is the rest);
 //! how many lanes work *across* columns side by side, each on several columns (*upcast*); how many lanes share what a column sums up (the
-//! cooperative *reduce*). Unrolling is always one block of 32 columns of a weight, and vectors are words.
+//! cooperative *reduce*). Unrolling is always one block of 32 columns of a weight, and vectors are words. Attention walks positions in *chunks*, by one
+//! workgroup or *spread* over one for each.
 
 mod check;
 mod choose;
@@ -35,6 +36,10 @@ pub struct Split {
     pub reduce: u32,
     /// Columns of a lane at a time; for attention, positions scored at a time for each lane that scores.
     pub upcast: u32,
+    /// For attention, positions whose sums are made by themselves before they are put together with others'; else 0.
+    pub chunk: u32,
+    /// Whether each chunk has a workgroup, and a second shader puts them together.
+    pub spread: bool,
 }
 
 impl Split {
@@ -46,9 +51,13 @@ impl Split {
 
 impl fmt::Display for Split {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Split { rows, along_first, width, reduce, upcast } = self;
+        let Split { rows, along_first, width, reduce, upcast, chunk, spread } = self;
         let apart = if *along_first { " apart" } else { "" };
-        write!(f, "rows {rows}{apart} width {width} reduce {reduce} upcast {upcast}")
+        write!(f, "rows {rows}{apart} width {width} reduce {reduce} upcast {upcast}")?;
+        if *chunk > 0 {
+            write!(f, " chunk {chunk}{}", if *spread { " spread" } else { "" })?;
+        }
+        Ok(())
     }
 }
 
@@ -61,7 +70,9 @@ impl fmt::Display for Schedule {
 
 /// A text that is no schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no schedule: expected `lanes N; rows N [apart] width N reduce N upcast N; …`")]
+#[error(
+    "`{0}` is no schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N [spread]]; …`"
+)]
 pub struct NoSchedule(String);
 
 impl FromStr for Schedule {
@@ -75,19 +86,27 @@ impl FromStr for Schedule {
             Some(["lanes", n]) => number(n)?,
             _ => return Err(fail()),
         };
-        let split = |words: Vec<&str>| match words[..] {
-            ["rows", rows, ref apart @ .., "width", width, "reduce", reduce, "upcast", upcast]
-                if apart.is_empty() || apart == ["apart"] =>
-            {
-                Ok(Split {
-                    rows: number(rows)?,
-                    along_first: !apart.is_empty(),
-                    width: number(width)?,
-                    reduce: number(reduce)?,
-                    upcast: number(upcast)?,
-                })
+        let split = |words: Vec<&str>| {
+            let (words, chunk, spread) = match &words[..] {
+                [words @ .., "chunk", chunk, "spread"] => (words, number(chunk)?, true),
+                [words @ .., "chunk", chunk] => (words, number(chunk)?, false),
+                words => (words, 0, false),
+            };
+            let ["rows", rows, apart @ .., "width", width, "reduce", reduce, "upcast", upcast] = words else {
+                return Err(fail());
+            };
+            if !matches!(apart, [] | ["apart"]) {
+                return Err(fail());
             }
-            _ => Err(fail()),
+            Ok(Split {
+                rows: number(rows)?,
+                along_first: !apart.is_empty(),
+                width: number(width)?,
+                reduce: number(reduce)?,
+                upcast: number(upcast)?,
+                chunk,
+                spread,
+            })
         };
         Ok(Schedule { lanes, parts: pieces.map(split).collect::<Result<_, _>>()? })
     }
@@ -99,14 +118,25 @@ mod tests {
 
     #[test]
     fn a_schedule_prints_and_parses_back() {
-        let text = "lanes 256; rows 8 apart width 32 reduce 8 upcast 2; rows 1 width 64 reduce 1 upcast 1";
+        let text = "lanes 256; rows 8 apart width 32 reduce 8 upcast 2; rows 1 width 64 reduce 1 upcast 1; \
+                    rows 2 width 64 reduce 16 upcast 4 chunk 64; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread";
         let schedule: Schedule = text.parse().unwrap();
-        assert_eq!(schedule.parts.len(), 2);
+        assert_eq!(schedule.parts.len(), 4);
+        assert_eq!(
+            schedule.parts.iter().map(|s| (s.chunk, s.spread)).collect::<Vec<_>>(),
+            [(0, false), (0, false), (64, false), (128, true)]
+        );
         assert!(schedule.parts[0].along_first && !schedule.parts[1].along_first);
         assert_eq!(schedule.to_string(), text);
-        for wrong in
-            ["", "lanes", "lanes 0", "lanes 8; rows 1", "lanes 8; rows 1 b width 1 reduce 1 upcast 1"]
-        {
+        for wrong in [
+            "",
+            "lanes",
+            "lanes 0",
+            "lanes 8; rows 1",
+            "lanes 8; rows 1 b width 1 reduce 1 upcast 1",
+            "lanes 8; rows 1 width 1 reduce 1 upcast 1 chunk 0",
+            "lanes 8; rows 1 width 1 reduce 1 upcast 1 spread",
+        ] {
             assert!(wrong.parse::<Schedule>().is_err(), "{wrong}");
         }
     }

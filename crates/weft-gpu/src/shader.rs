@@ -29,6 +29,8 @@ pub struct Shader {
     pub lanes: u32,
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
+    /// Bytes that the last slot must have at the largest sizes, if that is none of the kernel's: what a kernel's shaders tell each other. 0 if they do not.
+    pub scratch_bytes: u64,
     /// How many workgroups a launch has.
     pub grid: Grid,
 }
@@ -67,7 +69,7 @@ pub struct Grid {
     pub(crate) parts: Vec<Groups>,
 }
 
-/// Workgroups of a part: `⌈axis · inner / tile⌉ · times`.
+/// Workgroups of a part: `⌈axis · inner / tile⌉ · times · chunks`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Groups {
     /// The first axis of the part's rows.
@@ -78,13 +80,31 @@ pub(crate) struct Groups {
     pub(crate) tile: u32,
     /// Workgroups for each such tile.
     pub(crate) times: u32,
+    /// Positions are cut, and each chunk has as many.
+    pub(crate) chunks: Option<Chunks>,
+}
+
+/// Positions cut into chunks: `⌈pages · page / positions⌉`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Chunks {
+    /// Positions of a page, and of a chunk.
+    pub(crate) page: u32,
+    pub(crate) positions: u32,
+}
+
+impl Chunks {
+    /// How many there are; saturates.
+    pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
+        (sizes.pages as u64).saturating_mul(u64::from(self.page)).div_ceil(u64::from(self.positions.max(1)))
+    }
 }
 
 impl Groups {
     /// How many there are; saturates.
     pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
         let rows = (self.axis.eval(sizes) as u64).saturating_mul(u64::from(self.inner));
-        rows.div_ceil(u64::from(self.tile)).saturating_mul(u64::from(self.times))
+        let chunks = self.chunks.map_or(1, |chunks| chunks.count(sizes));
+        rows.div_ceil(u64::from(self.tile)).saturating_mul(u64::from(self.times)).saturating_mul(chunks)
     }
 }
 
@@ -113,7 +133,7 @@ mod tests {
 
     #[test]
     fn groups_of_several_parts_fold_into_two_axes() {
-        let part = |axis, inner, tile, times| Groups { axis, inner, tile, times };
+        let part = |axis, inner, tile, times| Groups { axis, inner, tile, times, chunks: None };
         let grid = Grid { wide: 8, parts: vec![part(Dim::T, 3, 2, 2), part(Dim::Const(1), 1, 1, 1)] };
         let groups = |tokens| grid.groups(&Sizes { tokens, ..Sizes::default() });
         assert_eq!(groups(0), [1, 1, 1]);
@@ -121,5 +141,8 @@ mod tests {
         assert_eq!(groups(4), [8, 2, 1]);
         let nothing = Grid { wide: 8, parts: vec![part(Dim::T, 1, 1, 1)] };
         assert_eq!(nothing.groups(&Sizes::default()), [0; 3]);
+        let chunks = Some(Chunks { page: 32, positions: 128 });
+        let spread = Grid { wide: 64, parts: vec![Groups { chunks, ..part(Dim::T, 20, 4, 1) }] };
+        assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 9, ..Sizes::default() }), [15, 1, 1]);
     }
 }

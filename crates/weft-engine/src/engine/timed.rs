@@ -159,8 +159,10 @@ impl Engine {
             return Err(DeviceError::Usage(why).into());
         }
         let sizes = self.sizes();
+        self.device.wait()?;
         let began = Instant::now();
         self.device.replay(part.program, &sizes)?;
+        self.device.wait()?;
         Ok(began.elapsed())
     }
 }

@@ -59,17 +59,22 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
     let max = Sizes { tokens: 8, ..Sizes::default() };
     let program = Program { max, kernels: vec![kernel], steps };
     assert_eq!(slots(&program.steps[0].args).0, [0, 0]);
-    let shader = Arc::new(Shader {
+    let shader = Shader {
         name: "by hand".into(),
         source: TEXT.into(),
         slots: vec![true],
         lanes: 4,
         shared_bytes: 0,
-        grid: Grid { wide: 8, parts: vec![Groups { axis: Dim::T, inner: 4, tile: 4, times: 1 }] },
-    });
+        scratch_bytes: 0,
+        grid: Grid {
+            wide: 8,
+            parts: vec![Groups { axis: Dim::T, inner: 4, tile: 4, times: 1, chunks: None }],
+        },
+    };
     let GpuDevice { context, buffers, pipelines, programs, .. } = &mut device;
-    pipelines.make(context, [&*shader].into_iter(), 2).unwrap();
-    let shaders = vec![shader; program.steps.len()];
+    pipelines.make(context, [&shader].into_iter(), 2).unwrap();
+    let rendered: Arc<[Shader]> = Arc::new([shader]);
+    let shaders = vec![rendered; program.steps.len()];
     programs.push(prepare(context, &program, &shaders, buffers, pipelines).unwrap());
     let start: Vec<u8> = (0..4u32).flat_map(u32::to_le_bytes).collect();
     device.write(arena, 0, &start).unwrap();
@@ -108,6 +113,7 @@ fn a_text_that_does_not_compile_is_an_error() {
         slots: vec![],
         lanes: 1,
         shared_bytes: 0,
+        scratch_bytes: 0,
         grid: Grid { wide: 1, parts: vec![] },
     };
     let made = device.pipelines.make(&device.context, [&shader].into_iter(), 1);

@@ -73,7 +73,11 @@ impl<'p> Program<'p> {
     /// columns than one's own.
     pub(crate) fn prepare(&mut self, w: &mut Writer<'_>, spot: &mut Spot) -> Result<(), Why> {
         self.known = vec![None; self.lens.len()];
+        self.fetch(w, spot)?;
         for (v, instr) in self.body.iter().enumerate() {
+            if self.known[v].is_some() {
+                continue;
+            }
             let known = match instr {
                 Instr::Store { .. } => continue,
                 Instr::Reduce(op, x) => Known::Scalar(self.reduced(w, spot, *op, *x)?),
@@ -106,6 +110,52 @@ impl<'p> Program<'p> {
                 }
             };
             self.known[v] = Some(known);
+        }
+        Ok(())
+    }
+
+    /// Keeps the vectors that a row with a reduction loads, all of them at once: they are needed before and after it, and memory is far.
+    fn fetch(&mut self, w: &mut Writer<'_>, spot: &Spot) -> Result<(), Why> {
+        if !self.body.iter().any(|instr| matches!(instr, Instr::Reduce(..))) {
+            return Ok(());
+        }
+        let mut loads: Vec<ValueId> = Vec::new();
+        for (v, instr) in self.body.iter().enumerate() {
+            let Instr::Load { view, .. } = instr else { continue };
+            let quantised = matches!(w.format(view.param), Format::Ggml(ty) if ty.is_quantised());
+            if self.lens[v] > 1 && !quantised {
+                loads.push(v);
+            }
+        }
+        if loads.iter().map(|v| self.lens[*v]).sum::<usize>() > w.pool.spare {
+            return Ok(());
+        }
+        let mut lens: Vec<usize> = loads.iter().map(|v| self.lens[*v]).collect();
+        lens.sort_unstable();
+        lens.dedup();
+        for len in lens {
+            let same: Vec<(ValueId, u32)> = loads
+                .iter()
+                .filter(|v| self.lens[**v] == len)
+                .map(|v| Ok((*v, w.pool.room(word(len)?))))
+                .collect::<Result<_, Why>>()?;
+            w.share(word(len)?, |w, c| {
+                let column = Column::whole(c.clone());
+                let values: Vec<Expr> = same
+                    .iter()
+                    .map(|(v, _)| self.value(w, &mut spot.clone(), *v, &column))
+                    .collect::<Result<_, _>>()?;
+                for ((_, at), value) in same.iter().zip(values) {
+                    w.code.keep(&c + *at, value.bits());
+                }
+                Ok(())
+            })?;
+            for (v, at) in same {
+                self.known[v] = Some(Known::Kept(at));
+            }
+        }
+        if !loads.is_empty() {
+            w.code.barrier();
         }
         Ok(())
     }

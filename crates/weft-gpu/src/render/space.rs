@@ -1,13 +1,13 @@
 //! Which rows and columns of a part a workgroup has.
 
-use weft_kern::{Dim, Part, Sym};
+use weft_kern::{Anchor, Dim, Part, Sizes, Sym};
 
 use crate::render::Why;
 use crate::render::code::Code;
 use crate::render::expr::Expr;
 use crate::render::writer::word;
 use crate::schedule::Split;
-use crate::shader::Groups;
+use crate::shader::{Chunks, Groups};
 
 /// A part's rows cut into tiles, and its columns into blocks.
 #[derive(Clone, Debug)]
@@ -21,6 +21,10 @@ pub(crate) struct Space {
     /// Columns of a row, and of a block.
     pub(crate) cols: u32,
     pub(crate) width: u32,
+    /// How positions are cut, of a part that attends.
+    chunks: Option<Chunks>,
+    /// Whether each chunk has workgroups of its own.
+    spread: bool,
 }
 
 /// The tile and block of a workgroup.
@@ -33,6 +37,8 @@ pub(crate) struct Place {
     first_axis: Expr,
     /// The first column.
     pub(crate) column: Expr,
+    /// Its chunk of the positions, if chunks have workgroups of their own.
+    pub(crate) chunk: Option<Expr>,
 }
 
 /// A row: its index along each axis, and whether there is one.
@@ -43,8 +49,8 @@ pub(crate) struct Row {
 }
 
 impl Space {
-    /// How a schedule cuts a part.
-    pub(crate) fn new(part: &Part, split: &Split) -> Result<Space, Why> {
+    /// How a schedule cuts a part; `spread` says whether each chunk of positions has workgroups of its own.
+    pub(crate) fn new(part: &Part, split: &Split, spread: bool) -> Result<Space, Why> {
         let overflow = || Why::Form("has more rows than 32 bits can count".into());
         let known = part.rows.iter().skip(1).filter_map(|d| d.known());
         let inner = known.into_iter().try_fold(1usize, usize::checked_mul).ok_or_else(overflow)?;
@@ -55,7 +61,19 @@ impl Space {
             along_first: split.along_first,
             cols: word(part.cols)?,
             width: split.width.min(word(part.cols)?),
+            chunks: match &part.anchor {
+                Anchor::Attend(attend) => Some(Chunks { page: word(attend.page)?, positions: split.chunk }),
+                _ => None,
+            },
+            spread,
         })
+    }
+
+    /// Rows of what all chunks come to that a step of these sizes has at most: a head's each.
+    pub(crate) fn chunk_rows(&self, sizes: &Sizes) -> u64 {
+        let tiles = Groups { chunks: None, ..self.groups() }.count(sizes);
+        let chunks = self.chunks.map_or(0, |chunks| chunks.count(sizes));
+        tiles.saturating_mul(u64::from(self.tile)).saturating_mul(chunks)
     }
 
     fn blocks(&self) -> u32 {
@@ -66,12 +84,16 @@ impl Space {
     pub(crate) fn groups(&self) -> Groups {
         let axis = self.axes.first().copied().unwrap_or(Dim::Const(1));
         let (inner, times) = if self.along_first { (1, self.inner) } else { (self.inner, 1) };
-        Groups { axis, inner, tile: self.tile, times: times.saturating_mul(self.blocks()) }
+        let chunks = self.chunks.filter(|_| self.spread);
+        Groups { axis, inner, tile: self.tile, times: times.saturating_mul(self.blocks()), chunks }
     }
 
     /// How many workgroups it takes in this step.
     pub(crate) fn count(&self, code: &mut Code) -> Expr {
-        let tiles = self.tiles(&self.first_axis());
+        let mut tiles = self.tiles(&self.first_axis());
+        if let Some(chunks) = self.chunks.filter(|_| self.spread) {
+            tiles = tiles * chunks.written();
+        }
         code.set("count", tiles * self.blocks())
     }
 
@@ -79,7 +101,7 @@ impl Space {
         match self.axes.first() {
             None => Expr::U32(1),
             Some(Dim::Const(n)) => Expr::U32(u32::try_from(*n).unwrap_or(u32::MAX)),
-            Some(Dim::Sym(sym)) => Expr::Size(Sym::ALL.into_iter().position(|s| s == *sym).unwrap_or(0)),
+            Some(Dim::Sym(sym)) => size(*sym),
         }
     }
 
@@ -94,14 +116,34 @@ impl Space {
     /// Finds the tile and block of a workgroup, counted from the part's first. Neighbours have the same columns, and so read the same weights.
     pub(crate) fn place(&self, code: &mut Code, group: &Expr) -> Place {
         let first_axis = self.first_axis();
-        let (tile, column) = match self.blocks() {
-            1 => (group.clone(), Expr::U32(0)),
-            _ => {
-                let tiles = code.set("tiles", self.tiles(&first_axis));
-                (code.set("rows_at", group % &tiles), code.set("first", (group / &tiles) * self.width))
-            }
+        let one = self.blocks() == 1 && !self.spread;
+        let (tile, other) = if one {
+            (group.clone(), Expr::U32(0))
+        } else {
+            let tiles = code.set("tiles", self.tiles(&first_axis));
+            (code.set("rows_at", group % &tiles), group / &tiles)
         };
-        Place { space: self.clone(), tile, first_axis, column }
+        // A part whose chunks are spread has whole rows.
+        let (column, chunk) = if self.spread {
+            (Expr::U32(0), Some(code.set("chunk", other)))
+        } else if one {
+            (Expr::U32(0), None)
+        } else {
+            (code.set("first", other * self.width), None)
+        };
+        Place { space: self.clone(), tile, first_axis, column, chunk }
+    }
+}
+
+/// A size of the step.
+pub(crate) fn size(sym: Sym) -> Expr {
+    Expr::Size(Sym::ALL.into_iter().position(|s| s == sym).unwrap_or(0))
+}
+
+impl Chunks {
+    /// How many there are in this step.
+    fn written(self) -> Expr {
+        (size(Sym::Pages) * self.page + (self.positions - 1)) / self.positions
     }
 }
 
@@ -148,6 +190,12 @@ impl Place {
             *first = code.set("i", first.clone().min(last));
         }
         row
+    }
+
+    /// The row of what a chunk comes to for row `h` of the tile.
+    pub(crate) fn chunk_row(&self, chunk: &Expr, h: &Expr) -> Expr {
+        let chunks = self.space.chunks.map_or(Expr::U32(1), Chunks::written);
+        (&self.tile * chunks + chunk) * self.space.tile + h
     }
 
     /// Rows of the tile.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use weft_kern::{Format, Indexed, Kernel, ParamId, View};
 use weft_quant::GgmlType;
 
+use crate::limits::Limits;
 use crate::render::Why;
 use crate::render::code::Code;
 use crate::render::expr::{Expr, Fun};
@@ -23,11 +24,13 @@ pub(crate) struct Writer<'k> {
 }
 
 /// Words of the workgroup's memory, given out one after another; parts begin anew, because a workgroup runs only one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pool {
     next: u32,
     /// The most that was ever out since it began anew.
     pub(crate) top: u32,
+    /// Words that may be kept at once of what need not be kept.
+    pub(crate) spare: usize,
 }
 
 impl Pool {
@@ -37,6 +40,11 @@ impl Pool {
         self.next = self.next.saturating_add(words);
         self.top = self.top.max(self.next);
         at
+    }
+
+    /// A third of what an adapter has may be used to save loads.
+    fn new(limits: &Limits) -> Pool {
+        Pool { next: 0, top: 0, spare: limits.shared_bytes as usize / 4 / 3 }
     }
 
     /// Begins anew.
@@ -51,8 +59,8 @@ pub(crate) fn word(n: usize) -> Result<u32, Why> {
 }
 
 impl<'k> Writer<'k> {
-    pub(crate) fn new(kernel: &'k Kernel, slots: &'k [usize], lanes: u32) -> Writer<'k> {
-        let (code, pool) = (Code::new(lanes), Pool::default());
+    pub(crate) fn new(kernel: &'k Kernel, slots: &'k [usize], lanes: u32, limits: &Limits) -> Writer<'k> {
+        let (code, pool) = (Code::new(lanes), Pool::new(limits));
         Writer { kernel, slots, code, pool, starts: BTreeSet::new(), counts: BTreeSet::new() }
     }
 
@@ -179,22 +187,21 @@ impl<'k> Writer<'k> {
 }
 
 impl Writer<'_> {
-    /// The numbers below `n` among the lanes.
+    /// The numbers below `n` among the lanes. The loop counts to a number that is known, so that compilers unroll it and have all its loads on their way at once.
     pub(crate) fn share(
         &mut self,
         n: u32,
         write: impl FnOnce(&mut Self, Expr) -> Result<(), Why>,
     ) -> Result<(), Why> {
         let lanes = self.code.lanes;
-        let (condition, each) = match n.cmp(&lanes) {
-            std::cmp::Ordering::Less => (Expr::Lane.less(n), None),
-            std::cmp::Ordering::Equal => (Expr::True, None),
-            std::cmp::Ordering::Greater => (Expr::True, Some((Expr::Lane, Expr::U32(n), lanes))),
-        };
-        match each {
-            None => self.when(condition, |w| write(w, Expr::Lane)),
-            Some(range) => self.count("c", range, write),
+        let exists = |c: &Expr| if n.is_multiple_of(lanes) { Expr::True } else { c.less(n) };
+        if n <= lanes {
+            return self.when(exists(&Expr::Lane), |w| write(w, Expr::Lane));
         }
+        self.count("time", (0u32.into(), n.div_ceil(lanes).into(), 1), |w, time| {
+            let c = w.code.set("c", time * lanes + Expr::Lane);
+            w.when(exists(&c), |w| write(w, c))
+        })
     }
 
     /// `for c = from; c < to; c += step`.

@@ -31,7 +31,7 @@ pub(crate) fn check(
 }
 
 fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<(), String> {
-    let Split { rows, along_first, width, reduce, upcast } = *split;
+    let Split { rows, along_first, width, reduce, upcast, chunk, spread } = *split;
     if [rows, width, reduce, upcast].contains(&0) || !reduce.is_power_of_two() || reduce > lanes {
         return Err(format!("`{split}`: nothing may be 0, and {reduce} must divide {lanes} lanes"));
     }
@@ -58,6 +58,10 @@ fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<()
         if !whole && !width.is_multiple_of(unit) {
             return Err(format!("{width} columns are not a multiple of the {unit} that are stored together"));
         }
+    }
+    let attends = matches!(part.anchor, Anchor::Attend(_));
+    if attends != (chunk > 0) || spread && !attends {
+        return Err(format!("`{split}`: attention walks chunks, and nothing else does"));
     }
     if let Anchor::Attend(attend) = &part.anchor {
         let group = attend.heads / attend.kv_heads.max(1);

@@ -1,7 +1,7 @@
 //! The heuristic: how each part is laid out if nobody says otherwise.
 //!
-//! What decides in what order a sum is made (lanes, `reduce`, `upcast`) is chosen by the part alone, and never by how many rows a step has: bits must
-//! not depend on company. Rows and width, which change no bit, are chosen by the sizes.
+//! What decides in what order a sum is made (lanes, `reduce`, `upcast`, `chunk`) is chosen by the part alone, and never by how many rows a step has: bits must
+//! not depend on company. Rows and width, and whether chunks are spread, which change no bit, are chosen by the sizes.
 
 use weft_kern::{Anchor, Attend, Format, Instr, Kernel, Part, Pick, Product, Sizes};
 
@@ -12,7 +12,7 @@ use crate::schedule::{Schedule, Split};
 const LANES: u32 = 256;
 
 /// Lanes that keep a large graphics card busy; a product is shared out among as many, if it has work for them.
-const BUSY: usize = 1 << 16;
+const BUSY: usize = 1 << 18;
 
 /// Lanes that share a sum, at most: their partial sums are added one after another.
 const MOST_SHARES: usize = 16;
@@ -23,6 +23,15 @@ const MOST_ROWS: usize = 8;
 /// Sums of a lane, at most.
 const MOST_SUMS: usize = 16;
 
+/// Positions of a chunk of attention: a few blocks.
+const CHUNK: usize = 128;
+
+/// Workgroups that keep a large card busy with attention.
+const BUSY_GROUPS: usize = 256;
+
+/// Words that chunks may come to that are spread over workgroups, at most.
+const MOST_PUT_DOWN: usize = 16 << 20;
+
 /// A schedule for a kernel in steps of sizes up to `max`.
 pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits) -> Schedule {
     let lanes = below(LANES.min(limits.invocations) as usize);
@@ -31,7 +40,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits) -> Schedule 
         match &part.anchor {
             Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
             Anchor::Dot(products) => dot(kernel, part, products, &rows, lanes),
-            Anchor::Attend(attend) => attention(part, attend, &rows, lanes),
+            Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),
         }
     });
     Schedule { lanes: lanes as u32, parts: parts.collect() }
@@ -51,6 +60,10 @@ fn number(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
+/// A row, by one lane for each column.
+const PLAIN: Split =
+    Split { rows: 1, along_first: false, width: 1, reduce: 1, upcast: 1, chunk: 0, spread: false };
+
 fn elementwise(part: &Part, rows: &[usize], lanes: usize) -> Split {
     let (mut tile, mut width) = (1, part.cols);
     if part.columns_independent() {
@@ -59,7 +72,7 @@ fn elementwise(part: &Part, rows: &[usize], lanes: usize) -> Split {
         let all = rows.iter().fold(1, |n: usize, r| n.saturating_mul(*r));
         tile = below(lanes / width).min(below(all));
     }
-    Split { rows: number(tile), along_first: false, width: number(width), reduce: 1, upcast: 1 }
+    Split { rows: number(tile), width: number(width), ..PLAIN }
 }
 
 fn dot(kernel: &Kernel, part: &Part, products: &[Product], rows: &[usize], lanes: usize) -> Split {
@@ -101,25 +114,32 @@ fn dot(kernel: &Kernel, part: &Part, products: &[Product], rows: &[usize], lanes
         along_first: along_first && tile > 1,
         width: number(width),
         reduce: number(reduce),
-        upcast: 1,
+        ..PLAIN
     }
 }
 
-fn attention(part: &Part, attend: &Attend, rows: &[usize], lanes: usize) -> Split {
+fn attention(part: &Part, attend: &Attend, rows: &[usize], max: &Sizes, lanes: usize) -> Split {
     // Sixteen lanes read 64 bytes of a row of halves.
     let reduce = 16.min(below(attend.k_len / 2)).min(lanes);
     let all = rows.iter().fold(1, |n: usize, r| n.saturating_mul(*r));
+    // Where rows alone do not keep the adapter busy, each chunk has a workgroup, if what they come to is not too much.
+    let chunks = max.pages.saturating_mul(attend.page).div_ceil(CHUNK);
+    let put_down = all.saturating_mul(chunks).saturating_mul(part.cols + 2);
+    let spread = all < BUSY_GROUPS && chunks > 1 && put_down <= MOST_PUT_DOWN;
+    let groups = if spread { all.saturating_mul(chunks) } else { all };
     // Heads that share keys share reading them, once there are workgroups enough.
     let group = attend.heads / attend.kv_heads.max(1);
     let mut tile = 1;
-    while tile < 4 && group.is_multiple_of(2 * tile) && all / (2 * tile) >= 256 {
+    while tile < 4 && group.is_multiple_of(2 * tile) && groups / (2 * tile) >= BUSY_GROUPS / 2 {
         tile *= 2;
     }
     Split {
         rows: number(tile),
-        along_first: false,
         width: number(part.cols),
         reduce: number(reduce),
         upcast: 4,
+        chunk: number(CHUNK),
+        spread,
+        ..PLAIN
     }
 }

@@ -89,7 +89,7 @@ fn latent_and_grouped() {
     for shape in shapes {
         for ty in [GgmlType::F16, GgmlType::BF16, GgmlType::F32] {
             case(&mut random, ty, shape, &[0]).check(&mut device);
-            case(&mut random, ty, shape, &[200, 3, 63, 64]).check(&mut device);
+            case(&mut random, ty, shape, &[200, 3, 63, 64, 700, 127, 128]).check(&mut device);
         }
     }
 }
@@ -100,12 +100,14 @@ fn tokens_have_the_bits_that_they_have_alone() {
     let Some(mut device) = device("attend_alone") else { return };
     let mut random = Random::new(2);
     let shape = Shape { heads: 8, kv_heads: 1, k_len: 64, v_len: 48, latent: true };
-    let last: Vec<usize> = (0..130).map(|t| t % 90).collect();
+    let last: Vec<usize> = (0..330).map(|t| (500 + t) % 551).collect();
     let case = case(&mut random, GgmlType::F16, shape, &last);
     let many = case.check(&mut device);
-    let few = Case { tokens: 2, ..case }.run(&mut device, 2).unwrap();
     let bytes = 2 * 8 * 48 * 4;
-    assert_eq!(many[6][..bytes], few[6][..bytes]);
+    for max in [2, 16] {
+        let few = Case { tokens: 2, ..case.clone() }.run(&mut device, max).unwrap();
+        assert_eq!(many[6][..bytes], few[6][..bytes]);
+    }
 }
 
 /// Layouts that the heuristic does not choose.
@@ -121,7 +123,14 @@ fn every_layout() {
         "lanes 16; rows 4 width 64 reduce 16 upcast 8",
         "lanes 128; rows 1 width 40 reduce 32 upcast 1",
     ] {
-        case.check_with(&mut device, layout);
+        for chunk in [5, 32, 1000] {
+            let whole = case.check_with(&mut device, &format!("{layout} chunk {chunk}"));
+            let spread = case.check_with(&mut device, &format!("{layout} chunk {chunk} spread"));
+            assert!(
+                whole[6] == spread[6],
+                "{layout}: chunks of {chunk} give other bits when they are spread"
+            );
+        }
     }
 }
 

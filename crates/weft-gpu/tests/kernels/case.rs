@@ -129,7 +129,16 @@ impl Case {
     }
 
     pub(super) fn sizes(&self) -> Sizes {
-        Sizes { tokens: self.tokens, ..Sizes::default() }
+        self.sizes_of(self.tokens)
+    }
+
+    /// Sizes of a step of so many tokens, that uses all pages there are.
+    fn sizes_of(&self, tokens: usize) -> Sizes {
+        let pages = self.kernel.parts.iter().filter_map(|part| match &part.anchor {
+            Anchor::Attend(attend) => Some(self.args[attend.pages].values),
+            _ => None,
+        });
+        Sizes { tokens, pages: pages.max().unwrap_or(0), ..Sizes::default() }
     }
 
     /// What the interpreter makes of the arguments.
@@ -178,7 +187,7 @@ impl Case {
             })
             .collect();
         let program = Program {
-            max: Sizes { tokens: max, ..Sizes::default() },
+            max: self.sizes_of(max),
             kernels: vec![Arc::new(self.kernel.clone())],
             steps: vec![Step { kernel: 0, args: regions.clone() }],
         };

@@ -25,9 +25,10 @@ fn run(input: &str) -> String {
     let mut out = String::new();
     for call in &fusion.plan.calls {
         let slots = slots(&fusion.plan, call);
-        let shader = render(&fusion.plan.kernels[call.kernel], &slots, &max, &adapters()[0]).unwrap();
-        validate(&shader);
-        let _ = writeln!(out, "{}", shader.source);
+        for shader in render(&fusion.plan.kernels[call.kernel], &slots, &max, &adapters()[0]).unwrap() {
+            validate(&shader);
+            let _ = writeln!(out, "{}", shader.source);
+        }
     }
     out
 }

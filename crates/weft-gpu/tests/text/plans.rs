@@ -33,11 +33,13 @@ fn all_ways(graph: &Graph, refused: &mut Vec<String>) -> usize {
                     let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, call));
                     for limits in adapters() {
                         match render(kernel, &slots, &max, &limits) {
-                            Ok(shader) => {
-                                assert!(shader.shared_bytes < limits.shared_bytes);
-                                rendered += 1;
-                                if seen.insert(shader.source.clone()) {
-                                    validate(&shader);
+                            Ok(shaders) => {
+                                for shader in shaders {
+                                    assert!(shader.shared_bytes < limits.shared_bytes);
+                                    rendered += 1;
+                                    if seen.insert(shader.source.clone()) {
+                                        validate(&shader);
+                                    }
                                 }
                             }
                             Err(why) => refused.push(why.to_string()),

@@ -76,7 +76,7 @@ fn schedules_are_checked() {
     let [large, _] = adapters();
     let with = |kernel: &Kernel, text: &str| {
         let schedule: Schedule = text.parse().unwrap();
-        render_with(kernel, &[0, 1], &schedule, &max, &large).map(|shader| validate(&shader))
+        render_with(kernel, &[0, 1], &schedule, &max, &large).map(|shaders| shaders.iter().for_each(validate))
     };
     for fine in ["lanes 32; rows 1 width 16 reduce 1 upcast 1", "lanes 1; rows 3 width 64 reduce 1 upcast 1"]
     {
@@ -89,6 +89,7 @@ fn schedules_are_checked() {
         "lanes 64",
         "lanes 64; rows 1 width 64 reduce 3 upcast 1",
         "lanes 64; rows 1 width 32 reduce 1 upcast 1",
+        "lanes 64; rows 1 width 64 reduce 1 upcast 1 chunk 64",
     ] {
         let refused = with(&across, wrong).unwrap_err();
         assert!(matches!(refused.why, Why::Schedule(_)), "{wrong}: {refused}");

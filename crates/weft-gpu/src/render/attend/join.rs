@@ -1,0 +1,146 @@
+//! Chunks of attention put together, one after another in their order: each is relative to its own largest score.
+
+use crate::render::Why;
+use crate::render::attend::walk::Walk;
+use crate::render::attend::{LOWEST, Sight, chunk_words};
+use crate::render::expr::{Expr, Fun};
+use crate::render::space::Place;
+use crate::render::writer::Writer;
+
+/// Chunks that are loaded before the first is used.
+const AHEAD: u32 = 8;
+
+/// How what was there and what comes are weighted, relative to the larger of their largest scores.
+struct Scaled {
+    top: Expr,
+    old: Expr,
+    new: Expr,
+}
+
+fn scaled(w: &mut Writer<'_>, old: Expr, new: Expr) -> Scaled {
+    let top = w.code.set("new_top", old.clone().max(&new));
+    let weight = |w: &mut Writer<'_>, of: Expr| {
+        let weight = Expr::call(Fun::Exp, [of - &top]);
+        w.code.set("shrink", weight)
+    };
+    let (old, new) = (weight(w, old), weight(w, new));
+    Scaled { top, old, new }
+}
+
+/// `new · its weight + old · its weight`: written down once, so that both ways to put chunks together round alike.
+fn together(old: Expr, new: Expr, by: &Scaled) -> Expr {
+    Expr::call(Fun::Fma, [new, by.new.clone(), old * &by.old])
+}
+
+/// Chunks put together by the workgroup that computes them: what is kept for each head.
+pub(super) struct Joined {
+    heads: u32,
+    cols: u32,
+    /// Sums of values, sums of weights, largest scores, and how a chunk and what was there are weighted.
+    sums: u32,
+    totals: u32,
+    tops: u32,
+    old: u32,
+    new: u32,
+}
+
+impl Joined {
+    /// Nothing yet. Lanes see it after the next barrier.
+    pub(super) fn new(w: &mut Writer<'_>, heads: u32, cols: u32) -> Result<Joined, Why> {
+        let sums = w.pool.room(heads * cols);
+        let [totals, tops, old, new] = [(); 4].map(|()| w.pool.room(heads));
+        w.share(heads * cols, |w, item| {
+            w.code.keep(item + sums, 0u32.into());
+            Ok(())
+        })?;
+        w.share(heads, |w, h| {
+            w.code.keep(&h + totals, 0u32.into());
+            w.code.keep(h + tops, Expr::F32(LOWEST).bits());
+            Ok(())
+        })?;
+        Ok(Joined { heads, cols, sums, totals, tops, old, new })
+    }
+
+    /// Adds the chunk that has just been walked. Ends with a barrier.
+    pub(super) fn add(&self, w: &mut Writer<'_>, walk: &Walk<'_>) -> Result<(), Why> {
+        let Joined { heads, cols, sums, totals, tops, old, new } = *self;
+        w.share(heads, |w, h| {
+            let (total, top) = (walk.total(w, &h), walk.top(w, &h));
+            let before = w.kept(&h + tops);
+            let by = scaled(w, before, top);
+            let total = together(w.kept(&h + totals), total, &by);
+            w.code.keep(&h + totals, total.bits());
+            w.code.keep(&h + tops, by.top.bits());
+            w.code.keep(&h + old, by.old.bits());
+            w.code.keep(h + new, by.new.bits());
+            Ok(())
+        })?;
+        w.code.barrier();
+        w.share(heads * cols, |w, item| {
+            let h = w.code.set("h", &item / cols);
+            let by = Scaled { top: 0.0f32.into(), old: w.kept(&h + old), new: w.kept(&h + new) };
+            let sum = walk.sum(w, &h, &(&item % cols));
+            let sum = together(w.kept(&item + sums), sum, &by);
+            w.code.keep(item + sums, sum.bits());
+            Ok(())
+        })?;
+        w.code.barrier();
+        Ok(())
+    }
+
+    /// The result.
+    pub(super) fn finish(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
+        let Joined { heads, cols, sums, totals, .. } = *self;
+        w.share(heads * cols, |w, item| {
+            let value = w.kept(&item + sums) / w.kept(&item / cols + totals);
+            w.code.keep(item + sums, value.bits());
+            Ok(())
+        })?;
+        w.code.barrier();
+        Ok(sums)
+    }
+}
+
+/// Chunks put together by another shader than the one that put them down.
+pub(super) fn join(
+    w: &mut Writer<'_>,
+    place: &Place,
+    sight: &Sight,
+    (slot, at): (usize, u32),
+) -> Result<u32, Why> {
+    let (heads, cols) = (place.tile(), place.cols());
+    let words = chunk_words(cols);
+    let results = w.pool.room(heads * cols);
+    let chunks = w.code.set("chunks", (&sight.seen + (sight.chunk - 1)) / sight.chunk);
+    w.share(heads * cols, |w, item| {
+        let h = w.code.set("h", &item / cols);
+        let column = w.code.set("column", &item % cols);
+        let [sum, total] = [(); 2].map(|()| w.code.var("sum", 0.0f32));
+        let top = w.code.var("top", LOWEST);
+        w.count("chunk", (0u32.into(), chunks.clone(), AHEAD), |w, first| {
+            let mut loaded = Vec::new();
+            for a in 0..AHEAD {
+                let chunk = w.code.set("chunk", &first + a);
+                let exists = chunk.less(&chunks);
+                let from = place.chunk_row(&chunk.min(&chunks - 1u32), &h) * words + at;
+                let from = w.code.set("put_at", from);
+                let [value, weights, top] = [&column + &from, &from + cols, from + (cols + 1)]
+                    .map(|at| w.code.set("put_down", Expr::Word(slot, at.into()).float()));
+                // One that is not there weighs nothing.
+                let top = w.code.set("its_top", Expr::F32(LOWEST).unless(&exists, top));
+                loaded.push((value, weights, top));
+            }
+            for (value, weights, its_top) in loaded {
+                let by = scaled(w, top.clone(), its_top);
+                w.code.assign(&sum, together(sum.clone(), value, &by));
+                w.code.assign(&total, together(total.clone(), weights, &by));
+                w.code.assign(&top, by.top);
+            }
+            Ok(())
+        })?;
+        w.code.keep(item + results, (sum / total).bits());
+        Ok(())
+    })?;
+    w.code.barrier();
+    Ok(results)
+}

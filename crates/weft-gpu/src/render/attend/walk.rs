@@ -1,0 +1,384 @@
+//! A chunk of positions, walked in blocks: several lanes share a score, then each lane has some columns of the values.
+
+use weft_kern::Attend;
+
+use crate::render::Why;
+use crate::render::attend::state::State;
+use crate::render::attend::{LOWEST, Sight, chunk_words};
+use crate::render::code::Stmt;
+use crate::render::expr::{Expr, Fun};
+use crate::render::reduce::{self, Fold};
+use crate::render::space::Place;
+use crate::render::writer::{Writer, word};
+use crate::schedule::Split;
+
+/// Lanes that look for the largest score of a head, at most.
+const SEEKERS: u32 = 16;
+
+/// Loads of a lane that are on their way at once, at most.
+const AHEAD: u32 = 24;
+
+/// How the lanes are shared out, and where things are kept.
+pub(super) struct Walk<'a> {
+    attend: &'a Attend,
+    keys: &'a State,
+    values: &'a State,
+    k_len: u32,
+    /// Heads.
+    heads: u32,
+    /// Columns of a head's result.
+    cols: u32,
+    /// Positions of a block, and lanes that share a score.
+    block: u32,
+    share: u32,
+    upcast: u32,
+    /// Lanes side by side across columns, the times they are used, and their teams that share out the positions.
+    columns: u32,
+    times: u32,
+    teams: u32,
+    /// Where is kept: the queries, the block's rows of the state, the lanes' parts of sums, the scores, and the largest of some of them. What a chunk
+    /// comes to takes the place of the parts.
+    query: u32,
+    rows: u32,
+    parts: u32,
+    scores: u32,
+    tops: u32,
+}
+
+/// What a lane has for each head.
+struct Accumulators {
+    /// The largest score so far, and the sum of the weights.
+    tops: Vec<Expr>,
+    totals: Vec<Expr>,
+    /// For each head, each time and each value loaded together.
+    values: Vec<Vec<Vec<Expr>>>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(
+        w: &mut Writer<'_>,
+        attend: &'a Attend,
+        place: &Place,
+        split: &Split,
+        (keys, values): (&'a State, &'a State),
+    ) -> Result<Walk<'a>, Why> {
+        let (lanes, heads, k_len, cols) = (w.code.lanes, place.tile(), word(attend.k_len)?, place.cols());
+        let (share, upcast) = (split.reduce, split.upcast);
+        let block = split.across(lanes) * upcast;
+        let items = cols / values.per();
+        let columns = items.next_power_of_two().min(lanes);
+        let teams = (lanes / columns).min(block);
+        let [query, rows, scores, tops] =
+            [heads * k_len, block, heads * block, heads * SEEKERS].map(|n| w.pool.room(n));
+        let (sums, ends) = (heads.saturating_mul(lanes * upcast), teams * heads * chunk_words(cols));
+        let parts = w.pool.room(sums.max(ends));
+        let times = items.div_ceil(columns);
+        let room = (query, rows, parts, scores, tops);
+        let (query, rows, parts, scores, tops) = room;
+        Ok(Walk {
+            attend,
+            keys,
+            values,
+            k_len,
+            heads,
+            cols,
+            block,
+            share,
+            upcast,
+            columns,
+            times,
+            teams,
+            query,
+            rows,
+            parts,
+            scores,
+            tops,
+        })
+    }
+
+    /// Keeps the queries. Lanes see them after the next barrier.
+    pub(super) fn queries(&self, w: &mut Writer<'_>, place: &Place) -> Result<(), Why> {
+        let (attend, k_len) = (self.attend, self.k_len);
+        w.share(self.heads * k_len, |w, item| {
+            let (h, c) = (&item / k_len, &item % k_len);
+            let row = place.row_to_read(&mut w.code, &h).axes;
+            let at = w.base(&attend.q, &row)? + c * word(attend.q.step)?;
+            let value = w.load(attend.q.param, &at)?;
+            w.code.keep(item + self.query, value.bits());
+            Ok(())
+        })
+    }
+
+    /// Walks the chunk that begins at `start`, and keeps what it comes to. Ends with a barrier.
+    pub(super) fn chunk(&self, w: &mut Writer<'_>, sight: &Sight, start: &Expr) -> Result<(), Why> {
+        let page = word(self.attend.page)?;
+        let end = sight.end(w, start);
+        let accumulators = self.accumulators(w);
+        w.code.barrier();
+        w.count("start", (start.clone(), end.clone(), self.block), |w, start| {
+            w.share(self.block, |w, b| {
+                // Positions that are not there are read as the last, and weigh nothing.
+                let p = w.code.set("p", (&start + &b).min(&end - 1u32));
+                let at = (&sight.pages_at + &p / page).min(&sight.last_page);
+                let page_number = w.param_word(self.attend.pages, at);
+                let row = (page_number * page + p % page).min(&sight.last_row);
+                w.code.keep(b + self.rows, row);
+                Ok(())
+            })?;
+            w.code.barrier();
+            self.scores(w, &start, &end)?;
+            self.weigh(w, &accumulators)?;
+            self.values(w, &accumulators, &start, &end)?;
+            // The next block uses the same memory.
+            w.code.barrier();
+            Ok(())
+        })?;
+        self.keep_ends(w, &accumulators)
+    }
+
+    fn accumulators(&self, w: &mut Writer<'_>) -> Accumulators {
+        let heads = 0..self.heads;
+        Accumulators {
+            tops: heads.clone().map(|_| w.code.var("top", LOWEST)).collect(),
+            totals: heads.clone().map(|_| w.code.var("total", 0.0f32)).collect(),
+            values: heads
+                .map(|_| {
+                    let each = |w: &mut Writer<'_>| {
+                        (0..self.values.per()).map(|_| w.code.var("y", 0.0f32)).collect()
+                    };
+                    (0..self.times).map(|_| each(w)).collect()
+                })
+                .collect(),
+        }
+    }
+
+    /// Keeps the scores of a block's positions.
+    fn scores(&self, w: &mut Writer<'_>, start: &Expr, end: &Expr) -> Result<(), Why> {
+        let (heads, block, keys) = (self.heads, self.block, self.keys);
+        let (share, first) = (Expr::Lane % self.share, Expr::Lane / self.share);
+        let share = w.code.set("share", share);
+        let (mut positions, mut rows) = (Vec::new(), Vec::new());
+        for u in 0..self.upcast {
+            let b = w.code.set("b", &first + u * (w.code.lanes / self.share));
+            let row = keys.row(Expr::Shared((&b + self.rows).into()))?;
+            rows.push(w.code.set("row", row));
+            positions.push(b);
+        }
+        let sums: Vec<Vec<Expr>> =
+            (0..self.upcast).map(|_| (0..heads).map(|_| w.code.var("score", 0.0f32)).collect()).collect();
+        let per = keys.per();
+        let pieces = self.k_len / per;
+        let ahead = even_ahead(pieces / self.share, pieces.is_multiple_of(self.share), self.upcast);
+        w.count("c", (share.clone(), pieces.into(), self.share * ahead), |w, first| {
+            let mut loaded = Vec::new();
+            for a in 0..ahead {
+                let c = w.code.set("c", &first + a * self.share);
+                let each = rows.iter().map(|row| keys.load(w, row, &c)).collect::<Result<Vec<_>, _>>()?;
+                loaded.push((c, each));
+            }
+            for (c, loaded) in loaded {
+                let loaded: Vec<Vec<Expr>> = loaded
+                    .into_iter()
+                    .map(|each| each.into_iter().map(|v| w.code.set("key", v)).collect())
+                    .collect();
+                for h in 0..heads {
+                    for part in 0..per {
+                        let q = w.kept(&c * per + (self.query + h * self.k_len + part));
+                        let q = w.code.set("q", q);
+                        for (key, sums) in loaded.iter().zip(&sums) {
+                            w.code.add_product(&sums[h as usize], key[part as usize].clone(), q.clone());
+                        }
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        for (b, sums) in positions.iter().zip(&sums) {
+            for (h, sum) in sums.iter().enumerate() {
+                let to = (&share * heads + h as u32) * block + b + self.parts;
+                w.code.keep(to, sum.clone().bits());
+            }
+        }
+        w.code.barrier();
+        let apart = heads * block;
+        w.share(apart, |w, item| {
+            let score = reduce::folded(w, Fold::Sum, &(&item + self.parts), self.share, apart);
+            let exists = (start + &item % block).less(end);
+            let score = Expr::F32(LOWEST).unless(&exists, score * self.attend.scale.0);
+            w.code.keep(item + self.scores, score.bits());
+            Ok(())
+        })?;
+        w.code.barrier();
+        Ok(())
+    }
+
+    /// Turns scores into weights, relative to the largest score so far.
+    fn weigh(&self, w: &mut Writer<'_>, accumulators: &Accumulators) -> Result<(), Why> {
+        let (heads, block) = (self.heads, self.block);
+        let seekers = SEEKERS.min(block);
+        w.share(heads * seekers, |w, item| {
+            let (h, s) = (&item / seekers, &item % seekers);
+            let from = w.code.set("from_score", h * block + s + self.scores);
+            let top = reduce::folded(w, Fold::Max, &from, block / seekers, seekers);
+            w.code.keep(item + self.tops, top.bits());
+            Ok(())
+        })?;
+        w.code.barrier();
+        for h in 0..heads {
+            let of = h as usize;
+            let from = Expr::U32(self.tops + h * seekers);
+            let block_top = reduce::folded(w, Fold::Max, &from, seekers, 1);
+            let top = w.code.set("new_top", accumulators.tops[of].clone().max(block_top));
+            let shrink = Expr::call(Fun::Exp, [&accumulators.tops[of] - &top]);
+            let shrink = w.code.set("shrink", shrink);
+            w.code.assign(&accumulators.tops[of], top.clone());
+            let scaled = [&accumulators.totals[of]].into_iter();
+            for sum in scaled.chain(accumulators.values[of].iter().flatten()) {
+                w.code.assign(sum, sum * &shrink);
+            }
+            w.share(block, |w, b| {
+                let score = w.kept(&b + (self.scores + h * block));
+                let weight = Expr::call(Fun::Exp, [score - &top]);
+                w.code.keep(b + (self.scores + h * block), weight.bits());
+                Ok(())
+            })?;
+        }
+        w.code.barrier();
+        Ok(())
+    }
+
+    /// Adds the block's weighted values.
+    fn values(
+        &self,
+        w: &mut Writer<'_>,
+        accumulators: &Accumulators,
+        start: &Expr,
+        end: &Expr,
+    ) -> Result<(), Why> {
+        let values = self.values;
+        let column = w.code.set("column", Expr::Lane % self.columns);
+        let team = w.code.set("team", Expr::Lane / self.columns);
+        let last = self.cols / values.per() - 1;
+        let items: Vec<Expr> = (0..self.times)
+            .map(|time| w.code.set("item", (&column + time * self.columns).min(last)))
+            .collect();
+        let each = self.block / self.teams;
+        let ahead = even_ahead(each, self.block.is_multiple_of(self.teams), self.times);
+        let here = w.code.set("here", (end - start).min(self.block));
+        // A team beyond those that work has no position.
+        let range = (&team * ahead, here, self.teams * ahead);
+        w.count("b", range, |w, b| {
+            let mut loaded = Vec::new();
+            for a in 0..ahead {
+                let row = values.row(Expr::Shared((&b + (self.rows + a)).into()))?;
+                let row = w.code.set("row", row);
+                let each = items.iter().map(|item| values.load(w, &row, item));
+                loaded.push(each.collect::<Result<Vec<_>, _>>()?);
+            }
+            for (a, loaded) in loaded.into_iter().enumerate() {
+                let loaded: Vec<Vec<Expr>> = loaded
+                    .into_iter()
+                    .map(|each| each.into_iter().map(|v| w.code.set("value", v)).collect())
+                    .collect();
+                for h in 0..self.heads {
+                    let weight = w.kept(&b + (self.scores + h * self.block + a as u32));
+                    let weight = w.code.set("weight", weight);
+                    let total = &accumulators.totals[h as usize];
+                    w.code.assign(total, total + &weight);
+                    let sums = accumulators.values[h as usize].iter().flatten();
+                    for (sum, value) in sums.zip(loaded.iter().flatten()) {
+                        w.code.add_product(sum, weight.clone(), value.clone());
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Keeps what each team has of the chunk: for each head the columns, the sum of the weights and the largest score.
+    fn keep_ends(&self, w: &mut Writer<'_>, accumulators: &Accumulators) -> Result<(), Why> {
+        let (heads, cols, per) = (self.heads, self.cols, self.values.per());
+        let column = w.code.set("column", Expr::Lane % self.columns);
+        let team = w.code.set("team", Expr::Lane / self.columns);
+        let works = if self.teams * self.columns < w.code.lanes { team.less(self.teams) } else { Expr::True };
+        w.when(works, |w| {
+            for h in 0..heads {
+                let of = h as usize;
+                let at = w.code.set("at", (&team * heads + h) * chunk_words(cols) + self.parts);
+                // Every lane of a team has the same sum of weights, and all have the same largest score.
+                w.code.keep(&at + cols, accumulators.totals[of].clone().bits());
+                w.code.keep(&at + (cols + 1), accumulators.tops[of].clone().bits());
+                for (time, sums) in accumulators.values[of].iter().enumerate() {
+                    let item = w.code.set("item", &column + time as u32 * self.columns);
+                    w.when(item.less(cols / per), |w| {
+                        for (part, sum) in sums.iter().enumerate() {
+                            w.code.keep(&at + &item * per + part as u32, sum.clone().bits());
+                        }
+                        Ok(())
+                    })?;
+                }
+            }
+            Ok(())
+        })?;
+        w.code.barrier();
+        Ok(())
+    }
+
+    /// What all teams have of a word of a head.
+    fn over_teams(&self, w: &mut Writer<'_>, h: &Expr, at: &Expr) -> Expr {
+        let words = chunk_words(self.cols);
+        let from = w.code.set("from_team", h * words + at + self.parts);
+        reduce::folded(w, Fold::Sum, &from, self.teams, self.heads * words)
+    }
+
+    /// The chunk's weighted values in a column.
+    pub(super) fn sum(&self, w: &mut Writer<'_>, h: &Expr, column: &Expr) -> Expr {
+        self.over_teams(w, h, column)
+    }
+
+    /// The chunk's sum of weights.
+    pub(super) fn total(&self, w: &mut Writer<'_>, h: &Expr) -> Expr {
+        self.over_teams(w, h, &Expr::U32(self.cols))
+    }
+
+    /// The chunk's largest score.
+    pub(super) fn top(&self, w: &mut Writer<'_>, h: &Expr) -> Expr {
+        let top = w.kept(h * chunk_words(self.cols) + (self.parts + self.cols + 1));
+        w.code.set("its_top", top)
+    }
+
+    /// Puts what the chunk comes to down for another shader.
+    pub(super) fn put_down(
+        &self,
+        w: &mut Writer<'_>,
+        place: &Place,
+        chunk: &Expr,
+        (slot, first): (usize, u32),
+    ) -> Result<(), Why> {
+        let (heads, cols) = (self.heads, self.cols);
+        let words = chunk_words(cols);
+        w.share(heads * cols, |w, item| {
+            let (h, column) = (w.code.set("h", &item / cols), w.code.set("column", item % cols));
+            let row = place.chunk_row(chunk, &h);
+            let sum = self.sum(w, &h, &column);
+            w.code.push(Stmt::Store(slot, row * words + column + first, sum.bits()));
+            Ok(())
+        })?;
+        w.share(heads, |w, h| {
+            let to = w.code.set("to", place.chunk_row(chunk, &h) * words + (first + cols));
+            let (total, top) = (self.total(w, &h), self.top(w, &h));
+            w.code.push(Stmt::Store(slot, to.clone(), total.bits()));
+            w.code.push(Stmt::Store(slot, to + 1u32, top.bits()));
+            Ok(())
+        })
+    }
+}
+
+/// How many of `pieces` are loaded before the first is used: as many as come out `even` and as may be on their way, each being so many loads.
+fn even_ahead(pieces: u32, even: bool, loads: u32) -> u32 {
+    if !even {
+        return 1;
+    }
+    let most = (AHEAD / loads.max(1)).clamp(1, 16);
+    (1..=most).rev().find(|n| pieces.is_multiple_of(*n)).unwrap_or(1)
+}
