@@ -18,7 +18,7 @@ use crate::{plans, products, weights};
 /// What all ways to compile a model on one device share: its inputs, its weights and its states.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
-    /// The step's index inputs.
+    /// The step's index inputs, all in one buffer.
     pub(crate) inputs: BTreeMap<String, Region>,
     /// Tensors, by their names in the file.
     tensors: BTreeMap<String, BufferId>,
@@ -70,12 +70,29 @@ struct Planned {
     fusions: Vec<Vec<Arc<Fusion>>>,
 }
 
-/// `i32` inputs of a step, and how many values each has.
+/// Bytes that an input begins at a multiple of, within the buffer of all.
+const INPUT_ALIGN: usize = 64;
+
+/// `i32` inputs of a step, and how many values each has. The longest is the last, so that little more is written than a step has.
 fn step_inputs(max: &Sizes) -> [(&'static str, usize); 6] {
     let [tokens, pos, slots, first, pages, out_rows] = plans::STEP_INPUTS;
     let per_token = [tokens, pos, slots, first].map(|name| (name, max.tokens));
     let [tokens, pos, slots, first] = per_token;
-    [tokens, pos, slots, first, (pages, max.pages), (out_rows, max.rows)]
+    [tokens, pos, slots, first, (out_rows, max.rows), (pages, max.pages)]
+}
+
+/// Makes room for the inputs of a step: one buffer, so that one write brings them.
+fn inputs(device: &mut dyn Device, max: &Sizes) -> Result<BTreeMap<String, Region>, Error> {
+    let mut end = 0;
+    let places = step_inputs(max).map(|(name, values)| {
+        let offset = end;
+        end = (offset + 4 * values).next_multiple_of(INPUT_ALIGN);
+        (name, values, offset)
+    });
+    let buffer = device.alloc(end)?;
+    let region =
+        |(name, values, offset): (&str, usize, usize)| (name.to_string(), Region { buffer, offset, values });
+    Ok(places.map(region).into())
 }
 
 /// Plans every distinct graph for each class of steps, has the device take in the weights, makes room for the states and links the programs.
@@ -87,11 +104,7 @@ pub(crate) fn compile(
     cache: Option<&PackCache>,
     report: OnReport<'_>,
 ) -> Result<(Shared, Compiled), Error> {
-    let mut inputs = BTreeMap::new();
-    for (name, values) in step_inputs(&options.max) {
-        let buffer = device.alloc(values * 4)?;
-        inputs.insert(name.to_string(), Region { buffer, offset: 0, values });
-    }
+    let inputs = inputs(device, &options.max)?;
     let planned = plan(model, options)?;
     let tensors = weights::take_in(device, gguf, &planned.segments, &planned.fusions, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new() };
@@ -115,7 +128,10 @@ fn plan(model: &ModelGraph, options: &Options) -> Result<Planned, Error> {
     let steps = plans::step_classes(options.max.tokens);
     let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
     for &tokens in &steps {
-        let options = Options { max: Sizes { tokens, ..options.max }, ..options.clone() };
+        let options = Options {
+            max: Sizes { tokens, rows: options.max.rows.min(tokens), ..options.max },
+            ..options.clone()
+        };
         let like = fusions.first().map(Vec::as_slice);
         let planned = plans::plan(&segments, &options, like)?;
         fusions.push(planned);

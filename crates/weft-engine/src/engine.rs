@@ -5,7 +5,7 @@ mod variants;
 
 use std::path::Path;
 
-use weft_device::{Caps, Device};
+use weft_device::{Caps, Device, Region};
 use weft_fuse::Options;
 use weft_ir::{Sizes, Switches};
 use weft_pack::{OnReport, PackCache};
@@ -129,6 +129,8 @@ impl Engine {
         let cache = options.cache.as_ref();
         let (shared, compiled) = compile(&mut *device, model.gguf(), model.graph(), &fusion, cache, report)?;
         let vocab = model.graph().config.vocab;
+        let inputs =
+            shared.inputs.values().map(|region| region.offset + 4 * region.values).max().unwrap_or(0);
         Ok(Engine {
             model,
             device,
@@ -138,7 +140,7 @@ impl Engine {
             context,
             max,
             indices: Indices::with_capacity(tokens, pages, options.sequences),
-            bytes: Vec::with_capacity(tokens.max(pages).max(LOGIT_ROWS * vocab) * 4),
+            bytes: Vec::with_capacity(inputs.max(4 * LOGIT_ROWS * vocab)),
             logits: Vec::with_capacity(LOGIT_ROWS * vocab),
             wanted: Vec::with_capacity(tokens),
         })
@@ -231,23 +233,27 @@ impl Engine {
 
     fn replay(&mut self, vocab: usize, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let sizes = self.sizes();
-        let Engine { device, shared, variants, indices, bytes, .. } = self;
-        for (name, values) in [
-            ("tokens", &indices.tokens),
+        let Engine { device, shared, variants, indices, bytes, wanted, .. } = self;
+        let mut windows = wanted.chunks(LOGIT_ROWS);
+        let inputs = [
+            ("tokens", &indices.tokens[..]),
             ("pos", &indices.pos),
             ("slots", &indices.slots),
             ("first", &indices.first),
             ("pages", &indices.pages),
-        ] {
-            write(&mut **device, shared, name, values, bytes)?;
-        }
+            ("out_rows", windows.clone().next().unwrap_or_default()),
+        ];
+        write(&mut **device, shared, &inputs, bytes)?;
         let class = variants.used().class(sizes.tokens);
         let class =
             class.ok_or_else(|| Error::Option("the model was compiled for no size of step".into()))?;
         let timed = timings.as_deref_mut().map(|timings| (timings, 0));
         timed::replay(&mut **device, class.body, &sizes, timed)?;
-        for rows in self.wanted.chunks(LOGIT_ROWS) {
-            write(&mut **device, shared, "out_rows", rows, bytes)?;
+        let mut written = true;
+        for rows in windows.by_ref() {
+            if !std::mem::take(&mut written) {
+                write(&mut **device, shared, &[("out_rows", rows)], bytes)?;
+            }
             let timed = timings.as_deref_mut().map(|timings| (timings, 1));
             timed::replay(&mut **device, class.head, &Sizes { rows: rows.len(), ..sizes }, timed)?;
             bytes.clear();
@@ -259,15 +265,26 @@ impl Engine {
     }
 }
 
+/// Writes inputs of a step, all at once: with what lies between them, which nobody reads.
 fn write(
     device: &mut dyn Device,
     shared: &Shared,
-    name: &str,
-    values: &[i32],
+    inputs: &[(&str, &[i32])],
     bytes: &mut Vec<u8>,
 ) -> Result<(), Error> {
+    let regions = || inputs.iter().map(|(name, values)| (shared.inputs[*name], *values));
+    let begin = regions().map(|(region, _)| region.offset).min().unwrap_or(0);
+    let end = regions().map(|(region, values)| region.offset + size_of_val(values)).max().unwrap_or(0);
     bytes.clear();
-    bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
-    let region = shared.inputs[name];
-    Ok(device.write(region.buffer, region.offset, bytes)?)
+    bytes.resize(end - begin, 0);
+    for (region, values) in regions() {
+        let to = &mut bytes[region.offset - begin..][..size_of_val(values)];
+        for (to, value) in to.as_chunks_mut::<4>().0.iter_mut().zip(values) {
+            *to = value.to_le_bytes();
+        }
+    }
+    match regions().next() {
+        Some((Region { buffer, .. }, _)) => Ok(device.write(buffer, begin, bytes)?),
+        None => Ok(()),
+    }
 }

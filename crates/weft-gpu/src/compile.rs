@@ -26,6 +26,8 @@ pub(crate) struct Compiled {
     pub(crate) clock: Option<Clock>,
     /// The next step, encoded while the last one ran, if it is of these sizes.
     pub(crate) next: Option<(Sizes, wgpu::CommandBuffer)>,
+    /// What `sizes` has.
+    pub(crate) told: Option<Sizes>,
 }
 
 /// A launch: the shaders of its kernel, to be run one after another.
@@ -122,7 +124,7 @@ pub(crate) fn prepare(
     let launches = program.steps.iter().enumerate().zip(shaders);
     let launches = launches.map(|(step, shaders)| shaders.iter().map(|shader| piece(step, shader)).collect());
     let launches = launches.collect::<Result<Vec<_>, DeviceError>>()?;
-    Ok(Compiled { max: program.max, launches, sizes: binder.sizes, clock: None, next: None })
+    Ok(Compiled { max: program.max, launches, sizes: binder.sizes, clock: None, next: None, told: None })
 }
 
 /// Checks that weights are not written, and that they lie as kernels take them to lie.

@@ -61,7 +61,8 @@ pub(crate) fn replay(
             Some((_, commands)) => commands,
             None => encode(context, program, sizes, None)?,
         };
-        in_flight.0.push_back(submit(context, program, sizes, commands, None)?);
+        tell(context, program, sizes)?;
+        in_flight.0.push_back(submit(context, commands, None)?);
         program.next = Some((*sizes, encode(context, program, sizes, None)?));
         return Ok(());
     };
@@ -69,12 +70,13 @@ pub(crate) fn replay(
     if program.clock.is_none() {
         program.clock = Some(Clock::new(context, program.launches.len())?);
     }
+    tell(context, program, sizes)?;
     let program = &*program;
     let Some(clock) = &program.clock else { return Ok(()) };
     timings.begin(1, program.launches.len());
     let lane = timings.lane(0);
     let commands = encode(context, program, sizes, Some(clock))?;
-    let submitted = submit(context, program, sizes, commands, Some(clock))?;
+    let submitted = submit(context, commands, Some(clock))?;
     let at = timings.origin().map_or(0, |origin| origin.elapsed().as_nanos() as u64);
     context.wait(submitted)?;
     let ran = |launch: usize| program.launches[launch].iter().any(|piece| piece.runs(sizes));
@@ -136,20 +138,27 @@ fn encode(
     })
 }
 
-/// Hands a step over.
-fn submit(
-    context: &Context,
-    program: &Compiled,
-    sizes: &Sizes,
-    commands: CommandBuffer,
-    clock: Option<&Clock>,
-) -> Result<SubmissionIndex, DeviceError> {
+/// Has a program's shaders know the sizes of the step that is handed over next.
+fn tell(context: &Context, program: &mut Compiled, sizes: &Sizes) -> Result<(), DeviceError> {
+    if program.told == Some(*sizes) {
+        return Ok(());
+    }
     let mut words = [0; 16];
     for (bytes, word) in words.as_chunks_mut::<4>().0.iter_mut().zip(Shader::sizes(sizes)) {
         *bytes = word.to_le_bytes();
     }
+    context.checked("a step", 0, || context.queue.write_buffer(&program.sizes, 0, &words))?;
+    program.told = Some(*sizes);
+    Ok(())
+}
+
+/// Hands a step over.
+fn submit(
+    context: &Context,
+    commands: CommandBuffer,
+    clock: Option<&Clock>,
+) -> Result<SubmissionIndex, DeviceError> {
     context.checked("a step", 0, || {
-        context.queue.write_buffer(&program.sizes, 0, &words);
         let submitted = context.queue.submit([commands]);
         if let Some(clock) = clock {
             clock.ask();

@@ -14,6 +14,9 @@ use crate::render::tile::{Block, QUADS, Tiles};
 use crate::render::writer::{Writer, word};
 use crate::schedule::Split;
 
+/// Loads of a lane that are on their way at once, at most: each has a register.
+const MOST_LOADS: u32 = 32;
+
 /// The products of a part.
 pub(crate) struct Dot<'a> {
     part: &'a Part,
@@ -306,8 +309,10 @@ fn tile_rows(
 ) -> Result<(), Why> {
     let blocks = word(product.w.k / 32)?;
     let rows: Vec<_> = lane.columns.iter().map(|c| tiles.row(&mut w.code, &(&term.matrix + c))).collect();
-    let ahead = ahead(blocks, reduce, factors);
-    w.count("b", (lane.share.clone(), blocks.into(), reduce * ahead), |w, first| {
+    let loads = rows.len() as u32 * (tiles.vectors() + 1);
+    let ahead = ahead(blocks, reduce, factors, loads);
+    let range = (lane.share.clone(), blocks.into(), reduce * ahead);
+    w.count_or_once("b", range, |w, first| {
         let loaded: Vec<(Expr, Vec<Block>)> = (0..ahead)
             .map(|a| {
                 let b = w.code.set("b", &first + a * reduce);
@@ -360,10 +365,11 @@ fn times_block<'e>(
 }
 
 /// Pieces whose weights are loaded before the first is used, so that more of them are on their way: if they come out even, and only where what a lane
-/// does with them is little.
-fn ahead(pieces: u32, reduce: u32, rows: &[Factors]) -> u32 {
+/// does with them is little. Each piece is so many `loads`.
+fn ahead(pieces: u32, reduce: u32, rows: &[Factors], loads: u32) -> u32 {
     let even = |n: &u32| pieces.is_multiple_of(reduce * n);
-    if rows.len() > 2 { 1 } else { [4, 2].into_iter().find(even).unwrap_or(1) }
+    let most = (MOST_LOADS / loads.max(1)).clamp(1, 8);
+    if rows.len() > 2 { 1 } else { (1..=most).rev().find(even).unwrap_or(1) }
 }
 
 /// Rows of floats times floats.
@@ -383,8 +389,9 @@ fn float_rows(
         _ => None,
     };
     let per = if pairs.is_some() { 2 } else { 1 };
-    let ahead = ahead(k / per, reduce, factors);
-    w.count("c", (lane.share.clone(), (k / per).into(), reduce * ahead), |w, first| {
+    let ahead = ahead(k / per, reduce, factors, rows.len() as u32);
+    let range = (lane.share.clone(), (k / per).into(), reduce * ahead);
+    w.count_or_once("c", range, |w, first| {
         let mut loaded: Vec<(Expr, Vec<Vec<Expr>>)> = Vec::new();
         for a in 0..ahead {
             let c = w.code.set("c", &first + a * reduce);

@@ -75,6 +75,11 @@ impl Tiles {
         })
     }
 
+    /// Words of numbers in 32 columns of a row.
+    pub(crate) fn vectors(&self) -> u32 {
+        self.layout.bits as u32
+    }
+
     /// A row of the weight.
     pub(crate) fn row(&self, code: &mut Code, row: &Expr) -> TileRow {
         let tile = code.set("tile", &self.start + (row / VECTOR) * self.tile);

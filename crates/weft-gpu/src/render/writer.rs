@@ -218,6 +218,20 @@ impl Writer<'_> {
         done
     }
 
+    /// The same, from a number that is less than `step`; without a loop if that is all there is to count.
+    pub(crate) fn count_or_once(
+        &mut self,
+        stem: &str,
+        range: (Expr, Expr, u32),
+        write: impl FnOnce(&mut Self, Expr) -> Result<(), Why>,
+    ) -> Result<(), Why> {
+        let (from, to, step) = range;
+        match to.known() {
+            Some(to) if to == step => write(self, from),
+            _ => self.count(stem, (from, to, step), write),
+        }
+    }
+
     /// What follows if a condition holds.
     pub(crate) fn when(
         &mut self,

@@ -17,6 +17,12 @@ const BUSY: usize = 1 << 18;
 /// Lanes that share a sum, at most: their partial sums are added one after another.
 const MOST_SHARES: usize = 16;
 
+/// Lanes that share a sum, at least, of rows in tiles: side by side they read a piece of a tile that is long enough for memory to be fast.
+const LEAST_SHARES: usize = 8;
+
+/// Workgroups of a product that has more columns than keep an adapter busy.
+const MANY_GROUPS: usize = 2048;
+
 /// Rows of a tile, at most: each has a sum of its own in every lane.
 const MOST_ROWS: usize = 8;
 
@@ -90,14 +96,17 @@ fn dot(kernel: &Kernel, part: &Part, products: &[Product], rows: &[usize], lanes
         // All columns in one workgroup: as many lanes as there are for each.
         false => lanes / part.cols.next_power_of_two().min(lanes),
     };
-    let reduce = below(wanted.clamp(1, MOST_SHARES)).min(below(pieces)).min(lanes);
+    let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
+    let least = if apart && tiles { LEAST_SHARES } else { 1 };
+    let reduce = below(wanted.clamp(least, MOST_SHARES)).min(below(pieces)).min(lanes);
     let across = lanes / reduce;
     let mut width = part.cols;
     if apart {
         let rounds = part.body.iter().any(
             |i| matches!(i, Instr::Store { view, .. } if kernel.params[view.param].format == Format::Q8),
         );
-        width = part.cols.min(if rounds { across.max(32) } else { across.max(2) });
+        let passes = (part.cols.saturating_mul(inner) / (across * MANY_GROUPS)).clamp(1, 4);
+        width = part.cols.min(if rounds { across.max(32) } else { (passes * across).max(2) });
     }
     let along_first = products.iter().any(|p| matches!(p.w.pick, Pick::Axis(axis) if axis > 0));
     let shared = products.iter().all(|p| match p.w.pick {
