@@ -20,7 +20,8 @@ graph experts {
 var<workgroup> pool: array<u32, 88>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
+  let lane = subgroup * size + member;
   let p0 = args[0].x;
   let p1 = args[0].z;
   let n1 = args[0].w;
@@ -29,54 +30,56 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let tiles = sizes.x;
   let rows_at = own_group % tiles;
   let first = (own_group / tiles) * 256u;
+  let word = min(lane, 63u);
+  let column = first + word * 4u;
+  let at = rows_at * 2048u + column;
+  let v = bitcast<f32>(b0[p0 + at]);
+  let column_2 = first + (word * 4u + 1u);
+  let at_2 = rows_at * 2048u + column_2;
+  let v_2 = bitcast<f32>(b0[p0 + at_2]);
+  let column_3 = first + (word * 4u + 2u);
+  let at_3 = rows_at * 2048u + column_3;
+  let v_3 = bitcast<f32>(b0[p0 + at_3]);
+  let column_4 = first + (word * 4u + 3u);
+  let at_4 = rows_at * 2048u + column_4;
+  let v_4 = bitcast<f32>(b0[p0 + at_4]);
+  let mine = max(max(max(bitcast<u32>(v) & 0x7fffffffu, bitcast<u32>(v_2) & 0x7fffffffu), bitcast<u32>(v_3) & 0x7fffffffu), bitcast<u32>(v_4) & 0x7fffffffu);
+  let other = subgroupShuffleXor(mine, 1u);
+  let both = max(mine, other);
+  let other_2 = subgroupShuffleXor(both, 2u);
+  let both_2 = max(both, other_2);
+  let other_3 = subgroupShuffleXor(both_2, 4u);
+  let both_3 = max(both_2, other_3);
+  let largest = bitcast<f32>(both_3);
+  let scale = select(0x7fc00000u, bitcast<u32>(largest / 127.0f), both_3 < 0x7f800000u);
+  let inverse = select(0.0f, 127.0f / largest, largest > 3.74e-37f && both_3 < 0x7f800000u);
+  let packed = (bitcast<u32>(i32(min(max(round(v * inverse), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_2 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_3 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_4 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
+  let mine_2 = dot4I8Packed(packed, 0x1010101u);
+  let other_4 = subgroupShuffleXor(mine_2, 1u);
+  let both_4 = mine_2 + other_4;
+  let other_5 = subgroupShuffleXor(both_4, 2u);
+  let both_5 = both_4 + other_5;
   if (lane < 64u) {
-    var top = 0u;
-    for (var j = 0u; j < 4u; j += 1u) {
-      let column = first + (lane * 4u + j);
-      let at = rows_at * 2048u + column;
-      let v = bitcast<f32>(b0[p0 + at]);
-      top = max(top, bitcast<u32>(v) & 0x7fffffffu);
-    }
-    pool[lane] = top;
-  }
-  workgroupBarrier();
-  if (lane < 8u) {
-    var top_2 = 0u;
-    for (var j_2 = 0u; j_2 < 8u; j_2 += 1u) {
-      top_2 = max(top_2, pool[lane * 8u + j_2]);
-    }
-    let largest = bitcast<f32>(top_2);
-    pool[lane + 64u] = select(0x7fc00000u, bitcast<u32>(largest / 127.0f), top_2 < 0x7f800000u);
-    pool[lane * 2u + 72u] = bitcast<u32>(select(0.0f, 127.0f / largest, largest > 3.74e-37f && top_2 < 0x7f800000u));
-  }
-  workgroupBarrier();
-  if (lane < 64u) {
-    let inverse = bitcast<f32>(pool[(lane / 8u) * 2u + 72u]);
-    var packed = 0u;
-    for (var j_3 = 0u; j_3 < 4u; j_3 += 1u) {
-      let column_2 = first + (lane * 4u + j_3);
-      let at_2 = rows_at * 2048u + column_2;
-      let v_2 = bitcast<f32>(b0[p0 + at_2]);
-      packed = packed | ((bitcast<u32>(i32(min(max(round(v_2 * inverse), -127.0f), 127.0f))) & 255u) << (j_3 * 8u));
-    }
     pool[lane] = packed;
-  }
-  workgroupBarrier();
-  if (lane < 16u) {
-    pool[lane + 72u] = bitcast<u32>(f32(dot4I8Packed(pool[lane * 4u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 1u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 2u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 3u], 0x1010101u)) * bitcast<f32>(pool[(lane / 2u) + 64u]));
+    if ((lane % 4u) == 0u) {
+      pool[(lane / 4u) + 72u] = bitcast<u32>(f32(both_5) * bitcast<f32>(scale));
+    }
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 64u] = scale;
+    }
   }
   workgroupBarrier();
   if (lane < 64u) {
-    let column_3 = first + lane * 4u;
-    b1[p1 + ((rows_at * 2048u + column_3) / 4u)] = pool[(lane * 4u) / 4u];
+    let column_5 = first + lane * 4u;
+    b1[p1 + ((rows_at * 2048u + column_5) / 4u)] = pool[(lane * 4u) / 4u];
   }
   if (lane < 8u) {
-    let column_4 = first + lane * 32u;
-    b1[p1 + (n1 / 4u) + ((rows_at * 2048u + column_4) / 32u)] = pool[((lane * 32u) / 32u) + 64u];
+    let column_6 = first + lane * 32u;
+    b1[p1 + (n1 / 4u) + ((rows_at * 2048u + column_6) / 32u)] = pool[((lane * 32u) / 32u) + 64u];
   }
   if (lane < 16u) {
-    let column_5 = first + lane * 16u;
-    b1[p1 + ((n1 / 4u) + (n1 / 32u)) + ((rows_at * 2048u + column_5) / 16u)] = pool[((lane * 16u) / 16u) + 72u];
+    let column_7 = first + lane * 16u;
+    b1[p1 + ((n1 / 4u) + (n1 / 32u)) + ((rows_at * 2048u + column_7) / 16u)] = pool[((lane * 16u) / 16u) + 72u];
   }
 }
 

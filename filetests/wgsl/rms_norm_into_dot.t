@@ -24,10 +24,11 @@ graph rms_norm_into_dot {
 @group(0) @binding(3) var<storage, read> b1: array<u32>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
 @group(0) @binding(5) var<storage, read_write> b3: array<u32>;
-var<workgroup> pool: array<u32, 5328>;
+var<workgroup> pool: array<u32, 5064>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
+  let lane = subgroup * size + member;
   let p0 = args[0].x;
   let p1 = args[0].z;
   let p2 = args[1].x;
@@ -53,58 +54,60 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let v_3 = bitcast<f32>(pool[c_2 + 704u]) * bitcast<f32>(pool[c_2 + 704u]);
     total = total + v_3;
   }
-  pool[lane + 4800u] = bitcast<u32>(total);
-  workgroupBarrier();
-  if (lane < 16u) {
-    var total_2 = bitcast<f32>(pool[lane + 4800u]);
-    for (var l = 1u; l < 16u; l += 1u) {
-      total_2 = total_2 + bitcast<f32>(pool[lane + 4800u + l * 16u]);
-    }
-    pool[lane + 5056u] = bitcast<u32>(total_2);
+  let other = subgroupShuffleXor(total, 1u);
+  let both = total + other;
+  let other_2 = subgroupShuffleXor(both, 2u);
+  let both_2 = both + other_2;
+  let other_3 = subgroupShuffleXor(both_2, 4u);
+  let both_3 = both_2 + other_3;
+  let other_4 = subgroupShuffleXor(both_3, 8u);
+  let both_4 = both_3 + other_4;
+  let other_5 = subgroupShuffleXor(both_4, 16u);
+  let both_5 = both_4 + other_5;
+  if ((lane % 32u) == 0u) {
+    pool[(lane / 32u) + 4800u] = bitcast<u32>(both_5);
   }
   workgroupBarrier();
-  var total_3 = bitcast<f32>(pool[5056u]);
-  for (var l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-    total_3 = total_3 + bitcast<f32>(pool[l_2 + 5056u]);
+  var total_2 = bitcast<f32>(pool[4800u]);
+  for (var l = 1u; l < 8u; l += 1u) {
+    total_2 = total_2 + bitcast<f32>(pool[l + 4800u]);
   }
-  let v_4 = total_3 / 2048.0f;
+  let v_4 = total_2 / 2048.0f;
   let v_5 = v_4 + 1e-5f;
   let v_6 = inverseSqrt(v_5);
   for (var time_3 = 0u; time_3 < 2u; time_3 += 1u) {
-    let c_3 = time_3 * 256u + lane;
-    var top = 0u;
-    for (var j = 0u; j < 4u; j += 1u) {
-      let v_7 = bitcast<f32>(pool[c_3 * 4u + j + 704u]) * v_6;
-      let v_8 = v_7 * bitcast<f32>(pool[c_3 * 4u + j + 2752u]);
-      top = max(top, bitcast<u32>(v_8) & 0x7fffffffu);
+    let word = time_3 * 256u + lane;
+    let v_7 = bitcast<f32>(pool[word * 4u + 704u]) * v_6;
+    let v_8 = v_7 * bitcast<f32>(pool[word * 4u + 2752u]);
+    let v_9 = bitcast<f32>(pool[word * 4u + 705u]) * v_6;
+    let v_10 = v_9 * bitcast<f32>(pool[word * 4u + 2753u]);
+    let v_11 = bitcast<f32>(pool[word * 4u + 706u]) * v_6;
+    let v_12 = v_11 * bitcast<f32>(pool[word * 4u + 2754u]);
+    let v_13 = bitcast<f32>(pool[word * 4u + 707u]) * v_6;
+    let v_14 = v_13 * bitcast<f32>(pool[word * 4u + 2755u]);
+    let mine = max(max(max(bitcast<u32>(v_8) & 0x7fffffffu, bitcast<u32>(v_10) & 0x7fffffffu), bitcast<u32>(v_12) & 0x7fffffffu), bitcast<u32>(v_14) & 0x7fffffffu);
+    let other_6 = subgroupShuffleXor(mine, 1u);
+    let both_6 = max(mine, other_6);
+    let other_7 = subgroupShuffleXor(both_6, 2u);
+    let both_7 = max(both_6, other_7);
+    let other_8 = subgroupShuffleXor(both_7, 4u);
+    let both_8 = max(both_7, other_8);
+    let largest = bitcast<f32>(both_8);
+    let scale = select(0x7fc00000u, bitcast<u32>(largest / 127.0f), both_8 < 0x7f800000u);
+    let inverse = select(0.0f, 127.0f / largest, largest > 3.74e-37f && both_8 < 0x7f800000u);
+    let packed = (bitcast<u32>(i32(min(max(round(v_8 * inverse), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_10 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_12 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_14 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
+    let mine_2 = dot4I8Packed(packed, 0x1010101u);
+    let other_9 = subgroupShuffleXor(mine_2, 1u);
+    let both_9 = mine_2 + other_9;
+    let other_10 = subgroupShuffleXor(both_9, 2u);
+    let both_10 = both_9 + other_10;
+    pool[word] = packed;
+    if ((word % 4u) == 0u) {
+      pool[(word / 4u) + 576u] = bitcast<u32>(f32(both_10) * bitcast<f32>(scale));
     }
-    pool[c_3] = top;
-  }
-  workgroupBarrier();
-  if (lane < 64u) {
-    var top_2 = 0u;
-    for (var j_2 = 0u; j_2 < 8u; j_2 += 1u) {
-      top_2 = max(top_2, pool[lane * 8u + j_2]);
+    if ((word % 8u) == 0u) {
+      pool[(word / 8u) + 512u] = scale;
     }
-    let largest = bitcast<f32>(top_2);
-    pool[lane + 512u] = select(0x7fc00000u, bitcast<u32>(largest / 127.0f), top_2 < 0x7f800000u);
-    pool[lane * 2u + 576u] = bitcast<u32>(select(0.0f, 127.0f / largest, largest > 3.74e-37f && top_2 < 0x7f800000u));
-  }
-  workgroupBarrier();
-  for (var time_4 = 0u; time_4 < 2u; time_4 += 1u) {
-    let c_4 = time_4 * 256u + lane;
-    let inverse = bitcast<f32>(pool[(c_4 / 8u) * 2u + 576u]);
-    var packed = 0u;
-    for (var j_3 = 0u; j_3 < 4u; j_3 += 1u) {
-      let v_9 = bitcast<f32>(pool[c_4 * 4u + j_3 + 704u]) * v_6;
-      let v_10 = v_9 * bitcast<f32>(pool[c_4 * 4u + j_3 + 2752u]);
-      packed = packed | ((bitcast<u32>(i32(min(max(round(v_10 * inverse), -127.0f), 127.0f))) & 255u) << (j_3 * 8u));
-    }
-    pool[c_4] = packed;
-  }
-  workgroupBarrier();
-  if (lane < 128u) {
-    pool[lane + 576u] = bitcast<u32>(f32(dot4I8Packed(pool[lane * 4u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 1u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 2u], 0x1010101u) + dot4I8Packed(pool[lane * 4u + 3u], 0x1010101u)) * bitcast<f32>(pool[(lane / 2u) + 512u]));
   }
   workgroupBarrier();
   let share = lane / 16u;
@@ -119,28 +122,28 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let w_2 = b2[at_2 + 16u];
   let w_3 = b2[at_2 + 32u];
   let w_4 = b2[at_2 + 48u];
-  let scale = unpack2x16float(b2[tile + 4096u + ((share * 16u + lane_row) / 2u)] >> (((share * 16u + lane_row) % 2u) * 16u)).x;
+  let scale_2 = unpack2x16float(b2[tile + 4096u + ((share * 16u + lane_row) / 2u)] >> (((share * 16u + lane_row) % 2u) * 16u)).x;
   let b = share + 16u;
   let at_3 = tile + lane_row + b * 64u;
   let w_5 = b2[at_3];
   let w_6 = b2[at_3 + 16u];
   let w_7 = b2[at_3 + 32u];
   let w_8 = b2[at_3 + 48u];
-  let scale_2 = unpack2x16float(b2[tile + 4096u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u)).x;
+  let scale_3 = unpack2x16float(b2[tile + 4096u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u)).x;
   let b_2 = share + 32u;
   let at_4 = tile + lane_row + b_2 * 64u;
   let w_9 = b2[at_4];
   let w_10 = b2[at_4 + 16u];
   let w_11 = b2[at_4 + 32u];
   let w_12 = b2[at_4 + 48u];
-  let scale_3 = unpack2x16float(b2[tile + 4096u + ((b_2 * 16u + lane_row) / 2u)] >> (((b_2 * 16u + lane_row) % 2u) * 16u)).x;
+  let scale_4 = unpack2x16float(b2[tile + 4096u + ((b_2 * 16u + lane_row) / 2u)] >> (((b_2 * 16u + lane_row) % 2u) * 16u)).x;
   let b_3 = share + 48u;
   let at_5 = tile + lane_row + b_3 * 64u;
   let w_13 = b2[at_5];
   let w_14 = b2[at_5 + 16u];
   let w_15 = b2[at_5 + 32u];
   let w_16 = b2[at_5 + 48u];
-  let scale_4 = unpack2x16float(b2[tile + 4096u + ((b_3 * 16u + lane_row) / 2u)] >> (((b_3 * 16u + lane_row) % 2u) * 16u)).x;
+  let scale_5 = unpack2x16float(b2[tile + 4096u + ((b_3 * 16u + lane_row) / 2u)] >> (((b_3 * 16u + lane_row) % 2u) * 16u)).x;
   let xw = share * 8u;
   let xq = pool[xw];
   let xq_2 = pool[xw + 1u];
@@ -151,7 +154,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let xq_7 = pool[xw + 6u];
   let xq_8 = pool[xw + 7u];
   let d = bitcast<f32>(pool[share + 512u]);
-  sum = fma(f32(dot4I8Packed((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq) + dot4I8Packed((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_2) + dot4I8Packed((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_3) + dot4I8Packed((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_4) + dot4I8Packed(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_5) + dot4I8Packed(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_6) + dot4I8Packed(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_7) + dot4I8Packed(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_8)), scale * d, sum);
+  sum = fma(f32(dot4I8Packed((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq) + dot4I8Packed((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_2) + dot4I8Packed((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_3) + dot4I8Packed((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_4) + dot4I8Packed(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_5) + dot4I8Packed(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_6) + dot4I8Packed(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_7) + dot4I8Packed(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_8)), scale_2 * d, sum);
   let xw_2 = b * 8u;
   let xq_9 = pool[xw_2];
   let xq_10 = pool[xw_2 + 1u];
@@ -162,7 +165,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let xq_15 = pool[xw_2 + 6u];
   let xq_16 = pool[xw_2 + 7u];
   let d_2 = bitcast<f32>(pool[b + 512u]);
-  sum = fma(f32(dot4I8Packed((((w_5 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_9) + dot4I8Packed((((w_6 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_10) + dot4I8Packed((((w_7 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_11) + dot4I8Packed((((w_8 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_12) + dot4I8Packed(((((w_5 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_13) + dot4I8Packed(((((w_6 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_14) + dot4I8Packed(((((w_7 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_15) + dot4I8Packed(((((w_8 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_16)), scale_2 * d_2, sum);
+  sum = fma(f32(dot4I8Packed((((w_5 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_9) + dot4I8Packed((((w_6 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_10) + dot4I8Packed((((w_7 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_11) + dot4I8Packed((((w_8 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_12) + dot4I8Packed(((((w_5 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_13) + dot4I8Packed(((((w_6 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_14) + dot4I8Packed(((((w_7 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_15) + dot4I8Packed(((((w_8 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_16)), scale_3 * d_2, sum);
   let xw_3 = b_2 * 8u;
   let xq_17 = pool[xw_3];
   let xq_18 = pool[xw_3 + 1u];
@@ -173,7 +176,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let xq_23 = pool[xw_3 + 6u];
   let xq_24 = pool[xw_3 + 7u];
   let d_3 = bitcast<f32>(pool[b_2 + 512u]);
-  sum = fma(f32(dot4I8Packed((((w_9 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_17) + dot4I8Packed((((w_10 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_18) + dot4I8Packed((((w_11 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_19) + dot4I8Packed((((w_12 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_20) + dot4I8Packed(((((w_9 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_21) + dot4I8Packed(((((w_10 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_22) + dot4I8Packed(((((w_11 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_23) + dot4I8Packed(((((w_12 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_24)), scale_3 * d_3, sum);
+  sum = fma(f32(dot4I8Packed((((w_9 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_17) + dot4I8Packed((((w_10 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_18) + dot4I8Packed((((w_11 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_19) + dot4I8Packed((((w_12 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_20) + dot4I8Packed(((((w_9 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_21) + dot4I8Packed(((((w_10 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_22) + dot4I8Packed(((((w_11 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_23) + dot4I8Packed(((((w_12 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_24)), scale_4 * d_3, sum);
   let xw_4 = b_3 * 8u;
   let xq_25 = pool[xw_4];
   let xq_26 = pool[xw_4 + 1u];
@@ -184,23 +187,23 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let xq_31 = pool[xw_4 + 6u];
   let xq_32 = pool[xw_4 + 7u];
   let d_4 = bitcast<f32>(pool[b_3 + 512u]);
-  sum = fma(f32(dot4I8Packed((((w_13 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_25) + dot4I8Packed((((w_14 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_26) + dot4I8Packed((((w_15 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_27) + dot4I8Packed((((w_16 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_28) + dot4I8Packed(((((w_13 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_29) + dot4I8Packed(((((w_14 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_30) + dot4I8Packed(((((w_15 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_31) + dot4I8Packed(((((w_16 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_32)), scale_4 * d_4, sum);
-  let to = share * 16u + own + 5072u;
+  sum = fma(f32(dot4I8Packed((((w_13 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_25) + dot4I8Packed((((w_14 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_26) + dot4I8Packed((((w_15 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_27) + dot4I8Packed((((w_16 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_28) + dot4I8Packed(((((w_13 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_29) + dot4I8Packed(((((w_14 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_30) + dot4I8Packed(((((w_15 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_31) + dot4I8Packed(((((w_16 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u, xq_32)), scale_5 * d_4, sum);
+  let to = share * 16u + own + 4808u;
   pool[to] = bitcast<u32>(sum);
   workgroupBarrier();
   if (lane < 16u) {
     let own_2 = lane % 16u;
-    var total_4 = bitcast<f32>(pool[lane + 5072u]);
-    for (var l_3 = 1u; l_3 < 16u; l_3 += 1u) {
-      total_4 = total_4 + bitcast<f32>(pool[lane + 5072u + l_3 * 16u]);
+    var total_3 = bitcast<f32>(pool[lane + 4808u]);
+    for (var l_2 = 1u; l_2 < 16u; l_2 += 1u) {
+      total_3 = total_3 + bitcast<f32>(pool[lane + 4808u + l_2 * 16u]);
     }
-    pool[(lane / 16u) * 16u + own_2 + 5072u] = bitcast<u32>(total_4);
+    pool[(lane / 16u) * 16u + own_2 + 4808u] = bitcast<u32>(total_3);
   }
   workgroupBarrier();
   if (lane < 16u) {
     let column_2 = first + lane;
-    let v_11 = bitcast<f32>(pool[lane + 5072u]);
-    b3[p3 + (rows_at * 1536u + column_2)] = bitcast<u32>(v_11);
+    let v_15 = bitcast<f32>(pool[lane + 4808u]);
+    b3[p3 + (rows_at * 1536u + column_2)] = bitcast<u32>(v_15);
   }
 }
 

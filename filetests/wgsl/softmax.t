@@ -15,10 +15,11 @@ graph softmax {
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b1: array<u32>;
-var<workgroup> pool: array<u32, 2592>;
+var<workgroup> pool: array<u32, 2064>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
+  let lane = subgroup * size + member;
   let p0 = args[0].x;
   let p1 = args[0].z;
   // part 0: reduce [T] × 2048; rows 1 width 2048 reduce 1 upcast 1
@@ -35,46 +36,54 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let c_2 = time_2 * 256u + lane;
     top = max(top, bitcast<f32>(pool[c_2]));
   }
-  pool[lane + 2048u] = bitcast<u32>(top);
-  workgroupBarrier();
-  if (lane < 16u) {
-    var total = bitcast<f32>(pool[lane + 2048u]);
-    for (var l = 1u; l < 16u; l += 1u) {
-      total = max(total, bitcast<f32>(pool[lane + 2048u + l * 16u]));
-    }
-    pool[lane + 2304u] = bitcast<u32>(total);
+  let other = subgroupShuffleXor(top, 1u);
+  let both = max(top, other);
+  let other_2 = subgroupShuffleXor(both, 2u);
+  let both_2 = max(both, other_2);
+  let other_3 = subgroupShuffleXor(both_2, 4u);
+  let both_3 = max(both_2, other_3);
+  let other_4 = subgroupShuffleXor(both_3, 8u);
+  let both_4 = max(both_3, other_4);
+  let other_5 = subgroupShuffleXor(both_4, 16u);
+  let both_5 = max(both_4, other_5);
+  if ((lane % 32u) == 0u) {
+    pool[(lane / 32u) + 2048u] = bitcast<u32>(both_5);
   }
   workgroupBarrier();
-  var total_2 = bitcast<f32>(pool[2304u]);
-  for (var l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-    total_2 = max(total_2, bitcast<f32>(pool[l_2 + 2304u]));
+  var total = bitcast<f32>(pool[2048u]);
+  for (var l = 1u; l < 8u; l += 1u) {
+    total = max(total, bitcast<f32>(pool[l + 2048u]));
   }
-  var total_3 = 0.0f;
+  var total_2 = 0.0f;
   for (var time_3 = 0u; time_3 < 8u; time_3 += 1u) {
     let c_3 = time_3 * 256u + lane;
-    let v_2 = bitcast<f32>(pool[c_3]) - total_2;
+    let v_2 = bitcast<f32>(pool[c_3]) - total;
     let v_3 = exp(v_2);
-    total_3 = total_3 + v_3;
+    total_2 = total_2 + v_3;
   }
-  pool[lane + 2320u] = bitcast<u32>(total_3);
-  workgroupBarrier();
-  if (lane < 16u) {
-    var total_4 = bitcast<f32>(pool[lane + 2320u]);
-    for (var l_3 = 1u; l_3 < 16u; l_3 += 1u) {
-      total_4 = total_4 + bitcast<f32>(pool[lane + 2320u + l_3 * 16u]);
-    }
-    pool[lane + 2576u] = bitcast<u32>(total_4);
+  let other_6 = subgroupShuffleXor(total_2, 1u);
+  let both_6 = total_2 + other_6;
+  let other_7 = subgroupShuffleXor(both_6, 2u);
+  let both_7 = both_6 + other_7;
+  let other_8 = subgroupShuffleXor(both_7, 4u);
+  let both_8 = both_7 + other_8;
+  let other_9 = subgroupShuffleXor(both_8, 8u);
+  let both_9 = both_8 + other_9;
+  let other_10 = subgroupShuffleXor(both_9, 16u);
+  let both_10 = both_9 + other_10;
+  if ((lane % 32u) == 0u) {
+    pool[(lane / 32u) + 2056u] = bitcast<u32>(both_10);
   }
   workgroupBarrier();
-  var total_5 = bitcast<f32>(pool[2576u]);
-  for (var l_4 = 1u; l_4 < 16u; l_4 += 1u) {
-    total_5 = total_5 + bitcast<f32>(pool[l_4 + 2576u]);
+  var total_3 = bitcast<f32>(pool[2056u]);
+  for (var l_2 = 1u; l_2 < 8u; l_2 += 1u) {
+    total_3 = total_3 + bitcast<f32>(pool[l_2 + 2056u]);
   }
   for (var time_4 = 0u; time_4 < 8u; time_4 += 1u) {
     let c_4 = time_4 * 256u + lane;
-    let v_4 = bitcast<f32>(pool[c_4]) - total_2;
+    let v_4 = bitcast<f32>(pool[c_4]) - total;
     let v_5 = exp(v_4);
-    let v_6 = v_5 / total_5;
+    let v_6 = v_5 / total_3;
     b1[p1 + (own_group * 2048u + c_4)] = bitcast<u32>(v_6);
   }
 }

@@ -4,7 +4,7 @@ mod wgsl;
 
 use std::fmt::Write as _;
 
-use crate::render::{Expr, Fun, Op, Stmt};
+use crate::render::{Expr, Fun, Op, Stmt, visit};
 pub(crate) use wgsl::Wgsl;
 
 /// A type of a function's parameter or result.
@@ -39,12 +39,23 @@ pub(crate) struct Module {
     pub(crate) body: Vec<Stmt>,
 }
 
+impl Module {
+    /// Whether lanes ask each other for values.
+    pub(crate) fn shuffles(&self) -> bool {
+        let mut shuffles = false;
+        visit(&self.body, &mut |_| {}, &mut |e| shuffles |= matches!(e, Expr::Call(Fun::Shuffle, _)));
+        shuffles
+    }
+}
+
 /// How a language spells things.
 pub(crate) trait Dialect {
     /// Everything before the functions: buffers and the workgroup's memory.
     fn globals(&self, module: &Module) -> String;
     /// The line that begins the entry point, up to its brace.
     fn entry(&self, module: &Module) -> String;
+    /// Lines that the entry point begins with.
+    fn prelude(&self, module: &Module) -> Vec<String>;
     /// The line that begins a function, up to its brace.
     fn function(&self, function: &Function) -> String;
     /// A literal, a builtin, or a word of a uniform buffer.
@@ -81,6 +92,7 @@ pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
     printer.line("");
     printer.line(&format!("{} {{", dialect.entry(module)));
     printer.depth += 1;
+    dialect.prelude(module).iter().for_each(|line| printer.line(line));
     printer.block(&module.body);
     printer.depth -= 1;
     printer.line("}");

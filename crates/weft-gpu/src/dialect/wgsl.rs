@@ -54,10 +54,19 @@ impl Dialect for Wgsl {
     }
 
     fn entry(&self, module: &Module) -> String {
-        format!(
-            "@compute @workgroup_size({})\nfn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>)",
-            module.lanes
-        )
+        let lanes = module.lanes;
+        let lane = match module.shuffles() {
+            false => "@builtin(local_invocation_index) lane: u32",
+            true => {
+                "@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32"
+            }
+        };
+        format!("@compute @workgroup_size({lanes})\nfn main({lane}, @builtin(workgroup_id) group: vec3<u32>)")
+    }
+
+    fn prelude(&self, module: &Module) -> Vec<String> {
+        // Which invocations make up a subgroup, and in what order, no interface says. So lanes are numbered by that.
+        module.shuffles().then(|| "let lane = subgroup * size + member;".to_string()).into_iter().collect()
     }
 
     fn function(&self, function: &Function) -> String {
@@ -109,6 +118,7 @@ impl Dialect for Wgsl {
             Fun::PackHalves => return format!("pack2x16float(vec2<f32>({}))", args.join(", ")),
             Fun::Dot4 if self.dot4 => "dot4I8Packed",
             Fun::Dot4 => "dot4",
+            Fun::Shuffle => "subgroupShuffleXor",
         };
         format!("{name}({})", args.join(", "))
     }

@@ -58,6 +58,8 @@ pub(crate) enum Fun {
     PackHalves,
     /// `(a, b)`: Σ of four products of signed bytes.
     Dot4,
+    /// `(value, mask)`: the value of the lane whose number differs from one's own in these bits, which must be fewer than those of a subgroup's least size.
+    Shuffle,
 }
 
 /// A value of the shader. Which type it has, who builds it knows.

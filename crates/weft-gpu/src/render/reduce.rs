@@ -19,11 +19,22 @@ impl Fold {
     }
 }
 
-/// Folds a value of each lane; all lanes have the result. Two steps of about the same length: two barriers, where halving would take one each time.
+/// Folds a value of each lane; all lanes have the result. Those of a subgroup ask each other, half of them at a time; what subgroups have goes by way of
+/// the workgroup's memory. Without subgroups there are two steps of about the same length: two barriers, where halving would take one each time.
 ///
 /// All lanes must come here. What was kept before can be read afterwards.
 pub(crate) fn lanes(w: &mut Writer<'_>, fold: Fold, value: Expr) -> Expr {
-    let lanes = w.code.lanes;
+    let (lanes, subgroup) = (w.code.lanes, w.subgroup);
+    if subgroup > 1 {
+        let value = subgroups(w, fold, value, subgroup);
+        let groups = lanes / subgroup;
+        let kept = w.pool.room(groups);
+        w.code.open();
+        w.code.keep(Expr::Lane / subgroup + kept, value.bits());
+        w.code.close_if((Expr::Lane % subgroup).equal(0u32));
+        w.code.barrier();
+        return folded(w, fold, &Expr::U32(kept), groups, 1);
+    }
     let many = 1u32 << (lanes.ilog2() / 2);
     let each = lanes / many;
     let (first, second) = (w.pool.room(lanes), w.pool.room(many));
@@ -36,6 +47,18 @@ pub(crate) fn lanes(w: &mut Writer<'_>, fold: Fold, value: Expr) -> Expr {
     w.code.close_if(Expr::Lane.less(many));
     w.code.barrier();
     folded(w, fold, &Expr::U32(second), many, 1)
+}
+
+/// Folds a value of each of `n` lanes side by side; all of them have the result. `n` is a power of two, no more than lanes that can ask each other.
+pub(crate) fn subgroups(w: &mut Writer<'_>, fold: Fold, value: Expr, n: u32) -> Expr {
+    let mut value = w.code.set("mine", value);
+    let mut mask = 1;
+    while mask < n {
+        let other = w.shuffled(&value, mask);
+        value = w.code.set("both", fold.of(value, other));
+        mask *= 2;
+    }
+    value
 }
 
 /// Folds `n` kept values, `apart` from each other.

@@ -4,6 +4,7 @@ use weft_kern::q8;
 
 use crate::render::Why;
 use crate::render::expr::{Expr, Fun};
+use crate::render::reduce::{self, Fold};
 use crate::render::writer::Writer;
 
 /// Values of a block.
@@ -14,6 +15,70 @@ const INFINITE: u32 = 0x7f80_0000;
 
 /// Below this the inverse of a scale is no number, and a block is rounded to 0.
 const TINY: f32 = 3.74e-37;
+
+/// The scale of a block, and its inverse: of the bits of its largest magnitude.
+fn scale(w: &mut Writer<'_>, top: &Expr) -> (Expr, Expr) {
+    let largest = w.code.set("largest", top.clone().float());
+    let scale = (&largest / 127.0f32).bits();
+    let finite = top.less(INFINITE);
+    let scale = w.code.set("scale", Expr::U32(0x7fc0_0000).unless(&finite, scale));
+    let usual = largest.greater(TINY).both(&finite);
+    (scale, Expr::F32(0.0).unless(&usual, Expr::F32(127.0) / &largest))
+}
+
+/// A value as a signed byte, in the lowest of a word.
+fn byte(value: Expr, inverse: &Expr) -> Expr {
+    let near = Expr::call(Fun::Round, [value * inverse]);
+    let near = Expr::call(Fun::Min, [near.max(-127.0f32), 127.0f32.into()]);
+    Expr::call(Fun::Unsigned, [Expr::call(Fun::IntOfFloat, [near])]) & 0xffu32
+}
+
+/// Rounds with a word's four values for each lane: eight lanes side by side have a block.
+fn in_subgroups(
+    w: &mut Writer<'_>,
+    n: u32,
+    [quants, scales, sums]: [Expr; 3],
+    value: &mut dyn FnMut(&mut Writer<'_>, &Expr) -> Result<Expr, Why>,
+) -> Result<(), Why> {
+    let (words, lanes) = (n / 4, w.code.lanes);
+    w.count_or_once("time", (0u32.into(), words.div_ceil(lanes).into(), 1), |w, time| {
+        let word = w.code.set("word", time * lanes + Expr::Lane);
+        let exists = if words.is_multiple_of(lanes) { Expr::True } else { word.less(words) };
+        // All lanes must be there where they ask each other. One that has no word does the last again, and keeps nothing.
+        let read =
+            w.code.set("word", if exists == Expr::True { word.clone() } else { word.clone().min(words - 1) });
+        let mut values = Vec::new();
+        for j in 0..4u32 {
+            let value = value(w, &(&read * 4u32 + j))?;
+            values.push(w.code.set("value", value));
+        }
+        let magnitudes = values.iter().map(|value| value.clone().bits() & 0x7fff_ffffu32);
+        let top = magnitudes.reduce(Expr::max).unwrap_or(Expr::U32(0));
+        // As bits, where what is no number is larger than all that are.
+        let top = reduce::subgroups(w, Fold::Max, top, BLOCK / 4);
+        let (scale, inverse) = scale(w, &top);
+        let inverse = w.code.set("inverse", inverse);
+        let bytes = values.into_iter().zip([0u32, 8, 16, 24]).map(|(value, at)| byte(value, &inverse) << at);
+        let packed = bytes.reduce(|a, b| a | b).unwrap_or(Expr::U32(0));
+        let packed = w.code.set("packed", packed);
+        let sum = Expr::call(Fun::Dot4, [packed.clone(), 0x0101_0101u32.into()]);
+        let sum = reduce::subgroups(w, Fold::Sum, sum, BLOCK / 8);
+        let sum = Expr::call(Fun::FloatOfI32, [sum]) * scale.clone().float();
+        w.when(exists, |w| {
+            w.code.keep(&word + &quants, packed);
+            w.when((&word % (BLOCK / 8)).equal(0u32), |w| {
+                w.code.keep(&word / (BLOCK / 8) + &sums, sum.bits());
+                Ok(())
+            })?;
+            w.when((&word % (BLOCK / 4)).equal(0u32), |w| {
+                w.code.keep(&word / (BLOCK / 4) + &scales, scale);
+                Ok(())
+            })
+        })
+    })?;
+    w.code.barrier();
+    Ok(())
+}
 
 /// Rounded values kept for the workgroup: where the planes begin.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +97,8 @@ pub(crate) fn room(w: &mut Writer<'_>, n: u32) -> Rounded {
     Rounded { quants, scales, sums }
 }
 
-/// Rounds `n` values, a multiple of 32, as row `row` of as long ones. `value` writes one down; it is asked for all of them twice, which costs less than to keep them.
-/// Lanes see each other's work in four steps; what comes after a barrier can read all planes.
+/// Rounds `n` values, a multiple of 32, as row `row` of as long ones. `value` writes one down. Lanes that can ask each other for values do so. Else each
+/// value is asked for twice, which costs less than to keep them, and lanes see each other's work in four steps. What comes after can read all planes.
 pub(crate) fn round(
     w: &mut Writer<'_>,
     n: u32,
@@ -41,8 +106,12 @@ pub(crate) fn round(
     to: Rounded,
     value: &mut dyn FnMut(&mut Writer<'_>, &Expr) -> Result<Expr, Why>,
 ) -> Result<(), Why> {
-    let [quants, scales, sums] =
-        [(to.quants, 4), (to.scales, BLOCK), (to.sums, BLOCK / 2)].map(|(at, per)| row * (n / per) + at);
+    let planes = [(to.quants, 4), (to.scales, BLOCK), (to.sums, BLOCK / 2)];
+    let planes = planes.map(|(at, per)| row * (n / per) + at);
+    if w.subgroup >= BLOCK / 4 {
+        return in_subgroups(w, n, planes, value);
+    }
+    let [quants, scales, sums] = planes;
     // The largest magnitude of four values; as bits, where what is no number is larger than all that are.
     w.share(n / 4, |w, word| {
         let top = w.code.var("top", 0u32);
@@ -64,12 +133,8 @@ pub(crate) fn round(
             w.code.assign(&top, top.clone().max(other));
             Ok(())
         })?;
-        let largest = w.code.set("largest", top.clone().float());
-        let scale = (&largest / 127.0f32).bits();
-        let finite = top.less(INFINITE);
-        w.code.keep(&block + &scales, Expr::U32(0x7fc0_0000).unless(&finite, scale));
-        let inverse =
-            Expr::F32(0.0).unless(&largest.greater(TINY).both(&finite), Expr::F32(127.0) / &largest);
+        let (scale, inverse) = scale(w, &top);
+        w.code.keep(&block + &scales, scale);
         w.code.keep(block * 2u32 + &sums, inverse.bits());
         Ok(())
     })?;
@@ -80,10 +145,7 @@ pub(crate) fn round(
         let packed = w.code.var("packed", 0u32);
         w.count("j", (0u32.into(), 4u32.into(), 1), |w, j| {
             let value = value(w, &(&word * 4u32 + &j))?;
-            let near = Expr::call(Fun::Round, [value * &inverse]);
-            let near = Expr::call(Fun::Min, [near.max(-127.0f32), 127.0f32.into()]);
-            let byte = Expr::call(Fun::Unsigned, [Expr::call(Fun::IntOfFloat, [near])]) & 0xffu32;
-            w.code.assign(&packed, &packed | (byte << (j * 8u32)));
+            w.code.assign(&packed, &packed | (byte(value, &inverse) << (j * 8u32)));
             Ok(())
         })?;
         w.code.keep(word + &quants, packed);

@@ -18,6 +18,8 @@ pub(crate) struct Writer<'k> {
     slots: &'k [usize],
     pub(crate) code: Code,
     pub(crate) pool: Pool,
+    /// Lanes that can ask each other for values: a power of two; 1 if none can.
+    pub(crate) subgroup: u32,
     /// Parameters whose first word, or number of values, has been asked for.
     pub(crate) starts: BTreeSet<ParamId>,
     pub(crate) counts: BTreeSet<ParamId>,
@@ -61,7 +63,8 @@ pub(crate) fn word(n: usize) -> Result<u32, Why> {
 impl<'k> Writer<'k> {
     pub(crate) fn new(kernel: &'k Kernel, slots: &'k [usize], lanes: u32, limits: &Limits) -> Writer<'k> {
         let (code, pool) = (Code::new(lanes), Pool::new(limits));
-        Writer { kernel, slots, code, pool, starts: BTreeSet::new(), counts: BTreeSet::new() }
+        let subgroup = limits.subgroup.filter(|n| n.is_power_of_two()).map_or(1, |n| n.min(lanes));
+        Writer { kernel, slots, code, pool, subgroup, starts: BTreeSet::new(), counts: BTreeSet::new() }
     }
 
     /// The first word of a parameter, within its slot.
@@ -230,6 +233,11 @@ impl Writer<'_> {
             Some(to) if to == step => write(self, from),
             _ => self.count(stem, (from, to, step), write),
         }
+    }
+
+    /// The value of the lane whose number differs from one's own in these bits, for `mask` less than [`subgroup`](Writer::subgroup). All lanes must come here.
+    pub(crate) fn shuffled(&mut self, value: &Expr, mask: u32) -> Expr {
+        self.code.set("other", Expr::call(Fun::Shuffle, [value.clone(), mask.into()]))
     }
 
     /// What follows if a condition holds.

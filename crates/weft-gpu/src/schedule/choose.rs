@@ -139,7 +139,7 @@ fn attention(part: &Part, attend: &Attend, rows: &[usize], max: &Sizes, lanes: u
     // Heads that share keys share reading them, once there are workgroups enough.
     let group = attend.heads / attend.kv_heads.max(1);
     let mut tile = 1;
-    while tile < 4 && group.is_multiple_of(2 * tile) && groups / (2 * tile) >= BUSY_GROUPS / 2 {
+    while tile < 4 && group.is_multiple_of(2 * tile) && groups / (2 * tile) >= BUSY_GROUPS {
         tile *= 2;
     }
     Split {

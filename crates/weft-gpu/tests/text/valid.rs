@@ -52,7 +52,7 @@ pub(super) fn validate(shader: &Shader) {
         Err(error) => return fail("parsing", error.emit_to_string(&shader.source)),
     };
     // What halves are unpacked with; every adapter of Vulkan and Metal has it.
-    let capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    let capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32 | Capabilities::SUBGROUP;
     let info = match Validator::new(ValidationFlags::all(), capabilities).validate(&module) {
         Ok(info) => info,
         Err(error) => return fail("validation", error.emit_to_string(&shader.source)),
