@@ -22,6 +22,8 @@ use crate::thread::{Needs, Scratch, Thread};
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) max: Sizes,
+    /// How many buffers there were when it was compiled: it points into no others.
+    pub(crate) buffers: usize,
     /// How many the program has, those included that never have rows and are no launches.
     pub(crate) steps: usize,
     pub(crate) launches: Vec<Launch>,
@@ -80,7 +82,8 @@ pub(crate) fn compile(
             launches.push(Launch { step: i, kernel: ready, args, taken: Line::default() });
         }
     }
-    Ok(Compiled { max: program.max, steps: program.steps.len(), launches, broken: false, needs })
+    let (max, steps, buffers) = (program.max, program.steps.len(), buffers.len());
+    Ok(Compiled { max, buffers, steps, launches, broken: false, needs })
 }
 
 /// How many values the arguments of a kernel have at most, over all its launches.
@@ -119,13 +122,12 @@ fn bind(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<Box<[Arg]>, 
             }
         }
         ranges.push((param.access == Access::Write, buffer, offset..end));
-        // SAFETY: the region was just found to lie in its buffer, whose bytes stay where they are as long as the
-        // device, and so this launch, lives. A replay borrows the device mutably, so that nothing but kernels
-        // touches buffers meanwhile. Kernels run one after the other. Within one, what is written overlaps no other
-        // argument (above), so nobody reads it, and two writes can only meet in one argument. That belongs to one
-        // part (`stores::owned`): parts side by side do not meet. Within a part, no two rows or columns that may go to
-        // different threads write the same place (`stores::check`, and `Numbers::distinct` for rows picked by
-        // number).
+        // SAFETY: the region was just found to lie in its buffer, whose bytes stay where they are as long as this program, and so
+        // this launch, is there: `rewind` drops programs before the buffers they point into. A replay borrows the device mutably, so
+        // that nothing but kernels touches buffers meanwhile. Kernels run one after the other. Within one, what is written overlaps
+        // no other argument (above), so nobody reads it, and two writes can only meet in one argument. That belongs to one part
+        // (`stores::owned`): parts side by side do not meet. Within a part, no two rows or columns that may go to different threads
+        // write the same place (`stores::check`, and `Numbers::distinct` for rows picked by number).
         let arg = unsafe { Arg::new(start.wrapping_add(offset), values, param.format, param.access) };
         args.push(arg.ok_or_else(|| format!("p{p}: {buffer:?} is not aligned for {:?}", param.format))?);
     }
@@ -141,8 +143,8 @@ fn bind_tiles(kernel: &Kernel, step: &Step, buffers: &mut [Buffer], args: &mut [
         let found = buffers.get_mut(buffer.0 as usize).filter(|_| offset == 0);
         let found = found.ok_or_else(|| format!("p{param}: weights are multiplied by as a whole"))?;
         let (start, tile, count) = found.tiles(product.w.k).map_err(|why| format!("p{param}: {why}"))?;
-        // SAFETY: `Buffer::tiles` found as many bytes there. A weight's tiles are never replaced, so they stay where they are as long as the
-        // device lives; nobody writes them once they are made.
+        // SAFETY: `Buffer::tiles` found as many bytes there. A weight's tiles are never replaced, so they stay where they are as long as this
+        // program is there: `rewind` drops programs before the buffers they point into. Nobody writes them once they are made.
         args[param] = unsafe { args[param].with_tiles(start, tile.bytes, count) };
     }
     Ok(())
@@ -190,13 +192,19 @@ impl Launch {
     ) -> Result<(), Fault> {
         let (args, parts) = (&*self.args, &*self.kernel.parts);
         let Member { index, threads, .. } = *member;
-        let (mut total, mut fine) = (0, true);
+        let mut total = 0;
         for part in parts {
-            let space = part.space(sizes);
-            total += part.cost(args, &space)?;
-            fine &= part.is_fine(args, &space, threads)?;
+            total += part.cost(args, &part.space(sizes))?;
         }
-        let rounds = Rounds::new(threads, total, fine);
+        let mut rounds = Rounds::new(threads, total, true);
+        // Asked only where it matters: attention lays itself out to answer.
+        if rounds.stretches() > threads {
+            let mut fine = true;
+            for part in parts {
+                fine = fine && part.is_fine(args, &part.space(sizes), threads)?;
+            }
+            rounds = Rounds::new(threads, total, fine);
+        }
         let mut last = None;
         let mut next = index;
         while next < rounds.stretches() {

@@ -39,7 +39,7 @@ pub struct CpuDevice {
     team: Team,
     /// One for each thread.
     scratch: Vec<Scratch>,
-    // Programs point into buffers: neither is ever removed.
+    // Programs point into buffers made before them: `rewind` drops them no later than those.
     buffers: Vec<Buffer>,
     programs: Vec<Compiled>,
 }
@@ -74,6 +74,7 @@ impl CpuDevice {
                 threads,
                 largest_buffer: isize::MAX as usize,
                 machine: machine(Some(threads)),
+                processor: true,
             },
             arch,
             team,
@@ -247,8 +248,11 @@ impl Device for CpuDevice {
     }
 
     fn rewind(&mut self, mark: Mark) {
-        // Programs point into buffers made before them, so those that stay point into none that goes.
-        self.programs.truncate(mark.programs);
+        // A program points into none but the buffers there were when it was compiled. A mark that was set before an earlier `rewind` may
+        // count programs that were compiled since, on buffers beyond those that it counts.
+        // (From one program to the next there are never fewer buffers.)
+        let stay = self.programs.partition_point(|program| program.buffers <= mark.buffers);
+        self.programs.truncate(mark.programs.min(stay));
         self.buffers.truncate(mark.buffers);
     }
 }

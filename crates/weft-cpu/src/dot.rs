@@ -24,7 +24,7 @@ use weft_quant::packed::{COLUMNS, ROWS};
 
 use crate::cost;
 use crate::prologue::Prologue;
-use crate::rowprog::RowProgram;
+use crate::rowprog::{BLOCK, RowProgram};
 use crate::rows::Space;
 use crate::thread::Needs;
 
@@ -106,10 +106,10 @@ impl Dot {
     pub(crate) fn needs(&self, space: &Space) -> Needs {
         let rows = space.count();
         let chunk = self.most.min(rows);
-        // Columns computed at a time are a tile, or as many as `RESULTS` allows.
+        // Columns computed at a time are a tile, or several that are a block of the row program's at most and have `RESULTS` at most.
         let tile = self.tile.next_multiple_of(ROWS);
         let acc = RESULTS.max(chunk.saturating_mul(tile).saturating_mul(self.vectors));
-        let width = tile.max(RESULTS);
+        let width = tile.max(BLOCK);
         let terms = self.products.iter().map(Multiplied::terms).fold(0, usize::saturating_add);
         let floats = self.products.iter().map(|p| p.floats(width)).max().unwrap_or(0);
         let starts = self.groups() + 1;
@@ -152,5 +152,37 @@ impl Dot {
         };
         let finish = (rows as u64).saturating_mul(self.finish).saturating_add(1);
         self.products.iter().map(each).fold(finish, u64::saturating_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_kern::{Access, Anchor, Dim, Factor, Format, Instr, Matrices, Param, Pick, Sizes, View};
+
+    use super::*;
+
+    /// Columns of `x` times the transpose of a matrix of floats are computed a block of the row program's at a time, and no scratch memory is
+    /// asked for more.
+    #[test]
+    fn decoded_rows_are_as_long_as_the_columns_computed_at_a_time() {
+        let view = |param, stride| View { param, offset: 0, strides: vec![stride], step: 1 };
+        let cols = 20 * BLOCK;
+        // If columns cannot be computed apart, it is all of them.
+        for (apart, expected) in [(true, BLOCK), (false, cols)] {
+            let w = Matrices { param: 1, pick: Pick::Only, count: 1, n: 6, k: cols, first: 0, stride: 6 };
+            let products = vec![Product { x: Factor::View(view(0, 6)), w, transposed: true }];
+            let body = vec![Instr::Acc(0), Instr::Store { value: 0, view: view(2, cols), indexed: None }];
+            let anchor = Anchor::Dot(products.clone());
+            let part = Part { rows: vec![Dim::T], cols, prologue: None, anchor, body };
+            let param = |access| Param { access, format: Format::F32 };
+            let params = vec![param(Access::Read), param(Access::Read), param(Access::Write)];
+            let kernel = Kernel { name: "transposed".into(), params, parts: vec![part] };
+            let part = &kernel.parts[0];
+            let program = RowProgram::new(&kernel.params, part, apart).unwrap();
+            let dot = Dot::new(&kernel, part, &program, &products).unwrap();
+            let sizes = Sizes { tokens: 300, ..Sizes::default() };
+            let needs = dot.needs(&Space::new(&part.rows, &sizes));
+            assert_eq!(needs.floats, transposed::ROWS * expected);
+        }
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! A program is compiled into a flat list of launches (`compile`) that a team of spinning threads (`team`) walks
 //! together, with a barrier after each: one parallel region a step. The parts of a kernel lie end to end, by what they
-//! cost (`cost`), and each thread does one stretch of that (`share`), with no barrier between parts. Of a part it
-//! computes what the anchor (`dot`, `attend`) is to multiply, if that is not in memory (`prologue`), the anchor, and
-//! then the row program (`rowprog`) over what came out, while that is in the cache.
+//! cost (`cost`), with no barrier between them; each thread does a stretch of that which is its own, and then takes more
+//! of what is left (`share`). Of a part it computes what the anchor (`dot`, `attend`) is to multiply, if that is not in
+//! memory (`prologue`), the anchor, and then the row program (`rowprog`) over what came out, while that is in the cache.
 //!
 //! # The law
 //!

@@ -5,6 +5,9 @@ use weft_kern::{Binary, Reduce, RopeStyle, Unary};
 /// Sums are kept in this many lanes, whatever the width of the machine's vectors.
 pub(crate) const LANES: usize = 16;
 
+/// Adding this, 1.5 · 2²³, to what is less than 2²² rounds it to an integer, ties to even, which then is in the low bits.
+pub(crate) const ROUND: f32 = 12_582_912.0;
+
 /// eˣ to within 2 units in the last place, subnormal results included; 0 below −103.98, infinite above 88.73, NaN
 /// for NaN.
 ///
@@ -12,8 +15,6 @@ pub(crate) const LANES: usize = 16;
 /// polynomial of degree 7, whose remainder, below r⁸ / 8! = 5.2e-9, is a twentieth of an `f32`'s last place.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
-    /// Adding 1.5 · 2²³ rounds to an integer, which then is in the low bits.
-    const ROUND: f32 = 12_582_912.0;
     /// ln 2 in two parts; the first has 16 bits, so that its product with n, of 8, is exact.
     const LN_2_HIGH: f32 = 45_426.0 / 65_536.0;
     const LN_2_LOW: f32 = 1.428_606_8e-6;

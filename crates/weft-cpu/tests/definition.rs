@@ -77,7 +77,7 @@ fn quantised_weights() {
         let (weight, x) = (random.weight(ty, n * k), random.floats(k));
         let expected: Vec<f32> =
             weight.chunks_exact(weight.len() / n).map(|row| quantised(ty, row, &blocks(&x))).collect();
-        let case = matrix(Arg::read(Format::Q8, k, rounded(&x)), Arg::weight(ty, n * k, weight), n, k, false);
+        let case = matrix(Arg::read(Format::Q8, k, rounded(&x)), Arg::weight(ty, n, k, weight), n, k, false);
         assert_eq!(found(&case), bits(&expected), "{ty}");
     }
 }
@@ -92,7 +92,7 @@ fn float_weights() {
     let mut random = Random::new(2);
     for ty in [GgmlType::F32, GgmlType::F16, GgmlType::BF16] {
         let (n, k) = (7, 101);
-        let (w, x) = (Arg::weight(ty, n * k, random.weight(ty, n * k)), random.floats(k));
+        let (w, x) = (Arg::weight(ty, n, k, random.weight(ty, n * k)), random.floats(k));
         let expected: Vec<f32> = w.floats(&w.bytes).chunks_exact(k).map(|row| float(row, &x)).collect();
         assert_eq!(found(&matrix(Arg::f32(&x), w, n, k, false)), bits(&expected), "{ty}");
     }
@@ -106,7 +106,7 @@ fn weighted_sums_of_products() {
         let (x, weights) = (random.floats(terms * k), random.floats(terms));
         // One matrix twice, and not in the order of the matrices.
         let ids = [4, 1, 4];
-        let w = Arg::weight(ty, count * n * k, random.weight(ty, count * n * k));
+        let w = Arg::weight(ty, count * n, k, random.weight(ty, count * n * k));
         let (decoded, row_bytes) = (w.floats(&w.bytes), w.bytes.len() / count / n);
         let term = |row: usize, t: usize| {
             let (at, x) = (ids[t] as usize * n + row, &x[t * k..][..k]);
@@ -129,13 +129,8 @@ fn weighted_sums_of_products() {
         let w_of = Matrices { param: 1, pick, count, n, k, first: 0, stride: n };
         let body = vec![Instr::Acc(0), store_to(4, &[0], 0)];
         let kernel = kernel(&[Dim::Const(1)], n, support::dot(view(0, &[0], 1), w_of, false), body);
-        let args = vec![
-            support::activations(ty, &x),
-            w,
-            Arg::i32(&ids),
-            Arg::f32(&weights),
-            Arg::out(Format::F32, n),
-        ];
+        let args =
+            vec![Arg::activations(ty, &x), w, Arg::i32(&ids), Arg::f32(&weights), Arg::out(Format::F32, n)];
         assert_eq!(found(&Case::new(kernel, args, 1, 0)), bits(&expected), "{ty}");
     }
 }
@@ -145,7 +140,7 @@ fn transposed_weights() {
     let mut random = Random::new(3);
     for ty in weight_types() {
         let (n, k) = (13, 2 * ty.block_len().max(30));
-        let (w, x) = (Arg::weight(ty, n * k, random.weight(ty, n * k)), random.floats(n));
+        let (w, x) = (Arg::weight(ty, n, k, random.weight(ty, n * k)), random.floats(n));
         let rows = w.floats(&w.bytes);
         let mut expected = vec![0.0f32; k];
         for (x, row) in x.iter().zip(rows.chunks_exact(k)) {

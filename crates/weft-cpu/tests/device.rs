@@ -82,6 +82,38 @@ fn programs_are_replayed_at_any_size_up_to_theirs() {
     assert!(matches!(device.replay(ProgramId(7), &tokens(1)), Err(DeviceError::Usage(_))));
 }
 
+/// Programs point into buffers: none may outlive one of its own, whatever mark is given back.
+#[test]
+fn programs_go_before_the_buffers_they_point_into() {
+    let (mut device, case) = (device(), copy(17));
+    let runs = |device: &mut CpuDevice, program| device.replay(program, &tokens(17));
+    let gone = |found| matches!(found, Err(DeviceError::Usage(_)));
+    let make = |device: &mut CpuDevice, pairs: usize| {
+        let args: Vec<_> = (0..pairs).map(|_| load(device, &case)).collect();
+        args.iter().map(|args| compile(device, &case, args).unwrap()).collect::<Vec<ProgramId>>()
+    };
+    let kept = make(&mut device, 1)[0];
+    let early = device.mark().unwrap();
+    make(&mut device, 2);
+    let late = device.mark().unwrap();
+    device.rewind(early);
+    // Six buffers before the first of these programs: `late` counts two of the programs, and four of the buffers.
+    let others = make(&mut device, 3);
+    device.rewind(late);
+    assert!(others.into_iter().all(|program| gone(runs(&mut device, program))));
+    runs(&mut device, kept).unwrap();
+    // What is as it was at the mark stays.
+    let again = make(&mut device, 1)[0];
+    let now = device.mark().unwrap();
+    make(&mut device, 1);
+    device.rewind(now);
+    assert_eq!(device.mark(), Some(now));
+    runs(&mut device, again).unwrap();
+    device.rewind(early);
+    assert!(gone(runs(&mut device, again)));
+    runs(&mut device, kept).unwrap();
+}
+
 #[test]
 fn steps_see_what_the_ones_before_wrote() {
     let mut device = device();
@@ -128,7 +160,7 @@ fn programs_that_could_harm_are_refused() {
     refused([x, Region { offset: usize::MAX - 63, ..y }], "at byte");
     refused([x, Region { values: 31, ..y }], "reaches value");
     refused([x, x], "overlap");
-    let weight = Arg { weight: true, ..case.args[0].clone() };
+    let weight = Arg { row_len: Some(8), ..case.args[0].clone() };
     let weight = load(&mut device, &Case { args: vec![weight; 2], ..case.clone() })[1];
     assert!(refusal(&mut device, &case, &[x, weight]).contains("weight"));
 
@@ -231,7 +263,7 @@ fn choices_that_are_no_numbers() {
 fn bad_experts() {
     let args = vec![
         Arg::f32(&[1.0; 12]),
-        Arg::weight(GgmlType::F32, 5 * 8, vec![0; 5 * 32]),
+        Arg::weight(GgmlType::F32, 5 * 2, 4, vec![0; 5 * 32]),
         Arg::i32(&[0, 4, 3]),
         Arg::out(Format::F32, 6),
     ];
@@ -245,7 +277,7 @@ fn bad_experts() {
 #[test]
 fn bad_experts_of_one_product_of_two() {
     for counts in [[5, 3], [3, 5]] {
-        let weight = |count: usize| Arg::weight(GgmlType::F32, count * 8, vec![0; count * 32]);
+        let weight = |count: usize| Arg::weight(GgmlType::F32, count * 2, 4, vec![0; count * 32]);
         let args = vec![
             Arg::f32(&[1.0; 12]),
             weight(counts[0]),
@@ -265,7 +297,7 @@ fn bad_experts_of_one_product_of_two() {
 fn bad_experts_of_a_sum() {
     let args = vec![
         Arg::f32(&[1.0; 12]),
-        Arg::weight(GgmlType::F32, 5 * 8, vec![0; 5 * 32]),
+        Arg::weight(GgmlType::F32, 5 * 2, 4, vec![0; 5 * 32]),
         Arg::i32(&[0, 4, 3, 3, 2, 1]),
         Arg::f32(&[1.0; 6]),
         Arg::out(Format::F32, 6),

@@ -3,9 +3,7 @@
 mod support;
 
 use support::data::{Random, rounded, weight_types};
-use support::{
-    Arg, Case, Devices, activations, constant, dot, kernel, load_of, matrices, roundings, store_to, view,
-};
+use support::{Arg, Case, Devices, constant, dot, kernel, load_of, matrices, roundings, store_to, view};
 use weft_kern::{Binary, Dim, Format, Instr, Matrices, Pick, RopeStyle, Unary};
 use weft_quant::GgmlType;
 
@@ -15,14 +13,14 @@ fn only(n: usize, k: usize) -> Matrices {
 
 /// Activations of a dot with this weight, a row of `k` after another.
 fn random_x(random: &mut Random, ty: GgmlType, rows: usize, k: usize) -> Arg {
-    activations(ty, &random.floats(rows * k))
+    Arg::activations(ty, &random.floats(rows * k))
 }
 
 /// `y = x · wᵀ`, stored as it is.
 fn plain(random: &mut Random, ty: GgmlType, tokens: usize, n: usize, k: usize) -> Case {
     let x = random_x(random, ty, tokens, k).per_token(k);
     // The matrix begins at row 2 of its weight.
-    let w = Arg::weight(ty, (n + 3) * k, random.weight(ty, (n + 3) * k));
+    let w = Arg::weight(ty, n + 3, k, random.weight(ty, (n + 3) * k));
     let y = Arg::out(Format::F32, tokens * n).per_token(n);
     let anchor = dot(view(0, &[k], 1), Matrices { first: 2, ..only(n, k) }, false);
     let body = vec![Instr::Acc(0), store_to(2, &[n], 0)];
@@ -66,7 +64,7 @@ fn a_matrix_for_each_head() {
         let (n, k) = (19, ty.block_len() * 2);
         for tokens in [1, 3] {
             let x = random_x(&mut random, ty, tokens * heads, k).per_token(heads * k);
-            let w = Arg::weight(ty, heads * n * k, random.weight(ty, heads * n * k));
+            let w = Arg::weight(ty, heads * n, k, random.weight(ty, heads * n * k));
             let y = Arg::out(Format::F32, tokens * heads * n).per_token(heads * n);
             let w_of = Matrices { pick: Pick::Axis(1), count: heads, ..only(n, k) };
             let anchor = dot(view(0, &[heads * k, k], 1), w_of, false);
@@ -83,11 +81,11 @@ fn transposed_matrices_for_each_head() {
     let heads = 3;
     for ty in weight_types() {
         let block = ty.block_len();
-        for (tokens, n, k) in
-            [(1, 6, 2 * block), (2, 13, if block == 1 { 75 } else { 3 * block }), (17, 4, block)]
-        {
+        // More columns than are computed at a time, and odd ones, if they can be cut anywhere.
+        let (wide, odd) = if block == 1 { (1100, 75) } else { (2 * block, 3 * block) };
+        for (tokens, n, k) in [(1, 6, wide), (2, 13, odd), (17, 4, block)] {
             let x = Arg::f32(&random.floats(tokens * heads * n)).per_token(heads * n);
-            let w = Arg::weight(ty, heads * n * k, random.weight(ty, heads * n * k));
+            let w = Arg::weight(ty, heads * n, k, random.weight(ty, heads * n * k));
             let y = Arg::out(Format::F32, tokens * heads * k).per_token(heads * k);
             let w_of = Matrices { pick: Pick::Axis(1), count: heads, ..only(n, k) };
             let anchor = dot(view(0, &[heads * n, n], 1), w_of, true);
@@ -106,7 +104,7 @@ fn experts(random: &mut Random, ty: GgmlType, tokens: usize, chosen: usize, per_
         false => random_x(random, ty, tokens, k).per_token(k),
     };
     let strides = if per_choice { [chosen * k, k] } else { [k, 0] };
-    let w = Arg::weight(ty, count * n * k, random.weight(ty, count * n * k));
+    let w = Arg::weight(ty, count * n, k, random.weight(ty, count * n * k));
     let y = Arg::out(Format::F32, tokens * chosen * n).per_token(chosen * n);
     let ids: Vec<i32> = (0..tokens).flat_map(|_| random.distinct(chosen, count)).collect();
     let ids = Arg::i32(&ids).per_token(chosen);
@@ -134,7 +132,7 @@ fn an_epilogue_by_columns_with_rounding() {
     for tokens in [1, 2, 17] {
         let ty = GgmlType::Q4_0;
         let x = random_x(&mut random, ty, tokens, k).per_token(k);
-        let w = Arg::weight(ty, n * k, random.weight(ty, n * k));
+        let w = Arg::weight(ty, n, k, random.weight(ty, n * k));
         let residual = Arg::f32(&random.floats(tokens * n)).per_token(n);
         let bias = Arg::f32(&random.floats(n));
         let anchor = dot(view(0, &[k], 1), only(n, k), false);
@@ -166,7 +164,7 @@ fn an_epilogue_over_the_whole_row() {
     let (heads, n, k) = (3, 20, 64);
     for (ty, tokens) in [(GgmlType::Q5_1, 1), (GgmlType::Q5_1, 17), (GgmlType::BF16, 40)] {
         let x = random_x(&mut random, ty, tokens, k).per_token(k);
-        let w = Arg::weight(ty, heads * n * k, random.weight(ty, heads * n * k));
+        let w = Arg::weight(ty, heads * n, k, random.weight(ty, heads * n * k));
         let tables = [0, 1].map(|_| Arg::f32(&random.floats(tokens * n / 2)).per_token(n / 2));
         let y = Arg::out(Format::F32, tokens * heads * n).per_token(heads * n);
         let w_of = Matrices { pick: Pick::Axis(1), count: heads, ..only(n, k) };

@@ -4,8 +4,8 @@ mod support;
 
 use support::data::Random;
 use support::{
-    Arg, Case, Devices, activations, attention, compile, constant, dot, kernel_of, load, load_of, matrices,
-    part, read, roundings, run_all, store_to, view,
+    Arg, Case, Devices, attention, compile, constant, dot, kernel_of, load, load_of, matrices, part, read,
+    roundings, run_all, store_to, view,
 };
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Device, DeviceError};
@@ -42,15 +42,15 @@ impl Parts {
         self.arg(Arg::out(format, self.tokens * per_token).per_token(per_token))
     }
 
-    fn weight(&mut self, ty: GgmlType, values: usize) -> usize {
-        let bytes = self.random.weight(ty, values);
-        self.arg(Arg::weight(ty, values, bytes))
+    fn weight(&mut self, ty: GgmlType, rows: usize, row_len: usize) -> usize {
+        let bytes = self.random.weight(ty, rows * row_len);
+        self.arg(Arg::weight(ty, rows, row_len, bytes))
     }
 
     /// `y = x · wᵀ`.
     fn dot(mut self, ty: GgmlType, n: usize, k: usize) -> Parts {
-        let x = activations(ty, &self.random.floats(self.tokens * k)).per_token(k);
-        let (x, w, y) = (self.arg(x), self.weight(ty, n * k), self.out(Format::F32, n));
+        let x = Arg::activations(ty, &self.random.floats(self.tokens * k)).per_token(k);
+        let (x, w, y) = (self.arg(x), self.weight(ty, n, k), self.out(Format::F32, n));
         let anchor = dot(view(x, &[k], 1), matrices(w, Pick::Only, 1, n, k), false);
         self.parts.push(part(&[Dim::T], n, anchor, vec![Instr::Acc(0), store_to(y, &[n], 0)]));
         self
@@ -58,7 +58,7 @@ impl Parts {
 
     /// A router over a prologue: rows that cannot be cut.
     fn router(mut self, n: usize, len: usize, k: usize) -> Parts {
-        let (x, w, bias) = (self.floats(len), self.weight(GgmlType::F32, n * len), self.random.floats(n));
+        let (x, w, bias) = (self.floats(len), self.weight(GgmlType::F32, n, len), self.random.floats(n));
         let bias = self.arg(Arg::f32(&bias));
         let (ids, weights) = (self.out(Format::I32, k), self.out(Format::F32, k));
         let body = vec![
@@ -205,7 +205,7 @@ fn a_part_without_rows_in_a_step_leaves_the_others_theirs() {
         let kernels = vec![std::sync::Arc::new(case.kernel.clone())];
         let steps = vec![weft_device::Step { kernel: 0, args: args.clone() }];
         let program = device.compile(&weft_device::Program { max, kernels, steps }).unwrap();
-        for (arg, region) in case.args.iter().zip(&args).filter(|(a, _)| !a.weight) {
+        for (arg, region) in case.args.iter().zip(&args).filter(|(a, _)| a.row_len.is_none()) {
             device.write(region.buffer, 0, &arg.bytes).unwrap();
         }
         device.replay(program, &Sizes { rows, ..max }).unwrap();

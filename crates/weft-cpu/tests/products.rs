@@ -5,8 +5,8 @@ mod support;
 
 use support::data::{Random, weight_types};
 use support::{
-    Arg, Case, Devices, activations, kernel, kernel_of, load_of, matrices, part, product, roundings, run_all,
-    store_to, view,
+    Arg, Case, Devices, kernel, kernel_of, load_of, matrices, part, product, roundings, run_all, store_to,
+    view,
 };
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_kern::{Anchor, Binary, Dim, Format, Instr, Pick, Product, Sum, Unary};
@@ -33,11 +33,11 @@ fn gate_and_up_of_one_x() {
             for tokens in [1, 3, 17] {
                 let rows = tokens * chosen;
                 let ids: Vec<i32> = (0..rows).map(|_| random.below(count) as i32).collect();
-                let mut weight = || Arg::weight(ty, count * n * k, random.weight(ty, count * n * k));
+                let mut weight = || Arg::weight(ty, count * n, k, random.weight(ty, count * n * k));
                 let args = vec![
                     weight(),
                     weight(),
-                    activations(ty, &random.floats(tokens * k)).per_token(k),
+                    Arg::activations(ty, &random.floats(tokens * k)).per_token(k),
                     Arg::i32(&ids).per_token(chosen),
                     Arg::out(Format::F32, rows * n).per_token(chosen * n),
                 ];
@@ -75,10 +75,10 @@ fn kinds(random: &mut Random, tokens: usize) -> Kinds {
         let (n, k) = if transposed { (k, n) } else { (n, k) };
         let len = if transposed { n } else { k };
         let x = random.floats(tokens * rows * len);
-        let x = if transposed { Arg::f32(&x) } else { activations(ty, &x) };
+        let x = if transposed { Arg::f32(&x) } else { Arg::activations(ty, &x) };
         args.push(x.per_token(rows * len));
         let x = view(args.len() - 1, &[rows * len], 1);
-        args.push(Arg::weight(ty, COUNT * n * k, random.weight(ty, COUNT * n * k)));
+        args.push(Arg::weight(ty, COUNT * n, k, random.weight(ty, COUNT * n * k)));
         let w = matrices(args.len() - 1, pick, COUNT, n, k);
         products.push(Product { transposed, ..product(x, w) });
     };
@@ -157,8 +157,8 @@ fn summed(random: &mut Random, ty: GgmlType, tokens: usize, terms: usize, n: usi
     let k = ty.block_len().max(32) * 2;
     let ids: Vec<i32> = (0..tokens * terms).map(|_| random.below(COUNT) as i32).collect();
     let args = vec![
-        activations(ty, &random.floats(tokens * terms * k)).per_token(terms * k),
-        Arg::weight(ty, COUNT * n * k, random.weight(ty, COUNT * n * k)),
+        Arg::activations(ty, &random.floats(tokens * terms * k)).per_token(terms * k),
+        Arg::weight(ty, COUNT * n, k, random.weight(ty, COUNT * n * k)),
         Arg::i32(&ids).per_token(terms),
         Arg::f32(&random.floats(tokens * terms)).per_token(terms),
         Arg::f32(&random.floats(tokens * n)).per_token(n),
@@ -252,8 +252,8 @@ fn routed_and_shared_experts_in_one() {
     let (mut devices, mut random) = (Devices::all(), Random::new(6));
     for (tokens, whole) in [(1, false), (1, true), (3, true), (17, false)] {
         let Summed { n, k, mut args, sum } = summed(&mut random, GgmlType::Q4_1, tokens, 4, 96);
-        let shared = activations(GgmlType::Q6_K, &random.floats(tokens * 256)).per_token(256);
-        let w = Arg::weight(GgmlType::Q6_K, n * 256, random.weight(GgmlType::Q6_K, n * 256));
+        let shared = Arg::activations(GgmlType::Q6_K, &random.floats(tokens * 256)).per_token(256);
+        let w = Arg::weight(GgmlType::Q6_K, n, 256, random.weight(GgmlType::Q6_K, n * 256));
         args.extend([shared, w, Arg::out(Format::F32, tokens).per_token(1)]);
         let routed = matrices(1, Pick::Sum(Box::new(sum)), COUNT, n, k);
         let products = vec![

@@ -96,7 +96,7 @@ fn made(
     let args = vec![
         Arg::f32(&random.floats(tokens * len)).per_token(len),
         Arg::f32(&random.floats(len)),
-        Arg::weight(ty, COUNT * n * k, random.weight(ty, COUNT * n * k)),
+        Arg::weight(ty, COUNT * n, k, random.weight(ty, COUNT * n * k)),
         Arg::i32(&ids).per_token(COUNT),
         Arg::f32(&random.floats(tokens * COUNT)).per_token(COUNT),
         Arg::out(Format::F32, tokens * outs * cols).per_token(outs * cols),
@@ -195,8 +195,8 @@ fn one_prologue_for_several_products() {
         let strides = |stride: usize| vec![stride; axes.len()];
         let args = vec![
             Arg::f32(&random.floats(rows * k)),
-            Arg::weight(GgmlType::Q4_1, n * k, random.weight(GgmlType::Q4_1, n * k)),
-            Arg::weight(GgmlType::F16, n * k, random.weight(GgmlType::F16, n * k)),
+            Arg::weight(GgmlType::Q4_1, n, k, random.weight(GgmlType::Q4_1, n * k)),
+            Arg::weight(GgmlType::F16, n, k, random.weight(GgmlType::F16, n * k)),
             Arg::out(Format::F32, rows * n),
             Arg::out(Format::F32, rows * n),
         ];

@@ -83,7 +83,7 @@ fn rms_norm() {
     for (tokens, cols) in [(1, 32), (2, 576), (3, 1120), (17, 96)] {
         let args = vec![
             Arg::f32(&random.floats(tokens * cols)).per_token(cols),
-            Arg::weight(GgmlType::F32, cols, random.weight(GgmlType::F32, cols)),
+            Arg::weight(GgmlType::F32, 1, cols, random.weight(GgmlType::F32, cols)),
             Arg::out(Format::F32, tokens * cols).per_token(cols),
             Arg::out(Format::Q8, tokens * cols).per_token(cols),
         ];
@@ -165,7 +165,7 @@ fn rows_of_a_table_of_any_type() {
         for tokens in [1, 17] {
             let ids: Vec<i32> = (0..tokens).map(|_| random.below(11) as i32).collect();
             let args = vec![
-                Arg::weight(ty, 11 * cols, random.weight(ty, 11 * cols)),
+                Arg::weight(ty, 11, cols, random.weight(ty, 11 * cols)),
                 Arg::i32(&ids).per_token(1),
                 Arg::out(Format::F32, tokens * cols).per_token(cols),
             ];

@@ -7,6 +7,7 @@ use weft_quant::GgmlType;
 
 use crate::packing::Packing;
 use crate::program::Program;
+use crate::schedules::Schedules;
 use crate::timings::Timings;
 
 /// A buffer of a device.
@@ -28,6 +29,8 @@ pub struct Caps {
     pub largest_buffer: usize,
     /// What it can do, for the compiler's decisions by cost.
     pub machine: Machine,
+    /// Whether the processor that this program runs on computes, so that what it can do at most is what the device can.
+    pub processor: bool,
 }
 
 /// The bytes of a weight, as the file has them, kept alive as long as a device wants them.
@@ -232,16 +235,6 @@ pub trait Device: Send {
         Ok(())
     }
 
-    /// Where the device stands; `None` from one that gives no room back.
-    fn mark(&self) -> Option<Mark> {
-        None
-    }
-
-    /// Forgets every buffer and program that was made since `mark`, and gives their room back. Who still has their ids does not use them.
-    fn rewind(&mut self, mark: Mark) {
-        let _ = mark;
-    }
-
     /// Does the same, and notes for each worker when it was at which step. By then [`Timings::begin`] has made room, so that nothing more is
     /// allocated while the program runs.
     ///
@@ -256,5 +249,20 @@ pub trait Device: Send {
         let _ = (program, sizes, timings);
         let name = &self.caps().name;
         Err(DeviceError::Usage(format!("{name} has no clock for single kernels, so it cannot be profiled")))
+    }
+
+    /// How it lays kernels out, if that can be varied.
+    fn schedules(&mut self) -> Option<&mut dyn Schedules> {
+        None
+    }
+
+    /// Where the device stands; `None` from one that gives no room back.
+    fn mark(&self) -> Option<Mark> {
+        None
+    }
+
+    /// Forgets every buffer and program that was made since `mark`, and gives their room back. Who still has their ids does not use them.
+    fn rewind(&mut self, mark: Mark) {
+        let _ = mark;
     }
 }

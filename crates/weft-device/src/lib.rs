@@ -10,6 +10,7 @@ mod null;
 mod packing;
 mod program;
 mod reference;
+mod schedules;
 mod timings;
 
 pub use device::{BufferId, Caps, Device, DeviceError, Mark, ProgramId, Weight, WeightBytes};
@@ -18,4 +19,5 @@ pub use null::NullDevice;
 pub use packing::{Packing, RowsOf16, Tile};
 pub use program::{Program, Region, Step};
 pub use reference::ReferenceDevice;
+pub use schedules::{Departure, Order, Scheduled, Schedules};
 pub use timings::{Lane, Span, Timings};

@@ -22,6 +22,7 @@ impl Default for NullDevice {
                 threads: 1,
                 largest_buffer: usize::MAX,
                 machine: Machine::default(),
+                processor: false,
             },
             buffers: Vec::new(),
             programs: Vec::new(),

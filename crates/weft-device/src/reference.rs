@@ -33,6 +33,7 @@ impl Default for ReferenceDevice {
             threads: 1,
             largest_buffer: isize::MAX as usize,
             machine: Machine::default(),
+            processor: true,
         };
         ReferenceDevice { caps, buffers: Vec::new(), programs: Vec::new() }
     }

@@ -1,11 +1,12 @@
 //! Which device a model runs on: what somebody says, and what comes of it.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_device::{BufferId, Device, Region};
-use weft_gpu::{Adapter, GpuDevice, GpuOptions};
+use weft_device::{BufferId, Departure, Device, Region};
+use weft_gpu::{GpuDevice, GpuOptions, Scheduler};
 use weft_kern::{Machine, Plan, Source};
 use weft_pack::PackCache;
 
@@ -49,7 +50,8 @@ impl fmt::Display for DeviceChoice {
 }
 
 impl DeviceChoice {
-    /// Opens the device, with so many threads of the host. What a driver makes of kernels is kept beside the packed weights.
+    /// Opens the device, with so many threads of the host. What a driver makes of kernels, and
+    /// schedules that were found for them, are kept beside the packed weights.
     ///
     /// # Errors
     /// If there is no such device, or it cannot be opened.
@@ -63,19 +65,28 @@ impl DeviceChoice {
         })
     }
 
-    /// What is compiled for, without opening it.
+    /// What is compiled for, without opening it, with the schedules that were kept for it in a folder.
     ///
     /// # Errors
     /// [`Error::Open`] if there is no such adapter.
-    pub fn target(&self, threads: Option<usize>) -> Result<Target, Error> {
+    pub fn target(&self, threads: Option<usize>, folder: Option<&Path>) -> Result<Target, Error> {
         Ok(match self {
-            DeviceChoice::Cpu => Target { machine: weft_cpu::machine(threads), adapter: None },
+            DeviceChoice::Cpu => Target { machine: weft_cpu::machine(threads), scheduler: None },
             DeviceChoice::Gpu(name) => {
                 let adapter = weft_gpu::adapter(name.as_deref())?;
                 let host = weft_cpu::machine(threads).workers as usize;
-                Target { machine: weft_gpu::machine(adapter.kind(), host), adapter: Some(adapter) }
+                let scheduler = Scheduler::open(&adapter, folder);
+                Target { machine: weft_gpu::machine(adapter.kind(), host), scheduler: Some(scheduler) }
             }
         })
+    }
+
+    /// The ways in which schedules can depart from the device's own choice; none, if it has no schedules.
+    pub fn departures(&self) -> Vec<&'static Departure> {
+        match self {
+            DeviceChoice::Cpu => Vec::new(),
+            DeviceChoice::Gpu(_) => weft_gpu::departures().collect(),
+        }
     }
 }
 
@@ -83,7 +94,7 @@ impl DeviceChoice {
 #[derive(Debug)]
 pub struct Target {
     machine: Machine,
-    adapter: Option<Adapter>,
+    scheduler: Option<Scheduler>,
 }
 
 impl Target {
@@ -94,12 +105,12 @@ impl Target {
 
     /// Whether what it runs is text.
     pub fn has_sources(&self) -> bool {
-        self.adapter.is_some()
+        self.scheduler.is_some()
     }
 
     /// The text that each call of a plan runs, or why it cannot be run; `None` from a device that runs no text.
     pub fn sources(&self, plan: &Plan) -> Option<Vec<Result<String, String>>> {
-        let limits = self.adapter.as_ref()?.limits();
+        let scheduler = self.scheduler.as_ref()?;
         let calls = plan.calls.iter().map(|call| {
             // Only the arena holds several buffers of a plan.
             let region = |at: &usize| {
@@ -109,7 +120,7 @@ impl Target {
             };
             let args: Vec<Region> = call.args.iter().map(region).collect();
             let (slots, _) = weft_gpu::slots(&args);
-            let shaders = weft_gpu::render(&plan.kernels[call.kernel], &slots, &plan.max, &limits);
+            let shaders = scheduler.render(&plan.kernels[call.kernel], &slots, &plan.max);
             let text = |shaders: Vec<weft_gpu::Shader>| {
                 shaders.into_iter().map(|shader| shader.source).collect::<Vec<_>>().join("\n")
             };

@@ -27,7 +27,7 @@ pub(crate) struct Shared {
 }
 
 /// The compiled model.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Compiled {
     /// Programs for steps of several sizes, the smallest first.
     pub(crate) classes: Vec<Class>,
@@ -43,7 +43,7 @@ impl Compiled {
 }
 
 /// The programs for steps up to a size. Which of them runs a token changes no bit of what comes out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Class {
     /// Most tokens.
     pub(crate) tokens: usize,

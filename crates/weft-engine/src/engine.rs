@@ -42,7 +42,7 @@ pub struct EngineOptions {
     pub sequences: usize,
     /// Most tokens computed at once.
     pub batch: usize,
-    /// How the KV cache stores its values: F16, BF16 or F32.
+    /// How the KV cache stores its values: F16, BF16, F32 or Q8_0.
     pub kv: GgmlType,
     /// Decisions of the compiler that are set by hand.
     pub switches: Switches,
@@ -154,6 +154,12 @@ impl Engine {
     /// The device.
     pub fn device(&self) -> &Caps {
         self.device.caps()
+    }
+
+    /// The device itself, to run programs of one's own beside the model: for who measures it. Whoever rewinds it further than to a mark of his
+    /// own takes the model away.
+    pub fn device_mut(&mut self) -> &mut dyn Device {
+        &mut *self.device
     }
 
     /// Most tokens of a sequence.

@@ -67,7 +67,7 @@ pub struct Amounts {
     pub activation_bytes: u64,
     /// Multiplications of 8-bit integers, each with its addition.
     pub integer_multiplications: u64,
-    /// Multiplications of `f32` by weights and in attention, each with its addition.
+    /// Multiplications of `f32` by weights, and those of attention in whatever a device takes there, each with its addition.
     pub float_multiplications: u64,
 }
 
@@ -126,6 +126,11 @@ pub struct LaunchPiece {
 }
 
 impl Launch {
+    /// The kernel itself, and the largest step that it is compiled for.
+    pub fn work(&self) -> (&Kernel, &Sizes) {
+        (self.it(), &self.plan.max)
+    }
+
     /// The kernel's name.
     pub fn kernel(&self) -> &str {
         &self.it().name

@@ -33,7 +33,7 @@ pub use model::{Model, tokenizer};
 pub use oracle::oracle_logits;
 pub use sample::{Sampler, Sampling};
 pub use session::Session;
-pub use weft_device::{Caps, Span, Timings};
+pub use weft_device::{Caps, Departure, Span, Timings};
 pub use weft_fuse::{Choice, Cost, Decision, Mode, decision, decisions};
 pub use weft_gpu::{Adapter, AdapterKind, Limits, OpenError, adapters, forget as forget_pipelines};
 pub use weft_ir::Switches;

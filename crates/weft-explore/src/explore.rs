@@ -120,7 +120,7 @@ fn compare(
     let best = best.ok_or_else(|| ExploreError::Nothing(graph.name().into()))?;
     let time = begun.elapsed();
     let difference = difference(graph, &best.graph)?;
-    let fold = |choice: &Decided| makes_products(choice.decision) && choice.with != choice.without;
+    let fold = |choice: &Decided| makes_products(choice.decision) && choice.differs();
     let [ours, theirs] = [operations(&rules.graph), operations(&best.graph)];
     Ok(Comparison {
         products,

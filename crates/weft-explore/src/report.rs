@@ -27,7 +27,8 @@ impl fmt::Display for Comparison {
         writeln!(f, "    rules  {} ({fired}{held})", self.rules)?;
         for fold in &self.folds {
             let taken = if fold.taken() { "taken" } else { "not taken" };
-            let (name, with, without) = (fold.decision.name, fold.with, fold.without);
+            let (name, without) = (fold.decision.name, fold.without);
+            let with = fold.with.as_ref().map_or_else(ToString::to_string, ToString::to_string);
             writeln!(f, "           {name} {taken}: {with}; without {without}")?;
         }
         let of = if self.all { "all" } else { "the first" };
@@ -83,7 +84,8 @@ fn fold(fold: &Choice) -> Value {
     json!({
         "rule": fold.decision.name,
         "without": cost(&fold.without),
-        "with": cost(&fold.with),
+        "with": fold.with.as_ref().ok().map(cost),
+        "error": fold.with.as_ref().err().map(ToString::to_string),
         "taken": fold.taken(),
     })
 }

@@ -1,11 +1,11 @@
 //! Decisions by cost: compile both ways, keep what costs less.
 
 use weft_ir::rules::RULES;
-use weft_ir::{Decision, Graph, Keeps, Mode, STEPS, Switches};
+use weft_ir::{Decision, Keeps, Mode, STEPS, Switches};
 
 use crate::cost::Cost;
 use crate::decide::decisions;
-use crate::{FuseError, Fusion, Options, compile};
+use crate::{FuseError, Fusion, Options};
 
 /// A decision, and what the plan costs either way.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,26 +16,35 @@ pub struct Choice {
     pub decides: bool,
     /// What the plan costs without it, and with the decisions taken before.
     pub without: Cost,
-    /// What the plan costs with it.
-    pub with: Cost,
+    /// What the plan costs with it; or why there is none, which is a fault of the decision, since the graph compiles without it.
+    pub with: Result<Cost, FuseError>,
 }
 
 impl Choice {
-    /// Whether it pays: if it makes no difference, it does not.
+    /// Whether it pays: if it makes no difference or does not compile, it does not.
     pub fn pays(&self) -> bool {
-        self.with.ns < self.without.ns
+        self.with.as_ref().is_ok_and(|with| with.ns < self.without.ns)
     }
 
     /// Whether it was taken.
     pub fn taken(&self) -> bool {
         self.decides && self.pays()
     }
+
+    /// Whether it makes a difference.
+    pub fn differs(&self) -> bool {
+        self.with.as_ref() != Ok(&self.without)
+    }
 }
 
-/// Compiles a graph, taking decisions by cost one after another, each with those before it as they were decided.
-pub(crate) fn choose(graph: &Graph, options: &Options) -> Result<Fusion, FuseError> {
+/// Takes the decisions by cost one after another, each with those before it as they were decided. `compile` makes a graph's plan with decisions
+/// that are all on or off.
+pub(crate) fn choose(
+    options: &Options,
+    compile: impl Fn(&Switches) -> Result<Fusion, FuseError>,
+) -> Result<Fusion, FuseError> {
     let mut switches: Switches = options.switches.clone();
-    let mut best = compile(graph, &switches, options)?;
+    let mut best = compile(&switches)?;
     let mut choices = Vec::new();
     // Whether segments share tables is decided before a graph comes here, and no cost is asked.
     for decision in decisions().filter(|decision| **decision != STEPS) {
@@ -44,13 +53,13 @@ pub(crate) fn choose(graph: &Graph, options: &Options) -> Result<Fusion, FuseErr
         if !decides && !told {
             continue;
         }
-        let mut with = switches.clone();
-        with.set(decision, Mode::On);
-        // What cannot be compiled does not pay.
-        let Ok(other) = compile(graph, &with, options) else { continue };
-        let choice = Choice { decision, decides, without: best.cost, with: other.cost };
-        if choice.taken() {
-            (best, switches) = (other, with);
+        let mut switched = switches.clone();
+        switched.set(decision, Mode::On);
+        let other = compile(&switched);
+        let with = other.as_ref().map(|other| other.cost).map_err(FuseError::clone);
+        let choice = Choice { decision, decides, without: best.cost, with };
+        if let (true, Ok(other)) = (choice.taken(), other) {
+            (best, switches) = (other, switched);
         }
         choices.push(choice);
     }
@@ -61,4 +70,47 @@ pub(crate) fn choose(graph: &Graph, options: &Options) -> Result<Fusion, FuseErr
 fn left_to_the_user(decision: &Decision, switches: &Switches) -> bool {
     let rounds = RULES.iter().any(|rule| rule.decision == *decision && rule.keeps == Keeps::Value);
     rounds && switches.mode(decision) == Mode::Off && decision.default == Mode::Off
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::PROLOGUE;
+
+    /// A norm in front of a product, which pays if the product computes it.
+    const GRAPH: &str = "graph norm {
+  %0 = input x : f32[T, 64]
+  %1 = mul %0 %0 : f32[T, 64]
+  %2 = reduce_sum %1 axis=1 : f32[T, 1]
+  %3 = rsqrt %2 : f32[T, 1]
+  %4 = mul %0 %3 : f32[T, 64]
+  %5 = weight w : q8_0[32, 64]
+  %6 = dot %4 %5 : f32[T, 32]
+  output y = %6
+}
+";
+
+    #[test]
+    fn what_does_not_compile_is_not_taken_and_is_told() {
+        let graph = weft_ir::parse(GRAPH).unwrap();
+        let options = Options::default();
+        let compile = |switches: &Switches| crate::compile(&graph, switches, &options);
+        let of = |fusion: &Fusion| fusion.choices.iter().find(|c| *c.decision == PROLOGUE).cloned().unwrap();
+        assert!(of(&choose(&options, compile).unwrap()).taken(), "else this tests nothing");
+
+        let node = graph.outputs()[0].1;
+        let wrong = FuseError::new(&graph, node, "not today");
+        let found = choose(&options, |switches| match switches.on(&PROLOGUE) {
+            true => Err(wrong.clone()),
+            false => compile(switches),
+        });
+        let found = found.unwrap();
+        let choice = of(&found);
+        assert_eq!(choice.with, Err(wrong));
+        assert!(choice.differs() && !choice.pays() && !choice.taken());
+        assert_eq!(choice.without, found.cost);
+        let mut off = options.clone();
+        off.switches.set(&PROLOGUE, Mode::Off);
+        assert_eq!(found.plan, crate::fuse_with(&graph, &off).unwrap().plan);
+    }
 }

@@ -111,7 +111,7 @@ pub fn fuse(graph: &Graph, max: &Sizes) -> Result<Plan, FuseError> {
 /// # Errors
 /// If a node cannot be computed by any kernel.
 pub fn fuse_with(graph: &Graph, options: &Options) -> Result<Fusion, FuseError> {
-    choose::choose(graph, options)
+    choose::choose(options, |switches| compile(graph, switches, options))
 }
 
 /// Compiles a graph with decisions that are all on or off; those by cost count as off.

@@ -36,7 +36,7 @@ pub(crate) struct Copy {
 }
 
 /// Where everything is.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Placed {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) copies: Vec<Copy>,
@@ -205,9 +205,9 @@ impl Placer<'_> {
         indexed: (NodeId, usize),
         block: usize,
     ) -> Result<(), FuseError> {
-        let before = (block > 1).then(|| (self.out.targets.clone(), self.out.copies.len()));
+        let before = (block > 1).then(|| self.out.clone());
         self.write(rows, buffer, 0, &[0, 1], Some(indexed))?;
-        let Some((targets, copies)) = before else { return Ok(()) };
+        let Some(before) = before else { return Ok(()) };
         let whole = |of: NodeId, to: &Target| {
             let columns = self.graph.node(of).ty.shape.last().unwrap_or(1);
             let sizes = to.rows.iter().chain([&to.offset, &columns]);
@@ -218,8 +218,8 @@ impl Placer<'_> {
         if written.chain(copied).all(|(of, to)| to.buffer != buffer || whole(of, to)) {
             return Ok(());
         }
-        self.out.targets = targets;
-        self.out.copies.truncate(copies);
+        // All of it: to copy a part may have asked for the memory that it views.
+        self.out = before;
         let target = self.target(rows, buffer, 0, &[0, 1], Some(indexed));
         self.copy(rows, target)
     }

@@ -117,13 +117,10 @@ fn kernels(graph: &Graph, max: Sizes, workers: u64) -> Result<String, String> {
             let _ = writeln!(out, "  not {}: {}", named(&cut.node), cut.why);
         }
     }
-    for choice in fusion.choices.iter().filter(|c| c.with != c.without) {
+    for choice in fusion.choices.iter().filter(|c| c.differs()) {
         let taken = if choice.taken() { "taken" } else { "not taken" };
-        let _ = writeln!(
-            out,
-            "{} {taken}: {} with, {} without",
-            choice.decision.name, choice.with, choice.without
-        );
+        let with = choice.with.as_ref().map_err(|e| format!("{}: {e}", choice.decision.name))?;
+        let _ = writeln!(out, "{} {taken}: {with} with, {} without", choice.decision.name, choice.without);
     }
     Ok(out)
 }

@@ -116,6 +116,12 @@ impl Adapter {
         format!("{} {}", self.info.driver, self.info.driver_info).trim().to_string()
     }
 
+    /// What files are kept by that are for this adapter and this driver alone.
+    pub(crate) fn key(&self) -> String {
+        let info = &self.info;
+        format!("{} {:x}:{:x} {}", self.name(), info.vendor, info.device, self.driver())
+    }
+
     /// Bytes of its own memory, or of what it shares; `None` where that cannot be found out.
     pub fn memory(&self) -> Option<u64> {
         memory::bytes(&self.raw)

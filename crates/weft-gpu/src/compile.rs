@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, Program, Region, Step};
-use weft_kern::{Access, Format, Instr, Kernel, ParamId, Part, Sizes};
+use weft_kern::{Access, Anchor, Format, Instr, Kernel, ParamId, Part, Sizes};
 
 use crate::buffers::{self, Buffer, Held};
 use crate::clock::Clock;
@@ -135,7 +135,8 @@ fn check(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<(), String>
         if param.access == Access::Write && held.is_some() {
             return Err(format!("p{p}: {buffer:?} is a weight and cannot be written"));
         }
-        let quantised = matches!(param.format, Format::Ggml(ty) if ty.is_quantised());
+        // Blocks of a state are as they are; those of a weight are in tiles.
+        let quantised = matches!(param.format, Format::Ggml(ty) if ty.is_quantised()) && !is_state(kernel, p);
         if quantised != matches!(held, Some(Held::Tiles(_))) {
             return Err(format!("p{p}: values of {} in {buffer:?}, which holds {held:?}", param.format));
         }
@@ -154,6 +155,17 @@ fn check(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<(), String>
         }
     }
     Ok(())
+}
+
+/// Whether a parameter is written, or attended to and nothing else.
+fn is_state(kernel: &Kernel, param: ParamId) -> bool {
+    let attended = |part: &Part| match &part.anchor {
+        Anchor::Attend(attend) => [attend.k.param, attend.v.param].contains(&param),
+        _ => false,
+    };
+    let mut rows = kernel.parts.iter().flat_map(rows_read);
+    kernel.params[param].access == Access::Write
+        || kernel.parts.iter().any(attended) && rows.all(|(other, _)| other != param)
 }
 
 /// The parameters that a part reads rows of, with their length: those it multiplies by, and those it loads.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use weft_device::{
-    BufferId, Caps, Device, DeviceError, Mark, Packing, Program, ProgramId, RowsOf16, Timings, Weight,
-    WeightBytes,
+    BufferId, Caps, Device, DeviceError, Mark, Packing, Program, ProgramId, RowsOf16, Schedules, Timings,
+    Weight, WeightBytes,
 };
 use weft_kern::Sizes;
 
@@ -13,19 +13,20 @@ use crate::buffers::{Buffer, Staging};
 use crate::compile::{Compiled, Render, compile};
 use crate::context::Context;
 use crate::error::OpenError;
-use crate::limits::Limits;
 use crate::machine::machine;
 use crate::pipelines::Pipelines;
-use crate::render::{render, render_with};
+use crate::render::render_with;
 use crate::replay::{InFlight, replay};
 use crate::schedule::Schedule;
+use crate::scheduler::Scheduler;
 
 /// How to use an adapter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GpuOptions {
     /// Threads of the host that prepare for it; by default as many as the machine runs at once.
     pub threads: Option<usize>,
-    /// A folder where what the driver makes of kernels is kept; `None` has it made at every start.
+    /// A folder where what the driver makes of kernels is kept, and schedules that were found to be faster than the heuristic's. `None` has the one
+    /// made at every start, and does without the others.
     pub folder: Option<PathBuf>,
 }
 
@@ -38,7 +39,7 @@ pub struct GpuOptions {
 pub struct GpuDevice {
     caps: Caps,
     context: Context,
-    limits: Limits,
+    scheduler: Scheduler,
     pipelines: Pipelines,
     buffers: Vec<Buffer>,
     programs: Vec<Compiled>,
@@ -60,9 +61,15 @@ impl GpuDevice {
         let pipelines = Pipelines::new(&context, adapter, options.folder.as_deref());
         let largest_buffer = adapter.largest_buffer();
         Ok(GpuDevice {
-            caps: Caps { name, threads, largest_buffer, machine: machine(adapter.kind(), threads) },
+            caps: Caps {
+                name,
+                threads,
+                largest_buffer,
+                machine: machine(adapter.kind(), threads),
+                processor: false,
+            },
             context,
-            limits: adapter.limits(),
+            scheduler: Scheduler::open(adapter, options.folder.as_deref()),
             pipelines,
             buffers: Vec::new(),
             programs: Vec::new(),
@@ -85,7 +92,7 @@ impl GpuDevice {
             let (given, needed) = (schedules.len(), program.kernels.len());
             return Err(DeviceError::Usage(format!("{given} schedules for {needed} kernels")));
         }
-        let limits = self.limits.clone();
+        let limits = self.scheduler.limits().clone();
         self.compile_by(program, &|kernel, slots| {
             render_with(&program.kernels[kernel], slots, &schedules[kernel], &program.max, &limits)
         })
@@ -164,9 +171,10 @@ impl Device for GpuDevice {
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let limits = self.limits.clone();
+        let scheduler = self.scheduler.clone();
+        self.pipelines.keep(!scheduler.is_trying());
         self.compile_by(program, &|kernel, slots| {
-            render(&program.kernels[kernel], slots, &program.max, &limits)
+            scheduler.render(&program.kernels[kernel], slots, &program.max)
         })
     }
 
@@ -181,6 +189,10 @@ impl Device for GpuDevice {
 
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
         self.run(program, sizes, None)
+    }
+
+    fn schedules(&mut self) -> Option<&mut dyn Schedules> {
+        Some(&mut self.scheduler)
     }
 
     fn wait(&mut self) -> Result<(), DeviceError> {

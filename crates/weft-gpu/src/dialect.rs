@@ -60,8 +60,12 @@ pub(crate) trait Dialect {
     fn function(&self, function: &Function) -> String;
     /// A literal, a builtin, or a word of a uniform buffer.
     fn atom(&self, atom: &Expr) -> String;
-    /// A place in a slot.
-    fn word(&self, slot: usize, at: &str) -> String;
+    /// A word of a slot; `halves` are stored there as well.
+    fn word(&self, slot: usize, at: &str, halves: bool) -> String;
+    /// [`Stmt::Store`].
+    fn store(&self, slot: usize, at: &str, word: &str, halves: bool) -> String;
+    /// [`Stmt::StoreHalf`], as lines.
+    fn store_half(&self, slot: usize, at: &str, upper: bool, half: &str) -> Vec<String>;
     /// A place in the workgroup's memory.
     fn shared(&self, at: &str) -> String;
     /// A call.
@@ -76,7 +80,8 @@ pub(crate) trait Dialect {
 
 /// The whole text.
 pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
-    let mut printer = Printer { dialect, out: String::new(), depth: 0 };
+    let halves = slots_of_halves(&module.body);
+    let mut printer = Printer { dialect, halves, out: String::new(), depth: 0 };
     printer.line(&format!("// {}", module.title));
     printer.out.push_str(&dialect.globals(module));
     for function in &module.functions {
@@ -99,8 +104,21 @@ pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
     printer.out
 }
 
+/// The slots that halves of words are stored in.
+pub(crate) fn slots_of_halves(body: &[Stmt]) -> Vec<usize> {
+    let mut slots = Vec::new();
+    let mut see = |stmt: &Stmt| {
+        if let Stmt::StoreHalf { slot, .. } = stmt {
+            slots.push(*slot);
+        }
+    };
+    visit(body, &mut see, &mut |_| {});
+    slots
+}
+
 struct Printer<'a> {
     dialect: &'a dyn Dialect,
+    halves: Vec<usize>,
     out: String,
     depth: usize,
 }
@@ -134,9 +152,14 @@ impl Printer<'_> {
                 self.line(&text);
             }
             Stmt::Store(slot, at, word) => {
-                let place = self.dialect.word(*slot, &self.expr(at));
-                let text = format!("{place} = {};", self.expr(word));
+                let (at, word) = (self.expr(at), self.expr(word));
+                let text = self.dialect.store(*slot, &at, &word, self.halves.contains(slot));
                 self.line(&text);
+            }
+            Stmt::StoreHalf { slot, at, upper, half } => {
+                let (at, half) = (self.expr(at), self.expr(half));
+                let lines = self.dialect.store_half(*slot, &at, *upper, &half);
+                lines.iter().for_each(|line| self.line(line));
             }
             Stmt::Keep(at, word) => {
                 let place = self.dialect.shared(&self.expr(at));
@@ -167,7 +190,7 @@ impl Printer<'_> {
     fn expr(&self, e: &Expr) -> String {
         match e {
             Expr::Name(name) => name.to_string(),
-            Expr::Word(slot, at) => self.dialect.word(*slot, &self.expr(at)),
+            Expr::Word(slot, at) => self.dialect.word(*slot, &self.expr(at), self.halves.contains(slot)),
             Expr::Shared(at) => self.dialect.shared(&self.expr(at)),
             Expr::Binary(op, a, b) => {
                 format!("{} {} {}", self.operand(*op, a, false), spelling(*op), self.operand(*op, b, true))

@@ -10,6 +10,7 @@ use wgpu::{PipelineCache, PipelineCacheDescriptor};
 
 use crate::adapter::Adapter;
 use crate::context::Context;
+use crate::schedule;
 
 /// The first bytes of a file, with the version of what follows.
 const MAGIC: &[u8; 8] = b"weftgpu1";
@@ -37,8 +38,7 @@ impl Kept {
         if !context.device.features().contains(wgpu::Features::PIPELINE_CACHE) {
             return None;
         }
-        let info = &adapter.info;
-        let key = format!("{} {:x}:{:x} {}", adapter.name(), info.vendor, info.device, adapter.driver());
+        let key = adapter.key();
         let path = folder.join(format!("{PREFIX}{:016x}.bin", checksum(key.as_bytes())));
         let small = fs::metadata(&path).is_ok_and(|file| file.len() <= MOST);
         let file = small.then(|| fs::read(&path).ok()).flatten();
@@ -66,21 +66,29 @@ impl Kept {
         if std::mem::replace(&mut self.there, sum) == sum {
             return;
         }
-        let beside = self.path.with_extension(format!("{}.part", std::process::id()));
-        let write = || -> io::Result<()> {
-            if let Some(folder) = self.path.parent() {
-                fs::create_dir_all(folder)?;
-            }
-            fs::write(&beside, seal(&data, &self.key))?;
-            fs::rename(&beside, &self.path)
-        };
-        if write().is_err() {
-            let _ = fs::remove_file(&beside);
-        }
+        // All that it saves is time.
+        let _ = put(&self.path, &seal(&data, &self.key));
     }
 }
 
-/// Removes all that drivers made of kernels and that was kept in a folder, and returns how many bytes that frees.
+/// Writes a file beside its place, and puts it there.
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let beside = path.with_extension(format!("{}.part", std::process::id()));
+    let write = || -> io::Result<()> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&beside, bytes)?;
+        fs::rename(&beside, path)
+    };
+    let written = write();
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Removes all that drivers made of kernels, and all schedules, that were kept in a folder, and returns how many bytes that frees.
 ///
 /// # Errors
 /// If the folder is there and cannot be read, or a file in it not be removed.
@@ -92,7 +100,8 @@ pub fn forget(folder: &Path) -> io::Result<u64> {
     let mut freed = 0;
     for entry in entries {
         let entry = entry?;
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+        let ours = |name: &str| [PREFIX, schedule::PREFIX].iter().any(|prefix| name.starts_with(prefix));
+        if entry.file_name().to_str().is_some_and(ours) {
             freed += entry.metadata()?.len();
             fs::remove_file(entry.path())?;
         }
@@ -121,7 +130,7 @@ fn open<'f>(file: &'f [u8], key: &str) -> Option<&'f [u8]> {
 }
 
 /// FNV-1a, 64 bits: finds damage, and proves nothing about malice.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))

@@ -29,6 +29,7 @@ mod pipelines;
 mod render;
 mod replay;
 mod schedule;
+mod scheduler;
 mod shader;
 
 pub use adapter::{Adapter, AdapterKind, adapter, adapters};
@@ -39,5 +40,6 @@ pub use kept::forget;
 pub use limits::Limits;
 pub use machine::machine;
 pub use render::{Refused, Why, render, render_with};
-pub use schedule::{NoSchedule, Schedule, Split};
+pub use schedule::{NoSchedule, Schedule, Split, departures};
+pub use scheduler::Scheduler;
 pub use shader::{Grid, Shader};

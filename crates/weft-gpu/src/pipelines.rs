@@ -28,13 +28,20 @@ pub(crate) struct Pipeline {
 pub(crate) struct Pipelines {
     by_text: BTreeMap<String, Pipeline>,
     kept: Option<Kept>,
+    /// Whether the file learns of what is compiled from now on.
+    keeps: bool,
 }
 
 impl Pipelines {
     /// None yet. What the driver makes of texts is kept in a file of `folder`, if there is one and the adapter can.
     pub(crate) fn new(context: &Context, adapter: &Adapter, folder: Option<&Path>) -> Pipelines {
         let kept = folder.and_then(|folder| Kept::open(context, adapter, folder));
-        Pipelines { by_text: BTreeMap::new(), kept }
+        Pipelines { by_text: BTreeMap::new(), kept, keeps: true }
+    }
+
+    /// Says whether the file is to learn of what is compiled from now on: of what is only tried, it need not.
+    pub(crate) fn keep(&mut self, keeps: bool) {
+        self.keeps = keeps;
     }
 
     /// The pipeline of a text that has been [made](Pipelines::make).
@@ -56,7 +63,7 @@ impl Pipelines {
         if new.is_empty() {
             return Ok(());
         }
-        let cache = self.kept.as_ref().map(Kept::cache);
+        let cache = self.kept.as_ref().filter(|_| self.keeps).map(Kept::cache);
         let todo = Mutex::new(new.into_values());
         let made = Mutex::new(Vec::new());
         let work = || {
@@ -78,7 +85,7 @@ impl Pipelines {
         for (shader, pipeline) in made.into_inner().unwrap_or_else(|e| e.into_inner()) {
             self.by_text.insert(shader.source.clone(), pipeline?);
         }
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = self.kept.as_mut().filter(|_| self.keeps) {
             kept.write();
         }
         Ok(())

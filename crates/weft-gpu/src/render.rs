@@ -4,6 +4,7 @@
 //! memory, then the row program. What is written down is a small structured program; a [dialect](crate::dialect) spells it.
 
 mod attend;
+mod blocks;
 mod code;
 mod dot;
 mod expr;
@@ -25,7 +26,7 @@ pub(crate) use expr::{Expr, Fun, Op};
 
 use crate::dialect::{Dialect, Module, Wgsl, print};
 use crate::limits::Limits;
-use crate::schedule::{self, Schedule, Split};
+use crate::schedule::{self, KeptSchedules, Schedule, Split};
 use crate::shader::{Grid, Shader, args_words};
 use attend::Pass;
 use dot::Dot;
@@ -91,18 +92,48 @@ pub fn render(
     max: &Sizes,
     limits: &Limits,
 ) -> Result<Vec<Shader>, Refused> {
-    let mut schedule = schedule::choose(kernel, max, limits);
+    let chosen = schedule::choose(kernel, max, limits, &KeptSchedules::default());
+    render_with(kernel, slots, &fitting(kernel, chosen, max, limits)?, max, limits)
+}
+
+/// A schedule, or one like it that has workgroups keep less, if they have no room for what it would have them keep.
+pub(crate) fn fitting(
+    kernel: &Kernel,
+    mut schedule: Schedule,
+    max: &Sizes,
+    limits: &Limits,
+) -> Result<Schedule, Refused> {
     loop {
-        let refused = match render_with(kernel, slots, &schedule, max, limits) {
-            Ok(shaders) => return Ok(shaders),
-            Err(refused) => refused,
+        let Err((part, why)) = alone(kernel, &schedule, max, limits) else { return Ok(schedule) };
+        let smaller = match (&why, part) {
+            (Why::Shared { .. }, Some(i)) => {
+                schedule::smaller(&kernel.parts[i], &schedule.parts[i]).map(|s| (i, s))
+            }
+            _ => None,
         };
-        let (Why::Shared { .. }, Some(part)) = (&refused.why, refused.part) else { return Err(refused) };
-        match schedule::smaller(&schedule.parts[part]) {
-            Some(smaller) => schedule.parts[part] = smaller,
-            None => return Err(refused),
-        }
+        let Some((i, smaller)) = smaller else {
+            return Err(Refused { kernel: kernel.name.clone(), part, why });
+        };
+        schedule.parts[i] = smaller;
     }
+}
+
+/// Whether a kernel can be rendered with this schedule, wherever its arguments are.
+pub(crate) fn fits(kernel: &Kernel, schedule: &Schedule, max: &Sizes, limits: &Limits) -> bool {
+    alone(kernel, schedule, max, limits).is_ok()
+}
+
+/// Writes a kernel whose arguments are each in a buffer of its own, of which there may be any number.
+fn alone(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    max: &Sizes,
+    limits: &Limits,
+) -> Result<(), (Option<usize>, Why)> {
+    let slots: Vec<usize> = (0..kernel.params.len()).collect();
+    let limits = Limits { storage_buffers: u32::MAX, ..limits.clone() };
+    let job = Job::new(kernel, &slots, schedule, max, &limits)?;
+    job.passes().iter().try_for_each(|first| job.module(*first).map(drop))
 }
 
 /// Renders a verified kernel with this schedule.
@@ -117,11 +148,8 @@ pub fn render_with(
     limits: &Limits,
 ) -> Result<Vec<Shader>, Refused> {
     let refused = |(part, why)| Refused { kernel: kernel.name.clone(), part, why };
-    schedule::check(kernel, schedule, limits).map_err(|(part, why)| refused((part, Why::Schedule(why))))?;
-    let spread = schedule.parts.iter().any(|split| split.spread);
-    let job = Job { kernel, slots, schedule, max, limits, spread };
-    let passes = if spread { &[true, false][..] } else { &[true] };
-    passes.iter().map(|first| job.shader(*first).map_err(refused)).collect()
+    let job = Job::new(kernel, slots, schedule, max, limits).map_err(refused)?;
+    job.passes().iter().map(|first| job.shader(*first).map_err(refused)).collect()
 }
 
 /// A kernel on its way to shaders.
@@ -135,7 +163,24 @@ struct Job<'a> {
     spread: bool,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    fn new(
+        kernel: &'a Kernel,
+        slots: &'a [usize],
+        schedule: &'a Schedule,
+        max: &'a Sizes,
+        limits: &'a Limits,
+    ) -> Result<Job<'a>, (Option<usize>, Why)> {
+        schedule::check(kernel, schedule, limits).map_err(|(part, why)| (part, Why::Schedule(why)))?;
+        let spread = schedule.parts.iter().any(|split| split.spread);
+        Ok(Job { kernel, slots, schedule, max, limits, spread })
+    }
+
+    /// Its shaders: of each whether it is the first.
+    fn passes(&self) -> &'static [bool] {
+        if self.spread { &[true, false] } else { &[true] }
+    }
+
     /// The first shader, or the second.
     fn shader(&self, first: bool) -> Result<Shader, (Option<usize>, Why)> {
         let (module, grid, scratch_bytes) = self.module(first)?;

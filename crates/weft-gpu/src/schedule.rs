@@ -7,12 +7,21 @@
 
 mod check;
 mod choose;
+mod depart;
+mod file;
+mod kept;
+mod near;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub(crate) use check::check;
 pub(crate) use choose::{choose, smaller};
+pub(crate) use depart::depart;
+pub use depart::departures;
+pub(crate) use file::{PREFIX, ScheduleFile};
+pub(crate) use kept::{KeptSchedules, Key, orders};
+pub(crate) use near::near;
 
 /// How a kernel is laid out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

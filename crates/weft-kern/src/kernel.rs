@@ -257,7 +257,7 @@ pub struct Attend {
     pub pos: ParamId,
     /// Where each token's sequence begins in `pages`, `i32[T]`.
     pub first: ParamId,
-    /// Page numbers, `i32[P]`.
+    /// Page numbers, `i32[P]`: as many as [`Sizes::pages`](crate::Sizes) says are those of the step, and no position needs another.
     pub pages: ParamId,
     /// Multiplies q·k.
     pub scale: F32,

@@ -33,7 +33,9 @@ pub struct Piece {
     pub touches: Vec<Touch>,
     /// Multiplications of the product or the attention, each with its addition.
     pub multiplications: u64,
-    /// Whether these are of `f32`; else of 8-bit integers.
+    /// Whether these are of `f32`, or of what a device takes for it in attention; else of 8-bit integers. The CPU takes 16-bit integers there,
+    /// two products of which take the time of one of `f32`: held against that rate, its attention looks up to twice as near to the limit as it
+    /// is.
     pub floats: bool,
 }
 

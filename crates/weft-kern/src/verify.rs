@@ -332,7 +332,7 @@ impl Context<'_> {
                 Instr::Store { value, view, indexed } => {
                     let len = len_of(*value)?;
                     self.view(view, len, indexed.as_ref()).map_err(fail)?;
-                    self.stored(view, len, indexed.is_some()).map_err(fail)?;
+                    self.stored(view, len, indexed.as_ref()).map_err(fail)?;
                 }
             }
         }
@@ -356,12 +356,12 @@ impl Context<'_> {
         }
     }
 
-    fn stored(&self, view: &View, len: usize, indexed: bool) -> Result<(), String> {
+    fn stored(&self, view: &View, len: usize, indexed: Option<&Indexed>) -> Result<(), String> {
         let format = self.format(view.param, Access::Write)?;
         match format {
             Format::Q8 => {
                 let aligned = |n: &usize| n.is_multiple_of(q8::BLOCK);
-                let fits = view.step == 1 && !indexed && aligned(&len) && aligned(&view.offset);
+                let fits = view.step == 1 && indexed.is_none() && aligned(&len) && aligned(&view.offset);
                 if !fits || !view.strides.iter().all(aligned) {
                     return Err("a q8 store writes whole blocks side by side".into());
                 }
@@ -373,6 +373,7 @@ impl Context<'_> {
                     || !aligned(&len)
                     || !aligned(&view.offset)
                     || !view.strides.iter().all(aligned)
+                    || !indexed.is_none_or(|indexed| aligned(&indexed.stride))
                 {
                     return Err(format!("a store to {ty} writes whole blocks side by side"));
                 }

@@ -11,15 +11,17 @@ mod rule;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
-use weft_engine::{Engine, PlansId, Switches};
+use weft_engine::{Departure, Engine, PlansId, Switches};
 
 use crate::OnProgress;
 use crate::bench::Phase;
 use crate::error::Error;
 use crate::host::Host;
+use crate::json::joined;
 use crate::random::Random;
+use crate::tune::schedules;
 use gate::logits;
-use pairs::{Rig, Way};
+pub(crate) use pairs::{Rig, Way};
 
 pub use change::Change;
 pub use gate::{Distance, Gate, Golden};
@@ -99,7 +101,7 @@ pub enum Outcome {
 }
 
 /// The winners, put together one after another, the largest gain first.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Combined {
     /// Each beside those that were kept before it.
     pub tried: Vec<Row>,
@@ -169,12 +171,8 @@ impl Row {
     /// All of it, for programs.
     pub fn json(&self) -> Value {
         let Row { change, outcome } = self;
-        let mut json =
-            json!({ "change": change.to_string(), "knob": change.knob(), "about": change.about() });
-        if let (Value::Object(json), Value::Object(outcome)) = (&mut json, outcome.json()) {
-            json.extend(outcome);
-        }
-        json
+        let json = json!({ "change": change.to_string(), "knob": change.knob(), "about": change.about() });
+        joined(json, outcome.json())
     }
 }
 
@@ -203,7 +201,8 @@ impl Ablation {
 /// Tries changes, one at a time. `on` is told how many samples are taken, of at most how many; `cancel` is looked at before every step.
 ///
 /// # Errors
-/// If the engine has no room for it or a step fails. What cannot be compiled is an outcome and no error; so is being cancelled.
+/// If the engine has no room for it or a step of the base fails. That a change cannot be compiled or run is an outcome and no error; so is being
+/// cancelled.
 pub fn ablate(
     engine: &mut Engine,
     changes: &[Change],
@@ -220,8 +219,10 @@ pub fn ablate(
     let tried = rig.and_then(|rig| {
         let mut trial = Trial { rig, options, phases, rule: rule.clone(), each };
         let tried = trial.all(changes, &mut rows).and_then(|()| {
-            combined = if options.combine { Some(trial.combine(&rows)?) } else { None };
-            Ok(())
+            if !options.combine {
+                return Ok(());
+            }
+            trial.combine(&rows, combined.insert(Combined::default()))
         });
         trial.rig.end();
         tried
@@ -237,6 +238,7 @@ pub fn ablate(
 struct Base {
     way: Way,
     switches: Switches,
+    departures: Vec<&'static Departure>,
     /// Of the tokens of the gate.
     logits: Vec<f32>,
 }
@@ -264,47 +266,83 @@ impl Trial<'_> {
     fn loaded(&mut self) -> Result<Base, Error> {
         // As many as there are at most, so that half of them are fewer.
         let at_once = self.rig.engine.batch().min(self.options.prefill.max(1));
-        self.base(Way { plans: PlansId::LOADED, at_once }, self.options.switches.clone())
+        self.base(Way { plans: PlansId::LOADED, at_once }, self.options.switches.clone(), Vec::new())
     }
 
-    fn base(&mut self, way: Way, switches: Switches) -> Result<Base, Error> {
+    fn base(
+        &mut self,
+        way: Way,
+        switches: Switches,
+        departures: Vec<&'static Departure>,
+    ) -> Result<Base, Error> {
         let logits = self.logits(way)?;
-        Ok(Base { way, switches, logits })
+        Ok(Base { way, switches, departures, logits })
     }
 
     fn logits(&mut self, way: Way) -> Result<Vec<f32>, Error> {
-        self.rig.engine.use_plans(way.plans)?;
+        self.rig.turn_to(way)?;
+        let engine = &mut *self.rig.engine;
+        let (prefill, batch) = (self.options.prefill, engine.batch());
+        // Who keeps a change keeps it for prompts as well, whether or not they are measured.
+        let at_once = if prefill == 0 { batch } else { way.at_once };
         match &self.options.golden {
-            Some(golden) => logits(self.rig.engine, &golden.tokens),
+            Some(golden) => logits(engine, &golden.tokens, golden.tokens.len(), at_once),
             None => {
-                let vocab = self.rig.engine.model().graph().config.vocab;
+                let vocab = engine.model().graph().config.vocab;
                 let mut random = Random::new(0);
-                let tokens: Vec<u32> = (0..GATE_TOKENS).map(|_| random.below(vocab) as u32).collect();
-                logits(self.rig.engine, &tokens)
+                // A whole step of a prompt as it is measured; but no more logits than are needed.
+                let count = GATE_TOKENS.max(prefill.min(batch));
+                let tokens: Vec<u32> = (0..count).map(|_| random.below(vocab) as u32).collect();
+                logits(engine, &tokens, GATE_TOKENS, at_once)
             }
         }
     }
 
     /// What changes do, made together to a base.
     fn outcome(&mut self, base: &Base, changes: &[Change]) -> Result<Outcome, Error> {
+        let end = self.rig.taken() + self.each;
         let (switches, at_once) = changed(base, changes);
-        let plans = match self.rig.engine.add_plans(&switches) {
-            Ok(plans) => plans,
-            Err(error) => {
-                self.rig.skip(self.each);
-                return Ok(Outcome::Refused(error.to_string()));
+        let departures = [base.departures.clone(), departures(changes)].concat();
+        // Schedules are no part of plans.
+        let even_if_same = changes == [Change::Nothing] || departures != base.departures;
+        let outcome = match self.add_plans(&switches, &departures) {
+            Err(error) => Ok(Outcome::Refused(error.to_string())),
+            Ok(plans) => {
+                let way = Way { plans, at_once };
+                let measured = self.measure(base, way, even_if_same);
+                self.rig.engine.drop_plans();
+                match measured {
+                    // What the base cannot compute either is nobody's outcome.
+                    Err(Error::Engine(why)) if self.rig.is_at(way) => Ok(Outcome::Refused(why.to_string())),
+                    measured => measured,
+                }
             }
         };
-        let way = Way { plans, at_once };
-        let measured = self.measure(base, way, changes == [Change::Nothing]);
-        self.rig.engine.drop_plans();
-        measured
+        if outcome.is_ok() {
+            self.rig.skip_to(end);
+        }
+        outcome
+    }
+
+    /// Compiles the model with other decisions, and schedules that depart from the device's choice.
+    fn add_plans(
+        &mut self,
+        switches: &Switches,
+        departures: &[&'static Departure],
+    ) -> Result<PlansId, weft_engine::Error> {
+        let engine = &mut *self.rig.engine;
+        if departures.is_empty() {
+            return engine.add_plans(switches);
+        }
+        schedules(engine.device_mut())?.depart(departures);
+        let plans = engine.add_plans(switches);
+        schedules(engine.device_mut())?.depart(&[]);
+        plans
     }
 
     fn measure(&mut self, base: &Base, way: Way, even_if_same: bool) -> Result<Outcome, Error> {
         let same = self.rig.engine.same_plans(base.way.plans, way.plans)? && base.way.at_once == way.at_once;
         if same && !even_if_same {
-            self.rig.skip(self.each);
             return Ok(Outcome::Same);
         }
         let found = self.logits(way)?;
@@ -316,10 +354,16 @@ impl Trial<'_> {
     }
 
     /// Adds the winners, the largest gain first, each if it still wins beside those before it.
-    fn combine(&mut self, rows: &[Row]) -> Result<Combined, Error> {
+    fn combine(&mut self, rows: &[Row], combined: &mut Combined) -> Result<(), Error> {
         let mut winners: Vec<&Row> = rows.iter().filter(|r| r.outcome.verdict() == Verdict::Keep).collect();
         winners.sort_by(|a, b| b.outcome.gain().total_cmp(&a.outcome.gain()));
-        let mut combined = Combined { tried: Vec::new(), kept: Vec::new(), together: None };
+        if winners.is_empty() {
+            return Ok(());
+        }
+        // Each once more, and all together.
+        let more = self.each * (winners.len() as u64 + 1);
+        self.rig.expect(more);
+        let end = self.rig.taken() + more;
         let loaded = self.loaded()?;
         for winner in winners {
             let row =
@@ -332,20 +376,32 @@ impl Trial<'_> {
         if !combined.kept.is_empty() {
             combined.together = Some(self.outcome(&loaded, &combined.kept)?);
         }
-        Ok(combined)
+        self.rig.skip_to(end);
+        Ok(())
     }
 
     /// What a change does where others have been kept.
     fn beside(&mut self, loaded: &Base, kept: &[Change], change: Change) -> Result<Outcome, Error> {
+        let end = self.rig.taken() + self.each;
         let (switches, at_once) = changed(loaded, kept);
-        let plans = match self.rig.engine.add_plans(&switches) {
-            Ok(plans) => plans,
-            Err(error) => return Ok(Outcome::Refused(error.to_string())),
+        let departures = departures(kept);
+        let tried = match self.add_plans(&switches, &departures) {
+            Err(error) => Err(error.into()),
+            Ok(plans) => {
+                let base = self.base(Way { plans, at_once }, switches, departures);
+                let tried = base.and_then(|base| self.outcome(&base, &[change]));
+                self.rig.engine.drop_plans();
+                tried
+            }
         };
-        let tried =
-            self.base(Way { plans, at_once }, switches).and_then(|base| self.outcome(&base, &[change]));
-        self.rig.engine.drop_plans();
-        tried
+        match tried {
+            // Those that were kept are changes too.
+            Err(Error::Engine(why)) => {
+                self.rig.skip_to(end);
+                Ok(Outcome::Refused(why.to_string()))
+            }
+            tried => tried,
+        }
     }
 }
 
@@ -355,6 +411,15 @@ fn changed(base: &Base, changes: &[Change]) -> (Switches, usize) {
     changes.iter().for_each(|change| change.apply(&mut switches));
     let half = changes.contains(&Change::HalfBatch);
     (switches, if half { base.way.at_once.div_ceil(2) } else { base.way.at_once })
+}
+
+/// How schedules depart from the device's choice after some changes.
+fn departures(changes: &[Change]) -> Vec<&'static Departure> {
+    let departures = changes.iter().filter_map(|change| match change {
+        Change::Schedule(departure) => Some(*departure),
+        _ => None,
+    });
+    departures.collect()
 }
 
 #[cfg(test)]

@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use weft_cpu::{Probe, Roof};
+use weft_cpu::Roof;
 use weft_engine::{Batch, Engine, SeqId, Switches};
 
 use crate::OnProgress;
 use crate::error::Error;
 use crate::host::Host;
+use crate::meter::Meter;
 use crate::need::{Need, PerToken, prefill};
 use crate::random::Random;
 use crate::roofline::Roofs;
@@ -54,7 +55,7 @@ impl BenchOptions {
 pub struct Bench {
     /// The machine.
     pub host: Host,
-    /// What it could do meanwhile with the threads of the engine. Of `f32` there are no samples: no limit is made of them.
+    /// What the device could do meanwhile. Of `f32` there are no samples: no limit is made of them.
     pub roofs: Roofs,
     /// What the model takes.
     pub per_token: PerToken,
@@ -97,12 +98,12 @@ impl Phase {
 }
 
 impl Bench {
-    /// Tokens a second that the machine could do at most, if only what the setting needs took time.
+    /// Tokens a second that the device could do at most, if only what the setting needs took time; NaN if that is not known.
     pub fn limit(&self, setting: &Setting) -> f64 {
         setting.need.limit(setting.tokens, &self.roofs)
     }
 
-    /// How much of the limit is reached, 1 being all.
+    /// How much of the limit is reached, 1 being all; NaN if that is not known.
     pub fn share(&self, setting: &Setting) -> f64 {
         setting.rates.median() / self.limit(setting)
     }
@@ -134,13 +135,13 @@ impl Bench {
     }
 }
 
-/// Measures a model, and the machine with `probe`. `on` is told between samples how many tokens are computed; `cancel` is looked at before every step.
+/// Measures a model, and its device with `meter`. `on` is told between samples how many tokens are computed; `cancel` is looked at before every step.
 ///
 /// # Errors
 /// If the engine has no room for it or a step fails; [`Error::Interrupted`] if it was cancelled.
 pub fn bench(
     engine: &mut Engine,
-    probe: &mut Probe,
+    meter: &mut Meter,
     options: &BenchOptions,
     cancel: &AtomicBool,
     on: OnProgress<'_>,
@@ -169,8 +170,8 @@ pub fn bench(
         progress: (0, options.tokens()),
         on,
     };
-    let measured = run.all(&depths, options.repeat, &mut settings, &mut || {
-        [Roof::Read, Roof::ReadInOrder, Roof::Dot].into_iter().try_for_each(|roof| roofs.sample(probe, roof))
+    let measured = run.all(&depths, options.repeat, &mut settings, &mut |engine| {
+        meter.sample(engine, &mut roofs, &[Roof::Read, Roof::ReadInOrder, Roof::Dot])
     });
     depths.iter().for_each(|(_, seq)| run.engine.free(*seq));
     measured?;
@@ -195,13 +196,13 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Fills the cache and takes all samples, those of the machine before those of each depth.
+    /// Fills the cache and takes all samples, those of the device before those of each depth.
     fn all(
         &mut self,
         depths: &[(usize, SeqId)],
         repeat: usize,
         settings: &mut [Setting],
-        machine: &mut dyn FnMut() -> Result<(), Error>,
+        device: &mut dyn FnMut(&mut Engine) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let batch = self.engine.batch();
         self.tell(0);
@@ -214,7 +215,7 @@ impl Run<'_> {
         for round in 0..=repeat {
             for &(depth, seq) in depths {
                 if round > 0 {
-                    machine()?;
+                    device(self.engine)?;
                 }
                 for setting in settings.iter_mut().filter(|setting| setting.depth == depth) {
                     let started = Instant::now();
@@ -269,6 +270,7 @@ pub(crate) mod tests {
     use std::ops::ControlFlow;
     use std::path::Path;
 
+    use weft_cpu::Probe;
     use weft_engine::EngineOptions;
 
     use super::*;
@@ -282,9 +284,9 @@ pub(crate) mod tests {
         Engine::load(&fixture, &options, &mut |_| ControlFlow::Continue(())).unwrap()
     }
 
-    /// A probe with next to nothing to read, for tests, which ask for no true figures.
-    fn probe() -> Probe {
-        Probe::new(Host::this().isa, 1 << 20).unwrap()
+    /// One with next to nothing to read, for tests, which ask for no true figures.
+    fn meter() -> Meter {
+        Probe::new(Host::this().isa, 1 << 20).unwrap().into()
     }
 
     fn options() -> BenchOptions {
@@ -298,7 +300,7 @@ pub(crate) mod tests {
         let mut engine = engine(options.context(), options.depths.len());
         let mut told = Vec::new();
         let bench =
-            bench(&mut engine, &mut probe(), &options, &AtomicBool::new(false), &mut |done, total| {
+            bench(&mut engine, &mut meter(), &options, &AtomicBool::new(false), &mut |done, total| {
                 told.push((done, total));
             });
         let bench = bench.unwrap();
@@ -359,12 +361,32 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn what_multiplies_has_no_limit_where_only_reading_is_known() {
+        let mut roofs = Roofs::new(NonZeroUsize::MIN);
+        roofs.read.push(30e9);
+        let setting = |phase, roof| Setting {
+            rates: [4.0].into_iter().collect(),
+            ..Setting::new(phase, 0, 10, Need { roof, amount: 37.5e9 })
+        };
+        let settings = vec![setting(Phase::Decode, Roof::Read), setting(Phase::Prefill, Roof::Dot)];
+        let per_token = PerToken { weight_bytes: 1, kv_bytes: 1, multiplications: 1 };
+        let json = Bench { host: Host::this(), roofs, per_token, settings }.json();
+        let of = |i: usize| {
+            (&json["settings"][i]["limit_tokens_per_second"], &json["settings"][i]["share_of_limit"])
+        };
+        assert_eq!(of(0), (&json!(8.0), &json!(0.5)));
+        assert_eq!(of(1), (&Value::Null, &Value::Null));
+        let roofs = json["roofs"].as_object().unwrap();
+        assert_eq!(roofs.keys().collect::<Vec<_>>(), ["threads", "read_bytes_per_second"]);
+    }
+
+    #[test]
     fn what_is_not_wanted_is_not_measured() {
         let options = BenchOptions { decode: 0, depths: [5].into(), ..options() };
         assert_eq!((options.context(), options.tokens()), (11, 5 + 3 * 6));
         let mut engine = engine(options.context(), 1);
         let bench =
-            bench(&mut engine, &mut probe(), &options, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+            bench(&mut engine, &mut meter(), &options, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
         assert_eq!(bench.settings.iter().map(|s| s.phase).collect::<Vec<_>>(), [Phase::Prefill]);
     }
 
@@ -375,7 +397,7 @@ pub(crate) mod tests {
         // If a sequence were left behind, the second would find no room.
         for _ in 0..3 {
             let cancel = AtomicBool::new(false);
-            let ended = bench(&mut engine, &mut probe(), &options, &cancel, &mut |done, _| {
+            let ended = bench(&mut engine, &mut meter(), &options, &cancel, &mut |done, _| {
                 cancel.store(done > 20, Ordering::Relaxed);
             });
             assert!(matches!(ended, Err(Error::Interrupted)));
@@ -386,7 +408,7 @@ pub(crate) mod tests {
     fn an_engine_without_room_is_an_error() {
         let options = options();
         let mut engine = engine(options.context() - 1, options.depths.len());
-        let ended = bench(&mut engine, &mut probe(), &options, &AtomicBool::new(false), &mut |_, _| {});
+        let ended = bench(&mut engine, &mut meter(), &options, &AtomicBool::new(false), &mut |_, _| {});
         assert!(matches!(ended, Err(Error::Engine(weft_engine::Error::Context { .. }))), "{ended:?}");
     }
 }

@@ -2,18 +2,19 @@
 //!
 //! A block's launches are replayed as a program of their own, on what a step left behind, so that it computes what it computes in the model. In a
 //! step its weights come from memory, since all the others were read in between; so before each sample more memory is read than caches
-//! hold, which measures the machine as well.
+//! hold, which measures the device as well.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use weft_cpu::{Probe, Roof};
+use weft_cpu::Roof;
 use weft_engine::{Amounts, Batch, Engine, Launch, PartId, Role, SeqId, StepShape};
 
 use crate::OnProgress;
 use crate::error::Error;
 use crate::host::Host;
+use crate::meter::Meter;
 use crate::profile::at_least;
 use crate::random::Random;
 use crate::roofline::Roofs;
@@ -42,7 +43,7 @@ impl BlockOptions {
 pub struct Blocks {
     /// The machine.
     pub host: Host,
-    /// What it could do meanwhile with the threads of the engine.
+    /// What the device could do meanwhile.
     pub roofs: Roofs,
     /// The step that the blocks are of.
     pub shape: StepShape,
@@ -68,7 +69,7 @@ pub struct Block {
 }
 
 impl Blocks {
-    /// How much of what the machine can do a block reaches, 1 being all.
+    /// How much of what the machine can do a block reaches, 1 being all; NaN where that is not known.
     pub fn of_roof(&self, block: &Block) -> f64 {
         at_least(&block.amounts, &self.roofs) / block.times.median()
     }
@@ -100,20 +101,21 @@ impl Blocks {
     }
 }
 
-/// Measures every block of every kind of layer of a loaded model, in turns, and the machine with `probe`. `on` is told how many samples are
+/// Measures every block of every kind of layer of a loaded model, in turns, and its device with `meter`. `on` is told how many samples are
 /// taken; `cancel` is looked at before every one.
 ///
 /// # Errors
 /// If the engine has no room or a step fails; [`Error::Interrupted`] if it was cancelled.
 pub fn bench_blocks(
     engine: &mut Engine,
-    probe: &mut Probe,
+    meter: &mut Meter,
     options: &BlockOptions,
     cancel: &AtomicBool,
     on: OnProgress<'_>,
 ) -> Result<Blocks, Error> {
     let seq = engine.new_sequence();
-    let measured = measure(engine, seq, probe, options, cancel, on);
+    let measured = measure(engine, seq, meter, options, cancel, on);
+    engine.drop_parts();
     engine.free(seq);
     measured
 }
@@ -121,7 +123,7 @@ pub fn bench_blocks(
 fn measure(
     engine: &mut Engine,
     seq: SeqId,
-    probe: &mut Probe,
+    meter: &mut Meter,
     options: &BlockOptions,
     cancel: &AtomicBool,
     on: OnProgress<'_>,
@@ -152,7 +154,7 @@ fn measure(
     for round in 0..=repeat {
         for ((block, _), part) in blocks.iter_mut().zip(&parts) {
             stop()?;
-            roofs.sample(probe, Roof::Read)?;
+            meter.sample(engine, &mut roofs, &[Roof::Read])?;
             // Threads that have slept meanwhile wake up for this.
             engine.replay_part(empty)?;
             let seconds = engine.replay_part(*part)?.as_secs_f64();
@@ -162,9 +164,7 @@ fn measure(
             done += 1;
             on(done, total);
         }
-        for roof in [Roof::Dot, Roof::MulAdd] {
-            roofs.sample(probe, roof)?;
-        }
+        meter.sample(engine, &mut roofs, &[Roof::Dot, Roof::MulAdd])?;
     }
     let blocks = blocks.into_iter().map(|(block, _)| block).collect();
     Ok(Blocks { host: Host::this(), roofs, shape, blocks })
@@ -213,6 +213,8 @@ fn find(launches: &[Launch]) -> Vec<(Block, std::ops::Range<usize>)> {
 
 #[cfg(test)]
 mod tests {
+    use weft_cpu::Probe;
+
     use super::*;
     use crate::bench::tests::engine;
 
@@ -220,8 +222,8 @@ mod tests {
         BlockOptions { repeat: 2, depth: 6, tokens: 1 }
     }
 
-    fn probe() -> Probe {
-        Probe::new(Host::this().isa, 1 << 20).unwrap()
+    fn meter() -> Meter {
+        Probe::new(Host::this().isa, 1 << 20).unwrap().into()
     }
 
     #[test]
@@ -231,7 +233,7 @@ mod tests {
         let mut told = Vec::new();
         let cancel = AtomicBool::new(false);
         let blocks =
-            bench_blocks(&mut engine, &mut probe(), &options, &cancel, &mut |done, of| told.push((done, of)));
+            bench_blocks(&mut engine, &mut meter(), &options, &cancel, &mut |done, of| told.push((done, of)));
         let blocks = blocks.unwrap();
         let found: Vec<_> =
             blocks.blocks.iter().map(|b| (b.name, b.segment.as_str(), b.layers, b.kernels)).collect();
@@ -266,7 +268,7 @@ mod tests {
         // If a sequence were left behind, the second would find no room.
         for _ in 0..2 {
             let cancel = AtomicBool::new(false);
-            let ended = bench_blocks(&mut engine, &mut probe(), &options, &cancel, &mut |done, _| {
+            let ended = bench_blocks(&mut engine, &mut meter(), &options, &cancel, &mut |done, _| {
                 cancel.store(done > 2, Ordering::Relaxed);
             });
             assert!(matches!(ended, Err(Error::Interrupted)));

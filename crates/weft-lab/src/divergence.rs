@@ -14,13 +14,14 @@ use weft_text::Tokenizer;
 use crate::OnProgress;
 use crate::distribution::{Distribution, Mean};
 use crate::error::Error;
+use crate::samples::Samples;
 use crate::windows::Windows;
 
 /// How far a model's predictions are from another's.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Divergence {
     /// The divergence at every position, in nats, in the order of the text.
-    pub each: Vec<f64>,
+    pub each: Samples,
     /// At how many positions both hold the same token for the likeliest.
     pub same_top: u64,
     /// How much likelier the second holds the token that comes: `q − p`.
@@ -40,20 +41,12 @@ pub struct Divergence {
 impl Divergence {
     /// Mean of the divergences, and its error.
     pub fn mean(&self) -> Mean {
-        self.each.iter().copied().collect()
-    }
-
-    /// The divergence that `share` of the positions do not exceed: the smallest of them that is so. NaN of none.
-    pub fn quantile(&self, share: f64) -> f64 {
-        let mut sorted = self.each.clone();
-        sorted.sort_by(f64::total_cmp);
-        let rank = (share * sorted.len() as f64).ceil() as usize;
-        sorted.get(rank.saturating_sub(1)).or(sorted.last()).copied().unwrap_or(f64::NAN)
+        self.each.all().iter().copied().collect()
     }
 
     /// The share of positions with the same likeliest token.
     pub fn same_top_share(&self) -> f64 {
-        self.same_top as f64 / self.each.len() as f64
+        self.same_top as f64 / self.each.all().len() as f64
     }
 
     /// Both perplexities.
@@ -63,7 +56,7 @@ impl Divergence {
 
     /// All of it, for programs; what is NaN is `null`.
     pub fn json(&self) -> Value {
-        let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| self.quantile(share));
+        let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| self.each.quantile(share));
         let mean = self.mean();
         let (windows, context) = self.windows;
         json!({
@@ -73,7 +66,7 @@ impl Divergence {
                 "median": median,
                 "p99": p99,
                 "max": most,
-                "each": self.each,
+                "each": self.each.all(),
             },
             "same_top": { "share": self.same_top_share(), "positions": self.same_top },
             "probability_shift": {
@@ -82,7 +75,7 @@ impl Divergence {
                 "root_mean_square": self.square_shift.mean().sqrt(),
             },
             "perplexity": self.perplexities(),
-            "scored_tokens": self.each.len(),
+            "scored_tokens": self.each.all().len(),
             "windows": windows,
             "context": context,
             "whole": self.whole,
@@ -107,7 +100,7 @@ pub fn divergence(
     same_tokens(models.map(|model| (model.tokenizer(), model.graph().config.vocab)))?;
     let started = Instant::now();
     let mut found = Divergence {
-        each: Vec::new(),
+        each: Samples::new(),
         same_top: 0,
         shift: Mean::default(),
         square_shift: Mean::default(),
@@ -178,7 +171,7 @@ mod tests {
 
     fn none() -> Divergence {
         Divergence {
-            each: Vec::new(),
+            each: Samples::new(),
             same_top: 0,
             shift: Mean::default(),
             square_shift: Mean::default(),
@@ -198,7 +191,10 @@ mod tests {
         found.compare(&p, &q, 0);
         found.compare(&p, &p, 1);
         // 0.75 ln 3 + 0.25 ln 1/3.
-        assert!((found.each[0] - 0.5 * 3f64.ln()).abs() < 1e-7 && found.each[1] == 0.0, "{found:?}");
+        assert!(
+            (found.each.all()[0] - 0.5 * 3f64.ln()).abs() < 1e-7 && found.each.all()[1] == 0.0,
+            "{found:?}"
+        );
         assert_eq!((found.same_top, found.same_top_share()), (1, 0.5));
         assert!((found.shift.mean() + 0.25).abs() < 1e-7, "the second holds what came for less likely");
         assert!((found.square_shift.mean() - 0.125).abs() < 1e-7);
@@ -208,11 +204,15 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_positions_of_the_text() {
-        let found = Divergence { each: (1..=200).rev().map(f64::from).collect(), ..none() };
-        assert_eq!([0.5, 0.99, 1.0, 0.0].map(|share| found.quantile(share)), [100.0, 198.0, 200.0, 1.0]);
-        assert!(none().quantile(0.5).is_nan() && none().mean().mean().is_nan());
-        assert_eq!(none().json()["kl"]["mean"], Value::Null);
+    fn quantiles_are_those_of_all_samples() {
+        let each: Samples = (1..=200).rev().map(f64::from).collect();
+        let kl = Divergence { each, ..none() }.json()["kl"].clone();
+        assert_eq!([&kl["median"], &kl["p99"], &kl["max"]], [100.5, 198.01, 200.0]);
+        assert!(none().mean().mean().is_nan());
+        assert_eq!(
+            (&none().json()["kl"]["mean"], &none().json()["kl"]["median"]),
+            (&Value::Null, &Value::Null)
+        );
     }
 
     #[test]
@@ -221,8 +221,8 @@ mod tests {
         let windows = windows(&a);
         let cancel = AtomicBool::new(false);
         let found = divergence(&mut a, &mut b, &windows, &cancel, &mut |_, _| {}).unwrap();
-        assert!(found.whole && found.each.len() == 9);
-        assert!(found.each.iter().all(|kl| kl.abs() < 1e-14), "{:?}", found.each);
+        assert!(found.whole && found.each.all().len() == 9);
+        assert!(found.each.all().iter().all(|kl| kl.abs() < 1e-14), "{:?}", found.each);
         assert_eq!((found.same_top, found.shift.mean()), (9, 0.0));
     }
 
@@ -234,10 +234,11 @@ mod tests {
         let found = divergence(&mut a, &mut b, &windows, &cancel, &mut |_, _| {}).unwrap();
         let mean = found.mean();
         assert!(mean.mean() > 1e-6 && mean.mean() < 1.0, "{mean:?}");
-        assert!(found.quantile(0.5) <= found.quantile(0.99) && found.quantile(0.99) <= found.quantile(1.0));
+        let quantiles = [0.5, 0.99, 1.0].map(|share| found.each.quantile(share));
+        assert!(quantiles.is_sorted(), "{quantiles:?}");
         let stop = |done, _| cancel.store(done > 6, Ordering::Relaxed);
         let part = divergence(&mut a, &mut b, &windows, &cancel, &mut { stop }).unwrap();
-        assert!(!part.whole && part.each == found.each[..part.each.len()] && !part.each.is_empty());
+        assert!(!part.whole && found.each.all().starts_with(part.each.all()) && part.each != Samples::new());
     }
 
     #[test]

@@ -88,8 +88,12 @@ pub enum JournalError {
         /// Where.
         column: &'static str,
     },
-    /// Anything else.
-    #[error("cannot {what} the journal {}: {source}", path.display())]
+    /// Anything else: that it is damaged, or that another program does not let go of it.
+    #[error(
+        "cannot {what} the journal {}: {source}; if that lasts, move it away, and the next run begins a new one (what is left of a damaged journal \
+         `sqlite3 FILE .recover` prints), or keep the journal elsewhere with --journal FILE",
+        path.display()
+    )]
     Database {
         /// What was to be done.
         what: &'static str,
@@ -190,7 +194,7 @@ impl Journal {
         let model = model.as_ref().map(|model| model.json().to_string());
         let row = params![
             command,
-            record::this_weft().to_string(),
+            crate::json::this_weft().to_string(),
             Host::this().json().to_string(),
             model,
             knobs.to_string(),

@@ -13,7 +13,9 @@ mod divergence;
 mod error;
 mod host;
 mod journal;
+mod json;
 mod lint;
+mod meter;
 mod need;
 mod perplexity;
 mod profile;
@@ -21,6 +23,7 @@ mod random;
 mod report;
 mod roofline;
 mod samples;
+mod tune;
 mod verify;
 mod windows;
 
@@ -35,7 +38,9 @@ pub use divergence::{Divergence, divergence};
 pub use error::Error;
 pub use host::Host;
 pub use journal::{Compared, Diff, Journal, JournalError, Model, Record, Run, diff, summary};
+pub use json::{joined, this_weft};
 pub use lint::Lint;
+pub use meter::Meter;
 pub use need::{Need, PerToken};
 pub use perplexity::{Perplexity, perplexity};
 pub use profile::{
@@ -44,6 +49,9 @@ pub use profile::{
 pub use report::report;
 pub use roofline::{Roofline, Roofs, probe, roofline};
 pub use samples::Samples;
+pub use tune::{
+    Candidate, OnTuning, TuneEnd, TuneOptions, TuneOutcome, Tuned, TunedKernel, Tuning, schedules, tune,
+};
 pub use verify::{
     Checked, Difference, Fault, FaultKind, Place, Verification, Verified, Verifier, VerifyOptions,
 };

@@ -17,7 +17,7 @@ pub struct Need {
 }
 
 impl Need {
-    /// Tokens a second, if so many tokens together need it and nothing else takes time.
+    /// Tokens a second, if so many tokens together need it and nothing else takes time; NaN if the roof is not known.
     pub fn limit(&self, tokens: usize, roofs: &Roofs) -> f64 {
         roofs.of(self.roof).median() * tokens as f64 / self.amount
     }

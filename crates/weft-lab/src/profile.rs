@@ -18,13 +18,14 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use weft_cpu::{Probe, Roof};
+use weft_cpu::Roof;
 use weft_engine::{Batch, Engine, Launch, SeqId, StepShape, StepTimings};
 
 use crate::OnProgress;
 use crate::error::Error;
 use crate::host::Host;
 use crate::lint::{Lint, lints};
+use crate::meter::Meter;
 use crate::random::Random;
 use crate::roofline::Roofs;
 use crate::samples::Samples;
@@ -70,7 +71,7 @@ impl ProfileOptions {
 pub struct Profile {
     /// The machine.
     pub host: Host,
-    /// What it could do meanwhile with the threads of the engine.
+    /// What the device could do meanwhile.
     pub roofs: Roofs,
     /// What a step computes.
     pub shape: StepShape,
@@ -106,14 +107,14 @@ impl Profile {
     }
 }
 
-/// Profiles a loaded model, and measures the machine with `probe`. `on` is told between steps how many tokens are computed; `cancel` is looked
+/// Profiles a loaded model, and measures its device with `meter`. `on` is told between steps how many tokens are computed; `cancel` is looked
 /// at before every step.
 ///
 /// # Errors
 /// If the engine has no room, its device no clock for launches, or a step fails; [`Error::Interrupted`] if it was cancelled.
 pub fn profile(
     engine: &mut Engine,
-    probe: &mut Probe,
+    meter: &mut Meter,
     options: &ProfileOptions,
     cancel: &AtomicBool,
     on: OnProgress<'_>,
@@ -123,7 +124,7 @@ pub fn profile(
     let seq = engine.new_sequence();
     let mut steps =
         Steps { engine, seq, batch: Batch::new(), random: Random::new(0), cancel, done: 0, options, on };
-    let measured = steps.all(probe, launches);
+    let measured = steps.all(meter, launches);
     engine.free(seq);
     measured
 }
@@ -142,7 +143,7 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn all(&mut self, probe: &mut Probe, launches: Vec<Launch>) -> Result<Profile, Error> {
+    fn all(&mut self, meter: &mut Meter, launches: Vec<Launch>) -> Result<Profile, Error> {
         let ProfileOptions { steps, depth, tokens } = *self.options;
         let mut timings = StepTimings::default();
         // Whoever has no clock says so before anything long begins.
@@ -154,10 +155,11 @@ impl Steps<'_> {
         let mut roofs = Roofs::new(threads);
         let mut recorder = Recorder::new(launches.len(), steps);
         let [mut plain, mut timed, mut overhead] = [const { Samples::new() }; 3];
+        let mut sampled = 0;
         for step in 0..steps {
-            let sampled = roofs.read.all().len();
             if step * ROOF_SAMPLES.min(steps) >= sampled * steps {
-                [Roof::Read, Roof::Dot, Roof::MulAdd].into_iter().try_for_each(|r| roofs.sample(probe, r))?;
+                sampled += 1;
+                meter.sample(self.engine, &mut roofs, &[Roof::Read, Roof::Dot, Roof::MulAdd])?;
                 // Wakes the threads, and fills the caches again with what steps have there.
                 self.one(None)?;
                 self.one(Some(&mut timings))?;
@@ -237,6 +239,12 @@ impl Steps<'_> {
 
     /// What a launch takes that does nothing: what many take beyond a single one.
     fn empty_launch(&mut self) -> Result<f64, Error> {
+        let measured = self.empty_launches();
+        self.engine.drop_parts();
+        measured
+    }
+
+    fn empty_launches(&mut self) -> Result<f64, Error> {
         let [launches, times] = EMPTY;
         let parts = [1, 1 + launches].map(|launches| self.engine.empty_part(self.options.tokens, launches));
         let [one, many] = parts;

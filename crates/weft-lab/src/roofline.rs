@@ -36,10 +36,10 @@ pub struct Roofline {
     pub roofs: Vec<Roofs>,
 }
 
-/// What so many threads can do at most.
+/// What a device can do at most: the processor with so many threads, or another one, of which only reading is known.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Roofs {
-    /// How many threads.
+    /// How many threads of the processor compute, or prepare for the device that does.
     pub threads: NonZeroUsize,
     /// Bytes a second read from memory.
     pub read: Samples,
@@ -69,7 +69,7 @@ impl Roofs {
         Ok(())
     }
 
-    /// The samples of a roof.
+    /// The samples of a roof; none if it was not measured.
     pub fn of(&self, roof: Roof) -> &Samples {
         match roof {
             Roof::Read => &self.read,

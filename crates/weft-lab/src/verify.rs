@@ -179,6 +179,11 @@ impl Verifier {
         &self.engine
     }
 
+    /// The engine, to compute with it what is not checked.
+    pub(crate) fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
     /// How tokens are cut into steps: the last one alone, as when text is generated; up to eight before it together; and all before these at
     /// once, as a prompt, in as many steps as the engine's batch makes of them.
     pub fn steps(&self, tokens: usize) -> Vec<usize> {
@@ -203,13 +208,29 @@ impl Verifier {
         cancel: &AtomicBool,
         on: OnProgress<'_>,
     ) -> Result<Verification, Error> {
+        self.verify_some(tokens, options, &|_| true, cancel, on)
+    }
+
+    /// The same, of those launches alone that are `of_interest`.
+    pub(crate) fn verify_some(
+        &mut self,
+        tokens: &[u32],
+        options: &VerifyOptions,
+        of_interest: &dyn Fn(&Launch) -> bool,
+        cancel: &AtomicBool,
+        on: OnProgress<'_>,
+    ) -> Result<Verification, Error> {
         if tokens.is_empty() {
             return Err(weft_engine::Error::Batch("there are no tokens to verify with".into()).into());
         }
         let mut planned = Vec::new();
         let mut depth = 0;
         for tokens in self.steps(tokens.len()) {
-            planned.push(self.plan(StepShape { tokens, depth, logits: tokens.min(FEW) }, options));
+            let shape = StepShape { tokens, depth, logits: tokens.min(FEW) };
+            let launches = self.engine.launches(&shape);
+            let mut wanted = chosen(&launches, options.all);
+            wanted.iter_mut().zip(&launches).for_each(|(wanted, launch)| *wanted &= of_interest(launch));
+            planned.push((shape, launches, wanted));
             depth += tokens;
         }
         let of = planned.iter().map(|(_, launches, _)| launches.len()).sum();
@@ -228,7 +249,7 @@ impl Verifier {
             let body = self.engine.launches(&StepShape { logits: 0, ..shape }).len();
             *self.shared.step() = Step::new(wanted, body, options.columns);
             let done = self.run(&batch, cancel, &mut |done| on(done, total));
-            let found = std::mem::take(&mut self.shared.step().found);
+            let found = std::mem::take(&mut *self.shared.step()).found;
             verification.steps.push(shape.tokens);
             verification.launches.extend(found.into_iter().map(|(at, checked)| Verified {
                 tokens: shape.tokens,
@@ -256,13 +277,6 @@ impl Verifier {
         }
         self.engine.free(seq);
         Ok(verification)
-    }
-
-    /// The launches of a step, and which of them are checked.
-    fn plan(&self, shape: StepShape, options: &VerifyOptions) -> (StepShape, Vec<Launch>, Vec<bool>) {
-        let launches = self.engine.launches(&shape);
-        let wanted = chosen(&launches, options.all);
-        (shape, launches, wanted)
     }
 
     /// Runs a step on another thread, so that this one can tell how far it is.

@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use weft_gguf::{FileInfo, Gguf};
+use weft_gguf::{FileInfo, Gguf, Stamp};
 
 use crate::checksum::checksum;
 
@@ -21,9 +21,10 @@ pub(crate) struct Identity(pub(crate) u64);
 impl Identity {
     /// The identity of a model; `None` if it was not read from files.
     pub(crate) fn of(model: &Gguf) -> Option<Identity> {
+        // First, for they are at hand: contents are read from the disk.
+        let stamps: Vec<Stamp> = model.files().iter().map(|file| file.stamp).collect::<Option<_>>()?;
         let mut facts = contents(model);
-        for FileInfo { stamp, .. } in model.files() {
-            let stamp = (*stamp)?;
+        for stamp in stamps {
             let modified = stamp.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             facts.extend([modified.map_or(0, |since| since.as_nanos() as u64), stamp.inode.unwrap_or(0)]);
         }

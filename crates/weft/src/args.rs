@@ -1,7 +1,7 @@
 //! What the parser read, by the names of the knobs, and the options that several commands make of it.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use clap::error::ErrorKind;
@@ -73,7 +73,7 @@ impl<'a> Args<'a> {
 
     /// A path.
     pub(crate) fn path(self, name: &str) -> Option<&'a Path> {
-        self.0.get_one::<std::path::PathBuf>(name).map(std::path::PathBuf::as_path)
+        self.0.get_one::<PathBuf>(name).map(PathBuf::as_path)
     }
 
     /// An integer, as the type it is used in; larger ones mean the largest of that type.
@@ -142,12 +142,17 @@ impl<'a> Args<'a> {
 
     /// Where packed weights are kept: nowhere if the user wants that, or has no folder for such things.
     pub(crate) fn pack_cache(self) -> Option<PackCache> {
+        let folder = self.packed()?;
+        let gigabytes = self.0.get_one::<u64>("cache-limit").copied().unwrap_or(0);
+        Some(PackCache { folder, limit: gigabytes.saturating_mul(1_000_000_000) })
+    }
+
+    /// The folder of packed weights, and of what else is kept for a device.
+    pub(crate) fn packed(self) -> Option<PathBuf> {
         if self.flag("no-cache") {
             return None;
         }
-        let cache = Cache::new(self.path("cache")).ok()?;
-        let gigabytes = self.0.get_one::<u64>("cache-limit").copied().unwrap_or(0);
-        Some(PackCache { folder: cache.packed(), limit: gigabytes.saturating_mul(1_000_000_000) })
+        Some(Cache::new(self.path("cache")).ok()?.packed())
     }
 
     /// What an engine for conversations, or to measure, is loaded with.

@@ -22,6 +22,7 @@ mod roofline;
 mod run;
 mod synth;
 mod tokenize;
+mod tune;
 mod verify;
 
 use crate::args::Args;
@@ -76,6 +77,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     bench_block::COMMAND,
     roofline::COMMAND,
     ablate::COMMAND,
+    tune::COMMAND,
     journal::COMMAND,
     report::COMMAND,
     devices::COMMAND,

@@ -4,12 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::ensure;
 use serde_json::{Value, json};
-use weft_engine::{DeviceChoice, Engine, EngineOptions};
+use weft_engine::{Engine, EngineOptions};
 use weft_gguf::Gguf;
-use weft_lab::Host;
-use weft_models::ModelGraph;
+use weft_lab::{Host, Roof, Roofs, Samples};
 
 use crate::units;
 
@@ -51,21 +49,11 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Whether it ran on the processor, which is what the lab measures the limits of.
-    pub(crate) fn is_the_processor(&self) -> bool {
-        self.options.device == DeviceChoice::Cpu
-    }
-
     /// This and what was measured, for programs.
     pub(crate) fn json(&self, measured: Value) -> Value {
         let Measured { path, bytes, architecture, layers, device, options, batch, loaded } = self;
-        let mut json = json!({
-            "weft": {
-                "version": env!("CARGO_PKG_VERSION"),
-                // Told by whoever builds it, since a package knows no repository.
-                "commit": option_env!("WEFT_COMMIT"),
-                "debug": cfg!(debug_assertions),
-            },
+        let json = json!({
+            "weft": weft_lab::this_weft(),
             "model": {
                 "path": path.display().to_string(),
                 "bytes": bytes,
@@ -78,10 +66,7 @@ impl<'a> Measured<'a> {
             "context": options.context,
             "load_seconds": loaded.as_secs_f64(),
         });
-        if let (Value::Object(json), Value::Object(measured)) = (&mut json, measured) {
-            json.extend(measured);
-        }
-        json
+        weft_lab::joined(json, measured)
     }
 
     /// Two lines for people.
@@ -94,31 +79,40 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// Refuses a step that the model, the context or a batch has no room for, before anything is loaded.
-///
-/// # Errors
-/// If it has none.
-pub(crate) fn check_step(
-    depth: usize,
-    tokens: usize,
-    context: Option<usize>,
-    batch: usize,
-    model: &ModelGraph,
-) -> anyhow::Result<()> {
-    let (needed, trained) = (depth.saturating_add(tokens), model.config.context);
-    ensure!(
-        tokens <= batch,
-        "a step of {tokens} tokens is more than --batch {batch}; give a smaller --prefill or a larger --batch"
-    );
-    ensure!(
-        needed <= trained,
-        "{tokens} tokens at a depth of {depth} are {needed}: the model was made for {trained}; give a smaller --depth"
-    );
-    if let Some(context) = context {
-        ensure!(
-            needed <= context,
-            "{tokens} tokens at a depth of {depth} are {needed}: they do not fit into --context {context}"
-        );
+/// Two lines for people: what the device could do meanwhile.
+pub(crate) fn meanwhile(roofs: &Roofs, out: &mut impl Write) -> io::Result<()> {
+    let of = |roof| Some(roofs.of(roof)).filter(|samples| !samples.all().is_empty()).map(giga);
+    let read = of(Roof::Read).unwrap_or_else(|| "-".into());
+    let in_order = of(Roof::ReadInOrder).map_or(String::new(), |rate| format!(", in order {rate}"));
+    let floats = of(Roof::MulAdd).map_or(String::new(), |rate| format!(", (FMA) {rate} in f32"));
+    match of(Roof::Dot) {
+        Some(dot) => {
+            writeln!(out, "meanwhile the machine reads (READ) {read} GB/s{in_order},")?;
+            writeln!(out, "and multiplies (DOT) {dot} GMAC/s in 8 bits{floats}")
+        }
+        None => {
+            writeln!(
+                out,
+                "meanwhile the device reads (READ) {read} GB/s; how fast it multiplies at most is not known,"
+            )?;
+            writeln!(out, "nor what that may limit (-)")
+        }
     }
-    Ok(())
+}
+
+/// The median in thousands of millions, and between what the samples lie; in tenths, as long as that is much.
+pub(crate) fn giga(samples: &Samples) -> String {
+    let [median, min, max] = [samples.median(), samples.min(), samples.max()].map(|rate| rate / 1e9);
+    let digits = usize::from(median < 1000.0);
+    format!("{median:.digits$} ({min:.digits$} to {max:.digits$})")
+}
+
+/// A figure of so many digits behind the point, or a dash for what is not known.
+pub(crate) fn known(figure: f64, digits: usize) -> String {
+    if figure.is_nan() { "-".into() } else { format!("{figure:.digits$}") }
+}
+
+/// A share of something in per cent, or a dash for what is not known.
+pub(crate) fn percent(share: f64) -> String {
+    if share.is_nan() { "-".into() } else { format!("{:.1} %", 100.0 * share) }
 }

@@ -21,6 +21,7 @@ pub(crate) enum Unit {
     Tokens,
     Samples,
     Kernels,
+    Seconds,
 }
 
 /// The progress of one thing. It goes away when dropped.
@@ -54,6 +55,14 @@ impl Progress {
         self
     }
 
+    /// So much is to be done: more has turned up.
+    pub(crate) fn expect(&mut self, total: u64) {
+        self.total = total;
+        if let Some(bar) = &self.bar {
+            bar.set_length(total);
+        }
+    }
+
     /// So much is done.
     pub(crate) fn set(&mut self, done: u64) {
         if self.started.elapsed() < self.patience {
@@ -69,6 +78,7 @@ impl Progress {
                 Unit::Tokens => (done.to_string(), format!("{} tokens", self.total)),
                 Unit::Samples => (done.to_string(), format!("{} samples", self.total)),
                 Unit::Kernels => (done.to_string(), format!("{} kernels", self.total)),
+                Unit::Seconds => (done.to_string(), format!("{} seconds", self.total)),
             };
             note!("{}: {done} of {total}", self.label);
         }
@@ -90,6 +100,8 @@ fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
         Unit::Tokens => "{pos} of {len} tokens{pace}",
         Unit::Samples => "{pos} of {len} samples{pace}",
         Unit::Kernels => "{pos} of {len} kernels{pace}",
+        // Time has a pace of its own.
+        Unit::Seconds => "{pos} of {len} seconds",
     };
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {counted}")) {
@@ -110,7 +122,7 @@ fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
 fn pace(unit: Unit, per_second: f64, left: Duration) -> String {
     let rate = match unit {
         Unit::Bytes => units::bytes(per_second as u64),
-        Unit::Tokens | Unit::Samples | Unit::Kernels => format!("{per_second:.1}"),
+        Unit::Tokens | Unit::Samples | Unit::Kernels | Unit::Seconds => format!("{per_second:.1}"),
     };
     format!(", {rate}/s, {:#} left", HumanDuration(left))
 }

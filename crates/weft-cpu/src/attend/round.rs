@@ -3,13 +3,12 @@
 // Closures and iterators over arrays of vectors would be compiled without the instruction set.
 #![expect(clippy::needless_range_loop)]
 
+use weft_quant::{GgmlType, f16_to_f32};
+
 use crate::isa::{Line, Numbers, Simd};
-use weft_quant::f16_to_f32;
+use crate::math::ROUND;
 
 use super::BLOCK;
-
-/// Adding 1.5 · 2²³ rounds to an integer, ties to even, of which the lower 16 bits are then those of the float.
-pub(super) const ROUND: f32 = 12_582_912.0;
 
 /// Longest keys whose numbers have 8 bits or more.
 pub(super) const LONGEST: usize = 1 << 16;
@@ -132,7 +131,7 @@ fn numbers<S: Simd, const UPPER: bool>(
 }
 
 /// Bytes of a block of `q8_0`: a half-precision scale, and 32 signed bytes.
-const BLOCK_BYTES: usize = 34;
+const BLOCK_BYTES: usize = GgmlType::Q8_0.block_bytes();
 
 /// The same for blocks of `q8_0`. `room` has a value for each.
 #[inline(always)]

@@ -82,7 +82,7 @@ pub(super) fn weigh(
         return (top, sum);
     };
     for (pair, p) in weights.pairs.iter_mut().zip(p.as_chunks::<2>().0) {
-        *pair = p.map(|p| p.mul_add(inverse, round::ROUND).to_bits() as i16);
+        *pair = p.map(|p| p.mul_add(inverse, math::ROUND).to_bits() as i16);
     }
     weights.unit = unit;
     (top, sum)

@@ -7,6 +7,7 @@
 // Each test crate uses its own part.
 #![allow(dead_code)]
 
+pub(crate) mod arg;
 pub(crate) mod attention;
 pub(crate) mod data;
 
@@ -16,23 +17,11 @@ use weft_cpu::{CpuDevice, CpuOptions, Isa};
 use weft_device::{BufferId, Device, DeviceError, Program, ProgramId, Region, Step, Weight, WeightBytes};
 use weft_kern::{
     Access, Anchor, Dim, F32, Factor, Format, Instr, Kernel, Matrices, Param, Part, Pick, Product, Sizes,
-    View, interp, q8,
+    View, interp,
 };
 use weft_quant::GgmlType;
 
-/// An argument of a kernel under test.
-#[derive(Clone, Debug)]
-pub(crate) struct Arg {
-    pub(crate) format: Format,
-    pub(crate) access: Access,
-    pub(crate) values: usize,
-    /// What it holds; NaNs, or other bits that no kernel writes, in an argument that is written.
-    pub(crate) bytes: Vec<u8>,
-    /// Values of one token, if that is what the first axis counts.
-    pub(crate) per_token: Option<usize>,
-    /// Given to the device as a weight.
-    pub(crate) weight: bool,
-}
+pub(crate) use arg::Arg;
 
 /// A kernel with its arguments.
 #[derive(Clone, Debug)]
@@ -46,82 +35,6 @@ pub(crate) struct Case {
     /// If the device rounds what it reads before it computes: the arguments as they are then, and how far beyond these roundings outputs
     /// may be from what the interpreter makes of them.
     pub(crate) rounded: Option<(Vec<Arg>, f32)>,
-}
-
-impl Arg {
-    pub(crate) fn read(format: Format, values: usize, bytes: Vec<u8>) -> Arg {
-        assert_eq!(format.bytes(values), Some(bytes.len()));
-        Arg { format, access: Access::Read, values, bytes, per_token: None, weight: false }
-    }
-
-    pub(crate) fn f32(values: &[f32]) -> Arg {
-        Arg::read(Format::F32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
-    }
-
-    pub(crate) fn i32(values: &[i32]) -> Arg {
-        Arg::read(Format::I32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
-    }
-
-    pub(crate) fn weight(ty: GgmlType, values: usize, bytes: Vec<u8>) -> Arg {
-        Arg { weight: true, ..Arg::read(Format::Ggml(ty), values, bytes) }
-    }
-
-    /// An output, poisoned.
-    pub(crate) fn out(format: Format, values: usize) -> Arg {
-        let bytes = vec![0xff; format.bytes(values).unwrap()];
-        Arg { access: Access::Write, ..Arg::read(format, values, bytes) }
-    }
-
-    /// With `values` of them for each token.
-    pub(crate) fn per_token(self, values: usize) -> Arg {
-        Arg { per_token: Some(values), ..self }
-    }
-
-    /// The bytes of some tokens' values, of all bytes of this argument.
-    fn of_tokens(&self, bytes: &[u8], tokens: std::ops::Range<usize>) -> Option<Vec<u8>> {
-        let values = self.per_token?;
-        let (start, end) = (tokens.start * values, tokens.end * values);
-        Some(match self.format {
-            Format::Ggml(ty) => {
-                let size = |n: usize| n / ty.block_len() * ty.block_bytes();
-                bytes[size(start)..size(end)].to_vec()
-            }
-            Format::Q8 => {
-                let (quants, rest) = bytes.split_at(self.values);
-                let (scales, sums) = rest.split_at(self.values / 8);
-                [&quants[start..end], &scales[start / 8..end / 8], &sums[start / 4..end / 4]].concat()
-            }
-        })
-    }
-
-    /// As floats; indices as such.
-    pub(crate) fn floats(&self, bytes: &[u8]) -> Vec<f32> {
-        match self.format {
-            Format::I32 => bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
-            Format::Ggml(ty) => {
-                let mut out = vec![0.0; self.values];
-                weft_quant::decode(ty, bytes, &mut out).unwrap();
-                out
-            }
-            Format::Q8 => {
-                let scales: Vec<f32> =
-                    bytes[self.values..].as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
-                let quants = bytes[..self.values].iter().enumerate();
-                quants.map(|(i, q)| f32::from(*q as i8) * scales[i / q8::BLOCK]).collect()
-            }
-        }
-    }
-
-    /// How far a stored value may be from the oracle's beyond the tolerance of the computation: where that is
-    /// rounded to a neighbour, by the format's step, relative to the largest value.
-    fn step(&self) -> f32 {
-        match self.format {
-            Format::Ggml(GgmlType::F16) => 1.0 / 1024.0,
-            Format::Ggml(GgmlType::BF16) => 1.0 / 128.0,
-            Format::Q8 => 1.0 / 127.0,
-            _ => 0.0,
-        }
-    }
 }
 
 impl Case {
@@ -231,9 +144,9 @@ pub(crate) fn load(device: &mut dyn Device, case: &Case) -> Vec<Region> {
     case.args
         .iter()
         .map(|arg| {
-            if let (true, Format::Ggml(ty)) = (arg.weight, arg.format) {
+            if let (Some(row_len), Format::Ggml(ty)) = (arg.row_len, arg.format) {
                 let bytes = Arc::new(arg.bytes.clone()) as WeightBytes;
-                let weight = Weight { ty, rows: 1, row_len: arg.values, bytes };
+                let weight = Weight { ty, rows: arg.values / row_len, row_len, bytes };
                 return region(device.pack(weight).unwrap(), arg);
             }
             let buffer = device.alloc(arg.bytes.len()).unwrap();
@@ -295,14 +208,6 @@ pub(crate) fn part(rows: &[Dim], cols: usize, anchor: Anchor, body: Vec<Instr>) 
 /// A kernel of one such part.
 pub(crate) fn kernel(rows: &[Dim], cols: usize, anchor: Anchor, body: Vec<Instr>) -> Kernel {
     kernel_of(vec![part(rows, cols, anchor, body)])
-}
-
-/// Rows that are multiplied by a weight of this type: rounded if it is quantised.
-pub(crate) fn activations(ty: GgmlType, values: &[f32]) -> Arg {
-    match ty.is_quantised() {
-        true => Arg::read(Format::Q8, values.len(), data::rounded(values)),
-        false => Arg::f32(values),
-    }
 }
 
 /// A stack of equal matrices in a parameter, one behind the other.
@@ -368,10 +273,8 @@ pub(crate) fn run_all(
     let program = device.compile(&program).unwrap();
     device.replay(program, &case.sizes()).unwrap();
     let all = args.iter().zip(regions);
-    all.map(
-        |(arg, region)| {
-            if arg.weight { arg.bytes.clone() } else { read(device, region.buffer, arg.bytes.len()) }
-        },
-    )
+    all.map(|(arg, region)| {
+        if arg.row_len.is_some() { arg.bytes.clone() } else { read(device, region.buffer, arg.bytes.len()) }
+    })
     .collect()
 }

@@ -8,6 +8,7 @@ use weft_device::{Device, DeviceError, Program, ProgramId, Region, Step, Timings
 use weft_ir::{F32, Sizes};
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, Part, Plan, Seen, View};
 
+use super::variants::StepPart;
 use super::{Engine, LOGIT_ROWS};
 use crate::batch::Batch;
 use crate::error::Error;
@@ -60,12 +61,14 @@ pub struct StepShape {
     pub logits: usize,
 }
 
-/// Part of a step that can be replayed alone, until plans are [dropped](Engine::drop_plans).
+/// Part of a step that can be replayed alone, until it is [dropped](Engine::drop_parts) or the plans that were added before it
+/// [are](Engine::drop_plans). It names no other, not even after that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PartId {
-    program: ProgramId,
-    /// Of the step it is a part of.
-    tokens: usize,
+    /// Its place in the engine's list, which is used again.
+    pub(super) place: usize,
+    /// How many plans and parts were made before it.
+    pub(super) generation: u64,
 }
 
 impl Engine {
@@ -122,14 +125,13 @@ impl Engine {
     /// # Errors
     /// If there are not so many launches, or the device has no room.
     pub fn part(&mut self, tokens: usize, launches: Range<usize>) -> Result<PartId, Error> {
-        let Engine { device, variants, .. } = self;
-        let body = variants.used().class(tokens).map(|class| &class.programs[0]);
+        let body = self.variants.used().class(tokens).map(|class| &class.programs[0]);
         let steps = body.and_then(|body| Some((body, body.steps.get(launches.clone())?)));
         let (body, steps) = steps.ok_or_else(|| {
             DeviceError::Usage(format!("launches {launches:?} are not of a step of {tokens} tokens"))
         })?;
         let program = Program { max: body.max, kernels: body.kernels.clone(), steps: steps.to_vec() };
-        Ok(PartId { program: device.compile(&program)?, tokens })
+        self.add_part(tokens, |device| device.compile(&program))
     }
 
     /// Prepares as many launches as wanted of a kernel that writes one number: what a launch costs that does nothing.
@@ -142,26 +144,31 @@ impl Engine {
         let part = Part { rows: Vec::new(), cols: 1, prologue: None, anchor: Anchor::Map, body };
         let params = vec![Param { access: Access::Write, format: Format::F32 }];
         let kernel = Kernel { name: "empty".into(), params, parts: vec![part] };
-        let buffer = self.device.alloc(4)?;
-        let step = Step { kernel: 0, args: vec![Region { buffer, offset: 0, values: 1 }] };
-        let program = Program { max: self.max, kernels: vec![Arc::new(kernel)], steps: vec![step; launches] };
-        Ok(PartId { program: self.device.compile(&program)?, tokens })
+        let max = self.max;
+        self.add_part(tokens, |device| {
+            let region = Region { buffer: device.alloc(4)?, offset: 0, values: 1 };
+            let step = Step { kernel: 0, args: vec![region] };
+            device.compile(&Program { max, kernels: vec![Arc::new(kernel)], steps: vec![step; launches] })
+        })
     }
 
     /// Replays a part of a step on what the last step of as many tokens left behind. Returns how long it took.
     ///
     /// # Errors
-    /// If the last step had another number of tokens, or the device fails.
+    /// If it has been dropped, the last step had another number of tokens, or the device fails.
     pub fn replay_part(&mut self, part: PartId) -> Result<Duration, Error> {
+        let part = self.variants.part(part);
+        let &StepPart { program, tokens: of, .. } =
+            part.ok_or_else(|| DeviceError::Usage("this part of a step has been dropped".into()))?;
         let tokens = self.indices.tokens.len();
-        if tokens != part.tokens {
-            let why = format!("a part of a step of {} tokens after one of {tokens}", part.tokens);
+        if tokens != of {
+            let why = format!("a part of a step of {of} tokens after one of {tokens}");
             return Err(DeviceError::Usage(why).into());
         }
         let sizes = self.sizes();
         self.device.wait()?;
         let began = Instant::now();
-        self.device.replay(part.program, &sizes)?;
+        self.device.replay(program, &sizes)?;
         self.device.wait()?;
         Ok(began.elapsed())
     }

@@ -76,3 +76,39 @@ fn ways_are_told_apart_by_their_kernels() {
     engine.drop_plans();
     assert!(engine.kernels(PlansId::LOADED, 1).is_ok(), "the loaded ones stay");
 }
+
+#[test]
+fn what_was_dropped_names_nothing_that_comes_after() {
+    let fixture = Fixture::load("glm-tiny-q4_0");
+    let mut engine = fixture.engine(options());
+    let loaded = engine.device_mut().mark();
+    let before = engine.empty_part(1, 1).unwrap();
+    let beside = engine.add_plans(&off("fuse.beside")).unwrap();
+    let part = engine.empty_part(1, 1).unwrap();
+    engine.drop_plans();
+    // Both have the places of those that are gone.
+    let tail = engine.add_plans(&off("fuse.tail")).unwrap();
+    let other = engine.empty_part(1, 1).unwrap();
+    assert!(tail != beside && other != part && engine.use_plans(tail).is_ok());
+    assert!(engine.use_plans(beside).is_err() && engine.kernels(beside, 1).is_err());
+    assert!(engine.same_plans(tail, beside).is_err());
+
+    let seq = engine.new_sequence();
+    let mut batch = Batch::new();
+    batch.push(seq, 7, false);
+    engine.step(&batch).unwrap();
+    let said = engine.replay_part(part).unwrap_err().to_string();
+    assert!(said.contains("has been dropped"), "{said}");
+    assert!(engine.replay_part(other).is_ok() && engine.replay_part(before).is_ok());
+
+    // Parts go with the plans that were there when they were made, and without them too.
+    engine.drop_parts();
+    assert!(engine.replay_part(other).is_err() && engine.replay_part(before).is_ok());
+    engine.drop_plans();
+    assert!(engine.replay_part(before).is_ok());
+    engine.drop_parts();
+    assert!(engine.replay_part(before).is_err());
+    assert_eq!(engine.device_mut().mark(), loaded, "nothing is left of them");
+    engine.use_plans(PlansId::LOADED).unwrap();
+    engine.step(&batch).unwrap();
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::dialect::{Dialect, Function, Module, Type};
+use crate::dialect::{Dialect, Function, Module, Type, slots_of_halves};
 use crate::render::{Expr, Fun, Stmt, visit};
 
 /// WGSL for an adapter.
@@ -32,10 +32,12 @@ impl Dialect for Wgsl {
         let vectors = module.args_words / 4;
         let _ = writeln!(out, "@group(0) @binding(0) var<uniform> args: array<vec4<u32>, {vectors}>;");
         let _ = writeln!(out, "@group(0) @binding(1) var<uniform> sizes: vec4<u32>;");
+        let halves = slots_of_halves(&module.body);
         for (slot, written) in module.slots.iter().enumerate() {
             let (binding, access) = (slot + 2, if *written { "read_write" } else { "read" });
+            let word = if halves.contains(&slot) { "atomic<u32>" } else { "u32" };
             let _ =
-                writeln!(out, "@group(0) @binding({binding}) var<storage, {access}> b{slot}: array<u32>;");
+                writeln!(out, "@group(0) @binding({binding}) var<storage, {access}> b{slot}: array<{word}>;");
         }
         if module.shared_words > 0 {
             let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
@@ -90,8 +92,21 @@ impl Dialect for Wgsl {
         }
     }
 
-    fn word(&self, slot: usize, at: &str) -> String {
-        format!("b{slot}[{at}]")
+    fn word(&self, slot: usize, at: &str, halves: bool) -> String {
+        if halves { format!("atomicLoad(&b{slot}[{at}])") } else { format!("b{slot}[{at}]") }
+    }
+
+    fn store(&self, slot: usize, at: &str, word: &str, halves: bool) -> String {
+        match halves {
+            true => format!("atomicStore(&b{slot}[{at}], {word});"),
+            false => format!("b{slot}[{at}] = {word};"),
+        }
+    }
+
+    fn store_half(&self, slot: usize, at: &str, upper: bool, half: &str) -> Vec<String> {
+        // Whoever stores the other half at the same time touches no bit of this one.
+        let others = if upper { "0xffffu" } else { "0xffff0000u" };
+        vec![format!("atomicAnd(&b{slot}[{at}], {others});"), format!("atomicOr(&b{slot}[{at}], {half});")]
     }
 
     fn shared(&self, at: &str) -> String {

@@ -17,6 +17,8 @@ pub(crate) enum Stmt {
     Set(String, Expr),
     /// A word of a slot.
     Store(usize, Expr, Expr),
+    /// The upper or the lower half of a word of a slot, whose other half may be another workgroup's. In `half` that is zero.
+    StoreHalf { slot: usize, at: Expr, upper: bool, half: Expr },
     /// A word of the workgroup's memory.
     Keep(Expr, Expr),
     /// `for name = from; name < to; name += step`.
@@ -134,7 +136,7 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
         stmt(each);
         match each {
             Stmt::Let(_, e) | Stmt::Var(_, e) | Stmt::Set(_, e) | Stmt::Agree(_, e) => e.visit(expr),
-            Stmt::Store(_, at, word) | Stmt::Keep(at, word) => {
+            Stmt::Store(_, at, word) | Stmt::StoreHalf { at, half: word, .. } | Stmt::Keep(at, word) => {
                 at.visit(expr);
                 word.visit(expr);
             }

@@ -4,6 +4,7 @@ use weft_kern::{Access, Format, Indexed, Instr, Part, ValueId, View, q8};
 use weft_quant::GgmlType;
 
 use crate::render::Why;
+use crate::render::blocks::{self, Blocks};
 use crate::render::code::Stmt;
 use crate::render::expr::{Expr, Fun};
 use crate::render::functions::BRAIN;
@@ -98,8 +99,9 @@ impl Field<'_> {
         let words = of(w, |f| matches!(f, Format::Ggml(GgmlType::F32 | GgmlType::I32)));
         let halves = of(w, |f| matches!(f, Format::Ggml(GgmlType::F16 | GgmlType::BF16)));
         let rounded = of(w, |f| f == Format::Q8);
-        if words.len() + halves.len() + rounded.len() != stores.len() {
-            return Err(Why::Form("stores another format than f32, i32, f16, bf16 and q8".into()));
+        let states = of(w, |f| f == Format::Ggml(GgmlType::Q8_0));
+        if words.len() + halves.len() + rounded.len() + states.len() != stores.len() {
+            return Err(Why::Form("stores another format than f32, i32, f16, bf16, q8_0 and q8".into()));
         }
         if !words.is_empty() {
             self.each(w, 1, |w, spot, column| {
@@ -112,7 +114,8 @@ impl Field<'_> {
                 halves.iter().try_for_each(|store| pair(w, program, spot, store, column))
             })?;
         }
-        rounded.iter().try_for_each(|store| self.blocks(w, program, store))
+        rounded.iter().try_for_each(|store| self.planes(w, program, store))?;
+        states.iter().try_for_each(|store| self.state(w, program, store))
     }
 
     /// Every `per` columns of every row among the lanes.
@@ -155,8 +158,8 @@ impl Field<'_> {
         Err(Why::Form(format!("stores 16-bit floats to p{} that are not pairs side by side", view.param)))
     }
 
-    /// A rounded store: by way of the workgroup's memory.
-    fn blocks(&self, w: &mut Writer<'_>, program: &Program<'_>, store: &Store<'_>) -> Result<(), Why> {
+    /// Rounds what is stored, in the workgroup's memory.
+    fn rounded(&self, w: &mut Writer<'_>, program: &Program<'_>, store: &Store<'_>) -> Result<Rounded, Why> {
         let block = q8::BLOCK as u32;
         if !self.width.is_multiple_of(block) {
             return Err(Why::Form(format!("rounds {} columns, which are no blocks of q8", self.width)));
@@ -179,7 +182,13 @@ impl Field<'_> {
             // The result of a column that there is not is there, and nobody reads what becomes of it.
             program.value(w, &mut Spot::new(row.axes, r), store.value, &Column { at, own })
         })?;
-        let Rounded { quants, scales, sums } = to;
+        Ok(to)
+    }
+
+    /// A store to rounded activations, which are planes of quants, scales and sums.
+    fn planes(&self, w: &mut Writer<'_>, program: &Program<'_>, store: &Store<'_>) -> Result<(), Why> {
+        let block = q8::BLOCK as u32;
+        let Rounded { quants, scales, sums } = self.rounded(w, program, store)?;
         let values = w.values(store.view.param);
         let planes = [
             (4, quants, Expr::U32(0)),
@@ -200,6 +209,48 @@ impl Field<'_> {
             })?;
         }
         Ok(())
+    }
+
+    /// A store to a state of `q8_0`, of whole blocks side by side.
+    fn state(&self, w: &mut Writer<'_>, program: &Program<'_>, store: &Store<'_>) -> Result<(), Why> {
+        let from = self.rounded(w, program, store)?;
+        let view = store.view;
+        let (count, cols) = (self.width / blocks::BLOCK, self.place.cols());
+        // Two of them are whole words.
+        let two = 2 * blocks::BLOCK;
+        let mut places = view.strides.iter().chain([&view.offset]).chain(store.indexed.map(|i| &i.stride));
+        let aligned = places.all(|n| n.is_multiple_of(two as usize))
+            && self.width.is_multiple_of(two)
+            && (self.only.is_some() || cols.is_multiple_of(two));
+        let words = Blocks::words(count, aligned);
+        let all = self.rows().checked_mul(words);
+        let all = all.ok_or_else(|| Why::Form("has more rows than 32 bits can count".into()))?;
+        w.share(all, |w, item| {
+            let (r, word) = match self.rows() {
+                1 => (Expr::U32(0), item),
+                _ => (w.code.set("r", &item / words), w.code.set("word", item % words)),
+            };
+            let (axes, exists, column, first, there) = match self.only {
+                Some(spot) => (spot.axes.clone(), Expr::True, Expr::U32(0), Expr::U32(0), count.into()),
+                None => {
+                    let row = self.place.row(&mut w.code, &r);
+                    let column = self.place.column.clone();
+                    // What is beyond the last column is nobody's.
+                    let there = match cols.is_multiple_of(self.width) {
+                        true => Expr::U32(count),
+                        false => ((Expr::U32(cols) - &column) / blocks::BLOCK).min(count),
+                    };
+                    (row.axes, row.exists, column, r * count, there)
+                }
+            };
+            w.when(exists, |w| {
+                let (base, exists) = picked(w, store, &axes)?;
+                let to = w.code.set("first_block", (base + column) / blocks::BLOCK);
+                let halves = w.code.set("halves", there * blocks::HALVES);
+                let blocks = Blocks { param: view.param, from, first, to, halves, aligned };
+                w.when(exists, |w| blocks.store(w, &word))
+            })
+        })
     }
 }
 
@@ -250,18 +301,19 @@ fn to_memory(
     per: u32,
     bits: Expr,
 ) -> Result<(), Why> {
-    let view = store.view;
-    let mut place = w.base(view, &spot.axes)? + at;
-    let mut exists = Expr::True;
-    if let Some(by) = store.indexed {
-        let (number, rows, stride) = w.picked(view, by, &spot.axes)?;
-        exists = number.less(rows);
-        place = number * stride + place;
-    }
-    let to = w.start(view.param) + place / per;
-    let slot = w.slot(view.param);
+    let (base, exists) = picked(w, store, &spot.axes)?;
+    let to = w.start(store.view.param) + (base + at) / per;
+    let slot = w.slot(store.view.param);
     w.when(exists, |w| {
         w.code.push(Stmt::Store(slot, to, bits));
         Ok(())
     })
+}
+
+/// Where a row's values are stored, and whether there is such a row, if it is picked by a number.
+fn picked(w: &mut Writer<'_>, store: &Store<'_>, row: &[Expr]) -> Result<(Expr, Expr), Why> {
+    let base = w.base(store.view, row)?;
+    let Some(by) = store.indexed else { return Ok((base, Expr::True)) };
+    let (number, rows, stride) = w.picked(store.view, by, row)?;
+    Ok((&number * stride + base, number.less(rows)))
 }

@@ -1,6 +1,7 @@
 //! Whether a schedule is one for a kernel and an adapter. (What a workgroup keeps is counted as the kernel is rendered.)
 
 use weft_kern::{Anchor, Factor, Format, Instr, Kernel, Part, Pick};
+use weft_quant::GgmlType;
 
 use crate::limits::Limits;
 use crate::schedule::{Schedule, Split};
@@ -51,7 +52,7 @@ fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<()
     for instr in &part.body {
         let Instr::Store { view, .. } = instr else { continue };
         let unit = match kernel.params[view.param].format {
-            Format::Q8 => 32,
+            Format::Q8 | Format::Ggml(GgmlType::Q8_0) => 32,
             Format::Ggml(ty) if ty.block_bytes() == 2 => 2,
             _ => 1,
         };

@@ -6,102 +6,18 @@ use weft_device::{Device, DeviceError, Program, ProgramId, Region, Step, Weight}
 use weft_gpu::GpuDevice;
 use weft_kern::{
     Access, Anchor, Dim, F32, Factor, Format, Instr, Kernel, Matrices, Param, Part, Pick, Product, Sizes,
-    View, interp, q8,
+    View, interp,
 };
 use weft_quant::GgmlType;
 
+#[path = "../../../weft-cpu/tests/support/arg.rs"]
+#[allow(dead_code, reason = "the CPU's tests use all of it")]
+mod arg;
 #[path = "../../../weft-cpu/tests/support/data.rs"]
 #[allow(dead_code, reason = "the CPU's tests use all of it")]
 pub(super) mod data;
 
-/// An argument of a kernel under test.
-#[derive(Clone, Debug)]
-pub(super) struct Arg {
-    format: Format,
-    access: Access,
-    values: usize,
-    /// What it holds; NaNs, or other bits that no kernel writes, in an argument that is written.
-    bytes: Vec<u8>,
-    /// Given to the device as a weight, in rows of so many values.
-    row_len: Option<usize>,
-}
-
-impl Arg {
-    pub(super) fn read(format: Format, values: usize, bytes: Vec<u8>) -> Arg {
-        assert_eq!(format.bytes(values), Some(bytes.len()));
-        Arg { format, access: Access::Read, values, bytes, row_len: None }
-    }
-
-    pub(super) fn f32(values: &[f32]) -> Arg {
-        Arg::read(Format::F32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
-    }
-
-    pub(super) fn i32(values: &[i32]) -> Arg {
-        Arg::read(Format::I32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
-    }
-
-    /// Floats of any width, as a state has them.
-    pub(super) fn floats_of(ty: GgmlType, values: &[f32]) -> Arg {
-        let mut bytes = vec![0; values.len() * ty.block_bytes()];
-        weft_quant::encode(ty, values, &mut bytes).unwrap();
-        Arg::read(Format::Ggml(ty), values.len(), bytes)
-    }
-
-    pub(super) fn weight(ty: GgmlType, rows: usize, row_len: usize, bytes: Vec<u8>) -> Arg {
-        Arg { row_len: Some(row_len), ..Arg::read(Format::Ggml(ty), rows * row_len, bytes) }
-    }
-
-    /// Rows that are multiplied by a weight of this type: rounded if it is quantised.
-    pub(super) fn activations(ty: GgmlType, values: &[f32]) -> Arg {
-        match ty.is_quantised() {
-            true => Arg::read(Format::Q8, values.len(), data::rounded(values)),
-            false => Arg::f32(values),
-        }
-    }
-
-    /// An output, poisoned.
-    pub(super) fn out(format: Format, values: usize) -> Arg {
-        let bytes = vec![0xff; format.bytes(values).unwrap()];
-        Arg { access: Access::Write, ..Arg::read(format, values, bytes) }
-    }
-
-    /// As floats; indices as such.
-    fn floats(&self, bytes: &[u8]) -> Vec<f32> {
-        match self.format {
-            Format::I32 => bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
-            Format::Ggml(ty) => {
-                let mut out = vec![0.0; self.values];
-                weft_quant::decode(ty, bytes, &mut out).unwrap();
-                out
-            }
-            Format::Q8 => {
-                let words = |bytes: &[u8]| -> Vec<f32> {
-                    bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
-                };
-                let (quants, rest) = bytes.split_at(self.values);
-                let (scales, sums) = rest.split_at(self.values / 8);
-                let scales = words(scales);
-                let values = quants.iter().enumerate();
-                let mut all: Vec<f32> =
-                    values.map(|(i, q)| f32::from(*q as i8) * scales[i / q8::BLOCK]).collect();
-                // A sum is of 16 values, each of which may be off by a step.
-                all.extend(words(sums).iter().map(|s| s / 16.0));
-                all
-            }
-        }
-    }
-
-    /// How far a stored value may be from the oracle's beyond the tolerance of the computation: where that is rounded to a neighbour, by
-    /// the format's step, relative to the largest value.
-    fn step(&self) -> f32 {
-        match self.format {
-            Format::Ggml(GgmlType::F16) => 1.0 / 1024.0,
-            Format::Ggml(GgmlType::BF16) => 1.0 / 128.0,
-            Format::Q8 => 1.0 / 126.0,
-            _ => 0.0,
-        }
-    }
-}
+pub(super) use arg::{Arg, POISON};
 
 /// A kernel with its arguments.
 #[derive(Clone, Debug)]

@@ -163,6 +163,7 @@ fn sums_over_experts_beside_a_product_and_a_residual() {
                 Arg::out(Format::F32, tokens * n),
                 Arg::out(Format::Q8, tokens * n),
                 Arg::out(Format::Ggml(GgmlType::F16), tokens * n),
+                Arg::out(Format::Ggml(GgmlType::Q8_0), tokens * n),
             ];
             let sum = Sum { terms, ids: view(2, &[terms], 1), weights: view(3, &[terms], 1), apart: k };
             let products = vec![
@@ -178,6 +179,7 @@ fn sums_over_experts_beside_a_product_and_a_residual() {
                 store_to(7, &[n], 4),
                 store_to(8, &[n], 4),
                 store_to(9, &[n], 4),
+                store_to(10, &[n], 4),
             ];
             let parts = vec![part(&[Dim::T], n, Anchor::Dot(products), body)];
             Case::new(parts, args, tokens, 5 * roundings(GgmlType::Q6_K, 256)).check(&mut device);

@@ -99,7 +99,9 @@ impl Grower {
             let halves = [GgmlType::F16, GgmlType::BF16][self.random.below(2)];
             let format = match self.random.below(4) {
                 _ if matches!(body[v], Instr::TopK { .. }) => Format::I32,
-                0 if len.is_multiple_of(32) => Format::Q8,
+                0 if len.is_multiple_of(32) => {
+                    [Format::Q8, Format::Ggml(GgmlType::Q8_0)][self.random.below(2)]
+                }
                 1 => Format::Ggml(halves),
                 _ => Format::F32,
             };

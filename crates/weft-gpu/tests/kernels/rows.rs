@@ -4,7 +4,7 @@ use weft_kern::{Anchor, Binary, Dim, Format, Indexed, Instr, Reduce, RopeStyle, 
 use weft_quant::GgmlType;
 
 use super::case::data::{Random, weight_types};
-use super::case::{Arg, Case, constant, load_of, part, store_to, view};
+use super::case::{Arg, Case, POISON, constant, load_of, part, store_to, view};
 use crate::support::device;
 
 #[test]
@@ -41,8 +41,10 @@ fn every_function_and_format() {
                 }
             }
             if cols % 32 == 0 {
-                args.push(Arg::out(Format::Q8, tokens * cols));
-                body.push(store_to(args.len() - 1, &[cols], 6));
+                for format in [Format::Q8, Format::Ggml(GgmlType::Q8_0)] {
+                    args.push(Arg::out(format, tokens * cols));
+                    body.push(store_to(args.len() - 1, &[cols], 6));
+                }
             }
             Case::new(vec![part(&[Dim::T], cols, Anchor::Map, body)], args, tokens, 32).check(&mut device);
         }
@@ -106,6 +108,76 @@ fn rows_by_number() {
         assert!((1..4).all(|t| found[3][t * row..][..row] == found[3][..row]));
         for slot in &slots[..4] {
             assert!(found[4][*slot as usize * cols * 2..][..cols * 2].iter().all(|b| *b == 0xff));
+        }
+    }
+}
+
+/// Rows of a cache of `q8_0`, written by number, as a whole or from the middle on; blocks are no whole words, so what a row's first and last words have of its
+/// neighbours stays what it was, or becomes what the neighbours write there at the same time.
+#[test]
+fn states_of_8_bits() {
+    let Some(mut device) = device("states_of_8_bits") else { return };
+    let mut random = Random::new(6);
+    let ty = GgmlType::Q8_0;
+    for [first, second] in [[32, 32], [64, 32], [32, 320], [64, 320], [512, 64], [288, 96]] {
+        for tokens in [1, 4, 33] {
+            for whole in [false, true] {
+                let (slots, row) = (tokens + 7, first + second);
+                let mut places = random.distinct(tokens, slots);
+                // Most of them side by side, as a prompt has them.
+                places[tokens / 3..].sort_unstable();
+                let args = vec![
+                    Arg::f32(&random.floats(tokens * row)),
+                    Arg::i32(&places),
+                    Arg::out(Format::Ggml(ty), slots * row),
+                ];
+                let store = |value, offset| Instr::Store {
+                    value,
+                    view: View { offset, ..view(2, &[0], 1) },
+                    indexed: Some(Indexed { index: view(1, &[1], 0), stride: row }),
+                };
+                let load = |offset, len| Instr::Load {
+                    view: View { offset, ..view(0, &[row], 1) },
+                    indexed: None,
+                    len,
+                };
+                let (anchor, cols, body) = match whole {
+                    true => {
+                        let body = vec![
+                            load(0, first),
+                            Instr::Reduce(Reduce::Max, 0),
+                            Instr::Binary(Binary::Sub, 0, 1),
+                            load(first, second),
+                            store(2, 0),
+                            store(3, first),
+                        ];
+                        (Anchor::Reduce, first.max(second), body)
+                    }
+                    false => (Anchor::Map, second, vec![load(first, second), store(0, first)]),
+                };
+                let parts = vec![part(&[Dim::T], cols, anchor, body)];
+                let mut case = Case::new(parts, args, tokens, 4);
+                let found = case.check(&mut device).remove(2);
+                let bytes = row / 32 * 34;
+                // Of rows that are written in part, the part.
+                let written = if whole { 0 } else { first / 32 * 34 };
+                let untouched = |found: &[u8], slot: usize| {
+                    found[slot * bytes..][written..bytes].iter().all(|byte| *byte == POISON)
+                };
+                for slot in 0..slots {
+                    assert_eq!(untouched(&found, slot), !places.contains(&(slot as i32)), "slot {slot}");
+                    assert!(found[slot * bytes..][..written].iter().all(|byte| *byte == POISON));
+                }
+                // Numbers of the data are not believed.
+                let mut wild = places.clone();
+                wild[0] = [i32::MIN, -1, i32::MAX, slots as i32][tokens % 4];
+                case.args[1] = Arg::i32(&wild);
+                let others = case.run(&mut device, tokens).unwrap().remove(2);
+                let gone = places[0] as usize;
+                assert!(untouched(&others, gone));
+                assert_eq!(others[..gone * bytes], found[..gone * bytes]);
+                assert_eq!(others[(gone + 1) * bytes..], found[(gone + 1) * bytes..]);
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use weft_gpu::{Why, render};
 use weft_ir::{Graph, Sizes, Switches};
 use weft_kern::Machine;
 use weft_models::{BuildOptions, build};
+use weft_quant::GgmlType;
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
@@ -72,9 +73,12 @@ fn kernels_of_the_file_tests() {
 #[test]
 fn kernels_of_the_fixtures() {
     let (mut rendered, mut refused) = (0, Vec::new());
-    for name in ["ds2-tiny-q4_0", "glm-tiny-q4_0", "glm-tiny-q4_k_m", "glm-tiny-q8_0"] {
+    let types = [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0];
+    for (name, kv) in
+        ["ds2-tiny-q4_0", "glm-tiny-q4_0", "glm-tiny-q4_k_m", "glm-tiny-q8_0"].into_iter().zip(types)
+    {
         let gguf = Gguf::open(&root("fixtures").join(format!("{name}.gguf"))).unwrap();
-        let model = build(&gguf, &BuildOptions::default()).unwrap();
+        let model = build(&gguf, &BuildOptions { kv, ..BuildOptions::default() }).unwrap();
         let mut graphs: Vec<&Graph> = Vec::new();
         for segment in &model.segments {
             if !graphs.iter().any(|g| std::ptr::eq(*g, &*segment.graph)) {

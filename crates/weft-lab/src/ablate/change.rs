@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use weft_engine::{Decision, Mode, Switches, decisions};
+use weft_engine::{Decision, Departure, DeviceChoice, Mode, Switches, decisions};
 
 /// One change to how a model is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,16 +11,19 @@ pub enum Change {
     Nothing,
     /// A decision of the compiler stands otherwise.
     Decision(&'static Decision, Mode),
+    /// The device's schedules depart from its own choice.
+    Schedule(&'static Departure),
     /// Half as many tokens of a prompt are computed at once.
     HalfBatch,
 }
 
 impl Change {
-    /// Every change there is to an engine whose decisions stand so. A decision that is taken can be left and the other way round; one that is taken
-    /// by cost can be taken and left everywhere.
-    pub fn all(base: &Switches) -> Vec<Change> {
+    /// Every change there is to an engine on this device whose decisions stand so. A decision that is taken can be left and the other way round; one that
+    /// is taken by cost can be taken and left everywhere.
+    pub fn all(base: &Switches, device: &DeviceChoice) -> Vec<Change> {
         let decided = decisions().flat_map(|decision| Change::of(decision, base));
-        [Change::Nothing].into_iter().chain(decided).chain([Change::HalfBatch]).collect()
+        let scheduled = device.departures().into_iter().map(Change::Schedule);
+        [Change::Nothing].into_iter().chain(decided).chain(scheduled).chain([Change::HalfBatch]).collect()
     }
 
     /// How a decision can stand otherwise.
@@ -35,6 +38,7 @@ impl Change {
         match self {
             Change::Nothing => "aa",
             Change::Decision(decision, _) => decision.name,
+            Change::Schedule(departure) => departure.name,
             Change::HalfBatch => "batch.half",
         }
     }
@@ -44,6 +48,7 @@ impl Change {
         match self {
             Change::Nothing => "Nothing is changed: what it seems to gain is noise.",
             Change::Decision(decision, _) => decision.about,
+            Change::Schedule(departure) => departure.about,
             Change::HalfBatch => "Half as many tokens of a prompt are computed at once.",
         }
     }
@@ -74,7 +79,8 @@ mod tests {
 
     #[test]
     fn every_decision_can_stand_otherwise() {
-        let names = |base: &Switches| Change::all(base).iter().map(Change::to_string).collect::<Vec<_>>();
+        let all = |base: &Switches| Change::all(base, &DeviceChoice::Cpu);
+        let names = |base: &Switches| all(base).iter().map(Change::to_string).collect::<Vec<_>>();
         let all = names(&Switches::default());
         for decision in decisions() {
             let others = all.iter().filter(|name| name.starts_with(&format!("{}=", decision.name)));
@@ -89,6 +95,11 @@ mod tests {
             (all.first().map(String::as_str), all.last().map(String::as_str)),
             (Some("aa"), Some("batch.half"))
         );
+
+        // What a graphics device can do otherwise comes on top.
+        let on_gpu = Change::all(&Switches::default(), &DeviceChoice::Gpu(None));
+        let schedules = on_gpu.iter().filter(|change| change.knob().starts_with("schedule."));
+        assert!(schedules.clone().count() > 4 && schedules.count() + all.len() == on_gpu.len());
 
         let tail = decision("fuse.tail").unwrap();
         let mut base = Switches::default();

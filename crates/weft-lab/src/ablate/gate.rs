@@ -1,10 +1,20 @@
 //! Whether a change still computes the same: what it says of some tokens, beside what the base says and beside what is known to be right.
+//!
+//! A step of one token runs other plans than one of a few or of many, so tokens are computed in steps of each size: what is timed is compared.
+
+use std::iter::repeat_n;
 
 use serde_json::{Value, json};
 use weft_engine::{Batch, Engine};
 
 use crate::distribution::{Distribution, Mean};
 use crate::error::Error;
+
+/// Tokens of a step between a prompt and a single token: as when several sequences are decoded together.
+const FEW: usize = 8;
+
+/// Tokens that are computed one by one, as replies are.
+const ALONE: usize = 4;
 
 /// Logits that are known to be right.
 #[derive(Clone, PartialEq, Debug)]
@@ -93,14 +103,36 @@ impl Gate {
     }
 }
 
-/// The logits of every one of these tokens, computed as a sequence of its own.
-pub(crate) fn logits(engine: &mut Engine, tokens: &[u32]) -> Result<Vec<f32>, Error> {
+/// How so many tokens are cut into steps: the last ones alone, some before them together, and all before these as a prompt is, `at_once` in a
+/// step. No step has more than `batch`.
+fn steps(tokens: usize, at_once: usize, batch: usize) -> impl Iterator<Item = usize> {
+    let alone = tokens.div_ceil(2).min(ALONE);
+    let few = (tokens - alone).div_ceil(2).min(FEW);
+    let cut = move |tokens: usize, most: usize| {
+        let most = most.clamp(1, batch.max(1));
+        (0..tokens).step_by(most).map(move |from| most.min(tokens - from))
+    };
+    cut(tokens - alone - few, at_once).chain(cut(few, FEW)).chain(repeat_n(1, alone))
+}
+
+/// The logits of the last `wanted` of these tokens, computed as a sequence of its own, of whose beginning `at_once` are computed in a step.
+pub(crate) fn logits(
+    engine: &mut Engine,
+    tokens: &[u32],
+    wanted: usize,
+    at_once: usize,
+) -> Result<Vec<f32>, Error> {
     let (seq, mut batch, mut logits) = (engine.new_sequence(), Batch::new(), Vec::new());
+    let mut left = tokens;
     let mut compute = || {
-        for tokens in tokens.chunks(engine.batch()) {
+        for step in steps(tokens.len(), at_once, engine.batch()) {
+            let (now, later) = left.split_at(step);
             batch.clear();
-            tokens.iter().for_each(|&token| batch.push(seq, token, true));
+            for (i, &token) in now.iter().enumerate() {
+                batch.push(seq, token, left.len() - i <= wanted);
+            }
             logits.extend_from_slice(engine.step(&batch)?);
+            left = later;
         }
         Ok(())
     };
@@ -120,6 +152,23 @@ mod tests {
     fn gate(base: f64, found: f64, golden: Option<(f64, Option<f64>)>) -> Gate {
         let golden = golden.map(|(p, allowed)| Golden { tokens: vec![0], logits: row(p).to_vec(), allowed });
         Gate::new(&row(base), &row(found), 2, golden.as_ref(), 0.01)
+    }
+
+    #[test]
+    fn tokens_are_computed_in_steps_of_every_size() {
+        for (tokens, at_once, batch, expected) in [
+            (32, 512, 512, &[20, 8, 1, 1, 1, 1][..]),
+            (64, 64, 512, &[52, 8, 1, 1, 1, 1]),
+            (64, 32, 512, &[32, 20, 8, 1, 1, 1, 1]),
+            (17, 512, 3, &[3, 3, 3, 3, 1, 1, 1, 1, 1]),
+            (5, 4, 4, &[1, 1, 1, 1, 1]),
+            (3, 4, 4, &[1, 1, 1]),
+            (1, 4, 4, &[1]),
+            (0, 4, 4, &[]),
+        ] {
+            let found: Vec<usize> = steps(tokens, at_once, batch).collect();
+            assert_eq!(found, expected, "{tokens} tokens, {at_once} of {batch} at once");
+        }
     }
 
     #[test]

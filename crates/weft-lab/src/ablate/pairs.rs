@@ -56,6 +56,8 @@ pub(crate) struct Rig<'a> {
     seq: SeqId,
     depth: usize,
     batch: Batch,
+    /// The way it last set out to compute.
+    way: Option<Way>,
     cancel: &'a AtomicBool,
     /// Samples taken, of all.
     progress: (u64, u64),
@@ -72,7 +74,8 @@ impl<'a> Rig<'a> {
         on: OnProgress<'a>,
     ) -> Result<Rig<'a>, Error> {
         let seq = engine.new_sequence();
-        let mut rig = Rig { engine, seq, depth, batch: Batch::new(), cancel, progress: (0, samples), on };
+        let batch = Batch::new();
+        let mut rig = Rig { engine, seq, depth, batch, way: None, cancel, progress: (0, samples), on };
         rig.skip(0);
         let at_once = rig.engine.batch();
         let filled = rig.compute(Phase::Prefill, depth, at_once, &mut Random::new(u64::MAX));
@@ -128,9 +131,8 @@ impl<'a> Rig<'a> {
                 break;
             }
         }
-        // What was clear early counts as done.
         let most = rule.looks().last().copied().unwrap_or(0) * 2 * all.len();
-        self.skip((begun + most as u64).saturating_sub(self.progress.0));
+        self.skip_to(begun + most as u64);
         Ok(all)
     }
 
@@ -153,14 +155,25 @@ impl<'a> Rig<'a> {
     }
 
     fn sample(&mut self, way: Way, phase: Phase, tokens: usize, seed: u64) -> Result<f64, Error> {
-        self.engine.use_plans(way.plans)?;
+        self.turn_to(way)?;
         let at_once = if phase == Phase::Decode { 1 } else { way.at_once };
         let started = Instant::now();
         // The same tokens both ways: they pick the same experts.
-        self.compute(phase, tokens, at_once, &mut Random::new(seed))?;
+        let computed = self.compute(phase, tokens, at_once, &mut Random::new(seed));
         let seconds = started.elapsed().as_secs_f64();
         self.engine.truncate(self.seq, self.depth);
-        Ok(tokens as f64 / seconds)
+        computed.map(|()| tokens as f64 / seconds)
+    }
+
+    /// Has steps computed this way from now on.
+    pub(super) fn turn_to(&mut self, way: Way) -> Result<(), Error> {
+        self.way = Some(way);
+        Ok(self.engine.use_plans(way.plans)?)
+    }
+
+    /// Whether this is the way it last set out to compute: which of two has failed, after one did.
+    pub(super) fn is_at(&self, way: Way) -> bool {
+        self.way == Some(way)
     }
 
     /// Computes tokens at the end of the sequence, as `bench` does.
@@ -189,8 +202,23 @@ impl<'a> Rig<'a> {
     }
 
     /// Counts samples as taken.
-    pub(crate) fn skip(&mut self, samples: u64) {
+    fn skip(&mut self, samples: u64) {
         self.progress.0 += samples;
         (self.on)(self.progress.0, self.progress.1);
+    }
+
+    /// Samples that are taken.
+    pub(super) fn taken(&self) -> u64 {
+        self.progress.0
+    }
+
+    /// Counts samples as taken up to so many in all: what was clear early, or need not be measured, is done.
+    pub(super) fn skip_to(&mut self, taken: u64) {
+        self.skip(taken.saturating_sub(self.progress.0));
+    }
+
+    /// There are more samples to be taken than was known.
+    pub(super) fn expect(&mut self, more: u64) {
+        self.progress.1 += more;
     }
 }

@@ -98,6 +98,9 @@ pub fn diff(before: &Record, after: &Record) -> Diff {
         ("machine", &before.machine, &after.machine),
         ("model", &before.model, &after.model),
         ("knob", &before.knobs, &after.knobs),
+        // Files that are no knobs and no model that was measured.
+        ("text", &before.results["text"], &after.results["text"]),
+        ("base", &before.results["base"], &after.results["base"]),
     ] {
         let none = Map::new();
         let [a, b] = [before, after].map(|value| value.as_object().unwrap_or(&none));

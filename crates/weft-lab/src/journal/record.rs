@@ -74,16 +74,6 @@ impl Record {
     }
 }
 
-/// This program.
-pub(super) fn this_weft() -> Value {
-    json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        // Told by whoever builds it, since a package knows no repository.
-        "commit": option_env!("WEFT_COMMIT"),
-        "debug": cfg!(debug_assertions),
-    })
-}
-
 /// What came out of a run, in a line; empty for what is not known.
 pub fn summary(record: &Record) -> String {
     let results = &record.results;

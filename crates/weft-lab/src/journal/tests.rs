@@ -164,6 +164,38 @@ fn a_file_of_somebody_else_is_left_alone() {
     assert!(matches!(Journal::open(&newer), Err(JournalError::Newer { found: 2, .. })));
 }
 
+/// The file's first page is as it was, so it is a journal; the page of its rows is cut off, or something else is in it.
+#[test]
+fn a_damaged_page_is_an_error_that_says_what_to_do() {
+    const PAGE: usize = 4096;
+    let folder = Folder::new();
+    let path = folder.journal();
+    Journal::create(&path).unwrap().append(&run("bench", 10.0)).unwrap();
+    let whole = fs::read(&path).unwrap();
+    assert_eq!(&whole[..18], b"SQLite format 3\0\x10\x00", "pages of 4096 bytes");
+    let mut overwritten = whole.clone();
+    overwritten[PAGE..2 * PAGE].fill(0xab);
+    for damaged in [&whole[..PAGE], &whole[..PAGE + PAGE / 2], &overwritten] {
+        fs::write(&path, damaged).unwrap();
+        let opened = || Journal::open(&path).map(Option::unwrap);
+        let errors = [
+            opened().and_then(|journal| journal.find(&[]).map(|_| ())),
+            opened().and_then(|journal| journal.run(1).map(|_| ())),
+            opened().and_then(|mut journal| journal.append(&run("bench", 11.0)).map(|_| ())),
+        ];
+        for error in errors {
+            let error = error.unwrap_err();
+            assert!(
+                matches!(&error, JournalError::Database { path: named, .. } if *named == path),
+                "{error:?}"
+            );
+            let said = error.to_string();
+            assert!(said.contains("malformed; if that lasts, move it away"), "{said}");
+            assert!(said.contains(&path.display().to_string()) && said.contains("--journal FILE"), "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_row_that_is_no_json_is_named() {
     let folder = Folder::new();
@@ -224,6 +256,23 @@ fn what_differs_is_told_the_largest_change_first() {
         ]
     );
     assert_eq!((diff.gone, diff.new), (vec![], vec!["copy".to_string()]));
+}
+
+#[test]
+fn what_else_was_read_is_compared() {
+    let results = |text: &str, base: &str| {
+        let (text, base) = (json!({ "path": "a.txt", "sha256": text }), json!({ "fingerprint": base }));
+        json!({ "text": text, "base": base, "perplexity": 1.5 })
+    };
+    let [a, b, c] = [("1", "2"), ("3", "2"), ("1", "4")]
+        .map(|(text, base)| record(1, Run { results: results(text, base), ..run("kl", 0.0) }));
+    let set = |name: &str, a: &str, b: &str| (name.to_string(), a.to_string(), b.to_string());
+    assert_eq!(diff(&a, &b).settings, [set("text sha256", "1", "3")]);
+    assert_eq!(diff(&a, &c).settings, [set("base fingerprint", "2", "4")]);
+    assert_eq!(diff(&a, &a).settings, []);
+    // Runs that read nothing else have nothing of the kind.
+    let old = record(2, Run { results: json!({ "perplexity": 1.5 }), ..run("kl", 0.0) });
+    assert_eq!(diff(&old, &old).settings, []);
 }
 
 #[test]

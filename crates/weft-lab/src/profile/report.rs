@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Profile, Row, Timed};
+use crate::json::joined;
 use crate::lint::Lint;
 
 impl Profile {
@@ -10,11 +11,11 @@ impl Profile {
     pub fn json(&self) -> Value {
         let wall = self.clock.wall;
         let rows = |rows: Vec<Row>, what: &str| -> Value {
-            rows.iter().map(|row| with(json!({ what: row.name }), row.json(wall))).collect()
+            rows.iter().map(|row| joined(json!({ what: row.name }), row.json(wall))).collect()
         };
         let kernel = |row: &Row| {
             let names = json!({ "kernel": row.name, "role": row.role, "segments": row.segments });
-            with(names, row.json(wall))
+            joined(names, row.json(wall))
         };
         let rate = |seconds: &f64| self.shape.tokens as f64 / seconds;
         let rates: crate::Samples = self.plain.all().iter().map(rate).collect();
@@ -76,12 +77,4 @@ impl Timed {
             "roof_ms": self.roof * 1e3,
         })
     }
-}
-
-/// Two objects as one.
-fn with(mut first: Value, second: Value) -> Value {
-    if let (Value::Object(all), Value::Object(more)) = (&mut first, second) {
-        all.extend(more);
-    }
-    first
 }

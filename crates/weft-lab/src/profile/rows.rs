@@ -1,6 +1,7 @@
 //! Launches put together: by what they are for, by kernel, by layer, by anchor, by type of weight.
 
 use serde_json::{Value, json};
+use weft_cpu::Roof;
 use weft_engine::{Amounts, Launch, LaunchPiece};
 
 use super::Profile;
@@ -18,7 +19,7 @@ pub struct Timed {
     pub waiting: f64,
     /// The slowest thread worked on it.
     pub longest: f64,
-    /// What it takes at least.
+    /// What it takes at least; NaN where that is not known.
     pub roof: f64,
 }
 
@@ -39,7 +40,7 @@ pub struct Row {
     pub waiting: f64,
     /// How much longer than the average the slowest threads worked.
     pub imbalance: f64,
-    /// What it takes at least.
+    /// What it takes at least; NaN where that is not known of all of it.
     pub roof: f64,
     /// The bytes and multiplications.
     pub amounts: Amounts,
@@ -77,12 +78,17 @@ impl Row {
         self.busy + self.waiting
     }
 
-    /// Seconds beyond what it takes at least.
+    /// Seconds beyond what it takes at least; NaN where that is not known.
     pub fn lost(&self) -> f64 {
         self.time() - self.roof
     }
 
-    /// How much of what the machine can do is reached, 1 being all.
+    /// Seconds that may be lost: all of them, where it is not known.
+    fn at_stake(&self) -> f64 {
+        if self.roof.is_nan() { self.time() } else { self.lost() }
+    }
+
+    /// How much of what the machine can do is reached, 1 being all; NaN where that is not known.
     pub fn of_roof(&self) -> f64 {
         self.roof / self.time()
     }
@@ -136,12 +142,28 @@ impl Row {
     }
 }
 
-/// Seconds that the machine takes at least: for reading weights and cache from memory, or for multiplying, whichever is longer.
+/// Multiplications for a byte of memory that a machine does while it waits for the next one: cards do seven and more in `f32`, processors more of
+/// 8-bit integers. So what multiplies no more than this is limited by reading alone.
+const FEW: u64 = 4;
+
+/// Seconds that the machine takes at least: for reading weights and cache from memory, or for multiplying, whichever is longer. NaN if that is not
+/// known: how fast it multiplies was not measured, and there is more to multiply than it does while it reads.
 pub(crate) fn at_least(amounts: &Amounts, roofs: &Roofs) -> f64 {
-    let read = (amounts.weight_bytes + amounts.state_bytes) as f64 / roofs.read.median();
-    let integers = amounts.integer_multiplications as f64 / roofs.dot.median();
-    let floats = amounts.float_multiplications as f64 / roofs.mul_add.median();
-    read.max(integers + floats)
+    let seconds = |amount: u64, roof| match amount {
+        0 => 0.0,
+        amount => amount as f64 / roofs.of(roof).median(),
+    };
+    let bytes = amounts.weight_bytes + amounts.state_bytes;
+    let read = seconds(bytes, Roof::Read);
+    let integers = seconds(amounts.integer_multiplications, Roof::Dot);
+    let multiplied = integers + seconds(amounts.float_multiplications, Roof::MulAdd);
+    let little = amounts.multiplications() <= FEW.saturating_mul(bytes);
+    // `max` would take what is not known for nothing.
+    match (read.is_nan(), multiplied.is_nan()) {
+        (false, false) => read.max(multiplied),
+        (_, true) if little => read,
+        _ => f64::NAN,
+    }
 }
 
 /// A part of the model: which in its order, and its name.
@@ -176,7 +198,7 @@ impl Profile {
         })
     }
 
-    /// By kernel, where most time is lost first. Kernels that do the same in several layers are one.
+    /// By kernel, where most time is lost first, or may be. Kernels that do the same in several layers are one.
     pub fn kernels(&self) -> Vec<Row> {
         self.by_kernel().into_iter().map(|(_, row)| row).collect()
     }
@@ -206,7 +228,7 @@ impl Profile {
             (first, Row { name, role: roles.join(" + "), segments: span(&places), ..row })
         });
         let mut rows: Vec<(&Timed, Row)> = named.collect();
-        rows.sort_by(|(_, a), (_, b)| b.lost().total_cmp(&a.lost()));
+        rows.sort_by(|(_, a), (_, b)| b.at_stake().total_cmp(&a.at_stake()));
         rows
     }
 
@@ -222,7 +244,8 @@ impl Profile {
         rows
     }
 
-    /// By what launches are for, the longest first. The time of a launch that is for several things is divided by what each takes at least.
+    /// By what launches are for, the longest first. The time of a launch that is for several things is divided by what each takes at least, or, where
+    /// that is not known, by what each multiplies.
     pub fn roles(&self) -> Vec<Row> {
         self.by_piece(|piece| piece.role.name().into())
     }
@@ -241,7 +264,11 @@ impl Profile {
         let mut rows: Vec<Row> = Vec::new();
         for timed in &self.launches {
             let pieces = &timed.launch.pieces;
-            let needs: Vec<f64> = pieces.iter().map(|piece| at_least(&piece.amounts, &self.roofs)).collect();
+            let mut needs: Vec<f64> =
+                pieces.iter().map(|piece| at_least(&piece.amounts, &self.roofs)).collect();
+            if needs.iter().any(|need| need.is_nan()) {
+                needs = pieces.iter().map(|piece| piece.amounts.multiplications() as f64).collect();
+            }
             let all: f64 = needs.iter().sum();
             let mut counted: Vec<String> = Vec::new();
             for (piece, need) in pieces.iter().zip(needs) {

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use weft_cpu::Probe;
 use weft_device::{
     BufferId, Caps, Device, DeviceError, NullDevice, Program, ProgramId, Span, Timings, Weight,
 };
@@ -79,12 +80,12 @@ fn on(device: Box<dyn Device>) -> Engine {
     Engine::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-fn probe() -> Probe {
-    Probe::new(Host::this().isa, 1 << 20).unwrap()
+fn meter() -> Meter {
+    Probe::new(Host::this().isa, 1 << 20).unwrap().into()
 }
 
 fn run(engine: &mut Engine, options: &ProfileOptions) -> Result<Profile, Error> {
-    profile(engine, &mut probe(), options, &AtomicBool::new(false), &mut |_, _| {})
+    profile(engine, &mut meter(), options, &AtomicBool::new(false), &mut |_, _| {})
 }
 
 const OPTIONS: ProfileOptions = ProfileOptions { steps: 3, depth: 5, tokens: 1 };
@@ -198,6 +199,55 @@ fn what_takes_longest_at_least_is_the_roof() {
 }
 
 #[test]
+fn where_only_reading_is_known_what_multiplies_little_has_a_roof() {
+    let read = [2e9].into_iter().collect();
+    let roofs = Roofs { read, ..Roofs::new(NonZeroUsize::MIN) };
+    let read = Amounts { weight_bytes: 600, state_bytes: 400, ..Amounts::default() };
+    let of = |integer_multiplications, float_multiplications| {
+        rows::at_least(&Amounts { integer_multiplications, float_multiplications, ..read }, &roofs)
+    };
+    assert!(close(of(0, 0), 0.5e-6) && close(of(1800, 200), 0.5e-6), "what it reads takes longer");
+    assert!(of(4001, 0).is_nan() && of(3000, 1001).is_nan(), "nobody knows which takes longer");
+    let nothing = Roofs::new(NonZeroUsize::MIN);
+    assert!(rows::at_least(&read, &nothing).is_nan());
+    assert_eq!(rows::at_least(&Amounts::default(), &nothing), 0.0);
+}
+
+/// The scripted device is not the processor, so it is measured by a program of its own.
+#[test]
+fn of_another_device_reading_is_measured_and_what_it_multiplies_is_not_known() {
+    let mut engine = on(Box::<Scripted>::default());
+    let mut meter = Meter::new(&mut engine).unwrap();
+    let options = ProfileOptions { tokens: 4, ..OPTIONS };
+    let profile = profile(&mut engine, &mut meter, &options, &AtomicBool::new(false), &mut |_, _| {});
+    let mut profile = profile.unwrap();
+    let counts = [&profile.roofs.read, &profile.roofs.dot, &profile.roofs.mul_add];
+    assert_eq!(counts.map(|samples| samples.all().len()), [3, 0, 0]);
+    // Its clock tells no more than that, so let there be something to lose.
+    profile.roofs.read = [1e9].into_iter().collect();
+    for timed in &mut profile.launches {
+        timed.roof = rows::at_least(&timed.launch.amounts(), &profile.roofs);
+    }
+    let kernels = profile.kernels();
+    let known = |row: &&Row| !row.roof.is_nan();
+    assert!(kernels.iter().any(|row| known(&row)) && !kernels.iter().all(|row| known(&&row.clone())));
+    let stakes: Vec<f64> =
+        kernels.iter().map(|row| if known(&row) { row.lost() } else { row.time() }).collect();
+    assert!(stakes.is_sorted_by(|a, b| a >= b), "{stakes:?}");
+    for (row, json) in kernels.iter().zip(profile.json()["kernels"].as_array().unwrap()) {
+        for key in ["roof_ms", "lost_ms", "of_roof"] {
+            assert_eq!(json[key].is_null(), row.roof.is_nan(), "{json}");
+        }
+    }
+    // Nothing is lost of what is divided.
+    let all: f64 = profile.launches.iter().map(Timed::time).sum();
+    assert!(close(profile.roles().iter().map(Row::time).sum(), all));
+    for lint in profile.lints().iter().filter(|lint| lint.name == "far-from-roof") {
+        assert!(kernels.iter().any(|row| row.name == lint.about && known(&row)), "{lint:?}");
+    }
+}
+
+#[test]
 fn steps_are_summed_up_by_their_medians_and_the_clock_says_what_is_left() {
     let times = |busy, waiting, longest| Times { busy, waiting, longest };
     let step = |wall, host, first, second| StepRecord {
@@ -274,7 +324,7 @@ fn whoever_cancels_gets_the_engine_back() {
     // If a sequence were left behind, the third would find no room.
     for _ in 0..3 {
         let cancel = AtomicBool::new(false);
-        let ended = profile(&mut engine, &mut probe(), &options, &cancel, &mut |done, _| {
+        let ended = profile(&mut engine, &mut meter(), &options, &cancel, &mut |done, _| {
             cancel.store(done > 12, Ordering::Relaxed);
         });
         assert!(matches!(ended, Err(Error::Interrupted)));
@@ -291,7 +341,7 @@ fn the_clock_of_a_real_step_closes() {
         let options = ProfileOptions { steps: 9, depth: 20, tokens };
         let mut told = Vec::new();
         let profile =
-            profile(&mut engine, &mut probe(), &options, &AtomicBool::new(false), &mut |done, of| {
+            profile(&mut engine, &mut meter(), &options, &AtomicBool::new(false), &mut |done, of| {
                 told.push((done, of));
             });
         let profile = profile.unwrap();

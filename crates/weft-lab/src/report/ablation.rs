@@ -45,6 +45,10 @@ pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {
             Some(format!("<div><b>{}</b>{phase}, all together</div>", signed_percent(gain)))
         });
         writeln!(out, "<div class=\"big\">{}</div>", gains.collect::<String>())?;
+        let together = &combined["together"];
+        if let (Some(verdict), Some(why)) = (together["verdict"].as_str(), together["why"].as_str()) {
+            writeln!(out, "<p>All together: {}, {}.</p>", Escaped(verdict), Escaped(why))?;
+        }
     }
     Ok(())
 }

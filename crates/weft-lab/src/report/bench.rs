@@ -16,7 +16,7 @@ pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {
     };
     out.write_str(
         "<h3>Tokens a second</h3>\n<p class=\"soft\">The bar is the median, each mark a sample; the line ends at what the machine could do at \
-         most.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens a second\">\n<table>\n\
+         most, where that is known.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens a second\">\n<table>\n\
          <thead><tr><th>Phase</th><th class=\"num\">Tokens</th><th class=\"num\">After</th><th class=\"num\">Tokens/s</th>\
          <th style=\"width:45%\">Samples</th><th class=\"num\">Limit</th><th class=\"num\">Of it</th></tr></thead>\n<tbody>\n",
     )?;
@@ -45,13 +45,14 @@ fn strip(median: f64, limit: f64, samples: &[f64], out: &mut String) -> fmt::Res
     let most = samples.iter().copied().fold(limit, f64::max);
     let at = |value| place(value, [0.0, most], WIDTH);
     let (least, best) = samples.iter().fold((f64::INFINITY, 0.0), |(a, b), &s| (a.min(s), f64::max(b, s)));
+    let limit_words =
+        if limit.is_finite() { format!("the limit is {}", short(limit)) } else { "no limit is known".into() };
     let words = format!(
-        "{} tokens a second in the median of {} samples from {} to {}; the limit is {}",
+        "{} tokens a second in the median of {} samples from {} to {}; {limit_words}",
         short(median),
         samples.len(),
         short(least),
         short(best),
-        short(limit)
     );
     write!(
         out,

@@ -120,7 +120,7 @@ fn stacked(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
             out,
             "<tr><td><span class=\"legend\"><span><i class=\"{}\"></i>{}</span></span></td><td class=\"num\">{}</td>\
              <td class=\"num\">{:.1} %</td><td class=\"num\">{}</td><td class=\"num\">{:.1}</td><td class=\"num\">{:.1}</td>\
-             <td class=\"num\">{:.0} %</td></tr>",
+             <td class=\"num\">{}</td></tr>",
             roles.class(role),
             Escaped(role),
             short(ms),
@@ -128,7 +128,7 @@ fn stacked(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
             short(waiting),
             bytes / 1e9,
             macs / 1e9,
-            100.0 * of_roof
+            percent(of_roof)
         )?;
     }
     out.write_str("</tbody>\n</table>\n</div>\n")
@@ -139,8 +139,8 @@ fn kernels(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
     let rows = list(results, "kernels");
     let most = rows.iter().map(|row| number(&row["ms"])).fold(0.0, f64::max);
     out.write_str(
-        "<h3>Kernels by lost time</h3>\n<p class=\"soft\">The full part of a bar is what the machine needs at least, the pale part what is \
-         lost. Numbers are those in the picture above.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Kernels\">\n\
+        "<h3>Kernels by lost time</h3>\n<p class=\"soft\">The full part of a bar is what the machine needs at least, where that is known, the pale part \
+         what is lost. Numbers are those in the picture above.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Kernels\">\n\
          <table>\n<thead><tr><th class=\"num\">#</th><th>Kernel</th><th>Where</th><th class=\"num\">Launches</th><th class=\"num\">ms</th>\
          <th style=\"width:26%\">Of it lost</th><th class=\"num\">Lost ms</th><th class=\"num\">GB/s</th><th class=\"num\">Of the roof</th>\
          </tr></thead>\n<tbody>\n",
@@ -150,7 +150,11 @@ fn kernels(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
         let (kernel, role, segments) = (text("kernel"), text("role"), text("segments"));
         let [ms, roof, lost, of_roof, bytes] =
             ["ms", "roof_ms", "lost_ms", "of_roof", "bytes_per_second"].map(|name| number(&row[name]));
-        let words = format!("{kernel}: {} ms, of which {} are lost", short(ms), short(lost));
+        let lost_words = match lost.is_nan() {
+            true => "of which it is not known what is lost".to_string(),
+            false => format!("of which {} are lost", short(lost)),
+        };
+        let words = format!("{kernel}: {} ms, {lost_words}", short(ms));
         let at_x = |ms: f64| place(ms, [0.0, most], WIDTH);
         writeln!(
             out,
@@ -159,7 +163,7 @@ fn kernels(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
              <td><svg class=\"strip\" viewBox=\"0 0 {WIDTH} 22\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">\
              <rect class=\"{class}\" fill-opacity=\".35\" x=\"0\" y=\"6\" width=\"{:.1}\" height=\"10\" rx=\"1\"/>\
              <rect class=\"{class}\" x=\"0\" y=\"6\" width=\"{:.1}\" height=\"10\" rx=\"1\"/></svg></td><td class=\"num\">{}</td>\
-             <td class=\"num\">{:.1}</td><td class=\"num\">{:.0} %</td></tr>",
+             <td class=\"num\">{:.1}</td><td class=\"num\">{}</td></tr>",
             at + 1,
             Escaped(&kernel),
             Escaped(&role),
@@ -168,10 +172,10 @@ fn kernels(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
             short(ms),
             Escaped(&words),
             at_x(ms),
-            at_x(roof.min(ms)),
+            at_x(if roof < ms { roof } else { 0.0 }),
             short(lost),
             bytes / 1e9,
-            100.0 * of_roof,
+            percent(of_roof),
             class = roles.class(&role),
         )?;
     }

@@ -28,26 +28,43 @@ struct Point<'a> {
     rate: f64,
 }
 
-/// Writes the picture, if the roofs were measured and some kernel reads and multiplies.
+/// What the machine can do at most, as far as it was measured; NaN where not.
+struct Roofs {
+    /// Bytes a second read from memory.
+    read: f64,
+    /// Multiplications a second of 8-bit integers, and of `f32`.
+    dot: f64,
+    floats: f64,
+}
+
+/// Writes the picture, if memory was measured and some kernel reads and multiplies.
 pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result {
     let roof = |name: &str| number(&results["roofs"][name]["median"]);
-    let (read, dot) = (roof("read_bytes_per_second"), roof("dot_multiplications_per_second"));
+    let positive = |rate: f64| if rate > 0.0 { rate } else { f64::NAN };
+    let roofs = Roofs {
+        read: positive(roof("read_bytes_per_second")),
+        dot: positive(roof("dot_multiplications_per_second")),
+        floats: positive(roof("mul_add_multiplications_per_second")),
+    };
     let kernels = list(results, "kernels");
     let points: Vec<(usize, Point<'_>)> =
         kernels.iter().enumerate().filter_map(|(at, row)| Some((at, Point::of(row)?))).collect();
-    if !(read > 0.0 && dot > 0.0) || points.is_empty() {
+    if roofs.read.is_nan() || points.is_empty() {
         return Ok(());
     }
     let all = |of: fn(&Point<'_>) -> f64| points.iter().map(move |(_, point)| of(point));
     // Whole powers of ten around all kernels and the ridge, where both roofs meet.
-    let x = decades(all(|p| p.intensity).chain([dot / read]));
-    let y = decades(all(|p| p.rate).chain([dot]));
+    let x = decades(all(|p| p.intensity).chain([roofs.dot / roofs.read]));
+    let y = decades(all(|p| p.rate).chain([roofs.dot]));
     let at_x = |value: f64| LEFT + place(value.log10(), x, RIGHT - LEFT);
     let at_y = |value: f64| BOTTOM - place(value.log10(), y, BOTTOM - TOP);
+    let multiplies = match roofs.dot {
+        dot if dot.is_nan() => String::new(),
+        dot => format!(" and multiplies {} times a second", short(dot)),
+    };
     let words = format!(
-        "Roofline: the machine reads {}B/s and multiplies {} times a second; {} kernels lie below",
-        short(read),
-        short(dot),
+        "Roofline: the machine reads {}B/s{multiplies}; {} kernels lie below",
+        short(roofs.read),
         points.len()
     );
     write!(
@@ -86,7 +103,7 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
         HEIGHT - 6.0,
         (TOP + BOTTOM) / 2.0
     )?;
-    roofs(read, roof("mul_add_multiplications_per_second"), dot, [x, y], out)?;
+    roofs.write([x, y], out)?;
     let longest = points.iter().map(|(_, point)| number(&point.row["ms"])).fold(0.0, f64::max);
     let mut labels = Vec::new();
     for (at, point) in &points {
@@ -123,43 +140,49 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
     out.write_str("</svg>\n</div>\n")
 }
 
-/// The lines that nothing is above.
-fn roofs(read: f64, floats: f64, dot: f64, [x, y]: [[f64; 2]; 2], out: &mut String) -> fmt::Result {
-    let at_x = |value: f64| LEFT + place(value.log10(), x, RIGHT - LEFT);
-    let at_y = |value: f64| BOTTOM - place(value.log10(), y, BOTTOM - TOP);
-    // From where reading allows the lowest rate shown, or the left edge, up to the ridge.
-    let from = 10f64.powf(x[0]).max(10f64.powf(y[0]) / read);
-    write!(
-        out,
-        "<path class=\"roof\" d=\"M{:.1} {:.1}L{:.1} {:.1}H{RIGHT}\"/>\
-         <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">8-bit integers, {} a second</text>",
-        at_x(from),
-        at_y(read * from),
-        at_x(dot / read),
-        at_y(dot),
-        at_y(dot) - 6.0,
-        short(dot)
-    )?;
-    let middle = (from * dot / read).sqrt();
-    write!(
-        out,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">memory, {}B/s</text>",
-        at_x(middle) - 8.0,
-        at_y(read * middle) - 6.0,
-        short(read)
-    )?;
-    if floats > 0.0 {
+impl Roofs {
+    /// The lines that nothing is above.
+    fn write(&self, [x, y]: [[f64; 2]; 2], out: &mut String) -> fmt::Result {
+        let Roofs { read, dot, floats } = *self;
+        let at_x = |value: f64| LEFT + place(value.log10(), x, RIGHT - LEFT);
+        let at_y = |value: f64| BOTTOM - place(value.log10(), y, BOTTOM - TOP);
+        // From where memory allows the lowest rate shown, or the left edge, up to the ridge, or to where memory allows the highest.
+        let from = 10f64.powf(x[0]).max(10f64.powf(y[0]) / read);
+        let to = if dot.is_nan() { 10f64.powf(x[1]).min(10f64.powf(y[1]) / read) } else { dot / read };
         write!(
             out,
-            "<path class=\"roof\" stroke-dasharray=\"5 4\" d=\"M{:.1} {:.1}H{RIGHT}\"/>\
-             <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">f32, {} a second</text>",
-            at_x(floats / read),
-            at_y(floats),
-            at_y(floats) - 6.0,
-            short(floats)
+            "<path class=\"roof\" d=\"M{:.1} {:.1}L{:.1} {:.1}\"/>",
+            at_x(from),
+            at_y(read * from),
+            at_x(to),
+            at_y(read * to)
         )?;
+        let middle = (from * to).sqrt();
+        write!(
+            out,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">memory, {}B/s</text>",
+            at_x(middle) - 8.0,
+            at_y(read * middle) - 6.0,
+            short(read)
+        )?;
+        for (rate, name, dashes) in
+            [(dot, "8-bit integers", ""), (floats, "f32", " stroke-dasharray=\"5 4\"")]
+        {
+            if rate.is_nan() {
+                continue;
+            }
+            write!(
+                out,
+                "<path class=\"roof\"{dashes} d=\"M{:.1} {:.1}H{RIGHT}\"/>\
+                 <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">{name}, {} a second</text>",
+                at_x(rate / read),
+                at_y(rate),
+                at_y(rate) - 6.0,
+                short(rate)
+            )?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 impl Point<'_> {

@@ -182,6 +182,28 @@ fn every_picture_says_in_words_what_it_shows() {
     }
 }
 
+/// Of a device that is not the processor only reading is known.
+#[test]
+fn what_is_not_known_is_shown_as_a_dash() {
+    let mut records = records();
+    records[0].results["settings"][0]["limit_tokens_per_second"] = Value::Null;
+    let results = &mut records[2].results;
+    results["roofs"] = json!({ "read_bytes_per_second": { "median": 29e9 } });
+    for list in ["kernels", "roles"] {
+        for key in ["roof_ms", "lost_ms", "of_roof"] {
+            results[list][1][key] = Value::Null;
+        }
+    }
+    let page = report(&records);
+    check_tags(&page);
+    assert!(!page.contains("NaN"), "{page}");
+    assert!(page.contains("no limit is known") && page.contains("of which it is not known what is lost"));
+    let plot = page.split("<svg class=\"plot\"").nth(1).unwrap();
+    let plot = &plot[..plot.find("</svg>").unwrap()];
+    assert!(plot.contains("memory, 29.0 GB/s") && !plot.contains("8-bit integers"), "{plot}");
+    assert_eq!(plot.matches("class=\"roof\"").count(), 1);
+}
+
 #[test]
 fn results_of_any_kind_make_a_page() {
     let hostile = [

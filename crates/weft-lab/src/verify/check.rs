@@ -293,6 +293,10 @@ impl Compare<'_> {
         if expected.is_nan() && found.is_nan() {
             checked.compared += 1;
             checked.fault(FaultKind::NotNumber(place()), 1);
+        } else if expected.is_nan() {
+            // No rounding makes a number of what is none. The other way round it may: of the root of what may be 0, or in a choice that is
+            // not certain; what is certain has a bar, which no NaN is within.
+            checked.compare(Difference { place: place(), expected, found, bound: 0.0 });
         } else if !bar.error.is_finite() {
             checked.unknown += 1;
         } else {

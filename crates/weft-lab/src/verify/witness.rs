@@ -2,7 +2,7 @@
 //!
 //! It stands between the engine and the device, so that what is checked is what the engine runs, on the activations that the device itself
 //! computed. It remembers the bytes of weights, because a device has them in a layout of its own. At the end of each program it is run once
-//! more as a whole: the bits have to be the same.
+//! more as a whole: the bits have to be the same. Between steps that are checked it only looks on: what is asked of the device it is asked of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weft_device::{
-    BufferId, Caps, Device, DeviceError, Packing, Program, ProgramId, Region, Weight, WeightBytes,
+    BufferId, Caps, Device, DeviceError, Mark, Packing, Program, ProgramId, Region, Schedules, Timings,
+    Weight, WeightBytes,
 };
 use weft_kern::{Access, Sizes};
 
@@ -30,6 +31,8 @@ pub(super) struct Shared {
 /// A step that is checked.
 #[derive(Debug, Default)]
 pub(super) struct Step {
+    /// Whether it is checked.
+    is_checked: bool,
     /// For each launch of the step, in order, whether it is checked.
     wanted: Vec<bool>,
     /// Launches of the first program. Those after them are of the second, as often as it is run.
@@ -46,7 +49,7 @@ impl Step {
     /// A step whose first program has `body` launches, of which and of the others those that are `wanted` are checked, in up to `most` columns
     /// of each product; 0 is for all.
     pub(super) fn new(wanted: Vec<bool>, body: usize, most: usize) -> Step {
-        Step { wanted, body, most, ..Step::default() }
+        Step { is_checked: true, wanted, body, most, ..Step::default() }
     }
 }
 
@@ -211,9 +214,42 @@ impl Device for Witness {
         self.device.read(buffer, offset, out)
     }
 
+    fn schedules(&mut self) -> Option<&mut dyn Schedules> {
+        self.device.schedules()
+    }
+
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        self.device.wait()
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.device.mark()
+    }
+
+    fn rewind(&mut self, mark: Mark) {
+        self.weights.retain(|buffer, _| (buffer.0 as usize) < mark.buffers);
+        let stays = |program: ProgramId| (program.0 as usize) < mark.programs;
+        self.programs.retain(|program, _| stays(*program));
+        // Pieces are compiled when they are first wanted, and so after programs that are younger than their own.
+        self.programs.values_mut().for_each(|watched| watched.pieces.retain(|_, piece| stays(*piece)));
+        self.device.rewind(mark);
+    }
+
+    fn replay_timed(
+        &mut self,
+        program: ProgramId,
+        sizes: &Sizes,
+        timings: &mut Timings,
+    ) -> Result<(), DeviceError> {
+        self.device.replay_timed(program, sizes, timings)
+    }
+
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
         let shared = Arc::clone(&self.shared);
         let mut step = shared.step();
+        if !step.is_checked {
+            return self.device.replay(program, sizes);
+        }
         let first = if step.after_body { step.body } else { 0 };
         step.after_body = true;
         self.watch(program, sizes, &mut step, first)

@@ -1,10 +1,11 @@
 //! What is kept, for whom, and for how long.
 
 use std::fs::{self, File};
+use std::ops::ControlFlow;
 use std::sync::Barrier;
 use std::time::{Duration, SystemTime};
 
-use weft_pack::{PackError, pack};
+use weft_pack::{PackError, Report, pack};
 
 use crate::support::{Folder, OTHER, TOY, Told, interrupt, load, sources};
 
@@ -58,6 +59,19 @@ fn nothing_to_pack_is_no_file() {
         Err(PackError::Device(_))
     ));
     assert_eq!(folder.cached().len(), 0);
+}
+
+#[test]
+fn a_model_that_is_in_no_file_is_kept_in_none() {
+    let (folder, mut told) = (Folder::new(), Vec::new());
+    let model = weft_gguf::Gguf::parse(fs::read(folder.model("a.gguf", 1)).unwrap()).unwrap();
+    let mut report = |report| {
+        told.push(report);
+        ControlFlow::Continue(())
+    };
+    let tiles = pack(&TOY, &sources(&model, ALL), 2, Some((&folder.cache(), &model)), &mut report).unwrap();
+    assert_eq!((tiles.len(), folder.cached().len()), (2, 0));
+    assert!(!told.is_empty() && told.iter().all(|told| matches!(told, Report::Packing { .. })), "{told:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use clap::error::ErrorKind;
 use serde_json::Value;
-use weft_engine::{Engine, EngineOptions, Mode, Switches, decision};
+use weft_engine::{DeviceChoice, Engine, EngineOptions, Mode, Switches, decision};
 use weft_gguf::Gguf;
 use weft_lab::{AblateOptions, Ablation, Change, Golden, ablate};
 use weft_models::{BuildOptions, ModelGraph};
@@ -22,7 +22,8 @@ use crate::model_ref;
 use crate::near::near;
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
-use table::{Form, Tested};
+use crate::table::Form;
+use table::Tested;
 
 pub(super) const COMMAND: Command = Command {
     name: "ablate",
@@ -34,12 +35,15 @@ gain is the median of the pairs, with its bootstrap interval. A change is kept i
 dropped if all of it lies below -2 % or if its logits are others; else it is undecided. `aa` changes nothing, and shows what \
 noise looks like here. A decision that is on by default is tried without: `drop` then says that it pays.
 
+On a graphics adapter, `schedules` stands for all ways in which its schedules can depart from the heuristic's, in all kernels at once where that is possible.
+
 A golden file is JSON: `tokens`, `vocab`, and in `logits` the name of a file beside it, little-endian f32, one row a token.
 
 Examples:
   weft ablate model.gguf
   weft ablate model.gguf --knobs fold.query,fuse.router --combine
-  weft ablate model.gguf --knobs aa,fuse.tail=off -d 4096 -p 0 --markdown",
+  weft ablate model.gguf --knobs aa,fuse.tail=off -d 4096 -p 0 --markdown
+  weft ablate model.gguf --device gpu --knobs aa,schedules --markdown",
     positionals: &[MODEL],
     run,
 };
@@ -47,7 +51,7 @@ Examples:
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let count = |knob| args.count(knob).unwrap_or(0);
     let switches = args.switches();
-    let changes = changes(args.text("knobs").unwrap_or("all"), &switches)
+    let changes = changes(args.text("knobs").unwrap_or("all"), &switches, &args.device())
         .map_err(|problem| clap::Error::raw(ErrorKind::InvalidValue, problem))?;
     let mut wanted = AblateOptions {
         prefill: count("prefill"),
@@ -63,21 +67,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         let problem = "with --prefill 0 and --decode 0 there is nothing to measure";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
-    let form = match (args.flag("json"), args.flag("markdown")) {
-        (true, true) => {
-            let problem = "--json and --markdown are two ways to print one table";
-            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
-        }
-        (json, markdown) => {
-            if json {
-                Form::Json
-            } else if markdown {
-                Form::Markdown
-            } else {
-                Form::Text
-            }
-        }
-    };
+    let form = Form::of(args)?;
     let path = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = Gguf::open(&path)?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
@@ -102,14 +92,19 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(if ablation.interrupted { Outcome::Interrupted } else { Outcome::Done })
 }
 
-/// The changes in `all`, `aa`, `fuse.tail` or `fuse.tail=off`, with commas between them; each once.
-fn changes(text: &str, base: &Switches) -> Result<Vec<Change>, String> {
-    let all = Change::all(base);
+/// The changes in `all`, `aa`, `schedules`, `schedule.rows=1`, `fuse.tail` or `fuse.tail=off`, with commas between them; each once.
+fn changes(text: &str, base: &Switches, device: &DeviceChoice) -> Result<Vec<Change>, String> {
+    let all = Change::all(base, device);
     let mut found: Vec<Change> = Vec::new();
     for item in text.split(',').map(str::trim) {
-        let (name, mode) = item.split_once('=').map_or((item, None), |(name, mode)| (name, Some(mode)));
+        let is_schedule = |change: &Change| matches!(change, Change::Schedule(_));
+        let (name, mode) = match item.split_once('=') {
+            Some((name, mode)) if !item.starts_with("schedule.") => (name, Some(mode)),
+            _ => (item, None),
+        };
         let named: Vec<Change> = match (name, mode) {
             ("all", None) => all.clone(),
+            ("schedules", None) => all.iter().copied().filter(is_schedule).collect(),
             (_, None) => all.iter().copied().filter(|change| change.knob() == name).collect(),
             (_, Some(mode)) => {
                 let modes = || Mode::ALL.map(Mode::name).join(", ");
@@ -123,6 +118,11 @@ fn changes(text: &str, base: &Switches) -> Result<Vec<Change>, String> {
             }
         };
         if named.is_empty() {
+            if name.starts_with("schedule") && *device == DeviceChoice::Cpu {
+                return Err(format!(
+                    "`{name}`: {device} has no schedules to depart from; graphics adapters have, with --device gpu"
+                ));
+            }
             return Err(unknown(name, &all));
         }
         found.extend(named.into_iter().filter(|change| !found.contains(change)).collect::<Vec<_>>());
@@ -189,7 +189,10 @@ fn measure(engine: &mut Engine, changes: &[Change], wanted: &AblateOptions) -> a
     let mut progress = None;
     let measured = ablate(engine, changes, wanted, listener.pressed(), &mut |done, total| {
         let begin = || Progress::new("measuring", total, Unit::Samples).at_once(true);
-        progress.get_or_insert_with(begin).set(done);
+        let progress = progress.get_or_insert_with(begin);
+        // Winners are put together once it is known which there are.
+        progress.expect(total);
+        progress.set(done);
     });
     Ok(measured?)
 }
@@ -201,7 +204,7 @@ mod tests {
     fn named(text: &str) -> Result<String, String> {
         let names =
             |changes: Vec<Change>| changes.iter().map(Change::to_string).collect::<Vec<_>>().join(" ");
-        changes(text, &Switches::default()).map(names)
+        changes(text, &Switches::default(), &DeviceChoice::Cpu).map(names)
     }
 
     #[test]

@@ -6,21 +6,20 @@ use std::io::{self, Write};
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_engine::{Engine, EngineOptions};
+use weft_engine::EngineOptions;
 use weft_gguf::Gguf;
-use weft_lab::{Bench, BenchOptions, Error, Roof, Setting, bench};
+use weft_lab::{Bench, BenchOptions, Setting, bench};
 use weft_models::{BuildOptions, ModelGraph};
 
-use super::roofline::giga;
 use super::{Command, MODEL, Outcome};
 use crate::args::Args;
-use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
-use crate::measured::Measured;
+use crate::measured::{Measured, known, meanwhile, percent};
+use crate::measuring::measure;
 use crate::model_ref;
 use crate::out::Out;
-use crate::progress::{Progress, Unit};
+use crate::progress::Unit;
 use crate::units;
 
 pub(super) const COMMAND: Command = Command {
@@ -31,7 +30,8 @@ It computes random tokens: prompts of --prefill tokens, of which the last gives 
 after as many others as --depth says. Everything is sampled in turns, --repeat times after a round that does not count; \
 figures are medians. Meanwhile the machine itself is measured, as `weft roofline` does. The limit of decoding is reading \
 (READ) the weights and the cache once for every token; that of prefill is multiplying (DOT) by the weights, its attention \
-left out.
+left out. Of a device that is not the processor only reading is measured, by a program on it; how fast it multiplies is not \
+known, and prefill has no limit then.
 
 Examples:
   weft bench model.gguf
@@ -71,7 +71,10 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         ..own
     };
     let (mut engine, loaded) = load(&path, &options)?;
-    let Some(bench) = measure(&mut engine, &wanted)? else { return Ok(Outcome::Interrupted) };
+    let measured = measure(&mut engine, Unit::Tokens, |engine, meter, cancel, on| {
+        bench(engine, meter, &wanted, cancel, on)
+    })?;
+    let Some(bench) = measured else { return Ok(Outcome::Interrupted) };
     let report = Report { on: Measured::new(&path, &gguf, &engine, &options, loaded), bench: &bench };
     let mut out = Out::new();
     let json = report.json();
@@ -103,43 +106,18 @@ fn check_room(wanted: &BenchOptions, context: Option<usize>, model: &ModelGraph)
     Ok(())
 }
 
-/// Measures, and shows how far that is; `None` after Ctrl-C.
-fn measure(engine: &mut Engine, wanted: &BenchOptions) -> anyhow::Result<Option<Bench>> {
-    let listener = Listener::new();
-    let mut progress = None;
-    let measured = bench(engine, &mut weft_lab::probe()?, wanted, listener.pressed(), &mut |done, total| {
-        let begin = || Progress::new("measuring", total, Unit::Tokens).at_once(true);
-        progress.get_or_insert_with(begin).set(done);
-    });
-    match measured {
-        Err(Error::Interrupted) => Ok(None),
-        measured => Ok(Some(measured?)),
-    }
-}
-
 impl Report<'_> {
     /// All of it, for programs.
     fn json(&self) -> Value {
         let mut json = self.on.json(self.bench.json());
         json["threads"] = json!(self.bench.roofs.threads);
-        let settings = json["settings"].as_array_mut().filter(|_| !self.on.is_the_processor());
-        for setting in settings.into_iter().flatten() {
-            setting["limit_tokens_per_second"] = Value::Null;
-            setting["share_of_limit"] = Value::Null;
-        }
         json
     }
 
     fn text(&self, out: &mut impl Write) -> io::Result<()> {
         let Report { on, bench } = self;
         on.text(&bench.host, out)?;
-        let roofs = [Roof::Read, Roof::ReadInOrder, Roof::Dot].map(|roof| giga(bench.roofs.of(roof)));
-        let [read, in_order, dot] = roofs;
-        writeln!(out, "meanwhile the machine reads (READ) {read} GB/s, in order {in_order},")?;
-        writeln!(out, "and multiplies (DOT) {dot} GMAC/s")?;
-        if !self.on.is_the_processor() {
-            writeln!(out, "(on its processor: what limits the device was not measured)")?;
-        }
+        meanwhile(&bench.roofs, out)?;
         writeln!(out)?;
         let columns = ["DEPTH", "TOKENS", "TOKENS/S", "LEAST", "MOST", "LIMIT", "OF IT"];
         let [depth, tokens, rate, least, most, limit, share] = columns;
@@ -151,11 +129,8 @@ impl Report<'_> {
         for setting in &bench.settings {
             let Setting { phase, depth, tokens, rates, .. } = setting;
             let figures = [rates.median(), rates.min(), rates.max(), bench.limit(setting)];
-            let [rate, least, most, mut limit] = figures.map(|rate| format!("{rate:.2}"));
-            let mut share = format!("{:.1} %", 100.0 * bench.share(setting));
-            if !self.on.is_the_processor() {
-                [limit, share] = ["-", "-"].map(str::to_string);
-            }
+            let [rate, least, most, limit] = figures.map(|rate| known(rate, 2));
+            let share = percent(bench.share(setting));
             let phase = phase.name();
             writeln!(
                 out,
@@ -166,13 +141,17 @@ impl Report<'_> {
         let per_token = bench.per_token;
         let [weights, cache] = [per_token.weight_bytes, per_token.kv_bytes].map(units::bytes);
         let multiplications = units::count(per_token.multiplications);
+        let prefill = match bench.roofs.dot.all() {
+            [] => "that of prefill is not known",
+            _ => "of prefill DOT without attention",
+        };
         writeln!(
             out,
             "A token of a reply reads {weights} of weights and {cache} of cache for each one before it,"
         )?;
         writeln!(
             out,
-            "and multiplies {multiplications} times by weights. The limit of decoding is READ, of prefill DOT without attention."
+            "and multiplies {multiplications} times by weights. The limit of decoding is READ, {prefill}."
         )
     }
 }
@@ -184,7 +163,7 @@ mod tests {
     use std::time::Duration;
 
     use expect_test::expect;
-    use weft_lab::{Host, Need, PerToken, Phase, Roofs, Samples};
+    use weft_lab::{Host, Need, PerToken, Phase, Roof, Roofs, Samples};
 
     use super::*;
 
@@ -192,21 +171,26 @@ mod tests {
         rates.iter().copied().collect()
     }
 
+    /// What the processor can do.
+    fn processor() -> Roofs {
+        Roofs {
+            threads: NonZeroUsize::new(2).unwrap(),
+            read: samples(&[29e9, 30e9, 31e9]),
+            read_in_order: samples(&[25e9]),
+            dot: samples(&[310e9, 320e9, 321e9]),
+            mul_add: Samples::new(),
+        }
+    }
+
     /// Shows a measurement with these figures.
-    fn with_report<T>(show: impl FnOnce(&Report<'_>) -> T) -> T {
+    fn with_report<T>(roofs: Roofs, show: impl FnOnce(&Report<'_>) -> T) -> T {
         let setting = |phase, depth, tokens, roof, amount, rates: &[f64]| {
             let need = Need { roof, amount };
             Setting { phase, depth, tokens, rates: samples(rates), need }
         };
         let bench = Bench {
             host: Host { cpu: "A Processor".into(), threads: NonZeroUsize::new(4).unwrap(), ..Host::this() },
-            roofs: Roofs {
-                threads: NonZeroUsize::new(2).unwrap(),
-                read: samples(&[29e9, 30e9, 31e9]),
-                read_in_order: samples(&[25e9]),
-                dot: samples(&[310e9, 320e9, 321e9]),
-                mul_add: Samples::new(),
-            },
+            roofs,
             per_token: PerToken {
                 weight_bytes: 2_010_000_000,
                 kv_bytes: 54_144,
@@ -233,12 +217,12 @@ mod tests {
     #[test]
     fn every_rate_stands_beside_its_limit() {
         let mut text = Vec::new();
-        with_report(|report| report.text(&mut text)).unwrap();
+        with_report(processor(), |report| report.text(&mut text)).unwrap();
         expect![[r#"
             a.gguf: deepseek2, 47 layers, 16.9 GB; KV cache in f16
             cpu (avx2), 2 threads; A Processor, which has 4
             meanwhile the machine reads (READ) 30.0 (29.0 to 31.0) GB/s, in order 25.0 (25.0 to 25.0),
-            and multiplies (DOT) 320.0 (310.0 to 321.0) GMAC/s
+            and multiplies (DOT) 320.0 (310.0 to 321.0) GMAC/s in 8 bits
 
                        DEPTH  TOKENS   TOKENS/S      LEAST       MOST      LIMIT   OF IT
             prefill        0     512      50.00      49.00      51.50     100.00  50.0 %
@@ -250,8 +234,31 @@ mod tests {
     }
 
     #[test]
+    fn where_only_reading_is_known_prefill_has_no_limit() {
+        let none = Samples::new;
+        let read = samples(&[4.2e12, 4.25e12]);
+        let roofs = Roofs { read, read_in_order: none(), dot: none(), ..processor() };
+        let mut text = Vec::new();
+        with_report(roofs, |report| report.text(&mut text)).unwrap();
+        expect![[r#"
+            a.gguf: deepseek2, 47 layers, 16.9 GB; KV cache in f16
+            cpu (avx2), 2 threads; A Processor, which has 4
+            meanwhile the device reads (READ) 4225 (4200 to 4250) GB/s; how fast it multiplies at most is not known,
+            nor what that may limit (-)
+
+                       DEPTH  TOKENS   TOKENS/S      LEAST       MOST      LIMIT   OF IT
+            prefill        0     512      50.00      49.00      51.50          -       -
+            decode      4096      32       7.50       7.50       7.50    2112.50   0.4 %
+
+            A token of a reply reads 2.01 GB of weights and 54.1 kB of cache for each one before it,
+            and multiplies 3.58 B times by weights. The limit of decoding is READ, that of prefill is not known.
+        "#]]
+        .assert_eq(&String::from_utf8(text).unwrap());
+    }
+
+    #[test]
     fn programs_get_every_sample_and_what_it_was_measured_on() {
-        let json = with_report(|report| report.json());
+        let json = with_report(processor(), |report| report.json());
         let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
         expect!["weft model device kv batch context load_seconds machine roofs per_token settings threads"]
             .assert_eq(&keys.join(" "));

@@ -2,21 +2,16 @@
 
 use std::io::{self, Write};
 
-use weft_engine::EngineOptions;
-use weft_gguf::Gguf;
-use weft_lab::{BlockOptions, Blocks, Error, Roof, bench_blocks};
-use weft_models::BuildOptions;
+use weft_lab::{BlockOptions, Blocks, bench_blocks};
 
-use super::roofline::giga;
 use super::{Command, MODEL, Outcome};
 use crate::args::Args;
-use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
-use crate::measured::{Measured, check_step};
-use crate::model_ref;
+use crate::measured::{Measured, meanwhile, percent};
+use crate::measuring::{Prepared, measure, prepare};
 use crate::out::Out;
-use crate::progress::{Progress, Unit};
+use crate::progress::Unit;
 
 pub(super) const COMMAND: Command = Command {
     name: "bench-block",
@@ -26,7 +21,8 @@ Of each kind of layer the first is measured, in a step of one random token after
 tokens: its launches for attention, the others, and all of them, each as a program of its own on what the step left behind. \
 Before every sample so much other memory is read that weights come from memory, as they do in a step. Blocks are sampled in \
 turns, --repeat times after a round that does not count. IQR is how far the middle half of the samples lies apart; OF ROOF \
-how much of what the block reads or multiplies the machine itself did meanwhile, as `weft roofline` measures it.
+how much of what the block reads or multiplies the machine itself did meanwhile, as `weft roofline` measures it; of another \
+device than the processor only reading is measured, and what multiplying may limit has a dash.
 
 Examples:
   weft bench-block model.gguf
@@ -42,26 +38,14 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         depth: count("depth"),
         tokens: args.count("prefill").unwrap_or(1),
     };
-    let path = model_ref::find(args, args.text(MODEL.name))?;
-    let gguf = Gguf::open(&path)?;
-    let own = args.engine();
-    let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
-    check_step(wanted.depth, wanted.tokens, own.context, own.batch, &model)?;
-    let options = EngineOptions { context: own.context.or(Some(wanted.context())), ..own };
-    let (mut engine, loaded) = load(&path, &options)?;
-    let listener = Listener::new();
-    let mut progress = None;
-    let mut probe = weft_lab::probe()?;
-    let measured = bench_blocks(&mut engine, &mut probe, &wanted, listener.pressed(), &mut |done, total| {
-        let begin = || Progress::new("measuring", total, Unit::Samples).at_once(true);
-        progress.get_or_insert_with(begin).set(done);
-    });
-    drop(progress);
-    let blocks = match measured {
-        Err(Error::Interrupted) => return Ok(Outcome::Interrupted),
-        measured => measured?,
-    };
-    let on = Measured::new(&path, &gguf, &engine, &options, loaded);
+    let prepared = prepare(args, MODEL.name, wanted.depth, wanted.tokens)?;
+    let Prepared { path, gguf, options } = &prepared;
+    let (mut engine, loaded) = load(path, options)?;
+    let measured = measure(&mut engine, Unit::Samples, |engine, meter, cancel, on| {
+        bench_blocks(engine, meter, &wanted, cancel, on)
+    })?;
+    let Some(blocks) = measured else { return Ok(Outcome::Interrupted) };
+    let on = Measured::new(path, gguf, &engine, options, loaded);
     let json = on.json(blocks.json());
     let mut out = Out::new();
     if args.flag("json") {
@@ -70,14 +54,12 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         on.text(&blocks.host, &mut out)?;
         text(&blocks, &mut out)?;
     }
-    journal::append(args, COMMAND.name, Some(&gguf), json);
+    journal::append(args, COMMAND.name, Some(gguf), json);
     Ok(Outcome::Done)
 }
 
 fn text(blocks: &Blocks, out: &mut impl Write) -> io::Result<()> {
-    let [read, dot, floats] = [Roof::Read, Roof::Dot, Roof::MulAdd].map(|roof| giga(blocks.roofs.of(roof)));
-    writeln!(out, "meanwhile the machine reads {read} GB/s")?;
-    writeln!(out, "and multiplies {dot} GMAC/s in 8 bits and {floats} in f32")?;
+    meanwhile(&blocks.roofs, out)?;
     writeln!(out)?;
     let columns = ["KERNELS", "MEDIAN, MS", "LEAST", "IQR", "MB", "GB/S", "GMAC/S", "OF ROOF"];
     let [kernels, median, least, iqr, bytes, read, multiplied, of_roof] = columns;
@@ -103,7 +85,7 @@ fn text(blocks: &Blocks, out: &mut impl Write) -> io::Result<()> {
         let bytes = (block.amounts.weight_bytes + block.amounts.state_bytes) as f64;
         let [read, multiplied] =
             [bytes, block.amounts.multiplications() as f64].map(|amount| amount / times.median() / 1e9);
-        let of_roof = format!("{:.1} %", 100.0 * blocks.of_roof(block));
+        let of_roof = percent(blocks.of_roof(block));
         writeln!(
             out,
             "  {:<12} {:>5} {median:>10.4} {least:>9.4} {iqr:>9.4} {:>9.2} {read:>7.1} {multiplied:>8.1} {of_roof:>8}",

@@ -32,7 +32,8 @@ pub(super) const COMMAND: Command = Command {
     about: "List or clear the packed weights of models",
     notes: "\
 The first time a model is run its weights are packed in the layout that the processor likes best, and kept in a file \
-about as large as the model itself. All that is there can be made again from the models, which are not touched here.
+about as large as the model itself. All that is there can be made again from the models, which are not touched here. \
+`clear` without a model also removes what graphics drivers made of kernels, and the schedules that `weft tune` found.
 
 Examples:
   weft cache
@@ -123,7 +124,7 @@ fn description(Packed { path, bytes, used, of }: &Packed) -> Value {
     })
 }
 
-/// Removes these, and if it is `all` also what graphics drivers made of kernels, which belongs to no model.
+/// Removes these, and if it is `all` also what graphics drivers made of kernels, and tuned schedules, which belong to no model.
 fn clear(cache: &PackCache, packed: &[Packed], all: bool, json: bool) -> anyhow::Result<()> {
     cache.sweep();
     let (mut freed, mut in_use) = (0, 0);

@@ -53,7 +53,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
             return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
         }
     }
-    let target = args.device().target(args.count("threads"))?;
+    let target = args.device().target(args.count("threads"), args.packed().as_deref())?;
     if args.flag("source") && !target.has_sources() {
         let problem = "--source is for what a graphics adapter runs; add --device gpu";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());

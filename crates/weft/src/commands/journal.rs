@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_lab::{Compared, Diff, Journal, Record, diff, summary};
+use weft_lab::{Compared, Diff, Journal, JournalError, Record, diff, summary};
 
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
@@ -102,8 +102,17 @@ fn each(path: &Path, action: &str, words: &[String], json: bool, out: &mut Out) 
         writeln!(out, "{:>5}  {:<20}  {:<10}  {:<24}  RESULT", "RUN", "TIME", "COMMAND", "MODEL")?;
     }
     for id in &ids {
-        // One may have been appended by a program that is newer; it is not changed or removed by any.
-        let Some(record) = journal.run(*id)? else { continue };
+        let record = match journal.run(*id) {
+            Ok(Some(record)) => record,
+            // Nobody removes a run; but the file is anybody's.
+            Ok(None) => continue,
+            // The others are no worse for it.
+            Err(damaged @ JournalError::Damaged { .. }) => {
+                note!("{damaged}");
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         if action == "export" {
             writeln!(out, "{}", record.json())?;
         } else if json {

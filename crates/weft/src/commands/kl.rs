@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context as _;
-use serde_json::{Value, json};
+use serde_json::json;
+use weft_engine::{Engine, fingerprint};
 use weft_lab::{Divergence, divergence};
 
 use super::perplexity::{TEXT, about, so_far, windows};
@@ -54,7 +55,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let options = args.engine();
     let (mut base, _) = load(&base_path, &options).context("BASE")?;
     let (mut other, _) = load(&other_path, &options).context("OTHER")?;
-    let windows = windows(args, base.model().tokenizer(), &text)?;
+    let windows = windows(args, base.model().tokenizer(), &text.text)?;
     let listener = Listener::new();
     let mut progress = None;
     let found = divergence(&mut base, &mut other, &windows, listener.pressed(), &mut |done, total| {
@@ -62,18 +63,21 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         progress.get_or_insert_with(begin).set(done);
     })?;
     drop(progress);
-    if found.each.is_empty() {
+    if found.each.all().is_empty() {
         return Ok(Outcome::Interrupted);
     }
     let mut out = Out::new();
-    let model = |path: &Path, device: &str| about(path, device, &options);
-    let mut json = json!({
-        "base": model(&base_path, &base.device().name),
-        "other": model(&other_path, &other.device().name),
+    let model = |path: &Path, engine: &Engine| {
+        let mut json = about(path, &engine.device().name, &options);
+        json["fingerprint"] = json!(format!("{:016x}", fingerprint(engine.model().gguf())));
+        json
+    };
+    let json = json!({
+        "base": model(&base_path, &base),
+        "other": model(&other_path, &other),
+        "text": text.json(),
     });
-    if let (Value::Object(json), Value::Object(found)) = (&mut json, found.json()) {
-        json.extend(found);
-    }
+    let json = weft_lab::joined(json, found.json());
     if args.flag("json") {
         out.json(&json)?;
     } else {
@@ -85,10 +89,10 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 
 fn show(found: &Divergence, scored: usize, out: &mut impl Write) -> io::Result<()> {
     let (of, context) = found.windows;
-    let positions = found.each.len();
+    let positions = found.each.all().len();
     so_far(out, positions / scored.max(1), of)?;
     let mean = found.mean();
-    let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| found.quantile(share));
+    let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| found.each.quantile(share));
     writeln!(out, "KL, mean     {:.6} ± {:.6}", mean.mean(), mean.standard_error())?;
     writeln!(out, "    median   {median:.6}")?;
     writeln!(out, "    99 %     {p99:.6}")?;
@@ -112,7 +116,7 @@ mod tests {
     #[test]
     fn every_figure_is_named() {
         let found = Divergence {
-            each: vec![0.5, 0.0, 0.25, 0.125],
+            each: [0.5, 0.0, 0.25, 0.125].into_iter().collect(),
             same_top: 3,
             shift: [-0.25, 0.0, 0.125, 0.0].into_iter().collect(),
             square_shift: [0.0625, 0.0, 0.015625, 0.0].into_iter().collect(),
@@ -125,8 +129,8 @@ mod tests {
         show(&found, 2, &mut text).unwrap();
         expect![[r#"
             KL, mean     0.218750 ± 0.106739
-                median   0.125000
-                99 %     0.500000
+                median   0.187500
+                99 %     0.492500
                 largest  0.500000
             same likeliest token   75.000 %
             shift of probability   -3.125 ± 7.864 %, root mean square 13.975 %

@@ -43,7 +43,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let path = model_ref::find(args, args.text(MODEL.name))?;
     let text = text_file::read(Path::new(args.text(TEXT.name).unwrap_or_default()))?;
     let (mut engine, _) = load(&path, &args.engine())?;
-    let windows = windows(args, engine.model().tokenizer(), &text)?;
+    let windows = windows(args, engine.model().tokenizer(), &text.text)?;
     let listener = Listener::new();
     let mut progress = None;
     let found = perplexity(&mut engine, &windows, listener.pressed(), &mut |done, total| {
@@ -56,9 +56,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     let mut out = Out::new();
     let mut json = about(&path, &engine.device().name, &args.engine());
-    if let (Value::Object(json), Value::Object(found)) = (&mut json, found.json()) {
-        json.extend(found);
-    }
+    json["text"] = text.json();
+    let json = weft_lab::joined(json, found.json());
     if args.flag("json") {
         out.json(&json)?;
     } else {

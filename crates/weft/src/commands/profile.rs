@@ -4,20 +4,16 @@ mod text;
 
 use std::path::Path;
 
-use weft_engine::EngineOptions;
-use weft_gguf::Gguf;
-use weft_lab::{Error, ProfileOptions, profile};
-use weft_models::BuildOptions;
+use weft_lab::{ProfileOptions, profile};
 
 use super::{Command, MODEL, Outcome};
 use crate::args::Args;
-use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
-use crate::measured::{Measured, check_step};
-use crate::model_ref;
+use crate::measured::Measured;
+use crate::measuring::{Prepared, measure, prepare};
 use crate::out::Out;
-use crate::progress::{Progress, Unit};
+use crate::progress::Unit;
 use crate::replacement::{Replacement, check_output};
 
 pub(super) const COMMAND: Command = Command {
@@ -29,7 +25,7 @@ every kernel on every thread, and as many without it. Figures are medians, kerne
 its beginning to the beginning of the next, the mean over the threads, and includes what threads wait. Bytes are those of \
 weights and cache, multiplications those of products and attention; both are counted on the plan, and experts as if no two \
 tokens picked the same. OF ROOF is how much of it the machine itself did meanwhile, as `weft roofline` measures it, LOST the \
-time beyond. A kernel for several purposes is divided by what each of them takes at least.
+time beyond; of another device than the processor only reading is measured, and what multiplying may limit has a dash. A kernel for several purposes is divided by what each of them takes at least.
 
 Examples:
   weft profile model.gguf
@@ -53,34 +49,22 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     } else if args.flag("json") {
         args.refuse_with("--json", &["with-source"])?;
     }
-    let path = model_ref::find(args, args.text(MODEL.name))?;
-    let gguf = Gguf::open(&path)?;
+    let prepared = prepare(args, MODEL.name, wanted.depth, wanted.tokens)?;
+    let Prepared { path, gguf, options } = &prepared;
     if let Some(trace) = args.path("trace") {
-        check_output(trace, &gguf)?;
+        check_output(trace, gguf)?;
     }
-    let own = args.engine();
-    let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
-    check_step(wanted.depth, wanted.tokens, own.context, own.batch, &model)?;
-    let options = EngineOptions { context: own.context.or(Some(wanted.context())), ..own };
-    let (mut engine, loaded) = load(&path, &options)?;
-    let listener = Listener::new();
-    let mut progress = None;
-    let mut probe = weft_lab::probe()?;
-    let measured = profile(&mut engine, &mut probe, &wanted, listener.pressed(), &mut |done, total| {
-        let begin = || Progress::new("measuring", total, Unit::Tokens).at_once(true);
-        progress.get_or_insert_with(begin).set(done);
-    });
-    drop(progress);
-    let profile = match measured {
-        Err(Error::Interrupted) => return Ok(Outcome::Interrupted),
-        measured => measured?,
-    };
+    let (mut engine, loaded) = load(path, options)?;
+    let measured = measure(&mut engine, Unit::Tokens, |engine, meter, cancel, on| {
+        profile(engine, meter, &wanted, cancel, on)
+    })?;
+    let Some(profile) = measured else { return Ok(Outcome::Interrupted) };
     if let Some(trace) = args.path("trace") {
         let mut file = Replacement::create(trace)?;
         file.write(profile.trace().to_string().as_bytes())?;
         file.commit()?;
     }
-    let on = Measured::new(&path, &gguf, &engine, &options, loaded);
+    let on = Measured::new(path, gguf, &engine, options, loaded);
     let json = on.json(profile.json());
     let mut out = Out::new();
     if args.flag("json") {
@@ -89,6 +73,6 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         on.text(&profile.host, &mut out)?;
         text::write(&profile, args.flag("with-source"), &mut out)?;
     }
-    journal::append(args, COMMAND.name, Some(&gguf), json);
+    journal::append(args, COMMAND.name, Some(gguf), json);
     Ok(Outcome::Done)
 }

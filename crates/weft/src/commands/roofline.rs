@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
-use weft_lab::{Error, Roof, Roofline, Samples, roofline};
+use weft_lab::{Error, Roof, Roofline, roofline};
 
 use super::{Command, Outcome};
 use crate::args::Args;
 use crate::interrupt::Listener;
+use crate::measured::giga;
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
 use crate::units;
@@ -18,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 It takes some seconds and a gigabyte or so of memory, and measures 1 to --threads threads: of more than 4 those that are a \
 power of two. READ is reading from memory, at several places at a time; IN ORDER the same from one end to the other; DOT is multiplying 8-bit integers, as products with quantised weights do; FMA is \
-multiplying f32, as attention does. Each multiplication includes its addition. Figures are medians, with the least and the \
+multiplying f32, as products with weights of floats do; attention multiplies 16-bit integers, two in the time of one of these. Each multiplication includes its addition. Figures are medians, with the least and the \
 greatest of the samples.
 
 Decoding cannot be faster than reading the weights of a token, nor prefill than multiplying by them: `weft bench` shows how \
@@ -70,13 +71,6 @@ fn text(roofline: &Roofline, out: &mut impl Write) -> io::Result<()> {
         writeln!(out)?;
     }
     Ok(())
-}
-
-/// The median in thousands of millions, and between what the samples lie; in tenths, as long as that is much.
-pub(super) fn giga(samples: &Samples) -> String {
-    let [median, min, max] = [samples.median(), samples.min(), samples.max()].map(|rate| rate / 1e9);
-    let digits = usize::from(median < 1000.0);
-    format!("{median:.digits$} ({min:.digits$} to {max:.digits$})")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::{bail, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 use weft_engine::EngineOptions;
 use weft_lab::{Difference, Error, Verification, Verifier, VerifyOptions};
 use weft_text::EncodeOptions;
@@ -78,15 +78,13 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         found => found?,
     };
     let mut out = Out::new();
-    let mut json = json!({
+    let json = json!({
         "model": path.display().to_string(),
         "device": verifier.engine().device().name,
         "kv": options.kv.name(),
         "columns": wanted.columns,
     });
-    if let (Value::Object(json), Value::Object(found)) = (&mut json, found.json()) {
-        json.extend(found);
-    }
+    let json = weft_lab::joined(json, found.json());
     if args.flag("json") {
         out.json(&json)?;
     } else {
@@ -162,10 +160,11 @@ fn show(found: &Verification, columns: usize, out: &mut impl Write) -> io::Resul
         )?;
     }
     writeln!(out)?;
-    match found.faults().count() {
-        0 => writeln!(out, "every value is within what rounding explains"),
-        _ => found.faults().try_for_each(|fault| writeln!(out, "wrong: {fault}")),
+    if found.faults().next().is_some() {
+        return found.faults().try_for_each(|fault| writeln!(out, "wrong: {fault}"));
     }
+    let unknown = found.launches.iter().map(|launch| launch.checked.unknown).sum::<u64>();
+    writeln!(out, "every value that was compared is within what rounding explains ({unknown} unknown)")
 }
 
 /// An error as a share of its bound.
@@ -216,7 +215,7 @@ mod tests {
             KERNEL             TIMES     VALUES   COMPARED  UNKNOWN    ERROR  AT
             dot_768x2048_q4_0      3       2304        768        3    0.250  layer 1, step of 24: p1, part 0, row [2], column 511: 1.5e0, expected 1e0 ± 2.0e0
 
-            every value is within what rounding explains
+            every value that was compared is within what rounding explains (3 unknown)
         "#]]
         .assert_eq(&shown(launches));
     }

@@ -12,7 +12,7 @@ macro_rules! all_of {
 }
 
 /// Commands that measure a model, and write down what they found.
-const RECORD: &[&str] = &["bench", "ablate", "profile", "bench-block", "perplexity", "kl", "verify"];
+const RECORD: &[&str] = &["bench", "ablate", "tune", "profile", "bench-block", "perplexity", "kl", "verify"];
 /// Commands that generate text.
 const GENERATE: &[&str] = &["run", "chat"];
 /// Commands that compute prompts.
@@ -89,7 +89,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("What to compute on: `cpu`, `gpu`, or `gpu:` and a part of an adapter's name; `weft devices` lists them"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t')
         .help("Threads to compute with; all cores if not given"),
-    knob(MODEL, "context", Kind::Count(1, 1 << 31), GENERATE).env("WEFT_CONTEXT").short('c')
+    knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![GENERATE, &["tune"]]).env("WEFT_CONTEXT").short('c')
         .help("Most tokens of prompt and reply together; 4096 if not given, or what the model was made for if that is less"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate"]).short('c')
         .help("Most tokens there is room for at each depth; as many as are measured if not given"),
@@ -178,7 +178,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
     // What `ablate` tries.
     knob(MEASURE, "knobs", Kind::Text("NAMES"), &["ablate"]).default("all")
-        .help("What to change: `all`, or names of decisions with commas between them, each with or without =MODE; `aa` changes nothing, `batch.half` halves --batch"),
+        .help("What to change: `all`, or names of decisions with commas between them, each with or without =MODE; `aa` changes nothing, `batch.half` halves --batch, `schedules` are those of a graphics adapter"),
     knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["ablate"]).short('p').default("64")
         .help("Tokens of a prompt in a sample; 0 to measure none"),
     knob(MEASURE, "decode", Kind::Count(0, 1 << 20), &["ablate"]).short('n').default("8")
@@ -193,6 +193,16 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Logits that are known to be right, to hold changes against instead of the base"),
     knob(MEASURE, "max-kl", Kind::Real(0.0, 100.0), &["ablate"]).default("0.01")
         .help("Mean divergence from the base, in nats, that a change may have to be kept"),
+
+    // What `tune` measures.
+    knob(MEASURE, "seconds", Kind::Count(1, 1_000_000), &["tune"]).default("120")
+        .help("How long to look for faster schedules; what is found is verified after that"),
+    knob(MEASURE, "beam", Kind::Count(1, 64), &["tune"]).default("3")
+        .help("How many schedules of each kernel are kept, to look near them for faster ones"),
+    knob(MEASURE, "prefill", Kind::Count(0, 65536), &["tune"]).short('p').default("512")
+        .help("Tokens of a prompt that are computed at once, up to --batch; 0 to tune for replies alone"),
+    knob(MEASURE, "depth", Kind::Count(0, 1 << 30), &["tune"]).short('d').default("0")
+        .help("How many tokens stand before them"),
 
     // What `synth` and `quantize` make.
     knob(WEIGHTS, "quant", Kind::Choice(MIXTURES), MAKE).default("q4_k_m")
@@ -237,7 +247,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Write the fastest step as a trace for Perfetto or chrome://tracing; `-` is standard output"),
     knob(OUTPUT, "json", Kind::Flag, JSON)
         .help("Print JSON, for programs"),
-    knob(OUTPUT, "markdown", Kind::Flag, &["ablate"])
+    knob(OUTPUT, "markdown", Kind::Flag, &["ablate", "tune"])
         .help("Print Markdown, for documents"),
     knob(OUTPUT, "verbose", Kind::Flag, &["run", "chat", "logits"]).env("WEFT_VERBOSE").short('v')
         .help("Say on stderr what was loaded, how many tokens there were and how long they took"),
@@ -247,8 +257,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Do not write this run down"),
     knob(STORE, "cache", Kind::Path("DIR"), CACHE).env("WEFT_CACHE")
         .help("Where fetched models and packed weights are kept; the user's cache folder if not given"),
-    knob(STORE, "no-cache", Kind::Flag, LOAD).env("WEFT_NO_CACHE")
-        .help("Pack the weights in memory each time, and keep no file of them"),
+    knob(STORE, "no-cache", Kind::Flag, COMPILE).env("WEFT_NO_CACHE")
+        .help("Pack the weights in memory each time, and keep no file of them; do without tuned schedules"),
     knob(STORE, "cache-limit", Kind::Count(0, 1_000_000), LOAD).env("WEFT_CACHE_LIMIT").default("64")
         .help("Most GB that packed weights take on the disk; for new ones, those go that were not used for the longest time"),
     knob(STORE, "hub", Kind::Text("URL"), FETCH).env("HF_ENDPOINT").default("https://huggingface.co")

@@ -60,3 +60,32 @@ fn a_model_speaks_on_a_graphics_device() {
     assert!(reply["device"].as_str().unwrap().starts_with("gpu ("), "{reply}");
     assert!(reply["tokens"].as_u64().unwrap() > 0 && !reply["text"].as_str().unwrap().is_empty(), "{reply}");
 }
+
+/// Held against what the same adapter reads, and not against the processor.
+#[test]
+fn a_graphics_device_is_measured_by_what_it_does_itself() {
+    if weft(["devices", "--json"]).run().json()["adapters"].as_array().unwrap().is_empty() {
+        assert!(std::env::var_os("WEFT_TEST_ADAPTER").is_none(), "there is no graphics adapter");
+        return;
+    }
+    let model = model("glm-tiny-q8_0");
+    let on = |command: &str, more: &[&str]| {
+        let call = [command, model.to_str().unwrap(), "--device", "gpu", "--batch", "8", "--json"];
+        weft([&call[..], more].concat()).run().json()
+    };
+    let bench = on("bench", &["-p", "4", "-n", "2", "-r", "1", "-d", "0"]);
+    let [prefill, decode] = [0, 1].map(|i| &bench["settings"][i]);
+    assert!(
+        decode["limit_tokens_per_second"].as_f64().unwrap() > 0.0
+            && prefill["limit_tokens_per_second"].is_null()
+    );
+    let profile = on("profile", &["-n", "1"]);
+    for roofs in [&bench["roofs"], &profile["roofs"]] {
+        assert_eq!(roofs["read_bytes_per_second"]["samples"].as_array().unwrap().len(), 1, "{roofs}");
+        assert!(roofs.get("dot_multiplications_per_second").is_none(), "{roofs}");
+    }
+    let kernels = profile["kernels"].as_array().unwrap();
+    let head = kernels.iter().find(|kernel| kernel["role"] == "head").unwrap();
+    assert!(head["of_roof"].as_f64().unwrap() > 0.0, "{head}");
+    assert!(profile["empty_launch_ms"].as_f64().unwrap() > 0.0);
+}

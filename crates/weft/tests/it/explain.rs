@@ -125,6 +125,7 @@ fn rules_and_costs_are_told() {
     assert!(!missed["why_not"].is_null() && list(missed, "replaced").is_empty(), "{missed}");
 
     let choices = list(plan, "choices");
+    assert!(choices.iter().all(|choice| choice["error"].is_null()), "{choices:?}");
     let choice = choices.iter().find(|choice| choice["name"] == "fuse.norm_into_dot").unwrap();
     let cost = |side: &str, key: &str| choice[side][key].as_u64().unwrap();
     assert_eq!(choice["pays"], cost("with", "estimated_ns") < cost("without", "estimated_ns"));

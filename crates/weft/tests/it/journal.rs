@@ -79,6 +79,35 @@ fn a_journal_that_cannot_be_written_costs_no_result() {
 }
 
 #[test]
+fn a_damaged_run_is_named_and_does_not_hide_the_others() {
+    let folder = Folder::new();
+    bench(&folder, &[]).ok();
+    bench(&folder, &["--set", "fuse.tail=off"]).ok();
+    bench(&folder, &[]).ok();
+    let path = folder.join("journal.db");
+    let mut bytes = fs::read(&path).unwrap();
+    // The knobs of the second, wherever the file has them: it has no checksums.
+    let knob = br#""set":"fuse.tail=off""#;
+    let at: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(knob)).collect();
+    assert!(!at.is_empty());
+    at.iter().for_each(|at| bytes[*at] = b'!');
+    fs::write(&path, bytes).unwrap();
+    for action in ["list", "export"] {
+        let ran = with_journal(&folder, &["journal", action]);
+        assert!(
+            ran.err.contains("run 2 of the journal ") && ran.err.contains("its knobs is no JSON"),
+            "{}",
+            ran.err
+        );
+        let lines = ran.ok().lines().count();
+        assert_eq!(lines, if action == "list" { 1 + 2 } else { 2 }, "{action}");
+    }
+    assert_eq!(with_journal(&folder, &["journal", "--json"]).json().as_array().unwrap().len(), 2);
+    let shown = with_journal(&folder, &["journal", "show", "2"]).failed(1);
+    assert!(shown.contains("run 2 of the journal ") && shown.contains("its knobs is no JSON"), "{shown}");
+}
+
+#[test]
 fn what_is_asked_wrongly_is_refused() {
     let folder = Folder::new();
     for (args, said) in [

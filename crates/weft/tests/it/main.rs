@@ -19,4 +19,5 @@ mod quality;
 mod report;
 mod support;
 mod talk;
+mod tune;
 mod usage;

@@ -7,6 +7,7 @@ use weft_kern::q8;
 use super::Neon;
 use super::neon::each;
 use crate::isa::Rounding;
+use crate::isa::rounding::{NOTHING, scales};
 
 impl Rounding for Neon {
     #[inline(always)]
@@ -15,17 +16,10 @@ impl Rounding for Neon {
         unsafe {
             let a = each!(i => vld1q_f32(values[4 * i..].as_ptr()));
             let b = each!(i => vld1q_f32(values[16 + 4 * i..].as_ptr()));
-            // The order of magnitudes is that of their bits, where what is not finite comes last.
             let magnitude = |x| vreinterpretq_u32_f32(vabsq_f32(x));
             let tops = each!(i => vmaxq_u32(magnitude(a[i]), magnitude(b[i])));
             let top = vmaxvq_u32(vmaxq_u32(vmaxq_u32(tops[0], tops[1]), vmaxq_u32(tops[2], tops[3])));
-            if top >= f32::INFINITY.to_bits() {
-                return q8::Block { quants: [0; q8::BLOCK], scale: f32::NAN, sums: [f32::NAN; 2] };
-            }
-            let top = f32::from_bits(top);
-            let scale = top / 127.0;
-            let inverse = 127.0 / top;
-            let inverse = if inverse.is_finite() { inverse } else { 0.0 };
+            let Some((scale, inverse)) = scales(top) else { return NOTHING };
             // To nearest, ties to even. No product is beyond 127 by more than is rounded away.
             let a = each!(i => vcvtnq_s32_f32(vmulq_n_f32(a[i], inverse)));
             let b = each!(i => vcvtnq_s32_f32(vmulq_n_f32(b[i], inverse)));

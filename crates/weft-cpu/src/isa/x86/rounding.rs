@@ -6,6 +6,7 @@ use weft_kern::q8;
 
 use super::{Avx2, Avx512};
 use crate::isa::Rounding;
+use crate::isa::rounding::{NOTHING, scales};
 
 impl<const VNNI: bool> Rounding for Avx2<VNNI> {}
 
@@ -17,18 +18,12 @@ impl Rounding for Avx512 {
         unsafe {
             let from = values.as_ptr();
             let (a, b) = (_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(16)));
-            // The order of magnitudes is that of their bits, where what is not finite comes last.
             let magnitude = _mm512_set1_epi32(0x7fff_ffff);
             let of_a = _mm512_and_si512(_mm512_castps_si512(a), magnitude);
             let of_b = _mm512_and_si512(_mm512_castps_si512(b), magnitude);
             let top = _mm512_reduce_max_epi32(_mm512_max_epi32(of_a, of_b)) as u32;
-            if top >= f32::INFINITY.to_bits() {
-                return q8::Block { quants: [0; q8::BLOCK], scale: f32::NAN, sums: [f32::NAN; 2] };
-            }
-            let top = f32::from_bits(top);
-            let scale = top / 127.0;
-            let inverse = 127.0 / top;
-            let inverse = _mm512_set1_ps(if inverse.is_finite() { inverse } else { 0.0 });
+            let Some((scale, inverse)) = scales(top) else { return NOTHING };
+            let inverse = _mm512_set1_ps(inverse);
             // To nearest, ties to even. No product is beyond 127 by more than is rounded away.
             let a = _mm512_cvtps_epi32(_mm512_mul_ps(a, inverse));
             let b = _mm512_cvtps_epi32(_mm512_mul_ps(b, inverse));

@@ -1,36 +1,52 @@
-//! Keys and values of a state: rows in words that hold one value or two.
+//! Keys and values of a state: rows in words that hold one value, two or four.
 
 use weft_kern::{Cached, Format};
 use weft_quant::GgmlType;
 
 use crate::render::Why;
+use crate::render::blocks;
 use crate::render::expr::Expr;
 use crate::render::writer::{Writer, word};
 
 /// Keys or values of a state.
 pub(super) struct State {
     cached: Cached,
-    pairs: Option<GgmlType>,
+    together: Together,
     /// Where the head's values begin in a row.
     head: Expr,
+}
+
+/// Values that are loaded together.
+enum Together {
+    One,
+    Pair(GgmlType),
+    /// Of a block.
+    Quad,
 }
 
 impl State {
     pub(super) fn new(w: &Writer<'_>, cached: &Cached, group: &Expr, len: u32) -> Result<State, Why> {
         let even = [cached.offset, cached.row_stride, cached.head_stride, len as usize];
-        let pairs = match w.format(cached.param) {
-            Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)) => {
-                even.iter().all(|n| n.is_multiple_of(2)).then_some(ty)
+        let together = match w.format(cached.param) {
+            Format::Ggml(GgmlType::Q8_0) => Together::Quad,
+            Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16))
+                if even.iter().all(|n| n.is_multiple_of(2)) =>
+            {
+                Together::Pair(ty)
             }
-            _ => None,
+            _ => Together::One,
         };
         let head = group * word(cached.head_stride)? + word(cached.offset)?;
-        Ok(State { cached: *cached, pairs, head })
+        Ok(State { cached: *cached, together, head })
     }
 
     /// Values that are loaded together.
     pub(super) fn per(&self) -> u32 {
-        if self.pairs.is_some() { 2 } else { 1 }
+        match self.together {
+            Together::One => 1,
+            Together::Pair(_) => 2,
+            Together::Quad => 4,
+        }
     }
 
     /// Where a row's values for the head begin.
@@ -40,12 +56,14 @@ impl State {
 
     /// The values `item · per ..` of a row that begins at `row`.
     pub(super) fn load(&self, w: &mut Writer<'_>, row: &Expr, item: &Expr) -> Result<Vec<Expr>, Why> {
-        match self.pairs {
-            Some(ty) => Ok(w.load_pair(self.cached.param, ty, row / 2u32 + item).into()),
-            None => {
-                let value = w.load(self.cached.param, &(row + item))?;
-                Ok(vec![w.code.set("value", value)])
+        let param = self.cached.param;
+        Ok(match self.together {
+            Together::Quad => blocks::quad(w, param, &(row / 4u32 + item)).into(),
+            Together::Pair(ty) => w.load_pair(param, ty, row / 2u32 + item).into(),
+            Together::One => {
+                let value = w.load(param, &(row + item))?;
+                vec![w.code.set("value", value)]
             }
-        }
+        })
     }
 }

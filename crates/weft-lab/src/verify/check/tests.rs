@@ -31,6 +31,61 @@ fn alone(text: &str, given: Vec<Vec<u8>>, check: impl FnOnce(&Launch<'_>, &mut C
     check(&Launch { program, kernel, args: &args, weights: &weights, most: 0 }, &mut device, &sizes);
 }
 
+/// A value that is compared: what the interpreter has, how far off it may be, and what the device has.
+#[test]
+fn a_number_where_there_is_none_is_a_difference() {
+    const TEXT: &str = "plan p T=1 R=1 S=32 P=1 arena=0 {
+b0 = input x : f32[T, 1]
+b1 = output y : f32[T, 1]
+kernel k {
+  p0 read f32
+  p1 write f32
+  rows [T] cols 1
+  map
+  v0 = load 1 p0[0; 1; 1]
+  v1 = store v0 p1[0; 1; 1]
+}
+call k b0 b1
+}
+";
+    let plan = parse_plan(TEXT).unwrap();
+    let checked = |expected: f32, error: f64, found: f32| {
+        let bytes = [expected, found].map(f32::to_le_bytes);
+        let buffers = bytes.each_ref().map(|bytes| {
+            let buffer = interp::Buffer::from_bytes(Format::Ggml(GgmlType::F32), 1, bytes);
+            [buffer.unwrap()]
+        });
+        let [oracle, found] = &buffers;
+        let compare = Compare { kernel: &plan.kernels[0], origins: &[], args: &[], oracle, found };
+        let place = || Place { param: 0, part: 0, row: vec![0], column: 0 };
+        let mut checked = Checked::default();
+        compare.value(0, 0, Format::F32, &Bar { value: expected, error }, place, &mut checked);
+        checked
+    };
+    let (nan, unknown) = (f32::NAN, f64::INFINITY);
+    for (expected, error, found, says) in [
+        (1.0, 0.1, 1.05, "compared"),
+        (1.0, 0.1, 1.5, "off"),
+        (1.0, 0.1, nan, "off"),
+        (nan, f64::NAN, 1.0, "off"),
+        (nan, unknown, 1.0, "off"),
+        (nan, f64::NAN, nan, "no number"),
+        (nan, unknown, nan, "no number"),
+        (1.0, unknown, 7.0, "unknown"),
+        (1.0, unknown, nan, "unknown"),
+    ] {
+        let Checked { compared, unknown, faults, .. } = checked(expected, error, found);
+        let said = match &faults[..] {
+            [] if unknown == 1 => "unknown",
+            [] => "compared",
+            [Fault { kind: FaultKind::Value(worst), count: 1 }] if worst.share() > 1.0 => "off",
+            [Fault { kind: FaultKind::NotNumber(_), count: 1 }] => "no number",
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((said, compared + unknown), (says, 1), "{expected} ± {error}, {found}");
+    }
+}
+
 /// Numbers from −1 to 1, some larger by 6, as models have them.
 fn floats(seed: u64, n: usize) -> Vec<f32> {
     let mut random = Random::new(seed);

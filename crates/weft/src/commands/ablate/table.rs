@@ -8,14 +8,7 @@ use weft_engine::Engine;
 use weft_lab::{AblateOptions, Ablation, Combined, Gate, MARGIN, Measured, Outcome, Row};
 
 use crate::out::Out;
-
-/// How a table is printed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    Text,
-    Markdown,
-    Json,
-}
+use crate::table::{Form, table};
 
 /// An ablation with what was tested.
 pub(super) struct Tested<'a> {
@@ -30,7 +23,7 @@ impl Tested<'_> {
     pub(super) fn json(&self) -> Value {
         let Tested { path, engine, wanted, ablation } = self;
         let config = &engine.model().graph().config;
-        let mut json = json!({
+        let json = json!({
             "model": {
                 "path": path.display().to_string(),
                 "architecture": config.architecture,
@@ -44,10 +37,7 @@ impl Tested<'_> {
             "depth": wanted.depth,
             "pairs": wanted.pairs,
         });
-        if let (Value::Object(json), Value::Object(measured)) = (&mut json, ablation.json()) {
-            json.extend(measured);
-        }
-        json
+        weft_lab::joined(json, ablation.json())
     }
 
     /// Prints it; `json` is what [`Tested::json`] gives.
@@ -66,7 +56,7 @@ impl Tested<'_> {
         let AblateOptions { prefill, decode, depth, pairs, .. } = wanted;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let config = &engine.model().graph().config;
-        let line_end = if form == Form::Markdown { "  \n" } else { "\n" };
+        let line_end = form.line_end();
         let (architecture, layers) = (config.architecture, config.layers());
         write!(
             out,
@@ -80,19 +70,9 @@ impl Tested<'_> {
         )?;
         let confidence = 100.0 * ablation.rule.confidence();
         writeln!(out, "intervals of {confidence:.1} %, verdicts beyond {} %\n", 100.0 * MARGIN)?;
-        table(form, &ablation.rows, out)?;
-        if let Some(Combined { tried, kept, together }) = &ablation.combined {
-            if tried.is_empty() {
-                writeln!(out, "\nNothing wins, so there is nothing to combine.")?;
-            } else {
-                writeln!(out, "\nPut together, each beside those kept before it:\n")?;
-                table(form, tried, out)?;
-            }
-            if let Some(together) = together {
-                let names: Vec<String> = kept.iter().map(ToString::to_string).collect();
-                let [decode, prefill] = ["decode", "prefill"].map(|phase| gain(together, phase));
-                writeln!(out, "\nAll together ({}): decode {decode}, prefill {prefill}", names.join(", "))?;
-            }
+        rows(form, &ablation.rows, out)?;
+        if let Some(together) = &ablation.combined {
+            combined(form, together, ablation.interrupted, out)?;
         }
         if ablation.interrupted {
             writeln!(out, "\nIt was interrupted; what is not in the table was not tried.")?;
@@ -103,31 +83,33 @@ impl Tested<'_> {
 
 const TITLES: [&str; 6] = ["CHANGE", "KERNELS", "LOGITS", "DECODE", "PREFILL", "VERDICT"];
 
-fn table(form: Form, rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+fn rows(form: Form, rows: &[Row], out: &mut impl Write) -> io::Result<()> {
     let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
-    if form == Form::Markdown {
-        writeln!(out, "| {} |", TITLES.map(str::to_lowercase).join(" | "))?;
-        writeln!(out, "|---|--:|---|--:|--:|---|")?;
-        return cells.iter().try_for_each(|row| {
-            let row = row.each_ref().map(|cell| cell.replace('|', "\\|"));
-            let [change, rest @ ..] = row;
-            writeln!(out, "| `{change}` | {} |", rest.join(" | "))
-        });
+    table(form, TITLES, &[1, 3, 4], &cells, out)
+}
+
+/// The winners put together.
+fn combined(
+    form: Form,
+    Combined { tried, kept, together }: &Combined,
+    interrupted: bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if !tried.is_empty() {
+        writeln!(out, "\nPut together, each beside those kept before it:\n")?;
+        rows(form, tried, out)?;
+    } else if !interrupted {
+        writeln!(out, "\nNothing wins, so there is nothing to combine.")?;
     }
-    let titles = TITLES.map(str::to_string);
-    let mut widths = [0; 6];
-    for row in cells.iter().chain([&titles]) {
-        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.chars().count().max(*width));
-    }
-    for row in [&titles].into_iter().chain(&cells) {
-        let cells = row.iter().zip(widths).enumerate().map(|(i, (cell, width))| match i {
-            // Numbers stand at the right.
-            1 | 3 | 4 => format!("{cell:>width$}"),
-            _ => format!("{cell:<width$}"),
-        });
-        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
-    }
-    Ok(())
+    let Some(together) = together else { return Ok(()) };
+    let names: Vec<String> = kept.iter().map(ToString::to_string).collect();
+    let [decode, prefill] = ["decode", "prefill"].map(|phase| gain(together, phase));
+    let (verdict, why) = (together.verdict().name(), together.why());
+    writeln!(
+        out,
+        "\nAll together ({}): decode {decode}, prefill {prefill}; {verdict}: {why}",
+        names.join(", ")
+    )
 }
 
 fn cells(Row { change, outcome }: &Row) -> [String; 6] {
@@ -180,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    fn rows() -> Vec<Row> {
+    fn all() -> Vec<Row> {
         let gate = |same_bits, mean_kl, passes| {
             let from_base = Distance { mean_kl, max_kl: mean_kl, greedy: 0.9375 };
             Gate { same_bits, from_base, from_golden: None, passes }
@@ -213,8 +195,39 @@ mod tests {
 
     fn printed(form: Form) -> String {
         let mut text = Vec::new();
-        table(form, &rows(), &mut text).unwrap();
+        rows(form, &all(), &mut text).unwrap();
         String::from_utf8(text).unwrap()
+    }
+
+    /// As it is printed below a table.
+    fn printed_combined(found: &Combined, interrupted: bool) -> String {
+        let mut text = Vec::new();
+        combined(Form::Markdown, found, interrupted, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn winners_that_fail_together_are_not_told_as_a_success() {
+        let [_, tail, query, _, refused] = all().try_into().unwrap();
+        let kept = vec![tail.change, query.change];
+        let found = |together: &Row| Combined {
+            tried: vec![tail.clone()],
+            kept: kept.clone(),
+            together: Some(together.outcome.clone()),
+        };
+        let last = |row: &Row| printed_combined(&found(row), false).lines().last().unwrap().to_string();
+        expect![[r#"
+            All together (fuse.tail=off, fold.query=on): decode +12.0 % (+11.0 to +13.0), prefill +50.0 % (too few); drop: its logits are others
+            All together (fuse.tail=off, fold.query=on): decode –, prefill –; undecided: no | memory
+        "#]]
+        .assert_eq(&format!("{}\n{}\n", last(&query), last(&refused)));
+    }
+
+    #[test]
+    fn that_nothing_wins_is_known_at_the_end() {
+        let none = Combined::default();
+        assert_eq!(printed_combined(&none, false), "\nNothing wins, so there is nothing to combine.\n");
+        assert_eq!(printed_combined(&none, true), "");
     }
 
     #[test]

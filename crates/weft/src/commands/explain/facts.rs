@@ -197,10 +197,13 @@ impl<'a> Plan<'a> {
 
     /// Why a rule replaced nothing, if so.
     pub(super) fn why_not(&self, result: &RuleResult) -> Option<String> {
-        let undone = |c: &Choice| c.decides && !c.pays() && *c.decision == result.rule.decision;
+        let undone = |c: &&Choice| c.decides && !c.pays() && *c.decision == result.rule.decision;
         let why = result.why_not?;
-        let undone = self.explained.choices.iter().any(undone);
-        Some(if undone { "it does not pay".into() } else { why.to_string() })
+        Some(match self.explained.choices.iter().find(undone).map(|choice| &choice.with) {
+            None => why.to_string(),
+            Some(Ok(_)) => "it does not pay".into(),
+            Some(Err(error)) => format!("what it makes does not compile: {error}"),
+        })
     }
 
     /// The first and the last of the parts of the model that share the plan, and how many there are.

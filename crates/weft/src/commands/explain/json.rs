@@ -44,7 +44,8 @@ fn plan(facts: &Facts<'_>, plan: &Plan<'_>, texts: bool) -> Value {
         })).collect::<Vec<_>>(),
         "choices": explained.choices.iter().map(|choice| json!({
             "name": choice.decision.name,
-            "with": cost(&choice.with),
+            "with": choice.with.as_ref().ok().map(cost),
+            "error": choice.with.as_ref().err().map(ToString::to_string),
             "without": cost(&choice.without),
             "decides": choice.decides,
             "pays": choice.pays(),

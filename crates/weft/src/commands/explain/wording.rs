@@ -62,9 +62,11 @@ pub(super) fn outcome(plan: &Plan<'_>, result: &RuleResult) -> String {
 /// What a decision costs either way, and what came of it.
 pub(super) fn arithmetic(facts: &Facts<'_>, plan: &Plan<'_>, choice: &Choice) -> String {
     let Choice { decision, decides, with, without } = choice;
-    if with == without {
-        return format!("{}: makes no difference", decision.name);
-    }
+    let with = match with {
+        Err(error) => return format!("{}: does not compile, so it is not taken: {error}", decision.name),
+        Ok(_) if !choice.differs() => return format!("{}: makes no difference", decision.name),
+        Ok(with) => with,
+    };
     let outcome = match (decides, choice.pays()) {
         (true, true) => "taken",
         (true, false) => "not taken",

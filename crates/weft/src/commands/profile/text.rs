@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use weft_lab::{Profile, ProfileRow, Roof, Samples};
+use weft_lab::{Profile, ProfileRow, Samples};
 
-use crate::commands::roofline::giga;
+use crate::measured::{known, meanwhile, percent};
 
 /// Layers in a line.
 const LAYERS: usize = 5;
@@ -36,9 +36,7 @@ pub(super) fn write(profile: &Profile, source: bool, out: &mut impl Write) -> io
 }
 
 fn machine(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
-    let [read, dot, floats] = [Roof::Read, Roof::Dot, Roof::MulAdd].map(|roof| giga(profile.roofs.of(roof)));
-    writeln!(out, "meanwhile the machine reads {read} GB/s")?;
-    writeln!(out, "and multiplies {dot} GMAC/s in 8 bits and {floats} in f32")?;
+    meanwhile(&profile.roofs, out)?;
     writeln!(out)?;
     let steps = profile.plain.all().len();
     let (tokens, depth) = (profile.shape.tokens, profile.shape.depth);
@@ -67,14 +65,14 @@ fn clock(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
         let [busy, waiting] = [worker.busy, worker.waiting].map(|seconds| seconds * 1e3);
         writeln!(out, "thread {i:<4} busy {busy:.3} ms, waiting {waiting:.3} ms")?;
     }
-    let percent = |share: f64| format!("{:+.2} %", share * 100.0);
+    let signed = |share: f64| format!("{:+.2} %", share * 100.0);
     let overhead: &Samples = &profile.overhead;
     writeln!(
         out,
         "profiling   costs {} of a step ({} to {} for the middle half of them)",
-        percent(overhead.median()),
-        percent(overhead.quantile(0.25)),
-        percent(overhead.quantile(0.75))
+        signed(overhead.median()),
+        signed(overhead.quantile(0.25)),
+        signed(overhead.quantile(0.75))
     )?;
     writeln!(out, "a launch    that does nothing takes {:.2} µs", profile.empty_launch * 1e6)
 }
@@ -89,8 +87,7 @@ fn heading(title: &str, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn line(profile: &Profile, row: &ProfileRow, name: &str, out: &mut impl Write) -> io::Result<()> {
-    let [time, lost] = [row.time(), row.lost()].map(|seconds| seconds * 1e3);
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let (time, lost) = (row.time() * 1e3, known(row.lost() * 1e3, 3));
     let share = percent(row.time() / profile.clock.wall);
     let of_roof = if row.roof > 0.0 { percent(row.of_roof()) } else { "-".into() };
     let bytes = (row.amounts.weight_bytes + row.amounts.state_bytes) as f64 / 1e6;
@@ -98,7 +95,7 @@ fn line(profile: &Profile, row: &ProfileRow, name: &str, out: &mut impl Write) -
         [row.bytes_per_second(), row.multiplications_per_second()].map(|rate| rate / 1e9);
     writeln!(
         out,
-        "{time:>9.3} {share:>7} {:>5} {lost:>9.3} {of_roof:>8} {bytes:>9.2} {read:>7.1} {multiplied:>8.1}  {name}",
+        "{time:>9.3} {share:>7} {:>5} {lost:>9} {of_roof:>8} {bytes:>9.2} {read:>7.1} {multiplied:>8.1}  {name}",
         row.launches
     )
 }
@@ -156,8 +153,8 @@ mod tests {
         let options = EngineOptions { threads: Some(2), context: Some(8), ..EngineOptions::default() };
         let mut engine = Engine::load(&fixture, &options, &mut |_| ControlFlow::Continue(())).unwrap();
         let options = ProfileOptions { steps: 1, depth: 3, tokens: 1 };
-        let mut probe = Probe::new(Host::this().isa, 1 << 20).unwrap();
-        let measured = profile(&mut engine, &mut probe, &options, &AtomicBool::new(false), &mut |_, _| {});
+        let mut meter = Probe::new(Host::this().isa, 1 << 20).unwrap().into();
+        let measured = profile(&mut engine, &mut meter, &options, &AtomicBool::new(false), &mut |_, _| {});
         let mut example = measured.unwrap();
         let one = |value: f64| [value].into_iter().collect::<Samples>();
         (example.roofs.read, example.roofs.dot, example.roofs.mul_add) = (one(30e9), one(700e9), one(170e9));
@@ -182,8 +179,8 @@ mod tests {
         let mut text = Vec::new();
         write(&example(), false, &mut text).unwrap();
         expect![[r#"
-            meanwhile the machine reads 30.0 (30.0 to 30.0) GB/s
-            and multiplies 700.0 (700.0 to 700.0) GMAC/s in 8 bits and 170.0 (170.0 to 170.0) in f32
+            meanwhile the machine reads (READ) 30.0 (30.0 to 30.0) GB/s,
+            and multiplies (DOT) 700.0 (700.0 to 700.0) GMAC/s in 8 bits, (FMA) 170.0 (170.0 to 170.0) in f32
 
             a step of one token at a depth of 3, and as many without the clock
             speed       50.00 tokens/s, 2 kernels a step
@@ -220,6 +217,22 @@ mod tests {
               far-from-roof (5.920 ms): select_dot_256x256_q4_0&select_dot_256x256_q4_0: it reaches 25 % of what the machine does meanwhile (0.0 GB/s, 0.0 GMAC/s): the kernel is to be improved and not the plan; --with-source shows it
               made-twice: other: the plans `one` and `other` are the same and were compiled each for itself: loading takes longer, and a change of one is not a change of the other; have the family build one graph and share it
         "#]].assert_eq(&String::from_utf8(text).unwrap());
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_dash() {
+        let mut text = Vec::new();
+        let mut example = example();
+        example.launches[0].roof = f64::NAN;
+        for row in example.kernels() {
+            line(&example, &row, &row.name, &mut text).unwrap();
+        }
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        expect![[r#"
+            8.000  38.1 %     1     6.000   25.0 %      0.15     0.0      0.0  select_dot_256x256_q4_0&select_dot_256x256_q4_0
+            2.000   9.5 %     1         -        -      0.08     0.0      0.1  dot_256x256_q4_0&dot_256x256_q4_0+1"#]]
+        .assert_eq(&lines.join("\n"));
     }
 
     #[test]

@@ -1,0 +1,127 @@
+//! An argument of a kernel under test, and what its bytes stand for. (The graphics device's tests include this file, too.)
+
+use weft_kern::{Access, Format, q8};
+use weft_quant::GgmlType;
+
+use super::data;
+
+/// What is in every byte of an output before it is written: NaNs, or other bits that no kernel writes.
+pub(crate) const POISON: u8 = 0xff;
+
+/// An argument of a kernel under test.
+#[derive(Clone, Debug)]
+pub(crate) struct Arg {
+    pub(crate) format: Format,
+    pub(crate) access: Access,
+    pub(crate) values: usize,
+    /// What it holds.
+    pub(crate) bytes: Vec<u8>,
+    /// Values of one token, if that is what the first axis counts.
+    pub(crate) per_token: Option<usize>,
+    /// Given to the device as a weight, in rows of so many values.
+    pub(crate) row_len: Option<usize>,
+}
+
+impl Arg {
+    pub(crate) fn read(format: Format, values: usize, bytes: Vec<u8>) -> Arg {
+        assert_eq!(format.bytes(values), Some(bytes.len()));
+        Arg { format, access: Access::Read, values, bytes, per_token: None, row_len: None }
+    }
+
+    pub(crate) fn f32(values: &[f32]) -> Arg {
+        Arg::read(Format::F32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
+
+    pub(crate) fn i32(values: &[i32]) -> Arg {
+        Arg::read(Format::I32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
+
+    /// Floats of any width or blocks of them, as a state has them.
+    pub(crate) fn floats_of(ty: GgmlType, values: &[f32]) -> Arg {
+        let mut bytes = vec![0; Format::Ggml(ty).bytes(values.len()).unwrap()];
+        weft_quant::encode(ty, values, &mut bytes).unwrap();
+        Arg::read(Format::Ggml(ty), values.len(), bytes)
+    }
+
+    pub(crate) fn weight(ty: GgmlType, rows: usize, row_len: usize, bytes: Vec<u8>) -> Arg {
+        Arg { row_len: Some(row_len), ..Arg::read(Format::Ggml(ty), rows * row_len, bytes) }
+    }
+
+    /// Rows that are multiplied by a weight of this type: rounded if it is quantised.
+    pub(crate) fn activations(ty: GgmlType, values: &[f32]) -> Arg {
+        match ty.is_quantised() {
+            true => Arg::read(Format::Q8, values.len(), data::rounded(values)),
+            false => Arg::f32(values),
+        }
+    }
+
+    /// An output, poisoned.
+    pub(crate) fn out(format: Format, values: usize) -> Arg {
+        let bytes = vec![POISON; format.bytes(values).unwrap()];
+        Arg { access: Access::Write, ..Arg::read(format, values, bytes) }
+    }
+
+    /// With `values` of them for each token.
+    pub(crate) fn per_token(self, values: usize) -> Arg {
+        Arg { per_token: Some(values), ..self }
+    }
+
+    /// The bytes of some tokens' values, of all bytes of this argument.
+    pub(crate) fn of_tokens(&self, bytes: &[u8], tokens: std::ops::Range<usize>) -> Option<Vec<u8>> {
+        let values = self.per_token?;
+        let (start, end) = (tokens.start * values, tokens.end * values);
+        Some(match self.format {
+            Format::Ggml(ty) => {
+                let size = |n: usize| n / ty.block_len() * ty.block_bytes();
+                bytes[size(start)..size(end)].to_vec()
+            }
+            Format::Q8 => {
+                let [quants, scales, sums] = self.planes(bytes);
+                [&quants[start..end], &scales[start / 8..end / 8], &sums[start / 4..end / 4]].concat()
+            }
+        })
+    }
+
+    /// As floats, indices as such; of rounded values their sums as well.
+    pub(crate) fn floats(&self, bytes: &[u8]) -> Vec<f32> {
+        match self.format {
+            Format::I32 => bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
+            Format::Ggml(ty) => {
+                let mut out = vec![0.0; self.values];
+                weft_quant::decode(ty, bytes, &mut out).unwrap();
+                out
+            }
+            Format::Q8 => {
+                let words = |bytes: &[u8]| -> Vec<f32> {
+                    bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+                };
+                let [quants, scales, sums] = self.planes(bytes);
+                let scales = words(scales);
+                let values = quants.iter().enumerate();
+                let mut all: Vec<f32> =
+                    values.map(|(i, q)| f32::from(*q as i8) * scales[i / q8::BLOCK]).collect();
+                // A sum is of 16 values, each of which may be off by a step.
+                all.extend(words(sums).iter().map(|s| s / 16.0));
+                all
+            }
+        }
+    }
+
+    /// Rounded values: the numbers, then their scales, then their sums.
+    fn planes<'a>(&self, bytes: &'a [u8]) -> [&'a [u8]; 3] {
+        let (quants, rest) = bytes.split_at(self.values);
+        let (scales, sums) = rest.split_at(self.values / 8);
+        [quants, scales, sums]
+    }
+
+    /// How far a stored value may be from the oracle's beyond the tolerance of the computation: where that is rounded to a neighbour, by the
+    /// format's step, relative to the largest value.
+    pub(crate) fn step(&self) -> f32 {
+        match self.format {
+            Format::Ggml(GgmlType::F16) => 1.0 / 1024.0,
+            Format::Ggml(GgmlType::BF16) => 1.0 / 128.0,
+            Format::Q8 | Format::Ggml(GgmlType::Q8_0) => 1.0 / 126.0,
+            _ => 0.0,
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Faster schedules: found by timing every kernel inside real steps, held against what kernels mean, and kept for the next time.
+//!
+//! A step is compiled with a schedule to try for *each* kernel at once, and takes turns with the step as it was; the device's own clock tells kernels
+//! apart. So all kernels are tuned side by side, on weights that come from memory as they do when text is generated, and a round costs no more than for one
+//! kernel. What seems to win is timed once more, all winners together, and has to be faster beyond its confidence interval by more than the
+//! [`MARGIN`](crate::MARGIN); then the interpreter checks each, as [`Verifier`] does. What a schedule is, only the device knows.
+//!
+//! Steps of one token come first, and may make sums in another order; larger ones follow that order, since bits must not depend on company. An order that
+//! several kernels share stays as it is: what it gains for one, it may lose for another.
+
+mod measure;
+mod report;
+mod search;
+mod site;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use weft_device::{Device, DeviceError, Scheduled, Schedules};
+use weft_engine::{Engine, Launch, PlansId, StepShape};
+
+use crate::ablate::{Gain, Measured, Rig, Rule, Verdict, Way};
+use crate::bench::Phase;
+use crate::error::Error;
+use crate::host::Host;
+use crate::random::Random;
+use crate::verify::{Verifier, VerifyOptions};
+use measure::Sampler;
+use search::Search;
+use site::Site;
+
+/// Tokens of a step that stands for those of a few.
+const FEW: usize = 8;
+
+/// Tokens that are run to verify: a prompt of some, [`FEW`] together, and one.
+const VERIFIED: usize = 33;
+
+/// Columns of each product that are compared.
+const COLUMNS: usize = 256;
+
+/// Pairs of samples that decide whether a schedule is kept, at most.
+const PAIRS: usize = 30;
+
+/// Tokens of a reply in a sample of whole steps.
+const REPLY: usize = 4;
+
+/// How schedules are looked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TuneOptions {
+    /// How long. What is found is timed once more and verified after that.
+    pub time: Duration,
+    /// How many schedules of each kernel are kept, to look near them.
+    pub beam: usize,
+    /// Tokens in the cache before each step.
+    pub depth: usize,
+    /// Tokens of a prompt computed at once; 0 to tune for replies alone.
+    pub prefill: usize,
+}
+
+impl TuneOptions {
+    /// Tokens of a sequence that the engine must have room for.
+    pub fn context(&self) -> usize {
+        self.depth.saturating_add(self.prefill.max(FEW).max(REPLY)).max(VERIFIED)
+    }
+}
+
+/// What is being done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tuning {
+    /// Schedules are tried: for so many seconds, of so many.
+    Searching(u64, u64),
+    /// Kernels are held against the interpreter: so many, of so many.
+    Verifying(u64, u64),
+    /// Whole steps are timed: so many samples, of at most so many.
+    Measuring(u64, u64),
+}
+
+/// What is told what is being done.
+pub type OnTuning<'a> = &'a mut dyn FnMut(Tuning);
+
+/// What was found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tuned {
+    /// The machine.
+    pub host: Host,
+    /// Every distinct kernel of every size of step, with its best schedule.
+    pub kernels: Vec<TunedKernel>,
+    /// Whole steps as they were and with what was found; none, if nothing was.
+    pub steps: Vec<Measured>,
+    /// How often a step was compiled with schedules to try.
+    pub rounds: u64,
+    /// What became of it.
+    pub end: TuneEnd,
+}
+
+/// What became of the schedules that were found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TuneEnd {
+    /// None was found that is certainly faster, and right.
+    Nothing,
+    /// They were written to this file; to none, if the device has no place for it.
+    Kept(Option<PathBuf>),
+    /// Whole steps are slower with them, so they were not kept.
+    Slower,
+}
+
+/// A kernel of steps of one size, and its schedules.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TunedKernel {
+    /// Tokens of the steps that were timed.
+    pub tokens: usize,
+    /// The kernel's name, and the part of the model that it is first launched in.
+    pub kernel: String,
+    /// The part of the model.
+    pub segment: String,
+    /// How often a step launches it.
+    pub launches: usize,
+    /// Schedules that were tried.
+    pub tried: usize,
+    /// The schedule it had.
+    pub before: String,
+    /// The one that seemed best, if that was another one.
+    pub best: Option<Candidate>,
+    /// What came of that.
+    pub outcome: TuneOutcome,
+}
+
+/// A schedule that was timed beside the one that the kernel had.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Candidate {
+    /// The schedule.
+    pub schedule: String,
+    /// Seconds of a launch in each pair: as it was, and with this one.
+    pub pairs: Vec<(f64, f64)>,
+    /// What they say.
+    pub gain: Gain,
+}
+
+/// What came of the search for a kernel's schedule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TuneOutcome {
+    /// Nothing near is certainly faster.
+    Best,
+    /// It is faster, and the interpreter agrees with what it computes.
+    Faster,
+    /// It computes something else: what the interpreter says.
+    Wrong(String),
+}
+
+/// Looks for faster schedules on a device that has any, of a model that is loaded to be verified. `cancel` is looked at before every step.
+///
+/// # Errors
+/// [`DeviceError::Usage`] if the device has no schedules that can be varied, or no clock for single launches; if the engine has no room, a step fails or the
+/// file cannot be written. [`Error::Interrupted`] if it was cancelled; then nothing is kept on the disk.
+pub fn tune(
+    verifier: &mut Verifier,
+    options: &TuneOptions,
+    cancel: &AtomicBool,
+    on: OnTuning<'_>,
+) -> Result<Tuned, Error> {
+    schedules_of(verifier.engine_mut())?;
+    let (searched, base) = (Duration::ZERO, PlansId::LOADED);
+    let mut tuner = Tuner { verifier, options, cancel, on, searched, base, rounds: 0 };
+    let tuned = tuner.all();
+    tuner.drop_base();
+    tuned
+}
+
+/// The schedules of a device.
+///
+/// # Errors
+/// [`DeviceError::Usage`] if it has none.
+pub fn schedules(device: &mut dyn Device) -> Result<&mut dyn Schedules, DeviceError> {
+    let name = device.caps().name.clone();
+    device.schedules().ok_or_else(|| {
+        DeviceError::Usage(format!(
+            "{name} has no schedules that could be tuned; graphics adapters have: --device gpu, and `weft devices` lists them"
+        ))
+    })
+}
+
+/// Those of an engine's device.
+fn schedules_of(engine: &mut Engine) -> Result<&mut dyn Schedules, Error> {
+    schedules(engine.device_mut()).map_err(|error| Error::Engine(error.into()))
+}
+
+/// A search, being done.
+struct Tuner<'a> {
+    verifier: &'a mut Verifier,
+    options: &'a TuneOptions,
+    cancel: &'a AtomicBool,
+    on: OnTuning<'a>,
+    /// How long it has been looked for faster schedules.
+    searched: Duration,
+    /// The plans with what was found so far.
+    base: PlansId,
+    rounds: u64,
+}
+
+impl Tuner<'_> {
+    fn engine(&mut self) -> &mut Engine {
+        self.verifier.engine_mut()
+    }
+
+    /// The steps there are, the smallest first, with the part of the time after which each is done with; those without are not tuned for, but follow.
+    fn shapes(&mut self) -> [(StepShape, Option<f64>); 3] {
+        let TuneOptions { depth, prefill, .. } = *self.options;
+        let batch = self.engine().batch();
+        let (few, most) = (FEW.min(batch), prefill.min(batch));
+        let shape = |tokens| StepShape { tokens, depth, logits: 1 };
+        // Replies are what people wait for: most of the time is theirs.
+        match most > few {
+            true => [(shape(1), Some(0.5)), (shape(few), Some(0.65)), (shape(most), Some(1.0))],
+            false => [(shape(1), Some(0.75)), (shape(few), Some(1.0)), (shape(batch), None)],
+        }
+    }
+
+    fn all(&mut self) -> Result<Tuned, Error> {
+        let shapes = self.shapes();
+        let mut sites: Vec<Site> = Vec::new();
+        for (shape, _) in &shapes {
+            let launches = self.engine().launches(shape);
+            // Two sizes of step may have the same plans.
+            if launches.iter().all(|launch| !sites.iter().any(|site| site.is(launch))) {
+                sites.extend(site::sites(schedules_of(self.engine())?, shape, &launches));
+            }
+        }
+        for (shape, until) in shapes {
+            if let Some(until) = until {
+                self.tune(shape, until, &mut sites)?;
+            }
+        }
+        self.verify(&mut sites)?;
+        let (mut steps, mut end) = (Vec::new(), TuneEnd::Nothing);
+        if sites.iter().any(|site| site.outcome == TuneOutcome::Faster) {
+            steps = self.whole()?;
+            let slower = steps.iter().any(|step| step.gain.verdict() == Verdict::Drop);
+            let saved = |engine| schedules_of(engine)?.save().map_err(|error| Error::Engine(error.into()));
+            end = if slower { TuneEnd::Slower } else { TuneEnd::Kept(saved(self.engine())?) };
+        }
+        let kernels = sites.into_iter().map(Site::told).collect();
+        Ok(Tuned { host: Host::this(), kernels, steps, rounds: self.rounds, end })
+    }
+
+    /// Tunes the kernels of one size of step, and has all sizes follow what was found.
+    fn tune(&mut self, shape: StepShape, until: f64, sites: &mut [Site]) -> Result<(), Error> {
+        let mut own: Vec<&mut Site> = sites.iter_mut().filter(|site| site.tokens == shape.tokens).collect();
+        if own.is_empty() {
+            return Ok(());
+        }
+        let schedules = schedules_of(self.verifier.engine_mut())?;
+        let all: Vec<BTreeSet<String>> = own.iter().map(|site| site.sums(schedules)).collect();
+        for (site, sums) in own.iter_mut().zip(&all) {
+            let is_shared = |sums: &&String| all.iter().filter(|other| other.contains(*sums)).count() > 1;
+            let free = sums.iter().filter(|sums| shape.tokens == 1 && !is_shared(sums)).cloned().collect();
+            site.begin(schedules, free);
+        }
+        let mut sampler = Sampler::new(self.verifier.engine_mut(), shape, self.cancel)?;
+        let (before, time, began) = (self.searched, self.options.time, Instant::now());
+        let deadline = began + time.mul_f64(until).saturating_sub(before);
+        let on = &mut *self.on;
+        let mut tell = || {
+            let searched = (before + began.elapsed()).min(time);
+            on(Tuning::Searching(searched.as_secs(), time.as_secs()));
+        };
+        let (base, beam) = (self.base, self.options.beam);
+        let mut search = Search { sampler: &mut sampler, base, beam, deadline, rounds: 0 };
+        let found = search.run(&mut own, &mut tell).and_then(|()| {
+            self.searched += began.elapsed();
+            search.confirm(&mut own)
+        });
+        self.rounds += search.rounds;
+        sampler.end();
+        let found = found?;
+        self.keep(&found)
+    }
+
+    /// Has all sizes of step follow these schedules.
+    fn keep(&mut self, found: &[Scheduled]) -> Result<(), Error> {
+        if found.is_empty() {
+            return Ok(());
+        }
+        self.drop_base();
+        schedules_of(self.engine())?.keep(found);
+        self.base = self.engine().add_recompiled(PlansId::LOADED, None)?;
+        Ok(())
+    }
+
+    fn drop_base(&mut self) {
+        if self.base != PlansId::LOADED {
+            self.engine().drop_plans();
+            self.base = PlansId::LOADED;
+        }
+    }
+
+    /// Holds every kernel whose schedule has changed against the interpreter, and drops what is wrong.
+    fn verify(&mut self, sites: &mut [Site]) -> Result<(), Error> {
+        for round in 0.. {
+            let schedules = schedules_of(self.verifier.engine_mut())?;
+            let now: Vec<String> = sites.iter().map(|site| site.now(schedules)).collect();
+            for (site, now) in sites.iter_mut().zip(&now) {
+                let dropped = site.best.as_ref().is_some_and(|best| best.schedule != *now);
+                if site.outcome == TuneOutcome::Faster && dropped {
+                    site.outcome = TuneOutcome::Wrong(
+                        "it makes sums in an order that was dropped for another kernel".into(),
+                    );
+                }
+            }
+            let changed: Vec<bool> = sites.iter().zip(&now).map(|(site, now)| site.loaded != *now).collect();
+            if !changed.contains(&true) {
+                return Ok(());
+            }
+            let mut wrong = self.faults(sites, &changed)?;
+            if wrong.is_empty() {
+                return Ok(());
+            }
+            // What is dropped of one kernel may change another that makes such sums. Should that go on and on, all go.
+            let is_last = round == sites.len();
+            if is_last {
+                let why = "it was wrong together with others".to_string();
+                wrong = (0..sites.len()).filter(|i| changed[*i]).map(|i| (i, why.clone())).collect();
+            }
+            let back: Vec<Scheduled> = wrong.iter().map(|(i, _)| sites[*i].with(&sites[*i].loaded)).collect();
+            wrong.into_iter().for_each(|(i, why)| sites[i].outcome = TuneOutcome::Wrong(why));
+            self.keep(&back)?;
+            if is_last {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Which of the kernels that have changed are wrong, and how.
+    fn faults(&mut self, sites: &[Site], changed: &[bool]) -> Result<Vec<(usize, String)>, Error> {
+        let base = self.base;
+        let engine = self.verifier.engine_mut();
+        engine.use_plans(base)?;
+        let (vocab, mut random) = (engine.model().graph().config.vocab, Random::new(1));
+        let tokens: Vec<u32> = (0..VERIFIED).map(|_| random.below(vocab) as u32).collect();
+        let own = || sites.iter().zip(changed).filter(|(_, changed)| **changed).map(|(site, _)| site);
+        let of_interest = |launch: &Launch| own().any(|site| site.is(launch));
+        let options = VerifyOptions { all: false, columns: COLUMNS };
+        let on = &mut *self.on;
+        let found =
+            self.verifier.verify_some(&tokens, &options, &of_interest, self.cancel, &mut |done, of| {
+                on(Tuning::Verifying(done, of));
+            })?;
+        let mut wrong: Vec<(usize, String)> = Vec::new();
+        for launch in &found.launches {
+            let Some(why) = launch.faults().next() else { continue };
+            let shape = StepShape { tokens: launch.tokens, depth: 0, logits: launch.tokens.min(FEW) };
+            let step = self.verifier.engine().launches(&shape);
+            let named = |one: &&Launch| one.kernel() == launch.kernel && one.segment == launch.segment;
+            let culprit = step.iter().find(named);
+            let is_culprit = |i: &usize| changed[*i] && culprit.is_some_and(|culprit| sites[*i].is(culprit));
+            // One that has not changed shows what another one did: then nobody in such steps is trusted, or nobody at all.
+            let class = culprit.map(|culprit| culprit.work().1.tokens);
+            let in_class = |i: &usize| changed[*i] && Some(sites[*i].class()) == class;
+            let mut suspects: Vec<usize> = (0..sites.len()).filter(is_culprit).collect();
+            if suspects.is_empty() {
+                suspects = (0..sites.len()).filter(in_class).collect();
+            }
+            if suspects.is_empty() {
+                suspects = (0..sites.len()).filter(|i| changed[*i]).collect();
+            }
+            for i in suspects {
+                if wrong.iter().all(|(known, _)| *known != i) {
+                    wrong.push((i, why.clone()));
+                }
+            }
+        }
+        Ok(wrong)
+    }
+
+    /// Whole steps as they were and with what was found, in turns.
+    fn whole(&mut self) -> Result<Vec<Measured>, Error> {
+        let TuneOptions { depth, prefill, .. } = *self.options;
+        let at_once = self.engine().batch();
+        let phases = [(Phase::Decode, REPLY), (Phase::Prefill, prefill)];
+        let phases: Vec<(Phase, usize)> = phases.into_iter().filter(|(_, tokens)| *tokens > 0).collect();
+        let rule = Rule::new(phases.len(), PAIRS);
+        let samples = 2 * (PAIRS * phases.len()) as u64;
+        let on = &mut *self.on;
+        let mut tell = |done, of| on(Tuning::Measuring(done, of));
+        let mut rig = Rig::new(self.verifier.engine_mut(), depth, samples, self.cancel, &mut tell)?;
+        let ways = [PlansId::LOADED, self.base].map(|plans| Way { plans, at_once });
+        let measured = rig.compare(ways[0], ways[1], &phases, &rule);
+        rig.end();
+        measured
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Real steps with a clock at every launch, one way and the other right after each other.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use weft_engine::{Batch, Engine, PlansId, SeqId, StepShape, StepTimings};
+
+use crate::error::Error;
+use crate::random::Random;
+
+/// A model whose steps of one size are timed, always after the same tokens.
+pub(super) struct Sampler<'a> {
+    pub(super) engine: &'a mut Engine,
+    pub(super) shape: StepShape,
+    seq: SeqId,
+    batch: Batch,
+    timings: StepTimings,
+    cancel: &'a AtomicBool,
+}
+
+impl<'a> Sampler<'a> {
+    /// For steps of this shape; fills the cache up to its depth.
+    pub(super) fn new(
+        engine: &'a mut Engine,
+        shape: StepShape,
+        cancel: &'a AtomicBool,
+    ) -> Result<Sampler<'a>, Error> {
+        let seq = engine.new_sequence();
+        let (batch, timings) = (Batch::new(), StepTimings::default());
+        let mut sampler = Sampler { engine, shape, seq, batch, timings, cancel };
+        match sampler.fill() {
+            Ok(()) => Ok(sampler),
+            Err(error) => {
+                sampler.end();
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives the sequence back.
+    pub(super) fn end(self) {
+        self.engine.free(self.seq);
+    }
+
+    fn fill(&mut self) -> Result<(), Error> {
+        let at_once = self.engine.batch();
+        let mut random = Random::new(u64::MAX);
+        for begin in (0..self.shape.depth).step_by(at_once) {
+            self.draw(at_once.min(self.shape.depth - begin), &mut random)?;
+            self.engine.step(&self.batch)?;
+        }
+        Ok(())
+    }
+
+    /// Draws the tokens of a step, unless somebody wants no more of them. The last gives logits.
+    fn draw(&mut self, tokens: usize, random: &mut Random) -> Result<(), Error> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let vocab = self.engine.model().graph().config.vocab;
+        self.batch.clear();
+        (0..tokens).rev().for_each(|left| self.batch.push(self.seq, random.below(vocab) as u32, left == 0));
+        Ok(())
+    }
+
+    /// How long every launch of a step took, in seconds, by the plans there are in `ways`: the same tokens for all, and therefore the same experts. Every
+    /// other time the order is turned round: a machine that gets slower and slower favours none.
+    pub(super) fn pair(&mut self, ways: [PlansId; 2], number: usize) -> Result<[Vec<f64>; 2], Error> {
+        let mut taken = [const { Vec::new() }; 2];
+        for turn in 0..2 {
+            let which = (turn + number) % 2;
+            taken[which] = self.step(ways[which], number as u64)?;
+        }
+        Ok(taken)
+    }
+
+    /// Computes a step and takes it back.
+    pub(super) fn step(&mut self, plans: PlansId, seed: u64) -> Result<Vec<f64>, Error> {
+        self.engine.use_plans(plans)?;
+        self.draw(self.shape.tokens, &mut Random::new(seed))?;
+        let before = self.engine.len(self.seq);
+        self.engine.step_timed(&self.batch, &mut self.timings)?;
+        self.engine.truncate(self.seq, before);
+        let mut seconds = Vec::new();
+        for replay in self.timings.replays() {
+            let launches = &replay.launches;
+            let longest = |step| (0..launches.workers()).map(|w| launches.span(w, step).busy()).max();
+            seconds.extend((0..launches.steps()).map(|step| longest(step).unwrap_or(0) as f64 / 1e9));
+        }
+        Ok(seconds)
+    }
+}

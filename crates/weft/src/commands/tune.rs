@@ -1,0 +1,90 @@
+//! `weft tune`: faster schedules for the kernels of a model, kept for the next time.
+
+mod show;
+
+use std::time::Duration;
+
+use weft_engine::{EngineOptions, Model};
+use weft_lab::{Error, TuneOptions, Tuning, Verifier, tune};
+
+use super::{Command, MODEL, Outcome};
+use crate::args::Args;
+use crate::interrupt::Listener;
+use crate::journal;
+use crate::load::with_report;
+use crate::measured::Measured;
+use crate::measuring::{Prepared, prepare};
+use crate::out::Out;
+use crate::progress::{Progress, Unit};
+use crate::table::Form;
+
+pub(super) const COMMAND: Command = Command {
+    name: "tune",
+    about: "Look for faster schedules of a model's kernels on a graphics adapter, and keep them",
+    notes: "\
+A schedule says how a kernel is laid out over workgroups and lanes. For each kernel, those near the one it has are tried: a step is compiled with \
+another schedule for every kernel, and takes turns with the step as it was, with a clock at every kernel. What seems to win is timed once more and has to be \
+faster by more than 2 % beyond its confidence interval. Then the interpreter checks what it computes, as `weft verify` does; what is wrong is \
+dropped, and said. Half of --seconds goes to steps of one token. All that follows the search takes as long as it takes.
+
+What was found is kept beside the packed weights, for this adapter and its driver, and every command uses it that runs or explains a model. \
+Tuning again goes on from there. `weft cache clear` removes it, --no-cache does without.
+
+Examples:
+  weft tune model.gguf --device gpu
+  weft tune model.gguf --device gpu --seconds 600 -d 4096 --markdown",
+    positionals: &[MODEL],
+    run,
+};
+
+/// The context that every command has by default, so that steps have the size they will have.
+const USUAL_CONTEXT: usize = 4096;
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let count = |knob| args.count(knob).unwrap_or(0);
+    let form = Form::of(args)?;
+    let prefill = count("prefill").min(count("batch"));
+    let time = Duration::from_secs(count("seconds") as u64);
+    let wanted = TuneOptions { time, beam: count("beam"), depth: count("depth"), prefill };
+    let Prepared { path, gguf, options } = prepare(args, MODEL.name, wanted.depth, prefill.max(1))?;
+    let needed = wanted.context();
+    let context = args.count("context").or((needed > USUAL_CONTEXT).then_some(needed));
+    let options = EngineOptions { context, ..options };
+    let mut device = options.device.open(options.threads, options.cache.as_ref())?;
+    // What cannot be tuned is not loaded.
+    weft_lab::schedules(&mut *device)?;
+    let (mut verifier, loaded) =
+        with_report(|report| Verifier::new(Model::open(&path, options.kv)?, device, &options, report))?;
+    let listener = Listener::new();
+    let mut shown: Option<(&str, Progress)> = None;
+    let mut show = |tuning| {
+        let (label, done, total, unit) = match tuning {
+            Tuning::Searching(done, total) => ("tuning", done, total, Unit::Seconds),
+            Tuning::Verifying(done, total) => ("verifying", done, total, Unit::Kernels),
+            Tuning::Measuring(done, total) => ("measuring", done, total, Unit::Samples),
+        };
+        if shown.as_ref().is_none_or(|(known, _)| *known != label) {
+            shown = Some((label, Progress::new(label, total, unit).at_once(true)));
+        }
+        shown.iter_mut().for_each(|(_, progress)| progress.set(done));
+    };
+    let tuned = tune(&mut verifier, &wanted, listener.pressed(), &mut show);
+    drop(shown);
+    let tuned = match tuned {
+        Err(Error::Interrupted) => return Ok(Outcome::Interrupted),
+        tuned => tuned?,
+    };
+    let on = Measured::new(&path, &gguf, verifier.engine(), &options, loaded);
+    let json = on.json(tuned.json());
+    let mut out = Out::new();
+    if form == Form::Json {
+        out.json(&json)?;
+    } else {
+        let mut text = Vec::new();
+        on.text(&tuned.host, &mut text)?;
+        show::write(&tuned, form, &mut text)?;
+        out.foreign(&String::from_utf8_lossy(&text))?;
+    }
+    journal::append(args, COMMAND.name, Some(&gguf), json);
+    Ok(Outcome::Done)
+}

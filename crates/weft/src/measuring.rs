@@ -1,0 +1,84 @@
+//! Measuring a model: what commands do before and around it, which is the same for all of them.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::ensure;
+use weft_engine::{Engine, EngineOptions};
+use weft_gguf::Gguf;
+use weft_lab::{Error, Meter, OnProgress};
+use weft_models::{BuildOptions, ModelGraph};
+
+use crate::args::Args;
+use crate::interrupt::Listener;
+use crate::model_ref;
+use crate::progress::{Progress, Unit};
+
+/// A model's file, and how it is to be loaded to measure a step of it.
+pub(crate) struct Prepared {
+    pub(crate) path: PathBuf,
+    pub(crate) gguf: Gguf,
+    pub(crate) options: EngineOptions,
+}
+
+/// Opens the model called `name`, to measure steps of `tokens` tokens after `depth` others; without --context it gets as much as they need.
+///
+/// # Errors
+/// If there is no such model, or the model, the context or a batch has no room for such a step.
+pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -> anyhow::Result<Prepared> {
+    let path = model_ref::find(args, args.text(name))?;
+    let gguf = Gguf::open(&path)?;
+    let own = args.engine();
+    let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
+    check_step(depth, tokens, &own, &model)?;
+    let context = own.context.or(Some(depth.saturating_add(tokens)));
+    Ok(Prepared { path, gguf, options: EngineOptions { context, ..own } })
+}
+
+/// Does `work` on a loaded model, with what measures its device, and shows how far that is; `None` after Ctrl-C.
+///
+/// # Errors
+/// Its own, and if the device cannot be measured.
+pub(crate) fn measure<T>(
+    engine: &mut Engine,
+    unit: Unit,
+    work: impl FnOnce(&mut Engine, &mut Meter, &AtomicBool, OnProgress<'_>) -> Result<T, Error>,
+) -> anyhow::Result<Option<T>> {
+    let mut meter = Meter::new(engine)?;
+    let listener = Listener::new();
+    let mut progress = None;
+    let measured = work(engine, &mut meter, listener.pressed(), &mut |done, total| {
+        let begin = || Progress::new("measuring", total, unit).at_once(true);
+        progress.get_or_insert_with(begin).set(done);
+    });
+    match measured {
+        Err(Error::Interrupted) => Ok(None),
+        measured => Ok(Some(measured?)),
+    }
+}
+
+/// Refuses a step that the model, the context or a batch has no room for.
+fn check_step(
+    depth: usize,
+    tokens: usize,
+    options: &EngineOptions,
+    model: &ModelGraph,
+) -> anyhow::Result<()> {
+    let EngineOptions { context, batch, .. } = options;
+    let (needed, trained) = (depth.saturating_add(tokens), model.config.context);
+    ensure!(
+        tokens <= *batch,
+        "a step of {tokens} tokens is more than --batch {batch}; give a smaller --prefill or a larger --batch"
+    );
+    ensure!(
+        needed <= trained,
+        "{tokens} tokens at a depth of {depth} are {needed}: the model was made for {trained}; give a smaller --depth"
+    );
+    if let Some(context) = context {
+        ensure!(
+            needed <= *context,
+            "{tokens} tokens at a depth of {depth} are {needed}: they do not fit into --context {context}"
+        );
+    }
+    Ok(())
+}

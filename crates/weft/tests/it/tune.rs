@@ -1,0 +1,82 @@
+//! `weft tune`, and the ablation of schedules. Without a graphics adapter there is nothing to tune, and tests of it have nothing to do.
+
+use crate::support::{Folder, Ran, model, weft};
+
+fn has_adapter() -> bool {
+    let there = !weft(["devices", "--json"]).run().json()["adapters"].as_array().unwrap().is_empty();
+    assert!(there || std::env::var_os("WEFT_TEST_ADAPTER").is_none(), "there is no graphics adapter");
+    there
+}
+
+/// A call about the smallest model there is, with steps that are small enough for an adapter in software.
+fn small(command: &str, args: &[&str]) -> Ran {
+    let model = model("glm-tiny-q4_0");
+    let own = ["-p", "4", "--batch", "4", "-d", "2", "-c", "64", "-t", "2"];
+    weft([&[command, model.to_str().unwrap()], &own[..], args].concat()).run()
+}
+
+#[test]
+fn a_device_without_schedules_says_which_have_them() {
+    let error = small("tune", &[]).failed(1);
+    assert!(
+        error.contains("cpu") && error.contains("--device gpu") && error.contains("weft devices"),
+        "{error}"
+    );
+    let error = small("ablate", &["--knobs", "schedules"]).failed(2);
+    assert!(error.contains("has no schedules") && error.contains("--device gpu"), "{error}");
+    assert!(small("tune", &["--json", "--markdown"]).failed(2).contains("two ways to print one table"));
+    assert!(small("tune", &["--seconds", "0"]).failed(2).contains("an integer from 1"));
+}
+
+#[test]
+fn what_was_tuned_is_kept_and_explained() {
+    if !has_adapter() {
+        return;
+    }
+    let folder = Folder::new();
+    let cache = ["--cache", folder.path().to_str().unwrap(), "--device", "gpu"];
+    let tuned = small("tune", &[&cache[..], &["--seconds", "2", "--beam", "2", "--json"]].concat()).json();
+    let kernels = tuned["kernels"].as_array().unwrap();
+    assert!(
+        tuned["rounds"].as_u64() > Some(0) && kernels.iter().any(|k| k["tried"].as_u64() > Some(0)),
+        "{tuned}"
+    );
+    assert!(kernels.iter().all(|kernel| kernel["wrong"].is_null()), "{tuned}");
+    // Whether anything is faster is the machine's affair.
+    let file = folder.files().into_iter().find(|name| name.starts_with("packed/schedules-"));
+    assert_eq!(file.is_some(), tuned["kept"].as_bool().unwrap(), "{:?}", folder.files());
+    let Some(file) = file else { return };
+    let text = std::fs::read_to_string(folder.join(&file)).unwrap();
+    let faster = |k: &&serde_json::Value| k["verdict"] == "faster" && k["step"] == 1;
+    let path = model("glm-tiny-q4_0");
+    let explain = |more: &[&str]| {
+        weft([&["explain", path.to_str().unwrap(), "--source"], &cache[..], more].concat()).run().ok()
+    };
+    let (with, without) = (explain(&[]), explain(&["--no-cache"]));
+    for kernel in kernels.iter().filter(faster) {
+        let name = kernel["kernel"].as_str().unwrap();
+        let [found, before] = [&kernel["best"]["schedule"], &kernel["before"]].map(|s| s.as_str().unwrap());
+        assert!(text.contains(found), "{text}");
+        // Heads of one token are explained for as many.
+        assert!(with.contains(&format!("// {name}: {found}")), "{name}: {found}");
+        assert!(without.contains(&format!("// {name}: {before}")), "{name}: {before}");
+    }
+    weft([&["cache", "clear"], &cache[..2]].concat()).run().ok();
+    assert!(!folder.join(&file).exists());
+}
+
+#[test]
+fn departures_are_ablated() {
+    if !has_adapter() {
+        return;
+    }
+    let knobs = ["--knobs", "schedule.rows=1,schedule.reduce=1", "-n", "1", "-r", "2", "--markdown"];
+    let table = small("ablate", &[&knobs[..], &["--device", "gpu", "--no-cache"]].concat()).ok();
+    assert!(
+        table.contains("| `schedule.rows=1` | ") && table.contains("| `schedule.reduce=1` | "),
+        "{table}"
+    );
+    // The order of rows is nobody's affair; that of sums shows in the last bits.
+    assert!(table.lines().any(|line| line.contains("rows=1") && line.contains("same bits")), "{table}");
+    assert!(table.lines().any(|line| line.contains("reduce=1") && line.contains("% same")), "{table}");
+}
