@@ -21,7 +21,7 @@ graph attention {
 @group(0) @binding(6) var<storage, read> b4: array<u32>;
 @group(0) @binding(7) var<storage, read_write> b5: array<u32>;
 @group(0) @binding(8) var<storage, read_write> b6: array<u32>;
-var<workgroup> pool: array<u32, 1248>;
+var<workgroup> pool: array<u32, 1280>;
 var<workgroup> agreed: u32;
 
 @compute @workgroup_size(256)
@@ -60,6 +60,8 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     var total = 0.0f;
     var y = 0.0f;
     var y_2 = 0.0f;
+    var y_3 = 0.0f;
+    var y_4 = 0.0f;
     workgroupBarrier();
     for (var start = chunk_start; start < chunk_end; start += 64u) {
       if (lane < 64u) {
@@ -136,84 +138,75 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
       total = total * shrink;
       y = y * shrink;
       y_2 = y_2 * shrink;
+      y_3 = y_3 * shrink;
+      y_4 = y_4 * shrink;
       if (lane < 64u) {
         pool[lane + 144u] = bitcast<u32>(exp(bitcast<f32>(pool[lane + 144u]) - new_top));
       }
       workgroupBarrier();
-      let column = lane % 32u;
-      let team = lane / 32u;
+      let column = lane % 16u;
+      let team = lane / 16u;
       let item = min(column, 31u);
+      let item_2 = min(column + 16u, 31u);
       let here = min(chunk_end - start, 64u);
-      for (var b_5 = team * 8u; b_5 < here; b_5 += 64u) {
+      for (var b_5 = team * 4u; b_5 < here; b_5 += 64u) {
         let row_5 = pool[b_5 + 80u] * 80u + group_of * 64u;
         let pair_5 = b1[p1 + ((row_5 / 2u) + item)];
+        let pair_6 = b1[p1 + ((row_5 / 2u) + item_2)];
         let row_6 = pool[b_5 + 81u] * 80u + group_of * 64u;
-        let pair_6 = b1[p1 + ((row_6 / 2u) + item)];
+        let pair_7 = b1[p1 + ((row_6 / 2u) + item)];
+        let pair_8 = b1[p1 + ((row_6 / 2u) + item_2)];
         let row_7 = pool[b_5 + 82u] * 80u + group_of * 64u;
-        let pair_7 = b1[p1 + ((row_7 / 2u) + item)];
+        let pair_9 = b1[p1 + ((row_7 / 2u) + item)];
+        let pair_10 = b1[p1 + ((row_7 / 2u) + item_2)];
         let row_8 = pool[b_5 + 83u] * 80u + group_of * 64u;
-        let pair_8 = b1[p1 + ((row_8 / 2u) + item)];
-        let row_9 = pool[b_5 + 84u] * 80u + group_of * 64u;
-        let pair_9 = b1[p1 + ((row_9 / 2u) + item)];
-        let row_10 = pool[b_5 + 85u] * 80u + group_of * 64u;
-        let pair_10 = b1[p1 + ((row_10 / 2u) + item)];
-        let row_11 = pool[b_5 + 86u] * 80u + group_of * 64u;
-        let pair_11 = b1[p1 + ((row_11 / 2u) + item)];
-        let row_12 = pool[b_5 + 87u] * 80u + group_of * 64u;
-        let pair_12 = b1[p1 + ((row_12 / 2u) + item)];
+        let pair_11 = b1[p1 + ((row_8 / 2u) + item)];
+        let pair_12 = b1[p1 + ((row_8 / 2u) + item_2)];
         let value = unpack2x16float(pair_5).x;
         let value_2 = unpack2x16float(pair_5 >> 16u).x;
+        let value_3 = unpack2x16float(pair_6).x;
+        let value_4 = unpack2x16float(pair_6 >> 16u).x;
         let weight = bitcast<f32>(pool[b_5 + 144u]);
         total = total + weight;
         y = fma(weight, value, y);
         y_2 = fma(weight, value_2, y_2);
-        let value_3 = unpack2x16float(pair_6).x;
-        let value_4 = unpack2x16float(pair_6 >> 16u).x;
-        let weight_2 = bitcast<f32>(pool[b_5 + 145u]);
-        total = total + weight_2;
-        y = fma(weight_2, value_3, y);
-        y_2 = fma(weight_2, value_4, y_2);
+        y_3 = fma(weight, value_3, y_3);
+        y_4 = fma(weight, value_4, y_4);
         let value_5 = unpack2x16float(pair_7).x;
         let value_6 = unpack2x16float(pair_7 >> 16u).x;
-        let weight_3 = bitcast<f32>(pool[b_5 + 146u]);
-        total = total + weight_3;
-        y = fma(weight_3, value_5, y);
-        y_2 = fma(weight_3, value_6, y_2);
         let value_7 = unpack2x16float(pair_8).x;
         let value_8 = unpack2x16float(pair_8 >> 16u).x;
-        let weight_4 = bitcast<f32>(pool[b_5 + 147u]);
-        total = total + weight_4;
-        y = fma(weight_4, value_7, y);
-        y_2 = fma(weight_4, value_8, y_2);
+        let weight_2 = bitcast<f32>(pool[b_5 + 145u]);
+        total = total + weight_2;
+        y = fma(weight_2, value_5, y);
+        y_2 = fma(weight_2, value_6, y_2);
+        y_3 = fma(weight_2, value_7, y_3);
+        y_4 = fma(weight_2, value_8, y_4);
         let value_9 = unpack2x16float(pair_9).x;
         let value_10 = unpack2x16float(pair_9 >> 16u).x;
-        let weight_5 = bitcast<f32>(pool[b_5 + 148u]);
-        total = total + weight_5;
-        y = fma(weight_5, value_9, y);
-        y_2 = fma(weight_5, value_10, y_2);
         let value_11 = unpack2x16float(pair_10).x;
         let value_12 = unpack2x16float(pair_10 >> 16u).x;
-        let weight_6 = bitcast<f32>(pool[b_5 + 149u]);
-        total = total + weight_6;
-        y = fma(weight_6, value_11, y);
-        y_2 = fma(weight_6, value_12, y_2);
+        let weight_3 = bitcast<f32>(pool[b_5 + 146u]);
+        total = total + weight_3;
+        y = fma(weight_3, value_9, y);
+        y_2 = fma(weight_3, value_10, y_2);
+        y_3 = fma(weight_3, value_11, y_3);
+        y_4 = fma(weight_3, value_12, y_4);
         let value_13 = unpack2x16float(pair_11).x;
         let value_14 = unpack2x16float(pair_11 >> 16u).x;
-        let weight_7 = bitcast<f32>(pool[b_5 + 150u]);
-        total = total + weight_7;
-        y = fma(weight_7, value_13, y);
-        y_2 = fma(weight_7, value_14, y_2);
         let value_15 = unpack2x16float(pair_12).x;
         let value_16 = unpack2x16float(pair_12 >> 16u).x;
-        let weight_8 = bitcast<f32>(pool[b_5 + 151u]);
-        total = total + weight_8;
-        y = fma(weight_8, value_15, y);
-        y_2 = fma(weight_8, value_16, y_2);
+        let weight_4 = bitcast<f32>(pool[b_5 + 147u]);
+        total = total + weight_4;
+        y = fma(weight_4, value_13, y);
+        y_2 = fma(weight_4, value_14, y_2);
+        y_3 = fma(weight_4, value_15, y_3);
+        y_4 = fma(weight_4, value_16, y_4);
       }
       workgroupBarrier();
     }
-    let column_2 = lane % 32u;
-    let team_2 = lane / 32u;
+    let column_2 = lane % 16u;
+    let team_2 = lane / 16u;
     let at = team_2 * 66u + 224u;
     pool[at + 64u] = bitcast<u32>(total);
     pool[at + 65u] = bitcast<u32>(top);
@@ -221,13 +214,18 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
       pool[at + column_2 * 2u] = bitcast<u32>(y);
       pool[at + column_2 * 2u + 1u] = bitcast<u32>(y_2);
     }
+    let item_3 = column_2 + 16u;
+    if (item_3 < 32u) {
+      pool[at + item_3 * 2u] = bitcast<u32>(y_3);
+      pool[at + item_3 * 2u + 1u] = bitcast<u32>(y_4);
+    }
     workgroupBarrier();
     if (lane < 64u) {
       let h = lane / 64u;
       let column_3 = lane % 64u;
       let from_team = h * 66u + column_3 + 224u;
       var total_5 = bitcast<f32>(pool[from_team]);
-      for (var l_4 = 1u; l_4 < 8u; l_4 += 1u) {
+      for (var l_4 = 1u; l_4 < 16u; l_4 += 1u) {
         total_5 = total_5 + bitcast<f32>(pool[from_team + l_4 * 66u]);
       }
       b6[(rows_at * ((sizes.w * 32u + 127u) / 128u) + chunk + h) * 66u + column_3] = bitcast<u32>(total_5);
@@ -236,7 +234,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
       let to = (rows_at * ((sizes.w * 32u + 127u) / 128u) + chunk + lane) * 66u + 64u;
       let from_team_2 = lane * 66u + 288u;
       var total_6 = bitcast<f32>(pool[from_team_2]);
-      for (var l_5 = 1u; l_5 < 8u; l_5 += 1u) {
+      for (var l_5 = 1u; l_5 < 16u; l_5 += 1u) {
         total_6 = total_6 + bitcast<f32>(pool[from_team_2 + l_5 * 66u]);
       }
       let its_top = bitcast<f32>(pool[lane * 66u + 289u]);

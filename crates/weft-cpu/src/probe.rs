@@ -138,11 +138,21 @@ struct Pace {
 }
 
 /// Calls `block`, which says how much it did, again and again, and counts from `begin` to `end`.
-fn pace(begin: Instant, end: Instant, mut block: impl FnMut() -> usize) -> Pace {
+fn pace(begin: Instant, end: Instant, block: impl FnMut() -> usize) -> Pace {
+    pace_by(Instant::now, begin, end, block)
+}
+
+/// [`pace`] by this clock.
+fn pace_by(
+    mut clock: impl FnMut() -> Instant,
+    begin: Instant,
+    end: Instant,
+    mut block: impl FnMut() -> usize,
+) -> Pace {
     let mut started = None;
     let mut done = 0;
     loop {
-        let now = Instant::now();
+        let now = clock();
         match started {
             None if now >= begin => (started, done) = (Some(now), 0),
             Some(started) if now >= end => return Pace { done, time: now - started },
@@ -279,15 +289,21 @@ mod tests {
 
     #[test]
     fn only_what_is_done_between_begin_and_end_counts() {
-        let begin = Instant::now() + Duration::from_millis(3);
+        // A clock that is looked at once before each block, two milliseconds after the last time.
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut looks = 0;
+        let clock = || {
+            looks += 2;
+            at(looks - 2)
+        };
         let mut blocks = 0;
-        let pace = pace(begin, begin + Duration::from_millis(5), || {
+        let pace = pace_by(clock, at(3), at(9), || {
             blocks += 1;
-            thread::sleep(Duration::from_millis(1));
             10
         });
-        assert!(pace.done > 0 && pace.done < 10 * blocks, "{} of {blocks} blocks", pace.done);
-        assert!(pace.time >= Duration::from_millis(5) - Duration::from_millis(2));
+        // Blocks begin at 0, 2, 4, 6 and 8; those from 4 on count, until 10.
+        assert_eq!((blocks, pace.done, pace.time), (5, 30, Duration::from_millis(6)));
     }
 
     #[test]

@@ -235,8 +235,8 @@ pub trait Device: Send {
         Ok(())
     }
 
-    /// Does the same, and notes for each worker when it was at which step. By then [`Timings::begin`] has made room, so that nothing more is
-    /// allocated while the program runs.
+    /// [`Device::replay`], with notes for each worker of when it was at which step; returns when it is done. By then [`Timings::begin`] has made room,
+    /// so that nothing more is allocated while the program runs.
     ///
     /// # Errors
     /// Those of [`Device::replay`]; [`DeviceError::Usage`] from a device that cannot tell.

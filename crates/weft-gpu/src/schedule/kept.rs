@@ -72,7 +72,7 @@ impl KeptSchedules {
             return None;
         }
         let kept = self.kernels.get(&Key::new(kernel, max))?;
-        (is_possible(kernel, kept, limits) && (true || same_bits(kernel, own, kept))).then_some(kept)
+        (is_possible(kernel, kept, limits) && same_bits(kernel, own, kept)).then_some(kept)
     }
 
     /// What the lines of a text say, each by itself: one that says nothing is passed over.

@@ -15,6 +15,9 @@ use crate::schedule::Split;
 /// Lanes that look for the largest score of a head, at most.
 const SEEKERS: u32 = 16;
 
+/// Times that lanes side by side across the columns have items, if there are as many.
+const ITEMS: u32 = 2;
+
 /// Loads of a lane that are on their way at once, at most.
 const AHEAD: u32 = 24;
 
@@ -66,7 +69,8 @@ impl<'a> Walk<'a> {
         let (share, upcast) = (split.reduce, split.upcast);
         let block = split.across(lanes) * upcast;
         let items = cols / values.per();
-        let columns = items.next_power_of_two().min(lanes);
+        // A lane has several items where there are many: what it reads of the workgroup's memory serves all of them.
+        let columns = items.div_ceil(ITEMS).next_power_of_two().min(lanes);
         let teams = (lanes / columns).min(block);
         let [query, rows, scores, tops] =
             [heads * k_len, block, heads * block, heads * SEEKERS].map(|n| w.pool.room(n));
