@@ -57,6 +57,27 @@ fn an_8_bit_cache_loses_no_more_than_twice_of_it() {
     }
 }
 
+/// Plans for steps of one size may be decided otherwise than those of another: that must not show.
+#[test]
+fn decisions_by_cost_change_no_bit() {
+    let fixture = Fixture::load("glm-tiny-q4_k_m");
+    let by_cost: Vec<_> =
+        weft_fuse::decisions().filter(|decision| decision.default == weft_fuse::Mode::ByCost).collect();
+    assert!(by_cost.len() >= 2, "{by_cost:?}");
+    for decision in by_cost {
+        let logits = [weft_fuse::Mode::On, weft_fuse::Mode::Off].map(|mode| {
+            let mut switches = Switches::default();
+            switches.set(decision, mode);
+            let options =
+                EngineOptions { context: Some(128), batch: 32, switches, ..EngineOptions::default() };
+            let mut engine = engine(&fixture, options)?;
+            Some([1, 24].map(|chunk| bits(&all_logits(&mut engine, &fixture.tokens[..24], chunk))))
+        });
+        let [Some(on), Some(off)] = logits else { return };
+        assert!(on == off, "{} changes bits", decision.name);
+    }
+}
+
 #[test]
 fn steps_of_any_size_give_the_same_bits() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");

@@ -140,14 +140,11 @@ fn dot(
     let apart = part.columns_independent();
     let inner: usize = rows.iter().skip(1).fold(1, |n, r| n.saturating_mul(*r));
     let pieces = products.iter().map(|p| pieces(kernel, p)).min().unwrap_or(1);
-    let wanted = match apart {
-        true => BUSY / part.cols.saturating_mul(inner).saturating_mul(products.len()).max(1),
-        // All columns in one workgroup: as many lanes as there are for each.
-        false => lanes / part.cols.next_power_of_two().min(lanes),
-    };
+    // By what is multiplied alone, and not by what is done with the result: plans for steps of other sizes may do that in another kernel.
+    let wanted = BUSY / part.cols.saturating_mul(inner).saturating_mul(products.len()).max(1);
     let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
-    let least = if apart && tiles { LEAST_SHARES } else { 1 };
-    let most = if apart && longest(kernel, products) >= LONG { 2 * MOST_SHARES } else { MOST_SHARES };
+    let least = if tiles { LEAST_SHARES } else { 1 };
+    let most = if longest(kernel, products) >= LONG { 2 * MOST_SHARES } else { MOST_SHARES };
     // Sums are made in the same order by any number of lanes.
     let own = || below(wanted.clamp(least, most)).min(below(pieces)).min(lanes);
     let reduce = reduce.unwrap_or_else(own);

@@ -1,4 +1,4 @@
-//! What cannot be rendered is refused by name, and what a schedule may not say.
+//! What cannot be rendered is refused by name, and what a schedule may not say or depend on.
 
 use super::valid::{adapters, validate};
 use weft_gpu::{Schedule, Why, render, render_with};
@@ -94,4 +94,40 @@ fn schedules_are_checked() {
         let refused = with(&across, wrong).unwrap_err();
         assert!(matches!(refused.why, Why::Schedule(_)), "{wrong}: {refused}");
     }
+}
+
+/// Plans for steps of other sizes may do in another kernel what is done with a product, and the order of its sum must not show that.
+#[test]
+fn what_is_done_with_a_product_decides_no_order() {
+    let text = |body: &str| {
+        format!(
+            "plan p T=1 R=1 S=64 P=2 arena=0 {{
+b0 = input x : f32[T, 2048]
+b1 = weight w : f32[64, 2048]
+b2 = output y : f32[T, 64]
+kernel tested {{
+  p0 read f32
+  p1 read f32
+  p2 write f32
+  rows [T] cols 64
+  dot x=p0[0; 2048; 1] w=p1 count=1 n=64 k=2048 first=0 stride=64 pick=only transposed=false
+  v0 = acc 0
+  {body}
+}}
+call tested b0 b1 b2
+}}
+"
+        )
+    };
+    let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
+    let reduces =
+        ["v1 = store v0 p2[0; 64; 1]", "v1 = reduce_max v0\n  v2 = sub v0 v1\n  v3 = store v2 p2[0; 64; 1]"];
+    let reduces = reduces.map(|body| {
+        let text = text(body);
+        let kernel = parse_plan(&text).unwrap_or_else(|e| panic!("{e}\n{text}")).kernels.remove(0);
+        let shaders = render(&kernel, &[0, 1, 2], &max, &adapters()[0]).unwrap();
+        let head = shaders[0].source.lines().next().unwrap().to_string();
+        head.split_whitespace().skip_while(|word| *word != "reduce").nth(1).unwrap().to_string()
+    });
+    assert_eq!(reduces[0], reduces[1]);
 }
