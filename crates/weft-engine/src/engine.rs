@@ -240,14 +240,13 @@ impl Engine {
     fn replay(&mut self, vocab: usize, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let sizes = self.sizes();
         let Engine { device, shared, variants, indices, bytes, wanted, .. } = self;
-        let mut windows = wanted.chunks(LOGIT_ROWS);
         let inputs = [
             ("tokens", &indices.tokens[..]),
             ("pos", &indices.pos),
             ("slots", &indices.slots),
             ("first", &indices.first),
             ("pages", &indices.pages),
-            ("out_rows", windows.clone().next().unwrap_or_default()),
+            ("out_rows", wanted.chunks(LOGIT_ROWS).next().unwrap_or_default()),
         ];
         write(&mut **device, shared, &inputs, bytes)?;
         let class = variants.used().class(sizes.tokens);
@@ -255,9 +254,9 @@ impl Engine {
             class.ok_or_else(|| Error::Option("the model was compiled for no size of step".into()))?;
         let timed = timings.as_deref_mut().map(|timings| (timings, 0));
         timed::replay(&mut **device, class.body, &sizes, timed)?;
-        let mut written = true;
-        for rows in windows.by_ref() {
-            if !std::mem::take(&mut written) {
+        for (window, rows) in wanted.chunks(LOGIT_ROWS).enumerate() {
+            // The first was written with the other inputs.
+            if window > 0 {
                 write(&mut **device, shared, &[("out_rows", rows)], bytes)?;
             }
             let timed = timings.as_deref_mut().map(|timings| (timings, 1));

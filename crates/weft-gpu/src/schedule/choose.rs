@@ -145,7 +145,6 @@ fn dot(
     let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
     let least = if tiles { LEAST_SHARES } else { 1 };
     let most = if longest(kernel, products) >= LONG { 2 * MOST_SHARES } else { MOST_SHARES };
-    // Sums are made in the same order by any number of lanes.
     let own = || below(wanted.clamp(least, most)).min(below(pieces)).min(lanes);
     let reduce = reduce.unwrap_or_else(own);
     let shared = products.iter().all(|p| match p.w.pick {
