@@ -36,10 +36,11 @@ pub(crate) const ROOMS: &[Room] = &[
         unsafe_in: &["src/isa.rs", "src/isa/", "src/memory.rs", "src/compile.rs", "src/team.rs"],
         ..WORLDLY
     },
+    Room { name: "weft-render", uses: &["weft-quant", "weft-kern"], ..PURE },
     Room {
-        name: "weft-gpu",
-        uses: &["weft-quant", "weft-ir", "weft-kern", "weft-device"],
-        unsafe_in: &["src/kept.rs", "src/memory.rs", "src/pipelines.rs"],
+        name: "weft-wgpu",
+        uses: &["weft-quant", "weft-kern", "weft-device", "weft-render"],
+        unsafe_in: &["src/memory.rs", "src/pipeline_cache.rs", "src/pipelines.rs"],
         ..WORLDLY
     },
     Room { name: "weft-pack", uses: &["weft-gguf", "weft-device"], ..WORLDLY },
@@ -55,7 +56,8 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-models",
             "weft-device",
             "weft-cpu",
-            "weft-gpu",
+            "weft-render",
+            "weft-wgpu",
             "weft-pack",
         ],
         unsafe_in: &["tests/allocations.rs"],

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::str::FromStr;
 
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_device::{BufferId, Departure, Device, Region};
-use weft_gpu::{GpuDevice, GpuOptions, Scheduler};
+use weft_device::{Departure, Device};
 use weft_kern::{Machine, Plan, Source};
 use weft_pack::PackCache;
+use weft_wgpu::{GpuDevice, GpuOptions, Scheduler};
 
 use crate::error::Error;
 
@@ -60,7 +60,7 @@ impl DeviceChoice {
             DeviceChoice::Cpu => Box::new(CpuDevice::new(CpuOptions { threads, ..CpuOptions::default() })?),
             DeviceChoice::Gpu(name) => {
                 let options = GpuOptions { threads, folder: cache.map(|cache| cache.folder.clone()) };
-                Box::new(GpuDevice::open(&weft_gpu::adapter(name.as_deref())?, &options)?)
+                Box::new(GpuDevice::open(&weft_wgpu::adapter(name.as_deref())?, &options)?)
             }
         })
     }
@@ -73,10 +73,10 @@ impl DeviceChoice {
         Ok(match self {
             DeviceChoice::Cpu => Target { machine: weft_cpu::machine(threads), scheduler: None },
             DeviceChoice::Gpu(name) => {
-                let adapter = weft_gpu::adapter(name.as_deref())?;
+                let adapter = weft_wgpu::adapter(name.as_deref())?;
                 let host = weft_cpu::machine(threads).workers as usize;
                 let scheduler = Scheduler::open(&adapter, folder);
-                Target { machine: weft_gpu::machine(adapter.kind(), host), scheduler: Some(scheduler) }
+                Target { machine: weft_wgpu::machine(adapter.kind(), host), scheduler: Some(scheduler) }
             }
         })
     }
@@ -85,7 +85,7 @@ impl DeviceChoice {
     pub fn departures(&self) -> Vec<&'static Departure> {
         match self {
             DeviceChoice::Cpu => Vec::new(),
-            DeviceChoice::Gpu(_) => weft_gpu::departures().collect(),
+            DeviceChoice::Gpu(_) => weft_wgpu::departures().collect(),
         }
     }
 }
@@ -113,15 +113,10 @@ impl Target {
         let scheduler = self.scheduler.as_ref()?;
         let calls = plan.calls.iter().map(|call| {
             // Only the arena holds several buffers of a plan.
-            let region = |at: &usize| {
-                let arena = matches!(plan.buffers[*at].source, Source::Arena(_));
-                let buffer = BufferId(if arena { 0 } else { *at as u32 + 1 });
-                Region { buffer, offset: 0, values: 0 }
-            };
-            let args: Vec<Region> = call.args.iter().map(region).collect();
-            let (slots, _) = weft_gpu::slots(&args);
+            let buffer = |at: &usize| (!matches!(plan.buffers[*at].source, Source::Arena(_))).then_some(*at);
+            let (slots, _) = weft_render::slots(call.args.iter().map(buffer));
             let shaders = scheduler.render(&plan.kernels[call.kernel], &slots, &plan.max);
-            let text = |shaders: Vec<weft_gpu::Shader>| {
+            let text = |shaders: Vec<weft_render::Shader>| {
                 shaders.into_iter().map(|shader| shader.source).collect::<Vec<_>>().join("\n")
             };
             shaders.map(text).map_err(|refused| refused.to_string())

@@ -42,7 +42,7 @@ pub enum Error {
     Device(#[from] DeviceError),
     /// There is no such device, or it cannot be opened.
     #[error(transparent)]
-    Open(#[from] weft_gpu::OpenError),
+    Open(#[from] weft_wgpu::OpenError),
     /// The device has no room for a weight.
     #[error("the weight `{name}`: {source}")]
     Weight {

@@ -16,7 +16,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            // What a graph becomes on a graphics adapter is for `weft-gpu` to say.
+            // What a graph becomes on a graphics adapter is for `weft-render` to say.
             if path.file_name().is_none_or(|name| name != "wgsl") {
                 found.extend(files(&path));
             }

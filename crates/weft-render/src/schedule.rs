@@ -1,0 +1,151 @@
+//! How a kernel's loops are laid over workgroups and lanes: plain data, with a text form, chosen by a heuristic and free to be varied.
+//!
+//! Of the axes that loops have on a graphics card, a split says: how many *rows* and columns (*width*) a workgroup has (the grid is the rest);
+//! how many lanes work *across* columns side by side, each on several columns (*upcast*); how many lanes share what a column sums up (the
+//! cooperative *reduce*). Unrolling is always one block of 32 columns of a weight, and vectors are words. Attention walks positions in *chunks*, by one
+//! workgroup or *spread* over one for each.
+
+mod check;
+mod depart;
+mod heuristic;
+mod near;
+mod tuned;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub(crate) use check::check;
+pub(crate) use depart::depart;
+pub use depart::{Departure, departures};
+pub(crate) use heuristic::{choose, smaller};
+pub(crate) use near::near;
+pub(crate) use tuned::{Key, orders};
+pub use tuned::{SumOrder, TunedSchedules};
+
+/// How a kernel is laid out.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Schedule {
+    /// Lanes of a workgroup, the same for all parts; a power of two.
+    pub lanes: u32,
+    /// One for each part.
+    pub parts: Vec<Split>,
+}
+
+/// How a part is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Split {
+    /// Rows of a workgroup.
+    pub rows: u32,
+    /// Whether they are neighbours along the first axis (tokens for one head) rather than neighbours.
+    pub along_first: bool,
+    /// Columns of a workgroup.
+    pub width: u32,
+    /// Lanes that share a sum: a power of two.
+    pub reduce: u32,
+    /// Columns of a lane at a time; for attention, positions scored at a time for each lane that scores.
+    pub upcast: u32,
+    /// For attention, positions whose sums are made by themselves before they are put together with others'; else 0.
+    pub chunk: u32,
+    /// Whether each chunk has a workgroup, and a second shader puts them together.
+    pub spread: bool,
+}
+
+impl Split {
+    /// Lanes side by side across columns.
+    pub(crate) const fn across(&self, lanes: u32) -> u32 {
+        lanes / self.reduce
+    }
+}
+
+impl fmt::Display for Split {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Split { rows, along_first, width, reduce, upcast, chunk, spread } = self;
+        let apart = if *along_first { " apart" } else { "" };
+        write!(f, "rows {rows}{apart} width {width} reduce {reduce} upcast {upcast}")?;
+        if *chunk > 0 {
+            write!(f, " chunk {chunk}{}", if *spread { " spread" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "lanes {}", self.lanes)?;
+        self.parts.iter().try_for_each(|part| write!(f, "; {part}"))
+    }
+}
+
+/// A text that is no schedule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N [spread]]; …`"
+)]
+pub struct NoSchedule(String);
+
+impl FromStr for Schedule {
+    type Err = NoSchedule;
+
+    fn from_str(text: &str) -> Result<Schedule, NoSchedule> {
+        let fail = || NoSchedule(text.to_string());
+        let mut pieces = text.split(';').map(|piece| piece.split_whitespace().collect::<Vec<_>>());
+        let number = |word: &str| word.parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(fail);
+        let lanes = match pieces.next().as_deref() {
+            Some(["lanes", n]) => number(n)?,
+            _ => return Err(fail()),
+        };
+        let split = |words: Vec<&str>| {
+            let (words, chunk, spread) = match &words[..] {
+                [words @ .., "chunk", chunk, "spread"] => (words, number(chunk)?, true),
+                [words @ .., "chunk", chunk] => (words, number(chunk)?, false),
+                words => (words, 0, false),
+            };
+            let ["rows", rows, apart @ .., "width", width, "reduce", reduce, "upcast", upcast] = words else {
+                return Err(fail());
+            };
+            if !matches!(apart, [] | ["apart"]) {
+                return Err(fail());
+            }
+            Ok(Split {
+                rows: number(rows)?,
+                along_first: !apart.is_empty(),
+                width: number(width)?,
+                reduce: number(reduce)?,
+                upcast: number(upcast)?,
+                chunk,
+                spread,
+            })
+        };
+        Ok(Schedule { lanes, parts: pieces.map(split).collect::<Result<_, _>>()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_prints_and_parses_back() {
+        let text = "lanes 256; rows 8 apart width 32 reduce 8 upcast 2; rows 1 width 64 reduce 1 upcast 1; \
+                    rows 2 width 64 reduce 16 upcast 4 chunk 64; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread";
+        let schedule: Schedule = text.parse().unwrap();
+        assert_eq!(schedule.parts.len(), 4);
+        assert_eq!(
+            schedule.parts.iter().map(|s| (s.chunk, s.spread)).collect::<Vec<_>>(),
+            [(0, false), (0, false), (64, false), (128, true)]
+        );
+        assert!(schedule.parts[0].along_first && !schedule.parts[1].along_first);
+        assert_eq!(schedule.to_string(), text);
+        for wrong in [
+            "",
+            "lanes",
+            "lanes 0",
+            "lanes 8; rows 1",
+            "lanes 8; rows 1 b width 1 reduce 1 upcast 1",
+            "lanes 8; rows 1 width 1 reduce 1 upcast 1 chunk 0",
+            "lanes 8; rows 1 width 1 reduce 1 upcast 1 spread",
+        ] {
+            assert!(wrong.parse::<Schedule>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Ways to depart from the heuristic in all kernels at once: what its choices are worth.
+
+use weft_kern::{Anchor, Kernel, Sizes};
+
+use crate::limits::Limits;
+use crate::render::fits;
+use crate::schedule::Schedule;
+use crate::schedule::near::{scaled, with_lanes, with_reduce};
+use crate::schedule::tuned::{is_possible, lanes_matter};
+
+/// A way in which all schedules can depart from the heuristic's: to find out what a choice of it is worth.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Departure {
+    /// Its name: `schedule.rows=1`.
+    pub name: &'static str,
+    /// What is different, in a sentence.
+    pub about: &'static str,
+}
+
+/// What is changed; of each part, if it is no lanes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Reduce(u32),
+    Rows(u32),
+    /// Times so many halves.
+    Width(u32),
+    Upcast(u32),
+    Lanes(u32),
+    Spread(bool),
+}
+
+/// Every departure, and what it changes.
+static ALL: [(Departure, Choice); 12] = [
+    (named("schedule.reduce=1", "No lanes share a sum."), Choice::Reduce(1)),
+    (named("schedule.reduce=4", "Four lanes share each sum."), Choice::Reduce(4)),
+    (named("schedule.reduce=16", "Sixteen lanes share each sum."), Choice::Reduce(16)),
+    (named("schedule.reduce=32", "Thirty-two lanes share each sum."), Choice::Reduce(32)),
+    (named("schedule.rows=1", "A workgroup has one row of products and attention."), Choice::Rows(1)),
+    (named("schedule.spread=off", "A workgroup walks all chunks of attention."), Choice::Spread(false)),
+    (named("schedule.width=half", "A workgroup has half as many columns."), Choice::Width(1)),
+    (named("schedule.width=double", "A workgroup has twice as many columns."), Choice::Width(4)),
+    (named("schedule.upcast=2", "A lane has two columns at a time."), Choice::Upcast(2)),
+    (named("schedule.lanes=64", "Workgroups have 64 lanes, where that changes no bit."), Choice::Lanes(64)),
+    (
+        named("schedule.lanes=128", "Workgroups have 128 lanes, where that changes no bit."),
+        Choice::Lanes(128),
+    ),
+    (
+        named("schedule.lanes=512", "Workgroups have 512 lanes, where that changes no bit."),
+        Choice::Lanes(512),
+    ),
+];
+
+const fn named(name: &'static str, about: &'static str) -> Departure {
+    Departure { name, about }
+}
+
+/// Every departure.
+pub fn departures() -> impl Iterator<Item = &'static Departure> {
+    ALL.iter().map(|(departure, _)| departure)
+}
+
+/// A schedule that departs from this one: in every part where that gives one that can be run.
+pub(crate) fn depart(
+    departure: &Departure,
+    kernel: &Kernel,
+    max: &Sizes,
+    from: &Schedule,
+    limits: &Limits,
+) -> Schedule {
+    let Some((_, choice)) = ALL.iter().find(|(known, _)| known == departure) else { return from.clone() };
+    let can =
+        |schedule: &Schedule| is_possible(kernel, schedule, limits) && fits(kernel, schedule, max, limits);
+    if let Choice::Lanes(lanes) = *choice {
+        let schedule = with_lanes(kernel, from, lanes, true);
+        return if lanes_matter(kernel) || !can(&schedule) { from.clone() } else { schedule };
+    }
+    let mut found = from.clone();
+    for (i, part) in kernel.parts.iter().enumerate() {
+        let mut schedule = found.clone();
+        let split = &mut schedule.parts[i];
+        let is_dot = matches!(part.anchor, Anchor::Dot(_));
+        match *choice {
+            Choice::Reduce(reduce) if is_dot => schedule = with_reduce(kernel, &found, i, reduce, true),
+            Choice::Rows(rows) => {
+                split.rows = rows;
+                split.along_first &= rows > 1;
+            }
+            Choice::Spread(spread) if matches!(part.anchor, Anchor::Attend(_)) => split.spread = spread,
+            Choice::Width(halves) if is_dot => split.width = scaled(part, split.width, halves, 2),
+            Choice::Upcast(upcast) if is_dot => {
+                split.width = scaled(part, split.width, upcast, split.upcast);
+                split.upcast = upcast;
+            }
+            _ => continue,
+        }
+        if can(&schedule) {
+            found = schedule;
+        }
+    }
+    found
+}

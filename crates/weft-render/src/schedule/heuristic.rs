@@ -1,0 +1,215 @@
+//! The heuristic: how each part is laid out if nobody says otherwise.
+//!
+//! What decides in what order a sum is made (lanes, `reduce`, `upcast`, `chunk`) is chosen by the part alone, and never by how many rows a step has: bits must
+//! not depend on company. Rows and width, and whether chunks are spread, which change no bit, are chosen by the sizes.
+
+use weft_kern::{Anchor, Attend, Format, Instr, Kernel, Part, Pick, Product, Sizes};
+use weft_quant::GgmlType;
+
+use crate::limits::Limits;
+use crate::schedule::tuned::lanes_matter;
+use crate::schedule::{Schedule, Split, TunedSchedules};
+
+/// Lanes of a workgroup, if an adapter runs as many: all adapters of the last ten years do.
+const LANES: u32 = 256;
+
+/// Lanes of a workgroup of one row where they change no bit and sums are long.
+const MANY_LANES: u32 = 512;
+
+/// Lanes that keep a large graphics card busy; a product is shared out among as many, if it has work for them.
+const BUSY: usize = 1 << 18;
+
+/// Lanes that share a sum, at most: their partial sums are added one after another.
+const MOST_SHARES: usize = 16;
+
+/// A sum of so many pieces is shared out among twice as many.
+const LONG: usize = 128;
+
+/// Lanes that share a sum, at least, of rows in tiles: side by side they read a piece of a tile that is long enough for memory to be fast.
+const LEAST_SHARES: usize = 8;
+
+/// Workgroups of a product that has more columns than keep an adapter busy.
+const MANY_GROUPS: usize = 2048;
+
+/// Rows of a tile, at most: each has a sum of its own in every lane.
+const MOST_ROWS: usize = 8;
+
+/// Sums of a lane, at most.
+const MOST_SUMS: usize = 16;
+
+/// Rows of a step from which on a lane has several columns at a time, so that what is multiplied is loaded once for them.
+const MANY_ROWS: usize = 64;
+
+/// Positions of a chunk of attention: a few blocks.
+const CHUNK: usize = 128;
+
+/// Workgroups that keep a large card busy with attention.
+const BUSY_GROUPS: usize = 256;
+
+/// Words that chunks may come to that are spread over workgroups, at most.
+const MOST_PUT_DOWN: usize = 16 << 20;
+
+/// A schedule for a kernel in steps of sizes up to `max`. Where a `reduce` was kept for what a part multiplies, it has that.
+pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &TunedSchedules) -> Schedule {
+    let lanes = below(lanes(kernel, max).min(limits.invocations) as usize);
+    let parts = kernel.parts.iter().map(|part| {
+        let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
+        match &part.anchor {
+            Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
+            Anchor::Dot(products) => {
+                let reduce = kept.reduce(kernel, part, lanes);
+                dot(kernel, part, products, &rows, lanes, reduce)
+            }
+            Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),
+        }
+    });
+    Schedule { lanes: lanes as u32, parts: parts.collect() }
+}
+
+/// Lanes of a workgroup.
+fn lanes(kernel: &Kernel, max: &Sizes) -> u32 {
+    let is_long = |part: &Part| {
+        let rows = part.rows.iter().fold(1, |n: usize, d| n.saturating_mul(d.eval(max)));
+        rows == 1 && part.columns_independent() && longest(kernel, part.products()) >= LONG
+    };
+    if !lanes_matter(kernel) && kernel.parts.iter().all(is_long) { MANY_LANES } else { LANES }
+}
+
+/// Terms of a sum that are one piece of work: 32 columns of quantised rows, a value of others.
+fn pieces(kernel: &Kernel, product: &Product) -> usize {
+    match () {
+        () if product.transposed => product.w.n,
+        () if product.rounds(&kernel.params) => product.w.k / 32,
+        () => product.w.k,
+    }
+}
+
+/// The pieces of the longest sum, over all matrices that it is of.
+fn longest(kernel: &Kernel, products: &[Product]) -> usize {
+    let all = products.iter().map(|product| match &product.w.pick {
+        Pick::Sum(sum) => pieces(kernel, product).saturating_mul(sum.terms),
+        _ => pieces(kernel, product),
+    });
+    all.max().unwrap_or(0)
+}
+
+/// The same with less for a workgroup to keep, if there is less: fewer rows, then fewer columns of a product. Neither changes a bit.
+pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
+    let cut = !part.products().is_empty() && part.columns_independent();
+    match split {
+        Split { rows: 2.., .. } => Some(Split { rows: split.rows / 2, ..*split }),
+        Split { width, .. } if cut && *width > 32 && width.is_multiple_of(64) => {
+            Some(Split { width: width / 2, ..*split })
+        }
+        _ => None,
+    }
+}
+
+/// The largest power of two that is not above a number; 1 for 0.
+fn below(n: usize) -> usize {
+    1 << n.max(1).ilog2()
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// A row, by one lane for each column.
+const PLAIN: Split =
+    Split { rows: 1, along_first: false, width: 1, reduce: 1, upcast: 1, chunk: 0, spread: false };
+
+fn elementwise(part: &Part, rows: &[usize], lanes: usize) -> Split {
+    let (mut tile, mut width) = (1, part.cols);
+    if part.columns_independent() {
+        width = part.cols.min(lanes);
+        // Short rows are taken several at a time.
+        let all = rows.iter().fold(1, |n: usize, r| n.saturating_mul(*r));
+        tile = below(lanes / width).min(below(all));
+    }
+    Split { rows: number(tile), width: number(width), ..PLAIN }
+}
+
+fn dot(
+    kernel: &Kernel,
+    part: &Part,
+    products: &[Product],
+    rows: &[usize],
+    lanes: usize,
+    reduce: Option<usize>,
+) -> Split {
+    let apart = part.columns_independent();
+    let inner: usize = rows.iter().skip(1).fold(1, |n, r| n.saturating_mul(*r));
+    let pieces = products.iter().map(|p| pieces(kernel, p)).min().unwrap_or(1);
+    // By what is multiplied alone, and not by what is done with the result: plans for steps of other sizes may do that in another kernel.
+    let wanted = BUSY / part.cols.saturating_mul(inner).saturating_mul(products.len()).max(1);
+    let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
+    let least = if tiles { LEAST_SHARES } else { 1 };
+    let most = if longest(kernel, products) >= LONG { 2 * MOST_SHARES } else { MOST_SHARES };
+    let own = || below(wanted.clamp(least, most)).min(below(pieces)).min(lanes);
+    let reduce = reduce.unwrap_or_else(own);
+    let shared = products.iter().all(|p| match p.w.pick {
+        Pick::Only => true,
+        Pick::Axis(axis) => axis > 0,
+        Pick::Ids(_) | Pick::Sum(_) => false,
+    });
+    let mut across = lanes / reduce;
+    let mut upcast = 1;
+    if apart && tiles && rows.first().is_some_and(|rows| *rows >= MANY_ROWS) {
+        // Rows that do not share a matrix are one at a time, and leave room for more columns.
+        upcast = if shared { 2 } else { 4 };
+        while upcast > 1 && part.cols < 4 * upcast * across {
+            upcast /= 2;
+        }
+        across *= upcast;
+    }
+    let mut width = part.cols;
+    if apart {
+        let rounds = part.body.iter().any(|i| match i {
+            Instr::Store { view, .. } => {
+                matches!(kernel.params[view.param].format, Format::Q8 | Format::Ggml(GgmlType::Q8_0))
+            }
+            _ => false,
+        });
+        let passes = (part.cols.saturating_mul(inner) / (across * MANY_GROUPS)).clamp(1, 4);
+        width = part.cols.min(if rounds { across.max(32) } else { (passes * across).max(2) });
+    }
+    let along_first = products.iter().any(|p| matches!(p.w.pick, Pick::Axis(axis) if axis > 0));
+    let first = rows.first().copied().unwrap_or(1);
+    let all = if along_first { first } else { first.saturating_mul(inner) };
+    let most = MOST_ROWS.min(MOST_SUMS / products.len().min(MOST_SUMS));
+    let tile = if shared { below(all.min(most)) } else { 1 };
+    Split {
+        rows: number(tile),
+        along_first: along_first && tile > 1,
+        width: number(width),
+        reduce: number(reduce),
+        upcast: number(upcast),
+        ..PLAIN
+    }
+}
+
+fn attention(part: &Part, attend: &Attend, rows: &[usize], max: &Sizes, lanes: usize) -> Split {
+    // Sixteen lanes read 64 bytes of a row of halves.
+    let reduce = 16.min(below(attend.k_len / 2)).min(lanes);
+    let all = rows.iter().fold(1, |n: usize, r| n.saturating_mul(*r));
+    // Where rows alone do not keep the adapter busy, each chunk has a workgroup, if what they come to is not too much.
+    let chunks = max.pages.saturating_mul(attend.page).div_ceil(CHUNK);
+    let put_down = all.saturating_mul(chunks).saturating_mul(part.cols + 2);
+    let spread = all < BUSY_GROUPS && chunks > 1 && put_down <= MOST_PUT_DOWN;
+    let groups = if spread { all.saturating_mul(chunks) } else { all };
+    // Heads that share keys share reading them, once there are workgroups enough.
+    let group = attend.heads / attend.kv_heads.max(1);
+    let mut tile = 1;
+    while tile < 4 && group.is_multiple_of(2 * tile) && groups / (2 * tile) >= BUSY_GROUPS {
+        tile *= 2;
+    }
+    Split {
+        rows: number(tile),
+        width: number(part.cols),
+        reduce: number(reduce),
+        upcast: 4,
+        chunk: number(CHUNK),
+        spread,
+        ..PLAIN
+    }
+}

@@ -1,0 +1,117 @@
+//! The schedules near another one: one step in one choice, halved or doubled. Those that are none for the kernel or the adapter are left out.
+
+use weft_kern::{Anchor, Kernel, Part, Sizes};
+
+use crate::limits::Limits;
+use crate::render::fits;
+use crate::schedule::tuned::{is_possible, lanes_matter, sums};
+use crate::schedule::{Schedule, Split};
+
+/// Columns that are rounded together.
+const BLOCK: u32 = 32;
+
+/// All schedules of a kernel that are near this one and can be run in steps up to `max`, each once, the most promising choices first.
+pub(crate) fn near(kernel: &Kernel, max: &Sizes, from: &Schedule, limits: &Limits) -> Vec<Schedule> {
+    let mut found: Vec<Schedule> = Vec::new();
+    let mut offer = |schedule: Schedule| {
+        let is_new = schedule != *from && !found.contains(&schedule);
+        if is_new && is_possible(kernel, &schedule, limits) && fits(kernel, &schedule, max, limits) {
+            found.push(schedule);
+        }
+    };
+    for (i, part) in kernel.parts.iter().enumerate() {
+        if matches!(part.anchor, Anchor::Dot(_)) {
+            for reduce in steps(from.parts[i].reduce) {
+                [false, true]
+                    .into_iter()
+                    .for_each(|scale| offer(with_reduce(kernel, from, i, reduce, scale)));
+            }
+        }
+    }
+    if !lanes_matter(kernel) {
+        for lanes in steps(from.lanes) {
+            [false, true].into_iter().for_each(|scale| offer(with_lanes(kernel, from, lanes, scale)));
+        }
+    }
+    for (i, part) in kernel.parts.iter().enumerate() {
+        for split in splits(part, max, &from.parts[i]) {
+            let mut schedule = from.clone();
+            schedule.parts[i] = split;
+            offer(schedule);
+        }
+    }
+    found
+}
+
+/// Half and twice.
+fn steps(n: u32) -> impl Iterator<Item = u32> {
+    [n.saturating_mul(2), n / 2].into_iter().filter(|n| *n > 0)
+}
+
+/// Splits of a part that change no bit and nothing beyond it.
+fn splits(part: &Part, max: &Sizes, from: &Split) -> Vec<Split> {
+    let all = part.rows.iter().fold(1usize, |n, d| n.saturating_mul(d.eval(max)));
+    let attends = matches!(part.anchor, Anchor::Attend(_));
+    let mut splits = Vec::new();
+    for rows in steps(from.rows).filter(|rows| *rows as usize <= all.next_power_of_two()) {
+        splits.push(Split { rows, along_first: from.along_first && rows > 1, ..*from });
+        if rows > 1 && part.rows.len() > 1 && !attends {
+            splits.push(Split { rows, along_first: !from.along_first, ..*from });
+        }
+    }
+    if from.rows > 1 && part.rows.len() > 1 && !attends {
+        splits.push(Split { along_first: !from.along_first, ..*from });
+    }
+    if attends {
+        splits.push(Split { spread: !from.spread, ..*from });
+    }
+    if part.columns_independent() && !attends {
+        splits.extend(steps(from.width).map(|width| Split { width: at_most_all(part, width), ..*from }));
+    }
+    if matches!(part.anchor, Anchor::Dot(_)) {
+        for upcast in steps(from.upcast) {
+            splits.push(Split { upcast, ..*from });
+            splits.push(Split { upcast, width: scaled(part, from.width, upcast, from.upcast), ..*from });
+        }
+    }
+    splits
+}
+
+/// A schedule with as many lanes for each sum of part `i`, and of others like it. With `scale`, workgroups have more columns or fewer so that lanes have as
+/// many as before.
+pub(crate) fn with_reduce(kernel: &Kernel, from: &Schedule, i: usize, reduce: u32, scale: bool) -> Schedule {
+    let mut schedule = from.clone();
+    let own = sums(kernel, &kernel.parts[i]);
+    for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
+        if sums(kernel, part) == own {
+            let width = if scale { scaled(part, split.width, split.reduce, reduce) } else { split.width };
+            *split = Split { reduce, width, ..*split };
+        }
+    }
+    schedule
+}
+
+/// A schedule with as many lanes.
+pub(crate) fn with_lanes(kernel: &Kernel, from: &Schedule, lanes: u32, scale: bool) -> Schedule {
+    let mut schedule = Schedule { lanes, ..from.clone() };
+    for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
+        if scale {
+            split.width = scaled(part, split.width, lanes, from.lanes);
+        }
+    }
+    schedule
+}
+
+/// A width, `times` as large and divided by `by`, if columns can be cut: whole blocks, and no more than there are.
+pub(crate) fn scaled(part: &Part, width: u32, times: u32, by: u32) -> u32 {
+    if !part.columns_independent() {
+        return width;
+    }
+    let scaled = u64::from(width) * u64::from(times) / u64::from(by.max(1));
+    let scaled = u32::try_from(scaled).unwrap_or(u32::MAX).max(2);
+    at_most_all(part, if width.is_multiple_of(BLOCK) { scaled.max(BLOCK) } else { scaled })
+}
+
+fn at_most_all(part: &Part, width: u32) -> u32 {
+    width.min(u32::try_from(part.cols).unwrap_or(u32::MAX))
+}

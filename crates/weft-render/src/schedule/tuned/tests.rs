@@ -1,0 +1,165 @@
+//! What is kept prints and parses back, and whatever it says, only what is possible and keeps to the order of sums is used.
+
+use weft_kern::parse_plan;
+
+use super::*;
+use crate::schedule::depart::{depart, departures};
+use crate::schedule::heuristic::choose;
+use crate::schedule::near::near;
+
+/// Two products of the same shape, and one whose rows are normed by the workgroup.
+const PLAN: &str = "plan p T=8 R=1 S=0 P=0 arena=0 {
+b0 = input x : q8[T, 256]
+b1 = weight w : q4_0[512, 256]
+b2 = output y : f32[T, 512]
+b3 = output z : f32[T, 512]
+kernel twice {
+  p0 read q8
+  p1 read q4_0
+  p2 write f32
+  p3 write f32
+  rows [T] cols 512
+  dot x=p0[0; 256; 1] w=p1 count=1 n=512 k=256 first=0 stride=512 pick=only transposed=false
+  v0 = acc 0
+  v1 = store v0 p2[0; 512; 1]
+  rows [T] cols 512
+  dot x=p0[0; 256; 1] w=p1 count=1 n=512 k=256 first=0 stride=512 pick=only transposed=false
+  v0 = acc 0
+  v1 = store v0 p3[0; 512; 1]
+}
+call twice b0 b1 b2 b3
+}
+";
+
+fn limits() -> Limits {
+    Limits {
+        invocations: 1024,
+        shared_bytes: 32768,
+        groups: 65535,
+        storage_buffers: 8,
+        binding_bytes: 1 << 27,
+        subgroup: None,
+        f16: true,
+        dot4: false,
+    }
+}
+
+fn kernel() -> (Kernel, Sizes) {
+    let plan = parse_plan(PLAN).unwrap_or_else(|e| panic!("{e}"));
+    (plan.kernels[0].clone(), plan.max)
+}
+
+const SUMS: &str = "q4_0[512, 256]";
+
+#[test]
+fn what_was_kept_prints_and_parses_back() {
+    let (kernel, max) = kernel();
+    let mut kept = TunedSchedules::default();
+    let schedule = "lanes 128; rows 2 width 64 reduce 4 upcast 1; rows 1 width 32 reduce 4 upcast 1";
+    let own = choose(&kernel, &max, &limits(), &kept);
+    kept.insert(&kernel, &max, own.clone(), &own);
+    assert!(kept.reduces.is_empty(), "nobody has to follow what is as it was");
+    kept.insert(&kernel, &max, schedule.parse().unwrap(), &own);
+    let text = kept.to_string();
+    assert!(text.starts_with(&format!("sums {SUMS}: reduce 4\nkernel ")), "{text}");
+    assert!(text.ends_with(&format!(" in steps of 8: {schedule}\n")), "{text}");
+    assert_eq!(TunedSchedules::parse(&text), kept);
+    let damaged = format!("sums\nsums : \n{}kernel x in steps of 8: {schedule}\n\u{1b}[2J\n", text);
+    assert_eq!(TunedSchedules::parse(&damaged), kept);
+    // A kernel's name is no part of it, its work and the size of the step are.
+    let named = Kernel { name: "other".into(), ..kernel.clone() };
+    assert_eq!(Key::new(&named, &max), Key::new(&kernel, &max));
+    assert_ne!(Key::new(&kernel, &Sizes { tokens: 1, ..max }), Key::new(&kernel, &max));
+    let mut other = kernel.clone();
+    other.parts.pop();
+    assert_ne!(Key::new(&other, &max), Key::new(&kernel, &max));
+}
+
+/// What is chosen for the kernel with these lines in the file.
+fn chosen(lines: &str) -> (Schedule, bool) {
+    let ((kernel, max), limits) = (kernel(), limits());
+    let lines = lines.replace("KERNEL", &format!("kernel {:016x}", Key::new(&kernel, &max).kernel));
+    let kept = TunedSchedules::parse(&lines);
+    let own = choose(&kernel, &max, &limits, &kept);
+    let whole = kept.schedule(&kernel, &max, &own, &limits).cloned();
+    (whole.clone().unwrap_or(own), whole.is_some())
+}
+
+#[test]
+fn the_order_of_a_sum_is_kept_for_all_who_make_it() {
+    let (own, _) = chosen("");
+    let reduces = |schedule: &Schedule| schedule.parts.iter().map(|p| p.reduce).collect::<Vec<_>>();
+    assert_ne!(reduces(&own), [2, 2]);
+    assert_eq!(reduces(&chosen("sums q4_0[512, 256]: reduce 2\n").0), [2, 2]);
+    // What is no number of lanes, or more than there are, is nobody's.
+    for odd in ["0", "3", "512", "4294967295", "-1", "x", ""] {
+        assert_eq!(chosen(&format!("sums q4_0[512, 256]: reduce {odd}\n")).0, own, "{odd}");
+    }
+    assert_eq!(chosen("sums q4_0[512, 257]: reduce 2\n").0, own, "another's");
+}
+
+#[test]
+fn a_whole_schedule_is_used_if_it_is_one_and_makes_sums_in_the_kept_order() {
+    let two = |one: &str, other: &str| {
+        format!("sums {SUMS}: reduce 8\nKERNEL in steps of 8: lanes 128; {one}; {other}\n")
+    };
+    let fine = "rows 4 width 32 reduce 8 upcast 1";
+    assert_eq!(chosen(&two(fine, fine)).0.to_string(), format!("lanes 128; {fine}; {fine}"));
+    for wrong in [
+        "rows 4 width 32 reduce 4 upcast 1",
+        "rows 64 width 32 reduce 8 upcast 2",
+        "rows 4 width 24 reduce 8 upcast 1",
+        "rows 4294967295 width 32 reduce 8 upcast 4294967295",
+    ] {
+        let (schedule, whole) = chosen(&two(fine, wrong));
+        assert!(!whole && schedule.parts.iter().all(|part| part.reduce == 8), "{wrong}: {schedule}");
+    }
+    for wrong in ["lanes 128; rows 4 width 32 reduce 8 upcast 1", "lanes 2048", "lanes 96"] {
+        let (_, whole) = chosen(&format!("sums {SUMS}: reduce 8\nKERNEL in steps of 8: {wrong}\n"));
+        assert!(!whole, "{wrong}");
+    }
+    let other = format!("sums {SUMS}: reduce 8\nKERNEL in steps of 1: lanes 128; {fine}; {fine}\n");
+    assert!(!chosen(&other).1, "another step's");
+}
+
+#[test]
+fn all_that_is_near_can_be_run_and_changes_the_order_of_all_like_sums() {
+    let ((kernel, max), limits) = (kernel(), limits());
+    let own = choose(&kernel, &max, &limits, &TunedSchedules::default());
+    let found = near(&kernel, &max, &own, &limits);
+    assert!(found.len() > 8, "{found:?}");
+    for schedule in &found {
+        assert!(*schedule != own && is_possible(&kernel, schedule, &limits), "{schedule}");
+        assert_eq!(schedule.parts[0].reduce, schedule.parts[1].reduce, "{schedule}");
+        let back = near(&kernel, &max, schedule, &limits);
+        assert!(back.contains(&own) || schedule.parts.iter().any(|p| p.rows > 8), "{schedule}");
+    }
+    let fields: [fn(&Schedule) -> u32; 4] =
+        [|s| s.lanes, |s| s.parts[0].rows, |s| s.parts[1].width, |s| s.parts[0].reduce];
+    for of in fields {
+        assert!(found.iter().any(|schedule| of(schedule) != of(&own)));
+    }
+    assert!(found.iter().any(|s| same_bits(&kernel, &own, s)));
+    assert!(found.iter().any(|s| orders(&kernel, s) != orders(&kernel, &own)));
+}
+
+#[test]
+fn departures_change_what_they_say_where_they_can() {
+    let ((kernel, max), limits) = (kernel(), limits());
+    let own = choose(&kernel, &max, &limits, &TunedSchedules::default());
+    let departed = |name: &str| {
+        let departure = departures().find(|departure| departure.name == name).unwrap();
+        depart(departure, &kernel, &max, &own, &limits)
+    };
+    let each = |schedule: &Schedule, of: fn(&Split) -> u32| schedule.parts.iter().map(of).collect::<Vec<_>>();
+    assert_eq!(each(&departed("schedule.reduce=1"), |p| p.reduce), [1, 1]);
+    assert_eq!(each(&departed("schedule.rows=1"), |p| p.rows), [1, 1]);
+    assert_eq!(departed("schedule.lanes=128").lanes, 128);
+    assert_eq!(each(&departed("schedule.upcast=2"), |p| p.upcast), [2, 2]);
+    let small = Limits { invocations: 256, ..limits.clone() };
+    let departure = departures().find(|departure| departure.name == "schedule.lanes=512").unwrap();
+    assert_eq!(depart(departure, &kernel, &max, &own, &small), own, "there are not so many");
+    for departure in departures() {
+        assert!(is_possible(&kernel, &depart(departure, &kernel, &max, &own, &limits), &limits));
+    }
+}

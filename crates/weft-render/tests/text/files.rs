@@ -1,0 +1,55 @@
+//! Runs the files of `filetests/wgsl`: a graph, and the text of the shaders that its kernels become on a large card.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::valid::{adapters, slots, validate};
+use weft_fuse::{Options, fuse_with};
+use weft_ir::Sizes;
+use weft_render::render;
+
+/// What separates the input from the expected output.
+const SEPARATOR: &str = "\n---\n";
+
+fn run(input: &str) -> String {
+    let (header, text): (Vec<&str>, Vec<&str>) = input.lines().partition(|l| l.starts_with("test "));
+    let words: Vec<&str> = header.first().expect("a line `test wgsl`").split_whitespace().collect();
+    assert_eq!(words[..2], ["test", "wgsl"]);
+    let size = |key: &str| {
+        let found = words.iter().find_map(|w| w.strip_prefix(key)?.strip_prefix('='));
+        found.map_or(1, |n| n.parse().unwrap())
+    };
+    let max = Sizes { tokens: size("T"), rows: size("R"), slots: size("S"), pages: size("P") };
+    let graph = weft_ir::parse(&text.join("\n")).unwrap();
+    let fusion = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap();
+    let mut out = String::new();
+    for call in &fusion.plan.calls {
+        let slots = slots(&fusion.plan, call);
+        for shader in render(&fusion.plan.kernels[call.kernel], &slots, &max, &adapters()[0]).unwrap() {
+            validate(&shader);
+            let _ = writeln!(out, "{}", shader.source);
+        }
+    }
+    out
+}
+
+#[test]
+fn every_file_gives_what_it_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests/wgsl");
+    let bless = std::env::var_os("UPDATE_EXPECT").is_some();
+    let mut failures = String::new();
+    let mut files = 0;
+    for entry in std::fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        let content = std::fs::read_to_string(&path).unwrap();
+        let (input, expected) = content.split_once(SEPARATOR).unwrap_or((content.trim_end(), ""));
+        files += 1;
+        let found = run(input);
+        if found != expected && bless {
+            std::fs::write(&path, format!("{}{SEPARATOR}{found}", input.trim_end())).unwrap();
+        } else if found != expected {
+            let _ = write!(failures, "{}:\nexpected:\n{expected}\nfound:\n{found}\n", path.display());
+        }
+    }
+    assert!(files >= 3 && failures.is_empty(), "{files} files\n{failures}");
+}

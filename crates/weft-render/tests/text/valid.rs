@@ -1,0 +1,60 @@
+//! Shaders held against naga.
+
+use naga::back::msl;
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+use weft_kern::Plan;
+use weft_render::{Limits, Shader};
+
+/// Adapters of two kinds: a large card, and the least that WebGPU promises.
+pub(super) fn adapters() -> [Limits; 2] {
+    let large = Limits {
+        invocations: 1024,
+        shared_bytes: 48 << 10,
+        groups: 65_535,
+        storage_buffers: 64,
+        binding_bytes: 4 << 30,
+        subgroup: Some(32),
+        f16: true,
+        dot4: true,
+    };
+    let least = Limits {
+        invocations: 256,
+        shared_bytes: 16 << 10,
+        storage_buffers: 10,
+        binding_bytes: 128 << 20,
+        subgroup: None,
+        f16: false,
+        dot4: false,
+        ..large
+    };
+    [large, least]
+}
+
+/// The slots of a call: arguments that come from the arena lie in one buffer.
+pub(super) fn slots(plan: &Plan, call: &weft_kern::Call) -> Vec<usize> {
+    let buffer = |arg: &usize| {
+        let arena = matches!(plan.buffers[*arg].source, weft_kern::Source::Arena(_));
+        (!arena).then_some(*arg)
+    };
+    weft_render::slots(call.args.iter().map(buffer)).0
+}
+
+/// Parses, validates and translates a shader.
+pub(super) fn validate(shader: &Shader) {
+    let fail = |what: &str, why: String| panic!("{}: {what}: {why}\n{}", shader.name, shader.source);
+    let module = match naga::front::wgsl::parse_str(&shader.source) {
+        Ok(module) => module,
+        Err(error) => return fail("parsing", error.emit_to_string(&shader.source)),
+    };
+    // What halves are unpacked with; every adapter of Vulkan and Metal has it.
+    let capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32 | Capabilities::SUBGROUP;
+    let info = match Validator::new(ValidationFlags::all(), capabilities).validate(&module) {
+        Ok(info) => info,
+        Err(error) => return fail("validation", error.emit_to_string(&shader.source)),
+    };
+    let options = msl::Options { lang_version: (2, 4), fake_missing_bindings: true, ..Default::default() };
+    match msl::write_string(&module, &info, &options, &msl::PipelineOptions::default()) {
+        Ok((text, _)) => assert!(text.contains("kernel void"), "{}: no kernel in\n{text}", shader.name),
+        Err(error) => fail("translation", error.to_string()),
+    }
+}

@@ -1,0 +1,240 @@
+//! From a program to launches that are ready to be encoded: kernels rendered, texts compiled, buffers bound.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use weft_device::{BufferId, DeviceError, Program, Region, Step};
+use weft_kern::{Access, Anchor, Format, Instr, Kernel, ParamId, Part, Sizes};
+use weft_render::{Grid, Refused, Shader, args_words};
+
+use crate::buffers::{self, Buffer, Held};
+use crate::clock::Clock;
+use crate::context::Context;
+use crate::pipelines::{Pipeline, Pipelines};
+
+/// A program, ready to run.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) max: Sizes,
+    /// One for each step of the program.
+    pub(crate) launches: Vec<Launch>,
+    /// The step's sizes, which every launch reads.
+    pub(crate) sizes: wgpu::Buffer,
+    /// Made when time is first taken.
+    pub(crate) clock: Option<Clock>,
+    /// The next step, encoded while the last one ran, if it is of these sizes.
+    pub(crate) next: Option<(Sizes, wgpu::CommandBuffer)>,
+    /// What `sizes` has.
+    pub(crate) told: Option<Sizes>,
+}
+
+/// A launch: the shaders of its kernel, to be run one after another.
+pub(crate) type Launch = Vec<Piece>;
+
+/// A shader of a launch.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) pipeline: wgpu::ComputePipeline,
+    pub(crate) bindings: wgpu::BindGroup,
+    pub(crate) grid: Grid,
+}
+
+/// The slot of each of a launch's arguments, and the buffer of each slot: arguments in one buffer share one.
+pub(crate) fn slots(args: &[Region]) -> (Vec<usize>, Vec<BufferId>) {
+    weft_render::slots(args.iter().map(|region| region.buffer))
+}
+
+/// Renders a kernel of the program at hand, by its number, for arguments in these slots.
+pub(crate) type Render<'a> = &'a dyn Fn(usize, &[usize]) -> Result<Vec<Shader>, Refused>;
+
+/// Checks a program, renders it and prepares it.
+pub(crate) fn compile(
+    context: &Context,
+    program: &Program,
+    buffers: &[Buffer],
+    render: Render<'_>,
+    pipelines: &mut Pipelines,
+    threads: usize,
+) -> Result<Compiled, DeviceError> {
+    program.verify(|id| buffers.get(id.0 as usize).map(|buffer| buffer.bytes))?;
+    // Launches of one kernel with the same slots have one text.
+    let mut known: BTreeMap<(usize, Vec<usize>), Arc<[Shader]>> = BTreeMap::new();
+    let mut shaders = Vec::with_capacity(program.steps.len());
+    for (i, step) in program.steps.iter().enumerate() {
+        let kernel = &program.kernels[step.kernel];
+        check(kernel, step, buffers).map_err(|why| DeviceError::Program {
+            step: i,
+            kernel: kernel.name.clone(),
+            why,
+        })?;
+        let (slots, _) = slots(&step.args);
+        let rendered = match known.entry((step.kernel, slots)) {
+            Entry::Occupied(known) => Arc::clone(known.get()),
+            Entry::Vacant(new) => {
+                let rendered = render(step.kernel, &new.key().1);
+                let shaders = rendered.map_err(|refused| DeviceError::Kernel {
+                    device: context.name.clone(),
+                    kernel: refused.kernel,
+                    why: match refused.part {
+                        Some(part) => format!("part {part}: {}", refused.why),
+                        None => refused.why.to_string(),
+                    },
+                })?;
+                Arc::clone(new.insert(shaders.into()))
+            }
+        };
+        shaders.push(rendered);
+    }
+    pipelines.make(context, known.values().flat_map(|shaders| &**shaders), threads)?;
+    prepare(context, program, &shaders, buffers, pipelines)
+}
+
+/// Binds what each step's shaders work on; their pipelines have been made.
+pub(crate) fn prepare(
+    context: &Context,
+    program: &Program,
+    shaders: &[Arc<[Shader]>],
+    buffers: &[Buffer],
+    pipelines: &Pipelines,
+) -> Result<Compiled, DeviceError> {
+    let scratch = shaders.iter().flat_map(|shaders| &**shaders).map(|shader| shader.scratch_bytes).max();
+    let binder = Binder::new(context, program, scratch.unwrap_or(0))?;
+    let piece = |(i, step): (usize, &Step), shader: &Shader| {
+        let fail = |why: &str| {
+            let kernel = shader.name.clone();
+            DeviceError::Program { step: i, kernel, why: why.into() }
+        };
+        let pipeline = pipelines.get(shader).ok_or_else(|| fail("is not compiled"))?;
+        let args = shader
+            .args(step.args.iter().map(|region| (region.offset, region.values)))
+            .ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
+        let (_, bound) = slots(&step.args);
+        let bound = bound.iter().map(|id| &buffers[id.0 as usize].raw);
+        let scratch = binder.scratch.as_ref().filter(|_| shader.scratch_bytes > 0);
+        let bindings = binder.bind(i, pipeline, &args, bound.chain(scratch))?;
+        Ok(Piece { pipeline: pipeline.raw.clone(), bindings, grid: shader.grid.clone() })
+    };
+    let launches = program.steps.iter().enumerate().zip(shaders);
+    let launches = launches.map(|(step, shaders)| shaders.iter().map(|shader| piece(step, shader)).collect());
+    let launches = launches.collect::<Result<Vec<_>, DeviceError>>()?;
+    Ok(Compiled { max: program.max, launches, sizes: binder.sizes, clock: None, next: None, told: None })
+}
+
+/// Checks that weights are not written, and that they lie as kernels take them to lie.
+fn check(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<(), String> {
+    for (p, (region, param)) in step.args.iter().zip(&kernel.params).enumerate() {
+        let held = buffers[region.buffer.0 as usize].weight;
+        let Region { buffer, offset, .. } = region;
+        if param.access == Access::Write && held.is_some() {
+            return Err(format!("p{p}: {buffer:?} is a weight and cannot be written"));
+        }
+        // Blocks of a state are as they are; those of a weight are in tiles.
+        let quantised = matches!(param.format, Format::Ggml(ty) if ty.is_quantised()) && !is_state(kernel, p);
+        if quantised != matches!(held, Some(Held::Tiles(_))) {
+            return Err(format!("p{p}: values of {} in {buffer:?}, which holds {held:?}", param.format));
+        }
+        if quantised && *offset != 0 {
+            return Err(format!("p{p}: weights are taken as a whole"));
+        }
+    }
+    for (param, len) in kernel.parts.iter().flat_map(rows_read) {
+        match buffers[step.args[param].buffer.0 as usize].weight {
+            Some(Held::Tiles(row_len)) if row_len != len => {
+                return Err(format!(
+                    "p{param}: rows of {len} of a weight that is packed in rows of {row_len}"
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a parameter is written, or attended to and nothing else.
+fn is_state(kernel: &Kernel, param: ParamId) -> bool {
+    let attended = |part: &Part| match &part.anchor {
+        Anchor::Attend(attend) => [attend.k.param, attend.v.param].contains(&param),
+        _ => false,
+    };
+    let mut rows = kernel.parts.iter().flat_map(rows_read);
+    kernel.params[param].access == Access::Write
+        || kernel.parts.iter().any(attended) && rows.all(|(other, _)| other != param)
+}
+
+/// The parameters that a part reads rows of, with their length: those it multiplies by, and those it loads.
+fn rows_read(part: &Part) -> impl Iterator<Item = (ParamId, usize)> {
+    let products = part.products().iter().map(|product| (product.w.param, product.w.k));
+    let before = part.prologue.iter().flat_map(|prologue| &prologue.body);
+    let loads = before.chain(&part.body).filter_map(|instr| match instr {
+        Instr::Load { view, len, .. } => Some((view.param, *len)),
+        _ => None,
+    });
+    products.chain(loads)
+}
+
+/// Binds the launches of a program.
+struct Binder<'a> {
+    context: &'a Context,
+    sizes: wgpu::Buffer,
+    /// The arguments of all launches, one after another.
+    args: wgpu::Buffer,
+    /// Bytes between the arguments of two launches.
+    apart: usize,
+    /// What shaders of one launch tell each other, if any do. Launches run one after another.
+    scratch: Option<wgpu::Buffer>,
+}
+
+impl<'a> Binder<'a> {
+    fn new(context: &'a Context, program: &Program, scratch: u64) -> Result<Binder<'a>, DeviceError> {
+        let uniform = |bytes: usize| {
+            let described = wgpu::BufferDescriptor {
+                label: None,
+                size: bytes as u64,
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            };
+            context.checked("arguments", bytes, || context.device.create_buffer(&described))
+        };
+        let params = program.kernels.iter().map(|kernel| kernel.params.len()).max().unwrap_or(0);
+        let align = context.device.limits().min_uniform_buffer_offset_alignment as usize;
+        let apart = (4 * args_words(params)).next_multiple_of(align.max(4));
+        Ok(Binder {
+            context,
+            sizes: uniform(size_of_val(&Shader::sizes(&program.max)))?,
+            args: uniform(apart * program.steps.len().max(1))?,
+            apart,
+            scratch: match usize::try_from(scratch) {
+                Ok(0) => None,
+                bytes => Some(buffers::create(context, bytes.unwrap_or(usize::MAX), usize::MAX)?),
+            },
+        })
+    }
+
+    /// Binds launch `i`.
+    fn bind<'b>(
+        &'b self,
+        i: usize,
+        pipeline: &Pipeline,
+        args: &[u32],
+        buffers: impl Iterator<Item = &'b wgpu::Buffer>,
+    ) -> Result<wgpu::BindGroup, DeviceError> {
+        let words: Vec<u8> = args.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let offset = (i * self.apart) as u64;
+        let size = std::num::NonZeroU64::new(words.len() as u64);
+        let args = wgpu::BufferBinding { buffer: &self.args, offset, size };
+        let resources = [wgpu::BindingResource::Buffer(args), self.sizes.as_entire_binding()]
+            .into_iter()
+            .chain(buffers.map(wgpu::Buffer::as_entire_binding));
+        let entries = resources.enumerate();
+        let entries: Vec<wgpu::BindGroupEntry<'_>> = entries
+            .map(|(binding, resource)| wgpu::BindGroupEntry { binding: binding as u32, resource })
+            .collect();
+        let Context { device, queue, .. } = self.context;
+        self.context.checked("the arguments of a kernel", 0, || {
+            queue.write_buffer(&self.args, offset, &words);
+            let layout = &pipeline.layout;
+            device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+        })
+    }
+}

@@ -1,0 +1,221 @@
+//! A graphics adapter as a [`Device`].
+
+use std::path::PathBuf;
+
+use weft_device::{
+    BufferId, Caps, Device, DeviceError, Mark, Packing, Program, ProgramId, RowsOf16, Schedules, Timings,
+    Weight, WeightBytes,
+};
+use weft_kern::Sizes;
+use weft_render::{Schedule, render_with};
+
+use crate::adapter::Adapter;
+use crate::buffers::{Buffer, Staging};
+use crate::compile::{Compiled, Render, compile};
+use crate::context::Context;
+use crate::error::OpenError;
+use crate::machine::machine;
+use crate::pipelines::Pipelines;
+use crate::replay::{InFlight, replay};
+use crate::scheduler::Scheduler;
+
+/// How to use an adapter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GpuOptions {
+    /// Threads of the host that prepare for it; by default as many as the machine runs at once.
+    pub threads: Option<usize>,
+    /// A folder where what the driver makes of kernels is kept, and schedules that were found to be faster than the heuristic's. `None` has the one
+    /// made at every start, and does without the others.
+    pub folder: Option<PathBuf>,
+}
+
+/// A device that runs kernels on a graphics adapter, through wgpu.
+///
+/// Every quantised weight lies there in tiles, all else as the file has it. A step is one submission; how its launches depend on each other wgpu
+/// finds out from what they bind. What wgpu allocates to encode one is its own affair: a replay adds nothing to it. An index in a step's data that
+/// points outside of what it indexes is clamped, and nobody is told.
+#[derive(Debug)]
+pub struct GpuDevice {
+    caps: Caps,
+    context: Context,
+    scheduler: Scheduler,
+    pipelines: Pipelines,
+    buffers: Vec<Buffer>,
+    programs: Vec<Compiled>,
+    staging: Staging,
+    in_flight: InFlight,
+}
+
+impl GpuDevice {
+    /// Opens an adapter.
+    ///
+    /// # Errors
+    /// [`OpenError::Adapter`] if its driver does not want to.
+    pub fn open(adapter: &Adapter, options: &GpuOptions) -> Result<GpuDevice, OpenError> {
+        let threads = options
+            .threads
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get));
+        let name = format!("gpu ({}, {})", adapter.name(), adapter.interface());
+        let context = Context::open(adapter, name.clone())?;
+        let pipelines = Pipelines::new(&context, adapter, options.folder.as_deref());
+        let largest_buffer = adapter.largest_buffer();
+        Ok(GpuDevice {
+            caps: Caps {
+                name,
+                threads,
+                largest_buffer,
+                machine: machine(adapter.kind(), threads),
+                processor: false,
+            },
+            context,
+            scheduler: Scheduler::open(adapter, options.folder.as_deref()),
+            pipelines,
+            buffers: Vec::new(),
+            programs: Vec::new(),
+            staging: Staging::default(),
+            in_flight: InFlight::default(),
+        })
+    }
+
+    /// [`Device::compile`] with a schedule for each of the program's kernels, instead of those that the heuristic chooses: to find out how fast
+    /// another one is.
+    ///
+    /// # Errors
+    /// [`DeviceError::Kernel`] if one is none for its kernel, and all of `compile`'s.
+    pub fn compile_with(
+        &mut self,
+        program: &Program,
+        schedules: &[Schedule],
+    ) -> Result<ProgramId, DeviceError> {
+        if schedules.len() != program.kernels.len() {
+            let (given, needed) = (schedules.len(), program.kernels.len());
+            return Err(DeviceError::Usage(format!("{given} schedules for {needed} kernels")));
+        }
+        let limits = self.scheduler.renderer.limits().clone();
+        self.compile_by(program, &|kernel, slots| {
+            render_with(&program.kernels[kernel], slots, &schedules[kernel], &program.max, &limits)
+        })
+    }
+
+    fn compile_by(&mut self, program: &Program, render: Render<'_>) -> Result<ProgramId, DeviceError> {
+        let GpuDevice { context, buffers, pipelines, caps, .. } = self;
+        let compiled = compile(context, program, buffers, render, pipelines, caps.threads)?;
+        let id =
+            u32::try_from(self.programs.len()).map_err(|_| DeviceError::Usage("too many programs".into()))?;
+        self.programs.push(compiled);
+        Ok(ProgramId(id))
+    }
+
+    fn add(&mut self, buffer: Buffer) -> Result<BufferId, DeviceError> {
+        let id = u32::try_from(self.buffers.len());
+        let id = id.map_err(|_| DeviceError::Usage("too many buffers".into()))?;
+        self.buffers.push(buffer);
+        Ok(BufferId(id))
+    }
+
+    /// A buffer that the host may read and write in this range.
+    fn reach(&self, id: BufferId, offset: usize, len: usize) -> Result<&Buffer, DeviceError> {
+        let end = offset.checked_add(len);
+        match self.buffers.get(id.0 as usize) {
+            None => Err(DeviceError::Usage(format!("{id:?} does not exist"))),
+            Some(Buffer { weight: Some(_), .. }) => {
+                Err(DeviceError::Usage(format!("{id:?} is a weight, which only kernels read")))
+            }
+            Some(buffer) if end.is_some_and(|end| end <= buffer.bytes) => Ok(buffer),
+            Some(buffer) => {
+                let has = buffer.bytes;
+                Err(DeviceError::Usage(format!("{len} bytes at {offset} of {id:?}, which has {has}")))
+            }
+        }
+    }
+
+    fn run(
+        &mut self,
+        program: ProgramId,
+        sizes: &Sizes,
+        timings: Option<&mut Timings>,
+    ) -> Result<(), DeviceError> {
+        let GpuDevice { context, programs, in_flight, .. } = self;
+        let found = programs.get_mut(program.0 as usize);
+        let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
+        replay(context, program, sizes, timings, in_flight)
+    }
+}
+
+impl Device for GpuDevice {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
+        let buffer = Buffer::zeroed(&self.context, bytes, self.caps.largest_buffer)?;
+        self.add(buffer)
+    }
+
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        weight.check()?;
+        let buffer = Buffer::weight(&self.context, &weight, self.caps.largest_buffer)?;
+        self.add(buffer)
+    }
+
+    fn packing(&self) -> Option<&'static dyn Packing> {
+        Some(&RowsOf16)
+    }
+
+    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
+        weight.check()?;
+        let tiles = (*tiles).as_ref();
+        let buffer = Buffer::tiles(&self.context, &weight, tiles, self.caps.largest_buffer)?;
+        self.add(buffer)
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        let scheduler = self.scheduler.clone();
+        self.pipelines.keep(!scheduler.renderer.is_trying());
+        self.compile_by(program, &|kernel, slots| {
+            scheduler.render(&program.kernels[kernel], slots, &program.max)
+        })
+    }
+
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.reach(buffer, offset, bytes.len())?.write(&self.context, &self.staging, offset, bytes)
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        let buffer = self.reach(buffer, offset, out.len())?;
+        self.staging.read(&self.context, buffer, offset, out)
+    }
+
+    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
+        self.run(program, sizes, None)
+    }
+
+    fn schedules(&mut self) -> Option<&mut dyn Schedules> {
+        Some(&mut self.scheduler)
+    }
+
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        self.in_flight.wait(&self.context)
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        Some(Mark { buffers: self.buffers.len(), programs: self.programs.len() })
+    }
+
+    fn rewind(&mut self, mark: Mark) {
+        self.programs.truncate(mark.programs);
+        self.buffers.truncate(mark.buffers);
+    }
+
+    fn replay_timed(
+        &mut self,
+        program: ProgramId,
+        sizes: &Sizes,
+        timings: &mut Timings,
+    ) -> Result<(), DeviceError> {
+        self.run(program, sizes, Some(timings))
+    }
+}
+
+#[cfg(test)]
+mod tests;

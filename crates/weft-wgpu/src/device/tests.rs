@@ -1,0 +1,145 @@
+//! Launches by hand-written texts, and a device that is gone.
+
+use std::sync::Arc;
+
+use weft_device::{Region, Step};
+use weft_kern::{Dim, parse_plan};
+use weft_render::{Grid, Groups, Shader};
+
+use super::*;
+use crate::compile::{prepare, slots};
+
+/// `p1[i] = p0[i] + tokens`, by hand; both lie in one buffer.
+const TEXT: &str = "
+@group(0) @binding(0) var<uniform> args: vec4<u32>;
+@group(0) @binding(1) var<uniform> sizes: vec4<u32>;
+@group(0) @binding(2) var<storage, read_write> words: array<u32>;
+@compute @workgroup_size(4)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x < args.y { words[args.z + id.x] = words[args.x + id.x] + sizes.x; }
+}";
+
+/// A kernel of as many parameters.
+const KERNEL: &str = "plan by_hand T=8 R=0 S=0 P=0 arena=0 {
+b0 = input x : i32[4]
+b1 = output y : i32[4]
+kernel add {
+  p0 read i32
+  p1 write i32
+  rows [T] cols 1
+  map
+  v0 = load 1 p0[0; 0; 1]
+  v1 = store v0 p1[0; 0; 1]
+}
+call add b0 b1
+}
+";
+
+fn open(test: &str) -> Option<GpuDevice> {
+    match crate::adapter(None) {
+        Ok(adapter) => Some(GpuDevice::open(&adapter, &GpuOptions::default()).unwrap()),
+        Err(why) if std::env::var_os("WEFT_TEST_ADAPTER").is_some() => panic!("{test}: {why}"),
+        Err(_) => {
+            eprintln!("{test} skipped: no graphics adapter");
+            None
+        }
+    }
+}
+
+#[test]
+fn each_launch_sees_what_the_one_before_it_wrote() {
+    let Some(mut device) = open("launches") else { return };
+    let kernel = Arc::new(parse_plan(KERNEL).unwrap().kernels.remove(0));
+    let arena = device.alloc(192).unwrap();
+    let region = |offset| Region { buffer: arena, offset, values: 4 };
+    let step = |from, to| Step { kernel: 0, args: vec![region(from), region(to)] };
+    // More launches than a set of queries has room for.
+    let steps: Vec<Step> =
+        std::iter::once(step(0, 64)).chain((0..1500).flat_map(|_| [step(64, 128), step(128, 64)])).collect();
+    let max = Sizes { tokens: 8, ..Sizes::default() };
+    let program = Program { max, kernels: vec![kernel], steps };
+    assert_eq!(slots(&program.steps[0].args).0, [0, 0]);
+    let shader = Shader {
+        name: "by hand".into(),
+        source: TEXT.into(),
+        slots: vec![true],
+        lanes: 4,
+        shared_bytes: 0,
+        scratch_bytes: 0,
+        grid: Grid {
+            wide: 8,
+            parts: vec![Groups { axis: Dim::T, inner: 4, tile: 4, times: 1, chunks: None }],
+        },
+    };
+    let GpuDevice { context, buffers, pipelines, programs, .. } = &mut device;
+    pipelines.make(context, [&shader].into_iter(), 2).unwrap();
+    let rendered: Arc<[Shader]> = Arc::new([shader]);
+    let shaders = vec![rendered; program.steps.len()];
+    programs.push(prepare(context, &program, &shaders, buffers, pipelines).unwrap());
+    let start: Vec<u8> = (0..4u32).flat_map(u32::to_le_bytes).collect();
+    device.write(arena, 0, &start).unwrap();
+    let mut timings = Timings::default();
+    for (tokens, timed) in [(3, false), (1, true), (8, false), (0, false), (5, true)] {
+        let sizes = Sizes { tokens, ..Sizes::default() };
+        let mut before = [0; 16];
+        device.read(arena, 64, &mut before).unwrap();
+        if timed {
+            device.replay_timed(ProgramId(0), &sizes, &mut timings).unwrap();
+            assert_eq!((timings.workers(), timings.steps()), (1, 3001));
+            let mut end = 0;
+            for step in 0..timings.steps() {
+                let span = timings.span(0, step);
+                assert!(end <= span.begin && span.begin <= span.done && span.done <= span.free);
+                end = span.free;
+            }
+            assert!(end > 0, "no time passed");
+        } else {
+            device.replay(ProgramId(0), &sizes).unwrap();
+        }
+        let mut out = [0; 16];
+        device.read(arena, 64, &mut out).unwrap();
+        let expected: Vec<u8> = (0..4u32).flat_map(|i| (i + 3001 * tokens as u32).to_le_bytes()).collect();
+        // Nothing is launched for no tokens.
+        assert_eq!(out.as_slice(), if tokens == 0 { &before[..] } else { &expected }, "{tokens} tokens");
+    }
+}
+
+#[test]
+fn a_text_that_does_not_compile_is_an_error() {
+    let Some(mut device) = open("wrong texts") else { return };
+    let shader = Shader {
+        name: "wrong".into(),
+        source: "fn main() { let x: u32 = 1.5; }".into(),
+        slots: vec![],
+        lanes: 1,
+        shared_bytes: 0,
+        scratch_bytes: 0,
+        grid: Grid { wide: 1, parts: vec![] },
+    };
+    let made = device.pipelines.make(&device.context, [&shader].into_iter(), 1);
+    assert!(matches!(&made, Err(DeviceError::Refused { what, .. }) if what.contains("wrong")), "{made:?}");
+}
+
+#[test]
+fn a_device_that_is_gone_says_so_and_goes_on_saying_so() {
+    let Some(mut device) = open("lost devices") else { return };
+    let buffer = device.alloc(64).unwrap();
+    let nothing = Program { max: Sizes::default(), kernels: vec![], steps: vec![] };
+    let program = device.compile(&nothing).unwrap();
+    device.context.device.destroy();
+    // Only then wgpu tells; of a driver's own losses it tells at once.
+    let _ = device.context.device.poll(wgpu::PollType::Poll);
+    for _ in 0..2 {
+        let mut out = [0; 4];
+        let all = [
+            device.alloc(64).map(drop),
+            device.write(buffer, 0, &[1; 4]),
+            device.read(buffer, 0, &mut out),
+            device.replay(program, &Sizes::default()),
+            device.compile(&nothing).map(drop),
+        ];
+        for result in all {
+            assert!(matches!(result, Err(DeviceError::Lost { .. })), "{result:?}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The wgpu device: runs kernels on GPUs through Vulkan and Metal.
+//!
+//! [`adapters`] finds the GPUs of this machine, [`GpuDevice`] opens one and keeps its buffers and compiled programs. Kernels are rendered by
+//! [`weft_render`]; a step is one submission.
+//!
+//! # Where the unsafe code is
+//!
+//! - `pipelines`: shaders are compiled without the checks wgpu would add, since the renderer's own suffice;
+//! - `pipeline_cache`: the driver is given its own compiled pipelines back;
+//! - `memory`: Vulkan is asked for what wgpu does not report.
+#![deny(unsafe_code)]
+
+mod adapter;
+mod buffers;
+mod clock;
+mod compile;
+mod context;
+mod device;
+mod error;
+mod machine;
+#[allow(unsafe_code, reason = "asks Vulkan for what wgpu does not report")]
+mod memory;
+#[allow(unsafe_code, reason = "gives the driver its own compiled pipelines back")]
+mod pipeline_cache;
+#[allow(unsafe_code, reason = "compiles without the checks that the renderer makes itself")]
+mod pipelines;
+mod replay;
+mod schedule_file;
+mod scheduler;
+
+pub use adapter::{Adapter, AdapterKind, adapter, adapters};
+pub use device::{GpuDevice, GpuOptions};
+pub use error::OpenError;
+pub use machine::machine;
+pub use pipeline_cache::forget;
+pub use scheduler::{Scheduler, departures};

@@ -1,0 +1,169 @@
+//! A step on the adapter: its launches in one command buffer, in order.
+//!
+//! A step is handed over and not waited for: the adapter works on it while the host goes on, to the next program of the step or to encoding the
+//! next step, which most often is one just like it. Who wants to see what a step wrote waits for it.
+
+use std::collections::VecDeque;
+
+use weft_device::{DeviceError, Timings};
+use weft_kern::Sizes;
+use weft_render::Shader;
+use wgpu::{CommandBuffer, SubmissionIndex};
+
+use crate::clock::Clock;
+use crate::compile::{Compiled, Piece};
+use crate::context::Context;
+
+/// Steps that are handed over before the first of them is done, at most: enough that the adapter never waits, and few enough that who wants to stop need not.
+const AHEAD: usize = 4;
+
+/// What has been handed over and may not be done.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight(VecDeque<SubmissionIndex>);
+
+impl InFlight {
+    /// Returns once no more than so many steps are under way.
+    fn wait_for_all_but(&mut self, context: &Context, most: usize) -> Result<(), DeviceError> {
+        while self.0.len() > most {
+            if let Some(first) = self.0.pop_front() {
+                context.wait(first)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns once everything is done.
+    pub(crate) fn wait(&mut self, context: &Context) -> Result<(), DeviceError> {
+        // Steps are done in order.
+        match self.0.drain(..).next_back() {
+            Some(last) => context.wait(last),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Hands a step of a program over. With `timings`, returns when it is done.
+pub(crate) fn replay(
+    context: &Context,
+    program: &mut Compiled,
+    sizes: &Sizes,
+    timings: Option<&mut Timings>,
+    in_flight: &mut InFlight,
+) -> Result<(), DeviceError> {
+    if !sizes.fit(&program.max) {
+        let max = program.max;
+        return Err(DeviceError::Usage(format!("{sizes:?} exceed what was compiled for: {max:?}")));
+    }
+    let Some(timings) = timings else {
+        in_flight.wait_for_all_but(context, AHEAD - 1)?;
+        let next = program.next.take().filter(|(of, _)| program.same_groups(of, sizes));
+        let commands = match next {
+            Some((_, commands)) => commands,
+            None => encode(context, program, sizes, None)?,
+        };
+        tell(context, program, sizes)?;
+        in_flight.0.push_back(submit(context, commands, None)?);
+        // This step is on its way whatever becomes of the next one, which says then what is wrong with it.
+        program.next = encode(context, program, sizes, None).ok().map(|commands| (*sizes, commands));
+        return Ok(());
+    };
+    in_flight.wait(context)?;
+    if program.clock.is_none() {
+        program.clock = Some(Clock::new(context, program.launches.len())?);
+    }
+    tell(context, program, sizes)?;
+    let program = &*program;
+    let Some(clock) = &program.clock else { return Ok(()) };
+    timings.begin(1, program.launches.len());
+    let lane = timings.lane(0);
+    let commands = encode(context, program, sizes, Some(clock))?;
+    let submitted = submit(context, commands, Some(clock))?;
+    let at = timings.origin().map_or(0, |origin| origin.elapsed().as_nanos() as u64);
+    context.wait(submitted)?;
+    let ran = |launch: usize| program.launches[launch].iter().any(|piece| piece.runs(sizes));
+    clock.tell(context, at, ran, &lane)
+}
+
+impl Piece {
+    /// Whether there is something to do in a step of these sizes.
+    fn runs(&self, sizes: &Sizes) -> bool {
+        self.grid.groups(sizes) != [0; 3]
+    }
+}
+
+impl Compiled {
+    /// Whether steps of two sizes have the same workgroups.
+    fn same_groups(&self, a: &Sizes, b: &Sizes) -> bool {
+        a == b || self.launches.iter().flatten().all(|piece| piece.grid.groups(a) == piece.grid.groups(b))
+    }
+}
+
+/// Writes a step down.
+fn encode(
+    context: &Context,
+    program: &Compiled,
+    sizes: &Sizes,
+    clock: Option<&Clock>,
+) -> Result<CommandBuffer, DeviceError> {
+    context.checked("a step", 0, || {
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        let mut pass = None;
+        for (i, launch) in program.launches.iter().enumerate() {
+            let first = launch.iter().position(|piece| piece.runs(sizes));
+            let last = launch.iter().rposition(|piece| piece.runs(sizes));
+            for (p, piece) in launch.iter().enumerate() {
+                let [x, y, z] = piece.grid.groups(sizes);
+                if x == 0 {
+                    continue;
+                }
+                // Time is only taken where a pass begins or ends, so each piece is one then.
+                if clock.is_some() {
+                    pass = None;
+                }
+                let pass = pass.get_or_insert_with(|| {
+                    let (first, last) = (first == Some(p), last == Some(p));
+                    let timestamp_writes = clock.and_then(|clock| clock.writes(i, first, last));
+                    let described = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
+                    encoder.begin_compute_pass(&described).forget_lifetime()
+                });
+                pass.set_pipeline(&piece.pipeline);
+                pass.set_bind_group(0, &piece.bindings, &[]);
+                pass.dispatch_workgroups(x, y, z);
+            }
+        }
+        drop(pass);
+        if let Some(clock) = clock {
+            clock.resolve(&mut encoder);
+        }
+        encoder.finish()
+    })
+}
+
+/// Has a program's shaders know the sizes of the step that is handed over next.
+fn tell(context: &Context, program: &mut Compiled, sizes: &Sizes) -> Result<(), DeviceError> {
+    if program.told == Some(*sizes) {
+        return Ok(());
+    }
+    let mut words = [0; 16];
+    for (bytes, word) in words.as_chunks_mut::<4>().0.iter_mut().zip(Shader::sizes(sizes)) {
+        *bytes = word.to_le_bytes();
+    }
+    context.checked("a step", 0, || context.queue.write_buffer(&program.sizes, 0, &words))?;
+    program.told = Some(*sizes);
+    Ok(())
+}
+
+/// Hands a step over.
+fn submit(
+    context: &Context,
+    commands: CommandBuffer,
+    clock: Option<&Clock>,
+) -> Result<SubmissionIndex, DeviceError> {
+    context.checked("a step", 0, || {
+        let submitted = context.queue.submit([commands]);
+        if let Some(clock) = clock {
+            clock.ask();
+        }
+        submitted
+    })
+}

@@ -1,0 +1,90 @@
+//! Where schedules are kept: a text beside the packed weights, one for each adapter and driver.
+//!
+//! People may read it, and change it. A file of another adapter or driver counts as none, and so does a line that says nothing.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use weft_render::{TunedSchedules, checksum};
+
+use crate::adapter::Adapter;
+use crate::pipeline_cache::put;
+
+/// What files' names begin with.
+pub(crate) const PREFIX: &str = "schedules-";
+
+/// A larger file is not read: the schedules of a model are some thousand bytes.
+const MOST: u64 = 4 << 20;
+
+/// The file of an adapter and its driver.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ScheduleFile {
+    path: PathBuf,
+    /// The first line.
+    head: String,
+}
+
+impl ScheduleFile {
+    pub(crate) fn new(adapter: &Adapter, folder: &Path) -> ScheduleFile {
+        ScheduleFile::of(&adapter.key(), folder)
+    }
+
+    fn of(key: &str, folder: &Path) -> ScheduleFile {
+        // A name is a driver's own, and might have lines.
+        let key = key.escape_debug();
+        let path = folder.join(format!("{PREFIX}{:016x}.txt", checksum(key.to_string().as_bytes())));
+        ScheduleFile { path, head: format!("weft schedules 1 for {key}") }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was kept; nothing, if the file is not there or not this adapter's.
+    pub(crate) fn read(&self) -> TunedSchedules {
+        let small = fs::metadata(&self.path).is_ok_and(|file| file.len() <= MOST);
+        let bytes = small.then(|| fs::read(&self.path).ok()).flatten().unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        match text.split_once('\n') {
+            Some((head, rest)) if head.trim_end() == self.head => TunedSchedules::parse(rest),
+            _ => TunedSchedules::default(),
+        }
+    }
+
+    /// Writes the file beside its place, and puts it there.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub(crate) fn write(&self, kept: &TunedSchedules) -> io::Result<()> {
+        put(&self.path, format!("{}\n{kept}", self.head).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_by_the_same_adapter_and_driver_alone() {
+        let folder = std::env::temp_dir().join(format!("weft-schedules-{}", std::process::id()));
+        let file = ScheduleFile::of("card 10de:1 driver 1\n", &folder);
+        assert_eq!(file.read(), TunedSchedules::default(), "there is none");
+        let kept = TunedSchedules::parse("sums q4_0[32, 64]: reduce 8\n");
+        file.write(&kept).unwrap();
+        assert_eq!(file.read(), kept);
+        let text = fs::read_to_string(file.path()).unwrap();
+        assert_eq!(text, "weft schedules 1 for card 10de:1 driver 1\\n\nsums q4_0[32, 64]: reduce 8\n");
+        // Somebody renames the file of another driver.
+        let other = ScheduleFile::of("card 10de:1 driver 2", &folder);
+        assert_ne!(other.path(), file.path());
+        fs::copy(file.path(), other.path()).unwrap();
+        assert_eq!(other.read(), TunedSchedules::default());
+        // Damage costs the lines that it is in.
+        fs::write(file.path(), [text.as_bytes(), b"sums \xff\xfe\nsums f16[1, 2]: reduce 4"].concat())
+            .unwrap();
+        assert_eq!(file.read().to_string(), "sums f16[1, 2]: reduce 4\nsums q4_0[32, 64]: reduce 8\n");
+        fs::write(file.path(), &text.as_bytes()[1..]).unwrap();
+        assert_eq!(file.read(), TunedSchedules::default());
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,85 @@
+//! The schedules of an adapter's kernels: those of the renderer, with a file for the ones that are kept.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use weft_device::{Departure, DeviceError, Order, Scheduled, Schedules};
+use weft_kern::{Kernel, Sizes};
+use weft_render::{Refused, Shader};
+
+use crate::adapter::Adapter;
+use crate::schedule_file::ScheduleFile;
+
+/// Chooses the schedules of an adapter's kernels, and renders them.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    pub(crate) renderer: weft_render::Scheduler,
+    file: Option<ScheduleFile>,
+}
+
+impl Scheduler {
+    /// For an adapter, with the schedules that were kept for it in a folder.
+    pub fn open(adapter: &Adapter, folder: Option<&Path>) -> Scheduler {
+        let file = folder.map(|folder| ScheduleFile::new(adapter, folder));
+        let tuned = file.as_ref().map(ScheduleFile::read).unwrap_or_default();
+        Scheduler { renderer: weft_render::Scheduler::new(adapter.limits(), tuned), file }
+    }
+
+    /// Renders a kernel as [`weft_render::render`] does, with the schedule that it is to have.
+    ///
+    /// # Errors
+    /// Those of `render`.
+    pub fn render(&self, kernel: &Kernel, slots: &[usize], max: &Sizes) -> Result<Vec<Shader>, Refused> {
+        self.renderer.render(kernel, slots, max)
+    }
+}
+
+/// Every way in which schedules can depart from the heuristic's.
+static DEPARTURES: LazyLock<Vec<Departure>> = LazyLock::new(|| {
+    weft_render::departures().map(|each| Departure { name: each.name, about: each.about }).collect()
+});
+
+/// Every way in which schedules can depart from the heuristic's.
+pub fn departures() -> impl Iterator<Item = &'static Departure> {
+    DEPARTURES.iter()
+}
+
+impl Schedules for Scheduler {
+    fn schedule(&self, kernel: &Kernel, max: &Sizes) -> Option<String> {
+        self.renderer.schedule(kernel, max)
+    }
+
+    fn near(&self, kernel: &Kernel, max: &Sizes, schedule: &str) -> Vec<String> {
+        self.renderer.near(kernel, max, schedule)
+    }
+
+    fn orders(&self, kernel: &Kernel, schedule: &str) -> Vec<Order> {
+        let orders = self.renderer.orders(kernel, schedule).into_iter();
+        orders.map(|order| Order { sums: order.sums, order: order.order }).collect()
+    }
+
+    fn try_out(&mut self, schedules: &[Scheduled]) {
+        self.renderer.try_out(schedules.iter().map(texts));
+    }
+
+    fn keep(&mut self, schedules: &[Scheduled]) {
+        self.renderer.keep(schedules.iter().map(texts));
+    }
+
+    fn save(&mut self) -> Result<Option<PathBuf>, DeviceError> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let path = file.path();
+        file.write(self.renderer.tuned()).map_err(|error| {
+            DeviceError::Usage(format!("cannot write the schedules to {}: {error}", path.display()))
+        })?;
+        Ok(Some(path.to_path_buf()))
+    }
+
+    fn depart(&mut self, departures: &[&'static Departure]) {
+        self.renderer.depart(departures.iter().map(|departure| departure.name));
+    }
+}
+
+fn texts(Scheduled { kernel, max, schedule }: &Scheduled) -> (&Kernel, &Sizes, &str) {
+    (kernel, max, schedule)
+}
