@@ -69,7 +69,8 @@ mod cached;
 mod exchange;
 mod nodes;
 mod plan;
-mod room;
+mod prepared;
+pub(crate) mod room;
 mod round;
 mod tiles;
 mod weights;
@@ -83,50 +84,20 @@ use crate::isa::Line;
 use crate::memory::Arg;
 use crate::rowprog::Acc;
 use crate::rows::{Fault, RowView, Space};
-use crate::thread::{Needs, Scratch, Thread};
+use crate::scratch::{Needs, Scratch};
+use crate::thread::Thread;
 use block::Stretch;
 use cached::Rows;
-use exchange::{Exchange, Place};
-use nodes::{Finish, Gather};
-use plan::{CUT_ROWS, Layout, ROWS, Unit, tokens_of};
-use room::block_lines;
+use exchange::{Exchange, Gather, Place};
+use nodes::Finish;
+use plan::{BLOCK, CUT_ROWS, Layout, ROWS, Unit, tokens_of};
+use room::{RoomSize, block_lines};
 use round::Limits;
 
-pub(crate) use room::{Room, RoomSize};
-
-/// Positions of a block.
-const BLOCK: usize = 128;
+pub(crate) use prepared::Attend;
 
 /// What a token costs beyond its positions, in positions.
 const TOKEN: u64 = 8;
-
-/// A prepared `Attend`.
-#[derive(Debug)]
-pub(crate) struct Attend {
-    q: RowView,
-    k: Rows,
-    v: Rows,
-    limits: Limits,
-    /// If the values are part of the keys: the value of a key at which they begin.
-    v_in_k: Option<usize>,
-    /// Lines of four queries, eight values of each in one.
-    q_lines: usize,
-    /// Lines of weighted values.
-    v_lines: usize,
-    /// Lines of values in pairs from two positions to the next two.
-    pairs_stride: usize,
-    pos: usize,
-    first: usize,
-    pages: usize,
-    scale: f32,
-    heads: usize,
-    /// Query heads on a key head.
-    group: usize,
-    page: usize,
-    /// How often blocks can be joined by twos.
-    levels: usize,
-    exchange: Exchange,
-}
 
 impl Attend {
     /// Prepares the anchor of a verified part: with as many columns, for rows up to `space`, arguments of up to `values` values, and as many
@@ -308,59 +279,4 @@ impl Attend {
         let rows = |token| token * self.heads + unit.heads.start..token * self.heads + unit.heads.end;
         cx.finish(unit.tokens.clone().flat_map(rows), 0..cx.cols, acc, &mut scratch.registers)
     }
-
-    /// Where the positions of a unit's block are that begins at `start`.
-    #[inline(always)]
-    fn stretches<'a>(&'a self, args: &'a [Arg], unit: &'a Unit<'a>, start: usize) -> Stretches<'a> {
-        let bound = self.k.count(args).min(self.v.count(args));
-        Stretches { attend: self, args, unit, bound, start, at: 0, seen: unit.most_seen(start) }
-    }
-}
-
-/// Stretches of positions whose rows follow each other. (No iterator, as the loop's body would be compiled without the instruction set.)
-struct Stretches<'a> {
-    attend: &'a Attend,
-    args: &'a [Arg],
-    unit: &'a Unit<'a>,
-    /// Rows of the states.
-    bound: usize,
-    start: usize,
-    at: usize,
-    seen: usize,
-}
-
-impl Stretches<'_> {
-    /// The first position, counted from the block's beginning, the row that holds it, and how many positions there are; or nothing.
-    #[inline(always)]
-    fn next(&mut self) -> Result<Option<(usize, usize, usize)>, Fault> {
-        let Stretches { attend, args, unit, bound, start, at: i, seen } = *self;
-        if i >= seen {
-            return Ok(None);
-        }
-        let (page, skip) = ((start + i) / attend.page, (start + i) % attend.page);
-        let entry = unit.first.checked_add(page).ok_or(Fault)?;
-        let page = args[attend.pages].i32s(entry, 1).ok_or(Fault)?[0];
-        let row =
-            usize::try_from(page).ok().and_then(|page| page.checked_mul(attend.page)?.checked_add(skip));
-        let row = row.filter(|row| *row < bound).ok_or(Fault)?;
-        let n = (attend.page - skip).min(bound - row).min(seen - i);
-        self.at += n;
-        Ok(Some((i, row, n)))
-    }
-}
-
-/// Runs of equal values: where each begins, and where it ends.
-fn runs<T: PartialEq>(n: usize, value: impl Fn(usize) -> T) -> impl Iterator<Item = Range<usize>> {
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        let start = from;
-        if start == n {
-            return None;
-        }
-        from += 1;
-        while from < n && value(from) == value(start) {
-            from += 1;
-        }
-        Some(start..from)
-    })
 }

@@ -13,10 +13,11 @@ use crate::memory::Arg;
 use crate::part;
 use crate::prologue;
 use crate::rows::Fault;
+use crate::scratch::{Needs, Scratch};
 use crate::share::Rounds;
 use crate::stores;
 use crate::team::{Line, Member};
-use crate::thread::{Needs, Scratch, Thread};
+use crate::thread::Thread;
 
 /// A program, ready to run.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use crate::buffer::Buffer;
 use crate::compile::{Compiled, Launch, compile};
 use crate::isa::{Arch, Isa};
 use crate::memory::Memory;
+use crate::scratch::Scratch;
 use crate::team::Team;
-use crate::thread::Scratch;
 
 /// More threads than this are a mistake.
 const MAX_THREADS: usize = 1024;

@@ -1,7 +1,7 @@
 //! `Dot`: matrix products, prepared.
 //!
 //! Rows are cut into chunks and columns into tiles; work is (chunk, tile) pairs, which `schedule` deals out. Within one
-//! (`chunk`), each product of the part unpacks each weight row once and multiplies it with every row of the chunk that
+//! (`multiply`), each product of the part unpacks each weight row once and multiplies it with every row of the chunk that
 //! wants it, then the row program runs over what came out while it is in the cache. How work is cut changes no bit:
 //! each output is computed by itself, in the order that `packed`, `float`, `transposed` and, for weighted sums of
 //! products, `sum` define.
@@ -10,9 +10,11 @@
 //! one. Otherwise chunks are rows as they come, as many as a second-level cache holds results of, and each product
 //! sorts them for itself.
 
+pub(crate) mod blocks;
 mod chunk;
 mod factor;
 mod float;
+mod multiply;
 mod packed;
 mod product;
 mod schedule;
@@ -26,12 +28,9 @@ use crate::cost;
 use crate::prologue::Prologue;
 use crate::rowprog::{BLOCK, RowProgram};
 use crate::rows::Space;
-use crate::thread::Needs;
+use crate::scratch::Needs;
 
 use product::{Multiplied, Picked, Source};
-
-pub(crate) use chunk::Entry;
-pub(crate) use factor::Blocks;
 
 /// Most results of a chunk and its columns, if it has one matrix: a small part of a second-level cache, and enough of 512 rows for the row
 /// program to have 128 columns at a time.

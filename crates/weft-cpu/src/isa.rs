@@ -3,7 +3,7 @@
 //! Kernels are written once, as [`Work`] that is generic over [`Simd`], with plain loops over fixed-size arrays.
 //! [`Arch::dispatch`] calls it inside a function that enables the instruction set, and as everything is inlined
 //! into that function the compiler vectorises the loops for it. Only what the compiler does not find by itself, the
-//! products of packed weights, attention and rounding, is written with intrinsics, as the methods of [`Lanes`], [`Pairs`] and [`Rounding`].
+//! products of packed weights, attention and rounding, is written with intrinsics, as the methods of [`Lanes`], [`Pairs`](pairs::Pairs) and [`Rounding`].
 //!
 //! Rust never contracts a multiplication and an addition by itself, and vectorises floating-point code only when
 //! the result is the same, so all instruction sets give the same bits.
@@ -14,46 +14,19 @@ mod lanes;
 mod pairs;
 mod portable;
 mod rounding;
+mod simd;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use std::fmt;
-
 pub(crate) use lanes::Lanes;
-pub(crate) use pairs::{Line, Numbers, Pairs};
+pub(crate) use pairs::{Line, Numbers};
 pub(crate) use rounding::Rounding;
+pub use simd::Isa;
+pub(crate) use simd::{Arch, Simd, Work};
 
-/// An instruction set that the leaves are compiled for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[non_exhaustive]
-pub enum Isa {
-    /// What every processor of the target has.
-    Portable,
-    /// x86-64 with AVX2, FMA and F16C.
-    Avx2,
-    /// The same with AVX-VNNI.
-    Avx2Vnni,
-    /// x86-64 with AVX-512 F, BW, DQ, VL and VNNI.
-    Avx512,
-    /// AArch64 with NEON and its dot products.
-    Neon,
-}
+use portable::Portable;
 
 impl Isa {
-    /// Every instruction set, slowest first.
-    pub const ALL: [Isa; 5] = [Isa::Portable, Isa::Avx2, Isa::Avx2Vnni, Isa::Avx512, Isa::Neon];
-
-    /// For people.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Isa::Portable => "portable",
-            Isa::Avx2 => "avx2",
-            Isa::Avx2Vnni => "avx2-vnni",
-            Isa::Avx512 => "avx512-vnni",
-            Isa::Neon => "neon-dotprod",
-        }
-    }
-
     /// Whether this machine has it.
     pub fn is_available(self) -> bool {
         match self {
@@ -76,38 +49,6 @@ impl Isa {
         Isa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Isa::Portable)
     }
 }
-
-impl fmt::Display for Isa {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// The instruction set that the surrounding code is compiled for.
-pub(crate) trait Simd: Pairs + Rounding {
-    /// This instruction set, to start other work with.
-    fn arch(self) -> Arch;
-
-    /// Asks for the cache line that is `ahead` bytes behind the beginning of a slice, whether that is still part of
-    /// it or not.
-    fn prefetch(self, from: &[u8], ahead: usize);
-
-    /// Asks for a cache line of a slice, if it has one there, to be in the second-level cache.
-    fn fetch(self, from: &[u8], at: usize);
-}
-
-/// Something to compute. Implementations of `run`, and all they call with loops in it, are `#[inline(always)]`.
-pub(crate) trait Work {
-    /// What comes out.
-    type Output;
-
-    /// Does it.
-    fn run<S: Simd>(self, simd: S) -> Self::Output;
-}
-
-/// An instruction set that this machine has been found to have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Arch(Isa);
 
 impl Arch {
     /// If the machine has it.
@@ -134,25 +75,6 @@ impl Arch {
             _ => work.run(Portable),
         }
     }
-}
-
-/// [`Isa::Portable`].
-#[derive(Clone, Copy, Debug)]
-struct Portable;
-
-impl Rounding for Portable {}
-
-impl Simd for Portable {
-    #[inline(always)]
-    fn arch(self) -> Arch {
-        Arch(Isa::Portable)
-    }
-
-    #[inline(always)]
-    fn prefetch(self, _: &[u8], _: usize) {}
-
-    #[inline(always)]
-    fn fetch(self, _: &[u8], _: usize) {}
 }
 
 #[cfg(test)]

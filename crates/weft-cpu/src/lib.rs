@@ -37,8 +37,10 @@ mod convert;
 mod cost;
 mod device;
 mod dot;
+mod grow;
 #[allow(unsafe_code, reason = "calls code compiled for an instruction set once it is known to be there")]
 mod isa;
+mod made;
 mod math;
 #[allow(unsafe_code, reason = "memory that several threads work on")]
 mod memory;
@@ -47,6 +49,7 @@ mod probe;
 mod prologue;
 mod rowprog;
 mod rows;
+mod scratch;
 mod share;
 mod stores;
 #[allow(unsafe_code, reason = "runs borrowed jobs on other threads")]

@@ -7,8 +7,9 @@ use crate::dot::Dot;
 use crate::memory::Arg;
 use crate::rowprog::{Acc, RowProgram};
 use crate::rows::{Fault, MAX_AXES, Space};
+use crate::scratch::{Needs, Scratch};
 use crate::stores::{self, Numbers};
-use crate::thread::{Needs, Scratch, Thread};
+use crate::thread::Thread;
 
 /// A part, prepared once for all launches of its kernel.
 #[derive(Debug)]

@@ -8,10 +8,11 @@
 use weft_kern::{Kernel, Part, Product, Prologue as Source, q8};
 
 use crate::convert::Round;
-use crate::memory::{Arg, Rounded};
+use crate::made::Made;
 use crate::rowprog::{Acc, Registers, RowProgram};
 use crate::rows::Fault;
-use crate::thread::{Needs, Thread};
+use crate::scratch::Needs;
+use crate::thread::Thread;
 
 /// Whether two parts of a kernel have the same prologue, for the same rows: a thread that has done one need not do the other.
 pub(crate) fn same(a: &Part, b: &Part) -> bool {
@@ -26,24 +27,6 @@ pub(crate) struct Prologue {
     pub(crate) len: usize,
     /// Whether it is also rounded.
     rounded: bool,
-}
-
-/// Rows that a thread has computed, as long as its part runs: row `r`, of `len` values, is at `r · len` of each plane.
-#[derive(Debug, Default)]
-pub(crate) struct Made {
-    /// Whether a row is there.
-    pub(crate) ready: Vec<bool>,
-    pub(crate) floats: Vec<f32>,
-    pub(crate) quants: Vec<i8>,
-    pub(crate) scales: Vec<f32>,
-    pub(crate) sums: Vec<f32>,
-}
-
-/// Where a product reads what it multiplies.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Factor<'a> {
-    Memory(&'a Arg),
-    Made(&'a Made),
 }
 
 impl Prologue {
@@ -105,29 +88,5 @@ impl Prologue {
             });
         }
         Ok(())
-    }
-}
-
-impl Factor<'_> {
-    /// `len` floats from value `at` on.
-    #[inline(always)]
-    pub(crate) fn f32s(&self, at: usize, len: usize) -> Option<&[f32]> {
-        match self {
-            Factor::Memory(arg) => arg.f32s(at, len),
-            Factor::Made(made) => made.floats.get(at..)?.get(..len),
-        }
-    }
-
-    /// `len` rounded values from value `at` on, both numbers being multiples of 32.
-    #[inline(always)]
-    pub(crate) fn rounded(&self, at: usize, len: usize) -> Option<Rounded<'_>> {
-        match self {
-            Factor::Memory(arg) => arg.rounded(at, len),
-            Factor::Made(made) => Some(Rounded {
-                quants: made.quants.get(at..)?.get(..len)?,
-                scales: made.scales.get(at / q8::BLOCK..)?.get(..len / q8::BLOCK)?,
-                sums: made.sums.get(at / 16..)?.get(..len / 16)?,
-            }),
-        }
     }
 }

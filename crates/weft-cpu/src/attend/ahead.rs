@@ -3,8 +3,8 @@
 //! A thread reads a block, then computes for as long again. So that it need not wait for memory, it asks for the lines of the next block
 //! meanwhile: one at a time, as the processor has room for a dozen that are on their way, and waits when there are more.
 
-use super::plan::Unit;
-use super::{Attend, BLOCK};
+use super::plan::{BLOCK, Unit};
+use super::prepared::Attend;
 use crate::isa::Simd;
 use crate::memory::Arg;
 use crate::rows::Fault;

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use super::ahead::Ahead;
 use super::nodes::Node;
-use super::plan::Unit;
+use super::plan::{BLOCK, Unit, runs};
+use super::prepared::Attend;
 use super::room::Room;
 use super::weights::weigh;
-use super::{Attend, BLOCK, cached, round, runs, tiles};
+use super::{cached, round, tiles};
 use crate::isa::{Line, Numbers, Simd, Work};
 use crate::memory::Arg;
 use crate::rows::{Fault, Space};

@@ -13,8 +13,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::nodes::Stack;
-use crate::isa::Line;
+use super::nodes::{Node, Stack};
+use crate::isa::{Line, Simd, Work};
 
 /// No unit.
 const NONE: u32 = u32::MAX;
@@ -152,5 +152,28 @@ impl Piece {
     /// Forgets it.
     pub(super) fn clear(&self) {
         self.unit.store(NONE, Ordering::Relaxed);
+    }
+}
+
+/// Takes what threads have published of a unit.
+pub(super) struct Gather<'a> {
+    pub(super) exchange: &'a Exchange,
+    pub(super) number: usize,
+    pub(super) stack: Stack<'a>,
+}
+
+impl Work for Gather<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(mut self, simd: S) {
+        for piece in self.exchange.pieces_of(self.number) {
+            for (i, node) in Node::of(piece.blocks()).enumerate() {
+                let (sums, values) = self.stack.next();
+                self.exchange.take(piece, i, sums, values);
+                self.stack.push(simd, node);
+            }
+            piece.clear();
+        }
     }
 }

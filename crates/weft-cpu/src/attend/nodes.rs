@@ -3,7 +3,6 @@
 //! In that tree, 2ⁿ blocks that begin at a multiple of 2ⁿ are one node, whatever follows, and made of their halves: these a thread can join
 //! as soon as it has both. What is left of a sequence is joined from the last node on.
 
-use super::exchange::Exchange;
 use crate::isa::{Line, Simd, Work};
 use crate::math;
 
@@ -106,29 +105,6 @@ impl Stack<'_> {
     /// The weighted values of the only node.
     pub(super) fn result(&self) -> &[Line] {
         self.node(0).1
-    }
-}
-
-/// Takes what threads have published of a unit.
-pub(super) struct Gather<'a> {
-    pub(super) exchange: &'a Exchange,
-    pub(super) number: usize,
-    pub(super) stack: Stack<'a>,
-}
-
-impl Work for Gather<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(mut self, simd: S) {
-        for piece in self.exchange.pieces_of(self.number) {
-            for (i, node) in Node::of(piece.blocks()).enumerate() {
-                let (sums, values) = self.stack.next();
-                self.exchange.take(piece, i, sums, values);
-                self.stack.push(simd, node);
-            }
-            piece.clear();
-        }
     }
 }
 

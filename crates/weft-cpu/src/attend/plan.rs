@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::BLOCK;
+/// Positions of a block.
+pub(super) const BLOCK: usize = 128;
 
 /// Most rows of a unit, a row being a head of a token, unless a token's heads on one key head are more: so many that converting a block
 /// is next to nothing beside multiplying it, and so few that queries and results stay in the second-level cache.
@@ -82,7 +83,7 @@ impl<'a> Layout<'a> {
     /// All units, in order.
     pub(super) fn units(self) -> impl Iterator<Item = Unit<'a>> {
         let Layout { pos, first, heads, group, tokens, parts, .. } = self;
-        let runs = super::runs(pos.len(), |token| first[token]);
+        let runs = runs(pos.len(), |token| first[token]);
         let some = runs.flat_map(move |run| {
             run.clone().step_by(tokens).map(move |start| start..run.end.min(start + tokens))
         });
@@ -137,4 +138,20 @@ impl Unit<'_> {
     pub(super) fn seen(&self, token: usize, start: usize) -> usize {
         (self.pos[token] as usize + 1).saturating_sub(start).min(BLOCK)
     }
+}
+
+/// Runs of equal values: where each begins, and where it ends.
+pub(super) fn runs<T: PartialEq>(n: usize, value: impl Fn(usize) -> T) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from;
+        if start == n {
+            return None;
+        }
+        from += 1;
+        while from < n && value(from) == value(start) {
+            from += 1;
+        }
+        Some(start..from)
+    })
 }

@@ -1,11 +1,10 @@
 //! A thread's memory for attention.
 
-use super::BLOCK;
 use super::nodes::{Node, Stack};
-use super::plan::Unit;
+use super::plan::{BLOCK, Unit};
 use super::weights::{Scales, Scores, Weights};
+use crate::grow::grow;
 use crate::isa::{Line, Numbers};
-use crate::thread::grow;
 
 /// Memory of a thread, allocated when programs are compiled.
 #[derive(Debug, Default)]

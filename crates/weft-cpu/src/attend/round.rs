@@ -8,7 +8,7 @@ use weft_quant::{GgmlType, f16_to_f32};
 use crate::isa::{Line, Numbers, Simd};
 use crate::math::ROUND;
 
-use super::BLOCK;
+use super::plan::BLOCK;
 
 /// Longest keys whose numbers have 8 bits or more.
 pub(super) const LONGEST: usize = 1 << 16;

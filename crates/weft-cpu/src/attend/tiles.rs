@@ -9,8 +9,8 @@
 
 use std::ops::Range;
 
-use super::BLOCK;
 use super::ahead::Ahead;
+use super::plan::BLOCK;
 use super::weights::{Scores, Weights};
 use crate::isa::{Line, Numbers, Simd};
 

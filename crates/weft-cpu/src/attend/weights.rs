@@ -3,7 +3,7 @@
 // Closures and iterators over arrays of vectors would be compiled without the instruction set.
 #![expect(clippy::needless_range_loop)]
 
-use super::BLOCK;
+use super::plan::BLOCK;
 use super::round::{self, Limits};
 use crate::math;
 

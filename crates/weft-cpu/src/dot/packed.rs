@@ -14,8 +14,8 @@ use std::ops::Range;
 use weft_quant::ints::IntFormat;
 use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
 
-use super::chunk::{Chunk, Entry};
-use super::factor::{Block, Blocks, block_rows};
+use super::blocks::{Block, Blocks, Entry, block_rows};
+use super::chunk::Chunk;
 use crate::isa::{Simd, Work};
 use crate::rows::Fault;
 

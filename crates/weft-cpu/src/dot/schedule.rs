@@ -3,7 +3,8 @@
 use super::Dot;
 use super::product::Picked;
 use crate::rows::Fault;
-use crate::thread::{Scratch, Thread};
+use crate::scratch::Scratch;
+use crate::thread::Thread;
 
 impl Dot {
     /// Runs this thread's share.

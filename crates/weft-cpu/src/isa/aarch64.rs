@@ -6,7 +6,7 @@ mod rounding;
 
 use std::arch::{asm, is_aarch64_feature_detected};
 
-use super::{Arch, Isa, Simd, Work};
+use super::simd::{Arch, Isa, Simd, Work};
 
 pub(super) fn has_neon() -> bool {
     is_aarch64_feature_detected!("neon") && is_aarch64_feature_detected!("dotprod")

@@ -2,8 +2,14 @@
 
 use weft_quant::f16_to_f32;
 
-use super::Portable;
 use super::lanes::Lanes;
+use super::pairs::{Line, Numbers, Pairs};
+use super::rounding::Rounding;
+use super::simd::{Arch, Isa, Simd};
+
+/// [`Isa::Portable`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Portable;
 
 impl Lanes for Portable {
     type Bytes = [u8; 64];
@@ -105,4 +111,99 @@ impl Lanes for Portable {
     fn store(self, x: [f32; 16], to: &mut [f32; 16]) {
         *to = x;
     }
+}
+
+/// [`Pairs::numbers`] of bytes.
+#[inline(always)]
+fn halves(bytes: &[u8; 64]) -> [i16; 32] {
+    let pairs = bytes.as_chunks::<2>().0;
+    std::array::from_fn(|i| i16::from_le_bytes(pairs[i]))
+}
+
+/// And back.
+#[inline(always)]
+fn bytes(numbers: [i16; 32]) -> [u8; 64] {
+    std::array::from_fn(|i| numbers[i / 2].to_le_bytes()[i % 2])
+}
+
+impl Pairs for Portable {
+    const WIDE: bool = false;
+
+    #[inline(always)]
+    fn load(self, line: &Line) -> [f32; 16] {
+        line.0
+    }
+
+    #[inline(always)]
+    fn numbers(self, from: &[i16; 32]) -> [u8; 64] {
+        bytes(*from)
+    }
+
+    #[inline(always)]
+    fn repeat(self, eight: &[i16; 8]) -> [u8; 64] {
+        bytes(std::array::from_fn(|i| eight[i % 8]))
+    }
+
+    #[inline(always)]
+    fn pair(self, pair: &[i16; 2]) -> [u8; 64] {
+        bytes(std::array::from_fn(|i| pair[i % 2]))
+    }
+
+    #[inline(always)]
+    fn dot_pairs(self, acc: [i32; 16], a: [u8; 64], b: [u8; 64]) -> [i32; 16] {
+        let (a, b) = (halves(&a), halves(&b));
+        let product = |i: usize| i32::from(a[i]) * i32::from(b[i]);
+        std::array::from_fn(|lane| acc[lane].wrapping_add(product(2 * lane) + product(2 * lane + 1)))
+    }
+
+    #[inline(always)]
+    fn sum_quarters(self, v: [[i32; 16]; 4]) -> [i32; 16] {
+        std::array::from_fn(|at| {
+            let quarter = &v[at % 4][at / 4 * 4..][..4];
+            quarter.iter().fold(0i32, |sum, x| sum.wrapping_add(*x))
+        })
+    }
+
+    #[inline(always)]
+    fn lower_halves(self, a: [f32; 16], b: [f32; 16]) -> [u8; 64] {
+        bytes(std::array::from_fn(|i| if i < 16 { a[i] } else { b[i - 16] }.to_bits() as i16))
+    }
+
+    #[inline(always)]
+    fn widen(self, x: &[u8; 32], m: [u8; 64]) -> [u8; 64] {
+        let m = halves(&m);
+        let product = |i: usize| i32::from(x[i] as i8) * i32::from(m[i]);
+        bytes(std::array::from_fn(|i| ((product(i) + (1 << 8)) >> 9) as i16))
+    }
+
+    #[inline(always)]
+    fn interleave(self, a: [u8; 64], b: [u8; 64]) -> [[u8; 64]; 2] {
+        let both = [halves(&a), halves(&b)];
+        std::array::from_fn(|half| bytes(std::array::from_fn(|i| both[i % 2][16 * half + i / 2])))
+    }
+
+    #[inline(always)]
+    fn store_numbers(self, x: [u8; 64], to: &mut Numbers) {
+        to.0 = halves(&x);
+    }
+
+    #[inline(always)]
+    fn store_ints(self, x: [i32; 16], to: &mut [i32; 16]) {
+        *to = x;
+    }
+}
+
+impl Rounding for Portable {}
+
+impl Simd for Portable {
+    #[inline(always)]
+    fn arch(self) -> Arch {
+        Arch(Isa::Portable)
+    }
+
+    #[inline(always)]
+    fn prefetch(self, _: &[u8], _: usize) {}
+
+    #[inline(always)]
+    fn fetch(self, _: &[u8], _: usize) {}
 }

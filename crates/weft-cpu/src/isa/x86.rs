@@ -7,7 +7,7 @@ mod rounding;
 
 use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
-use super::{Arch, Isa, Simd, Work};
+use super::simd::{Arch, Isa, Simd, Work};
 
 pub(super) fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")

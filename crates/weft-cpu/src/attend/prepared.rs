@@ -1,0 +1,82 @@
+//! What attention is prepared with, and where the rows of a block of positions are.
+
+use super::cached::Rows;
+use super::exchange::Exchange;
+use super::plan::Unit;
+use super::round::Limits;
+use crate::memory::Arg;
+use crate::rows::{Fault, RowView};
+
+/// A prepared `Attend`.
+#[derive(Debug)]
+pub(crate) struct Attend {
+    pub(super) q: RowView,
+    pub(super) k: Rows,
+    pub(super) v: Rows,
+    pub(super) limits: Limits,
+    /// If the values are part of the keys: the value of a key at which they begin.
+    pub(super) v_in_k: Option<usize>,
+    /// Lines of four queries, eight values of each in one.
+    pub(super) q_lines: usize,
+    /// Lines of weighted values.
+    pub(super) v_lines: usize,
+    /// Lines of values in pairs from two positions to the next two.
+    pub(super) pairs_stride: usize,
+    pub(super) pos: usize,
+    pub(super) first: usize,
+    pub(super) pages: usize,
+    pub(super) scale: f32,
+    pub(super) heads: usize,
+    /// Query heads on a key head.
+    pub(super) group: usize,
+    pub(super) page: usize,
+    /// How often blocks can be joined by twos.
+    pub(super) levels: usize,
+    pub(super) exchange: Exchange,
+}
+
+impl Attend {
+    /// Where the positions of a unit's block are that begins at `start`.
+    #[inline(always)]
+    pub(super) fn stretches<'a>(
+        &'a self,
+        args: &'a [Arg],
+        unit: &'a Unit<'a>,
+        start: usize,
+    ) -> Stretches<'a> {
+        let bound = self.k.count(args).min(self.v.count(args));
+        Stretches { attend: self, args, unit, bound, start, at: 0, seen: unit.most_seen(start) }
+    }
+}
+
+/// Stretches of positions whose rows follow each other. (No iterator, as the loop's body would be compiled without the instruction set.)
+pub(super) struct Stretches<'a> {
+    attend: &'a Attend,
+    args: &'a [Arg],
+    unit: &'a Unit<'a>,
+    /// Rows of the states.
+    bound: usize,
+    start: usize,
+    at: usize,
+    seen: usize,
+}
+
+impl Stretches<'_> {
+    /// The first position, counted from the block's beginning, the row that holds it, and how many positions there are; or nothing.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Result<Option<(usize, usize, usize)>, Fault> {
+        let Stretches { attend, args, unit, bound, start, at: i, seen } = *self;
+        if i >= seen {
+            return Ok(None);
+        }
+        let (page, skip) = ((start + i) / attend.page, (start + i) % attend.page);
+        let entry = unit.first.checked_add(page).ok_or(Fault)?;
+        let page = args[attend.pages].i32s(entry, 1).ok_or(Fault)?[0];
+        let row =
+            usize::try_from(page).ok().and_then(|page| page.checked_mul(attend.page)?.checked_add(skip));
+        let row = row.filter(|row| *row < bound).ok_or(Fault)?;
+        let n = (attend.page - skip).min(bound - row).min(seen - i);
+        self.at += n;
+        Ok(Some((i, row, n)))
+    }
+}

@@ -1,0 +1,160 @@
+//! Some columns of some rows of a `Dot`: every product, then the row program.
+
+use std::ops::Range;
+
+use weft_quant::packed::{COLUMNS, Layout, ROWS};
+use weft_quant::with_int_format;
+
+use super::blocks::{Blocks, Entry};
+use super::chunk::Chunk;
+use super::product::{Multiplied, Picked, Source};
+use super::sum::AddTerms;
+use super::{Dot, RESULTS, factor, float, packed, transposed};
+use crate::made::{Factor, Made};
+use crate::rowprog::{Acc, BLOCK};
+use crate::rows::Fault;
+use crate::scratch::Scratch;
+use crate::thread::Thread;
+
+impl Dot {
+    /// Computes columns of rows, a range of the sorted ones; all products multiply them by the same `matrix`, or each
+    /// by its own.
+    pub(super) fn chunk(
+        &self,
+        cx: &Thread<'_>,
+        matrix: Option<usize>,
+        rows: Range<usize>,
+        cols: Range<usize>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Fault> {
+        let this = Some((rows.clone(), matrix));
+        if scratch.chunk != this {
+            scratch.chunk = None;
+            self.lay_out(cx, matrix, rows.clone(), scratch)?;
+            scratch.chunk = this;
+        }
+        let Scratch { rows: sorted, entries, acc, floats, blocks, registers, made, .. } = scratch;
+        let rows = &sorted[rows];
+        let tile = self.tile.next_multiple_of(ROWS);
+        let tiles = (BLOCK / tile).min(RESULTS / (tile * rows.len() * self.vectors)).max(1);
+        for start in cols.clone().step_by(self.tile * tiles) {
+            let cols = start..cols.end.min(start + self.tile * tiles);
+            let stride = cols.len().next_multiple_of(ROWS);
+            // A vector for each row, first those of results, then those of terms.
+            let apart = rows.len() * stride;
+            let (results, mut terms) = acc.split_at_mut(self.products.len() * apart);
+            let mut entries = &entries[..];
+            for (i, (product, result)) in
+                self.products.iter().zip(results.chunks_exact_mut(apart)).enumerate()
+            {
+                let (own, rest) = entries.split_at(rows.len() * product.terms());
+                entries = rest;
+                let (to, rest) = std::mem::take(&mut terms).split_at_mut(product.summed() * apart);
+                terms = rest;
+                let x = product.x.map_or(Factor::Made(made), |x| Factor::Memory(&cx.args[x.param]));
+                let source = if let Source::Of(other) = product.blocks { other } else { i };
+                let groups = product.len() / COLUMNS;
+                let mut base: usize = self.laid_out(rows.len()).take(source).sum();
+                for own in own.chunk_by(|a, b| a.matrix == b.matrix) {
+                    let chunk = Chunk {
+                        x,
+                        entries: own,
+                        weight: &cx.args[product.w.param],
+                        ty: product.w.ty,
+                        n: product.w.n,
+                        k: product.w.k,
+                        row: product.w.row(own[0].matrix),
+                        cols: cols.clone(),
+                        acc: if to.is_empty() { &mut *result } else { &mut *to },
+                        stride,
+                    };
+                    if product.transposed {
+                        cx.arch.dispatch(transposed::Transposed { chunk, floats })?;
+                    } else {
+                        with_int_format!(
+                            product.w.ty,
+                            F => cx.arch.dispatch(packed::Packed::<F>::new(chunk, blocks, base))?,
+                            else cx.arch.dispatch(float::Float { chunk, floats })?
+                        );
+                    }
+                    base += own.len() * groups;
+                }
+                if let Picked::Sum(sum) = &product.pick {
+                    cx.arch.dispatch(AddTerms { cx, sum, rows, terms: to, out: result, stride })?;
+                }
+            }
+            let acc = Acc { values: acc, stride, apart };
+            cx.finish(rows.iter().copied(), cols, acc, registers)?;
+        }
+        Ok(())
+    }
+
+    /// Lists what is multiplied for a chunk of rows, and lays it out.
+    fn lay_out(
+        &self,
+        cx: &Thread<'_>,
+        matrix: Option<usize>,
+        rows: Range<usize>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Fault> {
+        let Scratch { rows: sorted, entries, blocks, registers, made, .. } = scratch;
+        let rows = &sorted[rows];
+        if let Some(prologue) = &self.prologue {
+            for row in rows {
+                prologue.make(cx, cx.space.coords(*row)[0], registers, made)?;
+            }
+        }
+        let (mut at, mut base) = (0, 0);
+        for (product, laid_out) in self.products.iter().zip(self.laid_out(rows.len())) {
+            let own = &mut entries[at..][..rows.len() * product.terms()];
+            product.list(cx, matrix, rows, own)?;
+            at += own.len();
+            if product.blocks == Source::Own {
+                product.lay_out(cx, own, base, made, blocks)?;
+            }
+            base += laid_out;
+        }
+        Ok(())
+    }
+}
+
+impl Multiplied {
+    /// Lays out what is multiplied, from block `base` on.
+    fn lay_out(
+        &self,
+        cx: &Thread<'_>,
+        entries: &[Entry],
+        base: usize,
+        made: &Made,
+        blocks: &mut Blocks,
+    ) -> Result<(), Fault> {
+        let layout = Layout::of(self.w.ty).ok_or(Fault)?;
+        let x = self.x.map_or(Factor::Made(made), |x| Factor::Memory(&cx.args[x.param]));
+        cx.arch.dispatch(factor::LayOut { x, entries, base, k: self.len(), layout, blocks })
+    }
+
+    /// Lists what is multiplied for some rows, sorted by matrix.
+    fn list(
+        &self,
+        cx: &Thread<'_>,
+        matrix: Option<usize>,
+        rows: &[usize],
+        entries: &mut [Entry],
+    ) -> Result<(), Fault> {
+        let terms = self.terms();
+        for (i, (entries, row)) in entries.chunks_exact_mut(terms).zip(rows).enumerate() {
+            let coords = cx.space.coords(*row);
+            for (term, entry) in entries.iter_mut().enumerate() {
+                let matrix = match matrix {
+                    Some(matrix) => matrix,
+                    None => self.matrix(cx.args, &coords, term)?,
+                };
+                *entry = Entry { matrix, x_at: self.x_at(&coords, term), slot: i * terms + term };
+            }
+        }
+        if matrix.is_none() && self.pick != Picked::Only {
+            entries.sort_unstable_by_key(|entry| entry.matrix);
+        }
+        Ok(())
+    }
+}
