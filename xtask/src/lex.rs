@@ -198,18 +198,68 @@ fn group_end(code: &[&Token<'_>], at: usize) -> usize {
     code.len()
 }
 
-/// Every path that begins with the crate `root`, wherever it stands, with grouped imports written out:
+/// Every path that begins with `root`, a crate or a module, wherever it stands, with grouped imports written out:
 /// `use std::{fs, io::Write}` gives `std::fs` and `std::io::Write`. Each comes with the token it ends in.
 pub(crate) fn paths<'t, 'a>(code: &[&'t Token<'a>], root: &str) -> Vec<(String, &'t Token<'a>)> {
     let mut found = Vec::new();
     for at in 0..code.len() {
-        if reads(code, at, &[root, ":", ":"]) {
+        if reads(code, at, &[root, ":", ":"]) && !continues(code, at) {
             path(code, at + 3, root.to_string(), &mut found);
         } else if reads(code, at, &["use", root, "as"]) || reads(code, at, &["crate", root, "as"]) {
             found.push((root.to_string(), code[at + 1]));
         }
     }
     found
+}
+
+/// Whether the word at `at` goes on with a path: `::std` begins one, `other::std` does not.
+fn continues(code: &[&Token<'_>], at: usize) -> bool {
+    at > 2 && reads(code, at - 2, &[":", ":"]) && code[at - 3].kind == Kind::Word
+}
+
+/// One name that a `use` brings in.
+#[derive(Debug)]
+pub(crate) struct Import {
+    /// What the file calls it; `*` for all names.
+    pub(crate) name: String,
+    /// Where it is from: `crate::a::B`.
+    pub(crate) path: String,
+    /// Whether others may import it from here.
+    pub(crate) public: bool,
+    /// The line it stands in.
+    pub(crate) line: usize,
+    /// The word it ends in.
+    end: *const u8,
+}
+
+impl Import {
+    /// Whether this token is the one it ends in.
+    pub(crate) fn holds(&self, token: &Token<'_>) -> bool {
+        self.end == token.text.as_ptr()
+    }
+}
+
+/// Every name that a `use` brings in, with groups written out.
+pub(crate) fn imports(code: &[&Token<'_>]) -> Vec<Import> {
+    let mut imports = Vec::new();
+    for at in (0..code.len()).filter(|at| code[*at].is("use")) {
+        let before = at.checked_sub(1).map(|at| code[at]);
+        let public = before.is_some_and(|token| token.is("pub") || token.is(")"));
+        let from = if reads(code, at + 1, &[":", ":"]) { at + 3 } else { at + 1 };
+        let mut found = Vec::new();
+        path(code, from, String::new(), &mut found);
+        for (path, token) in found {
+            let path = path.trim_start_matches(':').to_string();
+            let here = code.iter().position(|other| std::ptr::eq(*other, token)).unwrap_or(at);
+            let name = match code.get(here + 2) {
+                Some(renamed) if reads(code, here + 1, &["as"]) => renamed.text.to_string(),
+                // `use a::b::{self}` brings in `b`.
+                _ => path.rsplit("::").next().unwrap_or(&path).to_string(),
+            };
+            imports.push(Import { name, path, public, line: token.line, end: token.text.as_ptr() });
+        }
+    }
+    imports
 }
 
 /// Reads one path or group from `at` and returns the position after it.
@@ -230,7 +280,7 @@ fn path<'t, 'a>(
         return at + 1;
     }
     let here = match token.text {
-        "self" => prefix,
+        "self" if !prefix.is_empty() => prefix,
         name => format!("{prefix}::{name}"),
     };
     if token.kind == Kind::Word && reads(code, at + 1, &[":", ":"]) {
@@ -295,6 +345,26 @@ mod tests {
             [
                 "cfg", "test", "allow", "unused", "fn", "one", "x", "u8", "2", "Y", "inside", "cfg", "all",
                 "test", "unix", "mod", "two"
+            ]
+        );
+    }
+
+    #[test]
+    fn imports_are_written_out_with_the_names_they_bring_in() {
+        let source =
+            "use a::{b::{self, C as D}, e::*}; pub(crate) use super::F; pub use ::g; use self::h::I;";
+        let tokens = tokens(source);
+        let imports = imports(&code(&tokens));
+        let found: Vec<_> = imports.iter().map(|i| (i.name.as_str(), i.path.as_str(), i.public)).collect();
+        assert_eq!(
+            found,
+            [
+                ("b", "a::b", false),
+                ("D", "a::b::C", false),
+                ("*", "a::e::*", false),
+                ("F", "super::F", true),
+                ("g", "g", true),
+                ("I", "self::h::I", false),
             ]
         );
     }

@@ -24,6 +24,7 @@ macro_rules! rules {
 rules! {
     rooms
     imports
+    circles
     manifests
     pure
     unsafety
