@@ -21,6 +21,7 @@ const WORLDLY: Room = Room { name: "", uses: &[], pure: false, unsafe_in: &[] };
 
 /// Every package of the workspace, from the ground floor up.
 pub(crate) const ROOMS: &[Room] = &[
+    Room { name: "weft-random", ..PURE },
     Room { name: "weft-quant", ..PURE },
     // Runs chat templates on a thread of its own, for its stack.
     Room { name: "weft-text", ..WORLDLY },
@@ -65,16 +66,37 @@ pub(crate) const ROOMS: &[Room] = &[
     },
     Room {
         name: "weft-lab",
-        uses: &["weft-quant", "weft-text", "weft-kern", "weft-device", "weft-cpu", "weft-engine"],
+        uses: &[
+            "weft-random",
+            "weft-quant",
+            "weft-text",
+            "weft-kern",
+            "weft-device",
+            "weft-cpu",
+            "weft-engine",
+        ],
         ..WORLDLY
     },
     Room {
         name: "weft",
-        uses: &["weft-quant", "weft-text", "weft-ir", "weft-gguf", "weft-models", "weft-engine", "weft-lab"],
+        uses: &[
+            "weft-random",
+            "weft-quant",
+            "weft-text",
+            "weft-ir",
+            "weft-gguf",
+            "weft-models",
+            "weft-engine",
+            "weft-lab",
+        ],
         ..WORLDLY
     },
     // An experiment beside the compiler: the library it needs is in no room that ships.
-    Room { name: "weft-explore", uses: &["weft-quant", "weft-ir", "weft-kern", "weft-fuse"], ..WORLDLY },
+    Room {
+        name: "weft-explore",
+        uses: &["weft-random", "weft-quant", "weft-ir", "weft-kern", "weft-fuse"],
+        ..WORLDLY
+    },
     Room { name: "xtask", ..WORLDLY },
 ];
 

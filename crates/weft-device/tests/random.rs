@@ -2,10 +2,11 @@
 
 mod support;
 
-use support::{Random, check};
+use support::check;
 use weft_fuse::{Mode, decisions};
 use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, Shape, Switches};
 use weft_quant::GgmlType;
+use weft_random::Random;
 
 /// Grows a graph by random operations on random earlier nodes.
 struct Grower {
@@ -19,7 +20,7 @@ struct Grower {
 
 impl Grower {
     fn below(&mut self, n: usize) -> usize {
-        (self.random.next() % n as u64) as usize
+        self.random.below(n)
     }
 
     /// A random node with this many axes after `T`, if there is one.
@@ -181,10 +182,7 @@ impl Grower {
 }
 
 fn random_graph(seed: u64, rounded: bool) -> Graph {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    for _ in 0..8 {
-        random.next();
-    }
+    let random = Random::new(seed);
     let mut grower =
         Grower { g: Builder::new(format!("random_{seed}")), random, pool: Vec::new(), weights: 0, rounded };
     for (name, dims) in [("a", vec![32]), ("b", vec![8]), ("c", vec![4, 8]), ("d", vec![1]), ("e", vec![4])] {

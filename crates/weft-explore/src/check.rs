@@ -2,8 +2,7 @@
 
 use weft_ir::{Builder, EvalError, Graph, NodeId, Op, Sizes, Tensor, Type, Values, WeightRows, eval};
 use weft_quant::GgmlType;
-
-use crate::random::Random;
+use weft_random::Random;
 
 /// How far what one graph computes is from what another does.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -61,7 +60,7 @@ fn outputs(graph: &Graph) -> Result<Values, EvalError> {
             Tensor::i32(shape, (0..count).map(index).collect())
         } else {
             let mut random = seeded(name, 0);
-            Tensor::f32(shape, (0..count).map(|_| random.float()).collect())
+            Tensor::f32(shape, (0..count).map(|_| random.signed()).collect())
         };
         values.insert(name.clone(), tensor);
     }
@@ -77,7 +76,7 @@ impl WeightRows for RandomWeights {
     fn read_row(&self, name: &str, row: usize, out: &mut [f32]) -> Result<(), String> {
         let mut random = seeded(name, row);
         let scale = 1.0 / (out.len() as f32).sqrt();
-        out.iter_mut().for_each(|w| *w = random.float() * scale);
+        out.iter_mut().for_each(|w| *w = random.signed() * scale);
         Ok(())
     }
 }
@@ -85,9 +84,7 @@ impl WeightRows for RandomWeights {
 fn seeded(name: &str, row: usize) -> Random {
     let bytes = name.bytes().chain(row.to_le_bytes());
     let seed = bytes.fold(7u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
-    let mut random = Random(seed | 1);
-    (0..4).for_each(|_| _ = random.next());
-    random
+    Random::new(seed)
 }
 
 /// The same graph with products of weights kept in `f32`.

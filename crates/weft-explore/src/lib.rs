@@ -13,7 +13,6 @@ mod greedy;
 mod laws;
 mod machines;
 mod presets;
-mod random;
 mod report;
 mod saturate;
 mod search;

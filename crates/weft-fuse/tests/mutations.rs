@@ -3,18 +3,7 @@
 use std::path::Path;
 
 use weft_ir::Sizes;
-
-/// A small generator of repeatable numbers (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
-    }
-}
+use weft_random::Random;
 
 /// What a word is replaced with: numbers at the edges, other names, nothing.
 const WORDS: [&str; 18] = [
@@ -67,7 +56,7 @@ fn texts() -> Vec<String> {
 
 #[test]
 fn damaged_texts_are_refused_or_read() {
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     let (mut graphs, mut plans, mut refused) = (0, 0, 0);
     for text in texts() {
         for _ in 0..2000 {

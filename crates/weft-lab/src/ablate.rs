@@ -12,13 +12,13 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 use weft_engine::{Departure, Engine, PlansId, Switches};
+use weft_random::Random;
 
 use crate::OnProgress;
 use crate::bench::Phase;
 use crate::error::Error;
 use crate::host::Host;
 use crate::json::joined;
-use crate::random::Random;
 use crate::tune::schedules;
 use gate::logits;
 pub(crate) use pairs::{Rig, Way};

@@ -11,13 +11,13 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use weft_cpu::Roof;
 use weft_engine::{Batch, Engine, SeqId, Switches};
+use weft_random::Random;
 
 use crate::OnProgress;
 use crate::error::Error;
 use crate::host::Host;
 use crate::meter::Meter;
 use crate::need::{Need, PerToken, prefill};
-use crate::random::Random;
 use crate::roofline::Roofs;
 use crate::samples::Samples;
 

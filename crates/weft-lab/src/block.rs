@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use weft_cpu::Roof;
 use weft_engine::{Amounts, Batch, Engine, Launch, PartId, Role, SeqId, StepShape};
+use weft_random::Random;
 
 use crate::OnProgress;
 use crate::error::Error;
 use crate::host::Host;
 use crate::meter::Meter;
 use crate::profile::at_least;
-use crate::random::Random;
 use crate::roofline::Roofs;
 use crate::samples::Samples;
 

@@ -19,7 +19,6 @@ mod meter;
 mod need;
 mod perplexity;
 mod profile;
-mod random;
 mod report;
 mod roofline;
 mod samples;

@@ -20,13 +20,13 @@ use std::time::Instant;
 
 use weft_cpu::Roof;
 use weft_engine::{Batch, Engine, Launch, SeqId, StepShape, StepTimings};
+use weft_random::Random;
 
 use crate::OnProgress;
 use crate::error::Error;
 use crate::host::Host;
 use crate::lint::{Lint, lints};
 use crate::meter::Meter;
-use crate::random::Random;
 use crate::roofline::Roofs;
 use crate::samples::Samples;
 use record::Recorder;

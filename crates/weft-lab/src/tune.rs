@@ -20,12 +20,12 @@ use std::time::{Duration, Instant};
 
 use weft_device::{Device, DeviceError, Scheduled, Schedules};
 use weft_engine::{Engine, Launch, PlansId, StepShape};
+use weft_random::Random;
 
 use crate::ablate::{Gain, Measured, Rig, Rule, Verdict, Way};
 use crate::bench::Phase;
 use crate::error::Error;
 use crate::host::Host;
-use crate::random::Random;
 use crate::verify::{Verifier, VerifyOptions};
 use measure::Sampler;
 use search::Search;

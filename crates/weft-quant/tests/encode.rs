@@ -3,6 +3,7 @@
 use std::f32::consts::TAU;
 
 use weft_quant::{CodecError, GgmlType, decode, encode};
+use weft_random::Random;
 
 fn encoders() -> impl Iterator<Item = GgmlType> {
     GgmlType::ALL.iter().copied().filter(|ty| ty.can_encode())
@@ -16,15 +17,11 @@ fn round_trip(ty: GgmlType, values: &[f32]) -> Vec<f32> {
     out
 }
 
-/// Normally distributed numbers, the same ones on every run (xorshift, Box–Muller).
+/// Normally distributed numbers, the same on every run (Box–Muller).
 fn gaussian(n: usize) -> Vec<f32> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut uniform = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        ((state >> 40) as f32 + 0.5) / (1 << 24) as f32
-    };
+    let mut random = Random::new(1);
+    // In the open interval: the logarithm of 0 is no number.
+    let mut uniform = || random.uniform() + 0.5 / (1 << 24) as f32;
     (0..n).map(|_| (-2.0 * uniform().ln()).sqrt() * (TAU * uniform()).cos()).collect()
 }
 

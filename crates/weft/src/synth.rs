@@ -5,7 +5,6 @@
 
 mod metadata;
 pub(crate) mod preset;
-mod random;
 mod tensors;
 mod vocabulary;
 mod weights;

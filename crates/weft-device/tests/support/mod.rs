@@ -7,22 +7,7 @@ use weft_device::{Device, Instance, ReferenceDevice, Region, Weight, link};
 use weft_fuse::{Fusion, Options, fuse_with};
 use weft_ir::{Graph, Op, Product, Sizes, Switches, Tensor, Values, WeightRows, eval};
 use weft_quant::GgmlType;
-
-/// A small generator of repeatable numbers (xorshift64*).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    pub(crate) fn float(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
-    }
-}
+use weft_random::Random;
 
 /// Weights by name, in the file's format.
 pub(crate) struct Weights(BTreeMap<String, (GgmlType, usize, Vec<u8>)>);
@@ -43,7 +28,7 @@ pub(crate) const MAX: Sizes = Sizes { tokens: 7, rows: 4, slots: 32, pages: 5 };
 ///
 /// Products of weights are rounded to what they are stored as, and are no error of the plan: the oracle has the graph after the rules.
 pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed);
     let mut values = Values::new();
     let mut weights = Weights(BTreeMap::new());
     for node in graph.nodes() {
@@ -54,11 +39,11 @@ pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
                 values.insert(name.clone(), Tensor::i32(shape, index_input(name, count)));
             }
             Op::Input { name } | Op::State { name } => {
-                let data = (0..count).map(|_| random.float()).collect();
+                let data = (0..count).map(|_| random.signed()).collect();
                 values.insert(name.clone(), Tensor::f32(shape, data));
             }
             Op::Weight { name } => {
-                let data: Vec<f32> = (0..count).map(|_| random.float()).collect();
+                let data: Vec<f32> = (0..count).map(|_| random.signed()).collect();
                 let ty = node.ty.dtype;
                 let mut bytes = vec![0; ty.row_bytes(count as u64).unwrap() as usize];
                 weft_quant::encode(ty, &data, &mut bytes).unwrap();

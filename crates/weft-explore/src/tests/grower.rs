@@ -2,17 +2,10 @@
 
 use weft_ir::{Builder, Dim, Graph, NodeId, Shape};
 use weft_quant::GgmlType::F32;
-
-use crate::random::Random;
+use weft_random::Random;
 
 /// Operations that a graph is grown by.
 const STEPS: usize = 14;
-
-impl Random {
-    pub(super) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-}
 
 struct Grower {
     g: Builder,
@@ -127,7 +120,7 @@ impl Grower {
 
 /// The graph of a seed. Nothing in it is dead, and no two nodes of it are equal.
 pub(super) fn random_graph(seed: u64) -> Graph {
-    let random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let random = Random::new(seed);
     let mut grower = Grower { g: Builder::new("random"), random, pool: Vec::new(), weights: 0 };
     for (name, dims) in [("a", vec![8]), ("b", vec![2, 8])] {
         let id = grower.g.input(name, F32, tokens(&dims));

@@ -2,6 +2,7 @@
 
 use weft_ir::rules::RULES;
 use weft_ir::{Graph, Mode, Op, Switches, parse, rewrite};
+use weft_random::Random;
 
 use super::grower::random_graph;
 use super::{forms, small, some_choice};
@@ -9,7 +10,6 @@ use crate::check::difference;
 use crate::forms::{Choice, Forms};
 use crate::laws::LAWS;
 use crate::presets::PRESETS;
-use crate::random::Random;
 use crate::saturate::{Limits, Stopped, saturate};
 
 /// How many random graphs.
@@ -46,7 +46,7 @@ type Seen = (fn(&Op) -> bool, usize);
 fn check_choices(graph: &Graph, forms: &Forms, choices: usize, seen: &mut [Seen]) {
     let start = some_choice(forms);
     let start = forms.choice_of(graph, &start).unwrap_or(start);
-    let mut random = Random(graph.nodes().len() as u64 + 1);
+    let mut random = Random::new(graph.nodes().len() as u64);
     let mut choice = start;
     for _ in 0..choices {
         choice = changed(forms, choice, &mut random);
@@ -88,7 +88,7 @@ fn every_form_of_the_blocks_computes_the_same() {
     ];
     for preset in &PRESETS {
         let graph = small(preset.name);
-        check_choices(&graph, &forms(&graph, &LAWS), 60, &mut seen);
+        check_choices(&graph, &forms(&graph, &LAWS), 300, &mut seen);
     }
     assert!(seen.iter().all(|(_, count)| *count >= 5), "{:?}", seen.map(|(_, count)| count));
 }

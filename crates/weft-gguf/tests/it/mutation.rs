@@ -3,6 +3,7 @@
 
 use weft_gguf::{Gguf, Metadata, Strings, Writer};
 use weft_quant::GgmlType;
+use weft_random::Random;
 
 /// A small file with a key of every kind and tensors of several types.
 fn small() -> Vec<u8> {
@@ -41,18 +42,6 @@ fn exercise(bytes: &[u8]) -> bool {
     true
 }
 
-/// Numbers that look random: Marsaglia's xorshift64 (Journal of Statistical Software 8(14), 2003).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-}
-
 #[test]
 fn cut_at_every_byte() {
     let file = small();
@@ -81,7 +70,7 @@ fn any_byte_changed() {
 #[test]
 fn many_bytes_changed() {
     let file = small();
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(1);
     let mut accepted = 0;
     for _ in 0..20_000 {
         let mut damaged = file.clone();

@@ -2,8 +2,7 @@
 
 use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, Shape};
 use weft_quant::GgmlType;
-
-use crate::support::Random;
+use weft_random::Random;
 
 /// Grows a graph by random operations on random earlier nodes.
 struct Grower {

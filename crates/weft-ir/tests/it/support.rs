@@ -2,50 +2,19 @@
 
 use weft_ir::rules::{RULES, decisions};
 use weft_ir::{Graph, Mode, Op, Rule, Sizes, Switches, Tensor, Values, WeightRows, eval};
+use weft_random::Random;
 
 /// The sizes every test evaluates under.
 pub(crate) const SIZES: Sizes = Sizes { tokens: 3, rows: 1, slots: 8, pages: 4 };
-
-/// A small generator of repeatable numbers (xorshift64*).
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        (0..8).for_each(|_| _ = random.next());
-        random
-    }
-
-    /// One with a seed of letters.
-    pub(crate) fn of(name: &str) -> Random {
-        Random::new(name.bytes().fold(7, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    /// From -1 to 1.
-    pub(crate) fn float(&mut self) -> f32 {
-        (self.next() % 20_001) as f32 / 10_000.0 - 1.0
-    }
-}
 
 /// Weights that depend on nothing but their names, scaled so that products keep their size.
 pub(crate) struct Weights;
 
 impl WeightRows for Weights {
     fn read_row(&self, name: &str, row: usize, out: &mut [f32]) -> Result<(), String> {
-        let mut random = Random::of(&format!("{name} {row}"));
+        let mut random = Random::named(0, &format!("{name} {row}"));
         let scale = 1.0 / (out.len() as f32).sqrt();
-        out.iter_mut().for_each(|w| *w = random.float() * scale);
+        out.iter_mut().for_each(|w| *w = random.signed() * scale);
         Ok(())
     }
 }
@@ -58,7 +27,7 @@ pub(crate) fn given(graph: &Graph, hostile: bool) -> Values {
         let (Op::Input { name } | Op::State { name }) = &node.op else { continue };
         let shape = node.ty.shape.eval(&SIZES);
         let count = shape.iter().product();
-        let mut random = Random::of(name);
+        let mut random = Random::named(0, name);
         let tensor = if node.ty.dtype == weft_quant::GgmlType::I32 {
             let index = |i: usize| match name.as_str() {
                 "pos" | "slots" | "pages" => i as i32,
@@ -70,7 +39,7 @@ pub(crate) fn given(graph: &Graph, hostile: bool) -> Values {
             let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0];
             let float = |random: &mut Random| match hostile && random.below(9) == 0 {
                 true => odd[random.below(4)],
-                false => random.float(),
+                false => random.signed(),
             };
             Tensor::f32(shape, (0..count).map(|_| float(&mut random)).collect())
         };

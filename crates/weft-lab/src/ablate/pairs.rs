@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use weft_engine::{Batch, Engine, PlansId, SeqId};
+use weft_random::Random;
 
 use super::rule::{Gain, Rule};
 use crate::OnProgress;
 use crate::bench::Phase;
 use crate::error::Error;
-use crate::random::Random;
 
 /// A way to compute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

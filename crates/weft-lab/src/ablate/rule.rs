@@ -13,8 +13,7 @@
 //! on each other). Giving up early, because all of the interval lies within 2 % of nothing, makes no verdict and costs nothing.
 
 use serde_json::{Value, json};
-
-use crate::random::Random;
+use weft_random::Random;
 
 /// What a change must gain or lose at least, as a part of the rate, for anything to be decided about it.
 pub const MARGIN: f64 = 0.02;
@@ -219,7 +218,7 @@ mod tests {
 
     /// Ratios as a machine gives them: mostly near the truth, now and then far off to either side.
     fn noisy(random: &mut Random, truth: f64) -> (f64, f64) {
-        let mut unit = || random.next() as f64 / u64::MAX as f64 - 0.5;
+        let mut unit = || random.next_u64() as f64 / u64::MAX as f64 - 0.5;
         let mut noise = 0.03 * (unit() + unit() + unit());
         if unit() > 0.4 {
             noise += unit();

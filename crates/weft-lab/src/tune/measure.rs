@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft_engine::{Batch, Engine, PlansId, SeqId, StepShape, StepTimings};
+use weft_random::Random;
 
 use crate::error::Error;
-use crate::random::Random;
 
 /// A model whose steps of one size are timed, always after the same tokens.
 pub(super) struct Sampler<'a> {

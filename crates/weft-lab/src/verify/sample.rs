@@ -1,8 +1,7 @@
 //! Fewer columns of a kernel: the interpreter is slow, and a product has many.
 
 use weft_kern::{Anchor, Instr, Kernel, Part, View, q8};
-
-use crate::random::Random;
+use weft_random::Random;
 
 /// Columns that are taken together: the first and the last that a device's own tiles have, whatever its tiles are.
 const BLOCK: usize = q8::BLOCK;

@@ -10,6 +10,7 @@ use weft_device::{Packing, Tile, Weight};
 use weft_gguf::{Gguf, Metadata, Writer};
 use weft_pack::{PackCache, PackError, Report, Source, pack};
 use weft_quant::GgmlType;
+use weft_random::Random;
 
 /// Rows interleaved by three, each byte changed, and a length that is no divisor of a block's.
 pub(crate) struct Toy(&'static str);
@@ -77,16 +78,10 @@ impl Folder {
         ];
         tensors.iter().for_each(|(name, ty, shape)| writer.declare(name, *ty, shape).unwrap());
         let mut data = writer.create(&path).unwrap();
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut random = Random::new(seed);
         for (name, ty, shape) in tensors {
             let bytes = ty.row_bytes(shape.iter().product()).unwrap();
-            let mut random = || {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                (state >> 32) as u8
-            };
-            data.write(name, &(0..bytes).map(|_| random()).collect::<Vec<_>>()).unwrap();
+            data.write(name, &(0..bytes).map(|_| random.next_u64() as u8).collect::<Vec<_>>()).unwrap();
         }
         data.finish().unwrap();
         path

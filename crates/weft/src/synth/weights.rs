@@ -1,6 +1,6 @@
 //! Random weights in any stored format, as fast as a disk takes them.
 //!
-//! Values are about normally distributed ([`Random::normal`]). In `f32` each is drawn by itself. In every other format
+//! Values are about normally distributed ([`Random::nth_normal`]). In `f32` each is drawn by itself. In every other format
 //! [`CHOICES`] chunks of values (a block, and at least 32) are drawn and encoded once for each distribution, and a tensor
 //! is a sequence of these, each chosen at random: quants and scales are distributed as those of a real encoding, because
 //! they are one, and yet a tensor of 10⁹ values costs little more than copying it. What is lost is that two rows have a
@@ -11,8 +11,7 @@ use std::ops::Range;
 
 use anyhow::Result;
 use weft_quant::{GgmlType, encode};
-
-use crate::synth::random::Random;
+use weft_random::Random;
 
 /// Chunks to choose from; a power of two, and few enough that they stay in a core's cache.
 const CHOICES: u64 = 1 << 12;
@@ -31,7 +30,7 @@ pub(crate) struct Distribution {
 
 impl Distribution {
     fn draw(&self, random: &Random, values: Range<u64>) -> Vec<f32> {
-        values.map(|i| self.mean + self.deviation * random.normal(i)).collect()
+        values.map(|i| self.mean + self.deviation * random.nth_normal(i)).collect()
     }
 }
 
@@ -65,7 +64,7 @@ impl Weights {
         distribution: Distribution,
         values: Range<u64>,
     ) -> Result<Vec<u8>> {
-        let random = Random::new(self.seed, name);
+        let random = Random::named(self.seed, name);
         let Some(pool) = self.pools.get(&pool_key(ty, distribution)) else {
             return stored(ty, &distribution.draw(&random, values));
         };
@@ -74,7 +73,7 @@ impl Weights {
         let chunks = values.start / len..values.end / len;
         let mut out = Vec::with_capacity((chunks.end - chunks.start) as usize * bytes);
         for chunk in chunks {
-            let choice = (random.bits(chunk) % CHOICES) as usize;
+            let choice = (random.nth_u64(chunk) % CHOICES) as usize;
             out.extend_from_slice(&pool[choice * bytes..][..bytes]);
         }
         Ok(out)
@@ -92,7 +91,7 @@ fn pool_key(ty: GgmlType, distribution: Distribution) -> PoolKey {
 
 fn pool(seed: u64, ty: GgmlType, distribution: Distribution) -> Result<Vec<u8>> {
     let (ty_name, [mean, deviation]) = (ty.name(), pool_key(ty, distribution).1);
-    let random = Random::new(seed, &format!("pool {ty_name} {mean:x} {deviation:x}"));
+    let random = Random::named(seed, &format!("pool {ty_name} {mean:x} {deviation:x}"));
     stored(ty, &distribution.draw(&random, 0..CHOICES * chunk_len(ty) as u64))
 }
 

@@ -2,18 +2,9 @@
 
 use std::fs;
 
+use weft_random::Random;
+
 use crate::support::{FIXTURES, Folder, model, weft};
-
-/// Pseudo-random numbers, the same on every run (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        ((mixed ^ (mixed >> 27)) % end as u64) as usize
-    }
-}
 
 #[test]
 fn a_file_that_ends_too_early_is_refused() {
@@ -43,7 +34,7 @@ fn a_file_that_ends_too_early_is_refused() {
 #[test]
 fn a_header_with_changed_bytes_ends_in_a_message_or_runs() {
     let folder = Folder::new();
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for name in FIXTURES {
         let bytes = fs::read(model(name)).unwrap();
         let path = folder.join("changed.gguf");

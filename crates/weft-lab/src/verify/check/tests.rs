@@ -5,9 +5,9 @@ use std::sync::Arc;
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Program, Step};
 use weft_kern::parse_plan;
+use weft_random::Random;
 
 use super::*;
-use crate::random::Random;
 use crate::verify::found::Fault;
 
 /// A plan of one launch on the CPU, its buffers given but for the last, which is zeros; the rest is up to `check`.
@@ -90,7 +90,7 @@ call k b0 b1
 fn floats(seed: u64, n: usize) -> Vec<f32> {
     let mut random = Random::new(seed);
     let outlier = |i: usize| if i % 61 == 7 { 6.0 } else { 0.0 };
-    (0..n).map(|i| (random.next() >> 40) as f32 / (1 << 23) as f32 - 1.0 + outlier(i)).collect()
+    (0..n).map(|i| random.signed() + outlier(i)).collect()
 }
 
 fn bytes<const N: usize, T>(values: impl IntoIterator<Item = T>, of: impl Fn(T) -> [u8; N]) -> Vec<u8> {
