@@ -6,16 +6,26 @@
 #![forbid(unsafe_code)]
 
 mod checksum;
+mod code;
 mod dialect;
+mod grid;
 mod limits;
+mod lower;
+mod refused;
 mod render;
 mod schedule;
 mod scheduler;
+mod search;
 mod shader;
 
 pub use checksum::checksum;
-pub use limits::Limits;
-pub use render::{Refused, Why, render, render_with};
-pub use schedule::{Departure, NoSchedule, Schedule, Split, SumOrder, TunedSchedules, departures};
+pub use grid::{Chunks, Grid, Groups};
+pub use limits::{Language, Limits, Target};
+pub use refused::{Refused, Why};
+pub use render::{render, render_with};
+pub use schedule::order::SumOrder;
+pub use schedule::tuned::TunedSchedules;
+pub use schedule::{NoSchedule, Schedule, Split};
 pub use scheduler::Scheduler;
-pub use shader::{Chunks, Grid, Groups, Shader, args_words, slots};
+pub use search::departures::{Departure, departures};
+pub use shader::{Shader, args_words, slots};

@@ -1,4 +1,21 @@
-//! What an adapter allows a shader to be.
+//! What kernels are rendered for: a language, and what a GPU allows a shader to be.
+
+/// A language and a GPU.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Target {
+    /// The language.
+    pub language: Language,
+    /// The GPU's limits.
+    pub limits: Limits,
+}
+
+/// A language that kernels are rendered in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Language {
+    /// WGSL, for wgpu.
+    Wgsl,
+}
 
 /// The limits and abilities that decide how a kernel is rendered; the adapter's own.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -5,22 +5,13 @@
 //! cooperative *reduce*). Unrolling is always one block of 32 columns of a weight, and vectors are words. Attention walks positions in *chunks*, by one
 //! workgroup or *spread* over one for each.
 
-mod check;
-mod depart;
-mod heuristic;
-mod near;
-mod tuned;
+pub(crate) mod check;
+pub(crate) mod heuristic;
+pub(crate) mod order;
+pub(crate) mod tuned;
 
 use std::fmt;
 use std::str::FromStr;
-
-pub(crate) use check::check;
-pub(crate) use depart::depart;
-pub use depart::{Departure, departures};
-pub(crate) use heuristic::{choose, smaller};
-pub(crate) use near::near;
-pub(crate) use tuned::{Key, orders};
-pub use tuned::{SumOrder, TunedSchedules};
 
 /// How a kernel is laid out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

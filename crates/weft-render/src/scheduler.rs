@@ -4,9 +4,15 @@ use std::collections::BTreeMap;
 
 use weft_kern::{Kernel, Sizes};
 
-use crate::limits::Limits;
-use crate::render::{Refused, fits, fitting, render_with};
-use crate::schedule::{self, Departure, Key, Schedule, SumOrder, TunedSchedules};
+use crate::limits::{Limits, Target};
+use crate::refused::Refused;
+use crate::render::{fits, fitting, render_with};
+use crate::schedule::Schedule;
+use crate::schedule::heuristic::choose;
+use crate::schedule::order::{SumOrder, orders};
+use crate::schedule::tuned::{Key, TunedSchedules};
+use crate::search::departures::{Departure, depart, departures};
+use crate::search::neighbours::neighbours;
 use crate::shader::Shader;
 
 /// Chooses the schedules of a device's kernels, and renders them.
@@ -14,7 +20,7 @@ use crate::shader::Shader;
 /// Schedules go in and out as text, the form in which tuners pass them around; a text that is no schedule is passed over.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    limits: Limits,
+    target: Target,
     tuned: TunedSchedules,
     trial: Trial,
 }
@@ -28,14 +34,18 @@ enum Trial {
 }
 
 impl Scheduler {
-    /// For a GPU with these limits and the schedules that were kept for it.
-    pub fn new(limits: Limits, tuned: TunedSchedules) -> Scheduler {
-        Scheduler { limits, tuned, trial: Trial::Nothing }
+    /// For a GPU and its language, with the schedules that were kept for it.
+    pub fn new(target: Target, tuned: TunedSchedules) -> Scheduler {
+        Scheduler { target, tuned, trial: Trial::Nothing }
     }
 
-    /// The GPU's limits.
-    pub fn limits(&self) -> &Limits {
-        &self.limits
+    /// What kernels are rendered for.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.target.limits
     }
 
     /// The schedules that are kept.
@@ -63,19 +73,19 @@ impl Scheduler {
         };
         if let Trial::Departures(departures) = &self.trial {
             for departure in departures {
-                schedule = schedule::depart(departure, kernel, max, &schedule, &self.limits);
+                schedule = depart(departure, kernel, max, &schedule, self.limits());
             }
         }
-        render_with(kernel, slots, &schedule, max, &self.limits)
+        render_with(kernel, slots, &schedule, max, &self.target)
     }
 
     /// The schedule of a kernel as long as nothing is tried.
     fn chosen(&self, kernel: &Kernel, max: &Sizes) -> Result<Schedule, Refused> {
-        let own = schedule::choose(kernel, max, &self.limits, &self.tuned);
-        let fit = |schedule: &&Schedule| fits(kernel, schedule, max, &self.limits);
-        match self.tuned.schedule(kernel, max, &own, &self.limits).filter(fit) {
+        let own = choose(kernel, max, self.limits(), &self.tuned);
+        let fit = |schedule: &&Schedule| fits(kernel, schedule, max, self.limits());
+        match self.tuned.schedule(kernel, max, &own, self.limits()).filter(fit) {
             Some(kept) => Ok(kept.clone()),
-            None => fitting(kernel, own, max, &self.limits),
+            None => fitting(kernel, own, max, self.limits()),
         }
     }
 
@@ -90,12 +100,12 @@ impl Scheduler {
         if from.parts.len() != kernel.parts.len() {
             return Vec::new();
         }
-        schedule::near(kernel, max, &from, &self.limits).iter().map(ToString::to_string).collect()
+        neighbours(kernel, max, &from, self.limits()).iter().map(ToString::to_string).collect()
     }
 
     /// In what order a kernel with this schedule makes its sums.
     pub fn orders(&self, kernel: &Kernel, schedule: &str) -> Vec<SumOrder> {
-        schedule.parse().map_or_else(|_| Vec::new(), |schedule| schedule::orders(kernel, &schedule))
+        schedule.parse().map_or_else(|_| Vec::new(), |schedule| orders(kernel, &schedule))
     }
 
     /// Renders these kernels with these schedules from now on, whatever was kept; with none, ends that.
@@ -111,7 +121,7 @@ impl Scheduler {
     pub fn keep<'a>(&mut self, schedules: impl IntoIterator<Item = (&'a Kernel, &'a Sizes, &'a str)>) {
         for (kernel, max, schedule) in schedules {
             if let Ok(schedule) = schedule.parse() {
-                let own = schedule::choose(kernel, max, &self.limits, &self.tuned);
+                let own = choose(kernel, max, self.limits(), &self.tuned);
                 self.tuned.insert(kernel, max, schedule, &own);
             }
         }
@@ -119,7 +129,7 @@ impl Scheduler {
 
     /// Departs from the heuristic in the ways of these names from now on, wherever that is legal; with none, ends that.
     pub fn depart<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
-        let named = |name: &str| schedule::departures().find(|departure| departure.name == name);
+        let named = |name: &str| departures().find(|departure| departure.name == name);
         let departures: Vec<&'static Departure> = names.into_iter().filter_map(named).collect();
         self.trial = if departures.is_empty() { Trial::Nothing } else { Trial::Departures(departures) };
     }

@@ -10,7 +10,9 @@
 //! `r / 16`, and missing rows of the last tile are there. Everything else is laid out as its [`Format`](weft_kern::Format) says. Buffers are rounded up
 //! to whole words.
 
-use weft_kern::{Dim, Sizes, Sym};
+use weft_kern::{Sizes, Sym};
+
+use crate::grid::Grid;
 
 /// Words of a vector of a uniform buffer.
 const VECTOR: usize = 4;
@@ -74,74 +76,6 @@ pub fn slots<B: PartialEq>(buffers: impl IntoIterator<Item = B>) -> (Vec<usize>,
     (slots, distinct)
 }
 
-/// How many workgroups a launch has, by the sizes of the step.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Grid {
-    /// Workgroups along the first axis before the second begins.
-    pub wide: u32,
-    /// The parts' workgroups, one range after another.
-    pub parts: Vec<Groups>,
-}
-
-/// Workgroups of a part: `⌈axis · inner / tile⌉ · times · chunks`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Groups {
-    /// The first axis of the part's rows.
-    pub axis: Dim,
-    /// What it is multiplied with.
-    pub inner: u32,
-    /// How many of these one workgroup takes.
-    pub tile: u32,
-    /// Workgroups for each such tile.
-    pub times: u32,
-    /// Positions are cut, and each chunk has as many.
-    pub chunks: Option<Chunks>,
-}
-
-/// Positions cut into chunks: `⌈pages · page / positions⌉`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Chunks {
-    /// Positions of a page.
-    pub page: u32,
-    /// Positions of a chunk.
-    pub positions: u32,
-}
-
-impl Chunks {
-    /// How many there are; saturates.
-    pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
-        (sizes.pages as u64).saturating_mul(u64::from(self.page)).div_ceil(u64::from(self.positions.max(1)))
-    }
-}
-
-impl Groups {
-    /// How many there are; saturates.
-    pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
-        let rows = (self.axis.eval(sizes) as u64).saturating_mul(u64::from(self.inner));
-        let chunks = self.chunks.map_or(1, |chunks| chunks.count(sizes));
-        rows.div_ceil(u64::from(self.tile)).saturating_mul(u64::from(self.times)).saturating_mul(chunks)
-    }
-}
-
-impl Grid {
-    /// Workgroups of all parts; saturates.
-    pub(crate) fn all(&self, sizes: &Sizes) -> u64 {
-        self.parts.iter().fold(0, |all: u64, part| all.saturating_add(part.count(sizes)))
-    }
-
-    /// Workgroups along the three axes; all 0 if there is nothing to do, and then nothing must be launched.
-    ///
-    /// They fit the adapter's limits for the sizes that the kernel was rendered for, and all smaller ones.
-    pub fn groups(&self, sizes: &Sizes) -> [u32; 3] {
-        let all = self.all(sizes);
-        if all == 0 {
-            return [0; 3];
-        }
-        let high = u32::try_from(all.div_ceil(u64::from(self.wide))).unwrap_or(u32::MAX);
-        [all.min(u64::from(self.wide)) as u32, high, 1]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,20 +84,5 @@ mod tests {
     fn arguments_in_one_buffer_share_a_slot() {
         assert_eq!(slots([7, 3, 7, 9, 3]), (vec![0, 1, 0, 2, 1], vec![7, 3, 9]));
         assert_eq!(slots([0; 0]), (vec![], vec![]));
-    }
-
-    #[test]
-    fn groups_of_several_parts_fold_into_two_axes() {
-        let part = |axis, inner, tile, times| Groups { axis, inner, tile, times, chunks: None };
-        let grid = Grid { wide: 8, parts: vec![part(Dim::T, 3, 2, 2), part(Dim::Const(1), 1, 1, 1)] };
-        let groups = |tokens| grid.groups(&Sizes { tokens, ..Sizes::default() });
-        assert_eq!(groups(0), [1, 1, 1]);
-        assert_eq!(groups(1), [5, 1, 1]);
-        assert_eq!(groups(4), [8, 2, 1]);
-        let nothing = Grid { wide: 8, parts: vec![part(Dim::T, 1, 1, 1)] };
-        assert_eq!(nothing.groups(&Sizes::default()), [0; 3]);
-        let chunks = Some(Chunks { page: 32, positions: 128 });
-        let spread = Grid { wide: 64, parts: vec![Groups { chunks, ..part(Dim::T, 20, 4, 1) }] };
-        assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 9, ..Sizes::default() }), [15, 1, 1]);
     }
 }

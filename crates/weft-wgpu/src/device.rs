@@ -91,9 +91,9 @@ impl GpuDevice {
             let (given, needed) = (schedules.len(), program.kernels.len());
             return Err(DeviceError::Usage(format!("{given} schedules for {needed} kernels")));
         }
-        let limits = self.scheduler.renderer.limits().clone();
+        let target = self.scheduler.renderer.target().clone();
         self.compile_by(program, &|kernel, slots| {
-            render_with(&program.kernels[kernel], slots, &schedules[kernel], &program.max, &limits)
+            render_with(&program.kernels[kernel], slots, &schedules[kernel], &program.max, &target)
         })
     }
 

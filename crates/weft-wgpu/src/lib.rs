@@ -12,6 +12,7 @@
 
 mod adapter;
 mod buffers;
+mod cache_folder;
 mod clock;
 mod compile;
 mod context;
@@ -29,8 +30,9 @@ mod schedule_file;
 mod scheduler;
 
 pub use adapter::{Adapter, AdapterKind, adapter, adapters};
+pub use cache_folder::forget;
 pub use device::{GpuDevice, GpuOptions};
 pub use error::OpenError;
 pub use machine::machine;
-pub use pipeline_cache::forget;
+
 pub use scheduler::{Scheduler, departures};

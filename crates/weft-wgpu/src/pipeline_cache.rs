@@ -3,21 +3,18 @@
 //! The file is the driver's own, with a head before it: what it is, for which adapter and driver, and a checksum. One that is damaged, or of another
 //! driver, counts as none. That it cannot be read or written is no error, since all it saves is time.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use weft_render::checksum;
 use wgpu::{PipelineCache, PipelineCacheDescriptor};
 
 use crate::adapter::Adapter;
+use crate::cache_folder::{PIPELINES, put};
 use crate::context::Context;
-use crate::schedule_file;
 
 /// The first bytes of a file, with the version of what follows.
 const MAGIC: &[u8; 8] = b"weftgpu1";
-
-/// What files' names begin with.
-const PREFIX: &str = "pipelines-";
 
 /// A larger file is not read: all the texts of a model make less than a tenth of it.
 const MOST: u64 = 256 << 20;
@@ -40,7 +37,7 @@ impl CacheFile {
             return None;
         }
         let key = adapter.key();
-        let path = folder.join(format!("{PREFIX}{:016x}.bin", checksum(key.as_bytes())));
+        let path = folder.join(format!("{PIPELINES}{:016x}.bin", checksum(key.as_bytes())));
         let small = fs::metadata(&path).is_ok_and(|file| file.len() <= MOST);
         let file = small.then(|| fs::read(&path).ok()).flatten();
         let data = file.as_deref().and_then(|file| open(file, &key));
@@ -70,44 +67,6 @@ impl CacheFile {
         // All that it saves is time.
         let _ = put(&self.path, &seal(&data, &self.key));
     }
-}
-
-/// Writes a file beside its place, and puts it there.
-pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension(format!("{}.part", std::process::id()));
-    let write = || -> io::Result<()> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(&beside, bytes)?;
-        fs::rename(&beside, path)
-    };
-    let written = write();
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
-}
-
-/// Removes all that drivers made of kernels, and all schedules, that were kept in a folder, and returns how many bytes that frees.
-///
-/// # Errors
-/// If the folder is there and cannot be read, or a file in it not be removed.
-pub fn forget(folder: &Path) -> io::Result<u64> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        entries => entries?,
-    };
-    let mut freed = 0;
-    for entry in entries {
-        let entry = entry?;
-        let ours = |name: &str| [PREFIX, schedule_file::PREFIX].iter().any(|prefix| name.starts_with(prefix));
-        if entry.file_name().to_str().is_some_and(ours) {
-            freed += entry.metadata()?.len();
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(freed)
 }
 
 /// Data with their head: magic, checksum of all that follows, length of the key, key.

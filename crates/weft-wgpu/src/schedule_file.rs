@@ -8,10 +8,7 @@ use std::{fs, io};
 use weft_render::{TunedSchedules, checksum};
 
 use crate::adapter::Adapter;
-use crate::pipeline_cache::put;
-
-/// What files' names begin with.
-pub(crate) const PREFIX: &str = "schedules-";
+use crate::cache_folder::{SCHEDULES, put};
 
 /// A larger file is not read: the schedules of a model are some thousand bytes.
 const MOST: u64 = 4 << 20;
@@ -32,7 +29,7 @@ impl ScheduleFile {
     fn of(key: &str, folder: &Path) -> ScheduleFile {
         // A name is a driver's own, and might have lines.
         let key = key.escape_debug();
-        let path = folder.join(format!("{PREFIX}{:016x}.txt", checksum(key.to_string().as_bytes())));
+        let path = folder.join(format!("{SCHEDULES}{:016x}.txt", checksum(key.to_string().as_bytes())));
         ScheduleFile { path, head: format!("weft schedules 1 for {key}") }
     }
 

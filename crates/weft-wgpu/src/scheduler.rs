@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use weft_device::{Departure, DeviceError, Order, Scheduled, Schedules};
 use weft_kern::{Kernel, Sizes};
-use weft_render::{Refused, Shader};
+use weft_render::{Language, Refused, Shader, Target};
 
 use crate::adapter::Adapter;
 use crate::schedule_file::ScheduleFile;
@@ -21,8 +21,9 @@ impl Scheduler {
     /// For an adapter, with the schedules that were kept for it in a folder.
     pub fn open(adapter: &Adapter, folder: Option<&Path>) -> Scheduler {
         let file = folder.map(|folder| ScheduleFile::new(adapter, folder));
+        let target = Target { language: Language::Wgsl, limits: adapter.limits() };
         let tuned = file.as_ref().map(ScheduleFile::read).unwrap_or_default();
-        Scheduler { renderer: weft_render::Scheduler::new(adapter.limits(), tuned), file }
+        Scheduler { renderer: weft_render::Scheduler::new(target, tuned), file }
     }
 
     /// Renders a kernel as [`weft_render::render`] does, with the schedule that it is to have.

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::dialect::{Dialect, Function, Module, Type, slots_of_halves};
-use crate::render::{Expr, Fun, Stmt, visit};
+use crate::code::expr::{Expr, Fun};
+use crate::code::module::{Function, Module, Type, slots_of_halves};
+use crate::code::stmt::{Stmt, visit};
+use crate::dialect::Dialect;
 
 /// WGSL for an adapter.
 #[derive(Clone, Copy, Debug)]

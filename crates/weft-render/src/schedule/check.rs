@@ -9,6 +9,9 @@ use crate::schedule::{Schedule, Split};
 /// Rows of a workgroup that sums for them and columns of a lane, at most: each is a variable.
 const MOST: u32 = 64;
 
+/// Sums of a lane, at most, in a schedule that is kept or tried: each is a variable of the text.
+pub(crate) const MOST_SUMS: u32 = 64;
+
 /// Checks the schedule of a verified kernel.
 ///
 /// # Errors
@@ -85,4 +88,13 @@ fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Whether a schedule is one for the kernel, and no monster.
+pub(crate) fn is_possible(kernel: &Kernel, schedule: &Schedule, limits: &Limits) -> bool {
+    let few = |(part, split): (&Part, &Split)| {
+        let sums = split.rows.saturating_mul(split.upcast).saturating_mul(part.products().len() as u32);
+        sums <= MOST_SUMS
+    };
+    check(kernel, schedule, limits).is_ok() && kernel.parts.iter().zip(&schedule.parts).all(few)
 }

@@ -7,8 +7,9 @@ use weft_kern::{Anchor, Attend, Format, Instr, Kernel, Part, Pick, Product, Size
 use weft_quant::GgmlType;
 
 use crate::limits::Limits;
-use crate::schedule::tuned::lanes_matter;
-use crate::schedule::{Schedule, Split, TunedSchedules};
+use crate::schedule::order::lanes_matter;
+use crate::schedule::tuned::TunedSchedules;
+use crate::schedule::{Schedule, Split};
 
 /// Lanes of a workgroup, if an adapter runs as many: all adapters of the last ten years do.
 const LANES: u32 = 256;

@@ -8,23 +8,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use weft_kern::{Anchor, Instr, Kernel, Part, Pick, Product, Sizes};
+use weft_kern::{Kernel, Part, Sizes};
 
 use crate::checksum::checksum;
 use crate::limits::Limits;
-use crate::schedule::{Schedule, Split, check};
-
-/// Sums of a lane, at most, in a schedule that is kept or tried: each is a variable of the text.
-pub(crate) const MOST_SUMS: u32 = 64;
-
-/// In what order sums are made.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct SumOrder {
-    /// Which sums: `q4_0[2048, 768]`.
-    pub sums: String,
-    /// In what order: `reduce 8`.
-    pub order: String,
-}
+use crate::schedule::Schedule;
+use crate::schedule::check::is_possible;
+use crate::schedule::order::{same_bits, sums};
 
 /// What a whole schedule is kept by: the kernel's text without its name, and the largest step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -113,62 +103,6 @@ impl fmt::Display for TunedSchedules {
         }
         Ok(())
     }
-}
-
-/// The orders of the sums that a schedule makes.
-pub(crate) fn orders(kernel: &Kernel, schedule: &Schedule) -> Vec<SumOrder> {
-    let parts = kernel.parts.iter().zip(&schedule.parts);
-    let orders = parts.filter_map(|(part, split)| {
-        Some(SumOrder { sums: sums(kernel, part)?, order: format!("reduce {}", split.reduce) })
-    });
-    orders.collect()
-}
-
-/// What a part multiplies: all that may decide in what order it adds up. `None` if it has no products.
-pub(crate) fn sums(kernel: &Kernel, part: &Part) -> Option<String> {
-    let products: Vec<String> = part.products().iter().map(|p| product(kernel, p)).collect();
-    (!products.is_empty()).then(|| products.join(" + "))
-}
-
-fn product(kernel: &Kernel, Product { x: _, w, transposed }: &Product) -> String {
-    let picked = match &w.pick {
-        Pick::Only => String::new(),
-        Pick::Axis(_) => format!(" one of {} by place", w.count),
-        Pick::Ids(_) => format!(" one of {} by number", w.count),
-        Pick::Sum(sum) => format!(" {} of {} by number", sum.terms, w.count),
-    };
-    let turned = if *transposed { " transposed" } else { "" };
-    format!("{}[{}, {}]{turned}{picked}", kernel.params[w.param].format, w.n, w.k)
-}
-
-/// Whether a schedule is one for the kernel, and no monster.
-pub(crate) fn is_possible(kernel: &Kernel, schedule: &Schedule, limits: &Limits) -> bool {
-    let few = |(part, split): (&Part, &Split)| {
-        let sums = split.rows.saturating_mul(split.upcast).saturating_mul(part.products().len() as u32);
-        sums <= MOST_SUMS
-    };
-    check(kernel, schedule, limits).is_ok() && kernel.parts.iter().zip(&schedule.parts).all(few)
-}
-
-/// Whether lanes decide in what order a kernel makes sums: those of a row, and those of attention.
-pub(crate) fn lanes_matter(kernel: &Kernel) -> bool {
-    let reduces = |instr: &Instr| matches!(instr, Instr::Reduce(..) | Instr::TopK { .. });
-    kernel.parts.iter().any(|part| {
-        let before = part.prologue.iter().flat_map(|prologue| &prologue.body);
-        matches!(part.anchor, Anchor::Attend(_)) || part.body.iter().chain(before).any(reduces)
-    })
-}
-
-/// Whether two schedules of a kernel make all sums in the same order.
-pub(crate) fn same_bits(kernel: &Kernel, one: &Schedule, other: &Schedule) -> bool {
-    let parts = kernel.parts.iter().zip(one.parts.iter().zip(&other.parts));
-    (one.lanes == other.lanes || !lanes_matter(kernel))
-        && one.parts.len() == other.parts.len()
-        && parts.into_iter().all(|(part, (a, b))| {
-            let attends = matches!(part.anchor, Anchor::Attend(_));
-            // Of all else that a split of attention says only its rows are free, and whether its chunks are spread.
-            if attends { Split { rows: b.rows, spread: b.spread, ..*a } == *b } else { a.reduce == b.reduce }
-        })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use weft_ir::{Graph, Sizes, Switches};
 use weft_kern::Machine;
 use weft_models::{BuildOptions, build};
 use weft_quant::GgmlType;
-use weft_render::{Why, render};
+use weft_render::{Target, Why, render};
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
@@ -32,11 +32,11 @@ fn all_ways(graph: &Graph, refused: &mut Vec<String>) -> usize {
                 let plan = &fusion.plan;
                 for call in &plan.calls {
                     let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, call));
-                    for limits in adapters() {
-                        match render(kernel, &slots, &max, &limits) {
+                    for target in adapters() {
+                        match render(kernel, &slots, &max, &target) {
                             Ok(shaders) => {
                                 for shader in shaders {
-                                    assert!(shader.shared_bytes < limits.shared_bytes);
+                                    assert!(shader.shared_bytes < target.limits.shared_bytes);
                                     rendered += 1;
                                     if seen.insert(shader.source.clone()) {
                                         validate(&shader);
@@ -105,11 +105,11 @@ fn too_small_an_adapter_is_told_which_limit() {
     let call = &fusion.plan.calls[0];
     let (kernel, slots) = (&fusion.plan.kernels[call.kernel], slots(&fusion.plan, call));
     let [large, _] = adapters();
-    let why = |limits| render(kernel, &slots, &max, &limits).unwrap_err().why;
-    let small = weft_render::Limits { shared_bytes: 1 << 10, ..large.clone() };
+    let why = |limits| render(kernel, &slots, &max, &Target { limits, ..large.clone() }).unwrap_err().why;
+    let small = weft_render::Limits { shared_bytes: 1 << 10, ..large.limits.clone() };
     assert!(matches!(why(small), Why::Shared { limit: 1024, .. }));
-    let few = weft_render::Limits { storage_buffers: 1, ..large.clone() };
+    let few = weft_render::Limits { storage_buffers: 1, ..large.limits.clone() };
     assert!(matches!(why(few), Why::Buffers { limit: 1, .. }));
-    let narrow = weft_render::Limits { groups: 1, ..large };
+    let narrow = weft_render::Limits { groups: 1, ..large.limits.clone() };
     assert!(matches!(why(narrow), Why::Groups { limit: 1, .. }));
 }

@@ -3,10 +3,10 @@
 use naga::back::msl;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use weft_kern::Plan;
-use weft_render::{Limits, Shader};
+use weft_render::{Language, Limits, Shader, Target};
 
 /// Adapters of two kinds: a large card, and the least that WebGPU promises.
-pub(super) fn adapters() -> [Limits; 2] {
+pub(super) fn adapters() -> [Target; 2] {
     let large = Limits {
         invocations: 1024,
         shared_bytes: 48 << 10,
@@ -27,7 +27,7 @@ pub(super) fn adapters() -> [Limits; 2] {
         dot4: false,
         ..large
     };
-    [large, least]
+    [large, least].map(|limits| Target { language: Language::Wgsl, limits })
 }
 
 /// The slots of a call: arguments that come from the arena lie in one buffer.

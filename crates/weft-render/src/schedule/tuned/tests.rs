@@ -3,9 +3,11 @@
 use weft_kern::parse_plan;
 
 use super::*;
-use crate::schedule::depart::{depart, departures};
+use crate::schedule::Split;
 use crate::schedule::heuristic::choose;
-use crate::schedule::near::near;
+use crate::schedule::order::orders;
+use crate::search::departures::{depart, departures};
+use crate::search::neighbours::neighbours;
 
 /// Two products of the same shape, and one whose rows are normed by the workgroup.
 const PLAN: &str = "plan p T=8 R=1 S=0 P=0 arena=0 {
@@ -126,12 +128,12 @@ fn a_whole_schedule_is_used_if_it_is_one_and_makes_sums_in_the_kept_order() {
 fn all_that_is_near_can_be_run_and_changes_the_order_of_all_like_sums() {
     let ((kernel, max), limits) = (kernel(), limits());
     let own = choose(&kernel, &max, &limits, &TunedSchedules::default());
-    let found = near(&kernel, &max, &own, &limits);
+    let found = neighbours(&kernel, &max, &own, &limits);
     assert!(found.len() > 8, "{found:?}");
     for schedule in &found {
         assert!(*schedule != own && is_possible(&kernel, schedule, &limits), "{schedule}");
         assert_eq!(schedule.parts[0].reduce, schedule.parts[1].reduce, "{schedule}");
-        let back = near(&kernel, &max, schedule, &limits);
+        let back = neighbours(&kernel, &max, schedule, &limits);
         assert!(back.contains(&own) || schedule.parts.iter().any(|p| p.rows > 8), "{schedule}");
     }
     let fields: [fn(&Schedule) -> u32; 4] =

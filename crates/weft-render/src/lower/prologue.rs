@@ -2,12 +2,12 @@
 
 use weft_kern::{Param, Part, Product, Prologue};
 
-use crate::render::Why;
-use crate::render::expr::Expr;
-use crate::render::program::{Column, Program, Spot};
-use crate::render::round::{self, Rounded};
-use crate::render::space::Place;
-use crate::render::writer::{Writer, word};
+use crate::code::expr::Expr;
+use crate::lower::round::{self, Rounded};
+use crate::lower::row_program::{Column, RowProgram, Spot};
+use crate::lower::space::Place;
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
 
 /// What a prologue made of a tile's rows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) fn prologue(w: &mut Writer<'_>, part: &Part, place: &Place) -> Result
     let made =
         Made { floats: floats.then(|| w.pool.room(all)), rounded: rounded.then(|| round::room(w, all)) };
     w.code.note("what is multiplied");
-    let mut program = Program::new(&prologue.body, lens, Vec::new(), 0);
+    let mut program = RowProgram::new(&prologue.body, lens, Vec::new(), 0);
     if rows == 1 {
         row(w, &mut program, prologue, place, (n, Expr::U32(0)), made)?;
     } else {
@@ -48,7 +48,7 @@ pub(crate) fn prologue(w: &mut Writer<'_>, part: &Part, place: &Place) -> Result
 /// A row of the tile.
 fn row(
     w: &mut Writer<'_>,
-    program: &mut Program<'_>,
+    program: &mut RowProgram<'_>,
     prologue: &Prologue,
     place: &Place,
     (n, r): (u32, Expr),

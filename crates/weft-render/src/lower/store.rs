@@ -3,15 +3,15 @@
 use weft_kern::{Access, Format, Indexed, Instr, Part, ValueId, View, q8};
 use weft_quant::GgmlType;
 
-use crate::render::Why;
-use crate::render::blocks::{self, Blocks};
-use crate::render::code::Stmt;
-use crate::render::expr::{Expr, Fun};
-use crate::render::functions::BRAIN;
-use crate::render::program::{Column, Program, Spot};
-use crate::render::round::{self, Rounded};
-use crate::render::space::Place;
-use crate::render::writer::{Writer, word};
+use crate::code::expr::{Expr, Fun};
+use crate::code::stmt::Stmt;
+use crate::lower::blocks::{self, Blocks};
+use crate::lower::functions::BRAIN;
+use crate::lower::round::{self, Rounded};
+use crate::lower::row_program::{Column, RowProgram, Spot};
+use crate::lower::space::Place;
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
 
 /// A store of the program.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ struct Field<'a> {
 
 /// Writes a part's row program: `results` is where the anchor's results are kept.
 pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: Vec<u32>) -> Result<(), Why> {
-    let mut program = Program::new(&part.body, part.lens(), results, place.width());
+    let mut program = RowProgram::new(&part.body, part.lens(), results, place.width());
     if part.columns_independent() {
         let field = Field { place, only: None, width: place.width() };
         return field.stores(w, &program, &stores(&part.body));
@@ -53,7 +53,7 @@ pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: V
 
 fn whole_row(
     w: &mut Writer<'_>,
-    program: &mut Program<'_>,
+    program: &mut RowProgram<'_>,
     place: &Place,
     mut spot: Spot,
 ) -> Result<(), Why> {
@@ -87,7 +87,7 @@ impl Field<'_> {
     }
 
     /// Makes the stores: those of whole words, then those of halves, then rounded ones.
-    fn stores(&self, w: &mut Writer<'_>, program: &Program<'_>, stores: &[Store<'_>]) -> Result<(), Why> {
+    fn stores(&self, w: &mut Writer<'_>, program: &RowProgram<'_>, stores: &[Store<'_>]) -> Result<(), Why> {
         let of = |w: &Writer<'_>, wanted: fn(Format) -> bool| -> Vec<Store<'_>> {
             stores.iter().filter(|s| wanted(w.format(s.view.param))).copied().collect()
         };
@@ -159,7 +159,12 @@ impl Field<'_> {
     }
 
     /// Rounds what is stored, in the workgroup's memory.
-    fn rounded(&self, w: &mut Writer<'_>, program: &Program<'_>, store: &Store<'_>) -> Result<Rounded, Why> {
+    fn rounded(
+        &self,
+        w: &mut Writer<'_>,
+        program: &RowProgram<'_>,
+        store: &Store<'_>,
+    ) -> Result<Rounded, Why> {
         let block = q8::BLOCK as u32;
         if !self.width.is_multiple_of(block) {
             return Err(Why::Form(format!("rounds {} columns, which are no blocks of q8", self.width)));
@@ -186,7 +191,7 @@ impl Field<'_> {
     }
 
     /// A store to rounded activations, which are planes of quants, scales and sums.
-    fn planes(&self, w: &mut Writer<'_>, program: &Program<'_>, store: &Store<'_>) -> Result<(), Why> {
+    fn planes(&self, w: &mut Writer<'_>, program: &RowProgram<'_>, store: &Store<'_>) -> Result<(), Why> {
         let block = q8::BLOCK as u32;
         let Rounded { quants, scales, sums } = self.rounded(w, program, store)?;
         let values = w.values(store.view.param);
@@ -212,7 +217,7 @@ impl Field<'_> {
     }
 
     /// A store to a state of `q8_0`, of whole blocks side by side.
-    fn state(&self, w: &mut Writer<'_>, program: &Program<'_>, store: &Store<'_>) -> Result<(), Why> {
+    fn state(&self, w: &mut Writer<'_>, program: &RowProgram<'_>, store: &Store<'_>) -> Result<(), Why> {
         let from = self.rounded(w, program, store)?;
         let view = store.view;
         let (count, cols) = (self.width / blocks::BLOCK, self.place.cols());
@@ -257,7 +262,7 @@ impl Field<'_> {
 /// Stores an `f32` or a number.
 fn whole_word(
     w: &mut Writer<'_>,
-    program: &Program<'_>,
+    program: &RowProgram<'_>,
     spot: &mut Spot,
     store: &Store<'_>,
     column: &Column,
@@ -274,7 +279,7 @@ fn whole_word(
 /// Stores two halves as one word.
 fn pair(
     w: &mut Writer<'_>,
-    program: &Program<'_>,
+    program: &RowProgram<'_>,
     spot: &mut Spot,
     store: &Store<'_>,
     column: &Column,

@@ -1,8 +1,8 @@
 //! The largest values of a row. Every lane counts for its values how many come before them, which is their place: no sorting, one pass, and the
 //! order is exact.
 
-use crate::render::expr::{Expr, Fun};
-use crate::render::writer::Writer;
+use crate::code::expr::{Expr, Fun};
+use crate::lower::writer::Writer;
 
 /// A number that is ordered as the definition has it: −0 before +0, NaN as −∞.
 pub(crate) fn key(w: &mut Writer<'_>, value: Expr) -> Expr {

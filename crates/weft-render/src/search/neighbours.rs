@@ -4,14 +4,15 @@ use weft_kern::{Anchor, Kernel, Part, Sizes};
 
 use crate::limits::Limits;
 use crate::render::fits;
-use crate::schedule::tuned::{is_possible, lanes_matter, sums};
+use crate::schedule::check::is_possible;
+use crate::schedule::order::{lanes_matter, sums};
 use crate::schedule::{Schedule, Split};
 
 /// Columns that are rounded together.
 const BLOCK: u32 = 32;
 
 /// All schedules of a kernel that are near this one and can be run in steps up to `max`, each once, the most promising choices first.
-pub(crate) fn near(kernel: &Kernel, max: &Sizes, from: &Schedule, limits: &Limits) -> Vec<Schedule> {
+pub(crate) fn neighbours(kernel: &Kernel, max: &Sizes, from: &Schedule, limits: &Limits) -> Vec<Schedule> {
     let mut found: Vec<Schedule> = Vec::new();
     let mut offer = |schedule: Schedule| {
         let is_new = schedule != *from && !found.contains(&schedule);

@@ -2,14 +2,14 @@
 
 use weft_kern::Attend;
 
-use crate::render::Why;
-use crate::render::attend::state::State;
-use crate::render::attend::{LOWEST, Sight, chunk_words};
-use crate::render::code::Stmt;
-use crate::render::expr::{Expr, Fun};
-use crate::render::reduce::{self, Fold};
-use crate::render::space::Place;
-use crate::render::writer::{Writer, word};
+use crate::code::expr::{Expr, Fun};
+use crate::code::stmt::Stmt;
+use crate::lower::attend::sight::{LOWEST, Sight, chunk_words};
+use crate::lower::attend::state::State;
+use crate::lower::reduce::{self, Fold};
+use crate::lower::space::Place;
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
 use crate::schedule::Split;
 
 /// Lanes that look for the largest score of a head, at most.

@@ -4,10 +4,9 @@
 use weft_quant::GgmlType;
 use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
 
-use crate::render::Why;
-use crate::render::code::Code;
-use crate::render::expr::{Expr, Fun};
-use crate::render::writer::word;
+use crate::code::builder::Builder;
+use crate::code::expr::{Expr, Fun};
+use crate::refused::{Why, word};
 
 /// Words of a vector: four columns of all rows.
 const VECTOR: u32 = ROWS as u32;
@@ -81,7 +80,7 @@ impl Tiles {
     }
 
     /// A row of the weight.
-    pub(crate) fn row(&self, code: &mut Code, row: &Expr) -> TileRow {
+    pub(crate) fn row(&self, code: &mut Builder, row: &Expr) -> TileRow {
         let tile = code.set("tile", &self.start + (row / VECTOR) * self.tile);
         TileRow { tile, row: code.set("lane_row", row % VECTOR) }
     }
@@ -91,7 +90,7 @@ impl Tiles {
     }
 
     /// The 32 columns `32 · block ..` of a row.
-    pub(crate) fn block(&self, code: &mut Code, of: &TileRow, block: &Expr) -> Block {
+    pub(crate) fn block(&self, code: &mut Builder, of: &TileRow, block: &Expr) -> Block {
         let numbers = code.set("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));
         let vectors: Vec<Expr> = (0..self.layout.bits as u32)
             .map(|v| {
@@ -114,7 +113,7 @@ impl Tiles {
     }
 
     /// One value of a row, as a float.
-    pub(crate) fn value(&self, code: &mut Code, of: &TileRow, column: &Expr) -> Expr {
+    pub(crate) fn value(&self, code: &mut Builder, of: &TileRow, column: &Expr) -> Expr {
         let (columns, group) = (COLUMNS as u32, self.layout.group as u32);
         let block = column / columns;
         let numbers = code.set("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));

@@ -3,10 +3,10 @@
 use weft_kern::{Cached, Format};
 use weft_quant::GgmlType;
 
-use crate::render::Why;
-use crate::render::blocks;
-use crate::render::expr::Expr;
-use crate::render::writer::{Writer, word};
+use crate::code::expr::Expr;
+use crate::lower::blocks;
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
 
 /// Keys or values of a state.
 pub(super) struct State {

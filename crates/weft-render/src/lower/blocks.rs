@@ -5,11 +5,11 @@
 
 use weft_kern::{ParamId, q8};
 
-use crate::render::Why;
-use crate::render::code::Stmt;
-use crate::render::expr::{Expr, Fun};
-use crate::render::round::Rounded;
-use crate::render::writer::Writer;
+use crate::code::expr::{Expr, Fun};
+use crate::code::stmt::Stmt;
+use crate::lower::round::Rounded;
+use crate::lower::writer::Writer;
+use crate::refused::Why;
 
 /// Values of a block: as many as are rounded together.
 pub(crate) const BLOCK: u32 = q8::BLOCK as u32;

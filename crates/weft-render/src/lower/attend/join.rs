@@ -1,11 +1,11 @@
 //! Chunks of attention put together, one after another in their order: each is relative to its own largest score.
 
-use crate::render::Why;
-use crate::render::attend::walk::Walk;
-use crate::render::attend::{LOWEST, Sight, chunk_words};
-use crate::render::expr::{Expr, Fun};
-use crate::render::space::Place;
-use crate::render::writer::Writer;
+use crate::code::expr::{Expr, Fun};
+use crate::lower::attend::sight::{LOWEST, Sight, chunk_words};
+use crate::lower::attend::walk::Walk;
+use crate::lower::space::Place;
+use crate::lower::writer::Writer;
+use crate::refused::Why;
 
 /// Chunks that are loaded before the first is used.
 const AHEAD: u32 = 8;

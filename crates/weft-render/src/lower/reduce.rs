@@ -1,7 +1,7 @@
 //! One value of all lanes: the same order whatever the lanes do otherwise.
 
-use crate::render::expr::{Expr, Fun};
-use crate::render::writer::Writer;
+use crate::code::expr::{Expr, Fun};
+use crate::lower::writer::Writer;
 
 /// What two values become.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,13 +5,13 @@
 use weft_kern::{Factor, Format, Part, Pick, Product, View};
 use weft_quant::GgmlType;
 
-use crate::render::Why;
-use crate::render::expr::{Expr, Fun};
-use crate::render::prologue::Made;
-use crate::render::reduce::{self, Fold};
-use crate::render::space::Place;
-use crate::render::tile::{Block, QUADS, Tiles};
-use crate::render::writer::{Writer, word};
+use crate::code::expr::{Expr, Fun};
+use crate::lower::prologue::Made;
+use crate::lower::reduce::{self, Fold};
+use crate::lower::space::Place;
+use crate::lower::tile::{Block, QUADS, Tiles};
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
 use crate::schedule::Split;
 
 /// Loads of a lane that are on their way at once, at most: each has a register.

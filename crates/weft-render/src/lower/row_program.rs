@@ -3,15 +3,15 @@
 
 use weft_kern::{Format, Instr, Reduce, RopeStyle, Unary, ValueId};
 
-use crate::render::Why;
-use crate::render::expr::{Expr, Fun};
-use crate::render::functions::SINE;
-use crate::render::reduce::{self, Fold};
-use crate::render::select;
-use crate::render::writer::{Writer, word};
+use crate::code::expr::{Expr, Fun};
+use crate::lower::functions::SINE;
+use crate::lower::reduce::{self, Fold};
+use crate::lower::select;
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
 
 /// A row program with what is known of its values so far.
-pub(crate) struct Program<'p> {
+pub(crate) struct RowProgram<'p> {
     pub(crate) body: &'p [Instr],
     pub(crate) lens: Vec<usize>,
     /// Where the anchor's results are kept: that of tile row `i` and own column `c` at `i · width + c`.
@@ -59,9 +59,9 @@ impl Column {
     }
 }
 
-impl<'p> Program<'p> {
-    pub(crate) fn new(body: &'p [Instr], lens: Vec<usize>, results: Vec<u32>, width: u32) -> Program<'p> {
-        Program { known: vec![None; lens.len()], body, lens, results, width }
+impl<'p> RowProgram<'p> {
+    pub(crate) fn new(body: &'p [Instr], lens: Vec<usize>, results: Vec<u32>, width: u32) -> RowProgram<'p> {
+        RowProgram { known: vec![None; lens.len()], body, lens, results, width }
     }
 
     /// How many columns a value has.

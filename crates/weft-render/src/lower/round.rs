@@ -2,10 +2,10 @@
 
 use weft_kern::q8;
 
-use crate::render::Why;
-use crate::render::expr::{Expr, Fun};
-use crate::render::reduce::{self, Fold};
-use crate::render::writer::Writer;
+use crate::code::expr::{Expr, Fun};
+use crate::lower::reduce::{self, Fold};
+use crate::lower::writer::Writer;
+use crate::refused::Why;
 
 /// Values of a block.
 const BLOCK: u32 = q8::BLOCK as u32;

@@ -2,12 +2,11 @@
 
 use weft_kern::{Anchor, Dim, Part, Sizes, Sym};
 
-use crate::render::Why;
-use crate::render::code::Code;
-use crate::render::expr::Expr;
-use crate::render::writer::word;
+use crate::code::builder::Builder;
+use crate::code::expr::Expr;
+use crate::grid::{Chunks, Groups};
+use crate::refused::{Why, word};
 use crate::schedule::Split;
-use crate::shader::{Chunks, Groups};
 
 /// A part's rows cut into tiles, and its columns into blocks.
 #[derive(Clone, Debug)]
@@ -89,7 +88,7 @@ impl Space {
     }
 
     /// How many workgroups it takes in this step.
-    pub(crate) fn count(&self, code: &mut Code) -> Expr {
+    pub(crate) fn count(&self, code: &mut Builder) -> Expr {
         let mut tiles = self.tiles(&self.first_axis());
         if let Some(chunks) = self.chunks.filter(|_| self.spread) {
             tiles = tiles * chunks.written();
@@ -114,7 +113,7 @@ impl Space {
     }
 
     /// Finds the tile and block of a workgroup, counted from the part's first. Neighbours have the same columns, and so read the same weights.
-    pub(crate) fn place(&self, code: &mut Code, group: &Expr) -> Place {
+    pub(crate) fn place(&self, code: &mut Builder, group: &Expr) -> Place {
         let first_axis = self.first_axis();
         let one = self.blocks() == 1 && !self.spread;
         let (tile, other) = if one {
@@ -149,7 +148,7 @@ impl Chunks {
 
 impl Place {
     /// Row `i` of the tile.
-    pub(crate) fn row(&self, code: &mut Code, i: &Expr) -> Row {
+    pub(crate) fn row(&self, code: &mut Builder, i: &Expr) -> Row {
         let Space { inner, tile, along_first, .. } = self.space;
         let (mut index, count) = if along_first && inner > 1 {
             ((&self.tile / inner) * tile + i, self.first_axis.clone())
@@ -179,7 +178,7 @@ impl Place {
     }
 
     /// Row `i` of the tile, or the last one there is: for reading.
-    pub(crate) fn row_to_read(&self, code: &mut Code, i: &Expr) -> Row {
+    pub(crate) fn row_to_read(&self, code: &mut Builder, i: &Expr) -> Row {
         let mut row = self.row(code, i);
         if row.exists == Expr::True {
             return row;
@@ -222,7 +221,7 @@ impl Place {
     }
 
     /// A column of the block, or the last one there is: for reading.
-    pub(crate) fn column_to_read(&self, code: &mut Code, own: &Expr) -> Expr {
+    pub(crate) fn column_to_read(&self, code: &mut Builder, own: &Expr) -> Expr {
         let column = &self.column + own;
         match self.space.cols.is_multiple_of(self.space.width) {
             true => code.set("column", column),

@@ -5,8 +5,9 @@ use weft_kern::{Anchor, Kernel, Sizes};
 use crate::limits::Limits;
 use crate::render::fits;
 use crate::schedule::Schedule;
-use crate::schedule::near::{scaled, with_lanes, with_reduce};
-use crate::schedule::tuned::{is_possible, lanes_matter};
+use crate::schedule::check::is_possible;
+use crate::schedule::order::lanes_matter;
+use crate::search::neighbours::{scaled, with_lanes, with_reduce};
 
 /// A way in which all schedules can depart from the heuristic's: to find out what a choice of it is worth.
 #[derive(PartialEq, Eq, Debug)]

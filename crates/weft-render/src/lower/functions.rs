@@ -3,15 +3,16 @@
 use weft_quant::GgmlType;
 use weft_quant::packed::Layout;
 
-use crate::dialect::{Function, Type};
-use crate::render::code::{Code, Stmt};
-use crate::render::expr::{Expr, Fun};
-use crate::render::tile::table_name;
+use crate::code::builder::Builder;
+use crate::code::expr::{Expr, Fun};
+use crate::code::module::{Function, Type};
+use crate::code::stmt::Stmt;
+use crate::lower::tile::table_name;
 
 /// The functions that some statements call.
 pub(crate) fn called(body: &[Stmt]) -> Vec<Function> {
     let mut names: Vec<&'static str> = Vec::new();
-    crate::render::code::visit(body, &mut |_| {}, &mut |e| match e {
+    crate::code::stmt::visit(body, &mut |_| {}, &mut |e| match e {
         Expr::Own(name, _) if !names.contains(name) => names.push(name),
         _ => {}
     });
@@ -34,7 +35,7 @@ fn function(name: &str) -> Option<Function> {
 pub(crate) const SINE: &str = "sine";
 
 fn sine() -> Function {
-    let mut code = Code::new(1);
+    let mut code = Builder::new(1);
     let call = |fun, x: &Expr| Expr::call(fun, [x.clone()]);
     let (x, quarter) = (Expr::name("x"), Expr::name("quarter"));
     // x − n · π/2, the number of quarters in two pieces so that each product with a short piece of π/2 is exact even where a product
@@ -82,7 +83,7 @@ fn brain() -> Function {
 
 /// A table's signed bytes for four numbers. Selections rather than an array, which would have to live in memory.
 fn table(name: &'static str, table: &[u8; 16]) -> Function {
-    let mut code = Code::new(1);
+    let mut code = Builder::new(1);
     let numbers = Expr::name("numbers");
     // Tables are stored with 128 added.
     let words: Vec<u32> =

@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use weft_kern::{Format, Indexed, Kernel, ParamId, View};
 use weft_quant::GgmlType;
 
+use crate::code::builder::Builder;
+use crate::code::expr::{Expr, Fun};
 use crate::limits::Limits;
-use crate::render::Why;
-use crate::render::code::Code;
-use crate::render::expr::{Expr, Fun};
-use crate::render::tile::Tiles;
+use crate::lower::tile::Tiles;
+use crate::refused::{Why, word};
 
 /// Renders a kernel.
 pub(crate) struct Writer<'k> {
     pub(crate) kernel: &'k Kernel,
     /// The slot of each parameter.
     slots: &'k [usize],
-    pub(crate) code: Code,
+    pub(crate) code: Builder,
     pub(crate) pool: Pool,
     /// Lanes that can ask each other for values: a power of two; 1 if none can.
     pub(crate) subgroup: u32,
@@ -55,14 +55,9 @@ impl Pool {
     }
 }
 
-/// A number of the kernel as a word.
-pub(crate) fn word(n: usize) -> Result<u32, Why> {
-    u32::try_from(n).map_err(|_| Why::Form(format!("counts to {n}, which 32 bits cannot")))
-}
-
 impl<'k> Writer<'k> {
     pub(crate) fn new(kernel: &'k Kernel, slots: &'k [usize], lanes: u32, limits: &Limits) -> Writer<'k> {
-        let (code, pool) = (Code::new(lanes), Pool::new(limits));
+        let (code, pool) = (Builder::new(lanes), Pool::new(limits));
         let subgroup = limits.subgroup.filter(|n| n.is_power_of_two()).map_or(1, |n| n.min(lanes));
         Writer { kernel, slots, code, pool, subgroup, starts: BTreeSet::new(), counts: BTreeSet::new() }
     }

@@ -1,0 +1,169 @@
+//! From statements to text: what C-like languages have in common.
+
+use std::fmt::Write as _;
+
+use crate::code::expr::{Expr, Op};
+use crate::code::module::{Module, slots_of_halves};
+use crate::code::stmt::Stmt;
+use crate::dialect::Dialect;
+
+/// The whole text.
+pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
+    let halves = slots_of_halves(&module.body);
+    let mut printer = Printer { dialect, halves, out: String::new(), depth: 0 };
+    printer.line(&format!("// {}", module.title));
+    printer.out.push_str(&dialect.globals(module));
+    for function in &module.functions {
+        printer.line("");
+        printer.line(&format!("{} {{", dialect.function(function)));
+        printer.depth += 1;
+        printer.block(&function.body);
+        let value = printer.expr(&function.value);
+        printer.line(&format!("return {value};"));
+        printer.depth -= 1;
+        printer.line("}");
+    }
+    printer.line("");
+    printer.line(&format!("{} {{", dialect.entry(module)));
+    printer.depth += 1;
+    dialect.prelude(module).iter().for_each(|line| printer.line(line));
+    printer.block(&module.body);
+    printer.depth -= 1;
+    printer.line("}");
+    printer.out
+}
+
+struct Printer<'a> {
+    dialect: &'a dyn Dialect,
+    halves: Vec<usize>,
+    out: String,
+    depth: usize,
+}
+
+impl Printer<'_> {
+    fn line(&mut self, text: &str) {
+        let indent = if text.is_empty() { 0 } else { 2 * self.depth };
+        let _ = writeln!(self.out, "{:indent$}{text}", "");
+    }
+
+    fn block(&mut self, stmts: &[Stmt]) {
+        stmts.iter().for_each(|stmt| self.stmt(stmt));
+    }
+
+    fn inner(&mut self, stmts: &[Stmt]) {
+        self.depth += 1;
+        self.block(stmts);
+        self.depth -= 1;
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Note(text) => self.line(&format!("// {text}")),
+            Stmt::Let(name, value) | Stmt::Var(name, value) => {
+                let value = self.expr(value);
+                let text = self.dialect.define(name, &value, matches!(stmt, Stmt::Var(..)));
+                self.line(&text);
+            }
+            Stmt::Set(name, value) => {
+                let text = format!("{name} = {};", self.expr(value));
+                self.line(&text);
+            }
+            Stmt::Store(slot, at, word) => {
+                let (at, word) = (self.expr(at), self.expr(word));
+                let text = self.dialect.store(*slot, &at, &word, self.halves.contains(slot));
+                self.line(&text);
+            }
+            Stmt::StoreHalf { slot, at, upper, half } => {
+                let (at, half) = (self.expr(at), self.expr(half));
+                let lines = self.dialect.store_half(*slot, &at, *upper, &half);
+                lines.iter().for_each(|line| self.line(line));
+            }
+            Stmt::Keep(at, word) => {
+                let place = self.dialect.shared(&self.expr(at));
+                let text = format!("{place} = {};", self.expr(word));
+                self.line(&text);
+            }
+            Stmt::For { name, from, to, step, body } => {
+                let first = self.dialect.define(name, &self.expr(from), true);
+                let (to, step) = (self.expr(to), self.expr(step));
+                self.line(&format!("for ({first} {name} < {to}; {name} += {step}) {{"));
+                self.inner(body);
+                self.line("}");
+            }
+            Stmt::If { condition, then } => {
+                let text = format!("if ({}) {{", self.expr(condition));
+                self.line(&text);
+                self.inner(then);
+                self.line("}");
+            }
+            Stmt::Barrier => self.line(self.dialect.barrier()),
+            Stmt::Agree(name, value) => {
+                let value = self.expr(value);
+                self.dialect.agree(name, &value).iter().for_each(|line| self.line(line));
+            }
+        }
+    }
+
+    fn expr(&self, e: &Expr) -> String {
+        match e {
+            Expr::Name(name) => name.to_string(),
+            Expr::Word(slot, at) => self.dialect.word(*slot, &self.expr(at), self.halves.contains(slot)),
+            Expr::Shared(at) => self.dialect.shared(&self.expr(at)),
+            Expr::Binary(op, a, b) => {
+                format!("{} {} {}", self.operand(*op, a, false), spelling(*op), self.operand(*op, b, true))
+            }
+            Expr::Call(fun, args) => self.dialect.call(*fun, &self.all(args)),
+            Expr::Own(name, args) => format!("{name}({})", self.all(args).join(", ")),
+            atom => self.dialect.atom(atom),
+        }
+    }
+
+    fn all(&self, args: &[Expr]) -> Vec<String> {
+        args.iter().map(|a| self.expr(a)).collect()
+    }
+
+    /// An operand, in parentheses unless nobody can misread it.
+    fn operand(&self, op: Op, e: &Expr, right: bool) -> String {
+        let text = self.expr(e);
+        match e {
+            Expr::Binary(inner, ..) if !binds(*inner, op, right) => format!("({text})"),
+            _ => text,
+        }
+    }
+}
+
+/// Whether `inner` needs no parentheses as an operand of `outer`, in every language and to every reader.
+fn binds(inner: Op, outer: Op, right: bool) -> bool {
+    let sum = |op| matches!(op, Op::Add | Op::Sub);
+    let arithmetic = |op| sum(op) || op == Op::Mul;
+    let compares = |op| matches!(op, Op::Less | Op::Greater | Op::Equal);
+    match outer {
+        Op::Add => inner == Op::Mul || (!right && sum(inner)),
+        Op::Sub => inner == Op::Mul || (!right && sum(inner)),
+        Op::Mul | Op::Or | Op::Both | Op::Either => {
+            (inner == outer && !right) || (outer == Op::Both && compares(inner))
+        }
+        op if compares(op) => arithmetic(inner),
+        _ => false,
+    }
+}
+
+fn spelling(op: Op) -> &'static str {
+    match op {
+        Op::Add => "+",
+        Op::Sub => "-",
+        Op::Mul => "*",
+        Op::Div => "/",
+        Op::Rem => "%",
+        Op::And => "&",
+        Op::Or => "|",
+        Op::Xor => "^",
+        Op::Shl => "<<",
+        Op::Shr => ">>",
+        Op::Less => "<",
+        Op::Greater => ">",
+        Op::Equal => "==",
+        Op::Both => "&&",
+        Op::Either => "||",
+    }
+}

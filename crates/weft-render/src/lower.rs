@@ -1,0 +1,210 @@
+//! From a kernel and its schedule to the structured program.
+//!
+//! Each part becomes a range of workgroups. A workgroup computes the part's prologue for its rows, then the anchor's results, which it keeps in
+//! workgroup memory, then the row program.
+
+mod attend;
+mod blocks;
+mod dot;
+mod functions;
+mod prologue;
+mod reduce;
+mod round;
+mod row_program;
+mod select;
+mod space;
+mod store;
+mod tile;
+mod writer;
+
+use weft_kern::{Access, Anchor, Kernel, Part, Sizes};
+
+use crate::code::expr::Expr;
+use crate::code::module::Module;
+use crate::code::stmt::Stmt;
+use crate::grid::Grid;
+use crate::limits::Limits;
+use crate::lower::attend::Pass;
+use crate::lower::attend::sight::chunk_words;
+use crate::lower::dot::Dot;
+use crate::lower::space::Space;
+use crate::lower::writer::Writer;
+use crate::refused::Why;
+use crate::schedule::check::check;
+use crate::schedule::{Schedule, Split};
+use crate::shader::args_words;
+
+/// A kernel on its way to shaders.
+pub(crate) struct Job<'a> {
+    kernel: &'a Kernel,
+    slots: &'a [usize],
+    schedule: &'a Schedule,
+    max: &'a Sizes,
+    limits: &'a Limits,
+    /// Whether there is a second shader, that puts together what the first put down for parts whose chunks are spread.
+    spread: bool,
+}
+
+impl<'a> Job<'a> {
+    /// Checks the schedule of a verified kernel.
+    pub(crate) fn new(
+        kernel: &'a Kernel,
+        slots: &'a [usize],
+        schedule: &'a Schedule,
+        max: &'a Sizes,
+        limits: &'a Limits,
+    ) -> Result<Job<'a>, (Option<usize>, Why)> {
+        check(kernel, schedule, limits).map_err(|(part, why)| (part, Why::Schedule(why)))?;
+        let spread = schedule.parts.iter().any(|split| split.spread);
+        Ok(Job { kernel, slots, schedule, max, limits, spread })
+    }
+
+    /// Its shaders: of each whether it is the first.
+    pub(crate) fn passes(&self) -> &'static [bool] {
+        if self.spread { &[true, false] } else { &[true] }
+    }
+
+    /// A shader as a program that is not spelled yet, its workgroups, and the bytes that shaders tell each other.
+    pub(crate) fn module(&self, first: bool) -> Result<(Module, Grid, u64), (Option<usize>, Why)> {
+        let Job { kernel, slots, schedule, max, limits, spread } = *self;
+        let mut written = written_slots(kernel, slots).map_err(|why| (None, why))?;
+        let scratch = written.len();
+        written.extend(spread.then_some(true));
+        if written.len() > limits.storage_buffers as usize {
+            let (needed, limit) = (written.len(), limits.storage_buffers);
+            return Err((None, Why::Buffers { needed, limit }));
+        }
+        let mut spaces = Vec::new();
+        let mut put_down: u64 = 0;
+        for (i, (part, split)) in kernel.parts.iter().zip(&schedule.parts).enumerate() {
+            let fail = |why| (Some(i), why);
+            // The second shader has only what is to be put together.
+            if !first && !split.spread {
+                continue;
+            }
+            let space = Space::new(part, split, split.spread && first).map_err(fail)?;
+            let mut pass = Pass::Whole;
+            if split.spread {
+                let at = u32::try_from(put_down).map_err(|_| fail(too_much()))?;
+                let words = space.chunk_rows(max).saturating_mul(u64::from(chunk_words(space.cols)));
+                put_down = put_down.saturating_add(words);
+                pass = match first {
+                    true => Pass::Chunks { slot: scratch, at },
+                    false => Pass::Join { slot: scratch, at },
+                };
+            }
+            spaces.push((i, space, pass));
+        }
+        if 4 * put_down > limits.binding_bytes || put_down > u64::from(u32::MAX) {
+            return Err((None, too_much()));
+        }
+        let groups = spaces.iter().map(|(_, space, _)| space.groups());
+        let grid = Grid { wide: 1 << limits.groups.max(1).ilog2(), parts: groups.collect() };
+        let needed = grid.all(max);
+        if needed > u64::from(grid.wide) * u64::from(grid.wide) {
+            return Err((None, Why::Groups { needed, limit: limits.groups }));
+        }
+
+        let mut w = Writer::new(kernel, slots, schedule.lanes, limits);
+        let mut group = Expr::Group(0);
+        if needed > u64::from(grid.wide) {
+            group = w.code.set("group_number", Expr::Group(1) * grid.wide + group);
+        }
+        let mut kept = 0;
+        let mut begin = Expr::U32(0);
+        for (i, space, pass) in &spaces {
+            let (part, split) = (&kernel.parts[*i], &schedule.parts[*i]);
+            let fail = |why| (Some(*i), why);
+            w.pool.clear();
+            w.code.note(format!("part {i}: {}; {split}{}", title(part), pass.title()));
+            let own = w.code.set("own_group", &group - &begin);
+            // One part has all workgroups, unless the last row of them is not full.
+            if spaces.len() == 1 && needed <= u64::from(grid.wide) {
+                written_part(&mut w, part, split, (space, *pass), &own).map_err(fail)?;
+            } else {
+                let count = space.count(&mut w.code);
+                let is_own = own.less(&count);
+                w.when(is_own, |w| written_part(w, part, split, (space, *pass), &own)).map_err(fail)?;
+                begin = w.code.set("end", begin + count);
+            }
+            // One word more is what lanes agree on.
+            let needed = 4 * (u64::from(w.pool.top) + 1);
+            if needed > u64::from(limits.shared_bytes) {
+                return Err(fail(Why::Shared { needed, limit: limits.shared_bytes }));
+            }
+            kept = kept.max(w.pool.top);
+        }
+        let Writer { code, starts, counts, .. } = w;
+        let define = |name: char, param: &usize, word: usize| {
+            Stmt::Let(format!("{name}{param}"), Expr::Arg(2 * param + word))
+        };
+        let mut body: Vec<Stmt> = starts.iter().map(|p| define('p', p, 0)).collect();
+        body.extend(counts.iter().map(|p| define('n', p, 1)));
+        body.extend(code.finish());
+        let module = Module {
+            title: format!("{}: {schedule}", kernel.name),
+            slots: written,
+            args_words: args_words(kernel.params.len()),
+            lanes: schedule.lanes,
+            shared_words: kept,
+            functions: functions::called(&body),
+            body,
+        };
+        Ok((module, grid, 4 * put_down))
+    }
+}
+
+fn too_much() -> Why {
+    Why::Form("puts more down between its shaders than a buffer has room for".into())
+}
+
+/// Whether each slot is written; slots have no gap.
+fn written_slots(kernel: &Kernel, slots: &[usize]) -> Result<Vec<bool>, Why> {
+    let count = slots.iter().map(|s| s + 1).max().unwrap_or(0);
+    if slots.len() != kernel.params.len() || count > slots.len() {
+        return Err(Why::Form(format!(
+            "has {} parameters, and {} are bound",
+            kernel.params.len(),
+            slots.len()
+        )));
+    }
+    let mut written = vec![false; count];
+    for (slot, param) in slots.iter().zip(&kernel.params) {
+        written[*slot] |= param.access == Access::Write;
+    }
+    Ok(written)
+}
+
+/// What a workgroup does for a part.
+fn written_part(
+    w: &mut Writer<'_>,
+    part: &Part,
+    split: &Split,
+    (space, pass): (&Space, Pass),
+    group: &Expr,
+) -> Result<(), Why> {
+    let place = space.place(&mut w.code, group);
+    let made = prologue::prologue(w, part, &place)?;
+    let results = match &part.anchor {
+        Anchor::Map | Anchor::Reduce => Vec::new(),
+        Anchor::Dot(_) => Dot::write(w, part, &place, split, made)?,
+        Anchor::Attend(attend) => match attend::attend(w, attend, &place, split, pass)? {
+            Some(result) => vec![result],
+            // The second shader has what is done with the result.
+            None => return Ok(()),
+        },
+    };
+    store::program(w, part, &place, results)
+}
+
+/// What a part is, for people.
+fn title(part: &Part) -> String {
+    let rows: Vec<String> = part.rows.iter().map(ToString::to_string).collect();
+    let anchor = match &part.anchor {
+        Anchor::Map => "map",
+        Anchor::Reduce => "reduce",
+        Anchor::Dot(_) => "dot",
+        Anchor::Attend(_) => "attend",
+    };
+    format!("{anchor} [{}] × {}", rows.join(", "), part.cols)
+}
