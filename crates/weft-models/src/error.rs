@@ -45,7 +45,7 @@ pub enum Error {
         /// Its value.
         found: String,
         /// What is supported instead.
-        supported: &'static str,
+        supported: String,
     },
     /// A tensor that is not in the file.
     #[error("{file}: tensor `{tensor}` is missing; it should have the shape {}", ggml_order(expected))]

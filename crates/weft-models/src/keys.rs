@@ -94,8 +94,9 @@ impl Keys<'_> {
     }
 
     /// The error for a value that is fine, but asks for something that is not there.
-    pub(crate) fn unsupported(&self, key: &str, found: impl Display, supported: &'static str) -> Error {
+    pub(crate) fn unsupported(&self, key: &str, found: impl Display, supported: impl Into<String>) -> Error {
         let file = self.metadata.file().into();
+        let supported = supported.into();
         Error::Unsupported { file, key: self.name(key), found: found.to_string(), supported }
     }
 }

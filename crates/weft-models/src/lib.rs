@@ -1,14 +1,14 @@
-//! GGUF metadata to configuration to graphs, one file a family.
+//! Models as graphs: a family for each architecture of GGUF files.
 //!
-//! [`build`] reads what a file says about its model into a [`Config`], and from that makes the graphs of one step:
-//! the embedding, every layer, the head. A graph holds no data and names no layer; a [`Segment`] is one use of a
-//! graph and says which tensors and states its parameters are. Layers that compute the same share one graph, so
-//! that whatever compiles them does so once.
+//! [`build`] reads what a file says about its model and makes the graphs of one step: the embedding, every layer, the
+//! head. A graph holds no data and names no layer; a [`Segment`] is one use of a graph and says which tensors and states
+//! its parameters are. Layers that compute the same share one graph, so that whatever compiles them does so once.
 //!
 //! # Adding a family
 //!
-//! A file of its own turns the family's keys into a [`Config`] and is listed in `config.rs`. As long as its layers
-//! are made of the blocks that are here (`gqa.rs`, `mla.rs`, `dense.rs`, `moe.rs`), that is all there is to do.
+//! A family is one file in `families/`: a function that reads its keys, refuses by name what it cannot do, and builds the
+//! model out of blocks (`blocks/`: norms, rotary embeddings, attention, gated networks, mixtures of experts), and a line
+//! in the table of `families.rs`. `families/qwen3.rs` is a short one to begin from; CONTRIBUTING.md has the steps.
 //!
 //! # Values that flow between segments
 //!
@@ -26,35 +26,24 @@
 //! head gives `logits` (`f32[R, vocab]`).
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod config;
 mod cost;
-mod deepseek2;
-mod dense;
-mod ends;
 mod error;
-mod gqa;
+mod families;
+mod file;
 mod keys;
-mod layer;
-mod llama;
-mod mla;
-mod moe;
-mod norm;
+mod model;
 mod oracle;
-mod rope;
 mod segment;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use rustc_hash::FxHashSet;
 use weft_gguf::Gguf;
-use weft_ir::Graph;
 use weft_quant::GgmlType;
 
-pub use config::{Attention, Config, FeedForward, Gating, Grouped, Latent, Moe};
+pub use config::{BlockInfo, Config, LayerInfo};
 pub use cost::Cost;
 pub use error::Error;
-pub use rope::{Rope, RopeScaling};
+pub use families::architectures;
 pub use segment::Segment;
 
 /// What the file leaves open.
@@ -89,7 +78,7 @@ impl BuildOptions {
 /// A model as graphs.
 #[derive(Clone, Debug)]
 pub struct ModelGraph {
-    /// What the file says about the model.
+    /// The model's names and sizes.
     pub config: Config,
     /// What a step computes, in this order.
     pub segments: Vec<Segment>,
@@ -106,41 +95,5 @@ pub struct ModelGraph {
 /// [`Error`] names the architecture, the key or the tensor that is missing, contradictory or not supported.
 pub fn build(gguf: &Gguf, options: &BuildOptions) -> Result<ModelGraph, Error> {
     options.check()?;
-    let config = Config::read(gguf)?;
-    let mut segments = vec![ends::embed(gguf, &config)?];
-    for index in 0..config.layers() {
-        segments.push(layer::layer(gguf, &config, options, index)?);
-    }
-    segments.push(ends::head(gguf, &config)?);
-    refuse_unknown_tensors(gguf, &config, &segments)?;
-
-    let mut graphs: FxHashSet<Arc<Graph>> = FxHashSet::default();
-    for segment in &mut segments {
-        match graphs.get(&segment.graph) {
-            Some(graph) => segment.graph = Arc::clone(graph),
-            None => drop(graphs.insert(Arc::clone(&segment.graph))),
-        }
-    }
-    Ok(ModelGraph { config, segments })
-}
-
-fn refuse_unknown_tensors(gguf: &Gguf, config: &Config, segments: &[Segment]) -> Result<(), Error> {
-    let bound = segments.iter().flat_map(|s| &s.weights).map(|(_, tensor)| tensor.as_str());
-    let mut known: BTreeSet<&str> = bound.collect();
-    if config.rope.factors.is_some() {
-        known.insert(rope::FACTORS);
-    }
-    let in_mtp_block = |name: &str| {
-        let block = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
-        let block = block.and_then(|(number, _)| number.parse().ok());
-        block.is_some_and(|n: usize| n >= config.layers() && n - config.layers() < config.mtp_blocks)
-    };
-    match gguf.tensors().iter().find(|t| !known.contains(t.name.as_str()) && !in_mtp_block(&t.name)) {
-        None => Ok(()),
-        Some(tensor) => Err(Error::UnknownTensor {
-            file: gguf.metadata().file().into(),
-            tensor: tensor.name.clone(),
-            architecture: config.architecture,
-        }),
-    }
+    families::build(gguf, options)
 }

@@ -7,7 +7,9 @@ use weft_gguf::{Gguf, TensorInfo};
 use weft_ir::{Builder, Dim, Graph, NodeId, Shape};
 use weft_quant::GgmlType;
 
+use crate::BuildOptions;
 use crate::error::Error;
+use crate::file::ModelFile;
 
 /// A part of a step: a graph, and what its parameters are.
 #[derive(Clone, Debug)]
@@ -28,6 +30,9 @@ pub struct Segment {
 /// Builds one segment. Weights are named as in the file without the block, and exist, with the shape asked for.
 pub(crate) struct SegmentBuilder<'a> {
     pub(crate) g: Builder,
+    pub(crate) options: &'a BuildOptions,
+    /// Tensors whose values are constants of the graph.
+    pub(crate) constants: Vec<&'static str>,
     gguf: &'a Gguf,
     layer: Option<usize>,
     weights: Vec<(String, String)>,
@@ -36,15 +41,24 @@ pub(crate) struct SegmentBuilder<'a> {
 
 impl<'a> SegmentBuilder<'a> {
     /// Begins a segment; `graph` is what its graph computes, `layer` the block its tensors are of.
-    pub(crate) fn new(gguf: &'a Gguf, graph: &str, layer: Option<usize>) -> SegmentBuilder<'a> {
-        SegmentBuilder { g: Builder::new(graph), gguf, layer, weights: Vec::new(), states: Vec::new() }
+    pub(crate) fn new(file: &ModelFile<'a>, graph: &str, layer: Option<usize>) -> SegmentBuilder<'a> {
+        let ModelFile { gguf, options, .. } = *file;
+        SegmentBuilder {
+            g: Builder::new(graph),
+            options,
+            constants: Vec::new(),
+            gguf,
+            layer,
+            weights: Vec::new(),
+            states: Vec::new(),
+        }
     }
 
     /// The finished segment.
-    pub(crate) fn finish(self, name: impl Into<String>) -> Result<Segment, Error> {
+    pub(crate) fn finish(self, name: String) -> Result<Segment, Error> {
         let graph = self.g.finish().map_err(|source| Error::Graph { file: file(self.gguf), source })?;
         let (layer, weights, states) = (self.layer, self.weights, self.states);
-        Ok(Segment { name: name.into(), layer, graph: Arc::new(graph), weights, states })
+        Ok(Segment { name, layer, graph: Arc::new(graph), weights, states })
     }
 
     /// An `i32` for every token of the step.
@@ -57,8 +71,9 @@ impl<'a> SegmentBuilder<'a> {
         self.g.input("x", GgmlType::F32, [Dim::T, width.into()])
     }
 
-    /// That so many values side by side are whole blocks of a type of states.
-    pub(crate) fn check_blocks(&self, kv: GgmlType, values: usize) -> Result<(), Error> {
+    /// Refuses a type of states in which so many values side by side are no whole blocks.
+    pub(crate) fn check_blocks(&self, values: usize) -> Result<(), Error> {
+        let kv = self.options.kv;
         if values.is_multiple_of(kv.block_len()) {
             return Ok(());
         }
@@ -66,10 +81,10 @@ impl<'a> SegmentBuilder<'a> {
     }
 
     /// `rows` (`f32[T, width]`) stored in this layer's state `name`; what comes back is the whole state.
-    pub(crate) fn store(&mut self, name: &str, kv: GgmlType, rows: NodeId, width: usize) -> NodeId {
+    pub(crate) fn store(&mut self, name: &str, rows: NodeId, width: usize) -> NodeId {
         let own = self.layer.map_or_else(|| name.to_string(), |layer| format!("{name}.{layer}"));
         self.states.push((name.to_string(), own));
-        let state = self.g.state(name, kv, [Dim::S, width.into()]);
+        let state = self.g.state(name, self.options.kv, [Dim::S, width.into()]);
         let slots = self.per_token("slots");
         let stored = self.g.store(state, rows, slots);
         self.g.output(name, stored);

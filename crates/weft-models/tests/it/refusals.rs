@@ -146,6 +146,7 @@ fn the_message_says_what_is_wrong() {
     refused(glm, &|f| f.set("deepseek2.attention.temperature_scale", 0.1f32));
     refused(glm, &|f| f.set("deepseek2.rope.scaling.type", "longrope\u{1b}"));
     refused(llama, &|f| f.set("llama.attention.value_length", 8u32));
+    refused(support::mixtral, &|f| f.set("llama.expert_group_count", 2u32));
 
     // Tensors.
     refused(llama, &|f| drop(f.take("blk.1.ffn_up.weight")));
@@ -158,6 +159,7 @@ fn the_message_says_what_is_wrong() {
     // Such as no part of the model uses.
     refused(llama, &|f| f.vector("blk.1.attn_q_norm.weight", 16, 1.0));
     refused(llama, &|f| f.vector("blk.7.attn_norm.weight", 64, 1.0));
+    refused(support::mixtral, &|f| f.vector("blk.1.exp_probs_b.bias", 4, 0.0));
     refused(glm, &|f| f.vector("rope_freqs.weight", 8, 1.0));
 
     expect_file!["goldens/refusals.txt"].assert_eq(&text);

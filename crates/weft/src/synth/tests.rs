@@ -1,13 +1,14 @@
 //! Whole files: their bytes, and that they are models which run.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::ops::ControlFlow;
 
 use expect_test::expect;
 use sha2::{Digest, Sha256};
 use weft_gguf::{Gguf, Writer};
-use weft_ir::{Sizes, Tensor, Values};
-use weft_models::{Attention, BuildOptions, FeedForward, Gating, Latent, ModelGraph, Moe, build};
+use weft_ir::{Op, Sizes, Tensor, Values};
+use weft_models::{BuildOptions, ModelGraph, build};
 
 use super::preset::PRESETS;
 use super::*;
@@ -113,38 +114,54 @@ fn write_header(options: &SynthOptions, path: &Path) {
     file.set_len(header + tensors.iter().map(padded).sum::<u64>()).unwrap();
 }
 
+/// What the graphs multiply attention scores with.
+fn attention_scale(model: &ModelGraph) -> f32 {
+    let mut nodes = model.segments.iter().flat_map(|segment| segment.graph.nodes());
+    let scale = nodes.find_map(|node| match node.op {
+        Op::Attend { scale, .. } => Some(scale),
+        _ => None,
+    });
+    scale.unwrap().0
+}
+
 #[test]
 fn presets_are_models_of_the_right_shape() {
     let folder = TestFolder::new("synth-shapes");
-    let config = |preset: &str| {
-        let path = folder.join(preset);
-        write_header(&options(preset, 2, "q4_k_m"), &path);
+    let mut text = String::new();
+    for preset in PRESETS {
+        let path = folder.join(preset.name);
+        write_header(&options(preset.name, 2, "q4_k_m"), &path);
         let model = build(&Gguf::open(&path).unwrap(), &BuildOptions::default()).unwrap();
-        assert!(matches!(model.config.feed_forward[0], FeedForward::Dense { .. }));
-        model
-    };
-    let glm = config("glm-4.7-flash");
-    let latent = Latent { q_rank: Some(768), kv_rank: 512, nope: 192, rope: 64, value: 256, joined: false };
-    assert_eq!(glm.config.attention, Attention::Latent(latent));
-    let moe = Moe {
-        experts: 64,
-        used: 4,
-        width: 1536,
-        shared: 1,
-        gating: Gating::Sigmoid,
-        normalise: true,
-        scale: 1.8,
-    };
-    assert_eq!(glm.config.feed_forward[1], FeedForward::Experts(moe));
-    assert_eq!((glm.config.vocab, glm.config.attention_scale), (154_880, 1.0 / 16.0));
-
-    let v2 = config("deepseek-v2-lite").config;
-    let latent = Latent { q_rank: None, nope: 128, value: 128, ..latent };
-    assert_eq!(v2.attention, Attention::Latent(latent));
-    let moe =
-        Moe { used: 6, width: 1408, shared: 2, gating: Gating::Softmax, normalise: false, scale: 1.0, ..moe };
-    assert_eq!(v2.feed_forward[1], FeedForward::Experts(moe));
-    assert!((v2.attention_scale - 0.114_721).abs() < 1e-5, "{}", v2.attention_scale);
+        let (config, scale) = (&model.config, attention_scale(&model));
+        writeln!(text, "{}: {}, {} tokens, scale {scale}", preset.name, config.architecture, config.vocab)
+            .unwrap();
+        writeln!(text, "    {}: {}", config.blocks[0].attention.kind, config.blocks[0].attention.summary)
+            .unwrap();
+        for (index, layer) in config.blocks.iter().enumerate() {
+            assert_eq!(layer.attention, config.blocks[0].attention);
+            let graph = model.segments[1 + index].graph.to_string();
+            let router =
+                [("sigmoid", "sigmoid"), ("exp", "softmax"), ("max", "normalised"), ("const 1.8", "x 1.8")];
+            let router = router.iter().filter(|(op, _)| graph.contains(&format!(" = {op} ")));
+            let router: String = router.map(|(_, word)| format!(", {word}")).collect();
+            writeln!(text, "    {}{router}", layer.feed_forward.summary).unwrap();
+        }
+    }
+    expect![[r#"
+        glm-4.7-flash: deepseek2, 154880 tokens, scale 0.0625
+            latent: 20 heads of 192 + 64, keys and values of rank 512, queries of rank 768
+            dense of 10240
+            with 4 of 64 experts and 1 shared of 1536, sigmoid, normalised, x 1.8
+        deepseek-v2-lite: deepseek2, 102400 tokens, scale 0.11472139
+            latent: 16 heads of 128 + 64, keys and values of rank 512
+            dense of 10944
+            with 6 of 64 experts and 2 shared of 1408, softmax
+        tiny: deepseek2, 2048 tokens, scale 0.10206208
+            latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
+            dense of 1024
+            with 4 of 16 experts and 1 shared of 256, sigmoid, normalised, x 1.8
+    "#]]
+    .assert_eq(&text);
 }
 
 /// The oracle's logits for some tokens, and the deviation of `x` after each segment but the last.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 use weft_gguf::{Array, Gguf, TensorInfo, Value};
-use weft_models::{Attention, BuildOptions, Config, Cost, FeedForward};
+use weft_models::{BlockInfo, BuildOptions, Config, Cost};
 
 use super::roles::role;
 
@@ -108,20 +108,15 @@ fn json_cost(cost: &Cost) -> Json {
 }
 
 fn json_config(config: &Config) -> Json {
-    let attention = match config.attention {
-        Attention::Grouped(grouped) => {
-            json!({ "kind": "grouped", "kv_heads": grouped.kv_heads, "head_width": grouped.head_width })
-        }
-        Attention::Latent(latent) => json!({
-            "kind": "latent", "q_rank": latent.q_rank, "kv_rank": latent.kv_rank,
-            "nope": latent.nope, "rope": latent.rope, "value": latent.value,
-        }),
+    let block = |block: &BlockInfo| {
+        let sizes = block.sizes.iter().map(|(name, size)| (name.to_string(), json!(size)));
+        Json::Object([("kind".to_string(), json!(block.kind))].into_iter().chain(sizes).collect())
     };
-    let feed_forward = |part: &FeedForward| match part {
-        FeedForward::Dense { width } => json!({ "kind": "dense", "width": width }),
-        FeedForward::Experts(moe) => json!({
-            "kind": "experts", "experts": moe.experts, "used": moe.used, "shared": moe.shared, "width": moe.width,
-        }),
+    let attention: Vec<Json> = config.blocks.iter().map(|layer| block(&layer.attention)).collect();
+    let attention = match attention.split_first() {
+        // One for all layers, in every family there is.
+        Some((first, rest)) if rest.iter().all(|other| other == first) => first.clone(),
+        _ => Json::Array(attention),
     };
     json!({
         "architecture": config.architecture,
@@ -132,7 +127,7 @@ fn json_config(config: &Config) -> Json {
         "context": config.context,
         "heads": config.heads,
         "attention": attention,
-        "feed_forward": config.feed_forward.iter().map(feed_forward).collect::<Json>(),
+        "feed_forward": config.blocks.iter().map(|layer| block(&layer.feed_forward)).collect::<Json>(),
         "prediction_blocks": config.mtp_blocks,
     })
 }

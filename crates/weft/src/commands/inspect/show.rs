@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use weft_gguf::Value;
-use weft_models::{Attention, Config, Cost, FeedForward};
+use weft_models::{BlockInfo, Config, Cost};
 
 use super::facts::{Facts, Share, elements, json_value};
 use crate::units::{bytes, count};
@@ -48,48 +48,37 @@ fn model(config: &Config, out: &mut impl Write) -> io::Result<()> {
     line(out, "architecture", format!("{}{name}", config.architecture))?;
     line(out, "layers", layers(config))?;
     line(out, "hidden", config.hidden.to_string())?;
-    let attention = match config.attention {
-        Attention::Grouped(grouped) => {
-            format!(
-                "grouped: {} heads of {}, {} of keys and values",
-                config.heads, grouped.head_width, grouped.kv_heads
-            )
-        }
-        Attention::Latent(latent) => {
-            let queries = latent.q_rank.map_or(String::new(), |rank| format!(", queries of rank {rank}"));
-            format!(
-                "latent: {} heads of {} + {}, keys and values of rank {}{queries}",
-                config.heads, latent.nope, latent.rope, latent.kv_rank
-            )
-        }
-    };
-    line(out, "attention", attention)?;
+    let attentions = kinds(config.blocks.iter().map(|layer| &layer.attention));
+    for (attention, layers) in &attentions {
+        let place = if attentions.len() > 1 { format!(" ({layers} layers)") } else { String::new() };
+        line(out, "attention", format!("{}: {}{place}", attention.kind, attention.summary))?;
+    }
     line(out, "vocabulary", format!("{} tokens", config.vocab))?;
     line(out, "context", format!("{} tokens", config.context))
 }
 
-/// How many layers there are, and of what kinds, in the order in which they first come.
+/// How many layers there are, and of what kinds.
 fn layers(config: &Config) -> String {
-    let mut kinds: Vec<(FeedForward, usize)> = Vec::new();
-    for part in &config.feed_forward {
-        match kinds.iter_mut().find(|(kind, _)| kind == part) {
-            Some((_, layers)) => *layers += 1,
-            None => kinds.push((*part, 1)),
-        }
-    }
-    let kind = |(kind, layers): &(FeedForward, usize)| match kind {
-        FeedForward::Dense { width } => format!("{layers} dense of {width}"),
-        FeedForward::Experts(moe) => {
-            let shared = if moe.shared > 0 { format!(" and {} shared", moe.shared) } else { String::new() };
-            format!("{layers} with {} of {} experts{shared} of {}", moe.used, moe.experts, moe.width)
-        }
-    };
-    let kinds: Vec<String> = kinds.iter().map(kind).collect();
+    let kinds = kinds(config.blocks.iter().map(|layer| &layer.feed_forward));
+    let kinds: Vec<String> =
+        kinds.iter().map(|(block, layers)| format!("{layers} {}", block.summary)).collect();
     let unused = match config.mtp_blocks {
         0 => String::new(),
         blocks => format!("; {blocks} for prediction, not used"),
     };
     format!("{}: {}{unused}", config.layers(), kinds.join(", "))
+}
+
+/// The distinct blocks and how many there are of each, in the order in which they first come.
+fn kinds<'a>(blocks: impl Iterator<Item = &'a BlockInfo>) -> Vec<(&'a BlockInfo, usize)> {
+    let mut kinds: Vec<(&BlockInfo, usize)> = Vec::new();
+    for block in blocks {
+        match kinds.iter_mut().find(|(kind, _)| *kind == block) {
+            Some((_, layers)) => *layers += 1,
+            None => kinds.push((block, 1)),
+        }
+    }
+    kinds
 }
 
 fn costs(config: &Config, cost: &Cost, out: &mut impl Write) -> io::Result<()> {

@@ -4,44 +4,37 @@
 //! Keys, defaults and fallbacks are those of llama.cpp (`src/models/deepseek2.cpp`).
 
 use weft_gguf::Gguf;
+use weft_ir::{RopeStyle, Unary};
 
-use crate::config::{Attention, Common, Config, FeedForward, Gating, Latent, Moe};
+use super::Family;
+use crate::ModelGraph;
+use crate::blocks::{Block, Count, Experts, Gated, Gating, Latent, Queries, Rope, Router, refuse_groups};
 use crate::error::Error;
-use crate::keys::{Keys, MAX_EXPERTS, MAX_HEAD_WIDTH, MAX_LAYERS, MAX_SHARED_EXPERTS, MAX_WIDTH};
-use crate::rope::Rope;
+use crate::file::{Common, ModelFile};
+use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_LAYERS, MAX_SHARED_EXPERTS, MAX_WIDTH};
+use crate::model::ModelBuilder;
 
-pub(crate) fn config(gguf: &Gguf, keys: &Keys<'_>) -> Result<Config, Error> {
-    let Common { name, blocks, hidden, vocab, context, rms_eps, heads } = Common::read(keys)?;
-    refuse_unsupported(keys)?;
-    let layers = layers(gguf, keys, blocks)?;
-    let latent = latent(gguf, keys)?;
-    // The key holds 0.1 · mscale_all_dim: converters write it so (llama.cpp pull request 17945 tells the story).
-    let mscale_all_dim = keys.positive_opt("rope.scaling.yarn_log_multiplier")?.map(|m| m / 0.1);
-    let rope = Rope::read(keys, latent.rope, context, mscale_all_dim)?;
-    Ok(Config {
-        architecture: keys.architecture,
-        name,
-        hidden,
-        vocab,
-        context,
-        rms_eps,
-        heads,
-        attention: Attention::Latent(latent),
-        attention_scale: (rope.sharpening() / ((latent.nope + latent.rope) as f64).sqrt()) as f32,
-        rope,
-        feed_forward: feed_forward(keys, blocks, layers, vocab)?,
-        mtp_blocks: blocks - layers,
-    })
+pub(super) const FAMILY: Family = Family { architecture: "deepseek2", build };
+
+fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
+    let ModelFile { gguf, keys, .. } = file;
+    let common = Common::read(keys)?;
+    refuse_groups(keys)?;
+    refuse_temperature(keys)?;
+    let layers = layers(gguf, keys, common.blocks)?;
+    let attention = attention(gguf, keys, &common)?;
+    let feed_forward = feed_forward(keys, &common, layers)?;
+
+    let mtp_blocks = common.blocks - layers;
+    let mut model = ModelBuilder::new(file, common)?;
+    for block in &feed_forward {
+        model.layer(&attention, block.as_ref())?;
+    }
+    model.pass_over(mtp_blocks);
+    model.finish()
 }
 
-fn refuse_unsupported(keys: &Keys<'_>) -> Result<(), Error> {
-    const GROUPS: &str = "expert_group_count";
-    match keys.metadata.u32(&keys.name(GROUPS))? {
-        None | Some(0 | 1) => {}
-        Some(groups) => {
-            return Err(keys.unsupported(GROUPS, groups, "experts can only be chosen out of one group"));
-        }
-    }
+fn refuse_temperature(keys: &Keys<'_>) -> Result<(), Error> {
     const TEMPERATURE: &str = "attention.temperature_scale";
     match keys.metadata.f32(&keys.name(TEMPERATURE))? {
         None | Some(0.0) => Ok(()),
@@ -76,7 +69,7 @@ fn layers(gguf: &Gguf, keys: &Keys<'_>, blocks: usize) -> Result<usize, Error> {
     Ok(last + 1)
 }
 
-fn latent(gguf: &Gguf, keys: &Keys<'_>) -> Result<Latent, Error> {
+fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Error> {
     // Without the `_mla` keys the plain ones hold a head's sizes; with them, those of the latent row that is cached.
     let joined = keys.metadata.get(&keys.name("attention.key_length_mla")).is_none();
     let (key, value) = match joined {
@@ -85,55 +78,62 @@ fn latent(gguf: &Gguf, keys: &Keys<'_>) -> Result<Latent, Error> {
     };
     let width = keys.number(key, 2..=MAX_HEAD_WIDTH)?;
     const ROPE: &str = "rope.dimension_count";
-    let rope = keys.number(ROPE, 2..=MAX_HEAD_WIDTH)?;
-    if !rope.is_multiple_of(2) || rope >= width {
+    let rotated = keys.number(ROPE, 2..=MAX_HEAD_WIDTH)?;
+    if !rotated.is_multiple_of(2) || rotated >= width {
         let rule = format!("it must be even and below {key}, {width}");
-        return Err(keys.wrong(ROPE, rope, rule));
+        return Err(keys.wrong(ROPE, rotated, rule));
     }
     // Small models have no compression of queries, and their files no key that says so, but another tensor.
-    let q_rank = match gguf.tensor("blk.0.attn_q.weight") {
-        Some(_) => None,
-        None => Some(keys.number("attention.q_lora_rank", 1..=MAX_WIDTH)?),
+    let queries = match gguf.tensor("blk.0.attn_q.weight") {
+        Some(_) => Queries::Direct,
+        None => Queries::Compressed(keys.number("attention.q_lora_rank", 1..=MAX_WIDTH)?),
     };
+    let kv_rank = keys.number("attention.kv_lora_rank", 1..=MAX_WIDTH)?;
+    let value = keys.number(value, 1..=MAX_HEAD_WIDTH)?;
+    // The key holds 0.1 · mscale_all_dim: converters write it so (llama.cpp pull request 17945 tells the story).
+    let mscale_all_dim = keys.positive_opt("rope.scaling.yarn_log_multiplier")?.map(|m| m / 0.1);
+    let rope = Rope::read_sharpened(keys, RopeStyle::Pairs, rotated, common.context, mscale_all_dim)?;
     Ok(Latent {
-        q_rank,
-        kv_rank: keys.number("attention.kv_lora_rank", 1..=MAX_WIDTH)?,
-        nope: width - rope,
-        rope,
-        value: keys.number(value, 1..=MAX_HEAD_WIDTH)?,
+        hidden: common.hidden,
+        heads: common.heads,
+        queries,
+        kv_rank,
+        nope: width - rotated,
+        value,
         joined,
+        norm: common.norm,
+        scale: (rope.sharpening() / (width as f64).sqrt()) as f32,
+        rope,
     })
 }
 
-fn feed_forward(
-    keys: &Keys<'_>,
-    blocks: usize,
-    layers: usize,
-    vocab: usize,
-) -> Result<Vec<FeedForward>, Error> {
+/// The feed-forward block of each layer: the first few are dense.
+fn feed_forward(keys: &Keys<'_>, common: &Common, layers: usize) -> Result<Vec<Box<dyn Block>>, Error> {
+    let Common { hidden, blocks, vocab, .. } = *common;
+    let network = |key: &str, width: u32| {
+        let width = keys.within(key, width, 1..=MAX_WIDTH)?;
+        Ok::<_, Error>(Gated { hidden, width, activation: Unary::Silu })
+    };
     let dense = keys.number_opt("leading_dense_block_count", 0..=MAX_LAYERS)?.unwrap_or(0).min(layers);
-    let mut feed_forward = Vec::with_capacity(layers);
+    let mut feed_forward: Vec<Box<dyn Block>> = Vec::with_capacity(layers);
     if dense > 0 {
         const WIDTH: &str = "feed_forward_length";
         for width in keys.per_layer(WIDTH, blocks)?.into_iter().take(dense) {
-            feed_forward.push(FeedForward::Dense { width: keys.within(WIDTH, width, 1..=MAX_WIDTH)? });
+            feed_forward.push(Box::new(network(WIDTH, width)?));
         }
     }
     if dense < layers {
         const WIDTH: &str = "expert_feed_forward_length";
-        let experts = keys.number("expert_count", 1..=MAX_EXPERTS)?;
-        let moe = Moe {
-            experts,
-            used: keys.number("expert_used_count", 1..=experts)?,
-            width: 0,
-            shared: keys.number("expert_shared_count", 0..=MAX_SHARED_EXPERTS)?,
+        let count = Count::read(keys)?;
+        let shared = keys.number("expert_shared_count", 0..=MAX_SHARED_EXPERTS)?;
+        let router = Router {
             gating: gating(keys, layers, vocab)?,
+            bias: true,
             normalise: keys.metadata.bool(&keys.name("expert_weights_norm"))?.unwrap_or(false),
             scale: keys.positive_opt("expert_weights_scale")?.unwrap_or(1.0),
         };
         for width in keys.per_layer(WIDTH, blocks)?.into_iter().take(layers).skip(dense) {
-            let width = keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
-            feed_forward.push(FeedForward::Experts(Moe { width, ..moe }));
+            feed_forward.push(Box::new(Experts { count, expert: network(WIDTH, width)?, shared, router }));
         }
     }
     Ok(feed_forward)

@@ -8,39 +8,36 @@
 
 use std::f64::consts::TAU;
 
-use weft_gguf::Gguf;
 use weft_ir::{Dim, NodeId, RopeStyle};
-use weft_quant::GgmlType;
 
 use crate::error::Error;
+use crate::file::ModelFile;
 use crate::keys::Keys;
 use crate::segment::SegmentBuilder;
 
 /// The tensor that divides each frequency by a factor of its own (llama 3).
-pub(crate) const FACTORS: &str = "rope_freqs.weight";
-
-/// Both families store queries and keys so that neighbours make a pair.
-const STYLE: RopeStyle = RopeStyle::Pairs;
+const FACTORS: &str = "rope_freqs.weight";
 
 /// The rotary embedding of a model.
 #[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct Rope {
+pub(crate) struct Rope {
+    /// Which values of a head make a pair: neighbours, or (GPT-NeoX) those half of `dims` apart.
+    pub(crate) style: RopeStyle,
     /// How many values of a head are rotated, an even number; the rest are left as they are.
-    pub dims: usize,
+    pub(crate) dims: usize,
     /// θ: pair `i` turns by `base^(-2i/dims)` a position, before scaling.
-    pub base: f32,
+    pub(crate) base: f32,
     /// How frequencies are stretched.
-    pub scaling: RopeScaling,
+    pub(crate) scaling: RopeScaling,
     /// What each pair's frequency is divided by before it is scaled: `dims/2` values.
-    pub factors: Option<Vec<f32>>,
+    pub(crate) factors: Option<Vec<f32>>,
     /// What cosine and sine are multiplied with.
-    pub magnitude: f32,
+    pub(crate) magnitude: f32,
 }
 
 /// How rotary frequencies are stretched for contexts longer than the model was first trained on.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum RopeScaling {
+pub(crate) enum RopeScaling {
     /// All frequencies divided by one factor; 1 for models that are not stretched.
     Linear {
         /// The factor.
@@ -68,9 +65,21 @@ fn yarn_mscale(factor: f32, multiplier: f32) -> f64 {
 }
 
 impl Rope {
-    /// Reads what a file says beside `dims` and `mscale_all_dim`, which families give in ways of their own.
+    /// Reads the keys of the rotary embedding. Its style goes by the family; `dims` values of a head are rotated, and
+    /// `context` is what the model was made for.
     pub(crate) fn read(
         keys: &Keys<'_>,
+        style: RopeStyle,
+        dims: usize,
+        context: usize,
+    ) -> Result<Rope, Error> {
+        Rope::read_sharpened(keys, style, dims, context, None)
+    }
+
+    /// The same for a family that has DeepSeek's `mscale_all_dim`.
+    pub(crate) fn read_sharpened(
+        keys: &Keys<'_>,
+        style: RopeStyle,
         dims: usize,
         context: usize,
         mscale_all_dim: Option<f32>,
@@ -87,12 +96,12 @@ impl Rope {
         };
         let given = keys.positive_opt("rope.scaling.attn_factor")?.unwrap_or(1.0);
         let magnitude = (f64::from(given) * own) as f32;
-        Ok(Rope { dims, base, scaling, factors: None, magnitude })
+        Ok(Rope { style, dims, base, scaling, factors: None, magnitude })
     }
 
     /// The same with the factors of a file that has them.
-    pub(crate) fn with_factors(self, gguf: &Gguf) -> Result<Rope, Error> {
-        let factors = factors(gguf, self.dims)?;
+    pub(crate) fn with_factors(self, file: &ModelFile<'_>) -> Result<Rope, Error> {
+        let factors = file.constants(FACTORS, self.dims / 2)?;
         Ok(Rope { factors, ..self })
     }
 
@@ -107,7 +116,7 @@ impl Rope {
     }
 
     /// Radians a position for each of the `dims/2` pairs.
-    pub fn frequencies(&self) -> Vec<f32> {
+    pub(crate) fn frequencies(&self) -> Vec<f32> {
         let (dims, base) = (self.dims as f64, f64::from(self.base));
         let (factor, ramp) = match self.scaling {
             RopeScaling::Linear { factor } => (factor, None),
@@ -148,12 +157,15 @@ impl Rope {
 
     /// Rotates the first `dims` values of `x`, `[T, width]` or `[T, H, width]`.
     pub(crate) fn apply(&self, s: &mut SegmentBuilder<'_>, x: NodeId, rank: usize, width: usize) -> NodeId {
+        if self.factors.is_some() {
+            s.constants.push(FACTORS);
+        }
         let (cos, sin) = self.tables(s);
         if self.dims == width {
-            return s.g.rope(x, cos, sin, STYLE);
+            return s.g.rope(x, cos, sin, self.style);
         }
         let turned = s.g.slice(x, rank - 1, 0, self.dims);
-        let turned = s.g.rope(turned, cos, sin, STYLE);
+        let turned = s.g.rope(turned, cos, sin, self.style);
         let rest = s.g.slice(x, rank - 1, self.dims, width - self.dims);
         s.g.concat(&[turned, rest], rank - 1)
     }
@@ -191,42 +203,12 @@ fn scaling(keys: &Keys<'_>, context: usize, mscale_all_dim: Option<f32>) -> Resu
     }
 }
 
-fn factors(gguf: &Gguf, dims: usize) -> Result<Option<Vec<f32>>, Error> {
-    let Some(tensor) = gguf.tensor(FACTORS) else { return Ok(None) };
-    let file = || gguf.metadata().file().to_string();
-    let expected = vec![dims as u64 / 2];
-    if tensor.shape != expected {
-        return Err(Error::Shape {
-            file: file(),
-            tensor: FACTORS.into(),
-            expected,
-            found: tensor.shape.clone(),
-        });
-    }
-    if tensor.ty != GgmlType::F32 {
-        let expected = "rotary factors must be f32";
-        return Err(Error::TensorType { file: file(), tensor: FACTORS.into(), found: tensor.ty, expected });
-    }
-    let (values, _) = gguf.data(tensor).as_chunks();
-    let factors: Vec<f32> = values.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-    match factors.iter().position(|f| !f.is_finite() || *f <= 0.0) {
-        None => Ok(Some(factors)),
-        Some(index) => Err(Error::TensorValue {
-            file: file(),
-            tensor: FACTORS.into(),
-            index,
-            found: factors[index],
-            expected: "a rotary factor must be a finite number above zero",
-        }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn rope(dims: usize, scaling: RopeScaling) -> Rope {
-        Rope { dims, base: 10_000.0, scaling, factors: None, magnitude: 1.0 }
+        Rope { style: RopeStyle::Pairs, dims, base: 10_000.0, scaling, factors: None, magnitude: 1.0 }
     }
 
     #[test]

@@ -1,0 +1,151 @@
+//! Grouped-query attention (Ainslie et al., 2023, <https://arxiv.org/abs/2305.13245>).
+
+use weft_ir::{AttendInputs, Dim, NodeId};
+
+use super::{Block, RmsNorm, Rope, linear};
+use crate::config::BlockInfo;
+use crate::error::Error;
+use crate::file::Common;
+use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_HEADS};
+use crate::segment::SegmentBuilder;
+
+/// Attention with heads of keys and values that several query heads share.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Grouped {
+    /// Width of the hidden state.
+    pub(crate) hidden: usize,
+    /// The heads.
+    pub(crate) heads: Heads,
+    /// The norm of every head of queries (`attn_q_norm`) and of keys (`attn_k_norm`) before rotation, where the family
+    /// has one.
+    pub(crate) qk_norm: Option<RmsNorm>,
+    /// The rotary embedding.
+    pub(crate) rope: Rope,
+    /// What scores are multiplied with before the softmax.
+    pub(crate) scale: f32,
+}
+
+/// How many heads there are, and how wide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Heads {
+    /// Query heads.
+    pub(crate) queries: usize,
+    /// Heads of keys and values, a divisor of the query heads.
+    pub(crate) keys: usize,
+    /// Width of a head of queries, keys or values.
+    pub(crate) width: usize,
+}
+
+impl Heads {
+    /// Reads `attention.head_count_kv` (as many as query heads where absent) and `attention.key_length` (where absent,
+    /// the query heads share the hidden state's width).
+    pub(crate) fn read(keys: &Keys<'_>, common: &Common) -> Result<Heads, Error> {
+        let queries = common.heads;
+        let shared = keys.number_opt("attention.head_count_kv", 1..=MAX_HEADS)?.unwrap_or(queries);
+        if !queries.is_multiple_of(shared) {
+            let rule = format!("it must divide the {queries} heads of attention.head_count");
+            return Err(keys.wrong("attention.head_count_kv", shared, rule));
+        }
+        Ok(Heads { queries, keys: shared, width: head_width(keys, common.hidden, queries)? })
+    }
+
+    /// How many values of a head are rotated: `rope.dimension_count`, or all of them.
+    pub(crate) fn rotated(&self, keys: &Keys<'_>) -> Result<usize, Error> {
+        let rotated = keys.number_opt("rope.dimension_count", 2..=self.width)?.unwrap_or(self.width);
+        if !rotated.is_multiple_of(2) {
+            return Err(keys.wrong("rope.dimension_count", rotated, "rotary embedding needs an even number"));
+        }
+        Ok(rotated)
+    }
+
+    /// 1/√width, what scores are multiplied with unless a family says otherwise.
+    pub(crate) fn scale(&self) -> f32 {
+        (1.0 / (self.width as f64).sqrt()) as f32
+    }
+}
+
+/// The width of a head; one for queries, keys and values.
+fn head_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Error> {
+    const KEY: &str = "attention.key_length";
+    const VALUE: &str = "attention.value_length";
+    let key = match keys.number_opt(KEY, 2..=MAX_HEAD_WIDTH)? {
+        Some(key) => key,
+        None => {
+            let width = hidden / heads;
+            if !hidden.is_multiple_of(heads) || !(2..=MAX_HEAD_WIDTH).contains(&width) {
+                let rule = format!("it must divide embedding_length, {hidden}, where there is no {KEY}");
+                return Err(keys.wrong("attention.head_count", heads, rule));
+            }
+            width
+        }
+    };
+    match keys.number_opt(VALUE, 1..=MAX_HEAD_WIDTH)? {
+        Some(value) if value != key => {
+            let architecture = keys.architecture;
+            let supported = format!("the values of a `{architecture}` must be as wide as its keys");
+            Err(keys.unsupported(VALUE, value, supported))
+        }
+        _ => Ok(key),
+    }
+}
+
+impl Grouped {
+    /// Heads as `linear` made them, `[T, count·width]`: apart, normed and rotated, `[T, count, width]`.
+    fn heads(
+        &self,
+        s: &mut SegmentBuilder<'_>,
+        x: NodeId,
+        count: usize,
+        norm: &str,
+    ) -> Result<NodeId, Error> {
+        let width = self.heads.width;
+        let mut heads = s.g.reshape(x, [Dim::T, count.into(), width.into()]);
+        if let Some(qk_norm) = &self.qk_norm {
+            heads = qk_norm.build(s, heads, norm, 2, width)?;
+        }
+        Ok(self.rope.apply(s, heads, 3, width))
+    }
+}
+
+impl Block for Grouped {
+    fn short_name(&self) -> &'static str {
+        "gqa"
+    }
+
+    fn info(&self) -> BlockInfo {
+        let Heads { queries, keys, width } = self.heads;
+        BlockInfo {
+            kind: "grouped",
+            sizes: vec![("kv_heads", keys), ("head_width", width)],
+            summary: format!("{queries} heads of {width}, {keys} of keys and values"),
+        }
+    }
+
+    /// Keys and values of all heads, side by side, are kept in the states `k` and `v`.
+    fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
+        let Heads { queries, keys, width } = self.heads;
+        let (q_width, kv_width) = (queries * width, keys * width);
+        let q = linear(s, x, "attn_q", self.hidden, q_width)?;
+        let k = linear(s, x, "attn_k", self.hidden, kv_width)?;
+        let v = linear(s, x, "attn_v", self.hidden, kv_width)?;
+
+        let q = self.heads(s, q, queries, "attn_q_norm.weight")?;
+        let k = self.heads(s, k, keys, "attn_k_norm.weight")?;
+        let k = s.g.reshape(k, [Dim::T, kv_width.into()]);
+        s.check_blocks(width)?;
+        let k = s.store("k", k, kv_width);
+        let v = s.store("v", v, kv_width);
+
+        let inputs = attend_inputs(s, q, k, v);
+        let heads = s.g.attend(inputs, self.scale, keys, s.options.page);
+        let joined = s.g.reshape(heads, [Dim::T, q_width.into()]);
+        linear(s, joined, "attn_output", q_width, self.hidden)
+    }
+}
+
+/// What attention reads: queries, the states, and where each token's sequence lies in them.
+pub(super) fn attend_inputs(s: &mut SegmentBuilder<'_>, q: NodeId, k: NodeId, v: NodeId) -> AttendInputs {
+    let (pos, first) = (s.per_token("pos"), s.per_token("first"));
+    let pages = s.g.input("pages", weft_quant::GgmlType::I32, [Dim::P]);
+    AttendInputs { q, k, v, pos, first, pages }
+}

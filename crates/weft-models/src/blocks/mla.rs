@@ -1,0 +1,152 @@
+//! Multi-head latent attention (DeepSeek-V2, 2024, <https://arxiv.org/abs/2405.04434>, section 2.1), absorbed.
+//!
+//! A head's key is a matrix times the token's latent vector, beside a rotated part that all heads share. Since `q ·
+//! (K c) = (Kᵀ q) · c`, the matrix is applied to the query instead, and the heads attend to the latent vectors
+//! themselves: what is kept of a token is one row, `latent | rotated key`, for all heads. Values are a matrix times
+//! the latent vector as well, so attention sums latent vectors, the first part of the same rows, and the matrix
+//! comes after.
+
+use weft_ir::{Dim, NodeId};
+
+use super::gqa::attend_inputs;
+use super::{Block, RmsNorm, Rope, linear};
+use crate::config::BlockInfo;
+use crate::error::Error;
+use crate::segment::SegmentBuilder;
+
+/// Attention to one latent vector a token, from which every head makes its keys and values.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Latent {
+    /// Width of the hidden state.
+    pub(crate) hidden: usize,
+    /// Query heads.
+    pub(crate) heads: usize,
+    /// Where queries come from.
+    pub(crate) queries: Queries,
+    /// Width of the latent vector.
+    pub(crate) kv_rank: usize,
+    /// Width of the part of a head's query and key that has no position.
+    pub(crate) nope: usize,
+    /// Width of a head's values.
+    pub(crate) value: usize,
+    /// Whether the file holds the matrices that make keys and values as one tensor, `attn_kv_b`, as files before
+    /// 2025 do.
+    pub(crate) joined: bool,
+    /// The norm of the compressed query and of the latent vector.
+    pub(crate) norm: RmsNorm,
+    /// The rotary embedding of the rest of each query and of the key part that all heads share, all of it.
+    pub(crate) rope: Rope,
+    /// What scores are multiplied with before the softmax.
+    pub(crate) scale: f32,
+}
+
+/// Where queries come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Queries {
+    /// Straight from the hidden state.
+    Direct,
+    /// Through a compressed query of this width.
+    Compressed(usize),
+}
+
+impl Latent {
+    /// The two parts of each head's query: `[T, H, nope]`, and `[T, H, rope]`, rotated.
+    fn queries(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<(NodeId, NodeId), Error> {
+        let Latent { hidden, nope, .. } = *self;
+        let rope = self.rope.dims;
+        let width = self.heads * (nope + rope);
+        let q = match self.queries {
+            Queries::Direct => linear(s, x, "attn_q", hidden, width)?,
+            Queries::Compressed(rank) => {
+                let q = linear(s, x, "attn_q_a", hidden, rank)?;
+                let q = self.norm.build(s, q, "attn_q_a_norm.weight", 1, rank)?;
+                linear(s, q, "attn_q_b", rank, width)?
+            }
+        };
+        let q = s.g.reshape(q, [Dim::T, self.heads.into(), (nope + rope).into()]);
+        let q_rope = s.g.slice(q, 2, nope, rope);
+        let q_rope = self.rope.apply(s, q_rope, 3, rope);
+        Ok((s.g.slice(q, 2, 0, nope), q_rope))
+    }
+}
+
+impl Block for Latent {
+    fn short_name(&self) -> &'static str {
+        "mla"
+    }
+
+    fn info(&self) -> BlockInfo {
+        let Latent { heads, kv_rank, nope, value, .. } = *self;
+        let rope = self.rope.dims;
+        let mut sizes = vec![("kv_rank", kv_rank), ("nope", nope), ("rope", rope), ("value", value)];
+        let mut summary = format!("{heads} heads of {nope} + {rope}, keys and values of rank {kv_rank}");
+        if let Queries::Compressed(rank) = self.queries {
+            sizes.push(("q_rank", rank));
+            summary += &format!(", queries of rank {rank}");
+        }
+        BlockInfo { kind: "latent", sizes, summary }
+    }
+
+    /// The rows are kept in the state `kv`.
+    fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
+        let Latent { hidden, heads, kv_rank, value, .. } = *self;
+        let rope = self.rope.dims;
+        let row_width = kv_rank + rope;
+        let (q_nope, q_rope) = self.queries(s, x)?;
+        let kv = linear(s, x, "attn_kv_a_mqa", hidden, row_width)?;
+        let c = s.g.slice(kv, 1, 0, kv_rank);
+        let c = self.norm.build(s, c, "attn_kv_a_norm.weight", 1, kv_rank)?;
+        let k_rope = s.g.slice(kv, 1, kv_rank, rope);
+        let k_rope = self.rope.apply(s, k_rope, 2, rope);
+        let row = s.g.concat(&[c, k_rope], 1);
+        s.check_blocks(kv_rank)?;
+        s.check_blocks(row_width)?;
+        let rows = s.store("kv", row, row_width);
+
+        let matrices = Matrices::of(s, self)?;
+        let q = matrices.query_to_latent(s, q_nope);
+        let q = s.g.concat(&[q, q_rope], 2);
+        let values = s.g.slice(rows, 1, 0, kv_rank);
+        let inputs = attend_inputs(s, q, rows, values);
+        let summed = s.g.attend(inputs, self.scale, 1, s.options.page);
+        let of_heads = s.g.head_dot(summed, matrices.value);
+        let joined = s.g.reshape(of_heads, [Dim::T, (heads * value).into()]);
+        linear(s, joined, "attn_output", heads * value, hidden)
+    }
+}
+
+/// Each head's matrices between the latent vector and its own keys and values.
+struct Matrices {
+    /// From a query to the latent space: `[H, kv_rank, nope]`, or transposed `[H, nope, kv_rank]`.
+    key: NodeId,
+    key_is_transposed: bool,
+    /// From the latent space to values: `[H, value, kv_rank]`.
+    value: NodeId,
+}
+
+impl Matrices {
+    /// The matrices as the file has them: apart and the keys' already transposed, or `keys | values` joined head by
+    /// head.
+    fn of(s: &mut SegmentBuilder<'_>, latent: &Latent) -> Result<Matrices, Error> {
+        let Latent { heads, kv_rank, nope, value, .. } = *latent;
+        if !latent.joined {
+            let key = s.matrix("attn_k_b.weight", &[heads, kv_rank, nope])?;
+            let value = s.matrix("attn_v_b.weight", &[heads, value, kv_rank])?;
+            return Ok(Matrices { key, key_is_transposed: false, value });
+        }
+        let both = s.matrix("attn_kv_b.weight", &[heads * (nope + value), kv_rank])?;
+        let shape = [heads, nope + value, kv_rank].map(Dim::Const);
+        let both = s.g.reshape(both, shape);
+        let key = s.g.slice(both, 1, 0, nope);
+        let value = s.g.slice(both, 1, nope, value);
+        Ok(Matrices { key, key_is_transposed: true, value })
+    }
+
+    /// `[T, H, nope]` to `[T, H, kv_rank]`.
+    fn query_to_latent(&self, s: &mut SegmentBuilder<'_>, q: NodeId) -> NodeId {
+        match self.key_is_transposed {
+            true => s.g.head_dot_transposed(q, self.key),
+            false => s.g.head_dot(q, self.key),
+        }
+    }
+}

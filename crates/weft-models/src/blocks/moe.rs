@@ -1,0 +1,181 @@
+//! A mixture of experts: a router picks a few gated networks for each token.
+
+use weft_ir::{Dim, NodeId};
+
+use super::{Block, Gated};
+use crate::config::BlockInfo;
+use crate::error::Error;
+use crate::keys::{Keys, MAX_EXPERTS};
+use crate::segment::SegmentBuilder;
+
+/// What the sum of chosen probabilities is at least taken to be before dividing by it: the smallest normal number
+/// of a half, as in llama.cpp's `build_moe_ffn`.
+const MIN_SUM: f32 = 1.0 / 16384.0;
+
+/// The experts' outputs, weighted and summed, and the shared experts' on top.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Experts {
+    /// How many there are, and how many a token takes.
+    pub(crate) count: Count,
+    /// One of them.
+    pub(crate) expert: Gated,
+    /// Experts that every token takes, stored as one of this many times the width.
+    pub(crate) shared: usize,
+    /// What picks them.
+    pub(crate) router: Router,
+}
+
+/// How many experts there are, and how many a token takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Count {
+    /// Experts to choose from.
+    pub(crate) experts: usize,
+    /// Experts chosen for a token.
+    pub(crate) used: usize,
+}
+
+/// How experts are picked and how much each counts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Router {
+    /// How its logits become probabilities.
+    pub(crate) gating: Gating,
+    /// Whether a file may have a bias that balances the load between experts, `exp_probs_b`: it has a say in which are
+    /// taken, not in how much they count.
+    pub(crate) bias: bool,
+    /// Whether the chosen probabilities are divided by their sum.
+    pub(crate) normalise: bool,
+    /// What the chosen probabilities are multiplied with at last.
+    pub(crate) scale: f32,
+}
+
+/// How router logits become probabilities.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gating {
+    /// All experts against each other.
+    Softmax,
+    /// Each expert by itself.
+    Sigmoid,
+}
+
+impl Count {
+    /// Reads `expert_count` and `expert_used_count`, which must be there.
+    pub(crate) fn read(keys: &Keys<'_>) -> Result<Count, Error> {
+        let experts = keys.number("expert_count", 1..=MAX_EXPERTS)?;
+        Ok(Count { experts, used: keys.number("expert_used_count", 1..=experts)? })
+    }
+
+    /// The same for families whose models may be dense: those have no experts, or 0.
+    pub(crate) fn read_opt(keys: &Keys<'_>) -> Result<Option<Count>, Error> {
+        match keys.number_opt("expert_count", 0..=MAX_EXPERTS)? {
+            None | Some(0) => Ok(None),
+            Some(_) => Count::read(keys).map(Some),
+        }
+    }
+}
+
+/// Refuses files whose router first picks groups of experts.
+pub(crate) fn refuse_groups(keys: &Keys<'_>) -> Result<(), Error> {
+    const GROUPS: &str = "expert_group_count";
+    match keys.metadata.u32(&keys.name(GROUPS))? {
+        None | Some(0 | 1) => Ok(()),
+        Some(groups) => Err(keys.unsupported(GROUPS, groups, "experts can only be chosen out of one group")),
+    }
+}
+
+impl Experts {
+    /// The chosen experts' gates and ups, `f32[T, used, width]` each. Some files keep both in one tensor, the gates
+    /// first.
+    fn gate_up(&self, s: &mut SegmentBuilder<'_>, x: NodeId, ids: NodeId) -> Result<(NodeId, NodeId), Error> {
+        let Experts { count: Count { experts, .. }, expert: Gated { hidden, width, .. }, .. } = *self;
+        if s.has("ffn_gate_up_exps.weight") {
+            let w = s.matrix("ffn_gate_up_exps.weight", &[experts, 2 * width, hidden])?;
+            let both = s.g.select_dot(x, w, ids);
+            return Ok((s.g.slice(both, 2, 0, width), s.g.slice(both, 2, width, width)));
+        }
+        let gate = s.matrix("ffn_gate_exps.weight", &[experts, width, hidden])?;
+        let up = s.matrix("ffn_up_exps.weight", &[experts, width, hidden])?;
+        Ok((s.g.select_dot(x, gate, ids), s.g.select_dot(x, up, ids)))
+    }
+}
+
+impl Block for Experts {
+    fn short_name(&self) -> &'static str {
+        "moe"
+    }
+
+    fn info(&self) -> BlockInfo {
+        let Experts { count: Count { experts, used }, expert: Gated { width, .. }, shared, .. } = *self;
+        let also = if shared > 0 { format!(" and {shared} shared") } else { String::new() };
+        BlockInfo {
+            kind: "experts",
+            sizes: vec![("experts", experts), ("used", used), ("shared", shared), ("width", width)],
+            summary: format!("with {used} of {experts} experts{also} of {width}"),
+        }
+    }
+
+    fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
+        let Experts { count, expert, shared, router } = self;
+        let (hidden, width) = (expert.hidden, expert.width);
+        let (ids, weights) = router.build(s, x, *count, hidden)?;
+        let (gate, up) = self.gate_up(s, x, ids)?;
+        let down = s.matrix("ffn_down_exps.weight", &[count.experts, hidden, width])?;
+        let inner = expert.gate(s, gate, up);
+        let g = &mut s.g;
+        let each = g.select_dot(inner, down, ids);
+        let weights = g.reshape(weights, [Dim::T, count.used.into(), 1.into()]);
+        let weighted = g.mul(each, weights);
+        let sum = g.reduce_sum(weighted, 1);
+        let routed = g.reshape(sum, [Dim::T, hidden.into()]);
+        if *shared == 0 {
+            return Ok(routed);
+        }
+        let shared = Gated { width: shared * width, ..*expert }.build_as(s, x, "_shexp")?;
+        Ok(s.g.add(routed, shared))
+    }
+}
+
+impl Router {
+    /// Which experts each token takes, `i32[T, used]`, and how much each of them counts, `f32[T, used]`.
+    fn build(
+        &self,
+        s: &mut SegmentBuilder<'_>,
+        x: NodeId,
+        count: Count,
+        hidden: usize,
+    ) -> Result<(NodeId, NodeId), Error> {
+        let router = s.matrix("ffn_gate_inp.weight", &[count.experts, hidden])?;
+        let logits = s.g.dot(x, router);
+        let probs = match self.gating {
+            Gating::Sigmoid => s.g.sigmoid(logits),
+            Gating::Softmax => softmax(s, logits),
+        };
+        let scores = match self.bias {
+            true => s.add_bias(probs, "exp_probs_b.bias", count.experts)?,
+            false => probs,
+        };
+        let g = &mut s.g;
+        let ids = g.topk(scores, count.used);
+        let mut weights = g.take(probs, ids);
+        if self.normalise {
+            let sum = g.reduce_sum(weights, 1);
+            let least = g.scalar(MIN_SUM);
+            let sum = g.max(sum, least);
+            weights = g.div(weights, sum);
+        }
+        if self.scale != 1.0 {
+            let scale = g.scalar(self.scale);
+            weights = g.mul(weights, scale);
+        }
+        Ok((ids, weights))
+    }
+}
+
+/// Softmax of each row of `[T, N]`.
+fn softmax(s: &mut SegmentBuilder<'_>, x: NodeId) -> NodeId {
+    let g = &mut s.g;
+    let top = g.reduce_max(x, 1);
+    let below = g.sub(x, top);
+    let powers = g.exp(below);
+    let sum = g.reduce_sum(powers, 1);
+    g.div(powers, sum)
+}

@@ -1,0 +1,37 @@
+//! RMSNorm (Zhang and Sennrich, 2019, <https://arxiv.org/abs/1910.07467>).
+
+use weft_ir::NodeId;
+
+use crate::error::Error;
+use crate::segment::SegmentBuilder;
+
+/// `x · w / √(mean(x²) + ε)` along one axis.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct RmsNorm {
+    /// ε, above zero.
+    pub(crate) eps: f32,
+}
+
+impl RmsNorm {
+    /// The norm of `x` along `axis`, its last, which has `width` values; `weight` is the tensor of factors.
+    pub(crate) fn build(
+        &self,
+        s: &mut SegmentBuilder<'_>,
+        x: NodeId,
+        weight: &str,
+        axis: usize,
+        width: usize,
+    ) -> Result<NodeId, Error> {
+        let weight = s.vector(weight, width)?;
+        let g = &mut s.g;
+        let squares = g.mul(x, x);
+        let sum = g.reduce_sum(squares, axis);
+        let count = g.scalar(width as f32);
+        let mean = g.div(sum, count);
+        let eps = g.scalar(self.eps);
+        let above_zero = g.add(mean, eps);
+        let scale = g.rsqrt(above_zero);
+        let unit = g.mul(x, scale);
+        Ok(g.mul(unit, weight))
+    }
+}

@@ -1,0 +1,55 @@
+//! The `llama` family: grouped-query attention, and one gated network a layer or (Mixtral) a mixture of them.
+//!
+//! Keys are listed in GGML's `docs/gguf.md`; defaults are those of llama.cpp.
+
+use weft_ir::{RopeStyle, Unary};
+
+use super::Family;
+use crate::ModelGraph;
+use crate::blocks::{Block, Count, Experts, Gated, Gating, Grouped, Heads, Rope, Router, refuse_groups};
+use crate::error::Error;
+use crate::file::{Common, ModelFile};
+use crate::keys::MAX_WIDTH;
+use crate::model::ModelBuilder;
+
+pub(super) const FAMILY: Family = Family { architecture: "llama", build };
+
+fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
+    let common = Common::read(&file.keys)?;
+    let heads = Heads::read(&file.keys, &common)?;
+    let rotated = heads.rotated(&file.keys)?;
+    let scale = file.keys.positive_opt("attention.scale")?;
+    let attention = Grouped {
+        hidden: common.hidden,
+        heads,
+        qk_norm: None,
+        rope: Rope::read(&file.keys, RopeStyle::Pairs, rotated, common.context)?.with_factors(file)?,
+        scale: scale.unwrap_or(heads.scale()),
+    };
+    let feed_forward = feed_forward(file, &common)?;
+
+    let mut model = ModelBuilder::new(file, common)?;
+    for block in &feed_forward {
+        model.layer(&attention, block.as_ref())?;
+    }
+    model.finish()
+}
+
+/// The feed-forward block of each layer. A mixture's experts have the width that a dense layer would have.
+fn feed_forward(file: &ModelFile<'_>, common: &Common) -> Result<Vec<Box<dyn Block>>, Error> {
+    const WIDTH: &str = "feed_forward_length";
+    let (keys, hidden) = (&file.keys, common.hidden);
+    let count = Count::read_opt(keys)?;
+    refuse_groups(keys)?;
+    // Softmax over all and then normalising what is chosen is Mixtral's softmax over what is chosen.
+    let router = Router { gating: Gating::Softmax, bias: false, normalise: true, scale: 1.0 };
+    let block = |width: u32| -> Result<Box<dyn Block>, Error> {
+        let width = keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
+        let network = Gated { hidden, width, activation: Unary::Silu };
+        Ok(match count {
+            None => Box::new(network),
+            Some(count) => Box::new(Experts { count, expert: network, shared: 0, router }),
+        })
+    };
+    keys.per_layer(WIDTH, common.blocks)?.into_iter().map(block).collect()
+}
