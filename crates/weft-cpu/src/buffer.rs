@@ -151,7 +151,8 @@ mod tests {
         for (ty, row_len) in [(GgmlType::F32, 9), (GgmlType::Q4_0, 64)] {
             for skip in 0..8 {
                 let bytes = Arc::new(At((0..64).collect(), skip));
-                let weight = Weight { ty, rows: 1, row_len, bytes: Arc::clone(&bytes) as WeightBytes };
+                let weight =
+                    Weight { ty, rows: 1, row_len, bytes: Arc::clone(&bytes) as WeightBytes, tiles: None };
                 weight.check().unwrap();
                 let buffer = Buffer::pack(weight).unwrap();
                 let (ptr, len, writable) = buffer.raw();

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use weft_device::{DeviceError, Program, Region, Step};
+use weft_device::{DeviceError, KernelLaunch, Program, Region};
 use weft_kern::{Access, Kernel, Sizes};
 
 use crate::buffer::Buffer;
@@ -25,8 +25,8 @@ pub(crate) struct Compiled {
     pub(crate) max: Sizes,
     /// How many buffers there were when it was compiled: it points into no others.
     pub(crate) buffers: usize,
-    /// How many the program has, those included that never have rows and are no launches.
-    pub(crate) steps: usize,
+    /// How many launches the program has, including those that never have rows and are left out here.
+    pub(crate) of: usize,
     pub(crate) launches: Vec<Launch>,
     /// Whether a step was begun and not finished: a launch met a bad index, or a thread panicked.
     pub(crate) broken: bool,
@@ -37,8 +37,8 @@ pub(crate) struct Compiled {
 /// A kernel with its arguments.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    /// Which step of the program it is.
-    pub(crate) step: usize,
+    /// Which launch of the program it is.
+    pub(crate) index: usize,
     pub(crate) kernel: Arc<Prepared>,
     args: Box<[Arg]>,
     /// Stretches that have been taken in this step, beyond each thread's own.
@@ -62,45 +62,45 @@ pub(crate) fn compile(
 ) -> Result<Compiled, DeviceError> {
     program.verify(|b| buffers.get(b.0 as usize).map(|buffer| buffer.raw().1))?;
     let mut prepared: Vec<Option<Arc<Prepared>>> = vec![None; program.kernels.len()];
-    let mut launches = Vec::with_capacity(program.steps.len());
+    let mut launches = Vec::with_capacity(program.launches.len());
     let mut needs = Needs::default();
-    for (i, step) in program.steps.iter().enumerate() {
-        let kernel = &program.kernels[step.kernel];
-        let fail = |why| DeviceError::Program { step: i, kernel: kernel.name.clone(), why };
-        let slot = &mut prepared[step.kernel];
+    for (index, launch) in program.launches.iter().enumerate() {
+        let kernel = &program.kernels[launch.kernel];
+        let fail = |why| DeviceError::Program { launch: index, kernel: kernel.name.clone(), why };
+        let slot = &mut prepared[launch.kernel];
         let ready = match slot {
             Some(ready) => Arc::clone(ready),
             None => {
-                let values = most_values(program, step.kernel);
+                let values = most_values(program, launch.kernel);
                 let ready = Arc::new(Prepared::new(kernel, &program.max, &values, threads).map_err(fail)?);
                 needs = needs.max(ready.needs);
                 Arc::clone(slot.insert(ready))
             }
         };
         if !ready.parts.is_empty() {
-            let mut args = bind(kernel, step, buffers).map_err(fail)?;
-            bind_tiles(kernel, step, buffers, &mut args).map_err(fail)?;
-            launches.push(Launch { step: i, kernel: ready, args, taken: Line::default() });
+            let mut args = bind(kernel, launch, buffers).map_err(fail)?;
+            bind_tiles(kernel, launch, buffers, &mut args).map_err(fail)?;
+            launches.push(Launch { index, kernel: ready, args, taken: Line::default() });
         }
     }
-    let (max, steps, buffers) = (program.max, program.steps.len(), buffers.len());
-    Ok(Compiled { max, buffers, steps, launches, broken: false, needs })
+    let (max, of, buffers) = (program.max, program.launches.len(), buffers.len());
+    Ok(Compiled { max, buffers, of, launches, broken: false, needs })
 }
 
 /// How many values the arguments of a kernel have at most, over all its launches.
 fn most_values(program: &Program, kernel: usize) -> Vec<usize> {
     let mut most = vec![0; program.kernels[kernel].params.len()];
-    for step in program.steps.iter().filter(|step| step.kernel == kernel) {
-        most.iter_mut().zip(&step.args).for_each(|(most, region)| *most = region.values.max(*most));
+    for launch in program.launches.iter().filter(|launch| launch.kernel == kernel) {
+        most.iter_mut().zip(&launch.args).for_each(|(most, region)| *most = region.values.max(*most));
     }
     most
 }
 
 /// Resolves the arguments of a launch.
-fn bind(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<Box<[Arg]>, String> {
-    let mut args = Vec::with_capacity(step.args.len());
-    let mut ranges = Vec::with_capacity(step.args.len());
-    for (p, (region, param)) in step.args.iter().zip(&kernel.params).enumerate() {
+fn bind(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<Box<[Arg]>, String> {
+    let mut args = Vec::with_capacity(launch.args.len());
+    let mut ranges = Vec::with_capacity(launch.args.len());
+    for (p, (region, param)) in launch.args.iter().zip(&kernel.params).enumerate() {
         let Region { buffer, offset, values } = *region;
         let found =
             buffers.get(buffer.0 as usize).ok_or_else(|| format!("p{p}: {buffer:?} does not exist"))?;
@@ -136,11 +136,16 @@ fn bind(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<Box<[Arg]>, 
 }
 
 /// Gives the arguments that are multiplied by as packed weights their tiles.
-fn bind_tiles(kernel: &Kernel, step: &Step, buffers: &mut [Buffer], args: &mut [Arg]) -> Result<(), String> {
+fn bind_tiles(
+    kernel: &Kernel,
+    launch: &KernelLaunch,
+    buffers: &mut [Buffer],
+    args: &mut [Arg],
+) -> Result<(), String> {
     let products = kernel.parts.iter().flat_map(|part| part.products());
     for product in products.filter(|product| product.rounds(&kernel.params)) {
         let param = product.w.param;
-        let Region { buffer, offset, .. } = step.args[param];
+        let Region { buffer, offset, .. } = launch.args[param];
         let found = buffers.get_mut(buffer.0 as usize).filter(|_| offset == 0);
         let found = found.ok_or_else(|| format!("p{param}: weights are multiplied by as a whole"))?;
         let (start, tile, count) = found.tiles(product.w.k).map_err(|why| format!("p{param}: {why}"))?;

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_device::{
-    BufferId, Caps, Device, DeviceError, Mark, Packing, Program, ProgramId, RowsOf16, Timings, Weight,
-    WeightBytes,
+    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, Timing, Timings,
+    Weight,
 };
 use weft_kern::{Machine, Sizes};
 
@@ -15,23 +15,22 @@ use crate::memory::Memory;
 use crate::scratch::Scratch;
 use crate::team::Team;
 
-/// More threads than this are a mistake.
+/// More threads than this must be a mistake.
 const MAX_THREADS: usize = 1024;
 
-/// How to use the machine.
+/// How to open the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuOptions {
-    /// Threads that work on a step, the calling one included; by default as many as the machine runs at once.
+    /// Threads that compute a step, including the calling one; by default as many as the machine runs at once.
     pub threads: Option<usize>,
-    /// The instruction set; by default the fastest there is. All give the same bits.
+    /// The instruction set; by default the fastest the processor has. All give the same bits.
     pub isa: Option<Isa>,
 }
 
-/// A device that runs kernels on the processor, on a team of threads of its own.
+/// A device that runs kernels on the processor, on a thread pool of its own.
 ///
-/// Weights are read where they are, in the layout of the file. The same program on the same data gives the same
-/// bits on any machine, with any number of threads and any instruction set, but for `sin` and `cos`, which are the
-/// system's.
+/// Weights are read in place, as the file stores them or in tiles. The same program on the same data gives the same bits on any
+/// machine, with any number of threads and any instruction set, except for `sin` and `cos`, which are the system's.
 #[derive(Debug)]
 pub struct CpuDevice {
     caps: Caps,
@@ -39,7 +38,7 @@ pub struct CpuDevice {
     team: Team,
     /// One for each thread.
     scratch: Vec<Scratch>,
-    // Programs point into buffers made before them: `rewind` drops them no later than those.
+    // Programs point into buffers made before them, so `rewind` drops programs no later than their buffers.
     buffers: Vec<Buffer>,
     programs: Vec<Compiled>,
 }
@@ -75,6 +74,7 @@ impl CpuDevice {
                 largest_buffer: isize::MAX as usize,
                 machine: machine(Some(threads)),
                 processor: true,
+                packing: Some(&RowsOf16),
             },
             arch,
             team,
@@ -88,7 +88,7 @@ impl CpuDevice {
         DeviceError::Memory { device: self.caps.name.clone(), bytes }
     }
 
-    /// Runs a program once, and notes when each thread was at which step if somebody wants to know.
+    /// Runs a program once. With `timings`, records when each thread was at which launch.
     fn run(
         &mut self,
         program: ProgramId,
@@ -99,7 +99,7 @@ impl CpuDevice {
         let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
         if !sizes.fit(&program.max) {
             let max = program.max;
-            return Err(DeviceError::Usage(format!("{sizes:?} exceed what was compiled for: {max:?}")));
+            return Err(DeviceError::Usage(format!("{sizes:?} exceed those it was compiled for: {max:?}")));
         }
         if std::mem::replace(&mut program.broken, true) {
             program.launches.iter().for_each(Launch::sweep);
@@ -109,7 +109,7 @@ impl CpuDevice {
         let fault = AtomicUsize::new(NONE);
         let arch = self.arch;
         let timings = timings.map(|timings| {
-            timings.begin(self.scratch.len(), program.steps);
+            timings.begin(self.scratch.len(), program.of);
             &*timings
         });
         self.team.run(&mut self.scratch, &|member, scratch| {
@@ -123,12 +123,12 @@ impl CpuDevice {
                 }
                 member.wait()?;
                 if let Some(lane) = &mut lane {
-                    lane.free(launch.step);
+                    lane.free(launch.index);
                 }
                 if member.index == 0 {
                     launch.rewind();
                 }
-                // Others may already be in the next launch and meet a fault there, but all agree about this one.
+                // Other threads may already be in the next launch and meet a fault there, but all agree about this one.
                 if fault.load(Ordering::Relaxed) <= i {
                     break;
                 }
@@ -152,20 +152,20 @@ impl CpuDevice {
     }
 }
 
-/// What as many threads of this device can do (by default as many as the machine runs at once), for the compiler's decisions by cost.
+/// How fast so many threads of this device are, by default as many as the machine runs at once: for decisions by cost.
 pub fn machine(threads: Option<usize>) -> Machine {
     let all = || std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS));
     Machine { workers: threads.unwrap_or_else(all) as u64, ..Machine::default() }
 }
 
-/// Why the host cannot reach a range of a buffer.
+/// Why the host cannot access a range of a buffer.
 fn out_of_reach(buffers: &[Buffer], id: BufferId, offset: usize, len: usize) -> DeviceError {
     DeviceError::Usage(match buffers.get(id.0 as usize) {
         None => format!("{id:?} does not exist"),
         Some(Buffer::Memory(memory)) => {
             format!("{len} bytes at {offset} of {id:?}, which has {}", memory.len())
         }
-        Some(_) => format!("{id:?} is a weight, which only kernels read"),
+        Some(_) => format!("{id:?} is a weight, which only kernels can read"),
     })
 }
 
@@ -177,38 +177,6 @@ impl Device for CpuDevice {
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
         let memory = Memory::zeroed(bytes).ok_or_else(|| self.out_of_memory(bytes))?;
         self.add(Buffer::Memory(memory))
-    }
-
-    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        weight.check()?;
-        let bytes = (*weight.bytes).as_ref().len();
-        let buffer = Buffer::pack(weight).ok_or_else(|| self.out_of_memory(bytes))?;
-        self.add(buffer)
-    }
-
-    fn packing(&self) -> Option<&'static dyn Packing> {
-        Some(&RowsOf16)
-    }
-
-    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
-        weight.check()?;
-        let bytes = (*weight.bytes).as_ref().len();
-        let mut buffer = Buffer::pack(weight).ok_or_else(|| self.out_of_memory(bytes))?;
-        buffer.set_tiles(tiles).map_err(DeviceError::Usage)?;
-        self.add(buffer)
-    }
-
-    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let compiled = compile(program, &mut self.buffers, self.team.threads())?;
-        for scratch in &mut self.scratch {
-            if scratch.grow(&compiled.needs).is_none() {
-                return Err(self.out_of_memory(compiled.needs.bytes()));
-            }
-        }
-        let id =
-            u32::try_from(self.programs.len()).map_err(|_| DeviceError::Usage("too many programs".into()))?;
-        self.programs.push(compiled);
-        Ok(ProgramId(id))
     }
 
     fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
@@ -230,10 +198,44 @@ impl Device for CpuDevice {
         Ok(())
     }
 
+    fn pack(&mut self, mut weight: Weight) -> Result<BufferId, DeviceError> {
+        weight.check()?;
+        let bytes = (*weight.bytes).as_ref().len();
+        let tiles = weight.tiles.take();
+        let mut buffer = Buffer::pack(weight).ok_or_else(|| self.out_of_memory(bytes))?;
+        if let Some(tiles) = tiles {
+            buffer.set_tiles(tiles).map_err(DeviceError::Usage)?;
+        }
+        self.add(buffer)
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        let compiled = compile(program, &mut self.buffers, self.team.threads())?;
+        for scratch in &mut self.scratch {
+            if scratch.grow(&compiled.needs).is_none() {
+                return Err(self.out_of_memory(compiled.needs.bytes()));
+            }
+        }
+        let id =
+            u32::try_from(self.programs.len()).map_err(|_| DeviceError::Usage("too many programs".into()))?;
+        self.programs.push(compiled);
+        Ok(ProgramId(id))
+    }
+
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
         self.run(program, sizes, None)
     }
 
+    fn timing(&mut self) -> Option<&mut dyn Timing> {
+        Some(self)
+    }
+
+    fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {
+        Some(self)
+    }
+}
+
+impl Timing for CpuDevice {
     fn replay_timed(
         &mut self,
         program: ProgramId,
@@ -242,15 +244,16 @@ impl Device for CpuDevice {
     ) -> Result<(), DeviceError> {
         self.run(program, sizes, Some(timings))
     }
+}
 
-    fn mark(&self) -> Option<Mark> {
-        Some(Mark { buffers: self.buffers.len(), programs: self.programs.len() })
+impl Checkpoints for CpuDevice {
+    fn mark(&mut self) -> Mark {
+        Mark { buffers: self.buffers.len(), programs: self.programs.len() }
     }
 
     fn rewind(&mut self, mark: Mark) {
-        // A program points into none but the buffers there were when it was compiled. A mark that was set before an earlier `rewind` may
-        // count programs that were compiled since, on buffers beyond those that it counts.
-        // (From one program to the next there are never fewer buffers.)
+        // A program points only into buffers that existed when it was compiled. A mark older than an earlier `rewind` may count
+        // programs compiled since, on buffers beyond those it counts. (No program has fewer buffers than the one before it.)
         let stay = self.programs.partition_point(|program| program.buffers <= mark.buffers);
         self.programs.truncate(mark.programs.min(stay));
         self.buffers.truncate(mark.buffers);

@@ -9,7 +9,9 @@ use support::{
     Arg, Case, compile, constant, dot, kernel, load, load_of, matrices, product, read, store_to, view,
 };
 use weft_cpu::{CpuDevice, CpuOptions, Isa};
-use weft_device::{BufferId, Device, DeviceError, Program, ProgramId, Region, Step, Weight, WeightBytes};
+use weft_device::{
+    BufferId, Checkpoints, Device, DeviceError, KernelLaunch, Program, ProgramId, Region, Weight, WeightBytes,
+};
 use weft_kern::{Anchor, Attend, Binary, Cached, Dim, F32, Format, Indexed, Instr, Pick, Sizes, Sum};
 use weft_quant::GgmlType;
 
@@ -59,11 +61,11 @@ fn the_host_reaches_only_what_there_is() {
     assert!(matches!(device.alloc(usize::MAX), Err(DeviceError::Memory { bytes: usize::MAX, .. })));
 
     let bytes = Arc::new(vec![0u8; 18]) as WeightBytes;
-    let weight = Weight { ty: GgmlType::Q4_0, rows: 1, row_len: 32, bytes };
+    let weight = Weight { ty: GgmlType::Q4_0, rows: 1, row_len: 32, bytes, tiles: None };
     assert!(matches!(device.pack(Weight { rows: 2, ..weight.clone() }), Err(DeviceError::Weight { .. })));
     let packed = device.pack(weight).unwrap();
     let error = device.read(packed, 0, &mut [0]).unwrap_err();
-    assert!(error.to_string().contains("only kernels read"), "{error}");
+    assert!(error.to_string().contains("only kernels can read"), "{error}");
 }
 
 #[test]
@@ -93,9 +95,9 @@ fn programs_go_before_the_buffers_they_point_into() {
         args.iter().map(|args| compile(device, &case, args).unwrap()).collect::<Vec<ProgramId>>()
     };
     let kept = make(&mut device, 1)[0];
-    let early = device.mark().unwrap();
+    let early = device.mark();
     make(&mut device, 2);
-    let late = device.mark().unwrap();
+    let late = device.mark();
     device.rewind(early);
     // Six buffers before the first of these programs: `late` counts two of the programs, and four of the buffers.
     let others = make(&mut device, 3);
@@ -104,10 +106,10 @@ fn programs_go_before_the_buffers_they_point_into() {
     runs(&mut device, kept).unwrap();
     // What is as it was at the mark stays.
     let again = make(&mut device, 1)[0];
-    let now = device.mark().unwrap();
+    let now = device.mark();
     make(&mut device, 1);
     device.rewind(now);
-    assert_eq!(device.mark(), Some(now));
+    assert_eq!(device.mark(), now);
     runs(&mut device, again).unwrap();
     device.rewind(early);
     assert!(gone(runs(&mut device, again)));
@@ -115,19 +117,20 @@ fn programs_go_before_the_buffers_they_point_into() {
 }
 
 #[test]
-fn steps_see_what_the_ones_before_wrote() {
+fn launches_see_what_the_ones_before_wrote() {
     let mut device = device();
     let n = 96;
     let values = Random::new(2).floats(n * n);
-    // b = aᵀ + 1, a = bᵀ + 1, …: every thread reads what all threads wrote in the step before.
+    // b = aᵀ + 1, a = bᵀ + 1, …: every thread reads what all threads wrote in the launch before.
     let transposed = Instr::Load { view: view(0, &[1], n), indexed: None, len: n };
     let body = vec![transposed, constant(1.0), Instr::Binary(Binary::Add, 0, 1), store_to(1, &[n], 2)];
     let args = vec![Arg::f32(&values), Arg::out(Format::F32, n * n)];
     let case = Case::new(kernel(&[Dim::Const(n)], n, Anchor::Map, body), args, 1, 0);
     let [a, b] = load(&mut device, &case)[..] else { panic!("two arguments") };
-    let steps = (0..200).map(|i| Step { kernel: 0, args: if i % 2 == 0 { vec![a, b] } else { vec![b, a] } });
+    let launches =
+        (0..200).map(|i| KernelLaunch { kernel: 0, args: if i % 2 == 0 { vec![a, b] } else { vec![b, a] } });
     let program =
-        Program { max: Sizes::default(), kernels: vec![Arc::new(case.kernel)], steps: steps.collect() };
+        Program { max: Sizes::default(), kernels: vec![Arc::new(case.kernel)], launches: launches.collect() };
     let program = device.compile(&program).unwrap();
     let expected: Vec<f32> = values.iter().map(|v| (0..200).fold(*v, |v, _| v + 1.0)).collect();
     for _ in 0..3 {
@@ -137,10 +140,10 @@ fn steps_see_what_the_ones_before_wrote() {
     }
 }
 
-/// Why a program of one step is refused.
+/// Why a program of one launch is refused.
 fn refusal(device: &mut CpuDevice, case: &Case, args: &[Region]) -> String {
     match compile(device, case, args) {
-        Err(DeviceError::Program { step: 0, kernel, why }) if kernel == "tested" => why,
+        Err(DeviceError::Program { launch: 0, kernel, why }) if kernel == "tested" => why,
         other => panic!("{other:?}"),
     }
 }
@@ -182,13 +185,13 @@ fn programs_that_could_harm_are_refused() {
 }
 
 #[test]
-fn steps_that_never_have_a_row_are_skipped() {
+fn launches_that_never_have_a_row_are_skipped() {
     let (mut device, case) = (device(), copy(4));
     let args = load(&mut device, &case);
     let program = Program {
         max: Sizes::default(),
         kernels: vec![Arc::new(case.kernel)],
-        steps: vec![Step { kernel: 0, args }],
+        launches: vec![KernelLaunch { kernel: 0, args }],
     };
     let program = device.compile(&program).unwrap();
     device.replay(program, &Sizes::default()).unwrap();
@@ -358,10 +361,10 @@ fn a_fault_ends_the_step_and_names_its_kernel() {
         .compile(&Program {
             max: Sizes::default(),
             kernels: cases.iter().map(|case| Arc::new(case.kernel.clone())).collect(),
-            steps: args
+            launches: args
                 .iter()
                 .enumerate()
-                .map(|(kernel, args)| Step { kernel, args: args.clone() })
+                .map(|(kernel, args)| KernelLaunch { kernel, args: args.clone() })
                 .collect(),
         })
         .unwrap();

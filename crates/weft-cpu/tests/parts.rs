@@ -203,8 +203,8 @@ fn a_part_without_rows_in_a_step_leaves_the_others_theirs() {
     for (max_rows, rows) in [(4, 4), (4, 0), (0, 0)] {
         let max = Sizes { tokens: 4, rows: max_rows, ..Sizes::default() };
         let kernels = vec![std::sync::Arc::new(case.kernel.clone())];
-        let steps = vec![weft_device::Step { kernel: 0, args: args.clone() }];
-        let program = device.compile(&weft_device::Program { max, kernels, steps }).unwrap();
+        let launches = vec![weft_device::KernelLaunch { kernel: 0, args: args.clone() }];
+        let program = device.compile(&weft_device::Program { max, kernels, launches }).unwrap();
         for (arg, region) in case.args.iter().zip(&args).filter(|(a, _)| a.row_len.is_none()) {
             device.write(region.buffer, 0, &arg.bytes).unwrap();
         }
@@ -244,7 +244,7 @@ fn parts_that_meet_are_refused() {
         let case = parts.case(0);
         let args = load(device, &case);
         let error = compile(device, &case, &args).unwrap_err();
-        assert!(matches!(error, DeviceError::Program { step: 0, .. }), "{error}");
+        assert!(matches!(error, DeviceError::Program { launch: 0, .. }), "{error}");
     };
     refused(&mut device, &|part| {
         let Instr::Store { view, .. } = &mut part.body[3] else { panic!("a store") };

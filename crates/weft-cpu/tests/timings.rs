@@ -1,9 +1,9 @@
-//! The clock of a replay: every thread, every step, in order.
+//! Timed replays: every thread, every launch, in order.
 
 use std::sync::Arc;
 
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_device::{Device, DeviceError, Program, Region, Span, Step, Timings};
+use weft_device::{Device, DeviceError, KernelLaunch, Program, Region, Span, Timing, Timings};
 use weft_kern::{Access, Anchor, Dim, F32, Format, Indexed, Instr, Kernel, Param, Part, Sizes, View};
 
 const THREADS: usize = 3;
@@ -27,39 +27,39 @@ fn scatter(rows: Dim) -> Arc<Kernel> {
 }
 
 #[test]
-fn every_thread_is_timed_at_every_step_that_has_rows() {
+fn every_thread_is_timed_at_every_launch_that_has_rows() {
     let mut device = CpuDevice::new(CpuOptions { threads: Some(THREADS), isa: None }).unwrap();
     let [ids, out] = [40 * 4, 40 * 4].map(|bytes| device.alloc(bytes).unwrap());
     let numbers: Vec<u8> = (0..40i32).flat_map(i32::to_le_bytes).collect();
     device.write(ids, 0, &numbers).unwrap();
     let args = [ids, out].map(|buffer| Region { buffer, offset: 0, values: 40 }).to_vec();
-    // The second step never has rows: the device does not launch it.
-    let steps = [0, 1, 0, 0].map(|kernel| Step { kernel, args: args.clone() });
+    // The second launch never has rows, and the device leaves it out.
+    let launches = [0, 1, 0, 0].map(|kernel| KernelLaunch { kernel, args: args.clone() });
     let program =
-        Program { max: MAX, kernels: vec![scatter(Dim::T), scatter(Dim::R)], steps: steps.to_vec() };
+        Program { max: MAX, kernels: vec![scatter(Dim::T), scatter(Dim::R)], launches: launches.to_vec() };
     let program = device.compile(&program).unwrap();
     let mut timings = Timings::default();
     for tokens in [40, 7, 0] {
         device.replay_timed(program, &Sizes { tokens, ..MAX }, &mut timings).unwrap();
-        assert_eq!((timings.workers(), timings.steps()), (THREADS, 4));
+        assert_eq!((timings.workers(), timings.launches()), (THREADS, 4));
         for worker in 0..THREADS {
-            let [first, none, second, third] = [0, 1, 2, 3].map(|step| timings.span(worker, step));
+            let [first, none, second, third] = [0, 1, 2, 3].map(|launch| timings.span(worker, launch));
             assert_eq!(none, Span::default());
             for (span, before) in [(first, first.begin), (second, first.free), (third, second.free)] {
-                assert_eq!(span.begin, before, "a line without gaps");
+                assert_eq!(span.begin, before, "no gaps");
                 assert!(span.begin <= span.done && span.done <= span.free, "{span:?}");
             }
         }
-        for step in [0, 2, 3] {
-            let spans: Vec<Span> = (0..THREADS).map(|worker| timings.span(worker, step)).collect();
+        for launch in [0, 2, 3] {
+            let spans: Vec<Span> = (0..THREADS).map(|worker| timings.span(worker, launch)).collect();
             let last = spans.iter().map(|span| span.done).max();
             assert!(
                 spans.iter().all(|span| Some(span.free) >= last),
-                "nobody is free before the last is done"
+                "no worker is free before the last is done"
             );
         }
     }
-    // A fault is a fault with a clock, too, and the program can be run again.
+    // A fault is reported in a timed replay, too, and the program can be run again.
     device.write(ids, 0, &99i32.to_le_bytes()).unwrap();
     let fault = device.replay_timed(program, &MAX, &mut timings);
     assert!(matches!(fault, Err(DeviceError::Index { .. })), "{fault:?}");

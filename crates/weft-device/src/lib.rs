@@ -1,23 +1,52 @@
-//! The [`Device`] trait, the [`Program`] it replays, and the reference and null devices.
+//! The [`Device`] trait and the [`Program`]s it replays.
 //!
-//! A device knows kernels and buffers. It does not know tensors' names, layers or models: [`link()`] has turned those into regions of
-//! buffers before a program reaches it.
+//! A device knows kernels and buffers, and nothing of layers, models or the names of tensors: [`link()`] has bound plans to regions of buffers
+//! before a program reaches it. What only some devices can do, they are asked for: [`Timing`], [`Tuning`], [`Checkpoints`].
+//!
+//! Two devices are here: the [`ReferenceDevice`] interprets kernels and defines what every other device must compute; the [`NullDevice`]
+//! computes nothing.
+//!
+//! ```
+//! use weft_device::{Device, ReferenceDevice};
+//!
+//! let mut device = ReferenceDevice::default();
+//! let buffer = device.alloc(8)?;
+//! device.write(buffer, 4, &1.5f32.to_le_bytes())?;
+//! let mut bytes = [0; 8];
+//! device.read(buffer, 0, &mut bytes)?;
+//! assert_eq!(bytes, [0, 0, 0, 0, 0, 0, 0xc0, 0x3f]);
+//! # Ok::<(), weft_device::DeviceError>(())
+//! ```
 #![forbid(unsafe_code)]
 
+mod ask;
+mod checkpoints;
 mod device;
+mod error;
+mod forward;
+mod ids;
 mod link;
 mod null;
 mod packing;
 mod program;
 mod reference;
-mod schedules;
+mod timing;
 mod timings;
+mod tuning;
+mod weight;
 
-pub use device::{BufferId, Caps, Device, DeviceError, Mark, ProgramId, Weight, WeightBytes};
+pub use ask::replay_timed;
+pub use checkpoints::{Checkpoints, Mark};
+pub use device::{Caps, Device};
+pub use error::DeviceError;
+pub use forward::Forward;
+pub use ids::{BufferId, ProgramId};
 pub use link::{Instance, LinkError, Linked, link};
 pub use null::NullDevice;
 pub use packing::{Packing, RowsOf16, Tile};
-pub use program::{Program, Region, Step};
+pub use program::{KernelLaunch, Program, Region};
 pub use reference::ReferenceDevice;
-pub use schedules::{Departure, Order, Scheduled, Schedules};
+pub use timing::Timing;
 pub use timings::{Lane, Span, Timings};
+pub use tuning::{Departure, Order, Scheduled, Tuning};
+pub use weight::{Weight, WeightBytes};

@@ -1,79 +1,81 @@
-//! Linking: plans and their bindings become one program.
+//! Linking: plans, bound to weights and states, become one program.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_kern::{Buffer, F32, Format, Kernel, Plan, Sizes, Source};
 
-use crate::device::{BufferId, Device, DeviceError};
-use crate::program::{Program, Region, Step};
+use crate::device::Device;
+use crate::error::DeviceError;
+use crate::ids::BufferId;
+use crate::program::{KernelLaunch, Program, Region};
 
-/// A plan with what it is applied to: one layer, say.
+/// A plan and what it is applied to: one layer, for example.
 #[derive(Clone, Debug)]
 pub struct Instance {
     /// The kernels.
     pub plan: Arc<Plan>,
     /// A packed weight for each [`Source::Weight`] of the plan.
     pub weights: BTreeMap<String, BufferId>,
-    /// Room for each [`Source::State`] of the plan.
+    /// A buffer for each [`Source::State`] of the plan.
     pub states: BTreeMap<String, BufferId>,
 }
 
 /// Why plans could not be linked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// A plan reads a name that nothing gives it.
-    #[error("plan `{plan}` reads {what}, which nothing gives")]
+    /// A plan reads something that nothing provides.
+    #[error("plan `{plan}` reads {what}, which nothing provides")]
     Missing {
         /// The plan's name.
         plan: String,
         /// What it reads.
         what: String,
     },
-    /// A plan reads a value of another kind than an earlier one made.
-    #[error("plan `{plan}` reads `{name}` as {expected}, an earlier one made {found}")]
+    /// A plan reads a value as another kind than an earlier plan wrote it.
+    #[error("plan `{plan}` reads `{name}` as {expected}, but an earlier plan wrote {found}")]
     Kind {
         /// The plan's name.
         plan: String,
         /// The value's name.
         name: String,
-        /// What it reads.
+        /// The kind it reads.
         expected: String,
-        /// What was made.
+        /// The kind that was written.
         found: String,
     },
-    /// Plans were made for different sizes.
-    #[error("plan `{plan}` was made for {found:?}, the others for {expected:?}")]
+    /// Plans have different maximum sizes.
+    #[error("plan `{plan}` was compiled for {found:?}, the others for {expected:?}")]
     Sizes {
         /// The plan's name.
         plan: String,
         /// Sizes of the first plan.
         expected: Sizes,
-        /// Its own.
+        /// Its own sizes.
         found: Sizes,
     },
-    /// The device has no room, or refuses a write.
+    /// The device is out of memory, or refused a write.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
 
-/// A program, and where its results will be.
+/// A linked program.
 #[derive(Clone, Debug)]
 pub struct Linked {
-    /// What to compile.
+    /// The program, to be compiled.
     pub program: Program,
-    /// For each result asked for, its region.
+    /// Where each of the requested results will be.
     pub results: BTreeMap<String, Region>,
 }
 
-/// Links instances, to be run one after another.
+/// Links instances that run one after another into one program.
 ///
-/// Values pass from one to the next by name: an output replaces what had its name before. `inputs` are the values that come from outside;
-/// `results` the names whose last values are wanted. Buffers for values that have been read for the last time are used again, and all
-/// plans share one arena.
+/// Values pass from one instance to the next by name: an output replaces the earlier value of its name. `inputs` are the values that come
+/// from outside, `results` the names whose final values are wanted. A buffer whose value is never read again is reused, and all plans
+/// share one arena.
 ///
 /// # Errors
-/// If a name has no value, or the device no room.
+/// If a name has no value, plans do not fit together, or the device is out of memory.
 pub fn link(
     device: &mut dyn Device,
     instances: &[Instance],
@@ -89,7 +91,7 @@ pub fn link(
         kinds: BTreeMap::new(),
         pool: Vec::new(),
         constants: Vec::new(),
-        program: Program { max, kernels: Vec::new(), steps: Vec::new() },
+        program: Program { max, kernels: Vec::new(), launches: Vec::new() },
     };
     for (i, instance) in instances.iter().enumerate() {
         if instance.plan.max != max {
@@ -107,7 +109,7 @@ pub fn link(
     Ok(Linked { program: linker.program, results })
 }
 
-/// A value's format and shape, as people write them.
+/// A value's format and shape as text.
 fn kind(buffer: &Buffer) -> String {
     format!("{}{}", buffer.format, buffer.shape)
 }
@@ -115,11 +117,11 @@ fn kind(buffer: &Buffer) -> String {
 struct Linker<'d> {
     device: &'d mut dyn Device,
     arena: BufferId,
-    /// What each name stands for now.
+    /// Where the current value of each name is.
     values: BTreeMap<String, Region>,
-    /// What kind of value the plans so far made under a name.
+    /// The kind of each value that an earlier plan wrote.
     kinds: BTreeMap<String, String>,
-    /// Buffers of values that are read no more, with their bytes.
+    /// Buffers whose values are not needed any more, with their sizes in bytes.
     pool: Vec<(BufferId, usize)>,
     constants: Vec<(Vec<F32>, BufferId)>,
     program: Program,
@@ -156,11 +158,11 @@ impl Linker<'_> {
             });
         }
         let kernels: Vec<usize> = plan.kernels.iter().map(|k| self.kernel(k)).collect();
-        self.program.steps.extend(plan.calls.iter().map(|call| Step {
+        self.program.launches.extend(plan.calls.iter().map(|call| KernelLaunch {
             kernel: kernels[call.kernel],
             args: call.args.iter().map(|b| regions[*b]).collect(),
         }));
-        // Only now: the instance read the old values of these names.
+        // Not earlier: the instance reads the old values of these names.
         for (name, region, kind) in outputs {
             self.kinds.insert(name.clone(), kind);
             let from_outside = inputs.contains_key(&name);
@@ -173,7 +175,7 @@ impl Linker<'_> {
         Ok(())
     }
 
-    /// The program's kernel that is equal but for its name.
+    /// The kernel's index in the program. Kernels that differ only in their names are one.
     fn kernel(&mut self, kernel: &Kernel) -> usize {
         let same = self.program.kernels.iter().position(|k| k.same_work(kernel));
         same.unwrap_or_else(|| {
@@ -193,7 +195,7 @@ impl Linker<'_> {
         Ok(buffer)
     }
 
-    /// A buffer for an output: the smallest free one that is large enough, or a new one.
+    /// A buffer for an output: the smallest free one that is large enough, else a new one.
     fn room(&mut self, buffer: &Buffer, max: &Sizes) -> Result<BufferId, DeviceError> {
         let bytes = buffer.bytes(max).unwrap_or(usize::MAX);
         let fits = self.pool.iter().enumerate().filter(|(_, (_, size))| *size >= bytes);
@@ -203,7 +205,7 @@ impl Linker<'_> {
         }
     }
 
-    /// Frees every value that no later instance reads before it is replaced, and that is no result.
+    /// Frees every value that is not a result and that no later instance reads before it is replaced.
     fn release(&mut self, later: &[Instance], inputs: &BTreeMap<String, Region>, results: &[&str]) {
         let read_later = |name: &str| {
             for instance in later {
@@ -226,7 +228,7 @@ impl Linker<'_> {
         }
     }
 
-    /// Takes back a value's buffer.
+    /// Makes a value's buffer available again.
     fn free(&mut self, region: Region) {
         let bytes = Format::F32.bytes(region.values).unwrap_or(0);
         self.pool.push((region.buffer, bytes));

@@ -1,11 +1,15 @@
-//! A device that checks everything and computes nothing: for tests of what stands above a device.
+//! A device that checks everything and computes nothing, for tests of the code above a device.
 
 use weft_kern::{Machine, Sizes};
 
-use crate::device::{BufferId, Caps, Device, DeviceError, Mark, ProgramId, Weight};
+use crate::checkpoints::{Checkpoints, Mark};
+use crate::device::{Caps, Device};
+use crate::error::DeviceError;
+use crate::ids::{BufferId, ProgramId};
 use crate::program::Program;
+use crate::weight::Weight;
 
-/// Accepts weights and programs, runs nothing.
+/// Accepts weights and programs and runs nothing. Buffers read as zeros.
 #[derive(Debug)]
 pub struct NullDevice {
     caps: Caps,
@@ -23,6 +27,7 @@ impl Default for NullDevice {
                 largest_buffer: usize::MAX,
                 machine: Machine::default(),
                 processor: false,
+                packing: None,
             },
             buffers: Vec::new(),
             programs: Vec::new(),
@@ -31,7 +36,7 @@ impl Default for NullDevice {
 }
 
 impl NullDevice {
-    /// One that has no larger buffers than this.
+    /// One that limits buffers to so many bytes.
     pub fn with_largest_buffer(bytes: usize) -> NullDevice {
         let device = NullDevice::default();
         NullDevice { caps: Caps { largest_buffer: bytes, ..device.caps }, ..device }
@@ -69,6 +74,16 @@ impl Device for NullDevice {
         Ok(self.new_buffer(bytes))
     }
 
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.check(buffer, offset, bytes.len())
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        self.check(buffer, offset, out.len())?;
+        out.fill(0);
+        Ok(())
+    }
+
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
         weight.check()?;
         Ok(self.new_buffer((*weight.bytes).as_ref().len()))
@@ -80,24 +95,20 @@ impl Device for NullDevice {
         Ok(ProgramId(self.programs.len() as u32 - 1))
     }
 
-    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.check(buffer, offset, bytes.len())
-    }
-
-    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        self.check(buffer, offset, out.len())?;
-        out.fill(0);
-        Ok(())
-    }
-
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
         let found = self.programs.get(program.0 as usize);
         let max = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?.max;
         if sizes.fit(&max) { Ok(()) } else { Err(DeviceError::Usage(format!("{sizes:?} exceed {max:?}"))) }
     }
 
-    fn mark(&self) -> Option<Mark> {
-        Some(Mark { buffers: self.buffers.len(), programs: self.programs.len() })
+    fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {
+        Some(self)
+    }
+}
+
+impl Checkpoints for NullDevice {
+    fn mark(&mut self) -> Mark {
+        Mark { buffers: self.buffers.len(), programs: self.programs.len() }
     }
 
     fn rewind(&mut self, mark: Mark) {

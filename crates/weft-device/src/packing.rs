@@ -1,22 +1,24 @@
-//! How devices lay out the weights they multiply by, and the one layout there is so far.
+//! How devices lay out the weights that products multiply by, and the one layout there is so far.
+
+use std::fmt;
 
 use weft_quant::GgmlType;
 use weft_quant::packed::{Layout, ROWS, pack_tile};
 
-/// How a device lays weights out that it multiplies by, if not as the file does.
+/// A device's own layout for weights that products multiply by.
 ///
-/// Packing is a pure function of the rows, so that it can be done by all cores and its result be kept in a file.
-pub trait Packing: Send + Sync {
-    /// The layout's name with its version: what was packed under another name is of no use.
+/// Packing is a pure function of the rows, so all cores can do it and the result can be kept in a file.
+pub trait Packing: fmt::Debug + Send + Sync {
+    /// The layout's name and version. Files packed under another name are not used.
     fn id(&self) -> &'static str;
 
-    /// The tiles that rows of `row_len` values of a type are packed in; `None` if they are multiplied as they are.
+    /// The tiles that rows of `row_len` values of a type are packed in; `None` if products read them as the file stores them.
     fn tile(&self, ty: GgmlType, row_len: usize) -> Option<Tile>;
 
-    /// Packs a tile: `rows` are as many whole rows as it has, or fewer at the end of a weight; `out` is [`Tile::bytes`] long.
+    /// Packs a tile. `rows` holds as many whole rows as a tile has, or fewer at the end of a weight; `out` has [`Tile::bytes`].
     ///
     /// # Panics
-    /// If the type and row length have no tile, or a slice has another length.
+    /// If the type and row length have no tile, or a slice has the wrong length.
     fn pack(&self, ty: GgmlType, row_len: usize, rows: &[u8], out: &mut [u8]);
 }
 
@@ -29,8 +31,8 @@ pub struct Tile {
     pub bytes: usize,
 }
 
-/// The layout of [`weft_quant::packed`]: sixteen rows interleaved, which vectors of a processor and neighbouring lanes of a graphics device
-/// read alike.
+/// The layout of [`weft_quant::packed`]: sixteen interleaved rows, which suit the vectors of a processor and adjacent lanes of a GPU
+/// alike.
 #[derive(Clone, Copy, Debug)]
 pub struct RowsOf16;
 

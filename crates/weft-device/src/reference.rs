@@ -1,9 +1,13 @@
-//! The reference device: programs run by the kernel interpreter. Slow, and the measure of every other device.
+//! The reference device: runs programs in the kernel interpreter. Slow, and the definition of what every other device computes.
 
 use weft_kern::{Access, Format, Machine, Sizes, interp};
 
-use crate::device::{BufferId, Caps, Device, DeviceError, ProgramId, Weight, WeightBytes};
-use crate::program::{Program, Region, Step};
+use crate::checkpoints::{Checkpoints, Mark};
+use crate::device::{Caps, Device};
+use crate::error::DeviceError;
+use crate::ids::{BufferId, ProgramId};
+use crate::program::{KernelLaunch, Program, Region};
+use crate::weight::{Weight, WeightBytes};
 
 /// Runs programs in the interpreter.
 pub struct ReferenceDevice {
@@ -34,6 +38,7 @@ impl Default for ReferenceDevice {
             largest_buffer: isize::MAX as usize,
             machine: Machine::default(),
             processor: true,
+            packing: None,
         };
         ReferenceDevice { caps, buffers: Vec::new(), programs: Vec::new() }
     }
@@ -64,22 +69,23 @@ impl ReferenceDevice {
         Ok(&self.buffers[region.buffer.0 as usize].bytes()[range])
     }
 
-    fn step(
+    /// Interprets a launch. Returns what it writes.
+    fn launch(
         &self,
         program: &Program,
-        step: &Step,
+        launch: &KernelLaunch,
         sizes: &Sizes,
     ) -> Result<Vec<(Region, Vec<u8>)>, DeviceError> {
-        let kernel = &program.kernels[step.kernel];
+        let kernel = &program.kernels[launch.kernel];
         let usage = |e: interp::BufferError| DeviceError::Usage(e.to_string());
-        let mut args = Vec::with_capacity(step.args.len());
-        for (region, param) in step.args.iter().zip(&kernel.params) {
+        let mut args = Vec::with_capacity(launch.args.len());
+        for (region, param) in launch.args.iter().zip(&kernel.params) {
             let bytes = self.region(region, param.format)?;
             args.push(interp::Buffer::from_bytes(param.format, region.values, bytes).map_err(usage)?);
         }
         interp::run(kernel, &mut args, sizes)
             .map_err(|_| DeviceError::Index { kernel: kernel.name.clone() })?;
-        let written = step.args.iter().zip(&kernel.params).zip(&args);
+        let written = launch.args.iter().zip(&kernel.params).zip(&args);
         Ok(written
             .filter(|((_, param), _)| param.access == Access::Write)
             .map(|((region, _), buffer)| (*region, buffer.to_bytes()))
@@ -94,21 +100,10 @@ impl Device for ReferenceDevice {
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
         let mut memory = Vec::new();
-        let refused = |_| DeviceError::Memory { device: "reference".into(), bytes };
+        let refused = |_| DeviceError::Memory { device: self.caps.name.clone(), bytes };
         memory.try_reserve_exact(bytes).map_err(refused)?;
         memory.resize(bytes, 0);
         Ok(self.push(Memory::Plain(memory)))
-    }
-
-    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        weight.check()?;
-        Ok(self.push(Memory::Weight(weight.bytes)))
-    }
-
-    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        program.verify(|b| self.buffers.get(b.0 as usize).map(|m| m.bytes().len()))?;
-        self.programs.push(program.clone());
-        Ok(ProgramId(self.programs.len() as u32 - 1))
     }
 
     fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
@@ -126,17 +121,43 @@ impl Device for ReferenceDevice {
         Ok(())
     }
 
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        weight.check()?;
+        Ok(self.push(Memory::Weight(weight.bytes)))
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        program.verify(|b| self.buffers.get(b.0 as usize).map(|m| m.bytes().len()))?;
+        self.programs.push(program.clone());
+        Ok(ProgramId(self.programs.len() as u32 - 1))
+    }
+
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
         let found = self.programs.get(program.0 as usize);
         let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?.clone();
         if !sizes.fit(&program.max) {
             return Err(DeviceError::Usage(format!("{sizes:?} exceed {:?}", program.max)));
         }
-        for step in &program.steps {
-            for (region, bytes) in self.step(&program, step, sizes)? {
+        for launch in &program.launches {
+            for (region, bytes) in self.launch(&program, launch, sizes)? {
                 self.write(region.buffer, region.offset, &bytes)?;
             }
         }
         Ok(())
+    }
+
+    fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {
+        Some(self)
+    }
+}
+
+impl Checkpoints for ReferenceDevice {
+    fn mark(&mut self) -> Mark {
+        Mark { buffers: self.buffers.len(), programs: self.programs.len() }
+    }
+
+    fn rewind(&mut self, mark: Mark) {
+        self.programs.truncate(mark.programs);
+        self.buffers.truncate(mark.buffers);
     }
 }

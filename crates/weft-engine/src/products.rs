@@ -35,7 +35,7 @@ pub(crate) fn pack(
         let bytes: WeightBytes = Arc::new(compute(&product, gguf, segment).map_err(wrong)?);
         let ty = &fusion.graph.node(*id).ty;
         let row_len = ty.shape.last().unwrap_or(0);
-        let weight = Weight { ty: ty.dtype, rows: product.rows(), row_len, bytes };
+        let weight = Weight { ty: ty.dtype, rows: product.rows(), row_len, bytes, tiles: None };
         if multiplied.contains(name.as_str()) && weights::has_tiles(device, &weight) {
             sources.push(Source { name: name.clone(), weight, mapped: None });
         } else {

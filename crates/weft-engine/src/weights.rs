@@ -48,6 +48,7 @@ pub(crate) fn take_in(
             rows: size(tensor.shape[1..].iter().product())?,
             row_len: size(tensor.shape[0])?,
             bytes: Arc::new(bytes.clone()),
+            tiles: None,
         };
         check_size(device, name, &weight)?;
         let own = if multiplied && has_tiles(device, &weight) { &mut sources } else { &mut plain };
@@ -69,13 +70,13 @@ pub(crate) fn take_in(
 
 /// Whether a device wants a weight that is multiplied by in a layout of its own.
 pub(crate) fn has_tiles(device: &dyn Device, weight: &Weight) -> bool {
-    device.packing().is_some_and(|packing| packing.tile(weight.ty, weight.row_len).is_some())
+    device.caps().packing.is_some_and(|packing| packing.tile(weight.ty, weight.row_len).is_some())
 }
 
 /// Refuses a weight that the device has no buffer for, before anything is packed or sent.
 fn check_size(device: &dyn Device, name: &str, weight: &Weight) -> Result<(), Error> {
-    let Weight { ty, rows, row_len, ref bytes } = *weight;
-    let tile = device.packing().and_then(|packing| packing.tile(ty, row_len));
+    let Weight { ty, rows, row_len, ref bytes, .. } = *weight;
+    let tile = device.caps().packing.and_then(|packing| packing.tile(ty, row_len));
     let tiles = tile.map(|tile| rows.div_ceil(tile.rows).saturating_mul(tile.bytes));
     let bytes = tiles.unwrap_or((**bytes).as_ref().len());
     let Caps { name: device, largest_buffer: largest, .. } = device.caps();
@@ -97,7 +98,7 @@ pub(crate) fn take_in_packed(
     cache: Option<(&PackCache, &Gguf)>,
     report: OnReport<'_>,
 ) -> Result<Vec<BufferId>, Error> {
-    let tiles: Vec<WeightBytes> = match device.packing() {
+    let tiles: Vec<WeightBytes> = match device.caps().packing {
         Some(packing) => pack(packing, sources, device.caps().threads, cache, report)?,
         None => Vec::new(),
     };
@@ -109,7 +110,7 @@ pub(crate) fn take_in_packed(
             return Err(Error::Interrupted);
         }
         done += (*tiles).as_ref().len() as u64;
-        buffers.push(device.pack_tiles(weight.clone(), tiles).map_err(of_weight(name))?);
+        buffers.push(device.pack(Weight { tiles: Some(tiles), ..weight.clone() }).map_err(of_weight(name))?);
     }
     Ok(buffers)
 }

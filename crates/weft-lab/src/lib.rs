@@ -49,7 +49,7 @@ pub use report::report;
 pub use roofline::{Roofline, Roofs, probe, roofline};
 pub use samples::Samples;
 pub use tune::{
-    Candidate, OnTuning, TuneEnd, TuneOptions, TuneOutcome, Tuned, TunedKernel, Tuning, schedules, tune,
+    Candidate, OnTuning, TuneEnd, TuneOptions, TuneOutcome, TuneProgress, Tuned, TunedKernel, schedules, tune,
 };
 pub use verify::{
     Checked, Difference, Fault, FaultKind, Place, Verification, Verified, Verifier, VerifyOptions,

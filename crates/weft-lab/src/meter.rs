@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weft_cpu::{Probe, Roof};
-use weft_device::{Device, DeviceError, Program, ProgramId, Region, Step};
+use weft_device::{Device, DeviceError, KernelLaunch, Mark, Program, ProgramId, Region};
 use weft_engine::Engine;
 use weft_kern::{Access, Anchor, Binary, Dim, Format, Instr, Kernel, Param, Part, Sizes, View};
 
@@ -93,9 +93,9 @@ impl Reader {
         let largest = device.caps().largest_buffer;
         let sizes = std::iter::successors(Some(most), |bytes| Some(bytes / 2));
         for bytes in sizes.take_while(|bytes| *bytes >= least).filter(|bytes| *bytes <= largest) {
-            let mark = device.mark();
+            let mark = Mark::of(device);
             match Reader::of(device, bytes) {
-                Err(DeviceError::Memory { .. }) => mark.into_iter().for_each(|mark| device.rewind(mark)),
+                Err(DeviceError::Memory { .. }) => mark.into_iter().for_each(|mark| mark.restore(device)),
                 prepared => return prepared.map(Some),
             }
         }
@@ -112,8 +112,8 @@ impl Reader {
         let moved = (bytes + bytes / TOGETHER) as f64;
         let kernel = Arc::new(kernel(bytes));
         let times = |device: &mut dyn Device, times: usize| {
-            let steps = vec![Step { kernel: 0, args: args.clone() }; times];
-            let program = Program { max: Sizes::default(), kernels: vec![Arc::clone(&kernel)], steps };
+            let launches = vec![KernelLaunch { kernel: 0, args: args.clone() }; times];
+            let program = Program { max: Sizes::default(), kernels: vec![Arc::clone(&kernel)], launches };
             Ok(Reader { program: device.compile(&program)?, bytes: moved * times as f64 })
         };
         let once = times(device, 1)?;
@@ -156,7 +156,7 @@ fn kernel(bytes: usize) -> Kernel {
 
 #[cfg(test)]
 mod tests {
-    use weft_device::{BufferId, Caps, Mark, NullDevice, Weight};
+    use weft_device::{BufferId, Forward, NullDevice};
     use weft_kern::interp;
 
     use super::*;
@@ -169,9 +169,13 @@ mod tests {
         room: usize,
     }
 
-    impl Device for Small {
-        fn caps(&self) -> &Caps {
-            self.null.caps()
+    impl Forward for Small {
+        fn inner(&self) -> &dyn Device {
+            &self.null
+        }
+
+        fn inner_mut(&mut self) -> &mut dyn Device {
+            &mut self.null
         }
 
         fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
@@ -181,36 +185,12 @@ mod tests {
             self.null.alloc(bytes)
         }
 
-        fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-            self.null.pack(weight)
-        }
-
-        fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-            self.null.compile(program)
-        }
-
-        fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-            self.null.write(buffer, offset, bytes)
-        }
-
-        fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-            self.null.read(buffer, offset, out)
-        }
-
         /// A mebibyte takes a microsecond.
         fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
-            let steps = &self.null.programs()[program.0 as usize].steps;
-            let values: usize = steps.iter().map(|step| step.args[0].values).sum();
+            let launches = &self.null.programs()[program.0 as usize].launches;
+            let values: usize = launches.iter().map(|launch| launch.args[0].values).sum();
             std::thread::sleep(Duration::from_micros((4 * values / MIB) as u64));
             self.null.replay(program, sizes)
-        }
-
-        fn mark(&self) -> Option<Mark> {
-            self.null.mark()
-        }
-
-        fn rewind(&mut self, mark: Mark) {
-            self.null.rewind(mark);
         }
     }
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use weft_device::{Device, DeviceError, Scheduled, Schedules};
+use weft_device::{Device, DeviceError, Scheduled, Tuning};
 use weft_engine::{Engine, Launch, PlansId, StepShape};
 use weft_random::Random;
 
@@ -68,7 +68,7 @@ impl TuneOptions {
 
 /// What is being done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Tuning {
+pub enum TuneProgress {
     /// Schedules are tried: for so many seconds, of so many.
     Searching(u64, u64),
     /// Kernels are held against the interpreter: so many, of so many.
@@ -78,7 +78,7 @@ pub enum Tuning {
 }
 
 /// What is told what is being done.
-pub type OnTuning<'a> = &'a mut dyn FnMut(Tuning);
+pub type OnTuning<'a> = &'a mut dyn FnMut(TuneProgress);
 
 /// What was found.
 #[derive(Clone, PartialEq, Debug)]
@@ -152,7 +152,7 @@ pub enum TuneOutcome {
 /// Looks for faster schedules on a device that has any, of a model that is loaded to be verified. `cancel` is looked at before every step.
 ///
 /// # Errors
-/// [`DeviceError::Usage`] if the device has no schedules that can be varied, or no clock for single launches; if the engine has no room, a step fails or the
+/// [`DeviceError::Unsupported`] if the device has no schedules that can be varied, or no clock for single launches; if the engine has no room, a step fails or the
 /// file cannot be written. [`Error::Interrupted`] if it was cancelled; then nothing is kept on the disk.
 pub fn tune(
     verifier: &mut Verifier,
@@ -168,21 +168,20 @@ pub fn tune(
     tuned
 }
 
-/// The schedules of a device.
+/// A device's schedules.
 ///
 /// # Errors
-/// [`DeviceError::Usage`] if it has none.
-pub fn schedules(device: &mut dyn Device) -> Result<&mut dyn Schedules, DeviceError> {
+/// [`DeviceError::Unsupported`] if it has none.
+pub fn schedules(device: &mut dyn Device) -> Result<&mut dyn Tuning, DeviceError> {
     let name = device.caps().name.clone();
-    device.schedules().ok_or_else(|| {
-        DeviceError::Usage(format!(
-            "{name} has no schedules that could be tuned; graphics adapters have: --device gpu, and `weft devices` lists them"
-        ))
+    device.tuning().ok_or(DeviceError::Unsupported {
+        device: name,
+        ability: "be tuned: it has no schedules; GPUs have: --device gpu, and `weft devices` lists them",
     })
 }
 
 /// Those of an engine's device.
-fn schedules_of(engine: &mut Engine) -> Result<&mut dyn Schedules, Error> {
+fn schedules_of(engine: &mut Engine) -> Result<&mut dyn Tuning, Error> {
     schedules(engine.device_mut()).map_err(|error| Error::Engine(error.into()))
 }
 
@@ -263,7 +262,7 @@ impl Tuner<'_> {
         let on = &mut *self.on;
         let mut tell = || {
             let searched = (before + began.elapsed()).min(time);
-            on(Tuning::Searching(searched.as_secs(), time.as_secs()));
+            on(TuneProgress::Searching(searched.as_secs(), time.as_secs()));
         };
         let (base, beam) = (self.base, self.options.beam);
         let mut search = Search { sampler: &mut sampler, base, beam, deadline, rounds: 0 };
@@ -345,7 +344,7 @@ impl Tuner<'_> {
         let on = &mut *self.on;
         let found =
             self.verifier.verify_some(&tokens, &options, &of_interest, self.cancel, &mut |done, of| {
-                on(Tuning::Verifying(done, of));
+                on(TuneProgress::Verifying(done, of));
             })?;
         let mut wrong: Vec<(usize, String)> = Vec::new();
         for launch in &found.launches {
@@ -383,7 +382,7 @@ impl Tuner<'_> {
         let rule = Rule::new(phases.len(), PAIRS);
         let samples = 2 * (PAIRS * phases.len()) as u64;
         let on = &mut *self.on;
-        let mut tell = |done, of| on(Tuning::Measuring(done, of));
+        let mut tell = |done, of| on(TuneProgress::Measuring(done, of));
         let mut rig = Rig::new(self.verifier.engine_mut(), depth, samples, self.cancel, &mut tell)?;
         let ways = [PlansId::LOADED, self.base].map(|plans| Way { plans, at_once });
         let measured = rig.compare(ways[0], ways[1], &phases, &rule);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use weft_device::{BufferId, DeviceError, Program, Region, Step};
+use weft_device::{BufferId, DeviceError, KernelLaunch, Program, Region};
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, ParamId, Part, Sizes};
 use weft_render::{Grid, Refused, Shader, args_words};
 
@@ -60,19 +60,19 @@ pub(crate) fn compile(
     program.verify(|id| buffers.get(id.0 as usize).map(|buffer| buffer.bytes))?;
     // Launches of one kernel with the same slots have one text.
     let mut known: BTreeMap<(usize, Vec<usize>), Arc<[Shader]>> = BTreeMap::new();
-    let mut shaders = Vec::with_capacity(program.steps.len());
-    for (i, step) in program.steps.iter().enumerate() {
-        let kernel = &program.kernels[step.kernel];
-        check(kernel, step, buffers).map_err(|why| DeviceError::Program {
-            step: i,
+    let mut shaders = Vec::with_capacity(program.launches.len());
+    for (index, launch) in program.launches.iter().enumerate() {
+        let kernel = &program.kernels[launch.kernel];
+        check(kernel, launch, buffers).map_err(|why| DeviceError::Program {
+            launch: index,
             kernel: kernel.name.clone(),
             why,
         })?;
-        let (slots, _) = slots(&step.args);
-        let rendered = match known.entry((step.kernel, slots)) {
+        let (slots, _) = slots(&launch.args);
+        let rendered = match known.entry((launch.kernel, slots)) {
             Entry::Occupied(known) => Arc::clone(known.get()),
             Entry::Vacant(new) => {
-                let rendered = render(step.kernel, &new.key().1);
+                let rendered = render(launch.kernel, &new.key().1);
                 let shaders = rendered.map_err(|refused| DeviceError::Kernel {
                     device: context.name.clone(),
                     kernel: refused.kernel,
@@ -90,7 +90,7 @@ pub(crate) fn compile(
     prepare(context, program, &shaders, buffers, pipelines)
 }
 
-/// Binds what each step's shaders work on; their pipelines have been made.
+/// Binds what each launch's shaders work on; their pipelines have been made.
 pub(crate) fn prepare(
     context: &Context,
     program: &Program,
@@ -100,30 +100,31 @@ pub(crate) fn prepare(
 ) -> Result<Compiled, DeviceError> {
     let scratch = shaders.iter().flat_map(|shaders| &**shaders).map(|shader| shader.scratch_bytes).max();
     let binder = Binder::new(context, program, scratch.unwrap_or(0))?;
-    let piece = |(i, step): (usize, &Step), shader: &Shader| {
+    let piece = |(index, launch): (usize, &KernelLaunch), shader: &Shader| {
         let fail = |why: &str| {
             let kernel = shader.name.clone();
-            DeviceError::Program { step: i, kernel, why: why.into() }
+            DeviceError::Program { launch: index, kernel, why: why.into() }
         };
         let pipeline = pipelines.get(shader).ok_or_else(|| fail("is not compiled"))?;
         let args = shader
-            .args(step.args.iter().map(|region| (region.offset, region.values)))
+            .args(launch.args.iter().map(|region| (region.offset, region.values)))
             .ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
-        let (_, bound) = slots(&step.args);
+        let (_, bound) = slots(&launch.args);
         let bound = bound.iter().map(|id| &buffers[id.0 as usize].raw);
         let scratch = binder.scratch.as_ref().filter(|_| shader.scratch_bytes > 0);
-        let bindings = binder.bind(i, pipeline, &args, bound.chain(scratch))?;
+        let bindings = binder.bind(index, pipeline, &args, bound.chain(scratch))?;
         Ok(Piece { pipeline: pipeline.raw.clone(), bindings, grid: shader.grid.clone() })
     };
-    let launches = program.steps.iter().enumerate().zip(shaders);
-    let launches = launches.map(|(step, shaders)| shaders.iter().map(|shader| piece(step, shader)).collect());
+    let launches = program.launches.iter().enumerate().zip(shaders);
+    let launches =
+        launches.map(|(launch, shaders)| shaders.iter().map(|shader| piece(launch, shader)).collect());
     let launches = launches.collect::<Result<Vec<_>, DeviceError>>()?;
     Ok(Compiled { max: program.max, launches, sizes: binder.sizes, clock: None, next: None, told: None })
 }
 
 /// Checks that weights are not written, and that they lie as kernels take them to lie.
-fn check(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<(), String> {
-    for (p, (region, param)) in step.args.iter().zip(&kernel.params).enumerate() {
+fn check(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<(), String> {
+    for (p, (region, param)) in launch.args.iter().zip(&kernel.params).enumerate() {
         let held = buffers[region.buffer.0 as usize].weight;
         let Region { buffer, offset, .. } = region;
         if param.access == Access::Write && held.is_some() {
@@ -139,7 +140,7 @@ fn check(kernel: &Kernel, step: &Step, buffers: &[Buffer]) -> Result<(), String>
         }
     }
     for (param, len) in kernel.parts.iter().flat_map(rows_read) {
-        match buffers[step.args[param].buffer.0 as usize].weight {
+        match buffers[launch.args[param].buffer.0 as usize].weight {
             Some(Held::Tiles(row_len)) if row_len != len => {
                 return Err(format!(
                     "p{param}: rows of {len} of a weight that is packed in rows of {row_len}"
@@ -202,7 +203,7 @@ impl<'a> Binder<'a> {
         Ok(Binder {
             context,
             sizes: uniform(size_of_val(&Shader::sizes(&program.max)))?,
-            args: uniform(apart * program.steps.len().max(1))?,
+            args: uniform(apart * program.launches.len().max(1))?,
             apart,
             scratch: match usize::try_from(scratch) {
                 Ok(0) => None,

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use weft_device::{
-    BufferId, Caps, Device, DeviceError, Mark, Packing, Program, ProgramId, RowsOf16, Schedules, Timings,
-    Weight, WeightBytes,
+    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, Timing, Timings,
+    Tuning, Weight,
 };
 use weft_kern::Sizes;
 use weft_render::{Schedule, render_with};
 
 use crate::adapter::Adapter;
 use crate::buffers::{Buffer, Staging};
+use crate::clock::Clock;
 use crate::compile::{Compiled, Render, compile};
 use crate::context::Context;
 use crate::error::OpenError;
@@ -66,6 +67,7 @@ impl GpuDevice {
                 largest_buffer,
                 machine: machine(adapter.kind(), threads),
                 processor: false,
+                packing: Some(&RowsOf16),
             },
             context,
             scheduler: Scheduler::open(adapter, options.folder.as_deref()),
@@ -152,20 +154,22 @@ impl Device for GpuDevice {
         self.add(buffer)
     }
 
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.reach(buffer, offset, bytes.len())?.write(&self.context, &self.staging, offset, bytes)
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        let buffer = self.reach(buffer, offset, out.len())?;
+        self.staging.read(&self.context, buffer, offset, out)
+    }
+
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
         weight.check()?;
-        let buffer = Buffer::weight(&self.context, &weight, self.caps.largest_buffer)?;
-        self.add(buffer)
-    }
-
-    fn packing(&self) -> Option<&'static dyn Packing> {
-        Some(&RowsOf16)
-    }
-
-    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
-        weight.check()?;
-        let tiles = (*tiles).as_ref();
-        let buffer = Buffer::tiles(&self.context, &weight, tiles, self.caps.largest_buffer)?;
+        let largest = self.caps.largest_buffer;
+        let buffer = match &weight.tiles {
+            Some(tiles) => Buffer::tiles(&self.context, &weight, (**tiles).as_ref(), largest)?,
+            None => Buffer::weight(&self.context, &weight, largest)?,
+        };
         self.add(buffer)
     }
 
@@ -177,36 +181,28 @@ impl Device for GpuDevice {
         })
     }
 
-    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.reach(buffer, offset, bytes.len())?.write(&self.context, &self.staging, offset, bytes)
-    }
-
-    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        let buffer = self.reach(buffer, offset, out.len())?;
-        self.staging.read(&self.context, buffer, offset, out)
-    }
-
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
         self.run(program, sizes, None)
-    }
-
-    fn schedules(&mut self) -> Option<&mut dyn Schedules> {
-        Some(&mut self.scheduler)
     }
 
     fn wait(&mut self) -> Result<(), DeviceError> {
         self.in_flight.wait(&self.context)
     }
 
-    fn mark(&self) -> Option<Mark> {
-        Some(Mark { buffers: self.buffers.len(), programs: self.programs.len() })
+    fn timing(&mut self) -> Option<&mut dyn Timing> {
+        if Clock::is_there(&self.context) { Some(self) } else { None }
     }
 
-    fn rewind(&mut self, mark: Mark) {
-        self.programs.truncate(mark.programs);
-        self.buffers.truncate(mark.buffers);
+    fn tuning(&mut self) -> Option<&mut dyn Tuning> {
+        Some(&mut self.scheduler)
     }
 
+    fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {
+        Some(self)
+    }
+}
+
+impl Timing for GpuDevice {
     fn replay_timed(
         &mut self,
         program: ProgramId,
@@ -214,6 +210,17 @@ impl Device for GpuDevice {
         timings: &mut Timings,
     ) -> Result<(), DeviceError> {
         self.run(program, sizes, Some(timings))
+    }
+}
+
+impl Checkpoints for GpuDevice {
+    fn mark(&mut self) -> Mark {
+        Mark { buffers: self.buffers.len(), programs: self.programs.len() }
+    }
+
+    fn rewind(&mut self, mark: Mark) {
+        self.programs.truncate(mark.programs);
+        self.buffers.truncate(mark.buffers);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use weft_device::{Departure, DeviceError, Order, Scheduled, Schedules};
+use weft_device::{Departure, DeviceError, Order, Scheduled, Tuning};
 use weft_kern::{Kernel, Sizes};
 use weft_render::{Language, Refused, Shader, Target};
 
@@ -45,7 +45,7 @@ pub fn departures() -> impl Iterator<Item = &'static Departure> {
     DEPARTURES.iter()
 }
 
-impl Schedules for Scheduler {
+impl Tuning for Scheduler {
     fn schedule(&self, kernel: &Kernel, max: &Sizes) -> Option<String> {
         self.renderer.schedule(kernel, max)
     }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use support::device;
-use weft_device::{BufferId, Device, DeviceError, Program, ProgramId, Region, Step, Weight, WeightBytes};
+use weft_device::{
+    BufferId, Checkpoints, Device, DeviceError, KernelLaunch, Program, ProgramId, Region, Weight, WeightBytes,
+};
 use weft_kern::Sizes;
 use weft_quant::GgmlType;
 use weft_wgpu::{GpuDevice, GpuOptions};
@@ -15,7 +17,7 @@ use weft_wgpu::{GpuDevice, GpuOptions};
 fn weight(ty: GgmlType, rows: usize, row_len: usize) -> Weight {
     let bytes = ty.row_bytes(row_len as u64).unwrap() as usize * rows;
     let bytes: Vec<u8> = (0..bytes).map(|i| (i * 7) as u8).collect();
-    Weight { ty, rows, row_len, bytes: Arc::new(bytes) }
+    Weight { ty, rows, row_len, bytes: Arc::new(bytes), tiles: None }
 }
 
 #[test]
@@ -60,7 +62,8 @@ fn what_does_not_exist_is_a_usage_error() {
     let weight = device.pack(weight(GgmlType::Q4_0, 3, 64)).unwrap();
     usage(device.read(weight, 0, &mut out));
     usage(device.write(weight, 0, &[0; 4]));
-    let nothing = device.compile(&Program { max: Sizes::default(), kernels: vec![], steps: vec![] }).unwrap();
+    let nothing =
+        device.compile(&Program { max: Sizes::default(), kernels: vec![], launches: vec![] }).unwrap();
     device.replay(nothing, &Sizes::default()).unwrap();
     usage(device.replay(nothing, &Sizes { tokens: 1, ..Sizes::default() }));
 }
@@ -78,11 +81,12 @@ fn weights_come_in_any_form_that_fits() {
     ] {
         let weight = weight(ty, rows, row_len);
         device.pack(weight.clone()).unwrap();
-        if let Some(tile) = device.packing().unwrap().tile(ty, row_len) {
+        if let Some(tile) = device.caps().packing.unwrap().tile(ty, row_len) {
+            let with = |tiles: WeightBytes| Weight { tiles: Some(tiles), ..weight.clone() };
             let right = vec![0u8; rows.div_ceil(tile.rows) * tile.bytes];
-            device.pack_tiles(weight.clone(), Arc::new(right)).unwrap();
-            let wrong = Arc::new(vec![0u8; tile.bytes + 64 * rows + 1]) as WeightBytes;
-            assert!(matches!(device.pack_tiles(weight.clone(), wrong), Err(DeviceError::Usage(_))));
+            device.pack(with(Arc::new(right))).unwrap();
+            let wrong = vec![0u8; tile.bytes + 64 * rows + 1];
+            assert!(matches!(device.pack(with(Arc::new(wrong))), Err(DeviceError::Usage(_))));
         }
         let wrong = Weight { rows: rows + 1, ..weight };
         assert!(matches!(device.pack(wrong), Err(DeviceError::Weight { .. })));
@@ -133,8 +137,8 @@ fn what_the_driver_made_of_texts_is_kept_and_damage_to_it_harms_nobody() {
         let [x, y] = [0, 1].map(|_| device.alloc(128).unwrap());
         let args = [x, y].map(|buffer| Region { buffer, offset: 0, values: 32 });
         let max = Sizes { tokens: 8, ..Sizes::default() };
-        let steps = vec![Step { kernel: 0, args: args.into() }];
-        let program = Program { max, kernels: vec![Arc::clone(&kernel)], steps };
+        let launches = vec![KernelLaunch { kernel: 0, args: args.into() }];
+        let program = Program { max, kernels: vec![Arc::clone(&kernel)], launches };
         let program = device.compile(&program).unwrap();
         device.write(x, 0, &1.5f32.to_le_bytes().repeat(32)).unwrap();
         device.replay(program, &Sizes { tokens: 5, ..Sizes::default() }).unwrap();
@@ -168,7 +172,7 @@ fn what_the_driver_made_of_texts_is_kept_and_damage_to_it_harms_nobody() {
 fn a_rewound_device_has_forgotten() {
     let Some(mut device) = device("rewind") else { return };
     let kept = device.alloc(4).unwrap();
-    let mark = device.mark().unwrap();
+    let mark = device.mark();
     let gone = device.alloc(4).unwrap();
     device.rewind(mark);
     device.write(kept, 0, &[1; 4]).unwrap();

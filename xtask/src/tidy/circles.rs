@@ -23,7 +23,6 @@ const NOT_YET: &[&str] = &[
     "weft-ir",
     "weft-fuse",
     "weft-models",
-    "weft-device",
     "weft-gpu",
     "weft-render",
     "weft-wgpu",

@@ -14,7 +14,9 @@ pub(crate) mod data;
 use std::sync::Arc;
 
 use weft_cpu::{CpuDevice, CpuOptions, Isa};
-use weft_device::{BufferId, Device, DeviceError, Program, ProgramId, Region, Step, Weight, WeightBytes};
+use weft_device::{
+    BufferId, Device, DeviceError, KernelLaunch, Program, ProgramId, Region, Weight, WeightBytes,
+};
 use weft_kern::{
     Access, Anchor, Dim, F32, Factor, Format, Instr, Kernel, Matrices, Param, Part, Pick, Product, Sizes,
     View, interp,
@@ -146,7 +148,7 @@ pub(crate) fn load(device: &mut dyn Device, case: &Case) -> Vec<Region> {
         .map(|arg| {
             if let (Some(row_len), Format::Ggml(ty)) = (arg.row_len, arg.format) {
                 let bytes = Arc::new(arg.bytes.clone()) as WeightBytes;
-                let weight = Weight { ty, rows: arg.values / row_len, row_len, bytes };
+                let weight = Weight { ty, rows: arg.values / row_len, row_len, bytes, tiles: None };
                 return region(device.pack(weight).unwrap(), arg);
             }
             let buffer = device.alloc(arg.bytes.len()).unwrap();
@@ -156,7 +158,7 @@ pub(crate) fn load(device: &mut dyn Device, case: &Case) -> Vec<Region> {
         .collect()
 }
 
-/// Compiles a case as a program of one step.
+/// Compiles a case as a program of one launch.
 pub(crate) fn compile(
     device: &mut dyn Device,
     case: &Case,
@@ -165,7 +167,7 @@ pub(crate) fn compile(
     device.compile(&Program {
         max: case.sizes(),
         kernels: vec![Arc::new(case.kernel.clone())],
-        steps: vec![Step { kernel: 0, args: args.to_vec() }],
+        launches: vec![KernelLaunch { kernel: 0, args: args.to_vec() }],
     })
 }
 
@@ -266,10 +268,10 @@ pub(crate) fn run_all(
             own.iter().enumerate().map(|(p, a)| Param { access: access(p), format: args[*a].format });
         Arc::new(Kernel { params: params.collect(), ..kernel.clone() })
     });
-    let steps = kernels.iter().enumerate();
-    let steps =
-        steps.map(|(i, (_, own))| Step { kernel: i, args: own.iter().map(|a| regions[*a]).collect() });
-    let program = Program { max: case.sizes(), kernels: bound.collect(), steps: steps.collect() };
+    let launches = kernels.iter().enumerate();
+    let launches = launches
+        .map(|(i, (_, own))| KernelLaunch { kernel: i, args: own.iter().map(|a| regions[*a]).collect() });
+    let program = Program { max: case.sizes(), kernels: bound.collect(), launches: launches.collect() };
     let program = device.compile(&program).unwrap();
     device.replay(program, &case.sizes()).unwrap();
     let all = args.iter().zip(regions);

@@ -104,7 +104,7 @@ fn run_program(fusion: &Fusion, weights: &Weights, values: &Values) -> Vec<(Stri
         }
         let ty = &graph.node(*id).ty;
         let (rows, row_len) = (product.rows(), ty.shape.last().unwrap());
-        let weight = Weight { ty: ty.dtype, rows, row_len, bytes: Arc::new(bytes) };
+        let weight = Weight { ty: ty.dtype, rows, row_len, bytes: Arc::new(bytes), tiles: None };
         instance.weights.insert(name.clone(), device.pack(weight).unwrap());
     }
     for node in graph.nodes() {
@@ -131,7 +131,7 @@ fn run_program(fusion: &Fusion, weights: &Weights, values: &Values) -> Vec<(Stri
             Op::Weight { name } => {
                 let (ty, row_len, bytes) = &weights.0[name];
                 let (rows, bytes) = (node.ty.shape.count(&MAX).unwrap() / row_len, Arc::new(bytes.clone()));
-                let weight = Weight { ty: *ty, rows, row_len: *row_len, bytes };
+                let weight = Weight { ty: *ty, rows, row_len: *row_len, bytes, tiles: None };
                 instance.weights.insert(name.clone(), device.pack(weight).unwrap());
             }
             _ => {}

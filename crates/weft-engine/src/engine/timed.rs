@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weft_device::{Device, DeviceError, Program, ProgramId, Region, Step, Timings};
+use weft_device::{Device, DeviceError, KernelLaunch, Program, ProgramId, Region, Timings, replay_timed};
 use weft_ir::{F32, Sizes};
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, Part, Plan, Seen, View};
 
@@ -126,11 +126,11 @@ impl Engine {
     /// If there are not so many launches, or the device has no room.
     pub fn part(&mut self, tokens: usize, launches: Range<usize>) -> Result<PartId, Error> {
         let body = self.variants.used().class(tokens).map(|class| &class.programs[0]);
-        let steps = body.and_then(|body| Some((body, body.steps.get(launches.clone())?)));
-        let (body, steps) = steps.ok_or_else(|| {
+        let part = body.and_then(|body| Some((body, body.launches.get(launches.clone())?)));
+        let (body, part) = part.ok_or_else(|| {
             DeviceError::Usage(format!("launches {launches:?} are not of a step of {tokens} tokens"))
         })?;
-        let program = Program { max: body.max, kernels: body.kernels.clone(), steps: steps.to_vec() };
+        let program = Program { max: body.max, kernels: body.kernels.clone(), launches: part.to_vec() };
         self.add_part(tokens, |device| device.compile(&program))
     }
 
@@ -147,8 +147,9 @@ impl Engine {
         let max = self.max;
         self.add_part(tokens, |device| {
             let region = Region { buffer: device.alloc(4)?, offset: 0, values: 1 };
-            let step = Step { kernel: 0, args: vec![region] };
-            device.compile(&Program { max, kernels: vec![Arc::new(kernel)], steps: vec![step; launches] })
+            let launch = KernelLaunch { kernel: 0, args: vec![region] };
+            let launches = vec![launch; launches];
+            device.compile(&Program { max, kernels: vec![Arc::new(kernel)], launches })
         })
     }
 
@@ -186,7 +187,7 @@ pub(super) fn replay(
     };
     let ReplayTimings { began, ended, origin, launches } = &mut replays[which];
     *began = step.elapsed();
-    device.replay_timed(program, sizes, launches)?;
+    replay_timed(device, program, sizes, launches)?;
     *ended = step.elapsed();
     *origin = launches.origin().map_or(*began, |origin| origin.saturating_duration_since(*step));
     Ok(())

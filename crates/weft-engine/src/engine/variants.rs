@@ -99,10 +99,10 @@ fn make<T, E>(
     device: &mut dyn Device,
     make: impl FnOnce(&mut dyn Device) -> Result<T, E>,
 ) -> Result<(T, Option<Mark>), E> {
-    let mark = device.mark();
+    let mark = Mark::of(device);
     let made = make(device);
     if made.is_err() {
-        mark.into_iter().for_each(|mark| device.rewind(mark));
+        mark.into_iter().for_each(|mark| mark.restore(device));
     }
     made.map(|made| (made, mark))
 }
@@ -160,7 +160,7 @@ impl Engine {
         // The first are those it was loaded with.
         if let Some(Variant { mark, parts, .. }) = variants.all.pop_if(|last| last.generation > 0) {
             variants.parts.truncate(parts);
-            mark.into_iter().for_each(|mark| device.rewind(mark));
+            mark.into_iter().for_each(|mark| mark.restore(&mut **device));
         }
     }
 
@@ -170,7 +170,7 @@ impl Engine {
         let Engine { device, variants, .. } = self;
         if let Some(last) = variants.all.last_mut() {
             variants.parts.truncate(last.parts);
-            last.parts_mark.take().into_iter().for_each(|mark| device.rewind(mark));
+            last.parts_mark.take().into_iter().for_each(|mark| mark.restore(&mut **device));
         }
     }
 

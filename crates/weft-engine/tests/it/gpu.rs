@@ -112,7 +112,7 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
         let launches = first.launches(&StepShape { tokens, depth: 0, logits: 1 });
         for (i, launch) in launches.iter().enumerate() {
             let (kernel, max) = launch.work();
-            let schedules = first.device_mut().schedules().unwrap();
+            let schedules = first.device_mut().tuning().unwrap();
             let mut schedule = schedules.schedule(kernel, max).unwrap();
             for step in 0..3 {
                 let near = schedules.near(kernel, max, &schedule);
@@ -122,7 +122,7 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
             kept.push(Scheduled { kernel: Arc::new(kernel.clone()), max: *max, schedule });
         }
     }
-    let schedules = first.device_mut().schedules().unwrap();
+    let schedules = first.device_mut().tuning().unwrap();
     schedules.keep(&kept);
     let file = schedules.save().unwrap().unwrap();
     // Somebody's hand was in it.
@@ -137,7 +137,7 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
     std::fs::write(&file, text).unwrap();
 
     let mut second = engine(&fixture, options).unwrap();
-    let schedules = second.device_mut().schedules().unwrap();
+    let schedules = second.device_mut().tuning().unwrap();
     let used =
         kept.iter().filter(|one| schedules.schedule(&one.kernel, &one.max).as_ref() == Some(&one.schedule));
     let used = used.count();
@@ -157,7 +157,7 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
     let model = weft_models::build(second.model().gguf(), &Default::default()).unwrap();
     let target = DeviceChoice::Gpu(None).target(None, Some(&folder)).unwrap();
     let explained = ExplainOptions { switches: Switches::default(), tokens: 1, machine: target.machine() };
-    let schedules = second.device_mut().schedules().unwrap();
+    let schedules = second.device_mut().tuning().unwrap();
     for plan in explain(&model, &explained).unwrap() {
         let sources = target.sources(&plan.plan).unwrap();
         for (call, source) in plan.plan.calls.iter().zip(sources) {

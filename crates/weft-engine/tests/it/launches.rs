@@ -104,18 +104,18 @@ fn a_timed_step_computes_the_same_and_tells_when() {
 
     let launches = engine.launches(&StepShape { tokens: 5, depth: 0, logits: 1 });
     let [body, head] = timings.replays() else { panic!("layers and head") };
-    assert_eq!(body.launches.steps() + head.launches.steps(), launches.len());
+    assert_eq!(body.launches.launches() + head.launches.launches(), launches.len());
     assert!(body.ended <= head.began && head.ended <= timings.wall());
     for replay in [body, head] {
         let long = (replay.ended - replay.origin).as_nanos() as u64;
         for worker in 0..2 {
             let spans: Vec<_> =
-                (0..replay.launches.steps()).map(|s| replay.launches.span(worker, s)).collect();
+                (0..replay.launches.launches()).map(|s| replay.launches.span(worker, s)).collect();
             assert!(spans.iter().all(|s| s.begin <= s.done && s.done <= s.free && s.free <= long));
             assert!(spans.windows(2).all(|pair| pair[0].free == pair[1].begin), "a line without gaps");
         }
         // Nobody is free of a launch before everybody is done with it.
-        for step in 0..replay.launches.steps() {
+        for step in 0..replay.launches.launches() {
             let [a, b] = [0, 1].map(|worker| replay.launches.span(worker, step));
             assert!(a.free.min(b.free) >= a.done.max(b.done), "step {step}: {a:?}, {b:?}");
         }

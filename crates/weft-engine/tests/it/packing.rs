@@ -6,16 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_device::{
-    BufferId, Caps, Device, DeviceError, Packing, Program, ProgramId, Tile, Weight, WeightBytes,
-};
+use weft_device::{BufferId, Caps, Device, DeviceError, Forward, Packing, Tile, Weight};
 use weft_engine::{Engine, EngineOptions, Error, Model, PackCache, Report};
-use weft_kern::Sizes;
 use weft_quant::GgmlType;
 
 use crate::support::{FIXTURES, Fixture, all_logits, bits};
 
 /// Rows interleaved by five, byte by byte.
+#[derive(Debug)]
 struct Interleaved;
 
 const ROWS: usize = 5;
@@ -44,53 +42,43 @@ impl Packing for Interleaved {
 /// A CPU device that multiplies by what it finds in the tiles, and not by the weight itself.
 struct Unpacking {
     cpu: CpuDevice,
+    caps: Caps,
     tiles: Arc<AtomicUsize>,
 }
 
-impl Device for Unpacking {
-    fn packing(&self) -> Option<&'static dyn Packing> {
-        Some(&Interleaved)
+impl Unpacking {
+    fn new(tiles: Arc<AtomicUsize>) -> Unpacking {
+        let cpu = CpuDevice::new(CpuOptions { threads: Some(2), ..CpuOptions::default() }).unwrap();
+        let caps = Caps { packing: Some(&Interleaved), ..cpu.caps().clone() };
+        Unpacking { cpu, caps, tiles }
+    }
+}
+
+impl Forward for Unpacking {
+    fn inner(&self) -> &dyn Device {
+        &self.cpu
     }
 
-    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut self.cpu
+    }
+
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        let Some(tiles) = &weight.tiles else { return self.cpu.pack(weight) };
         self.tiles.fetch_add(1, Ordering::Relaxed);
         let row = row_bytes(weight.ty, weight.row_len);
         let tile = Interleaved.tile(weight.ty, weight.row_len).unwrap();
         let mut bytes = Vec::new();
         for r in 0..weight.rows {
-            let tile = &(*tiles).as_ref()[r / ROWS * tile.bytes..][..tile.bytes];
+            let tile = &(**tiles).as_ref()[r / ROWS * tile.bytes..][..tile.bytes];
             bytes.extend((0..row).map(|i| tile[i * ROWS + r % ROWS]));
         }
-        assert_eq!((*tiles).as_ref().len(), weight.rows.div_ceil(ROWS) * tile.bytes);
-        self.cpu.pack(Weight { bytes: Arc::new(bytes), ..weight })
-    }
-
-    fn caps(&self) -> &Caps {
-        self.cpu.caps()
-    }
-
-    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
-        self.cpu.alloc(bytes)
-    }
-
-    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        self.cpu.pack(weight)
-    }
-
-    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        self.cpu.compile(program)
-    }
-
-    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.cpu.write(buffer, offset, bytes)
-    }
-
-    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        self.cpu.read(buffer, offset, out)
-    }
-
-    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
-        self.cpu.replay(program, sizes)
+        assert_eq!((**tiles).as_ref().len(), weight.rows.div_ceil(ROWS) * tile.bytes);
+        self.cpu.pack(Weight { bytes: Arc::new(bytes), tiles: None, ..weight })
     }
 }
 
@@ -101,8 +89,7 @@ fn options(cache: Option<PackCache>) -> EngineOptions {
 /// The logits' bits, how many weights came in tiles, and whether they had to be packed.
 fn logits(fixture: &Fixture, cache: Option<PackCache>) -> (Vec<u32>, usize, bool) {
     let tiles = Arc::new(AtomicUsize::new(0));
-    let cpu = CpuDevice::new(CpuOptions { threads: Some(2), ..CpuOptions::default() }).unwrap();
-    let device = Box::new(Unpacking { cpu, tiles: Arc::clone(&tiles) });
+    let device = Box::new(Unpacking::new(Arc::clone(&tiles)));
     let mut packed = false;
     let mut report = |report| {
         assert!(!matches!(report, Report::Note(_)), "{report:?}");
@@ -138,8 +125,7 @@ fn tiles_from_memory_and_from_the_cache_give_the_same_bits() {
 #[test]
 fn loading_can_be_interrupted() {
     let fixture = Fixture::load("glm-tiny-q4_0");
-    let cpu = CpuDevice::new(CpuOptions { threads: Some(2), ..CpuOptions::default() }).unwrap();
-    let device = Box::new(Unpacking { cpu, tiles: Arc::default() });
+    let device = Box::new(Unpacking::new(Arc::default()));
     let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
     let loaded = Engine::new(model, device, &options(None), &mut |_| ControlFlow::Break(()));
     assert!(matches!(loaded.err(), Some(Error::Interrupted)));

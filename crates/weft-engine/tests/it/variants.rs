@@ -1,5 +1,6 @@
 //! One model compiled in several ways in one engine: all on the same weights and states, none in the way of another.
 
+use weft_device::Mark;
 use weft_engine::{Batch, EngineOptions, Mode, PlansId, Switches, decision, decisions};
 
 use crate::support::{Fixture, all_logits, bits};
@@ -81,7 +82,7 @@ fn ways_are_told_apart_by_their_kernels() {
 fn what_was_dropped_names_nothing_that_comes_after() {
     let fixture = Fixture::load("glm-tiny-q4_0");
     let mut engine = fixture.engine(options());
-    let loaded = engine.device_mut().mark();
+    let loaded = Mark::of(engine.device_mut());
     let before = engine.empty_part(1, 1).unwrap();
     let beside = engine.add_plans(&off("fuse.beside")).unwrap();
     let part = engine.empty_part(1, 1).unwrap();
@@ -108,7 +109,7 @@ fn what_was_dropped_names_nothing_that_comes_after() {
     assert!(engine.replay_part(before).is_ok());
     engine.drop_parts();
     assert!(engine.replay_part(before).is_err());
-    assert_eq!(engine.device_mut().mark(), loaded, "nothing is left of them");
+    assert_eq!(Mark::of(engine.device_mut()), loaded, "nothing is left of them");
     engine.use_plans(PlansId::LOADED).unwrap();
     engine.step(&batch).unwrap();
 }

@@ -83,7 +83,7 @@ impl Recorder {
         for ReplayTimings { launches, .. } in timings.replays() {
             let workers = launches.workers();
             record.workers.resize(workers.max(record.workers.len()), [0.0; 2]);
-            for step in 0..launches.steps() {
+            for step in 0..launches.launches() {
                 let mut times = Times::default();
                 for worker in 0..workers {
                     let span = launches.span(worker, step);
@@ -132,12 +132,12 @@ fn timeline(timings: &StepTimings) -> Timeline {
     for replay in timings.replays() {
         let at = |ns: u64| replay.origin.as_secs_f64() + ns as f64 / 1e9;
         for worker in 0..replay.launches.workers() {
-            slices.extend((0..replay.launches.steps()).map(|step| {
+            slices.extend((0..replay.launches.launches()).map(|step| {
                 let span = replay.launches.span(worker, step);
                 Slice { worker, launch: before + step, begin: at(span.begin), done: at(span.done) }
             }));
         }
-        before += replay.launches.steps();
+        before += replay.launches.launches();
     }
     let replays = timings.replays().iter().map(|r| (r.began.as_secs_f64(), r.ended.as_secs_f64())).collect();
     Timeline { wall: timings.wall().as_secs_f64(), replays, slices }

@@ -4,9 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use weft_cpu::Probe;
-use weft_device::{
-    BufferId, Caps, Device, DeviceError, NullDevice, Program, ProgramId, Span, Timings, Weight,
-};
+use weft_device::{Caps, Device, DeviceError, Forward, NullDevice, ProgramId, Span, Timing, Timings};
 use weft_engine::{Amounts, EngineOptions, Model};
 use weft_kern::Sizes;
 
@@ -21,49 +19,39 @@ struct Scripted {
     caps: Option<Caps>,
 }
 
-impl Device for Scripted {
+impl Forward for Scripted {
+    fn inner(&self) -> &dyn Device {
+        &self.null
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut self.null
+    }
+
     fn caps(&self) -> &Caps {
         self.caps.as_ref().unwrap_or(self.null.caps())
     }
 
-    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
-        self.null.alloc(bytes)
+    fn timing(&mut self) -> Option<&mut dyn Timing> {
+        Some(self)
     }
+}
 
-    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        self.null.pack(weight)
-    }
-
-    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        self.null.compile(program)
-    }
-
-    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.null.write(buffer, offset, bytes)
-    }
-
-    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        self.null.read(buffer, offset, out)
-    }
-
-    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
-        self.null.replay(program, sizes)
-    }
-
+impl Timing for Scripted {
     fn replay_timed(
         &mut self,
         program: ProgramId,
         sizes: &Sizes,
         timings: &mut Timings,
     ) -> Result<(), DeviceError> {
-        let steps = self.null.programs()[program.0 as usize].steps.len();
-        timings.begin(2, steps);
+        let launches = self.null.programs()[program.0 as usize].launches.len();
+        timings.begin(2, launches);
         let mut begin = 10;
-        for step in 0..steps {
-            let long = 100 * (step as u64 + 1);
+        for launch in 0..launches {
+            let long = 100 * (launch as u64 + 1);
             let free = begin + long + 20;
-            timings.lane(0).set(step, Span { begin, done: begin + long, free });
-            timings.lane(1).set(step, Span { begin, done: begin + long / 2, free });
+            timings.lane(0).set(launch, Span { begin, done: begin + long, free });
+            timings.lane(1).set(launch, Span { begin, done: begin + long / 2, free });
             begin = free;
         }
         self.null.replay(program, sizes)
@@ -314,7 +302,7 @@ fn programs_get_every_row() {
 #[test]
 fn a_device_without_a_clock_says_so() {
     let refused = run(&mut on(Box::<NullDevice>::default()), &OPTIONS).unwrap_err().to_string();
-    assert_eq!(refused, "null has no clock for single kernels, so it cannot be profiled");
+    assert_eq!(refused, "null cannot time single launches, so it cannot be profiled");
 }
 
 #[test]

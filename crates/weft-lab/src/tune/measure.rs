@@ -84,7 +84,7 @@ impl<'a> Sampler<'a> {
         for replay in self.timings.replays() {
             let launches = &replay.launches;
             let longest = |step| (0..launches.workers()).map(|w| launches.span(w, step).busy()).max();
-            seconds.extend((0..launches.steps()).map(|step| longest(step).unwrap_or(0) as f64 / 1e9));
+            seconds.extend((0..launches.launches()).map(|step| longest(step).unwrap_or(0) as f64 / 1e9));
         }
         Ok(seconds)
     }

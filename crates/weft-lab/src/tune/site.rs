@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use weft_device::{Scheduled, Schedules};
+use weft_device::{Scheduled, Tuning};
 use weft_engine::{Launch, StepShape};
 use weft_kern::{Kernel, Sizes};
 
@@ -45,7 +45,7 @@ struct Scored {
 }
 
 /// The distinct kernels of a step that the device has schedules for.
-pub(super) fn sites(schedules: &dyn Schedules, shape: &StepShape, launches: &[Launch]) -> Vec<Site> {
+pub(super) fn sites(schedules: &dyn Tuning, shape: &StepShape, launches: &[Launch]) -> Vec<Site> {
     let mut sites: Vec<Site> = Vec::new();
     for (at, launch) in launches.iter().enumerate() {
         let (kernel, max) = launch.work();
@@ -86,7 +86,7 @@ impl Site {
     }
 
     /// The schedule it has now.
-    pub(super) fn now(&self, schedules: &dyn Schedules) -> String {
+    pub(super) fn now(&self, schedules: &dyn Tuning) -> String {
         schedules.schedule(&self.kernel, &self.max).unwrap_or_default()
     }
 
@@ -96,12 +96,12 @@ impl Site {
     }
 
     /// The sums that it makes.
-    pub(super) fn sums(&self, schedules: &dyn Schedules) -> BTreeSet<String> {
+    pub(super) fn sums(&self, schedules: &dyn Tuning) -> BTreeSet<String> {
         schedules.orders(&self.kernel, &self.loaded).into_iter().map(|order| order.sums).collect()
     }
 
     /// Begins the search. The order of sums that are `free` may be changed.
-    pub(super) fn begin(&mut self, schedules: &dyn Schedules, free: BTreeSet<String>) {
+    pub(super) fn begin(&mut self, schedules: &dyn Tuning, free: BTreeSet<String>) {
         self.before = self.now(schedules);
         self.free = free;
         self.seen.insert(self.before.clone());
@@ -109,7 +109,7 @@ impl Site {
     }
 
     /// The next schedule to try, if there is any that promises something.
-    pub(super) fn next(&mut self, schedules: &dyn Schedules) -> Option<String> {
+    pub(super) fn next(&mut self, schedules: &dyn Tuning) -> Option<String> {
         if self.queue.is_empty() {
             let best = self.beam.first().map_or(0.0, |first| first.gain);
             if self.generation.is_some_and(|before| best < before + PROGRESS) {

@@ -1,4 +1,4 @@
-//! Tuning of a device whose schedules do what a test says they do: it finds the fastest, and keeps none that is wrong.
+//! Tuning a device whose schedules do what a test says: the fastest is found, and none that is wrong is kept.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -7,9 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_device::{
-    BufferId, Caps, Departure, Mark, Order, Packing, Program, ProgramId, Span, Timings, Weight, WeightBytes,
-};
+use weft_device::{Departure, Forward, Order, Program, ProgramId, Span, Timing, Timings};
 use weft_engine::{EngineOptions, Model};
 use weft_kern::{Access, Format, Kernel, Sizes};
 
@@ -98,7 +96,7 @@ impl Fake {
     }
 }
 
-impl Schedules for Fake {
+impl Tuning for Fake {
     fn schedule(&self, kernel: &Kernel, max: &Sizes) -> Option<String> {
         Some(self.way(kernel, max).text())
     }
@@ -140,36 +138,24 @@ impl Schedules for Fake {
     fn depart(&mut self, _: &[&'static Departure]) {}
 }
 
-impl Device for Fake {
-    fn caps(&self) -> &Caps {
-        self.device.caps()
+impl Forward for Fake {
+    fn inner(&self) -> &dyn Device {
+        &self.device
     }
 
-    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
-        self.device.alloc(bytes)
-    }
-
-    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        self.device.pack(weight)
-    }
-
-    fn packing(&self) -> Option<&'static dyn Packing> {
-        self.device.packing()
-    }
-
-    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
-        self.device.pack_tiles(weight, tiles)
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut self.device
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let ways = program.steps.iter().map(|step| {
-            let kernel = &program.kernels[step.kernel];
+        let ways = program.launches.iter().map(|launch| {
+            let kernel = &program.kernels[launch.kernel];
             let tried = of(&self.tried, kernel, &program.max).map(Way::of);
             tried.unwrap_or_else(|| self.way(kernel, &program.max))
         });
         let ways: Vec<Way> = ways.collect();
-        for (step, way) in program.steps.iter().zip(&ways) {
-            let kernel = &program.kernels[step.kernel];
+        for (launch, way) in program.launches.iter().zip(&ways) {
+            let kernel = &program.kernels[launch.kernel];
             if (self.nature.is_refused)(kernel, *way) {
                 let why = way.text();
                 return Err(DeviceError::Kernel { device: "fake".into(), kernel: kernel.name.clone(), why });
@@ -180,59 +166,45 @@ impl Device for Fake {
         Ok(id)
     }
 
-    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.device.write(buffer, offset, bytes)
-    }
-
-    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        self.device.read(buffer, offset, out)
-    }
-
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
         self.device.replay(program, sizes)?;
         let (program, ways) = &self.programs[&program];
-        for (step, way) in program.steps.iter().zip(ways) {
-            let kernel = &program.kernels[step.kernel];
+        for (launch, way) in program.launches.iter().zip(ways) {
+            let kernel = &program.kernels[launch.kernel];
             let written = |p: &&usize| {
                 kernel.params[**p].access == Access::Write && kernel.params[**p].format == Format::F32
             };
             let all: Vec<usize> = (0..kernel.params.len()).collect();
             if let Some(&p) = all.iter().find(written).filter(|_| (self.nature.is_wrong)(kernel, *way)) {
-                self.device.write(step.args[p].buffer, step.args[p].offset, &7777.0f32.to_le_bytes())?;
+                self.device.write(launch.args[p].buffer, launch.args[p].offset, &7777.0f32.to_le_bytes())?;
             }
         }
         Ok(())
     }
 
-    fn schedules(&mut self) -> Option<&mut dyn Schedules> {
+    fn timing(&mut self) -> Option<&mut dyn Timing> {
+        if self.nature.has_clock { Some(self) } else { None }
+    }
+
+    fn tuning(&mut self) -> Option<&mut dyn Tuning> {
         Some(self)
     }
+}
 
-    fn mark(&self) -> Option<Mark> {
-        self.device.mark()
-    }
-
-    fn rewind(&mut self, mark: Mark) {
-        self.device.rewind(mark);
-        self.programs.retain(|program, _| (program.0 as usize) < mark.programs);
-    }
-
+impl Timing for Fake {
     fn replay_timed(
         &mut self,
         program: ProgramId,
         sizes: &Sizes,
         timings: &mut Timings,
     ) -> Result<(), DeviceError> {
-        if !self.nature.has_clock {
-            return Err(DeviceError::Usage("it has no clock".into()));
-        }
-        self.replay(program, sizes)?;
+        Forward::replay(self, program, sizes)?;
         let (_, ways) = &self.programs[&program];
         timings.begin(1, ways.len());
         let (mut begin, lane) = (0, timings.lane(0));
-        for (step, way) in ways.iter().enumerate() {
+        for (launch, way) in ways.iter().enumerate() {
             let done = begin + way.nanoseconds();
-            lane.set(step, Span { begin, done, free: done });
+            lane.set(launch, Span { begin, done, free: done });
             begin = done;
         }
         self.log.lock().unwrap().longest += ways.iter().filter(|way| way.length == LONGEST).count();
@@ -343,17 +315,20 @@ fn it_can_be_ended_and_needs_schedules_and_a_clock() {
     let (mut verifier, log) = fake(GOOD);
     let cancel = AtomicBool::new(false);
     let ended = tune(&mut verifier, &options(), &cancel, &mut |told| {
-        cancel.store(matches!(told, Tuning::Verifying(..)), Ordering::Relaxed);
+        cancel.store(matches!(told, TuneProgress::Verifying(..)), Ordering::Relaxed);
     });
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
     assert!(log.lock().unwrap().saved.is_empty());
     // A device that cannot tell how long a launch takes is not searched in vain.
     let (mut verifier, log) = fake(Nature { has_clock: false, ..GOOD });
     let refused = tune(&mut verifier, &options(), &AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    assert!(refused.to_string().contains("no clock") && log.lock().unwrap().saved.is_empty(), "{refused}");
+    assert!(
+        refused.to_string().contains("cannot time single launches") && log.lock().unwrap().saved.is_empty(),
+        "{refused}"
+    );
     let mut verifier = self::verifier(Box::new(cpu()));
     let refused = tune(&mut verifier, &options(), &AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    assert!(refused.to_string().contains("has no schedules that could be tuned"), "{refused}");
+    assert!(refused.to_string().contains("cannot be tuned: it has no schedules"), "{refused}");
 }
 
 #[test]

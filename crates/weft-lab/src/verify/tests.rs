@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_device::{
-    BufferId, Caps, DeviceError, Packing, Program, ProgramId, ReferenceDevice, Region, Weight, WeightBytes,
-};
+use weft_device::{DeviceError, Forward, Program, ProgramId, ReferenceDevice, Region};
 use weft_kern::{Access, Dim, Format, Instr, Kernel, Sizes};
 use weft_quant::GgmlType;
 
@@ -87,39 +85,19 @@ struct Faulty {
     wrong: Wrong,
 }
 
-impl Device for Faulty {
-    fn caps(&self) -> &Caps {
-        self.device.caps()
+impl Forward for Faulty {
+    fn inner(&self) -> &dyn Device {
+        &self.device
     }
 
-    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
-        self.device.alloc(bytes)
-    }
-
-    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        self.device.pack(weight)
-    }
-
-    fn packing(&self) -> Option<&'static dyn Packing> {
-        self.device.packing()
-    }
-
-    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
-        self.device.pack_tiles(weight, tiles)
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut self.device
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
         let id = self.device.compile(program)?;
         self.programs.insert(id, program.clone());
         Ok(id)
-    }
-
-    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.device.write(buffer, offset, bytes)
-    }
-
-    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        self.device.read(buffer, offset, out)
     }
 
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
@@ -135,8 +113,8 @@ fn faults(
     mut wrong: impl FnMut(&Kernel, &[Region], &mut CpuDevice) + Send + 'static,
 ) -> Vec<(Verified, Fault)> {
     let alone = move |program: &Program, device: &mut CpuDevice| {
-        if let [step] = &program.steps[..] {
-            wrong(&program.kernels[step.kernel], &step.args, device);
+        if let [launch] = &program.launches[..] {
+            wrong(&program.kernels[launch.kernel], &launch.args, device);
         }
     };
     let device = Faulty { device: cpu(), programs: BTreeMap::new(), wrong: Box::new(alone) };
@@ -278,8 +256,8 @@ fn sums_that_are_not_those_of_the_quants_are_named() {
 #[test]
 fn a_launch_that_does_not_wait_shows_in_the_step_as_a_whole() {
     let wrong = |program: &Program, device: &mut CpuDevice| {
-        let Program { kernels, steps, .. } = program;
-        if let [_, .., last] = &steps[..] {
+        let Program { kernels, launches, .. } = program;
+        if let [_, .., last] = &launches[..] {
             let p = param(&kernels[last.kernel], Access::Write, Format::F32).unwrap();
             change(device, last.args[p], 8, &7.0f32.to_le_bytes());
         }

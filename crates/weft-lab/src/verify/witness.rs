@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weft_device::{
-    BufferId, Caps, Device, DeviceError, Mark, Packing, Program, ProgramId, Region, Schedules, Timings,
-    Weight, WeightBytes,
+    BufferId, Checkpoints, Device, DeviceError, Forward, KernelLaunch, Mark, Program, ProgramId, Region,
+    Weight,
 };
 use weft_kern::{Access, Sizes};
 
@@ -86,8 +86,8 @@ impl Witness {
         if let Some(known) = pieces.get(&(launches.start, launches.end)) {
             return Ok(*known);
         }
-        let steps = program.steps.get(launches.clone()).ok_or_else(unknown)?.to_vec();
-        let part = Program { max: program.max, kernels: program.kernels.clone(), steps };
+        let part = program.launches.get(launches.clone()).ok_or_else(unknown)?.to_vec();
+        let part = Program { max: program.max, kernels: program.kernels.clone(), launches: part };
         let compiled = self.device.compile(&part)?;
         pieces.insert((launches.start, launches.end), compiled);
         Ok(compiled)
@@ -102,7 +102,7 @@ impl Witness {
         first: usize,
     ) -> Result<(), DeviceError> {
         let wanted: Vec<bool> = {
-            let launches = self.programs.get(&id).map_or(0, |watched| watched.program.steps.len());
+            let launches = self.programs.get(&id).map_or(0, |watched| watched.program.launches.len());
             (first..first + launches).map(|i| step.wanted.get(i).copied().unwrap_or(false)).collect()
         };
         let mut at = 0;
@@ -120,7 +120,7 @@ impl Witness {
             let piece = self.piece(id, at..at + 1)?;
             let Witness { device, weights, programs, shared, .. } = self;
             let program = &programs[&id].program;
-            let weft_device::Step { kernel, args } = &program.steps[at];
+            let KernelLaunch { kernel, args } = &program.launches[at];
             let kernel = &program.kernels[*kernel];
             let launch = Launch { program: piece, kernel, args, weights, most: step.most };
             let (checked, error) = launch.check(&mut **device, sizes)?;
@@ -146,7 +146,7 @@ impl Witness {
         let mut seen = BTreeSet::new();
         let mut left: Vec<(usize, usize, Region, Vec<u8>)> = Vec::new();
         // The last that wrote to a place answers for it.
-        for (launch, weft_device::Step { kernel, args }) in program.steps.iter().enumerate().rev() {
+        for (launch, KernelLaunch { kernel, args }) in program.launches.iter().enumerate().rev() {
             for (p, (region, param)) in args.iter().zip(&program.kernels[*kernel].params).enumerate() {
                 let Region { buffer, offset, values } = *region;
                 if param.access == Access::Write && seen.insert((buffer, offset, values)) {
@@ -175,28 +175,18 @@ impl Witness {
     }
 }
 
-impl Device for Witness {
-    fn caps(&self) -> &Caps {
-        self.device.caps()
+impl Forward for Witness {
+    fn inner(&self) -> &dyn Device {
+        &*self.device
     }
 
-    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
-        self.device.alloc(bytes)
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut *self.device
     }
 
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
         let buffer = self.device.pack(weight.clone())?;
-        self.weights.insert(buffer, weight);
-        Ok(buffer)
-    }
-
-    fn packing(&self) -> Option<&'static dyn Packing> {
-        self.device.packing()
-    }
-
-    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
-        let buffer = self.device.pack_tiles(weight.clone(), tiles)?;
-        self.weights.insert(buffer, weight);
+        self.weights.insert(buffer, Weight { tiles: None, ..weight });
         Ok(buffer)
     }
 
@@ -204,44 +194,6 @@ impl Device for Witness {
         let id = self.device.compile(program)?;
         self.programs.insert(id, Watched { program: program.clone(), pieces: BTreeMap::new() });
         Ok(id)
-    }
-
-    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.device.write(buffer, offset, bytes)
-    }
-
-    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        self.device.read(buffer, offset, out)
-    }
-
-    fn schedules(&mut self) -> Option<&mut dyn Schedules> {
-        self.device.schedules()
-    }
-
-    fn wait(&mut self) -> Result<(), DeviceError> {
-        self.device.wait()
-    }
-
-    fn mark(&self) -> Option<Mark> {
-        self.device.mark()
-    }
-
-    fn rewind(&mut self, mark: Mark) {
-        self.weights.retain(|buffer, _| (buffer.0 as usize) < mark.buffers);
-        let stays = |program: ProgramId| (program.0 as usize) < mark.programs;
-        self.programs.retain(|program, _| stays(*program));
-        // Pieces are compiled when they are first wanted, and so after programs that are younger than their own.
-        self.programs.values_mut().for_each(|watched| watched.pieces.retain(|_, piece| stays(*piece)));
-        self.device.rewind(mark);
-    }
-
-    fn replay_timed(
-        &mut self,
-        program: ProgramId,
-        sizes: &Sizes,
-        timings: &mut Timings,
-    ) -> Result<(), DeviceError> {
-        self.device.replay_timed(program, sizes, timings)
     }
 
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
@@ -253,5 +205,26 @@ impl Device for Witness {
         let first = if step.after_body { step.body } else { 0 };
         step.after_body = true;
         self.watch(program, sizes, &mut step, first)
+    }
+
+    fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {
+        if self.device.checkpoints().is_some() { Some(self) } else { None }
+    }
+}
+
+impl Checkpoints for Witness {
+    fn mark(&mut self) -> Mark {
+        // Without checkpoints, nothing made so far can be freed.
+        let all = Mark { buffers: usize::MAX, programs: usize::MAX };
+        Mark::of(&mut *self.device).unwrap_or(all)
+    }
+
+    fn rewind(&mut self, mark: Mark) {
+        self.weights.retain(|buffer, _| (buffer.0 as usize) < mark.buffers);
+        let stays = |program: ProgramId| (program.0 as usize) < mark.programs;
+        self.programs.retain(|program, _| stays(*program));
+        // A piece is compiled when it is first needed, and so perhaps after programs younger than its own.
+        self.programs.values_mut().for_each(|watched| watched.pieces.retain(|_, piece| stays(*piece)));
+        mark.restore(&mut *self.device);
     }
 }

@@ -13,6 +13,7 @@ use weft_quant::GgmlType;
 use weft_random::Random;
 
 /// Rows interleaved by three, each byte changed, and a length that is no divisor of a block's.
+#[derive(Debug)]
 pub(crate) struct Toy(&'static str);
 
 pub(crate) static TOY: Toy = Toy("toy-1");
@@ -105,6 +106,7 @@ pub(crate) fn sources(model: &Gguf, names: &[&str]) -> Vec<Source> {
             rows: rows as usize,
             row_len: row_len as usize,
             bytes: Arc::new(bytes.clone()),
+            tiles: None,
         };
         Source { name: name.to_string(), weight, mapped: Some(bytes) }
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_device::{Region, Step};
+use weft_device::{KernelLaunch, Region};
 use weft_kern::{Dim, parse_plan};
 use weft_render::{Grid, Groups, Shader};
 
@@ -52,13 +52,13 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
     let kernel = Arc::new(parse_plan(KERNEL).unwrap().kernels.remove(0));
     let arena = device.alloc(192).unwrap();
     let region = |offset| Region { buffer: arena, offset, values: 4 };
-    let step = |from, to| Step { kernel: 0, args: vec![region(from), region(to)] };
+    let launch = |from, to| KernelLaunch { kernel: 0, args: vec![region(from), region(to)] };
     // More launches than a set of queries has room for.
-    let steps: Vec<Step> =
-        std::iter::once(step(0, 64)).chain((0..1500).flat_map(|_| [step(64, 128), step(128, 64)])).collect();
+    let more = (0..1500).flat_map(|_| [launch(64, 128), launch(128, 64)]);
+    let launches: Vec<KernelLaunch> = std::iter::once(launch(0, 64)).chain(more).collect();
     let max = Sizes { tokens: 8, ..Sizes::default() };
-    let program = Program { max, kernels: vec![kernel], steps };
-    assert_eq!(slots(&program.steps[0].args).0, [0, 0]);
+    let program = Program { max, kernels: vec![kernel], launches };
+    assert_eq!(slots(&program.launches[0].args).0, [0, 0]);
     let shader = Shader {
         name: "by hand".into(),
         source: TEXT.into(),
@@ -74,7 +74,7 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
     let GpuDevice { context, buffers, pipelines, programs, .. } = &mut device;
     pipelines.make(context, [&shader].into_iter(), 2).unwrap();
     let rendered: Arc<[Shader]> = Arc::new([shader]);
-    let shaders = vec![rendered; program.steps.len()];
+    let shaders = vec![rendered; program.launches.len()];
     programs.push(prepare(context, &program, &shaders, buffers, pipelines).unwrap());
     let start: Vec<u8> = (0..4u32).flat_map(u32::to_le_bytes).collect();
     device.write(arena, 0, &start).unwrap();
@@ -85,10 +85,10 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
         device.read(arena, 64, &mut before).unwrap();
         if timed {
             device.replay_timed(ProgramId(0), &sizes, &mut timings).unwrap();
-            assert_eq!((timings.workers(), timings.steps()), (1, 3001));
+            assert_eq!((timings.workers(), timings.launches()), (1, 3001));
             let mut end = 0;
-            for step in 0..timings.steps() {
-                let span = timings.span(0, step);
+            for launch in 0..timings.launches() {
+                let span = timings.span(0, launch);
                 assert!(end <= span.begin && span.begin <= span.done && span.done <= span.free);
                 end = span.free;
             }
@@ -124,7 +124,7 @@ fn a_text_that_does_not_compile_is_an_error() {
 fn a_device_that_is_gone_says_so_and_goes_on_saying_so() {
     let Some(mut device) = open("lost devices") else { return };
     let buffer = device.alloc(64).unwrap();
-    let nothing = Program { max: Sizes::default(), kernels: vec![], steps: vec![] };
+    let nothing = Program { max: Sizes::default(), kernels: vec![], launches: vec![] };
     let program = device.compile(&nothing).unwrap();
     device.context.device.destroy();
     // Only then wgpu tells; of a driver's own losses it tells at once.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_device::{Device, DeviceError, Program, ProgramId, Region, Step, Weight};
+use weft_device::{Checkpoints, Device, DeviceError, KernelLaunch, Program, ProgramId, Region, Weight};
 use weft_kern::{
     Access, Anchor, Dim, F32, Factor, Format, Instr, Kernel, Matrices, Param, Part, Pick, Product, Sizes,
     View, interp,
@@ -94,7 +94,7 @@ impl Case {
                 let region = |buffer| Region { buffer, offset: 0, values: arg.values };
                 if let (Some(row_len), Format::Ggml(ty)) = (arg.row_len, arg.format) {
                     let bytes = Arc::new(arg.bytes.clone());
-                    let weight = Weight { ty, rows: arg.values / row_len, row_len, bytes };
+                    let weight = Weight { ty, rows: arg.values / row_len, row_len, bytes, tiles: None };
                     return region(device.pack(weight).unwrap());
                 }
                 let buffer = device.alloc(arg.bytes.len()).unwrap();
@@ -105,7 +105,7 @@ impl Case {
         let program = Program {
             max: self.sizes_of(max),
             kernels: vec![Arc::new(self.kernel.clone())],
-            steps: vec![Step { kernel: 0, args: regions.clone() }],
+            launches: vec![KernelLaunch { kernel: 0, args: regions.clone() }],
         };
         let program = compile(device, &program)?;
         device.replay(program, &self.sizes())?;
@@ -118,9 +118,7 @@ impl Case {
             }
         };
         let found = self.args.iter().zip(&regions).map(read).collect();
-        if let Some(mark) = mark {
-            device.rewind(mark);
-        }
+        device.rewind(mark);
         Ok(found)
     }
 

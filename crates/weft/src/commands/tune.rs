@@ -5,7 +5,7 @@ mod show;
 use std::time::Duration;
 
 use weft_engine::{EngineOptions, Model};
-use weft_lab::{Error, TuneOptions, Tuning, Verifier, tune};
+use weft_lab::{Error, TuneOptions, TuneProgress, Verifier, tune};
 
 use super::{Command, MODEL, Outcome};
 use crate::args::Args;
@@ -59,9 +59,9 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let mut shown: Option<(&str, Progress)> = None;
     let mut show = |tuning| {
         let (label, done, total, unit) = match tuning {
-            Tuning::Searching(done, total) => ("tuning", done, total, Unit::Seconds),
-            Tuning::Verifying(done, total) => ("verifying", done, total, Unit::Kernels),
-            Tuning::Measuring(done, total) => ("measuring", done, total, Unit::Samples),
+            TuneProgress::Searching(done, total) => ("tuning", done, total, Unit::Seconds),
+            TuneProgress::Verifying(done, total) => ("verifying", done, total, Unit::Kernels),
+            TuneProgress::Measuring(done, total) => ("measuring", done, total, Unit::Samples),
         };
         if shown.as_ref().is_none_or(|(known, _)| *known != label) {
             shown = Some((label, Progress::new(label, total, unit).at_once(true)));

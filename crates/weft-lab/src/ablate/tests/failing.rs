@@ -6,9 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_device::{
-    BufferId, Caps, Device, DeviceError, Mark, Packing, Program, ProgramId, Weight, WeightBytes,
-};
+use weft_device::{Device, DeviceError, Forward, Program, ProgramId};
 use weft_engine::{EngineOptions, Model};
 use weft_kern::{Access, Sizes};
 
@@ -46,25 +44,13 @@ struct Failing {
     on_replay: OnReplay,
 }
 
-impl Device for Failing {
-    fn caps(&self) -> &Caps {
-        self.device.caps()
+impl Forward for Failing {
+    fn inner(&self) -> &dyn Device {
+        &self.device
     }
 
-    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
-        self.device.alloc(bytes)
-    }
-
-    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        self.device.pack(weight)
-    }
-
-    fn packing(&self) -> Option<&'static dyn Packing> {
-        self.device.packing()
-    }
-
-    fn pack_tiles(&mut self, weight: Weight, tiles: WeightBytes) -> Result<BufferId, DeviceError> {
-        self.device.pack_tiles(weight, tiles)
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut self.device
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
@@ -77,30 +63,14 @@ impl Device for Failing {
         Ok(id)
     }
 
-    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.device.write(buffer, offset, bytes)
-    }
-
-    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        self.device.read(buffer, offset, out)
-    }
-
-    fn mark(&self) -> Option<Mark> {
-        self.device.mark()
-    }
-
-    fn rewind(&mut self, mark: Mark) {
-        self.device.rewind(mark);
-    }
-
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
-        let (of, Program { kernels, steps, .. }) = &self.programs[&program];
+        let (of, Program { kernels, launches, .. }) = &self.programs[&program];
         match (self.on_replay)(*of) {
             Wrong::Nothing => self.device.replay(program, sizes),
             Wrong::Refused => Err(DeviceError::Usage("this step is refused".into())),
             Wrong::Values => {
                 self.device.replay(program, sizes)?;
-                let last = steps.last().unwrap();
+                let last = launches.last().unwrap();
                 let params = kernels[last.kernel].params.iter().zip(&last.args);
                 let (_, region) =
                     params.into_iter().find(|(param, _)| param.access == Access::Write).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_device::{Program, Step};
+use weft_device::{KernelLaunch, Program};
 use weft_kern::parse_plan;
 use weft_random::Random;
 
@@ -24,8 +24,8 @@ fn alone(text: &str, given: Vec<Vec<u8>>, check: impl FnOnce(&Launch<'_>, &mut C
         })
         .collect();
     let kernel = &plan.kernels[0];
-    let steps = vec![Step { kernel: 0, args: args.clone() }];
-    let program = Program { max: sizes, kernels: vec![Arc::new(kernel.clone())], steps };
+    let launches = vec![KernelLaunch { kernel: 0, args: args.clone() }];
+    let program = Program { max: sizes, kernels: vec![Arc::new(kernel.clone())], launches };
     let program = device.compile(&program).unwrap();
     let weights = BTreeMap::new();
     check(&Launch { program, kernel, args: &args, weights: &weights, most: 0 }, &mut device, &sizes);

@@ -1,0 +1,104 @@
+//! Why a device refused or failed.
+
+use weft_quant::GgmlType;
+
+/// Why a device refused or failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// Out of memory.
+    #[error("{device}: cannot allocate {bytes} bytes; try a smaller context or batch")]
+    Memory {
+        /// The device.
+        device: String,
+        /// Bytes asked for.
+        bytes: usize,
+    },
+    /// A buffer larger than the device allows.
+    #[error("cannot allocate {bytes} bytes: {device} limits buffers to {largest}")]
+    TooLarge {
+        /// The device.
+        device: String,
+        /// Bytes asked for.
+        bytes: usize,
+        /// Bytes of the largest buffer.
+        largest: usize,
+    },
+    /// A kernel that the device cannot run.
+    #[error("{device} cannot run the kernel `{kernel}`: {why}")]
+    Kernel {
+        /// The device.
+        device: String,
+        /// The kernel's name.
+        kernel: String,
+        /// What it would need.
+        why: String,
+    },
+    /// An ability that the device does not have.
+    #[error("{device} cannot {ability}")]
+    Unsupported {
+        /// The device.
+        device: String,
+        /// What it was asked to do.
+        ability: &'static str,
+    },
+    /// The device is gone: unplugged, reset by its driver or assigned to another process.
+    #[error("{device} was lost: {why}; start again, and check the system log if it happens again")]
+    Lost {
+        /// The device.
+        device: String,
+        /// What the driver says.
+        why: String,
+    },
+    /// The driver rejected something that should be valid.
+    #[error("{device} rejected {what}: {why}; this is a bug in Weft or in the driver, please report it")]
+    Refused {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        what: String,
+        /// What the driver says.
+        why: String,
+    },
+    /// A weight whose bytes do not match its shape.
+    #[error("{found} bytes for a weight of {ty}[{rows}, {row_len}], which takes {}", row_bytes(*ty, *rows, *row_len))]
+    Weight {
+        /// Its type.
+        ty: GgmlType,
+        /// Its rows.
+        rows: usize,
+        /// Values in a row.
+        row_len: usize,
+        /// Bytes given.
+        found: u64,
+    },
+    /// An invalid program: a bug in the compiler.
+    #[error("launch {launch} (`{kernel}`) is invalid: {why}; this is a bug in Weft, please report it")]
+    Program {
+        /// Which launch of the program.
+        launch: usize,
+        /// Its kernel.
+        kernel: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A buffer, program or range that does not exist, or an option out of range: the caller's mistake.
+    #[error("{0}")]
+    Usage(String),
+    /// An index in the step's data is out of bounds. Only the buffer's own bounds are checked: a device does not know how much of a
+    /// buffer the step has filled.
+    #[error("`{kernel}`: an index in the step's data is out of bounds; the step's results are not valid")]
+    Index {
+        /// The kernel that read it.
+        kernel: String,
+    },
+}
+
+/// The bytes that a weight takes, for people.
+fn row_bytes(ty: GgmlType, rows: usize, row_len: usize) -> String {
+    let row = ty.row_bytes(row_len as u64);
+    match row.and_then(|bytes| bytes.checked_mul(rows as u64)) {
+        Some(bytes) => bytes.to_string(),
+        None => format!("whole blocks of {} values", ty.block_len()),
+    }
+}

@@ -1,0 +1,50 @@
+//! A weight on its way to a device.
+
+use std::fmt;
+use std::sync::Arc;
+
+use weft_quant::GgmlType;
+
+use crate::error::DeviceError;
+
+/// Bytes that stay alive as long as a device wants them: mapped from a file, or in memory.
+pub type WeightBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// A weight to be [packed](crate::Device::pack): `rows` rows of `row_len` values.
+#[derive(Clone)]
+pub struct Weight {
+    /// How values are stored.
+    pub ty: GgmlType,
+    /// Rows, over all axes but the last.
+    pub rows: usize,
+    /// Values in a row, a whole number of blocks.
+    pub row_len: usize,
+    /// The rows as the file stores them, and nothing else.
+    pub bytes: WeightBytes,
+    /// The same rows in the device's own [packing](crate::Caps::packing), all tiles one after another, if they have been packed. A
+    /// device that needs tiles and is given none packs them itself.
+    pub tiles: Option<WeightBytes>,
+}
+
+impl fmt::Debug for Weight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Weight({}[{}, {}])", self.ty, self.rows, self.row_len)
+    }
+}
+
+impl Weight {
+    /// Checks that there are as many bytes as the shape needs.
+    ///
+    /// # Errors
+    /// [`DeviceError::Weight`] if there are not.
+    pub fn check(&self) -> Result<(), DeviceError> {
+        let row = self.ty.row_bytes(self.row_len as u64);
+        let expected = row.and_then(|bytes| bytes.checked_mul(self.rows as u64));
+        let found = (*self.bytes).as_ref().len() as u64;
+        if expected == Some(found) {
+            Ok(())
+        } else {
+            Err(DeviceError::Weight { ty: self.ty, rows: self.rows, row_len: self.row_len, found })
+        }
+    }
+}
