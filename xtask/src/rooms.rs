@@ -22,13 +22,14 @@ const WORLDLY: Room = Room { name: "", uses: &[], pure: false, unsafe_in: &[] };
 /// Every package of the workspace, from the ground floor up.
 pub(crate) const ROOMS: &[Room] = &[
     Room { name: "weft-random", ..PURE },
+    Room { name: "weft-file", ..WORLDLY },
     Room { name: "weft-quant", ..PURE },
     // Runs chat templates on a thread of its own, for its stack.
     Room { name: "weft-text", ..WORLDLY },
     Room { name: "weft-ir", uses: &["weft-quant"], ..PURE },
     Room { name: "weft-kern", uses: &["weft-quant", "weft-ir"], ..PURE },
     Room { name: "weft-fuse", uses: &["weft-quant", "weft-ir", "weft-kern"], ..PURE },
-    Room { name: "weft-gguf", uses: &["weft-quant"], unsafe_in: &["src/mmap.rs"], ..WORLDLY },
+    Room { name: "weft-gguf", uses: &["weft-file", "weft-quant"], unsafe_in: &["src/mmap.rs"], ..WORLDLY },
     Room { name: "weft-models", uses: &["weft-quant", "weft-ir", "weft-gguf"], ..WORLDLY },
     Room { name: "weft-device", uses: &["weft-quant", "weft-kern"], ..WORLDLY },
     Room {
@@ -40,11 +41,11 @@ pub(crate) const ROOMS: &[Room] = &[
     Room { name: "weft-render", uses: &["weft-quant", "weft-kern"], ..PURE },
     Room {
         name: "weft-wgpu",
-        uses: &["weft-quant", "weft-kern", "weft-device", "weft-render"],
+        uses: &["weft-file", "weft-quant", "weft-kern", "weft-device", "weft-render"],
         unsafe_in: &["src/memory.rs", "src/pipeline_cache.rs", "src/pipelines.rs"],
         ..WORLDLY
     },
-    Room { name: "weft-pack", uses: &["weft-gguf", "weft-device"], ..WORLDLY },
+    Room { name: "weft-pack", uses: &["weft-file", "weft-gguf", "weft-device"], ..WORLDLY },
     Room {
         name: "weft-engine",
         uses: &[
@@ -81,6 +82,7 @@ pub(crate) const ROOMS: &[Room] = &[
         name: "weft",
         uses: &[
             "weft-random",
+            "weft-file",
             "weft-quant",
             "weft-text",
             "weft-ir",

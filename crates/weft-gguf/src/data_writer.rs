@@ -1,12 +1,16 @@
 //! The second half of writing a file: tensor data in the declared order, of the declared size.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use crate::atomic::AtomicFile;
+use weft_file::AtomicFile;
+
 use crate::error::{Quoted, WriteError};
 use crate::tensor::TensorInfo;
+
+/// Bytes gathered before the operating system gets them.
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// Takes the data of the tensors a [`Writer`](crate::Writer) has declared, in chunks of any size.
 #[derive(Debug)]
@@ -98,7 +102,7 @@ pub(crate) struct Sink<'a> {
 
 enum Output<'a> {
     Stream(Box<dyn Write + 'a>),
-    File(AtomicFile),
+    File(BufWriter<AtomicFile>),
 }
 
 impl<'a> Sink<'a> {
@@ -113,7 +117,10 @@ impl<'a> Sink<'a> {
     pub(crate) fn create(path: &Path) -> Result<Sink<'a>, WriteError> {
         let target = path.display().to_string();
         match AtomicFile::create(path) {
-            Ok(file) => Ok(Sink { output: Output::File(file), target, broken: false }),
+            Ok(file) => {
+                let file = BufWriter::with_capacity(BUFFER_BYTES, file);
+                Ok(Sink { output: Output::File(file), target, broken: false })
+            }
             Err(source) => Err(WriteError::Io { action: "create", target, source }),
         }
     }
@@ -132,7 +139,9 @@ impl<'a> Sink<'a> {
         self.check()?;
         let finished = match self.output {
             Output::Stream(mut stream) => stream.flush(),
-            Output::File(file) => file.commit(),
+            Output::File(file) => {
+                file.into_inner().map_err(|error| error.into_error()).and_then(AtomicFile::commit)
+            }
         };
         finished.map_err(|source| WriteError::Io { action: "finish writing", target: self.target, source })
     }

@@ -20,7 +20,6 @@
 //! The layout is that of GGML's `docs/gguf.md`; the split convention is that of llama.cpp's `gguf-split`.
 #![deny(unsafe_code)]
 
-mod atomic;
 mod cursor;
 mod data_writer;
 mod decode;

@@ -7,10 +7,12 @@ use std::time::SystemTime;
 
 use crate::checksum::checksum;
 use crate::file;
-use crate::partial;
 
 /// What names of files end in.
 const SUFFIX: &str = ".weftpack";
+
+/// What names of files ended in that version 0.1 was writing.
+const OLD_PART: &str = ".partial";
 
 /// Letters of a model's name that are part of a file's: so many fit into any file system, with what comes after.
 const STEM: usize = 80;
@@ -87,9 +89,10 @@ impl PackCache {
         Ok(if remove_unused(&packed.path)? { packed.bytes } else { 0 })
     }
 
-    /// Removes what programs left that were killed while they packed. What cannot be removed does no harm.
+    /// Removes what processes left behind that were killed while packing. What cannot be removed does no harm.
     pub fn sweep(&self) {
-        for (path, ..) in self.files(partial::SUFFIX).unwrap_or_default() {
+        let _ = weft_file::sweep(&self.folder);
+        for (path, ..) in self.files(OLD_PART).unwrap_or_default() {
             let _ = remove_unused(&path);
         }
     }

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use weft_file::AtomicFile;
 use weft_gguf::MappedFile;
 
 use crate::checksum::checksum;
 use crate::header::{self, Header};
 use crate::identity::Identity;
 use crate::layout::{BLOCK, Layout};
-use crate::partial::Partial;
 use crate::region::Region;
 use crate::work::{self, Stop};
 
@@ -112,7 +112,7 @@ pub(crate) fn write(
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<(), Stop<io::Error>> {
     let start = header::start(header.encode().len()) as u64;
-    let partial = Partial::create(path).map_err(Stop::Failed)?;
+    let file = AtomicFile::create(path).map_err(Stop::Failed)?;
     let sums: Vec<AtomicU64> = header.sums.iter().map(|_| AtomicU64::new(0)).collect();
     let total = layout.len() as u64;
     let fill = |block: usize, (buffer, tile): &mut (Vec<u8>, Vec<u8>)| {
@@ -120,13 +120,13 @@ pub(crate) fn write(
         let out = &mut buffer[..BLOCK.min(layout.len() - at)];
         layout.fill(block, out, tile);
         sums[block].store(checksum(out), Ordering::Relaxed);
-        partial.write_at(out, start + at as u64)?;
-        if block % SYNC == SYNC - 1 { partial.sync() } else { Ok(()) }
+        file.write_all_at(out, start + at as u64)?;
+        if block % SYNC == SYNC - 1 { file.sync_data() } else { Ok(()) }
     };
     let mut done = |blocks: usize| progress(((blocks * BLOCK) as u64).min(total), total);
     work::each(threads, 0..sums.len(), || (vec![0; BLOCK], Vec::new()), fill, &mut done)?;
     header.sums = sums.into_iter().map(AtomicU64::into_inner).collect();
-    partial.write_at(&header.encode(), 0).and_then(|()| partial.commit(path)).map_err(Stop::Failed)
+    file.write_all_at(&header.encode(), 0).and_then(|()| file.commit()).map_err(Stop::Failed)
 }
 
 /// The size of a file with this header.

@@ -15,7 +15,6 @@ mod header;
 mod identity;
 mod kept;
 mod layout;
-mod partial;
 mod region;
 mod work;
 

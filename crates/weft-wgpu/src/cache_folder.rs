@@ -9,21 +9,12 @@ pub(crate) const PIPELINES: &str = "pipelines-";
 /// How the names of files of schedules begin.
 pub(crate) const SCHEDULES: &str = "schedules-";
 
-/// Writes a file beside its place and renames it, so that it is never seen half written.
+/// Replaces a file, making its folder first if need be.
 pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension(format!("{}.part", std::process::id()));
-    let write = || -> io::Result<()> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(&beside, bytes)?;
-        fs::rename(&beside, path)
-    };
-    let written = write();
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
     }
-    written
+    weft_file::write(path, bytes)
 }
 
 /// Removes the compiled pipelines and schedules from a cache folder, and returns how many bytes that frees.

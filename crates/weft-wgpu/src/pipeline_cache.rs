@@ -57,7 +57,7 @@ impl CacheFile {
         &self.cache
     }
 
-    /// Writes the file beside its place, and puts it there, unless it has all there is.
+    /// Replaces the file, unless it has all there is.
     pub(crate) fn write(&mut self) {
         let Some(data) = self.cache.get_data() else { return };
         let sum = Some(checksum(&data));

@@ -48,7 +48,7 @@ impl ScheduleFile {
         }
     }
 
-    /// Writes the file beside its place, and puts it there.
+    /// Replaces the file.
     ///
     /// # Errors
     /// If that cannot be done.

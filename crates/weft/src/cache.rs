@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::catalog::{KNOWN, Known};
-use crate::folders;
 use crate::names::{FileName, HubName, choose};
 
 /// How deep models may lie below the folder: organisation, repository, and one folder within.
@@ -45,7 +44,7 @@ impl Cached {
 impl Cache {
     /// The cache in `folder`, or in the user's own. It need not exist.
     pub(crate) fn new(folder: Option<&Path>) -> anyhow::Result<Cache> {
-        let folder = folder.map(Path::to_path_buf).or_else(folders::cache);
+        let folder = folder.map(Path::to_path_buf).or_else(weft_file::cache_folder);
         let folder = folder.context("no home folder is known; say where models are kept with --cache DIR")?;
         Ok(Cache { folder })
     }

@@ -8,7 +8,6 @@ use weft_gguf::Gguf;
 use weft_lab::{Journal, Model, Run};
 
 use crate::args::Args;
-use crate::folders;
 use crate::out::note;
 
 /// The journal's file.
@@ -17,7 +16,7 @@ use crate::out::note;
 /// If none is given and no home folder is known.
 pub(crate) fn path(args: Args<'_>) -> anyhow::Result<PathBuf> {
     let given = args.path("journal").map(Path::to_path_buf);
-    let usual = || folders::data().map(|folder| folder.join("journal.db"));
+    let usual = || weft_file::data_folder().map(|folder| folder.join("journal.db"));
     given.or_else(usual).context("no home folder is known; say where the journal is with --journal FILE")
 }
 

@@ -12,8 +12,8 @@ use anyhow::{Context, Result, bail};
 use weft_gguf::{Gguf, Metadata, TensorInfo};
 use weft_quant::{GgmlType, decode, encode};
 
+use crate::output::refuse_own_file;
 use crate::recipe::{Mixture, QUANTIZATION_VERSION, Recipe};
-use crate::replacement::refuse_own_file;
 use crate::write_model::{OnProgress, Planned, write_model};
 
 /// What to make of a model.

@@ -194,13 +194,16 @@ fn what_a_killed_program_left_is_removed_and_what_is_not_ours_stays() {
     let folder = Folder::new();
     let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
     fs::create_dir_all(&cache.folder).unwrap();
-    let [left, held, foreign] =
-        ["x.weftpack.1-1.partial", "y.weftpack.1-2.partial", "z.partial"].map(|name| cache.folder.join(name));
-    [&left, &held, &foreign].iter().for_each(|path| fs::write(path, "half").unwrap());
+    let names = ["x.weftpack.0123456789abcdef.part", "x.weftpack.1-1.partial"];
+    let [left, left_by_an_old_version] = names.map(|name| cache.folder.join(name));
+    let [held, foreign] =
+        ["y.weftpack.0123456789abcdef.part", "z.partial"].map(|name| cache.folder.join(name));
+    let all = [&left, &left_by_an_old_version, &held, &foreign];
+    all.iter().for_each(|path| fs::write(path, "half").unwrap());
     let writer = File::options().write(true).open(&held).unwrap();
     writer.lock().unwrap();
     assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, packed());
-    assert!(!left.exists() && held.exists() && foreign.exists());
+    assert_eq!(all.map(|path| path.exists()), [false, false, true, true]);
     assert_eq!(cache.list().unwrap().len(), 1);
 }
 

@@ -21,7 +21,7 @@ use super::{Command, MODEL, Outcome};
 use crate::args::Args;
 use crate::model_ref;
 use crate::out::Out;
-use crate::replacement::{Replacement, check_output};
+use crate::output::{Output, check_output};
 use facts::{Facts, Plan, Step};
 use text::Detail;
 
@@ -98,7 +98,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let mut file = Replacement::create(path)?;
+    let mut file = Output::create(path)?;
     file.write(text.as_bytes())?;
     file.commit()
 }

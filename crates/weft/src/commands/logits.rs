@@ -16,8 +16,8 @@ use crate::interrupt::Listener;
 use crate::load::load;
 use crate::model_ref;
 use crate::out::note;
+use crate::output::{Output, check_output};
 use crate::progress::{Progress, Unit};
-use crate::replacement::{Replacement, check_output};
 
 pub(super) const COMMAND: Command = Command {
     name: "logits",
@@ -57,7 +57,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let outcome = if args.flag("oracle") {
         let logits = oracle_logits(&gguf, &tokens)?;
-        let mut file = Replacement::create(out)?;
+        let mut file = Output::create(out)?;
         write(&mut file, &logits)?;
         file.commit()?;
         Outcome::Done
@@ -92,7 +92,7 @@ fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::
     let (mut engine, _) = load(model, &options)?;
     // It listens before there is a file, so that none is left behind.
     let listener = Listener::new();
-    let mut file = Replacement::create(out)?;
+    let mut file = Output::create(out)?;
     let mut progress = Progress::new("computing", tokens.len() as u64, Unit::Tokens);
     let (mut batch, seq) = (Batch::new(), engine.new_sequence());
     for (at, tokens) in tokens.chunks(chunk).enumerate() {
@@ -108,6 +108,6 @@ fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::
     Ok(Outcome::Done)
 }
 
-fn write(file: &mut Replacement, logits: &[f32]) -> anyhow::Result<()> {
+fn write(file: &mut Output, logits: &[f32]) -> anyhow::Result<()> {
     logits.iter().try_for_each(|logit| file.write(&logit.to_le_bytes()))
 }

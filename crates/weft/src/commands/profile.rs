@@ -13,8 +13,8 @@ use crate::load::load;
 use crate::measured::Measured;
 use crate::measuring::{Prepared, measure, prepare};
 use crate::out::Out;
+use crate::output::{Output, check_output};
 use crate::progress::Unit;
-use crate::replacement::{Replacement, check_output};
 
 pub(super) const COMMAND: Command = Command {
     name: "profile",
@@ -60,7 +60,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     })?;
     let Some(profile) = measured else { return Ok(Outcome::Interrupted) };
     if let Some(trace) = args.path("trace") {
-        let mut file = Replacement::create(trace)?;
+        let mut file = Output::create(trace)?;
         file.write(profile.trace().to_string().as_bytes())?;
         file.commit()?;
     }

@@ -6,7 +6,7 @@ use super::journal::records;
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
 use crate::journal;
-use crate::replacement::Replacement;
+use crate::output::Output;
 
 const RUNS: Positional =
     Positional { name: "RUN...", help: "The numbers of runs, as `weft journal` shows them", required: true };
@@ -28,7 +28,7 @@ Examples:
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let records = records(&journal::path(args)?, &args.texts(RUNS.name))?;
-    let mut file = Replacement::create(args.path("out").unwrap_or("report.html".as_ref()))?;
+    let mut file = Output::create(args.path("out").unwrap_or("report.html".as_ref()))?;
     file.write(report(&records).as_bytes())?;
     file.commit()?;
     Ok(Outcome::Done)

@@ -51,7 +51,7 @@ fn a_signal_leaves_nothing_behind() {
 fn a_folder_is_no_place_for_a_model() {
     let folder = Folder::new();
     let refused = weft(["synth".as_ref(), folder.path().as_os_str()]).run().failed(1);
-    assert!(refused.contains("directory"), "{refused}");
+    assert!(refused.contains("it is a folder"), "{refused}");
     assert!(folder.files().is_empty());
 }
 

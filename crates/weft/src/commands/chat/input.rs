@@ -7,7 +7,6 @@ use anyhow::Context as _;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use crate::folders;
 use crate::out::note;
 
 const PROMPT: &str = "> ";
@@ -45,7 +44,7 @@ impl Input {
             return Ok(Input::Plain);
         }
         let mut lines = DefaultEditor::new().context("cannot use this terminal")?;
-        let history = folders::data().map(|folder| folder.join("history"));
+        let history = weft_file::data_folder().map(|folder| folder.join("history"));
         if let Some(history) = &history {
             // The first time there is none.
             let _ = lines.load_history(history);

@@ -1,19 +1,23 @@
-//! Where a user's files go, by the conventions of the operating system.
+//! Where a user's files belong, by the conventions of the operating system.
 
 use std::env;
 use std::path::PathBuf;
 
-/// Where things are kept that can be fetched again; `None` if the environment does not say who the user is.
-pub(crate) fn cache() -> Option<PathBuf> {
+/// The folder for what can be fetched or made again: `$XDG_CACHE_HOME/weft`, or `~/.cache/weft`,
+/// `~/Library/Caches/weft` (macOS), `%LOCALAPPDATA%\weft` (Windows). It need not exist. `None` if the environment does not
+/// say who the user is.
+pub fn cache_folder() -> Option<PathBuf> {
     folder("XDG_CACHE_HOME", ".cache", "Library/Caches")
 }
 
-/// Where things are kept that the user made.
-pub(crate) fn data() -> Option<PathBuf> {
+/// The folder for what the user made: `$XDG_DATA_HOME/weft`, or `~/.local/share/weft`,
+/// `~/Library/Application Support/weft` (macOS), `%LOCALAPPDATA%\weft` (Windows). It need not exist. `None` if the
+/// environment does not say who the user is.
+pub fn data_folder() -> Option<PathBuf> {
     folder("XDG_DATA_HOME", ".local/share", "Library/Application Support")
 }
 
-/// Our folder in that of the variable, or else in the one that is usual on this system.
+/// Our folder in that of the variable, or in the usual one of this system.
 fn folder(variable: &str, unix: &str, macos: &str) -> Option<PathBuf> {
     let usual = || {
         if cfg!(windows) {

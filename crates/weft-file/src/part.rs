@@ -1,0 +1,150 @@
+//! Part files: their names, the lock of their writer, and removing those that were abandoned.
+
+use std::collections::hash_map::RandomState;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the names of part files end in.
+const SUFFIX: &str = ".part";
+
+/// Hexadecimal digits before it, in the names of those that one writer has for itself.
+const DIGITS: usize = 16;
+
+/// The longest beginning of a target's name that is repeated in the name of its part file. File systems allow 255 bytes.
+const MAX_NAME: usize = 200;
+
+/// How often another name is tried before giving up.
+const TRIES: usize = 16;
+
+/// The path of a part file beside `target`, with `tag` before its suffix.
+///
+/// # Errors
+/// If the target has no file name.
+pub(crate) fn path(target: &Path, tag: &str) -> io::Result<PathBuf> {
+    let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name");
+    let name = target.file_name().ok_or_else(no_name)?;
+    let mut part = shortened(name);
+    part.push(format!(".{tag}{SUFFIX}"));
+    Ok(target.with_file_name(part))
+}
+
+fn shortened(name: &OsStr) -> OsString {
+    if name.len() <= MAX_NAME {
+        return name.to_os_string();
+    }
+    let name = name.to_string_lossy();
+    name[..name.floor_char_boundary(MAX_NAME)].into()
+}
+
+/// Creates a part file beside `target` that no other writer has, and locks it.
+///
+/// # Errors
+/// If it cannot be created.
+pub(crate) fn create(target: &Path, options: &OpenOptions) -> io::Result<(File, PathBuf)> {
+    for _ in 0..TRIES {
+        // Seeded by the operating system, unlike anything else in the standard library.
+        let random = RandomState::new().build_hasher().finish();
+        let path = path(target, &format!("{random:0DIGITS$x}"))?;
+        let file = match options.clone().create_new(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            opened => opened?,
+        };
+        // Between these two calls the file looks abandoned: `sweep` may have locked it, and may have removed it.
+        let locked = lock(&file).is_ok();
+        if locked && path.exists() {
+            return Ok((file, path));
+        }
+    }
+    Err(io::Error::other("no part file could be created that others leave alone"))
+}
+
+/// Locks a part file for its writer. A file system without locks is no error: there, no part file ever looks abandoned.
+///
+/// # Errors
+/// If another writer has locked it.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::WouldBlock, "another writer is at it"))
+        }
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+/// Removes the part files directly in `folder` that killed processes left behind, and returns how many bytes that frees.
+///
+/// Only files named as those of [`AtomicFile::create`](crate::AtomicFile::create) and not locked by a writer are removed;
+/// partial downloads stay. What cannot be removed stays as well.
+///
+/// # Errors
+/// If the folder exists and cannot be read.
+pub fn sweep(folder: &Path) -> io::Result<u64> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
+    };
+    let mut freed = 0;
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(is_part) {
+            freed += remove_abandoned(&entry.path()).unwrap_or(0);
+        }
+    }
+    Ok(freed)
+}
+
+/// Whether this is the name of a part file that one writer has for itself.
+fn is_part(name: &str) -> bool {
+    let tag = name.strip_suffix(SUFFIX).and_then(|rest| rest.rsplit_once('.'));
+    tag.is_some_and(|(name, tag)| {
+        let digit = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+        !name.is_empty() && tag.len() == DIGITS && tag.bytes().all(digit)
+    })
+}
+
+/// Removes a part file unless its writer lives.
+fn remove_abandoned(path: &Path) -> io::Result<u64> {
+    // Looked at first: opening a pipe would wait for its other end.
+    let about = fs::symlink_metadata(path)?;
+    if !about.is_file() {
+        return Ok(0);
+    }
+    // Some network file systems lock only what is open for writing.
+    let file = OpenOptions::new().write(true).open(path)?;
+    // Where locks do not work, nothing is known to be abandoned.
+    if file.try_lock().is_err() {
+        return Ok(0);
+    }
+    fs::remove_file(path)?;
+    Ok(about.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_part_files() {
+        let path =
+            |name: &str| path(Path::new(name), "0123456789abcdef").map(|path| path.display().to_string());
+        assert_eq!(path("a/model.gguf").unwrap(), "a/model.gguf.0123456789abcdef.part");
+        let long = path(&"ü".repeat(120)).unwrap();
+        assert_eq!(long, format!("{}.0123456789abcdef.part", "ü".repeat(100)));
+        assert!(path("..").is_err());
+        for (name, expected) in [
+            ("a.0123456789abcdef.part", true),
+            ("model-Q4_0.gguf.ffffffffffffffff.part", true),
+            // A download, which is to be continued.
+            ("a.gguf.01234567.part", false),
+            ("a.0123456789ABCDEF.part", false),
+            (".0123456789abcdef.part", false),
+            ("0123456789abcdef.part", false),
+            ("a.0123456789abcdef.part.gguf", false),
+        ] {
+            assert_eq!(is_part(name), expected, "{name}");
+        }
+    }
+}

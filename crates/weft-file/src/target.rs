@@ -1,0 +1,38 @@
+//! What an output path leads to: a file that can be replaced, or a device or pipe that can only be written to.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a path leads to, links followed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// A regular file, or a place where none is yet. The path has no links in its last component.
+    File(PathBuf),
+    /// A device, a pipe or a socket.
+    Stream,
+}
+
+impl Target {
+    /// Looks at a path.
+    ///
+    /// # Errors
+    /// If it is a folder, a broken symbolic link, or cannot be looked at.
+    pub fn of(path: &Path) -> io::Result<Target> {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
+            Ok(found) if found.is_file() => Ok(Target::File(fs::canonicalize(path)?)),
+            Ok(_) => Ok(Target::Stream),
+            Err(_) if path.is_symlink() => {
+                Err(io::Error::new(io::ErrorKind::NotFound, "it is a broken symbolic link"))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Target::File(path.to_path_buf())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The folder a file is in.
+pub(crate) fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

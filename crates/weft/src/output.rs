@@ -1,0 +1,106 @@
+//! Where a command writes its result: standard output, called `-`, or a file that is replaced when the result is complete.
+
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context as _, bail, ensure};
+use weft_file::{AtomicFile, Target};
+use weft_gguf::Gguf;
+
+use crate::out::Out;
+
+/// A result being written. Dropped without [`commit`](Output::commit), it leaves no file behind.
+pub(crate) struct Output {
+    sink: Sink,
+    /// What errors call it.
+    name: String,
+}
+
+enum Sink {
+    StandardOutput(BufWriter<Out>),
+    File(BufWriter<AtomicFile>),
+}
+
+impl Output {
+    /// Begins the file at `path`; `-` is standard output.
+    ///
+    /// # Errors
+    /// If it is a folder or a broken link, or cannot be created.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<Output> {
+        if is_standard_output(path) {
+            let sink = Sink::StandardOutput(BufWriter::new(Out::new()));
+            return Ok(Output { sink, name: "standard output".into() });
+        }
+        let name = path.display().to_string();
+        let file = AtomicFile::create(path).with_context(|| format!("cannot create {name}"))?;
+        Ok(Output { sink: Sink::File(BufWriter::new(file)), name })
+    }
+
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        let written = match &mut self.sink {
+            Sink::StandardOutput(out) => out.write_all(bytes),
+            Sink::File(file) => file.write_all(bytes),
+        };
+        written.with_context(|| format!("cannot write {}", self.name))
+    }
+
+    /// Puts the file in place.
+    ///
+    /// # Errors
+    /// If what is left cannot be written; then the file that was there stays.
+    pub(crate) fn commit(self) -> anyhow::Result<()> {
+        let committed = match self.sink {
+            Sink::StandardOutput(mut out) => out.flush(),
+            Sink::File(file) => {
+                file.into_inner().map_err(|error| error.into_error()).and_then(AtomicFile::commit)
+            }
+        };
+        committed.with_context(|| format!("cannot write {}", self.name))
+    }
+}
+
+fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Refuses a path that could not be written in the end, before any work is done.
+///
+/// # Errors
+/// If it is a folder or a broken link, in no folder, or a file of `model`.
+pub(crate) fn check_output(path: &Path, model: &Gguf) -> anyhow::Result<()> {
+    if is_standard_output(path) {
+        return Ok(());
+    }
+    let check = || {
+        if let Target::File(path) = Target::of(path)? {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            ensure!(
+                folder.is_none_or(Path::is_dir),
+                "there is no folder {}",
+                folder.unwrap_or(&path).display()
+            );
+        }
+        anyhow::Ok(())
+    };
+    check().with_context(|| format!("cannot create {}", path.display()))?;
+    refuse_own_file(model, path)
+}
+
+/// Refuses to replace the input. That would be safe, since it stays mapped, but nobody means it.
+///
+/// # Errors
+/// If `out` is one of the model's files.
+pub(crate) fn refuse_own_file(model: &Gguf, out: &Path) -> anyhow::Result<()> {
+    // A file that does not exist has no canonical path, and is not the input.
+    let Ok(target) = fs::canonicalize(out) else { return Ok(()) };
+    let own = model.files().iter().find(|file| fs::canonicalize(&file.path).is_ok_and(|path| path == target));
+    match own {
+        None => Ok(()),
+        Some(_) => bail!("{} is a file of the model itself: give the result another name", out.display()),
+    }
+}
