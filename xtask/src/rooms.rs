@@ -49,6 +49,7 @@ pub(crate) const ROOMS: &[Room] = &[
     Room {
         name: "weft-engine",
         uses: &[
+            "weft-random",
             "weft-quant",
             "weft-text",
             "weft-ir",

@@ -1,8 +1,10 @@
 //! What one step computes: tokens of any sequences, in any mixture.
 
-/// A sequence of an engine. It names no other sequence, not even after this one has ended.
+/// A sequence of one engine. It names no other sequence: not of another engine, and not even after this one has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SeqId {
+    /// Which engine it is of.
+    pub(crate) engine: u64,
     /// Its place in the engine's list, which is used again.
     pub(crate) place: usize,
     /// How many sequences had that place before.

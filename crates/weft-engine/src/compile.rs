@@ -23,7 +23,15 @@ pub(crate) struct Shared {
     /// Tensors, by their names in the file.
     tensors: BTreeMap<String, BufferId>,
     /// States, by their names in the model.
-    states: BTreeMap<String, BufferId>,
+    pub(crate) states: BTreeMap<String, State>,
+}
+
+/// Room for a state of the model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    pub(crate) buffer: BufferId,
+    /// Bytes of a row, one token's.
+    pub(crate) row_bytes: usize,
 }
 
 /// The compiled model.
@@ -200,20 +208,21 @@ fn bind_states(
     device: &mut dyn Device,
     segment: &Segment,
     max: &Sizes,
-    model_states: &mut BTreeMap<String, BufferId>,
+    model_states: &mut BTreeMap<String, State>,
 ) -> Result<BTreeMap<String, BufferId>, Error> {
     let mut bound = BTreeMap::new();
     for node in segment.graph.nodes() {
         let Op::State { name } = &node.op else { continue };
         let Some((_, in_model)) = segment.states.iter().find(|(own, _)| own == name) else { continue };
         let buffer = match model_states.get(in_model) {
-            Some(known) => *known,
+            Some(known) => known.buffer,
             None => {
                 let bytes = node.ty.shape.count(max).and_then(|n| Format::Ggml(node.ty.dtype).bytes(n));
                 let bytes =
                     bytes.ok_or_else(|| Error::Option("the KV cache would not fit any memory".into()))?;
                 let buffer = device.alloc(bytes)?;
-                model_states.insert(in_model.clone(), buffer);
+                let row_bytes = bytes / max.slots.max(1);
+                model_states.insert(in_model.clone(), State { buffer, row_bytes });
                 buffer
             }
         };

@@ -1,295 +1,176 @@
-//! The engine: a compiled model, its KV cache, and the step.
+//! The engine: requests in, events out.
 
-mod timed;
-mod variants;
-
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
-use weft_device::{Caps, Device, Region};
-use weft_fuse::Options;
-use weft_ir::{Sizes, Switches};
-use weft_pack::{OnReport, PackCache};
-use weft_quant::GgmlType;
+use weft_device::{Caps, Device};
+use weft_pack::{OnReport, fingerprint};
 
-use crate::batch::{Batch, SeqId};
-use crate::choice::DeviceChoice;
-use crate::compile::{Shared, compile};
 use crate::error::Error;
-use crate::model::{Model, PAGE};
-use crate::pages::{Indices, Pages};
-use variants::Variants;
+use crate::generation::{Event, Generation, Reply, Shared};
+use crate::model::Model;
+use crate::options::EngineOptions;
+use crate::pages::Key;
+use crate::request::Request;
+use crate::runner::Runner;
+use crate::running::Running;
+use crate::schedule::{Schedule, Stats};
 
-pub use timed::{PartId, ReplayTimings, StepShape, StepTimings};
-pub use variants::PlansId;
-
-/// Rows of logits computed at once, and kept without allocating. More are had by replaying the head; what they cost is memory for a
-/// row of the vocabulary each.
-const LOGIT_ROWS: usize = 8;
-
-/// Context length unless told otherwise: long enough for a conversation, and a KV cache that any machine has room for.
-const DEFAULT_CONTEXT: usize = 4096;
-
-/// What an engine is loaded with.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EngineOptions {
-    /// What it runs on.
-    pub device: DeviceChoice,
-    /// Threads of the processor, which also prepare for other devices; `None` takes all there are.
-    pub threads: Option<usize>,
-    /// Most tokens of a sequence; `None` takes 4096, or what the model was made for if that is less.
-    pub context: Option<usize>,
-    /// Sequences that can be of full length at the same time.
-    pub sequences: usize,
-    /// Most tokens computed at once.
-    pub batch: usize,
-    /// How the KV cache stores its values: F16, BF16, F32 or Q8_0.
-    pub kv: GgmlType,
-    /// Decisions of the compiler that are set by hand.
-    pub switches: Switches,
-    /// Where packed weights are kept; `None` packs them in memory each time.
-    pub cache: Option<PackCache>,
-}
-
-impl Default for EngineOptions {
-    fn default() -> EngineOptions {
-        EngineOptions {
-            device: DeviceChoice::Cpu,
-            threads: None,
-            context: None,
-            sequences: 1,
-            batch: 512,
-            kv: GgmlType::F16,
-            switches: Switches::default(),
-            cache: None,
-        }
-    }
-}
-
-/// A model, compiled and ready.
+/// A model, compiled and ready, and the generations it works on.
+///
+/// [`push`](Engine::push) takes a request, [`step`](Engine::step) computes a batch for all that are under way, and each
+/// [`Generation`] tells its owner what happened. Requests run together and do not notice: a reply is the same, bit for bit, alone and in
+/// company, with its prompt computed or taken from the cache.
 pub struct Engine {
-    model: Model,
-    device: Box<dyn Device>,
-    /// What every way to compile it uses.
-    shared: Shared,
-    variants: Variants,
-    pages: Pages,
-    context: usize,
-    max: Sizes,
-    // What a step writes and reads, kept so that no step allocates.
-    indices: Indices,
-    bytes: Vec<u8>,
-    logits: Vec<f32>,
-    wanted: Vec<i32>,
+    runner: Runner,
+    schedule: Schedule,
+    /// What all pages of the KV cache depend on.
+    key: Key,
+    pushed: u64,
 }
 
 impl Engine {
+    /// Opens a model on the CPU, with all its threads.
+    ///
+    /// # Errors
+    /// If the file cannot be read or run, or there is no memory for it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Engine, Error> {
+        Engine::builder().open(path)
+    }
+
+    /// Begins to choose how a model is opened; [`open`](EngineOptions::open) ends it.
+    pub fn builder() -> EngineOptions {
+        EngineOptions::default()
+    }
+
     /// Opens a file, and the device of the options, and compiles the one for the other. `report` is told how far loading is.
     ///
     /// # Errors
     /// If the file cannot be read or run, there is no such device, or no memory for it; [`Error::Interrupted`] if `report` says so.
     pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Engine, Error> {
-        let model = Model::open(path, options.kv)?;
-        let device = options.device.open(options.threads, options.cache.as_ref())?;
-        Engine::new(model, device, options, report)
+        Ok(Engine::of(Runner::load(path, options, report)?, options))
     }
 
     /// Compiles a model for a device that is open already, whatever the options say of devices and threads.
     ///
     /// # Errors
-    /// If an option makes no sense for the model, or the device has no room; [`Error::Interrupted`] if `report` says so.
-    pub fn new(
-        model: Model,
-        mut device: Box<dyn Device>,
-        options: &EngineOptions,
-        report: OnReport<'_>,
-    ) -> Result<Engine, Error> {
-        if options.kv != model.kv() {
-            let why = format!("a KV cache of {}: the model was opened for one of {}", options.kv, model.kv());
-            return Err(Error::Option(why));
-        }
-        let trained = model.graph().config.context;
-        let context = options.context.unwrap_or(DEFAULT_CONTEXT.min(trained));
-        if context == 0 || context > trained {
-            let why = format!("a context of {context} tokens: the model was made for 1 to {trained}");
-            return Err(Error::Option(why));
-        }
-        let pages = context.div_ceil(PAGE).saturating_mul(options.sequences);
-        if options.sequences == 0 || options.batch == 0 || i32::try_from(pages.saturating_mul(PAGE)).is_err()
-        {
-            let EngineOptions { sequences, batch, .. } = options;
-            let why = format!(
-                "{sequences} sequences of {context} tokens, {batch} at once, are too few or too many"
-            );
-            return Err(Error::Option(why));
-        }
-        let tokens = options.batch.min(context.saturating_mul(options.sequences));
-        let max = Sizes { tokens, rows: LOGIT_ROWS, slots: pages * PAGE, pages };
-        let machine = device.caps().machine;
-        let fusion = Options { max, switches: options.switches.clone(), machine, advise: false };
-        let cache = options.cache.as_ref();
-        let (shared, compiled) = compile(&mut *device, model.gguf(), model.graph(), &fusion, cache, report)?;
-        let vocab = model.graph().config.vocab;
-        let inputs =
-            shared.inputs.values().map(|region| region.offset + 4 * region.values).max().unwrap_or(0);
-        Ok(Engine {
-            model,
-            device,
-            shared,
-            variants: Variants::new(compiled, fusion),
-            pages: Pages::new(PAGE, pages, context),
-            context,
-            max,
-            indices: Indices::with_capacity(tokens, pages, options.sequences),
-            bytes: Vec::with_capacity(inputs.max(4 * LOGIT_ROWS * vocab)),
-            logits: Vec::with_capacity(LOGIT_ROWS * vocab),
-            wanted: Vec::with_capacity(tokens),
-        })
+    /// If an option makes no sense for the model, or the device has no room.
+    pub fn new(model: Model, device: Box<dyn Device>, options: &EngineOptions) -> Result<Engine, Error> {
+        let report = &mut |_| ControlFlow::Continue(());
+        Ok(Engine::of(Runner::new(model, device, options, report)?, options))
+    }
+
+    fn of(runner: Runner, options: &EngineOptions) -> Engine {
+        // Pages stay on the device they were computed on, so that need not be part of it.
+        let model = fingerprint(runner.model().gguf()).to_le_bytes();
+        let numbers = format!("{} {:?}", options.kv, options.switches);
+        let key = Key::root([model.as_slice(), numbers.as_bytes()]);
+        Engine { runner, schedule: Schedule::default(), key, pushed: 0 }
     }
 
     /// The model.
     pub fn model(&self) -> &Model {
-        &self.model
+        self.runner.model()
     }
 
     /// The device.
     pub fn device(&self) -> &Caps {
-        self.device.caps()
+        self.runner.device()
     }
 
-    /// The device itself, to run programs of one's own beside the model: for who measures it. Whoever rewinds it further than to a mark of his
-    /// own takes the model away.
-    pub fn device_mut(&mut self) -> &mut dyn Device {
-        &mut *self.device
-    }
-
-    /// Most tokens of a sequence.
+    /// Most tokens of a prompt and its reply together.
     pub fn context(&self) -> usize {
-        self.context
+        self.runner.context()
     }
 
-    /// Most tokens of a batch.
-    pub fn batch(&self) -> usize {
-        self.max.tokens
+    /// How many generations there are, and what room they take.
+    pub fn stats(&self) -> Stats {
+        self.schedule.stats(self.runner.pages())
     }
 
-    /// Begins an empty sequence.
-    pub fn new_sequence(&mut self) -> SeqId {
-        self.pages.new_sequence()
-    }
-
-    /// Tokens in a sequence; 0 for one that has ended.
-    pub fn len(&self, seq: SeqId) -> usize {
-        self.pages.len(seq)
-    }
-
-    /// Ends a sequence and gives its room back.
-    pub fn free(&mut self, seq: SeqId) {
-        self.pages.free(seq);
-    }
-
-    /// Forgets all but the first `len` tokens of a sequence.
-    pub fn truncate(&mut self, seq: SeqId, len: usize) {
-        self.pages.truncate(seq, len);
-    }
-
-    /// Computes a batch, and returns the logits asked for: a row of the vocabulary each, in the order of the batch.
-    ///
-    /// What comes out for a token depends on its own sequence only: not on the other tokens of the batch, nor on how a sequence was cut
-    /// into batches, nor on the number of threads.
+    /// Takes a request. It begins with the next step that has room for it; those that came before it come first.
     ///
     /// # Errors
-    /// If the batch is too large, names an unknown token or sequence, or does not fit into the context. The sequences are then what they
-    /// were before.
-    pub fn step(&mut self, batch: &Batch) -> Result<&[f32], Error> {
-        self.step_with(batch, None)?;
-        Ok(&self.logits)
+    /// [`Error::Batch`] if the prompt is empty or has a token that the vocabulary has not, [`Error::Context`] if it is too long.
+    pub fn push(&mut self, request: Request) -> Result<Generation, Error> {
+        let (vocab, context) = (self.model().graph().config.vocab, self.context());
+        let len = request.prompt.len();
+        if len == 0 {
+            return Err(Error::Batch("the prompt is empty".into()));
+        }
+        if len > context {
+            return Err(Error::Context { len: 0, more: len, context });
+        }
+        if let Some(token) = request.prompt.iter().find(|token| **token as usize >= vocab) {
+            return Err(Error::Batch(format!("token {token} is not in the vocabulary of {vocab}")));
+        }
+        let shared = Arc::new(Shared::default());
+        let generation = Generation::new(self.pushed, Arc::clone(&shared));
+        self.pushed += 1;
+        let root = self.key.salted(&request.options.salt);
+        self.schedule.push(Running::new(request, root, shared));
+        Ok(generation)
     }
 
-    /// Computes a batch, leaving what comes out in `logits`.
-    fn step_with(&mut self, batch: &Batch, timings: Option<&mut StepTimings>) -> Result<(), Error> {
-        let entries = batch.entries();
-        let vocab = self.model.graph().config.vocab;
-        if entries.len() > self.max.tokens {
-            let most = self.max.tokens;
-            return Err(Error::Batch(format!("{} tokens, at most {most} at once", entries.len())));
-        }
-        if let Some(e) = entries.iter().find(|e| e.token as usize >= vocab) {
-            return Err(Error::Batch(format!("token {} is not in the vocabulary of {vocab}", e.token)));
-        }
-        self.logits.clear();
-        if entries.is_empty() {
-            return Ok(());
-        }
-        self.pages.place(entries, &mut self.indices)?;
-        self.wanted.clear();
-        self.wanted.extend(entries.iter().enumerate().filter(|(_, e)| e.logits).map(|(i, _)| i as i32));
-        let done = self.replay(vocab, timings);
-        if let Err(e) = done {
-            self.pages.undo(entries);
-            return Err(e);
-        }
-        Ok(())
+    /// Computes one batch: a token of every generation that replies, and as much of the prompts of others as there is room for. Returns
+    /// whether there was anything to compute; the events of the last step are still to be polled when it says no.
+    ///
+    /// # Errors
+    /// If the device fails. The generations of this batch have then ended as [`Finish::Failed`](crate::Finish::Failed); others go on.
+    pub fn step(&mut self) -> Result<bool, Error> {
+        self.schedule.step(&mut self.runner)
     }
 
-    /// The sizes of the step whose indices these are; no rows of logits.
-    fn sizes(&self) -> Sizes {
-        let Indices { tokens, pages, .. } = &self.indices;
-        Sizes { tokens: tokens.len(), rows: 0, slots: self.max.slots, pages: pages.len() }
-    }
-
-    fn replay(&mut self, vocab: usize, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
-        let sizes = self.sizes();
-        let Engine { device, shared, variants, indices, bytes, wanted, .. } = self;
-        let inputs = [
-            ("tokens", &indices.tokens[..]),
-            ("pos", &indices.pos),
-            ("slots", &indices.slots),
-            ("first", &indices.first),
-            ("pages", &indices.pages),
-            ("out_rows", wanted.chunks(LOGIT_ROWS).next().unwrap_or_default()),
-        ];
-        write(&mut **device, shared, &inputs, bytes)?;
-        let class = variants.used().class(sizes.tokens);
-        let class =
-            class.ok_or_else(|| Error::Option("the model was compiled for no size of step".into()))?;
-        let timed = timings.as_deref_mut().map(|timings| (timings, 0));
-        timed::replay(&mut **device, class.body, &sizes, timed)?;
-        for (window, rows) in wanted.chunks(LOGIT_ROWS).enumerate() {
-            // The first was written with the other inputs.
-            if window > 0 {
-                write(&mut **device, shared, &[("out_rows", rows)], bytes)?;
+    /// Answers one request, and works on all others meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`push`](Engine::push) and [`step`](Engine::step).
+    pub fn complete(&mut self, request: Request) -> Result<Reply, Error> {
+        let mut generation = self.push(request)?;
+        let (mut text, mut tokens) = (String::new(), Vec::new());
+        loop {
+            self.step()?;
+            while let Some(event) = generation.poll() {
+                match event {
+                    Event::Prompt { .. } => {}
+                    Event::Token(token) => tokens.push(token),
+                    Event::Text(more) => text += &more,
+                    Event::Finished(finish) => {
+                        let (usage, timings) = (generation.usage(), generation.timings());
+                        return Ok(Reply { text, tokens, finish, usage, timings });
+                    }
+                }
             }
-            let timed = timings.as_deref_mut().map(|timings| (timings, 1));
-            timed::replay(&mut **device, class.head, &Sizes { rows: rows.len(), ..sizes }, timed)?;
-            bytes.clear();
-            bytes.resize(rows.len() * vocab * 4, 0);
-            device.read(class.logits.buffer, class.logits.offset, bytes)?;
-            self.logits.extend(bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)));
         }
-        Ok(())
+    }
+
+    /// The compiled model under the engine, to look into: launches, plans, clocks.
+    pub fn inspect(&self) -> &Runner {
+        &self.runner
+    }
+
+    /// The compiled model under the engine, to compute batches by hand: for the lab. Sequences begun there hold pages that generations then
+    /// do not have.
+    pub fn inspect_mut(&mut self) -> &mut Runner {
+        &mut self.runner
     }
 }
 
-/// Writes inputs of a step, all at once: with what lies between them, which nobody reads.
-fn write(
-    device: &mut dyn Device,
-    shared: &Shared,
-    inputs: &[(&str, &[i32])],
-    bytes: &mut Vec<u8>,
-) -> Result<(), Error> {
-    let regions = || inputs.iter().map(|(name, values)| (shared.inputs[*name], *values));
-    let begin = regions().map(|(region, _)| region.offset).min().unwrap_or(0);
-    let end = regions().map(|(region, values)| region.offset + size_of_val(values)).max().unwrap_or(0);
-    bytes.clear();
-    bytes.resize(end - begin, 0);
-    for (region, values) in regions() {
-        let to = &mut bytes[region.offset - begin..][..size_of_val(values)];
-        for (to, value) in to.as_chunks_mut::<4>().0.iter_mut().zip(values) {
-            *to = value.to_le_bytes();
-        }
+impl EngineOptions {
+    /// Opens a model file.
+    ///
+    /// # Errors
+    /// If the file cannot be read or run, there is no such device, or no memory for it.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Engine, Error> {
+        self.open_with(path, &mut |_| ControlFlow::Continue(()))
     }
-    match regions().next() {
-        Some((Region { buffer, .. }, _)) => Ok(device.write(buffer, begin, bytes)?),
-        None => Ok(()),
+
+    /// Opens a model file; `report` is told how far that is, and can stop it.
+    ///
+    /// # Errors
+    /// Those of [`open`](EngineOptions::open), and [`Error::Interrupted`] if `report` says so.
+    pub fn open_with(&self, path: impl AsRef<Path>, report: OnReport<'_>) -> Result<Engine, Error> {
+        Engine::load(path.as_ref(), self, report)
     }
 }

@@ -1,8 +1,28 @@
-//! Sessions, ragged batches, paged KV and sampling on top of replayed programs.
+//! Runs language models: requests in, tokens and text out.
 //!
-//! [`Engine::load`] turns a file into a compiled program on a device; [`Engine::step`] runs one ragged [`Batch`] of tokens through it, of
-//! any sequences in any mixture; a [`Session`] holds one conversation and generates text. [`oracle_logits`] computes the same logits
-//! through the float oracle.
+//! [`Engine`] opens a GGUF file and compiles it for a device. Requests run together in one batch, share what they have in common, and each
+//! gets the same reply, bit for bit, as if it were alone:
+//!
+//! ```no_run
+//! use weft_engine::{Engine, Event, Message, Request};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut engine = Engine::open("model.gguf")?;
+//! let prompt = engine.model().chat(&[Message::new("user", "What is the capital of France?")])?;
+//! let mut reply = engine.push(Request::new(prompt))?;
+//! while engine.step()? {
+//!     while let Some(event) = reply.poll() {
+//!         if let Event::Text(text) = event {
+//!             print!("{text}");
+//!         }
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Runner`], behind [`Engine::inspect`], computes batches by hand and shows what they are made of: the lab measures with it.
+//! [`oracle_logits`] computes what is right, slowly.
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -11,32 +31,43 @@ mod compile;
 mod engine;
 mod error;
 mod explain;
-mod generate;
+mod generation;
 mod launches;
+mod logprobs;
 mod model;
+mod options;
 mod oracle;
 mod pages;
 mod plans;
+mod processor;
 mod products;
+mod request;
+mod runner;
+mod running;
 mod sample;
-mod session;
+mod schedule;
 mod weights;
 
 pub use batch::{Batch, SeqId};
 pub use choice::{DeviceChoice, Target};
-pub use engine::{Engine, EngineOptions, PartId, PlansId, ReplayTimings, StepShape, StepTimings};
+pub use engine::Engine;
 pub use error::Error;
 pub use explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};
-pub use generate::{Event, Finish, GenerateOptions, Generated};
+pub use generation::{Event, Finish, Generation, Reply, Timings, Token, Usage};
 pub use launches::{Amounts, Launch, LaunchPiece, Role};
 pub use model::{Model, tokenizer};
+pub use options::EngineOptions;
 pub use oracle::oracle_logits;
+pub use processor::LogitProcessor;
+pub use request::{GenerateOptions, Request};
+pub use runner::{PartId, PlansId, ReplayTimings, Runner, StepShape, StepTimings};
 pub use sample::{Sampler, Sampling};
-pub use session::Session;
-pub use weft_device::{Caps, Departure, Span, Timings};
+pub use schedule::Stats;
+pub use weft_device::{Caps, Departure, Span};
 pub use weft_fuse::{Choice, Cost, Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;
 pub use weft_kern::Machine;
 pub use weft_pack::{OnReport, PackCache, Packed, PackedOf, Report, fingerprint};
 pub use weft_render::Limits;
+pub use weft_text::{ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError, Tokenizer};
 pub use weft_wgpu::{Adapter, AdapterKind, OpenError, adapters, forget as forget_pipelines};

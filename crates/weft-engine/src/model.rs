@@ -5,7 +5,9 @@ use std::path::Path;
 use weft_gguf::{Gguf, Metadata};
 use weft_models::{BuildOptions, ModelGraph};
 use weft_quant::GgmlType;
-use weft_text::{ChatTemplate, TemplateError, Tokenizer, TokenizerSpec};
+use weft_text::{
+    ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError, Tokenizer, TokenizerSpec,
+};
 
 use crate::error::Error;
 
@@ -65,6 +67,20 @@ impl Model {
     /// [`TemplateError`] if there is none, or it does not compile.
     pub fn chat_template(&self) -> Result<ChatTemplate, TemplateError> {
         ChatTemplate::of(&self.tokenizer)
+    }
+
+    /// The tokens of a conversation that is to be answered, by the model's own template.
+    ///
+    /// # Errors
+    /// [`Error::Template`] if it has none, or it refuses the messages.
+    pub fn chat(&self, messages: &[Message]) -> Result<Vec<u32>, Error> {
+        let prompt = self.chat_template()?.render(messages, &RenderOptions::default())?;
+        Ok(self.tokenizer.encode_chat(&prompt))
+    }
+
+    /// The tokens of a text that is to be continued, with what the model expects before it.
+    pub fn tokens(&self, text: &str) -> Vec<u32> {
+        self.tokenizer.encode(text, EncodeOptions { parse_special: true, add_special: true })
     }
 }
 

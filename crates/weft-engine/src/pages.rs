@@ -1,15 +1,35 @@
 //! Which rows of the KV states belong to which sequence.
+//!
+//! Rows come in pages. Sequences that begin alike share the pages they have in common: [`Pages::begin`] finds what is kept, and
+//! [`Pages::record`] keeps what was computed.
+
+mod pool;
+mod prefix;
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{Entry, SeqId};
 use crate::error::Error;
+use pool::Pool;
+pub(crate) use prefix::Key;
+
+/// Engines so far: each gives its sequences names of its own.
+static ENGINES: AtomicU64 = AtomicU64::new(0);
+
+/// Rows that are worth a copy. Fewer are computed again: a copy goes through every layer of the cache.
+const WORTH_A_COPY: usize = 8;
 
 /// The pages of all sequences.
 #[derive(Debug)]
 pub(crate) struct Pages {
     page: usize,
     context: usize,
-    free: Vec<u32>,
+    /// Most pages that the sequences of a step have together; a shared one counts for each.
+    listed: usize,
+    pool: Pool,
     sequences: Vec<Option<Sequence>>,
+    /// Which engine these are of.
+    engine: u64,
     /// Sequences begun so far.
     begun: u64,
 }
@@ -19,6 +39,27 @@ struct Sequence {
     id: SeqId,
     len: usize,
     pages: Vec<u32>,
+    /// The chain of its pages that are kept or shared, and how many; `None` if its pages are its own affair.
+    chain: Option<(Key, usize)>,
+}
+
+/// The beginning of a sequence that is in the cache already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Begun {
+    /// The sequence.
+    pub(crate) seq: SeqId,
+    /// Tokens whose keys and values it has, once `copy` has been made.
+    pub(crate) cached: usize,
+    /// Rows to be copied before anything else.
+    pub(crate) copy: Option<Copy>,
+}
+
+/// The first `rows` rows of a page, to be copied to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Copy {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) rows: usize,
 }
 
 /// What a step's index inputs say; see `weft_ir::Op::Attend`.
@@ -51,12 +92,24 @@ impl Indices {
 }
 
 impl Pages {
-    /// `count` pages of `page` rows, for sequences of at most `context` tokens. Both fit an `i32` of rows.
-    pub(crate) fn new(page: usize, count: usize, context: usize) -> Pages {
-        // Handed out from the end: the first sequence gets the first pages.
-        Pages { page, context, free: (0..count as u32).rev().collect(), sequences: Vec::new(), begun: 0 }
+    /// `count` pages of `page` rows, for sequences of at most `context` tokens, those of a step with at most `listed` pages together. Rows
+    /// fit an `i32`.
+    pub(crate) fn new(page: usize, count: usize, context: usize, listed: usize) -> Pages {
+        let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
+        Pages { page, context, listed, pool: Pool::new(count), sequences: Vec::new(), engine, begun: 0 }
     }
 
+    /// All pages.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Pages that so many tokens take.
+    pub(crate) fn pages_of(&self, tokens: usize) -> usize {
+        tokens.div_ceil(self.page)
+    }
+
+    /// Begins an empty sequence, whose pages are its own.
     pub(crate) fn new_sequence(&mut self) -> SeqId {
         let empty = self.sequences.iter().position(Option::is_none);
         let at = empty.unwrap_or_else(|| {
@@ -64,11 +117,101 @@ impl Pages {
             self.sequences.len() - 1
         });
         // All it may ever need: no step allocates.
-        let pages = Vec::with_capacity(self.context.div_ceil(self.page));
-        let id = SeqId { place: at, generation: self.begun };
+        let pages = Vec::with_capacity(self.pages_of(self.context));
+        let id = SeqId { engine: self.engine, place: at, generation: self.begun };
         self.begun += 1;
-        self.sequences[at] = Some(Sequence { id, len: 0, pages });
+        self.sequences[at] = Some(Sequence { id, len: 0, pages, chain: None });
         id
+    }
+
+    /// Begins a sequence of these tokens after `root`, with as many of them as are kept, but for the last, whose logits are wanted.
+    ///
+    /// It takes a page only to copy rows to: `copy` must be made before anything else happens to the pages.
+    pub(crate) fn begin(&mut self, root: &Key, tokens: &[u32]) -> Begun {
+        let seq = self.new_sequence();
+        let most = tokens.len().saturating_sub(1);
+        let (mut key, mut pages) = (*root, Vec::new());
+        for tokens in tokens[..most].chunks_exact(self.page) {
+            let Some((page, next)) = self.pool.kept().find(&key, tokens) else { break };
+            self.pool.hold(page);
+            pages.push(page);
+            key = next;
+        }
+        let full = pages.len();
+        let mut cached = full * self.page;
+        let rest = &tokens[cached..most.min(cached + self.page)];
+        let partial = self.pool.kept().longest(&key, rest).filter(|(_, rows)| *rows >= WORTH_A_COPY);
+        let mut copy = None;
+        if let Some((from, rows)) = partial {
+            // Held meanwhile, so that it is not the one that makes room.
+            self.pool.hold(from);
+            if let Some(to) = self.pool.take() {
+                pages.push(to);
+                cached += rows;
+                copy = Some(Copy { from, to, rows });
+            }
+            self.pool.release(from);
+        }
+        if let Some(Some(sequence)) = self.sequences.get_mut(seq.place) {
+            sequence.len = cached;
+            sequence.pages.extend(pages);
+            sequence.chain = Some((key, full));
+        }
+        Begun { seq, cached, copy }
+    }
+
+    /// Keeps what was computed of a sequence that was begun with these tokens: its pages that are full by now.
+    pub(crate) fn record(&mut self, seq: SeqId, tokens: &[u32]) {
+        let page = self.page;
+        let Some(Some(sequence)) = self.sequences.get_mut(seq.place) else { return };
+        if sequence.id != seq {
+            return;
+        }
+        let Some((key, kept)) = &mut sequence.chain else { return };
+        while (*kept + 1) * page <= sequence.len {
+            let tokens = &tokens[*kept * page..][..page];
+            self.pool.keep(sequence.pages[*kept], key, tokens);
+            *key = key.then(tokens);
+            *kept += 1;
+        }
+    }
+
+    /// Ends a sequence that was begun with these tokens, and keeps all that was computed of it.
+    pub(crate) fn end(&mut self, seq: SeqId, tokens: &[u32]) {
+        self.record(seq, tokens);
+        if let Some(Sequence { len, pages, chain: Some((key, kept)), .. }) = self.sequence(seq) {
+            let rest = &tokens[kept * self.page..*len];
+            if let (Some(page), false) = (pages.get(*kept), rest.is_empty()) {
+                let (page, key) = (*page, *key);
+                self.pool.keep(page, &key, rest);
+            }
+        }
+        self.free(seq);
+    }
+
+    /// Makes room for so many more tokens of a sequence; `false`, with nothing changed, if there are not enough pages.
+    pub(crate) fn grow(&mut self, seq: SeqId, more: usize) -> bool {
+        let Some(sequence) = self.sequence(seq) else { return false };
+        let needed = self.pages_of(sequence.len + more).saturating_sub(sequence.pages.len());
+        if needed > self.pool.available() {
+            return false;
+        }
+        let Pages { pool, sequences, .. } = self;
+        if let Some(Some(sequence)) = sequences.get_mut(seq.place) {
+            sequence.pages.extend((0..needed).map_while(|_| pool.take()));
+        }
+        true
+    }
+
+    /// Most pages that the sequences of a step have together.
+    pub(crate) fn listed(&self) -> usize {
+        self.listed
+    }
+
+    /// How many more tokens of a sequence there are pages for.
+    pub(crate) fn room(&self, seq: SeqId) -> usize {
+        let Some(Sequence { len, pages, .. }) = self.sequence(seq) else { return 0 };
+        ((pages.len() + self.pool.available()) * self.page).min(self.context).saturating_sub(*len)
     }
 
     pub(crate) fn len(&self, seq: SeqId) -> usize {
@@ -89,13 +232,14 @@ impl Pages {
 
     /// Forgets all but the first `len` tokens of a sequence.
     pub(crate) fn truncate(&mut self, seq: SeqId, len: usize) {
-        let Pages { page, free, sequences, .. } = self;
+        let Pages { page, pool, sequences, .. } = self;
         if let Some(Some(sequence)) = sequences.get_mut(seq.place)
             && sequence.id == seq
         {
             sequence.len = sequence.len.min(len);
             let keep = sequence.len.div_ceil(*page);
-            free.extend(sequence.pages.drain(keep..).rev());
+            // The last first: of a chain that is idle the end makes room before the beginning, which it needs.
+            sequence.pages.drain(keep..).rev().for_each(|page| pool.release(page));
         }
     }
 
@@ -111,8 +255,9 @@ impl Pages {
             let Some(Some(sequence)) = self.sequences.get_mut(entry.seq.place) else { continue };
             let pos = sequence.len;
             if pos / self.page == sequence.pages.len() {
-                sequence.pages.extend(self.free.pop());
+                sequence.pages.extend(self.pool.take());
             }
+            debug_assert!(self.pool.is_own(sequence.pages[pos / self.page]), "others read this page");
             sequence.len += 1;
             out.tokens.push(entry.token as i32);
             out.pos.push(pos as i32);
@@ -141,18 +286,27 @@ impl Pages {
 
     fn check(&self, entries: &[Entry]) -> Result<(), Error> {
         if let Some(ended) = entries.iter().find(|e| self.sequence(e.seq).is_none()) {
-            return Err(Error::Batch(format!("{:?} has ended, or is another engine's", ended.seq)));
+            let why = format!("{:?} has ended, or belongs to another engine", ended.seq);
+            return Err(Error::Batch(why));
         }
         let mut needed = 0;
-        for Sequence { id, len, pages } in self.sequences.iter().flatten() {
+        let mut listed = 0;
+        for Sequence { id, len, pages, .. } in self.sequences.iter().flatten() {
             let more = entries.iter().filter(|e| e.seq == *id).count();
             if len + more > self.context {
                 return Err(Error::Context { len: *len, more, context: self.context });
             }
-            needed += (len + more).div_ceil(self.page).saturating_sub(pages.len());
+            let all = (len + more).div_ceil(self.page).max(pages.len());
+            needed += all - pages.len();
+            listed += if more > 0 { all } else { 0 };
         }
-        if needed > self.free.len() {
-            return Err(Error::Pages { needed, free: self.free.len() });
+        if listed > self.listed {
+            let most = self.listed;
+            return Err(Error::Batch(format!("its sequences have {listed} pages, at most {most} at once")));
+        }
+        let free = self.pool.available();
+        if needed > free {
+            return Err(Error::Pages { needed, free });
         }
         Ok(())
     }
@@ -168,7 +322,7 @@ mod tests {
 
     #[test]
     fn tokens_of_mixed_sequences_get_their_rows() {
-        let mut pages = Pages::new(2, 4, 6);
+        let mut pages = Pages::new(2, 4, 6, 64);
         let (a, b) = (pages.new_sequence(), pages.new_sequence());
         let mut out = Indices::default();
         pages.place(&entries(&[(a, 7), (a, 8), (b, 9), (a, 5)]), &mut out).unwrap();
@@ -184,7 +338,7 @@ mod tests {
 
     #[test]
     fn limits_are_errors_and_change_nothing() {
-        let mut pages = Pages::new(2, 2, 3);
+        let mut pages = Pages::new(2, 2, 3, 64);
         let (a, b) = (pages.new_sequence(), pages.new_sequence());
         let mut out = Indices::default();
         let four = entries(&[(a, 0); 4]);
@@ -211,13 +365,91 @@ mod tests {
 
     #[test]
     fn truncating_gives_pages_back() {
-        let mut pages = Pages::new(2, 3, 6);
+        let mut pages = Pages::new(2, 3, 6, 64);
         let a = pages.new_sequence();
         let mut out = Indices::default();
         pages.place(&entries(&[(a, 0); 5]), &mut out).unwrap();
         pages.truncate(a, 2);
-        assert_eq!((pages.len(a), pages.free.len()), (2, 2));
+        assert_eq!((pages.len(a), pages.pool.available()), (2, 2));
         pages.place(&entries(&[(a, 0)]), &mut out).unwrap();
         assert_eq!(out.pos, [2]);
+    }
+
+    #[test]
+    fn sequences_of_two_engines_are_never_mistaken_for_each_other() {
+        let (mut one, mut other) = (Pages::new(2, 2, 4, 64), Pages::new(2, 2, 4, 64));
+        let (a, b) = (one.new_sequence(), other.new_sequence());
+        assert_eq!((a.place, a.generation), (b.place, b.generation));
+        assert!(a != b);
+        let mut out = Indices::default();
+        assert!(matches!(one.place(&entries(&[(b, 0)]), &mut out), Err(Error::Batch(_))));
+        one.place(&entries(&[(a, 0)]), &mut out).unwrap();
+        one.free(b);
+        assert_eq!((one.len(a), one.len(b)), (1, 0));
+    }
+
+    /// Computes the rest of a sequence.
+    fn compute(pages: &mut Pages, seq: SeqId, tokens: &[u32]) {
+        let rest = &tokens[pages.len(seq)..];
+        let entries = entries(&rest.iter().map(|token| (seq, *token)).collect::<Vec<_>>());
+        pages.place(&entries, &mut Indices::default()).unwrap();
+        pages.record(seq, tokens);
+    }
+
+    #[test]
+    fn what_sequences_have_in_common_is_shared_page_by_page_and_then_copied() {
+        let page = 2 * WORTH_A_COPY;
+        let mut pages = Pages::new(page, 6, 6 * page, 64);
+        let root = Key::root([]);
+        let tokens: Vec<u32> = (0..).take(2 * page + WORTH_A_COPY + 2).collect();
+        let first = pages.begin(&root, &tokens);
+        assert_eq!((first.cached, first.copy), (0, None));
+        compute(&mut pages, first.seq, &tokens);
+
+        // Full pages are shared while the first still runs; its last page is not kept yet.
+        let second = pages.begin(&root, &tokens);
+        assert_eq!((second.cached, second.copy), (2 * page, None));
+        assert_eq!(pages.pool.available(), 6 - 3);
+        pages.end(second.seq, &tokens);
+        assert_eq!(pages.pool.available(), 6 - 3, "the first holds them still");
+
+        // Once it has ended, all but the token whose logits are wanted.
+        pages.end(first.seq, &tokens);
+        assert_eq!((pages.pool.available(), pages.pool.idle()), (6, 3));
+        let third = pages.begin(&root, &tokens);
+        let Some(Copy { from, to, rows }) = third.copy else { panic!("{third:?}") };
+        assert_eq!((third.cached, rows, from != to), (tokens.len() - 1, WORTH_A_COPY + 1, true));
+        compute(&mut pages, third.seq, &tokens);
+        pages.end(third.seq, &tokens);
+
+        // Other tokens in the middle of a page, another salt, and too few to be worth a copy.
+        let mut other = tokens.clone();
+        other[page + WORTH_A_COPY] = 99;
+        let fourth = pages.begin(&root, &other);
+        assert_eq!(fourth.cached, page + WORTH_A_COPY);
+        pages.free(fourth.seq);
+        other[WORTH_A_COPY - 1] = 99;
+        for (root, tokens) in [(root, &other), (Key::root([b"salt".as_slice()]), &tokens)] {
+            let none = pages.begin(&root, tokens);
+            assert_eq!((none.cached, none.copy), (0, None));
+            pages.free(none.seq);
+        }
+    }
+
+    #[test]
+    fn a_copy_never_takes_the_page_it_copies_from() {
+        let page = 2 * WORTH_A_COPY;
+        let mut pages = Pages::new(page, 1, 4 * page, 64);
+        let (root, tokens) = (Key::root([]), (0..WORTH_A_COPY as u32 + 1).collect::<Vec<_>>());
+        let first = pages.begin(&root, &tokens);
+        compute(&mut pages, first.seq, &tokens);
+        pages.end(first.seq, &tokens);
+        assert_eq!((pages.pool.available(), pages.pool.idle()), (1, 1));
+        let second = pages.begin(&root, &tokens);
+        assert_eq!((second.cached, second.copy), (0, None), "there is no page to copy to");
+        assert_eq!(pages.pool.idle(), 1);
+        // To grow, it takes the page that was kept.
+        assert!(pages.grow(second.seq, page) && !pages.grow(second.seq, page + 1));
+        assert_eq!((pages.room(second.seq), pages.pool.available()), (page, 0));
     }
 }

@@ -1,7 +1,10 @@
 //! Choosing the next token.
 
+use weft_random::Random;
+
 /// How the next token is chosen. The steps are taken in the order of the fields.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Sampling {
     /// Divides positive logits (multiplies negative ones) of tokens seen among the last [`repeat_last_n`](Self::repeat_last_n); 1 changes
     /// nothing.
@@ -41,11 +44,28 @@ impl Default for Sampling {
     }
 }
 
+impl Sampling {
+    /// Always the likeliest token, with no penalties.
+    pub fn greedy() -> Sampling {
+        Sampling { temperature: 0.0, ..Sampling::default() }
+    }
+
+    /// Sets the [temperature](Self::temperature).
+    pub fn temperature(self, temperature: f32) -> Sampling {
+        Sampling { temperature, ..self }
+    }
+
+    /// Sets the [seed](Self::seed).
+    pub fn seed(self, seed: u64) -> Sampling {
+        Sampling { seed, ..self }
+    }
+}
+
 /// Chooses tokens, and remembers its random numbers.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     sampling: Sampling,
-    random: u64,
+    random: Random,
     candidates: Vec<Candidate>,
 }
 
@@ -59,28 +79,27 @@ struct Candidate {
 impl Sampler {
     /// A sampler at the beginning of its random numbers.
     pub fn new(sampling: Sampling) -> Sampler {
-        Sampler { sampling, random: sampling.seed, candidates: Vec::new() }
+        Sampler { sampling, random: Random::new(sampling.seed), candidates: Vec::new() }
     }
 
-    /// Chooses a token from the logits of a vocabulary. `seen` are the tokens so far, the last one last.
+    /// Chooses a token from the logits of a vocabulary; penalties are not its business.
     ///
-    /// `None` if a logit is no number: then the model or its file is broken, and no choice would be right.
-    pub fn sample(&mut self, logits: &[f32], seen: &[u32]) -> Option<u32> {
+    /// `None` if a logit is NaN: then the model or its file is broken, and no choice would be right.
+    pub fn sample(&mut self, logits: &[f32]) -> Option<u32> {
         let Sampling { top_k, top_p, min_p, temperature, .. } = self.sampling;
-        self.candidates.clear();
         if logits.iter().any(|logit| logit.is_nan()) {
             return None;
         }
-        let all = logits.iter().zip(0u32..);
-        self.candidates.extend(all.map(|(logit, token)| Candidate { token, logit: *logit, p: 0.0 }));
-        self.penalise(seen, logits.len());
-        // Likeliest first; the lower token first among equals, so that nothing depends on the sort.
-        let order = |a: &Candidate, b: &Candidate| b.logit.total_cmp(&a.logit).then(a.token.cmp(&b.token));
         // A temperature that is no number is none.
         let random = temperature > 0.0 && top_k != 1;
         if !random {
-            return self.candidates.iter().min_by(|a, b| order(a, b)).map(|c| c.token);
+            return likeliest(logits);
         }
+        self.candidates.clear();
+        let all = logits.iter().zip(0u32..);
+        self.candidates.extend(all.map(|(logit, token)| Candidate { token, logit: *logit, p: 0.0 }));
+        // Likeliest first; the lower token first among equals, so that nothing depends on the sort.
+        let order = |a: &Candidate, b: &Candidate| b.logit.total_cmp(&a.logit).then(a.token.cmp(&b.token));
         if top_k > 0 && top_k < self.candidates.len() {
             self.candidates.select_nth_unstable_by(top_k, order);
             self.candidates.truncate(top_k);
@@ -103,7 +122,7 @@ impl Sampler {
         }
         self.weigh(top, temperature);
         let total: f32 = self.candidates.iter().map(|c| c.p).sum();
-        let mut left = self.uniform() * total;
+        let mut left = self.random.uniform() * total;
         for c in &self.candidates {
             left -= c.p;
             if left < 0.0 {
@@ -114,23 +133,6 @@ impl Sampler {
         self.candidates.last().map(|c| c.token)
     }
 
-    fn penalise(&mut self, seen: &[u32], vocab: usize) {
-        let Sampling { repeat_penalty, presence_penalty, frequency_penalty, repeat_last_n, .. } =
-            self.sampling;
-        if repeat_penalty == 1.0 && presence_penalty == 0.0 && frequency_penalty == 0.0 {
-            return;
-        }
-        let mut last: Vec<u32> = seen[seen.len().saturating_sub(repeat_last_n)..].to_vec();
-        last.retain(|t| (*t as usize) < vocab);
-        last.sort_unstable();
-        for run in last.chunk_by(|a, b| a == b) {
-            // Candidates are all tokens in order until they are sorted.
-            let logit = &mut self.candidates[run[0] as usize].logit;
-            *logit = if *logit > 0.0 { *logit / repeat_penalty } else { *logit * repeat_penalty };
-            *logit -= presence_penalty + frequency_penalty * run.len() as f32;
-        }
-    }
-
     /// Sets `p` of each candidate relative to a logit of `top`.
     fn weigh(&mut self, top: f32, temperature: f32) {
         for c in &mut self.candidates {
@@ -138,15 +140,17 @@ impl Sampler {
             c.p = if c.logit == top { 1.0 } else { ((c.logit - top) / temperature).exp() };
         }
     }
+}
 
-    /// The next random number in 0..1 (SplitMix64, Steele, Lea and Flood 2014).
-    fn uniform(&mut self) -> f32 {
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 40) as f32 / (1u32 << 24) as f32
+/// The token with the highest logit, the first of equals. None of them is NaN.
+fn likeliest(logits: &[f32]) -> Option<u32> {
+    let mut best = (logits.first()?, 0);
+    for (logit, token) in logits.iter().zip(0u32..) {
+        if logit.total_cmp(best.0).is_gt() {
+            best = (logit, token);
+        }
     }
+    Some(best.1)
 }
 
 #[cfg(test)]
@@ -161,7 +165,7 @@ mod tests {
         let mut sampler = Sampler::new(sampling);
         let mut counts = vec![0; logits.len()];
         for _ in 0..20_000 {
-            counts[sampler.sample(logits, &[]).unwrap() as usize] += 1;
+            counts[sampler.sample(logits).unwrap() as usize] += 1;
         }
         counts
     }
@@ -196,32 +200,28 @@ mod tests {
         let logits = [0.0f32; 50];
         let choices = |seed| {
             let mut s = Sampler::new(Sampling { seed, ..plain() });
-            (0..20).map(|_| s.sample(&logits, &[])).collect::<Vec<_>>()
+            (0..20).map(|_| s.sample(&logits)).collect::<Vec<_>>()
         };
         assert_eq!(choices(7), choices(7));
         assert_ne!(choices(7), choices(8));
     }
 
     #[test]
-    fn what_was_said_is_penalised() {
-        let greedy = Sampling { temperature: 0.0, repeat_penalty: 2.0, ..Sampling::default() };
-        let choose = |s: Sampling, seen: &[u32]| Sampler::new(s).sample(&[3.0, 2.0, -1.0], seen);
-        assert_eq!(choose(greedy, &[]), Some(0));
-        assert_eq!(choose(greedy, &[0, 99]), Some(1));
-        assert_eq!(choose(Sampling { repeat_last_n: 1, ..greedy }, &[0, 2]), Some(0));
-        let frequency = Sampling { repeat_penalty: 1.0, frequency_penalty: 0.6, ..greedy };
-        assert_eq!(choose(frequency, &[0]), Some(0));
-        assert_eq!(choose(frequency, &[0, 0]), Some(1));
+    fn the_first_of_the_likeliest_is_taken() {
+        let choose = |logits: &[f32]| Sampler::new(Sampling::greedy()).sample(logits);
+        assert_eq!(choose(&[1.0, 3.0, -2.0, 3.0]), Some(1));
+        assert_eq!(choose(&[-0.0, 0.0]), Some(1));
+        assert_eq!(choose(&[f32::NEG_INFINITY, f32::MIN]), Some(1));
     }
 
     #[test]
     fn logits_that_are_no_numbers_are_told() {
         let mut s = Sampler::new(plain());
-        assert_eq!(s.sample(&[], &[]), None);
-        assert_eq!(s.sample(&[f32::NAN, 1.0], &[]), None);
-        assert_eq!(s.sample(&[0.0, f32::INFINITY, 1.0], &[]), Some(1));
-        assert!(s.sample(&[f32::NEG_INFINITY, f32::NEG_INFINITY], &[1, 1]).is_some());
+        assert_eq!(s.sample(&[]), None);
+        assert_eq!(s.sample(&[f32::NAN, 1.0]), None);
+        assert_eq!(s.sample(&[0.0, f32::INFINITY, 1.0]), Some(1));
+        assert!(s.sample(&[f32::NEG_INFINITY, f32::NEG_INFINITY]).is_some());
         let no_temperature = Sampling { temperature: f32::NAN, ..plain() };
-        assert_eq!(Sampler::new(no_temperature).sample(&[0.0, 2.0, 1.0], &[]), Some(1));
+        assert_eq!(Sampler::new(no_temperature).sample(&[0.0, 2.0, 1.0]), Some(1));
     }
 }

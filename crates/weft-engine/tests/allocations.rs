@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use weft_engine::{Batch, Engine, EngineOptions, StepTimings};
+use weft_engine::{Batch, EngineOptions, Runner, StepTimings};
 
 /// The system's allocator, counting.
 struct Counting;
@@ -32,8 +32,8 @@ static COUNTING: Counting = Counting;
 #[test]
 fn steps_allocate_nothing() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_k_m.gguf");
-    let options = EngineOptions { threads: Some(2), context: Some(128), ..EngineOptions::default() };
-    let mut engine = Engine::load(&fixture, &options, &mut |_| ControlFlow::Continue(())).unwrap();
+    let options = EngineOptions::default().threads(2).context(128);
+    let mut engine = Runner::load(&fixture, &options, &mut |_| ControlFlow::Continue(())).unwrap();
     let seq = engine.new_sequence();
     let mut batch = Batch::new();
     // The batch itself is the caller's; it grows once.

@@ -11,7 +11,7 @@ mod rule;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
-use weft_engine::{Departure, Engine, PlansId, Switches};
+use weft_engine::{Departure, PlansId, Runner, Switches};
 use weft_random::Random;
 
 use crate::OnProgress;
@@ -204,7 +204,7 @@ impl Ablation {
 /// If the engine has no room for it or a step of the base fails. That a change cannot be compiled or run is an outcome and no error; so is being
 /// cancelled.
 pub fn ablate(
-    engine: &mut Engine,
+    engine: &mut Runner,
     changes: &[Change],
     options: &AblateOptions,
     cancel: &AtomicBool,

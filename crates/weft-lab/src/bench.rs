@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use weft_cpu::Roof;
-use weft_engine::{Batch, Engine, SeqId, Switches};
+use weft_engine::{Engine, Event, Finish, GenerateOptions, LogitProcessor, Request, Sampling, Switches};
 use weft_random::Random;
 
 use crate::OnProgress;
@@ -37,7 +37,7 @@ pub struct BenchOptions {
 }
 
 impl BenchOptions {
-    /// Tokens of a sequence that the engine must have room for. It must have one for each depth.
+    /// Tokens of a sequence that the engine must have room for.
     pub fn context(&self) -> usize {
         let deepest = self.depths.last().copied().unwrap_or(0);
         deepest.saturating_add(self.prefill.max(self.decode))
@@ -46,7 +46,8 @@ impl BenchOptions {
     /// Tokens that are computed in all.
     fn tokens(&self) -> u64 {
         let each = (self.repeat as u64).saturating_add(1).saturating_mul((self.prefill + self.decode) as u64);
-        self.depths.iter().fold(0, |sum: u64, &depth| sum.saturating_add(depth as u64).saturating_add(each))
+        let deepest = self.depths.last().map_or(0, |&depth| depth as u64);
+        each.saturating_mul(self.depths.len() as u64).saturating_add(deepest)
     }
 }
 
@@ -147,10 +148,10 @@ pub fn bench(
     on: OnProgress<'_>,
 ) -> Result<Bench, Error> {
     let BenchOptions { prefill: prompt, decode: reply, .. } = *options;
-    let per_token = PerToken::of(engine, &options.switches)?;
+    let per_token = PerToken::of(engine.inspect(), &options.switches)?;
     let mut settings = Vec::new();
     if prompt > 0 {
-        let need = prefill(engine, &options.switches, prompt)?;
+        let need = prefill(engine.inspect(), &options.switches, prompt)?;
         settings
             .extend(options.depths.iter().map(|&depth| Setting::new(Phase::Prefill, depth, prompt, need)));
     }
@@ -161,20 +162,17 @@ pub fn bench(
     }
     let threads = NonZeroUsize::new(engine.device().threads).unwrap_or(NonZeroUsize::MIN);
     let mut roofs = Roofs::new(threads);
-    let depths: Vec<_> = options.depths.iter().map(|&depth| (depth, engine.new_sequence())).collect();
     let mut run = Run {
         engine,
         random: Random::new(0),
-        batch: Batch::new(),
+        before: Vec::new(),
         cancel,
         progress: (0, options.tokens()),
         on,
     };
-    let measured = run.all(&depths, options.repeat, &mut settings, &mut |engine| {
-        meter.sample(engine, &mut roofs, &[Roof::Read, Roof::ReadInOrder, Roof::Dot])
-    });
-    depths.iter().for_each(|(_, seq)| run.engine.free(*seq));
-    measured?;
+    run.all(options, &mut settings, &mut |engine| {
+        meter.sample(engine.inspect_mut(), &mut roofs, &[Roof::Read, Roof::ReadInOrder, Roof::Dot])
+    })?;
     Ok(Bench { host: Host::this(), roofs, per_token, settings })
 }
 
@@ -188,43 +186,51 @@ impl Setting {
 struct Run<'a> {
     engine: &'a mut Engine,
     random: Random,
-    batch: Batch,
+    /// What is in the cache before everything that is measured; of a smaller depth it is the beginning.
+    before: Vec<u32>,
     cancel: &'a AtomicBool,
     /// Tokens computed, of all.
     progress: (u64, u64),
     on: OnProgress<'a>,
 }
 
+/// A reply that was decided before: its tokens are chosen whatever the model says.
+struct Decided(Vec<u32>);
+
+impl LogitProcessor for Decided {
+    fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]) {
+        let token = self.0.get(tokens.len() - reply);
+        if let Some(logit) = token.and_then(|token| logits.get_mut(*token as usize)) {
+            *logit = f32::INFINITY;
+        }
+    }
+}
+
 impl Run<'_> {
     /// Fills the cache and takes all samples, those of the device before those of each depth.
     fn all(
         &mut self,
-        depths: &[(usize, SeqId)],
-        repeat: usize,
+        options: &BenchOptions,
         settings: &mut [Setting],
         device: &mut dyn FnMut(&mut Engine) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let batch = self.engine.batch();
         self.tell(0);
-        for &(depth, seq) in depths {
-            for begin in (0..depth).step_by(batch) {
-                self.compute(seq, batch.min(depth - begin), Phase::Prefill)?;
-                self.tell(batch.min(depth - begin));
-            }
+        let deepest = options.depths.last().copied().unwrap_or(0);
+        self.before = (0..deepest).map(|_| self.token()).collect();
+        if deepest > 0 {
+            self.generate(self.before.clone(), Vec::new())?;
+            self.tell(deepest);
         }
-        for round in 0..=repeat {
-            for &(depth, seq) in depths {
+        for round in 0..=options.repeat {
+            for &depth in &options.depths {
                 if round > 0 {
                     device(self.engine)?;
                 }
                 for setting in settings.iter_mut().filter(|setting| setting.depth == depth) {
-                    let started = Instant::now();
-                    self.compute(seq, setting.tokens, setting.phase)?;
-                    let seconds = started.elapsed().as_secs_f64();
+                    let (tokens, seconds) = self.sample(setting)?;
                     if round > 0 {
-                        setting.rates.push(setting.tokens as f64 / seconds);
+                        setting.rates.push(tokens as f64 / seconds);
                     }
-                    self.engine.truncate(seq, depth);
                     self.tell(setting.tokens);
                 }
             }
@@ -232,26 +238,47 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Computes `tokens` tokens at the end of a sequence.
-    fn compute(&mut self, seq: SeqId, tokens: usize, phase: Phase) -> Result<(), Error> {
-        let at_once = match phase {
-            Phase::Prefill => self.engine.batch(),
-            Phase::Decode => 1,
+    /// Computes what a setting says, with random tokens. Returns how many were computed and how long it took.
+    fn sample(&mut self, setting: &Setting) -> Result<(usize, f64), Error> {
+        let (new, reply) = match setting.phase {
+            Phase::Prefill => (setting.tokens, 1),
+            // The first token of the reply comes out of the last one of the prompt.
+            Phase::Decode => (1, setting.tokens),
         };
-        let mut done = 0;
-        while done < tokens {
+        let mut prompt = self.before[..setting.depth].to_vec();
+        prompt.extend((0..new).map(|_| self.token()));
+        let reply = (0..reply).map(|_| self.token()).collect();
+        let started = Instant::now();
+        let computed = self.generate(prompt, reply)?;
+        Ok((computed, started.elapsed().as_secs_f64()))
+    }
+
+    /// Answers a prompt with a reply that is decided, and returns how many tokens it computed: all but those that were in the cache and the
+    /// last of the reply.
+    fn generate(&mut self, prompt: Vec<u32>, reply: Vec<u32>) -> Result<usize, Error> {
+        let mut options = GenerateOptions::default();
+        options.max_tokens = Some(reply.len());
+        options.sampling = Sampling::greedy();
+        options.ignore_end = true;
+        let request = Request::new(prompt).options(options).processor(Decided(reply));
+        let mut generation = self.engine.push(request)?;
+        loop {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            self.batch.clear();
-            for _ in 0..at_once.min(tokens - done) {
-                done += 1;
-                let token = self.token();
-                self.batch.push(seq, token, phase == Phase::Decode || done == tokens);
+            self.engine.step()?;
+            while let Some(event) = generation.poll() {
+                match event {
+                    Event::Finished(Finish::Failed(why)) => return Err(weft_engine::Error::Batch(why).into()),
+                    Event::Finished(_) => {
+                        let usage = generation.usage();
+                        let replied = usage.tokens.saturating_sub(1);
+                        return Ok(usage.prompt_tokens - usage.cached_tokens + replied);
+                    }
+                    _ => {}
+                }
             }
-            self.engine.step(&self.batch)?;
         }
-        Ok(())
     }
 
     /// A token of the vocabulary: the same ones each time.
@@ -268,20 +295,26 @@ impl Run<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use std::ops::ControlFlow;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use weft_cpu::Probe;
-    use weft_engine::EngineOptions;
+    use weft_engine::{EngineOptions, Runner};
 
     use super::*;
 
+    fn fixture() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf")
+    }
+
+    fn small(context: usize, sequences: usize) -> EngineOptions {
+        // A batch is less than the prompts below, so that they take several steps.
+        EngineOptions::default().threads(2).context(context).sequences(sequences).batch(4)
+    }
+
     /// A tiny model.
-    pub(crate) fn engine(context: usize, sequences: usize) -> Engine {
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
-        let (threads, context) = (Some(2), Some(context));
-        // Less than the prompts below, so that they take several steps.
-        let options = EngineOptions { threads, context, sequences, batch: 4, ..EngineOptions::default() };
-        Engine::load(&fixture, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+    pub(crate) fn engine(context: usize, sequences: usize) -> Runner {
+        let report = &mut |_| ControlFlow::Continue(());
+        Runner::load(&fixture(), &small(context, sequences), report).unwrap()
     }
 
     /// One with next to nothing to read, for tests, which ask for no true figures.
@@ -297,7 +330,7 @@ pub(crate) mod tests {
     #[test]
     fn every_phase_is_sampled_at_every_depth() {
         let options = options();
-        let mut engine = engine(options.context(), options.depths.len());
+        let mut engine = small(options.context(), 1).open(fixture()).unwrap();
         let mut told = Vec::new();
         let bench =
             bench(&mut engine, &mut meter(), &options, &AtomicBool::new(false), &mut |done, total| {
@@ -384,7 +417,7 @@ pub(crate) mod tests {
     fn what_is_not_wanted_is_not_measured() {
         let options = BenchOptions { decode: 0, depths: [5].into(), ..options() };
         assert_eq!((options.context(), options.tokens()), (11, 5 + 3 * 6));
-        let mut engine = engine(options.context(), 1);
+        let mut engine = small(options.context(), 1).open(fixture()).unwrap();
         let bench =
             bench(&mut engine, &mut meter(), &options, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
         assert_eq!(bench.settings.iter().map(|s| s.phase).collect::<Vec<_>>(), [Phase::Prefill]);
@@ -393,8 +426,8 @@ pub(crate) mod tests {
     #[test]
     fn whoever_cancels_gets_the_engine_back() {
         let options = BenchOptions { repeat: 1_000_000, ..options() };
-        let mut engine = engine(options.context(), options.depths.len());
-        // If a sequence were left behind, the second would find no room.
+        let mut engine = small(options.context(), 1).open(fixture()).unwrap();
+        // If a generation were left behind, the next would wait for its room.
         for _ in 0..3 {
             let cancel = AtomicBool::new(false);
             let ended = bench(&mut engine, &mut meter(), &options, &cancel, &mut |done, _| {
@@ -407,7 +440,7 @@ pub(crate) mod tests {
     #[test]
     fn an_engine_without_room_is_an_error() {
         let options = options();
-        let mut engine = engine(options.context() - 1, options.depths.len());
+        let mut engine = small(options.context() - 1, 1).open(fixture()).unwrap();
         let ended = bench(&mut engine, &mut meter(), &options, &AtomicBool::new(false), &mut |_, _| {});
         assert!(matches!(ended, Err(Error::Engine(weft_engine::Error::Context { .. }))), "{ended:?}");
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use weft_cpu::Roof;
-use weft_engine::{Amounts, Batch, Engine, Launch, PartId, Role, SeqId, StepShape};
+use weft_engine::{Amounts, Batch, Launch, PartId, Role, Runner, SeqId, StepShape};
 use weft_random::Random;
 
 use crate::OnProgress;
@@ -107,7 +107,7 @@ impl Blocks {
 /// # Errors
 /// If the engine has no room or a step fails; [`Error::Interrupted`] if it was cancelled.
 pub fn bench_blocks(
-    engine: &mut Engine,
+    engine: &mut Runner,
     meter: &mut Meter,
     options: &BlockOptions,
     cancel: &AtomicBool,
@@ -121,7 +121,7 @@ pub fn bench_blocks(
 }
 
 fn measure(
-    engine: &mut Engine,
+    engine: &mut Runner,
     seq: SeqId,
     meter: &mut Meter,
     options: &BlockOptions,

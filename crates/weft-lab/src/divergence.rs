@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use weft_engine::Engine;
+use weft_engine::Runner;
 use weft_text::Tokenizer;
 
 use crate::OnProgress;
@@ -90,8 +90,8 @@ impl Divergence {
 /// # Errors
 /// [`Error::Vocabulary`] if the two do not have the same tokens; if a step fails, an engine has no room for a window, or logits are not numbers.
 pub fn divergence(
-    base: &mut Engine,
-    other: &mut Engine,
+    base: &mut Runner,
+    other: &mut Runner,
     windows: &Windows,
     cancel: &AtomicBool,
     on: OnProgress<'_>,
@@ -161,12 +161,11 @@ mod tests {
     use crate::bench::tests::engine;
     use crate::windows::tests::windows;
 
-    fn fixture(name: &str) -> Engine {
+    fn fixture(name: &str) -> Runner {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name);
         // Another size of step than `engine` has.
-        let options =
-            EngineOptions { threads: Some(1), context: Some(16), batch: 3, ..EngineOptions::default() };
-        Engine::load(&path, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+        let options = EngineOptions::default().threads(1).context(16).batch(3);
+        Runner::load(&path, &options, &mut |_| ControlFlow::Continue(())).unwrap()
     }
 
     fn none() -> Divergence {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use weft_cpu::{Probe, Roof};
 use weft_device::{Device, DeviceError, KernelLaunch, Mark, Program, ProgramId, Region};
-use weft_engine::Engine;
+use weft_engine::Runner;
 use weft_kern::{Access, Anchor, Binary, Dim, Format, Instr, Kernel, Param, Part, Sizes, View};
 
 use crate::error::Error;
@@ -52,7 +52,7 @@ impl Meter {
     ///
     /// # Errors
     /// If the processor has no room, or the device fails.
-    pub fn new(engine: &mut Engine) -> Result<Meter, Error> {
+    pub fn new(engine: &mut Runner) -> Result<Meter, Error> {
         if engine.device().processor {
             return Ok(probe()?.into());
         }
@@ -63,7 +63,7 @@ impl Meter {
     /// Takes a sample of each of these roofs, if there is a way to.
     pub(crate) fn sample(
         &mut self,
-        engine: &mut Engine,
+        engine: &mut Runner,
         roofs: &mut Roofs,
         wanted: &[Roof],
     ) -> Result<(), Error> {

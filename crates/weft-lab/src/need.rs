@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weft_cpu::Roof;
-use weft_engine::{Engine, ExplainOptions, Switches, explain};
+use weft_engine::{ExplainOptions, Runner, Switches, explain};
 
 use crate::error::Error;
 use crate::roofline::Roofs;
@@ -36,7 +36,7 @@ pub struct PerToken {
 
 impl PerToken {
     /// What the model of this engine takes, as it is compiled with these decisions.
-    pub(crate) fn of(engine: &Engine, switches: &Switches) -> Result<PerToken, Error> {
+    pub(crate) fn of(engine: &Runner, switches: &Switches) -> Result<PerToken, Error> {
         let (weight_bytes, multiplications) = work(engine, switches, 1)?;
         let kv_bytes = engine.model().graph().cost().kv_bytes;
         Ok(PerToken { weight_bytes, kv_bytes, multiplications })
@@ -61,13 +61,13 @@ impl PerToken {
 }
 
 /// What a prompt of `tokens` tokens multiplies by weights; the logits are those of its last token.
-pub(crate) fn prefill(engine: &Engine, switches: &Switches, tokens: usize) -> Result<Need, Error> {
+pub(crate) fn prefill(engine: &Runner, switches: &Switches, tokens: usize) -> Result<Need, Error> {
     let (_, multiplications) = work(engine, switches, tokens)?;
     Ok(Need { roof: Roof::Dot, amount: multiplications as f64 })
 }
 
 /// Bytes of weights read and multiplications by them in a step of `tokens` tokens with the logits of one.
-fn work(engine: &Engine, switches: &Switches, tokens: usize) -> Result<(u64, u64), Error> {
+fn work(engine: &Runner, switches: &Switches, tokens: usize) -> Result<(u64, u64), Error> {
     let options = ExplainOptions { switches: switches.clone(), tokens, machine: engine.device().machine };
     let plans = explain(engine.model().graph(), &options)?;
     let works = plans.iter().flat_map(|plan| {

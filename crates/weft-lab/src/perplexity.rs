@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use weft_engine::Engine;
+use weft_engine::Runner;
 
 use crate::OnProgress;
 use crate::distribution::{Distribution, Mean};
@@ -68,7 +68,7 @@ impl Perplexity {
 /// # Errors
 /// If a step fails, the engine has no room for a window, or logits are not numbers.
 pub fn perplexity(
-    engine: &mut Engine,
+    engine: &mut Runner,
     windows: &Windows,
     cancel: &AtomicBool,
     on: OnProgress<'_>,

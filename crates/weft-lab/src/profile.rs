@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use weft_cpu::Roof;
-use weft_engine::{Batch, Engine, Launch, SeqId, StepShape, StepTimings};
+use weft_engine::{Batch, Launch, Runner, SeqId, StepShape, StepTimings};
 use weft_random::Random;
 
 use crate::OnProgress;
@@ -113,7 +113,7 @@ impl Profile {
 /// # Errors
 /// If the engine has no room, its device no clock for launches, or a step fails; [`Error::Interrupted`] if it was cancelled.
 pub fn profile(
-    engine: &mut Engine,
+    engine: &mut Runner,
     meter: &mut Meter,
     options: &ProfileOptions,
     cancel: &AtomicBool,
@@ -131,7 +131,7 @@ pub fn profile(
 
 /// A model whose steps are being timed.
 struct Steps<'a> {
-    engine: &'a mut Engine,
+    engine: &'a mut Runner,
     seq: SeqId,
     batch: Batch,
     random: Random,

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use weft_device::{Device, DeviceError, Scheduled, Tuning};
-use weft_engine::{Engine, Launch, PlansId, StepShape};
+use weft_engine::{Launch, PlansId, Runner, StepShape};
 use weft_random::Random;
 
 use crate::ablate::{Gain, Measured, Rig, Rule, Verdict, Way};
@@ -181,7 +181,7 @@ pub fn schedules(device: &mut dyn Device) -> Result<&mut dyn Tuning, DeviceError
 }
 
 /// Those of an engine's device.
-fn schedules_of(engine: &mut Engine) -> Result<&mut dyn Tuning, Error> {
+fn schedules_of(engine: &mut Runner) -> Result<&mut dyn Tuning, Error> {
     schedules(engine.device_mut()).map_err(|error| Error::Engine(error.into()))
 }
 
@@ -199,7 +199,7 @@ struct Tuner<'a> {
 }
 
 impl Tuner<'_> {
-    fn engine(&mut self) -> &mut Engine {
+    fn engine(&mut self) -> &mut Runner {
         self.verifier.engine_mut()
     }
 

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weft_device::Device;
-use weft_engine::{Batch, Engine, EngineOptions, Launch, Model, OnReport, StepShape};
+use weft_engine::{Batch, EngineOptions, Launch, Model, OnReport, Runner, StepShape};
 
 use crate::OnProgress;
 use crate::error::Error;
@@ -140,7 +140,7 @@ impl Verification {
 
 /// A model that can be verified.
 pub struct Verifier {
-    engine: Engine,
+    engine: Runner,
     shared: Arc<Shared>,
 }
 
@@ -148,7 +148,7 @@ impl Verifier {
     /// Opens a file, and the device of the options, and compiles the one for the other. `report` is told how far loading is.
     ///
     /// # Errors
-    /// Those of [`Engine::load`].
+    /// Those of [`Runner::load`].
     pub fn load(
         path: &Path,
         options: &EngineOptions,
@@ -162,7 +162,7 @@ impl Verifier {
     /// Compiles a model for a device that is open already.
     ///
     /// # Errors
-    /// Those of [`Engine::new`].
+    /// Those of [`Runner::new`].
     pub fn new(
         model: Model,
         device: Box<dyn Device>,
@@ -171,16 +171,16 @@ impl Verifier {
     ) -> Result<Verifier, weft_engine::Error> {
         let shared = Arc::new(Shared::default());
         let witness = Box::new(Witness::new(device, Arc::clone(&shared)));
-        Ok(Verifier { engine: Engine::new(model, witness, options, report)?, shared })
+        Ok(Verifier { engine: Runner::new(model, witness, options, report)?, shared })
     }
 
     /// The engine.
-    pub fn engine(&self) -> &Engine {
+    pub fn engine(&self) -> &Runner {
         &self.engine
     }
 
     /// The engine, to compute with it what is not checked.
-    pub(crate) fn engine_mut(&mut self) -> &mut Engine {
+    pub(crate) fn engine_mut(&mut self) -> &mut Runner {
         &mut self.engine
     }
 

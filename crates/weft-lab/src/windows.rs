@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weft_engine::{Batch, Engine};
+use weft_engine::{Batch, Runner};
 use weft_text::{EncodeOptions, Tokenizer};
 
 use crate::OnProgress;
@@ -100,7 +100,7 @@ impl Windows {
     /// If a step fails, or `score` does.
     pub(crate) fn read(
         &self,
-        engines: &mut [&mut Engine],
+        engines: &mut [&mut Runner],
         cancel: &AtomicBool,
         on: OnProgress<'_>,
         score: OnRows<'_>,
@@ -113,7 +113,7 @@ impl Windows {
 
     fn read_with(
         &self,
-        engines: &mut [&mut Engine],
+        engines: &mut [&mut Runner],
         seqs: &[weft_engine::SeqId],
         cancel: &AtomicBool,
         on: OnProgress<'_>,
@@ -163,7 +163,7 @@ pub(crate) mod tests {
     use crate::bench::tests::engine;
 
     /// Windows of 7 tokens on a text that has three of them and a rest.
-    pub(crate) fn windows(engine: &Engine) -> Windows {
+    pub(crate) fn windows(engine: &Runner) -> Windows {
         let vocab = engine.model().tokenizer();
         let text = "The quick brown fox jumps over the lazy dog, and the dog, being lazy, lets it.";
         let windows = Windows::new(vocab, text, 7, Some(3)).unwrap();

@@ -157,17 +157,19 @@ impl<'a> Args<'a> {
 
     /// What an engine for conversations, or to measure, is loaded with.
     pub(crate) fn engine(self) -> EngineOptions {
-        let default = EngineOptions::default();
-        EngineOptions {
-            device: self.device(),
-            threads: self.count("threads"),
-            context: self.count("context"),
-            batch: self.count("batch").unwrap_or(default.batch),
-            kv: self.kv(),
-            switches: self.switches(),
-            cache: self.pack_cache(),
-            ..default
-        }
+        let options = self.device_options().context(self.count("context"));
+        let batch = self.count("batch").unwrap_or(options.batch);
+        options.batch(batch)
+    }
+
+    /// What the options of all commands that compute say: the device, and how it computes.
+    pub(crate) fn device_options(self) -> EngineOptions {
+        EngineOptions::default()
+            .device(self.device())
+            .threads(self.count("threads"))
+            .kv(self.kv())
+            .switches(self.switches())
+            .cache(self.pack_cache())
     }
 
     /// The system message.
@@ -177,18 +179,21 @@ impl<'a> Args<'a> {
 
     /// What is generated, and how; `own` is what the model comes with.
     pub(crate) fn generate(self, own: Option<&Settings>) -> GenerateOptions {
-        let sampling = Sampling {
-            temperature: self.real_or("temperature", own.map(|own| own.temperature)),
-            top_k: self.count("top-k").unwrap_or(0),
-            top_p: self.real_or("top-p", own.map(|own| own.top_p)),
-            min_p: self.real("min-p"),
-            repeat_penalty: self.real("repeat-penalty"),
-            repeat_last_n: self.count("repeat-last-n").unwrap_or(0),
-            presence_penalty: self.real("presence-penalty"),
-            frequency_penalty: self.real("frequency-penalty"),
-            seed: self.0.get_one("seed").copied().unwrap_or_else(fresh_seed),
-        };
-        GenerateOptions { max_tokens: self.count("max-tokens"), sampling, stop: self.texts("stop") }
+        let mut sampling = Sampling::default();
+        sampling.temperature = self.real_or("temperature", own.map(|own| own.temperature));
+        sampling.top_k = self.count("top-k").unwrap_or(0);
+        sampling.top_p = self.real_or("top-p", own.map(|own| own.top_p));
+        sampling.min_p = self.real("min-p");
+        sampling.repeat_penalty = self.real("repeat-penalty");
+        sampling.repeat_last_n = self.count("repeat-last-n").unwrap_or(0);
+        sampling.presence_penalty = self.real("presence-penalty");
+        sampling.frequency_penalty = self.real("frequency-penalty");
+        sampling.seed = self.0.get_one("seed").copied().unwrap_or_else(fresh_seed);
+        let mut options = GenerateOptions::default();
+        options.max_tokens = self.count("max-tokens");
+        options.sampling = sampling;
+        options.stop = self.texts("stop");
+        options
     }
 }
 
@@ -216,10 +221,11 @@ mod tests {
     fn the_defaults_of_the_table_are_those_of_the_engine() {
         let (engine, generate) = with_args(&["run", "hi"], |args| (args.engine(), args.generate(None)));
         assert!(engine.cache.as_ref().is_none_or(|cache| cache.limit == PackCache::LIMIT));
-        assert_eq!(engine, EngineOptions { cache: engine.cache.clone(), ..EngineOptions::default() });
+        assert_eq!(engine, EngineOptions::default().cache(engine.cache.clone()));
         assert_eq!(engine.kv, BuildOptions::default().kv);
-        let sampling = Sampling { seed: generate.sampling.seed, ..Sampling::default() };
-        assert_eq!(generate, GenerateOptions { sampling, ..GenerateOptions::default() });
+        let mut expected = GenerateOptions::default();
+        expected.sampling = expected.sampling.seed(generate.sampling.seed);
+        assert_eq!(generate, expected);
     }
 
     #[test]

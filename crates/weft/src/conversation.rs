@@ -4,10 +4,10 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde_json::Value;
-use weft_engine::{Engine, Error, Event, Finish, GenerateOptions, Generated, Session};
-use weft_text::{ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError};
+use weft_engine::{Engine, Error, Event, Finish, GenerateOptions, Request, Timings, Usage};
+use weft_text::{ChatTemplate, Message, RenderOptions, TemplateError};
 
 use crate::args::Args;
 use crate::catalog::Settings;
@@ -19,10 +19,21 @@ const SYSTEM: &str = "system";
 /// Tokens of a prompt that may take so long that progress is shown from the beginning.
 const LONG: usize = 128;
 
+/// A reply, and what it took.
+pub(crate) struct Generated {
+    /// The reply.
+    pub(crate) text: String,
+    /// Why it ended.
+    pub(crate) finish: Finish,
+    /// How many tokens it took.
+    pub(crate) usage: Usage,
+    /// How long it took.
+    pub(crate) timings: Timings,
+}
+
 /// A conversation.
 pub(crate) struct Conversation {
     engine: Engine,
-    session: Session,
     template: ChatTemplate,
     messages: Vec<Message>,
     think: Option<bool>,
@@ -35,7 +46,7 @@ impl Conversation {
     /// # Errors
     /// If the model has none that works.
     pub(crate) fn new(
-        mut engine: Engine,
+        engine: Engine,
         args: Args<'_>,
         own: Option<&Settings>,
         generate: GenerateOptions,
@@ -52,9 +63,8 @@ impl Conversation {
         if think.is_some() && !knows_think {
             note!("this model's chat template knows no `enable_thinking`: --think and --no-think do nothing");
         }
-        let session = Session::new(&mut engine);
         let messages = Vec::new();
-        let mut conversation = Conversation { engine, session, template, messages, think, generate };
+        let mut conversation = Conversation { engine, template, messages, think, generate };
         conversation.set_system(args.system(own));
         Ok(conversation)
     }
@@ -118,7 +128,7 @@ impl Conversation {
         options.extra.extend(self.think.map(|think| ("enable_thinking".to_string(), Value::Bool(think))));
         let prompt = self.template.render(&self.messages, &options)?;
         let prompt = self.engine.model().tokenizer().encode_chat(&prompt);
-        stream(&mut self.engine, &mut self.session, &prompt, &self.generate, out)
+        stream(&mut self.engine, prompt, &self.generate, out)
     }
 }
 
@@ -132,43 +142,55 @@ pub(crate) fn complete(
     options: &GenerateOptions,
     out: Option<&mut Out>,
 ) -> anyhow::Result<Generated> {
-    let all = EncodeOptions { parse_special: true, add_special: true };
-    let prompt = engine.model().tokenizer().encode(text, all);
-    let mut session = Session::new(engine);
-    stream(engine, &mut session, &prompt, options, out)
+    let prompt = engine.model().tokens(text);
+    stream(engine, prompt, options, out)
 }
 
 /// Generates, and writes what comes to `out`.
 fn stream(
     engine: &mut Engine,
-    session: &mut Session,
-    prompt: &[u32],
+    prompt: Vec<u32>,
     options: &GenerateOptions,
     mut out: Option<&mut Out>,
 ) -> anyhow::Result<Generated> {
     let listener = Listener::new();
     let stop = listener.pressed();
     let mut progress = None;
+    let mut text = String::new();
     let mut written = Ok(());
-    let mut on = |event: Event<'_>| match event {
-        Event::Prompt { done, total } => {
-            // Nothing is heard again before the first of what is left has been computed.
-            let long = total - done > LONG;
-            let new = || Progress::new("reading the prompt", total as u64, Unit::Tokens).at_once(long);
-            progress.get_or_insert_with(new).set(done as u64);
-        }
-        Event::Text(text) => {
-            progress = None;
-            if let Some(out) = out.as_deref_mut().filter(|_| written.is_ok()) {
-                written = out.foreign(text);
-                // Nobody reads on, so there is no reason to write on.
-                stop.fetch_or(written.is_err(), Ordering::SeqCst);
+    let mut generation = engine.push(Request::new(prompt).options(options.clone())).map_err(with_knob)?;
+    let finish = loop {
+        match generation.poll() {
+            Some(Event::Prompt { done, total }) if done < total => {
+                // Nothing is heard again before the first of what is left has been computed.
+                let long = total - done > LONG;
+                let new = || Progress::new("reading the prompt", total as u64, Unit::Tokens).at_once(long);
+                progress.get_or_insert_with(new).set(done as u64);
+            }
+            Some(Event::Text(more)) => {
+                progress = None;
+                if let Some(out) = out.as_deref_mut().filter(|_| written.is_ok()) {
+                    written = out.foreign(&more);
+                }
+                text += &more;
+            }
+            Some(Event::Finished(finish)) => break finish,
+            Some(_) => {}
+            None => {
+                // If nobody reads on there is no reason to write on.
+                if stop.load(Ordering::SeqCst) || written.is_err() {
+                    generation.cancel();
+                }
+                engine.step()?;
             }
         }
     };
-    let generated = session.generate(engine, prompt, options, stop, &mut on).map_err(with_knob)?;
-    written.and_then(|()| end_line(&generated.text, out))?;
-    Ok(generated)
+    drop(progress);
+    if let Finish::Failed(why) = finish {
+        bail!(why);
+    }
+    written.and_then(|()| end_line(&text, out))?;
+    Ok(Generated { text, finish, usage: generation.usage(), timings: generation.timings() })
 }
 
 /// An error of the engine, with the knob that helps.
@@ -188,19 +210,22 @@ fn end_line(reply: &str, out: Option<&mut Out>) -> io::Result<()> {
 
 /// How long a reply took, in a line.
 pub(crate) fn timings(generated: &Generated, loaded: Duration, seed: u64) -> String {
-    let Generated { prompt_tokens, reused_tokens, tokens, prompt_seconds, decode_seconds, .. } = generated;
+    let Generated { usage, timings, .. } = generated;
+    let Usage { prompt_tokens, cached_tokens, tokens, .. } = usage;
+    let [prompt, decode] = [timings.prompt, timings.decode].map(|time| time.as_secs_f64());
     let rate = |tokens: usize, seconds: f64| if seconds > 0.0 { tokens as f64 / seconds } else { 0.0 };
     format!(
-        "loaded in {:.2} s; prompt: {prompt_tokens} tokens ({reused_tokens} kept) in {prompt_seconds:.2} s, {:.1}/s; \
-         reply: {tokens} tokens in {decode_seconds:.2} s, {:.1}/s; seed {seed}",
+        "loaded in {:.2} s; prompt: {prompt_tokens} tokens ({cached_tokens} kept) in {prompt:.2} s, {:.1}/s; \
+         reply: {tokens} tokens in {decode:.2} s, {:.1}/s; seed {seed}",
         loaded.as_secs_f64(),
-        rate(prompt_tokens - reused_tokens, *prompt_seconds),
+        rate(prompt_tokens - cached_tokens, prompt),
         decode_rate(generated),
     )
 }
 
 /// Tokens a second after the first, which came with the prompt.
 pub(crate) fn decode_rate(generated: &Generated) -> f64 {
-    let tokens = generated.tokens.saturating_sub(1) as f64;
-    if generated.decode_seconds > 0.0 { tokens / generated.decode_seconds } else { 0.0 }
+    let tokens = generated.usage.tokens.saturating_sub(1) as f64;
+    let seconds = generated.timings.decode.as_secs_f64();
+    if seconds > 0.0 { tokens / seconds } else { 0.0 }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weft_engine::{Engine, EngineOptions};
+use weft_engine::{EngineOptions, Runner};
 use weft_gguf::Gguf;
 use weft_lab::{Host, Roof, Roofs, Samples};
 
@@ -32,7 +32,7 @@ impl<'a> Measured<'a> {
     pub(crate) fn new(
         path: &'a Path,
         gguf: &Gguf,
-        engine: &'a Engine,
+        engine: &'a Runner,
         options: &'a EngineOptions,
         loaded: Duration,
     ) -> Measured<'a> {

@@ -32,7 +32,7 @@ pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     check_step(depth, tokens, &own, &model)?;
     let context = own.context.or(Some(depth.saturating_add(tokens)));
-    Ok(Prepared { path, gguf, options: EngineOptions { context, ..own } })
+    Ok(Prepared { path, gguf, options: own.context(context) })
 }
 
 /// Does `work` on a loaded model, with what measures its device, and shows how far that is; `None` after Ctrl-C.
@@ -44,7 +44,7 @@ pub(crate) fn measure<T>(
     unit: Unit,
     work: impl FnOnce(&mut Engine, &mut Meter, &AtomicBool, OnProgress<'_>) -> Result<T, Error>,
 ) -> anyhow::Result<Option<T>> {
-    let mut meter = Meter::new(engine)?;
+    let mut meter = Meter::new(engine.inspect_mut())?;
     let listener = Listener::new();
     let mut progress = None;
     let measured = work(engine, &mut meter, listener.pressed(), &mut |done, total| {

@@ -5,7 +5,7 @@ use weft_engine::{Batch, EngineOptions, Mode, Switches, decisions};
 use weft_quant::GgmlType;
 
 fn options(threads: usize, sequences: usize) -> EngineOptions {
-    EngineOptions { threads: Some(threads), context: Some(128), sequences, ..EngineOptions::default() }
+    EngineOptions::default().threads(threads).context(128).sequences(sequences)
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn threads_and_chunks_change_nothing() {
 #[test]
 fn threads_and_chunks_change_nothing_with_an_8_bit_cache() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
-    let options = |threads| EngineOptions { kv: GgmlType::Q8_0, ..options(threads, 1) };
+    let options = |threads| options(threads, 1).kv(GgmlType::Q8_0);
     let expected = bits(&all_logits(&mut fixture.engine(options(1)), &fixture.tokens, 512));
     for (threads, chunk) in [(2, 1), (3, 7), (2, 512)] {
         let found = bits(&all_logits(&mut fixture.engine(options(threads)), &fixture.tokens, chunk));
@@ -47,8 +47,7 @@ fn kernels_fused_or_not_give_the_same_bits() {
             let mut switches = Switches::default();
             set.iter().for_each(|(d, mode)| switches.set(d, *mode));
             for chunk in [1, 512] {
-                let mut engine =
-                    fixture.engine(EngineOptions { switches: switches.clone(), ..options(2, 1) });
+                let mut engine = fixture.engine(options(2, 1).switches(switches.clone()));
                 let found = bits(&all_logits(&mut engine, &fixture.tokens, chunk));
                 assert!(found == expected, "{name}: {set:?}, chunks of {chunk}");
             }

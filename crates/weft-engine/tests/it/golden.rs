@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::support::{FIXTURES, Fixture, all_logits, mean_kl, relative_l2};
-use weft_engine::{Decision, Engine, EngineOptions, Mode, Model, Switches, decisions, oracle_logits};
+use weft_engine::{Decision, EngineOptions, Mode, Model, Runner, Switches, decisions, oracle_logits};
 use weft_gguf::Gguf;
 use weft_quant::GgmlType;
 
@@ -33,7 +33,7 @@ fn the_cpu_path_loses_no_more_than_llama_cpp_with_8_bit_activations() {
 fn an_8_bit_cache_loses_no_more_than_twice_of_it() {
     for (name, _) in FIXTURES {
         let fixture = Fixture::load(name);
-        let options = EngineOptions { kv: GgmlType::Q8_0, ..EngineOptions::default() };
+        let options = EngineOptions::default().kv(GgmlType::Q8_0);
         let logits = all_logits(&mut fixture.engine(options), &fixture.tokens, 512);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
         println!("{name}, 8-bit cache: mean KL {kl:.4}, llama.cpp's int8 path {:.4}", fixture.int8_mean_kl);
@@ -80,7 +80,7 @@ fn only(decision: &'static Decision, mode: Mode) -> Switches {
 }
 
 fn kl_with(fixture: &Fixture, switches: Switches) -> f64 {
-    let options = EngineOptions { switches, ..EngineOptions::default() };
+    let options = EngineOptions::default().switches(switches);
     let logits = all_logits(&mut fixture.engine(options), &fixture.tokens, 512);
     mean_kl(&logits, &fixture.golden, fixture.vocab)
 }
@@ -89,11 +89,11 @@ fn kl_with(fixture: &Fixture, switches: Switches) -> f64 {
 fn the_reference_device_agrees_with_the_cpu() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
     let tokens = &fixture.tokens[..3];
-    let options = EngineOptions { context: Some(64), batch: 4, ..EngineOptions::default() };
+    let options = EngineOptions::default().context(64).batch(4);
     let cpu = all_logits(&mut fixture.engine(options.clone()), tokens, 4);
     let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
     let device = Box::new(weft_device::ReferenceDevice::default());
-    let mut reference = Engine::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap();
+    let mut reference = Runner::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap();
     let expected = all_logits(&mut reference, tokens, 4);
     // Both round activations to the same 8 bits, but sums that differ a little (the CPU's attention rounds to about 12 bits) round to
     // neighbours, and then the two are as far from each other as both are from what is not rounded. What every single launch computes is

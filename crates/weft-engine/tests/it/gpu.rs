@@ -7,15 +7,15 @@ use std::sync::Arc;
 use crate::support::{FIXTURES, Fixture, all_logits, bits, mean_kl};
 use weft_device::Scheduled;
 use weft_engine::{
-    DeviceChoice, Engine, EngineOptions, Error, ExplainOptions, PackCache, StepShape, Switches, adapters,
+    DeviceChoice, EngineOptions, Error, ExplainOptions, PackCache, Runner, StepShape, Switches, adapters,
     explain,
 };
 use weft_quant::GgmlType;
 
 /// An engine on the most promising adapter. Without one a test has nothing to do, and says so; where `WEFT_TEST_ADAPTER` is set that is a failure.
-fn engine(fixture: &Fixture, options: EngineOptions) -> Option<Engine> {
-    let options = EngineOptions { device: DeviceChoice::Gpu(None), ..options };
-    match Engine::load(&fixture.path, &options, &mut |_| ControlFlow::Continue(())) {
+fn engine(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
+    let options = options.device(DeviceChoice::Gpu(None));
+    match Runner::load(&fixture.path, &options, &mut |_| ControlFlow::Continue(())) {
         Err(Error::Open(why)) if std::env::var_os("WEFT_TEST_ADAPTER").is_none() => {
             // Past the harness, which keeps what passing tests print to itself.
             let _ = writeln!(std::io::stderr(), "SKIPPED, a test of graphics devices: {why}");
@@ -29,7 +29,7 @@ fn engine(fixture: &Fixture, options: EngineOptions) -> Option<Engine> {
 fn a_graphics_device_loses_no_more_than_the_processor_may() {
     for (name, _) in FIXTURES {
         let fixture = Fixture::load(name);
-        let options = EngineOptions { context: Some(128), batch: 128, ..EngineOptions::default() };
+        let options = EngineOptions::default().context(128).batch(128);
         let Some(mut engine) = engine(&fixture, options) else { return };
         let logits = all_logits(&mut engine, &fixture.tokens, 128);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
@@ -47,8 +47,7 @@ fn a_graphics_device_loses_no_more_than_the_processor_may() {
 fn an_8_bit_cache_loses_no_more_than_twice_of_it() {
     for name in ["ds2-tiny-q4_0", "glm-tiny-q4_0"] {
         let fixture = Fixture::load(name);
-        let options =
-            EngineOptions { context: Some(128), batch: 128, kv: GgmlType::Q8_0, ..EngineOptions::default() };
+        let options = EngineOptions::default().context(128).batch(128).kv(GgmlType::Q8_0);
         let Some(mut engine) = engine(&fixture, options) else { return };
         let logits = all_logits(&mut engine, &fixture.tokens, 48);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
@@ -68,8 +67,7 @@ fn decisions_by_cost_change_no_bit() {
         let logits = [weft_fuse::Mode::On, weft_fuse::Mode::Off].map(|mode| {
             let mut switches = Switches::default();
             switches.set(decision, mode);
-            let options =
-                EngineOptions { context: Some(128), batch: 32, switches, ..EngineOptions::default() };
+            let options = EngineOptions::default().context(128).batch(32).switches(switches);
             let mut engine = engine(&fixture, options)?;
             Some([1, 24].map(|chunk| bits(&all_logits(&mut engine, &fixture.tokens[..24], chunk))))
         });
@@ -81,7 +79,7 @@ fn decisions_by_cost_change_no_bit() {
 #[test]
 fn steps_of_any_size_give_the_same_bits() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
-    let options = EngineOptions { context: Some(128), batch: 32, ..EngineOptions::default() };
+    let options = EngineOptions::default().context(128).batch(32);
     let Some(mut engine) = engine(&fixture, options) else { return };
     let mut first = None;
     for chunk in [1, 5, 32] {
@@ -102,7 +100,7 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
     let folder =
         std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kept-{}", std::process::id()));
     let cache = Some(PackCache::new(folder.clone()));
-    let options = EngineOptions { context: Some(128), batch: 32, cache, ..EngineOptions::default() };
+    let options = EngineOptions::default().context(128).batch(32).cache(cache);
     let Some(mut first) = engine(&fixture, options.clone()) else { return };
     let tokens = &fixture.tokens[..24];
     let before = all_logits(&mut first, tokens, 32);
@@ -171,8 +169,8 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
 #[test]
 fn no_adapter_of_that_name_is_an_error_that_names_those_there_are() {
     let fixture = Fixture::load("glm-tiny-q4_0");
-    let options = EngineOptions { device: DeviceChoice::Gpu(Some("zzz".into())), ..EngineOptions::default() };
-    let loaded = Engine::load(&fixture.path, &options, &mut |_| ControlFlow::Continue(()));
+    let options = EngineOptions::default().device(DeviceChoice::Gpu(Some("zzz".into())));
+    let loaded = Runner::load(&fixture.path, &options, &mut |_| ControlFlow::Continue(()));
     let why = loaded.err().unwrap().to_string();
     let there = adapters();
     let named = there.iter().all(|adapter| why.contains(adapter.name()));

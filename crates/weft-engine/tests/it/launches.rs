@@ -1,19 +1,18 @@
 //! The launches of a step: what each is for, what it takes, and when it was run.
 
-use weft_engine::{Amounts, Batch, Engine, EngineOptions, Error, Role, StepShape, StepTimings, Switches};
+use weft_engine::{Amounts, Batch, EngineOptions, Error, Role, Runner, StepShape, StepTimings, Switches};
 
 use crate::support::{FIXTURES, Fixture};
 
 const DECODE: StepShape = StepShape { tokens: 1, depth: 0, logits: 1 };
 
-fn engine(fixture: &str, switches: Switches) -> Engine {
-    let options =
-        EngineOptions { threads: Some(2), context: Some(64), batch: 8, switches, ..EngineOptions::default() };
+fn engine(fixture: &str, switches: Switches) -> Runner {
+    let options = EngineOptions::default().threads(2).context(64).batch(8).switches(switches);
     Fixture::load(fixture).engine(options)
 }
 
 /// What the launches of a layer are for, and their anchors.
-fn layer(engine: &Engine, layer: usize) -> Vec<String> {
+fn layer(engine: &Runner, layer: usize) -> Vec<String> {
     let launches = engine.launches(&DECODE);
     let own = launches.iter().filter(|launch| launch.layer == Some(layer));
     let words = own.map(|launch| {

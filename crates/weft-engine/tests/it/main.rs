@@ -1,10 +1,10 @@
 //! The engine on the fixtures.
 
 mod bits;
+mod generation;
 mod golden;
 mod gpu;
 mod launches;
 mod packing;
-mod session;
 mod support;
 mod variants;

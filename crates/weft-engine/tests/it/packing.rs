@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{BufferId, Caps, Device, DeviceError, Forward, Packing, Tile, Weight};
-use weft_engine::{Engine, EngineOptions, Error, Model, PackCache, Report};
+use weft_engine::{EngineOptions, Error, Model, PackCache, Report, Runner};
 use weft_quant::GgmlType;
 
 use crate::support::{FIXTURES, Fixture, all_logits, bits};
@@ -83,7 +83,7 @@ impl Forward for Unpacking {
 }
 
 fn options(cache: Option<PackCache>) -> EngineOptions {
-    EngineOptions { context: Some(128), cache, ..EngineOptions::default() }
+    EngineOptions::default().context(128).cache(cache)
 }
 
 /// The logits' bits, how many weights came in tiles, and whether they had to be packed.
@@ -97,7 +97,7 @@ fn logits(fixture: &Fixture, cache: Option<PackCache>) -> (Vec<u32>, usize, bool
         ControlFlow::Continue(())
     };
     let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
-    let mut engine = Engine::new(model, device, &options(cache), &mut report).unwrap();
+    let mut engine = Runner::new(model, device, &options(cache), &mut report).unwrap();
     let logits = bits(&all_logits(&mut engine, &fixture.tokens[..9], 4));
     (logits, tiles.load(Ordering::Relaxed), packed)
 }
@@ -127,6 +127,6 @@ fn loading_can_be_interrupted() {
     let fixture = Fixture::load("glm-tiny-q4_0");
     let device = Box::new(Unpacking::new(Arc::default()));
     let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
-    let loaded = Engine::new(model, device, &options(None), &mut |_| ControlFlow::Break(()));
+    let loaded = Runner::new(model, device, &options(None), &mut |_| ControlFlow::Break(()));
     assert!(matches!(loaded.err(), Some(Error::Interrupted)));
 }

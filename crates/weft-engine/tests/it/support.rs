@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use weft_engine::{Batch, Engine, EngineOptions};
+use weft_engine::{Batch, EngineOptions, Runner};
 
 /// Every fixture, with the relative L2 its golden logits allow the oracle. The random router of the 27-layer one amplifies rounding.
 pub(crate) const FIXTURES: [(&str, f64); 4] =
@@ -35,13 +35,13 @@ impl Fixture {
         }
     }
 
-    pub(crate) fn engine(&self, options: EngineOptions) -> Engine {
-        Engine::load(&self.path, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+    pub(crate) fn engine(&self, options: EngineOptions) -> Runner {
+        Runner::load(&self.path, &options, &mut |_| ControlFlow::Continue(())).unwrap()
     }
 }
 
 /// All logits of one sequence, computed `chunk` tokens at a time.
-pub(crate) fn all_logits(engine: &mut Engine, tokens: &[u32], chunk: usize) -> Vec<f32> {
+pub(crate) fn all_logits(engine: &mut Runner, tokens: &[u32], chunk: usize) -> Vec<f32> {
     let seq = engine.new_sequence();
     let mut logits = Vec::new();
     for chunk in tokens.chunks(chunk) {

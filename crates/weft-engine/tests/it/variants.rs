@@ -6,7 +6,7 @@ use weft_engine::{Batch, EngineOptions, Mode, PlansId, Switches, decision, decis
 use crate::support::{Fixture, all_logits, bits};
 
 fn options() -> EngineOptions {
-    EngineOptions { threads: Some(2), context: Some(128), ..EngineOptions::default() }
+    EngineOptions::default().threads(2).context(128)
 }
 
 fn off(name: &str) -> Switches {
@@ -25,7 +25,7 @@ fn each_way_computes_what_an_engine_loaded_so_does() {
         let mut switches = Switches::default();
         let other = if decision.default == Mode::On { Mode::Off } else { Mode::On };
         switches.set(decision, other);
-        let expected = fixture.engine(EngineOptions { switches: switches.clone(), ..options() });
+        let expected = fixture.engine(options().switches(switches.clone()));
         let expected = bits(&all_logits(&mut { expected }, tokens, 4));
         let plans = engine.add_plans(&switches).unwrap();
         assert!(

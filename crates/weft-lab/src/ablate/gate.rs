@@ -5,7 +5,7 @@
 use std::iter::repeat_n;
 
 use serde_json::{Value, json};
-use weft_engine::{Batch, Engine};
+use weft_engine::{Batch, Runner};
 
 use crate::distribution::{Distribution, Mean};
 use crate::error::Error;
@@ -117,7 +117,7 @@ fn steps(tokens: usize, at_once: usize, batch: usize) -> impl Iterator<Item = us
 
 /// The logits of the last `wanted` of these tokens, computed as a sequence of its own, of whose beginning `at_once` are computed in a step.
 pub(crate) fn logits(
-    engine: &mut Engine,
+    engine: &mut Runner,
     tokens: &[u32],
     wanted: usize,
     at_once: usize,

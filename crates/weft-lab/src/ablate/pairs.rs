@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use weft_engine::{Batch, Engine, PlansId, SeqId};
+use weft_engine::{Batch, PlansId, Runner, SeqId};
 use weft_random::Random;
 
 use super::rule::{Gain, Rule};
@@ -52,7 +52,7 @@ impl Measured {
 
 /// A model that is measured one way and the other, always after the same tokens.
 pub(crate) struct Rig<'a> {
-    pub(crate) engine: &'a mut Engine,
+    pub(crate) engine: &'a mut Runner,
     seq: SeqId,
     depth: usize,
     batch: Batch,
@@ -67,7 +67,7 @@ pub(crate) struct Rig<'a> {
 impl<'a> Rig<'a> {
     /// A rig that takes so many samples at most. Fills the cache.
     pub(crate) fn new(
-        engine: &'a mut Engine,
+        engine: &'a mut Runner,
         depth: usize,
         samples: u64,
         cancel: &'a AtomicBool,

@@ -62,17 +62,17 @@ fn fixture() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf")
 }
 
-fn on(device: Box<dyn Device>) -> Engine {
-    let options = EngineOptions { context: Some(32), batch: 4, ..EngineOptions::default() };
+fn on(device: Box<dyn Device>) -> Runner {
+    let options = EngineOptions::default().context(32).batch(4);
     let model = Model::open(&fixture(), options.kv).unwrap();
-    Engine::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+    Runner::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 fn meter() -> Meter {
     Probe::new(Host::this().isa, 1 << 20).unwrap().into()
 }
 
-fn run(engine: &mut Engine, options: &ProfileOptions) -> Result<Profile, Error> {
+fn run(engine: &mut Runner, options: &ProfileOptions) -> Result<Profile, Error> {
     profile(engine, &mut meter(), options, &AtomicBool::new(false), &mut |_, _| {})
 }
 
@@ -322,9 +322,8 @@ fn whoever_cancels_gets_the_engine_back() {
 /// One thread, so that nobody has to be waited for who is not there: how busy the machine is must not decide.
 #[test]
 fn the_clock_of_a_real_step_closes() {
-    let options =
-        EngineOptions { threads: Some(1), context: Some(64), batch: 32, ..EngineOptions::default() };
-    let mut engine = Engine::load(&fixture(), &options, &mut |_| ControlFlow::Continue(())).unwrap();
+    let options = EngineOptions::default().threads(1).context(64).batch(32);
+    let mut engine = Runner::load(&fixture(), &options, &mut |_| ControlFlow::Continue(())).unwrap();
     for tokens in [1, 24] {
         let options = ProfileOptions { steps: 9, depth: 20, tokens };
         let mut told = Vec::new();

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weft_engine::{Batch, Engine, PlansId, SeqId, StepShape, StepTimings};
+use weft_engine::{Batch, PlansId, Runner, SeqId, StepShape, StepTimings};
 use weft_random::Random;
 
 use crate::error::Error;
 
 /// A model whose steps of one size are timed, always after the same tokens.
 pub(super) struct Sampler<'a> {
-    pub(super) engine: &'a mut Engine,
+    pub(super) engine: &'a mut Runner,
     pub(super) shape: StepShape,
     seq: SeqId,
     batch: Batch,
@@ -20,7 +20,7 @@ pub(super) struct Sampler<'a> {
 impl<'a> Sampler<'a> {
     /// For steps of this shape; fills the cache up to its depth.
     pub(super) fn new(
-        engine: &'a mut Engine,
+        engine: &'a mut Runner,
         shape: StepShape,
         cancel: &'a AtomicBool,
     ) -> Result<Sampler<'a>, Error> {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use weft_device::{DeviceError, Scheduled};
-use weft_engine::{Engine, PlansId};
+use weft_engine::{PlansId, Runner};
 
 use super::measure::Sampler;
 use super::site::Site;
@@ -104,7 +104,7 @@ impl Search<'_, '_> {
         let tried: Vec<Scheduled> =
             tries.iter().map(|(site, schedule)| sites[*site].with(schedule)).collect();
         let tokens = self.sampler.shape.tokens;
-        let engine: &mut Engine = self.sampler.engine;
+        let engine: &mut Runner = self.sampler.engine;
         schedules_of(engine)?.try_out(&tried);
         let plans = engine.add_recompiled(self.base, Some(tokens));
         schedules_of(engine)?.try_out(&[]);

@@ -213,7 +213,7 @@ impl Timing for Fake {
 }
 
 fn verifier(device: Box<dyn Device>) -> Verifier {
-    let options = EngineOptions { context: Some(64), batch: 24, ..EngineOptions::default() };
+    let options = EngineOptions::default().context(64).batch(24);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
     let model = Model::open(&file, options.kv).unwrap();
     Verifier::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap()

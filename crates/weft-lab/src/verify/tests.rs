@@ -21,7 +21,7 @@ fn verifier(name: &str, device: Box<dyn Device>) -> Verifier {
 }
 
 fn verifier_with(name: &str, device: Box<dyn Device>, kv: GgmlType) -> Verifier {
-    let options = EngineOptions { context: Some(64), batch: 24, kv, ..EngineOptions::default() };
+    let options = EngineOptions::default().context(64).batch(24).kv(kv);
     let model = Model::open(&fixture(name), options.kv).unwrap();
     Verifier::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap()
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use clap::error::ErrorKind;
 use serde_json::Value;
-use weft_engine::{DeviceChoice, Engine, EngineOptions, Mode, Switches, decision};
+use weft_engine::{DeviceChoice, Engine, Mode, Switches, decision};
 use weft_gguf::Gguf;
 use weft_lab::{AblateOptions, Ablation, Change, Golden, ablate};
 use weft_models::{BuildOptions, ModelGraph};
@@ -78,7 +78,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     let own = args.engine();
     check_room(&wanted, own.context.unwrap_or(model.config.context), &model)?;
-    let options = EngineOptions { context: own.context.or(Some(wanted.context())), sequences: 2, ..own };
+    let options = own.clone().context(own.context.or(Some(wanted.context()))).sequences(2);
     let (mut engine, _) = load(&path, &options)?;
     let ablation = measure(&mut engine, &changes, &wanted)?;
     if ablation.interrupted && ablation.rows.is_empty() {
@@ -187,7 +187,7 @@ fn golden(file: &Path, vocab: usize) -> anyhow::Result<Golden> {
 fn measure(engine: &mut Engine, changes: &[Change], wanted: &AblateOptions) -> anyhow::Result<Ablation> {
     let listener = Listener::new();
     let mut progress = None;
-    let measured = ablate(engine, changes, wanted, listener.pressed(), &mut |done, total| {
+    let measured = ablate(engine.inspect_mut(), changes, wanted, listener.pressed(), &mut |done, total| {
         let begin = || Progress::new("measuring", total, Unit::Samples).at_once(true);
         let progress = progress.get_or_insert_with(begin);
         // Winners are put together once it is known which there are.

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_engine::EngineOptions;
 use weft_gguf::Gguf;
 use weft_lab::{Bench, BenchOptions, Setting, bench};
 use weft_models::{BuildOptions, ModelGraph};
@@ -65,17 +64,15 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
     check_room(&wanted, args.count("context"), &weft_models::build(&gguf, &build)?)?;
     let own = args.engine();
-    let options = EngineOptions {
-        context: own.context.or(Some(wanted.context())),
-        sequences: wanted.depths.len(),
-        ..own
-    };
+    let context = own.context.or(Some(wanted.context()));
+    let options = own.context(context);
     let (mut engine, loaded) = load(&path, &options)?;
     let measured = measure(&mut engine, Unit::Tokens, |engine, meter, cancel, on| {
         bench(engine, meter, &wanted, cancel, on)
     })?;
     let Some(bench) = measured else { return Ok(Outcome::Interrupted) };
-    let report = Report { on: Measured::new(&path, &gguf, &engine, &options, loaded), bench: &bench };
+    let report =
+        Report { on: Measured::new(&path, &gguf, engine.inspect(), &options, loaded), bench: &bench };
     let mut out = Out::new();
     let json = report.json();
     if args.flag("json") {
@@ -165,6 +162,8 @@ mod tests {
     use expect_test::expect;
     use weft_lab::{Host, Need, PerToken, Phase, Roof, Roofs, Samples};
 
+    use weft_engine::EngineOptions;
+
     use super::*;
 
     fn samples(rates: &[f64]) -> Samples {
@@ -207,7 +206,7 @@ mod tests {
             architecture: "deepseek2",
             layers: 47,
             device: "cpu (avx2), 2 threads",
-            options: &EngineOptions { context: Some(4608), ..EngineOptions::default() },
+            options: &EngineOptions::default().context(4608),
             batch: 512,
             loaded: Duration::from_millis(1500),
         };

@@ -42,10 +42,10 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let Prepared { path, gguf, options } = &prepared;
     let (mut engine, loaded) = load(path, options)?;
     let measured = measure(&mut engine, Unit::Samples, |engine, meter, cancel, on| {
-        bench_blocks(engine, meter, &wanted, cancel, on)
+        bench_blocks(engine.inspect_mut(), meter, &wanted, cancel, on)
     })?;
     let Some(blocks) = measured else { return Ok(Outcome::Interrupted) };
-    let on = Measured::new(path, gguf, &engine, options, loaded);
+    let on = Measured::new(path, gguf, engine.inspect(), options, loaded);
     let json = on.json(blocks.json());
     let mut out = Out::new();
     if args.flag("json") {

@@ -58,10 +58,16 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let windows = windows(args, base.model().tokenizer(), &text.text)?;
     let listener = Listener::new();
     let mut progress = None;
-    let found = divergence(&mut base, &mut other, &windows, listener.pressed(), &mut |done, total| {
-        let begin = || Progress::new("reading", total, Unit::Tokens).at_once(true);
-        progress.get_or_insert_with(begin).set(done);
-    })?;
+    let found = divergence(
+        base.inspect_mut(),
+        other.inspect_mut(),
+        &windows,
+        listener.pressed(),
+        &mut |done, total| {
+            let begin = || Progress::new("reading", total, Unit::Tokens).at_once(true);
+            progress.get_or_insert_with(begin).set(done);
+        },
+    )?;
     drop(progress);
     if found.each.all().is_empty() {
         return Ok(Outcome::Interrupted);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::ensure;
 use clap::error::ErrorKind;
-use weft_engine::{Batch, EngineOptions, oracle_logits};
+use weft_engine::{Batch, oracle_logits};
 use weft_gguf::Gguf;
 use weft_text::EncodeOptions;
 
@@ -78,23 +78,14 @@ fn incomplete(problem: &str) -> clap::Error {
 /// Feeds the tokens to an engine in chunks, and writes the logits as they come.
 fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::Result<Outcome> {
     let chunk = args.count("chunk").unwrap_or(1);
-    let (threads, context) = (args.count("threads"), Some(tokens.len()));
-    let options = EngineOptions {
-        device: args.device(),
-        threads,
-        context,
-        batch: chunk,
-        kv: args.kv(),
-        switches: args.switches(),
-        cache: args.pack_cache(),
-        ..EngineOptions::default()
-    };
+    let options = args.device_options().context(tokens.len()).batch(chunk);
     let (mut engine, _) = load(model, &options)?;
+    let runner = engine.inspect_mut();
     // It listens before there is a file, so that none is left behind.
     let listener = Listener::new();
     let mut file = Output::create(out)?;
     let mut progress = Progress::new("computing", tokens.len() as u64, Unit::Tokens);
-    let (mut batch, seq) = (Batch::new(), engine.new_sequence());
+    let (mut batch, seq) = (Batch::new(), runner.new_sequence());
     for (at, tokens) in tokens.chunks(chunk).enumerate() {
         if listener.pressed().load(Ordering::SeqCst) {
             return Ok(Outcome::Interrupted);
@@ -102,7 +93,7 @@ fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::
         progress.set((at * chunk) as u64);
         batch.clear();
         tokens.iter().for_each(|&token| batch.push(seq, token, true));
-        write(&mut file, engine.step(&batch)?)?;
+        write(&mut file, runner.step(&batch)?)?;
     }
     file.commit()?;
     Ok(Outcome::Done)

@@ -46,7 +46,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let windows = windows(args, engine.model().tokenizer(), &text.text)?;
     let listener = Listener::new();
     let mut progress = None;
-    let found = perplexity(&mut engine, &windows, listener.pressed(), &mut |done, total| {
+    let found = perplexity(engine.inspect_mut(), &windows, listener.pressed(), &mut |done, total| {
         let begin = || Progress::new("reading", total, Unit::Tokens).at_once(true);
         progress.get_or_insert_with(begin).set(done);
     })?;

@@ -56,7 +56,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     let (mut engine, loaded) = load(path, options)?;
     let measured = measure(&mut engine, Unit::Tokens, |engine, meter, cancel, on| {
-        profile(engine, meter, &wanted, cancel, on)
+        profile(engine.inspect_mut(), meter, &wanted, cancel, on)
     })?;
     let Some(profile) = measured else { return Ok(Outcome::Interrupted) };
     if let Some(trace) = args.path("trace") {
@@ -64,7 +64,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         file.write(profile.trace().to_string().as_bytes())?;
         file.commit()?;
     }
-    let on = Measured::new(path, gguf, &engine, options, loaded);
+    let on = Measured::new(path, gguf, engine.inspect(), options, loaded);
     let json = on.json(profile.json());
     let mut out = Out::new();
     if args.flag("json") {

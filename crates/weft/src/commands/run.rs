@@ -7,12 +7,12 @@ use std::time::Duration;
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_engine::{Finish, Generated};
+use weft_engine::Finish;
 
 use super::tokenize::standard_input;
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
-use crate::conversation::{Conversation, complete, decode_rate, timings};
+use crate::conversation::{Conversation, Generated, complete, decode_rate, timings};
 use crate::load::load;
 use crate::model_ref;
 use crate::out::{Out, note};
@@ -109,17 +109,18 @@ fn report(generated: &Generated, path: &Path, device: &str, loaded: Duration, se
         Finish::Length => ("length", None),
         Finish::Context => ("context", None),
         Finish::Cancelled => ("cancelled", None),
+        _ => ("other", None),
     };
     json!({
         "text": generated.text,
         "finish": finish,
         "stop": stop,
-        "prompt_tokens": generated.prompt_tokens,
-        "tokens": generated.tokens,
+        "prompt_tokens": generated.usage.prompt_tokens,
+        "tokens": generated.usage.tokens,
         "timings": {
             "load_seconds": loaded.as_secs_f64(),
-            "prompt_seconds": generated.prompt_seconds,
-            "decode_seconds": generated.decode_seconds,
+            "prompt_seconds": generated.timings.prompt.as_secs_f64(),
+            "decode_seconds": generated.timings.decode.as_secs_f64(),
             "decode_tokens_per_second": decode_rate(generated),
         },
         "seed": seed,

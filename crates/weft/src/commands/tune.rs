@@ -4,7 +4,7 @@ mod show;
 
 use std::time::Duration;
 
-use weft_engine::{EngineOptions, Model};
+use weft_engine::Model;
 use weft_lab::{Error, TuneOptions, TuneProgress, Verifier, tune};
 
 use super::{Command, MODEL, Outcome};
@@ -49,7 +49,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let Prepared { path, gguf, options } = prepare(args, MODEL.name, wanted.depth, prefill.max(1))?;
     let needed = wanted.context();
     let context = args.count("context").or((needed > USUAL_CONTEXT).then_some(needed));
-    let options = EngineOptions { context, ..options };
+    let options = options.context(context);
     let mut device = options.device.open(options.threads, options.cache.as_ref())?;
     // What cannot be tuned is not loaded.
     weft_lab::schedules(&mut *device)?;

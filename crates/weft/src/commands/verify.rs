@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use anyhow::{bail, ensure};
 use serde_json::json;
-use weft_engine::EngineOptions;
 use weft_lab::{Difference, Error, Verification, Verifier, VerifyOptions};
 use weft_text::EncodeOptions;
 
@@ -54,17 +53,9 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let gguf = weft_gguf::Gguf::open(&path)?;
     let tokens = tokens(args, &gguf)?;
     ensure!(!tokens.is_empty(), "the text has no tokens, and so nothing is computed that could be verified");
-    let default = EngineOptions::default();
-    let options = EngineOptions {
-        device: args.device(),
-        threads: args.count("threads"),
-        context: Some(tokens.len()),
-        batch: args.count("batch").unwrap_or(default.batch),
-        kv: args.kv(),
-        switches: args.switches(),
-        cache: args.pack_cache(),
-        ..default
-    };
+    let options = args.device_options().context(tokens.len());
+    let batch = args.count("batch").unwrap_or(options.batch);
+    let options = options.batch(batch);
     let (mut verifier, _) = with_report(|report| Verifier::load(&path, &options, report))?;
     let wanted = VerifyOptions { all: args.flag("all"), columns: args.count("columns").unwrap_or(0) };
     let listener = Listener::new();

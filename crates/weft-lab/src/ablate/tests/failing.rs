@@ -80,10 +80,9 @@ impl Forward for Failing {
     }
 }
 
-fn failing(context: usize, on_replay: impl FnMut(Of) -> Wrong + Send + 'static) -> Engine {
+fn failing(context: usize, on_replay: impl FnMut(Of) -> Wrong + Send + 'static) -> Runner {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
-    let options =
-        EngineOptions { context: Some(context), sequences: 2, batch: BATCH, ..EngineOptions::default() };
+    let options = EngineOptions::default().context(context).sequences(2).batch(BATCH);
     let device = Failing {
         device: CpuDevice::new(CpuOptions { threads: Some(2), isa: None }).unwrap(),
         programs: BTreeMap::new(),
@@ -91,7 +90,7 @@ fn failing(context: usize, on_replay: impl FnMut(Of) -> Wrong + Send + 'static) 
         on_replay: Box::new(on_replay),
     };
     let model = Model::open(&fixture, options.kv).unwrap();
-    Engine::new(model, Box::new(device), &options, &mut |_| ControlFlow::Continue(())).unwrap()
+    Runner::new(model, Box::new(device), &options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 fn short() -> AblateOptions {

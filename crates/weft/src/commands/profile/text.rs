@@ -150,11 +150,12 @@ mod tests {
     /// Two launches of a tiny model, with figures that somebody made up.
     fn example() -> Profile {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
-        let options = EngineOptions { threads: Some(2), context: Some(8), ..EngineOptions::default() };
+        let options = EngineOptions::default().threads(2).context(8);
         let mut engine = Engine::load(&fixture, &options, &mut |_| ControlFlow::Continue(())).unwrap();
         let options = ProfileOptions { steps: 1, depth: 3, tokens: 1 };
         let mut meter = Probe::new(Host::this().isa, 1 << 20).unwrap().into();
-        let measured = profile(&mut engine, &mut meter, &options, &AtomicBool::new(false), &mut |_, _| {});
+        let measured =
+            profile(engine.inspect_mut(), &mut meter, &options, &AtomicBool::new(false), &mut |_, _| {});
         let mut example = measured.unwrap();
         let one = |value: f64| [value].into_iter().collect::<Samples>();
         (example.roofs.read, example.roofs.dot, example.roofs.mul_add) = (one(30e9), one(700e9), one(170e9));

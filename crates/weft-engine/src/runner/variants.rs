@@ -7,7 +7,7 @@ use weft_device::{Device, DeviceError, Mark, ProgramId};
 use weft_fuse::Options;
 use weft_ir::Switches;
 
-use super::{Engine, PartId};
+use super::{PartId, Runner};
 use crate::compile::{Class, Compiled, compile_again};
 use crate::error::Error;
 
@@ -107,13 +107,13 @@ fn make<T, E>(
     made.map(|made| (made, mark))
 }
 
-impl Engine {
+impl Runner {
     /// Compiles the model once more, with other decisions. Steps go on to run what they ran before.
     ///
     /// # Errors
     /// If it cannot be compiled so, or the device has no room. Nothing is left behind.
     pub fn add_plans(&mut self, switches: &Switches) -> Result<PlansId, Error> {
-        let Engine { model, device, shared, variants, .. } = self;
+        let Runner { model, device, shared, variants, .. } = self;
         let options = Options { switches: switches.clone(), ..variants.options.clone() };
         let compile =
             |device: &mut dyn Device| compile_again(device, model.gguf(), model.graph(), &options, shared);
@@ -129,7 +129,7 @@ impl Engine {
     pub fn add_recompiled(&mut self, plans: PlansId, tokens: Option<usize>) -> Result<PlansId, Error> {
         let mut compiled = self.plans(plans)?.clone();
         let only = tokens.and_then(|tokens| compiled.class(tokens)).map(|class| class.tokens);
-        let Engine { device, variants, .. } = self;
+        let Runner { device, variants, .. } = self;
         let compile = |device: &mut dyn Device| -> Result<(), DeviceError> {
             let wanted = |class: &&mut Class| only.is_none_or(|only| class.tokens == only);
             for class in compiled.classes.iter_mut().filter(wanted) {
@@ -155,7 +155,7 @@ impl Engine {
     /// Forgets the plans that were added last, if any were, with the parts that were made since, and gives their room back. Steps run the plans
     /// the engine was loaded with.
     pub fn drop_plans(&mut self) {
-        let Engine { device, variants, .. } = self;
+        let Runner { device, variants, .. } = self;
         variants.used = 0;
         // The first are those it was loaded with.
         if let Some(Variant { mark, parts, .. }) = variants.all.pop_if(|last| last.generation > 0) {
@@ -165,9 +165,9 @@ impl Engine {
     }
 
     /// Forgets the parts that were made since plans were added last, or since the engine was loaded, and gives their room back: with it goes
-    /// whatever the [device](Engine::device_mut) was given after the first of them.
+    /// whatever the [device](Runner::device_mut) was given after the first of them.
     pub fn drop_parts(&mut self) {
-        let Engine { device, variants, .. } = self;
+        let Runner { device, variants, .. } = self;
         if let Some(last) = variants.all.last_mut() {
             variants.parts.truncate(last.parts);
             last.parts_mark.take().into_iter().for_each(|mark| mark.restore(&mut **device));

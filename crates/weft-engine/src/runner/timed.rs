@@ -9,7 +9,7 @@ use weft_ir::{F32, Sizes};
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, Part, Plan, Seen, View};
 
 use super::variants::StepPart;
-use super::{Engine, LOGIT_ROWS};
+use super::{LOGIT_ROWS, Runner};
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::launches::Launch;
@@ -44,7 +44,7 @@ impl StepTimings {
         self.wall
     }
 
-    /// Its replays in order: all layers, and then the head if logits were wanted. Their launches are [`Engine::launches`].
+    /// Its replays in order: all layers, and then the head if logits were wanted. Their launches are [`Runner::launches`].
     pub fn replays(&self) -> &[ReplayTimings] {
         if self.head { &self.replays } else { &self.replays[..1] }
     }
@@ -61,8 +61,8 @@ pub struct StepShape {
     pub logits: usize,
 }
 
-/// Part of a step that can be replayed alone, until it is [dropped](Engine::drop_parts) or the plans that were added before it
-/// [are](Engine::drop_plans). It names no other, not even after that.
+/// Part of a step that can be replayed alone, until it is [dropped](Runner::drop_parts) or the plans that were added before it
+/// [are](Runner::drop_plans). It names no other, not even after that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PartId {
     /// Its place in the engine's list, which is used again.
@@ -71,11 +71,11 @@ pub struct PartId {
     pub(super) generation: u64,
 }
 
-impl Engine {
-    /// Computes a batch as [`Engine::step`] does, and notes when each worker was at which launch.
+impl Runner {
+    /// Computes a batch as [`Runner::step`] does, and notes when each worker was at which launch.
     ///
     /// # Errors
-    /// Those of [`Engine::step`]; if the device has no such clock, or more logits are wanted than one replay computes.
+    /// Those of [`Runner::step`]; if the device has no such clock, or more logits are wanted than one replay computes.
     pub fn step_timed(&mut self, batch: &Batch, timings: &mut StepTimings) -> Result<&[f32], Error> {
         let began = Instant::now();
         let logits = batch.entries().iter().filter(|entry| entry.logits).count();
@@ -120,7 +120,7 @@ impl Engine {
         self.variants.used().class(tokens).map_or_else(Vec::new, |class| made_twice(&class.plans))
     }
 
-    /// Prepares some of the [launches](Engine::launches) of steps of so many tokens, none of them the head's, to be replayed alone.
+    /// Prepares some of the [launches](Runner::launches) of steps of so many tokens, none of them the head's, to be replayed alone.
     ///
     /// # Errors
     /// If there are not so many launches, or the device has no room.

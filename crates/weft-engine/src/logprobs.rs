@@ -1,0 +1,55 @@
+//! Log probabilities of tokens, out of their logits.
+
+use std::cmp::Ordering;
+
+/// The likeliest tokens of a distribution, and what turns its other logits into log probabilities.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Likeliest {
+    /// Tokens with their log probabilities, the likeliest first.
+    pub(crate) tokens: Vec<(u32, f32)>,
+    /// The logarithm of the sum of all exponentials.
+    log_sum: f64,
+}
+
+impl Likeliest {
+    /// The `most` likeliest tokens; the lower token first among equals.
+    pub(crate) fn of(logits: &[f32], most: usize) -> Likeliest {
+        let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f64 = logits.iter().map(|logit| f64::from(logit - top).exp()).sum();
+        let mut distribution = Likeliest { tokens: Vec::new(), log_sum: f64::from(top) + sum.ln() };
+        let order = |a: &(u32, f32), b: &(u32, f32)| -> Ordering { b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)) };
+        let mut tokens: Vec<(u32, f32)> = (0u32..).zip(logits.iter().copied()).collect();
+        if most < tokens.len() {
+            tokens.select_nth_unstable_by(most, order);
+            tokens.truncate(most);
+        }
+        tokens.sort_unstable_by(order);
+        tokens.iter_mut().for_each(|(_, logit)| *logit = distribution.of_logit(*logit));
+        distribution.tokens = tokens;
+        distribution
+    }
+
+    /// The log probability of a token with this logit.
+    pub(crate) fn of_logit(&self, logit: f32) -> f32 {
+        (f64::from(logit) - self.log_sum) as f32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_add_up_to_one_and_the_likeliest_come_first() {
+        let logits = [0.5f32, 0.125, 0.25, 0.125].map(|p| p.ln() + 7.0);
+        let all = Likeliest::of(&logits, 9);
+        let sum: f32 = all.tokens.iter().map(|(_, logprob)| logprob.exp()).sum();
+        assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+        let two = Likeliest::of(&logits, 3);
+        let ids: Vec<u32> = two.tokens.iter().map(|(id, _)| *id).collect();
+        assert_eq!(ids, [0, 2, 1]);
+        assert!((two.tokens[0].1 - 0.5f32.ln()).abs() < 1e-6);
+        assert!((two.of_logit(logits[3]) - 0.125f32.ln()).abs() < 1e-6);
+        assert_eq!(Likeliest::of(&logits, 0).tokens, []);
+    }
+}

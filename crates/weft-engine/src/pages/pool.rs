@@ -1,0 +1,131 @@
+//! All pages of the KV cache: which are free, which are held by sequences, and which are held by none but kept for prompts to come.
+
+use std::collections::BTreeSet;
+
+use super::prefix::{Key, Prefixes};
+
+/// The pages. One is *held* by as many sequences as read it; held by none it is *idle* if it is kept, and else *free*. The idle page that was
+/// used least recently makes room when no page is free.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    free: Vec<u32>,
+    /// How many sequences hold each page.
+    holders: Vec<u32>,
+    /// Idle pages, by when they were let go.
+    idle: BTreeSet<(u64, u32)>,
+    /// When each page became idle.
+    idle_since: Vec<u64>,
+    clock: u64,
+    kept: Prefixes,
+}
+
+impl Pool {
+    /// So many free pages.
+    pub(crate) fn new(count: usize) -> Pool {
+        Pool {
+            // Handed out from the end: the first sequence gets the first pages.
+            free: (0..count as u32).rev().collect(),
+            holders: vec![0; count],
+            idle: BTreeSet::new(),
+            idle_since: vec![0; count],
+            clock: 0,
+            kept: Prefixes::new(count),
+        }
+    }
+
+    /// Pages that a sequence can be given: the free and the idle ones.
+    pub(crate) fn available(&self) -> usize {
+        self.free.len() + self.idle.len()
+    }
+
+    /// Pages that are kept and held by no sequence.
+    pub(crate) fn idle(&self) -> usize {
+        self.idle.len()
+    }
+
+    /// Pages in all.
+    pub(crate) fn count(&self) -> usize {
+        self.holders.len()
+    }
+
+    /// What is kept.
+    pub(crate) fn kept(&self) -> &Prefixes {
+        &self.kept
+    }
+
+    /// A page for one sequence to write to. Allocates nothing.
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        let page = match self.free.pop() {
+            Some(page) => page,
+            None => {
+                let (_, page) = self.idle.pop_first()?;
+                self.kept.remove(page);
+                page
+            }
+        };
+        self.holders[page as usize] = 1;
+        Some(page)
+    }
+
+    /// One more sequence reads a kept page.
+    pub(crate) fn hold(&mut self, page: u32) {
+        if self.holders[page as usize] == 0 {
+            self.idle.remove(&(self.idle_since[page as usize], page));
+        }
+        self.holders[page as usize] += 1;
+    }
+
+    /// One sequence less reads a page.
+    pub(crate) fn release(&mut self, page: u32) {
+        let holders = &mut self.holders[page as usize];
+        *holders = holders.saturating_sub(1);
+        if *holders > 0 {
+            return;
+        }
+        if self.kept.has(page) {
+            self.clock += 1;
+            self.idle_since[page as usize] = self.clock;
+            self.idle.insert((self.clock, page));
+        } else {
+            self.free.push(page);
+        }
+    }
+
+    /// Keeps a page that a sequence holds: it has the keys and values of these tokens after `parent`.
+    pub(crate) fn keep(&mut self, page: u32, parent: &Key, tokens: &[u32]) {
+        self.kept.insert(page, parent, tokens);
+    }
+
+    /// Whether a sequence that holds a page may write to its rows: no other holds it, and nobody else will.
+    pub(crate) fn is_own(&self, page: u32) -> bool {
+        self.holders[page as usize] == 1 && !self.kept.has(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_pages_make_room_the_least_recently_used_first() {
+        let mut pool = Pool::new(3);
+        let root = Key::root([]);
+        let pages: Vec<u32> = (0..3).map(|_| pool.take().unwrap()).collect();
+        assert_eq!((pages.as_slice(), pool.take()), (&[0, 1, 2][..], None));
+        pages.iter().for_each(|page| pool.keep(*page, &root, &[*page]));
+        [1, 0, 2].into_iter().for_each(|page| pool.release(page));
+        assert_eq!((pool.available(), pool.idle()), (3, 3));
+        // Page 1 is used again, and so is the most recent.
+        pool.hold(1);
+        assert_eq!(pool.idle(), 2);
+        pool.hold(1);
+        pool.release(1);
+        assert_eq!(pool.idle(), 2, "another sequence holds it");
+        pool.release(1);
+        assert_eq!([pool.take(), pool.take()], [Some(0), Some(2)]);
+        assert!(!pool.kept().has(0) && pool.kept().has(1));
+        pool.release(0);
+        assert_eq!((pool.available(), pool.idle(), pool.count()), (2, 1, 3));
+        assert!(!pool.is_own(1) && pool.is_own(2));
+    }
+}

@@ -1,0 +1,76 @@
+//! Logit processors: what changes the logits of the next token before one is chosen. Penalties are one.
+
+use crate::sample::Sampling;
+
+/// Changes the logits of the next token: penalties, biases, grammars.
+///
+/// A generation asks its processors in the order they were given, for every token it samples. The same tokens must lead to the same
+/// changes: whatever a processor remembers, it learns from the tokens it is shown.
+pub trait LogitProcessor: Send {
+    /// Changes the logits, one for each token of the vocabulary; `-∞` forbids a token.
+    ///
+    /// `tokens` are all so far, the prompt first, the newest last; the reply begins at `reply`.
+    fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]);
+}
+
+/// Lowers the logits of tokens that were there before.
+#[derive(Clone, Debug)]
+pub(crate) struct Penalties {
+    repeat: f32,
+    presence: f32,
+    frequency: f32,
+    last: usize,
+    /// The tokens it looks at, sorted.
+    seen: Vec<u32>,
+}
+
+impl Penalties {
+    /// The penalties of these options; `None` if they change nothing.
+    pub(crate) fn of(sampling: &Sampling) -> Option<Penalties> {
+        let Sampling { repeat_penalty, presence_penalty, frequency_penalty, repeat_last_n, .. } = *sampling;
+        let nothing = repeat_penalty == 1.0 && presence_penalty == 0.0 && frequency_penalty == 0.0;
+        (!nothing).then_some(Penalties {
+            repeat: repeat_penalty,
+            presence: presence_penalty,
+            frequency: frequency_penalty,
+            last: repeat_last_n,
+            seen: Vec::new(),
+        })
+    }
+}
+
+impl LogitProcessor for Penalties {
+    fn process(&mut self, tokens: &[u32], _: usize, logits: &mut [f32]) {
+        self.seen.clear();
+        let last = &tokens[tokens.len().saturating_sub(self.last)..];
+        self.seen.extend(last.iter().filter(|token| (**token as usize) < logits.len()));
+        self.seen.sort_unstable();
+        for run in self.seen.chunk_by(|a, b| a == b) {
+            let logit = &mut logits[run[0] as usize];
+            *logit = if *logit > 0.0 { *logit / self.repeat } else { *logit * self.repeat };
+            *logit -= self.presence + self.frequency * run.len() as f32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn penalties_lower_what_was_seen_lately() {
+        let none = Sampling::greedy();
+        assert!(Penalties::of(&none).is_none());
+        let processed = |sampling: Sampling, tokens: &[u32]| {
+            let mut logits = [2.0, -1.0, 1.0];
+            Penalties::of(&sampling).unwrap().process(tokens, 0, &mut logits);
+            logits
+        };
+        let repeat = Sampling { repeat_penalty: 2.0, repeat_last_n: 2, ..none };
+        assert_eq!(processed(repeat, &[0, 1]), [1.0, -2.0, 1.0]);
+        // Seen too long ago, or no token of the vocabulary.
+        assert_eq!(processed(repeat, &[0, 2, 9]), [2.0, -1.0, 0.5]);
+        let counted = Sampling { frequency_penalty: 0.5, presence_penalty: 0.25, ..none };
+        assert_eq!(processed(counted, &[0, 2, 0]), [0.75, -1.0, 0.25]);
+    }
+}

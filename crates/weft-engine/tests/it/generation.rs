@@ -1,0 +1,253 @@
+//! Generations: what is computed again, when a reply ends, what happens in company and when room is short.
+
+use weft_engine::{
+    Engine, EngineOptions, Error, Event, Finish, GenerateOptions, Generation, LogitProcessor, Reply, Request,
+    Sampling,
+};
+
+use crate::support::{FIXTURES, Fixture};
+
+fn options(context: usize) -> EngineOptions {
+    EngineOptions::default().threads(2).context(context).batch(7)
+}
+
+fn engine(options: EngineOptions) -> (Engine, Vec<u32>) {
+    let fixture = Fixture::load("glm-tiny-q4_k_m");
+    (options.open(&fixture.path).unwrap(), fixture.tokens)
+}
+
+/// A greedy request that goes on whatever the model says.
+fn greedy(prompt: &[u32], tokens: usize) -> Request {
+    let mut options = GenerateOptions::default();
+    options.ignore_end = true;
+    Request::new(prompt).options(options).max_tokens(tokens).sampling(Sampling::greedy())
+}
+
+fn ids(reply: &Reply) -> Vec<u32> {
+    reply.tokens.iter().map(|token| token.id).collect()
+}
+
+/// What comes of a generation, its events told in order.
+fn drain(generation: &mut Generation) -> (String, Vec<u32>, Option<Finish>) {
+    let (mut text, mut tokens) = (String::new(), Vec::new());
+    while let Some(event) = generation.poll() {
+        match event {
+            Event::Text(more) => text += &more,
+            Event::Token(token) => tokens.push(token.id),
+            Event::Finished(finish) => return (text, tokens, Some(finish)),
+            _ => {}
+        }
+    }
+    (text, tokens, None)
+}
+
+#[test]
+fn what_the_cache_has_is_not_computed_again_and_changes_nothing() {
+    let (mut engine, prompt) = engine(options(128));
+    let first = engine.complete(greedy(&prompt, 10)).unwrap();
+    assert_eq!((first.usage.prompt_tokens, first.usage.cached_tokens, first.usage.tokens), (32, 0, 10));
+    assert_eq!(first.finish, Finish::Length);
+    let again = engine.complete(greedy(&prompt, 10)).unwrap();
+    assert_eq!((again.usage.cached_tokens, &again.text, ids(&again)), (31, &first.text, ids(&first)));
+    // Another end of the prompt: the common beginning stays, token by token.
+    let other: Vec<u32> = prompt[..20].iter().chain(&[5, 6, 7]).copied().collect();
+    let branched = engine.complete(greedy(&other, 10)).unwrap();
+    assert_eq!(branched.usage.cached_tokens, 20);
+    // The next turn of a conversation: the reply is there as well, but for its last token.
+    let turn: Vec<u32> = prompt.iter().copied().chain(ids(&first)).chain([9, 8]).collect();
+    let next = engine.complete(greedy(&turn, 5)).unwrap();
+    assert_eq!(next.usage.cached_tokens, 32 + 9);
+
+    let (mut fresh, _) = self::engine(options(128));
+    for (request, warm) in [(greedy(&other, 10), branched), (greedy(&turn, 5), next)] {
+        let mut cold = GenerateOptions::default();
+        (cold.cache, cold.ignore_end) = (false, true);
+        cold.sampling = Sampling::greedy();
+        cold.max_tokens = Some(warm.tokens.len());
+        let cold = fresh.complete(request.options(cold)).unwrap();
+        assert_eq!((cold.usage.cached_tokens, cold.text, cold.tokens), (0, warm.text, warm.tokens));
+    }
+    assert_eq!(fresh.stats().pages_kept, 0, "nothing was to be kept");
+}
+
+#[test]
+fn prompts_share_only_with_those_of_their_own_salt() {
+    let (mut engine, prompt) = engine(options(128));
+    let salted = |salt: &str| {
+        let mut options = GenerateOptions::default();
+        (options.salt, options.max_tokens) = (salt.into(), Some(1));
+        Request::new(prompt.as_slice()).options(options)
+    };
+    let cached = [("", 0), ("a", 0), ("b", 0), ("a", 31), ("", 31)];
+    for (salt, expected) in cached {
+        let reply = engine.complete(salted(salt)).unwrap();
+        assert_eq!(reply.usage.cached_tokens, expected, "salt `{salt}`");
+    }
+}
+
+#[test]
+fn a_stop_text_ends_the_reply_and_is_not_shown() {
+    let (mut engine, prompt) = engine(options(128));
+    let whole = engine.complete(greedy(&prompt, 20)).unwrap().text;
+    let (at, _) = whole.char_indices().nth(whole.chars().count() / 2).unwrap();
+    let end = whole[at..].char_indices().nth(3).map_or(whole.len(), |(i, _)| at + i);
+    let stop = &whole[at..end];
+    let cut = engine.complete(greedy(&prompt, 20).stop("never said").stop(stop)).unwrap();
+    assert_eq!(cut.text, whole[..whole.find(stop).unwrap()]);
+    assert_eq!(cut.finish, Finish::Stop(stop.into()));
+}
+
+#[test]
+fn replies_end_with_the_context_or_before_they_begin() {
+    let (mut engine, prompt) = engine(options(40));
+    let full = engine.complete(greedy(&prompt, 1000)).unwrap();
+    // The last place is taken by a token whose successor is still chosen.
+    assert_eq!((full.finish, full.tokens.len()), (Finish::Context, 40 - 32 + 1));
+    let none = engine.complete(greedy(&prompt[..20], 0)).unwrap();
+    assert_eq!((none.finish, none.tokens, none.usage.tokens), (Finish::Length, vec![], 0));
+    assert_eq!(engine.stats().pages_held, 0);
+}
+
+#[test]
+fn after_a_request_that_is_refused_others_go_on() {
+    let (mut engine, prompt) = engine(options(40));
+    let expected = engine.complete(greedy(&prompt, 4)).unwrap().text;
+    let long: Vec<u32> = prompt.iter().chain(&prompt).copied().collect();
+    let too_long = engine.push(greedy(&long, 4));
+    assert!(matches!(too_long, Err(Error::Context { more: 64, context: 40, .. })));
+    for wrong in [&[1, 2, 999_999, 3][..], &[]] {
+        assert!(matches!(engine.push(greedy(wrong, 4)), Err(Error::Batch(_))), "{wrong:?}");
+    }
+    assert_eq!(engine.complete(greedy(&prompt, 4)).unwrap().text, expected);
+}
+
+/// A processor that has one token chosen, and notes what it was shown.
+struct Always(u32);
+
+impl LogitProcessor for Always {
+    fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]) {
+        assert!(tokens[reply..].iter().all(|token| *token == self.0));
+        logits
+            .iter_mut()
+            .enumerate()
+            .filter(|(id, _)| *id as u32 != self.0)
+            .for_each(|(_, l)| *l = f32::NEG_INFINITY);
+    }
+}
+
+#[test]
+fn processors_decide_and_log_probabilities_are_the_models_own() {
+    let (mut engine, prompt) = engine(options(64));
+    let free = engine.complete(greedy(&prompt, 1).logprobs(2)).unwrap();
+    let [token] = free.tokens.as_slice() else { panic!("{free:?}") };
+    let [first, second] = token.likeliest.as_slice() else { panic!("{token:?}") };
+    assert_eq!((first.0, Some(first.1)), (token.id, token.logprob));
+    assert!(first.1 > second.1 && first.1 < 0.0);
+
+    let forced = engine.complete(greedy(&prompt, 3).logprobs(1).processor(Always(second.0))).unwrap();
+    assert_eq!(ids(&forced), [second.0; 3]);
+    assert_eq!(forced.tokens[0].logprob, Some(second.1));
+    assert_eq!(forced.tokens[0].likeliest, [*first]);
+}
+
+#[test]
+fn in_company_every_reply_is_what_it_is_alone() {
+    for (name, _) in FIXTURES {
+        let fixture = Fixture::load(name);
+        let open = |options: EngineOptions| options.open(&fixture.path).unwrap();
+        // Some begin alike, some do not; lengths differ; greedy and sampled.
+        let requests: Vec<(Vec<u32>, usize, Sampling)> = (0..12)
+            .map(|i: usize| {
+                let prompt =
+                    if i.is_multiple_of(3) { &fixture.tokens[i / 2..] } else { &fixture.tokens[..20 + i] };
+                let sampling = Sampling::default().temperature((i % 2) as f32).seed(i as u64);
+                (prompt.to_vec(), 6 + 3 * i, sampling)
+            })
+            .collect();
+        let request = |(prompt, tokens, sampling): &(Vec<u32>, usize, Sampling)| {
+            greedy(prompt, *tokens).sampling(*sampling)
+        };
+        let alone: Vec<Vec<u32>> =
+            requests.iter().map(|one| ids(&open(options(96)).complete(request(one)).unwrap())).collect();
+        // Room for one of full length: they take it from each other.
+        for (sequences, batch) in [(1, 7), (1, 64), (12, 16)] {
+            let mut engine = open(options(96).sequences(sequences).batch(batch));
+            for warm in [false, true] {
+                let mut all: Vec<Generation> =
+                    requests.iter().map(|one| engine.push(request(one)).unwrap()).collect();
+                while engine.step().unwrap() {}
+                let found: Vec<Vec<u32>> = all.iter_mut().map(|one| drain(one).1).collect();
+                assert!(found == alone, "{name}, {sequences} sequences, batches of {batch}, warm {warm}");
+            }
+            let stats = engine.stats();
+            assert_eq!((stats.running, stats.waiting, stats.pages_held), (0, 0, 0));
+            assert_eq!(stats.preempted > 0, sequences == 1, "{stats:?}");
+        }
+    }
+}
+
+#[test]
+fn the_first_to_come_is_the_first_to_end() {
+    let (mut engine, prompt) = engine(options(64).batch(16));
+    let mut all: Vec<Generation> = (0..8).map(|_| engine.push(greedy(&prompt[8..], 30)).unwrap()).collect();
+    let mut ended = Vec::new();
+    while engine.step().unwrap() {
+        let done = all.iter_mut().enumerate().filter_map(|(i, one)| drain(one).2.map(|_| i));
+        ended.extend(done);
+    }
+    assert_eq!(ended, (0..8).collect::<Vec<_>>());
+    assert!(engine.stats().preempted > 0);
+}
+
+#[test]
+fn a_dropped_generation_frees_its_pages_in_the_same_step() {
+    let (mut engine, prompt) = engine(options(64).sequences(2));
+    let kept = engine.push(greedy(&prompt, 20)).unwrap();
+    let mut dropped = engine.push(greedy(&prompt[1..], 20)).unwrap();
+    while dropped.usage().tokens < 3 {
+        assert!(engine.step().unwrap());
+    }
+    let held = engine.stats().pages_held;
+    drop(dropped);
+    assert!(engine.step().unwrap());
+    let stats = engine.stats();
+    assert_eq!((stats.running, stats.waiting), (1, 0));
+    assert!(stats.pages_held < held && stats.pages_held == kept_pages(&kept), "{held} held, then {stats:?}");
+
+    // In its prompt, and before it has begun.
+    let [prompting, queued] = [0, 1].map(|_| engine.push(greedy(&prompt[2..], 20)).unwrap());
+    assert!(engine.step().unwrap());
+    dropped = prompting;
+    dropped.cancel();
+    drop(queued);
+    assert!(engine.step().unwrap());
+    assert_eq!(drain(&mut dropped).2, Some(Finish::Cancelled));
+    assert_eq!((engine.stats().running, engine.stats().waiting), (1, 0));
+    drop(kept);
+    assert!(!engine.step().unwrap(), "there is nothing left to compute");
+    assert_eq!(engine.stats().pages_held, 0);
+}
+
+/// Pages of a generation whose last token is not in the cache.
+fn kept_pages(one: &Generation) -> usize {
+    (one.usage().prompt_tokens + one.usage().tokens - 1).div_ceil(32)
+}
+
+#[test]
+fn a_prompt_is_told_chunk_by_chunk_and_its_last_token_costs_no_step() {
+    let (mut engine, prompt) = engine(options(64));
+    let mut one = engine.push(greedy(&prompt, 2)).unwrap();
+    let mut done = Vec::new();
+    let mut steps = 0;
+    while engine.step().unwrap() {
+        steps += 1;
+        while let Some(event) = one.poll() {
+            if let Event::Prompt { done: now, total: 32 } = event {
+                done.push(now);
+            }
+        }
+    }
+    assert_eq!(done, [0, 7, 14, 21, 28, 32]);
+    // Five chunks, the last with the first token's logits, and one more token.
+    assert_eq!(steps, 5 + 1);
+}
