@@ -23,6 +23,7 @@ const WORLDLY: Room = Room { name: "", uses: &[], pure: false, unsafe_in: &[] };
 pub(crate) const ROOMS: &[Room] = &[
     Room { name: "weft-random", ..PURE },
     Room { name: "weft-file", ..WORLDLY },
+    Room { name: "weft-hub", uses: &["weft-file"], ..WORLDLY },
     Room { name: "weft-quant", ..PURE },
     // Runs chat templates on a thread of its own, for its stack.
     Room { name: "weft-text", ..WORLDLY },
@@ -84,6 +85,7 @@ pub(crate) const ROOMS: &[Room] = &[
         uses: &[
             "weft-random",
             "weft-file",
+            "weft-hub",
             "weft-quant",
             "weft-text",
             "weft-ir",

@@ -10,12 +10,12 @@ use serde_json::Value;
 use weft_engine::{
     Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, Sampling, Switches,
 };
+use weft_hub::Settings;
 use weft_quant::GgmlType;
 
-use crate::cache::Cache;
-use crate::catalog::Settings;
 use crate::cli::{Counts, Ids};
 use crate::knobs::{KNOBS, Knob};
+use crate::model_ref;
 
 /// The arguments of a command.
 ///
@@ -152,7 +152,7 @@ impl<'a> Args<'a> {
         if self.flag("no-cache") {
             return None;
         }
-        Some(Cache::new(self.path("cache")).ok()?.packed())
+        Some(model_ref::cache(self).ok()?.packed())
     }
 
     /// What an engine for conversations, or to measure, is loaded with.

@@ -9,10 +9,10 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 
 use weft_engine::{Decision, DeviceChoice, Mode, decision, decisions};
+use weft_hub::suggest;
 
 use crate::commands::{COMMANDS, Command, Positional};
 use crate::knobs::{KNOBS, Kind, Knob};
-use crate::near::near;
 
 const ABOUT: &str = "Runs language models from GGUF files on the machine you have";
 const EXAMPLES: &str = "\
@@ -187,7 +187,7 @@ fn setting(text: &str) -> Result<(&'static Decision, Mode), String> {
         text.split_once('=').ok_or_else(|| format!("a decision is set by NAME=MODE; modes are {modes}"))?;
     let known = decision(name).ok_or_else(|| {
         let all: Vec<&str> = decisions().map(|d| d.name).collect();
-        match near(name, &all)[..] {
+        match suggest(name, &all)[..] {
             [] => format!("there is no decision `{name}`; there are {}", all.join(", ")),
             ref near => format!(
                 "there is no decision `{name}`; near it are {}, and `weft explain` lists all",

@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use weft_engine::{Engine, Error, Event, Finish, GenerateOptions, Request, Timings, Usage};
+use weft_hub::Settings;
 use weft_text::{ChatTemplate, Message, RenderOptions, TemplateError};
 
 use crate::args::Args;
-use crate::catalog::Settings;
 use crate::interrupt::Listener;
 use crate::out::{Out, note};
 use crate::progress::{Progress, Unit};

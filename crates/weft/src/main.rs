@@ -7,12 +7,10 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod cache;
-mod catalog;
 mod cli;
 mod commands;
 mod conversation;
-mod fetch;
+mod fetching;
 mod interrupt;
 mod journal;
 mod knobs;
@@ -20,8 +18,6 @@ mod load;
 mod measured;
 mod measuring;
 mod model_ref;
-mod names;
-mod near;
 mod out;
 mod output;
 mod progress;

@@ -1,16 +1,14 @@
-//! What `MODEL` can be, decided in one place: a path, a name, a model on the hub, or nothing.
+//! The argument `MODEL`: which model is meant by it, and whether a text is likely to be one.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
+use weft_hub::{Cache, CatalogModel, DEFAULT_MODEL, Hub, HubName, HubOptions, catalog_model};
 
 use crate::args::Args;
-use crate::cache::Cache;
-use crate::catalog::{DEFAULT, KNOWN, Known, known};
-use crate::fetch::Fetcher;
-use crate::names::HubName;
+use crate::fetching::with_events;
 
 /// What the help says of it.
 pub(crate) const HELP: &str =
@@ -22,62 +20,81 @@ pub(crate) const HELP: &str =
 /// # Errors
 /// If there is no such model, or it cannot be fetched. The message says where it was looked for.
 pub(crate) fn find(args: Args<'_>, name: Option<&str>) -> anyhow::Result<PathBuf> {
-    if let Some(known) = named(name) {
-        return Fetcher::new(args)?.known(known);
-    }
-    let name = name.unwrap_or_default();
+    let name = name.unwrap_or(DEFAULT_MODEL.name);
     let path = Path::new(name);
-    if path.is_dir() {
-        bail!("{name} is a folder; name one of the GGUF files in it");
-    }
-    if path.exists() {
+    // A file needs no cache, so it does not matter if there can be none.
+    if path.is_file() {
         return Ok(path.to_path_buf());
     }
-    let fetcher = Fetcher::new(args)?;
-    if let Some(hub) = HubName::read(name) {
-        let hub = hub?;
-        return match fetcher.cache().find_hub(&hub)? {
-            Some(model) => Ok(model.path),
-            None => fetcher.hub(&hub),
-        };
-    }
-    if let Some(model) = fetcher.cache().find(name)? {
-        return Ok(model.path);
-    }
-    let here = std::env::current_dir().context("the current folder is not known")?;
-    let cached: Vec<String> = fetcher.cache().list()?.into_iter().map(|model| model.name).collect();
-    let cached = if cached.is_empty() { "is empty".into() } else { format!("has {}", cached.join(", ")) };
-    bail!(
-        "there is no model `{name}`: it is no file in {}, the cache in {} {cached}, and by name there is {}; \
-         models on the hub are called hf:ORG/REPO:QUANT",
-        here.display(),
-        fetcher.cache().models().display(),
-        KNOWN.iter().map(|known| known.name).collect::<Vec<_>>().join(", "),
-    )
+    let hub = hub(args)?;
+    Ok(with_events(|on| hub.find(name, on))?)
 }
 
-/// The model of the catalogue that is meant, if it is one: by no name, or by one that is not that of a file here, too.
-pub(crate) fn named(name: Option<&str>) -> Option<&'static Known> {
-    name.map_or(Some(DEFAULT), |name| known(name).filter(|_| !Path::new(name).is_file()))
+/// The hub and the cache that the arguments name.
+///
+/// # Errors
+/// If there is no cache, or the hub's address is none.
+pub(crate) fn hub(args: Args<'_>) -> anyhow::Result<Hub> {
+    let mut options = HubOptions::default();
+    if let Some(endpoint) = args.text("hub") {
+        options.endpoint = endpoint.into();
+    }
+    options.token = args.text("hub-token").map(str::to_string);
+    Ok(Hub::new(cache(args)?, &options)?)
+}
+
+/// The cache that the arguments name, or the user's own.
+///
+/// # Errors
+/// If none is named and the user is not known.
+pub(crate) fn cache(args: Args<'_>) -> anyhow::Result<Cache> {
+    match args.path("cache") {
+        Some(folder) => Ok(Cache::new(folder.to_path_buf())),
+        None => Cache::of_user().context("there is no cache; name a folder with --cache DIR"),
+    }
+}
+
+/// The model of the catalogue that is meant: by no name, or by one that is not the name of a file here.
+pub(crate) fn named(name: Option<&str>) -> Option<&'static CatalogModel> {
+    name.map_or(Some(DEFAULT_MODEL), |name| catalog_model(name).filter(|_| !Path::new(name).is_file()))
 }
 
 /// Whether a lone argument is more likely a model than a prompt.
 pub(crate) fn looks_like_model(text: &str) -> bool {
-    text.ends_with(".gguf") || text.starts_with(HubName::PREFIX) || known(text).is_some()
+    text.ends_with(".gguf") || text.starts_with(HubName::PREFIX) || catalog_model(text).is_some()
 }
 
 /// Whether a model of this name is in the cache, or a file of this name is one.
 pub(crate) fn is_there(args: Args<'_>, name: &str) -> bool {
-    let cached = || Cache::new(args.path("cache"))?.find(name);
-    starts_like_gguf(Path::new(name)).unwrap_or(false) || cached().is_ok_and(|model| model.is_some())
+    let cached = || cache(args).ok()?.find(name).ok()?;
+    starts_like_gguf(Path::new(name)).unwrap_or(false) || cached().is_some()
 }
 
 fn starts_like_gguf(path: &Path) -> io::Result<bool> {
-    // Opening a pipe would wait for somebody to write to it.
+    // Opening a pipe would wait for its other end.
     if !fs::metadata(path)?.is_file() {
         return Ok(false);
     }
     let mut magic = [0; 4];
     File::open(path)?.read_exact(&mut magic)?;
     Ok(magic == *b"GGUF")
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_hub::Settings;
+
+    use super::*;
+    use crate::commands::COMMANDS;
+
+    #[test]
+    fn the_help_tells_the_settings_of_the_default_model() {
+        let run = COMMANDS.iter().find(|command| command.name == "run").unwrap();
+        let Settings { system, temperature, top_p } = DEFAULT_MODEL.settings;
+        let told = format!(
+            "it is {}, which comes with a temperature ({temperature}), a top-p ({top_p}) and a system message (empty)",
+            DEFAULT_MODEL.name
+        );
+        assert!(run.notes.contains(&told) && system.is_empty(), "{}", run.notes);
+    }
 }

@@ -10,6 +10,7 @@ use clap::error::ErrorKind;
 use serde_json::Value;
 use weft_engine::{DeviceChoice, Engine, Mode, Switches, decision};
 use weft_gguf::Gguf;
+use weft_hub::suggest;
 use weft_lab::{AblateOptions, Ablation, Change, Golden, ablate};
 use weft_models::{BuildOptions, ModelGraph};
 
@@ -19,7 +20,6 @@ use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
 use crate::model_ref;
-use crate::near::near;
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
 use crate::table::Form;
@@ -133,7 +133,7 @@ fn changes(text: &str, base: &Switches, device: &DeviceChoice) -> Result<Vec<Cha
 fn unknown(name: &str, all: &[Change]) -> String {
     let mut names: Vec<&str> = all.iter().map(Change::knob).chain(["all"]).collect();
     names.dedup();
-    match near(name, &names)[..] {
+    match suggest(name, &names)[..] {
         [] => format!("there is no knob `{name}` to ablate; there are {}", names.join(", ")),
         ref near => format!("there is no knob `{name}` to ablate; near it are {}", near.join(", ")),
     }

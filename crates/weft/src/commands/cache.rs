@@ -9,10 +9,11 @@ use clap::error::ErrorKind;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 use weft_engine::{PackCache, Packed, forget_pipelines};
+use weft_hub::Cache;
 
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
-use crate::cache::Cache;
+use crate::model_ref;
 use crate::out::{Out, note};
 use crate::units;
 
@@ -44,7 +45,7 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let models = Cache::new(args.path("cache"))?;
+    let models = model_ref::cache(args)?;
     let cache = PackCache::new(models.packed());
     let what = args.text(WHAT.name).unwrap_or("list");
     let model = args.text(MODEL.name);

@@ -3,10 +3,11 @@
 use std::io::Write as _;
 
 use serde_json::json;
+use weft_hub::CachedModel;
 
 use super::{Command, Outcome};
 use crate::args::Args;
-use crate::cache::{Cache, Cached};
+use crate::model_ref;
 use crate::out::{Out, note};
 use crate::units;
 
@@ -19,18 +20,18 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let cache = Cache::new(args.path("cache"))?;
+    let cache = model_ref::cache(args)?;
     let models = cache.list()?;
     let mut out = Out::new();
     if args.flag("json") {
-        let model = |Cached { name, quant, bytes, path }: &Cached| json!({ "name": name, "quant": quant, "bytes": bytes, "path": path.display().to_string() });
+        let model = |CachedModel { name, quant, bytes, path, .. }: &CachedModel| json!({ "name": name, "quant": quant, "bytes": bytes, "path": path.display().to_string() });
         out.json(&models.iter().map(model).collect())?;
     } else if models.is_empty() {
         note!("no models in {}; `weft pull smollm2` fetches a small one", cache.models().display());
     } else {
         let width = models.iter().map(|model| model.name.chars().count()).max().unwrap_or(0);
         writeln!(out, "{:width$}  {:>8}  {:>9}  PATH", "NAME", "QUANT", "SIZE")?;
-        for Cached { name, quant, bytes, path } in &models {
+        for CachedModel { name, quant, bytes, path, .. } in &models {
             let (quant, size) = (quant.as_deref().unwrap_or("-"), units::bytes(*bytes));
             writeln!(out, "{name:width$}  {quant:>8}  {size:>9}  {}", path.display())?;
         }

@@ -2,13 +2,10 @@
 
 use std::io::Write as _;
 
-use anyhow::bail;
-
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
-use crate::catalog::{KNOWN, known};
-use crate::fetch::Fetcher;
-use crate::names::HubName;
+use crate::fetching::with_events;
+use crate::model_ref;
 use crate::out::Out;
 
 const NAME: Positional =
@@ -29,19 +26,8 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let name = args.text("NAME").unwrap_or_default();
-    let fetcher = Fetcher::new(args)?;
-    let path = match (known(name), HubName::read(name)) {
-        (Some(known), _) => fetcher.known(known)?,
-        (None, Some(hub)) => fetcher.hub(&hub?)?,
-        (None, None) => {
-            let names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
-            bail!(
-                "`{name}` is nothing that can be fetched: expected {} or hf:ORG/REPO:QUANT",
-                names.join(", ")
-            );
-        }
-    };
+    let hub = model_ref::hub(args)?;
+    let path = with_events(|on| hub.pull(args.text(NAME.name).unwrap_or_default(), on))?;
     writeln!(Out::new(), "{}", path.display())?;
     Ok(Outcome::Done)
 }

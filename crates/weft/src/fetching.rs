@@ -1,0 +1,75 @@
+//! Shows how far fetching a model is: notes for what happens, and one bar at a time for what takes long.
+
+use std::ops::ControlFlow;
+
+use weft_hub::Event;
+
+use crate::out::note;
+use crate::progress::{Progress, Unit};
+use crate::units;
+
+/// Does something that fetches, and shows its events.
+pub(crate) fn with_events<T>(fetch: impl FnOnce(weft_hub::OnEvent<'_>) -> T) -> T {
+    let mut shown = Shown::default();
+    fetch(&mut |event| {
+        shown.event(&event);
+        // Ctrl-C ends the whole program; what came is kept.
+        ControlFlow::Continue(())
+    })
+}
+
+/// What is on the screen.
+#[derive(Default)]
+struct Shown {
+    /// The bar, and what it is of.
+    progress: Option<(String, Progress)>,
+    /// Whether waiting has been told.
+    waiting: bool,
+}
+
+impl Shown {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Checking { done, total, .. } => self.progress("checking what is there", *done, *total),
+            Event::Downloading { file, done, total } => self.progress(file, *done, *total),
+            Event::DownloadingPackage { package: (name, version), done, total } => {
+                self.progress(&format!("{name} {version}"), *done, *total);
+            }
+            Event::Fetching { file, part, bytes, host } => {
+                let which = match part {
+                    (_, 1) => String::new(),
+                    (at, parts) => format!(" (part {at} of {parts})"),
+                };
+                self.note(&format!("fetching {file}{which}, {}, from {host}", units::bytes(*bytes)));
+            }
+            Event::Waiting { .. } if self.waiting => {}
+            Event::Waiting { .. } => {
+                self.waiting = true;
+                self.note("another program is fetching the same file; waiting for it");
+            }
+            Event::Retrying { reason, done } => {
+                self.note(&format!("the connection broke ({reason}); going on from byte {done}"));
+            }
+            Event::FallingBack { error, package: (name, version) } => {
+                self.note(&error.in_one_line());
+                self.note(&format!(
+                    "taking the same file out of the Python package {name} {version} instead"
+                ));
+            }
+            // Of a later version of the library, which is built with this program.
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        self.progress = None;
+        note!("{text}");
+    }
+
+    fn progress(&mut self, label: &str, done: u64, total: u64) {
+        if self.progress.as_ref().is_none_or(|(known, _)| known != label) {
+            self.progress = Some((label.to_string(), Progress::new(label, total, Unit::Bytes)));
+        }
+        self.progress.iter_mut().for_each(|(_, progress)| progress.set(done));
+    }
+}
