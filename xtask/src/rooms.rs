@@ -39,7 +39,12 @@ pub(crate) const ROOMS: &[Room] = &[
         unsafe_in: &["src/isa.rs", "src/isa/", "src/memory.rs", "src/compile.rs", "src/team.rs"],
         ..WORLDLY
     },
-    Room { name: "weft-render", uses: &["weft-quant", "weft-kern"], ..PURE },
+    Room {
+        name: "weft-render",
+        uses: &["weft-quant", "weft-kern"],
+        unsafe_in: &["tests/text/nvrtc.rs"],
+        ..PURE
+    },
     Room {
         name: "weft-wgpu",
         uses: &["weft-file", "weft-quant", "weft-kern", "weft-device", "weft-render"],

@@ -1,37 +1,143 @@
 //! How a language spells the structured program.
+//!
+//! Every method but three has a default, which is what C++ says; a dialect overrides where its language differs.
 
+pub(crate) mod cuda;
 pub(crate) mod print;
 pub(crate) mod wgsl;
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::module::{Function, Module};
+use crate::code::expr::Fun;
+use crate::code::module::{Function, Module, Type};
 
-/// How a language spells things.
+/// A C-like language.
 pub(crate) trait Dialect {
-    /// Everything before the functions: buffers and the workgroup's memory.
+    /// Everything before the functions: types, buffers, helpers of the language's own.
     fn globals(&self, module: &Module) -> String;
+
     /// The line that begins the entry point, up to its brace.
     fn entry(&self, module: &Module) -> String;
-    /// Lines that the entry point begins with.
-    fn prelude(&self, module: &Module) -> Vec<String>;
-    /// The line that begins a function, up to its brace.
-    fn function(&self, function: &Function) -> String;
-    /// A literal, a builtin, or a word of a uniform buffer.
-    fn atom(&self, atom: &Expr) -> String;
-    /// A word of a slot; `halves` are stored there as well.
-    fn word(&self, slot: usize, at: &str, halves: bool) -> String;
-    /// [`Stmt::Store`].
-    fn store(&self, slot: usize, at: &str, word: &str, halves: bool) -> String;
-    /// [`Stmt::StoreHalf`], as lines.
-    fn store_half(&self, slot: usize, at: &str, upper: bool, half: &str) -> Vec<String>;
-    /// A place in the workgroup's memory.
-    fn shared(&self, at: &str) -> String;
-    /// A call.
-    fn call(&self, fun: Fun, args: &[String]) -> String;
-    /// `name` becomes `value`, forever or as a variable.
-    fn define(&self, name: &str, value: &str, variable: bool) -> String;
-    /// [`Stmt::Barrier`].
+
+    /// [`Stmt::Barrier`](crate::code::stmt::Stmt::Barrier).
     fn barrier(&self) -> &'static str;
-    /// [`Stmt::Agree`], as lines.
-    fn agree(&self, name: &str, value: &str) -> Vec<String>;
+
+    /// The name that a runtime finds the entry point by, for a kernel of this name.
+    fn entry_name(&self, _kernel: &str) -> String {
+        "main".into()
+    }
+
+    /// The first lines of the entry point.
+    fn prelude(&self, _module: &Module) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// A type.
+    fn type_name(&self, ty: Type) -> &'static str {
+        match ty {
+            Type::U32 => "unsigned int",
+            Type::F32 => "float",
+        }
+    }
+
+    /// What stands before a function.
+    fn function_prefix(&self) -> &'static str {
+        "static "
+    }
+
+    /// The line that begins a function, up to its brace.
+    fn function(&self, function: &Function) -> String {
+        let param = |(name, ty): &(&str, Type)| format!("{} {name}", self.type_name(*ty));
+        let params: Vec<String> = function.params.iter().map(param).collect();
+        let result = self.type_name(function.result);
+        format!("{}{result} {}({})", self.function_prefix(), function.name, params.join(", "))
+    }
+
+    /// The definition of a constant or a variable.
+    fn define(&self, name: &str, value: &str, variable: bool) -> String {
+        format!("{} {name} = {value};", if variable { "auto" } else { "const auto" })
+    }
+
+    /// The workgroup's index along an axis of the grid.
+    fn group(&self, axis: usize) -> String {
+        format!("group.{}", component(axis))
+    }
+
+    /// A word of `args`.
+    fn arg(&self, i: usize) -> String {
+        format!("args.words[{i}]")
+    }
+
+    /// A word of `sizes`.
+    fn size(&self, i: usize) -> String {
+        format!("sizes.words[{i}]")
+    }
+
+    /// A word of a slot; `halves` says whether [`store_half`](Dialect::store_half) stores there as well.
+    fn word(&self, slot: usize, at: &str, _halves: bool) -> String {
+        format!("b{slot}[{at}]")
+    }
+
+    /// [`Stmt::Store`](crate::code::stmt::Stmt::Store).
+    fn store(&self, slot: usize, at: &str, word: &str, _halves: bool) -> String {
+        format!("b{slot}[{at}] = {word};")
+    }
+
+    /// [`Stmt::StoreHalf`](crate::code::stmt::Stmt::StoreHalf), as lines.
+    fn store_half(&self, slot: usize, at: &str, upper: bool, half: &str) -> Vec<String> {
+        let (which, half) = if upper { (1, format!("({half}) >> 16u")) } else { (0, half.into()) };
+        vec![format!("((unsigned short*)(b{slot} + ({at})))[{which}] = (unsigned short)({half});")]
+    }
+
+    /// A word of workgroup memory.
+    fn shared(&self, at: &str) -> String {
+        format!("pool[{at}]")
+    }
+
+    /// [`Stmt::Agree`](crate::code::stmt::Stmt::Agree), as lines.
+    fn agree(&self, name: &str, value: &str) -> Vec<String> {
+        vec![self.define(name, value, false)]
+    }
+
+    /// A call of a builtin function.
+    fn call(&self, fun: Fun, args: &[String]) -> String {
+        c_call(fun, args)
+    }
+
+    /// `sum + dot4(args)`, if the language has one function for both.
+    fn dot4_added(&self, _sum: &str, _args: &[String]) -> Option<String> {
+        None
+    }
+}
+
+/// A call as C++ has it; where it has none, of a helper that [`Dialect::globals`] defines.
+pub(crate) fn c_call(fun: Fun, args: &[String]) -> String {
+    let name = match fun {
+        Fun::Float => "as_float",
+        Fun::Bits => "as_uint",
+        Fun::FloatOfU32 | Fun::FloatOfI32 => "(float)",
+        Fun::IntOfFloat | Fun::Signed => "(int)",
+        Fun::U32OfFloat | Fun::Unsigned => "(unsigned int)",
+        Fun::Negate => "-",
+        Fun::Min => "min",
+        Fun::Max => "max",
+        Fun::Exp => "expf",
+        Fun::InverseSqrt => "rsqrtf",
+        Fun::Round => "rintf",
+        Fun::Fma => "fmaf",
+        Fun::Select => {
+            if let [no, yes, condition] = args {
+                return format!("({condition} ? {yes} : {no})");
+            }
+            "select"
+        }
+        Fun::Half => "half_to_float",
+        Fun::PackHalves => "pack_halves",
+        Fun::Dot4 => "dot4",
+        Fun::Shuffle => "shuffle_xor",
+    };
+    format!("{name}({})", args.join(", "))
+}
+
+/// A component of a vector by its number.
+pub(crate) fn component(i: usize) -> &'static str {
+    ["x", "y", "z", "w"][i % 4]
 }

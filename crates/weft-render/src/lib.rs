@@ -19,6 +19,7 @@ mod search;
 mod shader;
 
 pub use checksum::checksum;
+pub use dialect::cuda::CUDA_OPTIONS;
 pub use grid::{Chunks, Grid, Groups};
 pub use limits::{Language, Limits, Target};
 pub use refused::{Refused, Why};

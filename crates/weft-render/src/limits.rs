@@ -15,6 +15,8 @@ pub struct Target {
 pub enum Language {
     /// WGSL, for wgpu.
     Wgsl,
+    /// CUDA C++, for NVRTC: compile it with [`CUDA_OPTIONS`](crate::CUDA_OPTIONS). `subgroup` must be a warp, or `None`.
+    Cuda,
 }
 
 /// The limits and abilities that decide how a kernel is rendered; the adapter's own.
@@ -36,4 +38,23 @@ pub struct Limits {
     pub f16: bool,
     /// Dot products of four bytes.
     pub dot4: bool,
+}
+
+impl Limits {
+    /// What every GPU of compute capability 6.1 or later allows a CUDA kernel.
+    pub const fn cuda() -> Limits {
+        Limits {
+            invocations: 1024,
+            shared_bytes: 48 << 10,
+            // Along `y`; along `x` there may be more.
+            groups: 65_535,
+            // With all that each of them can add to `args`, fewer bytes than the 4 KiB of arguments that every driver takes.
+            storage_buffers: 128,
+            // As many words as 32 bits can count.
+            binding_bytes: 4 << 32,
+            subgroup: Some(32),
+            f16: true,
+            dot4: true,
+        }
+    }
 }

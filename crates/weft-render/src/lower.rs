@@ -142,6 +142,7 @@ impl<'a> Job<'a> {
         body.extend(counts.iter().map(|p| define('n', p, 1)));
         body.extend(code.finish());
         let module = Module {
+            name: kernel.name.clone(),
             title: format!("{}: {schedule}", kernel.name),
             slots: written,
             args_words: args_words(kernel.params.len()),

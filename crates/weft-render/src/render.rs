@@ -3,6 +3,7 @@
 use weft_kern::{Kernel, Sizes};
 
 use crate::dialect::Dialect;
+use crate::dialect::cuda::Cuda;
 use crate::dialect::print::print;
 use crate::dialect::wgsl::Wgsl;
 use crate::limits::{Language, Limits, Target};
@@ -43,12 +44,14 @@ pub fn render_with(
     let job = Job::new(kernel, slots, schedule, max, &target.limits).map_err(refused)?;
     let dialect: &dyn Dialect = match target.language {
         Language::Wgsl => &Wgsl { dot4: target.limits.dot4 },
+        Language::Cuda => &Cuda,
     };
     let shader = |first: &bool| {
         let (module, grid, scratch_bytes) = job.module(*first).map_err(refused)?;
         Ok(Shader {
             name: kernel.name.clone(),
             source: print(dialect, &module),
+            entry: dialect.entry_name(&kernel.name),
             shared_bytes: 4 * module.shared_words,
             scratch_bytes,
             lanes: module.lanes,

@@ -22,8 +22,10 @@ const VECTOR: usize = 4;
 pub struct Shader {
     /// The kernel's name.
     pub name: String,
-    /// The text; its entry point is called `main`.
+    /// The text.
     pub source: String,
+    /// The name of its entry point.
+    pub entry: String,
     /// Whether a slot is written by the shader.
     pub slots: Vec<bool>,
     /// Invocations of a workgroup.

@@ -1,7 +1,10 @@
-//! Every shader of every plan at hand is one that naga accepts, and translates to Metal's language; a few can be read in `filetests/wgsl`.
+//! Texts against what is expected of them, against naga and against NVRTC.
 
 mod text {
+    mod cuda;
     mod files;
+    mod graphs;
+    mod nvrtc;
     mod plans;
     mod refusals;
     mod valid;

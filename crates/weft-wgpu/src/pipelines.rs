@@ -97,7 +97,7 @@ fn build(
     shader: &Shader,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<Pipeline, DeviceError> {
-    let Shader { name, source, slots, .. } = shader;
+    let Shader { name, source, entry, slots, .. } = shader;
     let device = &context.device;
     let described =
         wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
@@ -126,7 +126,7 @@ fn build(
             label: Some(name),
             layout: Some(&pipeline_layout),
             module: &module,
-            entry_point: Some("main"),
+            entry_point: Some(entry),
             compilation_options: options,
             cache,
         });

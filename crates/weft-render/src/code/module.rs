@@ -23,7 +23,9 @@ pub(crate) struct Function {
 /// A shader before it is spelled.
 #[derive(Clone, Debug)]
 pub(crate) struct Module {
-    /// For people, at the top.
+    /// The kernel's name.
+    pub(crate) name: String,
+    /// A comment at the top.
     pub(crate) title: String,
     /// Whether each slot is written.
     pub(crate) slots: Vec<bool>,

@@ -25,7 +25,7 @@ pub(crate) enum Stmt {
     If { condition: Expr, then: Vec<Stmt> },
     /// All lanes of the workgroup arrive before one goes on, and see what the others kept.
     Barrier,
-    /// A name for a word that lane 0 has and all lanes then know to be the same. Includes a barrier.
+    /// A name for a word that is the same for all lanes; languages that ask for uniform control flow then know it to be. All lanes must come here.
     Agree(String, Expr),
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::code::expr::{Expr, Op};
+use crate::code::expr::{Expr, Fun, Op};
 use crate::code::module::{Module, slots_of_halves};
 use crate::code::stmt::Stmt;
 use crate::dialect::Dialect;
@@ -110,11 +110,23 @@ impl Printer<'_> {
             Expr::Word(slot, at) => self.dialect.word(*slot, &self.expr(at), self.halves.contains(slot)),
             Expr::Shared(at) => self.dialect.shared(&self.expr(at)),
             Expr::Binary(op, a, b) => {
+                if let (Op::Add, Expr::Call(Fun::Dot4, args)) = (*op, &**b)
+                    && let Some(text) = self.dialect.dot4_added(&self.expr(a), &self.all(args))
+                {
+                    return text;
+                }
                 format!("{} {} {}", self.operand(*op, a, false), spelling(*op), self.operand(*op, b, true))
             }
             Expr::Call(fun, args) => self.dialect.call(*fun, &self.all(args)),
             Expr::Own(name, args) => format!("{name}({})", self.all(args).join(", ")),
-            atom => self.dialect.atom(atom),
+            Expr::U32(n) if *n > 0xffff => format!("{n:#x}u"),
+            Expr::U32(n) => format!("{n}u"),
+            Expr::F32(x) => format!("{x:?}f"),
+            Expr::True => "true".into(),
+            Expr::Lane => "lane".into(),
+            Expr::Group(axis) => self.dialect.group(*axis),
+            Expr::Arg(i) => self.dialect.arg(*i),
+            Expr::Size(i) => self.dialect.size(*i),
         }
     }
 

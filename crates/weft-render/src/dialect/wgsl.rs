@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::code::expr::{Expr, Fun};
 use crate::code::module::{Function, Module, Type, slots_of_halves};
 use crate::code::stmt::{Stmt, visit};
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, component};
 
 /// WGSL for an adapter.
 #[derive(Clone, Copy, Debug)]
@@ -20,13 +20,6 @@ const DOT4: &str = "fn dot4(a: u32, b: u32) -> i32 {
   return i32(dot(vec4<f32>(unpack4xI8(a)), vec4<f32>(unpack4xI8(b))));
 }
 ";
-
-fn type_name(ty: Type) -> &'static str {
-    match ty {
-        Type::U32 => "u32",
-        Type::F32 => "f32",
-    }
-}
 
 impl Dialect for Wgsl {
     fn globals(&self, module: &Module) -> String {
@@ -73,25 +66,29 @@ impl Dialect for Wgsl {
         module.shuffles().then(|| "let lane = subgroup * size + member;".to_string()).into_iter().collect()
     }
 
-    fn function(&self, function: &Function) -> String {
-        let params: Vec<String> =
-            function.params.iter().map(|(name, ty)| format!("{name}: {}", type_name(*ty))).collect();
-        format!("fn {}({}) -> {}", function.name, params.join(", "), type_name(function.result))
+    fn type_name(&self, ty: Type) -> &'static str {
+        match ty {
+            Type::U32 => "u32",
+            Type::F32 => "f32",
+        }
     }
 
-    fn atom(&self, atom: &Expr) -> String {
-        let component = |i: &usize| ["x", "y", "z", "w"][i % 4];
-        match atom {
-            Expr::U32(n) if *n > 0xffff => format!("{n:#x}u"),
-            Expr::U32(n) => format!("{n}u"),
-            Expr::F32(x) => format!("{x:?}f"),
-            Expr::True => "true".into(),
-            Expr::Lane => "lane".into(),
-            Expr::Group(axis) => format!("group.{}", component(axis)),
-            Expr::Arg(i) => format!("args[{}].{}", i / 4, component(i)),
-            Expr::Size(i) => format!("sizes.{}", component(i)),
-            other => unreachable!("{other:?} is no atom"),
-        }
+    fn function(&self, function: &Function) -> String {
+        let param = |(name, ty): &(&str, Type)| format!("{name}: {}", self.type_name(*ty));
+        let params: Vec<String> = function.params.iter().map(param).collect();
+        format!("fn {}({}) -> {}", function.name, params.join(", "), self.type_name(function.result))
+    }
+
+    fn define(&self, name: &str, value: &str, variable: bool) -> String {
+        format!("{} {name} = {value};", if variable { "var" } else { "let" })
+    }
+
+    fn arg(&self, i: usize) -> String {
+        format!("args[{}].{}", i / 4, component(i))
+    }
+
+    fn size(&self, i: usize) -> String {
+        format!("sizes.{}", component(i))
     }
 
     fn word(&self, slot: usize, at: &str, halves: bool) -> String {
@@ -109,10 +106,6 @@ impl Dialect for Wgsl {
         // Whoever stores the other half at the same time touches no bit of this one.
         let others = if upper { "0xffffu" } else { "0xffff0000u" };
         vec![format!("atomicAnd(&b{slot}[{at}], {others});"), format!("atomicOr(&b{slot}[{at}], {half});")]
-    }
-
-    fn shared(&self, at: &str) -> String {
-        format!("pool[{at}]")
     }
 
     fn call(&self, fun: Fun, args: &[String]) -> String {
@@ -138,10 +131,6 @@ impl Dialect for Wgsl {
             Fun::Shuffle => "subgroupShuffleXor",
         };
         format!("{name}({})", args.join(", "))
-    }
-
-    fn define(&self, name: &str, value: &str, variable: bool) -> String {
-        format!("{} {name} = {value};", if variable { "var" } else { "let" })
     }
 
     fn barrier(&self) -> &'static str {

@@ -1,32 +1,42 @@
-//! Runs the files of `filetests/wgsl`: a graph, and the text of the shaders that its kernels become on a large card.
+//! Runs the files of `filetests/wgsl` and `filetests/cuda`: a graph, and the text that its kernels become for a large GPU.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use super::valid::{adapters, slots, validate};
+use super::cuda;
+use super::graphs::{root, slots};
+use super::valid::{adapters, validate};
 use weft_fuse::{Options, fuse_with};
 use weft_ir::Sizes;
-use weft_render::render;
+use weft_kern::Machine;
+use weft_render::{Language, render};
 
 /// What separates the input from the expected output.
 const SEPARATOR: &str = "\n---\n";
 
 fn run(input: &str) -> String {
     let (header, text): (Vec<&str>, Vec<&str>) = input.lines().partition(|l| l.starts_with("test "));
-    let words: Vec<&str> = header.first().expect("a line `test wgsl`").split_whitespace().collect();
-    assert_eq!(words[..2], ["test", "wgsl"]);
+    let words: Vec<&str> =
+        header.first().expect("a line `test wgsl` or `test cuda`").split_whitespace().collect();
+    let target = match words[..2] {
+        ["test", "wgsl"] => adapters()[0].clone(),
+        ["test", "cuda"] => cuda::target(),
+        _ => panic!("{words:?}"),
+    };
     let size = |key: &str| {
         let found = words.iter().find_map(|w| w.strip_prefix(key)?.strip_prefix('='));
         found.map_or(1, |n| n.parse().unwrap())
     };
     let max = Sizes { tokens: size("T"), rows: size("R"), slots: size("S"), pages: size("P") };
     let graph = weft_ir::parse(&text.join("\n")).unwrap();
-    let fusion = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap();
+    let machine = Machine { workers: size("workers") as u64, ..Machine::default() };
+    let fusion = fuse_with(&graph, &Options { max, machine, ..Options::default() }).unwrap();
     let mut out = String::new();
     for call in &fusion.plan.calls {
         let slots = slots(&fusion.plan, call);
-        for shader in render(&fusion.plan.kernels[call.kernel], &slots, &max, &adapters()[0]).unwrap() {
-            validate(&shader);
+        for shader in render(&fusion.plan.kernels[call.kernel], &slots, &max, &target).unwrap() {
+            if target.language == Language::Wgsl {
+                validate(&shader);
+            }
             let _ = writeln!(out, "{}", shader.source);
         }
     }
@@ -35,11 +45,11 @@ fn run(input: &str) -> String {
 
 #[test]
 fn every_file_gives_what_it_says() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests/wgsl");
     let bless = std::env::var_os("UPDATE_EXPECT").is_some();
     let mut failures = String::new();
     let mut files = 0;
-    for entry in std::fs::read_dir(root).unwrap() {
+    let folders = ["wgsl", "cuda"].map(|folder| std::fs::read_dir(root("filetests").join(folder)).unwrap());
+    for entry in folders.into_iter().flatten() {
         let path = entry.unwrap().path();
         let content = std::fs::read_to_string(&path).unwrap();
         let (input, expected) = content.split_once(SEPARATOR).unwrap_or((content.trim_end(), ""));
@@ -51,5 +61,5 @@ fn every_file_gives_what_it_says() {
             let _ = write!(failures, "{}:\nexpected:\n{expected}\nfound:\n{found}\n", path.display());
         }
     }
-    assert!(files >= 3 && failures.is_empty(), "{files} files\n{failures}");
+    assert!(files >= 7 && failures.is_empty(), "{files} files\n{failures}");
 }

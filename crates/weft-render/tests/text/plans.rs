@@ -1,51 +1,31 @@
-//! All kernels of all graphs at hand.
+//! All kernels of all graphs at hand, as WGSL.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
-use super::valid::{adapters, slots, validate};
-use weft_fuse::{Mode, Options, decisions, fuse_with};
-use weft_gguf::Gguf;
-use weft_ir::{Graph, Sizes, Switches};
-use weft_kern::Machine;
-use weft_models::{BuildOptions, build};
-use weft_quant::GgmlType;
+use super::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
+use super::valid::{adapters, validate};
+use weft_fuse::{Options, fuse_with};
+use weft_ir::{Graph, Sizes};
 use weft_render::{Target, Why, render};
 
-fn root(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
-
-/// Renders every call of every way to compile a graph; how many shaders that were.
-fn all_ways(graph: &Graph, refused: &mut Vec<String>) -> usize {
+/// Renders every call of every plan of a graph, and validates each text once; how many shaders that were.
+fn all_ways(graph: &Graph, seen: &mut BTreeSet<String>, refused: &mut Vec<String>) -> usize {
     let mut rendered = 0;
-    let mut seen = BTreeSet::new();
-    let mut all_off = Switches::default();
-    decisions().for_each(|d| all_off.set(d, Mode::Off));
-    for switches in [Switches::default(), all_off] {
-        for tokens in [1, 16, 300] {
-            for workers in [2, 64] {
-                let max = Sizes { tokens, rows: 4, slots: 4096, pages: 128 };
-                let machine = Machine { workers, ..Machine::default() };
-                let options = Options { max, machine, switches: switches.clone(), ..Options::default() };
-                let Ok(fusion) = fuse_with(graph, &options) else { continue };
-                let plan = &fusion.plan;
-                for call in &plan.calls {
-                    let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, call));
-                    for target in adapters() {
-                        match render(kernel, &slots, &max, &target) {
-                            Ok(shaders) => {
-                                for shader in shaders {
-                                    assert!(shader.shared_bytes < target.limits.shared_bytes);
-                                    rendered += 1;
-                                    if seen.insert(shader.source.clone()) {
-                                        validate(&shader);
-                                    }
-                                }
+    for plan in plans(graph).all() {
+        for call in &plan.calls {
+            let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, call));
+            for target in adapters() {
+                match render(kernel, &slots, &plan.max, &target) {
+                    Ok(shaders) => {
+                        for shader in shaders {
+                            assert!(shader.shared_bytes < target.limits.shared_bytes);
+                            rendered += 1;
+                            if seen.insert(shader.source.clone()) {
+                                validate(&shader);
                             }
-                            Err(why) => refused.push(why.to_string()),
                         }
                     }
+                    Err(why) => refused.push(why.to_string()),
                 }
             }
         }
@@ -55,40 +35,17 @@ fn all_ways(graph: &Graph, refused: &mut Vec<String>) -> usize {
 
 #[test]
 fn kernels_of_the_file_tests() {
-    let (mut graphs, mut refused) = (0, Vec::new());
-    for folder in ["kernels", "fuse"] {
-        for entry in std::fs::read_dir(root("filetests").join(folder)).unwrap() {
-            let content = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-            let input = content.split("\n---\n").next().unwrap();
-            let graph: Vec<&str> = input.lines().filter(|l| !l.starts_with("test ")).collect();
-            let graph = weft_ir::parse(&graph.join("\n")).unwrap();
-            assert!(all_ways(&graph, &mut refused) > 0, "{}", graph.name());
-            graphs += 1;
-        }
+    let (mut seen, mut refused) = (BTreeSet::new(), Vec::new());
+    for graph in file_tests() {
+        assert!(all_ways(&graph, &mut seen, &mut refused) > 0, "{}", graph.name());
     }
-    assert!(graphs > 10, "{graphs} graphs");
     assert_eq!(refused, Vec::<String>::new());
 }
 
 #[test]
 fn kernels_of_the_fixtures() {
-    let (mut rendered, mut refused) = (0, Vec::new());
-    let types = [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0];
-    for (name, kv) in
-        ["ds2-tiny-q4_0", "glm-tiny-q4_0", "glm-tiny-q4_k_m", "glm-tiny-q8_0"].into_iter().zip(types)
-    {
-        let gguf = Gguf::open(&root("fixtures").join(format!("{name}.gguf"))).unwrap();
-        let model = build(&gguf, &BuildOptions { kv, ..BuildOptions::default() }).unwrap();
-        let mut graphs: Vec<&Graph> = Vec::new();
-        for segment in &model.segments {
-            if !graphs.iter().any(|g| std::ptr::eq(*g, &*segment.graph)) {
-                graphs.push(&segment.graph);
-            }
-        }
-        for graph in graphs {
-            rendered += all_ways(graph, &mut refused);
-        }
-    }
+    let (mut seen, mut refused) = (BTreeSet::new(), Vec::new());
+    let rendered: usize = fixtures().iter().map(|graph| all_ways(graph, &mut seen, &mut refused)).sum();
     assert!(rendered > 100, "{rendered} shaders");
     assert_eq!(refused, Vec::<String>::new());
 }
@@ -96,10 +53,7 @@ fn kernels_of_the_fixtures() {
 /// What a workgroup would have to keep is counted before anything is compiled.
 #[test]
 fn too_small_an_adapter_is_told_which_limit() {
-    let content = std::fs::read_to_string(root("filetests/kernels/rms_norm_into_dot.t")).unwrap();
-    let input = content.split("\n---\n").next().unwrap();
-    let graph: Vec<&str> = input.lines().filter(|l| !l.starts_with("test ")).collect();
-    let graph = weft_ir::parse(&graph.join("\n")).unwrap();
+    let graph = graph_of(&root("filetests/kernels/rms_norm_into_dot.t"));
     let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
     let fusion = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap();
     let call = &fusion.plan.calls[0];

@@ -2,7 +2,6 @@
 
 use naga::back::msl;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use weft_kern::Plan;
 use weft_render::{Language, Limits, Shader, Target};
 
 /// Adapters of two kinds: a large card, and the least that WebGPU promises.
@@ -28,15 +27,6 @@ pub(super) fn adapters() -> [Target; 2] {
         ..large
     };
     [large, least].map(|limits| Target { language: Language::Wgsl, limits })
-}
-
-/// The slots of a call: arguments that come from the arena lie in one buffer.
-pub(super) fn slots(plan: &Plan, call: &weft_kern::Call) -> Vec<usize> {
-    let buffer = |arg: &usize| {
-        let arena = matches!(plan.buffers[*arg].source, weft_kern::Source::Arena(_));
-        (!arena).then_some(*arg)
-    };
-    weft_render::slots(call.args.iter().map(buffer)).0
 }
 
 /// Parses, validates and translates a shader.

@@ -62,6 +62,7 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
     let shader = Shader {
         name: "by hand".into(),
         source: TEXT.into(),
+        entry: "main".into(),
         slots: vec![true],
         lanes: 4,
         shared_bytes: 0,
@@ -110,6 +111,7 @@ fn a_text_that_does_not_compile_is_an_error() {
     let shader = Shader {
         name: "wrong".into(),
         source: "fn main() { let x: u32 = 1.5; }".into(),
+        entry: "main".into(),
         slots: vec![],
         lanes: 1,
         shared_bytes: 0,

@@ -1,0 +1,129 @@
+//! CUDA C++, for NVRTC: it needs no headers, and nothing newer than compute capability 6.1.
+//!
+//! An entry point takes `args` and `sizes` by value, then a pointer for each slot, in order; it is launched with [`Shader::lanes`](crate::Shader::lanes)
+//! threads along `x`. What GPUs have that other languages hide is used: halves are stored by 16-bit stores, lanes are numbered as warps have them.
+//!
+//! Texts are compiled with [`CUDA_OPTIONS`]: a product and a sum are fused only where the program says so, so that bits follow the kernel's own order and
+//! are the same on every architecture that rounds alike. (WGSL cannot say that: whether `a * b + c` is one rounding or two is the driver's choice.)
+
+use std::fmt::Write as _;
+
+use crate::code::expr::{Expr, Fun};
+use crate::code::module::Module;
+use crate::code::stmt::visit;
+use crate::dialect::{Dialect, c_call, component};
+
+/// NVRTC's options that decide numbers: no fusing of products and sums that are written apart, division and square root rounded correctly, subnormal
+/// numbers kept.
+pub const CUDA_OPTIONS: [&str; 4] = ["--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false"];
+
+/// Lanes of a warp.
+const WARP: u32 = 32;
+
+/// CUDA C++.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cuda;
+
+/// The conversions that `cuda_fp16.h` would have.
+const HALF_TO_FLOAT: &str = "static __device__ __forceinline__ float half_to_float(unsigned int bits) {
+  float value;
+  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"((unsigned short)bits));
+  return value;
+}
+";
+const PACK_HALVES: &str =
+    "static __device__ __forceinline__ unsigned int pack_halves(float low, float high) {
+  unsigned short lower, upper;
+  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(lower) : \"f\"(low));
+  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(upper) : \"f\"(high));
+  return (unsigned int)lower | ((unsigned int)upper << 16);
+}
+";
+
+impl Dialect for Cuda {
+    fn globals(&self, module: &Module) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "struct Args {{ unsigned int words[{}]; }};", module.args_words);
+        let _ = writeln!(out, "struct Sizes {{ unsigned int words[4]; }};");
+        let (mut widens, mut packs) = (false, false);
+        visit(&module.body, &mut |_| {}, &mut |e| {
+            widens |= matches!(e, Expr::Call(Fun::Half, _));
+            packs |= matches!(e, Expr::Call(Fun::PackHalves, _));
+        });
+        for (used, helper) in [(widens, HALF_TO_FLOAT), (packs, PACK_HALVES)] {
+            if used {
+                let _ = write!(out, "\n{helper}");
+            }
+        }
+        out
+    }
+
+    fn entry(&self, module: &Module) -> String {
+        let mut params = vec!["const Args args".to_string(), "const Sizes sizes".to_string()];
+        params.extend(module.slots.iter().enumerate().map(|(slot, written)| {
+            format!("{}unsigned int* __restrict__ b{slot}", if *written { "" } else { "const " })
+        }));
+        format!(
+            "extern \"C\" __global__ void __launch_bounds__({}) {}(\n  {}\n)",
+            module.lanes,
+            self.entry_name(&module.name),
+            params.join(",\n  ")
+        )
+    }
+
+    /// The kernel's, in letters that C++ takes, so that profilers tell kernels apart.
+    fn entry_name(&self, kernel: &str) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        format!("weft_{}", kernel.chars().map(plain).collect::<String>())
+    }
+
+    fn barrier(&self) -> &'static str {
+        "__syncthreads();"
+    }
+
+    fn prelude(&self, module: &Module) -> Vec<String> {
+        let mut lines = Vec::new();
+        if module.shared_words > 0 {
+            lines.push(format!("__shared__ unsigned int pool[{}];", module.shared_words));
+        }
+        lines.push("const unsigned int lane = threadIdx.x;".into());
+        if module.shuffles() && module.lanes < WARP {
+            lines.push(format!("const unsigned int warp = {:#x}u;", (1u32 << module.lanes) - 1));
+        } else if module.shuffles() {
+            lines.push("const unsigned int warp = 0xffffffffu;".into());
+        }
+        lines
+    }
+
+    fn function_prefix(&self) -> &'static str {
+        "static __device__ __forceinline__ "
+    }
+
+    fn group(&self, axis: usize) -> String {
+        format!("blockIdx.{}", component(axis))
+    }
+
+    fn call(&self, fun: Fun, args: &[String]) -> String {
+        let name = match fun {
+            Fun::Float => "__uint_as_float",
+            Fun::Bits => "__float_as_uint",
+            // Out of range they saturate, where a cast means nothing.
+            Fun::IntOfFloat => "__float2int_rz",
+            Fun::U32OfFloat => "__float2uint_rz",
+            Fun::Dot4 => return dp4a("0", args),
+            Fun::Shuffle => return format!("__shfl_xor_sync(warp, {})", args.join(", ")),
+            other => return c_call(other, args),
+        };
+        format!("{name}({})", args.join(", "))
+    }
+
+    fn dot4_added(&self, sum: &str, args: &[String]) -> Option<String> {
+        Some(dp4a(sum, args))
+    }
+}
+
+/// `sum` and a dot product of four signed bytes.
+fn dp4a(sum: &str, args: &[String]) -> String {
+    let signed: Vec<String> = args.iter().map(|arg| format!("(int)({arg})")).collect();
+    format!("__dp4a({}, {sum})", signed.join(", "))
+}

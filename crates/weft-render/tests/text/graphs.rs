@@ -1,0 +1,101 @@
+//! The graphs at hand, and the plans they become.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weft_fuse::{Mode, Options, decisions, fuse_with};
+use weft_gguf::Gguf;
+use weft_ir::{Graph, Sizes, Switches};
+use weft_kern::{Machine, Plan, Source};
+use weft_models::{BuildOptions, build};
+use weft_quant::GgmlType;
+
+/// A path in the repository.
+pub(super) fn root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// The graph of a file test.
+pub(super) fn graph_of(path: &Path) -> Graph {
+    let content = std::fs::read_to_string(path).unwrap();
+    let input = content.split("\n---\n").next().unwrap();
+    let graph: Vec<&str> = input.lines().filter(|l| !l.starts_with("test ")).collect();
+    weft_ir::parse(&graph.join("\n")).unwrap()
+}
+
+/// The graphs of the file tests.
+pub(super) fn file_tests() -> Vec<Arc<Graph>> {
+    let mut graphs = Vec::new();
+    for folder in ["kernels", "fuse"] {
+        let entries = std::fs::read_dir(root("filetests").join(folder)).unwrap();
+        graphs.extend(entries.map(|entry| Arc::new(graph_of(&entry.unwrap().path()))));
+    }
+    assert!(graphs.len() > 10, "{} graphs", graphs.len());
+    graphs
+}
+
+/// The distinct graphs of all fixtures, each fixture with a KV cache of another format.
+pub(super) fn fixtures() -> Vec<Arc<Graph>> {
+    let types = [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0];
+    let entries = std::fs::read_dir(root("fixtures")).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == "gguf")).collect();
+    paths.sort();
+    assert!(paths.len() >= types.len(), "{paths:?}");
+    let mut graphs: Vec<Arc<Graph>> = Vec::new();
+    for (path, kv) in paths.iter().zip(types.into_iter().cycle()) {
+        let gguf = Gguf::open(path).unwrap();
+        let model = build(&gguf, &BuildOptions { kv, ..BuildOptions::default() }).unwrap();
+        for segment in model.segments {
+            if !graphs.iter().any(|graph| Arc::ptr_eq(graph, &segment.graph)) {
+                graphs.push(segment.graph);
+            }
+        }
+    }
+    graphs
+}
+
+/// A graph's plans for steps of one token, a few and many.
+pub(super) struct Plans {
+    /// On a machine of many workers, with all decisions at their defaults.
+    usual: Vec<Arc<Plan>>,
+    /// On a machine of few workers, and with all decisions off.
+    others: Vec<Arc<Plan>>,
+}
+
+impl Plans {
+    /// Those that a GPU gets.
+    pub(super) fn usual(&self) -> impl Iterator<Item = &Plan> {
+        self.usual.iter().map(|plan| &**plan)
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Plan> {
+        self.usual.iter().chain(&self.others).map(|plan| &**plan)
+    }
+}
+
+/// The plans that a graph becomes.
+pub(super) fn plans(graph: &Graph) -> Plans {
+    let mut all_off = Switches::default();
+    decisions().for_each(|d| all_off.set(d, Mode::Off));
+    let mut plans = Plans { usual: Vec::new(), others: Vec::new() };
+    for (switches, usual) in [(Switches::default(), true), (all_off, false)] {
+        for tokens in [1, 16, 300] {
+            for workers in [2, 64] {
+                let max = Sizes { tokens, rows: 4, slots: 4096, pages: 128 };
+                let machine = Machine { workers, ..Machine::default() };
+                let options = Options { max, machine, switches: switches.clone(), ..Options::default() };
+                let into = if usual && workers > 2 { &mut plans.usual } else { &mut plans.others };
+                into.extend(fuse_with(graph, &options).map(|fusion| fusion.plan));
+            }
+        }
+    }
+    plans
+}
+
+/// The slots of a call: arguments that come from the arena lie in one buffer.
+pub(super) fn slots(plan: &Plan, call: &weft_kern::Call) -> Vec<usize> {
+    let buffer = |arg: &usize| (!matches!(plan.buffers[*arg].source, Source::Arena(_))).then_some(*arg);
+    weft_render::slots(call.args.iter().map(buffer)).0
+}
