@@ -30,7 +30,7 @@ const MAX_LAYERS: u32 = 1000;
 pub(crate) struct SynthOptions {
     /// The shape.
     pub(crate) preset: &'static Preset,
-    /// Layers, 1 to 1000, the first of them dense; as many as the real one has if not given.
+    /// How many layers, 1 to 1000; as many as the real model has if not given.
     pub(crate) layers: Option<u32>,
     /// How weights are stored.
     pub(crate) mixture: &'static Mixture,
@@ -94,8 +94,8 @@ impl Model {
         let recipe = Recipe {
             mixture: options.mixture,
             layers,
-            experts: preset.experts,
-            tied: false,
+            experts: preset.experts.map_or(0, |experts| experts.count),
+            tied: preset.tied,
             output: None,
             embedding: None,
         };

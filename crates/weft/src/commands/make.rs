@@ -43,7 +43,6 @@ mod tests {
 
     use crate::knobs::{KNOBS, Kind};
     use crate::recipe::MIXTURES;
-    use crate::synth::preset::PRESETS;
 
     #[track_caller]
     fn choices(name: &str) -> &'static [&'static str] {
@@ -56,7 +55,6 @@ mod tests {
     #[test]
     fn the_choices_of_the_knobs_are_all_there_is() {
         assert_eq!(choices("quant"), MIXTURES.iter().map(|mixture| mixture.name).collect::<Vec<_>>());
-        assert_eq!(choices("preset"), PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>());
         for knob in ["output-tensor-type", "token-embedding-type"] {
             let types: Vec<GgmlType> = choices(knob).iter().map(|name| name.parse().unwrap()).collect();
             let writable = GgmlType::ALL.iter().filter(|ty| ty.can_encode());

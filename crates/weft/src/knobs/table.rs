@@ -1,6 +1,7 @@
 //! The table itself. A new knob is a line here and the place that reads it.
 
 use super::{Kind, Knob};
+use crate::synth::preset::NAMES as PRESETS;
 
 /// All commands of some groups.
 macro_rules! all_of {
@@ -207,10 +208,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     // What `synth` and `quantize` make.
     knob(WEIGHTS, "quant", Kind::Choice(MIXTURES), MAKE).default("q4_k_m")
         .help("How weights are stored, by llama.cpp's names: mostly in the type of that name, what is sensitive in a larger one"),
-    knob(WEIGHTS, "preset", Kind::Choice(&["glm-4.7-flash", "deepseek-v2-lite", "tiny"]), &["synth"]).default("tiny")
+    knob(WEIGHTS, "preset", Kind::Choice(PRESETS), &["synth"]).default("tiny")
         .help("The model whose shape it has"),
     knob(WEIGHTS, "layers", Kind::Count(1, 1000), &["synth"])
-        .help("Layers, the first of them dense; as many as the real one has if not given"),
+        .help("How many layers; as many as the real one has if not given"),
     knob(WEIGHTS, "seed", Kind::Count(0, u64::MAX), &["synth"]).default("0")
         .help("Of the random numbers"),
     knob(WEIGHTS, "output-tensor-type", Kind::Choice(TYPES), &["quantize"])

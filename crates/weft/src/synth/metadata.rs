@@ -1,48 +1,37 @@
-//! What the file of a synthetic model says of itself: the keys llama.cpp's converter writes for the family.
+//! What the file of a synthetic model says of itself: the keys llama.cpp's converter writes.
 
 use weft_gguf::{Metadata, Value};
 
 use crate::recipe::{QUANTIZATION_VERSION, Recipe};
-use crate::synth::preset::{Gating, Preset};
+use crate::synth::preset::{Attention, Experts, Gating, Preset};
 
 pub(crate) fn metadata(preset: &Preset, recipe: &Recipe, seed: u64) -> Metadata {
     let mut metadata = Metadata::new();
     general(preset, recipe, seed, &mut metadata);
     let mut set = |key: &str, value: Value| {
-        metadata.insert(&format!("deepseek2.{key}"), value);
+        metadata.insert(&format!("{}.{key}", preset.architecture), value);
     };
-    let row = preset.kv_rank + preset.rope;
-    for (key, value) in [
+    let mut numbers = vec![
         ("block_count", recipe.layers),
         ("context_length", preset.context),
         ("embedding_length", preset.hidden),
         ("feed_forward_length", preset.dense),
         ("attention.head_count", preset.heads),
-        // One row of the cache serves all heads; the `_mla` keys have a head's own sizes.
-        ("attention.head_count_kv", 1),
-        ("attention.key_length", row),
-        ("attention.value_length", preset.kv_rank),
-        ("attention.key_length_mla", preset.nope + preset.rope),
-        ("attention.value_length_mla", preset.value),
-        ("attention.kv_lora_rank", preset.kv_rank),
-        ("rope.dimension_count", preset.rope),
-        ("leading_dense_block_count", 1),
-        ("expert_count", preset.experts),
-        ("expert_used_count", preset.used),
-        ("expert_shared_count", preset.shared),
-        ("expert_group_count", 1),
-        ("expert_group_used_count", 1),
-        ("expert_feed_forward_length", preset.expert),
-        ("expert_gating_func", if preset.gating == Gating::Sigmoid { 2 } else { 1 }),
-        ("vocab_size", preset.vocabulary),
-    ] {
+    ];
+    numbers.extend(attention(&preset.attention));
+    numbers.extend(preset.experts.iter().flat_map(experts));
+    numbers.push(("vocab_size", preset.vocabulary));
+    for (key, value) in numbers {
         set(key, value.into());
     }
     set("attention.layer_norm_rms_epsilon", preset.rms_eps.into());
     set("rope.freq_base", preset.rope_base.into());
-    set("expert_weights_scale", preset.expert_scale.into());
-    set("expert_weights_norm", (preset.gating == Gating::Sigmoid).into());
-    if let Some(rank) = preset.q_rank {
+    if let Some(Experts { scale, gating, .. }) = preset.experts {
+        let normalise = !matches!(gating, Gating::Softmax { normalise: false });
+        set("expert_weights_scale", scale.into());
+        set("expert_weights_norm", normalise.into());
+    }
+    if let Attention::Latent { q_rank: Some(rank), .. } = preset.attention {
         set("attention.q_lora_rank", rank.into());
     }
     if let Some(yarn) = &preset.yarn {
@@ -55,11 +44,45 @@ pub(crate) fn metadata(preset: &Preset, recipe: &Recipe, seed: u64) -> Metadata 
     metadata
 }
 
+fn attention(attention: &Attention) -> Vec<(&'static str, u32)> {
+    match *attention {
+        Attention::Grouped { kv_heads, width, .. } => vec![
+            ("attention.head_count_kv", kv_heads),
+            ("attention.key_length", width),
+            ("attention.value_length", width),
+            ("rope.dimension_count", width),
+        ],
+        Attention::Latent { kv_rank, nope, rope, value, .. } => vec![
+            // One row of the cache serves all heads; the `_mla` keys have a head's own sizes.
+            ("attention.head_count_kv", 1),
+            ("attention.key_length", kv_rank + rope),
+            ("attention.value_length", kv_rank),
+            ("attention.key_length_mla", nope + rope),
+            ("attention.value_length_mla", value),
+            ("attention.kv_lora_rank", kv_rank),
+            ("rope.dimension_count", rope),
+        ],
+    }
+}
+
+fn experts(experts: &Experts) -> [(&'static str, u32); 8] {
+    [
+        ("leading_dense_block_count", experts.after),
+        ("expert_count", experts.count),
+        ("expert_used_count", experts.used),
+        ("expert_shared_count", experts.shared),
+        ("expert_group_count", 1),
+        ("expert_group_used_count", 1),
+        ("expert_feed_forward_length", experts.width),
+        ("expert_gating_func", if experts.gating == Gating::Sigmoid { 2 } else { 1 }),
+    ]
+}
+
 fn general(preset: &Preset, recipe: &Recipe, seed: u64, metadata: &mut Metadata) {
     let (name, layers, mixture) = (preset.name, recipe.layers, recipe.mixture);
     let command =
         format!("weft synth --preset {name} --layers {layers} --quant {} --seed {seed}", mixture.name);
-    metadata.insert("general.architecture", "deepseek2");
+    metadata.insert("general.architecture", preset.architecture);
     metadata.insert("general.type", "model");
     metadata.insert("general.name", format!("{name}, synthetic"));
     metadata.insert("general.description", format!("Random weights, for tests and benchmarks: {command}"));

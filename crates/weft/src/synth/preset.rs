@@ -1,46 +1,30 @@
-//! The models that can be made: the shapes of published ones, and a tiny one.
+//! The models that can be made: the shapes of published ones, and tiny ones.
 
 use anyhow::{Result, anyhow};
 
-use crate::synth::vocabulary::{DEEPSEEK, Family, GLM};
+use crate::synth::vocabulary::{DEEPSEEK, Family, GLM, LLAMA3};
 
-/// The shape of a model of the `deepseek2` family: latent attention, and mixtures of experts after one dense layer.
+/// The shape of a model.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Preset {
     /// What it is called.
     pub(crate) name: &'static str,
+    /// `general.architecture`.
+    pub(crate) architecture: &'static str,
     /// Layers, where the caller does not say.
     pub(crate) layers: u32,
     /// Tokens of context it claims to be made for.
     pub(crate) context: u32,
     /// Width of the hidden state.
     pub(crate) hidden: u32,
-    /// Attention heads.
+    /// Query heads.
     pub(crate) heads: u32,
-    /// Width of the compressed query; `None` where queries come straight from the hidden state.
-    pub(crate) q_rank: Option<u32>,
-    /// Width of the latent vector.
-    pub(crate) kv_rank: u32,
-    /// Width of the part of a head's query and key that has no position.
-    pub(crate) nope: u32,
-    /// Width of the rotated part.
-    pub(crate) rope: u32,
-    /// Width of a head's values.
-    pub(crate) value: u32,
-    /// Width of the dense layer's feed-forward network.
+    /// Its attention.
+    pub(crate) attention: Attention,
+    /// Width of the feed-forward network of a dense layer.
     pub(crate) dense: u32,
-    /// Experts.
-    pub(crate) experts: u32,
-    /// Experts a token takes.
-    pub(crate) used: u32,
-    /// Experts every token takes.
-    pub(crate) shared: u32,
-    /// Width of one expert.
-    pub(crate) expert: u32,
-    /// How the router gates.
-    pub(crate) gating: Gating,
-    /// What the chosen experts' weights are multiplied with.
-    pub(crate) expert_scale: f32,
+    /// The experts of all other layers; `None` if all are dense.
+    pub(crate) experts: Option<Experts>,
     /// ε of every RMSNorm.
     pub(crate) rms_eps: f32,
     /// θ of the rotary embedding.
@@ -51,13 +35,64 @@ pub(crate) struct Preset {
     pub(crate) vocabulary: u32,
     /// Whose tokens.
     pub(crate) family: &'static Family,
+    /// Whether the embedding is the output matrix as well.
+    pub(crate) tied: bool,
+}
+
+/// Where a layer's keys and values come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Attention {
+    /// Heads of keys and values, each shared by several query heads.
+    Grouped {
+        /// Heads of keys and values.
+        kv_heads: u32,
+        /// Width of a head.
+        width: u32,
+        /// Whether each head of queries and keys has a norm.
+        qk_norm: bool,
+    },
+    /// One latent vector a token.
+    Latent {
+        /// Width of the compressed query; `None` where queries come straight from the hidden state.
+        q_rank: Option<u32>,
+        /// Width of the latent vector.
+        kv_rank: u32,
+        /// Width of the part of a head's query and key that has no position.
+        nope: u32,
+        /// Width of the rotated part.
+        rope: u32,
+        /// Width of a head's values.
+        value: u32,
+    },
+}
+
+/// The experts of a layer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Experts {
+    /// Dense layers before the first one with experts.
+    pub(crate) after: u32,
+    /// Experts to choose from.
+    pub(crate) count: u32,
+    /// Experts a token takes.
+    pub(crate) used: u32,
+    /// Experts every token takes.
+    pub(crate) shared: u32,
+    /// Width of one expert.
+    pub(crate) width: u32,
+    /// How the router gates.
+    pub(crate) gating: Gating,
+    /// What the chosen experts' weights are multiplied with.
+    pub(crate) scale: f32,
 }
 
 /// How a router's logits become weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gating {
-    /// The softmax over all experts, as it is.
-    Softmax,
+    /// The softmax over all experts, as it is or normalised.
+    Softmax {
+        /// Whether the weights of the chosen are divided by their sum.
+        normalise: bool,
+    },
     /// A sigmoid for each, with a bias for the selection, and normalised.
     Sigmoid,
 }
@@ -78,87 +113,167 @@ pub(crate) struct Yarn {
 impl Preset {
     /// The preset called `name`.
     pub(crate) fn named(name: &str) -> Result<&'static Preset> {
-        let names = || PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
         let found = PRESETS.iter().find(|preset| preset.name == name);
-        found.ok_or_else(|| anyhow!("there is no preset `{name}`; there are {}", names()))
+        found.ok_or_else(|| anyhow!("there is no preset `{name}`; there are {}", NAMES.join(", ")))
+    }
+
+    /// The experts of a layer that has some.
+    pub(crate) fn experts_of(&self, layer: u32) -> Option<&Experts> {
+        self.experts.as_ref().filter(|experts| layer >= experts.after)
     }
 }
+
+/// The names of all presets.
+pub(crate) const NAMES: &[&str] = &{
+    let mut names = [""; PRESETS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = PRESETS[i].name;
+        i += 1;
+    }
+    names
+};
 
 /// All presets.
 pub(crate) const PRESETS: &[Preset] = &[
     // zai-org/GLM-4.7-Flash, config.json
     Preset {
         name: "glm-4.7-flash",
+        architecture: "deepseek2",
         layers: 47,
         context: 202_752,
         hidden: 2048,
         heads: 20,
-        q_rank: Some(768),
-        kv_rank: 512,
-        nope: 192,
-        rope: 64,
-        value: 256,
+        attention: Attention::Latent { q_rank: Some(768), kv_rank: 512, nope: 192, rope: 64, value: 256 },
         dense: 10_240,
-        experts: 64,
-        used: 4,
-        shared: 1,
-        expert: 1536,
-        gating: Gating::Sigmoid,
-        expert_scale: 1.8,
+        experts: Some(Experts {
+            after: 1,
+            count: 64,
+            used: 4,
+            shared: 1,
+            width: 1536,
+            gating: Gating::Sigmoid,
+            scale: 1.8,
+        }),
         rms_eps: 1e-5,
         rope_base: 1e6,
         yarn: None,
         vocabulary: 154_880,
         family: &GLM,
+        tied: false,
     },
     // deepseek-ai/DeepSeek-V2-Lite-Chat, config.json
     Preset {
         name: "deepseek-v2-lite",
+        architecture: "deepseek2",
         layers: 27,
         context: 163_840,
         hidden: 2048,
         heads: 16,
-        q_rank: None,
-        kv_rank: 512,
-        nope: 128,
-        rope: 64,
-        value: 128,
+        attention: Attention::Latent { q_rank: None, kv_rank: 512, nope: 128, rope: 64, value: 128 },
         dense: 10_944,
-        experts: 64,
-        used: 6,
-        shared: 2,
-        expert: 1408,
-        gating: Gating::Softmax,
-        expert_scale: 1.0,
+        experts: Some(Experts {
+            after: 1,
+            count: 64,
+            used: 6,
+            shared: 2,
+            width: 1408,
+            gating: Gating::Softmax { normalise: false },
+            scale: 1.0,
+        }),
         rms_eps: 1e-6,
         rope_base: 1e4,
         yarn: Some(Yarn { factor: 40.0, original_context: 4096, mscale: 0.707, sharpening: 1.59 }),
         vocabulary: 102_400,
         family: &DEEPSEEK,
+        tied: false,
+    },
+    // meta-llama/Llama-3.2-1B-Instruct, config.json; without the factors that stretch its rotary embedding
+    Preset {
+        name: "llama-3.2-1b",
+        architecture: "llama",
+        layers: 16,
+        context: 131_072,
+        hidden: 2048,
+        heads: 32,
+        attention: Attention::Grouped { kv_heads: 8, width: 64, qk_norm: false },
+        dense: 8192,
+        experts: None,
+        rms_eps: 1e-5,
+        rope_base: 5e5,
+        yarn: None,
+        vocabulary: 128_256,
+        family: &LLAMA3,
+        tied: true,
     },
     // GLM in small: whatever is a multiple of 256 there is one here, and what is not is none.
     Preset {
         name: "tiny",
+        architecture: "deepseek2",
         layers: 3,
         context: 4096,
         hidden: 256,
         heads: 4,
-        q_rank: Some(256),
-        kv_rank: 256,
-        nope: 64,
-        rope: 32,
-        value: 64,
+        attention: Attention::Latent { q_rank: Some(256), kv_rank: 256, nope: 64, rope: 32, value: 64 },
         dense: 1024,
-        experts: 16,
-        used: 4,
-        shared: 1,
-        expert: 256,
-        gating: Gating::Sigmoid,
-        expert_scale: 1.8,
+        experts: Some(Experts {
+            after: 1,
+            count: 16,
+            used: 4,
+            shared: 1,
+            width: 256,
+            gating: Gating::Sigmoid,
+            scale: 1.8,
+        }),
         rms_eps: 1e-5,
         rope_base: 1e6,
         yarn: None,
         vocabulary: 2048,
         family: &GLM,
+        tied: false,
+    },
+    // Four query heads share a head of keys, and all rows are multiples of 256: every format fits.
+    Preset {
+        name: "llama-tiny",
+        architecture: "llama",
+        layers: 2,
+        context: 4096,
+        hidden: 256,
+        heads: 8,
+        attention: Attention::Grouped { kv_heads: 2, width: 32, qk_norm: false },
+        dense: 512,
+        experts: None,
+        rms_eps: 1e-5,
+        rope_base: 5e5,
+        yarn: None,
+        vocabulary: 768,
+        family: &LLAMA3,
+        tied: false,
+    },
+    // Mixtral in small: eight experts, and no key for their width but that of dense layers.
+    Preset {
+        name: "mixtral-tiny",
+        architecture: "llama",
+        layers: 2,
+        context: 4096,
+        hidden: 256,
+        heads: 8,
+        attention: Attention::Grouped { kv_heads: 2, width: 32, qk_norm: false },
+        dense: 96,
+        experts: Some(Experts {
+            after: 0,
+            count: 8,
+            used: 2,
+            shared: 0,
+            width: 96,
+            gating: Gating::Softmax { normalise: true },
+            scale: 1.0,
+        }),
+        rms_eps: 1e-5,
+        rope_base: 1e6,
+        yarn: None,
+        vocabulary: 768,
+        family: &LLAMA3,
+        tied: false,
     },
 ];

@@ -6,7 +6,8 @@
 //! * What a layer adds to the residual stream is damped by `1/√(2 · layers)`. The embedding has variance 1 and each layer
 //!   adds two branches, so the stream stays within a factor of about 1.6 of that.
 //! * Attention scores have a deviation of 2: over random keys, a token attends to about one in `e⁴ ≈ 55` of its context.
-//!   With 1 it would attend to a third of it, and outputs would hardly depend on the context.
+//!   With 1 it would attend to a third of it, and outputs would hardly depend on the context. Where heads have norms, those
+//!   of the queries see to it.
 //! * Routers have the gain 1 for a sigmoid (2 would have it saturate) and 2 for a softmax (with 1 the chosen experts would
 //!   have a third of the weight).
 //! * Logits have a deviation of 2.
@@ -16,7 +17,7 @@
 use weft_quant::GgmlType;
 
 use crate::recipe::Recipe;
-use crate::synth::preset::{Gating, Preset};
+use crate::synth::preset::{Attention, Experts, Gating, Preset};
 use crate::synth::weights::Distribution;
 use crate::write_model::Planned;
 
@@ -39,53 +40,89 @@ impl Tensors<'_> {
     pub(crate) fn list(preset: &Preset, recipe: &Recipe) -> Vec<(Planned, Distribution)> {
         let mut tensors = Tensors { preset, recipe, list: Vec::new() };
         let (hidden, tokens) = (preset.hidden, preset.vocabulary);
-        tensors.matrix("token_embd.weight", &[hidden, tokens], 1, 1.0);
+        // Rows of the embedding are states; a tied one is scaled as the output matrix, and norms bring its rows to size.
+        let (fan_in, gain) = if preset.tied { (hidden, LOGITS) } else { (1, 1.0) };
+        tensors.matrix("token_embd.weight", &[hidden, tokens], fan_in, gain);
         for layer in 0..recipe.layers {
             tensors.attention(layer);
             tensors.feed_forward(layer);
         }
-        tensors.norm("output_norm.weight", hidden);
-        tensors.matrix("output.weight", &[hidden, tokens], hidden, LOGITS);
+        tensors.norm("output_norm.weight", hidden, 1.0);
+        if !preset.tied {
+            tensors.matrix("output.weight", &[hidden, tokens], hidden, LOGITS);
+        }
         tensors.list
     }
 
     fn attention(&mut self, layer: u32) {
-        let &Preset { hidden, heads, kv_rank, nope, rope, value, .. } = self.preset;
-        let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
-        let damping = self.damping();
-        let gain = ATTENTION / self.preset.yarn.as_ref().map_or(1.0, |yarn| yarn.sharpening);
-        self.norm(&name("attn_norm"), hidden);
-        match self.preset.q_rank {
-            None => self.matrix(&name("attn_q"), &[hidden, heads * (nope + rope)], hidden, gain),
-            Some(rank) => {
-                self.matrix(&name("attn_q_a"), &[hidden, rank], hidden, 1.0);
-                self.norm(&name("attn_q_a_norm"), rank);
-                self.matrix(&name("attn_q_b"), &[rank, heads * (nope + rope)], rank, gain);
+        let hidden = self.preset.hidden;
+        self.norm(&format!("blk.{layer}.attn_norm.weight"), hidden, 1.0);
+        match self.preset.attention {
+            Attention::Grouped { kv_heads, width, qk_norm } => self.grouped(layer, kv_heads, width, qk_norm),
+            Attention::Latent { q_rank, kv_rank, nope, rope, value } => {
+                self.queries(layer, q_rank, nope + rope);
+                self.latent(layer, kv_rank, nope, rope, value);
             }
         }
+    }
+
+    fn grouped(&mut self, layer: u32, kv_heads: u32, width: u32, qk_norm: bool) {
+        let &Preset { hidden, heads, .. } = self.preset;
+        let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
+        let gain = if qk_norm { 1.0 } else { ATTENTION };
+        self.matrix(&name("attn_q"), &[hidden, heads * width], hidden, gain);
+        self.matrix(&name("attn_k"), &[hidden, kv_heads * width], hidden, 1.0);
+        self.matrix(&name("attn_v"), &[hidden, kv_heads * width], hidden, 1.0);
+        if qk_norm {
+            self.norm(&name("attn_q_norm"), width, ATTENTION);
+            self.norm(&name("attn_k_norm"), width, 1.0);
+        }
+        self.matrix(&name("attn_output"), &[heads * width, hidden], heads * width, self.damping());
+    }
+
+    /// The queries of latent attention.
+    fn queries(&mut self, layer: u32, rank: Option<u32>, width: u32) {
+        let &Preset { hidden, heads, .. } = self.preset;
+        let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
+        let gain = ATTENTION / self.preset.yarn.as_ref().map_or(1.0, |yarn| yarn.sharpening);
+        match rank {
+            None => self.matrix(&name("attn_q"), &[hidden, heads * width], hidden, gain),
+            Some(rank) => {
+                self.matrix(&name("attn_q_a"), &[hidden, rank], hidden, 1.0);
+                self.norm(&name("attn_q_a_norm"), rank, 1.0);
+                self.matrix(&name("attn_q_b"), &[rank, heads * width], rank, gain);
+            }
+        }
+    }
+
+    fn latent(&mut self, layer: u32, kv_rank: u32, nope: u32, rope: u32, value: u32) {
+        let &Preset { hidden, heads, .. } = self.preset;
+        let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
         self.matrix(&name("attn_kv_a_mqa"), &[hidden, kv_rank + rope], hidden, 1.0);
-        self.norm(&name("attn_kv_a_norm"), kv_rank);
+        self.norm(&name("attn_kv_a_norm"), kv_rank, 1.0);
         // Transposed: as the matrix that makes keys it has the latent vector for input.
         self.matrix(&name("attn_k_b"), &[nope, kv_rank, heads], kv_rank, 1.0);
         self.matrix(&name("attn_v_b"), &[kv_rank, value, heads], kv_rank, 1.0);
-        self.matrix(&name("attn_output"), &[heads * value, hidden], heads * value, damping);
+        self.matrix(&name("attn_output"), &[heads * value, hidden], heads * value, self.damping());
     }
 
     fn feed_forward(&mut self, layer: u32) {
-        let &Preset { hidden, dense, experts, expert, shared, gating, .. } = self.preset;
+        let &Preset { hidden, dense, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
-        self.norm(&name("ffn_norm"), hidden);
-        if layer == 0 {
+        self.norm(&name("ffn_norm"), hidden, 1.0);
+        let Some(&Experts { count, shared, width, gating, .. }) = self.preset.experts_of(layer) else {
             return self.gated(layer, "", dense, &[]);
-        }
+        };
         let router_gain = if gating == Gating::Sigmoid { 1.0 } else { 2.0 };
-        self.matrix(&name("ffn_gate_inp"), &[hidden, experts], hidden, router_gain);
+        self.matrix(&name("ffn_gate_inp"), &[hidden, count], hidden, router_gain);
         if gating == Gating::Sigmoid {
             let bias = Distribution { mean: 0.0, deviation: 0.02 };
-            self.add(&format!("blk.{layer}.exp_probs_b.bias"), &[experts], bias);
+            self.add(&format!("blk.{layer}.exp_probs_b.bias"), &[count], bias);
         }
-        self.gated(layer, "_exps", expert, &[experts]);
-        self.gated(layer, "_shexp", shared * expert, &[]);
+        self.gated(layer, "_exps", width, &[count]);
+        if shared > 0 {
+            self.gated(layer, "_shexp", shared * width, &[]);
+        }
     }
 
     /// A gated network, or as many as `stacked` says.
@@ -108,8 +145,8 @@ impl Tensors<'_> {
         self.add(name, shape, Distribution { mean: 0.0, deviation });
     }
 
-    fn norm(&mut self, name: &str, width: u32) {
-        self.add(name, &[width], Distribution { mean: 1.0, deviation: 0.05 });
+    fn norm(&mut self, name: &str, width: u32, mean: f32) {
+        self.add(name, &[width], Distribution { mean, deviation: 0.05 * mean });
     }
 
     fn add(&mut self, name: &str, shape: &[u32], distribution: Distribution) {

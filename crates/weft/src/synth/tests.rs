@@ -10,7 +10,7 @@ use weft_gguf::{Gguf, Writer};
 use weft_ir::{Op, Sizes, Tensor, Values};
 use weft_models::{BuildOptions, ModelGraph, build};
 
-use super::preset::PRESETS;
+use super::preset::{Attention, Experts, Gating, PRESETS};
 use super::*;
 use crate::recipe::MIXTURES;
 use crate::synth::testing::{options, write, write_tiny};
@@ -90,7 +90,11 @@ fn nothing_is_left_of_what_was_broken_off() {
 #[test]
 fn presets_have_the_size_of_the_real_models() {
     // Parameters, and GB at Q4_0.
-    for (name, parameters, size) in [("glm-4.7-flash", 29.94e9, 17.0), ("deepseek-v2-lite", 15.71e9, 8.9)] {
+    for (name, parameters, size) in [
+        ("glm-4.7-flash", 29.94e9, 17.0),
+        ("deepseek-v2-lite", 15.71e9, 8.9),
+        ("llama-3.2-1b", 1.236e9, 0.79),
+    ] {
         let whole = SynthOptions { layers: None, ..options(name, 1, "q4_0") };
         let tensors = Model::new(&whole).unwrap().tensors;
         let found = tensors.iter().map(|tensor| tensor.values() as f64).sum::<f64>();
@@ -156,10 +160,22 @@ fn presets_are_models_of_the_right_shape() {
             latent: 16 heads of 128 + 64, keys and values of rank 512
             dense of 10944
             with 6 of 64 experts and 2 shared of 1408, softmax
+        llama-3.2-1b: llama, 128256 tokens, scale 0.125
+            grouped: 32 heads of 64, 8 of keys and values
+            dense of 8192
+            dense of 8192
         tiny: deepseek2, 2048 tokens, scale 0.10206208
             latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
             dense of 1024
             with 4 of 16 experts and 1 shared of 256, sigmoid, normalised, x 1.8
+        llama-tiny: llama, 768 tokens, scale 0.17677669
+            grouped: 8 heads of 32, 2 of keys and values
+            dense of 512
+            dense of 512
+        mixtral-tiny: llama, 768 tokens, scale 0.17677669
+            grouped: 8 heads of 32, 2 of keys and values
+            with 2 of 8 experts of 96, softmax, normalised
+            with 2 of 8 experts of 96, softmax, normalised
     "#]]
     .assert_eq(&text);
 }
@@ -233,13 +249,17 @@ fn activations_neither_grow_nor_die() {
 const SMALL_V2: Preset = Preset {
     hidden: 256,
     heads: 4,
-    kv_rank: 256,
-    nope: 64,
-    rope: 32,
-    value: 64,
+    attention: Attention::Latent { q_rank: None, kv_rank: 256, nope: 64, rope: 32, value: 64 },
     dense: 1024,
-    experts: 16,
-    expert: 256,
+    experts: Some(Experts {
+        after: 1,
+        count: 16,
+        used: 6,
+        shared: 2,
+        width: 256,
+        gating: Gating::Softmax { normalise: false },
+        scale: 1.0,
+    }),
     vocabulary: 4096,
     ..PRESETS[1]
 };
@@ -255,6 +275,23 @@ fn a_small_deepseek_runs() {
 }
 
 #[test]
+fn every_tiny_preset_makes_a_model_that_runs() {
+    let folder = TestFolder::new("synth-tiny");
+    for preset in PRESETS.iter().filter(|preset| preset.name.contains("tiny")) {
+        let path = folder.join(preset.name);
+        write(&options(preset.name, 8, "q8_0"), &path);
+        let (logits, deviations) = evaluate(&Gguf::open(&path).unwrap(), &TOKENS.map(|id| id % 600));
+        assert!((1.6..2.4).contains(&deviation(&logits)), "{}: {}", preset.name, deviation(&logits));
+        let start = if preset.tied { 0.1 } else { 0.9 };
+        assert!(deviations.iter().all(|x| (start..2.0).contains(x)), "{}: {deviations:?}", preset.name);
+        let vocab = preset.vocabulary as usize;
+        let row = |i: usize| &logits[i * vocab..][..vocab];
+        let difference: Vec<f32> = row(3).iter().zip(row(5)).map(|(a, b)| a - b).collect();
+        assert!(deviation(&difference) > 0.2, "{}: {}", preset.name, deviation(&difference));
+    }
+}
+
+#[test]
 fn layers_have_a_limit() {
     for layers in [0, MAX_LAYERS + 1] {
         let message = Model::new(&options("tiny", layers, "q4_0")).err().unwrap().to_string();
@@ -265,5 +302,9 @@ fn layers_have_a_limit() {
 #[test]
 fn an_unknown_preset_lists_the_known_ones() {
     let message = Preset::named("glm").unwrap_err().to_string();
-    assert_eq!(message, "there is no preset `glm`; there are glm-4.7-flash, deepseek-v2-lite, tiny");
+    assert!(
+        message.starts_with("there is no preset `glm`; there are glm-4.7-flash, deepseek-v2-lite, "),
+        "{message}"
+    );
+    assert!(PRESETS.iter().all(|preset| message.contains(preset.name)), "{message}");
 }

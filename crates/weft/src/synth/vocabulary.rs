@@ -1,7 +1,11 @@
 //! A vocabulary that can spell any text: all bytes, words of syllables with the merges that make them, and the special
 //! tokens of a model's family at the places they have there.
 
+mod families;
+
 use weft_gguf::{Metadata, Strings};
+
+pub(crate) use families::{DEEPSEEK, GLM, LLAMA3};
 
 /// Types of tokens (`llama_token_type` in `llama.h`).
 const NORMAL: i32 = 1;
@@ -23,78 +27,6 @@ pub(crate) struct Family {
     add_bos: bool,
     chat_template: &'static str,
 }
-
-/// GLM-4.5 to 4.7. The tokens end in some that no text is made of.
-pub(crate) const GLM: Family = Family {
-    pre: "glm4",
-    from_end: 60,
-    special: &[
-        ("<|endoftext|>", CONTROL),
-        ("[MASK]", CONTROL),
-        ("[gMASK]", CONTROL),
-        ("[sMASK]", CONTROL),
-        ("<sop>", CONTROL),
-        ("<eop>", CONTROL),
-        ("<|system|>", CONTROL),
-        ("<|user|>", CONTROL),
-        ("<|assistant|>", CONTROL),
-        ("<|observation|>", CONTROL),
-        ("<|begin_of_image|>", CONTROL),
-        ("<|end_of_image|>", CONTROL),
-        ("<|begin_of_video|>", CONTROL),
-        ("<|end_of_video|>", CONTROL),
-        ("<|begin_of_audio|>", CONTROL),
-        ("<|end_of_audio|>", CONTROL),
-        ("<|begin_of_transcription|>", CONTROL),
-        ("<|end_of_transcription|>", CONTROL),
-        ("<|code_prefix|>", CONTROL),
-        ("<|code_middle|>", CONTROL),
-        ("<|code_suffix|>", CONTROL),
-        ("<think>", USER_DEFINED),
-        ("</think>", USER_DEFINED),
-        ("<tool_call>", USER_DEFINED),
-        ("</tool_call>", USER_DEFINED),
-        ("<tool_response>", USER_DEFINED),
-        ("</tool_response>", USER_DEFINED),
-        ("<arg_key>", USER_DEFINED),
-        ("</arg_key>", USER_DEFINED),
-        ("<arg_value>", USER_DEFINED),
-        ("</arg_value>", USER_DEFINED),
-        ("/nothink", USER_DEFINED),
-        ("<|begin_of_box|>", USER_DEFINED),
-        ("<|end_of_box|>", USER_DEFINED),
-        ("<|image|>", USER_DEFINED),
-        ("<|video|>", USER_DEFINED),
-    ],
-    roles: &[("bos", 2), ("eos", 0), ("eot", 7), ("eom", 9), ("unknown", 0), ("padding", 0)],
-    add_bos: false,
-    chat_template: "[gMASK]<sop>{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}\
-                    {% if add_generation_prompt %}<|assistant|>\n{% endif %}",
-};
-
-/// DeepSeek-V2.
-pub(crate) const DEEPSEEK: Family = Family {
-    pre: "deepseek-llm",
-    from_end: 2400,
-    special: &[
-        ("<｜begin▁of▁sentence｜>", CONTROL),
-        ("<｜end▁of▁sentence｜>", CONTROL),
-        ("<｜fim▁hole｜>", CONTROL),
-        ("<｜fim▁begin｜>", CONTROL),
-        ("<｜fim▁end｜>", CONTROL),
-        ("<｜completion｜>", CONTROL),
-        ("<｜User｜>", CONTROL),
-        ("<｜Assistant｜>", CONTROL),
-        ("<|EOT|>", CONTROL),
-    ],
-    roles: &[("bos", 0), ("eos", 1), ("padding", 1)],
-    add_bos: true,
-    chat_template: "{{ bos_token }}{% for m in messages %}\
-                    {% if m.role == 'user' %}User: {{ m.content }}\n\n\
-                    {% elif m.role == 'assistant' %}Assistant: {{ m.content }}{{ eos_token }}\
-                    {% else %}{{ m.content }}\n\n{% endif %}{% endfor %}\
-                    {% if add_generation_prompt %}Assistant:{% endif %}",
-};
 
 impl Family {
     /// Writes the keys of a tokenizer of `size` tokens.
@@ -215,7 +147,8 @@ mod tests {
         tokenizer
     }
 
-    const FAMILIES: [(&Family, u32); 3] = [(&GLM, 2048), (&GLM, 154_880), (&DEEPSEEK, 102_400)];
+    const FAMILIES: [(&Family, u32); 5] =
+        [(&GLM, 2048), (&GLM, 154_880), (&DEEPSEEK, 102_400), (&LLAMA3, 768), (&LLAMA3, 128_256)];
 
     #[test]
     fn any_text_comes_back() {
@@ -258,6 +191,11 @@ mod tests {
         assert_eq!(deepseek.bos_text(), Some("<｜begin▁of▁sentence｜>"));
         assert_eq!(deepseek.find("<｜begin▁of▁sentence｜>"), Some(100_000));
         assert_eq!(deepseek.find("<｜end▁of▁sentence｜>"), Some(100_001));
+        let llama = tokenizer(&LLAMA3, 128_256);
+        assert_eq!(
+            (llama.find("<|begin_of_text|>"), llama.find("<|eot_id|>")),
+            (Some(128_000), Some(128_009))
+        );
     }
 
     fn chat(family: &Family, size: u32) -> (String, Vec<u32>) {
@@ -282,5 +220,11 @@ mod tests {
         let expected = "<｜begin▁of▁sentence｜>Be brief.\n\nUser: hi\n\nAssistant: ho<｜end▁of▁sentence｜>User: hm\n\nAssistant:";
         assert_eq!(prompt, expected);
         assert_eq!(ids.iter().filter(|id| **id == 100_000).count(), 1);
+        let (prompt, ids) = chat(&LLAMA3, 128_256);
+        assert!(
+            prompt.ends_with("hm<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"),
+            "{prompt}"
+        );
+        assert_eq!((ids[0], ids[1]), (128_000, 128_006));
     }
 }

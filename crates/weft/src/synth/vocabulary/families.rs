@@ -1,0 +1,99 @@
+//! The special tokens of the families, at the places they have in the real vocabularies.
+
+use super::{CONTROL, Family, USER_DEFINED};
+
+/// GLM-4.5 to 4.7. The tokens end in some that no text is made of.
+pub(crate) const GLM: Family = Family {
+    pre: "glm4",
+    from_end: 60,
+    special: &[
+        ("<|endoftext|>", CONTROL),
+        ("[MASK]", CONTROL),
+        ("[gMASK]", CONTROL),
+        ("[sMASK]", CONTROL),
+        ("<sop>", CONTROL),
+        ("<eop>", CONTROL),
+        ("<|system|>", CONTROL),
+        ("<|user|>", CONTROL),
+        ("<|assistant|>", CONTROL),
+        ("<|observation|>", CONTROL),
+        ("<|begin_of_image|>", CONTROL),
+        ("<|end_of_image|>", CONTROL),
+        ("<|begin_of_video|>", CONTROL),
+        ("<|end_of_video|>", CONTROL),
+        ("<|begin_of_audio|>", CONTROL),
+        ("<|end_of_audio|>", CONTROL),
+        ("<|begin_of_transcription|>", CONTROL),
+        ("<|end_of_transcription|>", CONTROL),
+        ("<|code_prefix|>", CONTROL),
+        ("<|code_middle|>", CONTROL),
+        ("<|code_suffix|>", CONTROL),
+        ("<think>", USER_DEFINED),
+        ("</think>", USER_DEFINED),
+        ("<tool_call>", USER_DEFINED),
+        ("</tool_call>", USER_DEFINED),
+        ("<tool_response>", USER_DEFINED),
+        ("</tool_response>", USER_DEFINED),
+        ("<arg_key>", USER_DEFINED),
+        ("</arg_key>", USER_DEFINED),
+        ("<arg_value>", USER_DEFINED),
+        ("</arg_value>", USER_DEFINED),
+        ("/nothink", USER_DEFINED),
+        ("<|begin_of_box|>", USER_DEFINED),
+        ("<|end_of_box|>", USER_DEFINED),
+        ("<|image|>", USER_DEFINED),
+        ("<|video|>", USER_DEFINED),
+    ],
+    roles: &[("bos", 2), ("eos", 0), ("eot", 7), ("eom", 9), ("unknown", 0), ("padding", 0)],
+    add_bos: false,
+    chat_template: "[gMASK]<sop>{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}\
+                    {% if add_generation_prompt %}<|assistant|>\n{% endif %}",
+};
+
+/// DeepSeek-V2.
+pub(crate) const DEEPSEEK: Family = Family {
+    pre: "deepseek-llm",
+    from_end: 2400,
+    special: &[
+        ("<｜begin▁of▁sentence｜>", CONTROL),
+        ("<｜end▁of▁sentence｜>", CONTROL),
+        ("<｜fim▁hole｜>", CONTROL),
+        ("<｜fim▁begin｜>", CONTROL),
+        ("<｜fim▁end｜>", CONTROL),
+        ("<｜completion｜>", CONTROL),
+        ("<｜User｜>", CONTROL),
+        ("<｜Assistant｜>", CONTROL),
+        ("<|EOT|>", CONTROL),
+    ],
+    roles: &[("bos", 0), ("eos", 1), ("padding", 1)],
+    add_bos: true,
+    chat_template: "{{ bos_token }}{% for m in messages %}\
+                    {% if m.role == 'user' %}User: {{ m.content }}\n\n\
+                    {% elif m.role == 'assistant' %}Assistant: {{ m.content }}{{ eos_token }}\
+                    {% else %}{{ m.content }}\n\n{% endif %}{% endfor %}\
+                    {% if add_generation_prompt %}Assistant:{% endif %}",
+};
+
+/// Llama 3. The tokens end in some that no text is made of.
+pub(crate) const LLAMA3: Family = Family {
+    pre: "llama-bpe",
+    from_end: 256,
+    special: &[
+        ("<|begin_of_text|>", CONTROL),
+        ("<|end_of_text|>", CONTROL),
+        ("<|reserved_special_token_0|>", CONTROL),
+        ("<|reserved_special_token_1|>", CONTROL),
+        ("<|finetune_right_pad_id|>", CONTROL),
+        ("<|reserved_special_token_2|>", CONTROL),
+        ("<|start_header_id|>", CONTROL),
+        ("<|end_header_id|>", CONTROL),
+        ("<|eom_id|>", CONTROL),
+        ("<|eot_id|>", CONTROL),
+        ("<|python_tag|>", CONTROL),
+    ],
+    roles: &[("bos", 0), ("eos", 9), ("eom", 8), ("padding", 4)],
+    add_bos: true,
+    chat_template: "{{ bos_token }}{% for m in messages %}\
+                    <|start_header_id|>{{ m.role }}<|end_header_id|>\n\n{{ m.content }}<|eot_id|>{% endfor %}\
+                    {% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}",
+};
