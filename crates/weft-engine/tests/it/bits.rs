@@ -1,6 +1,6 @@
 //! The same bits: a token's logits do not depend on threads, chunks, company or what the cache held before.
 
-use crate::support::{FIXTURES, Fixture, all_logits, bits};
+use crate::support::{Fixture, all_logits, bits, fixtures};
 use weft_engine::{Batch, EngineOptions, Mode, Switches, decisions};
 use weft_quant::GgmlType;
 
@@ -10,7 +10,7 @@ fn options(threads: usize, sequences: usize) -> EngineOptions {
 
 #[test]
 fn threads_and_chunks_change_nothing() {
-    for (name, _) in FIXTURES {
+    for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let expected = bits(&all_logits(&mut fixture.engine(options(1, 1)), &fixture.tokens, 512));
         for threads in [1, 2, 3] {
@@ -37,7 +37,7 @@ fn threads_and_chunks_change_nothing_with_an_8_bit_cache() {
 /// How a graph is cut changes no order of addition: neither does each decision that is on or by cost, nor all of them together.
 #[test]
 fn kernels_fused_or_not_give_the_same_bits() {
-    for name in ["glm-tiny-q4_k_m", "ds2-tiny-q4_0"] {
+    for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let expected = bits(&all_logits(&mut fixture.engine(options(2, 1)), &fixture.tokens, 512));
         let taken: Vec<_> = decisions().filter(|d| d.default != Mode::Off).collect();
@@ -57,7 +57,7 @@ fn kernels_fused_or_not_give_the_same_bits() {
 
 #[test]
 fn company_changes_nothing() {
-    for name in ["glm-tiny-q4_k_m", "ds2-tiny-q4_0"] {
+    for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let (a, b) = (&fixture.tokens[..20], &fixture.tokens[5..32]);
         let mut engine = fixture.engine(options(2, 3));

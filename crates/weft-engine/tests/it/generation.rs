@@ -5,7 +5,7 @@ use weft_engine::{
     Sampling,
 };
 
-use crate::support::{FIXTURES, Fixture};
+use crate::support::{Fixture, fixtures};
 
 fn options(context: usize) -> EngineOptions {
     EngineOptions::default().threads(2).context(context).batch(7)
@@ -152,7 +152,7 @@ fn processors_decide_and_log_probabilities_are_the_models_own() {
 
 #[test]
 fn in_company_every_reply_is_what_it_is_alone() {
-    for (name, _) in FIXTURES {
+    for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let open = |options: EngineOptions| options.open(&fixture.path).unwrap();
         // Some begin alike, some do not; lengths differ; greedy and sampled.

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::support::{FIXTURES, Fixture, all_logits, bits, mean_kl};
+use crate::support::{Fixture, all_logits, bits, fixtures, mean_kl};
 use weft_device::Scheduled;
 use weft_engine::{
     DeviceChoice, EngineOptions, Error, ExplainOptions, PackCache, Runner, StepShape, Switches, adapters,
@@ -27,7 +27,7 @@ fn engine(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
 
 #[test]
 fn a_graphics_device_loses_no_more_than_the_processor_may() {
-    for (name, _) in FIXTURES {
+    for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let options = EngineOptions::default().context(128).batch(128);
         let Some(mut engine) = engine(&fixture, options) else { return };

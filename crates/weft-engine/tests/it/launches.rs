@@ -2,7 +2,7 @@
 
 use weft_engine::{Amounts, Batch, EngineOptions, Error, Role, Runner, StepShape, StepTimings, Switches};
 
-use crate::support::{FIXTURES, Fixture};
+use crate::support::{Fixture, fixtures};
 
 const DECODE: StepShape = StepShape { tokens: 1, depth: 0, logits: 1 };
 
@@ -75,7 +75,7 @@ fn roles_do_not_depend_on_how_kernels_are_cut() {
 /// What `weft inspect` tells is counted on the graphs; this on the plans.
 #[test]
 fn a_token_reads_the_bytes_of_weights_that_inspect_tells() {
-    for (fixture, _) in FIXTURES {
+    for (fixture, _) in &fixtures() {
         let engine = engine(fixture, Switches::default());
         let launches = engine.launches(&DECODE);
         let all = launches.iter().fold(Amounts::default(), |sum, launch| sum + launch.amounts());

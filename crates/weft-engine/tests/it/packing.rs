@@ -10,7 +10,7 @@ use weft_device::{BufferId, Caps, Device, DeviceError, Forward, Packing, Tile, W
 use weft_engine::{EngineOptions, Error, Model, PackCache, Report, Runner};
 use weft_quant::GgmlType;
 
-use crate::support::{FIXTURES, Fixture, all_logits, bits};
+use crate::support::{Fixture, all_logits, bits, fixtures};
 
 /// Rows interleaved by five, byte by byte.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ fn logits(fixture: &Fixture, cache: Option<PackCache>) -> (Vec<u32>, usize, bool
 fn tiles_from_memory_and_from_the_cache_give_the_same_bits() {
     let folder = std::env::temp_dir().join(format!("weft-engine-packing-{}", std::process::id()));
     let cache = PackCache::new(folder.clone());
-    for (name, _) in FIXTURES {
+    for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let plain = bits(&all_logits(&mut fixture.engine(options(None)), &fixture.tokens[..9], 4));
         let (in_memory, tiles, packed) = logits(&fixture, None);
@@ -118,7 +118,7 @@ fn tiles_from_memory_and_from_the_cache_give_the_same_bits() {
         );
         assert!(logits(&fixture, Some(cache.clone())) == (plain, tiles, false), "{name}: found in the cache");
     }
-    assert_eq!(cache.list().unwrap().len(), FIXTURES.len());
+    assert_eq!(cache.list().unwrap().len(), fixtures().len());
     fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -37,7 +37,12 @@ fn verify(verifier: &mut Verifier, tokens: usize, options: &VerifyOptions) -> Ve
 
 #[test]
 fn the_cpu_is_right_on_every_model() {
-    for name in ["glm-tiny-q4_0", "glm-tiny-q4_k_m", "glm-tiny-q8_0", "ds2-tiny-q4_0"] {
+    let fixtures = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")).unwrap();
+    let models = fixtures
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ext| ext == "gguf"));
+    for path in models {
+        let name = path.file_stem().unwrap().to_str().unwrap();
         let mut verifier = verifier(name, Box::new(cpu()));
         let found = verify(&mut verifier, 27, &VerifyOptions { all: false, columns: 64 });
         assert_eq!(found.steps, [18, 8, 1], "{name}");

@@ -21,13 +21,18 @@ fn fixtures_have_the_types_of_their_recipes() {
         ("glm-tiny-q4_k_m", "q4_k_m"),
         ("glm-tiny-q8_0", "q8_0"),
         ("ds2-tiny-q4_0", "q4_0"),
+        ("llama-tiny-q5_k_m", "q5_k_m"),
+        ("llama-tiny-q6_k", "q6_k"),
+        ("mixtral-tiny-q4_0", "q4_0"),
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{model}.gguf"));
         let gguf = Gguf::open(&path).unwrap();
-        let layers = gguf.metadata().require_u32("deepseek2.block_count").unwrap();
-        let experts = gguf.metadata().require_u32("deepseek2.expert_count").unwrap();
+        let metadata = gguf.metadata();
+        let architecture = metadata.require_str("general.architecture").unwrap();
+        let layers = metadata.require_u32(&format!("{architecture}.block_count")).unwrap();
+        let experts = metadata.u32(&format!("{architecture}.expert_count")).unwrap().unwrap_or(0);
         let recipe = recipe(mixture, layers, experts);
-        assert_eq!(gguf.metadata().require_u32("general.file_type"), Ok(recipe.mixture.file_type));
+        assert_eq!(metadata.require_u32("general.file_type"), Ok(recipe.mixture.file_type));
         for tensor in gguf.tensors() {
             let expected = recipe.type_of(&tensor.name, &tensor.shape).unwrap_or(GgmlType::F32);
             assert_eq!(tensor.ty, expected, "{model}: {}", tensor.name);
