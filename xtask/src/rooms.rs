@@ -65,7 +65,6 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-models",
             "weft-device",
             "weft-cpu",
-            "weft-render",
             "weft-wgpu",
             "weft-pack",
         ],

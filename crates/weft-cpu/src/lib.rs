@@ -30,6 +30,7 @@
 #![deny(unsafe_code)]
 
 mod attend;
+mod backend;
 mod buffer;
 #[allow(unsafe_code, reason = "says which accesses of threads do not conflict")]
 mod compile;
@@ -56,6 +57,7 @@ mod stores;
 mod team;
 mod thread;
 
+pub use backend::{CpuBackend, processor_name};
 pub use device::{CpuDevice, CpuOptions, machine};
 pub use isa::Isa;
 pub use probe::{Probe, Roof};

@@ -1,7 +1,8 @@
 //! The [`Device`] trait and the [`Program`]s it replays.
 //!
 //! A device knows kernels and buffers, and nothing of layers, models or the names of tensors: [`link()`] has bound plans to regions of buffers
-//! before a program reaches it. What only some devices can do, they are asked for: [`Timing`], [`Tuning`], [`Checkpoints`].
+//! before a program reaches it. What only some devices can do, they are asked for: [`Timing`], [`Tuning`], [`Checkpoints`]. A [`Backend`] finds
+//! and opens devices of one kind.
 //!
 //! Two devices are here: the [`ReferenceDevice`] interprets kernels and defines what every other device must compute; the [`NullDevice`]
 //! computes nothing.
@@ -20,32 +21,38 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+mod backend;
 mod checkpoints;
 mod device;
 mod error;
 mod forward;
 mod ids;
+mod info;
 mod link;
 mod null;
 mod packing;
 mod program;
 mod reference;
+mod target;
 mod timing;
 mod timings;
 mod tuning;
 mod weight;
 
 pub use ask::replay_timed;
+pub use backend::{Backend, OpenError, OpenOptions, choose};
 pub use checkpoints::{Checkpoints, Mark};
 pub use device::{Caps, Device};
 pub use error::DeviceError;
 pub use forward::Forward;
 pub use ids::{BufferId, ProgramId};
+pub use info::{DeviceInfo, DeviceKind, Fact, FactValue};
 pub use link::{Instance, LinkError, Linked, link};
 pub use null::NullDevice;
 pub use packing::{Packing, RowsOf16, Tile};
 pub use program::{KernelLaunch, Program, Region};
-pub use reference::ReferenceDevice;
+pub use reference::{ReferenceBackend, ReferenceDevice};
+pub use target::{SourceText, Target};
 pub use timing::Timing;
 pub use timings::{Lane, Span, Timings};
 pub use tuning::{Departure, Order, Scheduled, Tuning};

@@ -2,12 +2,48 @@
 
 use weft_kern::{Access, Format, Machine, Sizes, interp};
 
+use crate::backend::{Backend, OpenError, OpenOptions};
 use crate::checkpoints::{Checkpoints, Mark};
 use crate::device::{Caps, Device};
 use crate::error::DeviceError;
 use crate::ids::{BufferId, ProgramId};
+use crate::info::{DeviceInfo, DeviceKind};
 use crate::program::{KernelLaunch, Program, Region};
+use crate::target::Target;
 use crate::weight::{Weight, WeightBytes};
+
+/// The [`Backend`] of the reference device.
+#[derive(Clone, Copy, Debug)]
+pub struct ReferenceBackend;
+
+impl Backend for ReferenceBackend {
+    fn name(&self) -> &'static str {
+        "reference"
+    }
+
+    fn about(&self) -> &'static str {
+        "the kernel interpreter, slow, to check other devices against"
+    }
+
+    fn probe(&self) -> Vec<DeviceInfo> {
+        vec![DeviceInfo {
+            name: self.about().into(),
+            kind: DeviceKind::Software,
+            interface: None,
+            driver: None,
+            memory_bytes: None,
+            facts: Vec::new(),
+        }]
+    }
+
+    fn open(&self, _: Option<&str>, _: &OpenOptions) -> Result<Box<dyn Device>, OpenError> {
+        Ok(Box::new(ReferenceDevice::default()))
+    }
+
+    fn target(&self, _: Option<&str>, _: &OpenOptions) -> Result<Target, OpenError> {
+        Ok(Target { machine: Machine::default(), text: None })
+    }
+}
 
 /// Runs programs in the interpreter.
 pub struct ReferenceDevice {

@@ -1,146 +1,152 @@
-//! Which device a model runs on: what somebody says, and what comes of it.
+//! Which device a model runs on, as text and as the device it selects.
 
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use weft_cpu::{CpuDevice, CpuOptions};
-use weft_device::{Departure, Device};
-use weft_kern::{Machine, Plan, Source};
+use weft_device::{Backend, Departure, Device, OpenOptions, Target};
 use weft_pack::PackCache;
-use weft_wgpu::{GpuDevice, GpuOptions, Scheduler};
 
+use crate::backends::BACKENDS;
 use crate::error::Error;
 
-/// A device, as people say it: `cpu`, `gpu` or `gpu:NAME`.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum DeviceChoice {
-    /// The processor.
-    #[default]
-    Cpu,
-    /// The graphics adapter with this in its name, or the most promising one.
-    Gpu(Option<String>),
+/// A device by the name of its backend, as in `cpu` or `gpu`, or by that and part of its own name, as in `gpu:NVIDIA`. The default is the
+/// processor.
+///
+/// ```
+/// # use weft_engine::DeviceChoice;
+/// let choice: DeviceChoice = "gpu:NVIDIA".parse()?;
+/// assert_eq!(choice.to_string(), "gpu:NVIDIA");
+/// # Ok::<(), weft_engine::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DeviceChoice {
+    backend: &'static dyn Backend,
+    /// Part of the device's name; `None` selects the best one.
+    name: Option<String>,
+}
+
+impl DeviceChoice {
+    /// The forms of a choice, for help and errors: `` `cpu`, `gpu`, `gpu:NAME` or `reference` ``.
+    pub fn forms() -> String {
+        let forms = BACKENDS.iter().flat_map(|backend| {
+            let name = backend.name();
+            let named = backend.has_names().then(|| format!("`{name}:NAME`"));
+            std::iter::once(format!("`{name}`")).chain(named)
+        });
+        let mut forms: Vec<String> = forms.collect();
+        match forms.pop() {
+            Some(last) if !forms.is_empty() => format!("{} or {last}", forms.join(", ")),
+            last => last.unwrap_or_default(),
+        }
+    }
+
+    /// Opens the device. It uses so many `threads` of the host, and keeps its files beside the packed weights of `cache`.
+    ///
+    /// # Errors
+    /// [`Error::Open`] if there is no such device, or it cannot be opened.
+    pub fn open(&self, threads: Option<usize>, cache: Option<&PackCache>) -> Result<Box<dyn Device>, Error> {
+        let options = OpenOptions { threads, folder: cache.map(|cache| cache.folder.clone()) };
+        Ok(self.backend.open(self.name.as_deref(), &options)?)
+    }
+
+    /// The device as a target to compile for, which does not open it. `folder` has the schedules kept for it.
+    ///
+    /// # Errors
+    /// [`Error::Open`] if there is no such device.
+    pub fn target(&self, threads: Option<usize>, folder: Option<&Path>) -> Result<Target, Error> {
+        let options = OpenOptions { threads, folder: folder.map(Path::to_path_buf) };
+        Ok(self.backend.target(self.name.as_deref(), &options)?)
+    }
+
+    /// How the device's schedules can differ from its own choice; none, if it has no schedules.
+    pub fn departures(&self) -> Vec<&'static Departure> {
+        self.backend.departures()
+    }
+}
+
+impl Default for DeviceChoice {
+    fn default() -> DeviceChoice {
+        DeviceChoice { backend: BACKENDS[0], name: None }
+    }
 }
 
 impl FromStr for DeviceChoice {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<DeviceChoice, String> {
-        match text.split_once(':') {
-            None if text == "cpu" => Ok(DeviceChoice::Cpu),
-            None if text == "gpu" => Ok(DeviceChoice::Gpu(None)),
-            Some(("gpu", name)) if !name.trim().is_empty() => {
-                Ok(DeviceChoice::Gpu(Some(name.trim().to_string())))
-            }
-            _ => Err("a device is `cpu`, `gpu`, or `gpu:` and a part of the name of an adapter; \
-                      `weft devices` lists them"
-                .into()),
-        }
+    fn from_str(text: &str) -> Result<DeviceChoice, Error> {
+        let (backend, name) = match text.split_once(':') {
+            Some((backend, name)) => (backend, Some(name.trim())),
+            None => (text, None),
+        };
+        let fits = |known: &&&'static dyn Backend| {
+            known.name() == backend && name.is_none_or(|name| known.has_names() && !name.is_empty())
+        };
+        let backend = BACKENDS.iter().find(fits).ok_or_else(|| {
+            let forms = DeviceChoice::forms();
+            let why =
+                format!("a device is {forms}, NAME being part of a device's name; `weft devices` lists them");
+            Error::Option(why)
+        })?;
+        Ok(DeviceChoice { backend: *backend, name: name.map(str::to_string) })
     }
 }
 
 impl fmt::Display for DeviceChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DeviceChoice::Cpu => f.write_str("cpu"),
-            DeviceChoice::Gpu(None) => f.write_str("gpu"),
-            DeviceChoice::Gpu(Some(name)) => write!(f, "gpu:{name}"),
+        f.write_str(self.backend.name())?;
+        match &self.name {
+            Some(name) => write!(f, ":{name}"),
+            None => Ok(()),
         }
     }
 }
 
-impl DeviceChoice {
-    /// Opens the device, with so many threads of the host. What a driver makes of kernels, and
-    /// schedules that were found for them, are kept beside the packed weights.
-    ///
-    /// # Errors
-    /// If there is no such device, or it cannot be opened.
-    pub fn open(&self, threads: Option<usize>, cache: Option<&PackCache>) -> Result<Box<dyn Device>, Error> {
-        Ok(match self {
-            DeviceChoice::Cpu => Box::new(CpuDevice::new(CpuOptions { threads, ..CpuOptions::default() })?),
-            DeviceChoice::Gpu(name) => {
-                let options = GpuOptions { threads, folder: cache.map(|cache| cache.folder.clone()) };
-                Box::new(GpuDevice::open(&weft_wgpu::adapter(name.as_deref())?, &options)?)
-            }
-        })
-    }
-
-    /// What is compiled for, without opening it, with the schedules that were kept for it in a folder.
-    ///
-    /// # Errors
-    /// [`Error::Open`] if there is no such adapter.
-    pub fn target(&self, threads: Option<usize>, folder: Option<&Path>) -> Result<Target, Error> {
-        Ok(match self {
-            DeviceChoice::Cpu => Target { machine: weft_cpu::machine(threads), scheduler: None },
-            DeviceChoice::Gpu(name) => {
-                let adapter = weft_wgpu::adapter(name.as_deref())?;
-                let host = weft_cpu::machine(threads).workers as usize;
-                let scheduler = Scheduler::open(&adapter, folder);
-                Target { machine: weft_wgpu::machine(adapter.kind(), host), scheduler: Some(scheduler) }
-            }
-        })
-    }
-
-    /// The ways in which schedules can depart from the device's own choice; none, if it has no schedules.
-    pub fn departures(&self) -> Vec<&'static Departure> {
-        match self {
-            DeviceChoice::Cpu => Vec::new(),
-            DeviceChoice::Gpu(_) => weft_wgpu::departures().collect(),
-        }
+impl fmt::Debug for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceChoice({self})")
     }
 }
 
-/// A device that a model is compiled for, but not run on.
-#[derive(Debug)]
-pub struct Target {
-    machine: Machine,
-    scheduler: Option<Scheduler>,
-}
-
-impl Target {
-    /// What decisions by cost are taken for.
-    pub fn machine(&self) -> Machine {
-        self.machine
-    }
-
-    /// Whether what it runs is text.
-    pub fn has_sources(&self) -> bool {
-        self.scheduler.is_some()
-    }
-
-    /// The text that each call of a plan runs, or why it cannot be run; `None` from a device that runs no text.
-    pub fn sources(&self, plan: &Plan) -> Option<Vec<Result<String, String>>> {
-        let scheduler = self.scheduler.as_ref()?;
-        let calls = plan.calls.iter().map(|call| {
-            // Only the arena holds several buffers of a plan.
-            let buffer = |at: &usize| (!matches!(plan.buffers[*at].source, Source::Arena(_))).then_some(*at);
-            let (slots, _) = weft_render::slots(call.args.iter().map(buffer));
-            let shaders = scheduler.render(&plan.kernels[call.kernel], &slots, &plan.max);
-            let text = |shaders: Vec<weft_render::Shader>| {
-                shaders.into_iter().map(|shader| shader.source).collect::<Vec<_>>().join("\n")
-            };
-            shaders.map(text).map_err(|refused| refused.to_string())
-        });
-        Some(calls.collect())
+impl PartialEq for DeviceChoice {
+    fn eq(&self, other: &DeviceChoice) -> bool {
+        self.backend.name() == other.backend.name() && self.name == other.name
     }
 }
+
+impl Eq for DeviceChoice {}
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
-    fn devices_are_said_in_three_ways() {
-        for (text, expected) in [
-            ("cpu", DeviceChoice::Cpu),
-            ("gpu", DeviceChoice::Gpu(None)),
-            ("gpu:NVIDIA H200", DeviceChoice::Gpu(Some("NVIDIA H200".into()))),
-        ] {
+    fn a_choice_prints_as_it_was_written() {
+        for text in ["cpu", "gpu", "gpu:NVIDIA H200", "reference"] {
             let choice: DeviceChoice = text.parse().unwrap();
-            assert_eq!((&choice, choice.to_string().as_str()), (&expected, text));
+            assert_eq!(choice.to_string(), text);
         }
-        for wrong in ["", "GPU", "gpu:", "gpu: ", "cpu:1", "cuda", "cpu gpu"] {
+        let parse = |text: &str| text.parse::<DeviceChoice>().unwrap();
+        assert_eq!(parse("cpu"), DeviceChoice::default());
+        assert_ne!(parse("gpu:a"), parse("gpu:b"));
+        for wrong in ["", "GPU", "gpu:", "gpu: ", "cpu:1", "cuda", "cpu gpu", ":", ":gpu"] {
             assert!(wrong.parse::<DeviceChoice>().is_err(), "{wrong}");
+        }
+        assert_eq!(
+            "cuda".parse::<DeviceChoice>().unwrap_err().to_string(),
+            "a device is `cpu`, `gpu`, `gpu:NAME` or `reference`, NAME being part of a device's name; `weft devices` lists them"
+        );
+    }
+
+    #[test]
+    fn backends_have_names_of_their_own_that_parse() {
+        let names: BTreeSet<&str> = BACKENDS.iter().map(|backend| backend.name()).collect();
+        assert_eq!(names.len(), BACKENDS.len());
+        for backend in BACKENDS {
+            assert_eq!(backend.name().parse::<DeviceChoice>().unwrap().to_string(), backend.name());
+            assert!(!backend.about().is_empty() && !backend.missing().is_empty());
         }
     }
 }

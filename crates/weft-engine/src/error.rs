@@ -1,6 +1,6 @@
 //! What can go wrong between a file and its text.
 
-use weft_device::{DeviceError, LinkError};
+use weft_device::{DeviceError, LinkError, OpenError};
 use weft_fuse::FuseError;
 use weft_gguf::KeyError;
 use weft_ir::EvalError;
@@ -42,7 +42,7 @@ pub enum Error {
     Device(#[from] DeviceError),
     /// There is no such device, or it cannot be opened.
     #[error(transparent)]
-    Open(#[from] weft_wgpu::OpenError),
+    Open(#[from] OpenError),
     /// The device has no room for a weight.
     #[error("the weight `{name}`: {source}")]
     Weight {

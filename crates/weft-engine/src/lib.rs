@@ -25,6 +25,7 @@
 //! [`oracle_logits`] computes what is right, slowly.
 #![forbid(unsafe_code)]
 
+mod backends;
 mod batch;
 mod choice;
 mod compile;
@@ -48,8 +49,9 @@ mod sample;
 mod schedule;
 mod weights;
 
+pub use backends::{BACKENDS, clear_device_files};
 pub use batch::{Batch, SeqId};
-pub use choice::{DeviceChoice, Target};
+pub use choice::DeviceChoice;
 pub use engine::Engine;
 pub use error::Error;
 pub use explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};
@@ -63,11 +65,11 @@ pub use request::{GenerateOptions, Request};
 pub use runner::{PartId, PlansId, ReplayTimings, Runner, StepShape, StepTimings};
 pub use sample::{Sampler, Sampling};
 pub use schedule::Stats;
-pub use weft_device::{Caps, Departure, Span};
+pub use weft_device::{
+    Backend, Caps, Departure, DeviceInfo, DeviceKind, Fact, FactValue, OpenError, Span, Target,
+};
 pub use weft_fuse::{Choice, Cost, Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;
 pub use weft_kern::Machine;
 pub use weft_pack::{OnReport, PackCache, Packed, PackedOf, Report, fingerprint};
-pub use weft_render::Limits;
 pub use weft_text::{ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError, Tokenizer};
-pub use weft_wgpu::{Adapter, AdapterKind, OpenError, adapters, forget as forget_pipelines};

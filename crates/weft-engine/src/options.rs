@@ -11,8 +11,8 @@ use crate::choice::DeviceChoice;
 ///
 /// ```no_run
 /// # fn main() -> Result<(), weft_engine::Error> {
-/// use weft_engine::{DeviceChoice, Engine};
-/// let builder = Engine::builder().context(8192).sequences(4).device(DeviceChoice::Gpu(None));
+/// use weft_engine::Engine;
+/// let builder = Engine::builder().context(8192).sequences(4).device("gpu".parse()?);
 /// let engine = builder.open("model.gguf")?;
 /// # Ok(())
 /// # }
@@ -42,7 +42,7 @@ impl Default for EngineOptions {
     /// One sequence on the CPU, with all its threads and nothing kept on the disk.
     fn default() -> EngineOptions {
         EngineOptions {
-            device: DeviceChoice::Cpu,
+            device: DeviceChoice::default(),
             threads: None,
             context: None,
             sequences: 1,

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use serde_json::{Value, json};
-use weft_cpu::Isa;
+use weft_cpu::{Isa, processor_name};
 
 /// The machine, for people who compare figures.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,9 +26,8 @@ impl Host {
     /// This one.
     pub fn this() -> Host {
         let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
-        let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Host {
-            cpu: model_name(&info).unwrap_or(arch).into(),
+            cpu: processor_name(),
             system: format!("{os} {arch}"),
             threads: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             isa: Isa::best(),
@@ -47,12 +46,6 @@ impl Host {
             "last_level_cache_bytes": cache,
         })
     }
-}
-
-/// The processor's name in Linux's `/proc/cpuinfo`; it stands there for x86 and some others.
-fn model_name(info: &str) -> Option<&str> {
-    let line = info.lines().find(|line| line.starts_with("model name"))?;
-    line.split_once(':').map(|(_, name)| name.trim()).filter(|name| !name.is_empty())
 }
 
 /// The largest cache that Linux lists for the first processor.
@@ -82,15 +75,6 @@ mod tests {
         let host = Host::this();
         assert!(!host.cpu.is_empty() && host.isa.is_available());
         assert_eq!(host.json()["threads"], host.threads.get());
-    }
-
-    #[test]
-    fn a_processor_is_called_what_the_system_calls_it() {
-        let info = "processor\t: 0\nmodel name\t: A Processor: 3 GHz \nmodel name\t: another\n";
-        assert_eq!(model_name(info), Some("A Processor: 3 GHz"));
-        for nameless in ["", "processor: 0\n", "model name\t:\n", "model name\n"] {
-            assert_eq!(model_name(nameless), None, "{nameless:?}");
-        }
     }
 
     #[test]

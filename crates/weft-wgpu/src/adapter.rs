@@ -1,56 +1,28 @@
-//! The graphics adapters of this machine: which there are, what they can do, and which one somebody means.
+//! The GPUs of this machine, which wgpu calls adapters, and what each can do.
 
+use weft_device::DeviceKind;
 use weft_render::Limits;
 use wgpu::{AdapterInfo, Backends, DeviceType, Features, InstanceDescriptor, InstanceFlags};
 
-use crate::error::OpenError;
 use crate::memory;
 
-/// What is used where an adapter has it.
+/// The features that are used where an adapter has them.
 const WANTED: Features = Features::SUBGROUP
     .union(Features::SHADER_F16)
     .union(Features::TIMESTAMP_QUERY)
     .union(Features::TIMESTAMP_QUERY_INSIDE_PASSES)
     .union(Features::PIPELINE_CACHE);
 
-/// A graphics adapter: a card, a part of the processor, or a program that pretends to be one.
+/// A GPU, or software that behaves like one.
 #[derive(Debug)]
 pub struct Adapter {
     pub(crate) raw: wgpu::Adapter,
     pub(crate) info: AdapterInfo,
 }
 
-/// What an adapter is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum AdapterKind {
-    /// A card with memory of its own.
-    Discrete,
-    /// It shares its memory with the processor.
-    Integrated,
-    /// A share of somebody else's card.
-    Virtual,
-    /// The driver does not say.
-    Other,
-    /// A program that runs on the processor.
-    Software,
-}
-
-impl AdapterKind {
-    /// In a word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AdapterKind::Discrete => "discrete",
-            AdapterKind::Integrated => "integrated",
-            AdapterKind::Virtual => "virtual",
-            AdapterKind::Other => "other",
-            AdapterKind::Software => "software",
-        }
-    }
-}
-
-/// The adapters of this machine, the most promising first: discrete ones before integrated ones, and software last.
+/// The GPUs of this machine, the best first: discrete before integrated, software last. A machine without drivers has none.
 ///
-/// A machine without drivers has none. This is where drivers are loaded: nothing of them is touched before.
+/// Nothing of a driver is loaded before this is called.
 pub fn adapters() -> Vec<Adapter> {
     let backends = Backends::VULKAN | Backends::METAL;
     let flags = InstanceFlags::empty();
@@ -62,51 +34,29 @@ pub fn adapters() -> Vec<Adapter> {
     let found = pollster::block_on(instance.enumerate_adapters(backends));
     let mut adapters: Vec<Adapter> =
         found.into_iter().map(|raw| Adapter { info: raw.get_info(), raw }).collect();
-    // Stable: among equals the driver's own order.
+    // A stable sort: equals stay in the driver's order.
     adapters.sort_by_key(Adapter::kind);
     adapters
 }
 
-/// The adapter whose name contains `name`, in capitals or not, or without a name the most promising.
-///
-/// # Errors
-/// [`OpenError`] if there is none; it tells which there are.
-pub fn adapter(name: Option<&str>) -> Result<Adapter, OpenError> {
-    let adapters = adapters();
-    let names: Vec<String> = adapters.iter().map(|adapter| adapter.info.name.clone()).collect();
-    let at = pick(&names, name)?;
-    adapters.into_iter().nth(at).ok_or(OpenError::None)
-}
-
-/// Which of the names is meant.
-fn pick(names: &[String], wanted: Option<&str>) -> Result<usize, OpenError> {
-    if names.is_empty() {
-        return Err(OpenError::None);
-    }
-    let Some(wanted) = wanted else { return Ok(0) };
-    let lower = wanted.to_lowercase();
-    let found = names.iter().position(|name| name.to_lowercase().contains(&lower));
-    found.ok_or_else(|| OpenError::Unknown { wanted: wanted.into(), there: names.to_vec() })
-}
-
 impl Adapter {
-    /// Its name, as its driver has it.
+    /// Its name, from its driver.
     pub fn name(&self) -> &str {
         &self.info.name
     }
 
     /// What it is.
-    pub fn kind(&self) -> AdapterKind {
+    pub fn kind(&self) -> DeviceKind {
         match self.info.device_type {
-            DeviceType::DiscreteGpu => AdapterKind::Discrete,
-            DeviceType::IntegratedGpu => AdapterKind::Integrated,
-            DeviceType::VirtualGpu => AdapterKind::Virtual,
-            DeviceType::Cpu => AdapterKind::Software,
-            DeviceType::Other => AdapterKind::Other,
+            DeviceType::DiscreteGpu => DeviceKind::Discrete,
+            DeviceType::IntegratedGpu => DeviceKind::Integrated,
+            DeviceType::VirtualGpu => DeviceKind::Virtual,
+            DeviceType::Cpu => DeviceKind::Software,
+            DeviceType::Other => DeviceKind::Other,
         }
     }
 
-    /// The interface it is reached through: `Vulkan` or `Metal`.
+    /// The API it is reached through: `Vulkan` or `Metal`.
     pub fn interface(&self) -> String {
         format!("{:?}", self.info.backend)
     }
@@ -116,13 +66,13 @@ impl Adapter {
         format!("{} {}", self.info.driver, self.info.driver_info).trim().to_string()
     }
 
-    /// What files are kept by that are for this adapter and this driver alone.
+    /// Identifies the adapter and its driver, for files that are valid for these alone.
     pub(crate) fn key(&self) -> String {
         let info = &self.info;
         format!("{} {:x}:{:x} {}", self.name(), info.vendor, info.device, self.driver())
     }
 
-    /// Bytes of its own memory, or of what it shares; `None` where that cannot be found out.
+    /// Bytes of its own memory, or of what it shares with the processor; `None` where that is not known.
     pub fn memory(&self) -> Option<u64> {
         memory::bytes(&self.raw)
     }
@@ -134,7 +84,7 @@ impl Adapter {
         usize::try_from(most).unwrap_or(usize::MAX & !3)
     }
 
-    /// What decides how kernels are rendered for it.
+    /// The limits that kernels are rendered for.
     pub fn limits(&self) -> Limits {
         let (limits, features) = (self.raw.limits(), self.features());
         let along = limits.max_compute_workgroup_size_x;
@@ -150,39 +100,19 @@ impl Adapter {
         }
     }
 
-    /// Whether four bytes are multiplied by four bytes at once. Drivers of Vulkan for real hardware of the last ten years do that (it is part of
-    /// Vulkan 1.3); Metal has no such instruction, and a program is better off with floats.
+    /// Whether it has dot products of four bytes. Vulkan drivers for hardware of the last ten years do (they are part of Vulkan 1.3);
+    /// Metal does not, and software is faster with floats.
     fn dot4(&self) -> bool {
-        self.info.backend == wgpu::Backend::Vulkan && self.kind() != AdapterKind::Software
+        self.info.backend == wgpu::Backend::Vulkan && self.kind() != DeviceKind::Software
     }
 
-    /// Whether it can tell when kernels began and ended.
+    /// Whether it can time kernels.
     pub fn has_clock(&self) -> bool {
         self.features().contains(Features::TIMESTAMP_QUERY)
     }
 
-    /// The features that are used, of those it has.
+    /// Those of its features that are used.
     pub(crate) fn features(&self) -> Features {
         self.raw.features() & WANTED
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_found_by_a_part_of_them() {
-        let names: Vec<String> =
-            ["NVIDIA H200", "Intel Graphics", "llvmpipe (LLVM 19)"].map(str::to_string).into();
-        for (wanted, expected) in [(None, 0), (Some("llvm"), 2), (Some("INTEL"), 1), (Some("n"), 0)] {
-            assert_eq!(pick(&names, wanted), Ok(expected), "{wanted:?}");
-        }
-        let unknown = pick(&names, Some("radeon")).unwrap_err().to_string();
-        assert_eq!(
-            unknown,
-            "no graphics adapter is called `radeon`; there are `NVIDIA H200`, `Intel Graphics`, `llvmpipe (LLVM 19)`; any part of a name will do"
-        );
-        assert_eq!(pick(&[], Some("radeon")), Err(OpenError::None));
     }
 }

@@ -17,11 +17,11 @@ pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     weft_file::write(path, bytes)
 }
 
-/// Removes the compiled pipelines and schedules from a cache folder, and returns how many bytes that frees.
+/// Removes the compiled pipelines and schedules from a cache folder. Returns how many bytes that frees.
 ///
 /// # Errors
 /// If the folder exists and cannot be read, or a file in it cannot be removed.
-pub fn forget(folder: &Path) -> io::Result<u64> {
+pub(crate) fn clear(folder: &Path) -> io::Result<u64> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         entries => entries?,

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use weft_device::DeviceError;
+use weft_device::{DeviceError, OpenError};
 use wgpu::{ErrorFilter, PollType, SubmissionIndex};
 
 use crate::adapter::Adapter;
-use crate::error::{OpenError, of_wgpu, one_line};
+use crate::error::{of_wgpu, one_line};
 
 /// An adapter that is open.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ impl Context {
             ..wgpu::DeviceDescriptor::default()
         };
         let opened = pollster::block_on(adapter.raw.request_device(&described));
-        let (device, queue) = opened.map_err(|error| OpenError::Adapter {
-            adapter: adapter.name().into(),
+        let (device, queue) = opened.map_err(|error| OpenError::Failed {
+            device: adapter.name().into(),
             why: one_line(&error.to_string()),
         })?;
         let trouble = Arc::new(Trouble::default());

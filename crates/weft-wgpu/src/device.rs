@@ -1,10 +1,8 @@
-//! A graphics adapter as a [`Device`].
-
-use std::path::PathBuf;
+//! A GPU as a [`Device`].
 
 use weft_device::{
-    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, Timing, Timings,
-    Tuning, Weight,
+    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Program, ProgramId,
+    RowsOf16, Timing, Timings, Tuning, Weight,
 };
 use weft_kern::Sizes;
 use weft_render::{Schedule, render_with};
@@ -14,27 +12,16 @@ use crate::buffers::{Buffer, Staging};
 use crate::clock::Clock;
 use crate::compile::{Compiled, Render, compile};
 use crate::context::Context;
-use crate::error::OpenError;
 use crate::machine::machine;
 use crate::pipelines::Pipelines;
 use crate::replay::{InFlight, replay};
 use crate::scheduler::Scheduler;
 
-/// How to use an adapter.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GpuOptions {
-    /// Threads of the host that prepare for it; by default as many as the machine runs at once.
-    pub threads: Option<usize>,
-    /// A folder where what the driver makes of kernels is kept, and schedules that were found to be faster than the heuristic's. `None` has the one
-    /// made at every start, and does without the others.
-    pub folder: Option<PathBuf>,
-}
-
-/// A device that runs kernels on a graphics adapter, through wgpu.
+/// A device that runs kernels on a GPU, through wgpu.
 ///
-/// Every quantised weight lies there in tiles, all else as the file has it. A step is one submission; how its launches depend on each other wgpu
-/// finds out from what they bind. What wgpu allocates to encode one is its own affair: a replay adds nothing to it. An index in a step's data that
-/// points outside of what it indexes is clamped, and nobody is told.
+/// Quantised weights are stored in tiles, all others as the file has them. A step is one submission; wgpu finds the dependencies between its launches
+/// from what they bind. A replay allocates nothing but what wgpu needs to encode it. An index in a step's data that is out of bounds is clamped
+/// silently.
 #[derive(Debug)]
 pub struct GpuDevice {
     caps: Caps,
@@ -48,14 +35,12 @@ pub struct GpuDevice {
 }
 
 impl GpuDevice {
-    /// Opens an adapter.
+    /// Opens a GPU.
     ///
     /// # Errors
-    /// [`OpenError::Adapter`] if its driver does not want to.
-    pub fn open(adapter: &Adapter, options: &GpuOptions) -> Result<GpuDevice, OpenError> {
-        let threads = options
-            .threads
-            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get));
+    /// [`OpenError::Failed`] if its driver refuses.
+    pub fn open(adapter: &Adapter, options: &OpenOptions) -> Result<GpuDevice, OpenError> {
+        let threads = options.host_threads();
         let name = format!("gpu ({}, {})", adapter.name(), adapter.interface());
         let context = Context::open(adapter, name.clone())?;
         let pipelines = Pipelines::new(&context, adapter, options.folder.as_deref());
@@ -79,11 +64,10 @@ impl GpuDevice {
         })
     }
 
-    /// [`Device::compile`] with a schedule for each of the program's kernels, instead of those that the heuristic chooses: to find out how fast
-    /// another one is.
+    /// [`Device::compile`] with a given schedule for each of the program's kernels.
     ///
     /// # Errors
-    /// [`DeviceError::Kernel`] if one is none for its kernel, and all of `compile`'s.
+    /// [`DeviceError::Kernel`] if a schedule does not fit its kernel, and those of `compile`.
     pub fn compile_with(
         &mut self,
         program: &Program,
@@ -115,13 +99,13 @@ impl GpuDevice {
         Ok(BufferId(id))
     }
 
-    /// A buffer that the host may read and write in this range.
+    /// A buffer, if the host may access this range of it.
     fn reach(&self, id: BufferId, offset: usize, len: usize) -> Result<&Buffer, DeviceError> {
         let end = offset.checked_add(len);
         match self.buffers.get(id.0 as usize) {
             None => Err(DeviceError::Usage(format!("{id:?} does not exist"))),
             Some(Buffer { weight: Some(_), .. }) => {
-                Err(DeviceError::Usage(format!("{id:?} is a weight, which only kernels read")))
+                Err(DeviceError::Usage(format!("{id:?} is a weight, which only kernels can read")))
             }
             Some(buffer) if end.is_some_and(|end| end <= buffer.bytes) => Ok(buffer),
             Some(buffer) => {
@@ -177,7 +161,7 @@ impl Device for GpuDevice {
         let scheduler = self.scheduler.clone();
         self.pipelines.keep(!scheduler.renderer.is_trying());
         self.compile_by(program, &|kernel, slots| {
-            scheduler.render(&program.kernels[kernel], slots, &program.max)
+            scheduler.shaders(&program.kernels[kernel], slots, &program.max)
         })
     }
 

@@ -1,6 +1,6 @@
 //! The wgpu device: runs kernels on GPUs through Vulkan and Metal.
 //!
-//! [`adapters`] finds the GPUs of this machine, [`GpuDevice`] opens one and keeps its buffers and compiled programs. Kernels are rendered by
+//! [`GpuBackend`] finds the GPUs of this machine and opens them; a [`GpuDevice`] keeps buffers and compiled programs. Kernels are rendered by
 //! [`weft_render`]; a step is one submission.
 //!
 //! # Where the unsafe code is
@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 mod adapter;
+mod backend;
 mod buffers;
 mod cache_folder;
 mod clock;
@@ -29,10 +30,6 @@ mod replay;
 mod schedule_file;
 mod scheduler;
 
-pub use adapter::{Adapter, AdapterKind, adapter, adapters};
-pub use cache_folder::forget;
-pub use device::{GpuDevice, GpuOptions};
-pub use error::OpenError;
-pub use machine::machine;
-
-pub use scheduler::{Scheduler, departures};
+pub use adapter::{Adapter, adapters};
+pub use backend::GpuBackend;
+pub use device::GpuDevice;

@@ -1,47 +1,52 @@
-//! The schedules of an adapter's kernels: those of the renderer, with a file for the ones that are kept.
+//! The schedules of a GPU's kernels: those of the renderer, with a file for those that are kept.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use weft_device::{Departure, DeviceError, Order, Scheduled, Tuning};
+use weft_device::{Departure, DeviceError, Order, Region, Scheduled, SourceText, Tuning};
 use weft_kern::{Kernel, Sizes};
 use weft_render::{Language, Refused, Shader, Target};
 
 use crate::adapter::Adapter;
 use crate::schedule_file::ScheduleFile;
 
-/// Chooses the schedules of an adapter's kernels, and renders them.
+/// Chooses the schedules of a GPU's kernels, and renders them.
 #[derive(Clone, Debug)]
-pub struct Scheduler {
+pub(crate) struct Scheduler {
     pub(crate) renderer: weft_render::Scheduler,
     file: Option<ScheduleFile>,
 }
 
 impl Scheduler {
-    /// For an adapter, with the schedules that were kept for it in a folder.
-    pub fn open(adapter: &Adapter, folder: Option<&Path>) -> Scheduler {
+    /// For an adapter, with the schedules kept for it in a folder.
+    pub(crate) fn open(adapter: &Adapter, folder: Option<&Path>) -> Scheduler {
         let file = folder.map(|folder| ScheduleFile::new(adapter, folder));
         let target = Target { language: Language::Wgsl, limits: adapter.limits() };
         let tuned = file.as_ref().map(ScheduleFile::read).unwrap_or_default();
         Scheduler { renderer: weft_render::Scheduler::new(target, tuned), file }
     }
 
-    /// Renders a kernel as [`weft_render::render`] does, with the schedule that it is to have.
+    /// Renders a kernel as [`weft_render::render`] does, with its current schedule.
     ///
     /// # Errors
     /// Those of `render`.
-    pub fn render(&self, kernel: &Kernel, slots: &[usize], max: &Sizes) -> Result<Vec<Shader>, Refused> {
+    pub(crate) fn shaders(
+        &self,
+        kernel: &Kernel,
+        slots: &[usize],
+        max: &Sizes,
+    ) -> Result<Vec<Shader>, Refused> {
         self.renderer.render(kernel, slots, max)
     }
 }
 
-/// Every way in which schedules can depart from the heuristic's.
+/// The ways in which schedules can differ from the heuristic's.
 static DEPARTURES: LazyLock<Vec<Departure>> = LazyLock::new(|| {
     weft_render::departures().map(|each| Departure { name: each.name, about: each.about }).collect()
 });
 
-/// Every way in which schedules can depart from the heuristic's.
-pub fn departures() -> impl Iterator<Item = &'static Departure> {
+/// The ways in which schedules can differ from the heuristic's.
+pub(crate) fn departures() -> impl Iterator<Item = &'static Departure> {
     DEPARTURES.iter()
 }
 
@@ -78,6 +83,14 @@ impl Tuning for Scheduler {
 
     fn depart(&mut self, departures: &[&'static Departure]) {
         self.renderer.depart(departures.iter().map(|departure| departure.name));
+    }
+}
+
+impl SourceText for Scheduler {
+    fn render(&self, kernel: &Kernel, args: &[Region], max: &Sizes) -> Result<String, String> {
+        let (slots, _) = weft_render::slots(args.iter().map(|region| region.buffer));
+        let shaders = self.shaders(kernel, &slots, max).map_err(|refused| refused.to_string())?;
+        Ok(shaders.into_iter().map(|shader| shader.source).collect::<Vec<_>>().join("\n"))
     }
 }
 

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use support::device;
 use weft_device::{
-    BufferId, Checkpoints, Device, DeviceError, KernelLaunch, Program, ProgramId, Region, Weight, WeightBytes,
+    Backend, BufferId, Checkpoints, Device, DeviceError, KernelLaunch, OpenOptions, Program, ProgramId,
+    Region, Weight, WeightBytes,
 };
 use weft_kern::Sizes;
 use weft_quant::GgmlType;
-use weft_wgpu::{GpuDevice, GpuOptions};
+use weft_wgpu::GpuBackend;
 
 fn weight(ty: GgmlType, rows: usize, row_len: usize) -> Weight {
     let bytes = ty.row_bytes(row_len as u64).unwrap() as usize * rows;
@@ -132,8 +133,8 @@ fn what_the_driver_made_of_texts_is_kept_and_damage_to_it_harms_nobody() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kept-{}", std::process::id()));
     let kernel = Arc::new(weft_kern::parse_plan(PLAN).unwrap().kernels.remove(0));
     let run = || {
-        let options = GpuOptions { folder: Some(folder.clone()), ..GpuOptions::default() };
-        let mut device = GpuDevice::open(&weft_wgpu::adapter(None).unwrap(), &options).unwrap();
+        let options = OpenOptions { folder: Some(folder.clone()), ..OpenOptions::default() };
+        let mut device = GpuBackend.open(None, &options).unwrap();
         let [x, y] = [0, 1].map(|_| device.alloc(128).unwrap());
         let args = [x, y].map(|buffer| Region { buffer, offset: 0, values: 32 });
         let max = Sizes { tokens: 8, ..Sizes::default() };
@@ -163,7 +164,7 @@ fn what_the_driver_made_of_texts_is_kept_and_damage_to_it_harms_nobody() {
         }
     }
     assert!(files().len() <= 1, "{:?}", files());
-    assert_eq!(weft_wgpu::forget(&folder).unwrap() > 0, files_before > 0);
+    assert_eq!(GpuBackend.clear(&folder).unwrap() > 0, files_before > 0);
     assert!(files().is_empty());
     let _ = fs::remove_dir_all(&folder);
 }

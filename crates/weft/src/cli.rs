@@ -83,16 +83,20 @@ fn positional(positional: &Positional) -> Arg {
 
 /// The arguments of a knob: one, and for a switch its opposite too.
 fn arguments(knob: &'static Knob) -> Vec<Arg> {
+    let help = match knob.kind {
+        Kind::Device => format!("{} ({})", knob.help, DeviceChoice::forms()),
+        _ => knob.help.to_string(),
+    };
     let mut arg = Arg::new(knob.name)
         .long(knob.name)
-        .help(knob.help)
+        .help(help.clone())
         .help_heading(knob.heading)
         .value_name(knob.placeholder().unwrap_or_default())
         .hide_env_values(true);
     arg = knob.short.into_iter().fold(arg, Arg::short);
     arg = match knob.env {
         // As good as not there, but the help names it.
-        Some(name) if is_unset(knob, name) => arg.help(format!("{} [env: {name}]", knob.help)),
+        Some(name) if is_unset(knob, name) => arg.help(format!("{help} [env: {name}]")),
         Some(name) => arg.env(name),
         None => arg,
     };

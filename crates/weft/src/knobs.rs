@@ -53,7 +53,7 @@ pub(crate) enum Kind {
     Ids,
     /// Integers in this range, both ends included, with commas between them.
     Counts(u64, u64),
-    /// A device: `cpu`, `gpu` or `gpu:NAME`.
+    /// A device, in one of the forms of [`DeviceChoice`](weft_engine::DeviceChoice).
     Device,
     /// A decision of the compiler and how it stands: `fuse.tail=off`. More than once, or with commas between them.
     Decisions,

@@ -1,4 +1,4 @@
-//! The same numbers on a graphics adapter, in software if there is no other.
+//! The same numbers on a GPU, in software if there is no other.
 
 use std::io::Write as _;
 use std::ops::ControlFlow;
@@ -7,18 +7,23 @@ use std::sync::Arc;
 use crate::support::{Fixture, all_logits, bits, fixtures, mean_kl};
 use weft_device::Scheduled;
 use weft_engine::{
-    DeviceChoice, EngineOptions, Error, ExplainOptions, PackCache, Runner, StepShape, Switches, adapters,
+    BACKENDS, DeviceChoice, EngineOptions, Error, ExplainOptions, PackCache, Runner, StepShape, Switches,
     explain,
 };
 use weft_quant::GgmlType;
 
-/// An engine on the most promising adapter. Without one a test has nothing to do, and says so; where `WEFT_TEST_ADAPTER` is set that is a failure.
+/// The choice of a GPU: the best, or the one of this name.
+fn gpu(name: &str) -> DeviceChoice {
+    format!("gpu{name}").parse().unwrap()
+}
+
+/// An engine on the best GPU. Without one a test is skipped and says so; where `WEFT_TEST_ADAPTER` is set it fails.
 fn engine(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
-    let options = options.device(DeviceChoice::Gpu(None));
+    let options = options.device(gpu(""));
     match Runner::load(&fixture.path, &options, &mut |_| ControlFlow::Continue(())) {
         Err(Error::Open(why)) if std::env::var_os("WEFT_TEST_ADAPTER").is_none() => {
             // Past the harness, which keeps what passing tests print to itself.
-            let _ = writeln!(std::io::stderr(), "SKIPPED, a test of graphics devices: {why}");
+            let _ = writeln!(std::io::stderr(), "SKIPPED, a test on a GPU: {why}");
             None
         }
         loaded => Some(loaded.unwrap()),
@@ -153,8 +158,8 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
 
     // `explain` shows what runs.
     let model = weft_models::build(second.model().gguf(), &Default::default()).unwrap();
-    let target = DeviceChoice::Gpu(None).target(None, Some(&folder)).unwrap();
-    let explained = ExplainOptions { switches: Switches::default(), tokens: 1, machine: target.machine() };
+    let target = gpu("").target(None, Some(&folder)).unwrap();
+    let explained = ExplainOptions { switches: Switches::default(), tokens: 1, machine: target.machine };
     let schedules = second.device_mut().tuning().unwrap();
     for plan in explain(&model, &explained).unwrap() {
         let sources = target.sources(&plan.plan).unwrap();
@@ -167,12 +172,15 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
 }
 
 #[test]
-fn no_adapter_of_that_name_is_an_error_that_names_those_there_are() {
+fn an_unknown_name_is_an_error_that_lists_the_gpus_there_are() {
     let fixture = Fixture::load("glm-tiny-q4_0");
-    let options = EngineOptions::default().device(DeviceChoice::Gpu(Some("zzz".into())));
+    let options = EngineOptions::default().device(gpu(":zzz"));
     let loaded = Runner::load(&fixture.path, &options, &mut |_| ControlFlow::Continue(()));
     let why = loaded.err().unwrap().to_string();
-    let there = adapters();
-    let named = there.iter().all(|adapter| why.contains(adapter.name()));
-    assert!(named && (!there.is_empty() || why.contains("no graphics adapter")), "{why}");
+    let found = BACKENDS.iter().find(|backend| backend.name() == "gpu").unwrap().probe();
+    let listed = found.iter().all(|device| why.contains(&device.name));
+    assert!(
+        listed && why.contains(if found.is_empty() { "there is no `gpu` device" } else { "`zzz`" }),
+        "{why}"
+    );
 }

@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_decision_can_stand_otherwise() {
-        let all = |base: &Switches| Change::all(base, &DeviceChoice::Cpu);
+        let all = |base: &Switches| Change::all(base, &DeviceChoice::default());
         let names = |base: &Switches| all(base).iter().map(Change::to_string).collect::<Vec<_>>();
         let all = names(&Switches::default());
         for decision in decisions() {
@@ -96,8 +96,8 @@ mod tests {
             (Some("aa"), Some("batch.half"))
         );
 
-        // What a graphics device can do otherwise comes on top.
-        let on_gpu = Change::all(&Switches::default(), &DeviceChoice::Gpu(None));
+        // On a GPU there are the schedules as well.
+        let on_gpu = Change::all(&Switches::default(), &"gpu".parse().unwrap());
         let schedules = on_gpu.iter().filter(|change| change.knob().starts_with("schedule."));
         assert!(schedules.clone().count() > 4 && schedules.count() + all.len() == on_gpu.len());
 

@@ -35,7 +35,7 @@ fn run(changes: &[Change], options: &AblateOptions) -> Ablation {
 #[test]
 fn every_change_has_an_outcome() {
     let base = Switches::default();
-    let changes = Change::all(&base, &weft_engine::DeviceChoice::Cpu);
+    let changes = Change::all(&base, &weft_engine::DeviceChoice::default());
     let ablation = run(&changes, &options());
     assert_eq!(ablation.rows.iter().map(|row| row.change).collect::<Vec<_>>(), changes);
     for Row { change, outcome } in &ablation.rows {

@@ -35,7 +35,7 @@ gain is the median of the pairs, with its bootstrap interval. A change is kept i
 dropped if all of it lies below -2 % or if its logits are others; else it is undecided. `aa` changes nothing, and shows what \
 noise looks like here. A decision that is on by default is tried without: `drop` then says that it pays.
 
-On a graphics adapter, `schedules` stands for all ways in which its schedules can depart from the heuristic's, in all kernels at once where that is possible.
+On a GPU, `schedules` stands for all ways in which its schedules can differ from the heuristic's, in all kernels at once where that is legal.
 
 A golden file is JSON: `tokens`, `vocab`, and in `logits` the name of a file beside it, little-endian f32, one row a token.
 
@@ -118,9 +118,9 @@ fn changes(text: &str, base: &Switches, device: &DeviceChoice) -> Result<Vec<Cha
             }
         };
         if named.is_empty() {
-            if name.starts_with("schedule") && *device == DeviceChoice::Cpu {
+            if name.starts_with("schedule") && device.departures().is_empty() {
                 return Err(format!(
-                    "`{name}`: {device} has no schedules to depart from; graphics adapters have, with --device gpu"
+                    "`{name}`: {device} has no schedules to vary; GPUs have, with --device gpu"
                 ));
             }
             return Err(unknown(name, &all));
@@ -204,7 +204,7 @@ mod tests {
     fn named(text: &str) -> Result<String, String> {
         let names =
             |changes: Vec<Change>| changes.iter().map(Change::to_string).collect::<Vec<_>>().join(" ");
-        changes(text, &Switches::default(), &DeviceChoice::Cpu).map(names)
+        changes(text, &Switches::default(), &DeviceChoice::default()).map(names)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
-use weft_engine::{PackCache, Packed, forget_pipelines};
+use weft_engine::{PackCache, Packed, clear_device_files};
 use weft_hub::Cache;
 
 use super::{Command, Outcome, Positional};
@@ -34,7 +34,7 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 The first time a model is run its weights are packed in the layout that the processor likes best, and kept in a file \
 about as large as the model itself. All that is there can be made again from the models, which are not touched here. \
-`clear` without a model also removes what graphics drivers made of kernels, and the schedules that `weft tune` found.
+`clear` without a model also removes what devices keep there: compiled kernels, and the schedules that `weft tune` found.
 
 Examples:
   weft cache
@@ -125,13 +125,13 @@ fn description(Packed { path, bytes, used, of }: &Packed) -> Value {
     })
 }
 
-/// Removes these, and if it is `all` also what graphics drivers made of kernels, and tuned schedules, which belong to no model.
+/// Removes these, and if it is `all` also the files of devices, which belong to no model.
 fn clear(cache: &PackCache, packed: &[Packed], all: bool, json: bool) -> anyhow::Result<()> {
     cache.sweep();
     let (mut freed, mut in_use) = (0, 0);
     if all {
         let folder = &cache.folder;
-        freed += forget_pipelines(folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+        freed += clear_device_files(folder).with_context(|| format!("cannot clear {}", folder.display()))?;
     }
     for packed in packed {
         let bytes =

@@ -1,9 +1,9 @@
-//! `weft devices`: what there is to compute on.
+//! `weft devices`: the devices of this machine.
 
-use std::io::Write as _;
+use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use weft_engine::{Adapter, adapters};
+use weft_engine::{BACKENDS, Backend, DeviceInfo, Fact, FactValue, OpenError};
 use weft_lab::Host;
 
 use super::{Command, Outcome};
@@ -13,78 +13,123 @@ use crate::units;
 
 pub(super) const COMMAND: Command = Command {
     name: "devices",
-    about: "List the processor and the graphics adapters, and what each can do",
+    about: "List the devices of this machine, and what each can do",
     notes: "\
-What stands first in a line is what --device takes; any part of an adapter's name will do. `--device gpu` takes the first adapter. \
-No buffer of an adapter is larger than it says, and so no weight can be.",
+A line begins with what --device takes. Part of a name is enough, and without a name it is the first: `--device gpu` is the first GPU. \
+A weight larger than a device's largest buffer cannot be used on it.",
     positionals: &[],
     run,
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let (host, adapters) = (Host::this(), adapters());
+    let found: Vec<_> = BACKENDS.iter().map(|backend| (*backend, backend.probe())).collect();
     let mut out = Out::new();
     if args.flag("json") {
-        let adapters: Vec<Value> = adapters.iter().map(report).collect();
-        out.json(&json!({ "cpu": host.json(), "adapters": adapters }))?;
+        let backends = found.iter().map(|(backend, devices)| {
+            let missing = devices.is_empty().then(|| backend.missing());
+            json!({ "name": backend.name(), "about": backend.about(), "missing": missing })
+        });
+        let backends: Vec<Value> = backends.collect();
+        let reports =
+            found.iter().flat_map(|(backend, devices)| devices.iter().map(|info| report(*backend, info)));
+        let devices: Vec<Value> = reports.collect();
+        out.json(&json!({ "host": Host::this().json(), "backends": backends, "devices": devices }))?;
         return Ok(Outcome::Done);
     }
-    writeln!(out, "cpu: {}, {} threads, {}", host.cpu, host.threads, host.isa)?;
-    for adapter in &adapters {
-        let limits = adapter.limits();
-        let memory =
-            adapter.memory().map_or(String::new(), |bytes| format!(", {} of memory", units::bytes(bytes)));
-        writeln!(
-            out,
-            "gpu:{}: {}, {}{memory}; {}",
-            adapter.name(),
-            adapter.kind().name(),
-            adapter.interface(),
-            adapter.driver()
-        )?;
-        writeln!(
-            out,
-            "    buffers to {}, workgroups of {} with {} between them, {}",
-            units::bytes(adapter.largest_buffer() as u64),
-            limits.invocations,
-            units::bytes(limits.shared_bytes.into()),
-            abilities(adapter)
-        )?;
+    for (backend, devices) in &found {
+        devices.iter().try_for_each(|info| show(*backend, info, &mut out))?;
     }
-    if adapters.is_empty() {
-        note!("{}", weft_engine::Error::from(weft_engine::OpenError::None));
+    for (backend, _) in found.iter().filter(|(_, devices)| devices.is_empty()) {
+        note!("{}", OpenError::Missing { backend: backend.name(), why: backend.missing() });
     }
     Ok(Outcome::Done)
 }
 
-/// What it has beyond what all have, in a line.
-fn abilities(adapter: &Adapter) -> String {
-    let limits = adapter.limits();
-    let subgroup = limits.subgroup.map(|lanes| format!("subgroups of {lanes} and more"));
-    let others = [
-        (limits.f16, "16-bit floats"),
-        (limits.dot4, "products of four bytes"),
-        (adapter.has_clock(), "a clock"),
-    ];
-    let others = others.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.to_string());
-    subgroup.into_iter().chain(others).collect::<Vec<_>>().join(", ")
+/// What `--device` takes for a device.
+fn selector(backend: &dyn Backend, info: &DeviceInfo) -> String {
+    let name = backend.name();
+    if backend.has_names() { format!("{name}:{}", info.name) } else { name.into() }
 }
 
-fn report(adapter: &Adapter) -> Value {
-    let limits = adapter.limits();
-    json!({
-        "name": adapter.name(),
-        "kind": adapter.kind().name(),
-        "interface": adapter.interface(),
-        "driver": adapter.driver(),
-        "memory_bytes": adapter.memory(),
-        "largest_buffer_bytes": adapter.largest_buffer(),
-        "workgroup_invocations": limits.invocations,
-        "workgroup_bytes": limits.shared_bytes,
-        "storage_buffers": limits.storage_buffers,
-        "least_subgroup": limits.subgroup,
-        "f16": limits.f16,
-        "dot4": limits.dot4,
-        "clock": adapter.has_clock(),
-    })
+fn show(backend: &dyn Backend, info: &DeviceInfo, out: &mut impl Write) -> io::Result<()> {
+    let DeviceInfo { name, kind, interface, driver, memory_bytes, facts } = info;
+    write!(out, "{}: ", selector(backend, info))?;
+    if !backend.has_names() {
+        return writeln!(out, "{}", [&[name.clone()][..], &phrases(facts)].concat().join(", "));
+    }
+    let memory = memory_bytes.map(|bytes| format!("{} of memory", units::bytes(bytes)));
+    let about = [Some(kind.name().to_string()), interface.clone(), memory];
+    write!(out, "{}", about.into_iter().flatten().collect::<Vec<_>>().join(", "))?;
+    driver.iter().try_for_each(|driver| write!(out, "; {driver}"))?;
+    writeln!(out, "\n    {}", phrases(facts).join(", "))
+}
+
+/// Facts for people, each a phrase.
+fn phrases(facts: &[Fact]) -> Vec<String> {
+    let phrase = |fact: &Fact| {
+        let value = match &fact.value {
+            FactValue::Bytes(bytes) => units::bytes(*bytes),
+            FactValue::Count(count) => count.to_string(),
+            FactValue::Text(text) => text.clone(),
+            FactValue::Flag(true) => String::new(),
+            FactValue::Flag(false) => return None,
+        };
+        Some(fact.phrase.replace("{}", &value))
+    };
+    facts.iter().filter_map(phrase).collect()
+}
+
+fn report(backend: &dyn Backend, info: &DeviceInfo) -> Value {
+    let mut report = json!({
+        "device": selector(backend, info),
+        "backend": backend.name(),
+        "name": info.name,
+        "kind": info.kind.name(),
+        "interface": info.interface,
+        "driver": info.driver,
+        "memory_bytes": info.memory_bytes,
+    });
+    for fact in &info.facts {
+        report[fact.name] = match &fact.value {
+            FactValue::Bytes(number) | FactValue::Count(number) => json!(number),
+            FactValue::Text(text) => json!(text),
+            FactValue::Flag(has) => json!(has),
+        };
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use weft_engine::DeviceKind;
+
+    use super::*;
+
+    #[test]
+    fn facts_become_phrases_and_fields() {
+        let info = DeviceInfo {
+            name: "A Card".into(),
+            kind: DeviceKind::Discrete,
+            interface: Some("Vulkan".into()),
+            driver: Some("driver 1.2".into()),
+            memory_bytes: Some(8_000_000_000),
+            facts: vec![
+                Fact::new("largest_buffer_bytes", "buffers up to {}", FactValue::Bytes(2_000_000_000)),
+                Fact::new("workgroup_invocations", "workgroups of {}", FactValue::Count(1024)),
+                Fact::new("f16", "16-bit floats", FactValue::Flag(true)),
+                Fact::new("dot4", "4-byte dot products", FactValue::Flag(false)),
+            ],
+        };
+        let backend = *BACKENDS.iter().find(|backend| backend.has_names()).unwrap();
+        let mut text = Vec::new();
+        show(backend, &info, &mut text).unwrap();
+        expect![[r#"
+            gpu:A Card: discrete, Vulkan, 8.00 GB of memory; driver 1.2
+                buffers up to 2.00 GB, workgroups of 1024, 16-bit floats
+        "#]]
+        .assert_eq(&String::from_utf8(text).unwrap());
+        expect![[r#"{"device":"gpu:A Card","backend":"gpu","name":"A Card","kind":"discrete","interface":"Vulkan","driver":"driver 1.2","memory_bytes":8000000000,"largest_buffer_bytes":2000000000,"workgroup_invocations":1024,"f16":true,"dot4":false}"#]]
+            .assert_eq(&report(backend, &info).to_string());
+    }
 }

@@ -54,8 +54,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         }
     }
     let target = args.device().target(args.count("threads"), args.packed().as_deref())?;
-    if args.flag("source") && !target.has_sources() {
-        let problem = "--source is for what a graphics adapter runs; add --device gpu";
+    if args.flag("source") && target.text.is_none() {
+        let problem = "--source shows what a GPU runs; add --device gpu";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
     let path = model_ref::find(args, args.text(MODEL.name))?;
@@ -64,8 +64,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     let step = Step::ALL.into_iter().find(|step| Some(step.name) == args.text("step"));
     let step = step.unwrap_or(Step::ALL[0]);
-    let options =
-        ExplainOptions { switches: args.switches(), tokens: step.tokens, machine: target.machine() };
+    let options = ExplainOptions { switches: args.switches(), tokens: step.tokens, machine: target.machine };
     let plans = explain(&model, &options)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut facts = Facts::new(file, &model, &plans, step, &options);

@@ -20,14 +20,14 @@ use crate::table::Form;
 
 pub(super) const COMMAND: Command = Command {
     name: "tune",
-    about: "Look for faster schedules of a model's kernels on a graphics adapter, and keep them",
+    about: "Find faster schedules for a model's kernels on a GPU, and keep them",
     notes: "\
 A schedule says how a kernel is laid out over workgroups and lanes. For each kernel, those near the one it has are tried: a step is compiled with \
 another schedule for every kernel, and takes turns with the step as it was, with a clock at every kernel. What seems to win is timed once more and has to be \
 faster by more than 2 % beyond its confidence interval. Then the interpreter checks what it computes, as `weft verify` does; what is wrong is \
 dropped, and said. Half of --seconds goes to steps of one token. All that follows the search takes as long as it takes.
 
-What was found is kept beside the packed weights, for this adapter and its driver, and every command uses it that runs or explains a model. \
+What was found is kept beside the packed weights, for this GPU and its driver, and every command that runs or explains a model uses it. \
 Tuning again goes on from there. `weft cache clear` removes it, --no-cache does without.
 
 Examples:

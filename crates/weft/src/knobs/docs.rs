@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use expect_test::expect_file;
+use weft_engine::DeviceChoice;
 
 use super::{KNOBS, Kind, Knob};
 
@@ -81,7 +82,7 @@ fn values(kind: Kind) -> String {
         Kind::Choice(choices) => choices.join(", "),
         Kind::Ids => "ids".into(),
         Kind::Counts(from, to) => format!("a list of {from} to {to}"),
-        Kind::Device => "`cpu`, `gpu` or `gpu:NAME`".into(),
+        Kind::Device => DeviceChoice::forms(),
         Kind::Decisions => "a decision, `=on`, `=off` or `=by-cost`".into(),
     }
 }

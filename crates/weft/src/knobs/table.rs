@@ -87,7 +87,7 @@ const TYPES: &[&str] =
 pub(crate) const KNOBS: &[Knob] = &[
     // What is computed with.
     knob(MODEL, "device", Kind::Device, COMPILE).env("WEFT_DEVICE").default("cpu")
-        .help("What to compute on: `cpu`, `gpu`, or `gpu:` and a part of an adapter's name; `weft devices` lists them"),
+        .help("The device to compute on; `weft devices` lists them, and part of a name is enough"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t')
         .help("Threads to compute with; all cores if not given"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![GENERATE, &["tune"]]).env("WEFT_CONTEXT").short('c')
@@ -179,7 +179,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
     // What `ablate` tries.
     knob(MEASURE, "knobs", Kind::Text("NAMES"), &["ablate"]).default("all")
-        .help("What to change: `all`, or names of decisions with commas between them, each with or without =MODE; `aa` changes nothing, `batch.half` halves --batch, `schedules` are those of a graphics adapter"),
+        .help("What to change: `all`, or names of decisions with commas between them, each with or without =MODE; `aa` changes nothing, `batch.half` halves --batch, `schedules` are those of a GPU"),
     knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["ablate"]).short('p').default("64")
         .help("Tokens of a prompt in a sample; 0 to measure none"),
     knob(MEASURE, "decode", Kind::Count(0, 1 << 20), &["ablate"]).short('n').default("8")
@@ -237,7 +237,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(OUTPUT, "plan", Kind::Flag, &["explain"])
         .help("Print the graphs and plans themselves, in their text form"),
     knob(OUTPUT, "source", Kind::Flag, &["explain"])
-        .help("Print the text of each kernel that a graphics adapter runs, with --device gpu"),
+        .help("Print the source text of each kernel as a GPU runs it, with --device gpu"),
     knob(OUTPUT, "dot", Kind::Path("FILE"), &["explain"])
         .help("Write a graph before the rules and its kernels, as Graphviz text; `-` is standard output"),
     knob(OUTPUT, "html", Kind::Path("FILE"), &["explain"])

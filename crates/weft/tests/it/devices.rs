@@ -1,20 +1,46 @@
 //! `devices`, and `--device` wherever a model is loaded.
 
-use crate::support::{Folder, model, weft};
+use crate::support::{Folder, has_gpu, model, weft};
 
 #[test]
-fn the_processor_is_always_there() {
+fn devices_are_listed_for_people_and_for_programs() {
     let text = weft(["devices"]).run().ok();
     assert!(text.starts_with("cpu: "), "{text}");
     let json = weft(["devices", "--json"]).run().json();
-    assert!(json["cpu"]["threads"].as_u64().unwrap() > 0, "{json}");
-    let adapters = json["adapters"].as_array().unwrap();
-    assert_eq!(text.matches("\ngpu:").count(), adapters.len());
-    for adapter in adapters {
-        let name = adapter["name"].as_str().unwrap();
-        assert!(text.contains(&format!("gpu:{name}: ")), "{text}");
-        assert!(adapter["largest_buffer_bytes"].as_u64().unwrap() >= 1 << 27, "{adapter}");
+    let devices = json["devices"].as_array().unwrap();
+    let cpu = &devices[0];
+    assert!(
+        cpu["device"] == "cpu" && cpu["kind"] == "processor" && cpu["threads"].as_u64() > Some(0),
+        "{cpu}"
+    );
+    assert_eq!((&json["host"]["cpu"], &json["host"]["isa"]), (&cpu["name"], &cpu["isa"]));
+    assert!(devices.iter().any(|device| device["device"] == "reference"), "{json}");
+    for backend in json["backends"].as_array().unwrap() {
+        let has_devices = devices.iter().any(|device| device["backend"] == backend["name"]);
+        assert_eq!(backend["missing"].is_null(), has_devices, "{backend}");
     }
+    for device in devices {
+        assert!(text.contains(&format!("{}: ", device["device"].as_str().unwrap())), "{text}");
+        if device["backend"] == "gpu" {
+            assert!(device["largest_buffer_bytes"].as_u64().unwrap() >= 1 << 27, "{device}");
+        }
+    }
+}
+
+#[test]
+fn the_reference_device_computes_what_the_processor_does() {
+    let model = model("glm-tiny-q8_0");
+    let on = |device: &str| {
+        let call =
+            ["run", model.to_str().unwrap(), "--device", device, "--raw", "--json", "-n", "3", "hello"];
+        let reply = weft([&call[..], &["--temperature", "0", "--context", "32", "--batch", "8"]].concat())
+            .run()
+            .json();
+        (reply["text"].clone(), reply["device"].clone())
+    };
+    let [(cpu, _), (reference, name)] = ["cpu", "reference"].map(on);
+    assert_eq!(cpu, reference);
+    assert!(name.as_str().unwrap().starts_with("reference"), "{name}");
 }
 
 #[test]
@@ -22,13 +48,13 @@ fn a_device_that_is_none_is_refused_before_anything_is_loaded() {
     let model = model("glm-tiny-q4_0");
     let model = model.to_str().unwrap();
     let error = weft(["run", model, "hi", "--device", "cuda"]).run().failed(2);
-    assert!(error.contains("`cpu`, `gpu`, or `gpu:`"), "{error}");
+    assert!(error.contains("`cpu`, `gpu`, `gpu:NAME` or `reference`"), "{error}");
     let folder = Folder::new();
     let out = folder.join("out.f32");
     let call =
         ["logits", model, "--tokens", "1", "--out", out.to_str().unwrap(), "--device", "gpu:no such adapter"];
     let error = weft(call).run().failed(1);
-    assert!(error.contains("no graphics adapter"), "{error}");
+    assert!(error.contains("no `gpu` device"), "{error}");
     assert!(folder.files().is_empty());
 }
 
@@ -43,29 +69,27 @@ fn only_what_runs_text_has_text_to_show() {
         Some(0) => {
             assert_eq!(explained.out.matches("@compute").count(), 9, "nine kernels: {}", explained.out);
         }
-        _ => assert!(explained.failed(1).contains("there is no graphics adapter")),
+        _ => assert!(explained.failed(1).contains("there is no `gpu` device")),
     }
 }
 
 #[test]
-fn a_model_speaks_on_a_graphics_device() {
-    if weft(["devices", "--json"]).run().json()["adapters"].as_array().unwrap().is_empty() {
-        assert!(std::env::var_os("WEFT_TEST_ADAPTER").is_none(), "there is no graphics adapter");
+fn a_model_speaks_on_a_gpu() {
+    if !has_gpu() {
         return;
     }
     let model = model("glm-tiny-q8_0");
     let call = ["run", model.to_str().unwrap(), "--device", "gpu", "--raw", "--json", "-n", "6", "hello"];
-    // Small, since an adapter may be a program.
+    // Small, since the GPU may be software.
     let reply = weft([&call[..], &["--context", "64", "--batch", "16"]].concat()).run().json();
     assert!(reply["device"].as_str().unwrap().starts_with("gpu ("), "{reply}");
     assert!(reply["tokens"].as_u64().unwrap() > 0 && !reply["text"].as_str().unwrap().is_empty(), "{reply}");
 }
 
-/// Held against what the same adapter reads, and not against the processor.
+/// Compared with what the same GPU reads, and not with the processor.
 #[test]
-fn a_graphics_device_is_measured_by_what_it_does_itself() {
-    if weft(["devices", "--json"]).run().json()["adapters"].as_array().unwrap().is_empty() {
-        assert!(std::env::var_os("WEFT_TEST_ADAPTER").is_none(), "there is no graphics adapter");
+fn a_gpu_is_measured_by_itself() {
+    if !has_gpu() {
         return;
     }
     let model = model("glm-tiny-q8_0");

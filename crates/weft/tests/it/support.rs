@@ -20,6 +20,14 @@ pub(crate) fn model(name: &str) -> PathBuf {
     fixture(&format!("{name}.gguf"))
 }
 
+/// Whether there is a GPU to test on. Where `WEFT_TEST_ADAPTER` is set there must be one.
+pub(crate) fn has_gpu() -> bool {
+    let json = weft(["devices", "--json"]).run().json();
+    let has = json["devices"].as_array().unwrap().iter().any(|device| device["backend"] == "gpu");
+    assert!(has || std::env::var_os("WEFT_TEST_ADAPTER").is_none(), "there is no GPU");
+    has
+}
+
 /// A folder that goes away with the test.
 pub(crate) struct Folder(PathBuf);
 

@@ -1,14 +1,8 @@
-//! `weft tune`, and the ablation of schedules. Without a graphics adapter there is nothing to tune, and tests of it have nothing to do.
+//! `weft tune`, and the ablation of schedules. Without a GPU there is nothing to tune, and these tests are skipped.
 
-use crate::support::{Folder, Ran, model, weft};
+use crate::support::{Folder, Ran, has_gpu, model, weft};
 
-fn has_adapter() -> bool {
-    let there = !weft(["devices", "--json"]).run().json()["adapters"].as_array().unwrap().is_empty();
-    assert!(there || std::env::var_os("WEFT_TEST_ADAPTER").is_none(), "there is no graphics adapter");
-    there
-}
-
-/// A call about the smallest model there is, with steps that are small enough for an adapter in software.
+/// A call about the smallest model there is, with steps small enough for a GPU in software.
 fn small(command: &str, args: &[&str]) -> Ran {
     let model = model("glm-tiny-q4_0");
     let own = ["-p", "4", "--batch", "4", "-d", "2", "-c", "64", "-t", "2"];
@@ -30,7 +24,7 @@ fn a_device_without_schedules_says_which_have_them() {
 
 #[test]
 fn what_was_tuned_is_kept_and_explained() {
-    if !has_adapter() {
+    if !has_gpu() {
         return;
     }
     let folder = Folder::new();
@@ -67,7 +61,7 @@ fn what_was_tuned_is_kept_and_explained() {
 
 #[test]
 fn departures_are_ablated() {
-    if !has_adapter() {
+    if !has_gpu() {
         return;
     }
     let knobs = ["--knobs", "schedule.rows=1,schedule.reduce=1", "-n", "1", "-r", "2", "--markdown"];

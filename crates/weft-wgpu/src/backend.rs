@@ -1,0 +1,107 @@
+//! GPUs as a [`Backend`].
+
+use std::io;
+use std::path::Path;
+
+use weft_device::{
+    Backend, Departure, Device, DeviceInfo, Fact, FactValue, OpenError, OpenOptions, Target, choose,
+};
+
+use crate::adapter::{Adapter, adapters};
+use crate::cache_folder;
+use crate::device::GpuDevice;
+use crate::machine::machine;
+use crate::scheduler::{Scheduler, departures};
+
+/// The [`Backend`] of GPUs that Vulkan or Metal reaches.
+#[derive(Clone, Copy, Debug)]
+pub struct GpuBackend;
+
+impl Backend for GpuBackend {
+    fn name(&self) -> &'static str {
+        "gpu"
+    }
+
+    fn about(&self) -> &'static str {
+        "a GPU, through Vulkan or Metal"
+    }
+
+    fn has_names(&self) -> bool {
+        true
+    }
+
+    fn probe(&self) -> Vec<DeviceInfo> {
+        adapters().iter().map(info).collect()
+    }
+
+    fn missing(&self) -> &'static str {
+        "this machine has no GPU, or no Vulkan driver for it (on Debian and Ubuntu, install libvulkan1 and \
+         mesa-vulkan-drivers, which include a software GPU); `--device cpu` needs neither"
+    }
+
+    fn open(&self, name: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Device>, OpenError> {
+        Ok(Box::new(GpuDevice::open(&find(name)?, options)?))
+    }
+
+    fn target(&self, name: Option<&str>, options: &OpenOptions) -> Result<Target, OpenError> {
+        let adapter = find(name)?;
+        let scheduler = Scheduler::open(&adapter, options.folder.as_deref());
+        let machine = machine(adapter.kind(), options.host_threads());
+        Ok(Target { machine, text: Some(Box::new(scheduler)) })
+    }
+
+    fn departures(&self) -> Vec<&'static Departure> {
+        departures().collect()
+    }
+
+    fn clear(&self, folder: &Path) -> io::Result<u64> {
+        cache_folder::clear(folder)
+    }
+}
+
+/// The adapter that a name means.
+fn find(name: Option<&str>) -> Result<Adapter, OpenError> {
+    let mut adapters = adapters();
+    let names: Vec<String> = adapters.iter().map(|adapter| adapter.name().to_string()).collect();
+    let at = choose(&GpuBackend, &names, name)?;
+    Ok(adapters.swap_remove(at))
+}
+
+fn info(adapter: &Adapter) -> DeviceInfo {
+    let limits = adapter.limits();
+    let subgroup = limits.subgroup.map(|lanes| FactValue::Count(lanes.into()));
+    let facts = [
+        Some(Fact::new(
+            "largest_buffer_bytes",
+            "buffers up to {}",
+            FactValue::Bytes(adapter.largest_buffer() as u64),
+        )),
+        Some(Fact::new(
+            "workgroup_invocations",
+            "workgroups of {}",
+            FactValue::Count(limits.invocations.into()),
+        )),
+        Some(Fact::new(
+            "workgroup_bytes",
+            "{} of workgroup memory",
+            FactValue::Bytes(limits.shared_bytes.into()),
+        )),
+        Some(Fact::new(
+            "storage_buffers",
+            "{} storage buffers",
+            FactValue::Count(limits.storage_buffers.into()),
+        )),
+        subgroup.map(|lanes| Fact::new("least_subgroup", "subgroups of {} or more", lanes)),
+        Some(Fact::new("f16", "16-bit floats", FactValue::Flag(limits.f16))),
+        Some(Fact::new("dot4", "4-byte dot products", FactValue::Flag(limits.dot4))),
+        Some(Fact::new("clock", "timestamps", FactValue::Flag(adapter.has_clock()))),
+    ];
+    DeviceInfo {
+        name: adapter.name().into(),
+        kind: adapter.kind(),
+        interface: Some(adapter.interface()),
+        driver: Some(adapter.driver()).filter(|driver| !driver.is_empty()),
+        memory_bytes: adapter.memory(),
+        facts: facts.into_iter().flatten().collect(),
+    }
+}
