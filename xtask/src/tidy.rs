@@ -30,6 +30,7 @@ rules! {
     unsafety
     header
     size
+    features
     unfinished
     machine
     dependencies

@@ -1,16 +1,68 @@
 //! The devices that this build can run on: one line for each backend.
 //!
-//! A new device is its crate and a line here.
+//! A new device is its crate and a line here. No other file asks for the cargo feature `gpu`.
 
 use std::io;
 use std::path::Path;
 
 use weft_cpu::CpuBackend;
 use weft_device::{Backend, ReferenceBackend};
-use weft_wgpu::GpuBackend;
 
 /// Every backend, the default one first.
-pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, &GpuBackend, &ReferenceBackend];
+pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, GPU, &ReferenceBackend];
+
+#[cfg(feature = "gpu")]
+const GPU: &dyn Backend = &weft_wgpu::GpuBackend;
+
+#[cfg(not(feature = "gpu"))]
+const GPU: &dyn Backend = &left_out::LeftOut {
+    name: "gpu",
+    about: "a GPU, through Vulkan or Metal; not in this build",
+    why: "this build of Weft has no GPU support; build it with `--features gpu`, which is on by default, or use `--device cpu`",
+};
+
+#[cfg(not(feature = "gpu"))]
+mod left_out {
+    //! A backend that this build was made without. It is still known by name, so that an error can say what to do.
+
+    use weft_device::{Backend, Device, DeviceInfo, OpenError, OpenOptions, Target};
+
+    pub(super) struct LeftOut {
+        pub(super) name: &'static str,
+        pub(super) about: &'static str,
+        pub(super) why: &'static str,
+    }
+
+    impl Backend for LeftOut {
+        fn name(&self) -> &'static str {
+            self.name
+        }
+
+        fn about(&self) -> &'static str {
+            self.about
+        }
+
+        fn has_names(&self) -> bool {
+            true
+        }
+
+        fn probe(&self) -> Vec<DeviceInfo> {
+            Vec::new()
+        }
+
+        fn missing(&self) -> &'static str {
+            self.why
+        }
+
+        fn open(&self, _: Option<&str>, _: &OpenOptions) -> Result<Box<dyn Device>, OpenError> {
+            Err(OpenError::Missing { backend: self.name, why: self.why })
+        }
+
+        fn target(&self, _: Option<&str>, _: &OpenOptions) -> Result<Target, OpenError> {
+            Err(OpenError::Missing { backend: self.name, why: self.why })
+        }
+    }
+}
 
 /// Removes the files that devices of this build keep in a folder: compiled kernels and tuned schedules. Returns how many bytes that frees.
 ///
