@@ -1,18 +1,25 @@
 //! The kernel interpreter: what a kernel means, slow and obvious. The oracle for every device.
 //!
-//! Operands are read in the precision they are stored in (rounded activations stay rounded); sums are kept in `f64` and rounded once, so a
-//! device differs from this only by the rounding of its own sums.
+//! Operands are read in the precision they are stored in (rounded activations stay rounded). Sums are kept in `f64` and rounded
+//! once, so a device differs from this only by the rounding of its own sums.
+//!
+//! The meaning is written once, for any [`Number`]: [`run`] computes with `f32` and writes the results; [`stores`] computes one
+//! row with whatever travels along with its values, such as error bounds, and returns what it would write.
 
+mod attend;
 mod buffer;
+mod number;
 mod rows;
 
-use weft_ir::{Reduce, RopeStyle, Sizes};
+use weft_ir::{Binary, Reduce, RopeStyle, Sizes};
 
+pub use attend::Attention;
 pub use buffer::{Buffer, BufferError};
+pub use number::Number;
+pub use rows::rows;
 
-use crate::kernel::{Anchor, Attend, Cached, Factor, Instr, Kernel, Matrices, Part, Pick, Product, View};
+use crate::kernel::{Anchor, Factor, Indexed, Instr, Kernel, ParamId, Part, Pick, Product, View};
 use crate::q8;
-use rows::RowSpace;
 
 /// An index in the data that points outside what it indexes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,32 +31,83 @@ pub struct InterpError {
     pub why: String,
 }
 
+/// Values that a row writes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stored<N> {
+    /// The parameter they go to.
+    pub param: ParamId,
+    /// Where the first goes.
+    pub at: usize,
+    /// The distance between two.
+    pub step: usize,
+    /// The values, before they are rounded to the parameter's format.
+    pub values: Vec<N>,
+}
+
 /// Runs a kernel on its arguments, one buffer for each parameter.
 ///
 /// # Errors
-/// If an index in the data is out of bounds. What was written until then stays written.
+/// If an index in the data is out of bounds. The rows before it have been written.
 ///
 /// # Panics
 /// If the kernel is not one that [`crate::verify_call`] accepts for these buffers.
 pub fn run(kernel: &Kernel, args: &mut [Buffer<'_>], sizes: &Sizes) -> Result<(), InterpError> {
-    let fail = |why| InterpError { kernel: kernel.name.clone(), why };
-    kernel.parts.iter().try_for_each(|p| part(kernel, p, args, sizes)).map_err(fail)
-}
-
-fn part(kernel: &Kernel, part: &Part, args: &mut [Buffer<'_>], sizes: &Sizes) -> Result<(), String> {
-    let space = RowSpace::new(&part.rows, sizes);
-    for row in space.iter() {
-        let results = match &part.anchor {
-            Anchor::Map | Anchor::Reduce => Vec::new(),
-            Anchor::Dot(products) => {
-                let each = products.iter().map(|p| product(kernel, part, args, &row, p));
-                each.collect::<Result<_, _>>()?
+    for part in &kernel.parts {
+        for row in rows(&part.rows, sizes) {
+            for stored in stores::<f32>(kernel, part, args, &row)? {
+                args[stored.param].store(stored.at, stored.step, &stored.values);
             }
-            Anchor::Attend(attend) => vec![attention(part.cols, args, &row, attend)?],
-        };
-        program(&part.body, args, &row, &results)?;
+        }
     }
     Ok(())
+}
+
+/// Computes what one row of a part writes.
+///
+/// # Errors
+/// If an index in the data is out of bounds.
+///
+/// # Panics
+/// If the kernel is not one that [`crate::verify_call`] accepts for these buffers, or has no such row.
+pub fn stores<N: Number>(
+    kernel: &Kernel,
+    part: &Part,
+    args: &[Buffer<'_>],
+    row: &[usize],
+) -> Result<Vec<Stored<N>>, InterpError> {
+    let run = || {
+        let results: Vec<Vec<N>> = match &part.anchor {
+            Anchor::Map | Anchor::Reduce => Vec::new(),
+            Anchor::Dot(products) => {
+                products.iter().map(|p| product(kernel, part, args, row, p)).collect::<Result<_, _>>()?
+            }
+            Anchor::Attend(attend) => {
+                let attention = Attention::new(args, row, attend)?;
+                vec![N::attended(&attention.result(part.cols), &attention)]
+            }
+        };
+        let mut stored = Vec::new();
+        program(&part.body, args, row, &results, &mut stored)?;
+        Ok(stored)
+    };
+    run().map_err(|why| InterpError { kernel: kernel.name.clone(), why })
+}
+
+/// Where a row loads or stores: where its view begins, beyond the row that an index picks.
+///
+/// # Errors
+/// A sentence, if the index is out of bounds.
+pub fn place(
+    args: &[Buffer<'_>],
+    view: &View,
+    indexed: Option<&Indexed>,
+    row: &[usize],
+) -> Result<usize, String> {
+    let picked = match indexed {
+        None => 0,
+        Some(i) => index(args, &i.index, row, 0, args[view.param].len() / i.stride)? * i.stride,
+    };
+    Ok(base(view, row) + picked)
 }
 
 /// Where a view's row begins.
@@ -63,21 +121,27 @@ fn index(args: &[Buffer<'_>], view: &View, row: &[usize], c: usize, bound: usize
     usize::try_from(value).ok().filter(|i| *i < bound).ok_or_else(|| format!("index {value} of {bound}"))
 }
 
-fn product(
+/// Values in memory.
+fn load<N: Number>(args: &[Buffer<'_>], view: &View, at: usize, len: usize) -> Vec<N> {
+    (0..len).map(|i| N::exact(args[view.param].float(at + i * view.step))).collect()
+}
+
+fn binary<N: Number>(op: Binary, a: N, b: N) -> N {
+    N::binary(op.apply(a.value(), b.value()), op, a, b)
+}
+
+fn product<N: Number>(
     kernel: &Kernel,
     part: &Part,
-    args: &mut [Buffer<'_>],
+    args: &[Buffer<'_>],
     row: &[usize],
     product: &Product,
-) -> Result<Vec<f32>, String> {
+) -> Result<Vec<N>, String> {
     let w = &product.w;
     // The values multiplied, of which a sum has several rows.
-    let x = |args: &mut [Buffer<'_>], term: usize, apart: usize| -> Result<Vec<f32>, String> {
+    let x = |term: usize, apart: usize| -> Result<Vec<N>, String> {
         match &product.x {
-            Factor::View(view) => {
-                let at = base(view, row) + term * apart;
-                Ok((0..product.x_len()).map(|i| args[view.param].float(at + i * view.step)).collect())
-            }
+            Factor::View(view) => Ok(load(args, view, base(view, row) + term * apart, product.x_len())),
             Factor::Prologue => prologue(part, args, row, product.rounds(&kernel.params)),
         }
     };
@@ -86,147 +150,108 @@ fn product(
         Pick::Axis(axis) => row[*axis],
         Pick::Ids(view) => index(args, view, row, 0, w.count)?,
         Pick::Sum(sum) => {
-            let mut total: Vec<f32> = Vec::new();
+            let mut total: Vec<N> = Vec::new();
             for term in 0..sum.terms {
                 let matrix = index(args, &sum.ids, row, term, w.count)?;
-                let x = x(args, term, sum.apart)?;
-                let weight = args[sum.weights.param].float(base(&sum.weights, row) + term * sum.weights.step);
-                let each = multiply(args, w, matrix, &x, product.transposed).into_iter().map(|y| y * weight);
+                let at = base(&sum.weights, row) + term * sum.weights.step;
+                let weight = N::exact(args[sum.weights.param].float(at));
+                let each = multiply(args, product, matrix, &x(term, sum.apart)?).into_iter();
+                let each = each.map(|y| binary(Binary::Mul, y, weight));
                 total = match term {
                     0 => each.collect(),
-                    _ => total.iter().zip(each).map(|(t, y)| t + y).collect(),
+                    _ => total.iter().zip(each).map(|(t, y)| binary(Binary::Add, *t, y)).collect(),
                 };
             }
             return Ok(total);
         }
     };
-    let x = x(args, 0, 0)?;
-    Ok(multiply(args, w, matrix, &x, product.transposed))
+    Ok(multiply(args, product, matrix, &x(0, 0)?))
 }
 
 /// What a part's prologue makes of a row, rounded and read back if it is.
-fn prologue(part: &Part, args: &mut [Buffer<'_>], row: &[usize], rounded: bool) -> Result<Vec<f32>, String> {
+fn prologue<N: Number>(
+    part: &Part,
+    args: &[Buffer<'_>],
+    row: &[usize],
+    rounded: bool,
+) -> Result<Vec<N>, String> {
     let prologue = part.prologue.as_ref().ok_or("the part has no prologue")?;
-    let mut values = program(&prologue.body, args, &row[..part.prologue_rows().len()], &[])?;
-    let mut x = values.swap_remove(prologue.value);
+    let row = &row[..part.prologue_rows().len()];
+    let mut values = program(&prologue.body, args, row, &[], &mut Vec::new())?;
+    let mut x: Vec<N> = values.swap_remove(prologue.value);
     if rounded {
-        let blocks = x.as_chunks_mut::<{ q8::BLOCK }>().0;
-        blocks.iter_mut().for_each(|block| {
-            let rounded = q8::quantise(block);
-            *block = rounded.quants.map(|q| f32::from(q) * rounded.scale);
-        });
+        for block in x.as_chunks_mut::<{ q8::BLOCK }>().0 {
+            *block = N::rounded_q8(block, &q8::quantise(&block.map(N::value)));
+        }
     }
     Ok(x)
 }
 
 /// One matrix times one row.
-fn multiply(args: &[Buffer<'_>], w: &Matrices, matrix: usize, x: &[f32], transposed: bool) -> Vec<f32> {
-    let weights = |n: usize| args[w.param].row(w.first + matrix * w.stride + n, w.k);
-    if transposed {
-        let mut sums = vec![0.0f64; w.k];
-        for (n, x) in x.iter().enumerate() {
-            sums.iter_mut().zip(weights(n)).for_each(|(s, w)| *s += f64::from(*x) * f64::from(w));
-        }
-        return sums.into_iter().map(|s| s as f32).collect();
-    }
-    let terms = |n: usize| x.iter().zip(weights(n)).map(|(x, w)| f64::from(*x) * f64::from(w));
-    (0..w.n).map(|n| terms(n).sum::<f64>() as f32).collect()
-}
-
-fn attention(cols: usize, args: &[Buffer<'_>], row: &[usize], a: &Attend) -> Result<Vec<f32>, String> {
-    let [t, h] = row[..] else { return Err("rows must be tokens × heads".into()) };
-    let group = h / (a.heads / a.kv_heads);
-    let pos = args[a.pos].int(t);
-    let seen = usize::try_from(pos).map_err(|_| format!("position {pos}"))? + 1;
-    let first = args[a.first].int(t);
-    let state_rows = |c: &Cached| args[c.param].len() / c.row_stride;
-    let bound = state_rows(&a.k).min(state_rows(&a.v));
-    let mut rows = Vec::with_capacity(seen);
-    for p in 0..seen {
-        let at = usize::try_from(first).ok().and_then(|f| f.checked_add(p / a.page));
-        let at =
-            at.filter(|at| *at < args[a.pages].len()).ok_or_else(|| format!("position {p} has no page"))?;
-        let state_row = i64::from(args[a.pages].int(at)) * a.page as i64 + (p % a.page) as i64;
-        let found = usize::try_from(state_row).ok().filter(|r| *r < bound);
-        rows.push(found.ok_or_else(|| format!("state row {state_row} of {bound}"))?);
-    }
-    let cached = |c: &Cached, r: usize, i: usize| {
-        f64::from(args[c.param].float(r * c.row_stride + c.offset + group * c.head_stride + i))
+fn multiply<N: Number>(args: &[Buffer<'_>], product: &Product, matrix: usize, x: &[N]) -> Vec<N> {
+    let w = &product.w;
+    // Of each output, the sum so far and what travels with it.
+    let mut sums = vec![(0.0f64, N::Sum::default()); product.cols()];
+    let add = |sum: &mut (f64, N::Sum), x: N, (weight, magnitude): (f32, f64)| {
+        sum.0 += f64::from(x.value()) * f64::from(weight);
+        N::add(&mut sum.1, x, weight, magnitude);
     };
-    let at = base(&a.q, row);
-    let query: Vec<f64> = (0..a.k_len).map(|i| f64::from(args[a.q.param].float(at + i * a.q.step))).collect();
-    let scores: Vec<f64> = rows
-        .iter()
-        .map(|r| {
-            let sum: f64 = query.iter().enumerate().map(|(i, q)| q * cached(&a.k, *r, i)).sum();
-            sum * f64::from(a.scale.0)
-        })
-        .collect();
-    let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = scores.iter().map(|s| (s - top).exp()).collect();
-    let total: f64 = weights.iter().sum();
-    Ok((0..cols)
-        .map(|i| {
-            (rows.iter().zip(&weights).map(|(r, w)| w * cached(&a.v, *r, i)).sum::<f64>() / total) as f32
-        })
-        .collect())
+    for n in 0..w.n {
+        let row = w.first + matrix * w.stride + n;
+        let weights = args[w.param].row(row, w.k);
+        let magnitudes = if N::MAGNITUDES { args[w.param].magnitudes(row, &weights) } else { Vec::new() };
+        let weight = |k: usize| (weights[k], magnitudes.get(k).copied().unwrap_or(0.0));
+        if product.transposed {
+            sums.iter_mut().enumerate().for_each(|(k, sum)| add(sum, x[n], weight(k)));
+        } else {
+            let mut sum = Default::default();
+            x.iter().enumerate().for_each(|(k, x)| add(&mut sum, *x, weight(k)));
+            sums[n] = sum;
+        }
+    }
+    sums.into_iter().map(|(value, sum)| N::product(value as f32, sum, x.len())).collect()
 }
 
-/// Runs a row program for a row; what comes back are its values.
-fn program(
+/// Runs a row program for a row. What comes back are its values; what it stores is added to `stored`.
+fn program<N: Number>(
     body: &[Instr],
-    args: &mut [Buffer<'_>],
+    args: &[Buffer<'_>],
     row: &[usize],
-    results: &[Vec<f32>],
-) -> Result<Vec<Vec<f32>>, String> {
-    let mut values: Vec<Vec<f32>> = Vec::with_capacity(body.len());
+    results: &[Vec<N>],
+    stored: &mut Vec<Stored<N>>,
+) -> Result<Vec<Vec<N>>, String> {
+    let mut values: Vec<Vec<N>> = Vec::with_capacity(body.len());
     for instr in body {
         let value = match instr {
-            Instr::Const(v) => vec![v.0],
+            Instr::Const(v) => vec![N::exact(v.0)],
             Instr::Acc(i) => results[*i].clone(),
             Instr::Load { view, indexed, len } => {
-                let mut at = base(view, row);
-                if let Some(i) = indexed {
-                    at += index(args, &i.index, row, 0, args[view.param].len() / i.stride)? * i.stride;
-                }
-                (0..*len).map(|c| args[view.param].float(at + c * view.step)).collect()
+                load(args, view, place(args, view, indexed.as_ref(), row)?, *len)
             }
-            Instr::TopK { x, k } => {
-                let x = &values[*x];
-                let key = |i: usize| if x[i].is_nan() { f32::NEG_INFINITY } else { x[i] };
-                let mut order: Vec<usize> = (0..x.len()).collect();
-                // A stable sort keeps the lower index first among equals.
-                order.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
-                order[..*k].iter().map(|i| *i as f32).collect()
-            }
+            Instr::TopK { x, k } => N::top_k(&values[*x], &descending(&values[*x]), *k),
             Instr::Take { from, ids } => {
                 let from = &values[*from];
-                let pick = |id: &f32| {
-                    let found = (0..from.len()).find(|i| *i as f32 == *id);
-                    found.map(|i| from[i]).ok_or_else(|| format!("index {id} of {}", from.len()))
+                let pick = |id: &N| {
+                    let found = (0..from.len()).find(|i| *i as f32 == id.value());
+                    let found = found.ok_or_else(|| format!("index {} of {}", id.value(), from.len()))?;
+                    Ok(from[found].picked(*id))
                 };
-                values[*ids].iter().map(pick).collect::<Result<_, _>>()?
+                values[*ids].iter().map(pick).collect::<Result<_, String>>()?
             }
-            Instr::Unary(op, x) => values[*x].iter().map(|v| op.apply(*v)).collect(),
+            Instr::Unary(op, x) => {
+                values[*x].iter().map(|x| N::unary(op.apply(x.value()), *op, *x)).collect()
+            }
             Instr::Binary(op, a, b) => {
                 let (a, b) = (&values[*a], &values[*b]);
-                let at = |v: &[f32], c: usize| v[if v.len() == 1 { 0 } else { c }];
-                (0..a.len().max(b.len())).map(|c| op.apply(at(a, c), at(b, c))).collect()
+                let at = |v: &[N], c: usize| v[if v.len() == 1 { 0 } else { c }];
+                (0..a.len().max(b.len())).map(|c| binary(*op, at(a, c), at(b, c))).collect()
             }
-            Instr::Reduce(op, x) => {
-                let x = values[*x].iter();
-                vec![match op {
-                    Reduce::Sum => x.map(|v| f64::from(*v)).sum::<f64>() as f32,
-                    Reduce::Max => x.copied().fold(f32::NEG_INFINITY, f32::max),
-                }]
-            }
+            Instr::Reduce(op, x) => vec![reduce(*op, &values[*x])],
             Instr::Rope { style, x, cos, sin } => rope(*style, &values[*x], &values[*cos], &values[*sin]),
             Instr::Store { value, view, indexed } => {
-                let mut at = base(view, row);
-                if let Some(i) = indexed {
-                    at += index(args, &i.index, row, 0, args[view.param].len() / i.stride)? * i.stride;
-                }
-                args[view.param].store(at, view.step, &values[*value]);
+                let at = place(args, view, indexed.as_ref(), row)?;
+                let values = values[*value].clone();
+                stored.push(Stored { param: view.param, at, step: view.step, values });
                 Vec::new()
             }
         };
@@ -235,12 +260,35 @@ fn program(
     Ok(values)
 }
 
-fn rope(style: RopeStyle, x: &[f32], cos: &[f32], sin: &[f32]) -> Vec<f32> {
+/// All indices of `x`, the largest value first, and the lower index first among equals. What is no number is the smallest.
+fn descending<N: Number>(x: &[N]) -> Vec<usize> {
+    let key = |i: usize| {
+        let value = x[i].value();
+        if value.is_nan() { f32::NEG_INFINITY } else { value }
+    };
+    let mut order: Vec<usize> = (0..x.len()).collect();
+    // A stable sort: it leaves equals in order.
+    order.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
+    order
+}
+
+fn reduce<N: Number>(op: Reduce, x: &[N]) -> N {
+    let values = x.iter().map(|x| x.value());
+    match op {
+        Reduce::Sum => N::sum(values.map(f64::from).sum::<f64>() as f32, x),
+        Reduce::Max => N::max(values.fold(f32::NEG_INFINITY, f32::max), x),
+    }
+}
+
+fn rope<N: Number>(style: RopeStyle, x: &[N], cos: &[N], sin: &[N]) -> Vec<N> {
     let mut out = x.to_vec();
+    let rotated = |op, (x, by): (N, N), (y, and): (N, N)| {
+        binary(op, binary(Binary::Mul, x, by), binary(Binary::Mul, y, and))
+    };
     for (i, (cos, sin)) in cos.iter().zip(sin).enumerate() {
         let (a, b) = style.pair(i, x.len());
-        out[a] = x[a] * cos - x[b] * sin;
-        out[b] = x[a] * sin + x[b] * cos;
+        out[a] = rotated(Binary::Sub, (x[a], *cos), (x[b], *sin));
+        out[b] = rotated(Binary::Add, (x[a], *sin), (x[b], *cos));
     }
     out
 }

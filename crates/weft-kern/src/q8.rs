@@ -27,6 +27,13 @@ pub struct Block {
     pub sums: [f32; 2],
 }
 
+impl Block {
+    /// The values that it stands for.
+    pub fn values(&self) -> [f32; BLOCK] {
+        self.quants.map(|q| f32::from(q) * self.scale)
+    }
+}
+
 /// Rounds 32 values, to nearest, ties to even.
 ///
 /// This function is the definition: every device gives the same bits. A block with a value that is not finite has scale and

@@ -13,7 +13,6 @@ mod attend;
 mod bar;
 mod check;
 mod found;
-mod row;
 mod sample;
 mod witness;
 

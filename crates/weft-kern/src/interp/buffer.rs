@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use weft_quant::GgmlType;
+use weft_quant::ints::unpack_row;
 
 use crate::kernel::Format;
 use crate::q8;
@@ -156,6 +157,26 @@ impl<'a> Buffer<'a> {
             }
             _ => (row * k..(row + 1) * k).map(|i| self.float(i)).collect(),
         }
+    }
+
+    /// How large the terms are that each weight of a row is computed from: the weight itself, or `|scale · q| + |minimum|`.
+    /// `values` are the row's weights.
+    ///
+    /// # Panics
+    /// If there are not as many rows.
+    pub(super) fn magnitudes(&self, row: usize, values: &[f32]) -> Vec<f64> {
+        let plain = || values.iter().map(|w| f64::from(w.abs())).collect();
+        let Data::Blocks(ty, bytes) = &self.data else { return plain() };
+        let Some(layout) = ty.int_layout().filter(|layout| layout.has_min) else { return plain() };
+        let len = values.len() / ty.block_len() * ty.block_bytes();
+        let groups = values.len() / layout.group;
+        let (mut q, mut scales, mut mins) = (vec![0; values.len()], vec![0.0; groups], vec![0.0; groups]);
+        unpack_row(*ty, &bytes[row * len..][..len], &mut q, &mut scales, &mut mins);
+        let magnitude = |(i, q): (usize, &i8)| {
+            let group = i / layout.group;
+            f64::from((scales[group] * f32::from(*q)).abs()) + f64::from(mins[group].abs())
+        };
+        q.iter().enumerate().map(magnitude).collect()
     }
 
     /// Writes values, `step` apart.

@@ -1,26 +1,16 @@
-//! The rows of a kernel, one by one.
+//! The rows of a part, one by one.
 
 use weft_ir::{Dim, Sizes};
 
-/// All index tuples of a row space.
-pub(super) struct RowSpace {
-    axes: Vec<usize>,
-}
-
-impl RowSpace {
-    pub(super) fn new(rows: &[Dim], sizes: &Sizes) -> RowSpace {
-        RowSpace { axes: rows.iter().map(|d| d.eval(sizes)).collect() }
-    }
-
-    /// The tuples, last axis fastest.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Vec<usize>> {
-        (0..self.axes.iter().product::<usize>()).map(|mut flat| {
-            let mut row = vec![0; self.axes.len()];
-            for (r, n) in row.iter_mut().zip(&self.axes).rev() {
-                *r = flat % n;
-                flat /= n;
-            }
-            row
-        })
-    }
+/// All index tuples of a row space, the last axis fastest.
+pub fn rows(space: &[Dim], sizes: &Sizes) -> impl Iterator<Item = Vec<usize>> + use<> {
+    let axes: Vec<usize> = space.iter().map(|axis| axis.eval(sizes)).collect();
+    (0..axes.iter().product::<usize>()).map(move |mut flat| {
+        let mut row = vec![0; axes.len()];
+        for (r, n) in row.iter_mut().zip(&axes).rev() {
+            *r = flat % n;
+            flat /= n;
+        }
+        row
+    })
 }

@@ -1,18 +1,22 @@
-//! Values with error bars: what the interpreter computes, and how far a device may be from it.
+//! Error bars: how far a device may be from a value of the interpreter.
 //!
-//! This is forward error analysis (Higham, *Accuracy and Stability of Numerical Algorithms*, chapters 2 and 3), done on the very numbers. A
-//! device and the interpreter are given the same bits; each rounds every operation, `fl(x op y) = (x op y)(1 + δ)` with |δ| ≤ u = 2⁻²⁴, so
-//! they differ by what the operands' errors make of the result and by two roundings. For sums the worst case, n roundings all in one
-//! direction, is hopelessly far off; rounding errors of unlike terms behave like independent ones, of which n sum up to λ√n u with a
-//! probability of at least 1 − 2n·exp(−λ²/2) (Higham and Mary, *A new approach to probabilistic rounding error analysis*, 2019), whatever
-//! the order of the terms. With λ = 9 that fails less than once in 10¹³ sums of ten thousand terms.
+//! The interpreter ([`weft_kern::interp`]) computes the values, and a [`Bar`] travels with each. This is forward error analysis
+//! (Higham, *Accuracy and Stability of Numerical Algorithms*, chapters 2 and 3) on the actual numbers. A device and the
+//! interpreter are given the same bits; each rounds every operation, `fl(x op y) = (x op y)(1 + δ)` with |δ| ≤ u = 2⁻²⁴, so they
+//! differ by what the operands' errors make of the result and by two roundings. For sums the worst case, n roundings all in one
+//! direction, is far too pessimistic; rounding errors of unlike terms behave like independent ones, of which n sum up to λ√n u
+//! with a probability of at least 1 − 2n·exp(−λ²/2) (Higham and Mary, *A new approach to probabilistic rounding error analysis*,
+//! 2019), whatever the order of the terms. With λ = 9 that fails less than once in 10¹³ sums of ten thousand terms.
 //!
-//! Functions may be as far off as WebGPU allows them to be (WGSL, "Accuracy of concrete floating point expressions"), in units in the last
-//! place (ulp): 2.5 for a division, 2 for 1/√x, 3 + 2|x| for eˣ. Sine and cosine, of which the tables of rotary embeddings are made, have to
-//! be better than its 2⁻¹¹.
+//! Functions may be as far off as WebGPU allows (WGSL, "Accuracy of concrete floating point expressions"), in units in the last
+//! place (ulp): 2.5 for a division, 2 for 1/√x, 3 + 2|x| for eˣ. Sine and cosine, which the tables of rotary embeddings are made
+//! of, have to be better than its 2⁻¹¹.
 
-use weft_kern::{Binary, Unary, q8};
+use weft_kern::interp::{Attention, Number};
+use weft_kern::{Binary, Format, Unary, q8};
 use weft_quant::{GgmlType, f16_to_f32};
+
+use super::attend;
 
 /// The unit roundoff of `f32`.
 pub(super) const U: f64 = 1.0 / 16_777_216.0;
@@ -20,38 +24,45 @@ pub(super) const U: f64 = 1.0 / 16_777_216.0;
 /// An ulp is at most this part of a number.
 pub(super) const ULP: f64 = 2.0 * U;
 
-/// Devices may take what is smaller than any normal number for 0.
+/// Devices may flush what is smaller than any normal number to 0.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
 /// The λ of the probabilistic bound.
 const LAMBDA: f64 = 9.0;
 
-/// A value of the interpreter's, and how far at most the device's is from it. Where that is infinite nothing is known.
+/// Roundings of a product beside those of its sum: of a block's scales, of a minimum, of the sums it is multiplied with.
+const SCALES: f64 = 8.0 * U;
+
+/// A value of the interpreter, and the most that the device's value may be from it. Infinity means that nothing is known.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Bar {
     pub(super) value: f32,
     pub(super) error: f64,
 }
 
-/// How much of the sum of the magnitudes a sum of `n` terms may be off.
+/// How far a sum of `n` terms may be off, relative to the sum of their magnitudes.
 pub(super) fn sum_error(n: usize) -> f64 {
     let n = n as f64;
     n.min(LAMBDA * n.sqrt()) * U
 }
 
-/// How much a sum of independent errors of these magnitudes may be (Hoeffding, 1963, with the λ of above).
+/// How large a sum of independent errors of these magnitudes may be (Hoeffding, 1963, with the same λ).
 pub(super) fn independent(errors: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = errors.fold((0.0, 0.0), |(sum, squares), e| (sum + e, squares + e * e));
     // Infinite errors have no root of their squares to compare with.
     if squares.is_finite() { f64::min(sum, LAMBDA * f64::sqrt(squares)) } else { sum }
 }
 
-impl Bar {
-    /// What both are given.
-    pub(super) fn exact(value: f32) -> Bar {
-        Bar { value, error: 0.0 }
-    }
+/// What the error of a product depends on.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Terms {
+    /// The sum of the magnitudes of its terms.
+    sizes: f64,
+    /// The sum of what the errors of x make of them.
+    errors: f64,
+}
 
+impl Bar {
     /// A result that both round, after errors of `error`.
     pub(super) fn rounded(value: f32, error: f64) -> Bar {
         Bar::within(value, error, 0.0)
@@ -63,8 +74,8 @@ impl Bar {
         Bar { value, error: error + (ulps * ULP + 2.0 * U) * size + TINY }
     }
 
-    /// What is not known any more.
-    pub(super) fn unknown(value: f32) -> Bar {
+    /// A value of which nothing is known any more.
+    fn unknown(value: f32) -> Bar {
         Bar { value, error: f64::INFINITY }
     }
 
@@ -72,60 +83,20 @@ impl Bar {
         f64::from(self.value).abs()
     }
 
-    /// A function of it.
-    pub(super) fn unary(self, op: Unary) -> Bar {
-        let (x, e) = (f64::from(self.value), self.error);
-        let value = op.apply(self.value);
-        let y = f64::from(value);
-        // How much the function's value may change where the argument does by e, and ulps of the function itself.
-        let exp_ulps = 3.0 + 2.0 * x.abs();
-        let (error, ulps) = match op {
-            Unary::Neg => return Bar { value, error: e },
-            Unary::Exp => (y * e.exp_m1(), exp_ulps),
-            // s' = s·(1 − s), at most 1/4, and at most s.
-            Unary::Sigmoid => ((e / 4.0).min(y * e.exp_m1()), exp_ulps + 2.5),
-            // |f'| < 1.1.
-            Unary::Silu => (1.1 * e, exp_ulps + 2.5),
-            Unary::Rsqrt if x > e => ((x - e).sqrt().recip() - x.sqrt().recip(), 2.0),
-            Unary::Rsqrt => return Bar::unknown(value),
-            // Slopes of no more than 1, and values too: a few ulps of 1.
-            Unary::Cos | Unary::Sin => (e + 4.0 * ULP, 0.0),
-        };
-        // An exact argument makes no error, were the value infinite.
-        Bar::within(value, if e == 0.0 && !matches!(op, Unary::Cos | Unary::Sin) { 0.0 } else { error }, ulps)
-    }
-
-    /// A function of two.
-    pub(super) fn binary(op: Binary, a: Bar, b: Bar) -> Bar {
-        let value = op.apply(a.value, b.value);
-        match op {
-            Binary::Add | Binary::Sub => Bar::rounded(value, a.error + b.error),
-            Binary::Mul => Bar::rounded(value, a.size() * b.error + b.size() * a.error + a.error * b.error),
-            Binary::Div if b.size() > b.error => {
-                let y = f64::from(value).abs();
-                Bar::within(value, (a.error + y * b.error) / (b.size() - b.error), 2.5)
-            }
-            Binary::Div => Bar::unknown(value),
-            Binary::Max | Binary::Min => Bar { value, error: a.error.max(b.error) },
+    /// Rounds bars that are stored in a format to what is read back, where rounding goes by blocks. (Where it goes by value, it
+    /// keeps order, and is done to the ends of the bars.)
+    pub(super) fn round_stored(format: Format, bars: &mut [Bar]) {
+        let blocks = bars.as_chunks_mut().0.iter_mut();
+        match format {
+            Format::Q8 => blocks
+                .for_each(|block| *block = Bar::rounded_q8(block, &q8::quantise(&block.map(Bar::value)))),
+            Format::Ggml(GgmlType::Q8_0) => blocks.for_each(|block| *block = Bar::rounded_q8_0(block)),
+            Format::Ggml(_) => {}
         }
     }
 
-    /// A sum in any order; `value` is the interpreter's.
-    pub(super) fn sum(value: f32, terms: &[Bar]) -> Bar {
-        let errors: f64 = terms.iter().map(|t| t.error).sum();
-        let sizes: f64 = terms.iter().map(|t| t.size()).sum();
-        Bar::rounded(value, errors + sum_error(terms.len()) * (sizes + errors))
-    }
-
-    /// Rounds 32 values to `q8` and reads them back. Who is near the middle of two steps may be rounded to either.
-    pub(super) fn rounded_q8(block: &[Bar; q8::BLOCK]) -> [Bar; q8::BLOCK] {
-        let rounded = q8::quantise(&block.map(|bar| bar.value));
-        let error = largest(block.map(|bar| bar.error)) / 127.0 + 2.0 * U * f64::from(rounded.scale) + TINY;
-        Bar::stepped(block, rounded.quants, rounded.scale, error)
-    }
-
-    /// The same for the type `q8_0`, whose scales are halves.
-    pub(super) fn rounded_q8_0(block: &[Bar; q8::BLOCK]) -> [Bar; q8::BLOCK] {
+    /// Rounds 32 values to the type `q8_0`, whose scales are halves, and reads them back.
+    fn rounded_q8_0(block: &[Bar; q8::BLOCK]) -> [Bar; q8::BLOCK] {
         let mut bytes = [0; 2 + q8::BLOCK];
         let encoded = weft_quant::encode(GgmlType::Q8_0, &block.map(|bar| bar.value), &mut bytes);
         let (&[low, high, ref quants @ ..], true) = (&bytes, encoded.is_ok()) else {
@@ -134,15 +105,15 @@ impl Bar {
         let scale = f16_to_f32(u16::from_le_bytes([low, high]));
         let exact = largest(block.map(Bar::size)) / 127.0;
         let error = largest(block.map(|bar| bar.error)) / 127.0 + 2.0 * U * exact;
-        // Halves lie no further apart than these, the smallest 2⁻²⁴.
+        // Halves lie no further apart than this; the smallest is 2⁻²⁴.
         let apart = f64::from(scale) / 1024.0 + U;
-        // The scale is as it is unless the exact one is near the middle of two.
+        // Both round to the same scale unless the exact one is near the middle of two.
         let middle = (exact - f64::from(scale)).abs() + error >= apart / 4.0;
         let scale_error = if middle { apart + error } else { 0.0 };
         Bar::stepped(block, quants.map(|q| q as i8), scale, scale_error)
     }
 
-    /// Values that were rounded to whole numbers of a scale.
+    /// Values that were rounded to whole multiples of a scale. One near the middle of two may be rounded to either.
     fn stepped(
         block: &[Bar; q8::BLOCK],
         quants: [i8; q8::BLOCK],
@@ -162,10 +133,106 @@ impl Bar {
             let off = 127.0 * (error + f64::from(value).abs() * top_error / top) / (top - top_error)
                 + 4.0 * U * at.abs();
             let steps = [at - off, at + off].map(|at| (at.round_ties_even() - quant).abs());
-            // As far as quants reach.
+            // Quants reach no further.
             let steps = largest(steps).min(254.0);
             Bar::rounded(read, quant.abs() * scale_error + steps * (f64::from(scale) + scale_error))
         })
+    }
+}
+
+impl Number for Bar {
+    type Sum = Terms;
+
+    const MAGNITUDES: bool = true;
+
+    /// Both are given the same bits.
+    fn exact(value: f32) -> Bar {
+        Bar { value, error: 0.0 }
+    }
+
+    fn value(self) -> f32 {
+        self.value
+    }
+
+    fn unary(value: f32, op: Unary, x: Bar) -> Bar {
+        let (x, e) = (f64::from(x.value), x.error);
+        let y = f64::from(value);
+        // How much the function's value may change where its argument does by e, and ulps of the function itself.
+        let exp_ulps = 3.0 + 2.0 * x.abs();
+        let (error, ulps) = match op {
+            Unary::Neg => return Bar { value, error: e },
+            Unary::Exp => (y * e.exp_m1(), exp_ulps),
+            // s' = s·(1 − s), at most 1/4, and at most s.
+            Unary::Sigmoid => ((e / 4.0).min(y * e.exp_m1()), exp_ulps + 2.5),
+            // |f'| < 1.1.
+            Unary::Silu => (1.1 * e, exp_ulps + 2.5),
+            Unary::Rsqrt if x > e => ((x - e).sqrt().recip() - x.sqrt().recip(), 2.0),
+            Unary::Rsqrt => return Bar::unknown(value),
+            // Slopes of no more than 1, and values too: a few ulps of 1.
+            Unary::Cos | Unary::Sin => (e + 4.0 * ULP, 0.0),
+        };
+        // An exact argument makes no error, even if the value is infinite.
+        Bar::within(value, if e == 0.0 && !matches!(op, Unary::Cos | Unary::Sin) { 0.0 } else { error }, ulps)
+    }
+
+    fn binary(value: f32, op: Binary, a: Bar, b: Bar) -> Bar {
+        match op {
+            Binary::Add | Binary::Sub => Bar::rounded(value, a.error + b.error),
+            Binary::Mul => Bar::rounded(value, a.size() * b.error + b.size() * a.error + a.error * b.error),
+            Binary::Div if b.size() > b.error => {
+                let y = f64::from(value).abs();
+                Bar::within(value, (a.error + y * b.error) / (b.size() - b.error), 2.5)
+            }
+            Binary::Div => Bar::unknown(value),
+            Binary::Max | Binary::Min => Bar { value, error: a.error.max(b.error) },
+        }
+    }
+
+    /// In any order.
+    fn sum(value: f32, terms: &[Bar]) -> Bar {
+        let errors: f64 = terms.iter().map(|t| t.error).sum();
+        let sizes: f64 = terms.iter().map(|t| t.size()).sum();
+        Bar::rounded(value, errors + sum_error(terms.len()) * (sizes + errors))
+    }
+
+    fn max(value: f32, terms: &[Bar]) -> Bar {
+        Bar { value, error: terms.iter().map(|v| v.error).fold(0.0, f64::max) }
+    }
+
+    fn add(sum: &mut Terms, x: Bar, _: f32, magnitude: f64) {
+        sum.sizes += x.size() * magnitude;
+        sum.errors += x.error * magnitude;
+    }
+
+    fn product(value: f32, Terms { sizes, errors }: Terms, terms: usize) -> Bar {
+        let relative = sum_error(terms) + SCALES;
+        Bar::rounded(value, errors + relative * (sizes + errors))
+    }
+
+    /// Unknown if another order is possible within the bars.
+    fn top_k(x: &[Bar], order: &[usize], k: usize) -> Vec<Bar> {
+        let key = |i: usize| if x[i].value.is_nan() { f32::NEG_INFINITY } else { x[i].value };
+        let before = |a: usize, b: usize| {
+            // Equal ones that are exact are told apart by their index.
+            let gap = f64::from(key(a)) - f64::from(key(b));
+            x[a].error + x[b].error == 0.0 || gap > x[a].error + x[b].error
+        };
+        let certain = (0..k).all(|i| order[i + 1..].iter().all(|other| before(order[i], *other)));
+        let id = |i: &usize| if certain { Bar::exact(*i as f32) } else { Bar::unknown(*i as f32) };
+        order[..k].iter().map(id).collect()
+    }
+
+    fn picked(self, id: Bar) -> Bar {
+        if id.error > 0.0 { Bar::unknown(self.value) } else { self }
+    }
+
+    fn rounded_q8(block: &[Bar; q8::BLOCK], rounded: &q8::Block) -> [Bar; q8::BLOCK] {
+        let error = largest(block.map(|bar| bar.error)) / 127.0 + 2.0 * U * f64::from(rounded.scale) + TINY;
+        Bar::stepped(block, rounded.quants, rounded.scale, error)
+    }
+
+    fn attended(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
+        attend::bars(values, attention)
     }
 }
 
@@ -174,140 +241,4 @@ fn largest<const N: usize>(values: [f64; N]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Whether what `f32` makes of an operation, on operands anywhere within their bars, is within the result's.
-    fn holds(bar: Bar, found: f32) {
-        let off = (f64::from(found) - f64::from(bar.value)).abs();
-        assert!(found == bar.value || off <= bar.error, "{found} is {off:e} from {bar:?}");
-    }
-
-    const VALUES: [f32; 9] = [0.0, 1.0, -1.5, 1e-3, -80.0, 7.25, 3e4, 1e-30, 88.0];
-    const ERRORS: [f32; 4] = [0.0, 1e-6, 1e-3, 0.1];
-
-    /// A value, a bar around it, and what may be in the bar.
-    fn bars() -> impl Iterator<Item = (Bar, [f32; 3])> {
-        VALUES.into_iter().flat_map(|value| {
-            ERRORS.into_iter().map(move |error| {
-                let [low, high] = [value - error, value + error];
-                let far =
-                    (f64::from(low) - f64::from(value)).abs().max((f64::from(high) - f64::from(value)).abs());
-                (Bar { value, error: far }, [low, value, high])
-            })
-        })
-    }
-
-    #[test]
-    fn functions_stay_within_their_bars() {
-        for (bar, inside) in bars() {
-            let root = f64::from(bar.value) > bar.error;
-            for op in Unary::ALL.iter().filter(|op| **op != Unary::Rsqrt || root) {
-                let result = bar.unary(*op);
-                inside.iter().for_each(|x| holds(result, op.apply(*x)));
-            }
-        }
-        // 1/√x is unknown where x may be 0.
-        assert_eq!(Bar { value: 1e-3, error: 2e-3 }.unary(Unary::Rsqrt).error, f64::INFINITY);
-    }
-
-    #[test]
-    fn operations_stay_within_their_bars() {
-        for (a, inside_a) in bars() {
-            for (b, inside_b) in bars() {
-                for op in Binary::ALL {
-                    let result = Bar::binary(*op, a, b);
-                    if result.error.is_finite() {
-                        inside_a
-                            .iter()
-                            .for_each(|x| inside_b.iter().for_each(|y| holds(result, op.apply(*x, *y))));
-                    }
-                }
-            }
-        }
-        let by_zero = Bar::binary(Binary::Div, Bar::exact(1.0), Bar { value: 1e-7, error: 1e-6 });
-        assert_eq!(by_zero.error, f64::INFINITY);
-    }
-
-    /// Bars are no excuse: they are as narrow as a few roundings.
-    #[test]
-    fn bars_of_exact_operands_are_a_few_ulps() {
-        for value in [1.0f32, -3.5, 0.01] {
-            for op in Unary::ALL.iter().filter(|op| **op != Unary::Rsqrt || value > 0.0) {
-                let bar = Bar::exact(value).unary(*op);
-                assert!(bar.error <= 20.0 * ULP * f64::from(bar.value).abs().max(1.0), "{op:?}: {bar:?}");
-            }
-            let bar = Bar::binary(Binary::Mul, Bar::exact(value), Bar::exact(0.3));
-            assert!(bar.error <= 1.1 * ULP * f64::from(bar.value).abs(), "{bar:?}");
-        }
-        assert_eq!((sum_error(16), sum_error(10_000)), (16.0 * U, 900.0 * U));
-    }
-
-    #[test]
-    fn sums_in_another_order_stay_within_their_bars() {
-        let terms: Vec<f32> = (0..5000).map(|i| ((i * 7919 % 1009) as f32 - 504.0) * 0.731).collect();
-        let exact = terms.iter().map(|x| f64::from(*x)).sum::<f64>() as f32;
-        let bar = Bar::sum(exact, &terms.iter().map(|x| Bar::exact(*x)).collect::<Vec<_>>());
-        let forward: f32 = terms.iter().sum();
-        let backward: f32 = terms.iter().rev().sum();
-        assert!(forward != backward, "rounding shows");
-        [forward, backward].into_iter().for_each(|sum| holds(bar, sum));
-        // A forgotten term of the average size shows.
-        let size = terms.iter().map(|x| x.abs()).sum::<f32>() / 5000.0;
-        assert!(bar.error < f64::from(size), "{bar:?} hides {size}");
-    }
-
-    #[test]
-    fn errors_that_are_independent_seldom_add_up() {
-        assert_eq!(independent([1.0, 2.0].into_iter()), 3.0);
-        assert_eq!(independent(std::iter::repeat_n(1.0, 10_000)), 900.0);
-        assert_eq!(independent([f64::INFINITY, 1.0].into_iter()), f64::INFINITY);
-    }
-
-    #[test]
-    fn rounding_goes_to_the_neighbour_only_where_it_may() {
-        let mut values = [0.0f32; q8::BLOCK];
-        values.iter_mut().enumerate().for_each(|(i, v)| *v = i as f32 * 4.0 - 62.3);
-        // The step is 62.3 / 127: put one value in the middle of two.
-        let step = 62.3f32 / 127.0;
-        values[3] = step * 10.5;
-        let block = values.map(|value| Bar { value, error: 1e-5 });
-        let bars = Bar::rounded_q8(&block);
-        for (i, bar) in bars.iter().enumerate() {
-            assert_eq!(bar.error > 0.9 * f64::from(step), i == 3, "{i}: {bar:?}");
-        }
-        // Whatever the device's block is within the bars, its rounding is within theirs.
-        for shift in [-1e-5f32, -0.5e-5, 0.5e-5, 1e-5] {
-            for every in 1..5 {
-                let moved: [f32; 32] =
-                    std::array::from_fn(
-                        |i| if i % every == 0 { values[i] + shift } else { values[i] - shift },
-                    );
-                let found = q8::quantise(&moved);
-                let fits =
-                    block.iter().zip(moved).all(|(bar, v)| (v - bar.value).abs() as f64 <= bar.error * 1.5);
-                assert!(fits);
-                let wider = Bar::rounded_q8(&values.map(|value| Bar { value, error: 2e-5 }));
-                for (bar, quant) in wider.iter().zip(found.quants) {
-                    holds(*bar, f32::from(quant) * found.scale);
-                }
-            }
-        }
-        // The same where the scale is a half, which may be rounded to either as well.
-        for shift in [-1e-5f32, 1e-5] {
-            let bars = Bar::rounded_q8_0(&block);
-            let mut bytes = [0; 34];
-            let mut found = [0.0; 32];
-            weft_quant::encode(GgmlType::Q8_0, &values.map(|v| v + shift), &mut bytes).unwrap();
-            weft_quant::decode(GgmlType::Q8_0, &bytes, &mut found).unwrap();
-            bars.iter().zip(found).for_each(|(bar, found)| holds(*bar, found));
-            assert!(bars[4].error < 0.2 * f64::from(step), "{:?}", bars[4]);
-        }
-        // Nothing but noise.
-        let noise = Bar::rounded_q8(&[Bar { value: 1e-6, error: 1e-5 }; 32]);
-        holds(noise[0], 1.1e-5);
-        assert!(
-            Bar::rounded_q8(&[Bar::exact(0.0); 32]).iter().all(|bar| bar.value == 0.0 && bar.error < 1e-37)
-        );
-    }
-}
+mod tests;

@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use weft_device::{BufferId, Device, DeviceError, ProgramId, Region, Weight};
-use weft_kern::{Access, Dim, Format, Instr, Kernel, Param, Sizes, interp, q8};
+use weft_kern::{Access, Format, Instr, Kernel, Sizes, interp, q8};
 use weft_quant::GgmlType;
 
 use super::bar::Bar;
 use super::found::{Checked, Difference, FaultKind, Place};
-use super::row::{Arg, place, stored};
 use super::sample::{Origin, sampled};
 
 /// A byte of poison: four of them are a NaN that no operation gives, two the same in half precision, and as an index they are −1.
@@ -67,7 +66,7 @@ impl Launch<'_> {
             return Ok((checked, device_error));
         }
         let after = self.read(device)?;
-        let args = self.arguments(&given)?;
+        let args = self.buffers(&given)?;
         let mut checked = Checked::default();
         let mask = self.coverage(&args, &after, sizes, &mut checked);
         for (param, mask) in mask {
@@ -120,20 +119,10 @@ impl Launch<'_> {
         each.collect()
     }
 
-    fn arguments<'b>(&'b self, bytes: &'b [Vec<u8>]) -> Result<Vec<Arg<'b>>, DeviceError> {
-        let buffers = self.buffers(bytes)?.into_iter().zip(&self.kernel.params).enumerate();
-        let arg = |(p, (buffer, param)): (usize, (_, &Param))| Arg {
-            buffer,
-            format: param.format,
-            weight: self.weight(p),
-        };
-        Ok(buffers.map(arg).collect())
-    }
-
     /// Which units of each parameter the whole kernel writes. Those that still are poison are a fault.
     fn coverage(
         &self,
-        args: &[Arg<'_>],
+        args: &[interp::Buffer<'_>],
         after: &[Vec<u8>],
         sizes: &Sizes,
         checked: &mut Checked,
@@ -146,10 +135,10 @@ impl Launch<'_> {
         }
         for (part, it) in self.kernel.parts.iter().enumerate() {
             let lens = it.lens();
-            for row in rows(&it.rows, sizes) {
+            for row in interp::rows(&it.rows, sizes) {
                 for instr in &it.body {
                     let Instr::Store { value, view, indexed } = instr else { continue };
-                    let Some(at) = place(args, view, indexed.as_ref(), &row) else { continue };
+                    let Ok(at) = interp::place(args, view, indexed.as_ref(), &row) else { continue };
                     let format = self.kernel.params[view.param].format;
                     let (unit, values) = (unit(format), self.args[view.param].values);
                     let Some(mask) = masks.get_mut(&view.param) else { continue };
@@ -219,25 +208,12 @@ fn is_poison(format: Format, values: usize, bytes: &[u8], index: usize) -> bool 
     ranges(format, values, index).into_iter().all(|range| bytes[range].iter().all(|byte| *byte == POISON))
 }
 
-/// All rows of a space.
-fn rows(axes: &[Dim], sizes: &Sizes) -> impl Iterator<Item = Vec<usize>> + use<> {
-    let axes: Vec<usize> = axes.iter().map(|axis| axis.eval(sizes)).collect();
-    (0..axes.iter().product::<usize>()).map(move |mut flat| {
-        let mut row = vec![0; axes.len()];
-        for (r, n) in row.iter_mut().zip(&axes).rev() {
-            *r = flat % n;
-            flat /= n;
-        }
-        row
-    })
-}
-
 /// What the device wrote beside what it should have.
 struct Compare<'a> {
     /// The columns that are compared.
     kernel: &'a Kernel,
     origins: &'a [Origin],
-    args: &'a [Arg<'a>],
+    args: &'a [interp::Buffer<'a>],
     oracle: &'a [interp::Buffer<'a>],
     found: &'a [interp::Buffer<'a>],
 }
@@ -245,12 +221,15 @@ struct Compare<'a> {
 impl Compare<'_> {
     fn all(&self, launch: &Launch<'_>, after: &[Vec<u8>], sizes: &Sizes, checked: &mut Checked) {
         for (part, origin) in self.kernel.parts.iter().zip(self.origins) {
-            for row in rows(&part.rows, sizes) {
-                for stored in stored(self.kernel, part, self.args, &row).unwrap_or_default() {
+            for row in interp::rows(&part.rows, sizes) {
+                // An index out of bounds has been reported, and nothing is compared then.
+                let stored = interp::stores::<Bar>(self.kernel, part, self.args, &row);
+                for mut stored in stored.unwrap_or_default() {
                     let param = stored.param;
                     let format = self.kernel.params[param].format;
+                    Bar::round_stored(format, &mut stored.values);
                     let values = launch.args[param].values;
-                    for (c, bar) in stored.bars.iter().enumerate() {
+                    for (c, bar) in stored.values.iter().enumerate() {
                         let at = stored.at + c * stored.step;
                         if at >= values || is_poison(format, values, &after[param], at / unit(format)) {
                             // Reported already.
@@ -261,7 +240,7 @@ impl Compare<'_> {
                         self.value(param, at, format, bar, place, checked);
                     }
                     if format == Format::Q8 {
-                        let blocks = stored.at / q8::BLOCK..(stored.at + stored.bars.len()) / q8::BLOCK;
+                        let blocks = stored.at / q8::BLOCK..(stored.at + stored.values.len()) / q8::BLOCK;
                         for block in blocks.filter(|block| !sums_fit(values, &after[param], *block)) {
                             let column = origin.column + block * q8::BLOCK - stored.at;
                             let place = Place { param, part: origin.part, row: row.clone(), column };

@@ -1,0 +1,118 @@
+//! What attention means, for one token and one head: `softmax(q·k · scale)·v` over the positions that the token sees.
+
+use super::{Buffer, base};
+use crate::kernel::{Attend, Cached};
+
+/// Attention of one token and one head, with everything that its result is computed from.
+pub struct Attention<'a> {
+    args: &'a [Buffer<'a>],
+    attend: &'a Attend,
+    /// The head's group of keys and values.
+    group: usize,
+    /// The cache row of each position.
+    rows: Vec<usize>,
+    query: Vec<f64>,
+    scores: Vec<f64>,
+    weights: Vec<f64>,
+    total: f64,
+}
+
+impl<'a> Attention<'a> {
+    /// Scores all positions that row `[token, head]` sees.
+    pub(super) fn new(
+        args: &'a [Buffer<'a>],
+        row: &[usize],
+        attend: &'a Attend,
+    ) -> Result<Attention<'a>, String> {
+        let [token, head] = row[..] else { return Err("rows must be tokens × heads".into()) };
+        let group = head / (attend.heads / attend.kv_heads);
+        let rows = cache_rows(args, token, attend)?;
+        let (q, start) = (&attend.q, base(&attend.q, row));
+        let query = (0..attend.k_len).map(|i| f64::from(args[q.param].float(start + i * q.step))).collect();
+        let mut attention =
+            Attention { args, attend, group, rows, query, scores: vec![], weights: vec![], total: 0.0 };
+        attention.scores = (0..attention.positions()).map(|p| attention.score(p)).collect();
+        let top = attention.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        attention.weights = attention.scores.iter().map(|score| (score - top).exp()).collect();
+        attention.total = attention.weights.iter().sum();
+        Ok(attention)
+    }
+
+    /// The first `cols` values of the result.
+    pub(super) fn result(&self, cols: usize) -> Vec<f32> {
+        let value = |i: usize| {
+            let terms = (0..self.positions()).map(|p| self.weights[p] * self.value(p, i));
+            (terms.sum::<f64>() / self.total) as f32
+        };
+        (0..cols).map(value).collect()
+    }
+
+    fn score(&self, position: usize) -> f64 {
+        let products = self.query.iter().enumerate().map(|(i, q)| q * self.key(position, i));
+        products.sum::<f64>() * f64::from(self.attend.scale.0)
+    }
+
+    /// The anchor.
+    pub fn attend(&self) -> &Attend {
+        self.attend
+    }
+
+    /// How many positions are attended to.
+    pub fn positions(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The query, `[k_len]`.
+    pub fn query(&self) -> &[f64] {
+        &self.query
+    }
+
+    /// Value `i` of a position's key.
+    pub fn key(&self, position: usize, i: usize) -> f64 {
+        self.cached(&self.attend.k, position, i)
+    }
+
+    /// Value `i` of a position's value.
+    pub fn value(&self, position: usize, i: usize) -> f64 {
+        self.cached(&self.attend.v, position, i)
+    }
+
+    /// The scaled product of the query and each key, `[positions]`.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// `exp(score - largest score)`, `[positions]`.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The sum of the weights, which the result is divided by.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    fn cached(&self, cached: &Cached, position: usize, i: usize) -> f64 {
+        let at =
+            self.rows[position] * cached.row_stride + cached.offset + self.group * cached.head_stride + i;
+        f64::from(self.args[cached.param].float(at))
+    }
+}
+
+/// The cache rows of the positions that a token sees, from the first to its own.
+fn cache_rows(args: &[Buffer<'_>], token: usize, a: &Attend) -> Result<Vec<usize>, String> {
+    let pos = args[a.pos].int(token);
+    let seen = usize::try_from(pos).map_err(|_| format!("position {pos}"))? + 1;
+    let first = args[a.first].int(token);
+    let rows = |c: &Cached| args[c.param].len() / c.row_stride;
+    let bound = rows(&a.k).min(rows(&a.v));
+    let row = |p: usize| {
+        let at = usize::try_from(first).ok().and_then(|first| first.checked_add(p / a.page));
+        let at =
+            at.filter(|at| *at < args[a.pages].len()).ok_or_else(|| format!("position {p} has no page"))?;
+        let row = i64::from(args[a.pages].int(at)) * a.page as i64 + (p % a.page) as i64;
+        let found = usize::try_from(row).ok().filter(|row| *row < bound);
+        found.ok_or_else(|| format!("state row {row} of {bound}"))
+    };
+    (0..seen).map(row).collect()
+}
