@@ -2,6 +2,7 @@
 
 mod deepseek2;
 mod llama;
+mod qwen3;
 
 use weft_gguf::Gguf;
 
@@ -19,7 +20,7 @@ pub(crate) struct Family {
 }
 
 /// Every family. The order is that of error messages.
-static FAMILIES: &[Family] = &[llama::FAMILY, deepseek2::FAMILY];
+static FAMILIES: &[Family] = &[llama::FAMILY, deepseek2::FAMILY, qwen3::FAMILY];
 
 /// Every architecture that can be built, as `general.architecture` spells it.
 ///

@@ -89,3 +89,8 @@ fn llama_layer_with_biases_and_partial_rotation() {
 fn mixtral_layer() {
     segments_are(&support::mixtral(), layer(0), expect_file!["goldens/mixtral.graph"]);
 }
+
+#[test]
+fn qwen3_layer() {
+    segments_are(&support::qwen3(), layer(1), expect_file!["goldens/qwen3.graph"]);
+}

@@ -39,7 +39,8 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 4] = [support::glm, support::v2_lite, support::llama, support::mixtral];
+const MODELS: [fn() -> File; 5] =
+    [support::glm, support::v2_lite, support::llama, support::mixtral, support::qwen3];
 
 /// Keys that a file may have beside those of the tiny models.
 const MORE_KEYS: [&str; 14] = [
@@ -68,8 +69,8 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), prop::option::weighted(0.9, value())), 1..4),
     ) {
         let mut file = model();
-        let architecture = if file.keys.contains_key("llama.block_count") { "llama" } else { "deepseek2" };
         let mut keys: Vec<String> = file.keys.keys().cloned().collect();
+        let architecture = keys.iter().find_map(|key| key.strip_suffix(".block_count")).unwrap().to_string();
         keys.extend(MORE_KEYS.map(|key| format!("{architecture}.{key}")));
         for (key, value) in changes {
             let key = &keys[key.index(keys.len())];

@@ -1,4 +1,4 @@
-//! The `llama` family against a second implementation that shares nothing with the graphs: loops over `f64`,
+//! Families with grouped-query attention against a second implementation that shares nothing with the graphs: loops over `f64`,
 //! written from the papers.
 
 use weft_gguf::Gguf;
@@ -40,14 +40,24 @@ impl Reference<'_> {
         w.chunks_exact(x.len()).zip(bias).map(|(w, b)| row(w) + b).collect()
     }
 
-    /// Multiplies each pair, as a complex number, by e^(i·angle).
+    /// Multiplies each pair, as a complex number, by e^(i·angle). Neighbours are a pair, or in Qwen values half of all
+    /// apart.
     fn rotate(&self, head: &mut [f64], pos: usize) {
         let factors = self.tensor("rope_freqs.weight").unwrap_or(vec![1.0; self.rotated / 2]);
-        for (i, pair) in head[..self.rotated].chunks_exact_mut(2).enumerate() {
+        let qwen = self.gguf.metadata().require_str("general.architecture").unwrap().starts_with("qwen");
+        for (i, factor) in factors.into_iter().enumerate() {
             let angle =
-                pos as f64 / 1e4f64.powf(2.0 * i as f64 / self.rotated as f64) / factors[i] / self.stretched;
+                pos as f64 / 1e4f64.powf(2.0 * i as f64 / self.rotated as f64) / factor / self.stretched;
             let (sin, cos) = angle.sin_cos();
-            (pair[0], pair[1]) = (pair[0] * cos - pair[1] * sin, pair[0] * sin + pair[1] * cos);
+            let [a, b] = if qwen { [i, i + self.rotated / 2] } else { [2 * i, 2 * i + 1] };
+            (head[a], head[b]) = (head[a] * cos - head[b] * sin, head[a] * sin + head[b] * cos);
+        }
+    }
+
+    /// The norm of each head, where the file has one for them.
+    fn norm_heads(&self, name: &str, heads: &mut [f64]) {
+        if self.gguf.tensor(name).is_some() {
+            heads.chunks_exact_mut(WIDTH).for_each(|head| head.copy_from_slice(&self.norm(name, head)));
         }
     }
 
@@ -75,6 +85,8 @@ impl Reference<'_> {
             let h = self.norm(&name("attn_norm.weight"), x);
             let mut q = self.linear(&name("attn_q"), &h, None, HEADS * WIDTH);
             let mut k = self.linear(&name("attn_k"), &h, None, KV_HEADS * WIDTH);
+            self.norm_heads(&name("attn_q_norm.weight"), &mut q);
+            self.norm_heads(&name("attn_k_norm.weight"), &mut k);
             q.chunks_exact_mut(WIDTH)
                 .chain(k.chunks_exact_mut(WIDTH))
                 .for_each(|head| self.rotate(head, pos));
@@ -124,6 +136,14 @@ fn dense() {
 #[test]
 fn mixture_of_experts() {
     agree(&support::mixtral(), 16, 1.0);
+}
+
+#[test]
+fn with_normed_heads() {
+    agree(&support::qwen3(), 16, 1.0);
+    let mut file = support::qwen3();
+    file.set("qwen3.rope.dimension_count", 10u32);
+    agree(&file, 10, 1.0);
 }
 
 #[test]

@@ -6,10 +6,10 @@ use weft_quant::GgmlType;
 
 use crate::support::{self, File};
 
-fn models() -> [File; 5] {
+fn models() -> [File; 6] {
     let mut joined = support::glm();
     support::join_keys_and_values(&mut joined);
-    [support::glm(), support::v2_lite(), joined, support::llama(), support::mixtral()]
+    [support::glm(), support::v2_lite(), joined, support::llama(), support::mixtral(), support::qwen3()]
 }
 
 /// Whether a model is whole without this tensor, because it may be absent or because its absence says that another
@@ -160,6 +160,8 @@ fn the_message_says_what_is_wrong() {
     refused(llama, &|f| f.vector("blk.1.attn_q_norm.weight", 16, 1.0));
     refused(llama, &|f| f.vector("blk.7.attn_norm.weight", 64, 1.0));
     refused(support::mixtral, &|f| f.vector("blk.1.exp_probs_b.bias", 4, 0.0));
+    // A model that ranks texts instead of going on with them.
+    refused(support::qwen3, &|f| f.matrix("cls.output.weight", &[2, 64]));
     refused(glm, &|f| f.vector("rope_freqs.weight", 8, 1.0));
 
     expect_file!["goldens/refusals.txt"].assert_eq(&text);

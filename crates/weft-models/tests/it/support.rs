@@ -261,6 +261,32 @@ pub(crate) fn mixtral() -> File {
     file
 }
 
+/// The llama with a norm on every head of queries and keys: Qwen3.
+pub(crate) fn qwen3() -> File {
+    let mut file = renamed(llama(), "llama", "qwen3");
+    file.set("qwen3.attention.key_length", 16u32);
+    file.set("qwen3.attention.value_length", 16u32);
+    for block in 0..2 {
+        file.vector(&format!("blk.{block}.attn_q_norm.weight"), 16, 1.0);
+        file.vector(&format!("blk.{block}.attn_k_norm.weight"), 16, 1.0);
+    }
+    file
+}
+
+/// The same file as one of another architecture.
+fn renamed(mut file: File, from: &str, to: &str) -> File {
+    file.keys = file
+        .keys
+        .into_iter()
+        .map(|(key, value)| match key.strip_prefix(from) {
+            Some(rest) => (format!("{to}{rest}"), value),
+            None => (key, value),
+        })
+        .collect();
+    file.set("general.architecture", to);
+    file
+}
+
 fn ends(file: &mut File) {
     file.matrix("token_embd.weight", &[VOCAB, HIDDEN]);
     file.vector("output_norm.weight", HIDDEN, 1.0);

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 
-use crate::synth::vocabulary::{DEEPSEEK, Family, GLM, LLAMA3};
+use crate::synth::vocabulary::{DEEPSEEK, Family, GLM, LLAMA3, QWEN};
 
 /// The shape of a model.
 #[derive(Clone, Copy, Debug)]
@@ -206,6 +206,42 @@ pub(crate) const PRESETS: &[Preset] = &[
         family: &LLAMA3,
         tied: true,
     },
+    // Qwen/Qwen3-0.6B, config.json
+    Preset {
+        name: "qwen3-0.6b",
+        architecture: "qwen3",
+        layers: 28,
+        context: 40_960,
+        hidden: 1024,
+        heads: 16,
+        attention: Attention::Grouped { kv_heads: 8, width: 128, qk_norm: true },
+        dense: 3072,
+        experts: None,
+        rms_eps: 1e-6,
+        rope_base: 1e6,
+        yarn: None,
+        vocabulary: 151_936,
+        family: &QWEN,
+        tied: true,
+    },
+    // Qwen/Qwen3-8B, config.json
+    Preset {
+        name: "qwen3-8b",
+        architecture: "qwen3",
+        layers: 36,
+        context: 40_960,
+        hidden: 4096,
+        heads: 32,
+        attention: Attention::Grouped { kv_heads: 8, width: 128, qk_norm: true },
+        dense: 12_288,
+        experts: None,
+        rms_eps: 1e-6,
+        rope_base: 1e6,
+        yarn: None,
+        vocabulary: 151_936,
+        family: &QWEN,
+        tied: false,
+    },
     // GLM in small: whatever is a multiple of 256 there is one here, and what is not is none.
     Preset {
         name: "tiny",
@@ -275,5 +311,23 @@ pub(crate) const PRESETS: &[Preset] = &[
         vocabulary: 768,
         family: &LLAMA3,
         tied: false,
+    },
+    // Qwen3-0.6B in small: its heads together are wider than the hidden state, too.
+    Preset {
+        name: "qwen3-tiny",
+        architecture: "qwen3",
+        layers: 2,
+        context: 4096,
+        hidden: 256,
+        heads: 6,
+        attention: Attention::Grouped { kv_heads: 2, width: 64, qk_norm: true },
+        dense: 640,
+        experts: None,
+        rms_eps: 1e-6,
+        rope_base: 1e6,
+        yarn: None,
+        vocabulary: 1024,
+        family: &QWEN,
+        tied: true,
     },
 ];

@@ -94,6 +94,8 @@ fn presets_have_the_size_of_the_real_models() {
         ("glm-4.7-flash", 29.94e9, 17.0),
         ("deepseek-v2-lite", 15.71e9, 8.9),
         ("llama-3.2-1b", 1.236e9, 0.79),
+        ("qwen3-0.6b", 0.596e9, 0.38),
+        ("qwen3-8b", 8.19e9, 4.77),
     ] {
         let whole = SynthOptions { layers: None, ..options(name, 1, "q4_0") };
         let tensors = Model::new(&whole).unwrap().tensors;
@@ -164,6 +166,14 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 32 heads of 64, 8 of keys and values
             dense of 8192
             dense of 8192
+        qwen3-0.6b: qwen3, 151936 tokens, scale 0.088388346
+            grouped: 16 heads of 128, 8 of keys and values
+            dense of 3072
+            dense of 3072
+        qwen3-8b: qwen3, 151936 tokens, scale 0.088388346
+            grouped: 32 heads of 128, 8 of keys and values
+            dense of 12288
+            dense of 12288
         tiny: deepseek2, 2048 tokens, scale 0.10206208
             latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
             dense of 1024
@@ -176,6 +186,10 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 8 heads of 32, 2 of keys and values
             with 2 of 8 experts of 96, softmax, normalised
             with 2 of 8 experts of 96, softmax, normalised
+        qwen3-tiny: qwen3, 1024 tokens, scale 0.125
+            grouped: 6 heads of 64, 2 of keys and values
+            dense of 640
+            dense of 640
     "#]]
     .assert_eq(&text);
 }

@@ -5,7 +5,7 @@ mod families;
 
 use weft_gguf::{Metadata, Strings};
 
-pub(crate) use families::{DEEPSEEK, GLM, LLAMA3};
+pub(crate) use families::{DEEPSEEK, GLM, LLAMA3, QWEN};
 
 /// Types of tokens (`llama_token_type` in `llama.h`).
 const NORMAL: i32 = 1;
@@ -147,8 +147,15 @@ mod tests {
         tokenizer
     }
 
-    const FAMILIES: [(&Family, u32); 5] =
-        [(&GLM, 2048), (&GLM, 154_880), (&DEEPSEEK, 102_400), (&LLAMA3, 768), (&LLAMA3, 128_256)];
+    const FAMILIES: [(&Family, u32); 7] = [
+        (&GLM, 2048),
+        (&GLM, 154_880),
+        (&DEEPSEEK, 102_400),
+        (&LLAMA3, 768),
+        (&LLAMA3, 128_256),
+        (&QWEN, 1024),
+        (&QWEN, 151_936),
+    ];
 
     #[test]
     fn any_text_comes_back() {
@@ -191,6 +198,9 @@ mod tests {
         assert_eq!(deepseek.bos_text(), Some("<｜begin▁of▁sentence｜>"));
         assert_eq!(deepseek.find("<｜begin▁of▁sentence｜>"), Some(100_000));
         assert_eq!(deepseek.find("<｜end▁of▁sentence｜>"), Some(100_001));
+        let qwen = tokenizer(&QWEN, 151_936);
+        assert_eq!((qwen.find("<|im_start|>"), qwen.find("</think>")), (Some(151_644), Some(151_668)));
+        assert_eq!(qwen.end_of_generation(), [151_643, 151_645, 151_662, 151_663, 151_664]);
         let llama = tokenizer(&LLAMA3, 128_256);
         assert_eq!(
             (llama.find("<|begin_of_text|>"), llama.find("<|eot_id|>")),
@@ -220,6 +230,12 @@ mod tests {
         let expected = "<｜begin▁of▁sentence｜>Be brief.\n\nUser: hi\n\nAssistant: ho<｜end▁of▁sentence｜>User: hm\n\nAssistant:";
         assert_eq!(prompt, expected);
         assert_eq!(ids.iter().filter(|id| **id == 100_000).count(), 1);
+        let (prompt, ids) = chat(&QWEN, 151_936);
+        let turn = |role: &str, text: &str| format!("<|im_start|>{role}\n{text}<|im_end|>\n");
+        let turns = [("system", "Be brief."), ("user", "hi"), ("assistant", "ho"), ("user", "hm")];
+        let turns: String = turns.iter().map(|(role, text)| turn(role, text)).collect();
+        assert_eq!(prompt, turns + "<|im_start|>assistant\n");
+        assert_eq!(ids[0], 151_644);
         let (prompt, ids) = chat(&LLAMA3, 128_256);
         assert!(
             prompt.ends_with("hm<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"),
