@@ -3,6 +3,7 @@
 mod deepseek2;
 mod llama;
 mod qwen3;
+mod qwen3moe;
 
 use weft_gguf::Gguf;
 
@@ -20,7 +21,7 @@ pub(crate) struct Family {
 }
 
 /// Every family. The order is that of error messages.
-static FAMILIES: &[Family] = &[llama::FAMILY, deepseek2::FAMILY, qwen3::FAMILY];
+static FAMILIES: &[Family] = &[llama::FAMILY, deepseek2::FAMILY, qwen3::FAMILY, qwen3moe::FAMILY];
 
 /// Every architecture that can be built, as `general.architecture` spells it.
 ///

@@ -50,7 +50,9 @@ fn output_tied_or_copied() {
 
 #[test]
 fn a_prompt_whole_or_in_pieces() {
-    for file in [support::glm(), support::v2_lite(), support::llama(), support::mixtral(), support::qwen3()] {
+    for file in
+        [support::glm(), support::v2_lite(), support::llama(), support::mixtral(), support::qwen3moe()]
+    {
         let gguf = file.open();
         let whole = logits(&gguf, &TOKENS, TOKENS.len());
         assert!(whole.iter().all(|x| x.is_finite()));

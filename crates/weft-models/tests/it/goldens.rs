@@ -94,3 +94,8 @@ fn mixtral_layer() {
 fn qwen3_layer() {
     segments_are(&support::qwen3(), layer(1), expect_file!["goldens/qwen3.graph"]);
 }
+
+#[test]
+fn qwen3moe_layer() {
+    segments_are(&support::qwen3moe(), layer(0), expect_file!["goldens/qwen3moe.graph"]);
+}

@@ -39,8 +39,8 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 5] =
-    [support::glm, support::v2_lite, support::llama, support::mixtral, support::qwen3];
+const MODELS: [fn() -> File; 6] =
+    [support::glm, support::v2_lite, support::llama, support::mixtral, support::qwen3, support::qwen3moe];
 
 /// Keys that a file may have beside those of the tiny models.
 const MORE_KEYS: [&str; 14] = [

@@ -136,6 +136,7 @@ fn dense() {
 #[test]
 fn mixture_of_experts() {
     agree(&support::mixtral(), 16, 1.0);
+    agree(&support::qwen3moe(), 16, 1.0);
 }
 
 #[test]

@@ -6,10 +6,18 @@ use weft_quant::GgmlType;
 
 use crate::support::{self, File};
 
-fn models() -> [File; 6] {
+fn models() -> [File; 7] {
     let mut joined = support::glm();
     support::join_keys_and_values(&mut joined);
-    [support::glm(), support::v2_lite(), joined, support::llama(), support::mixtral(), support::qwen3()]
+    [
+        support::glm(),
+        support::v2_lite(),
+        joined,
+        support::llama(),
+        support::mixtral(),
+        support::qwen3(),
+        support::qwen3moe(),
+    ]
 }
 
 /// Whether a model is whole without this tensor, because it may be absent or because its absence says that another
@@ -147,6 +155,8 @@ fn the_message_says_what_is_wrong() {
     refused(glm, &|f| f.set("deepseek2.rope.scaling.type", "longrope\u{1b}"));
     refused(llama, &|f| f.set("llama.attention.value_length", 8u32));
     refused(support::mixtral, &|f| f.set("llama.expert_group_count", 2u32));
+    refused(support::qwen3moe, &|f| f.set("qwen3moe.expert_group_count", 2u32));
+    refused(support::qwen3moe, &|f| f.set("qwen3moe.expert_count", 0u32));
 
     // Tensors.
     refused(llama, &|f| drop(f.take("blk.1.ffn_up.weight")));
@@ -160,6 +170,7 @@ fn the_message_says_what_is_wrong() {
     refused(llama, &|f| f.vector("blk.1.attn_q_norm.weight", 16, 1.0));
     refused(llama, &|f| f.vector("blk.7.attn_norm.weight", 64, 1.0));
     refused(support::mixtral, &|f| f.vector("blk.1.exp_probs_b.bias", 4, 0.0));
+    refused(support::qwen3moe, &|f| f.matrix("blk.0.ffn_gate_shexp.weight", &[96, 64]));
     // A model that ranks texts instead of going on with them.
     refused(support::qwen3, &|f| f.matrix("cls.output.weight", &[2, 64]));
     refused(glm, &|f| f.vector("rope_freqs.weight", 8, 1.0));

@@ -248,6 +248,12 @@ pub(crate) fn mixtral() -> File {
     let mut file = llama();
     file.set("llama.expert_count", 4u32);
     file.set("llama.expert_used_count", 2u32);
+    with_experts(&mut file);
+    file
+}
+
+/// Puts 4 experts in place of each gated network.
+fn with_experts(file: &mut File) {
     for block in 0..2 {
         for tensor in ["ffn_gate", "ffn_up", "ffn_down"] {
             file.take(&format!("blk.{block}.{tensor}.weight"));
@@ -258,7 +264,6 @@ pub(crate) fn mixtral() -> File {
         file.matrix(&name("ffn_up_exps"), &[4, 96, HIDDEN]);
         file.matrix(&name("ffn_down_exps"), &[4, HIDDEN, 96]);
     }
-    file
 }
 
 /// The llama with a norm on every head of queries and keys: Qwen3.
@@ -270,6 +275,17 @@ pub(crate) fn qwen3() -> File {
         file.vector(&format!("blk.{block}.attn_q_norm.weight"), 16, 1.0);
         file.vector(&format!("blk.{block}.attn_k_norm.weight"), 16, 1.0);
     }
+    file
+}
+
+/// The same with 4 experts in place of each gated network, 2 of them taken: Qwen3-MoE.
+pub(crate) fn qwen3moe() -> File {
+    let mut file = renamed(qwen3(), "qwen3", "qwen3moe");
+    file.keys.remove("qwen3moe.feed_forward_length");
+    with_experts(&mut file);
+    file.set("qwen3moe.expert_count", 4u32);
+    file.set("qwen3moe.expert_used_count", 2u32);
+    file.set("qwen3moe.expert_feed_forward_length", 96u32);
     file
 }
 

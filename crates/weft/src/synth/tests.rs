@@ -96,6 +96,7 @@ fn presets_have_the_size_of_the_real_models() {
         ("llama-3.2-1b", 1.236e9, 0.79),
         ("qwen3-0.6b", 0.596e9, 0.38),
         ("qwen3-8b", 8.19e9, 4.77),
+        ("qwen3-30b-a3b", 30.53e9, 17.3),
     ] {
         let whole = SynthOptions { layers: None, ..options(name, 1, "q4_0") };
         let tensors = Model::new(&whole).unwrap().tensors;
@@ -174,6 +175,10 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 32 heads of 128, 8 of keys and values
             dense of 12288
             dense of 12288
+        qwen3-30b-a3b: qwen3moe, 151936 tokens, scale 0.088388346
+            grouped: 32 heads of 128, 4 of keys and values
+            with 8 of 128 experts of 768, softmax, normalised
+            with 8 of 128 experts of 768, softmax, normalised
         tiny: deepseek2, 2048 tokens, scale 0.10206208
             latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
             dense of 1024
@@ -190,6 +195,10 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 6 heads of 64, 2 of keys and values
             dense of 640
             dense of 640
+        qwen3moe-tiny: qwen3moe, 1024 tokens, scale 0.17677669
+            grouped: 8 heads of 32, 2 of keys and values
+            with 3 of 12 experts of 64, softmax, normalised
+            with 3 of 12 experts of 64, softmax, normalised
     "#]]
     .assert_eq(&text);
 }

@@ -1,0 +1,35 @@
+//! The `qwen3moe` family: the attention of `qwen3`, and in every layer experts that a softmax picks, normalised and
+//! without a shared one.
+//!
+//! Keys, defaults and tensors are those of llama.cpp (`src/models/qwen3moe.cpp`).
+
+use weft_ir::Unary;
+
+use super::{Family, qwen3};
+use crate::ModelGraph;
+use crate::blocks::{Count, Experts, Gated, Gating, Router, refuse_groups};
+use crate::error::Error;
+use crate::file::{Common, ModelFile};
+use crate::keys::MAX_WIDTH;
+use crate::model::ModelBuilder;
+
+pub(super) const FAMILY: Family = Family { architecture: "qwen3moe", build };
+
+fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
+    let common = Common::read(&file.keys)?;
+    let attention = qwen3::attention(file, &common)?;
+    refuse_groups(&file.keys)?;
+    let count = Count::read(&file.keys)?;
+    let router = Router { gating: Gating::Softmax, bias: false, normalise: true, scale: 1.0 };
+    const WIDTH: &str = "expert_feed_forward_length";
+    let widths = file.keys.per_layer(WIDTH, common.blocks)?;
+    let hidden = common.hidden;
+
+    let mut model = ModelBuilder::new(file, common)?;
+    for width in widths {
+        let width = file.keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
+        let expert = Gated { hidden, width, activation: Unary::Silu };
+        model.layer(&attention, &Experts { count, expert, shared: 0, router })?;
+    }
+    model.finish()
+}
