@@ -1,6 +1,7 @@
 //! How a language spells the structured program.
 //!
-//! Every method but three has a default, which is what C++ says; a dialect overrides where its language differs.
+//! Every method but three has a default, which is C++; a dialect overrides what its language spells
+//! differently.
 
 pub(crate) mod cuda;
 pub(crate) mod print;
@@ -11,26 +12,26 @@ use crate::code::module::{Function, Module, Type};
 
 /// A C-like language.
 pub(crate) trait Dialect {
-    /// Everything before the functions: types, buffers, helpers of the language's own.
+    /// Everything before the functions: types, buffers, helper functions.
     fn globals(&self, module: &Module) -> String;
 
-    /// The line that begins the entry point, up to its brace.
+    /// The entry point's head, up to its brace.
     fn entry(&self, module: &Module) -> String;
 
     /// [`Stmt::Barrier`](crate::code::stmt::Stmt::Barrier).
     fn barrier(&self) -> &'static str;
 
-    /// The name that a runtime finds the entry point by, for a kernel of this name.
+    /// The entry point's name, for a kernel of this name.
     fn entry_name(&self, _kernel: &str) -> String {
         "main".into()
     }
 
-    /// The first lines of the entry point.
+    /// The first lines of the entry point's body.
     fn prelude(&self, _module: &Module) -> Vec<String> {
         Vec::new()
     }
 
-    /// A type.
+    /// A type's name.
     fn type_name(&self, ty: Type) -> &'static str {
         match ty {
             Type::U32 => "unsigned int",
@@ -38,12 +39,12 @@ pub(crate) trait Dialect {
         }
     }
 
-    /// What stands before a function.
+    /// What precedes a function's head.
     fn function_prefix(&self) -> &'static str {
         "static "
     }
 
-    /// The line that begins a function, up to its brace.
+    /// A function's head, up to its brace.
     fn function(&self, function: &Function) -> String {
         let param = |(name, ty): &(&str, Type)| format!("{} {name}", self.type_name(*ty));
         let params: Vec<String> = function.params.iter().map(param).collect();
@@ -71,7 +72,8 @@ pub(crate) trait Dialect {
         format!("sizes.words[{i}]")
     }
 
-    /// A word of a slot; `halves` says whether [`store_half`](Dialect::store_half) stores there as well.
+    /// A word of a slot; `halves` says whether [`store_half`](Dialect::store_half) also stores to
+    /// it.
     fn word(&self, slot: usize, at: &str, _halves: bool) -> String {
         format!("b{slot}[{at}]")
     }
@@ -92,8 +94,8 @@ pub(crate) trait Dialect {
         format!("pool[{at}]")
     }
 
-    /// [`Stmt::Agree`](crate::code::stmt::Stmt::Agree), as lines.
-    fn agree(&self, name: &str, value: &str) -> Vec<String> {
+    /// [`Stmt::Uniform`](crate::code::stmt::Stmt::Uniform), as lines.
+    fn uniform(&self, name: &str, value: &str) -> Vec<String> {
         vec![self.define(name, value, false)]
     }
 
@@ -108,7 +110,8 @@ pub(crate) trait Dialect {
     }
 }
 
-/// A call as C++ has it; where it has none, of a helper that [`Dialect::globals`] defines.
+/// A call in C++. Functions that C++ lacks are called by a name that [`Dialect::globals`] must
+/// define.
 pub(crate) fn c_call(fun: Fun, args: &[String]) -> String {
     let name = match fun {
         Fun::Float => "as_float",
@@ -137,7 +140,7 @@ pub(crate) fn c_call(fun: Fun, args: &[String]) -> String {
     format!("{name}({})", args.join(", "))
 }
 
-/// A component of a vector by its number.
+/// The name of a vector's component.
 pub(crate) fn component(i: usize) -> &'static str {
     ["x", "y", "z", "w"][i % 4]
 }

@@ -1,13 +1,13 @@
-//! How many workgroups a launch has.
+//! The grid: how many workgroups a launch has.
 
 use weft_kern::{Dim, Sizes};
 
-/// How many workgroups a launch has, by the sizes of the step.
+/// The workgroups of a launch, by the sizes of the step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Grid {
     /// Workgroups along the first axis before the second begins.
     pub wide: u32,
-    /// The parts' workgroups, one range after another.
+    /// The workgroups of each part, one range after another.
     pub parts: Vec<Groups>,
 }
 
@@ -16,17 +16,17 @@ pub struct Grid {
 pub struct Groups {
     /// The first axis of the part's rows.
     pub axis: Dim,
-    /// What it is multiplied with.
+    /// What it is multiplied by.
     pub inner: u32,
-    /// How many of these one workgroup takes.
+    /// Rows of a tile; each workgroup has one tile.
     pub tile: u32,
-    /// Workgroups for each such tile.
+    /// Workgroups per tile.
     pub times: u32,
-    /// Positions are cut, and each chunk has as many.
+    /// If positions are split into chunks, each chunk has as many workgroups.
     pub chunks: Option<Chunks>,
 }
 
-/// Positions cut into chunks: `⌈pages · page / positions⌉`.
+/// Positions split into chunks: `⌈pages · page / positions⌉` of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunks {
     /// Positions of a page.
@@ -36,14 +36,14 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// How many there are; saturates.
+    /// How many chunks there are; saturates.
     pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
         (sizes.pages as u64).saturating_mul(u64::from(self.page)).div_ceil(u64::from(self.positions.max(1)))
     }
 }
 
 impl Groups {
-    /// How many there are; saturates.
+    /// How many workgroups there are; saturates.
     pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
         let rows = (self.axis.eval(sizes) as u64).saturating_mul(u64::from(self.inner));
         let chunks = self.chunks.map_or(1, |chunks| chunks.count(sizes));
@@ -57,9 +57,10 @@ impl Grid {
         self.parts.iter().fold(0, |all: u64, part| all.saturating_add(part.count(sizes)))
     }
 
-    /// Workgroups along the three axes; all 0 if there is nothing to do, and then nothing must be launched.
+    /// Workgroups along the three axes. All are 0 if there is nothing to do; then nothing must be
+    /// launched.
     ///
-    /// They fit the adapter's limits for the sizes that the kernel was rendered for, and all smaller ones.
+    /// They are within the GPU's limits for all sizes up to those that the kernel was rendered for.
     pub fn groups(&self, sizes: &Sizes) -> [u32; 3] {
         let all = self.all(sizes);
         if all == 0 {

@@ -1,4 +1,4 @@
-//! What kernels are rendered for: a language, and what a GPU allows a shader to be.
+//! What kernels are rendered for: a language, and a GPU's limits.
 
 /// A language and a GPU.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -15,42 +15,44 @@ pub struct Target {
 pub enum Language {
     /// WGSL, for wgpu.
     Wgsl,
-    /// CUDA C++, for NVRTC: compile it with [`CUDA_OPTIONS`](crate::CUDA_OPTIONS). `subgroup` must be a warp, or `None`.
+    /// CUDA C++ for NVRTC, to be compiled with [`CUDA_OPTIONS`](crate::CUDA_OPTIONS). `subgroup`
+    /// must be 32 or `None`.
     Cuda,
 }
 
-/// The limits and abilities that decide how a kernel is rendered; the adapter's own.
+/// The limits and features of a GPU that decide how kernels are rendered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// Invocations of a workgroup.
+    /// Invocations (lanes) of a workgroup.
     pub invocations: u32,
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
     /// Workgroups along one axis of a launch.
     pub groups: u32,
-    /// Storage buffers of a shader.
+    /// Storage buffers that a shader can bind.
     pub storage_buffers: u32,
-    /// Bytes of a buffer that a shader can see.
+    /// Bytes of a storage buffer that a shader can address.
     pub binding_bytes: u64,
-    /// The least number of lanes of a subgroup, if subgroup operations may be used.
+    /// The smallest subgroup size, if subgroup operations may be used.
     pub subgroup: Option<u32>,
     /// 16-bit floats.
     pub f16: bool,
-    /// Dot products of four bytes.
+    /// Dot products of four bytes in one instruction.
     pub dot4: bool,
 }
 
 impl Limits {
-    /// What every GPU of compute capability 6.1 or later allows a CUDA kernel.
+    /// The limits that every GPU of compute capability 6.1 or later has.
     pub const fn cuda() -> Limits {
         Limits {
             invocations: 1024,
             shared_bytes: 48 << 10,
-            // Along `y`; along `x` there may be more.
+            // The limit along `y`; along `x` there may be more.
             groups: 65_535,
-            // With all that each of them can add to `args`, fewer bytes than the 4 KiB of arguments that every driver takes.
+            // So few that pointers and `args` together stay below the 4 KiB of arguments that every
+            // driver takes.
             storage_buffers: 128,
-            // As many words as 32 bits can count.
+            // As many words as 32 bits can address.
             binding_bytes: 4 << 32,
             subgroup: Some(32),
             f16: true,

@@ -1,7 +1,7 @@
-//! From a kernel and its schedule to the structured program.
+//! Lowers a kernel with its schedule to the structured program.
 //!
-//! Each part becomes a range of workgroups. A workgroup computes the part's prologue for its rows, then the anchor's results, which it keeps in
-//! workgroup memory, then the row program.
+//! Each part becomes a range of workgroups. A workgroup computes the part's prologue for its rows,
+//! then the anchor's results, which stay in workgroup memory, then the row program.
 
 mod attend;
 mod blocks;
@@ -25,7 +25,7 @@ use crate::code::stmt::Stmt;
 use crate::grid::Grid;
 use crate::limits::Limits;
 use crate::lower::attend::Pass;
-use crate::lower::attend::sight::chunk_words;
+use crate::lower::attend::context::chunk_words;
 use crate::lower::dot::Dot;
 use crate::lower::space::Space;
 use crate::lower::writer::Writer;
@@ -34,14 +34,15 @@ use crate::schedule::check::check;
 use crate::schedule::{Schedule, Split};
 use crate::shader::args_words;
 
-/// A kernel on its way to shaders.
+/// A kernel being lowered.
 pub(crate) struct Job<'a> {
     kernel: &'a Kernel,
     slots: &'a [usize],
     schedule: &'a Schedule,
     max: &'a Sizes,
     limits: &'a Limits,
-    /// Whether there is a second shader, that puts together what the first put down for parts whose chunks are spread.
+    /// Whether some part spreads its chunks: then a second shader joins what the first computed for
+    /// them.
     spread: bool,
 }
 
@@ -59,12 +60,12 @@ impl<'a> Job<'a> {
         Ok(Job { kernel, slots, schedule, max, limits, spread })
     }
 
-    /// Its shaders: of each whether it is the first.
+    /// Its shaders; of each, whether it is the first.
     pub(crate) fn passes(&self) -> &'static [bool] {
         if self.spread { &[true, false] } else { &[true] }
     }
 
-    /// A shader as a program that is not spelled yet, its workgroups, and the bytes that shaders tell each other.
+    /// The first or the second shader, its grid, and the bytes of scratch memory between the two.
     pub(crate) fn module(&self, first: bool) -> Result<(Module, Grid, u64), (Option<usize>, Why)> {
         let Job { kernel, slots, schedule, max, limits, spread } = *self;
         let mut written = written_slots(kernel, slots).map_err(|why| (None, why))?;
@@ -75,19 +76,19 @@ impl<'a> Job<'a> {
             return Err((None, Why::Buffers { needed, limit }));
         }
         let mut spaces = Vec::new();
-        let mut put_down: u64 = 0;
+        let mut scratch_words: u64 = 0;
         for (i, (part, split)) in kernel.parts.iter().zip(&schedule.parts).enumerate() {
             let fail = |why| (Some(i), why);
-            // The second shader has only what is to be put together.
+            // The second shader only has the parts with chunks to join.
             if !first && !split.spread {
                 continue;
             }
             let space = Space::new(part, split, split.spread && first).map_err(fail)?;
             let mut pass = Pass::Whole;
             if split.spread {
-                let at = u32::try_from(put_down).map_err(|_| fail(too_much()))?;
+                let at = u32::try_from(scratch_words).map_err(|_| fail(too_much()))?;
                 let words = space.chunk_rows(max).saturating_mul(u64::from(chunk_words(space.cols)));
-                put_down = put_down.saturating_add(words);
+                scratch_words = scratch_words.saturating_add(words);
                 pass = match first {
                     true => Pass::Chunks { slot: scratch, at },
                     false => Pass::Join { slot: scratch, at },
@@ -95,7 +96,7 @@ impl<'a> Job<'a> {
             }
             spaces.push((i, space, pass));
         }
-        if 4 * put_down > limits.binding_bytes || put_down > u64::from(u32::MAX) {
+        if 4 * scratch_words > limits.binding_bytes || scratch_words > u64::from(u32::MAX) {
             return Err((None, too_much()));
         }
         let groups = spaces.iter().map(|(_, space, _)| space.groups());
@@ -118,7 +119,7 @@ impl<'a> Job<'a> {
             w.pool.clear();
             w.code.note(format!("part {i}: {}; {split}{}", title(part), pass.title()));
             let own = w.code.set("own_group", &group - &begin);
-            // One part has all workgroups, unless the last row of them is not full.
+            // A single part has all workgroups, unless the grid's last row is not full.
             if spaces.len() == 1 && needed <= u64::from(grid.wide) {
                 written_part(&mut w, part, split, (space, *pass), &own).map_err(fail)?;
             } else {
@@ -127,7 +128,7 @@ impl<'a> Job<'a> {
                 w.when(is_own, |w| written_part(w, part, split, (space, *pass), &own)).map_err(fail)?;
                 begin = w.code.set("end", begin + count);
             }
-            // One word more is what lanes agree on.
+            // One more word may be needed for [`Stmt::Uniform`].
             let needed = 4 * (u64::from(w.pool.top) + 1);
             if needed > u64::from(limits.shared_bytes) {
                 return Err(fail(Why::Shared { needed, limit: limits.shared_bytes }));
@@ -151,20 +152,20 @@ impl<'a> Job<'a> {
             functions: functions::called(&body),
             body,
         };
-        Ok((module, grid, 4 * put_down))
+        Ok((module, grid, 4 * scratch_words))
     }
 }
 
 fn too_much() -> Why {
-    Why::Form("puts more down between its shaders than a buffer has room for".into())
+    Why::Form("needs more scratch memory than a buffer can have".into())
 }
 
-/// Whether each slot is written; slots have no gap.
+/// Whether each slot is written; slots are numbered without a gap.
 fn written_slots(kernel: &Kernel, slots: &[usize]) -> Result<Vec<bool>, Why> {
     let count = slots.iter().map(|s| s + 1).max().unwrap_or(0);
     if slots.len() != kernel.params.len() || count > slots.len() {
         return Err(Why::Form(format!(
-            "has {} parameters, and {} are bound",
+            "has {} parameters, of which {} are bound",
             kernel.params.len(),
             slots.len()
         )));
@@ -176,7 +177,7 @@ fn written_slots(kernel: &Kernel, slots: &[usize]) -> Result<Vec<bool>, Why> {
     Ok(written)
 }
 
-/// What a workgroup does for a part.
+/// Writes what a workgroup does for a part.
 fn written_part(
     w: &mut Writer<'_>,
     part: &Part,
@@ -191,14 +192,14 @@ fn written_part(
         Anchor::Dot(_) => Dot::write(w, part, &place, split, made)?,
         Anchor::Attend(attend) => match attend::attend(w, attend, &place, split, pass)? {
             Some(result) => vec![result],
-            // The second shader has what is done with the result.
+            // The second shader runs the row program.
             None => return Ok(()),
         },
     };
     store::program(w, part, &place, results)
 }
 
-/// What a part is, for people.
+/// A part's title, for the comment at its head.
 fn title(part: &Part) -> String {
     let rows: Vec<String> = part.rows.iter().map(ToString::to_string).collect();
     let anchor = match &part.anchor {

@@ -1,54 +1,54 @@
 //! Why a kernel cannot be rendered.
 
-/// Why a kernel cannot be rendered for an adapter.
+/// Why a kernel cannot be rendered for a GPU.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("kernel `{kernel}`{}: {why}", part.map(|p| format!(", part {p}")).unwrap_or_default())]
 pub struct Refused {
-    /// The kernel.
+    /// The kernel's name.
     pub kernel: String,
-    /// Which of its parts, if it is one's fault.
+    /// The part at fault, if one is.
     pub part: Option<usize>,
-    /// The limit, or what it says that cannot be said here.
+    /// The limit it exceeds, or what it does that cannot be rendered.
     pub why: Why,
 }
 
-/// A limit of an adapter or of the renderer.
+/// A limit of a GPU or of the renderer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Why {
-    /// A workgroup keeps too much.
-    #[error("a workgroup keeps {needed} bytes, the adapter has room for {limit}")]
+    /// A workgroup needs too much workgroup memory.
+    #[error("a workgroup needs {needed} bytes of workgroup memory; the GPU has {limit}")]
     Shared {
-        /// Bytes it keeps.
+        /// Bytes it needs.
         needed: u64,
-        /// Bytes there are.
+        /// Bytes a workgroup can have.
         limit: u32,
     },
     /// Too many buffers.
-    #[error("it works on {needed} buffers, the adapter lets a shader have {limit}")]
+    #[error("it needs {needed} storage buffers; the GPU allows {limit} per shader")]
     Buffers {
-        /// How many it works on.
+        /// How many it needs.
         needed: usize,
-        /// How many it may.
+        /// How many a shader can bind.
         limit: u32,
     },
     /// Too many workgroups.
-    #[error("it takes {needed} workgroups, the adapter launches {limit} along an axis; try a smaller batch")]
+    #[error("it needs {needed} workgroups; the GPU allows {limit} along an axis; try a smaller batch")]
     Groups {
-        /// How many it takes, at the largest sizes.
+        /// How many it needs at the largest sizes.
         needed: u64,
-        /// How many may be along an axis.
+        /// How many the GPU launches along an axis.
         limit: u32,
     },
-    /// A schedule that is none for this kernel or adapter.
-    #[error("the schedule does not fit: {0}")]
+    /// A schedule that does not fit the kernel or the GPU.
+    #[error("the schedule is not legal: {0}")]
     Schedule(String),
-    /// Something the kernel does that the renderer has no form for.
-    #[error("this device has no form for a kernel that {0}")]
+    /// The kernel does something that the renderer has no form for.
+    #[error("the renderer has no form for a kernel that {0}")]
     Form(String),
 }
 
-/// A number of the kernel as a word.
+/// A number of the kernel as a 32-bit word.
 pub(crate) fn word(n: usize) -> Result<u32, Why> {
-    u32::try_from(n).map_err(|_| Why::Form(format!("counts to {n}, which 32 bits cannot")))
+    u32::try_from(n).map_err(|_| Why::Form(format!("counts to {n}, which exceeds 32 bits")))
 }

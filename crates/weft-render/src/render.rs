@@ -1,4 +1,4 @@
-//! From a kernel to text.
+//! Renders kernels: chooses a schedule if none is given, lowers, and prints.
 
 use weft_kern::{Kernel, Sizes};
 
@@ -14,11 +14,13 @@ use crate::schedule::heuristic::{choose, smaller};
 use crate::schedule::tuned::TunedSchedules;
 use crate::shader::Shader;
 
-/// Renders a verified kernel for steps of sizes up to `max`, with the heuristic's schedule: the shaders that compute it, to be run one after another.
-/// `slots[i]` is the slot of the kernel's parameter `i`; slots are numbered from 0 without a gap.
+/// Renders a verified kernel for steps of sizes up to `max`, with the heuristic's schedule. Returns
+/// the shaders that compute it, to be launched one after another. `slots[i]` is the slot of the
+/// kernel's parameter `i`; slots are numbered from 0 without a gap.
 ///
 /// # Errors
-/// [`Refused`], naming the limit of the GPU that the kernel would break.
+///
+/// [`Refused`], naming the limit that the kernel exceeds.
 pub fn render(
     kernel: &Kernel,
     slots: &[usize],
@@ -32,7 +34,8 @@ pub fn render(
 /// Renders a verified kernel with this schedule.
 ///
 /// # Errors
-/// [`Refused`], also if the schedule is none for the kernel.
+///
+/// [`Refused`], also if the schedule does not fit the kernel.
 pub fn render_with(
     kernel: &Kernel,
     slots: &[usize],
@@ -62,7 +65,7 @@ pub fn render_with(
     job.passes().iter().map(shader).collect()
 }
 
-/// The schedule, or one like it whose workgroups keep less if they would keep more than the GPU has room for.
+/// The schedule, made smaller until a workgroup's memory suffices for it.
 pub(crate) fn fitting(
     kernel: &Kernel,
     mut schedule: Schedule,
@@ -89,7 +92,7 @@ pub(crate) fn fits(kernel: &Kernel, schedule: &Schedule, max: &Sizes, limits: &L
     alone(kernel, schedule, max, limits).is_ok()
 }
 
-/// Lowers a kernel whose arguments are each in a buffer of its own, of which there may be any number.
+/// Lowers a kernel as if each argument had a buffer of its own, with no limit on their number.
 fn alone(
     kernel: &Kernel,
     schedule: &Schedule,

@@ -1,9 +1,12 @@
-//! How a kernel's loops are laid over workgroups and lanes: plain data, with a text form, chosen by a heuristic and free to be varied.
+//! How a kernel's loops are mapped to workgroups and lanes: plain data with a text form, chosen by
+//! a heuristic and free to be tuned.
 //!
-//! Of the axes that loops have on a graphics card, a split says: how many *rows* and columns (*width*) a workgroup has (the grid is the rest);
-//! how many lanes work *across* columns side by side, each on several columns (*upcast*); how many lanes share what a column sums up (the
-//! cooperative *reduce*). Unrolling is always one block of 32 columns of a weight, and vectors are words. Attention walks positions in *chunks*, by one
-//! workgroup or *spread* over one for each.
+//! A [`Split`] says how many *rows* and columns (*width*) of its part a workgroup computes; the
+//! grid covers the rest. Within a workgroup, lanes work side by side *across* columns, each on
+//! several columns at a time (*upcast*), and several lanes *reduce* one sum together (split-K
+//! within a workgroup). Inner loops are always unrolled by a block of 32 columns of a weight, and
+//! vectors are 32-bit words. Attention visits positions in *chunks*; one workgroup visits all of
+//! them, or they are *spread* over one workgroup each (as in flash-decoding).
 
 pub(crate) mod check;
 pub(crate) mod heuristic;
@@ -13,7 +16,7 @@ pub(crate) mod tuned;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a kernel is laid out.
+/// The schedule of a kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Schedule {
     /// Lanes of a workgroup, the same for all parts; a power of two.
@@ -22,22 +25,23 @@ pub struct Schedule {
     pub parts: Vec<Split>,
 }
 
-/// How a part is laid out.
+/// The schedule of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Split {
-    /// Rows of a workgroup.
+    /// Rows per workgroup.
     pub rows: u32,
-    /// Whether they are neighbours along the first axis (tokens for one head) rather than neighbours.
+    /// Whether these rows are neighbours along the first axis (tokens, for one head) rather than
+    /// consecutive.
     pub along_first: bool,
-    /// Columns of a workgroup.
+    /// Columns per workgroup.
     pub width: u32,
-    /// Lanes that share a sum: a power of two.
+    /// Lanes that compute a sum together (the split-K factor within a workgroup); a power of two.
     pub reduce: u32,
-    /// Columns of a lane at a time; for attention, positions scored at a time for each lane that scores.
+    /// Columns per lane at a time; in attention, positions scored at a time per lane that scores.
     pub upcast: u32,
-    /// For attention, positions whose sums are made by themselves before they are put together with others'; else 0.
+    /// In attention, positions that are summed up on their own before chunks are joined; else 0.
     pub chunk: u32,
-    /// Whether each chunk has a workgroup, and a second shader puts them together.
+    /// Whether each chunk has a workgroup of its own, and a second shader joins them.
     pub spread: bool,
 }
 
@@ -67,10 +71,10 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// A text that is no schedule.
+/// A text that is not a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N [spread]]; …`"
+    "`{0}` is not a schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N [spread]]; …`"
 )]
 pub struct NoSchedule(String);
 

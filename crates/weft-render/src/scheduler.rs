@@ -1,4 +1,4 @@
-//! Which schedule a kernel gets: the one that is being tried, or else one that was kept, or else the heuristic's own.
+//! Which schedule a kernel gets: the one on trial, else the tuned one, else the heuristic's.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ use crate::shader::Shader;
 
 /// Chooses the schedules of a device's kernels, and renders them.
 ///
-/// Schedules go in and out as text, the form in which tuners pass them around; a text that is no schedule is passed over.
+/// Schedules go in and out as text, the form in which the lab passes them around; texts that are
+/// not schedules are ignored.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     target: Target,
@@ -25,7 +26,7 @@ pub struct Scheduler {
     trial: Trial,
 }
 
-/// What is tried.
+/// What is on trial.
 #[derive(Clone, Debug)]
 enum Trial {
     Nothing,
@@ -34,7 +35,7 @@ enum Trial {
 }
 
 impl Scheduler {
-    /// For a GPU and its language, with the schedules that were kept for it.
+    /// For a target, with the schedules that were tuned for it.
     pub fn new(target: Target, tuned: TunedSchedules) -> Scheduler {
         Scheduler { target, tuned, trial: Trial::Nothing }
     }
@@ -48,20 +49,21 @@ impl Scheduler {
         &self.target.limits
     }
 
-    /// The schedules that are kept.
+    /// The tuned schedules.
     pub fn tuned(&self) -> &TunedSchedules {
         &self.tuned
     }
 
-    /// Whether something is tried that will hardly be used again.
+    /// Whether something is on trial, and what is rendered will hardly be used again.
     pub fn is_trying(&self) -> bool {
         !matches!(self.trial, Trial::Nothing)
     }
 
-    /// Renders a kernel as [`render`](crate::render()) does, with the schedule that it is to have.
+    /// Renders a kernel like [`render`](crate::render()), with the schedule it is to have.
     ///
     /// # Errors
-    /// Those of `render`.
+    ///
+    /// As for `render`.
     pub fn render(&self, kernel: &Kernel, slots: &[usize], max: &Sizes) -> Result<Vec<Shader>, Refused> {
         let tried = match &self.trial {
             Trial::Schedules(tried) => tried.get(&Key::new(kernel, max)).cloned(),
@@ -79,7 +81,7 @@ impl Scheduler {
         render_with(kernel, slots, &schedule, max, &self.target)
     }
 
-    /// The schedule of a kernel as long as nothing is tried.
+    /// A kernel's schedule while nothing is on trial.
     fn chosen(&self, kernel: &Kernel, max: &Sizes) -> Result<Schedule, Refused> {
         let own = choose(kernel, max, self.limits(), &self.tuned);
         let fit = |schedule: &&Schedule| fits(kernel, schedule, max, self.limits());
@@ -89,12 +91,13 @@ impl Scheduler {
         }
     }
 
-    /// The schedule of a kernel in programs for steps up to `max`, as long as nothing is tried; `None` if the kernel cannot be rendered.
+    /// A kernel's schedule in programs for steps up to `max` while nothing is on trial; `None` if
+    /// the kernel cannot be rendered.
     pub fn schedule(&self, kernel: &Kernel, max: &Sizes) -> Option<String> {
         Some(self.chosen(kernel, max).ok()?.to_string())
     }
 
-    /// Schedules that differ from this one in one step of one choice. All of them can be rendered.
+    /// Schedules one step away from this one in one choice. All of them can be rendered.
     pub fn near(&self, kernel: &Kernel, max: &Sizes, schedule: &str) -> Vec<String> {
         let Ok(from) = schedule.parse::<Schedule>() else { return Vec::new() };
         if from.parts.len() != kernel.parts.len() {
@@ -103,12 +106,13 @@ impl Scheduler {
         neighbours(kernel, max, &from, self.limits()).iter().map(ToString::to_string).collect()
     }
 
-    /// In what order a kernel with this schedule makes its sums.
+    /// The orders of a kernel's sums under this schedule.
     pub fn orders(&self, kernel: &Kernel, schedule: &str) -> Vec<SumOrder> {
         schedule.parse().map_or_else(|_| Vec::new(), |schedule| orders(kernel, &schedule))
     }
 
-    /// Renders these kernels with these schedules from now on, whatever was kept; with none, ends that.
+    /// Renders these kernels with these schedules from now on, whatever was tuned; an empty list
+    /// ends the trial.
     pub fn try_out<'a>(&mut self, schedules: impl IntoIterator<Item = (&'a Kernel, &'a Sizes, &'a str)>) {
         let keyed = |(kernel, max, schedule): (&Kernel, &Sizes, &str)| {
             Some((Key::new(kernel, max), schedule.parse().ok()?))
@@ -117,7 +121,7 @@ impl Scheduler {
         self.trial = if tried.is_empty() { Trial::Nothing } else { Trial::Schedules(tried) };
     }
 
-    /// Keeps the schedules of these kernels. What they say of the order of sums holds for all kernels that make such sums.
+    /// Keeps these schedules. The orders of their sums hold for all kernels with such sums.
     pub fn keep<'a>(&mut self, schedules: impl IntoIterator<Item = (&'a Kernel, &'a Sizes, &'a str)>) {
         for (kernel, max, schedule) in schedules {
             if let Ok(schedule) = schedule.parse() {
@@ -127,7 +131,8 @@ impl Scheduler {
         }
     }
 
-    /// Departs from the heuristic in the ways of these names from now on, wherever that is legal; with none, ends that.
+    /// Departs from the chosen schedules in the ways of these names from now on, wherever that is
+    /// legal; an empty list ends the trial.
     pub fn depart<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         let named = |name: &str| departures().find(|departure| departure.name == name);
         let departures: Vec<&'static Departure> = names.into_iter().filter_map(named).collect();

@@ -1,4 +1,5 @@
-//! Other schedules than the heuristic's: single steps away from one, and the same change in all kernels.
+//! Schedules other than the heuristic's: its neighbours, for tuning, and departures in all kernels
+//! at once, for ablation.
 
 pub(crate) mod departures;
 pub(crate) mod neighbours;

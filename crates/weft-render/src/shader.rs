@@ -1,20 +1,23 @@
-//! A kernel as text: what the renderer hands to a runtime, and what a runtime gives the text when it runs.
+//! A rendered kernel, and what a runtime binds to launch it.
 //!
-//! A launch binds group 0. Bindings 0 and 1 are *uniform* buffers, `args` and `sizes`: what [`Shader::args`] and [`Shader::sizes`] return, the
-//! first written once for each launch of a program, the second once a step. Binding `2 + slot` is a storage buffer: a whole buffer of the
-//! device, seen as words. Parameters that lie in one buffer share a slot, because the graphics interfaces track buffers as wholes and refuse
-//! a launch that has one bound for reading and for writing at once; a slot is bound for reading and writing if [`Shader::slots`] says it is
-//! written, else for reading alone.
+//! In WGSL a launch binds group 0. Bindings 0 and 1 are *uniform* buffers, `args` and `sizes`: the
+//! words of [`Shader::args`] and [`Shader::sizes`]. `args` is written once per launch of a program,
+//! `sizes` once per step. Binding `2 + slot` is a storage buffer: a whole buffer of the device as
+//! 32-bit words, writable if [`Shader::slots`] says so. In CUDA `args` and `sizes` are the first
+//! two arguments, by value, and a pointer for each slot follows.
 //!
-//! Every *quantised* weight is in tiles of [`weft_quant::packed`], one after another, whatever kernels do with it: row `r` is row `r % 16` of tile
-//! `r / 16`, and missing rows of the last tile are there. Everything else is laid out as its [`Format`](weft_kern::Format) says. Buffers are rounded up
-//! to whole words.
+//! Parameters in the same buffer share a slot: graphics APIs track whole buffers, and reject a
+//! launch that binds one for reading and for writing at once.
+//!
+//! Every *quantised* weight is in tiles of [`weft_quant::packed`], whatever kernels do with it: row
+//! `r` is row `r % 16` of tile `r / 16`, and the last tile is padded to sixteen rows. Everything
+//! else is laid out as its [`Format`](weft_kern::Format) says. Buffers are padded to whole words.
 
 use weft_kern::{Sizes, Sym};
 
 use crate::grid::Grid;
 
-/// Words of a vector of a uniform buffer.
+/// Words of a vector in a uniform buffer.
 const VECTOR: usize = 4;
 
 /// A rendered kernel.
@@ -26,21 +29,23 @@ pub struct Shader {
     pub source: String,
     /// The name of its entry point.
     pub entry: String,
-    /// Whether a slot is written by the shader.
+    /// Whether each slot is written.
     pub slots: Vec<bool>,
-    /// Invocations of a workgroup.
+    /// Invocations (lanes) of a workgroup; CUDA's threads of a block.
     pub lanes: u32,
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
-    /// Bytes that the last slot must have at the largest sizes, if that is none of the kernel's: what a kernel's shaders tell each other. 0 if they do not.
+    /// Bytes of scratch memory that the kernel's shaders share at the largest sizes, in a slot
+    /// after the kernel's own; 0 if there is none.
     pub scratch_bytes: u64,
-    /// How many workgroups a launch has.
+    /// The workgroups of a launch.
     pub grid: Grid,
 }
 
 impl Shader {
-    /// The words of `args` for a launch with these regions (byte offset within the slot, number of values), one for each of the kernel's parameters; `None` if one lies beyond what 32 bits can
-    /// count. There are always as many, a multiple of four and at least four.
+    /// The words of `args` for a launch with these regions (byte offset within the slot, number of
+    /// values), one for each parameter of the kernel. `None` if a region lies beyond what 32 bits
+    /// can count. Their number is that of [`args_words`].
     pub fn args(&self, regions: impl IntoIterator<Item = (usize, usize)>) -> Option<Vec<u32>> {
         let mut words = Vec::new();
         let mut params = 0;
@@ -59,13 +64,15 @@ impl Shader {
     }
 }
 
-/// Words of `args` for a kernel of `params` parameters: where each begins, in words, and how many values it has.
+/// Words of `args` for a kernel of `params` parameters: the first word and the number of values of
+/// each; a multiple of four, and at least four.
 pub const fn args_words(params: usize) -> usize {
     let words = (2 * params).next_multiple_of(VECTOR);
     if words == 0 { VECTOR } else { words }
 }
 
-/// The slot of each of a launch's arguments, and the buffer of each slot: arguments in one buffer share one.
+/// The slot of each argument of a launch, and the buffer of each slot: arguments in one buffer
+/// share a slot.
 pub fn slots<B: PartialEq>(buffers: impl IntoIterator<Item = B>) -> (Vec<usize>, Vec<B>) {
     let mut distinct: Vec<B> = Vec::new();
     let slot = |buffer: B| {

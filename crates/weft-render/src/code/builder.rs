@@ -1,11 +1,11 @@
-//! Builds the statements of the structured program: nested blocks, and names that are not taken.
+//! Builds the statements of the structured program: nested blocks and unique names.
 
 use std::collections::BTreeMap;
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 
-/// Statements under the pen: blocks within blocks, and names that are not taken.
+/// Statements under construction: blocks within blocks, and unique names.
 #[derive(Debug)]
 pub(crate) struct Builder {
     blocks: Vec<Vec<Stmt>>,
@@ -19,7 +19,7 @@ impl Builder {
         Builder { blocks: vec![Vec::new()], names: BTreeMap::new(), lanes }
     }
 
-    /// What was written.
+    /// The statements that were built.
     pub(crate) fn finish(mut self) -> Vec<Stmt> {
         self.blocks.pop().unwrap_or_default()
     }
@@ -34,7 +34,7 @@ impl Builder {
         self.push(Stmt::Note(text.into()));
     }
 
-    /// A name like `stem` that is not taken.
+    /// A unique name that begins with `stem`.
     pub(crate) fn fresh(&mut self, stem: &str) -> String {
         let n = self.names.entry(stem.to_string()).or_insert(0);
         *n += 1;
@@ -51,21 +51,21 @@ impl Builder {
         Expr::name(name)
     }
 
-    /// Names a word of lane 0's that all lanes know to be the same.
-    pub(crate) fn agree(&mut self, stem: &str, word: Expr) -> Expr {
+    /// Names a word that is the same in all lanes. All lanes must get here.
+    pub(crate) fn uniform(&mut self, stem: &str, word: Expr) -> Expr {
         let name = self.fresh(stem);
-        self.push(Stmt::Agree(name.clone(), word));
+        self.push(Stmt::Uniform(name.clone(), word));
         Expr::name(name)
     }
 
-    /// A variable.
+    /// Defines a variable.
     pub(crate) fn var(&mut self, stem: &str, value: impl Into<Expr>) -> Expr {
         let name = self.fresh(stem);
         self.push(Stmt::Var(name.clone(), value.into()));
         Expr::name(name)
     }
 
-    /// Gives a variable its next value.
+    /// Assigns to a variable.
     pub(crate) fn assign(&mut self, var: &Expr, value: Expr) {
         if let Expr::Name(name) = var {
             self.push(Stmt::Set(name.to_string(), value));
@@ -77,9 +77,9 @@ impl Builder {
         self.assign(var, Expr::call(Fun::Fma, [a, b, var.clone()]));
     }
 
-    /// Keeps a word for the workgroup.
-    pub(crate) fn keep(&mut self, at: Expr, word: Expr) {
-        self.push(Stmt::Keep(at, word));
+    /// Stores a word in workgroup memory.
+    pub(crate) fn store_shared(&mut self, at: Expr, word: Expr) {
+        self.push(Stmt::StoreShared(at, word));
     }
 
     pub(crate) fn barrier(&mut self) {
@@ -91,13 +91,13 @@ impl Builder {
         self.blocks.push(Vec::new());
     }
 
-    /// Ends a block that is run for `name = from; name < to; name += step`.
+    /// Ends a block that runs for `name = from; name < to; name += step`.
     pub(crate) fn close_for(&mut self, name: String, from: Expr, to: Expr, step: u32) {
         let body = self.blocks.pop().unwrap_or_default();
         self.push(Stmt::For { name, from, to, step: step.into(), body });
     }
 
-    /// Ends a block that is run if a condition holds.
+    /// Ends a block that runs if a condition holds.
     pub(crate) fn close_if(&mut self, condition: Expr) {
         let then = self.blocks.pop().unwrap_or_default();
         self.push(Stmt::If { condition, then });

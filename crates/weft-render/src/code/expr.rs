@@ -1,4 +1,4 @@
-//! Expressions of a shader: typed by construction, simplified as they are built, spelled by a [`Dialect`](crate::dialect::Dialect).
+//! Expressions of the structured program: typed by construction, simplified as they are built.
 
 use std::ops;
 use std::rc::Rc;
@@ -23,22 +23,22 @@ pub(crate) enum Op {
     Either,
 }
 
-/// A function that every dialect has in some spelling.
+/// A builtin function. Every dialect has it in some spelling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fun {
-    /// The float of some bits.
+    /// Reinterprets bits as a float.
     Float,
-    /// The bits of a float.
+    /// Reinterprets a float as bits.
     Bits,
-    /// `u32` to `f32`, to nearest.
+    /// `u32` to `f32`, rounded to nearest.
     FloatOfU32,
-    /// `i32` to `f32`, to nearest.
+    /// `i32` to `f32`, rounded to nearest.
     FloatOfI32,
-    /// `f32` to `i32`, towards zero.
+    /// `f32` to `i32`, truncated.
     IntOfFloat,
-    /// `f32` to `u32`, towards zero.
+    /// `f32` to `u32`, truncated.
     U32OfFloat,
-    /// The bits of a signed number as they are, and back.
+    /// Reinterprets `u32` as `i32`, and back.
     Signed,
     Unsigned,
     Negate,
@@ -46,33 +46,34 @@ pub(crate) enum Fun {
     Max,
     Exp,
     InverseSqrt,
-    /// To nearest, ties to even.
+    /// To the nearest integer, ties to even.
     Round,
-    /// `(a, b, c)`: a · b + c, rounded once where the machine can.
+    /// `(a, b, c)`: a · b + c, rounded once where the hardware can.
     Fma,
     /// `(no, yes, condition)`.
     Select,
-    /// The lower half of a word as an IEEE half, widened.
+    /// Widens the IEEE half in the lower half of a word.
     Half,
-    /// Two floats as halves in one word, the first one low.
+    /// Converts two floats to halves and packs them into a word, the first one low.
     PackHalves,
-    /// `(a, b)`: Σ of four products of signed bytes.
+    /// `(a, b)`: the dot product of two vectors of four signed bytes.
     Dot4,
-    /// `(value, mask)`: the value of the lane whose number differs from one's own in these bits, which must be fewer than those of a subgroup's least size.
+    /// `(value, mask)`: the value of the lane whose number differs from this lane's in the bits of
+    /// `mask`, which must be below the smallest subgroup size.
     Shuffle,
 }
 
-/// A value of the shader. Which type it has, who builds it knows.
+/// A value of a shader. Its type is known to the code that builds it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Expr {
     U32(u32),
     F32(f32),
     True,
-    /// A value by its name.
+    /// A named value.
     Name(Rc<str>),
-    /// Its lane within the workgroup.
+    /// The lane's number within the workgroup.
     Lane,
-    /// The workgroup's indices along the two axes of a launch.
+    /// The workgroup's index along one of the two axes of the grid.
     Group(usize),
     /// A word of `args`.
     Arg(usize),
@@ -80,11 +81,11 @@ pub(crate) enum Expr {
     Size(usize),
     /// A word of a slot.
     Word(usize, Rc<Expr>),
-    /// A word of the workgroup's memory.
+    /// A word of workgroup memory.
     Shared(Rc<Expr>),
     Binary(Op, Rc<Expr>, Rc<Expr>),
     Call(Fun, Vec<Expr>),
-    /// A function of the shader's own.
+    /// A call of one of the shader's own functions.
     Own(&'static str, Vec<Expr>),
 }
 
@@ -126,12 +127,12 @@ impl Expr {
         Expr::binary(Op::Either, self.clone(), b.clone())
     }
 
-    /// The float that these bits are.
+    /// Reinterprets bits as a float.
     pub(crate) fn float(self) -> Expr {
         Expr::call(Fun::Float, [self])
     }
 
-    /// The bits of a float.
+    /// Reinterprets a float as bits.
     pub(crate) fn bits(self) -> Expr {
         match self {
             Expr::Call(Fun::Float, mut args) if args.len() == 1 => args.remove(0),
@@ -151,22 +152,22 @@ impl Expr {
         Expr::call(Fun::Max, [self, b.into()])
     }
 
-    /// `self` unless the condition holds, then `yes`.
+    /// `self`, or `yes` if the condition holds.
     pub(crate) fn unless(self, condition: &Expr, yes: impl Into<Expr>) -> Expr {
         Expr::call(Fun::Select, [self, yes.into(), condition.clone()])
     }
 
-    /// A number that is known, if it is.
+    /// The value of a constant.
     pub(crate) fn known(&self) -> Option<u32> {
         if let Expr::U32(n) = self { Some(*n) } else { None }
     }
 
-    /// Whether saying it again costs nothing.
+    /// Whether repeating it costs nothing.
     pub(crate) fn is_atom(&self) -> bool {
         matches!(self, Expr::U32(_) | Expr::F32(_) | Expr::True | Expr::Name(_) | Expr::Lane)
     }
 
-    /// Calls `see` with each expression within, itself first.
+    /// Calls `see` with each subexpression, itself first.
     pub(crate) fn visit(&self, see: &mut impl FnMut(&Expr)) {
         see(self);
         match self {
@@ -196,7 +197,8 @@ impl From<&Expr> for Expr {
     }
 }
 
-/// `a op b`, simpler if it can be: known numbers are combined (they wrap, as they do in a shader), neutral ones left out.
+/// `a op b`, simplified: constants are folded (wrapping, as in a shader) and neutral elements
+/// dropped.
 fn simplified(op: Op, a: Expr, b: Expr) -> Expr {
     if let (Some(a), Some(b)) = (a.known(), b.known())
         && let Some(n) = constant(op, a, b)
@@ -211,7 +213,7 @@ fn simplified(op: Op, a: Expr, b: Expr) -> Expr {
         (Op::Mul | Op::And, Some(0), _) | (Op::Mul | Op::And, _, Some(0)) | (Op::Rem, _, Some(1)) => {
             return Expr::U32(0);
         }
-        // A number stands on the right, where the next one meets it.
+        // Constants go to the right, where the next one meets them.
         (Op::Add | Op::Mul, Some(_), None) => return simplified(op, b, a),
         _ => {}
     }

@@ -1,16 +1,16 @@
-//! A shader before it is spelled: its buffers, its functions, its body.
+//! A shader before a dialect spells it: its buffers, functions and body.
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::{Stmt, visit};
 
-/// A type of a function's parameter or result.
+/// The type of a function's parameter or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Type {
     U32,
     F32,
 }
 
-/// A function of a shader's own.
+/// A function of the shader's own.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) name: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct Function {
     pub(crate) value: Expr,
 }
 
-/// A shader before it is spelled.
+/// A shader before a dialect spells it.
 #[derive(Clone, Debug)]
 pub(crate) struct Module {
     /// The kernel's name.
@@ -31,14 +31,14 @@ pub(crate) struct Module {
     pub(crate) slots: Vec<bool>,
     pub(crate) args_words: usize,
     pub(crate) lanes: u32,
-    /// Words of the workgroup's memory.
+    /// Words of workgroup memory.
     pub(crate) shared_words: u32,
     pub(crate) functions: Vec<Function>,
     pub(crate) body: Vec<Stmt>,
 }
 
 impl Module {
-    /// Whether lanes ask each other for values.
+    /// Whether lanes exchange values within subgroups.
     pub(crate) fn shuffles(&self) -> bool {
         let mut shuffles = false;
         visit(&self.body, &mut |_| {}, &mut |e| shuffles |= matches!(e, Expr::Call(Fun::Shuffle, _)));
@@ -46,7 +46,7 @@ impl Module {
     }
 }
 
-/// The slots that halves of words are stored in.
+/// The slots that `StoreHalf` statements store to.
 pub(crate) fn slots_of_halves(body: &[Stmt]) -> Vec<usize> {
     let mut slots = Vec::new();
     let mut see = |stmt: &Stmt| {

@@ -5,28 +5,31 @@ use crate::code::expr::Expr;
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Stmt {
-    /// For people.
+    /// A comment.
     Note(String),
-    /// A name for a value.
+    /// A named constant.
     Let(String, Expr),
-    /// A variable with its first value.
+    /// A variable with its initial value.
     Var(String, Expr),
-    /// A variable's next value.
+    /// An assignment to a variable.
     Set(String, Expr),
-    /// A word of a slot.
+    /// Stores a word to a slot.
     Store(usize, Expr, Expr),
-    /// The upper or the lower half of a word of a slot, whose other half may be another workgroup's. In `half` that is zero.
+    /// Stores the upper or the lower half of a word to a slot; another workgroup may store the
+    /// other half at the same time. The other half of `half` is zero.
     StoreHalf { slot: usize, at: Expr, upper: bool, half: Expr },
-    /// A word of the workgroup's memory.
-    Keep(Expr, Expr),
+    /// Stores a word in workgroup memory.
+    StoreShared(Expr, Expr),
     /// `for name = from; name < to; name += step`.
     For { name: String, from: Expr, to: Expr, step: Expr, body: Vec<Stmt> },
-    /// A condition, and what is done if it holds.
+    /// Runs a block if a condition holds.
     If { condition: Expr, then: Vec<Stmt> },
-    /// All lanes of the workgroup arrive before one goes on, and see what the others kept.
+    /// Waits for all lanes of the workgroup, and makes what they stored in workgroup memory
+    /// visible.
     Barrier,
-    /// A name for a word that is the same for all lanes; languages that ask for uniform control flow then know it to be. All lanes must come here.
-    Agree(String, Expr),
+    /// Names a word that is the same in all lanes. Languages that require uniform control flow
+    /// learn here that it is uniform. All lanes must get here.
+    Uniform(String, Expr),
 }
 
 /// Calls `stmt` with every statement, and `expr` with every expression within them.
@@ -34,8 +37,10 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
     for each in stmts {
         stmt(each);
         match each {
-            Stmt::Let(_, e) | Stmt::Var(_, e) | Stmt::Set(_, e) | Stmt::Agree(_, e) => e.visit(expr),
-            Stmt::Store(_, at, word) | Stmt::StoreHalf { at, half: word, .. } | Stmt::Keep(at, word) => {
+            Stmt::Let(_, e) | Stmt::Var(_, e) | Stmt::Set(_, e) | Stmt::Uniform(_, e) => e.visit(expr),
+            Stmt::Store(_, at, word)
+            | Stmt::StoreHalf { at, half: word, .. }
+            | Stmt::StoreShared(at, word) => {
                 at.visit(expr);
                 word.visit(expr);
             }

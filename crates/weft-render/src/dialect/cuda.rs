@@ -1,10 +1,12 @@
-//! CUDA C++, for NVRTC: it needs no headers, and nothing newer than compute capability 6.1.
+//! CUDA C++ for NVRTC. The texts need no headers, and compute capability 6.1 (`__dp4a`).
 //!
-//! An entry point takes `args` and `sizes` by value, then a pointer for each slot, in order; it is launched with [`Shader::lanes`](crate::Shader::lanes)
-//! threads along `x`. What GPUs have that other languages hide is used: halves are stored by 16-bit stores, lanes are numbered as warps have them.
+//! An entry point takes `args` and `sizes` by value, then one pointer per slot, in order. It is
+//! launched with [`Shader::lanes`](crate::Shader::lanes) threads along `x`.
 //!
-//! Texts are compiled with [`CUDA_OPTIONS`]: a product and a sum are fused only where the program says so, so that bits follow the kernel's own order and
-//! are the same on every architecture that rounds alike. (WGSL cannot say that: whether `a * b + c` is one rounding or two is the driver's choice.)
+//! Texts must be compiled with [`CUDA_OPTIONS`]: a multiplication and an addition are fused only
+//! where the program says `fma`. So bits follow the kernel's own order, and every architecture
+//! rounds alike. WGSL cannot promise that: there the driver decides whether `a * b + c` rounds once
+//! or twice.
 
 use std::fmt::Write as _;
 
@@ -13,8 +15,8 @@ use crate::code::module::Module;
 use crate::code::stmt::visit;
 use crate::dialect::{Dialect, c_call, component};
 
-/// NVRTC's options that decide numbers: no fusing of products and sums that are written apart, division and square root rounded correctly, subnormal
-/// numbers kept.
+/// The NVRTC options that decide how numbers are rounded: no contraction into fused multiply-adds,
+/// correctly rounded division and square root, subnormal numbers kept.
 pub const CUDA_OPTIONS: [&str; 4] = ["--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false"];
 
 /// Lanes of a warp.
@@ -24,7 +26,7 @@ const WARP: u32 = 32;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cuda;
 
-/// The conversions that `cuda_fp16.h` would have.
+/// Conversions of halves, without `cuda_fp16.h`.
 const HALF_TO_FLOAT: &str = "static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"((unsigned short)bits));
@@ -71,7 +73,7 @@ impl Dialect for Cuda {
         )
     }
 
-    /// The kernel's, in letters that C++ takes, so that profilers tell kernels apart.
+    /// The kernel's name with only letters that C++ allows, so that profilers tell kernels apart.
     fn entry_name(&self, kernel: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         format!("weft_{}", kernel.chars().map(plain).collect::<String>())
@@ -107,7 +109,7 @@ impl Dialect for Cuda {
         let name = match fun {
             Fun::Float => "__uint_as_float",
             Fun::Bits => "__float_as_uint",
-            // Out of range they saturate, where a cast means nothing.
+            // These saturate; a cast of a value that is out of range is undefined.
             Fun::IntOfFloat => "__float2int_rz",
             Fun::U32OfFloat => "__float2uint_rz",
             Fun::Dot4 => return dp4a("0", args),
@@ -122,7 +124,7 @@ impl Dialect for Cuda {
     }
 }
 
-/// `sum` and a dot product of four signed bytes.
+/// `sum` plus the dot product of two vectors of four signed bytes.
 fn dp4a(sum: &str, args: &[String]) -> String {
     let signed: Vec<String> = args.iter().map(|arg| format!("(int)({arg})")).collect();
     format!("__dp4a({}, {sum})", signed.join(", "))

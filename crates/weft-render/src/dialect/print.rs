@@ -1,4 +1,4 @@
-//! From statements to text: what C-like languages have in common.
+//! Prints the structured program in a dialect: all that C-like languages have in common.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::code::module::{Module, slots_of_halves};
 use crate::code::stmt::Stmt;
 use crate::dialect::Dialect;
 
-/// The whole text.
+/// The whole text of a shader.
 pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
     let halves = slots_of_halves(&module.body);
     let mut printer = Printer { dialect, halves, out: String::new(), depth: 0 };
@@ -78,7 +78,7 @@ impl Printer<'_> {
                 let lines = self.dialect.store_half(*slot, &at, *upper, &half);
                 lines.iter().for_each(|line| self.line(line));
             }
-            Stmt::Keep(at, word) => {
+            Stmt::StoreShared(at, word) => {
                 let place = self.dialect.shared(&self.expr(at));
                 let text = format!("{place} = {};", self.expr(word));
                 self.line(&text);
@@ -97,9 +97,9 @@ impl Printer<'_> {
                 self.line("}");
             }
             Stmt::Barrier => self.line(self.dialect.barrier()),
-            Stmt::Agree(name, value) => {
+            Stmt::Uniform(name, value) => {
                 let value = self.expr(value);
-                self.dialect.agree(name, &value).iter().for_each(|line| self.line(line));
+                self.dialect.uniform(name, &value).iter().for_each(|line| self.line(line));
             }
         }
     }
@@ -134,7 +134,7 @@ impl Printer<'_> {
         args.iter().map(|a| self.expr(a)).collect()
     }
 
-    /// An operand, in parentheses unless nobody can misread it.
+    /// An operand, in parentheses unless its precedence is beyond doubt.
     fn operand(&self, op: Op, e: &Expr, right: bool) -> String {
         let text = self.expr(e);
         match e {
@@ -144,7 +144,8 @@ impl Printer<'_> {
     }
 }
 
-/// Whether `inner` needs no parentheses as an operand of `outer`, in every language and to every reader.
+/// Whether `inner` needs no parentheses as an operand of `outer` in any language, or for any
+/// reader.
 fn binds(inner: Op, outer: Op, right: bool) -> bool {
     let sum = |op| matches!(op, Op::Add | Op::Sub);
     let arithmetic = |op| sum(op) || op == Op::Mul;

@@ -1,4 +1,4 @@
-//! WGSL, the language of wgpu: naga makes SPIR-V, MSL and HLSL of it.
+//! WGSL, for wgpu: naga translates it to SPIR-V and MSL.
 
 use std::fmt::Write as _;
 
@@ -7,15 +7,16 @@ use crate::code::module::{Function, Module, Type, slots_of_halves};
 use crate::code::stmt::{Stmt, visit};
 use crate::dialect::{Dialect, component};
 
-/// WGSL for an adapter.
+/// WGSL for one GPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wgsl {
-    /// Whether the adapter multiplies four bytes at once. Else they are multiplied as floats, which hold the sums exactly, rather than by
-    /// the many shifts and integer multiplications that naga would spell it with.
+    /// Whether there is an instruction for dot products of four bytes. Without one they are
+    /// computed in floats, which hold the sums exactly; naga's own fallback is many shifts and
+    /// integer multiplications.
     pub(crate) dot4: bool,
 }
 
-/// The product of four bytes without an instruction for it.
+/// A dot product of four bytes without an instruction for it.
 const DOT4: &str = "fn dot4(a: u32, b: u32) -> i32 {
   return i32(dot(vec4<f32>(unpack4xI8(a)), vec4<f32>(unpack4xI8(b))));
 }
@@ -38,7 +39,7 @@ impl Dialect for Wgsl {
             let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
         }
         let (mut agrees, mut multiplies) = (false, false);
-        visit(&module.body, &mut |stmt| agrees |= matches!(stmt, Stmt::Agree(..)), &mut |e| {
+        visit(&module.body, &mut |stmt| agrees |= matches!(stmt, Stmt::Uniform(..)), &mut |e| {
             multiplies |= matches!(e, Expr::Call(Fun::Dot4, _))
         });
         if agrees {
@@ -62,7 +63,8 @@ impl Dialect for Wgsl {
     }
 
     fn prelude(&self, module: &Module) -> Vec<String> {
-        // Which invocations make up a subgroup, and in what order, no interface says. So lanes are numbered by that.
+        // No API promises which invocations form a subgroup, nor in what order, so lanes are
+        // numbered by subgroup.
         module.shuffles().then(|| "let lane = subgroup * size + member;".to_string()).into_iter().collect()
     }
 
@@ -103,7 +105,7 @@ impl Dialect for Wgsl {
     }
 
     fn store_half(&self, slot: usize, at: &str, upper: bool, half: &str) -> Vec<String> {
-        // Whoever stores the other half at the same time touches no bit of this one.
+        // A concurrent store of the other half leaves the bits of this one alone.
         let others = if upper { "0xffffu" } else { "0xffff0000u" };
         vec![format!("atomicAnd(&b{slot}[{at}], {others});"), format!("atomicOr(&b{slot}[{at}], {half});")]
     }
@@ -137,7 +139,7 @@ impl Dialect for Wgsl {
         "workgroupBarrier();"
     }
 
-    fn agree(&self, name: &str, value: &str) -> Vec<String> {
+    fn uniform(&self, name: &str, value: &str) -> Vec<String> {
         vec![
             format!("if (lane == 0u) {{ agreed = {value}; }}"),
             format!("let {name} = workgroupUniformLoad(&agreed);"),

@@ -1,17 +1,18 @@
-//! Attention, by online softmax. A workgroup has some heads of one token that share their keys. The positions are cut into chunks of a fixed length,
-//! a chunk is walked in blocks ([`walk`]), and what came of the chunks is put together one after another ([`join`]). So nothing but the sequence
-//! decides in what order a sum is made: whether one workgroup walks all chunks, or each has one of its own and a second shader puts them
-//! together, is a matter of speed and changes no bit.
+//! Attention, by online softmax. A workgroup has some heads of one token that share their keys.
+//! Positions are split into chunks of a fixed length; a chunk is visited in blocks ([`walk`]), and
+//! the chunks' results are joined one after another ([`join`]). So only the sequence decides the
+//! order of a sum: whether one workgroup visits all chunks, or each chunk has a workgroup and a
+//! second shader joins them, changes speed and no bit.
 
+pub(crate) mod context;
 mod join;
-pub(crate) mod sight;
 mod state;
 mod walk;
 
 use weft_kern::Attend;
 
 use crate::code::expr::Expr;
-use crate::lower::attend::sight::Sight;
+use crate::lower::attend::context::Context;
 use crate::lower::attend::state::State;
 use crate::lower::attend::walk::Walk;
 use crate::lower::space::Place;
@@ -19,22 +20,22 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::Split;
 
-/// Bytes far beyond any workgroup's memory: up to here places are counted without overflow.
+/// Far more bytes than any workgroup memory: offsets below this cannot overflow.
 const MOST_KEPT: u64 = 1 << 20;
 
-/// What of a kernel a shader computes.
+/// The part of a kernel that a shader computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pass {
     /// All of it.
     Whole,
-    /// What each chunk comes to, which is written to a slot beside the kernel's own, from this word on.
+    /// The result of each chunk, stored in a scratch slot from word `at` on.
     Chunks { slot: usize, at: u32 },
-    /// What that comes to together.
+    /// The chunks' results, joined.
     Join { slot: usize, at: u32 },
 }
 
 impl Pass {
-    /// For people; nothing where there is one shader.
+    /// For comments; empty where there is only one shader.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Pass::Whole => "",
@@ -44,7 +45,8 @@ impl Pass {
     }
 }
 
-/// Writes attention; where its result is kept, in rows of a head's columns. There is none where only chunks are computed.
+/// Writes attention. Returns where its result is in workgroup memory: a row of columns per head.
+/// There is none where only chunks are computed.
 pub(crate) fn attend(
     w: &mut Writer<'_>,
     attend: &Attend,
@@ -53,18 +55,18 @@ pub(crate) fn attend(
     pass: Pass,
 ) -> Result<Option<u32>, Why> {
     let (heads, k_len, cols) = (place.tile(), word(attend.k_len)?, place.cols());
-    // Queries and results of all heads are kept.
+    // Queries and results of all heads are in workgroup memory.
     let kept = u64::from(heads) * (u64::from(k_len) + 2 * u64::from(cols) + 1) * 4;
     if kept > MOST_KEPT {
-        return Err(Why::Form(format!("keeps {kept} bytes for {heads} heads")));
+        return Err(Why::Form(format!("needs {kept} bytes of workgroup memory for {heads} heads")));
     }
     let first = place.row_to_read(&mut w.code, &Expr::U32(0)).axes;
     let [token, head] = &first[..] else {
-        return Err(Why::Form("attends, and its rows are not tokens × heads".into()));
+        return Err(Why::Form("attends over rows that are not tokens × heads".into()));
     };
-    let sight = Sight::new(w, attend, token, split.chunk)?;
+    let context = Context::new(w, attend, token, split.chunk)?;
     if let Pass::Join { slot, at } = pass {
-        return join::join(w, place, &sight, (slot, at)).map(Some);
+        return join::join(w, place, &context, (slot, at)).map(Some);
     }
     let group = w.code.set("group_of", head / word(attend.heads / attend.kv_heads)?);
     let keys = State::new(w, &attend.k, &group, k_len)?;
@@ -73,18 +75,18 @@ pub(crate) fn attend(
     match (pass, &place.chunk) {
         (Pass::Chunks { slot, at }, Some(chunk)) => {
             let start = w.code.set("chunk_start", chunk * split.chunk);
-            w.when(start.less(&sight.seen), |w| {
+            w.when(start.less(&context.seen), |w| {
                 walk.queries(w, place)?;
-                walk.chunk(w, &sight, &start)?;
-                walk.put_down(w, place, chunk, (slot, at))
+                walk.chunk(w, &context, &start)?;
+                walk.store_results(w, place, chunk, (slot, at))
             })?;
             Ok(None)
         }
         _ => {
             walk.queries(w, place)?;
             let joined = join::Joined::new(w, heads, cols)?;
-            w.count("chunk_start", (0u32.into(), sight.seen.clone(), split.chunk), |w, start| {
-                walk.chunk(w, &sight, &start)?;
+            w.count("chunk_start", (0u32.into(), context.seen.clone(), split.chunk), |w, start| {
+                walk.chunk(w, &context, &start)?;
                 joined.add(w, &walk)
             })?;
             joined.finish(w).map(Some)

@@ -1,7 +1,9 @@
-//! States of `q8_0`: blocks of 34 bytes, a scale in half precision and 32 signed bytes, one after another.
+//! States of `q8_0`: blocks of 34 bytes, a scale in half precision and 32 signed bytes, one after
+//! another.
 //!
-//! Memory has words, and a block is 17 halves of words. So every other block begins in the middle of a word, whose lower half is the end of the
-//! block before: perhaps another workgroup's. Whole words are stored as always, and such halves for themselves.
+//! A block is 17 half-words, so every other block begins in the middle of a word. The lower half of
+//! that word is the end of the block before, which may belong to another workgroup. Whole words are
+//! stored as usual, such halves on their own.
 
 use weft_kern::{ParamId, q8};
 
@@ -14,16 +16,16 @@ use crate::refused::Why;
 /// Values of a block: as many as are rounded together.
 pub(crate) const BLOCK: u32 = q8::BLOCK as u32;
 
-/// Halves of words that a block is: its scale, and 16 pairs of values.
+/// Half-words of a block: its scale, and 16 pairs of values.
 pub(crate) const HALVES: u32 = 1 + BLOCK / 2;
 
-/// Four neighbouring values of a state: those after `quad` other such fours.
+/// Four consecutive values of a state: group number `quad` of four.
 pub(crate) fn quad(w: &mut Writer<'_>, param: ParamId, quad: &Expr) -> [Expr; 4] {
     const QUADS: u32 = BLOCK / 4;
     let block = w.code.set("block", quad / QUADS * HALVES);
     let scale = w.param_word(param, &block / 2u32) >> ((&block & 1u32) * 16u32);
     let scale = w.code.set("scale", Expr::call(Fun::Half, [scale]));
-    // Two halves of one word, or of two.
+    // Two half-words, of one word or of two.
     let half = w.code.set("half", block + (quad % QUADS) * 2u32 + 1u32);
     let odd = w.code.set("odd", &half & 1u32);
     let at = w.code.set("at", half / 2u32);
@@ -38,26 +40,27 @@ pub(crate) fn quad(w: &mut Writer<'_>, param: ParamId, quad: &Expr) -> [Expr; 4]
     })
 }
 
-/// Blocks on their way from the workgroup's memory to a state.
+/// Blocks to be copied from workgroup memory to a state.
 pub(crate) struct Blocks {
     pub(crate) param: ParamId,
     pub(crate) from: Rounded,
-    /// The first one, of those that are kept and of those of the state.
+    /// The number of the first block, in workgroup memory and in the state.
     pub(crate) first: Expr,
     pub(crate) to: Expr,
-    /// Halves of all of them: as many as `words` was told of, if that is known.
+    /// Half-words of all blocks. If this is a constant, it is what `words` was given.
     pub(crate) halves: Expr,
-    /// Whether they are known to begin and to end with a word.
+    /// Whether they are known to begin and end at word boundaries.
     pub(crate) aligned: bool,
 }
 
 impl Blocks {
-    /// Words that so many blocks touch, at most; exactly, if they are aligned.
+    /// The most words that so many blocks touch; the exact number, if they are aligned.
     pub(crate) const fn words(blocks: u32, aligned: bool) -> u32 {
         blocks * HALVES / 2 + if aligned { 0 } else { 1 }
     }
 
-    /// Stores word `word` of those that they touch, or as much of it as is theirs; nothing, if there are less.
+    /// Stores number `word` of the words that the blocks touch, or the half of it that is theirs;
+    /// nothing, if there are fewer.
     pub(crate) fn store(&self, w: &mut Writer<'_>, word: &Expr) -> Result<(), Why> {
         let slot = w.slot(self.param);
         let start = w.start(self.param);
@@ -71,7 +74,8 @@ impl Blocks {
                 Ok(())
             });
         }
-        // Of a word that only ends with theirs the lower half would be the one before the first, which wraps around.
+        // If the blocks begin in the middle of a word, its lower half has number −1, which wraps
+        // around.
         let lower = w.code.set("half", word * 2u32 - (&self.to & 1u32));
         let upper = w.code.set("next", &lower + 1u32);
         w.when(lower.less(&self.halves).both(&upper.less(&self.halves)), |w| {
@@ -91,15 +95,15 @@ impl Blocks {
         })
     }
 
-    /// Half `at` of them, alone in a word.
+    /// Half-word `at` of the blocks, in the lower half of a word.
     fn half(&self, w: &mut Writer<'_>, at: &Expr) -> Expr {
         let block = w.code.set("block", &self.first + at / HALVES);
         let within = w.code.set("within", at % HALVES);
-        // Of the scale's half this is the last pair, which is there.
+        // For the scale's half-word this is the last pair, which exists.
         let pair = w.code.set("pair", (&within + (HALVES - 2)) % (BLOCK / 2));
         let quants = Expr::Shared((&block * (BLOCK / 4) + &pair / 2u32 + self.from.quants).into());
         let quants = (quants >> ((pair & 1u32) * 16u32)) & 0xffffu32;
-        let scale = w.kept(block + self.from.scales);
+        let scale = w.load_shared(block + self.from.scales);
         let scale = Expr::call(Fun::PackHalves, [scale, 0.0f32.into()]);
         w.code.set("bits", quants.unless(&within.equal(0u32), scale))
     }

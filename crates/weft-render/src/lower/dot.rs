@@ -1,12 +1,13 @@
-//! Products. Each lane sums up some of the terms of a few columns for all rows of the tile, so that a weight is unpacked once for them; what several
-//! lanes have of one sum meets in the workgroup's memory and is added there, in one order. That order depends on the weight's shape alone: a
-//! row's bits are the same whatever other rows there are.
+//! Products. Each lane adds up some terms of a few columns for all rows of the tile, so that a
+//! weight is unpacked once for all of them. The partial sums of lanes that share a sum meet in
+//! workgroup memory and are added there in a fixed order. That order depends on the weight's shape
+//! alone: a row has the same bits whatever other rows there are.
 
 use weft_kern::{Factor, Format, Part, Pick, Product, View};
 use weft_quant::GgmlType;
 
 use crate::code::expr::{Expr, Fun};
-use crate::lower::prologue::Made;
+use crate::lower::prologue::PrologueValues;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::space::Place;
 use crate::lower::tile::{Block, QUADS, Tiles};
@@ -14,7 +15,7 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::Split;
 
-/// Loads of a lane that are on their way at once, at most: each has a register.
+/// Most loads of a lane in flight at once: each takes a register.
 const MOST_LOADS: u32 = 32;
 
 /// The products of a part.
@@ -22,8 +23,8 @@ pub(crate) struct Dot<'a> {
     part: &'a Part,
     place: &'a Place,
     split: &'a Split,
-    made: Made,
-    /// Index of each row of the tile along each axis.
+    made: PrologueValues,
+    /// Each tile row's index along each axis.
     rows: Vec<Vec<Expr>>,
 }
 
@@ -31,14 +32,14 @@ pub(crate) struct Dot<'a> {
 struct Lane {
     /// Which of the lanes that share a sum this is.
     share: Expr,
-    /// Its columns within the pass, and as they are in the part.
+    /// Its columns, numbered within the pass and within the part.
     own: Vec<Expr>,
     columns: Vec<Expr>,
 }
 
-/// A row of what is multiplied: places of its first value's planes, in words.
+/// A row of activations: where the planes of its first value begin, in words.
 struct Factors {
-    /// The slot, or else the workgroup's memory.
+    /// The slot, or `None` for workgroup memory.
     slot: Option<usize>,
     values: Expr,
     scales: Expr,
@@ -58,24 +59,25 @@ impl Factors {
     }
 }
 
-/// How a product's terms are added up: a matrix for each term of a sum, or one.
+/// One matrix that a sum takes in.
 struct Term {
-    /// Row 0 of the matrix, among those of the parameter.
+    /// Its row 0, among the parameter's rows.
     matrix: Expr,
-    /// What this matrix' product is multiplied with.
+    /// What its product is multiplied by.
     weight: Option<Expr>,
-    /// Values from one term's x to this one's.
+    /// Values from the first term's activations to this one's.
     apart: Expr,
 }
 
 impl<'a> Dot<'a> {
-    /// Writes the products of a part; where the result of each is kept, in rows of the block's width.
+    /// Writes the products of a part. Returns where each result is in workgroup memory: a row of
+    /// the block's width per tile row.
     pub(crate) fn write(
         w: &mut Writer<'_>,
         part: &'a Part,
         place: &'a Place,
         split: &'a Split,
-        made: Made,
+        made: PrologueValues,
     ) -> Result<Vec<u32>, Why> {
         let rows = (0..place.tile()).map(|i| place.row_to_read(&mut w.code, &Expr::U32(i)).axes).collect();
         let dot = Dot { part, place, split, made, rows };
@@ -108,7 +110,7 @@ impl<'a> Dot<'a> {
         self.split.across(w.code.lanes) * self.split.upcast
     }
 
-    /// Each lane's share of all products for the columns from `at` on.
+    /// Computes each lane's share of all products, for the columns from `at` on.
     fn pass(&self, w: &mut Writer<'_>, at: &Expr, shares: &[u32]) -> Result<(), Why> {
         let width = self.pass_width(w);
         for (product, share) in self.part.products().iter().zip(shares) {
@@ -118,7 +120,7 @@ impl<'a> Dot<'a> {
                 for (i, sum) in sums[u].iter().enumerate() {
                     let row = &lane.share * (self.rows.len() as u32) + i as u32;
                     let to = w.code.set("to", row * width + own + *share);
-                    w.code.keep(to, sum.clone().bits());
+                    w.code.store_shared(to, sum.clone().bits());
                 }
             }
         }
@@ -126,7 +128,7 @@ impl<'a> Dot<'a> {
         Ok(())
     }
 
-    /// Adds up what the lanes have.
+    /// Adds up the lanes' shares.
     fn join(&self, w: &mut Writer<'_>, at: &Expr, shares: &[u32], results: &[u32]) -> Result<(), Why> {
         if self.split.reduce == 1 && shares == results {
             return Ok(());
@@ -139,7 +141,7 @@ impl<'a> Dot<'a> {
             w.when(fits, |w| {
                 for (share, result) in shares.iter().zip(results) {
                     let sum = reduce::folded(w, Fold::Sum, &(&item + *share), self.split.reduce, apart);
-                    w.code.keep((&item / pass) * width + &own + *result, sum.bits());
+                    w.code.store_shared((&item / pass) * width + &own + *result, sum.bits());
                 }
                 Ok(())
             })
@@ -148,8 +150,8 @@ impl<'a> Dot<'a> {
         Ok(())
     }
 
-    /// The columns of a lane. Lanes side by side read what lies side by side: rows of a tile or columns of a matrix that is transposed, or else
-    /// words of a row.
+    /// The columns of a lane. Neighbouring lanes read neighbouring memory: rows of a tile or
+    /// columns of a transposed matrix, else words of a row.
     fn lane(&self, w: &mut Writer<'_>, product: &Product, at: &Expr) -> Lane {
         let (reduce, across) = (self.split.reduce, self.split.across(w.code.lanes));
         let side_by_side = product.transposed || product.rounds(&w.kernel.params);
@@ -208,7 +210,7 @@ impl<'a> Dot<'a> {
         term: &Term,
         sums: &[Vec<Expr>],
     ) -> Result<(), Why> {
-        // A weighted product is summed up by itself.
+        // A weighted product is added up on its own first.
         let own = if term.weight.is_some() { Some(self.zeros(w, "part")) } else { None };
         let into = own.as_deref().unwrap_or(sums);
         let factors: Vec<Factors> =
@@ -226,7 +228,7 @@ impl<'a> Dot<'a> {
         Ok(())
     }
 
-    /// Where row `i` of what is multiplied lies.
+    /// Where row `i` of the activations is.
     fn factors(&self, w: &mut Writer<'_>, product: &Product, i: usize, term: &Term) -> Result<Factors, Why> {
         let rounds = product.rounds(&w.kernel.params);
         let none = Expr::U32(0);
@@ -261,7 +263,7 @@ impl<'a> Dot<'a> {
         Ok(Factors { slot, values, scales, sums })
     }
 
-    /// y = x·w: the columns are the weight's.
+    /// y = x·w: the weight's columns are the output's.
     fn transposed(
         &self,
         w: &mut Writer<'_>,
@@ -297,7 +299,7 @@ impl<'a> Dot<'a> {
     }
 }
 
-/// Quantised rows times rounded ones: 32 columns at a time, integers first.
+/// Quantised rows times rounded activations: 32 columns at a time, in integers first.
 fn tile_rows(
     w: &mut Writer<'_>,
     product: &Product,
@@ -329,7 +331,8 @@ fn tile_rows(
     })
 }
 
-/// Adds 32 columns' products with a row of x to a sum for each of the lane's columns.
+/// Adds the products of 32 columns with a row of activations to a sum for each of the lane's
+/// columns.
 fn times_block<'e>(
     w: &mut Writer<'_>,
     x: &Factors,
@@ -364,8 +367,9 @@ fn times_block<'e>(
     }
 }
 
-/// Pieces whose weights are loaded before the first is used, so that more of them are on their way: if they come out even, and only where what a lane
-/// does with them is little. Each piece is so many `loads`.
+/// How many pieces of the weight are loaded before the first is used, to have more loads in flight:
+/// only if they divide evenly, and only where a lane does little work per piece. Each piece takes
+/// so many `loads`.
 fn ahead(pieces: u32, reduce: u32, rows: &[Factors], loads: u32) -> u32 {
     let even = |n: &u32| pieces.is_multiple_of(reduce * n);
     let most = (MOST_LOADS / loads.max(1)).clamp(1, 8);
@@ -383,7 +387,7 @@ fn float_rows(
 ) -> Result<(), Why> {
     let (k, param) = (word(product.w.k)?, product.w.param);
     let rows: Vec<Expr> = lane.columns.iter().map(|c| w.code.set("row", (&term.matrix + c) * k)).collect();
-    // Two halves at a time, where every row begins with a whole word.
+    // Two halves at a time, where every row begins at a word boundary.
     let pairs = match w.format(param) {
         Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)) if k.is_multiple_of(2) => Some(ty),
         _ => None,
@@ -423,7 +427,7 @@ fn float_rows(
     })
 }
 
-/// What a product is, for people.
+/// A product's title, for the comment at its head.
 fn title(w: &Writer<'_>, product: &Product) -> String {
     let m = &product.w;
     let turned = if product.transposed { ", transposed" } else { "" };

@@ -1,4 +1,4 @@
-//! Functions that shaders have of their own: what the graphics interfaces lack, or do not promise to do well enough.
+//! The shaders' own functions: what GPU languages lack, or do not promise enough accuracy for.
 
 use weft_quant::GgmlType;
 use weft_quant::packed::Layout;
@@ -9,7 +9,7 @@ use crate::code::module::{Function, Type};
 use crate::code::stmt::Stmt;
 use crate::lower::tile::table_name;
 
-/// The functions that some statements call.
+/// The functions that these statements call.
 pub(crate) fn called(body: &[Stmt]) -> Vec<Function> {
     let mut names: Vec<&'static str> = Vec::new();
     crate::code::stmt::visit(body, &mut |_| {}, &mut |e| match e {
@@ -31,15 +31,17 @@ fn function(name: &str) -> Option<Function> {
     }
 }
 
-/// `sine(x, quarter)`: sin(x + quarter · π/2). The interfaces promise nothing beyond ±π, and little there; angles here are positions.
+/// `sine(x, quarter)`: sin(x + quarter · π/2). Builtin sines promise nothing beyond ±π, and little
+/// within; angles here are positions.
 pub(crate) const SINE: &str = "sine";
 
 fn sine() -> Function {
     let mut code = Builder::new(1);
     let call = |fun, x: &Expr| Expr::call(fun, [x.clone()]);
     let (x, quarter) = (Expr::name("x"), Expr::name("quarter"));
-    // x − n · π/2, the number of quarters in two pieces so that each product with a short piece of π/2 is exact even where a product
-    // and a sum are two roundings. The pieces are twice those of the Cephes library for π/4.
+    // x − n · π/2. The number of quarters is split in two so that each product with a short piece
+    // of π/2 is exact, whether or not a product and a sum are fused. The pieces are twice those of
+    // the Cephes library for π/4.
     let n = code.set("n", call(Fun::Round, &(&x * std::f32::consts::FRAC_2_PI)));
     let high = code.set("high", call(Fun::Round, &(&n * (1.0f32 / 256.0))) * 256.0f32);
     let low = code.set("low", &n - &high);
@@ -70,7 +72,7 @@ fn sine() -> Function {
     }
 }
 
-/// `brain(bits)`: the bits of a float as those of a brain float, to nearest, ties to even; a NaN stays one.
+/// `brain(bits)`: a float's bits as those of a bfloat16, to nearest, ties to even; a NaN stays one.
 pub(crate) const BRAIN: &str = "brain";
 
 fn brain() -> Function {
@@ -81,7 +83,8 @@ fn brain() -> Function {
     Function { name: BRAIN, params: &[("bits", Type::U32)], result: Type::U32, body: Vec::new(), value }
 }
 
-/// A table's signed bytes for four numbers. Selections rather than an array, which would have to live in memory.
+/// A table's signed bytes for four indices. Selections rather than an array, which would live in
+/// memory.
 fn table(name: &'static str, table: &[u8; 16]) -> Function {
     let mut code = Builder::new(1);
     let numbers = Expr::name("numbers");

@@ -1,9 +1,9 @@
-//! One value of all lanes: the same order whatever the lanes do otherwise.
+//! Reductions over the lanes of a workgroup, in a fixed order.
 
 use crate::code::expr::{Expr, Fun};
 use crate::lower::writer::Writer;
 
-/// What two values become.
+/// How two values are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fold {
     Sum,
@@ -19,10 +19,11 @@ impl Fold {
     }
 }
 
-/// Folds a value of each lane; all lanes have the result. Those of a subgroup ask each other, half of them at a time; what subgroups have goes by way of
-/// the workgroup's memory. Without subgroups there are two steps of about the same length: two barriers, where halving would take one each time.
+/// Reduces a value of each lane; all lanes get the result. Lanes of a subgroup exchange values in a
+/// butterfly, and the subgroups' results go through workgroup memory. Without subgroups there are
+/// two steps of about equal length: two barriers, where halving would take one per step.
 ///
-/// All lanes must come here. What was kept before can be read afterwards.
+/// All lanes must get here. What workgroup memory held before can be read afterwards.
 pub(crate) fn lanes(w: &mut Writer<'_>, fold: Fold, value: Expr) -> Expr {
     let (lanes, subgroup) = (w.code.lanes, w.subgroup);
     if subgroup > 1 {
@@ -30,7 +31,7 @@ pub(crate) fn lanes(w: &mut Writer<'_>, fold: Fold, value: Expr) -> Expr {
         let groups = lanes / subgroup;
         let kept = w.pool.room(groups);
         w.code.open();
-        w.code.keep(Expr::Lane / subgroup + kept, value.bits());
+        w.code.store_shared(Expr::Lane / subgroup + kept, value.bits());
         w.code.close_if((Expr::Lane % subgroup).equal(0u32));
         w.code.barrier();
         return folded(w, fold, &Expr::U32(kept), groups, 1);
@@ -38,18 +39,19 @@ pub(crate) fn lanes(w: &mut Writer<'_>, fold: Fold, value: Expr) -> Expr {
     let many = 1u32 << (lanes.ilog2() / 2);
     let each = lanes / many;
     let (first, second) = (w.pool.room(lanes), w.pool.room(many));
-    w.code.keep(Expr::Lane + first, value.bits());
+    w.code.store_shared(Expr::Lane + first, value.bits());
     w.code.barrier();
     w.code.open();
-    // Lane `l` folds `l`, `l + many` and so on: side by side in memory at each step.
+    // Lane `l` combines `l`, `l + many` and so on: neighbours in memory at each step.
     let partial = folded(w, fold, &(Expr::Lane + first), each, many);
-    w.code.keep(Expr::Lane + second, partial.bits());
+    w.code.store_shared(Expr::Lane + second, partial.bits());
     w.code.close_if(Expr::Lane.less(many));
     w.code.barrier();
     folded(w, fold, &Expr::U32(second), many, 1)
 }
 
-/// Folds a value of each of `n` lanes side by side; all of them have the result. `n` is a power of two, no more than lanes that can ask each other.
+/// Reduces a value of each of `n` neighbouring lanes; all of them get the result. `n` is a power of
+/// two, and at most the subgroup size.
 pub(crate) fn subgroups(w: &mut Writer<'_>, fold: Fold, value: Expr, n: u32) -> Expr {
     let mut value = w.code.set("mine", value);
     let mut mask = 1;
@@ -61,14 +63,14 @@ pub(crate) fn subgroups(w: &mut Writer<'_>, fold: Fold, value: Expr, n: u32) -> 
     value
 }
 
-/// Folds `n` kept values, `apart` from each other.
+/// Reduces `n` values in workgroup memory, `apart` words from each other.
 pub(crate) fn folded(w: &mut Writer<'_>, fold: Fold, from: &Expr, n: u32, apart: u32) -> Expr {
-    let first = w.kept(from.clone());
+    let first = w.load_shared(from.clone());
     let total = w.code.var("total", first);
     if n > 1 {
         let name = w.code.fresh("l");
         w.code.open();
-        let next = w.kept(from + Expr::name(name.clone()) * apart);
+        let next = w.load_shared(from + Expr::name(name.clone()) * apart);
         w.code.assign(&total, fold.of(total.clone(), next));
         w.code.close_for(name, 1u32.into(), n.into(), 1);
     }

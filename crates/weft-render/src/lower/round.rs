@@ -1,4 +1,4 @@
-//! Rounding to `q8` ([`weft_kern::q8`]): by the whole workgroup, into its memory.
+//! Rounding to `q8` ([`weft_kern::q8`]) by the whole workgroup, into workgroup memory.
 
 use weft_kern::q8;
 
@@ -10,13 +10,13 @@ use crate::refused::Why;
 /// Values of a block.
 const BLOCK: u32 = q8::BLOCK as u32;
 
-/// The exponent of what is no finite number.
+/// The exponent of infinities and NaNs.
 const INFINITE: u32 = 0x7f80_0000;
 
-/// Below this the inverse of a scale is no number, and a block is rounded to 0.
+/// Below this the inverse of a scale overflows, and a block is rounded to 0.
 const TINY: f32 = 3.74e-37;
 
-/// The scale of a block, and its inverse: of the bits of its largest magnitude.
+/// A block's scale and its inverse, from the bits of the largest magnitude.
 fn scale(w: &mut Writer<'_>, top: &Expr) -> (Expr, Expr) {
     let largest = w.code.set("largest", top.clone().float());
     let scale = (&largest / 127.0f32).bits();
@@ -26,14 +26,14 @@ fn scale(w: &mut Writer<'_>, top: &Expr) -> (Expr, Expr) {
     (scale, Expr::F32(0.0).unless(&usual, Expr::F32(127.0) / &largest))
 }
 
-/// A value as a signed byte, in the lowest of a word.
+/// A value as a signed byte, in the lowest byte of a word.
 fn byte(value: Expr, inverse: &Expr) -> Expr {
     let near = Expr::call(Fun::Round, [value * inverse]);
     let near = Expr::call(Fun::Min, [near.max(-127.0f32), 127.0f32.into()]);
     Expr::call(Fun::Unsigned, [Expr::call(Fun::IntOfFloat, [near])]) & 0xffu32
 }
 
-/// Rounds with a word's four values for each lane: eight lanes side by side have a block.
+/// Rounds a word of four values per lane; eight neighbouring lanes have a block.
 fn in_subgroups(
     w: &mut Writer<'_>,
     n: u32,
@@ -44,7 +44,8 @@ fn in_subgroups(
     w.count_or_once("time", (0u32.into(), words.div_ceil(lanes).into(), 1), |w, time| {
         let word = w.code.set("word", time * lanes + Expr::Lane);
         let exists = if words.is_multiple_of(lanes) { Expr::True } else { word.less(words) };
-        // All lanes must be there where they ask each other. One that has no word does the last again, and keeps nothing.
+        // All lanes must take part in exchanges. A lane without a word does the last one again, and
+        // stores nothing.
         let read =
             w.code.set("word", if exists == Expr::True { word.clone() } else { word.clone().min(words - 1) });
         let mut values = Vec::new();
@@ -54,7 +55,7 @@ fn in_subgroups(
         }
         let magnitudes = values.iter().map(|value| value.clone().bits() & 0x7fff_ffffu32);
         let top = magnitudes.reduce(Expr::max).unwrap_or(Expr::U32(0));
-        // As bits, where what is no number is larger than all that are.
+        // Compared as bits, where infinities and NaNs are above all numbers.
         let top = reduce::subgroups(w, Fold::Max, top, BLOCK / 4);
         let (scale, inverse) = scale(w, &top);
         let inverse = w.code.set("inverse", inverse);
@@ -65,13 +66,13 @@ fn in_subgroups(
         let sum = reduce::subgroups(w, Fold::Sum, sum, BLOCK / 8);
         let sum = Expr::call(Fun::FloatOfI32, [sum]) * scale.clone().float();
         w.when(exists, |w| {
-            w.code.keep(&word + &quants, packed);
+            w.code.store_shared(&word + &quants, packed);
             w.when((&word % (BLOCK / 8)).equal(0u32), |w| {
-                w.code.keep(&word / (BLOCK / 8) + &sums, sum.bits());
+                w.code.store_shared(&word / (BLOCK / 8) + &sums, sum.bits());
                 Ok(())
             })?;
             w.when((&word % (BLOCK / 4)).equal(0u32), |w| {
-                w.code.keep(&word / (BLOCK / 4) + &scales, scale);
+                w.code.store_shared(&word / (BLOCK / 4) + &scales, scale);
                 Ok(())
             })
         })
@@ -80,14 +81,14 @@ fn in_subgroups(
     Ok(())
 }
 
-/// Rounded values kept for the workgroup: where the planes begin.
+/// Where rounded values are in workgroup memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounded {
-    /// Four quants a word.
+    /// Four quants per word.
     pub(crate) quants: u32,
-    /// One for each block.
+    /// One scale per block.
     pub(crate) scales: u32,
-    /// Two for each block.
+    /// Two sums per block.
     pub(crate) sums: u32,
 }
 
@@ -97,8 +98,10 @@ pub(crate) fn room(w: &mut Writer<'_>, n: u32) -> Rounded {
     Rounded { quants, scales, sums }
 }
 
-/// Rounds `n` values, a multiple of 32, as row `row` of as long ones. `value` writes one down. Lanes that can ask each other for values do so. Else each
-/// value is asked for twice, which costs less than to keep them, and lanes see each other's work in four steps. What comes after can read all planes.
+/// Rounds `n` values, a multiple of 32, as row `row` among rows of that length; `value` writes one.
+/// Lanes exchange values within subgroups if they can. Otherwise each value is computed twice,
+/// which costs less than storing it, and the lanes take four steps with barriers. All planes can be
+/// read afterwards.
 pub(crate) fn round(
     w: &mut Writer<'_>,
     n: u32,
@@ -112,7 +115,8 @@ pub(crate) fn round(
         return in_subgroups(w, n, planes, value);
     }
     let [quants, scales, sums] = planes;
-    // The largest magnitude of four values; as bits, where what is no number is larger than all that are.
+    // The largest magnitude of four values, compared as bits, where infinities and NaNs are above
+    // all numbers.
     w.share(n / 4, |w, word| {
         let top = w.code.var("top", 0u32);
         w.count("j", (0u32.into(), 4u32.into(), 1), |w, j| {
@@ -121,11 +125,11 @@ pub(crate) fn round(
             w.code.assign(&top, top.clone().max(magnitude));
             Ok(())
         })?;
-        w.code.keep(word + &quants, top);
+        w.code.store_shared(word + &quants, top);
         Ok(())
     })?;
     w.code.barrier();
-    // A block's scale, and for now in place of its sums the inverse.
+    // A block's scale; its inverse goes where the sums will be.
     w.share(n / BLOCK, |w, block| {
         let top = w.code.var("top", 0u32);
         w.count("j", (0u32.into(), (BLOCK / 4).into(), 1), |w, j| {
@@ -134,13 +138,13 @@ pub(crate) fn round(
             Ok(())
         })?;
         let (scale, inverse) = scale(w, &top);
-        w.code.keep(&block + &scales, scale);
-        w.code.keep(block * 2u32 + &sums, inverse.bits());
+        w.code.store_shared(&block + &scales, scale);
+        w.code.store_shared(block * 2u32 + &sums, inverse.bits());
         Ok(())
     })?;
     w.code.barrier();
     w.share(n / 4, |w, word| {
-        let inverse = w.kept(&word / (BLOCK / 4) * 2u32 + &sums);
+        let inverse = w.load_shared(&word / (BLOCK / 4) * 2u32 + &sums);
         let inverse = w.code.set("inverse", inverse);
         let packed = w.code.var("packed", 0u32);
         w.count("j", (0u32.into(), 4u32.into(), 1), |w, j| {
@@ -148,7 +152,7 @@ pub(crate) fn round(
             w.code.assign(&packed, &packed | (byte(value, &inverse) << (j * 8u32)));
             Ok(())
         })?;
-        w.code.keep(word + &quants, packed);
+        w.code.store_shared(word + &quants, packed);
         Ok(())
     })?;
     w.code.barrier();
@@ -158,9 +162,9 @@ pub(crate) fn round(
             Expr::call(Fun::Dot4, [word, 0x0101_0101u32.into()])
         };
         let sum = (1..4).fold(of_word(0), |sum, i| sum + of_word(i));
-        let scale = w.kept(&half / 2u32 + &scales);
+        let scale = w.load_shared(&half / 2u32 + &scales);
         let sum = Expr::call(Fun::FloatOfI32, [sum]) * scale;
-        w.code.keep(half + &sums, sum.bits());
+        w.code.store_shared(half + &sums, sum.bits());
         Ok(())
     })?;
     w.code.barrier();

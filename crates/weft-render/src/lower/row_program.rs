@@ -1,5 +1,6 @@
-//! Row programs. A value is an expression of the column, written where it is needed; what looks across columns (reductions, selections, pairs)
-//! is computed by the whole workgroup, from values kept in its memory where they are worth it.
+//! Row programs. A value is an expression of the column, written where it is needed. What looks
+//! across columns (reductions, selections, pairs) is computed by the whole workgroup, from values
+//! in workgroup memory where that pays.
 
 use weft_kern::{Format, Instr, Reduce, RopeStyle, Unary, ValueId};
 
@@ -10,14 +11,15 @@ use crate::lower::select;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
-/// A row program with what is known of its values so far.
+/// A row program, and what is known of its values so far.
 pub(crate) struct RowProgram<'p> {
     pub(crate) body: &'p [Instr],
     pub(crate) lens: Vec<usize>,
-    /// Where the anchor's results are kept: that of tile row `i` and own column `c` at `i · width + c`.
+    /// Where the anchor's results are in workgroup memory: that of tile row `i` and own column `c`
+    /// is at `i · width + c`.
     pub(crate) results: Vec<u32>,
     pub(crate) width: u32,
-    /// What is known of each value, for the row at hand.
+    /// What is known of each value, for the current row.
     known: Vec<Option<Known>>,
 }
 
@@ -25,13 +27,13 @@ pub(crate) struct RowProgram<'p> {
 enum Known {
     /// The same for all columns.
     Scalar(Expr),
-    /// Kept for the workgroup from this place on.
-    Kept(u32),
+    /// In workgroup memory, from this word on.
+    Shared(u32),
 }
 
-/// A row, and what was computed for it in the block at hand.
+/// A row, and the values written for it in the current block.
 #[derive(Clone, Debug)]
-pub(crate) struct Spot {
+pub(crate) struct RowState {
     /// Its index along each axis.
     pub(crate) axes: Vec<Expr>,
     /// Its number within the tile.
@@ -39,13 +41,13 @@ pub(crate) struct Spot {
     written: Vec<(ValueId, Expr, Expr)>,
 }
 
-impl Spot {
-    pub(crate) fn new(axes: Vec<Expr>, row: Expr) -> Spot {
-        Spot { axes, row, written: Vec::new() }
+impl RowState {
+    pub(crate) fn new(axes: Vec<Expr>, row: Expr) -> RowState {
+        RowState { axes, row, written: Vec::new() }
     }
 }
 
-/// A column of a row, and its number among those that the workgroup has.
+/// A column of a row, and its number among the workgroup's columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) at: Expr,
@@ -53,7 +55,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Of a workgroup that has whole rows.
+    /// A column of a workgroup that has whole rows.
     pub(crate) fn whole(at: Expr) -> Column {
         Column { own: at.clone(), at }
     }
@@ -69,9 +71,9 @@ impl<'p> RowProgram<'p> {
         word(self.lens[value])
     }
 
-    /// Computes what must be known before values can be written down, for a whole row: reductions, selections and what is needed at other
-    /// columns than one's own.
-    pub(crate) fn prepare(&mut self, w: &mut Writer<'_>, spot: &mut Spot) -> Result<(), Why> {
+    /// Computes for a whole row what values need before they can be written: reductions,
+    /// selections, and values that are read at other columns than their own.
+    pub(crate) fn prepare(&mut self, w: &mut Writer<'_>, spot: &mut RowState) -> Result<(), Why> {
         self.known = vec![None; self.lens.len()];
         self.fetch(w, spot)?;
         for (v, instr) in self.body.iter().enumerate() {
@@ -88,10 +90,10 @@ impl<'p> RowProgram<'p> {
                     w.share(n, |w, c| {
                         let value = self.value(w, &mut spot.clone(), *x, &Column::whole(c.clone()))?;
                         let key = select::key(w, value);
-                        w.code.keep(&c + keys, key);
+                        w.code.store_shared(&c + keys, key);
                         Ok(())
                     })?;
-                    Known::Kept(select::largest(w, keys, n, word(*k)?))
+                    Known::Shared(select::largest(w, keys, n, word(*k)?))
                 }
                 Instr::Rope { x, .. } => {
                     self.settle(w, spot, *x)?;
@@ -114,8 +116,9 @@ impl<'p> RowProgram<'p> {
         Ok(())
     }
 
-    /// Keeps the vectors that a row with a reduction loads, all of them at once: they are needed before and after it, and memory is far.
-    fn fetch(&mut self, w: &mut Writer<'_>, spot: &Spot) -> Result<(), Why> {
+    /// Loads all vectors of a row that has a reduction into workgroup memory at once: they are read
+    /// before and after it, and global memory is far.
+    fn fetch(&mut self, w: &mut Writer<'_>, spot: &RowState) -> Result<(), Why> {
         if !self.body.iter().any(|instr| matches!(instr, Instr::Reduce(..))) {
             return Ok(());
         }
@@ -146,12 +149,12 @@ impl<'p> RowProgram<'p> {
                     .map(|(v, _)| self.value(w, &mut spot.clone(), *v, &column))
                     .collect::<Result<_, _>>()?;
                 for ((_, at), value) in same.iter().zip(values) {
-                    w.code.keep(&c + *at, value.bits());
+                    w.code.store_shared(&c + *at, value.bits());
                 }
                 Ok(())
             })?;
             for (v, at) in same {
-                self.known[v] = Some(Known::Kept(at));
+                self.known[v] = Some(Known::Shared(at));
             }
         }
         if !loads.is_empty() {
@@ -160,7 +163,7 @@ impl<'p> RowProgram<'p> {
         Ok(())
     }
 
-    fn reduced(&self, w: &mut Writer<'_>, spot: &Spot, op: Reduce, x: ValueId) -> Result<Expr, Why> {
+    fn reduced(&self, w: &mut Writer<'_>, spot: &RowState, op: Reduce, x: ValueId) -> Result<Expr, Why> {
         let n = self.len(x)?;
         let fold = match op {
             Reduce::Sum => Fold::Sum,
@@ -168,7 +171,7 @@ impl<'p> RowProgram<'p> {
         };
         let total = match fold {
             Fold::Sum => w.code.var("total", 0.0f32),
-            // Not −∞, which no literal says.
+            // Starts with a value, since no literal says −∞.
             Fold::Max => {
                 let first = self.value(w, &mut spot.clone(), x, &Column::whole(Expr::U32(0)))?;
                 w.code.var("top", first)
@@ -182,8 +185,8 @@ impl<'p> RowProgram<'p> {
         Ok(reduce::lanes(w, fold, total))
     }
 
-    /// Keeps a vector for the workgroup, unless it is as cheap to have at any column.
-    fn settle(&mut self, w: &mut Writer<'_>, spot: &Spot, v: ValueId) -> Result<(), Why> {
+    /// Puts a vector in workgroup memory, unless it is as cheap to compute at any column.
+    fn settle(&mut self, w: &mut Writer<'_>, spot: &RowState, v: ValueId) -> Result<(), Why> {
         let cheap = match &self.body[v] {
             _ if self.known[v].is_some() || self.lens[v] == 1 => true,
             Instr::Acc(_) | Instr::Const(_) => true,
@@ -199,11 +202,11 @@ impl<'p> RowProgram<'p> {
         let at = w.pool.room(n);
         w.share(n, |w, c| {
             let value = self.value(w, &mut spot.clone(), v, &Column::whole(c.clone()))?;
-            w.code.keep(&c + at, value.bits());
+            w.code.store_shared(&c + at, value.bits());
             Ok(())
         })?;
         w.code.barrier();
-        self.known[v] = Some(Known::Kept(at));
+        self.known[v] = Some(Known::Shared(at));
         Ok(())
     }
 
@@ -211,7 +214,7 @@ impl<'p> RowProgram<'p> {
     pub(crate) fn value(
         &self,
         w: &mut Writer<'_>,
-        spot: &mut Spot,
+        spot: &mut RowState,
         v: ValueId,
         column: &Column,
     ) -> Result<Expr, Why> {
@@ -219,7 +222,7 @@ impl<'p> RowProgram<'p> {
         let column = if self.lens[v] == 1 { &first } else { column };
         match &self.known[v] {
             Some(Known::Scalar(value)) => return Ok(value.clone()),
-            Some(Known::Kept(at)) => return Ok(w.kept(&column.at + *at)),
+            Some(Known::Shared(at)) => return Ok(w.load_shared(&column.at + *at)),
             None => {}
         }
         if let Some((_, _, value)) = spot.written.iter().find(|(of, at, _)| *of == v && *at == column.at) {
@@ -231,18 +234,24 @@ impl<'p> RowProgram<'p> {
         Ok(value)
     }
 
-    fn written(&self, w: &mut Writer<'_>, spot: &mut Spot, v: ValueId, column: &Column) -> Result<Expr, Why> {
+    fn written(
+        &self,
+        w: &mut Writer<'_>,
+        spot: &mut RowState,
+        v: ValueId,
+        column: &Column,
+    ) -> Result<Expr, Why> {
         Ok(match &self.body[v] {
             Instr::Const(value) if value.0.is_finite() => Expr::F32(value.0),
             Instr::Const(value) => return Err(Why::Form(format!("has the constant {} (v{v})", value.0))),
             Instr::Acc(result) => {
-                // The column of a scalar is 0, which is a workgroup's own.
-                w.kept(&spot.row * self.width + &column.own + self.results[*result])
+                // A scalar has column 0, which belongs to the workgroup.
+                w.load_shared(&spot.row * self.width + &column.own + self.results[*result])
             }
             Instr::Load { view, indexed, len } => {
                 if let Some(tiles) = w.tiles(view.param, *len)? {
                     let by = indexed.as_ref().ok_or_else(|| {
-                        Why::Form(format!("loads a quantised row that is not picked by number (v{v})"))
+                        Why::Form(format!("loads a quantised row that is not picked by an index (v{v})"))
                     })?;
                     let (number, rows, _) = w.picked(view, by, &spot.axes)?;
                     let row = w.code.set("row", number.min(rows.max(1u32) - 1u32));
@@ -299,13 +308,13 @@ impl<'p> RowProgram<'p> {
                 (&first * &sin + &second * &cos).unless(&is_first, first * cos - second * sin)
             }
             Instr::Reduce(..) | Instr::TopK { .. } | Instr::Store { .. } => {
-                return Err(Why::Form(format!("needs v{v} where it cannot be known")));
+                return Err(Why::Form(format!("needs v{v} at a column where it is not computed")));
             }
         })
     }
 }
 
-/// Exponents of more than this are cut off where nothing larger can make a difference: what is beyond may be no number at all.
+/// Larger exponents are clamped where they make no difference: their exponential may overflow.
 const FAR: f32 = 80.0;
 
 fn unary(op: Unary, x: Expr) -> Expr {

@@ -1,20 +1,21 @@
-//! The largest values of a row. Every lane counts for its values how many come before them, which is their place: no sorting, one pass, and the
-//! order is exact.
+//! The largest values of a row. For each of its values a lane counts how many come before it, which
+//! is its place: no sorting, one pass, and the order is exact.
 
 use crate::code::expr::{Expr, Fun};
 use crate::lower::writer::Writer;
 
-/// A number that is ordered as the definition has it: −0 before +0, NaN as −∞.
+/// A key that sorts values as their definition says: −0 before +0, NaN as −∞.
 pub(crate) fn key(w: &mut Writer<'_>, value: Expr) -> Expr {
     let bits = w.code.set("bits", value.bits());
     let no_number = (&bits & 0x7fff_ffffu32).greater(0x7f80_0000u32);
     let bits = w.code.set("bits", bits.unless(&no_number, Expr::U32(0xff80_0000)));
-    // Negative floats grow downwards in their bits.
+    // The bits of negative floats grow downwards.
     let negative = bits.greater(0x7fff_ffffu32);
     (&bits | 0x8000_0000u32).unless(&negative, &bits ^ 0xffff_ffffu32)
 }
 
-/// The indices of the `k` largest of `n` kept keys, as floats, kept where this says. Includes barriers on both sides.
+/// The indices of the `k` largest of `n` keys in workgroup memory, as floats. Returns where they
+/// are. Has barriers on both sides.
 pub(crate) fn largest(w: &mut Writer<'_>, keys: u32, n: u32, k: u32) -> u32 {
     let found = w.pool.room(k);
     w.code.barrier();
@@ -33,7 +34,7 @@ pub(crate) fn largest(w: &mut Writer<'_>, keys: u32, n: u32, k: u32) -> u32 {
     w.code.assign(&place, next);
     w.code.close_for(other, 0u32.into(), n.into(), 1);
     w.code.open();
-    w.code.keep(&place + found, Expr::call(Fun::FloatOfU32, [at]).bits());
+    w.code.store_shared(&place + found, Expr::call(Fun::FloatOfU32, [at]).bits());
     w.code.close_if(place.less(k));
     w.code.close_for(c, Expr::Lane, n.into(), lanes);
     w.code.barrier();

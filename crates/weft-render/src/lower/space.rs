@@ -8,19 +8,19 @@ use crate::grid::{Chunks, Groups};
 use crate::refused::{Why, word};
 use crate::schedule::Split;
 
-/// A part's rows cut into tiles, and its columns into blocks.
+/// A part's rows split into tiles, and its columns into blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
     axes: Vec<Dim>,
     /// Rows for each index of the first axis.
     inner: u32,
-    /// Rows of a tile: neighbours, or neighbours along the first axis.
+    /// Rows of a tile: consecutive, or neighbours along the first axis.
     pub(crate) tile: u32,
     along_first: bool,
     /// Columns of a row, and of a block.
     pub(crate) cols: u32,
     pub(crate) width: u32,
-    /// How positions are cut, of a part that attends.
+    /// In attention, how positions are split.
     chunks: Option<Chunks>,
     /// Whether each chunk has workgroups of its own.
     spread: bool,
@@ -30,17 +30,17 @@ pub(crate) struct Space {
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     space: Space,
-    /// Which tile.
+    /// The tile's number.
     tile: Expr,
-    /// Length of the first axis in this step.
+    /// The length of the first axis in this step.
     first_axis: Expr,
     /// The first column.
     pub(crate) column: Expr,
-    /// Its chunk of the positions, if chunks have workgroups of their own.
+    /// The chunk, if chunks have workgroups of their own.
     pub(crate) chunk: Option<Expr>,
 }
 
-/// A row: its index along each axis, and whether there is one.
+/// A row: its index along each axis, and whether it exists.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) axes: Vec<Expr>,
@@ -48,7 +48,8 @@ pub(crate) struct Row {
 }
 
 impl Space {
-    /// How a schedule cuts a part; `spread` says whether each chunk of positions has workgroups of its own.
+    /// Splits a part as its schedule says; `spread` says whether each chunk of positions has
+    /// workgroups of its own.
     pub(crate) fn new(part: &Part, split: &Split, spread: bool) -> Result<Space, Why> {
         let overflow = || Why::Form("has more rows than 32 bits can count".into());
         let known = part.rows.iter().skip(1).filter_map(|d| d.known());
@@ -68,7 +69,7 @@ impl Space {
         })
     }
 
-    /// Rows of what all chunks come to that a step of these sizes has at most: a head's each.
+    /// The most rows of chunk results in a step of these sizes: one per head and chunk.
     pub(crate) fn chunk_rows(&self, sizes: &Sizes) -> u64 {
         let tiles = Groups { chunks: None, ..self.groups() }.count(sizes);
         let chunks = self.chunks.map_or(0, |chunks| chunks.count(sizes));
@@ -79,7 +80,7 @@ impl Space {
         self.cols.div_ceil(self.width)
     }
 
-    /// How many workgroups it takes.
+    /// How many workgroups it takes, by the sizes of the step.
     pub(crate) fn groups(&self) -> Groups {
         let axis = self.axes.first().copied().unwrap_or(Dim::Const(1));
         let (inner, times) = if self.along_first { (1, self.inner) } else { (self.inner, 1) };
@@ -112,7 +113,8 @@ impl Space {
         }
     }
 
-    /// Finds the tile and block of a workgroup, counted from the part's first. Neighbours have the same columns, and so read the same weights.
+    /// The tile and block of a workgroup, counted from the part's first one. Neighbours have the
+    /// same columns, and so read the same weights.
     pub(crate) fn place(&self, code: &mut Builder, group: &Expr) -> Place {
         let first_axis = self.first_axis();
         let one = self.blocks() == 1 && !self.spread;
@@ -122,7 +124,7 @@ impl Space {
             let tiles = code.set("tiles", self.tiles(&first_axis));
             (code.set("rows_at", group % &tiles), group / &tiles)
         };
-        // A part whose chunks are spread has whole rows.
+        // Parts that spread chunks have whole rows.
         let (column, chunk) = if self.spread {
             (Expr::U32(0), Some(code.set("chunk", other)))
         } else if one {
@@ -140,7 +142,7 @@ pub(crate) fn size(sym: Sym) -> Expr {
 }
 
 impl Chunks {
-    /// How many there are in this step.
+    /// How many chunks there are in this step.
     fn written(self) -> Expr {
         (size(Sym::Pages) * self.page + (self.positions - 1)) / self.positions
     }
@@ -165,7 +167,7 @@ impl Place {
         let mut axes = Vec::new();
         for dim in self.space.axes.iter().skip(1).rev() {
             let n = dim.known().and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
-            // What is left of the rows once all inner axes are taken out is the index itself.
+            // Once all inner axes are divided out, the rest is the index itself.
             axes.push(&rest % n);
             rest = rest / n;
         }
@@ -177,13 +179,13 @@ impl Place {
         Row { axes, exists }
     }
 
-    /// Row `i` of the tile, or the last one there is: for reading.
+    /// Row `i` of the tile, clamped to the last row: for reading.
     pub(crate) fn row_to_read(&self, code: &mut Builder, i: &Expr) -> Row {
         let mut row = self.row(code, i);
         if row.exists == Expr::True {
             return row;
         }
-        // Only the first axis can be too far.
+        // Only the first axis can be out of range.
         if let Some(first) = row.axes.first_mut() {
             let last = &self.first_axis - 1u32;
             *first = code.set("i", first.clone().min(last));
@@ -191,7 +193,7 @@ impl Place {
         row
     }
 
-    /// The row of what a chunk comes to for row `h` of the tile.
+    /// The row of chunk results for row `h` of the tile.
     pub(crate) fn chunk_row(&self, chunk: &Expr, h: &Expr) -> Expr {
         let chunks = self.space.chunks.map_or(Expr::U32(1), Chunks::written);
         (&self.tile * chunks + chunk) * self.space.tile + h
@@ -202,7 +204,7 @@ impl Place {
         self.space.tile
     }
 
-    /// Columns of the block, some of which may be beyond the last.
+    /// Columns of the block; some may lie beyond the last column.
     pub(crate) fn width(&self) -> u32 {
         self.space.width
     }
@@ -220,7 +222,7 @@ impl Place {
         column.less(self.space.cols)
     }
 
-    /// A column of the block, or the last one there is: for reading.
+    /// A column of the block, clamped to the last column: for reading.
     pub(crate) fn column_to_read(&self, code: &mut Builder, own: &Expr) -> Expr {
         let column = &self.column + own;
         match self.space.cols.is_multiple_of(self.space.width) {

@@ -1,4 +1,5 @@
-//! What a part does with its anchor's results: the row program's stores, over whole rows or over a block of columns of several rows.
+//! What a part does with its anchor's results: the row program's stores, over whole rows or over a
+//! block of columns of several rows.
 
 use weft_kern::{Access, Format, Indexed, Instr, Part, ValueId, View, q8};
 use weft_quant::GgmlType;
@@ -8,7 +9,7 @@ use crate::code::stmt::Stmt;
 use crate::lower::blocks::{self, Blocks};
 use crate::lower::functions::BRAIN;
 use crate::lower::round::{self, Rounded};
-use crate::lower::row_program::{Column, RowProgram, Spot};
+use crate::lower::row_program::{Column, RowProgram, RowState};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
@@ -21,16 +22,16 @@ struct Store<'p> {
     indexed: Option<&'p Indexed>,
 }
 
-/// Rows and columns that stores are made for, side by side.
+/// The rows and columns to store.
 struct Field<'a> {
     place: &'a Place,
-    /// One row of the tile (whose number this is, with its index along each axis), or all of them.
-    only: Option<&'a Spot>,
-    /// Columns of a row: the value's length, or those of the block.
+    /// One row of the tile, or `None` for all of them.
+    only: Option<&'a RowState>,
+    /// Columns of a row: the value's length, or the block's width.
     width: u32,
 }
 
-/// Writes a part's row program: `results` is where the anchor's results are kept.
+/// Writes a part's row program; `results` says where the anchor's results are in workgroup memory.
 pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: Vec<u32>) -> Result<(), Why> {
     let mut program = RowProgram::new(&part.body, part.lens(), results, place.width());
     if part.columns_independent() {
@@ -40,12 +41,12 @@ pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: V
     let rows = place.tile();
     if rows == 1 {
         let row = place.row(&mut w.code, &Expr::U32(0));
-        return whole_row(w, &mut program, place, Spot::new(row.axes, Expr::U32(0)));
+        return whole_row(w, &mut program, place, RowState::new(row.axes, Expr::U32(0)));
     }
     w.count("r", (0u32.into(), rows.into(), 1), |w, r| {
         let row = place.row(&mut w.code, &r);
-        w.when(row.exists, |w| whole_row(w, &mut program, place, Spot::new(row.axes, r)))?;
-        // The next row uses the same memory.
+        w.when(row.exists, |w| whole_row(w, &mut program, place, RowState::new(row.axes, r)))?;
+        // The next row uses the same workgroup memory.
         w.code.barrier();
         Ok(())
     })
@@ -55,11 +56,11 @@ fn whole_row(
     w: &mut Writer<'_>,
     program: &mut RowProgram<'_>,
     place: &Place,
-    mut spot: Spot,
+    mut spot: RowState,
 ) -> Result<(), Why> {
     program.prepare(w, &mut spot)?;
     let stores = stores(program.body);
-    // Those of one length together, so that what they have in common is computed once.
+    // Stores of the same length together, so that what they share is computed once.
     let mut lens: Vec<usize> = stores.iter().map(|s| program.lens[s.value]).collect();
     lens.sort_unstable();
     lens.dedup();
@@ -86,7 +87,7 @@ impl Field<'_> {
         if self.only.is_some() { 1 } else { self.place.tile() }
     }
 
-    /// Makes the stores: those of whole words, then those of halves, then rounded ones.
+    /// Writes the stores: whole words first, then halves, then rounded values.
     fn stores(&self, w: &mut Writer<'_>, program: &RowProgram<'_>, stores: &[Store<'_>]) -> Result<(), Why> {
         let of = |w: &Writer<'_>, wanted: fn(Format) -> bool| -> Vec<Store<'_>> {
             stores.iter().filter(|s| wanted(w.format(s.view.param))).copied().collect()
@@ -118,12 +119,12 @@ impl Field<'_> {
         states.iter().try_for_each(|store| self.state(w, program, store))
     }
 
-    /// Every `per` columns of every row among the lanes.
+    /// Visits every `per` columns of every row, split over the lanes.
     fn each(
         &self,
         w: &mut Writer<'_>,
         per: u32,
-        write: impl FnOnce(&mut Writer<'_>, &mut Spot, &Column) -> Result<(), Why>,
+        write: impl FnOnce(&mut Writer<'_>, &mut RowState, &Column) -> Result<(), Why>,
     ) -> Result<(), Why> {
         let items = self.width / per;
         let all = self
@@ -142,11 +143,11 @@ impl Field<'_> {
             let row = self.place.row(&mut w.code, &r);
             let at = w.code.set("column", &self.place.column + &own);
             let exists = row.exists.both(&self.place.has_column(&at));
-            w.when(exists, |w| write(w, &mut Spot::new(row.axes, r), &Column { at, own }))
+            w.when(exists, |w| write(w, &mut RowState::new(row.axes, r), &Column { at, own }))
         })
     }
 
-    /// Halves are written two at a time, because memory has words: a pair must not be shared with anybody else.
+    /// Halves are stored two at a time, as words, so a pair must belong to one store.
     fn check_pairs(&self, store: &Store<'_>) -> Result<(), Why> {
         let view = store.view;
         let mut places = view.strides.iter().chain([&view.offset]).chain(store.indexed.map(|i| &i.stride));
@@ -155,10 +156,10 @@ impl Field<'_> {
         if even && cols && view.step == 1 {
             return Ok(());
         }
-        Err(Why::Form(format!("stores 16-bit floats to p{} that are not pairs side by side", view.param)))
+        Err(Why::Form(format!("stores 16-bit floats to p{} that are not adjacent pairs", view.param)))
     }
 
-    /// Rounds what is stored, in the workgroup's memory.
+    /// Rounds the values to be stored, in workgroup memory.
     fn rounded(
         &self,
         w: &mut Writer<'_>,
@@ -167,7 +168,10 @@ impl Field<'_> {
     ) -> Result<Rounded, Why> {
         let block = q8::BLOCK as u32;
         if !self.width.is_multiple_of(block) {
-            return Err(Why::Form(format!("rounds {} columns, which are no blocks of q8", self.width)));
+            return Err(Why::Form(format!(
+                "rounds {} columns, which are not whole blocks of 32",
+                self.width
+            )));
         }
         let n = self
             .rows()
@@ -184,8 +188,8 @@ impl Field<'_> {
             };
             let row = self.place.row_to_read(&mut w.code, &r);
             let at = self.place.column_to_read(&mut w.code, &own);
-            // The result of a column that there is not is there, and nobody reads what becomes of it.
-            program.value(w, &mut Spot::new(row.axes, r), store.value, &Column { at, own })
+            // Columns that do not exist have some result, and nothing reads what becomes of it.
+            program.value(w, &mut RowState::new(row.axes, r), store.value, &Column { at, own })
         })?;
         Ok(to)
     }
@@ -216,12 +220,12 @@ impl Field<'_> {
         Ok(())
     }
 
-    /// A store to a state of `q8_0`, of whole blocks side by side.
+    /// A store to a state of `q8_0`, of consecutive whole blocks.
     fn state(&self, w: &mut Writer<'_>, program: &RowProgram<'_>, store: &Store<'_>) -> Result<(), Why> {
         let from = self.rounded(w, program, store)?;
         let view = store.view;
         let (count, cols) = (self.width / blocks::BLOCK, self.place.cols());
-        // Two of them are whole words.
+        // Two blocks are whole words.
         let two = 2 * blocks::BLOCK;
         let mut places = view.strides.iter().chain([&view.offset]).chain(store.indexed.map(|i| &i.stride));
         let aligned = places.all(|n| n.is_multiple_of(two as usize))
@@ -240,7 +244,7 @@ impl Field<'_> {
                 None => {
                     let row = self.place.row(&mut w.code, &r);
                     let column = self.place.column.clone();
-                    // What is beyond the last column is nobody's.
+                    // Blocks beyond the last column are not stored.
                     let there = match cols.is_multiple_of(self.width) {
                         true => Expr::U32(count),
                         false => ((Expr::U32(cols) - &column) / blocks::BLOCK).min(count),
@@ -259,11 +263,11 @@ impl Field<'_> {
     }
 }
 
-/// Stores an `f32` or a number.
+/// Stores an `f32` or an `i32`.
 fn whole_word(
     w: &mut Writer<'_>,
     program: &RowProgram<'_>,
-    spot: &mut Spot,
+    spot: &mut RowState,
     store: &Store<'_>,
     column: &Column,
 ) -> Result<(), Why> {
@@ -280,7 +284,7 @@ fn whole_word(
 fn pair(
     w: &mut Writer<'_>,
     program: &RowProgram<'_>,
-    spot: &mut Spot,
+    spot: &mut RowState,
     store: &Store<'_>,
     column: &Column,
 ) -> Result<(), Why> {
@@ -297,10 +301,11 @@ fn pair(
     to_memory(w, spot, store, &column.at, 2, bits)
 }
 
-/// Writes a word that holds `per` values, the first of them `at` in its row; nothing, if the row is picked by a number that is out of bounds.
+/// Stores a word of `per` values, the first at `at` in its row; nothing, if the row is picked by an
+/// index that is out of bounds.
 fn to_memory(
     w: &mut Writer<'_>,
-    spot: &Spot,
+    spot: &RowState,
     store: &Store<'_>,
     at: &Expr,
     per: u32,
@@ -315,7 +320,7 @@ fn to_memory(
     })
 }
 
-/// Where a row's values are stored, and whether there is such a row, if it is picked by a number.
+/// Where a row's values are stored; if it is picked by an index, whether that is in bounds.
 fn picked(w: &mut Writer<'_>, store: &Store<'_>, row: &[Expr]) -> Result<(Expr, Expr), Why> {
     let base = w.base(store.view, row)?;
     let Some(by) = store.indexed else { return Ok((base, Expr::True)) };

@@ -1,5 +1,6 @@
-//! Quantised weights, as [`weft_quant::packed`] lays them out: sixteen rows interleaved, a word being four columns of a row, so that sixteen lanes
-//! side by side read 64 bytes. One way to unpack them, told by the layout what to do.
+//! Quantised weights as [`weft_quant::packed`] lays them out: sixteen rows interleaved, a word
+//! being four columns of a row, so that sixteen neighbouring lanes read 64 bytes. They are all
+//! unpacked by the same code, which follows the layout.
 
 use weft_quant::GgmlType;
 use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
@@ -8,10 +9,10 @@ use crate::code::builder::Builder;
 use crate::code::expr::{Expr, Fun};
 use crate::refused::{Why, word};
 
-/// Words of a vector: four columns of all rows.
+/// Words of a vector: four columns of all sixteen rows.
 const VECTOR: u32 = ROWS as u32;
 
-/// Quads of 32 columns.
+/// Groups of four columns in a block of 32.
 pub(crate) const QUADS: usize = COLUMNS / 4;
 
 /// Columns of a super-block.
@@ -25,7 +26,7 @@ pub(crate) struct Tiles {
     start: Expr,
     layout: Layout,
     ty: GgmlType,
-    /// Words of a tile, and where its scales and its groups' scales begin.
+    /// Words of a tile, and where in it the scales of super-blocks and of groups begin.
     tile: u32,
     scales: u32,
     groups: u32,
@@ -36,11 +37,11 @@ pub(crate) struct Tiles {
 pub(crate) struct TileRow {
     /// The tile's first word.
     tile: Expr,
-    /// The row of the sixteen.
+    /// The row's number, of sixteen.
     row: Expr,
 }
 
-/// Where a group's scale is taken from.
+/// A group's scale, and its minimum if the format has one.
 struct Group {
     scale: Expr,
     min: Option<Expr>,
@@ -51,7 +52,7 @@ struct Group {
 pub(crate) struct Block {
     /// Four signed bytes each.
     pub(crate) quads: Vec<Expr>,
-    /// One for all, or one for each half.
+    /// One for the block, or one for each half.
     pub(crate) scales: Vec<Expr>,
     /// As many, if the format has minima.
     pub(crate) mins: Vec<Expr>,
@@ -74,7 +75,7 @@ impl Tiles {
         })
     }
 
-    /// Words of numbers in 32 columns of a row.
+    /// Words that hold a row's numbers in 32 columns.
     pub(crate) fn vectors(&self) -> u32 {
         self.layout.bits as u32
     }
@@ -129,10 +130,10 @@ impl Tiles {
         }
     }
 
-    /// Four columns of a row as signed bytes. `vector(v)` gives the row's word of vector `v`.
+    /// Four columns of a row as signed bytes. `vector(v)` is the row's word of vector `v`.
     fn quad(&self, quad: &Expr, vector: impl Fn(Expr) -> Expr) -> Expr {
         let bits = self.layout.bits;
-        // The low bits that are stored together; the others are behind them.
+        // The low bits are stored together, the others after them.
         let low = match bits {
             8 => 8,
             4..=6 => 4,
@@ -151,7 +152,7 @@ impl Tiles {
         self.signed(numbers)
     }
 
-    /// Stored numbers as the signed bytes they stand for.
+    /// Converts stored numbers to the signed bytes they stand for.
     fn signed(&self, numbers: Expr) -> Expr {
         if self.layout.table.is_some() {
             return Expr::Own(table_name(self.ty), vec![numbers]);
@@ -159,16 +160,16 @@ impl Tiles {
         match u32::from(self.layout.offset) {
             0 => numbers,
             128 => numbers ^ 0x8080_8080u32,
-            // No byte borrows from the next: with its top bit set, each is larger than the offset.
+            // No byte borrows from the next: with its top bit set, each exceeds the offset.
             offset => ((numbers | 0x8080_8080u32) - offset * 0x0101_0101) ^ 0x8080_8080u32,
         }
     }
 
-    /// The scale of a group of columns, which lies in a super-block.
+    /// The scale of a group of columns in super-block `block`.
     fn group(&self, of: &TileRow, group: &Expr, block: &Expr) -> Group {
         let (supers, groups) = (&of.tile + self.scales, &of.tile + self.groups);
         let rows = ROWS as u32;
-        // The bits of half number `n`, and byte number `n`, from a word on.
+        // The bits of half number `n` from a word on, and of byte number `n`.
         let half_bits = |from: &Expr, n: Expr| {
             let n = n * rows + &of.row;
             self.word(from + &n / 2u32) >> ((n % 2u32) * 16u32)
@@ -201,7 +202,7 @@ impl Tiles {
     }
 }
 
-/// The vector that `width` bits of a quad are in, and how far they are shifted.
+/// The vector that `width` bits of a quad are in, and by how much they are shifted.
 fn place(width: usize, quad: &Expr) -> (Expr, Expr) {
     match width {
         8 => (quad.clone(), Expr::U32(0)),
@@ -211,7 +212,7 @@ fn place(width: usize, quad: &Expr) -> (Expr, Expr) {
     }
 }
 
-/// The function that looks a format's numbers up.
+/// The name of the function that looks up a format's numbers.
 pub(crate) fn table_name(ty: GgmlType) -> &'static str {
     match ty {
         GgmlType::MXFP4 => "e2m1",

@@ -1,4 +1,5 @@
-//! What every piece of the renderer writes with: statements, the workgroup's memory, and the parameters by their formats.
+//! The writer that all of lowering shares: statements, workgroup memory, and parameters by their
+//! formats.
 
 use std::collections::BTreeSet;
 
@@ -11,32 +12,33 @@ use crate::limits::Limits;
 use crate::lower::tile::Tiles;
 use crate::refused::{Why, word};
 
-/// Renders a kernel.
+/// Lowers a kernel.
 pub(crate) struct Writer<'k> {
     pub(crate) kernel: &'k Kernel,
     /// The slot of each parameter.
     slots: &'k [usize],
     pub(crate) code: Builder,
     pub(crate) pool: Pool,
-    /// Lanes that can ask each other for values: a power of two; 1 if none can.
+    /// Lanes that can exchange values: a power of two; 1 if none can.
     pub(crate) subgroup: u32,
-    /// Parameters whose first word, or number of values, has been asked for.
+    /// Parameters whose first word, or number of values, is used.
     pub(crate) starts: BTreeSet<ParamId>,
     pub(crate) counts: BTreeSet<ParamId>,
 }
 
-/// Words of the workgroup's memory, given out one after another; parts begin anew, because a workgroup runs only one.
+/// Allocates workgroup memory, one range after another. Each part begins at 0 again, because a
+/// workgroup runs only one part.
 #[derive(Debug)]
 pub(crate) struct Pool {
     next: u32,
-    /// The most that was ever out since it began anew.
+    /// The most words allocated since the part began.
     pub(crate) top: u32,
-    /// Words that may be kept at once of what need not be kept.
+    /// Words that may be spent on values that could be loaded again.
     pub(crate) spare: usize,
 }
 
 impl Pool {
-    /// Room for some words; where it begins.
+    /// Allocates some words. Returns the first one.
     pub(crate) fn room(&mut self, words: u32) -> u32 {
         let at = self.next;
         self.next = self.next.saturating_add(words);
@@ -44,12 +46,12 @@ impl Pool {
         at
     }
 
-    /// A third of what an adapter has may be used to save loads.
+    /// A third of the GPU's workgroup memory may be spent on saving loads.
     fn new(limits: &Limits) -> Pool {
         Pool { next: 0, top: 0, spare: limits.shared_bytes as usize / 4 / 3 }
     }
 
-    /// Begins anew.
+    /// Frees everything.
     pub(crate) fn clear(&mut self) {
         (self.next, self.top) = (0, 0);
     }
@@ -62,7 +64,7 @@ impl<'k> Writer<'k> {
         Writer { kernel, slots, code, pool, subgroup, starts: BTreeSet::new(), counts: BTreeSet::new() }
     }
 
-    /// The first word of a parameter, within its slot.
+    /// A parameter's first word within its slot.
     pub(crate) fn start(&mut self, param: ParamId) -> Expr {
         self.starts.insert(param);
         Expr::name(format!("p{param}"))
@@ -96,7 +98,7 @@ impl<'k> Writer<'k> {
         Ok(at + word(view.offset)?)
     }
 
-    /// A value of a parameter of floats or numbers, as a float.
+    /// A value of a parameter of floats or integers, as a float.
     pub(crate) fn load(&mut self, param: ParamId, at: &Expr) -> Result<Expr, Why> {
         Ok(match self.format(param) {
             Format::Ggml(GgmlType::F32) => self.param_word(param, at.clone()).float(),
@@ -112,21 +114,21 @@ impl<'k> Writer<'k> {
         })
     }
 
-    /// Two neighbouring values of a parameter of halves, the first of which has an even number.
+    /// Two consecutive values of a parameter of halves, the first at an even index.
     pub(crate) fn load_pair(&mut self, param: ParamId, ty: GgmlType, pair: Expr) -> [Expr; 2] {
         let both = self.param_word(param, pair);
         let both = self.code.set("pair", both);
         [0, 1].map(|i| half(ty, both.clone(), Expr::U32(i)))
     }
 
-    /// The number at a view of numbers, as it is, for a row and a column.
+    /// The integer at a view, for a row and a column.
     pub(crate) fn number(&mut self, view: &View, row: &[Expr], column: &Expr) -> Result<Expr, Why> {
         let at = self.base(view, row)? + column * word(view.step)?;
         Ok(self.param_word(view.param, at))
     }
 
-    /// The number at a view, or the last that is less than `bound` if it is not: what is in memory is never trusted with an address. (A negative
-    /// number is a large one.)
+    /// The integer at a view, clamped below `bound`: data is never trusted as an address. (Negative
+    /// numbers are large ones.)
     pub(crate) fn index(
         &mut self,
         view: &View,
@@ -138,7 +140,7 @@ impl<'k> Writer<'k> {
         Ok(self.code.set("index", number.min(bound.saturating_sub(1))))
     }
 
-    /// A row picked by number: the number and how many rows there are.
+    /// For a row picked by an index: the index, the number of rows, and the stride.
     pub(crate) fn picked(
         &mut self,
         view: &View,
@@ -152,7 +154,7 @@ impl<'k> Writer<'k> {
         Ok((number, rows, stride))
     }
 
-    /// Where a loaded row begins, picked or not, in values; a number that is out of bounds picks the last row.
+    /// Where a loaded row begins, in values; an index that is out of bounds picks the last row.
     pub(crate) fn loaded_row(
         &mut self,
         view: &View,
@@ -167,7 +169,7 @@ impl<'k> Writer<'k> {
         Ok(self.code.set("row", number.min(last) * stride) + base)
     }
 
-    /// The tiles of a quantised parameter, in rows of `k` values; `None` if it is no quantised one.
+    /// The tiles of a quantised parameter, in rows of `k` values; `None` if it is not quantised.
     pub(crate) fn tiles(&mut self, param: ParamId, k: usize) -> Result<Option<Tiles>, Why> {
         match self.format(param) {
             Format::Ggml(ty) if ty.is_quantised() => {
@@ -178,14 +180,15 @@ impl<'k> Writer<'k> {
         }
     }
 
-    /// A float kept for the workgroup.
-    pub(crate) fn kept(&self, at: Expr) -> Expr {
+    /// A float in workgroup memory.
+    pub(crate) fn load_shared(&self, at: Expr) -> Expr {
         Expr::Shared(at.into()).float()
     }
 }
 
 impl Writer<'_> {
-    /// The numbers below `n` among the lanes. The loop counts to a number that is known, so that compilers unroll it and have all its loads on their way at once.
+    /// Splits the numbers below `n` over the lanes. The loop has a constant number of rounds, so
+    /// that compilers unroll it and have all its loads in flight at once.
     pub(crate) fn share(
         &mut self,
         n: u32,
@@ -216,7 +219,7 @@ impl Writer<'_> {
         done
     }
 
-    /// The same, from a number that is less than `step`; without a loop if that is all there is to count.
+    /// The same, from a number below `step`; without a loop if there is only one round.
     pub(crate) fn count_or_once(
         &mut self,
         stem: &str,
@@ -230,12 +233,13 @@ impl Writer<'_> {
         }
     }
 
-    /// The value of the lane whose number differs from one's own in these bits, for `mask` less than [`subgroup`](Writer::subgroup). All lanes must come here.
+    /// The value of the lane whose number differs from this one's in the bits of `mask`, which is
+    /// less than [`subgroup`](Writer::subgroup). All lanes must get here.
     pub(crate) fn shuffled(&mut self, value: &Expr, mask: u32) -> Expr {
         self.code.set("other", Expr::call(Fun::Shuffle, [value.clone(), mask.into()]))
     }
 
-    /// What follows if a condition holds.
+    /// Writes a block that runs if a condition holds.
     pub(crate) fn when(
         &mut self,
         condition: Expr,
@@ -251,12 +255,12 @@ impl Writer<'_> {
     }
 }
 
-/// One of the two halves of a word, as a float.
+/// One of the two halves in a word, as a float.
 fn half(ty: GgmlType, pair: Expr, which: Expr) -> Expr {
     if ty == GgmlType::F16 {
         return Expr::call(Fun::Half, [pair >> (which * 16u32)]);
     }
-    // The upper half of a float is a brain float.
+    // A bfloat16 is the upper half of a float.
     match which.known() {
         Some(0) => (pair << 16u32).float(),
         Some(_) => (pair & 0xffff_0000u32).float(),

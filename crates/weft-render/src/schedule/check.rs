@@ -1,4 +1,5 @@
-//! Whether a schedule is one for a kernel and an adapter. (What a workgroup keeps is counted as the kernel is rendered.)
+//! Whether a schedule is legal for a kernel and a GPU. Workgroup memory is not counted here but
+//! when the kernel is lowered.
 
 use weft_kern::{Anchor, Factor, Format, Instr, Kernel, Part, Pick};
 use weft_quant::GgmlType;
@@ -6,16 +7,17 @@ use weft_quant::GgmlType;
 use crate::limits::Limits;
 use crate::schedule::{Schedule, Split};
 
-/// Rows of a workgroup that sums for them and columns of a lane, at most: each is a variable.
+/// Most rows or columns per lane: each has a variable.
 const MOST: u32 = 64;
 
-/// Sums of a lane, at most, in a schedule that is kept or tried: each is a variable of the text.
+/// Most sums per lane in a schedule that is tuned or tried: each has a variable.
 pub(crate) const MOST_SUMS: u32 = 64;
 
-/// Checks the schedule of a verified kernel.
+/// Checks a schedule of a verified kernel.
 ///
 /// # Errors
-/// The part, if it is one's, and the rule that is broken.
+///
+/// The part at fault, if one is, and the rule that is broken.
 pub(crate) fn check(
     kernel: &Kernel,
     schedule: &Schedule,
@@ -23,10 +25,10 @@ pub(crate) fn check(
 ) -> Result<(), (Option<usize>, String)> {
     let Schedule { lanes, parts } = schedule;
     if !lanes.is_power_of_two() || *lanes > limits.invocations {
-        return Err((None, format!("{lanes} lanes; a power of two up to {} is needed", limits.invocations)));
+        return Err((None, format!("{lanes} lanes; expected a power of two up to {}", limits.invocations)));
     }
     if parts.len() != kernel.parts.len() {
-        return Err((None, format!("{} parts are scheduled of {}", parts.len(), kernel.parts.len())));
+        return Err((None, format!("{} splits for {} parts", parts.len(), kernel.parts.len())));
     }
     for (i, (part, split)) in kernel.parts.iter().zip(parts).enumerate() {
         part_of(kernel, part, split, *lanes).map_err(|why| (Some(i), why))?;
@@ -37,11 +39,13 @@ pub(crate) fn check(
 fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<(), String> {
     let Split { rows, along_first, width, reduce, upcast, chunk, spread } = *split;
     if [rows, width, reduce, upcast].contains(&0) || !reduce.is_power_of_two() || reduce > lanes {
-        return Err(format!("`{split}`: nothing may be 0, and {reduce} must divide {lanes} lanes"));
+        return Err(format!(
+            "`{split}`: all numbers must be positive, and reduce a power of two up to {lanes}"
+        ));
     }
     let variables = if matches!(part.anchor, Anchor::Map | Anchor::Reduce) { 1 } else { rows };
     if variables > MOST || upcast > MOST {
-        return Err(format!("`{split}`: no more than {MOST} rows and columns of a lane"));
+        return Err(format!("`{split}`: a lane can have {MOST} rows and columns at most"));
     }
     let whole = width as usize >= part.cols;
     if !whole && (!part.columns_independent() || matches!(part.anchor, Anchor::Attend(_))) {
@@ -50,7 +54,7 @@ fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<()
     let pass = u64::from(split.across(lanes)) * u64::from(upcast);
     let is_dot = matches!(part.anchor, Anchor::Dot(_));
     if is_dot && !whole && !u64::from(width).is_multiple_of(pass) && u64::from(width) > pass {
-        return Err(format!("{width} columns are not a multiple of the {pass} that lanes have at a time"));
+        return Err(format!("{width} columns are not a multiple of the {pass} that lanes compute at a time"));
     }
     for instr in &part.body {
         let Instr::Store { view, .. } = instr else { continue };
@@ -65,23 +69,25 @@ fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<()
     }
     let attends = matches!(part.anchor, Anchor::Attend(_));
     if attends != (chunk > 0) || spread && !attends {
-        return Err(format!("`{split}`: attention walks chunks, and nothing else does"));
+        return Err(format!("`{split}`: attention needs a chunk, and nothing else may have one"));
     }
     if let Anchor::Attend(attend) = &part.anchor {
         let group = attend.heads / attend.kv_heads.max(1);
         if !upcast.is_power_of_two() || !group.is_multiple_of(rows as usize) {
-            return Err(format!("{rows} heads of {group} that share keys, {upcast} positions a lane"));
+            return Err(format!(
+                "rows {rows} must divide the {group} heads that share keys, and upcast {upcast} be a power of two"
+            ));
         }
     }
     for product in part.products() {
         let shared = match product.w.pick {
             Pick::Only => true,
-            // Rows of one tile have the same matrix.
+            // All rows of a tile have the same matrix.
             Pick::Axis(axis) => axis > 0 && (along_first || part.rows.len() < 2),
             Pick::Ids(_) | Pick::Sum(_) => false,
         };
         if rows > 1 && !shared {
-            return Err(format!("{rows} rows that do not share a matrix"));
+            return Err(format!("{rows} rows do not share a matrix"));
         }
         if rows > 1 && product.x == Factor::Prologue && part.rows.is_empty() {
             return Err("there is one row".into());
@@ -90,7 +96,7 @@ fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<()
     Ok(())
 }
 
-/// Whether a schedule is one for the kernel, and no monster.
+/// Whether a schedule is legal for the kernel, and has a sensible number of variables.
 pub(crate) fn is_possible(kernel: &Kernel, schedule: &Schedule, limits: &Limits) -> bool {
     let few = |(part, split): (&Part, &Split)| {
         let sums = split.rows.saturating_mul(split.upcast).saturating_mul(part.products().len() as u32);

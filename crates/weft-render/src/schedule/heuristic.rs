@@ -1,7 +1,8 @@
-//! The heuristic: how each part is laid out if nobody says otherwise.
+//! The heuristic: the schedule of each part unless another one is given.
 //!
-//! What decides in what order a sum is made (lanes, `reduce`, `upcast`, `chunk`) is chosen by the part alone, and never by how many rows a step has: bits must
-//! not depend on company. Rows and width, and whether chunks are spread, which change no bit, are chosen by the sizes.
+//! What decides the order of a sum (lanes, `reduce`, `upcast`, `chunk`) follows from the part
+//! alone, never from the number of rows in a step: results are batch-invariant, bit for bit. Rows
+//! and width, and whether chunks are spread, change no bit and follow from the sizes.
 
 use weft_kern::{Anchor, Attend, Format, Instr, Kernel, Part, Pick, Product, Sizes};
 use weft_quant::GgmlType;
@@ -11,46 +12,49 @@ use crate::schedule::order::lanes_matter;
 use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::{Schedule, Split};
 
-/// Lanes of a workgroup, if an adapter runs as many: all adapters of the last ten years do.
+/// Lanes per workgroup; every GPU of the last ten years runs as many.
 const LANES: u32 = 256;
 
-/// Lanes of a workgroup of one row where they change no bit and sums are long.
+/// Lanes per workgroup of kernels with one row and long sums, where the number changes no bit.
 const MANY_LANES: u32 = 512;
 
-/// Lanes that keep a large graphics card busy; a product is shared out among as many, if it has work for them.
+/// Lanes that keep a large GPU busy; a product is split over as many if it has work for them.
 const BUSY: usize = 1 << 18;
 
-/// Lanes that share a sum, at most: their partial sums are added one after another.
+/// Most lanes per sum: their partial sums are added one after another.
 const MOST_SHARES: usize = 16;
 
-/// A sum of so many pieces is shared out among twice as many.
+/// Sums of at least as many pieces are split over twice as many lanes.
 const LONG: usize = 128;
 
-/// Lanes that share a sum, at least, of rows in tiles: side by side they read a piece of a tile that is long enough for memory to be fast.
+/// Fewest lanes per sum of quantised rows: side by side they read enough of a tile for memory to be
+/// fast.
 const LEAST_SHARES: usize = 8;
 
-/// Workgroups of a product that has more columns than keep an adapter busy.
+/// Workgroups of a product that has more columns than keep a GPU busy.
 const MANY_GROUPS: usize = 2048;
 
-/// Rows of a tile, at most: each has a sum of its own in every lane.
+/// Most rows per tile: each lane has a sum for every one.
 const MOST_ROWS: usize = 8;
 
-/// Sums of a lane, at most.
+/// Most sums per lane.
 const MOST_SUMS: usize = 16;
 
-/// Rows of a step from which on a lane has several columns at a time, so that what is multiplied is loaded once for them.
+/// Steps of at least as many rows get several columns per lane, so that activations are loaded once
+/// for them.
 const MANY_ROWS: usize = 64;
 
-/// Positions of a chunk of attention: a few blocks.
+/// Positions per chunk of attention.
 const CHUNK: usize = 128;
 
-/// Workgroups that keep a large card busy with attention.
+/// Workgroups that keep a large GPU busy with attention.
 const BUSY_GROUPS: usize = 256;
 
-/// Words that chunks may come to that are spread over workgroups, at most.
+/// Most words of scratch memory for chunks that are spread over workgroups.
 const MOST_PUT_DOWN: usize = 16 << 20;
 
-/// A schedule for a kernel in steps of sizes up to `max`. Where a `reduce` was kept for what a part multiplies, it has that.
+/// A schedule for a kernel in steps of sizes up to `max`. A `reduce` that was tuned for what a part
+/// multiplies takes precedence.
 pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &TunedSchedules) -> Schedule {
     let lanes = below(lanes(kernel, max).min(limits.invocations) as usize);
     let parts = kernel.parts.iter().map(|part| {
@@ -67,7 +71,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
     Schedule { lanes: lanes as u32, parts: parts.collect() }
 }
 
-/// Lanes of a workgroup.
+/// Lanes per workgroup.
 fn lanes(kernel: &Kernel, max: &Sizes) -> u32 {
     let is_long = |part: &Part| {
         let rows = part.rows.iter().fold(1, |n: usize, d| n.saturating_mul(d.eval(max)));
@@ -76,7 +80,7 @@ fn lanes(kernel: &Kernel, max: &Sizes) -> u32 {
     if !lanes_matter(kernel) && kernel.parts.iter().all(is_long) { MANY_LANES } else { LANES }
 }
 
-/// Terms of a sum that are one piece of work: 32 columns of quantised rows, a value of others.
+/// Pieces of work in a sum: 32 columns each for quantised rows, single values for others.
 fn pieces(kernel: &Kernel, product: &Product) -> usize {
     match () {
         () if product.transposed => product.w.n,
@@ -85,7 +89,7 @@ fn pieces(kernel: &Kernel, product: &Product) -> usize {
     }
 }
 
-/// The pieces of the longest sum, over all matrices that it is of.
+/// The pieces of the longest sum, over all matrices it takes in.
 fn longest(kernel: &Kernel, products: &[Product]) -> usize {
     let all = products.iter().map(|product| match &product.w.pick {
         Pick::Sum(sum) => pieces(kernel, product).saturating_mul(sum.terms),
@@ -94,7 +98,8 @@ fn longest(kernel: &Kernel, products: &[Product]) -> usize {
     all.max().unwrap_or(0)
 }
 
-/// The same with less for a workgroup to keep, if there is less: fewer rows, then fewer columns of a product. Neither changes a bit.
+/// The same split with less workgroup memory, if possible: fewer rows, then fewer columns of a
+/// product. Neither changes a bit.
 pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
     let cut = !part.products().is_empty() && part.columns_independent();
     match split {
@@ -106,7 +111,7 @@ pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
     }
 }
 
-/// The largest power of two that is not above a number; 1 for 0.
+/// The largest power of two that is at most `n`; 1 for 0.
 fn below(n: usize) -> usize {
     1 << n.max(1).ilog2()
 }
@@ -115,7 +120,7 @@ fn number(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// A row, by one lane for each column.
+/// One row, one lane per column.
 const PLAIN: Split =
     Split { rows: 1, along_first: false, width: 1, reduce: 1, upcast: 1, chunk: 0, spread: false };
 
@@ -141,7 +146,8 @@ fn dot(
     let apart = part.columns_independent();
     let inner: usize = rows.iter().skip(1).fold(1, |n, r| n.saturating_mul(*r));
     let pieces = products.iter().map(|p| pieces(kernel, p)).min().unwrap_or(1);
-    // By what is multiplied alone, and not by what is done with the result: plans for steps of other sizes may do that in another kernel.
+    // This follows from what is multiplied, never from what is done with the result: plans for
+    // other step sizes may do that in another kernel.
     let wanted = BUSY / part.cols.saturating_mul(inner).saturating_mul(products.len()).max(1);
     let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
     let least = if tiles { LEAST_SHARES } else { 1 };
@@ -156,7 +162,8 @@ fn dot(
     let mut across = lanes / reduce;
     let mut upcast = 1;
     if apart && tiles && rows.first().is_some_and(|rows| *rows >= MANY_ROWS) {
-        // Rows that do not share a matrix are one at a time, and leave room for more columns.
+        // Rows that do not share a matrix are taken one at a time, which leaves room for more
+        // columns.
         upcast = if shared { 2 } else { 4 };
         while upcast > 1 && part.cols < 4 * upcast * across {
             upcast /= 2;
@@ -193,12 +200,13 @@ fn attention(part: &Part, attend: &Attend, rows: &[usize], max: &Sizes, lanes: u
     // Sixteen lanes read 64 bytes of a row of halves.
     let reduce = 16.min(below(attend.k_len / 2)).min(lanes);
     let all = rows.iter().fold(1, |n: usize, r| n.saturating_mul(*r));
-    // Where rows alone do not keep the adapter busy, each chunk has a workgroup, if what they come to is not too much.
+    // Where rows alone do not keep the GPU busy, each chunk has a workgroup, if the scratch memory
+    // is not too large.
     let chunks = max.pages.saturating_mul(attend.page).div_ceil(CHUNK);
     let put_down = all.saturating_mul(chunks).saturating_mul(part.cols + 2);
     let spread = all < BUSY_GROUPS && chunks > 1 && put_down <= MOST_PUT_DOWN;
     let groups = if spread { all.saturating_mul(chunks) } else { all };
-    // Heads that share keys share reading them, once there are workgroups enough.
+    // Heads that share keys share reading them, once there are enough workgroups.
     let group = attend.heads / attend.kv_heads.max(1);
     let mut tile = 1;
     while tile < 4 && group.is_multiple_of(2 * tile) && groups / (2 * tile) >= BUSY_GROUPS {

@@ -1,19 +1,19 @@
-//! What of a schedule decides in what order sums are made.
+//! What of a schedule decides the order in which sums are added up.
 
 use weft_kern::{Anchor, Instr, Kernel, Part, Pick, Product};
 
 use crate::schedule::{Schedule, Split};
 
-/// In what order sums are made.
+/// The order in which sums are added up.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SumOrder {
     /// Which sums: `q4_0[2048, 768]`.
     pub sums: String,
-    /// In what order: `reduce 8`.
+    /// The order: `reduce 8`.
     pub order: String,
 }
 
-/// The orders of the sums that a schedule makes.
+/// The orders of all sums under a schedule.
 pub(crate) fn orders(kernel: &Kernel, schedule: &Schedule) -> Vec<SumOrder> {
     let parts = kernel.parts.iter().zip(&schedule.parts);
     let orders = parts.filter_map(|(part, split)| {
@@ -22,7 +22,8 @@ pub(crate) fn orders(kernel: &Kernel, schedule: &Schedule) -> Vec<SumOrder> {
     orders.collect()
 }
 
-/// What a part multiplies: all that may decide in what order it adds up. `None` if it has no products.
+/// What a part multiplies, which is all that may decide the order of its sums. `None` if it has no
+/// products.
 pub(crate) fn sums(kernel: &Kernel, part: &Part) -> Option<String> {
     let products: Vec<String> = part.products().iter().map(|p| product(kernel, p)).collect();
     (!products.is_empty()).then(|| products.join(" + "))
@@ -39,7 +40,8 @@ fn product(kernel: &Kernel, Product { x: _, w, transposed }: &Product) -> String
     format!("{}[{}, {}]{turned}{picked}", kernel.params[w.param].format, w.n, w.k)
 }
 
-/// Whether lanes decide in what order a kernel makes sums: those of a row, and those of attention.
+/// Whether the number of lanes decides the order of sums: it does for reductions over rows and for
+/// attention.
 pub(crate) fn lanes_matter(kernel: &Kernel) -> bool {
     let reduces = |instr: &Instr| matches!(instr, Instr::Reduce(..) | Instr::TopK { .. });
     kernel.parts.iter().any(|part| {
@@ -48,14 +50,14 @@ pub(crate) fn lanes_matter(kernel: &Kernel) -> bool {
     })
 }
 
-/// Whether two schedules of a kernel make all sums in the same order.
+/// Whether two schedules of a kernel add up all sums in the same order.
 pub(crate) fn same_bits(kernel: &Kernel, one: &Schedule, other: &Schedule) -> bool {
     let parts = kernel.parts.iter().zip(one.parts.iter().zip(&other.parts));
     (one.lanes == other.lanes || !lanes_matter(kernel))
         && one.parts.len() == other.parts.len()
         && parts.into_iter().all(|(part, (a, b))| {
             let attends = matches!(part.anchor, Anchor::Attend(_));
-            // Of all else that a split of attention says only its rows are free, and whether its chunks are spread.
+            // In attention only the rows are free, and whether chunks are spread.
             if attends { Split { rows: b.rows, spread: b.spread, ..*a } == *b } else { a.reduce == b.reduce }
         })
 }

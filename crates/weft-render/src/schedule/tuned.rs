@@ -1,9 +1,11 @@
-//! Schedules that were found to be faster than the heuristic's, and what of them may be used.
+//! Tuned schedules: faster than the heuristic's, measured and kept.
 //!
-//! There are two kinds. `reduce` decides in what order a sum is made, and bits must not depend on company: so it is kept by what is multiplied, and holds
-//! for every kernel that makes such a sum, whatever the size of the step and whatever else the kernel does. Whole schedules are kept by kernel and
-//! largest step, and are used only if they make sums in that order; all else that they say changes no bit. Whatever a file of them says, then, bits stay
-//! independent of company, and what is impossible is passed over.
+//! There are two kinds of entries. `reduce` decides the order of a sum, and results must be
+//! batch-invariant, so it is kept by what is multiplied: it holds for every kernel with such a sum,
+//! whatever the step size and whatever else the kernel does. Whole schedules are kept by kernel and
+//! largest step; they are used only if they add up sums in that order, and then change no bit. So
+//! whatever a file of them says, results stay batch-invariant; entries that are not legal are
+//! ignored.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +18,7 @@ use crate::schedule::Schedule;
 use crate::schedule::check::is_possible;
 use crate::schedule::order::{same_bits, sums};
 
-/// What a whole schedule is kept by: the kernel's text without its name, and the largest step.
+/// The key of a whole schedule: the kernel's text without its name, and the largest step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key {
     kernel: u64,
@@ -30,16 +32,17 @@ impl Key {
     }
 }
 
-/// Schedules that were kept. Their text form is what a device keeps in a file.
+/// Tuned schedules. A device keeps their text form in a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TunedSchedules {
-    /// Lanes that share a sum, by what is multiplied.
+    /// Lanes per sum, by what is multiplied.
     reduces: BTreeMap<String, u32>,
     kernels: BTreeMap<Key, Schedule>,
 }
 
 impl TunedSchedules {
-    /// Keeps the schedule of a kernel in place of its `own`; and the order of its sums, where that is another, for all others that make such sums.
+    /// Keeps a kernel's schedule in place of its `own`. Where the order of its sums differs, the
+    /// new order holds for all kernels with such sums.
     pub(crate) fn insert(&mut self, kernel: &Kernel, max: &Sizes, schedule: Schedule, own: &Schedule) {
         for ((part, split), own) in kernel.parts.iter().zip(&schedule.parts).zip(&own.parts) {
             if let Some(sums) = sums(kernel, part).filter(|_| split.reduce != own.reduce) {
@@ -49,7 +52,7 @@ impl TunedSchedules {
         self.kernels.insert(Key::new(kernel, max), schedule);
     }
 
-    /// Lanes that share a sum of this part, if that was kept and there can be as many.
+    /// The tuned lanes per sum of this part, if there is a legal one.
     pub(crate) fn reduce(&self, kernel: &Kernel, part: &Part, lanes: usize) -> Option<usize> {
         if self.reduces.is_empty() {
             return None;
@@ -58,7 +61,8 @@ impl TunedSchedules {
         (reduce.is_power_of_two() && reduce <= lanes).then_some(reduce)
     }
 
-    /// The schedule of a kernel, if one was kept that can be used in place of `own`, which has the order of sums that all keep to.
+    /// The tuned schedule of a kernel, if it can replace `own`, which has the order of sums that
+    /// all kernels follow.
     pub(crate) fn schedule(
         &self,
         kernel: &Kernel,
@@ -73,7 +77,7 @@ impl TunedSchedules {
         (is_possible(kernel, kept, limits) && same_bits(kernel, own, kept)).then_some(kept)
     }
 
-    /// What the lines of a text say, each by itself: one that says nothing is passed over.
+    /// Parses line by line; lines that make no sense are ignored.
     pub fn parse(text: &str) -> TunedSchedules {
         let mut kept = TunedSchedules::default();
         for line in text.lines() {

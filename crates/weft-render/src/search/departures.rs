@@ -1,4 +1,5 @@
-//! Ways to depart from the heuristic in all kernels at once: what its choices are worth.
+//! Departures: one choice of the heuristic changed in all kernels at once, to measure what it is
+//! worth.
 
 use weft_kern::{Anchor, Kernel, Sizes};
 
@@ -9,21 +10,21 @@ use crate::schedule::check::is_possible;
 use crate::schedule::order::lanes_matter;
 use crate::search::neighbours::{scaled, with_lanes, with_reduce};
 
-/// A way in which all schedules can depart from the heuristic's: to find out what a choice of it is worth.
+/// A choice of the heuristic that can be changed in all kernels at once.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Departure {
     /// Its name: `schedule.rows=1`.
     pub name: &'static str,
-    /// What is different, in a sentence.
+    /// What it changes, in a sentence.
     pub about: &'static str,
 }
 
-/// What is changed; of each part, if it is no lanes.
+/// What is changed, in each part or for the whole kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Choice {
     Reduce(u32),
     Rows(u32),
-    /// Times so many halves.
+    /// The width times this, halved.
     Width(u32),
     Upcast(u32),
     Lanes(u32),
@@ -61,7 +62,7 @@ pub fn departures() -> impl Iterator<Item = &'static Departure> {
     ALL.iter().map(|(departure, _)| departure)
 }
 
-/// A schedule that departs from this one: in every part where that gives one that can be run.
+/// The schedule changed by this departure, in every part where the result can be rendered.
 pub(crate) fn depart(
     departure: &Departure,
     kernel: &Kernel,

@@ -1,4 +1,5 @@
-//! The schedules near another one: one step in one choice, halved or doubled. Those that are none for the kernel or the adapter are left out.
+//! A schedule's neighbours: one choice halved, doubled or flipped. Those that cannot be rendered
+//! are left out.
 
 use weft_kern::{Anchor, Kernel, Part, Sizes};
 
@@ -11,7 +12,8 @@ use crate::schedule::{Schedule, Split};
 /// Columns that are rounded together.
 const BLOCK: u32 = 32;
 
-/// All schedules of a kernel that are near this one and can be run in steps up to `max`, each once, the most promising choices first.
+/// All neighbours of a kernel's schedule that can run in steps up to `max`, each once, the most
+/// promising choices first.
 pub(crate) fn neighbours(kernel: &Kernel, max: &Sizes, from: &Schedule, limits: &Limits) -> Vec<Schedule> {
     let mut found: Vec<Schedule> = Vec::new();
     let mut offer = |schedule: Schedule| {
@@ -44,12 +46,12 @@ pub(crate) fn neighbours(kernel: &Kernel, max: &Sizes, from: &Schedule, limits: 
     found
 }
 
-/// Half and twice.
+/// Twice and half.
 fn steps(n: u32) -> impl Iterator<Item = u32> {
     [n.saturating_mul(2), n / 2].into_iter().filter(|n| *n > 0)
 }
 
-/// Splits of a part that change no bit and nothing beyond it.
+/// Splits that change no bit, and nothing outside the part.
 fn splits(part: &Part, max: &Sizes, from: &Split) -> Vec<Split> {
     let all = part.rows.iter().fold(1usize, |n, d| n.saturating_mul(d.eval(max)));
     let attends = matches!(part.anchor, Anchor::Attend(_));
@@ -78,8 +80,8 @@ fn splits(part: &Part, max: &Sizes, from: &Split) -> Vec<Split> {
     splits
 }
 
-/// A schedule with as many lanes for each sum of part `i`, and of others like it. With `scale`, workgroups have more columns or fewer so that lanes have as
-/// many as before.
+/// The schedule with `reduce` lanes for each sum of part `i` and of other parts with the same sums.
+/// With `scale`, the width changes so that each lane has as many columns as before.
 pub(crate) fn with_reduce(kernel: &Kernel, from: &Schedule, i: usize, reduce: u32, scale: bool) -> Schedule {
     let mut schedule = from.clone();
     let own = sums(kernel, &kernel.parts[i]);
@@ -92,7 +94,7 @@ pub(crate) fn with_reduce(kernel: &Kernel, from: &Schedule, i: usize, reduce: u3
     schedule
 }
 
-/// A schedule with as many lanes.
+/// The schedule with as many lanes.
 pub(crate) fn with_lanes(kernel: &Kernel, from: &Schedule, lanes: u32, scale: bool) -> Schedule {
     let mut schedule = Schedule { lanes, ..from.clone() };
     for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
@@ -103,7 +105,7 @@ pub(crate) fn with_lanes(kernel: &Kernel, from: &Schedule, lanes: u32, scale: bo
     schedule
 }
 
-/// A width, `times` as large and divided by `by`, if columns can be cut: whole blocks, and no more than there are.
+/// A width times `times / by`, if columns can be split: whole blocks, and at most all columns.
 pub(crate) fn scaled(part: &Part, width: u32, times: u32, by: u32) -> u32 {
     if !part.columns_independent() {
         return width;

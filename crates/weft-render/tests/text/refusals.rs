@@ -30,7 +30,7 @@ fn why(kernel: &Kernel) -> Why {
 }
 
 #[test]
-fn halves_that_are_no_pairs() {
+fn halves_that_are_not_pairs() {
     for (view, len) in
         [("p1[1; 64; 1]", 32), ("p1[0; 63; 1]", 32), ("p1[0; 64; 2]", 32), ("p1[0; 64; 1]", 31)]
     {
@@ -42,12 +42,12 @@ fn halves_that_are_no_pairs() {
         ];
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let why = why(&kernel(["f32", "f16"], &lines));
-        assert!(matches!(&why, Why::Form(w) if w.contains("pairs side by side")), "{why}");
+        assert!(matches!(&why, Why::Form(w) if w.contains("adjacent pairs")), "{why}");
     }
 }
 
 #[test]
-fn constants_that_are_no_numbers() {
+fn constants_that_are_not_finite() {
     let lines = [
         "rows [T] cols 64",
         "map",
@@ -98,7 +98,7 @@ fn schedules_are_checked() {
 
 /// Plans for steps of other sizes may do in another kernel what is done with a product, and the order of its sum must not show that.
 #[test]
-fn what_is_done_with_a_product_decides_no_order() {
+fn what_is_done_with_a_product_does_not_decide_its_order() {
     let text = |body: &str| {
         format!(
             "plan p T=1 R=1 S=64 P=2 arena=0 {{

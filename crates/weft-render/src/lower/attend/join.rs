@@ -1,7 +1,7 @@
-//! Chunks of attention put together, one after another in their order: each is relative to its own largest score.
+//! Joins the results of chunks in their order. Each is relative to its own largest score.
 
 use crate::code::expr::{Expr, Fun};
-use crate::lower::attend::sight::{LOWEST, Sight, chunk_words};
+use crate::lower::attend::context::{Context, LOWEST, chunk_words};
 use crate::lower::attend::walk::Walk;
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
@@ -10,7 +10,7 @@ use crate::refused::Why;
 /// Chunks that are loaded before the first is used.
 const AHEAD: u32 = 8;
 
-/// How what was there and what comes are weighted, relative to the larger of their largest scores.
+/// The weights of an old and a new result, relative to the larger of their largest scores.
 struct Scaled {
     top: Expr,
     old: Expr,
@@ -27,16 +27,17 @@ fn scaled(w: &mut Writer<'_>, old: Expr, new: Expr) -> Scaled {
     Scaled { top, old, new }
 }
 
-/// `new · its weight + old · its weight`: written down once, so that both ways to put chunks together round alike.
+/// `new · weight + old · weight`: written once, so that both ways to join chunks round alike.
 fn together(old: Expr, new: Expr, by: &Scaled) -> Expr {
     Expr::call(Fun::Fma, [new, by.new.clone(), old * &by.old])
 }
 
-/// Chunks put together by the workgroup that computes them: what is kept for each head.
+/// Chunks joined by the workgroup that computes them: where each head's state is in workgroup
+/// memory.
 pub(super) struct Joined {
     heads: u32,
     cols: u32,
-    /// Sums of values, sums of weights, largest scores, and how a chunk and what was there are weighted.
+    /// Sums of values, sums of weights, largest scores, and the weights of old and new results.
     sums: u32,
     totals: u32,
     tops: u32,
@@ -45,55 +46,56 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    /// Nothing yet. Lanes see it after the next barrier.
+    /// An empty result. Lanes see it after the next barrier.
     pub(super) fn new(w: &mut Writer<'_>, heads: u32, cols: u32) -> Result<Joined, Why> {
         let sums = w.pool.room(heads * cols);
         let [totals, tops, old, new] = [(); 4].map(|()| w.pool.room(heads));
         w.share(heads * cols, |w, item| {
-            w.code.keep(item + sums, 0u32.into());
+            w.code.store_shared(item + sums, 0u32.into());
             Ok(())
         })?;
         w.share(heads, |w, h| {
-            w.code.keep(&h + totals, 0u32.into());
-            w.code.keep(h + tops, Expr::F32(LOWEST).bits());
+            w.code.store_shared(&h + totals, 0u32.into());
+            w.code.store_shared(h + tops, Expr::F32(LOWEST).bits());
             Ok(())
         })?;
         Ok(Joined { heads, cols, sums, totals, tops, old, new })
     }
 
-    /// Adds the chunk that has just been walked. Ends with a barrier.
+    /// Joins the chunk that has just been visited. Ends with a barrier.
     pub(super) fn add(&self, w: &mut Writer<'_>, walk: &Walk<'_>) -> Result<(), Why> {
         let Joined { heads, cols, sums, totals, tops, old, new } = *self;
         w.share(heads, |w, h| {
             let (total, top) = (walk.total(w, &h), walk.top(w, &h));
-            let before = w.kept(&h + tops);
+            let before = w.load_shared(&h + tops);
             let by = scaled(w, before, top);
-            let total = together(w.kept(&h + totals), total, &by);
-            w.code.keep(&h + totals, total.bits());
-            w.code.keep(&h + tops, by.top.bits());
-            w.code.keep(&h + old, by.old.bits());
-            w.code.keep(h + new, by.new.bits());
+            let total = together(w.load_shared(&h + totals), total, &by);
+            w.code.store_shared(&h + totals, total.bits());
+            w.code.store_shared(&h + tops, by.top.bits());
+            w.code.store_shared(&h + old, by.old.bits());
+            w.code.store_shared(h + new, by.new.bits());
             Ok(())
         })?;
         w.code.barrier();
         w.share(heads * cols, |w, item| {
             let h = w.code.set("h", &item / cols);
-            let by = Scaled { top: 0.0f32.into(), old: w.kept(&h + old), new: w.kept(&h + new) };
+            let by =
+                Scaled { top: 0.0f32.into(), old: w.load_shared(&h + old), new: w.load_shared(&h + new) };
             let sum = walk.sum(w, &h, &(&item % cols));
-            let sum = together(w.kept(&item + sums), sum, &by);
-            w.code.keep(item + sums, sum.bits());
+            let sum = together(w.load_shared(&item + sums), sum, &by);
+            w.code.store_shared(item + sums, sum.bits());
             Ok(())
         })?;
         w.code.barrier();
         Ok(())
     }
 
-    /// The result.
+    /// Divides by the sums of weights. Returns where the result is.
     pub(super) fn finish(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
         let Joined { heads, cols, sums, totals, .. } = *self;
         w.share(heads * cols, |w, item| {
-            let value = w.kept(&item + sums) / w.kept(&item / cols + totals);
-            w.code.keep(item + sums, value.bits());
+            let value = w.load_shared(&item + sums) / w.load_shared(&item / cols + totals);
+            w.code.store_shared(item + sums, value.bits());
             Ok(())
         })?;
         w.code.barrier();
@@ -101,17 +103,17 @@ impl Joined {
     }
 }
 
-/// Chunks put together by another shader than the one that put them down.
+/// Chunks joined by another shader than the one that computed them.
 pub(super) fn join(
     w: &mut Writer<'_>,
     place: &Place,
-    sight: &Sight,
+    context: &Context,
     (slot, at): (usize, u32),
 ) -> Result<u32, Why> {
     let (heads, cols) = (place.tile(), place.cols());
     let words = chunk_words(cols);
     let results = w.pool.room(heads * cols);
-    let chunks = w.code.set("chunks", (&sight.seen + (sight.chunk - 1)) / sight.chunk);
+    let chunks = w.code.set("chunks", (&context.seen + (context.chunk - 1)) / context.chunk);
     w.share(heads * cols, |w, item| {
         let h = w.code.set("h", &item / cols);
         let column = w.code.set("column", &item % cols);
@@ -126,7 +128,7 @@ pub(super) fn join(
                 let from = w.code.set("put_at", from);
                 let [value, weights, top] = [&column + &from, &from + cols, from + (cols + 1)]
                     .map(|at| w.code.set("put_down", Expr::Word(slot, at.into()).float()));
-                // One that is not there weighs nothing.
+                // A chunk that does not exist gets no weight.
                 let top = w.code.set("its_top", Expr::F32(LOWEST).unless(&exists, top));
                 loaded.push((value, weights, top));
             }
@@ -138,7 +140,7 @@ pub(super) fn join(
             }
             Ok(())
         })?;
-        w.code.keep(item + results, (sum / total).bits());
+        w.code.store_shared(item + results, (sum / total).bits());
         Ok(())
     })?;
     w.code.barrier();

@@ -1,4 +1,4 @@
-//! Keys and values of a state: rows in words that hold one value, two or four.
+//! Keys and values of a state: rows of words that hold one value, two or four.
 
 use weft_kern::{Cached, Format};
 use weft_quant::GgmlType;
@@ -16,11 +16,11 @@ pub(super) struct State {
     head: Expr,
 }
 
-/// Values that are loaded together.
+/// How many values are loaded together.
 enum Together {
     One,
     Pair(GgmlType),
-    /// Of a block.
+    /// Four of a block.
     Quad,
 }
 
@@ -40,7 +40,7 @@ impl State {
         Ok(State { cached: *cached, together, head })
     }
 
-    /// Values that are loaded together.
+    /// How many values are loaded together.
     pub(super) fn per(&self) -> u32 {
         match self.together {
             Together::One => 1,

@@ -1,10 +1,11 @@
-//! A chunk of positions, walked in blocks: several lanes share a score, then each lane has some columns of the values.
+//! Visits a chunk of positions in blocks: several lanes share a score, then each lane has some
+//! columns of the values.
 
 use weft_kern::Attend;
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
-use crate::lower::attend::sight::{LOWEST, Sight, chunk_words};
+use crate::lower::attend::context::{Context, LOWEST, chunk_words};
 use crate::lower::attend::state::State;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::space::Place;
@@ -12,16 +13,16 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::Split;
 
-/// Lanes that look for the largest score of a head, at most.
+/// Most lanes that look for a head's largest score.
 const SEEKERS: u32 = 16;
 
-/// Times that lanes side by side across the columns have items, if there are as many.
+/// Most rounds of lanes across the columns.
 const ITEMS: u32 = 2;
 
-/// Loads of a lane that are on their way at once, at most.
+/// Most loads of a lane in flight at once.
 const AHEAD: u32 = 24;
 
-/// How the lanes are shared out, and where things are kept.
+/// How work is split over the lanes, and where values are in workgroup memory.
 pub(super) struct Walk<'a> {
     attend: &'a Attend,
     keys: &'a State,
@@ -35,12 +36,13 @@ pub(super) struct Walk<'a> {
     block: u32,
     share: u32,
     upcast: u32,
-    /// Lanes side by side across columns, the times they are used, and their teams that share out the positions.
+    /// Lanes side by side across columns, how many rounds they take, and how many teams of them
+    /// split the positions.
     columns: u32,
     times: u32,
     teams: u32,
-    /// Where is kept: the queries, the block's rows of the state, the lanes' parts of sums, the scores, and the largest of some of them. What a chunk
-    /// comes to takes the place of the parts.
+    /// In workgroup memory: the queries, the rows of the state that a block reads, the scores, the
+    /// largest of some of them, and the teams' partial results, which become the chunk's.
     query: u32,
     rows: u32,
     parts: u32,
@@ -48,12 +50,12 @@ pub(super) struct Walk<'a> {
     tops: u32,
 }
 
-/// What a lane has for each head.
+/// A lane's variables for each head.
 struct Accumulators {
     /// The largest score so far, and the sum of the weights.
     tops: Vec<Expr>,
     totals: Vec<Expr>,
-    /// For each head, each time and each value loaded together.
+    /// For each head, each round and each of the values loaded together.
     values: Vec<Vec<Vec<Expr>>>,
 }
 
@@ -69,7 +71,8 @@ impl<'a> Walk<'a> {
         let (share, upcast) = (split.reduce, split.upcast);
         let block = split.across(lanes) * upcast;
         let items = cols / values.per();
-        // A lane has several items where there are many: what it reads of the workgroup's memory serves all of them.
+        // A lane has several items where there are many, so that what it reads of workgroup memory
+        // serves all of them.
         let columns = items.div_ceil(ITEMS).next_power_of_two().min(lanes);
         let teams = (lanes / columns).min(block);
         let [query, rows, scores, tops] =
@@ -100,7 +103,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Keeps the queries. Lanes see them after the next barrier.
+    /// Stores the queries in workgroup memory. Lanes see them after the next barrier.
     pub(super) fn queries(&self, w: &mut Writer<'_>, place: &Place) -> Result<(), Why> {
         let (attend, k_len) = (self.attend, self.k_len);
         w.share(self.heads * k_len, |w, item| {
@@ -108,25 +111,26 @@ impl<'a> Walk<'a> {
             let row = place.row_to_read(&mut w.code, &h).axes;
             let at = w.base(&attend.q, &row)? + c * word(attend.q.step)?;
             let value = w.load(attend.q.param, &at)?;
-            w.code.keep(item + self.query, value.bits());
+            w.code.store_shared(item + self.query, value.bits());
             Ok(())
         })
     }
 
-    /// Walks the chunk that begins at `start`, and keeps what it comes to. Ends with a barrier.
-    pub(super) fn chunk(&self, w: &mut Writer<'_>, sight: &Sight, start: &Expr) -> Result<(), Why> {
+    /// Visits the chunk that begins at `start`, and stores its results in workgroup memory. Ends
+    /// with a barrier.
+    pub(super) fn chunk(&self, w: &mut Writer<'_>, context: &Context, start: &Expr) -> Result<(), Why> {
         let page = word(self.attend.page)?;
-        let end = sight.end(w, start);
+        let end = context.end(w, start);
         let accumulators = self.accumulators(w);
         w.code.barrier();
         w.count("start", (start.clone(), end.clone(), self.block), |w, start| {
             w.share(self.block, |w, b| {
-                // Positions that are not there are read as the last, and weigh nothing.
+                // Positions beyond the end are read as the last one, and get no weight.
                 let p = w.code.set("p", (&start + &b).min(&end - 1u32));
-                let at = (&sight.pages_at + &p / page).min(&sight.last_page);
+                let at = (&context.pages_at + &p / page).min(&context.last_page);
                 let page_number = w.param_word(self.attend.pages, at);
-                let row = (page_number * page + p % page).min(&sight.last_row);
-                w.code.keep(b + self.rows, row);
+                let row = (page_number * page + p % page).min(&context.last_row);
+                w.code.store_shared(b + self.rows, row);
                 Ok(())
             })?;
             w.code.barrier();
@@ -156,7 +160,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Keeps the scores of a block's positions.
+    /// Computes the scores of a block's positions.
     fn scores(&self, w: &mut Writer<'_>, start: &Expr, end: &Expr) -> Result<(), Why> {
         let (heads, block, keys) = (self.heads, self.block, self.keys);
         let (share, first) = (Expr::Lane % self.share, Expr::Lane / self.share);
@@ -187,7 +191,7 @@ impl<'a> Walk<'a> {
                     .collect();
                 for h in 0..heads {
                     for part in 0..per {
-                        let q = w.kept(&c * per + (self.query + h * self.k_len + part));
+                        let q = w.load_shared(&c * per + (self.query + h * self.k_len + part));
                         let q = w.code.set("q", q);
                         for (key, sums) in loaded.iter().zip(&sums) {
                             w.code.add_product(&sums[h as usize], key[part as usize].clone(), q.clone());
@@ -200,7 +204,7 @@ impl<'a> Walk<'a> {
         for (b, sums) in positions.iter().zip(&sums) {
             for (h, sum) in sums.iter().enumerate() {
                 let to = (&share * heads + h as u32) * block + b + self.parts;
-                w.code.keep(to, sum.clone().bits());
+                w.code.store_shared(to, sum.clone().bits());
             }
         }
         w.code.barrier();
@@ -209,7 +213,7 @@ impl<'a> Walk<'a> {
             let score = reduce::folded(w, Fold::Sum, &(&item + self.parts), self.share, apart);
             let exists = (start + &item % block).less(end);
             let score = Expr::F32(LOWEST).unless(&exists, score * self.attend.scale.0);
-            w.code.keep(item + self.scores, score.bits());
+            w.code.store_shared(item + self.scores, score.bits());
             Ok(())
         })?;
         w.code.barrier();
@@ -224,7 +228,7 @@ impl<'a> Walk<'a> {
             let (h, s) = (&item / seekers, &item % seekers);
             let from = w.code.set("from_score", h * block + s + self.scores);
             let top = reduce::folded(w, Fold::Max, &from, block / seekers, seekers);
-            w.code.keep(item + self.tops, top.bits());
+            w.code.store_shared(item + self.tops, top.bits());
             Ok(())
         })?;
         w.code.barrier();
@@ -241,9 +245,9 @@ impl<'a> Walk<'a> {
                 w.code.assign(sum, sum * &shrink);
             }
             w.share(block, |w, b| {
-                let score = w.kept(&b + (self.scores + h * block));
+                let score = w.load_shared(&b + (self.scores + h * block));
                 let weight = Expr::call(Fun::Exp, [score - &top]);
-                w.code.keep(b + (self.scores + h * block), weight.bits());
+                w.code.store_shared(b + (self.scores + h * block), weight.bits());
                 Ok(())
             })?;
         }
@@ -269,7 +273,7 @@ impl<'a> Walk<'a> {
         let each = self.block / self.teams;
         let ahead = even_ahead(each, self.block.is_multiple_of(self.teams), self.times);
         let here = w.code.set("here", (end - start).min(self.block));
-        // A team beyond those that work has no position.
+        // Idle teams have no position.
         let range = (&team * ahead, here, self.teams * ahead);
         w.count("b", range, |w, b| {
             let mut loaded = Vec::new();
@@ -285,7 +289,7 @@ impl<'a> Walk<'a> {
                     .map(|each| each.into_iter().map(|v| w.code.set("value", v)).collect())
                     .collect();
                 for h in 0..self.heads {
-                    let weight = w.kept(&b + (self.scores + h * self.block + a as u32));
+                    let weight = w.load_shared(&b + (self.scores + h * self.block + a as u32));
                     let weight = w.code.set("weight", weight);
                     let total = &accumulators.totals[h as usize];
                     w.code.assign(total, total + &weight);
@@ -299,7 +303,8 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Keeps what each team has of the chunk: for each head the columns, the sum of the weights and the largest score.
+    /// Stores each team's results for the chunk: per head the columns, the sum of the weights and
+    /// the largest score.
     fn keep_ends(&self, w: &mut Writer<'_>, accumulators: &Accumulators) -> Result<(), Why> {
         let (heads, cols, per) = (self.heads, self.cols, self.values.per());
         let column = w.code.set("column", Expr::Lane % self.columns);
@@ -309,14 +314,15 @@ impl<'a> Walk<'a> {
             for h in 0..heads {
                 let of = h as usize;
                 let at = w.code.set("at", (&team * heads + h) * chunk_words(cols) + self.parts);
-                // Every lane of a team has the same sum of weights, and all have the same largest score.
-                w.code.keep(&at + cols, accumulators.totals[of].clone().bits());
-                w.code.keep(&at + (cols + 1), accumulators.tops[of].clone().bits());
+                // All lanes of a team have the same sum of weights, and all teams the same largest
+                // score.
+                w.code.store_shared(&at + cols, accumulators.totals[of].clone().bits());
+                w.code.store_shared(&at + (cols + 1), accumulators.tops[of].clone().bits());
                 for (time, sums) in accumulators.values[of].iter().enumerate() {
                     let item = w.code.set("item", &column + time as u32 * self.columns);
                     w.when(item.less(cols / per), |w| {
                         for (part, sum) in sums.iter().enumerate() {
-                            w.code.keep(&at + &item * per + part as u32, sum.clone().bits());
+                            w.code.store_shared(&at + &item * per + part as u32, sum.clone().bits());
                         }
                         Ok(())
                     })?;
@@ -328,7 +334,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What all teams have of a word of a head.
+    /// The sum over all teams of one word of a head's result.
     fn over_teams(&self, w: &mut Writer<'_>, h: &Expr, at: &Expr) -> Expr {
         let words = chunk_words(self.cols);
         let from = w.code.set("from_team", h * words + at + self.parts);
@@ -347,12 +353,12 @@ impl<'a> Walk<'a> {
 
     /// The chunk's largest score.
     pub(super) fn top(&self, w: &mut Writer<'_>, h: &Expr) -> Expr {
-        let top = w.kept(h * chunk_words(self.cols) + (self.parts + self.cols + 1));
+        let top = w.load_shared(h * chunk_words(self.cols) + (self.parts + self.cols + 1));
         w.code.set("its_top", top)
     }
 
-    /// Puts what the chunk comes to down for another shader.
-    pub(super) fn put_down(
+    /// Stores the chunk's results in the scratch slot, for the second shader.
+    pub(super) fn store_results(
         &self,
         w: &mut Writer<'_>,
         place: &Place,
@@ -378,7 +384,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// How many of `pieces` are loaded before the first is used: as many as come out `even` and as may be on their way, each being so many loads.
+/// How many of `pieces` are loaded before the first is used: a divisor of their number, limited by
+/// the loads in flight, of which each piece takes `loads`; 1 unless `even`.
 fn even_ahead(pieces: u32, even: bool, loads: u32) -> u32 {
     if !even {
         return 1;

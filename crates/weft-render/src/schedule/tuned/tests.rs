@@ -1,4 +1,5 @@
-//! What is kept prints and parses back, and whatever it says, only what is possible and keeps to the order of sums is used.
+//! Tuned schedules print and parse back; whatever a file says, only legal ones that keep the order
+//! of sums are used.
 
 use weft_kern::parse_plan;
 
@@ -54,13 +55,13 @@ fn kernel() -> (Kernel, Sizes) {
 const SUMS: &str = "q4_0[512, 256]";
 
 #[test]
-fn what_was_kept_prints_and_parses_back() {
+fn tuned_schedules_print_and_parse_back() {
     let (kernel, max) = kernel();
     let mut kept = TunedSchedules::default();
     let schedule = "lanes 128; rows 2 width 64 reduce 4 upcast 1; rows 1 width 32 reduce 4 upcast 1";
     let own = choose(&kernel, &max, &limits(), &kept);
     kept.insert(&kernel, &max, own.clone(), &own);
-    assert!(kept.reduces.is_empty(), "nobody has to follow what is as it was");
+    assert!(kept.reduces.is_empty(), "an order that is the heuristic's own is not kept");
     kept.insert(&kernel, &max, schedule.parse().unwrap(), &own);
     let text = kept.to_string();
     assert!(text.starts_with(&format!("sums {SUMS}: reduce 4\nkernel ")), "{text}");
@@ -68,7 +69,7 @@ fn what_was_kept_prints_and_parses_back() {
     assert_eq!(TunedSchedules::parse(&text), kept);
     let damaged = format!("sums\nsums : \n{}kernel x in steps of 8: {schedule}\n\u{1b}[2J\n", text);
     assert_eq!(TunedSchedules::parse(&damaged), kept);
-    // A kernel's name is no part of it, its work and the size of the step are.
+    // A kernel's name is not part of its key; its work and the step size are.
     let named = Kernel { name: "other".into(), ..kernel.clone() };
     assert_eq!(Key::new(&named, &max), Key::new(&kernel, &max));
     assert_ne!(Key::new(&kernel, &Sizes { tokens: 1, ..max }), Key::new(&kernel, &max));
@@ -77,7 +78,7 @@ fn what_was_kept_prints_and_parses_back() {
     assert_ne!(Key::new(&other, &max), Key::new(&kernel, &max));
 }
 
-/// What is chosen for the kernel with these lines in the file.
+/// The schedule for the kernel if the file has these lines.
 fn chosen(lines: &str) -> (Schedule, bool) {
     let ((kernel, max), limits) = (kernel(), limits());
     let lines = lines.replace("KERNEL", &format!("kernel {:016x}", Key::new(&kernel, &max).kernel));
@@ -88,20 +89,20 @@ fn chosen(lines: &str) -> (Schedule, bool) {
 }
 
 #[test]
-fn the_order_of_a_sum_is_kept_for_all_who_make_it() {
+fn the_order_of_a_sum_holds_for_all_kernels_with_such_sums() {
     let (own, _) = chosen("");
     let reduces = |schedule: &Schedule| schedule.parts.iter().map(|p| p.reduce).collect::<Vec<_>>();
     assert_ne!(reduces(&own), [2, 2]);
     assert_eq!(reduces(&chosen("sums q4_0[512, 256]: reduce 2\n").0), [2, 2]);
-    // What is no number of lanes, or more than there are, is nobody's.
+    // What is not a number of lanes, or more than there are, is ignored.
     for odd in ["0", "3", "512", "4294967295", "-1", "x", ""] {
         assert_eq!(chosen(&format!("sums q4_0[512, 256]: reduce {odd}\n")).0, own, "{odd}");
     }
-    assert_eq!(chosen("sums q4_0[512, 257]: reduce 2\n").0, own, "another's");
+    assert_eq!(chosen("sums q4_0[512, 257]: reduce 2\n").0, own, "other sums");
 }
 
 #[test]
-fn a_whole_schedule_is_used_if_it_is_one_and_makes_sums_in_the_kept_order() {
+fn a_whole_schedule_is_used_if_it_is_legal_and_keeps_the_order_of_sums() {
     let two = |one: &str, other: &str| {
         format!("sums {SUMS}: reduce 8\nKERNEL in steps of 8: lanes 128; {one}; {other}\n")
     };
@@ -121,11 +122,11 @@ fn a_whole_schedule_is_used_if_it_is_one_and_makes_sums_in_the_kept_order() {
         assert!(!whole, "{wrong}");
     }
     let other = format!("sums {SUMS}: reduce 8\nKERNEL in steps of 1: lanes 128; {fine}; {fine}\n");
-    assert!(!chosen(&other).1, "another step's");
+    assert!(!chosen(&other).1, "another step size");
 }
 
 #[test]
-fn all_that_is_near_can_be_run_and_changes_the_order_of_all_like_sums() {
+fn neighbours_can_be_rendered_and_change_all_equal_sums() {
     let ((kernel, max), limits) = (kernel(), limits());
     let own = choose(&kernel, &max, &limits, &TunedSchedules::default());
     let found = neighbours(&kernel, &max, &own, &limits);
