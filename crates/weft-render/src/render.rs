@@ -19,7 +19,6 @@ use crate::shader::Shader;
 /// kernel's parameter `i`; slots are numbered from 0 without a gap.
 ///
 /// # Errors
-///
 /// [`Refused`], naming the limit that the kernel exceeds.
 pub fn render(
     kernel: &Kernel,
@@ -34,7 +33,6 @@ pub fn render(
 /// Renders a verified kernel with this schedule.
 ///
 /// # Errors
-///
 /// [`Refused`], also if the schedule does not fit the kernel.
 pub fn render_with(
     kernel: &Kernel,

@@ -62,7 +62,6 @@ impl Scheduler {
     /// Renders a kernel like [`render`](crate::render()), with the schedule it is to have.
     ///
     /// # Errors
-    ///
     /// As for `render`.
     pub fn render(&self, kernel: &Kernel, slots: &[usize], max: &Sizes) -> Result<Vec<Shader>, Refused> {
         let tried = match &self.trial {

@@ -61,7 +61,7 @@ impl Adapter {
         format!("{:?}", self.info.backend)
     }
 
-    /// Its driver with its version.
+    /// Its driver and the driver's version.
     pub fn driver(&self) -> String {
         format!("{} {}", self.info.driver, self.info.driver_info).trim().to_string()
     }
@@ -77,7 +77,7 @@ impl Adapter {
         memory::bytes(&self.raw)
     }
 
-    /// Bytes of the largest buffer a kernel can be given, a whole number of words.
+    /// Bytes of the largest buffer that a kernel can bind, a whole number of words.
     pub fn largest_buffer(&self) -> usize {
         let limits = self.raw.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !3;

@@ -1,4 +1,4 @@
-//! The device's buffers, and the way of bytes into them and out.
+//! The device's buffers, and how bytes get into and out of them.
 
 use std::cell::RefCell;
 
@@ -7,28 +7,28 @@ use wgpu::{BufferUsages, SubmissionIndex};
 
 use crate::context::Context;
 
-/// What graphics interfaces count in.
+/// The unit in which GPUs address buffers.
 const WORD: usize = 4;
 
-/// Bytes that are sent at once. Two such pieces of the host's memory are in use while a weight is on its way.
+/// Bytes uploaded at a time. Two such pieces of host memory are in use during an upload.
 const PIECE: usize = 16 << 20;
 
 /// A buffer of the device.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     pub(crate) raw: wgpu::Buffer,
-    /// Bytes of it, as its maker counts: those of a weight as the file has them.
+    /// Its size in bytes, as asked for; for a weight, its bytes in the file.
     pub(crate) bytes: usize,
-    /// What is in it, if kernels only read it.
-    pub(crate) weight: Option<Held>,
+    /// How its weight is laid out, if it is one, which kernels only read.
+    pub(crate) weight: Option<WeightLayout>,
 }
 
-/// A weight that is in a buffer.
+/// How a weight is laid out in its buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Held {
-    /// As the file has it.
+pub(crate) enum WeightLayout {
+    /// As in the file.
     Plain,
-    /// In tiles of rows of so many values.
+    /// In tiles, of rows of this length.
     Tiles(usize),
 }
 
@@ -39,7 +39,8 @@ impl Buffer {
         Ok(Buffer { raw, bytes, weight: None })
     }
 
-    /// A weight as it is, or packed here if it is quantised: kernels want all of those in tiles.
+    /// A weight as it is, or packed if it is quantised: kernels read quantised weights in tiles
+    /// only.
     pub(crate) fn weight(context: &Context, weight: &Weight, largest: usize) -> Result<Buffer, DeviceError> {
         let bytes = (*weight.bytes).as_ref();
         match RowsOf16.tile(weight.ty, weight.row_len) {
@@ -47,7 +48,7 @@ impl Buffer {
                 let raw = create(context, bytes.len(), largest)?;
                 let mut upload = Upload::new(context, &raw);
                 bytes.chunks(PIECE).try_for_each(|piece| upload.push(piece))?;
-                Ok(Buffer { raw, bytes: bytes.len(), weight: Some(Held::Plain) })
+                Ok(Buffer { raw, bytes: bytes.len(), weight: Some(WeightLayout::Plain) })
             }
             Some(tile) => {
                 let raw = create(context, tiles_bytes(weight, tile)?, largest)?;
@@ -63,12 +64,12 @@ impl Buffer {
                     }
                     upload.push(&packed)?;
                 }
-                Ok(Buffer { raw, bytes: bytes.len(), weight: Some(Held::Tiles(weight.row_len)) })
+                Ok(Buffer { raw, bytes: bytes.len(), weight: Some(WeightLayout::Tiles(weight.row_len)) })
             }
         }
     }
 
-    /// A weight whose tiles somebody made.
+    /// A weight whose tiles are given.
     pub(crate) fn tiles(
         context: &Context,
         weight: &Weight,
@@ -87,10 +88,11 @@ impl Buffer {
         let mut upload = Upload::new(context, &raw);
         tiles.chunks(PIECE).try_for_each(|piece| upload.push(piece))?;
         let bytes = (*weight.bytes).as_ref().len();
-        Ok(Buffer { raw, bytes, weight: Some(Held::Tiles(weight.row_len)) })
+        Ok(Buffer { raw, bytes, weight: Some(WeightLayout::Tiles(weight.row_len)) })
     }
 
-    /// Copies bytes in. What begins or ends within a word takes a look at that word first, which waits for the device.
+    /// Copies bytes in. If they begin or end within a word, that word is read first, which waits
+    /// for the device.
     pub(crate) fn write(
         &self,
         context: &Context,
@@ -116,12 +118,12 @@ impl Buffer {
     }
 }
 
-/// A range of bytes, made larger so that it begins and ends between words.
+/// The smallest range of whole words around a range of bytes.
 fn words(offset: usize, len: usize) -> (usize, usize) {
     (offset / WORD * WORD, (offset + len).next_multiple_of(WORD))
 }
 
-/// A buffer of zeros, at least as large as anything that can be bound.
+/// A buffer of zeros, at least as large as the smallest that can be bound.
 pub(crate) fn create(context: &Context, bytes: usize, largest: usize) -> Result<wgpu::Buffer, DeviceError> {
     let size = bytes.checked_next_multiple_of(WORD).filter(|size| *size <= largest);
     let too_large = || DeviceError::TooLarge { device: context.name.clone(), bytes, largest };
@@ -140,7 +142,7 @@ fn tiles_bytes(weight: &Weight, tile: Tile) -> Result<usize, DeviceError> {
     bytes.ok_or_else(|| DeviceError::Usage(format!("{weight:?} is too large for any memory")))
 }
 
-/// Bytes on their way into a buffer, from its beginning on.
+/// An upload into a buffer, from its beginning on.
 struct Upload<'a> {
     context: &'a Context,
     to: &'a wgpu::Buffer,
@@ -153,7 +155,7 @@ impl<'a> Upload<'a> {
         Upload { context, to, at: 0, before: None }
     }
 
-    /// The next piece: whole words, unless it is the last one.
+    /// Uploads the next piece: whole words, unless it is the last one.
     fn push(&mut self, piece: &[u8]) -> Result<(), DeviceError> {
         let (words, rest) = piece.split_at(piece.len() / WORD * WORD);
         let (queue, at) = (&self.context.queue, self.at as u64);
@@ -167,7 +169,7 @@ impl<'a> Upload<'a> {
             queue.submit([])
         })?;
         self.at += piece.len();
-        // The piece before has to have left the host's memory before there is a third.
+        // Before there is a third piece in host memory, the first must be gone.
         match self.before.replace(submitted) {
             Some(before) => self.context.wait(before),
             None => Ok(()),
@@ -175,12 +177,12 @@ impl<'a> Upload<'a> {
     }
 }
 
-/// Memory that both sides see, by which bytes come back. It is kept for the next time.
+/// A buffer that host and device share, for reading back. It is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Staging(RefCell<Option<wgpu::Buffer>>);
 
 impl Staging {
-    /// Copies bytes out of a buffer, which has as many.
+    /// Copies bytes out of a buffer; the range must lie within it.
     pub(crate) fn read(
         &self,
         context: &Context,

@@ -1,33 +1,34 @@
-//! When each launch began and ended, by the adapter's own clock.
+//! When each launch began and ended, by the GPU's own clock.
 
 use weft_device::{DeviceError, Lane, Span};
 use wgpu::{BufferUsages, ComputePassTimestampWrites, QuerySet};
 
 use crate::context::Context;
 
-/// Launches of one set of queries: a set holds two marks of each, and at most 4096.
+/// Launches of a query set: it holds two timestamps of each, and at most 4096.
 const TOGETHER: usize = wgpu::QUERY_SET_MAX_QUERIES as usize / 2;
 
-/// Bytes of a mark.
+/// Bytes of a timestamp.
 const MARK: usize = 8;
 
-/// Room for the marks of a program's launches.
+/// The timestamps of a program's launches.
 #[derive(Debug)]
 pub(crate) struct Clock {
     sets: Vec<QuerySet>,
-    /// Where the adapter puts the marks of each set, one after another, and where the host reads them.
+    /// Where the GPU writes the timestamps of each set, one after another, and where the host reads
+    /// them.
     marks: wgpu::Buffer,
     read: wgpu::Buffer,
     launches: usize,
 }
 
 impl Clock {
-    /// Whether the GPU has one.
+    /// Whether the GPU has a clock.
     pub(crate) fn is_there(context: &Context) -> bool {
         context.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// Room for so many launches.
+    /// Makes room for so many launches.
     pub(crate) fn new(context: &Context, launches: usize) -> Result<Clock, DeviceError> {
         let device = &context.device;
         let size = (launches.div_ceil(TOGETHER).max(1) * 2 * TOGETHER * MARK) as u64;
@@ -48,7 +49,8 @@ impl Clock {
         })
     }
 
-    /// Where the marks of a launch go, of which this is the `first` piece, or the `last`, or both.
+    /// Where the timestamps of a launch go. This is the `first` of its dispatches, or the `last`,
+    /// or both.
     pub(crate) fn writes(
         &self,
         launch: usize,
@@ -63,7 +65,7 @@ impl Clock {
         })
     }
 
-    /// Has the marks brought to where the host can read them.
+    /// Copies the timestamps to where the host can read them.
     pub(crate) fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
         for (i, set) in self.sets.iter().enumerate() {
             encoder.resolve_query_set(set, 0..set.count(), &self.marks, (i * 2 * TOGETHER * MARK) as u64);
@@ -71,14 +73,15 @@ impl Clock {
         encoder.copy_buffer_to_buffer(&self.marks, 0, &self.read, 0, self.marks.size());
     }
 
-    /// Asks for the marks, after the submission that resolves them.
+    /// Maps the timestamps for reading, after the submission that resolves them.
     pub(crate) fn ask(&self) {
         self.read.map_async(wgpu::MapMode::Read, .., |_| ());
     }
 
-    /// Tells `lane` what came of it. The adapter's clock has a beginning of its own; its first mark is taken for `submitted`, in the lane's
-    /// nanoseconds. A launch that was `ran` has marks.
-    pub(crate) fn tell(
+    /// Records the timestamps in `lane`. The GPU's clock has an origin of its own: its first
+    /// timestamp is taken to be `submitted`, in the lane's nanoseconds. A launch has timestamps if it
+    /// `ran`.
+    pub(crate) fn record(
         &self,
         context: &Context,
         submitted: u64,
@@ -99,13 +102,14 @@ impl Clock {
     }
 }
 
-/// The spans of launches, whose two marks in ticks of `period` nanoseconds stand one after the other.
+/// The spans of launches, whose two timestamps in ticks of `period` nanoseconds are next to each
+/// other.
 fn spans(
     launches: impl Iterator<Item = usize>,
     mark: impl Fn(usize) -> u64,
     period: f64,
     submitted: u64,
-    tell: &mut dyn FnMut(usize, Span),
+    record: &mut dyn FnMut(usize, Span),
 ) {
     let mut first = None;
     let mut before: Option<(usize, Span)> = None;
@@ -114,13 +118,13 @@ fn spans(
         let ns = |tick: u64| submitted + (tick.saturating_sub(origin) as f64 * period) as u64;
         let (begin, done) = (ns(mark(2 * launch)), ns(mark(2 * launch + 1)));
         if let Some((launch, span)) = before {
-            // It was free when the next began.
-            tell(launch, Span { free: begin.max(span.done), ..span });
+            // It was free when the next one began.
+            record(launch, Span { free: begin.max(span.done), ..span });
         }
         before = Some((launch, Span { begin, done: done.max(begin), free: done.max(begin) }));
     }
     if let Some((launch, span)) = before {
-        tell(launch, span);
+        record(launch, span);
     }
 }
 
@@ -131,10 +135,10 @@ mod tests {
     #[test]
     fn a_launch_is_free_when_the_next_begins() {
         let marks = [100, 110, 0, 0, 115, 140];
-        let mut told = Vec::new();
-        spans([0, 2].into_iter(), |i| marks[i], 2.0, 1000, &mut |i, span| told.push((i, span)));
+        let mut recorded = Vec::new();
+        spans([0, 2].into_iter(), |i| marks[i], 2.0, 1000, &mut |i, span| recorded.push((i, span)));
         let span = |begin, done, free| Span { begin, done, free };
-        assert_eq!(told, [(0, span(1000, 1020, 1030)), (2, span(1030, 1080, 1080))]);
+        assert_eq!(recorded, [(0, span(1000, 1020, 1030)), (2, span(1030, 1080, 1080))]);
         spans(std::iter::empty(), |_| 0, 1.0, 0, &mut |_, _| panic!("nothing ran"));
     }
 }

@@ -1,4 +1,5 @@
-//! From a program to launches that are ready to be encoded: kernels rendered, texts compiled, buffers bound.
+//! From a program to launches that can be encoded: renders kernels, compiles shaders, binds
+//! buffers.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,7 +9,7 @@ use weft_device::{BufferId, DeviceError, KernelLaunch, Program, Region};
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, ParamId, Part, Sizes};
 use weft_render::{Grid, Refused, Shader, args_words};
 
-use crate::buffers::{self, Buffer, Held};
+use crate::buffers::{self, Buffer, WeightLayout};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::pipelines::{Pipeline, Pipelines};
@@ -17,38 +18,40 @@ use crate::pipelines::{Pipeline, Pipelines};
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) max: Sizes,
-    /// One for each step of the program.
+    /// One for each launch of the program.
     pub(crate) launches: Vec<Launch>,
-    /// The step's sizes, which every launch reads.
+    /// The step's sizes, which every dispatch reads.
     pub(crate) sizes: wgpu::Buffer,
-    /// Made when time is first taken.
+    /// Made when timings are first asked for.
     pub(crate) clock: Option<Clock>,
-    /// The next step, encoded while the last one ran, if it is of these sizes.
+    /// The next step, encoded while the last one ran; it is valid for steps with the same
+    /// workgroups as these sizes.
     pub(crate) next: Option<(Sizes, wgpu::CommandBuffer)>,
-    /// What `sizes` has.
-    pub(crate) told: Option<Sizes>,
+    /// The contents of `sizes`.
+    pub(crate) sizes_written: Option<Sizes>,
 }
 
-/// A launch: the shaders of its kernel, to be run one after another.
-pub(crate) type Launch = Vec<Piece>;
+/// A launch: its kernel's shaders, dispatched one after another.
+pub(crate) type Launch = Vec<Dispatch>;
 
-/// A shader of a launch.
+/// A dispatch of a shader.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct Dispatch {
     pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) bindings: wgpu::BindGroup,
     pub(crate) grid: Grid,
 }
 
-/// The slot of each of a launch's arguments, and the buffer of each slot: arguments in one buffer share one.
+/// The slot of each argument of a launch, and the buffer of each slot: arguments in one buffer
+/// share a slot.
 pub(crate) fn slots(args: &[Region]) -> (Vec<usize>, Vec<BufferId>) {
     weft_render::slots(args.iter().map(|region| region.buffer))
 }
 
-/// Renders a kernel of the program at hand, by its number, for arguments in these slots.
+/// Renders a kernel of the program, by its number, for arguments in these slots.
 pub(crate) type Render<'a> = &'a dyn Fn(usize, &[usize]) -> Result<Vec<Shader>, Refused>;
 
-/// Checks a program, renders it and prepares it.
+/// Verifies a program, renders and compiles its kernels, and binds its launches.
 pub(crate) fn compile(
     context: &Context,
     program: &Program,
@@ -58,7 +61,7 @@ pub(crate) fn compile(
     threads: usize,
 ) -> Result<Compiled, DeviceError> {
     program.verify(|id| buffers.get(id.0 as usize).map(|buffer| buffer.bytes))?;
-    // Launches of one kernel with the same slots have one text.
+    // Launches of one kernel with the same slots share their shaders.
     let mut known: BTreeMap<(usize, Vec<usize>), Arc<[Shader]>> = BTreeMap::new();
     let mut shaders = Vec::with_capacity(program.launches.len());
     for (index, launch) in program.launches.iter().enumerate() {
@@ -90,7 +93,7 @@ pub(crate) fn compile(
     prepare(context, program, &shaders, buffers, pipelines)
 }
 
-/// Binds what each launch's shaders work on; their pipelines have been made.
+/// Binds the buffers of each launch; the pipelines must have been made.
 pub(crate) fn prepare(
     context: &Context,
     program: &Program,
@@ -100,7 +103,7 @@ pub(crate) fn prepare(
 ) -> Result<Compiled, DeviceError> {
     let scratch = shaders.iter().flat_map(|shaders| &**shaders).map(|shader| shader.scratch_bytes).max();
     let binder = Binder::new(context, program, scratch.unwrap_or(0))?;
-    let piece = |(index, launch): (usize, &KernelLaunch), shader: &Shader| {
+    let dispatch = |(index, launch): (usize, &KernelLaunch), shader: &Shader| {
         let fail = |why: &str| {
             let kernel = shader.name.clone();
             DeviceError::Program { launch: index, kernel, why: why.into() }
@@ -113,16 +116,23 @@ pub(crate) fn prepare(
         let bound = bound.iter().map(|id| &buffers[id.0 as usize].raw);
         let scratch = binder.scratch.as_ref().filter(|_| shader.scratch_bytes > 0);
         let bindings = binder.bind(index, pipeline, &args, bound.chain(scratch))?;
-        Ok(Piece { pipeline: pipeline.raw.clone(), bindings, grid: shader.grid.clone() })
+        Ok(Dispatch { pipeline: pipeline.raw.clone(), bindings, grid: shader.grid.clone() })
     };
     let launches = program.launches.iter().enumerate().zip(shaders);
     let launches =
-        launches.map(|(launch, shaders)| shaders.iter().map(|shader| piece(launch, shader)).collect());
+        launches.map(|(launch, shaders)| shaders.iter().map(|shader| dispatch(launch, shader)).collect());
     let launches = launches.collect::<Result<Vec<_>, DeviceError>>()?;
-    Ok(Compiled { max: program.max, launches, sizes: binder.sizes, clock: None, next: None, told: None })
+    Ok(Compiled {
+        max: program.max,
+        launches,
+        sizes: binder.sizes,
+        clock: None,
+        next: None,
+        sizes_written: None,
+    })
 }
 
-/// Checks that weights are not written, and that they lie as kernels take them to lie.
+/// Checks that weights are not written, and that they are laid out as kernels expect.
 fn check(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<(), String> {
     for (p, (region, param)) in launch.args.iter().zip(&kernel.params).enumerate() {
         let held = buffers[region.buffer.0 as usize].weight;
@@ -130,18 +140,18 @@ fn check(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<(
         if param.access == Access::Write && held.is_some() {
             return Err(format!("p{p}: {buffer:?} is a weight and cannot be written"));
         }
-        // Blocks of a state are as they are; those of a weight are in tiles.
+        // The blocks of a state are in their own order; those of a weight are in tiles.
         let quantised = matches!(param.format, Format::Ggml(ty) if ty.is_quantised()) && !is_state(kernel, p);
-        if quantised != matches!(held, Some(Held::Tiles(_))) {
+        if quantised != matches!(held, Some(WeightLayout::Tiles(_))) {
             return Err(format!("p{p}: values of {} in {buffer:?}, which holds {held:?}", param.format));
         }
         if quantised && *offset != 0 {
-            return Err(format!("p{p}: weights are taken as a whole"));
+            return Err(format!("p{p}: a quantised weight must be bound as a whole"));
         }
     }
     for (param, len) in kernel.parts.iter().flat_map(rows_read) {
         match buffers[launch.args[param].buffer.0 as usize].weight {
-            Some(Held::Tiles(row_len)) if row_len != len => {
+            Some(WeightLayout::Tiles(row_len)) if row_len != len => {
                 return Err(format!(
                     "p{param}: rows of {len} of a weight that is packed in rows of {row_len}"
                 ));
@@ -152,7 +162,7 @@ fn check(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<(
     Ok(())
 }
 
-/// Whether a parameter is written, or attended to and nothing else.
+/// Whether a parameter is a state: written, or read by attention alone.
 fn is_state(kernel: &Kernel, param: ParamId) -> bool {
     let attended = |part: &Part| match &part.anchor {
         Anchor::Attend(attend) => [attend.k.param, attend.v.param].contains(&param),
@@ -163,7 +173,8 @@ fn is_state(kernel: &Kernel, param: ParamId) -> bool {
         || kernel.parts.iter().any(attended) && rows.all(|(other, _)| other != param)
 }
 
-/// The parameters that a part reads rows of, with their length: those it multiplies by, and those it loads.
+/// The parameters whose rows a part reads, with the rows' length: those it multiplies by, and those
+/// it loads.
 fn rows_read(part: &Part) -> impl Iterator<Item = (ParamId, usize)> {
     let products = part.products().iter().map(|product| (product.w.param, product.w.k));
     let before = part.prologue.iter().flat_map(|prologue| &prologue.body);
@@ -178,11 +189,12 @@ fn rows_read(part: &Part) -> impl Iterator<Item = (ParamId, usize)> {
 struct Binder<'a> {
     context: &'a Context,
     sizes: wgpu::Buffer,
-    /// The arguments of all launches, one after another.
+    /// The `args` of all launches, one after another.
     args: wgpu::Buffer,
-    /// Bytes between the arguments of two launches.
+    /// Bytes between the `args` of two launches.
     apart: usize,
-    /// What shaders of one launch tell each other, if any do. Launches run one after another.
+    /// The scratch memory that the shaders of a launch share, if any do. Launches run one after
+    /// another.
     scratch: Option<wgpu::Buffer>,
 }
 

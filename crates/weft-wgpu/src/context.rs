@@ -1,4 +1,4 @@
-//! wgpu's device and queue, and the one way to them: what goes wrong there comes back as an error, never as a panic.
+//! wgpu's device and queue. All errors come back through here as values, never as panics.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -8,17 +8,17 @@ use wgpu::{ErrorFilter, PollType, SubmissionIndex};
 use crate::adapter::Adapter;
 use crate::error::{of_wgpu, one_line};
 
-/// An adapter that is open.
+/// An open adapter.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
-    /// For people.
+    /// The device's name, for errors.
     pub(crate) name: String,
     trouble: Arc<Trouble>,
 }
 
-/// What came up outside of any call.
+/// Errors that belong to no call.
 #[derive(Debug, Default)]
 struct Trouble {
     lost: OnceLock<String>,
@@ -32,7 +32,8 @@ impl Context {
             label: None,
             required_features: adapter.features(),
             required_limits: adapter.raw.limits(),
-            // Large blocks would be taken for each size of buffer, and weights fill the memory.
+            // Larger blocks would be allocated for buffers of each size, and weights fill the
+            // memory.
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..wgpu::DeviceDescriptor::default()
         };
@@ -53,14 +54,15 @@ impl Context {
         Ok(Context { device, queue, name, trouble })
     }
 
-    /// Does something with the device, and returns what it says against it. `what` it is, and how many `bytes` it takes, is for the error.
+    /// Calls `f` and returns the errors that the device reports. `what` describes the call and
+    /// `bytes` its memory, for the error.
     pub(crate) fn checked<T>(
         &self,
         what: &str,
         bytes: usize,
         f: impl FnOnce() -> T,
     ) -> Result<T, DeviceError> {
-        // Scopes belong to the thread, so that several threads can be at it.
+        // Error scopes are per thread, so several threads can do this at once.
         let memory = self.device.push_error_scope(ErrorFilter::OutOfMemory);
         let internal = self.device.push_error_scope(ErrorFilter::Internal);
         let validation = self.device.push_error_scope(ErrorFilter::Validation);
@@ -71,14 +73,14 @@ impl Context {
             pollster::block_on(memory.pop()),
         ];
         self.alive()?;
-        // Out of memory is the cause, where it is one.
+        // Of several errors, running out of memory is the cause.
         match said.into_iter().flatten().last() {
             Some(error) => Err(of_wgpu(&error, &self.name, what, bytes)),
             None => Ok(done),
         }
     }
 
-    /// Waits until a submission is done.
+    /// Blocks until a submission has completed.
     pub(crate) fn wait(&self, submission: SubmissionIndex) -> Result<(), DeviceError> {
         let wait = PollType::Wait { submission_index: Some(submission), timeout: None };
         let waited = self.device.poll(wait);
@@ -86,12 +88,12 @@ impl Context {
         waited.map(drop).map_err(|error| self.refused("to wait", &error.to_string()))
     }
 
-    /// The driver's refusal of `what`.
+    /// The driver rejected `what`.
     pub(crate) fn refused(&self, what: &str, why: &str) -> DeviceError {
         DeviceError::Refused { device: self.name.clone(), what: what.into(), why: one_line(why) }
     }
 
-    /// Whether nothing has come up beside what was asked for.
+    /// Fails if the device is lost, or reported an error that belongs to no call.
     fn alive(&self) -> Result<(), DeviceError> {
         if let Some(why) = self.trouble.lost.get() {
             return Err(DeviceError::Lost { device: self.name.clone(), why: why.clone() });

@@ -100,7 +100,7 @@ impl GpuDevice {
     }
 
     /// A buffer, if the host may access this range of it.
-    fn reach(&self, id: BufferId, offset: usize, len: usize) -> Result<&Buffer, DeviceError> {
+    fn host_range(&self, id: BufferId, offset: usize, len: usize) -> Result<&Buffer, DeviceError> {
         let end = offset.checked_add(len);
         match self.buffers.get(id.0 as usize) {
             None => Err(DeviceError::Usage(format!("{id:?} does not exist"))),
@@ -139,11 +139,11 @@ impl Device for GpuDevice {
     }
 
     fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.reach(buffer, offset, bytes.len())?.write(&self.context, &self.staging, offset, bytes)
+        self.host_range(buffer, offset, bytes.len())?.write(&self.context, &self.staging, offset, bytes)
     }
 
     fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        let buffer = self.reach(buffer, offset, out.len())?;
+        let buffer = self.host_range(buffer, offset, out.len())?;
         self.staging.read(&self.context, buffer, offset, out)
     }
 

@@ -1,19 +1,19 @@
-//! How much memory an adapter has, which wgpu does not tell: asked of Vulkan itself.
+//! How much memory an adapter has: asked of Vulkan, since wgpu does not tell.
 
-/// Bytes of an adapter's largest heap of its own, or, if all is shared, of the largest one.
+/// Bytes of an adapter's largest heap of its own; if it shares all its memory, of the largest heap.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn bytes(adapter: &wgpu::Adapter) -> Option<u64> {
-    // SAFETY: the adapter is asked for facts and not changed, and what is borrowed does not outlive this function.
+    // SAFETY: this only queries the adapter, and what is borrowed does not outlive this function.
     let vulkan = unsafe { adapter.as_hal::<wgpu::hal::api::Vulkan>() }?;
     let instance = vulkan.shared_instance().raw_instance();
-    // SAFETY: the physical device is one of this very instance, which lives as long as the adapter.
+    // SAFETY: the physical device belongs to this instance, which lives as long as the adapter.
     let memory = unsafe { instance.get_physical_device_memory_properties(vulkan.raw_physical_device()) };
     let heaps = memory.memory_heaps_as_slice().iter();
     // Bit 0: memory that is local to the device (VK_MEMORY_HEAP_DEVICE_LOCAL_BIT).
     heaps.map(|heap| (heap.flags.as_raw() & 1, heap.size)).max().map(|(_, size)| size)
 }
 
-/// Not known: Metal shares what the machine has.
+/// Unknown: Metal shares the machine's memory.
 #[cfg(target_vendor = "apple")]
 pub(crate) fn bytes(_: &wgpu::Adapter) -> Option<u64> {
     None

@@ -1,7 +1,9 @@
-//! What the driver made of earlier texts, kept in a file: the second start need not wait for its compiler again.
+//! Compiled pipelines, kept in a file so that the next start need not wait for the driver's
+//! compiler.
 //!
-//! The file is the driver's own, with a head before it: what it is, for which adapter and driver, and a checksum. One that is damaged, or of another
-//! driver, counts as none. That it cannot be read or written is no error, since all it saves is time.
+//! The file holds the driver's own data after a header: format, adapter, driver, and a checksum. A
+//! file that is damaged, or of another driver, is ignored. Failing to read or write it is not an
+//! error, since it only saves time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,25 +15,25 @@ use crate::adapter::Adapter;
 use crate::cache_folder::{PIPELINES, put};
 use crate::context::Context;
 
-/// The first bytes of a file, with the version of what follows.
+/// The first bytes of a file: the format and its version.
 const MAGIC: &[u8; 8] = b"weftgpu1";
 
-/// A larger file is not read: all the texts of a model make less than a tenth of it.
+/// Larger files are not read; all the pipelines of a model take less than a tenth of this.
 const MOST: u64 = 256 << 20;
 
-/// The file, and what is in it.
+/// The file of one adapter and driver, and its contents.
 #[derive(Debug)]
 pub(crate) struct CacheFile {
     cache: PipelineCache,
     path: PathBuf,
-    /// The adapter and its driver, with its version.
+    /// The adapter, and its driver with its version.
     key: String,
-    /// The checksum of the data that the file has.
+    /// The checksum of the data in the file.
     there: Option<u64>,
 }
 
 impl CacheFile {
-    /// Reads the file of an adapter; `None` if it has no use for one.
+    /// Reads an adapter's file; `None` if the adapter has no pipeline cache.
     pub(crate) fn open(context: &Context, adapter: &Adapter, folder: &Path) -> Option<CacheFile> {
         if !context.device.features().contains(wgpu::Features::PIPELINE_CACHE) {
             return None;
@@ -43,8 +45,9 @@ impl CacheFile {
         let data = file.as_deref().and_then(|file| open(file, &key));
         let create = || {
             let described = PipelineCacheDescriptor { label: None, data, fallback: true };
-            // SAFETY: the data are what `get_data` returned, by the checksum over all of it and by this adapter's and driver's names. Somebody who
-            // forges that may as well replace this program: the folder is the user's own.
+            // SAFETY: these are bytes that `get_data` returned, by a checksum over all of them and
+            // by the names of this adapter and driver. Whoever could forge them could as well
+            // replace this program: the folder belongs to the user.
             unsafe { context.device.create_pipeline_cache(&described) }
         };
         let cache = context.checked("a pipeline cache", 0, create).ok()?;
@@ -52,24 +55,24 @@ impl CacheFile {
         Some(CacheFile { cache, path, key, there })
     }
 
-    /// For the compiler.
+    /// For the driver's compiler.
     pub(crate) fn cache(&self) -> &PipelineCache {
         &self.cache
     }
 
-    /// Replaces the file, unless it has all there is.
+    /// Replaces the file, unless it is up to date.
     pub(crate) fn write(&mut self) {
         let Some(data) = self.cache.get_data() else { return };
         let sum = Some(checksum(&data));
         if std::mem::replace(&mut self.there, sum) == sum {
             return;
         }
-        // All that it saves is time.
+        // The file only saves time.
         let _ = put(&self.path, &seal(&data, &self.key));
     }
 }
 
-/// Data with their head: magic, checksum of all that follows, length of the key, key.
+/// Data after their header: format, checksum of what follows, length of the key, key.
 fn seal(data: &[u8], key: &str) -> Vec<u8> {
     let mut rest = (key.len() as u64).to_le_bytes().to_vec();
     rest.extend(key.as_bytes());
@@ -77,7 +80,7 @@ fn seal(data: &[u8], key: &str) -> Vec<u8> {
     [MAGIC.as_slice(), &checksum(&rest).to_le_bytes(), &rest].concat()
 }
 
-/// The data of a file; `None` if it is not whole or another's.
+/// A file's data; `None` if it is damaged or has another key.
 fn open<'f>(file: &'f [u8], key: &str) -> Option<&'f [u8]> {
     let rest = file.strip_prefix(MAGIC)?;
     let (sum, rest) = rest.split_first_chunk::<8>()?;

@@ -1,4 +1,4 @@
-//! From text to what the driver runs. Each text is compiled once, several at a time.
+//! Compiles shaders. Each text is compiled once, several of them in parallel.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,43 +13,44 @@ use crate::adapter::Adapter;
 use crate::context::Context;
 use crate::pipeline_cache::CacheFile;
 
-/// Stack of a thread that compiles: the parser of a text descends into its expressions.
+/// Stack of a compiling thread: the parser recurses into expressions.
 const STACK: usize = 8 << 20;
 
-/// A compiled text.
+/// A compiled shader.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     pub(crate) raw: ComputePipeline,
     pub(crate) layout: BindGroupLayout,
 }
 
-/// All texts compiled so far.
+/// All shaders compiled so far.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
     by_text: BTreeMap<String, Pipeline>,
     file: Option<CacheFile>,
-    /// Whether the file learns of what is compiled from now on.
+    /// Whether new pipelines are kept in the file.
     keeps: bool,
 }
 
 impl Pipelines {
-    /// None yet. What the driver makes of texts is kept in a file of `folder`, if there is one and the adapter can.
+    /// None yet. New pipelines are kept in a file of `folder`, if there is a folder and the adapter
+    /// has a pipeline cache.
     pub(crate) fn new(context: &Context, adapter: &Adapter, folder: Option<&Path>) -> Pipelines {
         let file = folder.and_then(|folder| CacheFile::open(context, adapter, folder));
         Pipelines { by_text: BTreeMap::new(), file, keeps: true }
     }
 
-    /// Says whether the file is to learn of what is compiled from now on: of what is only tried, it need not.
+    /// Sets whether new pipelines are kept in the file: those that are only tried need not be.
     pub(crate) fn keep(&mut self, keeps: bool) {
         self.keeps = keeps;
     }
 
-    /// The pipeline of a text that has been [made](Pipelines::make).
+    /// The pipeline of a shader that has been [made](Pipelines::make).
     pub(crate) fn get(&self, shader: &Shader) -> Option<&Pipeline> {
         self.by_text.get(&shader.source)
     }
 
-    /// Compiles those that are new, on as many `threads`.
+    /// Compiles the shaders that are new, on up to `threads` threads.
     pub(crate) fn make<'s>(
         &mut self,
         context: &Context,
@@ -75,7 +76,7 @@ impl Pipelines {
         };
         thread::scope(|scope| {
             for _ in 0..threads.max(1) {
-                // A machine that has no more threads does with fewer, or with this one.
+                // If threads run out, those there are and this one do the work.
                 if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
                     break;
                 }
@@ -102,15 +103,16 @@ fn build(
     let described =
         wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
     let options = wgpu::PipelineCompilationOptions {
-        // Shaders write before they read.
+        // Shaders write workgroup memory before they read it.
         zero_initialize_workgroup_memory: false,
         ..Default::default()
     };
     context.checked(&format!("the kernel `{name}`"), 0, || {
-        // SAFETY: what is left out are checks of indices, of loops and of divisions. Shaders come from the renderer alone. It divides by what
-        // is never 0; its loops are bounded by the kernel's constants and the step's sizes; its indices lie within their buffers as long as
-        // `Program::verify` has passed the program and sizes do not exceed the program's, which `compile` and `replay` see to; and those that
-        // come out of the step's data it clamps.
+        // SAFETY: this leaves out wgpu's checks of indices, loops and divisions. All shaders come
+        // from the renderer. It never divides by 0; its loops are bounded by the kernel's constants
+        // and the step's sizes; its indices are within their buffers for every program that
+        // `Program::verify` accepts and sizes up to the program's, which `compile` and `replay`
+        // check; and it clamps indices that come from the step's data.
         let module =
             unsafe { device.create_shader_module_trusted(described, wgpu::ShaderRuntimeChecks::unchecked()) };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
@@ -134,7 +136,7 @@ fn build(
     })
 }
 
-/// What is bound: arguments and sizes, and then the slots.
+/// The layout of the bindings: `args`, `sizes`, and then the slots.
 fn entries(slots: &[bool]) -> Vec<BindGroupLayoutEntry> {
     let uniform = [BufferBindingType::Uniform; 2];
     let storage = slots.iter().map(|written| BufferBindingType::Storage { read_only: !written });

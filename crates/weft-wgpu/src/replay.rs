@@ -1,7 +1,8 @@
-//! A step on the adapter: its launches in one command buffer, in order.
+//! Replays a step: its launches in one command buffer, in order.
 //!
-//! A step is handed over and not waited for: the adapter works on it while the host goes on, to the next program of the step or to encoding the
-//! next step, which most often is one just like it. Who wants to see what a step wrote waits for it.
+//! A step is submitted without waiting for it. While the GPU works on it the host goes on, to the
+//! step's next program or to encoding the next step, which is most often just like this one.
+//! Reading what a step wrote waits for it.
 
 use std::collections::VecDeque;
 
@@ -11,18 +12,18 @@ use weft_render::Shader;
 use wgpu::{CommandBuffer, SubmissionIndex};
 
 use crate::clock::Clock;
-use crate::compile::{Compiled, Piece};
+use crate::compile::{Compiled, Dispatch};
 use crate::context::Context;
 
-/// Steps that are handed over before the first of them is done, at most: enough that the adapter never waits, and few enough that who wants to stop need not.
+/// Most steps in flight: enough to keep the GPU busy, few enough to stop soon.
 const AHEAD: usize = 4;
 
-/// What has been handed over and may not be done.
+/// The submissions that may not have completed.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight(VecDeque<SubmissionIndex>);
 
 impl InFlight {
-    /// Returns once no more than so many steps are under way.
+    /// Blocks until at most `most` steps are in flight.
     fn wait_for_all_but(&mut self, context: &Context, most: usize) -> Result<(), DeviceError> {
         while self.0.len() > most {
             if let Some(first) = self.0.pop_front() {
@@ -32,9 +33,9 @@ impl InFlight {
         Ok(())
     }
 
-    /// Returns once everything is done.
+    /// Blocks until all submitted work has completed.
     pub(crate) fn wait(&mut self, context: &Context) -> Result<(), DeviceError> {
-        // Steps are done in order.
+        // Steps complete in order.
         match self.0.drain(..).next_back() {
             Some(last) => context.wait(last),
             None => Ok(()),
@@ -42,7 +43,7 @@ impl InFlight {
     }
 }
 
-/// Hands a step of a program over. With `timings`, returns when it is done.
+/// Submits a step of a program. With `timings`, waits for it.
 pub(crate) fn replay(
     context: &Context,
     program: &mut Compiled,
@@ -61,9 +62,10 @@ pub(crate) fn replay(
             Some((_, commands)) => commands,
             None => encode(context, program, sizes, None)?,
         };
-        tell(context, program, sizes)?;
+        write_sizes(context, program, sizes)?;
         in_flight.0.push_back(submit(context, commands, None)?);
-        // This step is on its way whatever becomes of the next one, which says then what is wrong with it.
+        // This step is on its way whatever becomes of the next one, which will report its own
+        // error.
         program.next = encode(context, program, sizes, None).ok().map(|commands| (*sizes, commands));
         return Ok(());
     };
@@ -71,7 +73,7 @@ pub(crate) fn replay(
     if program.clock.is_none() {
         program.clock = Some(Clock::new(context, program.launches.len())?);
     }
-    tell(context, program, sizes)?;
+    write_sizes(context, program, sizes)?;
     let program = &*program;
     let Some(clock) = &program.clock else { return Ok(()) };
     timings.begin(1, program.launches.len());
@@ -80,11 +82,11 @@ pub(crate) fn replay(
     let submitted = submit(context, commands, Some(clock))?;
     let at = timings.origin().map_or(0, |origin| origin.elapsed().as_nanos() as u64);
     context.wait(submitted)?;
-    let ran = |launch: usize| program.launches[launch].iter().any(|piece| piece.runs(sizes));
-    clock.tell(context, at, ran, &lane)
+    let ran = |launch: usize| program.launches[launch].iter().any(|dispatch| dispatch.runs(sizes));
+    clock.record(context, at, ran, &lane)
 }
 
-impl Piece {
+impl Dispatch {
     /// Whether there is something to do in a step of these sizes.
     fn runs(&self, sizes: &Sizes) -> bool {
         self.grid.groups(sizes) != [0; 3]
@@ -92,13 +94,18 @@ impl Piece {
 }
 
 impl Compiled {
-    /// Whether steps of two sizes have the same workgroups.
+    /// Whether steps of these sizes have the same workgroups.
     fn same_groups(&self, a: &Sizes, b: &Sizes) -> bool {
-        a == b || self.launches.iter().flatten().all(|piece| piece.grid.groups(a) == piece.grid.groups(b))
+        a == b
+            || self
+                .launches
+                .iter()
+                .flatten()
+                .all(|dispatch| dispatch.grid.groups(a) == dispatch.grid.groups(b))
     }
 }
 
-/// Writes a step down.
+/// Encodes a step.
 fn encode(
     context: &Context,
     program: &Compiled,
@@ -109,14 +116,15 @@ fn encode(
         let mut encoder = context.device.create_command_encoder(&Default::default());
         let mut pass = None;
         for (i, launch) in program.launches.iter().enumerate() {
-            let first = launch.iter().position(|piece| piece.runs(sizes));
-            let last = launch.iter().rposition(|piece| piece.runs(sizes));
-            for (p, piece) in launch.iter().enumerate() {
-                let [x, y, z] = piece.grid.groups(sizes);
+            let first = launch.iter().position(|dispatch| dispatch.runs(sizes));
+            let last = launch.iter().rposition(|dispatch| dispatch.runs(sizes));
+            for (p, dispatch) in launch.iter().enumerate() {
+                let [x, y, z] = dispatch.grid.groups(sizes);
                 if x == 0 {
                     continue;
                 }
-                // Time is only taken where a pass begins or ends, so each piece is one then.
+                // Timestamps are only written where a pass begins or ends, so each dispatch gets a
+                // pass.
                 if clock.is_some() {
                     pass = None;
                 }
@@ -126,8 +134,8 @@ fn encode(
                     let described = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
                     encoder.begin_compute_pass(&described).forget_lifetime()
                 });
-                pass.set_pipeline(&piece.pipeline);
-                pass.set_bind_group(0, &piece.bindings, &[]);
+                pass.set_pipeline(&dispatch.pipeline);
+                pass.set_bind_group(0, &dispatch.bindings, &[]);
                 pass.dispatch_workgroups(x, y, z);
             }
         }
@@ -139,9 +147,9 @@ fn encode(
     })
 }
 
-/// Has a program's shaders know the sizes of the step that is handed over next.
-fn tell(context: &Context, program: &mut Compiled, sizes: &Sizes) -> Result<(), DeviceError> {
-    if program.told == Some(*sizes) {
+/// Writes the sizes of the next step to where shaders read them.
+fn write_sizes(context: &Context, program: &mut Compiled, sizes: &Sizes) -> Result<(), DeviceError> {
+    if program.sizes_written == Some(*sizes) {
         return Ok(());
     }
     let mut words = [0; 16];
@@ -149,11 +157,11 @@ fn tell(context: &Context, program: &mut Compiled, sizes: &Sizes) -> Result<(), 
         *bytes = word.to_le_bytes();
     }
     context.checked("a step", 0, || context.queue.write_buffer(&program.sizes, 0, &words))?;
-    program.told = Some(*sizes);
+    program.sizes_written = Some(*sizes);
     Ok(())
 }
 
-/// Hands a step over.
+/// Submits an encoded step.
 fn submit(
     context: &Context,
     commands: CommandBuffer,

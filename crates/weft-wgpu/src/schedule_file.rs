@@ -1,6 +1,7 @@
-//! Where schedules are kept: a text beside the packed weights, one for each adapter and driver.
+//! The file of tuned schedules, beside the packed weights: a text, one for each adapter and driver.
 //!
-//! People may read it, and change it. A file of another adapter or driver counts as none, and so does a line that says nothing.
+//! It may be read and edited. A file of another adapter or driver is ignored, and so are lines that
+//! make no sense.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -10,7 +11,7 @@ use weft_render::{TunedSchedules, checksum};
 use crate::adapter::Adapter;
 use crate::cache_folder::{SCHEDULES, put};
 
-/// A larger file is not read: the schedules of a model are some thousand bytes.
+/// Larger files are not read; the schedules of a model take some thousand bytes.
 const MOST: u64 = 4 << 20;
 
 /// The file of an adapter and its driver.
@@ -27,7 +28,7 @@ impl ScheduleFile {
     }
 
     fn of(key: &str, folder: &Path) -> ScheduleFile {
-        // A name is a driver's own, and might have lines.
+        // A driver may put line breaks in a name.
         let key = key.escape_debug();
         let path = folder.join(format!("{SCHEDULES}{:016x}.txt", checksum(key.to_string().as_bytes())));
         ScheduleFile { path, head: format!("weft schedules 1 for {key}") }
@@ -37,7 +38,7 @@ impl ScheduleFile {
         &self.path
     }
 
-    /// What was kept; nothing, if the file is not there or not this adapter's.
+    /// The tuned schedules; none, if there is no file or it belongs to another adapter.
     pub(crate) fn read(&self) -> TunedSchedules {
         let small = fs::metadata(&self.path).is_ok_and(|file| file.len() <= MOST);
         let bytes = small.then(|| fs::read(&self.path).ok()).flatten().unwrap_or_default();
@@ -51,7 +52,7 @@ impl ScheduleFile {
     /// Replaces the file.
     ///
     /// # Errors
-    /// If that cannot be done.
+    /// If it cannot be written.
     pub(crate) fn write(&self, kept: &TunedSchedules) -> io::Result<()> {
         put(&self.path, format!("{}\n{kept}", self.head).as_bytes())
     }
@@ -71,12 +72,12 @@ mod tests {
         assert_eq!(file.read(), kept);
         let text = fs::read_to_string(file.path()).unwrap();
         assert_eq!(text, "weft schedules 1 for card 10de:1 driver 1\\n\nsums q4_0[32, 64]: reduce 8\n");
-        // Somebody renames the file of another driver.
+        // The file of another driver, renamed.
         let other = ScheduleFile::of("card 10de:1 driver 2", &folder);
         assert_ne!(other.path(), file.path());
         fs::copy(file.path(), other.path()).unwrap();
         assert_eq!(other.read(), TunedSchedules::default());
-        // Damage costs the lines that it is in.
+        // Damage costs only the lines it is in.
         fs::write(file.path(), [text.as_bytes(), b"sums \xff\xfe\nsums f16[1, 2]: reduce 4"].concat())
             .unwrap();
         assert_eq!(file.read().to_string(), "sums f16[1, 2]: reduce 4\nsums q4_0[32, 64]: reduce 8\n");

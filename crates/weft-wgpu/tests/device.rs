@@ -1,4 +1,4 @@
-//! What every device promises, held against this one: memory, weights, and errors instead of anything worse.
+//! What every device promises, checked on this one: memory, weights, and errors instead of crashes.
 
 mod support;
 
@@ -152,7 +152,7 @@ fn what_the_driver_made_of_texts_is_kept_and_damage_to_it_harms_nobody() {
         fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
     };
     run();
-    // Adapters that cannot give it away have nothing to keep.
+    // Adapters without a pipeline cache keep nothing.
     let files_before = files().len();
     for file in files() {
         let whole = fs::read(&file).unwrap();

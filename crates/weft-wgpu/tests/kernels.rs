@@ -1,4 +1,5 @@
-//! Kernels against the interpreter: every anchor, format and pick, odd sizes, outputs poisoned, fresh random data.
+//! Kernels against the interpreter: every anchor, format and pick, odd sizes, poisoned outputs,
+//! random data.
 
 mod kernels {
     mod attend;

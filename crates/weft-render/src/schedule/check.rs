@@ -16,7 +16,6 @@ pub(crate) const MOST_SUMS: u32 = 64;
 /// Checks a schedule of a verified kernel.
 ///
 /// # Errors
-///
 /// The part at fault, if one is, and the rule that is broken.
 pub(crate) fn check(
     kernel: &Kernel,

@@ -1,4 +1,4 @@
-//! Launches by hand-written texts, and a device that is gone.
+//! Hand-written shaders, and a lost device.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use weft_render::{Grid, Groups, Shader};
 use super::*;
 use crate::compile::{prepare, slots};
 
-/// `p1[i] = p0[i] + tokens`, by hand; both lie in one buffer.
+/// `p1[i] = p0[i] + tokens`; both are in one buffer.
 const TEXT: &str = "
 @group(0) @binding(0) var<uniform> args: vec4<u32>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
@@ -19,7 +19,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x < args.y { words[args.z + id.x] = words[args.x + id.x] + sizes.x; }
 }";
 
-/// A kernel of as many parameters.
+/// A kernel with two parameters.
 const KERNEL: &str = "plan by_hand T=8 R=0 S=0 P=0 arena=0 {
 b0 = input x : i32[4]
 b1 = output y : i32[4]
@@ -53,7 +53,7 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
     let arena = device.alloc(192).unwrap();
     let region = |offset| Region { buffer: arena, offset, values: 4 };
     let launch = |from, to| KernelLaunch { kernel: 0, args: vec![region(from), region(to)] };
-    // More launches than a set of queries has room for.
+    // More launches than a query set has room for.
     let more = (0..1500).flat_map(|_| [launch(64, 128), launch(128, 64)]);
     let launches: Vec<KernelLaunch> = std::iter::once(launch(0, 64)).chain(more).collect();
     let max = Sizes { tokens: 8, ..Sizes::default() };
@@ -100,7 +100,7 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
         let mut out = [0; 16];
         device.read(arena, 64, &mut out).unwrap();
         let expected: Vec<u8> = (0..4u32).flat_map(|i| (i + 3001 * tokens as u32).to_le_bytes()).collect();
-        // Nothing is launched for no tokens.
+        // Without tokens nothing is launched.
         assert_eq!(out.as_slice(), if tokens == 0 { &before[..] } else { &expected }, "{tokens} tokens");
     }
 }
@@ -129,7 +129,7 @@ fn a_device_that_is_gone_says_so_and_goes_on_saying_so() {
     let nothing = Program { max: Sizes::default(), kernels: vec![], launches: vec![] };
     let program = device.compile(&nothing).unwrap();
     device.context.device.destroy();
-    // Only then wgpu tells; of a driver's own losses it tells at once.
+    // wgpu reports it at the next poll; it reports a driver's own losses at once.
     let _ = device.context.device.poll(wgpu::PollType::Poll);
     for _ in 0..2 {
         let mut out = [0; 4];

@@ -7,14 +7,14 @@ use super::case::data::Random;
 use super::case::{Arg, Case, load_of, part, store_to, view};
 use crate::support::device;
 
-/// Heads, key heads, values of a query and of a result.
+/// Heads, key heads, and the values of a query and of a result.
 #[derive(Clone, Copy)]
 struct Shape {
     heads: usize,
     kv_heads: usize,
     k_len: usize,
     v_len: usize,
-    /// Values are the beginning of the keys.
+    /// Whether values are the beginning of the keys.
     latent: bool,
 }
 
@@ -36,7 +36,7 @@ fn case(random: &mut Random, ty: GgmlType, shape: Shape, last: &[usize]) -> Case
     let args = vec![
         Arg::f32(&random.floats(tokens * heads * k_len)),
         Arg::floats_of(ty, &random.floats(slots * k_row)),
-        // Nobody looks at them if values are in the keys.
+        // Unused if values are in the keys.
         Arg::floats_of(if latent { GgmlType::F32 } else { ty }, &random.floats(slots * v_row)),
         Arg::i32(&last.iter().map(|p| *p as i32).collect::<Vec<_>>()),
         Arg::i32(&first),
@@ -71,7 +71,8 @@ fn case(random: &mut Random, ty: GgmlType, shape: Shape, last: &[usize]) -> Case
         store_to(6, &strides, 2),
     ];
     let rows = [Dim::T, Dim::Const(heads)];
-    // Scores of a few units are sums of many rounded products; what they are off shifts weights by as much.
+    // A score of a few units is a sum of many rounded products; its error shifts weights by as
+    // much.
     let roundings = 64 + 8 * k_len;
     Case::new(vec![part(&rows, v_len, Anchor::Attend(Box::new(attend)), body)], args, tokens, roundings)
 }
@@ -115,7 +116,7 @@ fn tokens_have_the_bits_that_they_have_alone() {
     }
 }
 
-/// Layouts that the heuristic does not choose.
+/// Schedules that the heuristic does not choose.
 #[test]
 fn every_layout() {
     let Some(mut device) = device("attend_layouts") else { return };
@@ -139,7 +140,8 @@ fn every_layout() {
     }
 }
 
-/// Positions and pages of the data are not believed: nothing outside of the state is read, and other tokens do not notice.
+/// Positions and pages in the data are not trusted: nothing outside of the state is read, and other
+/// tokens are not affected.
 #[test]
 fn wild_positions() {
     let Some(mut device) = device("wild_positions") else { return };

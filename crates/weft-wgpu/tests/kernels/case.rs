@@ -1,4 +1,4 @@
-//! A kernel with its arguments, run on the adapter and by the interpreter.
+//! A kernel with its arguments, run on the GPU and by the interpreter.
 
 use std::sync::Arc;
 
@@ -25,9 +25,11 @@ pub(super) struct Case {
     pub(super) kernel: Kernel,
     pub(super) args: Vec<Arg>,
     pub(super) tokens: usize,
-    /// How often an output is rounded on its way, at most, each time by half a unit in the last place of the largest output.
+    /// Most roundings on the way to an output, each by half a unit in the last place of the largest
+    /// output.
     pub(super) roundings: usize,
-    /// What the largest output is taken for if it is smaller: where it may be what large terms leave of each other.
+    /// A lower bound for the largest output, where outputs may be what large terms leave of each
+    /// other.
     pub(super) least: f32,
 }
 
@@ -48,7 +50,7 @@ impl Case {
         self.sizes_of(self.tokens)
     }
 
-    /// Sizes of a step of so many tokens, that uses all pages there are.
+    /// The sizes of a step of so many tokens that uses all pages.
     fn sizes_of(&self, tokens: usize) -> Sizes {
         let pages = self.kernel.parts.iter().filter_map(|part| match &part.anchor {
             Anchor::Attend(attend) => Some(self.args[attend.pages].values),
@@ -57,7 +59,7 @@ impl Case {
         Sizes { tokens, pages: pages.max().unwrap_or(0), ..Sizes::default() }
     }
 
-    /// What the interpreter makes of the arguments.
+    /// What the interpreter computes.
     fn oracle(&self) -> Vec<Vec<u8>> {
         let buffers =
             self.args.iter().map(|a| interp::Buffer::from_bytes(a.format, a.values, &a.bytes).unwrap());
@@ -66,12 +68,13 @@ impl Case {
         buffers.iter().map(interp::Buffer::to_bytes).collect()
     }
 
-    /// Runs it on the adapter, compiled for steps of up to `max` tokens; the bytes of every argument afterwards.
+    /// Runs it on the GPU, compiled for steps of up to `max` tokens. Returns the bytes of every
+    /// argument afterwards.
     pub(super) fn run(&self, device: &mut GpuDevice, max: usize) -> Result<Vec<Vec<u8>>, DeviceError> {
         self.run_by(device, max, &|device, program| device.compile(program))
     }
 
-    /// Runs it with this schedule, and holds the numbers to the interpreter's.
+    /// Runs it with this schedule and compares the numbers with the interpreter's.
     pub(super) fn check_with(&self, device: &mut GpuDevice, schedule: &str) -> Vec<Vec<u8>> {
         let schedules = [schedule.parse().unwrap()];
         let compile = |device: &mut GpuDevice, program: &Program| device.compile_with(program, &schedules);
@@ -122,7 +125,7 @@ impl Case {
         Ok(found)
     }
 
-    /// Holds the adapter's numbers to the interpreter's.
+    /// Runs it and compares the numbers with the interpreter's.
     pub(super) fn check(&self, device: &mut GpuDevice) -> Vec<Vec<u8>> {
         let found = self.run(device, self.tokens).unwrap();
         self.compare(&found);
@@ -157,7 +160,7 @@ pub(super) fn part(rows: &[Dim], cols: usize, anchor: Anchor, body: Vec<Instr>) 
     Part { rows: rows.to_vec(), cols, prologue: None, anchor, body }
 }
 
-/// A stack of equal matrices in a parameter, one behind the other.
+/// A stack of equal matrices in a parameter, one after another.
 pub(super) fn matrices(param: usize, pick: Pick, count: usize, n: usize, k: usize) -> Matrices {
     Matrices { param, pick, count, n, k, first: 0, stride: n }
 }
@@ -178,8 +181,9 @@ pub(super) fn constant(value: f32) -> Instr {
     Instr::Const(F32(value))
 }
 
-/// How often an output of a dot is rounded. Each addition is of a product that was itself rounded a few times. Partial sums of random terms are of
-/// the size of the largest output, so that this many half units of it are a generous bound.
+/// Roundings of a dot's output. Each addition is of a product that was itself rounded a few times.
+/// Partial sums of random terms are about as large as the largest output, so this is a generous
+/// bound.
 pub(super) fn roundings(ty: GgmlType, k: usize) -> usize {
     match ty.int_layout() {
         Some(_) => 8 + 2 * k / 16,

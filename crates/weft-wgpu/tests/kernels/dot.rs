@@ -11,7 +11,7 @@ use super::case::data::{Random, weight_types};
 use super::case::{Arg, Case, constant, load_of, matrices, part, product, roundings, store_to, view};
 use crate::support::device;
 
-/// Numbers of tokens: one, few, and more than a tile, odd and even.
+/// Numbers of tokens: one, a few, and more than a tile, odd and even.
 const TOKENS: [usize; 4] = [1, 2, 5, 19];
 
 /// `y = x · wᵀ`, or `x · w`.
@@ -39,7 +39,7 @@ fn every_format() {
     let mut random = Random::new(1);
     for ty in weight_types() {
         let unit = ty.block_len();
-        // The last have several pieces on their way at once.
+        // The last ones have several pieces in flight.
         for (tokens, n, blocks) in [(1, 1, 1), (1, 16, 3), (3, 33, 2), (9, 50, 5), (1, 5, 64), (2, 3, 32)] {
             let k = if unit == 1 { 7 * blocks } else { unit * blocks };
             matrix(&mut random, ty, tokens, (n, k), false).check(&mut device);
@@ -59,7 +59,8 @@ fn transposed() {
     }
 }
 
-/// Bits do not depend on company: not on the other rows, nor on how many rows the kernel was compiled for.
+/// Results are batch-invariant: they depend neither on other rows nor on how many rows the kernel
+/// was compiled for.
 #[test]
 fn rows_have_the_bits_that_they_have_alone() {
     let Some(mut device) = device("alone") else { return };
@@ -84,8 +85,8 @@ fn rows_have_the_bits_that_they_have_alone() {
     }
 }
 
-/// Layouts that the heuristic does not choose: several columns a lane, several passes, other lanes, tiles of rows. Those that add in one order
-/// give the same bits.
+/// Schedules that the heuristic does not choose: several columns per lane, several passes, other
+/// numbers of lanes, tiles of rows. Those that add in the same order give the same bits.
 #[test]
 fn every_layout() {
     let Some(mut device) = device("every_layout") else { return };
@@ -187,7 +188,7 @@ fn sums_over_experts_beside_a_product_and_a_residual() {
     }
 }
 
-/// A norm of `x`, and what reads it.
+/// A norm of `x`, and products that read it.
 fn norm(x: usize, weight: usize, len: usize) -> Prologue {
     let body = vec![
         load_of(x, &[len], len),
@@ -207,7 +208,8 @@ fn of_prologue(p: usize, n: usize, k: usize) -> Product {
     Product { x: Factor::Prologue, w: matrices(p, Pick::Only, 1, n, k), transposed: false }
 }
 
-/// As at the beginning of a layer: a router over a norm with all its selection, beside a projection that turns its pairs, both over the same norm.
+/// As at the beginning of a layer: a router with its whole selection, beside a rotated projection,
+/// both over the same norm.
 #[test]
 fn a_router_beside_a_rotated_projection_over_a_norm() {
     let Some(mut device) = device("router") else { return };
@@ -253,7 +255,7 @@ fn a_router_beside_a_rotated_projection_over_a_norm() {
                     with_norm(part(&[Dim::T], experts, dot(2, experts), router)),
                     with_norm(part(&[Dim::T], head, dot(4, head), turned)),
                 ];
-                // What is rounded in the prologue may be a step away.
+                // What the prologue rounds may be a step off.
                 let mut case = Case::new(parts, args, tokens, 4 * roundings(GgmlType::F32, len));
                 if ty.is_quantised() {
                     case.roundings = 1 << 16;
@@ -264,7 +266,7 @@ fn a_router_beside_a_rotated_projection_over_a_norm() {
     }
 }
 
-/// Matrices that begin within a tile, in a stack with gaps, of rows that lie apart.
+/// Matrices that begin within a tile, in a stack with gaps, with rows that are apart.
 #[test]
 fn parts_of_weights_and_rows() {
     let Some(mut device) = device("parts_of_weights") else { return };
@@ -287,14 +289,15 @@ fn parts_of_weights_and_rows() {
             let anchor = Anchor::Dot(vec![product(x, w, false)]);
             let parts = vec![part(&[Dim::T, Dim::Const(heads)], n, anchor, body)];
             let mut case = Case::new(parts, args, tokens, roundings(ty, k));
-            // What is in front of the first row stays as it was.
+            // What precedes the first row is not touched.
             case.args[2] = Arg::out(Format::F32, tokens * heads * n + 5);
             case.check(&mut device);
         }
     }
 }
 
-/// Numbers of matrices in the data are not believed: those out of bounds pick the last one, and other rows do not notice.
+/// Matrix numbers in the data are not trusted: those out of bounds pick the last one, and other
+/// rows are not affected.
 #[test]
 fn wild_numbers() {
     let Some(mut device) = device("wild_numbers") else { return };

@@ -1,4 +1,4 @@
-//! Kernels nobody would write: random row programs after random anchors. Each is rendered and right, or refused with a reason.
+//! Random row programs after random anchors. Each is rendered and right, or refused with a reason.
 
 use weft_device::DeviceError;
 use weft_kern::{
@@ -11,7 +11,7 @@ use super::case::data::Random;
 use super::case::{Arg, Case, constant, load_of, matrices, part, store_to, view};
 use crate::support::device;
 
-/// A kernel that grows.
+/// A kernel being grown.
 struct Grower {
     random: Random,
     tokens: usize,
@@ -32,7 +32,7 @@ impl Grower {
         load_of(self.args.len() - 1, &self.strides(len), len)
     }
 
-    /// A row program of whole rows or of columns apart, which ends with values worth keeping.
+    /// A row program of whole rows or of independent columns, which ends with values worth storing.
     fn body(&mut self, mut body: Vec<Instr>, cols: usize, across: bool, prologue: bool) -> Vec<Instr> {
         let lens = |body: &[Instr]| part(&[], cols, Anchor::Map, body.to_vec()).lens();
         for _ in 0..2 {
@@ -71,7 +71,7 @@ impl Grower {
                     let style = RopeStyle::ALL[self.random.below(2)];
                     Instr::Rope { style, x, cos: body.len() - 2, sin: body.len() - 1 }
                 }
-                // The largest of what is exactly known.
+                // The largest of values that are known exactly.
                 _ => {
                     let from = pick(&mut self.random, &|v| is_load[v]);
                     body.push(Instr::TopK { x: from, k: 1 + self.random.below(lens[from].min(5)) });
@@ -84,7 +84,7 @@ impl Grower {
         body
     }
 
-    /// A row of its own for each token, as prologues read them.
+    /// A row of each token's own, as prologues read them.
     fn shared(&mut self, len: usize) -> Instr {
         let values = self.random.floats(self.tokens * len);
         self.args.push(Arg::f32(&values));
@@ -145,7 +145,7 @@ impl Grower {
                 Factor::View(view(self.args.len() - 1, &self.strides(len), 1))
             }
         };
-        // What a prologue rounds may come out a step away.
+        // What a prologue rounds may be a step off.
         self.roundings += if prologue.is_some() && ty.is_quantised() { 1 << 17 } else { 1 << 9 };
         (Anchor::Dot(vec![Product { x, w, transposed }]), prologue)
     }

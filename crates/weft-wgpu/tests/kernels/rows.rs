@@ -71,7 +71,8 @@ fn angles_of_any_size() {
     Case::new(vec![part(&[Dim::Const(1)], n, Anchor::Map, body)], args, 1, 8).check(&mut device);
 }
 
-/// Rows of a quantised table by number, and rows written by number; a number that is out of bounds reads the last row, and writes none.
+/// Rows of a quantised table read by index, and rows written by index; an index that is out of
+/// bounds reads the last row, and writes none.
 #[test]
 fn rows_by_number() {
     let Some(mut device) = device("by_number") else { return };
@@ -98,7 +99,7 @@ fn rows_by_number() {
         if ty != GgmlType::Q4_0 {
             continue;
         }
-        // Numbers of the data are not believed.
+        // Indices in the data are not trusted.
         let wild = |ids: &[i32]| [&[i32::MIN, -1, i32::MAX, 37][..], &ids[4..]].concat();
         case.args[1] = Arg::i32(&wild(&ids));
         case.args[2] = Arg::i32(&wild(&slots));
@@ -112,8 +113,9 @@ fn rows_by_number() {
     }
 }
 
-/// Rows of a cache of `q8_0`, written by number, as a whole or from the middle on; blocks are no whole words, so what a row's first and last words have of its
-/// neighbours stays what it was, or becomes what the neighbours write there at the same time.
+/// Rows of a cache of `q8_0`, written by index, as a whole or from the middle on. Blocks are not
+/// whole words: what a row's first and last words hold of its neighbours stays as it was, or
+/// becomes what the neighbours write there at the same time.
 #[test]
 fn states_of_8_bits() {
     let Some(mut device) = device("states_of_8_bits") else { return };
@@ -124,7 +126,7 @@ fn states_of_8_bits() {
             for whole in [false, true] {
                 let (slots, row) = (tokens + 7, first + second);
                 let mut places = random.distinct(tokens, slots);
-                // Most of them side by side, as a prompt has them.
+                // Most of them consecutive, as in a prompt.
                 places[tokens / 3..].sort_unstable();
                 let args = vec![
                     Arg::f32(&random.floats(tokens * row)),
@@ -159,7 +161,7 @@ fn states_of_8_bits() {
                 let mut case = Case::new(parts, args, tokens, 4);
                 let found = case.check(&mut device).remove(2);
                 let bytes = row / 32 * 34;
-                // Of rows that are written in part, the part.
+                // Of rows that are written in part, that part.
                 let written = if whole { 0 } else { first / 32 * 34 };
                 let untouched = |found: &[u8], slot: usize| {
                     found[slot * bytes..][written..bytes].iter().all(|byte| *byte == POISON)
@@ -168,7 +170,7 @@ fn states_of_8_bits() {
                     assert_eq!(untouched(&found, slot), !places.contains(&(slot as i32)), "slot {slot}");
                     assert!(found[slot * bytes..][..written].iter().all(|byte| *byte == POISON));
                 }
-                // Numbers of the data are not believed.
+                // Indices in the data are not trusted.
                 let mut wild = places.clone();
                 wild[0] = [i32::MIN, -1, i32::MAX, slots as i32][tokens % 4];
                 case.args[1] = Arg::i32(&wild);
