@@ -184,7 +184,7 @@ fn random_kernels() {
                 ran += 1;
             }
             Err(DeviceError::Kernel { why, .. }) => {
-                assert!(why.contains("pairs side by side"), "{why}");
+                assert!(why.contains("adjacent pairs"), "{why}");
                 refused += 1;
             }
             Err(other) => panic!("seed {seed}: {other}"),
