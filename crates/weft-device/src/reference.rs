@@ -197,3 +197,25 @@ impl Checkpoints for ReferenceDevice {
         self.buffers.truncate(mark.buffers);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rewound_device_keeps_what_was_there_at_the_mark() {
+        let mut device = ReferenceBackend.open(None, &OpenOptions::default()).unwrap();
+        let nothing = Program { max: Sizes::default(), kernels: Vec::new(), launches: Vec::new() };
+        let kept = (device.alloc(4).unwrap(), device.compile(&nothing).unwrap());
+        device.write(kept.0, 0, &[1, 2, 3, 4]).unwrap();
+        let mark = Mark::of(&mut *device).unwrap();
+        let gone = (device.alloc(4).unwrap(), device.compile(&nothing).unwrap());
+        mark.restore(&mut *device);
+        let mut bytes = [0; 4];
+        device.read(kept.0, 0, &mut bytes).unwrap();
+        assert_eq!(bytes, [1, 2, 3, 4]);
+        device.replay(kept.1, &Sizes::default()).unwrap();
+        assert!(matches!(device.read(gone.0, 0, &mut bytes), Err(DeviceError::Usage(_))));
+        assert!(matches!(device.replay(gone.1, &Sizes::default()), Err(DeviceError::Usage(_))));
+    }
+}

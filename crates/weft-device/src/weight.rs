@@ -48,3 +48,30 @@ impl Weight {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_has_the_bytes_of_its_rows() {
+        let weight = |ty, rows, row_len, bytes: usize| Weight {
+            ty,
+            rows,
+            row_len,
+            bytes: Arc::new(vec![0u8; bytes]),
+            tiles: None,
+        };
+        weight(GgmlType::Q4_0, 2, 64, 72).check().unwrap();
+        weight(GgmlType::F32, 0, 5, 0).check().unwrap();
+        for (wrong, said) in [
+            (weight(GgmlType::Q4_0, 2, 64, 71), "71 bytes for a weight of q4_0[2, 64], which takes 72"),
+            (
+                weight(GgmlType::Q4_0, 2, 33, 72),
+                "72 bytes for a weight of q4_0[2, 33], which takes whole blocks of 32 values",
+            ),
+        ] {
+            assert_eq!(wrong.check().unwrap_err().to_string(), said);
+        }
+    }
+}
