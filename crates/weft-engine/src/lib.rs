@@ -27,8 +27,8 @@
 
 mod backends;
 mod batch;
-mod choice;
 mod compile;
+mod device_choice;
 mod engine;
 mod error;
 mod explain;
@@ -51,7 +51,7 @@ mod weights;
 
 pub use backends::{BACKENDS, clear_device_files};
 pub use batch::{Batch, SeqId};
-pub use choice::DeviceChoice;
+pub use device_choice::DeviceChoice;
 pub use engine::Engine;
 pub use error::Error;
 pub use explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};

@@ -4,7 +4,7 @@ use weft_ir::Switches;
 use weft_pack::PackCache;
 use weft_quant::GgmlType;
 
-use crate::choice::DeviceChoice;
+use crate::device_choice::DeviceChoice;
 
 /// What an engine is opened with. [`Engine::builder`](crate::Engine::builder) begins with what is right for a person; the methods change one thing each and can be
 /// chained.
