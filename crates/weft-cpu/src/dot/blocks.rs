@@ -41,7 +41,8 @@ pub(super) struct Block<'a> {
 pub(super) fn block_rows<S: Simd>(rows: usize) -> usize {
     match rows {
         8.. if S::WIDE => 8,
-        6 | 7 | 9.. if !S::WIDE => 6,
+        6 | 7 => 6,
+        9.. if !S::WIDE => 6,
         4.. => 4,
         2.. => 2,
         _ => rows,

@@ -121,10 +121,8 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         for g in 0..groups {
             for t in 0..W {
                 let lines = &numbers[t][g * layout.bits..(g + 1) * layout.bits];
-                if M <= 2 {
-                    for line in lines {
-                        simd.prefetch(line, AHEAD);
-                    }
+                for line in lines {
+                    simd.prefetch(line, AHEAD);
                 }
                 let w = Self::unpack(simd, lines);
                 for h in 0..parts {
@@ -174,12 +172,12 @@ impl<'a, F: IntFormat> Packed<'a, F> {
             entries = rest;
             let block = self.blocks.block(base, own.len(), groups)?;
             base += own.len() * groups;
+            // Tiles at once as measured: four for one row, which memory limits; with more, sums no longer fit the registers.
             match own.len() {
                 8 => self.block::<S, 8, 1>(simd, &span, own, &block)?,
                 6 => self.block::<S, 6, 1>(simd, &span, own, &block)?,
-                4 if !S::WIDE => self.block::<S, 4, 1>(simd, &span, own, &block)?,
-                4 => self.block::<S, 4, 2>(simd, &span, own, &block)?,
-                2 => self.block::<S, 2, 4>(simd, &span, own, &block)?,
+                4 => self.block::<S, 4, 1>(simd, &span, own, &block)?,
+                2 => self.block::<S, 2, 2>(simd, &span, own, &block)?,
                 _ => self.block::<S, 1, 4>(simd, &span, own, &block)?,
             }
         }
