@@ -1,5 +1,7 @@
 //! Choosing the next token.
 
+use std::cmp::Ordering;
+
 use weft_random::Random;
 
 /// How the next token is chosen. The steps are taken in the order of the fields.
@@ -87,7 +89,7 @@ impl Sampler {
     /// `None` if a logit is NaN: then the model or its file is broken, and no choice would be right.
     pub fn sample(&mut self, logits: &[f32]) -> Option<u32> {
         let Sampling { top_k, top_p, min_p, temperature, .. } = self.sampling;
-        if logits.iter().any(|logit| logit.is_nan()) {
+        if has_nan(logits) {
             return None;
         }
         // A temperature that is no number is none.
@@ -95,15 +97,7 @@ impl Sampler {
         if !random {
             return likeliest(logits);
         }
-        self.candidates.clear();
-        let all = logits.iter().zip(0u32..);
-        self.candidates.extend(all.map(|(logit, token)| Candidate { token, logit: *logit, p: 0.0 }));
-        // Likeliest first; the lower token first among equals, so that nothing depends on the sort.
-        let order = |a: &Candidate, b: &Candidate| b.logit.total_cmp(&a.logit).then(a.token.cmp(&b.token));
-        if top_k > 0 && top_k < self.candidates.len() {
-            self.candidates.select_nth_unstable_by(top_k, order);
-            self.candidates.truncate(top_k);
-        }
+        self.gather(logits, if top_k == 0 { usize::MAX } else { top_k });
         self.candidates.sort_unstable_by(order);
         let top = self.candidates.first()?.logit;
         self.weigh(top, 1.0);
@@ -133,6 +127,36 @@ impl Sampler {
         self.candidates.last().map(|c| c.token)
     }
 
+    /// Makes candidates of the `most` likeliest tokens, in no order.
+    fn gather(&mut self, logits: &[f32], most: usize) {
+        self.candidates.clear();
+        if most >= logits.len() {
+            let all = (0u32..).zip(logits).map(|(token, logit)| Candidate { token, logit: *logit, p: 0.0 });
+            self.candidates.extend(all);
+            return;
+        }
+        // Nearly all of a vocabulary is less likely than the least likely of the best so far, so few are looked at twice. One that is as
+        // likely comes after it, being a higher token.
+        let mut least = i32::MIN;
+        for (chunk, first) in logits.chunks(CHUNK).zip((0u32..).step_by(CHUNK)) {
+            if largest(chunk) <= least {
+                continue;
+            }
+            for (logit, token) in chunk.iter().zip(first..).filter(|(logit, _)| rank(**logit) > least) {
+                self.candidates.push(Candidate { token, logit: *logit, p: 0.0 });
+            }
+            if self.candidates.len() >= 4 * most {
+                self.candidates.select_nth_unstable_by(most - 1, order);
+                self.candidates.truncate(most);
+                least = self.candidates.last().map_or(least, |candidate| rank(candidate.logit));
+            }
+        }
+        if self.candidates.len() > most {
+            self.candidates.select_nth_unstable_by(most - 1, order);
+            self.candidates.truncate(most);
+        }
+    }
+
     /// Sets `p` of each candidate relative to a logit of `top`.
     fn weigh(&mut self, top: f32, temperature: f32) {
         for c in &mut self.candidates {
@@ -142,15 +166,37 @@ impl Sampler {
     }
 }
 
+/// The likeliest first; the lower token first among equals, so that nothing depends on how they are sorted.
+fn order(a: &Candidate, b: &Candidate) -> Ordering {
+    b.logit.total_cmp(&a.logit).then(a.token.cmp(&b.token))
+}
+
+/// Logits that are looked at together: enough for the compiler to make vector instructions of it.
+const CHUNK: usize = 64;
+
+/// An integer for each `f32`, in the order of [`f32::total_cmp`]: integers are compared many at a time.
+fn rank(x: f32) -> i32 {
+    let bits = x.to_bits() as i32;
+    bits ^ ((bits >> 31) as u32 >> 1) as i32
+}
+
+/// The largest rank.
+fn largest(logits: &[f32]) -> i32 {
+    logits.iter().fold(i32::MIN, |most, logit| most.max(rank(*logit)))
+}
+
+/// Whether a logit is NaN. Those with a sign rank below all others, those without above.
+fn has_nan(logits: &[f32]) -> bool {
+    let bounds = logits
+        .iter()
+        .fold((i32::MAX, i32::MIN), |(least, most), logit| (least.min(rank(*logit)), most.max(rank(*logit))));
+    !logits.is_empty() && (bounds.0 < rank(f32::NEG_INFINITY) || bounds.1 > rank(f32::INFINITY))
+}
+
 /// The token with the highest logit, the first of equals. None of them is NaN.
 fn likeliest(logits: &[f32]) -> Option<u32> {
-    let mut best = (logits.first()?, 0);
-    for (logit, token) in logits.iter().zip(0u32..) {
-        if logit.total_cmp(best.0).is_gt() {
-            best = (logit, token);
-        }
-    }
-    Some(best.1)
+    let most = largest(logits);
+    logits.iter().position(|logit| rank(*logit) == most).map(|token| token as u32)
 }
 
 #[cfg(test)]
@@ -207,6 +253,30 @@ mod tests {
     }
 
     #[test]
+    fn the_likeliest_are_gathered_as_by_sorting_all() {
+        let mut random = Random::new(3);
+        for (len, most) in [(1, 1), (50, 7), (1000, 40), (1000, 999), (7, 40)] {
+            // Few distinct values, so that many are equal; and all in the worst order.
+            let few: Vec<f32> = (0..len).map(|_| random.below(9) as f32).collect();
+            let worst: Vec<f32> = (0..len).map(|i| i as f32).collect();
+            for logits in [few, worst] {
+                let mut sampler = Sampler::new(plain());
+                sampler.gather(&logits, most);
+                let mut found: Vec<u32> = sampler.candidates.iter().map(|c| c.token).collect();
+                let mut all: Vec<Candidate> = (0u32..)
+                    .zip(&logits)
+                    .map(|(token, logit)| Candidate { token, logit: *logit, p: 0.0 })
+                    .collect();
+                all.sort_by(order);
+                let mut expected: Vec<u32> = all.iter().take(most).map(|c| c.token).collect();
+                found.sort_unstable();
+                expected.sort_unstable();
+                assert_eq!(found, expected, "{most} of {len}");
+            }
+        }
+    }
+
+    #[test]
     fn the_first_of_the_likeliest_is_taken() {
         let choose = |logits: &[f32]| Sampler::new(Sampling::greedy()).sample(logits);
         assert_eq!(choose(&[1.0, 3.0, -2.0, 3.0]), Some(1));
@@ -218,7 +288,10 @@ mod tests {
     fn logits_that_are_no_numbers_are_told() {
         let mut s = Sampler::new(plain());
         assert_eq!(s.sample(&[]), None);
-        assert_eq!(s.sample(&[f32::NAN, 1.0]), None);
+        for nan in [f32::NAN, -f32::NAN] {
+            assert_eq!(s.sample(&[nan, 1.0]), None);
+            assert_eq!(s.sample(&[[0.0; 99].as_slice(), &[nan]].concat()), None);
+        }
         assert_eq!(s.sample(&[0.0, f32::INFINITY, 1.0]), Some(1));
         assert!(s.sample(&[f32::NEG_INFINITY, f32::NEG_INFINITY]).is_some());
         let no_temperature = Sampling { temperature: f32::NAN, ..plain() };

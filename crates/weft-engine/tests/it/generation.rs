@@ -4,6 +4,7 @@ use weft_engine::{
     Engine, EngineOptions, Error, Event, Finish, GenerateOptions, Generation, LogitProcessor, Reply, Request,
     Sampling,
 };
+use weft_random::Random;
 
 use crate::support::{Fixture, fixtures};
 
@@ -183,6 +184,42 @@ fn in_company_every_reply_is_what_it_is_alone() {
             assert_eq!((stats.running, stats.waiting, stats.pages_held), (0, 0, 0));
             assert_eq!(stats.preempted > 0, sequences == 1, "{stats:?}");
         }
+    }
+}
+
+/// Requests come and are dropped at random moments, in a cache with little room: what is finished is what it is alone, and nothing leaks.
+#[test]
+fn cancellations_disturb_nobody() {
+    let (mut engine, prompt) = engine(options(96).sequences(2).batch(24));
+    let mut random = Random::new(11);
+    let request = |i: usize| greedy(&prompt[i % 5..20 + i % 11], 1 + i % 17);
+    let mut running: Vec<(usize, Generation, Vec<u32>)> = Vec::new();
+    let mut finished = Vec::new();
+    for i in 0..60 {
+        running.push((i, engine.push(request(i)).unwrap(), Vec::new()));
+        for _ in 0..random.below(4) {
+            engine.step().unwrap();
+        }
+        if random.below(3) == 0 {
+            running.remove(random.below(running.len()));
+        }
+        running.retain_mut(|(i, one, tokens)| {
+            let (_, more, finish) = drain(one);
+            tokens.extend(more);
+            if finish.is_some() {
+                finished.push((*i, std::mem::take(tokens)));
+            }
+            finish.is_none()
+        });
+    }
+    drop(running);
+    assert!(!engine.step().unwrap());
+    let stats = engine.stats();
+    assert_eq!((stats.running, stats.waiting, stats.pages_held), (0, 0, 0));
+    assert!(finished.len() > 20 && stats.preempted > 0, "{} finished, {stats:?}", finished.len());
+    let (mut alone, _) = self::engine(options(96));
+    for (i, tokens) in finished {
+        assert_eq!(ids(&alone.complete(request(i)).unwrap()), tokens, "request {i}");
     }
 }
 
