@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_device::{Caps, Device};
-use weft_pack::{OnReport, fingerprint};
+use weft_pack::{OnReport, PackCache, fingerprint};
 
 use crate::error::Error;
 use crate::generation::{Event, Generation, Reply, Shared};
@@ -31,7 +31,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens a model on the CPU, with all its threads.
+    /// Opens a model with what is right for a person: on the CPU with all its threads, its packed weights kept on the disk for the next time.
     ///
     /// # Errors
     /// If the file cannot be read or run, or there is no memory for it.
@@ -41,7 +41,7 @@ impl Engine {
 
     /// Begins to choose how a model is opened; [`open`](EngineOptions::open) ends it.
     pub fn builder() -> EngineOptions {
-        EngineOptions::default()
+        EngineOptions::default().cache(PackCache::of_user())
     }
 
     /// Opens a file, and the device of the options, and compiles the one for the other. `report` is told how far loading is.

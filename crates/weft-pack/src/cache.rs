@@ -53,9 +53,17 @@ impl PackCache {
     /// file.
     pub const LIMIT: u64 = 64_000_000_000;
 
+    /// The folder of packed weights within the folder of everything that Weft keeps and can make again.
+    pub const FOLDER: &str = "packed";
+
     /// The cache in a folder.
     pub fn new(folder: PathBuf) -> PackCache {
         PackCache { folder, limit: PackCache::LIMIT }
+    }
+
+    /// The cache in the user's own folder for such things; `None` if the environment does not say where that is.
+    pub fn of_user() -> Option<PackCache> {
+        weft_file::cache_folder().map(|folder| PackCache::new(folder.join(PackCache::FOLDER)))
     }
 
     /// The file that a model's weights belong in: one for each place of a model and each layout, so that a model that was changed replaces
