@@ -1,7 +1,7 @@
 //! Stores the weights of a model in other types.
 //!
 //! The model is read, converted and written piece by piece, so that one larger than memory can be quantised. Which type a
-//! tensor gets is up to the [`Recipe`]; metadata stays as it is, but for what it says of the types.
+//! tensor gets is up to the [`TensorTypes`]; metadata stays as it is, but for what it says of the types.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -13,14 +13,14 @@ use weft_gguf::{Gguf, Metadata, TensorInfo};
 use weft_quant::{GgmlType, decode, encode};
 
 use crate::output::refuse_own_file;
-use crate::recipe::{Mixture, QUANTIZATION_VERSION, Recipe};
+use crate::tensor_types::{QUANTIZATION_VERSION, QuantMix, TensorTypes};
 use crate::write_model::{OnProgress, Planned, write_model};
 
 /// What to make of a model.
 #[derive(Debug)]
 pub(crate) struct QuantizeOptions {
     /// How weights are stored afterwards.
-    pub(crate) mixture: &'static Mixture,
+    pub(crate) mix: &'static QuantMix,
     /// Overrules the type of the output matrix.
     pub(crate) output: Option<GgmlType>,
     /// Overrules the type of the token embedding.
@@ -85,8 +85,8 @@ pub(crate) fn quantize(
 ) -> Result<Option<Conversion>> {
     let gguf = Gguf::open(input)?;
     refuse_own_file(&gguf, out)?;
-    let recipe = recipe(&gguf, options)?;
-    let planned: Vec<_> = gguf.tensors().iter().map(|tensor| plan(tensor, &recipe)).collect();
+    let types = types(&gguf, options)?;
+    let planned: Vec<_> = gguf.tensors().iter().map(|tensor| plan(tensor, &types)).collect();
     let pairs = || gguf.tensors().iter().zip(&planned);
     pairs().try_for_each(|(tensor, planned)| check_codec(tensor, planned.ty))?;
     if !options.allow_requantize {
@@ -96,7 +96,7 @@ pub(crate) fn quantize(
         let (tensor, ty) = (&gguf.tensors()[tensor], planned[tensor].ty);
         convert(tensor.ty, gguf.data(tensor), ty, values)
     };
-    let metadata = metadata(&gguf, options.mixture);
+    let metadata = metadata(&gguf, options.mix);
     let flow = write_model(out, metadata, &planned, options.threads, convert, progress)?;
     Ok(flow.is_continue().then(|| Conversion {
         before: Sizes::of(gguf.tensors().iter().map(|tensor| (tensor.ty, tensor.bytes))),
@@ -104,11 +104,11 @@ pub(crate) fn quantize(
     }))
 }
 
-fn recipe(gguf: &Gguf, options: &QuantizeOptions) -> Result<Recipe> {
+fn types(gguf: &Gguf, options: &QuantizeOptions) -> Result<TensorTypes> {
     let metadata = gguf.metadata();
     let architecture = metadata.require_str("general.architecture")?;
-    Ok(Recipe {
-        mixture: options.mixture,
+    Ok(TensorTypes {
+        mix: options.mix,
         layers: metadata.require_u32(&format!("{architecture}.block_count"))?,
         experts: metadata.u32(&format!("{architecture}.expert_count"))?.unwrap_or(0),
         tied: gguf.tensor("output.weight").is_none(),
@@ -117,8 +117,8 @@ fn recipe(gguf: &Gguf, options: &QuantizeOptions) -> Result<Recipe> {
     })
 }
 
-fn plan(tensor: &TensorInfo, recipe: &Recipe) -> Planned {
-    let ty = recipe.type_of(&tensor.name, &tensor.shape).unwrap_or(tensor.ty);
+fn plan(tensor: &TensorInfo, types: &TensorTypes) -> Planned {
+    let ty = types.type_of(&tensor.name, &tensor.shape).unwrap_or(tensor.ty);
     Planned { name: tensor.name.clone(), ty, shape: tensor.shape.clone() }
 }
 
@@ -154,13 +154,13 @@ fn refuse_vain_loss<'a>(pairs: impl Iterator<Item = (&'a TensorInfo, &'a Planned
 }
 
 /// The metadata of the result: that of the model, which is one file now and of another type.
-fn metadata(gguf: &Gguf, mixture: &Mixture) -> Metadata {
+fn metadata(gguf: &Gguf, mix: &QuantMix) -> Metadata {
     let mut metadata = Metadata::new();
     for (key, value) in gguf.metadata().iter().filter(|(key, _)| !key.starts_with("split.")) {
         metadata.insert(key, value.clone());
     }
     metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
-    metadata.insert("general.file_type", mixture.file_type);
+    metadata.insert("general.file_type", mix.file_type);
     metadata
 }
 

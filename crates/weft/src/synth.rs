@@ -15,7 +15,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use weft_gguf::Metadata;
 
-use crate::recipe::{Mixture, Recipe};
+use crate::tensor_types::{QuantMix, TensorTypes};
 use crate::write_model::{OnProgress, Planned, write_model};
 use metadata::metadata;
 use preset::Preset;
@@ -33,7 +33,7 @@ pub(crate) struct SynthOptions {
     /// How many layers, 1 to 1000; as many as the real model has if not given.
     pub(crate) layers: Option<u32>,
     /// How weights are stored.
-    pub(crate) mixture: &'static Mixture,
+    pub(crate) mix: &'static QuantMix,
     /// Of the random numbers.
     pub(crate) seed: u64,
     /// Threads to make weights with; one more writes them.
@@ -91,16 +91,16 @@ impl Model {
         if !(1..=MAX_LAYERS).contains(&layers) {
             bail!("a model has 1 to {MAX_LAYERS} layers, not {layers}");
         }
-        let recipe = Recipe {
-            mixture: options.mixture,
+        let types = TensorTypes {
+            mix: options.mix,
             layers,
             experts: preset.experts.map_or(0, |experts| experts.count),
             tied: preset.tied,
             output: None,
             embedding: None,
         };
-        let (tensors, distributions) = Tensors::list(preset, &recipe).into_iter().unzip();
-        Ok(Model { metadata: metadata(preset, &recipe, options.seed), tensors, distributions })
+        let (tensors, distributions) = Tensors::list(preset, &types).into_iter().unzip();
+        Ok(Model { metadata: metadata(preset, &types, options.seed), tensors, distributions })
     }
 }
 

@@ -42,7 +42,7 @@ mod tests {
     use weft_quant::GgmlType;
 
     use crate::knobs::{KNOBS, Kind};
-    use crate::recipe::MIXTURES;
+    use crate::tensor_types::QUANT_MIXES;
 
     #[track_caller]
     fn choices(name: &str) -> &'static [&'static str] {
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_choices_of_the_knobs_are_all_there_is() {
-        assert_eq!(choices("quant"), MIXTURES.iter().map(|mixture| mixture.name).collect::<Vec<_>>());
+        assert_eq!(choices("quant"), QUANT_MIXES.iter().map(|mix| mix.name).collect::<Vec<_>>());
         for knob in ["output-tensor-type", "token-embedding-type"] {
             let types: Vec<GgmlType> = choices(knob).iter().map(|name| name.parse().unwrap()).collect();
             let writable = GgmlType::ALL.iter().filter(|ty| ty.can_encode());

@@ -13,7 +13,7 @@ use crate::args::Args;
 use crate::model_ref;
 use crate::out::Out;
 use crate::quantize::{Conversion, QuantizeOptions, Sizes, quantize};
-use crate::recipe::Mixture;
+use crate::tensor_types::QuantMix;
 use crate::units;
 
 pub(super) const COMMAND: Command = Command {
@@ -34,7 +34,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let path = Path::new(args.text(OUT.name).unwrap_or_default());
     let ty = |knob: &str| args.text(knob).map(str::parse).transpose();
     let options = QuantizeOptions {
-        mixture: Mixture::named(args.text("quant").unwrap_or_default())?,
+        mix: QuantMix::named(args.text("quant").unwrap_or_default())?,
         output: ty("output-tensor-type")?,
         embedding: ty("token-embedding-type")?,
         allow_requantize: args.flag("allow-requantize"),

@@ -9,9 +9,9 @@ use super::make::{OUT, threads, with_progress};
 use super::{Command, Outcome};
 use crate::args::Args;
 use crate::out::Out;
-use crate::recipe::Mixture;
 use crate::synth::preset::Preset;
 use crate::synth::{SynthOptions, Synthesised, synth};
+use crate::tensor_types::QuantMix;
 use crate::units;
 
 pub(super) const COMMAND: Command = Command {
@@ -33,7 +33,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let options = SynthOptions {
         preset: Preset::named(args.text("preset").unwrap_or_default())?,
         layers: args.count("layers").map(|layers| u32::try_from(layers).unwrap_or(u32::MAX)),
-        mixture: Mixture::named(args.text("quant").unwrap_or_default())?,
+        mix: QuantMix::named(args.text("quant").unwrap_or_default())?,
         seed: args.0.get_one("seed").copied().unwrap_or_default(),
         threads: threads(args),
     };

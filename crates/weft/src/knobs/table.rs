@@ -75,8 +75,8 @@ const OUTPUT: &str = "Output";
 const JOURNAL: &str = "Journal";
 const STORE: &str = "Cache and hub";
 
-/// Names of mixtures of types.
-const MIXTURES: &[&str] =
+/// Names of mixes of types.
+const QUANT_MIXES: &[&str] =
     &["f32", "f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q5_1", "q5_0", "q4_k_m", "q4_1", "q4_0"];
 /// Types that can be written.
 const TYPES: &[&str] =
@@ -206,7 +206,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("How many tokens stand before them"),
 
     // What `synth` and `quantize` make.
-    knob(WEIGHTS, "quant", Kind::Choice(MIXTURES), MAKE).default("q4_k_m")
+    knob(WEIGHTS, "quant", Kind::Choice(QUANT_MIXES), MAKE).default("q4_k_m")
         .help("How weights are stored, by llama.cpp's names: mostly in the type of that name, what is sensitive in a larger one"),
     knob(WEIGHTS, "preset", Kind::Choice(PRESETS), &["synth"]).default("tiny")
         .help("The model whose shape it has"),

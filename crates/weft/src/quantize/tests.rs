@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use weft_gguf::Writer;
 
 use super::*;
-use crate::recipe::MIXTURES;
 use crate::synth::testing::write_tiny;
+use crate::tensor_types::QUANT_MIXES;
 use crate::test_folder::TestFolder;
 
-fn options(mixture: &str) -> QuantizeOptions {
+fn options(mix: &str) -> QuantizeOptions {
     QuantizeOptions {
-        mixture: Mixture::named(mixture).unwrap(),
+        mix: QuantMix::named(mix).unwrap(),
         output: None,
         embedding: None,
         allow_requantize: false,
@@ -22,9 +22,9 @@ fn options(mixture: &str) -> QuantizeOptions {
 }
 
 /// A tiny model of two layers.
-fn tiny(folder: &TestFolder, mixture: &str) -> PathBuf {
-    let path = folder.join(format!("{mixture}.gguf"));
-    write_tiny(&path, 2, mixture);
+fn tiny(folder: &TestFolder, mix: &str) -> PathBuf {
+    let path = folder.join(format!("{mix}.gguf"));
+    write_tiny(&path, 2, mix);
     path
 }
 
@@ -34,14 +34,14 @@ fn quantize(input: &Path, out: &Path, options: &QuantizeOptions) -> Result<Conve
 }
 
 fn convert_to(folder: &TestFolder, input: &Path, options: &QuantizeOptions) -> Result<(Gguf, Conversion)> {
-    let out = folder.join(format!("to-{}.gguf", options.mixture.name));
+    let out = folder.join(format!("to-{}.gguf", options.mix.name));
     let done = quantize(input, &out, options)?;
     Ok((Gguf::open(&out)?, done))
 }
 
 /// The message with which a conversion is refused.
 fn refusal(folder: &TestFolder, input: &Path, options: &QuantizeOptions) -> String {
-    let out = folder.join(format!("to-{}.gguf", options.mixture.name));
+    let out = folder.join(format!("to-{}.gguf", options.mix.name));
     let error = quantize(input, &out, options).expect_err("this should be refused");
     assert!(!out.exists(), "nothing must be left of a conversion that failed");
     folder.relative(&format!("{error:#}"))
@@ -74,17 +74,17 @@ fn most_error(ty: GgmlType) -> f64 {
 }
 
 #[test]
-fn every_mixture_holds_the_model() {
+fn every_mix_holds_the_model() {
     let folder = TestFolder::new("quantize-all");
     let path = tiny(&folder, "f32");
     let model = Gguf::open(&path).unwrap();
-    for mixture in MIXTURES {
-        let (result, done) = convert_to(&folder, &path, &options(mixture.name)).unwrap();
-        let recipe = recipe(&model, &options(mixture.name)).unwrap();
+    for mix in QUANT_MIXES {
+        let (result, done) = convert_to(&folder, &path, &options(mix.name)).unwrap();
+        let types = types(&model, &options(mix.name)).unwrap();
         assert_eq!(result.tensors().len(), model.tensors().len());
         for (tensor, original) in result.tensors().iter().zip(model.tensors()) {
             assert_eq!((&tensor.name, &tensor.shape), (&original.name, &original.shape));
-            match recipe.type_of(&tensor.name, &tensor.shape) {
+            match types.type_of(&tensor.name, &tensor.shape) {
                 Some(ty) => assert_eq!(tensor.ty, ty, "{}", tensor.name),
                 None => assert_eq!(result.data(tensor), model.data(original), "{}", tensor.name),
             }
@@ -233,9 +233,9 @@ fn a_model_in_parts_becomes_one_file() {
 fn what_cannot_be_converted_is_named() {
     let folder = TestFolder::new("quantize-refused");
     let path = folder.join("m.gguf");
-    let check = |metadata: &[(&str, u32)], tensor: (&str, GgmlType, f32), mixture, expected: &str| {
+    let check = |metadata: &[(&str, u32)], tensor: (&str, GgmlType, f32), mix, expected: &str| {
         write(&path, metadata, &[("a.weight", GgmlType::F32, 1.0), tensor]);
-        assert_eq!(refusal(&folder, &path, &options(mixture)), expected);
+        assert_eq!(refusal(&folder, &path, &options(mix)), expected);
     };
     check(
         &[LAYERS],

@@ -2,17 +2,17 @@
 
 use weft_gguf::{Metadata, Value};
 
-use crate::recipe::{QUANTIZATION_VERSION, Recipe};
 use crate::synth::preset::{Attention, Experts, Gating, Preset};
+use crate::tensor_types::{QUANTIZATION_VERSION, TensorTypes};
 
-pub(crate) fn metadata(preset: &Preset, recipe: &Recipe, seed: u64) -> Metadata {
+pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, seed: u64) -> Metadata {
     let mut metadata = Metadata::new();
-    general(preset, recipe, seed, &mut metadata);
+    general(preset, types, seed, &mut metadata);
     let mut set = |key: &str, value: Value| {
         metadata.insert(&format!("{}.{key}", preset.architecture), value);
     };
     let mut numbers = vec![
-        ("block_count", recipe.layers),
+        ("block_count", types.layers),
         ("context_length", preset.context),
         ("embedding_length", preset.hidden),
         ("feed_forward_length", preset.dense),
@@ -78,15 +78,14 @@ fn experts(experts: &Experts) -> [(&'static str, u32); 8] {
     ]
 }
 
-fn general(preset: &Preset, recipe: &Recipe, seed: u64, metadata: &mut Metadata) {
-    let (name, layers, mixture) = (preset.name, recipe.layers, recipe.mixture);
-    let command =
-        format!("weft synth --preset {name} --layers {layers} --quant {} --seed {seed}", mixture.name);
+fn general(preset: &Preset, types: &TensorTypes, seed: u64, metadata: &mut Metadata) {
+    let (name, layers, mix) = (preset.name, types.layers, types.mix);
+    let command = format!("weft synth --preset {name} --layers {layers} --quant {} --seed {seed}", mix.name);
     metadata.insert("general.architecture", preset.architecture);
     metadata.insert("general.type", "model");
     metadata.insert("general.name", format!("{name}, synthetic"));
     metadata.insert("general.description", format!("Random weights, for tests and benchmarks: {command}"));
     metadata.insert("general.tags", ["synthetic"].iter().collect::<weft_gguf::Strings>());
-    metadata.insert("general.file_type", mixture.file_type);
+    metadata.insert("general.file_type", mix.file_type);
     metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
 }

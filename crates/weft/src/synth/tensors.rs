@@ -16,9 +16,9 @@
 
 use weft_quant::GgmlType;
 
-use crate::recipe::Recipe;
 use crate::synth::preset::{Attention, Experts, Gating, Preset};
 use crate::synth::weights::Distribution;
+use crate::tensor_types::TensorTypes;
 use crate::write_model::Planned;
 
 /// √(E[silu(x)²]) for normal x, the deviation of a gate's output times an independent value of variance 1.
@@ -30,20 +30,20 @@ const LOGITS: f32 = 2.0;
 /// The tensors of one model, in the order of its file.
 pub(crate) struct Tensors<'a> {
     preset: &'a Preset,
-    recipe: &'a Recipe,
+    types: &'a TensorTypes,
     /// Those there are so far.
     list: Vec<(Planned, Distribution)>,
 }
 
 impl Tensors<'_> {
-    /// The tensors of `preset`, stored by `recipe`, which also says how many layers there are.
-    pub(crate) fn list(preset: &Preset, recipe: &Recipe) -> Vec<(Planned, Distribution)> {
-        let mut tensors = Tensors { preset, recipe, list: Vec::new() };
+    /// The tensors of `preset`, stored by `types`, which also says how many layers there are.
+    pub(crate) fn list(preset: &Preset, types: &TensorTypes) -> Vec<(Planned, Distribution)> {
+        let mut tensors = Tensors { preset, types, list: Vec::new() };
         let (hidden, tokens) = (preset.hidden, preset.vocabulary);
         // Rows of the embedding are states; a tied one is scaled as the output matrix, and norms bring its rows to size.
         let (fan_in, gain) = if preset.tied { (hidden, LOGITS) } else { (1, 1.0) };
         tensors.matrix("token_embd.weight", &[hidden, tokens], fan_in, gain);
-        for layer in 0..recipe.layers {
+        for layer in 0..types.layers {
             tensors.attention(layer);
             tensors.feed_forward(layer);
         }
@@ -136,7 +136,7 @@ impl Tensors<'_> {
     }
 
     fn damping(&self) -> f32 {
-        1.0 / (2.0 * self.recipe.layers as f32).sqrt()
+        1.0 / (2.0 * self.types.layers as f32).sqrt()
     }
 
     /// A matrix whose products with vectors of `fan_in` values of variance 1 have the deviation `gain`.
@@ -151,7 +151,7 @@ impl Tensors<'_> {
 
     fn add(&mut self, name: &str, shape: &[u32], distribution: Distribution) {
         let shape: Vec<u64> = shape.iter().map(|n| u64::from(*n)).collect();
-        let ty = self.recipe.type_of(name, &shape).unwrap_or(GgmlType::F32);
+        let ty = self.types.type_of(name, &shape).unwrap_or(GgmlType::F32);
         self.list.push((Planned { name: name.to_string(), ty, shape }, distribution));
     }
 }

@@ -7,15 +7,15 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::{Model, Preset, SynthOptions, Synthesised, synth};
-use crate::recipe::Mixture;
+use crate::tensor_types::QuantMix;
 use crate::write_model::Planned;
 
 /// Options for a model of so many layers; the seed is 1.
-pub(crate) fn options(preset: &str, layers: u32, mixture: &str) -> SynthOptions {
+pub(crate) fn options(preset: &str, layers: u32, mix: &str) -> SynthOptions {
     SynthOptions {
         preset: Preset::named(preset).unwrap(),
         layers: Some(layers),
-        mixture: Mixture::named(mixture).unwrap(),
+        mix: QuantMix::named(mix).unwrap(),
         seed: 1,
         threads: NonZeroUsize::MIN,
     }
@@ -27,14 +27,14 @@ pub(crate) fn write(options: &SynthOptions, path: &Path) -> Synthesised {
 }
 
 /// Writes a tiny model.
-pub(crate) fn write_tiny(path: &Path, layers: u32, mixture: &str) {
-    write(&options("tiny", layers, mixture), path);
+pub(crate) fn write_tiny(path: &Path, layers: u32, mix: &str) {
+    write(&options("tiny", layers, mix), path);
 }
 
 /// Names, types and shapes as text.
-pub(crate) fn tensor_types(preset: &str, layers: u32, mixture: &str) -> String {
+pub(crate) fn tensor_types(preset: &str, layers: u32, mix: &str) -> String {
     let mut text = String::new();
-    for Planned { name, ty, shape } in Model::new(&options(preset, layers, mixture)).unwrap().tensors {
+    for Planned { name, ty, shape } in Model::new(&options(preset, layers, mix)).unwrap().tensors {
         let _ = writeln!(text, "{name} {ty} {shape:?}");
     }
     text

@@ -12,8 +12,8 @@ use weft_models::{BuildOptions, ModelGraph, build};
 
 use super::preset::{Attention, Experts, Gating, PRESETS};
 use super::*;
-use crate::recipe::MIXTURES;
 use crate::synth::testing::{options, write, write_tiny};
+use crate::tensor_types::QUANT_MIXES;
 use crate::test_folder::TestFolder;
 
 fn sha256(path: &Path) -> String {
@@ -24,17 +24,17 @@ fn sha256(path: &Path) -> String {
 #[test]
 fn files_are_the_same_everywhere() {
     let folder = TestFolder::new("synth-golden");
-    let hash = |mixture: &str, threads: usize| {
+    let hash = |mix: &str, threads: usize| {
         let path = folder.join("m.gguf");
         let threads = NonZeroUsize::new(threads).unwrap();
-        write(&SynthOptions { threads, ..options("tiny", 2, mixture) }, &path);
+        write(&SynthOptions { threads, ..options("tiny", 2, mix) }, &path);
         sha256(&path)
     };
     let mut hashes = String::new();
-    for mixture in ["q4_0", "q4_k_m", "q8_0", "f16", "f32"] {
-        let one = hash(mixture, 1);
-        assert_eq!([&hash(mixture, 2), &hash(mixture, 5)], [&one, &one], "{mixture}");
-        hashes.push_str(&format!("{mixture} {one}\n"));
+    for mix in ["q4_0", "q4_k_m", "q8_0", "f16", "f32"] {
+        let one = hash(mix, 1);
+        assert_eq!([&hash(mix, 2), &hash(mix, 5)], [&one, &one], "{mix}");
+        hashes.push_str(&format!("{mix} {one}\n"));
     }
     expect![[r#"
         q4_0 7f026e25099b5aef3b69f16d33a827489c597487713a6ec276eb39f921c5c65a
@@ -239,19 +239,19 @@ fn deviation(values: &[f32]) -> f32 {
 const TOKENS: [i32; 6] = [300, 7, 1500, 42, 999, 42];
 
 #[test]
-fn every_mixture_makes_a_model_that_runs() {
+fn every_mix_makes_a_model_that_runs() {
     let folder = TestFolder::new("synth-run");
-    for mixture in MIXTURES {
-        let path = folder.join(mixture.name);
-        write_tiny(&path, 3, mixture.name);
+    for mix in QUANT_MIXES {
+        let path = folder.join(mix.name);
+        write_tiny(&path, 3, mix.name);
         let (logits, _) = evaluate(&Gguf::open(&path).unwrap(), &TOKENS);
         assert_eq!(logits.len(), TOKENS.len() * 2048);
         let found = deviation(&logits);
-        assert!((1.6..2.4).contains(&found), "{}: {found}", mixture.name);
+        assert!((1.6..2.4).contains(&found), "{}: {found}", mix.name);
         // The same token at two places says two things, by a tenth and more: the context matters.
         let (first, second) = (&logits[3 * 2048..4 * 2048], &logits[5 * 2048..]);
         let difference: Vec<f32> = first.iter().zip(second).map(|(a, b)| a - b).collect();
-        assert!(deviation(&difference) > 0.2, "{}: {}", mixture.name, deviation(&difference));
+        assert!(deviation(&difference) > 0.2, "{}: {}", mix.name, deviation(&difference));
     }
 }
 

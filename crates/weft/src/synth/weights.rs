@@ -106,7 +106,7 @@ mod tests {
     use weft_quant::decode;
 
     use super::*;
-    use crate::recipe::MIXTURES;
+    use crate::tensor_types::QUANT_MIXES;
 
     const LENGTH: u64 = 1 << 17;
 
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn every_format_holds_the_distribution_asked_for() {
         for (mean, deviation) in [(0.0, 0.002), (0.0, 1.0), (1.0, 0.05)] {
-            for ty in MIXTURES.iter().map(|mixture| mixture.main) {
+            for ty in QUANT_MIXES.iter().map(|mix| mix.main) {
                 let values = values(ty, Distribution { mean, deviation });
                 let (found_mean, found) = moments(&values);
                 // What rounding to four bits adds, and some noise.

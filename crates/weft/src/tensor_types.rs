@@ -1,17 +1,17 @@
-//! Which type each tensor of a model gets under a name like `q4_k_m`, for `synth` and `quantize` alike.
+//! The type of each tensor under a name like `q4_k_m`, for `synth` and `quantize` alike.
 //!
-//! Such a name stands for one main type and a few exceptions: what is sensitive gets more bits, what is small or has
-//! rows that do not fit is left alone or gets another type. The rules are llama.cpp's (`src/llama-quant.cpp`, without
-//! an importance matrix), so that a file of a name is what people expect under it. Left out are its exceptions for
-//! Falcon and for the llama of 70 billion parameters.
+//! Such a name stands for one main type and a few exceptions: sensitive tensors get more bits; small ones, and those whose
+//! rows do not fit, stay as they are or get another type. The rules are llama.cpp's (`src/llama-quant.cpp`, without an
+//! importance matrix), so that a name means what people expect. Its exceptions for Falcon and for the llama of 70 billion
+//! parameters are left out.
 
 use anyhow::{Result, anyhow};
 use weft_quant::GgmlType;
 
-/// A mixture of types that has a name.
+/// A named mix of types.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Mixture {
-    /// What people call it.
+pub(crate) struct QuantMix {
+    /// Its name.
     pub(crate) name: &'static str,
     /// The type most tensors get.
     pub(crate) main: GgmlType,
@@ -21,26 +21,26 @@ pub(crate) struct Mixture {
     more_bits: bool,
 }
 
-/// All mixtures there are, the most exact first.
-pub(crate) const MIXTURES: &[Mixture] = &[
-    Mixture { name: "f32", main: GgmlType::F32, file_type: 0, more_bits: false },
-    Mixture { name: "f16", main: GgmlType::F16, file_type: 1, more_bits: false },
-    Mixture { name: "bf16", main: GgmlType::BF16, file_type: 32, more_bits: false },
-    Mixture { name: "q8_0", main: GgmlType::Q8_0, file_type: 7, more_bits: false },
-    Mixture { name: "q6_k", main: GgmlType::Q6_K, file_type: 18, more_bits: false },
-    Mixture { name: "q5_k_m", main: GgmlType::Q5_K, file_type: 17, more_bits: true },
-    Mixture { name: "q5_1", main: GgmlType::Q5_1, file_type: 9, more_bits: false },
-    Mixture { name: "q5_0", main: GgmlType::Q5_0, file_type: 8, more_bits: false },
-    Mixture { name: "q4_k_m", main: GgmlType::Q4_K, file_type: 15, more_bits: true },
-    Mixture { name: "q4_1", main: GgmlType::Q4_1, file_type: 3, more_bits: false },
-    Mixture { name: "q4_0", main: GgmlType::Q4_0, file_type: 2, more_bits: false },
+/// All mixes, the most exact first.
+pub(crate) const QUANT_MIXES: &[QuantMix] = &[
+    QuantMix { name: "f32", main: GgmlType::F32, file_type: 0, more_bits: false },
+    QuantMix { name: "f16", main: GgmlType::F16, file_type: 1, more_bits: false },
+    QuantMix { name: "bf16", main: GgmlType::BF16, file_type: 32, more_bits: false },
+    QuantMix { name: "q8_0", main: GgmlType::Q8_0, file_type: 7, more_bits: false },
+    QuantMix { name: "q6_k", main: GgmlType::Q6_K, file_type: 18, more_bits: false },
+    QuantMix { name: "q5_k_m", main: GgmlType::Q5_K, file_type: 17, more_bits: true },
+    QuantMix { name: "q5_1", main: GgmlType::Q5_1, file_type: 9, more_bits: false },
+    QuantMix { name: "q5_0", main: GgmlType::Q5_0, file_type: 8, more_bits: false },
+    QuantMix { name: "q4_k_m", main: GgmlType::Q4_K, file_type: 15, more_bits: true },
+    QuantMix { name: "q4_1", main: GgmlType::Q4_1, file_type: 3, more_bits: false },
+    QuantMix { name: "q4_0", main: GgmlType::Q4_0, file_type: 2, more_bits: false },
 ];
 
-impl Mixture {
-    /// The mixture called `name`, in either case.
-    pub(crate) fn named(name: &str) -> Result<&'static Mixture> {
-        let found = MIXTURES.iter().find(|mixture| mixture.name.eq_ignore_ascii_case(name));
-        let names = || MIXTURES.iter().map(|mixture| mixture.name).collect::<Vec<_>>().join(", ");
+impl QuantMix {
+    /// The mix called `name`, in either case.
+    pub(crate) fn named(name: &str) -> Result<&'static QuantMix> {
+        let found = QUANT_MIXES.iter().find(|mix| mix.name.eq_ignore_ascii_case(name));
+        let names = || QUANT_MIXES.iter().map(|mix| mix.name).collect::<Vec<_>>().join(", ");
         found.ok_or_else(|| {
             anyhow!("`{name}` is no quantisation this program can write; it knows {}", names())
         })
@@ -50,24 +50,24 @@ impl Mixture {
 /// The version of the block formats, for `general.quantization_version` (`GGML_QNT_VERSION` in `ggml.h`).
 pub(crate) const QUANTIZATION_VERSION: u32 = 2;
 
-/// A mixture applied to a model.
+/// The types of a model's tensors: a mix, and what of the model its exceptions depend on.
 #[derive(Debug)]
-pub(crate) struct Recipe {
-    /// The mixture.
-    pub(crate) mixture: &'static Mixture,
+pub(crate) struct TensorTypes {
+    /// The mix.
+    pub(crate) mix: &'static QuantMix,
     /// `block_count`: layers, with those of a prediction head.
     pub(crate) layers: u32,
     /// `expert_count`; 0 for a dense model.
     pub(crate) experts: u32,
     /// Whether the embedding is the output matrix too.
     pub(crate) tied: bool,
-    /// Overrules the type of the output matrix.
+    /// The type of the output matrix, whatever the mix says.
     pub(crate) output: Option<GgmlType>,
-    /// Overrules the type of the token embedding.
+    /// The type of the token embedding, whatever the mix says.
     pub(crate) embedding: Option<GgmlType>,
 }
 
-/// What a tensor is, as far as it matters here.
+/// What a tensor does, as far as its type depends on it.
 #[derive(Clone, Copy)]
 enum Role {
     Embedding,
@@ -80,7 +80,7 @@ enum Role {
     Other,
 }
 
-impl Recipe {
+impl TensorTypes {
     /// The type of a tensor; `None` for one that stays as it is: norms, biases, routers and all other vectors. `shape`
     /// is in GGML's order.
     pub(crate) fn type_of(&self, name: &str, shape: &[u64]) -> Option<GgmlType> {
@@ -94,7 +94,7 @@ impl Recipe {
     }
 
     fn wanted(&self, name: &str, row: u64) -> GgmlType {
-        let main = self.mixture.main;
+        let main = self.mix.main;
         let (layer, role) = role(name);
         match (role, self.output, self.embedding) {
             (Role::Output, Some(ty), _) | (Role::Embedding, _, Some(ty)) => return ty,
@@ -107,15 +107,13 @@ impl Recipe {
             // Mixtral 8x7B: the attention of a model with eight experts is small.
             Role::Values | Role::Keys if self.experts == 8 => GgmlType::Q8_0,
             Role::AttentionOutput if self.experts == 8 && main == GgmlType::Q4_K => GgmlType::Q5_K,
-            Role::Values | Role::Down if self.mixture.more_bits && self.uses_more_bits(layer) => {
-                GgmlType::Q6_K
-            }
+            Role::Values | Role::Down if self.mix.more_bits && self.uses_more_bits(layer) => GgmlType::Q6_K,
             _ => main,
         }
     }
 
     fn output_type(&self, row: u64) -> GgmlType {
-        let main = self.mixture.main;
+        let main = self.mix.main;
         let fits = main.row_bytes(row).is_some();
         if fits && main != GgmlType::Q8_0 { GgmlType::Q6_K } else { GgmlType::Q8_0 }
     }

@@ -1,4 +1,4 @@
-//! The recipes against files that llama.cpp made, and rule by rule.
+//! Types against those of files that llama.cpp made, and rule by rule.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use weft_gguf::Gguf;
 use super::*;
 use crate::synth::testing::tensor_types;
 
-fn recipe(mixture: &str, layers: u32, experts: u32) -> Recipe {
-    let mixture = Mixture::named(mixture).unwrap();
-    Recipe { mixture, layers, experts, tied: false, output: None, embedding: None }
+fn types_of(mix: &str, layers: u32, experts: u32) -> TensorTypes {
+    let mix = QuantMix::named(mix).unwrap();
+    TensorTypes { mix, layers, experts, tied: false, output: None, embedding: None }
 }
 
 /// llama.cpp has quantised these files.
 #[test]
-fn fixtures_have_the_types_of_their_recipes() {
-    for (model, mixture) in [
+fn fixtures_have_the_types_of_their_mixes() {
+    for (model, mix) in [
         ("glm-tiny-q4_0", "q4_0"),
         ("glm-tiny-q4_k_m", "q4_k_m"),
         ("glm-tiny-q8_0", "q8_0"),
@@ -31,44 +31,44 @@ fn fixtures_have_the_types_of_their_recipes() {
         let architecture = metadata.require_str("general.architecture").unwrap();
         let layers = metadata.require_u32(&format!("{architecture}.block_count")).unwrap();
         let experts = metadata.u32(&format!("{architecture}.expert_count")).unwrap().unwrap_or(0);
-        let recipe = recipe(mixture, layers, experts);
-        assert_eq!(metadata.require_u32("general.file_type"), Ok(recipe.mixture.file_type));
+        let types = types_of(mix, layers, experts);
+        assert_eq!(metadata.require_u32("general.file_type"), Ok(types.mix.file_type));
         for tensor in gguf.tensors() {
-            let expected = recipe.type_of(&tensor.name, &tensor.shape).unwrap_or(GgmlType::F32);
+            let expected = types.type_of(&tensor.name, &tensor.shape).unwrap_or(GgmlType::F32);
             assert_eq!(tensor.ty, expected, "{model}: {}", tensor.name);
         }
     }
 }
 
-fn types(recipe: &Recipe, tensors: &[(&str, u64)]) -> String {
-    let line = |(name, row): &(&str, u64)| match recipe.type_of(name, &[*row, 512]) {
+fn listed(types: &TensorTypes, tensors: &[(&str, u64)]) -> String {
+    let line = |(name, row): &(&str, u64)| match types.type_of(name, &[*row, 512]) {
         Some(ty) => format!("{name} {row} {ty}\n"),
         None => format!("{name} {row} as it is\n"),
     };
     tensors.iter().map(line).collect()
 }
 
-fn check(recipe: &Recipe, tensors: &[(&str, u64)], expected: Expect) {
-    expected.assert_eq(&types(recipe, tensors));
+fn check(types: &TensorTypes, tensors: &[(&str, u64)], expected: Expect) {
+    expected.assert_eq(&listed(types, tensors));
 }
 
 #[test]
 fn some_layers_get_more_bits() {
-    let more = |recipe: &Recipe, tensor: &str| -> Vec<u32> {
+    let more = |types: &TensorTypes, tensor: &str| -> Vec<u32> {
         let is_more = |layer: &u32| {
-            recipe.type_of(&format!("blk.{layer}.{tensor}"), &[512, 512]) == Some(GgmlType::Q6_K)
+            types.type_of(&format!("blk.{layer}.{tensor}"), &[512, 512]) == Some(GgmlType::Q6_K)
         };
-        (0..recipe.layers).filter(is_more).collect()
+        (0..types.layers).filter(is_more).collect()
     };
-    let dense = recipe("q4_k_m", 32, 0);
+    let dense = types_of("q4_k_m", 32, 0);
     let expected = [0, 1, 2, 3, 6, 9, 12, 15, 18, 21, 24, 27, 28, 29, 30, 31];
     assert_eq!(more(&dense, "attn_v.weight"), expected);
     assert_eq!(more(&dense, "ffn_down.weight"), expected);
     assert_eq!(more(&dense, "ffn_down_exps.weight"), expected);
     assert!(more(&dense, "ffn_up.weight").is_empty());
-    assert_eq!(more(&recipe("q5_k_m", 3, 0), "ffn_down_shexp.weight"), [2]);
-    assert!(more(&recipe("q4_0", 32, 0), "ffn_down.weight").is_empty());
-    assert_eq!(more(&recipe("q4_k_m", 1, 0), "ffn_down.weight"), [0]);
+    assert_eq!(more(&types_of("q5_k_m", 3, 0), "ffn_down_shexp.weight"), [2]);
+    assert!(more(&types_of("q4_0", 32, 0), "ffn_down.weight").is_empty());
+    assert_eq!(more(&types_of("q4_k_m", 1, 0), "ffn_down.weight"), [0]);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn rows_that_do_not_fit_get_smaller_blocks() {
     let tensors = [("blk.0.attn_k_b.weight", 192), ("blk.3.ffn_down.weight", 10_944), ("output.weight", 960)];
     let odd = [("blk.0.attn_k_b.weight", 48), ("output.weight", 48)];
     check(
-        &recipe("q4_k_m", 4, 64),
+        &types_of("q4_k_m", 4, 64),
         &tensors,
         expect![[r#"
         blk.0.attn_k_b.weight 192 q5_0
@@ -85,7 +85,7 @@ fn rows_that_do_not_fit_get_smaller_blocks() {
     "#]],
     );
     check(
-        &recipe("q5_k_m", 4, 64),
+        &types_of("q5_k_m", 4, 64),
         &tensors,
         expect![[r#"
         blk.0.attn_k_b.weight 192 q5_1
@@ -94,7 +94,7 @@ fn rows_that_do_not_fit_get_smaller_blocks() {
     "#]],
     );
     check(
-        &recipe("q6_k", 4, 64),
+        &types_of("q6_k", 4, 64),
         &tensors,
         expect![[r#"
         blk.0.attn_k_b.weight 192 q8_0
@@ -103,7 +103,7 @@ fn rows_that_do_not_fit_get_smaller_blocks() {
     "#]],
     );
     check(
-        &recipe("q4_0", 4, 64),
+        &types_of("q4_0", 4, 64),
         &odd,
         expect![[r#"
         blk.0.attn_k_b.weight 48 f16
@@ -114,32 +114,35 @@ fn rows_that_do_not_fit_get_smaller_blocks() {
 
 #[test]
 fn vectors_norms_and_routers_stay() {
-    let recipe = recipe("f16", 2, 4);
+    let types = types_of("f16", 2, 4);
     for name in [
         "blk.0.attn_norm.weight",
         "blk.1.ffn_gate_inp.weight",
         "blk.1.exp_probs_b.bias",
         "output_norm.weight",
     ] {
-        assert_eq!(recipe.type_of(name, &[512, 64]), None, "{name}");
+        assert_eq!(types.type_of(name, &[512, 64]), None, "{name}");
     }
-    assert_eq!(recipe.type_of("rope_freqs.weight", &[32]), None);
-    assert_eq!(recipe.type_of("rope_freqs.weight", &[32, 1, 1]), None);
-    assert_eq!(recipe.type_of("blk.0.attn_q.weight", &[32, 1, 2]), Some(GgmlType::F16));
-    assert_eq!(recipe.type_of("blk.0.attn_q.weight", &[]), None);
+    assert_eq!(types.type_of("rope_freqs.weight", &[32]), None);
+    assert_eq!(types.type_of("rope_freqs.weight", &[32, 1, 1]), None);
+    assert_eq!(types.type_of("blk.0.attn_q.weight", &[32, 1, 2]), Some(GgmlType::F16));
+    assert_eq!(types.type_of("blk.0.attn_q.weight", &[]), None);
 }
 
 #[test]
 fn tied_embeddings_are_stored_like_the_output_they_are() {
-    let tied = Recipe { tied: true, ..recipe("q4_k_m", 30, 0) };
+    let tied = TensorTypes { tied: true, ..types_of("q4_k_m", 30, 0) };
     assert_eq!(tied.type_of("token_embd.weight", &[512, 9]), Some(GgmlType::Q6_K));
     assert_eq!(tied.type_of("token_embd.weight", &[576, 9]), Some(GgmlType::Q8_0));
 }
 
 #[test]
 fn the_ends_can_be_overruled() {
-    let ends =
-        Recipe { output: Some(GgmlType::F16), embedding: Some(GgmlType::Q5_K), ..recipe("q4_0", 2, 0) };
+    let ends = TensorTypes {
+        output: Some(GgmlType::F16),
+        embedding: Some(GgmlType::Q5_K),
+        ..types_of("q4_0", 2, 0)
+    };
     check(
         &ends,
         &[("output.weight", 512), ("token_embd.weight", 512), ("token_embd.weight", 96)],
@@ -156,7 +159,7 @@ fn the_small_attention_of_eight_experts_is_spared() {
     let tensors = ["k", "v", "q", "output"].map(|part| format!("blk.1.attn_{part}.weight"));
     let tensors: Vec<_> = tensors.iter().map(|name| (name.as_str(), 4096)).collect();
     check(
-        &recipe("q4_k_m", 32, 8),
+        &types_of("q4_k_m", 32, 8),
         &tensors,
         expect![[r#"
         blk.1.attn_k.weight 4096 q8_0
@@ -169,8 +172,8 @@ fn the_small_attention_of_eight_experts_is_spared() {
 
 #[test]
 fn an_unknown_name_lists_the_known_ones() {
-    assert_eq!(Mixture::named("Q4_K_M").unwrap().main, GgmlType::Q4_K);
-    let message = Mixture::named("q4_k_x").unwrap_err().to_string();
+    assert_eq!(QuantMix::named("Q4_K_M").unwrap().main, GgmlType::Q4_K);
+    let message = QuantMix::named("q4_k_x").unwrap_err().to_string();
     assert!(message.contains("`q4_k_x`") && message.contains("q5_k_m, q5_1"), "{message}");
 }
 
