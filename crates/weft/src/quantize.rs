@@ -14,7 +14,7 @@ use weft_quant::{GgmlType, decode, encode};
 
 use crate::output::refuse_own_file;
 use crate::tensor_types::{QUANTIZATION_VERSION, QuantMix, TensorTypes};
-use crate::write_model::{OnProgress, Planned, write_model};
+use crate::write_model::{OnProgress, PlannedTensor, write_model};
 
 /// What to make of a model.
 #[derive(Debug)]
@@ -117,9 +117,9 @@ fn types(gguf: &Gguf, options: &QuantizeOptions) -> Result<TensorTypes> {
     })
 }
 
-fn plan(tensor: &TensorInfo, types: &TensorTypes) -> Planned {
+fn plan(tensor: &TensorInfo, types: &TensorTypes) -> PlannedTensor {
     let ty = types.type_of(&tensor.name, &tensor.shape).unwrap_or(tensor.ty);
-    Planned { name: tensor.name.clone(), ty, shape: tensor.shape.clone() }
+    PlannedTensor { name: tensor.name.clone(), ty, shape: tensor.shape.clone() }
 }
 
 fn check_codec(tensor: &TensorInfo, ty: GgmlType) -> Result<()> {
@@ -135,8 +135,8 @@ fn check_codec(tensor: &TensorInfo, ty: GgmlType) -> Result<()> {
 
 /// Quantised weights are as exact as they will ever be: quantising them to a type that takes as many bits or more only adds
 /// a second rounding error. Plain numbers (`f16`, `f32`) hold them as they are.
-fn refuse_vain_loss<'a>(pairs: impl Iterator<Item = (&'a TensorInfo, &'a Planned)>) -> Result<()> {
-    let vain = |(tensor, planned): &(&TensorInfo, &Planned)| {
+fn refuse_vain_loss<'a>(pairs: impl Iterator<Item = (&'a TensorInfo, &'a PlannedTensor)>) -> Result<()> {
+    let vain = |(tensor, planned): &(&TensorInfo, &PlannedTensor)| {
         let (from, to) = (tensor.ty, planned.ty);
         let both = from.is_quantised() && to.is_quantised() && from != to;
         both && to.bits_per_value() >= from.bits_per_value()

@@ -16,7 +16,7 @@ use anyhow::{Result, bail};
 use weft_gguf::Metadata;
 
 use crate::tensor_types::{QuantMix, TensorTypes};
-use crate::write_model::{OnProgress, Planned, write_model};
+use crate::write_model::{OnProgress, PlannedTensor, write_model};
 use metadata::metadata;
 use preset::Preset;
 use tensors::Tensors;
@@ -65,21 +65,21 @@ pub(crate) fn synth(
     let types = tensors.iter().map(|tensor| tensor.ty);
     let weights = Weights::new(options.seed, types.zip(distributions.iter().copied()))?;
     let make = |tensor: usize, values| {
-        let Planned { name, ty, .. } = &tensors[tensor];
+        let PlannedTensor { name, ty, .. } = &tensors[tensor];
         weights.make(name, *ty, distributions[tensor], values)
     };
     let flow = write_model(out, metadata, &tensors, options.threads, make, progress)?;
     Ok(flow.is_continue().then(|| Synthesised {
         tensors: tensors.len(),
-        parameters: tensors.iter().map(Planned::values).sum(),
-        bytes: tensors.iter().map(Planned::bytes).sum(),
+        parameters: tensors.iter().map(PlannedTensor::values).sum(),
+        bytes: tensors.iter().map(PlannedTensor::bytes).sum(),
     }))
 }
 
 /// All of a model but its weights.
 struct Model {
     metadata: Metadata,
-    tensors: Vec<Planned>,
+    tensors: Vec<PlannedTensor>,
     /// How the values of each tensor are distributed.
     distributions: Vec<Distribution>,
 }

@@ -1,7 +1,7 @@
-//! Writes a model whose tensors are computed on the way: several threads make pieces of them, one writes these in order.
+//! Writes a model while its tensors are computed: several threads make chunks of them, one writes the chunks in order.
 //!
-//! A model can be larger than memory, so no tensor is ever there as a whole: a few pieces a thread are all there is. What
-//! is written does not depend on the number of threads.
+//! A model can be larger than memory, so no tensor is ever in memory as a whole: there are only a few chunks for each
+//! thread. What is written does not depend on the number of threads.
 
 use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
@@ -13,15 +13,15 @@ use anyhow::{Context, Result};
 use weft_gguf::{Metadata, Writer};
 use weft_quant::GgmlType;
 
-/// Values made at once. A multiple of every block, so that pieces are whole blocks.
-const PIECE: u64 = 1 << 19;
+/// Values of a chunk. A multiple of every block, so that chunks are whole blocks.
+const CHUNK: u64 = 1 << 19;
 
-/// Told how many bytes of how many are done, now and then; says whether to go on.
+/// Told how many bytes are done, and of how many; says whether to continue.
 pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 /// A tensor to be written.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedTensor {
     /// Its name.
     pub(crate) name: String,
     /// How it will be stored.
@@ -30,7 +30,7 @@ pub(crate) struct Planned {
     pub(crate) shape: Vec<u64>,
 }
 
-impl Planned {
+impl PlannedTensor {
     /// How many values it has.
     pub(crate) fn values(&self) -> u64 {
         self.shape.iter().product()
@@ -43,15 +43,15 @@ impl Planned {
 }
 
 /// A part of a tensor.
-struct Piece {
+struct Chunk {
     tensor: usize,
     values: Range<u64>,
 }
 
-/// Writes a model to `path`, which has it when all is done and nothing before, nor if `progress` breaks off.
+/// Writes a model to `path`. Until all is done, and if `progress` breaks off, what was at `path` stays.
 ///
-/// `make` gives the stored bytes of a range of a tensor's values; it is called from `threads` threads, in any order, and
-/// ranges begin and end with a block.
+/// `make` gives the stored bytes of a range of a tensor's values. It is called from `threads` threads, in any order; ranges
+/// begin and end with a block.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ struct Piece {
 pub(crate) fn write_model(
     path: &Path,
     metadata: Metadata,
-    tensors: &[Planned],
+    tensors: &[PlannedTensor],
     threads: NonZeroUsize,
     make: impl Fn(usize, Range<u64>) -> Result<Vec<u8>> + Sync,
     progress: OnProgress<'_>,
@@ -69,18 +69,18 @@ pub(crate) fn write_model(
         writer.declare(&tensor.name, tensor.ty, &tensor.shape)?;
     }
     // From here on sizes are known not to overflow: that is a rule of the format.
-    let pieces = pieces(tensors);
-    let total = tensors.iter().map(Planned::bytes).sum();
+    let chunks = chunks(tensors);
+    let total = tensors.iter().map(PlannedTensor::bytes).sum();
     let mut done = 0;
     let mut data = writer.create(path)?;
     let make = |at: usize| {
-        let piece = &pieces[at];
-        let tensor = &tensors[piece.tensor];
-        make(piece.tensor, piece.values.clone())
+        let chunk = &chunks[at];
+        let tensor = &tensors[chunk.tensor];
+        make(chunk.tensor, chunk.values.clone())
             .with_context(|| format!("cannot make tensor `{}`", tensor.name.escape_debug()))
     };
-    let flow = in_order(threads, pieces.len(), make, |at, bytes| {
-        data.write(&tensors[pieces[at].tensor].name, &bytes)?;
+    let flow = in_order(threads, chunks.len(), make, |at, bytes| {
+        data.write(&tensors[chunks[at].tensor].name, &bytes)?;
         done += bytes.len() as u64;
         Ok(progress(done, total))
     })?;
@@ -90,17 +90,17 @@ pub(crate) fn write_model(
     Ok(flow)
 }
 
-fn pieces(tensors: &[Planned]) -> Vec<Piece> {
-    let of_tensor = |(tensor, planned): (usize, &Planned)| {
+fn chunks(tensors: &[PlannedTensor]) -> Vec<Chunk> {
+    let of_tensor = |(tensor, planned): (usize, &PlannedTensor)| {
         let values = planned.values();
-        let starts = (0..values.div_ceil(PIECE)).map(|n| n * PIECE);
-        starts.map(move |start| Piece { tensor, values: start..values.min(start + PIECE) })
+        let starts = (0..values.div_ceil(CHUNK)).map(|n| n * CHUNK);
+        starts.map(move |start| Chunk { tensor, values: start..values.min(start + CHUNK) })
     };
     tensors.iter().enumerate().flat_map(of_tensor).collect()
 }
 
-/// Makes `count` things in several threads and takes them here in their order, until one is too many. Each thread makes every
-/// `threads`-th and is at most two ahead.
+/// Makes `count` things in several threads and takes them in order on this one, until `take` breaks off. Each thread makes
+/// every `threads`-th and is at most two ahead.
 fn in_order<T: Send>(
     threads: NonZeroUsize,
     count: usize,
@@ -116,7 +116,7 @@ fn in_order<T: Send>(
                 for at in (first..count).step_by(threads) {
                     let made = make(at);
                     let failed = made.is_err();
-                    // Nobody receives any more once something has failed or broken off.
+                    // There is no receiver any more once something has failed or broken off.
                     if sender.send(made).is_err() || failed {
                         break;
                     }

@@ -19,7 +19,7 @@ use weft_quant::GgmlType;
 use crate::synth::preset::{Attention, Experts, Gating, Preset};
 use crate::synth::weights::Distribution;
 use crate::tensor_types::TensorTypes;
-use crate::write_model::Planned;
+use crate::write_model::PlannedTensor;
 
 /// √(E[silu(x)²]) for normal x, the deviation of a gate's output times an independent value of variance 1.
 const SILU: f32 = 0.5967;
@@ -32,12 +32,12 @@ pub(crate) struct Tensors<'a> {
     preset: &'a Preset,
     types: &'a TensorTypes,
     /// Those there are so far.
-    list: Vec<(Planned, Distribution)>,
+    list: Vec<(PlannedTensor, Distribution)>,
 }
 
 impl Tensors<'_> {
     /// The tensors of `preset`, stored by `types`, which also says how many layers there are.
-    pub(crate) fn list(preset: &Preset, types: &TensorTypes) -> Vec<(Planned, Distribution)> {
+    pub(crate) fn list(preset: &Preset, types: &TensorTypes) -> Vec<(PlannedTensor, Distribution)> {
         let mut tensors = Tensors { preset, types, list: Vec::new() };
         let (hidden, tokens) = (preset.hidden, preset.vocabulary);
         // Rows of the embedding are states; a tied one is scaled as the output matrix, and norms bring its rows to size.
@@ -152,6 +152,6 @@ impl Tensors<'_> {
     fn add(&mut self, name: &str, shape: &[u32], distribution: Distribution) {
         let shape: Vec<u64> = shape.iter().map(|n| u64::from(*n)).collect();
         let ty = self.types.type_of(name, &shape).unwrap_or(GgmlType::F32);
-        self.list.push((Planned { name: name.to_string(), ty, shape }, distribution));
+        self.list.push((PlannedTensor { name: name.to_string(), ty, shape }, distribution));
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::{Model, Preset, SynthOptions, Synthesised, synth};
 use crate::tensor_types::QuantMix;
-use crate::write_model::Planned;
+use crate::write_model::PlannedTensor;
 
 /// Options for a model of so many layers; the seed is 1.
 pub(crate) fn options(preset: &str, layers: u32, mix: &str) -> SynthOptions {
@@ -34,7 +34,7 @@ pub(crate) fn write_tiny(path: &Path, layers: u32, mix: &str) {
 /// Names, types and shapes as text.
 pub(crate) fn tensor_types(preset: &str, layers: u32, mix: &str) -> String {
     let mut text = String::new();
-    for Planned { name, ty, shape } in Model::new(&options(preset, layers, mix)).unwrap().tensors {
+    for PlannedTensor { name, ty, shape } in Model::new(&options(preset, layers, mix)).unwrap().tensors {
         let _ = writeln!(text, "{name} {ty} {shape:?}");
     }
     text

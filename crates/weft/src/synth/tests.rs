@@ -111,12 +111,12 @@ fn presets_have_the_size_of_the_real_models() {
 fn write_header(options: &SynthOptions, path: &Path) {
     let Model { metadata, tensors, .. } = Model::new(options).unwrap();
     let mut writer = Writer::new(metadata).unwrap();
-    for Planned { name, ty, shape } in &tensors {
+    for PlannedTensor { name, ty, shape } in &tensors {
         writer.declare(name, *ty, shape).unwrap();
     }
     let mut file = fs::File::create(path).unwrap();
     drop(writer.to_stream(&mut file).unwrap());
-    let padded = |tensor: &Planned| tensor.bytes().next_multiple_of(32);
+    let padded = |tensor: &PlannedTensor| tensor.bytes().next_multiple_of(32);
     let header = file.metadata().unwrap().len();
     file.set_len(header + tensors.iter().map(padded).sum::<u64>()).unwrap();
 }
