@@ -13,7 +13,7 @@ mod checksum;
 mod file;
 mod header;
 mod identity;
-mod kept;
+mod cached_weights;
 mod layout;
 mod region;
 mod work;
@@ -28,7 +28,7 @@ pub use cache::{PackCache, Packed, PackedOf};
 pub use identity::fingerprint;
 pub use layout::Source;
 
-use kept::Kept;
+use cached_weights::CachedWeights;
 use layout::{BLOCK, Layout};
 use region::Region;
 
@@ -91,8 +91,8 @@ pub fn pack(
         return Ok(sources.iter().map(|_| std::sync::Arc::new([]) as WeightBytes).collect());
     }
     if let Some((cache, model)) = cache
-        && let Some(kept) = Kept::new(cache, model, &layout, threads)
-        && let Some(tiles) = kept.tiles(report)?
+        && let Some(cached) = CachedWeights::new(cache, model, &layout, threads)
+        && let Some(tiles) = cached.tiles(report)?
     {
         return Ok(tiles);
     }

@@ -15,7 +15,7 @@ use crate::work::Stop;
 use crate::{OnReport, PackError, Report};
 
 /// The file of a model's weights, whether it is there or not.
-pub(crate) struct Kept<'a> {
+pub(crate) struct CachedWeights<'a> {
     cache: &'a PackCache,
     layout: &'a Layout<'a>,
     threads: usize,
@@ -25,18 +25,18 @@ pub(crate) struct Kept<'a> {
     file: PathBuf,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> CachedWeights<'a> {
     /// Where the weights of a model belong; `None` if it was not read from files.
     pub(crate) fn new(
         cache: &'a PackCache,
         model: &Gguf,
         layout: &'a Layout<'a>,
         threads: usize,
-    ) -> Option<Kept<'a>> {
+    ) -> Option<CachedWeights<'a>> {
         let identity = Identity::of(model)?;
         let model = model.files().first()?.path.canonicalize().ok()?;
         let file = cache.file(&model, layout.packing().id());
-        Some(Kept { cache, layout, threads, identity, model, file })
+        Some(CachedWeights { cache, layout, threads, identity, model, file })
     }
 
     /// The tiles, after packing them into the file if need be; `None` if that cannot be, which has been reported.
