@@ -10,7 +10,7 @@ use weft_fuse::Fusion;
 use weft_gguf::Gguf;
 use weft_ir::Product;
 use weft_models::Segment;
-use weft_pack::Source;
+use weft_pack::SourceWeight;
 
 use crate::error::Error;
 use crate::weights;
@@ -37,7 +37,7 @@ pub(crate) fn pack(
         let row_len = ty.shape.last().unwrap_or(0);
         let weight = Weight { ty: ty.dtype, rows: product.rows(), row_len, bytes, tiles: None };
         if multiplied.contains(name.as_str()) && weights::has_tiles(device, &weight) {
-            sources.push(Source { name: name.clone(), weight, mapped: None });
+            sources.push(SourceWeight { name: name.clone(), weight, mapped: None });
         } else {
             taken.push((name.clone(), device.pack(weight)?));
         }

@@ -7,7 +7,7 @@ use weft_device::{BufferId, Caps, Device, DeviceError, Weight, WeightBytes};
 use weft_fuse::Fusion;
 use weft_gguf::{Gguf, TensorInfo};
 use weft_models::Segment;
-use weft_pack::{OnReport, PackCache, Report, Source, pack};
+use weft_pack::{OnReport, PackCache, Report, SourceWeight, pack};
 
 use crate::error::Error;
 
@@ -52,9 +52,9 @@ pub(crate) fn take_in(
         };
         check_size(device, name, &weight)?;
         let own = if multiplied && has_tiles(device, &weight) { &mut sources } else { &mut plain };
-        own.push(Source { name: name.into(), weight, mapped: Some(bytes) });
+        own.push(SourceWeight { name: name.into(), weight, mapped: Some(bytes) });
     }
-    for Source { name, weight, mapped } in plain {
+    for SourceWeight { name, weight, mapped } in plain {
         let held = Arc::clone(&weight.bytes);
         let buffer = device.pack(weight).map_err(of_weight(&name))?;
         // A device with a memory of its own has copied it, and nobody needs it in the host's any more.
@@ -94,7 +94,7 @@ fn of_weight(name: &str) -> impl Fn(DeviceError) -> Error {
 /// Packs weights that [have tiles](has_tiles), and has the device take them in. Each one's tiles are let go when it has.
 pub(crate) fn take_in_packed(
     device: &mut dyn Device,
-    sources: &[Source],
+    sources: &[SourceWeight],
     cache: Option<(&PackCache, &Gguf)>,
     report: OnReport<'_>,
 ) -> Result<Vec<BufferId>, Error> {
@@ -105,7 +105,7 @@ pub(crate) fn take_in_packed(
     let total = tiles.iter().map(|tiles| (**tiles).as_ref().len() as u64).sum();
     let mut done = 0;
     let mut buffers = Vec::with_capacity(sources.len());
-    for (Source { name, weight, .. }, tiles) in sources.iter().zip(tiles) {
+    for (SourceWeight { name, weight, .. }, tiles) in sources.iter().zip(tiles) {
         if report(Report::Loading { done, total }).is_break() {
             return Err(Error::Interrupted);
         }

@@ -14,7 +14,7 @@ pub(crate) const ALIGN: usize = 4096;
 
 /// A weight that is to be packed.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceWeight {
     /// What it is called in the model.
     pub name: String,
     /// Its rows.
@@ -32,7 +32,7 @@ pub(crate) struct Layout<'a> {
 
 /// A weight's place.
 pub(crate) struct Place<'a> {
-    pub(crate) source: &'a Source,
+    pub(crate) source: &'a SourceWeight,
     tile: Tile,
     /// Bytes of the source that a tile is made of, but for the last one.
     step: usize,
@@ -48,7 +48,7 @@ impl<'a> Layout<'a> {
     /// or it is too large.
     pub(crate) fn new(
         packing: &'static dyn Packing,
-        sources: &'a [Source],
+        sources: &'a [SourceWeight],
     ) -> Result<Layout<'a>, DeviceError> {
         let mut places: Vec<Place<'a>> = Vec::with_capacity(sources.len());
         let mut len = 0usize;
@@ -99,7 +99,7 @@ impl<'a> Layout<'a> {
 
 impl<'a> Place<'a> {
     /// The place of a weight whose bytes have been checked, after `before` bytes; `None` if there is no tile for it, or no such memory.
-    fn new(packing: &dyn Packing, source: &'a Source, before: usize) -> Option<Place<'a>> {
+    fn new(packing: &dyn Packing, source: &'a SourceWeight, before: usize) -> Option<Place<'a>> {
         let Weight { ty, rows, row_len, .. } = source.weight;
         let tile = packing.tile(ty, row_len).filter(|tile| tile.rows > 0 && tile.bytes > 0)?;
         let row = usize::try_from(ty.row_bytes(row_len as u64)?).ok()?;

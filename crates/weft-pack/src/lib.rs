@@ -9,11 +9,11 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+mod cached_weights;
 mod checksum;
 mod file;
 mod header;
 mod identity;
-mod cached_weights;
 mod layout;
 mod region;
 mod work;
@@ -26,7 +26,7 @@ use weft_gguf::Gguf;
 
 pub use cache::{PackCache, Packed, PackedOf};
 pub use identity::fingerprint;
-pub use layout::Source;
+pub use layout::SourceWeight;
 
 use cached_weights::CachedWeights;
 use layout::{BLOCK, Layout};
@@ -81,7 +81,7 @@ pub enum PackError {
 /// [`PackError`]. What is wrong with the cache is no error: weights are then packed anew, or in memory.
 pub fn pack(
     packing: &'static dyn Packing,
-    sources: &[Source],
+    sources: &[SourceWeight],
     threads: usize,
     cache: Option<(&PackCache, &Gguf)>,
     report: OnReport<'_>,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use weft_device::{Packing, Tile, Weight};
 use weft_gguf::{Gguf, Metadata, Writer};
-use weft_pack::{PackCache, PackError, Report, Source, pack};
+use weft_pack::{PackCache, PackError, Report, SourceWeight, pack};
 use weft_quant::GgmlType;
 use weft_random::Random;
 
@@ -96,7 +96,7 @@ impl Drop for Folder {
 }
 
 /// The weights of a model with these names.
-pub(crate) fn sources(model: &Gguf, names: &[&str]) -> Vec<Source> {
+pub(crate) fn sources(model: &Gguf, names: &[&str]) -> Vec<SourceWeight> {
     let source = |name: &&str| {
         let tensor = model.tensor(name).unwrap();
         let bytes = model.tensor_bytes(tensor);
@@ -108,7 +108,7 @@ pub(crate) fn sources(model: &Gguf, names: &[&str]) -> Vec<Source> {
             bytes: Arc::new(bytes.clone()),
             tiles: None,
         };
-        Source { name: name.to_string(), weight, mapped: Some(bytes) }
+        SourceWeight { name: name.to_string(), weight, mapped: Some(bytes) }
     };
     names.iter().map(source).collect()
 }
