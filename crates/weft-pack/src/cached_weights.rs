@@ -74,7 +74,7 @@ impl<'a> CachedWeights<'a> {
     fn open(&self, report: OnReport<'_>) -> Result<Vec<WeightBytes>, Refused> {
         let mut progress = |done, total| report(Report::Checking { done, total });
         let opened = file::open(&self.file, self.identity, self.layout, self.threads, &mut progress)?;
-        Ok(opened.region.slices(opened.ranges.into_iter()))
+        Ok(opened.storage.slices(opened.ranges.into_iter()))
     }
 
     /// Makes the file; a failure is a sentence.

@@ -14,7 +14,7 @@ use crate::checksum::checksum;
 use crate::header::{self, Header};
 use crate::identity::Identity;
 use crate::layout::{BLOCK, Layout};
-use crate::region::Region;
+use crate::storage::Storage;
 use crate::work::{self, Stop};
 
 /// Blocks after which a thread waits for the disk: so that an interrupted program need not wait long for it, nor one that is done.
@@ -33,7 +33,7 @@ pub(crate) enum Refused {
 
 /// Weights in a file.
 pub(crate) struct Opened {
-    pub(crate) region: Region,
+    pub(crate) storage: Storage,
     /// Where the tiles of each weight of the layout lie.
     pub(crate) ranges: Vec<Range<usize>>,
 }
@@ -84,7 +84,7 @@ pub(crate) fn open(
     // What was used last is removed last. Who may not say so is not the owner.
     let _ = file.set_modified(SystemTime::now());
     let ranges = found.into_iter().map(|range| range.start + start..range.end + start).collect();
-    Ok(Opened { region: Region::File { map, _locked: file }, ranges })
+    Ok(Opened { storage: Storage::File { map, _locked: file }, ranges })
 }
 
 /// Opens a file, says that it is in use as long as the result lives, and tells its length.

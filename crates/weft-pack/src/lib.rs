@@ -15,7 +15,7 @@ mod file;
 mod header;
 mod identity;
 mod layout;
-mod region;
+mod storage;
 mod work;
 
 use std::convert::Infallible;
@@ -30,7 +30,7 @@ pub use layout::SourceWeight;
 
 use cached_weights::CachedWeights;
 use layout::{BLOCK, Layout};
-use region::Region;
+use storage::Storage;
 
 /// What packing is at.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,7 +107,7 @@ fn in_memory(
 ) -> Result<Vec<WeightBytes>, PackError> {
     let bytes = layout.len();
     let no_memory = || DeviceError::Memory { device: "packed weights".into(), bytes };
-    let mut memory = Region::zeroed(bytes).ok_or_else(no_memory)?;
+    let mut memory = Storage::zeroed(bytes).ok_or_else(no_memory)?;
     let fill = |(block, out): (usize, &mut [u8]), tile: &mut Vec<u8>| {
         layout.fill(block, out, tile);
         Ok::<(), Infallible>(())
@@ -118,5 +118,5 @@ fn in_memory(
     work::each(threads, memory.chunks_mut(BLOCK).enumerate(), Vec::new, fill, &mut progress)
         .map_err(|_| PackError::Interrupted)?;
     let memory = memory.make_read_only().map_err(|_| no_memory())?;
-    Ok(Region::Memory(memory).slices(layout.places().iter().map(|place| place.range.clone())))
+    Ok(Storage::Memory(memory).slices(layout.places().iter().map(|place| place.range.clone())))
 }

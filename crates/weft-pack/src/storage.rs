@@ -9,7 +9,7 @@ use weft_device::WeightBytes;
 use weft_gguf::MappedFile;
 
 /// Bytes that stay where they are.
-pub(crate) enum Region {
+pub(crate) enum Storage {
     /// A file of the cache.
     File {
         /// Its bytes.
@@ -21,7 +21,7 @@ pub(crate) enum Region {
     Memory(Mmap),
 }
 
-impl Region {
+impl Storage {
     /// Zeroed memory, in huge pages where the operating system grants them.
     pub(crate) fn zeroed(bytes: usize) -> Option<MmapMut> {
         let memory = MmapMut::map_anon(bytes).ok()?;
@@ -32,28 +32,28 @@ impl Region {
 
     /// Each of these parts.
     pub(crate) fn slices(self, ranges: impl Iterator<Item = Range<usize>>) -> Vec<WeightBytes> {
-        let region = Arc::new(self);
-        let slice = |range| Arc::new(Slice { region: Arc::clone(&region), range }) as WeightBytes;
+        let storage = Arc::new(self);
+        let slice = |range| Arc::new(Slice { storage: Arc::clone(&storage), range }) as WeightBytes;
         ranges.map(slice).collect()
     }
 
     /// All bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
-            Region::File { map, .. } => map,
-            Region::Memory(memory) => memory,
+            Storage::File { map, .. } => map,
+            Storage::Memory(memory) => memory,
         }
     }
 }
 
-/// A part of a region, which it keeps alive.
+/// A part of a storage, which it keeps alive.
 struct Slice {
-    region: Arc<Region>,
+    storage: Arc<Storage>,
     range: Range<usize>,
 }
 
 impl AsRef<[u8]> for Slice {
     fn as_ref(&self) -> &[u8] {
-        &self.region.bytes()[self.range.clone()]
+        &self.storage.bytes()[self.range.clone()]
     }
 }
