@@ -7,7 +7,7 @@ use weft_device::WeightBytes;
 use weft_gguf::Gguf;
 
 use crate::cache::PackCache;
-use crate::file::{self, Refused};
+use crate::file::{self, Unusable};
 use crate::header::Header;
 use crate::identity::Identity;
 use crate::layout::Layout;
@@ -44,9 +44,9 @@ impl<'a> CachedWeights<'a> {
         let file = self.file.display();
         match self.open(report) {
             Ok(tiles) => return Ok(Some(tiles)),
-            Err(Refused::Interrupted) => return Err(PackError::Interrupted),
-            Err(Refused::Missing) => {}
-            Err(Refused::Stale(why)) => note(report, format!("{file} {why}; packing the weights again"))?,
+            Err(Unusable::Interrupted) => return Err(PackError::Interrupted),
+            Err(Unusable::Missing) => {}
+            Err(Unusable::Stale(why)) => note(report, format!("{file} {why}; packing the weights again"))?,
         }
         match self.write(report) {
             Ok(()) => {}
@@ -61,17 +61,17 @@ impl<'a> CachedWeights<'a> {
         }
         let why = match self.open(report) {
             Ok(tiles) => return Ok(Some(tiles)),
-            Err(Refused::Interrupted) => return Err(PackError::Interrupted),
+            Err(Unusable::Interrupted) => return Err(PackError::Interrupted),
             // Another program removed or replaced it, or the disk does not hold what it was given.
-            Err(Refused::Missing) => "is gone".into(),
-            Err(Refused::Stale(why)) => why,
+            Err(Unusable::Missing) => "is gone".into(),
+            Err(Unusable::Stale(why)) => why,
         };
         note(report, format!("{file} has just been written and {why}; packing in memory"))?;
         Ok(None)
     }
 
     /// The tiles in the file.
-    fn open(&self, report: OnReport<'_>) -> Result<Vec<WeightBytes>, Refused> {
+    fn open(&self, report: OnReport<'_>) -> Result<Vec<WeightBytes>, Unusable> {
         let mut progress = |done, total| report(Report::Checking { done, total });
         let opened = file::open(&self.file, self.identity, self.layout, self.threads, &mut progress)?;
         Ok(opened.storage.slices(opened.ranges.into_iter()))

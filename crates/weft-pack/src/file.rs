@@ -22,7 +22,7 @@ const SYNC: usize = 256;
 
 /// Why a file is not used.
 #[derive(Debug)]
-pub(crate) enum Refused {
+pub(crate) enum Unusable {
     /// There is none.
     Missing,
     /// It is not, or no longer, what is wanted.
@@ -45,20 +45,21 @@ pub(crate) fn open(
     layout: &Layout<'_>,
     threads: usize,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-) -> Result<Opened, Refused> {
-    let stale = |why: &str| Refused::Stale(why.to_string());
+) -> Result<Opened, Unusable> {
+    let stale = |why: &str| Unusable::Stale(why.to_string());
     let (file, len) = match open_for_use(path) {
         Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => {
-            return Err(Refused::Missing);
+            return Err(Unusable::Missing);
         }
-        found => found.map_err(|error| Refused::Stale(format!("cannot be read: {error}")))?,
+        found => found.map_err(|error| Unusable::Stale(format!("cannot be read: {error}")))?,
     };
     if len == 0 {
         return Err(stale("is empty"));
     }
-    let map = MappedFile::new(&file).map_err(|error| Refused::Stale(format!("cannot be mapped: {error}")))?;
+    let map =
+        MappedFile::new(&file).map_err(|error| Unusable::Stale(format!("cannot be mapped: {error}")))?;
     map.prefer_huge_pages();
-    let header = Header::parse(&map, map.len() as u64).map_err(|error| Refused::Stale(error.to_string()))?;
+    let header = Header::parse(&map, map.len() as u64).map_err(|error| Unusable::Stale(error.to_string()))?;
     if header.identity != identity {
         return Err(stale("is of another model, or of this one before it was changed"));
     }
@@ -75,9 +76,9 @@ pub(crate) fn open(
     let mut done = |blocks: usize| progress(((blocks * BLOCK) as u64).min(total), total);
     work::each(threads, map[start..].chunks(BLOCK).enumerate(), || (), check, &mut done).map_err(|stop| {
         match stop {
-            Stop::Interrupted => Refused::Interrupted,
+            Stop::Interrupted => Unusable::Interrupted,
             Stop::Failed(block) => {
-                Refused::Stale(format!("is damaged at byte {} or after it", start + block * BLOCK))
+                Unusable::Stale(format!("is damaged at byte {} or after it", start + block * BLOCK))
             }
         }
     })?;

@@ -18,7 +18,7 @@ use weft_device::Weight;
 
 use crate::checksum::checksum;
 use crate::identity::Identity;
-use crate::layout::{ALIGN, BLOCK, Layout, Place, SourceWeight};
+use crate::layout::{ALIGN, BLOCK, Layout, PlacedWeight, SourceWeight};
 
 const MAGIC: [u8; 8] = *b"weftpack";
 
@@ -69,7 +69,7 @@ pub(crate) struct HeaderError(&'static str);
 impl Header {
     /// The header of weights in a layout, without their checksums.
     pub(crate) fn new(identity: Identity, model: String, layout: &Layout<'_>) -> Header {
-        let entry = |place: &Place<'_>| {
+        let entry = |place: &PlacedWeight<'_>| {
             let SourceWeight { name, weight: Weight { ty, rows, row_len, .. }, .. } = place.source;
             let (offset, bytes) = (place.range.start, place.range.len());
             (name.clone(), Entry { ty: ty.id(), rows: *rows as u64, row_len: *row_len as u64, offset, bytes })
@@ -85,7 +85,7 @@ impl Header {
     }
 
     /// Where the tiles of a weight lie, if they are there: as many bytes as they take in this layout.
-    pub(crate) fn find(&self, place: &Place<'_>) -> Option<Range<usize>> {
+    pub(crate) fn find(&self, place: &PlacedWeight<'_>) -> Option<Range<usize>> {
         let SourceWeight { name, weight: Weight { ty, rows, row_len, .. }, .. } = place.source;
         let found = self.weights.get(name)?;
         let (rows, row_len) = (*rows as u64, *row_len as u64);

@@ -26,12 +26,12 @@ pub struct SourceWeight {
 /// Where the tiles of each of a list of weights lie.
 pub(crate) struct Layout<'a> {
     packing: &'static dyn Packing,
-    places: Vec<Place<'a>>,
+    places: Vec<PlacedWeight<'a>>,
     len: usize,
 }
 
 /// A weight's place.
-pub(crate) struct Place<'a> {
+pub(crate) struct PlacedWeight<'a> {
     pub(crate) source: &'a SourceWeight,
     tile: Tile,
     /// Bytes of the source that a tile is made of, but for the last one.
@@ -50,11 +50,11 @@ impl<'a> Layout<'a> {
         packing: &'static dyn Packing,
         sources: &'a [SourceWeight],
     ) -> Result<Layout<'a>, DeviceError> {
-        let mut places: Vec<Place<'a>> = Vec::with_capacity(sources.len());
+        let mut places: Vec<PlacedWeight<'a>> = Vec::with_capacity(sources.len());
         let mut len = 0usize;
         for source in sources {
             source.weight.check()?;
-            let place = Place::new(packing, source, len).ok_or_else(|| {
+            let place = PlacedWeight::new(packing, source, len).ok_or_else(|| {
                 DeviceError::Usage(format!("`{}`, a {:?}, cannot be packed", source.name, source.weight))
             })?;
             len = place.range.end;
@@ -64,7 +64,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Where each weight is, in the order in which they were given.
-    pub(crate) fn places(&self) -> &[Place<'a>] {
+    pub(crate) fn places(&self) -> &[PlacedWeight<'a>] {
         &self.places
     }
 
@@ -97,9 +97,9 @@ impl<'a> Layout<'a> {
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> PlacedWeight<'a> {
     /// The place of a weight whose bytes have been checked, after `before` bytes; `None` if there is no tile for it, or no such memory.
-    fn new(packing: &dyn Packing, source: &'a SourceWeight, before: usize) -> Option<Place<'a>> {
+    fn new(packing: &dyn Packing, source: &'a SourceWeight, before: usize) -> Option<PlacedWeight<'a>> {
         let Weight { ty, rows, row_len, .. } = source.weight;
         let tile = packing.tile(ty, row_len).filter(|tile| tile.rows > 0 && tile.bytes > 0)?;
         let row = usize::try_from(ty.row_bytes(row_len as u64)?).ok()?;
@@ -107,7 +107,7 @@ impl<'a> Place<'a> {
         let bytes = rows.div_ceil(tile.rows).checked_mul(tile.bytes)?;
         // Slices end below this.
         let end = start.checked_add(bytes).filter(|end| *end <= isize::MAX as usize)?;
-        Some(Place { source, tile, step: row.checked_mul(tile.rows)?, range: start..end })
+        Some(PlacedWeight { source, tile, step: row.checked_mul(tile.rows)?, range: start..end })
     }
 
     /// Packs the tiles that lie, in part or whole, in a range of this weight's packed bytes: `out`.
