@@ -1,4 +1,4 @@
-//! The folder that packed weights are kept in: which file is of which model, and how much there may be.
+//! The cache folder of packed weights: which file belongs to which model, and how much there may be.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,15 +14,15 @@ const SUFFIX: &str = ".weftpack";
 /// What names of files ended in that version 0.1 was writing.
 const OLD_PART: &str = ".partial";
 
-/// Letters of a model's name that are part of a file's: so many fit into any file system, with what comes after.
+/// Letters of a model's name that a file name repeats; with what follows, any file system allows as many.
 const STEM: usize = 80;
 
 /// A folder of packed weights.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PackCache {
-    /// The folder. It need not exist; all that is not ours in it stays.
+    /// The folder. It need not exist. Other files in it stay.
     pub folder: PathBuf,
-    /// Most bytes of all files. For a new file those are removed that were not used for the longest time.
+    /// The most bytes of all files together. Least recently used files are removed for new ones.
     pub limit: u64,
 }
 
@@ -35,11 +35,11 @@ pub struct Packed {
     pub bytes: u64,
     /// When it was last used.
     pub used: SystemTime,
-    /// Where the model was and the layout it is packed in; `None` if the file is damaged or of another version.
+    /// The model and the layout; `None` if the file is damaged or of another version.
     pub of: Option<PackedOf>,
 }
 
-/// What weights are packed.
+/// Which weights are packed, and how.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PackedOf {
     /// Where the model's (first) file was.
@@ -49,8 +49,7 @@ pub struct PackedOf {
 }
 
 impl PackCache {
-    /// Most bytes of all files unless told otherwise: room for three of the largest models this is made for, each about as large as its own
-    /// file.
+    /// The default limit: room for three of the largest models this is made for, each about as large as its own file.
     pub const LIMIT: u64 = 64_000_000_000;
 
     /// The folder of packed weights within the folder of everything that Weft keeps and can make again.
@@ -66,8 +65,8 @@ impl PackCache {
         weft_file::cache_folder().map(|folder| PackCache::new(folder.join(PackCache::FOLDER)))
     }
 
-    /// The file that a model's weights belong in: one for each place of a model and each layout, so that a model that was changed replaces
-    /// what was packed of it before.
+    /// The file of a model's weights: one for each path of a model and each layout, so that a changed model replaces what was packed
+    /// of it before.
     pub(crate) fn file(&self, model: &Path, packing: &str) -> PathBuf {
         let stem = model.file_stem().unwrap_or_default().to_string_lossy();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
@@ -79,7 +78,7 @@ impl PackCache {
     /// All files, by name.
     ///
     /// # Errors
-    /// If the folder is there and cannot be read.
+    /// If the folder exists and cannot be read.
     pub fn list(&self) -> io::Result<Vec<Packed>> {
         let describe = |(path, bytes, used): (PathBuf, u64, SystemTime)| {
             let header = file::header(&path);
@@ -89,7 +88,7 @@ impl PackCache {
         Ok(self.files(SUFFIX)?.into_iter().map(describe).collect())
     }
 
-    /// Removes a file, and returns how many bytes that frees: none while somebody uses it.
+    /// Removes a file, and returns how many bytes that frees: none while a process uses it.
     ///
     /// # Errors
     /// If it cannot be removed.
@@ -108,7 +107,7 @@ impl PackCache {
     /// Makes room for a file of `bytes` bytes at `path`, and removes the one that is there.
     ///
     /// # Errors
-    /// With a sentence if there is no room.
+    /// A sentence, if there is no room.
     pub(crate) fn make_room(&self, path: &Path, bytes: u64) -> Result<(), String> {
         let PackCache { folder, limit } = self;
         if bytes > *limit {
@@ -117,7 +116,7 @@ impl PackCache {
         let failed = |error: io::Error| format!("{}: {error}", folder.display());
         fs::create_dir_all(folder).map_err(failed)?;
         self.sweep();
-        // What is there is of no use any more, and if it cannot be removed the new one replaces it.
+        // What is there is of no use any more. If it cannot be removed, the new one replaces it.
         let _ = remove_unused(path);
         let mut files = self.files(SUFFIX).map_err(failed)?;
         files.retain(|(other, ..)| other != path);
@@ -149,7 +148,7 @@ impl PackCache {
             let entry = entry?;
             let name = entry.file_name();
             let ours = name.to_str().is_some_and(|name| name.contains(SUFFIX) && name.ends_with(suffix));
-            // One may go while we look.
+            // One may disappear in between.
             let Some(about) = entry.metadata().ok().filter(|about| ours && about.is_file()) else { continue };
             files.push((entry.path(), about.len(), about.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
         }
@@ -162,10 +161,10 @@ fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
-/// Removes a file unless somebody has it locked; says whether it did.
+/// Removes a file unless a process has it locked; says whether it did.
 fn remove_unused(path: &Path) -> io::Result<bool> {
     let file = File::open(path)?;
-    // Without locks nobody can say who uses it, so it is taken for used.
+    // Without locks it is not known who uses it, so it counts as used.
     if file.try_lock().is_err() {
         return Ok(false);
     }

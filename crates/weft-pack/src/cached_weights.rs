@@ -14,7 +14,7 @@ use crate::layout::Layout;
 use crate::work::Stop;
 use crate::{OnReport, PackError, Report};
 
-/// The file of a model's weights, whether it is there or not.
+/// The cache file of a model's weights, whether it exists or not.
 pub(crate) struct CachedWeights<'a> {
     cache: &'a PackCache,
     layout: &'a Layout<'a>,
@@ -39,7 +39,7 @@ impl<'a> CachedWeights<'a> {
         Some(CachedWeights { cache, layout, threads, identity, model, file })
     }
 
-    /// The tiles, after packing them into the file if need be; `None` if that cannot be, which has been reported.
+    /// The tiles, packed into the file first if need be; `None` if they cannot be kept there, which has been reported.
     pub(crate) fn tiles(&self, report: OnReport<'_>) -> Result<Option<Vec<WeightBytes>>, PackError> {
         let file = self.file.display();
         match self.open(report) {
@@ -62,7 +62,7 @@ impl<'a> CachedWeights<'a> {
         let why = match self.open(report) {
             Ok(tiles) => return Ok(Some(tiles)),
             Err(Unusable::Interrupted) => return Err(PackError::Interrupted),
-            // Another program removed or replaced it, or the disk does not hold what it was given.
+            // Another process removed or replaced it, or the disk does not hold what it was given.
             Err(Unusable::Missing) => "is gone".into(),
             Err(Unusable::Stale(why)) => why,
         };
@@ -77,7 +77,10 @@ impl<'a> CachedWeights<'a> {
         Ok(opened.storage.slices(opened.ranges.into_iter()))
     }
 
-    /// Makes the file; a failure is a sentence.
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// A sentence, or that the callback said so.
     fn write(&self, report: OnReport<'_>) -> Result<(), Stop<String>> {
         let header = Header::new(self.identity, self.model.to_string_lossy().into(), self.layout);
         self.cache.make_room(&self.file, file::size(&header)).map_err(Stop::Failed)?;

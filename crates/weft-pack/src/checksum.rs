@@ -1,8 +1,8 @@
-//! A checksum that keeps up with memory: it finds damage, and does not resist somebody who wants a collision.
+//! A checksum as fast as memory. It finds damage, and is no protection against deliberate collisions.
 //!
-//! Eight lanes take a 64-bit word each, so that eight multiplications are under way at once. The product's upper half carries high bits down
-//! while its lower half carries low bits up (as in Wang Yi's wyhash), so that no flipped bit can be made good by one in the next word. Each
-//! pair of lanes reads a quarter of the bytes, because four streams at once keep the memory busier than one: twice as fast, as measured.
+//! Eight lanes take a 64-bit word each, so that eight multiplications are in flight at once. The product's upper half carries high
+//! bits down while its lower half carries low bits up (as in Wang Yi's wyhash), so that no flipped bit is cancelled by one in the
+//! next word. Each pair of lanes reads a quarter of the bytes: four streams at once measured twice as fast as one.
 
 const LANES: usize = 8;
 const WORD: usize = 8;

@@ -1,4 +1,4 @@
-//! One file of the cache: written by all cores, and trusted only after every byte has been checked by all cores.
+//! A cache file: written by all cores, and trusted only after all cores have checked every byte.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -17,17 +17,17 @@ use crate::layout::{BLOCK, Layout};
 use crate::storage::Storage;
 use crate::work::{self, Stop};
 
-/// Blocks after which a thread waits for the disk: so that an interrupted program need not wait long for it, nor one that is done.
+/// Blocks after which a thread syncs to the disk, so that neither an interrupted process nor a finished one has to wait long for it.
 const SYNC: usize = 256;
 
 /// Why a file is not used.
 #[derive(Debug)]
 pub(crate) enum Unusable {
-    /// There is none.
+    /// There is no file.
     Missing,
-    /// It is not, or no longer, what is wanted.
+    /// It is not what is wanted, or no longer.
     Stale(String),
-    /// `progress` said so.
+    /// The callback said so.
     Interrupted,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Opened {
     pub(crate) ranges: Vec<Range<usize>>,
 }
 
-/// Maps a file and checks it, which also brings it into memory. It may hold other weights beside those of the layout.
+/// Maps a file and checks it, which also reads it into memory. It may hold other weights beside those of the layout.
 pub(crate) fn open(
     path: &Path,
     identity: Identity,
@@ -82,21 +82,21 @@ pub(crate) fn open(
             }
         }
     })?;
-    // What was used last is removed last. Who may not say so is not the owner.
+    // What was used last is removed last. Only the owner may set the time.
     let _ = file.set_modified(SystemTime::now());
     let ranges = found.into_iter().map(|range| range.start + start..range.end + start).collect();
     Ok(Opened { storage: Storage::File { map, _locked: file }, ranges })
 }
 
-/// Opens a file, says that it is in use as long as the result lives, and tells its length.
+/// Opens a file, locks it as in use for as long as the result lives, and returns its length.
 fn open_for_use(path: &Path) -> io::Result<(File, u64)> {
     let file = File::open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
-    // Who holds it alone removes it, or has just written it. Then, and where there are no locks, it may be removed while it is in use, and
-    // its bytes stay until nobody has them.
+    // A process that has it locked for itself is removing it, or has just written it. Then, and where there are no locks, it may be
+    // removed while it is in use; its bytes stay until they are unmapped.
     let _ = file.try_lock_shared();
     Ok((file, about.len()))
 }

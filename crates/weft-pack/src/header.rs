@@ -1,4 +1,4 @@
-//! What a file of packed weights begins with: what it is of, where each weight is, and the checksum of every block.
+//! The header of a file of packed weights: of which model it is, where each weight is, and the checksum of every block.
 //!
 //! ```text
 //! magic  version  bytes of the header  checksum of all that follows in it          8 4 4 8 bytes
@@ -7,8 +7,8 @@
 //! for each block of data its checksum                                               8 each
 //! ```
 //!
-//! Numbers are little-endian; a text is its length, 4 bytes, and UTF-8. The data begin at the next multiple of [`BLOCK`], offsets count from
-//! there. A file may have been damaged, or put there by somebody else: nothing is allocated or believed before it has been held against
+//! Numbers are little-endian; a text is its length in 4 bytes, and UTF-8. The data begin at the next multiple of [`BLOCK`], and
+//! offsets count from there. A file may be damaged or foreign: nothing is allocated or trusted before it has been checked against
 //! the bytes that are there.
 
 use std::collections::BTreeMap;
@@ -22,10 +22,10 @@ use crate::layout::{ALIGN, BLOCK, Layout, PlacedWeight, SourceWeight};
 
 const MAGIC: [u8; 8] = *b"weftpack";
 
-/// Changes with every change of the format, the checksum's included.
+/// Changes with every change of the format, including that of the checksum.
 const VERSION: u32 = 1;
 
-/// Bytes before what the header's checksum is of.
+/// Bytes before those that the header's checksum covers.
 pub(crate) const PROLOGUE: usize = 24;
 
 /// More than the largest model needs.

@@ -1,4 +1,4 @@
-//! What tells a model from any other, without reading all of it: a file of 17 GB takes longer to hash than to pack.
+//! The identity of a model, without reading all of it: a file of 17 GB takes longer to hash than to pack.
 
 use std::time::UNIX_EPOCH;
 
@@ -6,22 +6,22 @@ use weft_gguf::{FileInfo, Gguf, Stamp};
 
 use crate::checksum::checksum;
 
-/// Bytes looked at at the beginning and at the end of every tensor.
+/// Bytes read at the beginning and the end of every tensor.
 const SAMPLE: usize = 4096;
 
 /// The identity of a model's files.
 ///
-/// Of each file it has the size, the time of the last change and the inode, and all that comes before the tensors: metadata and the tensor
-/// directory. Of each tensor it has the first and the last 4 KiB. So a file that was changed, replaced or downloaded anew is another
-/// model, whatever its name; one that was copied with its times is one too, which costs packing it again and nothing else. The device's
-/// number is left out: many file systems have a new one at every start of the machine.
+/// It covers each file's size, time of the last change, inode, metadata and tensor directory, and the first and last 4 KiB of each
+/// tensor. So a file that was changed, replaced or downloaded again is another model, whatever its name. So is a copy with its
+/// times preserved, which only costs packing it again. The device number is left out: many file systems get a new one at every
+/// boot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Identity(pub(crate) u64);
 
 impl Identity {
     /// The identity of a model; `None` if it was not read from files.
     pub(crate) fn of(model: &Gguf) -> Option<Identity> {
-        // First, for they are at hand: contents are read from the disk.
+        // Before the contents, which are read from the disk.
         let stamps: Vec<Stamp> = model.files().iter().map(|file| file.stamp).collect::<Option<_>>()?;
         let mut facts = contents(model);
         for stamp in stamps {
@@ -32,13 +32,13 @@ impl Identity {
     }
 }
 
-/// What tells a model from others wherever it lies and whenever it was copied: what its identity for the cache is made of, but for times and
-/// inodes. It finds models that are not the same, and no forgery.
+/// A number that tells a model from others, wherever its files are and whenever they were copied: a checksum of their sizes, their
+/// metadata and tensor directories, and the first and last 4 KiB of each tensor. It is no protection against forgery.
 pub fn fingerprint(model: &Gguf) -> u64 {
     checksum_of(&contents(model))
 }
 
-/// Sizes of the files, checksums of what comes before the tensors, and of the ends of each tensor.
+/// Sizes of the files, checksums of what precedes the tensors, and of both ends of each tensor.
 fn contents(model: &Gguf) -> Vec<u64> {
     let mut facts: Vec<u64> = Vec::with_capacity(4 * model.files().len() + 2 * model.tensors().len());
     for (FileInfo { size, .. }, header) in model.files().iter().zip(model.headers()) {
@@ -48,7 +48,7 @@ fn contents(model: &Gguf) -> Vec<u64> {
         let bytes = model.tensor_bytes(tensor);
         let sample = SAMPLE.min(bytes.len());
         facts.extend([checksum(&bytes[..sample]), checksum(&bytes[bytes.len() - sample..])]);
-        // More is mapped at a fault than is looked at, and of a thousand tensors that is a lot.
+        // A page fault maps more than is read, which adds up over a thousand tensors.
         bytes.release(0..bytes.len());
     }
     facts

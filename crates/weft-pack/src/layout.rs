@@ -1,42 +1,42 @@
-//! Where packed weights lie, in memory and in a file alike: one after the other, and cut into blocks that are filled by themselves.
+//! Where packed weights are, in memory and in a file alike: one after another, in blocks that are filled independently.
 
 use std::ops::Range;
 
 use weft_device::{DeviceError, Packing, Tile, Weight};
 use weft_gguf::TensorBytes;
 
-/// What is filled, written and checked at once: a huge page, so that a file written in such pieces is kept in huge pages by the operating
-/// systems that can, and mapped with as few page faults.
+/// Bytes filled, written and checked at once: a huge page, so that operating systems that can do so keep a file written in such
+/// blocks in huge pages, and map it with few page faults.
 pub(crate) const BLOCK: usize = 2 << 20;
 
 /// Weights begin at a multiple of this: a page.
 pub(crate) const ALIGN: usize = 4096;
 
-/// A weight that is to be packed.
+/// A weight to be packed.
 #[derive(Clone, Debug)]
 pub struct SourceWeight {
-    /// What it is called in the model.
+    /// Its name in the model.
     pub name: String,
     /// Its rows.
     pub weight: Weight,
-    /// Where in a file its bytes are, to be taken out of memory again when they are packed.
+    /// Its bytes in the mapped file, which are released once they are packed.
     pub mapped: Option<TensorBytes>,
 }
 
-/// Where the tiles of each of a list of weights lie.
+/// Where the tiles of each of several weights are.
 pub(crate) struct Layout<'a> {
     packing: &'static dyn Packing,
     places: Vec<PlacedWeight<'a>>,
     len: usize,
 }
 
-/// A weight's place.
+/// A weight, and where its packed bytes are.
 pub(crate) struct PlacedWeight<'a> {
     pub(crate) source: &'a SourceWeight,
     tile: Tile,
-    /// Bytes of the source that a tile is made of, but for the last one.
+    /// Bytes of the weight that make a tile; the last tile has fewer.
     step: usize,
-    /// Where its tiles lie.
+    /// Where its tiles are.
     pub(crate) range: Range<usize>,
 }
 
@@ -73,14 +73,14 @@ impl<'a> Layout<'a> {
         self.len
     }
 
-    /// The layout that they are packed in.
+    /// The layout of the tiles.
     pub(crate) fn packing(&self) -> &'static dyn Packing {
         self.packing
     }
 
-    /// Fills a block, `out`, with the tiles that lie in it, and with zeros between the weights.
+    /// Fills a block, `out`, with the tiles in it, and zeros between the weights.
     ///
-    /// A tile that reaches into another block is packed for both. The sources' pages are released.
+    /// A tile that reaches into another block is packed for both. The pages of the weights' own bytes are released.
     pub(crate) fn fill(&self, block: usize, out: &mut [u8], tile: &mut Vec<u8>) {
         let start = block * BLOCK;
         let end = start + out.len();

@@ -1,9 +1,9 @@
-//! Weights in a device's own layout: packed once with all cores, then mapped from a file of the cache, which processes share.
+//! Weights in a device's own layout: packed once by all cores, then mapped from a cache file that processes share.
 //!
-//! What a layout is, a device says ([`Packing`]); which weights it is wanted for, the compiled plans say. [`pack`] finds them in the
-//! [`PackCache`], or packs them into it, or where there is no cache, no room or no permission, into memory. Which of these it was changes no
-//! byte. A file of the cache is never believed: its header and every block are checked each time, which also brings it into
-//! memory, and one that is damaged, foreign or outdated is made anew.
+//! A device defines its layout ([`Packing`]); the compiled plans say which weights are wanted in it. [`pack`] finds them in the
+//! [`PackCache`], or packs them into it; without a cache, room or permission it packs them into memory. The bytes are the same in
+//! each case. A cache file is never trusted: its header and every block are checked at each use, which also reads it into memory,
+//! and one that is damaged, foreign or outdated is made again.
 //!
 //! The pages of the model's own file are released as they are packed, so that at no time both are in memory.
 #![forbid(unsafe_code)]
@@ -32,53 +32,53 @@ use cached_weights::CachedWeights;
 use layout::{BLOCK, Layout};
 use storage::Storage;
 
-/// What packing is at.
+/// How far packing is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Report {
-    /// Bytes of packed weights from the cache that were checked, of all.
+    /// Bytes of cached weights that have been checked.
     Checking {
         /// Bytes done.
         done: u64,
         /// Bytes in all.
         total: u64,
     },
-    /// Bytes packed, of all.
+    /// Bytes that have been packed.
     Packing {
         /// Bytes done.
         done: u64,
         /// Bytes in all.
         total: u64,
     },
-    /// Bytes of packed weights given to the device, of all. Packing is over by then: it is told by who does that.
+    /// Bytes of packed weights given to the device. Reported by the caller, after packing.
     Loading {
         /// Bytes done.
         done: u64,
         /// Bytes in all.
         total: u64,
     },
-    /// Something for the user to know, a sentence. All goes on.
+    /// A sentence for the user. Work continues.
     Note(String),
 }
 
-/// Is told what packing is at, and says whether to go on.
+/// Told how far packing is; says whether to continue.
 pub type OnReport<'a> = &'a mut dyn FnMut(Report) -> ControlFlow<()>;
 
 /// Why weights were not packed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PackError {
-    /// The device's error for a weight that does not fit, or for memory that is not there.
+    /// A weight does not fit the layout, or there is no memory.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// Whoever was told about the progress did not want it to go on. Nothing is left behind.
+    /// The callback said so. Nothing is left behind.
     #[error("loading was interrupted")]
     Interrupted,
 }
 
-/// The tiles of weights, in their order, on as many `threads`. With a cache, those of `model` are kept in it, and taken from it if they are
-/// there.
+/// The tiles of weights, in their order, packed by `threads` threads. With a cache, those of `model` are taken from it, or put
+/// there first.
 ///
 /// # Errors
-/// [`PackError`]. What is wrong with the cache is no error: weights are then packed anew, or in memory.
+/// [`PackError`]. Trouble with the cache is no error: weights are then packed again, or in memory.
 pub fn pack(
     packing: &'static dyn Packing,
     sources: &[SourceWeight],
@@ -99,7 +99,7 @@ pub fn pack(
     in_memory(&layout, threads, report)
 }
 
-/// Packs into memory of this process.
+/// Packs into the memory of this process.
 fn in_memory(
     layout: &Layout<'_>,
     threads: usize,

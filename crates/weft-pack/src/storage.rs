@@ -1,4 +1,4 @@
-//! Memory that packed weights lie in: a mapped file, or memory of this process alone.
+//! The memory of packed weights: a mapped file, or memory of this process alone.
 
 use std::fs::File;
 use std::ops::Range;
@@ -8,13 +8,13 @@ use memmap2::{Mmap, MmapMut};
 use weft_device::WeightBytes;
 use weft_gguf::MappedFile;
 
-/// Bytes that stay where they are.
+/// Bytes at a fixed address.
 pub(crate) enum Storage {
-    /// A file of the cache.
+    /// A cache file.
     File {
         /// Its bytes.
         map: MappedFile,
-        /// The file itself, with the lock that says that it is in use.
+        /// The file, locked as in use.
         _locked: File,
     },
     /// Memory, aligned to a page.
@@ -30,7 +30,7 @@ impl Storage {
         Some(memory)
     }
 
-    /// Each of these parts.
+    /// These parts of it.
     pub(crate) fn slices(self, ranges: impl Iterator<Item = Range<usize>>) -> Vec<WeightBytes> {
         let storage = Arc::new(self);
         let slice = |range| Arc::new(Slice { storage: Arc::clone(&storage), range }) as WeightBytes;

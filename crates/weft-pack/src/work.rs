@@ -1,22 +1,22 @@
-//! Work that all cores take piece by piece, while the calling thread also tells how far it is.
+//! Items of work that all cores take in turn, while the calling thread also reports progress.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// How work ended that was not done to the end.
+/// Why work was not completed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Stop<E> {
-    /// `progress` said so.
+    /// The callback said so.
     Interrupted,
-    /// A piece failed, the first that did.
+    /// An item failed: the first that did.
     Failed(E),
 }
 
-/// Does all `items` on `threads` threads, each with what `scratch` made for it. They are begun in order.
+/// Does all `items` on `threads` threads, each with its own `scratch`. They are begun in order.
 ///
-/// `progress` is told how many are done; the calling thread does that between items of its own.
+/// `progress` is told how many are done, by the calling thread between items of its own.
 pub(crate) fn each<T: Send, S, E: Send>(
     threads: usize,
     items: impl Iterator<Item = T> + Send,
@@ -29,7 +29,7 @@ pub(crate) fn each<T: Send, S, E: Send>(
     let items = Mutex::new(items.fuse());
     let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let failed = Mutex::new(None);
-    // One that panicked takes the others down when they are joined; until then they may as well go on.
+    // A panic takes the other threads down when they are joined; until then they may continue.
     let next =
         || items.lock().unwrap_or_else(|e| e.into_inner()).next().filter(|_| !stop.load(Ordering::Relaxed));
     let take = |scratch: &mut S| -> bool {
@@ -48,7 +48,7 @@ pub(crate) fn each<T: Send, S, E: Send>(
     };
     let interrupted = thread::scope(|scope| {
         for _ in 1..threads {
-            // A machine that has no more threads does with fewer.
+            // If the system has no more threads, fewer do.
             let spawned = thread::Builder::new().spawn_scoped(scope, || {
                 let mut own = scratch();
                 while take(&mut own) {}
