@@ -6,17 +6,15 @@ use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, Timing, Timings,
     Weight,
 };
-use weft_kern::{Machine, Sizes};
+use weft_kern::Sizes;
 
 use crate::buffer::Buffer;
 use crate::compile::{Compiled, Launch, compile};
+use crate::hardware::{MAX_THREADS, hardware, threads};
 use crate::isa::{Arch, Isa};
 use crate::memory::Memory;
 use crate::scratch::Scratch;
 use crate::team::Team;
-
-/// More threads than this must be a mistake.
-const MAX_THREADS: usize = 1024;
 
 /// How to open the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,10 +54,7 @@ impl CpuDevice {
             let available = available.join(", ");
             DeviceError::Usage(format!("this processor does not have `{isa}`; it has {available}"))
         })?;
-        let threads = match options.threads {
-            Some(threads) => threads,
-            None => std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS)),
-        };
+        let threads = threads(options.threads);
         if !(1..=MAX_THREADS).contains(&threads) {
             return Err(DeviceError::Usage(format!("{threads} threads; give between 1 and {MAX_THREADS}")));
         }
@@ -72,7 +67,7 @@ impl CpuDevice {
                 name,
                 threads,
                 largest_buffer: isize::MAX as usize,
-                machine: machine(Some(threads)),
+                hardware: hardware(isa, Some(threads)),
                 processor: true,
                 packing: Some(&RowsOf16),
             },
@@ -150,12 +145,6 @@ impl CpuDevice {
         self.buffers.push(buffer);
         Ok(BufferId(id))
     }
-}
-
-/// How fast so many threads of this device are, by default as many as the machine runs at once: for decisions by cost.
-pub fn machine(threads: Option<usize>) -> Machine {
-    let all = || std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS));
-    Machine { workers: threads.unwrap_or_else(all) as u64, ..Machine::default() }
 }
 
 /// Why the host cannot access a range of a buffer.

@@ -39,6 +39,7 @@ mod cost;
 mod device;
 mod dot;
 mod grow;
+mod hardware;
 #[allow(unsafe_code, reason = "calls code compiled for an instruction set once it is known to be there")]
 mod isa;
 mod made;
@@ -57,8 +58,9 @@ mod stores;
 mod team;
 mod thread;
 
-pub use backend::{CpuBackend, processor_name};
-pub use device::{CpuDevice, CpuOptions, machine};
+pub use backend::CpuBackend;
+pub use device::{CpuDevice, CpuOptions};
+pub use hardware::processor_name;
 pub use isa::Isa;
 pub use probe::{Probe, Roof};
 

@@ -1,9 +1,10 @@
 //! The [`Device`] trait: what a device must be able to do, and how to ask for what it may be able to do.
 
-use weft_kern::{Machine, Sizes};
+use weft_kern::Sizes;
 
 use crate::checkpoints::Checkpoints;
 use crate::error::DeviceError;
+use crate::hardware::Hardware;
 use crate::ids::{BufferId, ProgramId};
 use crate::packing::Packing;
 use crate::program::Program;
@@ -20,8 +21,8 @@ pub struct Caps {
     pub threads: usize,
     /// Bytes of the largest buffer, and so of the largest weight.
     pub largest_buffer: usize,
-    /// How fast it is, for decisions by cost.
-    pub machine: Machine,
+    /// The hardware it runs on.
+    pub hardware: Hardware,
     /// Whether it computes on the processor that runs this program, so that the processor's limits are its own.
     pub processor: bool,
     /// The layout it wants for weights that products multiply by; `None` if it takes them as the file stores them.

@@ -1,10 +1,11 @@
 //! A device that checks everything and computes nothing, for tests of the code above a device.
 
-use weft_kern::{Machine, Sizes};
+use weft_kern::Sizes;
 
 use crate::checkpoints::{Checkpoints, Mark};
 use crate::device::{Caps, Device};
 use crate::error::DeviceError;
+use crate::hardware::Hardware;
 use crate::ids::{BufferId, ProgramId};
 use crate::program::Program;
 use crate::weight::Weight;
@@ -25,7 +26,7 @@ impl Default for NullDevice {
                 name: "null".into(),
                 threads: 1,
                 largest_buffer: usize::MAX,
-                machine: Machine::default(),
+                hardware: Hardware::common("null"),
                 processor: false,
                 packing: None,
             },

@@ -1,11 +1,12 @@
 //! The reference device: runs programs in the kernel interpreter. Slow, and the definition of what every other device computes.
 
-use weft_kern::{Access, Format, Machine, Sizes, interp};
+use weft_kern::{Access, Format, Sizes, interp};
 
 use crate::backend::{Backend, OpenError, OpenOptions};
 use crate::checkpoints::{Checkpoints, Mark};
 use crate::device::{Caps, Device};
 use crate::error::DeviceError;
+use crate::hardware::Hardware;
 use crate::ids::{BufferId, ProgramId};
 use crate::info::{DeviceInfo, DeviceKind};
 use crate::program::{KernelLaunch, Program, Region};
@@ -41,7 +42,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn target(&self, _: Option<&str>, _: &OpenOptions) -> Result<Target, OpenError> {
-        Ok(Target { machine: Machine::default(), text: None })
+        Ok(Target { hardware: Hardware::common("reference"), text: None })
     }
 }
 
@@ -72,7 +73,7 @@ impl Default for ReferenceDevice {
             name: "reference (interpreter)".into(),
             threads: 1,
             largest_buffer: isize::MAX as usize,
-            machine: Machine::default(),
+            hardware: Hardware::common("reference"),
             processor: true,
             packing: None,
         };

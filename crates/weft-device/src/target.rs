@@ -2,16 +2,17 @@
 
 use std::fmt;
 
-use weft_kern::{Kernel, Machine, Plan, Sizes, Source};
+use weft_kern::{Kernel, Plan, Sizes, Source};
 
+use crate::hardware::Hardware;
 use crate::ids::BufferId;
 use crate::program::Region;
 
 /// A device as a target to compile for.
 #[derive(Debug)]
 pub struct Target {
-    /// What decisions by cost are taken for.
-    pub machine: Machine,
+    /// The hardware it runs on.
+    pub hardware: Hardware,
     /// Renders kernels, if the device runs source text.
     pub text: Option<Box<dyn SourceText>>,
 }

@@ -10,7 +10,7 @@ use weft_device::{
 use crate::adapter::{Adapter, adapters};
 use crate::cache_folder;
 use crate::device::GpuDevice;
-use crate::machine::machine;
+use crate::hardware::hardware;
 use crate::scheduler::{Scheduler, departures};
 
 /// The [`Backend`] of GPUs that Vulkan or Metal reaches.
@@ -46,8 +46,8 @@ impl Backend for GpuBackend {
     fn target(&self, name: Option<&str>, options: &OpenOptions) -> Result<Target, OpenError> {
         let adapter = find(name)?;
         let scheduler = Scheduler::open(&adapter, options.folder.as_deref());
-        let machine = machine(adapter.kind(), options.host_threads());
-        Ok(Target { machine, text: Some(Box::new(scheduler)) })
+        let hardware = hardware(&adapter, options.host_threads());
+        Ok(Target { hardware, text: Some(Box::new(scheduler)) })
     }
 
     fn departures(&self) -> Vec<&'static Departure> {

@@ -12,7 +12,7 @@ use crate::buffers::{Buffer, Staging};
 use crate::clock::Clock;
 use crate::compile::{Compiled, Render, compile};
 use crate::context::Context;
-use crate::machine::machine;
+use crate::hardware::hardware;
 use crate::pipelines::Pipelines;
 use crate::replay::{InFlight, replay};
 use crate::scheduler::Scheduler;
@@ -50,7 +50,7 @@ impl GpuDevice {
                 name,
                 threads,
                 largest_buffer,
-                machine: machine(adapter.kind(), threads),
+                hardware: hardware(adapter, threads),
                 processor: false,
                 packing: Some(&RowsOf16),
             },

@@ -19,7 +19,7 @@ mod compile;
 mod context;
 mod device;
 mod error;
-mod machine;
+mod hardware;
 #[allow(unsafe_code, reason = "asks Vulkan for what wgpu does not report")]
 mod memory;
 #[allow(unsafe_code, reason = "gives the driver its own compiled pipelines back")]

@@ -1,0 +1,61 @@
+//! The processor as hardware: its name, its threads, and how fast such processors are.
+
+use std::thread::available_parallelism;
+
+use weft_device::Hardware;
+use weft_kern::Machine;
+
+use crate::isa::Isa;
+
+/// More threads than this are a mistake.
+pub(crate) const MAX_THREADS: usize = 1024;
+
+/// The threads that are used: those asked for, or as many as the machine runs at once.
+pub(crate) fn threads(wanted: Option<usize>) -> usize {
+    wanted.unwrap_or_else(|| available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS)))
+}
+
+/// The processor with an instruction set and so many threads.
+pub(crate) fn hardware(isa: Isa, wanted: Option<usize>) -> Hardware {
+    let threads = threads(wanted);
+    Hardware {
+        key: format!("cpu {}, {isa}, {threads} threads", processor_name()),
+        machine: Machine { workers: threads as u64, ..Machine::default() },
+        rules_keep_bits: true,
+    }
+}
+
+/// The processor's name; only its architecture where the system does not tell.
+pub fn processor_name() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    model_name(&info).unwrap_or(std::env::consts::ARCH).into()
+}
+
+/// The processor's name in Linux's `/proc/cpuinfo`, which has it for x86 and some other architectures.
+fn model_name(info: &str) -> Option<&str> {
+    let line = info.lines().find(|line| line.starts_with("model name"))?;
+    line.split_once(':').map(|(_, name)| name.trim()).filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_what_the_system_calls_it() {
+        let info = "processor\t: 0\nmodel name\t: A Processor: 3 GHz \nmodel name\t: another\n";
+        assert_eq!(model_name(info), Some("A Processor: 3 GHz"));
+        for nameless in ["", "processor: 0\n", "model name\t:\n", "model name\n"] {
+            assert_eq!(model_name(nameless), None, "{nameless:?}");
+        }
+    }
+
+    #[test]
+    fn hardware_is_told_by_what_speed_depends_on() {
+        let of = |isa, threads| hardware(isa, Some(threads));
+        assert_eq!(of(Isa::Portable, 3), of(Isa::Portable, 3));
+        assert_ne!(of(Isa::Portable, 3).key, of(Isa::Portable, 2).key);
+        assert_ne!(of(Isa::Portable, 3).key, of(Isa::Avx2, 3).key);
+        assert_eq!(of(Isa::Portable, 3).machine.workers, 3);
+    }
+}

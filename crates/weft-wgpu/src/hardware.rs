@@ -1,0 +1,51 @@
+//! GPUs as hardware: how fast they are, as far as can be known without measuring.
+//!
+//! No graphics interface tells bandwidth or numbers of cores, so this is a table by kind. Only its proportions have to be right: a launch costs
+//! as much as reading a megabyte or more, and what every workgroup computes for itself is not cheap.
+
+use weft_device::{DeviceKind, Hardware};
+use weft_kern::Machine;
+
+use crate::adapter::Adapter;
+
+/// An adapter with its driver. Software runs on so many `threads`.
+pub(crate) fn hardware(adapter: &Adapter, threads: usize) -> Hardware {
+    let software =
+        if adapter.kind() == DeviceKind::Software { format!(", {threads} threads") } else { String::new() };
+    Hardware {
+        key: format!("gpu {}{software}", adapter.key()),
+        machine: machine(adapter.kind(), threads),
+        // Lanes that share a sum add it up in another order.
+        rules_keep_bits: false,
+    }
+}
+
+/// How fast an adapter of a kind is.
+///
+/// A launch with the barrier before it: 5.2 µs measured by others on Metal (by adding launches to a step), 5 to 10 on Vulkan. Bandwidth: a
+/// mid-range card has 500 GB/s and 40 cores; what shares the processor's memory, 80 and 8.
+fn machine(kind: DeviceKind, threads: usize) -> Machine {
+    let card = |workers: u64, gigabytes: u64| Machine {
+        workers,
+        launch_ns: 7_000,
+        // One workgroup alone does not fill a core's share of the bandwidth.
+        worker_bytes: gigabytes * 1_000_000_000 / workers,
+        bytes: gigabytes * 1_000_000_000,
+        worker_multiplications: 500_000_000_000,
+        worker_float_multiplications: 250_000_000_000,
+        worker_values: 20_000_000_000,
+    };
+    match kind {
+        DeviceKind::Discrete | DeviceKind::Virtual => card(40, 500),
+        DeviceKind::Integrated | DeviceKind::Other => card(8, 80),
+        DeviceKind::Software | DeviceKind::Processor => Machine {
+            workers: threads as u64,
+            launch_ns: 20_000,
+            worker_bytes: 1_000_000_000,
+            bytes: 10_000_000_000,
+            worker_multiplications: 2_000_000_000,
+            worker_float_multiplications: 2_000_000_000,
+            worker_values: 1_000_000_000,
+        },
+    }
+}
