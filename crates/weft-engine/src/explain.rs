@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use weft_fuse::{Choice, Cost, Fusion, Options};
+use weft_fuse::{Choice, Cost, CostModel, Fusion, Options, estimate};
 use weft_ir::rules::RULES;
 use weft_ir::{Graph, NodeId, Rule, Sizes, Switches, WhyNot};
-use weft_kern::{Machine, Plan, Work};
+use weft_kern::{Amounts, Plan, Seen};
 use weft_models::ModelGraph;
 
 use crate::error::Error;
@@ -19,8 +19,8 @@ pub struct ExplainOptions {
     pub switches: Switches,
     /// Tokens of the step.
     pub tokens: usize,
-    /// The machine that decisions by cost are taken for.
-    pub machine: Machine,
+    /// What decisions by cost are taken by.
+    pub costs: CostModel,
 }
 
 /// The kernels of one plan.
@@ -62,8 +62,10 @@ pub struct KernelCall {
     pub kernel: String,
     /// What is done side by side.
     pub parts: Vec<KernelPart>,
-    /// What it reads of weights and multiplies.
-    pub work: Work,
+    /// What it reads, writes and computes in a step at the beginning of a sequence.
+    pub amounts: Amounts,
+    /// How long that is estimated to take, in nanoseconds.
+    pub ns: u64,
     /// Nodes that read its values from memory, and why they are not computed in it.
     pub cuts: Vec<(String, String)>,
 }
@@ -82,10 +84,10 @@ pub struct KernelPart {
 /// # Errors
 /// If a graph cannot be compiled.
 pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Explained>, Error> {
-    let ExplainOptions { switches, tokens, machine } = options;
+    let ExplainOptions { switches, tokens, costs } = options;
     let (tokens, slots, pages) = (*tokens, tokens.next_multiple_of(PAGE), tokens.div_ceil(PAGE));
     let max = Sizes { tokens, rows: 1, slots, pages };
-    let options = Options { max, switches: switches.clone(), machine: *machine, advise: true };
+    let options = Options { max, switches: switches.clone(), costs: *costs, advise: true };
     let segments = plans::segments(model, switches);
     let one = Options { max: Sizes { tokens: 1, ..max }, ..options.clone() };
     let first = plans::plan(&segments, &one, None)?;
@@ -95,7 +97,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
         match plans.iter_mut().find(|p| Arc::ptr_eq(&p.before, &segment.graph)) {
             Some(known) => known.segments.push(segment.name.clone()),
             None => {
-                let plan = one_plan(&segment.name, &segment.graph, &fusion, &max);
+                let plan = one_plan(&segment.name, &segment.graph, &fusion, &options);
                 // Those that all sizes of step follow are decided for one token.
                 let followed = |c: &&Choice| c.decides && plans::is_rule(c.decision);
                 let own =
@@ -109,7 +111,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
     Ok(plans)
 }
 
-fn one_plan(segment: &str, before: &Arc<Graph>, fusion: &Fusion, sizes: &Sizes) -> Explained {
+fn one_plan(segment: &str, before: &Arc<Graph>, fusion: &Fusion, options: &Options) -> Explained {
     let Fusion { graph, fired, missed, plan, cost, calls, .. } = fusion;
     let rules = RULES.into_iter().map(|rule| {
         let own = fired.iter().filter(|f| f.rule == rule);
@@ -119,7 +121,10 @@ fn one_plan(segment: &str, before: &Arc<Graph>, fusion: &Fusion, sizes: &Sizes) 
             why_not: missed.iter().find(|m| m.rule == rule).map(|m| m.why),
         }
     });
-    let calls = plan.calls.iter().zip(calls).map(|(call, computed)| {
+    let (sizes, seen) = (&options.max, Seen::causal(0, options.max.tokens as u64));
+    let counted =
+        plan.traffic(sizes, &seen).into_iter().zip(estimate(plan, sizes, &seen, &options.costs.machine));
+    let calls = plan.calls.iter().zip(calls).zip(counted).map(|((call, computed), (operations, ns))| {
         let kernel = &plan.kernels[call.kernel];
         let parts = kernel.parts.iter().zip(&computed.parts).map(|(part, nodes)| {
             let rows: Vec<String> = part.rows.iter().map(ToString::to_string).collect();
@@ -128,7 +133,8 @@ fn one_plan(segment: &str, before: &Arc<Graph>, fusion: &Fusion, sizes: &Sizes) 
         KernelCall {
             kernel: kernel.name.clone(),
             parts: parts.collect(),
-            work: kernel.work(sizes),
+            amounts: operations.iter().map(|counted| counted.alone).sum(),
+            ns,
             cuts: computed.cuts.iter().map(|cut| (named(graph, cut.node), cut.why.to_string())).collect(),
         }
     });

@@ -1,15 +1,14 @@
-//! The launches of a step: what each is for, and the bytes and multiplications it takes at least.
+//! The launches of a step: what each is for, and the bytes and operations it takes.
 //!
-//! All of it comes from the plans that the engine runs. What a launch is for is told by the weights it is bound to, by their names in the file;
-//! names of kernels say nothing.
+//! Both come from the plans that the engine runs: [`Plan::traffic`] counts, and the weights a launch is bound to tell what it is for, by their
+//! names in the file.
 
 use std::collections::BTreeMap;
-use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
 use weft_fuse::Fusion;
 use weft_ir::{Op, Sizes};
-use weft_kern::{Access, Call, Format, Instr, Kernel, Piece, Plan, Seen, Source};
+use weft_kern::{Amounts, Call, Counted, Format, Instr, Kernel, Operation, Plan, Seen, Source};
 use weft_models::Segment;
 use weft_quant::GgmlType;
 
@@ -53,48 +52,6 @@ impl Role {
             Role::Head => "head",
             Role::Other => "other",
         }
-    }
-}
-
-/// What something takes at least.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Amounts {
-    /// Bytes of weights, as the file has them. Of experts those that are picked, as if no two tokens picked the same.
-    pub weight_bytes: u64,
-    /// Bytes of the KV cache, read and written.
-    pub state_bytes: u64,
-    /// Bytes of all else, read and written: mostly from caches and to them.
-    pub activation_bytes: u64,
-    /// Multiplications of 8-bit integers, each with its addition.
-    pub integer_multiplications: u64,
-    /// Multiplications of `f32` by weights, and those of attention in whatever a device takes there, each with its addition.
-    pub float_multiplications: u64,
-}
-
-impl Amounts {
-    /// Multiplications of both kinds.
-    pub fn multiplications(&self) -> u64 {
-        self.integer_multiplications + self.float_multiplications
-    }
-}
-
-impl Add for Amounts {
-    type Output = Amounts;
-
-    fn add(self, other: Amounts) -> Amounts {
-        Amounts {
-            weight_bytes: self.weight_bytes + other.weight_bytes,
-            state_bytes: self.state_bytes + other.state_bytes,
-            activation_bytes: self.activation_bytes + other.activation_bytes,
-            integer_multiplications: self.integer_multiplications + other.integer_multiplications,
-            float_multiplications: self.float_multiplications + other.float_multiplications,
-        }
-    }
-}
-
-impl AddAssign for Amounts {
-    fn add_assign(&mut self, other: Amounts) {
-        *self = *self + other;
     }
 }
 
@@ -149,7 +106,7 @@ impl Launch {
 
     /// What all of it takes.
     pub fn amounts(&self) -> Amounts {
-        self.pieces.iter().fold(Amounts::default(), |sum, piece| sum + piece.amounts)
+        self.pieces.iter().map(|piece| piece.amounts).sum()
     }
 
     /// What it is for; several things, if it has several pieces. Each once, in their order.
@@ -201,38 +158,16 @@ impl Named {
 
     /// Appends the launches of this segment's plan in a step of these sizes.
     pub(crate) fn launches(&self, plan: &Arc<Plan>, sizes: &Sizes, seen: &Seen, launches: &mut Vec<Launch>) {
-        let mut weights_left = BTreeMap::new();
-        for (call, Call { kernel, args }) in plan.calls.iter().enumerate() {
+        let traffic = plan.traffic(sizes, seen);
+        for ((call, Call { kernel, args }), operations) in plan.calls.iter().enumerate().zip(traffic) {
             let kernel = &plan.kernels[*kernel];
-            let mut left = BTreeMap::new();
-            let pieces = kernel.traffic(sizes, seen).into_iter().map(|piece| {
-                let mut amounts = Amounts::default();
-                for touch in &piece.touches {
-                    let at = args[touch.param];
-                    let buffer = &plan.buffers[at];
-                    let all = buffer.bytes(sizes).unwrap_or(usize::MAX) as u64;
-                    match &buffer.source {
-                        Source::Weight(_) => {
-                            amounts.weight_bytes += take(weights_left.entry(at).or_insert(all), touch.bytes);
-                        }
-                        Source::State(_) => amounts.state_bytes += touch.bytes,
-                        Source::Constant(_) | Source::Input(_) | Source::Output(_) | Source::Arena(_) => {
-                            let left = left.entry((at, touch.access == Access::Write)).or_insert(all);
-                            amounts.activation_bytes += take(left, touch.bytes);
-                        }
-                    }
-                }
-                let multiplications = if piece.floats {
-                    &mut amounts.float_multiplications
-                } else {
-                    &mut amounts.integer_multiplications
-                };
-                *multiplications = piece.multiplications;
-                let ty = piece.weight.and_then(|param| match kernel.params[param].format {
+            let pieces = operations.into_iter().map(|Counted { operation, more, .. }| {
+                let ty = operation.weight.and_then(|param| match kernel.params[param].format {
                     Format::Ggml(ty) => Some(ty),
                     Format::Q8 => None,
                 });
-                LaunchPiece { role: self.role(plan, args, kernel, &piece), anchor: piece.anchor, ty, amounts }
+                let role = self.role(plan, args, kernel, &operation);
+                LaunchPiece { role, anchor: operation.anchor, ty, amounts: more }
             });
             let pieces = pieces.collect();
             let (segment, layer) = (self.name.clone(), self.layer);
@@ -241,24 +176,24 @@ impl Named {
     }
 
     /// What a piece is for: told by the weight it multiplies by, then by what it does, then by the other weights it reads.
-    fn role(&self, plan: &Plan, args: &[usize], kernel: &Kernel, piece: &Piece) -> Role {
+    fn role(&self, plan: &Plan, args: &[usize], kernel: &Kernel, operation: &Operation) -> Role {
         let source = |param: usize| &plan.buffers[args[param]].source;
         let tensor = |param: usize| match source(param) {
             Source::Weight(own) => Some(self.weights.get(own).unwrap_or(own).as_str()),
             _ => None,
         };
-        if let Some(tensor) = piece.weight.and_then(tensor) {
+        if let Some(tensor) = operation.weight.and_then(tensor) {
             // Tied embeddings are the head where they are multiplied by.
             return role_of_tensor(tensor, Role::Head);
         }
-        if piece.anchor == "attend" {
+        if operation.anchor == "attend" {
             return Role::Attention;
         }
-        let touched = || piece.touches.iter().map(|touch| touch.param);
+        let touched = || operation.touches.iter().map(|touch| touch.param);
         if let Some(tensor) = touched().find_map(tensor) {
             return role_of_tensor(tensor, Role::Embedding);
         }
-        let body = &kernel.parts[piece.part].body;
+        let body = &kernel.parts[operation.part].body;
         if body.iter().any(|instr| matches!(instr, Instr::TopK { .. })) {
             Role::Router
         } else if touched().any(|param| matches!(source(param), Source::State(_))) {
@@ -269,13 +204,6 @@ impl Named {
             Role::Other
         }
     }
-}
-
-/// Takes up to `wanted` of what is left.
-fn take(left: &mut u64, wanted: u64) -> u64 {
-    let taken = wanted.min(*left);
-    *left -= taken;
-    taken
 }
 
 /// What a tensor is for, by the names GGUF files give them; `outside` is what those are for that are in no layer and no norm.
@@ -315,11 +243,5 @@ mod tests {
             assert_eq!(role_of_tensor(name, Role::Embedding), expected, "{name}");
         }
         assert_eq!(role_of_tensor("token_embd.weight", Role::Head), Role::Head, "tied");
-    }
-
-    #[test]
-    fn what_is_read_again_is_not_counted_again() {
-        let mut left = 10;
-        assert_eq!([4, 4, 4, 4].map(|wanted| take(&mut left, wanted)), [4, 4, 2, 0]);
     }
 }

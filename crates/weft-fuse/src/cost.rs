@@ -1,25 +1,25 @@
-//! What a plan costs on a machine: the number that decisions by cost compare.
+//! What a plan costs on a machine: the number that decisions by cost compare, and that `weft explain` shows beside what was measured.
 //!
-//! A kernel takes its launch, and then as long as the longest of these: its parts' work divided among all workers; what the machine reads at
-//! most in that time; the largest piece that cannot be divided. A prologue comes on top, since every worker computes it. The work of a product is
-//! the longer of reading its weights and of multiplying by them. Attention is left out: no decision changes it, and how long it takes depends
-//! on the context.
+//! A kernel takes its launch, then its prologues, which every worker runs for itself, and then the longest of three: its work divided among
+//! all workers, the piece of work that cannot be divided, and reading its bytes at the rate of the whole machine. The work of an operation is
+//! its row program and the longer of reading and multiplying. Bytes and operations are those that [`Plan::traffic`] counts. Activations are
+//! taken to be in caches, and a weight that two operations read to be read twice.
 
 use std::fmt;
 
-use weft_kern::{Anchor, Instr, Kernel, Machine, Part, Plan, Sizes};
+use weft_kern::{Amounts, Anchor, Counted, Kernel, Machine, Part, Plan, Seen, Sizes};
 
 /// Columns that a device computes together at least.
 const TILE: u64 = 32;
 
-/// What a plan costs in a step of the largest sizes it is made for.
+/// What a plan costs in the largest step it is made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
     /// Kernels launched.
     pub kernels: u64,
     /// Bytes of weights read.
     pub weight_bytes: u64,
-    /// Time, estimated.
+    /// Estimated time in nanoseconds, without attention: no decision changes that, and it depends on the context.
     pub ns: u64,
 }
 
@@ -30,68 +30,140 @@ impl fmt::Display for Cost {
     }
 }
 
-/// Adds up a plan's kernels.
+/// Adds up a plan's kernels in the largest step.
 pub(crate) fn cost(plan: &Plan, machine: &Machine) -> Cost {
-    let mut total = Cost::default();
-    for call in &plan.calls {
-        let kernel = &plan.kernels[call.kernel];
-        total.kernels += 1;
-        total.weight_bytes += kernel.work(&plan.max).weight_bytes;
-        total.ns += time(kernel, &plan.max, machine);
-    }
-    total
+    let calls = plan.traffic(&plan.max, &Seen::default());
+    let weight_bytes = calls.iter().flatten().map(|counted| counted.alone.weight_bytes).sum();
+    let ns = times(plan, &calls, &plan.max, machine).sum();
+    Cost { kernels: plan.calls.len() as u64, weight_bytes, ns }
 }
 
-/// Nanoseconds of one kernel.
-fn time(kernel: &Kernel, sizes: &Sizes, machine: &Machine) -> u64 {
+/// The estimated time of each call of a plan in a step of these sizes, in nanoseconds; attention to `seen` included.
+pub fn estimate(plan: &Plan, sizes: &Sizes, seen: &Seen, machine: &Machine) -> Vec<u64> {
+    times(plan, &plan.traffic(sizes, seen), sizes, machine).collect()
+}
+
+fn times<'a>(
+    plan: &'a Plan,
+    calls: &'a [Vec<Counted>],
+    sizes: &'a Sizes,
+    machine: &'a Machine,
+) -> impl Iterator<Item = u64> + 'a {
+    let kernels = plan.calls.iter().map(|call| &plan.kernels[call.kernel]);
+    kernels.zip(calls).map(|(kernel, operations)| time(kernel, operations, sizes, machine))
+}
+
+/// Nanoseconds of one call.
+fn time(kernel: &Kernel, operations: &[Counted], sizes: &Sizes, machine: &Machine) -> u64 {
     let mut busy = 0;
     let mut longest = 0;
-    let mut before: Vec<(&[Instr], u64)> = Vec::new();
-    for part in &kernel.parts {
-        let work = work(kernel, part, sizes, machine);
-        busy += work.all;
-        longest = longest.max(work.piece);
-        if let Some(prologue) = &part.prologue {
-            let rows: u64 = count(part.prologue_rows(), sizes);
-            let values: u64 = prologue.lens().iter().map(|n| *n as u64).sum();
-            // Parts with the same prologue share it.
-            if !before.iter().any(|(body, _)| *body == prologue.body) {
-                before.push((&prologue.body, over(rows * values, machine.worker_values)));
-            }
-        }
+    for (at, part) in kernel.parts.iter().enumerate() {
+        let own = operations.iter().filter(|counted| counted.operation.part == at);
+        let work: u64 = own.map(|counted| work(&counted.alone, machine)).sum();
+        busy += work;
+        longest = longest.max(work / pieces(part, sizes).max(1));
     }
-    let reading = over(kernel.work(sizes).weight_bytes, machine.bytes);
-    let prologues: u64 = before.iter().map(|(_, ns)| ns).sum();
+    let all: Amounts = operations.iter().map(|counted| counted.alone).sum();
+    let prologues = over(all.prologue_values, machine.worker_values);
+    let reading = over(all.weight_bytes + all.state_bytes, machine.bytes);
     machine.launch_ns + prologues + (busy / machine.workers.max(1)).max(longest).max(reading)
 }
 
-/// The work of a part.
-struct Work {
-    /// Nanoseconds on one worker.
-    all: u64,
-    /// Nanoseconds of the largest piece that cannot be divided.
-    piece: u64,
+/// Nanoseconds that one worker alone takes for an operation, prologues left out.
+fn work(amounts: &Amounts, machine: &Machine) -> u64 {
+    let reading = over(amounts.weight_bytes + amounts.state_bytes, machine.worker_bytes);
+    let integers = over(amounts.integer_multiplications, machine.worker_multiplications);
+    let floats = over(amounts.float_multiplications, machine.worker_float_multiplications);
+    over(amounts.values, machine.worker_values) + reading.max(integers + floats)
 }
 
-fn work(kernel: &Kernel, part: &Part, sizes: &Sizes, machine: &Machine) -> Work {
-    let rows = count(&part.rows, sizes);
-    let values: u64 = part.lens().iter().map(|n| *n as u64).sum();
-    let mut all = over(rows * values, machine.worker_values);
-    for product in part.products() {
-        let work = kernel.product_work(part, product, sizes);
-        let read = over(work.weight_bytes, machine.worker_bytes);
-        all += read.max(over(work.multiplications, machine.worker_multiplications));
-    }
+/// Pieces that the work of a part can be divided into.
+fn pieces(part: &Part, sizes: &Sizes) -> u64 {
+    let rows: u64 = part.rows.iter().map(|dim| dim.eval(sizes) as u64).product();
     let divides = part.columns_independent() || matches!(part.anchor, Anchor::Attend(_));
-    let pieces = rows * if divides { (part.cols as u64).div_ceil(TILE) } else { 1 };
-    Work { all, piece: all / pieces.max(1) }
+    rows * if divides { (part.cols as u64).div_ceil(TILE) } else { 1 }
 }
 
-fn count(rows: &[weft_kern::Dim], sizes: &Sizes) -> u64 {
-    rows.iter().map(|d| d.eval(sizes) as u64).product()
-}
-
-/// Nanoseconds for an amount at a rate a second.
+/// Nanoseconds for an amount at a rate per second.
 fn over(amount: u64, rate: u64) -> u64 {
     (u128::from(amount) * 1_000_000_000 / u128::from(rate.max(1))) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_kern::parse_plan;
+
+    use super::*;
+
+    /// A norm of 64 values that a product with 4096 columns computes for itself.
+    const PLAN: &str = "plan p T=8 R=1 S=64 P=2 arena=0 {
+b0 = input x : f32[T, 64]
+b1 = weight w : q8_0[4096, 64]
+b2 = output y : f32[T, 4096]
+kernel dot {
+  p0 read f32
+  p1 read q8_0
+  p2 write f32
+  rows [T] cols 4096
+  before
+  v0 = load 64 p0[0; 64; 1]
+  v1 = mul v0 v0
+  gives v1
+  dot x=before w=p1 count=1 n=4096 k=64 first=0 stride=4096 pick=only transposed=false
+  v0 = acc 0
+  v1 = store v0 p2[0; 4096; 1]
+}
+call dot b0 b1 b2
+}
+";
+
+    /// Everything takes a nanosecond for each byte, multiplication or value, and nothing is free but what a case makes so.
+    fn machine() -> Machine {
+        let rate = 1_000_000_000;
+        Machine {
+            workers: 1,
+            launch_ns: 0,
+            worker_bytes: rate,
+            bytes: u64::MAX,
+            worker_multiplications: u64::MAX,
+            worker_float_multiplications: u64::MAX,
+            worker_values: u64::MAX,
+        }
+    }
+
+    fn ns(tokens: usize, machine: Machine) -> u64 {
+        let plan = parse_plan(PLAN).unwrap();
+        let sizes = Sizes { tokens, ..plan.max };
+        let [ns] = estimate(&plan, &sizes, &Seen::default(), &machine)[..] else { panic!("one call") };
+        ns
+    }
+
+    #[test]
+    fn each_number_of_a_machine_counts_where_it_should() {
+        let bytes = 4096 * 2 * 34;
+        let rate = 1_000_000_000;
+        let mul = 4096 * 64;
+        for (what, machine, expected) in [
+            ("reading alone", machine(), bytes),
+            ("shared reading", Machine { workers: 4, ..machine() }, bytes / 4),
+            ("no more pieces than 32 columns each", Machine { workers: 4096, ..machine() }, bytes / 128),
+            ("all memory", Machine { workers: 4096, bytes: rate / 2, ..machine() }, 2 * bytes),
+            ("a launch", Machine { launch_ns: 7, ..machine() }, bytes + 7),
+            (
+                "multiplying takes longer than reading",
+                Machine { worker_multiplications: rate / 2, ..machine() },
+                2 * mul,
+            ),
+            ("no floats are multiplied", Machine { worker_float_multiplications: 1, ..machine() }, bytes),
+            (
+                "the row program is shared, the prologue is not",
+                Machine { workers: 4, worker_values: rate, ..machine() },
+                2 * 64 + (4096 + bytes) / 4,
+            ),
+        ] {
+            assert_eq!(ns(1, machine), expected, "{what}");
+        }
+        let machine = Machine { worker_bytes: u64::MAX, worker_multiplications: rate, ..machine() };
+        assert_eq!(ns(5, machine), 5 * mul, "each token multiplies");
+    }
 }

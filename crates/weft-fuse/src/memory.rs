@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_ir::Sizes;
-use weft_kern::{Anchor, Buffer, Call, Kernel, Part, Pick, Plan, Product, Source};
+use weft_kern::{Anchor, Buffer, Call, Kernel, Part, Pick, Plan, Product, Seen, Source};
 
 use crate::order::Launch;
 
@@ -29,11 +29,13 @@ pub(crate) fn plan(name: &str, max: &Sizes, mut buffers: Vec<Buffer>, launches: 
 
 /// A kernel's name: what its largest part is and how large, and how many others there are.
 fn describe(kernel: &Kernel, max: &Sizes) -> String {
-    let size = |part: &Part| -> u64 {
-        part.products().iter().map(|p| kernel.product_work(part, p, max).weight_bytes).sum()
+    let operations = kernel.traffic(max, &Seen::default());
+    let size = |at: usize| -> u64 {
+        let own = operations.iter().filter(|op| op.part == at && op.weight.is_some());
+        own.map(|op| op.touches[0].bytes).sum()
     };
     // The first of equal ones.
-    let largest = kernel.parts.iter().rev().max_by_key(|part| size(part));
+    let largest = (0..kernel.parts.len()).rev().max_by_key(|at| size(*at)).map(|at| &kernel.parts[at]);
     let name = largest.map_or(String::new(), |part| describe_part(kernel, part));
     match kernel.parts.len() {
         0 | 1 => name,

@@ -10,14 +10,15 @@ pub mod q8;
 // Part of this crate's own interface: devices need no other acquaintance with graphs.
 pub use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
 
+mod amounts;
 mod kernel;
 mod machine;
 mod plan;
 mod text;
 mod traffic;
 mod verify;
-mod work;
 
+pub use amounts::{Amounts, Counted};
 pub use kernel::{
     Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Param, ParamId, Part,
     Pick, Product, Prologue, Sum, ValueId, View,
@@ -25,6 +26,5 @@ pub use kernel::{
 pub use machine::Machine;
 pub use plan::{Buffer, BufferId, Call, Plan, Source};
 pub use text::{ParseError, parse_plan};
-pub use traffic::{Piece, Seen, Touch};
+pub use traffic::{Operation, Seen, Touch};
 pub use verify::{VerifyError, verify, verify_call};
-pub use work::Work;

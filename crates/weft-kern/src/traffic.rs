@@ -1,7 +1,8 @@
-//! What a call of a kernel reads, writes and multiplies, piece by piece: the numbers that its time is held against.
+//! What one call of a kernel reads, writes and computes, operation by operation.
 //!
-//! Bytes are those of distinct values, each counted once for a piece, as if everything but the first reading came from a cache. What is read
-//! again by another piece or another call is theirs to tell: whoever adds them up knows which buffers are the same.
+//! This is the only place that counts: the fuser's cost model, `weft bench` and `weft profile` all ask here. Bytes are those of distinct
+//! values, each counted once per operation, as if a cache served every read but the first. Whether another operation or call reads the same
+//! bytes again depends on which buffers they are bound to, which [`Plan::traffic`](crate::Plan::traffic) knows.
 
 use weft_ir::{Dim, Sizes};
 
@@ -11,7 +12,7 @@ use crate::kernel::{
 };
 use crate::q8;
 
-/// What the tokens of a step attend to, which no size tells.
+/// How much of the cache the tokens of a step attend to. Sizes do not tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seen {
     /// Rows of the cache, each counted once.
@@ -20,78 +21,110 @@ pub struct Seen {
     pub pairs: u64,
 }
 
-/// A product, an attention, or a part that has neither; with the row programs before and after it, where they are not another piece's.
+impl Seen {
+    /// One sequence of `tokens` new tokens after `depth` others: each sees those before it and itself.
+    pub fn causal(depth: u64, tokens: u64) -> Seen {
+        Seen { rows: depth + tokens, pairs: depth * tokens + tokens * (tokens + 1) / 2 }
+    }
+}
+
+/// One product, one attention, or a part that has neither. The row program of a part belongs to its first operation, and so does its prologue,
+/// unless a part before it has the same: then it runs once for both.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Piece {
-    /// Which part of the kernel.
+pub struct Operation {
+    /// Index of its part in the kernel.
     pub part: usize,
     /// `dot`, `head_dot`, `select_dot`, `select_sum`, `attend`, `reduce` or `map`.
     pub anchor: &'static str,
-    /// The weight that is multiplied by.
+    /// The weight it multiplies by. Its touch comes first in `touches`.
     pub weight: Option<ParamId>,
-    /// What it reads and writes.
+    /// What it reads and writes, its row programs included.
     pub touches: Vec<Touch>,
     /// Multiplications of the product or the attention, each with its addition.
     pub multiplications: u64,
-    /// Whether these are of `f32`, or of what a device takes for it in attention; else of 8-bit integers. The CPU takes 16-bit integers there,
-    /// two products of which take the time of one of `f32`: held against that rate, its attention looks up to twice as near to the limit as it
-    /// is.
+    /// Whether they are of `f32`, or of whatever stands for it in a device's attention; otherwise they are of 8-bit integers. (In attention the
+    /// CPU multiplies 16-bit integers, twice as fast as `f32`.)
     pub floats: bool,
+    /// Values that instructions of the row program make.
+    pub values: u64,
+    /// Values that instructions of the prologue make. Every worker makes them for itself.
+    pub prologue_values: u64,
 }
 
-/// A reading or writing of a parameter.
+/// A parameter that is read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Touch {
     /// The parameter.
     pub param: ParamId,
     /// Read or written.
     pub access: Access,
-    /// Bytes of distinct values. Where rows are picked by number: as if no two were the same, but no more matrices than there are.
+    /// Bytes of distinct values. Where rows pick matrices by number: as if no two picked the same, but no more matrices than there are.
     pub bytes: u64,
 }
 
 impl Kernel {
-    /// What a call does in a step of these sizes, piece by piece in the order of its parts.
-    pub fn traffic(&self, sizes: &Sizes, seen: &Seen) -> Vec<Piece> {
-        let mut pieces = Vec::new();
+    /// What a call does in a step of these sizes, in the order of its parts.
+    pub fn traffic(&self, sizes: &Sizes, seen: &Seen) -> Vec<Operation> {
+        let mut operations = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
-            let mut own = Pieces { kernel: self, rows: &part.rows, sizes, part: at };
-            let first = pieces.len();
+            let mut own = Counter { kernel: self, rows: &part.rows, sizes, part: at };
+            let first = operations.len();
             match &part.anchor {
                 Anchor::Dot(products) => {
-                    pieces.extend(products.iter().map(|product| own.product(part, product)))
+                    operations.extend(products.iter().map(|product| own.product(product)))
                 }
-                Anchor::Attend(attend) => pieces.push(own.attend(part.cols, attend, seen)),
-                Anchor::Reduce => pieces.push(own.piece("reduce")),
-                Anchor::Map => pieces.push(own.piece("map")),
+                Anchor::Attend(attend) => operations.push(own.attend(part.cols, attend, seen)),
+                Anchor::Reduce => operations.push(own.operation("reduce")),
+                Anchor::Map => operations.push(own.operation("map")),
             }
-            let Some(piece) = pieces.get_mut(first) else { continue };
-            part.body.iter().for_each(|instr| own.instr(instr, &part.lens(), &mut piece.touches));
-            if let Some(prologue) = &part.prologue {
+            let Some(operation) = operations.get_mut(first) else { continue };
+            own.program(&part.body, &part.lens(), &mut operation.touches);
+            operation.values = own.row_values(&part.lens());
+            // Parts with the same prologue share what it makes.
+            let known = |other: &Part| part.prologue == other.prologue;
+            if let Some(prologue) = part.prologue.as_ref().filter(|_| !self.parts[..at].iter().any(known)) {
                 own.rows = part.prologue_rows();
-                prologue.body.iter().for_each(|instr| own.instr(instr, &prologue.lens(), &mut piece.touches));
+                own.program(&prologue.body, &prologue.lens(), &mut operation.touches);
+                operation.prologue_values = own.row_values(&prologue.lens());
             }
         }
-        pieces
+        operations
     }
 }
 
-/// Makes the pieces of a part.
-struct Pieces<'a> {
+/// Counts the operations of a part.
+struct Counter<'a> {
     kernel: &'a Kernel,
-    /// The axes of the row program that is looked at.
+    /// The axes of the row program being counted.
     rows: &'a [Dim],
     sizes: &'a Sizes,
     part: usize,
 }
 
-impl Pieces<'_> {
-    fn piece(&self, anchor: &'static str) -> Piece {
-        let touches = Vec::new();
-        Piece { part: self.part, anchor, weight: None, touches, multiplications: 0, floats: true }
+impl Counter<'_> {
+    fn operation(&self, anchor: &'static str) -> Operation {
+        Operation {
+            part: self.part,
+            anchor,
+            weight: None,
+            touches: Vec::new(),
+            multiplications: 0,
+            floats: true,
+            values: 0,
+            prologue_values: 0,
+        }
     }
 
-    fn product(&self, part: &Part, product: &Product) -> Piece {
+    /// Rows of the part in this step.
+    fn count(&self) -> u64 {
+        self.rows.iter().map(|dim| dim.eval(self.sizes) as u64).product()
+    }
+
+    fn row_values(&self, lens: &[usize]) -> u64 {
+        self.count() * lens.iter().map(|len| *len as u64).sum::<u64>()
+    }
+
+    fn product(&self, product: &Product) -> Operation {
         let w = &product.w;
         let anchor = match w.pick {
             Pick::Only => "dot",
@@ -99,8 +132,20 @@ impl Pieces<'_> {
             Pick::Ids(_) => "select_dot",
             Pick::Sum(_) => "select_sum",
         };
-        let work = self.kernel.product_work(part, product, self.sizes);
-        let mut touches = vec![Touch { param: w.param, access: Access::Read, bytes: work.weight_bytes }];
+        let rows = self.count() * if let Pick::Sum(sum) = &w.pick { sum.terms as u64 } else { 1 };
+        // As many matrices as rows can pick.
+        let matrices = match w.pick {
+            Pick::Only => rows.min(1),
+            Pick::Axis(_) if rows == 0 => 0,
+            Pick::Axis(_) => w.count as u64,
+            Pick::Ids(_) | Pick::Sum(_) => rows.min(w.count as u64),
+        };
+        let row_bytes = match self.kernel.params[w.param].format {
+            Format::Ggml(ty) => ty.row_bytes(w.k as u64).unwrap_or(0),
+            Format::Q8 => 0,
+        };
+        let bytes = matrices * w.n as u64 * row_bytes;
+        let mut touches = vec![Touch { param: w.param, access: Access::Read, bytes }];
         let mut terms = 1;
         match &w.pick {
             Pick::Only | Pick::Axis(_) => {}
@@ -114,17 +159,16 @@ impl Pieces<'_> {
         if let Factor::View(x) = &product.x {
             touches.push(self.touch(x, None, product.x_len() * terms, Access::Read));
         }
-        let floats = !product.rounds(&self.kernel.params);
-        Piece {
+        Operation {
             weight: Some(w.param),
             touches,
-            multiplications: work.multiplications,
-            floats,
-            ..self.piece(anchor)
+            multiplications: rows * w.n as u64 * w.k as u64,
+            floats: !product.rounds(&self.kernel.params),
+            ..self.operation(anchor)
         }
     }
 
-    fn attend(&self, cols: usize, attend: &Attend, seen: &Seen) -> Piece {
+    fn attend(&self, cols: usize, attend: &Attend, seen: &Seen) -> Operation {
         let Attend { q, k, v, pos, first, pages, heads, kv_heads, k_len, .. } = attend;
         let mut touches = vec![self.touch(q, None, *k_len, Access::Read)];
         let tokens = self.sizes.tokens as u64;
@@ -139,10 +183,14 @@ impl Pieces<'_> {
             touches.extend([state(k.param, keys), state(v.param, values)]);
         }
         let multiplications = seen.pairs * *heads as u64 * (k_len + cols) as u64;
-        Piece { touches, multiplications, ..self.piece("attend") }
+        Operation { touches, multiplications, ..self.operation("attend") }
     }
 
-    /// Adds what an instruction of a row program touches.
+    /// Adds what a row program touches.
+    fn program(&self, body: &[Instr], lens: &[usize], touches: &mut Vec<Touch>) {
+        body.iter().for_each(|instr| self.instr(instr, lens, touches));
+    }
+
     fn instr(&self, instr: &Instr, lens: &[usize], touches: &mut Vec<Touch>) {
         let (len, access) = match instr {
             Instr::Load { len, .. } => (*len, Access::Read),
@@ -156,7 +204,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// The distinct values of a view of `len` columns: axes that it does not move along repeat them.
+    /// The distinct values of a view of `len` columns. Axes that it does not move along repeat them.
     fn touch(&self, view: &View, indexed: Option<&Indexed>, len: usize, access: Access) -> Touch {
         let moves = |axis: usize| {
             let along = |view: &View| view.strides.get(axis).is_some_and(|stride| *stride > 0);
@@ -179,13 +227,13 @@ impl Pieces<'_> {
     }
 }
 
-/// The columns of a state's row that the heads read, from where to where.
+/// The ranges of columns that the heads read of a row of a state.
 fn columns(cached: &Cached, heads: usize, len: usize) -> Vec<(usize, usize)> {
     let begin = |head: usize| cached.offset + head * cached.head_stride;
     (0..heads).map(|head| (begin(head), begin(head) + len)).collect()
 }
 
-/// How many columns these ranges have together, each counted once.
+/// How many columns are in any of these ranges.
 fn distinct(mut ranges: Vec<(usize, usize)>) -> u64 {
     ranges.sort_unstable();
     let mut covered = 0;
@@ -202,15 +250,22 @@ mod tests {
     use super::*;
     use crate::parse_plan;
 
-    /// The anchor of a piece, its multiplications, whether they are of floats, and the bytes it touches of each parameter.
+    /// The anchor of an operation, its multiplications, whether they are of floats, and the bytes it touches of each parameter.
     type Found = (&'static str, u64, bool, Vec<(ParamId, u64)>);
 
-    /// Every piece of the plan's only kernel.
-    fn pieces(plan: &str, sizes: Sizes, seen: Seen) -> Vec<Found> {
+    /// Every operation of the plan's only kernel.
+    fn operations(plan: &str, sizes: Sizes, seen: Seen) -> Vec<Found> {
         let plan = parse_plan(plan).unwrap();
-        let touches = |piece: &Piece| piece.touches.iter().map(|touch| (touch.param, touch.bytes)).collect();
-        let pieces = plan.kernels[0].traffic(&sizes, &seen);
-        pieces.iter().map(|p| (p.anchor, p.multiplications, p.floats, touches(p))).collect()
+        let touches = |op: &Operation| op.touches.iter().map(|touch| (touch.param, touch.bytes)).collect();
+        let operations = plan.kernels[0].traffic(&sizes, &seen);
+        operations.iter().map(|op| (op.anchor, op.multiplications, op.floats, touches(op))).collect()
+    }
+
+    /// The values that the row program and the prologue of its first operation make.
+    fn values(plan: &str, sizes: Sizes) -> (u64, u64) {
+        let plan = parse_plan(plan).unwrap();
+        let first = &plan.kernels[0].traffic(&sizes, &Seen::default())[0];
+        (first.values, first.prologue_values)
     }
 
     fn sizes(tokens: usize) -> Sizes {
@@ -247,8 +302,10 @@ call dot b0 b1 b2 b3
             let touches = vec![(2, 1152), (3, tokens * 128), (0, tokens * 256), (1, 256)];
             vec![("dot", tokens * 2048, false, touches)]
         };
-        assert_eq!(pieces(plan, sizes(1), Seen::default()), of(1));
-        assert_eq!(pieces(plan, sizes(3), Seen::default()), of(3));
+        assert_eq!(operations(plan, sizes(1), Seen::default()), of(1));
+        assert_eq!(operations(plan, sizes(3), Seen::default()), of(3));
+        // The result; two loads and their product.
+        assert_eq!([1, 3].map(|tokens| values(plan, sizes(tokens))), [(32, 192), (96, 576)]);
     }
 
     #[test]
@@ -279,8 +336,8 @@ call sum b0 b1 b2 b3 b4
             let touches = vec![(3, experts * 544), (1, ids), (2, ids), (0, x), (4, y)];
             vec![("select_sum", tokens * 1024, false, touches)]
         };
-        assert_eq!(pieces(plan, sizes(1), Seen::default()), of(1, 2));
-        assert_eq!(pieces(plan, sizes(2), Seen::default()), of(2, 3));
+        assert_eq!(operations(plan, sizes(1), Seen::default()), of(1, 2));
+        assert_eq!(operations(plan, sizes(2), Seen::default()), of(2, 3));
     }
 
     #[test]
@@ -310,7 +367,7 @@ call attend b0 b1 b2 b3 b4 b5
         // Two tokens after ten: they see 11 and 12 rows, which are 12. Values lie within keys.
         let seen = Seen { rows: 12, pairs: 23 };
         let touches = vec![(0, 480), (2, 8), (3, 8), (4, 8), (1, 12 * 12 * 2), (5, 320)];
-        assert_eq!(pieces(plan, sizes(2), seen), [("attend", 23 * 5 * 20, true, touches)]);
+        assert_eq!(operations(plan, sizes(2), seen), [("attend", 23 * 5 * 20, true, touches)]);
     }
 
     #[test]
@@ -332,9 +389,9 @@ call rows b0 b1 b2
 }
 ";
         let touches = vec![(0, 3 * 36), (1, 12), (2, 768)];
-        assert_eq!(pieces(plan, sizes(3), Seen::default()), [("map", 0, true, touches)]);
+        assert_eq!(operations(plan, sizes(3), Seen::default()), [("map", 0, true, touches)]);
         let none = vec![(0, 0), (1, 0), (2, 0)];
-        assert_eq!(pieces(plan, sizes(0), Seen::default()), [("map", 0, true, none)]);
+        assert_eq!(operations(plan, sizes(0), Seen::default()), [("map", 0, true, none)]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use weft_cpu::Roof;
-use weft_engine::{Engine, Event, Finish, GenerateOptions, LogitProcessor, Request, Sampling, Switches};
+use weft_engine::{Engine, Event, Finish, GenerateOptions, LogitProcessor, Request, Sampling};
 use weft_random::Random;
 
 use crate::OnProgress;
@@ -32,8 +32,6 @@ pub struct BenchOptions {
     pub depths: BTreeSet<usize>,
     /// Samples of everything, after one round that does not count.
     pub repeat: usize,
-    /// The decisions that the engine was loaded with.
-    pub switches: Switches,
 }
 
 impl BenchOptions {
@@ -148,10 +146,10 @@ pub fn bench(
     on: OnProgress<'_>,
 ) -> Result<Bench, Error> {
     let BenchOptions { prefill: prompt, decode: reply, .. } = *options;
-    let per_token = PerToken::of(engine.inspect(), &options.switches)?;
+    let per_token = PerToken::of(engine.inspect());
     let mut settings = Vec::new();
     if prompt > 0 {
-        let need = prefill(engine.inspect(), &options.switches, prompt)?;
+        let need = prefill(engine.inspect(), prompt);
         settings
             .extend(options.depths.iter().map(|&depth| Setting::new(Phase::Prefill, depth, prompt, need)));
     }
@@ -324,7 +322,7 @@ pub(crate) mod tests {
 
     fn options() -> BenchOptions {
         let depths = [9, 0].into();
-        BenchOptions { prefill: 6, decode: 3, depths, repeat: 2, switches: Switches::default() }
+        BenchOptions { prefill: 6, decode: 3, depths, repeat: 2 }
     }
 
     #[test]

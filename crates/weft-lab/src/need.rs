@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 use weft_cpu::Roof;
-use weft_engine::{ExplainOptions, Runner, Switches, explain};
+use weft_engine::{Amounts, Runner, StepShape};
 
-use crate::error::Error;
 use crate::roofline::Roofs;
 
 /// What something needs of one roof.
@@ -26,20 +25,23 @@ impl Need {
 /// What a model takes for one token of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PerToken {
-    /// Bytes of weights that are multiplied by, as the file has them.
+    /// Bytes of weights that are read, as the file has them.
     pub weight_bytes: u64,
-    /// Bytes of the KV cache for each token that stands before it.
+    /// Bytes of the KV cache that are read for each token before it.
     pub kv_bytes: u64,
     /// Multiplications by weights.
     pub multiplications: u64,
 }
 
 impl PerToken {
-    /// What the model of this engine takes, as it is compiled with these decisions.
-    pub(crate) fn of(engine: &Runner, switches: &Switches) -> Result<PerToken, Error> {
-        let (weight_bytes, multiplications) = work(engine, switches, 1)?;
-        let kv_bytes = engine.model().graph().cost().kv_bytes;
-        Ok(PerToken { weight_bytes, kv_bytes, multiplications })
+    /// What the plans take that an engine runs.
+    pub(crate) fn of(engine: &Runner) -> PerToken {
+        let [first, second] = [0, 1].map(|depth| amounts(engine, 1, depth, false));
+        PerToken {
+            weight_bytes: first.weight_bytes,
+            kv_bytes: second.state_bytes - first.state_bytes,
+            multiplications: amounts(engine, 1, 0, true).multiplications(),
+        }
     }
 
     /// What a reply of `tokens` tokens reads after `depth` others: every token all weights it uses, and the cache of all tokens up to it.
@@ -60,23 +62,16 @@ impl PerToken {
     }
 }
 
-/// What a prompt of `tokens` tokens multiplies by weights; the logits are those of its last token.
-pub(crate) fn prefill(engine: &Runner, switches: &Switches, tokens: usize) -> Result<Need, Error> {
-    let (_, multiplications) = work(engine, switches, tokens)?;
-    Ok(Need { roof: Roof::Dot, amount: multiplications as f64 })
+/// What a prompt of `tokens` tokens multiplies by weights, for the logits of its last token.
+pub(crate) fn prefill(engine: &Runner, tokens: usize) -> Need {
+    Need { roof: Roof::Dot, amount: amounts(engine, tokens, 0, true).multiplications() as f64 }
 }
 
-/// Bytes of weights read and multiplications by them in a step of `tokens` tokens with the logits of one.
-fn work(engine: &Runner, switches: &Switches, tokens: usize) -> Result<(u64, u64), Error> {
-    let options = ExplainOptions { switches: switches.clone(), tokens, machine: engine.device().machine };
-    let plans = explain(engine.model().graph(), &options)?;
-    let works = plans.iter().flat_map(|plan| {
-        let times = plan.segments.len() as u64;
-        plan.calls.iter().map(move |call| (times, call.work))
-    });
-    Ok(works.fold((0, 0), |(bytes, multiplications), (times, work)| {
-        (bytes + times * work.weight_bytes, multiplications + times * work.multiplications)
-    }))
+/// What a step of `tokens` tokens takes after `depth` others, with the logits of one; `by_weights` leaves attention out.
+fn amounts(engine: &Runner, tokens: usize, depth: usize, by_weights: bool) -> Amounts {
+    let launches = engine.launches(&StepShape { tokens, depth, logits: 1 });
+    let pieces = launches.iter().flat_map(|launch| &launch.pieces);
+    pieces.filter(|piece| !by_weights || piece.anchor != "attend").map(|piece| piece.amounts).sum()
 }
 
 #[cfg(test)]
@@ -109,15 +104,12 @@ mod tests {
     #[test]
     fn a_token_takes_what_the_model_says() {
         let engine = engine(16, 1);
-        let none = Switches::default();
-        let per_token = PerToken::of(&engine, &none).unwrap();
+        let per_token = PerToken::of(&engine);
         let cost = engine.model().graph().cost();
         assert_eq!(per_token.kv_bytes, cost.kv_bytes);
-        // All but norms, biases and one row of the embedding are multiplied by.
-        let share = per_token.weight_bytes as f64 / cost.active_bytes as f64;
-        assert!((0.95..1.0).contains(&share), "{share}");
+        assert_eq!(per_token.weight_bytes, cost.active_bytes);
 
-        let of = |tokens| prefill(&engine, &none, tokens).unwrap().amount;
+        let of = |tokens| prefill(&engine, tokens).amount;
         assert_eq!(of(1), per_token.multiplications as f64);
         // Every token adds the same, and the head is for one of them.
         let body = of(3) - of(2);

@@ -98,9 +98,7 @@ impl Runner {
         let StepShape { tokens, depth, logits } = *shape;
         let pages = (depth + tokens).div_ceil(PAGE);
         let body = Sizes { tokens, rows: 0, slots: self.max.slots, pages };
-        // Each token sees those before it and itself.
-        let [rows, before, new] = [depth + tokens, depth, tokens].map(|n| n as u64);
-        let seen = Seen { rows, pairs: before * new + new * (new + 1) / 2 };
+        let seen = Seen::causal(depth as u64, tokens as u64);
         let compiled = self.variants.used();
         let Some(class) = compiled.class(tokens) else { return Vec::new() };
         let mut launches = Vec::new();

@@ -120,6 +120,7 @@ impl Row {
             activation_bytes,
             integer_multiplications,
             float_multiplications,
+            ..
         } = self.amounts;
         json!({
             "launches": self.launches,

@@ -48,13 +48,8 @@ struct Report<'a> {
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let count = |knob| args.count(knob).unwrap_or(0);
     let depths: BTreeSet<usize> = args.counts("depth").unwrap_or_default().into_iter().collect();
-    let wanted = BenchOptions {
-        prefill: count("prefill"),
-        decode: count("decode"),
-        depths,
-        repeat: count("repeat"),
-        switches: args.switches(),
-    };
+    let wanted =
+        BenchOptions { prefill: count("prefill"), decode: count("decode"), depths, repeat: count("repeat") };
     if wanted.prefill == 0 && wanted.decode == 0 {
         let problem = "with --prefill 0 and --decode 0 there is nothing to measure";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());

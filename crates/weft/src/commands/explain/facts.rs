@@ -1,7 +1,7 @@
 //! What there is to tell: plans with their kernels, sums, and how each decision stands.
 
 use weft_engine::{
-    Choice, Cost, Decision, ExplainOptions, Explained, KernelCall, Machine, Mode, RuleResult, Target,
+    Amounts, Choice, CostModel, Decision, ExplainOptions, Explained, KernelCall, Mode, RuleResult, Target,
     decisions,
 };
 use weft_ir::Keeps;
@@ -16,8 +16,8 @@ pub(super) struct Facts<'a> {
     pub(super) model: String,
     /// The step.
     pub(super) step: Step,
-    /// What decisions by cost were taken for.
-    pub(super) machine: Machine,
+    /// What decisions by cost were taken by.
+    pub(super) costs: CostModel,
     /// The plans that were asked for.
     pub(super) plans: Vec<Plan<'a>>,
     /// Kernels of each distinct layer, by the name of its graph.
@@ -50,7 +50,7 @@ pub(super) struct Sum {
     pub(super) kernels: u64,
     /// Bytes of weights they read.
     pub(super) weight_bytes: u64,
-    /// Multiplications by weights.
+    /// Multiplications of products and attention.
     pub(super) multiplications: u64,
     /// Time, estimated.
     pub(super) ns: u64,
@@ -58,9 +58,13 @@ pub(super) struct Sum {
 
 impl Sum {
     fn of(plan: &Explained) -> Sum {
-        let Cost { kernels, weight_bytes, ns } = plan.cost;
-        let multiplications = plan.calls.iter().map(|call| call.work.multiplications).sum();
-        Sum { kernels, weight_bytes, multiplications, ns }
+        let amounts: Amounts = plan.calls.iter().map(|call| call.amounts).sum();
+        Sum {
+            kernels: plan.calls.len() as u64,
+            weight_bytes: amounts.weight_bytes,
+            multiplications: amounts.multiplications(),
+            ns: plan.calls.iter().map(|call| call.ns).sum(),
+        }
     }
 
     fn add(&mut self, other: Sum, times: u64) {
@@ -153,7 +157,7 @@ impl<'a> Facts<'a> {
         Facts {
             model: file,
             step,
-            machine: options.machine,
+            costs: options.costs,
             plans: plans.iter().map(Plan::new).collect(),
             layers,
             total,

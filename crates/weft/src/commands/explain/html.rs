@@ -36,11 +36,12 @@ impl Page<'_> {
              <title>Kernels of {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>Kernels of {title}</h1>\n"
         )?;
         let lines =
-            [Some(wording::step(facts)), wording::layers(facts), Some(wording::machine(&facts.machine))];
+            [Some(wording::step(facts)), wording::layers(facts), Some(wording::machine(&facts.costs))];
         for line in lines.iter().flatten() {
             writeln!(out, "<p>{}</p>", Escaped(line))?;
         }
-        let most = facts.plans.iter().flat_map(|plan| &plan.kernels).map(|k| k.call.work.weight_bytes).max();
+        let most =
+            facts.plans.iter().flat_map(|plan| &plan.kernels).map(|k| k.call.amounts.weight_bytes).max();
         for plan in &facts.plans {
             self.plan(plan, most.unwrap_or_default())?;
         }
@@ -71,12 +72,13 @@ impl Page<'_> {
     }
 
     fn kernel(&mut self, graph: &Graph, number: usize, kernel: &Kernel<'_>, most: u64) -> fmt::Result {
-        let (name, work) = (&kernel.call.kernel, kernel.call.work);
+        let (name, amounts) = (&kernel.call.kernel, kernel.call.amounts);
         writeln!(self.out, "<article class=\"kernel\">\n<h3>{number} · {}</h3>", Escaped(&kernel.label()))?;
         writeln!(self.out, "<code class=\"soft\">{}</code>", Escaped(name))?;
-        if work.multiplications > 0 {
-            let percent = 100.0 * work.weight_bytes as f64 / most.max(1) as f64;
-            let amounts = format!("{}, {} mul", bytes(work.weight_bytes), count(work.multiplications));
+        if amounts.multiplications() > 0 {
+            let percent = 100.0 * amounts.weight_bytes as f64 / most.max(1) as f64;
+            let amounts =
+                format!("{}, {} mul", bytes(amounts.weight_bytes), count(amounts.multiplications()));
             writeln!(self.out, "<div class=\"bar\"><i style=\"width:{percent:.1}%\"></i></div>")?;
             writeln!(self.out, "<small>{}</small>", Escaped(&amounts))?;
         }

@@ -14,7 +14,7 @@ pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
     json!({
         "model": facts.model,
         "step": { "name": facts.step.name, "tokens": facts.step.tokens },
-        "machine": machine(&facts.machine),
+        "machine": machine(&facts.costs.machine),
         "plans": facts.plans.iter().map(|p| plan(facts, p, plans)).collect::<Vec<_>>(),
         "layers": facts.layers.iter().map(layer).collect::<Vec<_>>(),
         "total": sum(&facts.total),
@@ -69,8 +69,9 @@ fn kernel(graph: &Graph, number: usize, kernel: &Kernel<'_>) -> Value {
         "kernel": kernel.call.kernel,
         "label": kernel.label(),
         "parts": parts.collect::<Vec<_>>(),
-        "weight_bytes": kernel.call.work.weight_bytes,
-        "multiplications": kernel.call.work.multiplications,
+        "weight_bytes": kernel.call.amounts.weight_bytes,
+        "multiplications": kernel.call.amounts.multiplications(),
+        "estimated_ns": kernel.call.ns,
         "hands_on": kernel.handed.iter().map(|h| handed(graph, h)).collect::<Vec<_>>(),
     });
     match &kernel.source {
@@ -111,13 +112,22 @@ fn cost(cost: &Cost) -> Value {
 }
 
 fn machine(machine: &Machine) -> Value {
-    let Machine { workers, launch_ns, worker_bytes, bytes, worker_multiplications, worker_values } = *machine;
+    let Machine {
+        workers,
+        launch_ns,
+        worker_bytes,
+        bytes,
+        worker_multiplications,
+        worker_float_multiplications,
+        worker_values,
+    } = *machine;
     json!({
         "workers": workers,
         "launch_ns": launch_ns,
         "worker_bytes_per_s": worker_bytes,
         "bytes_per_s": bytes,
         "worker_multiplications_per_s": worker_multiplications,
+        "worker_float_multiplications_per_s": worker_float_multiplications,
         "worker_values_per_s": worker_values,
     })
 }

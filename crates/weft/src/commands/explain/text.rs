@@ -27,7 +27,7 @@ pub(super) fn write(facts: &Facts<'_>, detail: Detail, out: &mut impl Write) -> 
         writeln!(out, "{layers}")?;
     }
     writeln!(out, "{}", wording::step(facts))?;
-    writeln!(out, "{}", wording::machine(&facts.machine))?;
+    writeln!(out, "{}", wording::machine(&facts.costs))?;
     writeln!(out, "\ndecisions")?;
     let names = facts.decisions.iter().map(|stand| stand.decision.name.len()).max().unwrap_or_default();
     let states = facts.decisions.iter().map(|stand| stand.words().len()).max().unwrap_or_default();
@@ -47,10 +47,12 @@ fn write_plan(facts: &Facts<'_>, plan: &Plan<'_>, detail: Detail, out: &mut impl
     }
     let width = plan.kernels.iter().map(|kernel| kernel.call.kernel.len()).max().unwrap_or_default();
     for (at, kernel) in plan.kernels.iter().enumerate() {
-        let (name, work) = (&kernel.call.kernel, kernel.call.work);
+        let (name, amounts) = (&kernel.call.kernel, kernel.call.amounts);
         let mut line = format!("{:>4}  {name:<width$}", at + 1);
-        if work.multiplications > 0 {
-            line += &format!("  {:>10}  {:>8} mul", bytes(work.weight_bytes), count(work.multiplications));
+        line += &format!("  {:>10}", wording::time(kernel.call.ns));
+        if amounts.multiplications() > 0 {
+            let (bytes, mul) = (bytes(amounts.weight_bytes), count(amounts.multiplications()));
+            line += &format!("  {bytes:>10}  {mul:>8} mul");
         }
         writeln!(out, "{}\n      {}", line.trim_end(), kernel.label())?;
         if detail.why {

@@ -1,6 +1,6 @@
 //! How facts are put into words, for the terminal and for the page alike.
 
-use weft_engine::{Choice, Cost, Machine, RuleResult};
+use weft_engine::{Choice, Cost, CostModel, Machine, RuleResult};
 use weft_ir::{Graph, NodeId};
 
 use super::facts::{Facts, Plan, Sum};
@@ -32,17 +32,26 @@ pub(super) fn layers(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// The numbers that costs are made of.
-pub(super) fn machine(machine: &Machine) -> String {
-    let Machine { workers, launch_ns, worker_bytes, bytes, worker_multiplications, worker_values } = *machine;
+pub(super) fn machine(costs: &CostModel) -> String {
+    let Machine {
+        workers,
+        launch_ns,
+        worker_bytes,
+        bytes,
+        worker_multiplications,
+        worker_float_multiplications,
+        worker_values,
+    } = costs.machine;
     let giga = |rate: u64| rate as f64 / 1e9;
     format!(
-        "costs are estimated for {}, {:.2} µs a kernel, weights at {:.1} GB/s a worker and {:.1} GB/s together, \
-         {:.1} G mul/s and {:.1} G values/s a worker",
+        "times are estimated for {}, {:.2} µs per launch, {:.1} GB/s ({:.1} per worker), and per worker {:.1} GMAC/s \
+         in 8 bits, {:.1} in f32 and {:.1} G values/s",
         counted(workers, "worker"),
         launch_ns as f64 / 1e3,
-        giga(worker_bytes),
         giga(bytes),
+        giga(worker_bytes),
         giga(worker_multiplications),
+        giga(worker_float_multiplications),
         giga(worker_values),
     )
 }
@@ -118,7 +127,7 @@ pub(super) fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-fn time(ns: u64) -> String {
+pub(super) fn time(ns: u64) -> String {
     match ns {
         0..1_000_000 => format!("{:.1} µs", ns as f64 / 1e3),
         _ => format!("{:.2} ms", ns as f64 / 1e6),
