@@ -56,6 +56,7 @@ pub(crate) const ROOMS: &[Room] = &[
         name: "weft-engine",
         uses: &[
             "weft-random",
+            "weft-file",
             "weft-quant",
             "weft-text",
             "weft-ir",

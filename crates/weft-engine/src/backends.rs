@@ -8,6 +8,8 @@ use std::path::Path;
 use weft_cpu::CpuBackend;
 use weft_device::{Backend, ReferenceBackend};
 
+use crate::machines;
+
 /// Every backend, the default one first.
 pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, GPU, &ReferenceBackend];
 
@@ -64,10 +66,12 @@ mod left_out {
     }
 }
 
-/// Removes the files that devices of this build keep in a folder: compiled kernels and tuned schedules. Returns how many bytes that frees.
+/// Removes the files that devices of this build keep in a folder, compiled kernels and tuned schedules, and what was measured of them. Returns how
+/// many bytes that frees.
 ///
 /// # Errors
 /// If the folder exists and cannot be read, or a file cannot be removed.
 pub fn clear_device_files(folder: &Path) -> io::Result<u64> {
-    BACKENDS.iter().try_fold(0, |freed, backend| Ok(freed + backend.clear(folder)?))
+    let measured = machines::clear(folder)?;
+    BACKENDS.iter().try_fold(measured, |freed, backend| Ok(freed + backend.clear(folder)?))
 }

@@ -34,7 +34,8 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 The first time a model is run its weights are packed in the layout that the processor likes best, and kept in a file \
 about as large as the model itself. All that is there can be made again from the models, which are not touched here. \
-`clear` without a model also removes what devices keep there: compiled kernels, and the schedules that `weft tune` found.
+`clear` without a model also removes what devices keep there: compiled kernels, the schedules that `weft tune` found, \
+and how fast they were measured to be.
 
 Examples:
   weft cache
