@@ -155,8 +155,9 @@ select_dot_1536x2048_q4_0&select_dot_1536x2048_q4_0
   not select_sum %93: it needs whole rows, which many workers make together
 select_sum_2048x1536_q4_0&dot_2048x1536_q4_0
   select_sum %93, dot %101, add %102, add %103
-fuse.router taken: 12 kernels, 39.31 MB of weights, 2474.0 µs with, 13 kernels, 39.31 MB of weights, 2475.0 µs without
-fuse.norm_into_dot taken: 9 kernels, 39.31 MB of weights, 2472.0 µs with, 12 kernels, 39.31 MB of weights, 2474.0 µs without
+moe.sum_in_down taken: 13 kernels, 39.33 MB of weights, 2477.5 µs with, 15 kernels, 39.33 MB of weights, 2480.8 µs without
+fuse.router taken: 12 kernels, 39.33 MB of weights, 2476.5 µs with, 13 kernels, 39.33 MB of weights, 2477.5 µs without
+fuse.norm_into_dot taken: 9 kernels, 39.34 MB of weights, 2473.9 µs with, 12 kernels, 39.33 MB of weights, 2476.5 µs without
 # test kernels T=1 R=1 S=4096 P=128 workers=64
 kernels 9
 dot_768x2048_q4_0+2
@@ -200,8 +201,9 @@ select_dot_1536x2048_q4_0&select_dot_1536x2048_q4_0
   not select_sum %93: it needs whole rows, which many workers make together
 select_sum_2048x1536_q4_0&dot_2048x1536_q4_0
   select_sum %93, dot %101, add %102, add %103
-fuse.router taken: 12 kernels, 39.31 MB of weights, 1979.3 µs with, 13 kernels, 39.31 MB of weights, 1980.3 µs without
-fuse.norm_into_dot taken: 9 kernels, 39.31 MB of weights, 1977.2 µs with, 12 kernels, 39.31 MB of weights, 1979.3 µs without
+moe.sum_in_down taken: 13 kernels, 39.33 MB of weights, 1982.8 µs with, 15 kernels, 39.33 MB of weights, 1984.8 µs without
+fuse.router taken: 12 kernels, 39.33 MB of weights, 1981.7 µs with, 13 kernels, 39.33 MB of weights, 1982.8 µs without
+fuse.norm_into_dot taken: 9 kernels, 39.34 MB of weights, 1978.7 µs with, 12 kernels, 39.33 MB of weights, 1981.7 µs without
 # test kernels T=512 R=1 S=4096 P=128 workers=2
 kernels 12
 reduce_2048
@@ -262,5 +264,6 @@ select_dot_1536x2048_q4_0&select_dot_1536x2048_q4_0
   not select_sum %93: it needs whole rows, which many workers make together
 select_sum_2048x1536_q4_0&dot_2048x1536_q4_0
   select_sum %93, dot %101, add %102, add %103
-fuse.router taken: 12 kernels, 357.81 MB of weights, 444417.7 µs with, 13 kernels, 357.81 MB of weights, 444421.5 µs without
-fuse.norm_into_dot not taken: 9 kernels, 357.81 MB of weights, 445371.1 µs with, 12 kernels, 357.81 MB of weights, 444417.7 µs without
+moe.sum_in_down taken: 13 kernels, 357.83 MB of weights, 446412.9 µs with, 15 kernels, 357.83 MB of weights, 447070.4 µs without
+fuse.router taken: 12 kernels, 357.83 MB of weights, 446409.2 µs with, 13 kernels, 357.83 MB of weights, 446412.9 µs without
+fuse.norm_into_dot not taken: 9 kernels, 357.84 MB of weights, 447361.3 µs with, 12 kernels, 357.83 MB of weights, 446409.2 µs without

@@ -94,4 +94,4 @@ head_dot_256x512_q4_0
   not dot %63: it needs whole rows, which many workers make together
 dot_2048x5120_q4_0
   dot %63, add %64
-fuse.norm_into_dot taken: 6 kernels, 12.24 MB of weights, 773.9 µs with, 8 kernels, 12.24 MB of weights, 775.8 µs without
+fuse.norm_into_dot taken: 6 kernels, 12.25 MB of weights, 774.8 µs with, 8 kernels, 12.25 MB of weights, 777.2 µs without

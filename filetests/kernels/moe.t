@@ -63,5 +63,6 @@ select_dot_1536x2048_q4_0&select_dot_1536x2048_q4_0
   not select_sum %31: it needs whole rows, which many workers make together
 select_sum_2048x1536_q4_0&dot_2048x1536_q4_0
   select_sum %31, dot %39, add %40, add %41
-fuse.router taken: 4 kernels, 27.07 MB of weights, 1698.2 µs with, 5 kernels, 27.07 MB of weights, 1699.2 µs without
-fuse.norm_into_dot taken: 3 kernels, 27.07 MB of weights, 1698.1 µs with, 4 kernels, 27.07 MB of weights, 1698.2 µs without
+moe.sum_in_down taken: 5 kernels, 27.07 MB of weights, 1700.3 µs with, 7 kernels, 27.07 MB of weights, 1703.5 µs without
+fuse.router taken: 4 kernels, 27.07 MB of weights, 1699.3 µs with, 5 kernels, 27.07 MB of weights, 1700.3 µs without
+fuse.norm_into_dot taken: 3 kernels, 27.08 MB of weights, 1699.1 µs with, 4 kernels, 27.07 MB of weights, 1699.3 µs without

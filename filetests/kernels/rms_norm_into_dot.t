@@ -20,4 +20,4 @@ graph rms_norm_into_dot {
 kernels 1
 dot_1536x2048_q4_0
   mul %2, reduce_sum %3, div %5, add %7, rsqrt %8, mul %9, mul %10, dot %12
-fuse.norm_into_dot taken: 1 kernels, 1.77 MB of weights, 112.5 µs with, 2 kernels, 1.77 MB of weights, 113.5 µs without
+fuse.norm_into_dot taken: 1 kernels, 1.78 MB of weights, 113.0 µs with, 2 kernels, 1.78 MB of weights, 114.5 µs without

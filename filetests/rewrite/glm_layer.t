@@ -1,5 +1,5 @@
-test rewrite
-# A layer of GLM-4.7-Flash, at small sizes, after the rules that are on by default.
+test rewrite tidy.identity tidy.movement tidy.constants split.heads split.columns moe.sum_in_down
+# A layer of GLM-4.7-Flash, at small sizes, after the rules that are on or by cost by default.
 graph mla_moe_layer {
   %0 = input x : f32[T, 64]
   %1 = weight attn_norm : f32[64]

@@ -35,6 +35,7 @@ mod explain;
 mod generation;
 mod launches;
 mod logprobs;
+mod machines;
 mod model;
 mod options;
 mod oracle;
@@ -56,7 +57,8 @@ pub use engine::Engine;
 pub use error::Error;
 pub use explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};
 pub use generation::{Event, Finish, Generation, Reply, Timings, Token, Usage};
-pub use launches::{Amounts, Launch, LaunchPiece, Role};
+pub use launches::{Launch, LaunchPiece, Role};
+pub use machines::{cost_model, keep_machine};
 pub use model::{Model, tokenizer};
 pub use options::EngineOptions;
 pub use oracle::oracle_logits;
@@ -66,10 +68,10 @@ pub use runner::{PartId, PlansId, ReplayTimings, Runner, StepShape, StepTimings}
 pub use sample::{Sampler, Sampling};
 pub use schedule::Stats;
 pub use weft_device::{
-    Backend, Caps, Departure, DeviceInfo, DeviceKind, Fact, FactValue, OpenError, Span, Target,
+    Backend, Caps, Departure, DeviceInfo, DeviceKind, Fact, FactValue, Hardware, OpenError, Span, Target,
 };
-pub use weft_fuse::{Choice, Cost, Decision, Mode, decision, decisions};
+pub use weft_fuse::{Choice, Cost, CostModel, Decision, Mode, decision, decisions, estimate};
 pub use weft_ir::Switches;
-pub use weft_kern::Machine;
+pub use weft_kern::{Amounts, Machine, Seen};
 pub use weft_pack::{OnReport, PackCache, Packed, PackedOf, Report, fingerprint};
 pub use weft_text::{ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError, Tokenizer};

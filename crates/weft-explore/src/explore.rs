@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use weft_fuse::{Choice as Decided, Cost, FuseError, Options, fuse_with};
+use weft_fuse::{Choice as Decided, Cost, CostModel, FuseError, Options, fuse_with};
 use weft_ir::rules::RULES;
 use weft_ir::{Decision, EvalError, Fired, Graph, Keeps, Mode, NodeId, Op, Sizes};
 use weft_kern::Machine;
@@ -88,7 +88,7 @@ pub enum ExploreError {
 pub fn explore(graph: &Graph, machine: &Machine, limits: &Limits) -> Result<Report, ExploreError> {
     let from = saturate(graph, &LAWS, limits).map_err(ExploreError::Law)?;
     let all = Forms::new(graph, &from);
-    let options = Options { max: DECODE, machine: *machine, ..Options::default() };
+    let options = Options { max: DECODE, costs: CostModel::fixed(*machine), ..Options::default() };
     let mut with_products = options.clone();
     for rule in RULES.iter().filter(|rule| makes_products(&rule.decision)) {
         with_products.switches.set(&rule.decision, Mode::ByCost);
@@ -109,7 +109,7 @@ fn compare(
 ) -> Result<Comparison, ExploreError> {
     let rules = fuse_with(graph, options)?;
     let begun = Instant::now();
-    let machine = options.machine;
+    let machine = options.costs.machine;
     let mut beginnings: Vec<Choice> =
         LAUNCHES.iter().map(|launches| greedy(forms, Prices { machine, launches: *launches })).collect();
     let by_rules = forms.choice_of(&rules.graph, &beginnings[0]);

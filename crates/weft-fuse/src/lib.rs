@@ -24,7 +24,7 @@ use weft_ir::{Fired, Graph, Missed, NodeId, Sizes, Switches};
 use weft_kern::{Machine, Plan, VerifyError};
 
 pub use choose::Choice;
-pub use cost::Cost;
+pub use cost::{Cost, estimate};
 pub use decide::{Cut, Why, decision, decisions};
 pub use weft_ir::{Decision, Mode};
 
@@ -61,10 +61,50 @@ pub struct Options {
     pub max: Sizes,
     /// Decisions that are set by hand.
     pub switches: Switches,
-    /// What the decisions by cost are taken for.
-    pub machine: Machine,
+    /// What decisions by cost are taken by.
+    pub costs: CostModel,
     /// Tell the costs of what is left to the user, too.
     pub advise: bool,
+}
+
+/// What decisions by cost are taken by: how fast a machine is.
+///
+/// Two runs may know different numbers of one machine, because it has been measured in between. So that no bit depends on when it was measured,
+/// a decision that may change bits is taken for [`fixed`](CostModel::fixed) numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CostModel {
+    /// As far as it is known: measured, if it has been.
+    pub machine: Machine,
+    /// Numbers that are the same in every run: those of a table.
+    pub fixed: Machine,
+    /// Whether the machine sums a product in the same order wherever a rule puts it: then a rule that keeps the bits of values
+    /// ([`Keeps::Bits`](weft_ir::Keeps::Bits)) keeps those of the machine.
+    pub rules_keep_bits: bool,
+}
+
+impl CostModel {
+    /// A machine that has not been measured, and whose bits no rule changes that promises to keep them.
+    pub const fn fixed(machine: Machine) -> CostModel {
+        CostModel { machine, fixed: machine, rules_keep_bits: true }
+    }
+
+    /// Whether a decision by cost changes no bit: one of fusion, or a rule that keeps the machine's bits.
+    pub fn keeps_bits(&self, decision: &Decision) -> bool {
+        let rule = weft_ir::rules::RULES.into_iter().find(|rule| rule.decision == *decision);
+        rule.is_none_or(|rule| rule.keeps == weft_ir::Keeps::Bits && self.rules_keep_bits)
+    }
+
+    /// The numbers that a decision is taken by.
+    pub fn decides(&self, decision: &Decision) -> &Machine {
+        if self.keeps_bits(decision) { &self.machine } else { &self.fixed }
+    }
+}
+
+impl Default for CostModel {
+    /// A common machine.
+    fn default() -> CostModel {
+        CostModel::fixed(Machine::default())
+    }
 }
 
 /// A plan, and how it came about.
@@ -125,7 +165,7 @@ fn compile(graph: &Graph, switches: &Switches, options: &Options) -> Result<Fusi
     let calls = launches.iter().map(|launch| computed(&groups, launch)).collect();
     let plan = memory::plan(graph.name(), &options.max, placed.buffers, launches);
     weft_kern::verify(&plan)?;
-    let cost = cost::cost(&plan, &options.machine);
+    let cost = cost::cost(&plan, &options.costs.machine);
     let is_product = |(_, node): &(NodeId, &weft_ir::Node)| matches!(node.op, weft_ir::Op::Product { .. });
     let products = graph.iter().filter(is_product).map(|(id, _)| (place::product_name(id), id)).collect();
     let (graph, plan) = (Arc::new(graph), Arc::new(plan));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use weft_fuse::Options;
+use weft_fuse::{CostModel, Options};
 use weft_ir::rules::RULES;
 use weft_ir::{Graph, Mode, NodeId, Sizes, Switches};
 use weft_kern::Machine;
@@ -16,8 +16,8 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            // What a graph becomes on a graphics adapter is for `weft-render` to say.
-            if path.file_name().is_none_or(|name| name != "wgsl") {
+            // The texts of kernels are for `weft-render` to check.
+            if path.file_name().is_none_or(|name| name != "wgsl" && name != "cuda") {
                 found.extend(files(&path));
             }
         } else if path.extension().is_some_and(|e| e == "t") {
@@ -103,7 +103,7 @@ fn rewritten(graph: &Graph, names: &[&str]) -> Result<String, String> {
 /// How many kernels a graph becomes on a machine, what each computes, and why its values go through memory.
 fn kernels(graph: &Graph, max: Sizes, workers: u64) -> Result<String, String> {
     let machine = Machine { workers, ..Machine::default() };
-    let options = Options { max, machine, ..Options::default() };
+    let options = Options { max, costs: CostModel::fixed(machine), ..Options::default() };
     let fusion = weft_fuse::fuse_with(graph, &options).map_err(|e| e.to_string())?;
     let named = |id: &NodeId| format!("{} {id}", fusion.graph.node(*id).op.name());
     let mut out = format!("kernels {}\n", fusion.calls.len());

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::support::{Fixture, all_logits, bits, fixtures, mean_kl};
 use weft_device::Scheduled;
 use weft_engine::{
-    BACKENDS, DeviceChoice, EngineOptions, Error, ExplainOptions, PackCache, Runner, StepShape, Switches,
-    explain,
+    BACKENDS, Decision, DeviceChoice, EngineOptions, Error, ExplainOptions, Mode, PackCache, Runner,
+    StepShape, Switches, cost_model, explain,
 };
 use weft_quant::GgmlType;
 
@@ -61,15 +61,19 @@ fn an_8_bit_cache_loses_no_more_than_twice_of_it() {
     }
 }
 
-/// Plans for steps of one size may be decided otherwise than those of another: that must not show.
+/// Plans for steps of different sizes, or from before and after the device was measured, may be decided differently: that must not show. What
+/// would change bits is decided once, by numbers that no measurement changes.
 #[test]
 fn decisions_by_cost_change_no_bit() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
-    let by_cost: Vec<_> =
-        weft_fuse::decisions().filter(|decision| decision.default == weft_fuse::Mode::ByCost).collect();
+    let options = EngineOptions::default().context(128).batch(32);
+    let Some(any) = engine(&fixture, options) else { return };
+    let costs = cost_model(&any.device().hardware, None);
+    let is_by_cost = |decision: &&Decision| decision.default == Mode::ByCost && costs.keeps_bits(decision);
+    let by_cost: Vec<_> = weft_fuse::decisions().filter(is_by_cost).collect();
     assert!(by_cost.len() >= 2, "{by_cost:?}");
     for decision in by_cost {
-        let logits = [weft_fuse::Mode::On, weft_fuse::Mode::Off].map(|mode| {
+        let logits = [Mode::On, Mode::Off].map(|mode| {
             let mut switches = Switches::default();
             switches.set(decision, mode);
             let options = EngineOptions::default().context(128).batch(32).switches(switches);
@@ -159,7 +163,11 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
     // `explain` shows what runs.
     let model = weft_models::build(second.model().gguf(), &Default::default()).unwrap();
     let target = gpu("").target(None, Some(&folder)).unwrap();
-    let explained = ExplainOptions { switches: Switches::default(), tokens: 1, machine: target.machine };
+    let explained = ExplainOptions {
+        switches: Switches::default(),
+        tokens: 1,
+        costs: cost_model(&target.hardware, None),
+    };
     let schedules = second.device_mut().tuning().unwrap();
     for plan in explain(&model, &explained).unwrap() {
         let sources = target.sources(&plan.plan).unwrap();

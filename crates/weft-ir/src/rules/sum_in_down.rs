@@ -3,8 +3,10 @@
 //! `reduce_sum(mul(select_dot(x [T, U, K], w, ids), weights [T, U, 1]), axis=1)` becomes `select_sum(x, w, ids, weights [T, U])`, if
 //! nothing else needs the products.
 //!
-//! Legal: `select_sum` is defined as just that, in the same order. Never worse: it reads the same rows, and `U` outputs a token are not
-//! written. Ends: there are fewer reductions.
+//! Legal: `select_sum` is defined as just that, in the same order. Ends: there are fewer reductions.
+//!
+//! By cost: it reads the same rows and `U` outputs per token are not written, but it leaves less to share out, since a sum is one piece of work
+//! `U` products long. That costs more than it saves on a machine with hundreds of workers (docs/egraph.md).
 
 use crate::decision::{Decision, Mode};
 use crate::graph::NodeId;
@@ -17,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     decision: Decision {
         name: "moe.sum_in_down",
         about: "The last product of the chosen experts sums over them as it goes.",
-        default: Mode::On,
+        default: Mode::ByCost,
     },
     keeps: Keeps::Bits,
     apply,

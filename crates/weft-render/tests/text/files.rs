@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::cuda;
 use super::graphs::{root, slots};
 use super::valid::{adapters, validate};
-use weft_fuse::{Options, fuse_with};
+use weft_fuse::{CostModel, Options, fuse_with};
 use weft_ir::Sizes;
 use weft_kern::Machine;
 use weft_render::{Language, render};
@@ -29,7 +29,8 @@ fn run(input: &str) -> String {
     let max = Sizes { tokens: size("T"), rows: size("R"), slots: size("S"), pages: size("P") };
     let graph = weft_ir::parse(&text.join("\n")).unwrap();
     let machine = Machine { workers: size("workers") as u64, ..Machine::default() };
-    let fusion = fuse_with(&graph, &Options { max, machine, ..Options::default() }).unwrap();
+    let fusion =
+        fuse_with(&graph, &Options { max, costs: CostModel::fixed(machine), ..Options::default() }).unwrap();
     let mut out = String::new();
     for call in &fusion.plan.calls {
         let slots = slots(&fusion.plan, call);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weft_fuse::{Mode, Options, decisions, fuse_with};
+use weft_fuse::{CostModel, Mode, Options, decisions, fuse_with};
 use weft_gguf::Gguf;
 use weft_ir::{Graph, Sizes, Switches};
 use weft_kern::{Machine, Plan, Source};
@@ -84,8 +84,8 @@ pub(super) fn plans(graph: &Graph) -> Plans {
         for tokens in [1, 16, 300] {
             for workers in [2, 64] {
                 let max = Sizes { tokens, rows: 4, slots: 4096, pages: 128 };
-                let machine = Machine { workers, ..Machine::default() };
-                let options = Options { max, machine, switches: switches.clone(), ..Options::default() };
+                let costs = CostModel::fixed(Machine { workers, ..Machine::default() });
+                let options = Options { max, costs, switches: switches.clone(), ..Options::default() };
                 let into = if usual && workers > 2 { &mut plans.usual } else { &mut plans.others };
                 into.extend(fuse_with(graph, &options).map(|fusion| fusion.plan));
             }

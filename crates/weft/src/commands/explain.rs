@@ -13,7 +13,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
-use weft_engine::{ExplainOptions, explain};
+use weft_engine::{ExplainOptions, cost_model, explain};
 use weft_gguf::Gguf;
 use weft_models::{BuildOptions, ModelGraph};
 
@@ -29,8 +29,9 @@ pub(super) const COMMAND: Command = Command {
     name: "explain",
     about: "Show the kernels a model is compiled to, and why",
     notes: "\
-It compiles a step and runs nothing. Bytes are those of weights read, where experts are picked as many as can be at \
-most; multiplications are those by weights. Times are the estimates that the compiler decides by, without attention.
+It compiles a step and runs nothing. Bytes are those of the weights read, where experts are picked as many as can be at \
+most; multiplications are those of products and attention; times are the compiler's estimates for a sequence that begins \
+with this step.
 
 Examples:
   weft explain model.gguf --layer 1 --why
@@ -64,7 +65,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     let step = Step::ALL.into_iter().find(|step| Some(step.name) == args.text("step"));
     let step = step.unwrap_or(Step::ALL[0]);
-    let options = ExplainOptions { switches: args.switches(), tokens: step.tokens, machine: target.machine };
+    let options = ExplainOptions {
+        switches: args.switches(),
+        tokens: step.tokens,
+        costs: cost_model(&target.hardware, args.packed().as_deref()),
+    };
     let plans = explain(&model, &options)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut facts = Facts::new(file, &model, &plans, step, &options);
