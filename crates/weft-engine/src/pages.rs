@@ -51,12 +51,12 @@ pub(crate) struct Begun {
     /// Tokens whose keys and values it has, once `copy` has been made.
     pub(crate) cached: usize,
     /// Rows to be copied before anything else.
-    pub(crate) copy: Option<Copy>,
+    pub(crate) copy: Option<PageCopy>,
 }
 
 /// The first `rows` rows of a page, to be copied to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Copy {
+pub(crate) struct PageCopy {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) rows: usize,
@@ -148,7 +148,7 @@ impl Pages {
             if let Some(to) = self.pool.take() {
                 pages.push(to);
                 cached += rows;
-                copy = Some(Copy { from, to, rows });
+                copy = Some(PageCopy { from, to, rows });
             }
             self.pool.release(from);
         }
@@ -417,7 +417,7 @@ mod tests {
         pages.end(first.seq, &tokens);
         assert_eq!((pages.pool.available(), pages.pool.idle()), (6, 3));
         let third = pages.begin(&root, &tokens);
-        let Some(Copy { from, to, rows }) = third.copy else { panic!("{third:?}") };
+        let Some(PageCopy { from, to, rows }) = third.copy else { panic!("{third:?}") };
         assert_eq!((third.cached, rows, from != to), (tokens.len() - 1, WORTH_A_COPY + 1, true));
         compute(&mut pages, third.seq, &tokens);
         pages.end(third.seq, &tokens);

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::machines::cost_model;
 use crate::model::{Model, PAGE};
 use crate::options::EngineOptions;
-use crate::pages::{self, Indices, Pages};
+use crate::pages::{Indices, PageCopy, Pages};
 use variants::Variants;
 
 pub use timed::{PartId, ReplayTimings, StepShape, StepTimings};
@@ -203,7 +203,7 @@ impl Runner {
     ///
     /// # Errors
     /// If the device fails.
-    pub(crate) fn copy(&mut self, copy: &pages::Copy) -> Result<(), Error> {
+    pub(crate) fn copy(&mut self, copy: &PageCopy) -> Result<(), Error> {
         let Runner { device, shared, bytes, .. } = self;
         // Devices copy whole words. The rows that are too many are written over before anything reads them.
         let rows = copy.rows.next_multiple_of(8).min(PAGE);

@@ -82,7 +82,7 @@ impl Schedule {
         self.sweep(runner.pages_mut());
         self.plan(runner)?;
         if self.work.is_empty() {
-            return Ok(false);
+            return self.nothing_planned(runner.pages_mut());
         }
         self.batch.clear();
         for &Work { at, tokens } in &self.work {
@@ -102,6 +102,17 @@ impl Schedule {
             }
         }
         Ok(true)
+    }
+
+    /// Nothing is left to compute, or there is no room for the first generation although all others gave theirs back: then sequences that were
+    /// begun by hand hold the pages, and waiting would not help.
+    fn nothing_planned(&mut self, pages: &mut Pages) -> Result<bool, Error> {
+        let Some(first) = self.all.first() else { return Ok(false) };
+        let computed = first.seq.map_or(0, |seq| pages.len(seq));
+        let needed = pages.pages_of(first.tokens.len()) - pages.pages_of(computed);
+        let error = Error::Pages { needed, free: pages.pool().available() };
+        self.end(vec![(0, Finish::Failed(error.to_string()))], pages);
+        Err(error)
     }
 
     /// Keeps what was computed, and chooses the next tokens.

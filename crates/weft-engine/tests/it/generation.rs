@@ -1,8 +1,8 @@
 //! Generations: what is computed again, when a reply ends, what happens in company and when room is short.
 
 use weft_engine::{
-    Engine, EngineOptions, Error, Event, Finish, GenerateOptions, Generation, LogitProcessor, Reply, Request,
-    Sampling,
+    Batch, Engine, EngineOptions, Error, Event, Finish, GenerateOptions, Generation, LogitProcessor, Reply,
+    Request, Sampling,
 };
 use weft_random::Random;
 
@@ -268,6 +268,43 @@ fn a_dropped_generation_frees_its_pages_in_the_same_step() {
 /// Pages of a generation whose last token is not in the cache.
 fn kept_pages(one: &Generation) -> usize {
     (one.usage().prompt_tokens + one.usage().tokens - 1).div_ceil(32)
+}
+
+/// Sequences that are computed by hand keep their pages: a generation that finds none left fails, and does not wait for ever.
+#[test]
+fn a_generation_without_room_fails() {
+    let (mut engine, prompt) = engine(options(64));
+    let runner = engine.inspect_mut();
+    let (seq, mut batch) = (runner.new_sequence(), Batch::new());
+    for token in &prompt {
+        batch.clear();
+        batch.push(seq, *token, false);
+        runner.step(&batch).unwrap();
+    }
+    let mut one = engine.push(greedy(&prompt, 9)).unwrap();
+    let error = loop {
+        match engine.step() {
+            Ok(computed) => assert!(computed),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::Pages { needed: 1, free: 0 }), "{error}");
+    let (_, tokens, finish) = drain(&mut one);
+    assert!(tokens.len() == 1 && matches!(finish, Some(Finish::Failed(_))), "{tokens:?} {finish:?}");
+    assert!(!engine.step().unwrap());
+    engine.inspect_mut().free(seq);
+    assert_eq!(engine.complete(greedy(&prompt, 9)).unwrap().tokens.len(), 9);
+}
+
+/// A server runs the engine on a thread of its own, and hands generations to others.
+#[test]
+fn engines_and_generations_can_move_to_other_threads() {
+    fn is_send<T: Send>() {}
+    fn is_sync<T: Sync>() {}
+    is_send::<Engine>();
+    is_send::<Request>();
+    is_send::<Generation>();
+    is_sync::<Generation>();
 }
 
 #[test]
