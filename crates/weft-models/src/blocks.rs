@@ -1,5 +1,5 @@
-//! The parts that families build layers from. A block is a few sizes and switches; building it adds its nodes to a
-//! layer's graph and names the tensors it takes.
+//! The blocks that families build layers from. A block is a few sizes and switches; building one adds its nodes to a
+//! layer's graph and names the tensors it reads.
 
 pub(crate) mod ends;
 mod gated;
@@ -22,15 +22,15 @@ use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::segment::SegmentBuilder;
 
-/// An attention or feed-forward block: from the normed hidden state to what the layer adds to its state.
+/// An attention or feed-forward block: takes the normed hidden state, returns what the layer adds to the residual.
 pub(crate) trait Block {
-    /// What the names of graphs call it: `gqa` in `gqa_dense_layer`.
+    /// Its name within graph names: `gqa` in `gqa_dense_layer`.
     fn short_name(&self) -> &'static str;
 
-    /// Its kind and sizes, for people.
+    /// Its kind and sizes, for display.
     fn info(&self) -> BlockInfo;
 
-    /// Adds it to the graph of a layer. `x` and the result are `f32[T, hidden]`.
+    /// Adds the block to a layer's graph. `x` and the result are `f32[T, hidden]`.
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error>;
 }
 

@@ -1,4 +1,4 @@
-//! What a model is, for whoever uses or describes it: its names and sizes. What it computes is in its graphs.
+//! A model's names and sizes, for callers and for display. What it computes is in its graphs.
 
 /// A model's names and sizes.
 #[derive(Clone, PartialEq, Debug)]
@@ -8,17 +8,17 @@ pub struct Config {
     pub architecture: &'static str,
     /// `general.name`, if the file has one.
     pub name: Option<String>,
-    /// Width of the state that flows through the layers.
+    /// Width of the hidden state.
     pub hidden: usize,
-    /// Tokens in the vocabulary.
+    /// Vocabulary size in tokens.
     pub vocab: usize,
-    /// Tokens of context the model was made for.
+    /// Context length the model was trained for, in tokens.
     pub context: usize,
-    /// Query heads of a layer.
+    /// Query heads per layer.
     pub heads: usize,
-    /// What each layer is made of.
+    /// The blocks of each layer.
     pub blocks: Vec<LayerInfo>,
-    /// Blocks of a multi-token prediction head that the file counts after the layers; they are not built.
+    /// Blocks of a multi-token prediction head, which follow the layers in the file and are not built.
     pub mtp_blocks: usize,
 }
 
@@ -29,7 +29,7 @@ impl Config {
     }
 }
 
-/// What a layer is made of.
+/// The blocks of a layer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LayerInfo {
@@ -39,14 +39,14 @@ pub struct LayerInfo {
     pub feed_forward: BlockInfo,
 }
 
-/// A description of a block, for people and programs that show it.
+/// A block, described for display.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct BlockInfo {
-    /// What it is: `grouped` or `latent` attention, a `dense` network or `experts`.
+    /// `grouped` or `latent` attention, a `dense` network or `experts`.
     pub kind: &'static str,
     /// Its sizes by name, such as `kv_heads` or `width`.
     pub sizes: Vec<(&'static str, usize)>,
-    /// The same in a few words, to stand after a number of layers or after the kind: `with 2 of 8 experts of 512`.
+    /// The same in a few words that read well after a number of layers: `with 2 of 8 experts of 512`.
     pub summary: String,
 }

@@ -16,14 +16,14 @@ use crate::{BuildOptions, ModelGraph};
 pub(crate) struct Family {
     /// The value of `general.architecture`.
     pub(crate) architecture: &'static str,
-    /// Reads the family's keys and builds its graphs, or refuses by name what it cannot do.
+    /// Reads the family's keys and builds its graphs, or returns an error that names what it cannot do.
     pub(crate) build: fn(&ModelFile<'_>) -> Result<ModelGraph, Error>,
 }
 
-/// Every family. The order is that of error messages.
+/// Every family, in the order error messages list them.
 static FAMILIES: &[Family] = &[llama::FAMILY, deepseek2::FAMILY, qwen3::FAMILY, qwen3moe::FAMILY];
 
-/// Every architecture that can be built, as `general.architecture` spells it.
+/// The architectures that can be built, as `general.architecture` spells them.
 ///
 /// ```
 /// assert!(weft_models::architectures().any(|name| name == "llama"));
@@ -32,7 +32,7 @@ pub fn architectures() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().map(|family| family.architecture)
 }
 
-/// Builds the model in `gguf` by its family's function.
+/// Builds the model in `gguf` with its family's function.
 pub(crate) fn build(gguf: &Gguf, options: &BuildOptions) -> Result<ModelGraph, Error> {
     let metadata = gguf.metadata();
     let found = metadata.require_str("general.architecture")?;

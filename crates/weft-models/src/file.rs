@@ -1,4 +1,4 @@
-//! The file a family builds from, and the keys all families have.
+//! The file a family builds from, and the keys that all families share.
 
 use weft_gguf::Gguf;
 use weft_quant::GgmlType;
@@ -8,14 +8,14 @@ use crate::blocks::RmsNorm;
 use crate::error::Error;
 use crate::keys::{Keys, MAX_CONTEXT, MAX_HEADS, MAX_LAYERS, MAX_WIDTH};
 
-/// A file, and how its model is to be built.
+/// A model file and the options to build with.
 #[derive(Clone, Copy)]
 pub(crate) struct ModelFile<'a> {
     /// Metadata and tensors.
     pub(crate) gguf: &'a Gguf,
-    /// The keys of its architecture.
+    /// Its keys.
     pub(crate) keys: Keys<'a>,
-    /// What the file leaves open.
+    /// Choices the file leaves open.
     pub(crate) options: &'a BuildOptions,
 }
 
@@ -25,7 +25,7 @@ impl ModelFile<'_> {
         self.gguf.metadata().file().to_string()
     }
 
-    /// The values of a vector of `len` numbers above zero that goes into the graph as constants, if the file has it.
+    /// The `len` values, all above zero, of a tensor that becomes constants of the graph; `None` if the file lacks it.
     pub(crate) fn constants(&self, tensor: &str, len: usize) -> Result<Option<Vec<f32>>, Error> {
         let Some(found) = self.gguf.tensor(tensor) else { return Ok(None) };
         let (file, tensor) = (self.path(), tensor.to_string());
@@ -53,22 +53,22 @@ impl ModelFile<'_> {
     }
 }
 
-/// What every family has under the same keys.
+/// The keys that all families share.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Common {
     /// `general.name`, if the file has one.
     pub(crate) name: Option<String>,
-    /// All blocks the file counts, those of a prediction head among them.
+    /// Blocks in the file, including those of a prediction head.
     pub(crate) blocks: usize,
     /// Width of the hidden state.
     pub(crate) hidden: usize,
-    /// Tokens in the vocabulary.
+    /// Vocabulary size in tokens.
     pub(crate) vocab: usize,
-    /// Tokens of context the model was made for.
+    /// Context length the model was trained for, in tokens.
     pub(crate) context: usize,
     /// The norm of the hidden state.
     pub(crate) norm: RmsNorm,
-    /// Query heads of a layer.
+    /// Query heads per layer.
     pub(crate) heads: usize,
 }
 
@@ -86,8 +86,8 @@ impl Common {
     }
 }
 
-/// The tokens the file lists, or where it has no tokenizer, the number it gives. (Where both are there, the list is
-/// what llama.cpp sizes the embedding by.)
+/// The vocabulary size: the length of the token list, or the `vocab_size` of a file without a tokenizer. (If a file has
+/// both, llama.cpp sizes the embedding by the list.)
 fn vocab(keys: &Keys<'_>) -> Result<usize, Error> {
     const TOKENS: &str = "tokenizer.ggml.tokens";
     let Some(tokens) = keys.metadata.strings(TOKENS)? else {

@@ -1,5 +1,4 @@
-//! A family's keys, read with a bound on every number: what comes from a file is not used before it is known to be
-//! sane.
+//! Reads a family's keys, every number with bounds: nothing from a file is used before it is known to be sane.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -8,22 +7,22 @@ use weft_gguf::Metadata;
 
 use crate::error::Error;
 
-/// Layers of a model. (The deepest published have about 130.)
+/// Most layers of a model. (The deepest published ones have about 130.)
 pub(crate) const MAX_LAYERS: usize = 4096;
-/// Width of a hidden or intermediate state, and tokens of a vocabulary: numbers that `f32` still holds exactly.
+/// Largest width and vocabulary: numbers that `f32` still holds exactly.
 pub(crate) const MAX_WIDTH: usize = 1 << 24;
-/// Attention heads of a layer.
+/// Most attention heads of a layer.
 pub(crate) const MAX_HEADS: usize = 4096;
-/// Width of one head. With [`MAX_HEADS`] it keeps the width of all of them far from overflow.
+/// Largest width of a head. Times [`MAX_HEADS`] it is far from overflow.
 pub(crate) const MAX_HEAD_WIDTH: usize = 1 << 16;
-/// Routed experts of a layer.
+/// Most routed experts of a layer.
 pub(crate) const MAX_EXPERTS: usize = 4096;
-/// Shared experts of a layer. With [`MAX_WIDTH`] it keeps their common width far from overflow.
+/// Most shared experts of a layer. Times [`MAX_WIDTH`] it is far from overflow.
 pub(crate) const MAX_SHARED_EXPERTS: usize = 64;
-/// Tokens of context: positions are `i32`.
+/// Longest context: positions are `i32`.
 pub(crate) const MAX_CONTEXT: usize = i32::MAX as usize;
 
-/// The keys of one architecture: `deepseek2.block_count` is asked for as `block_count`.
+/// The keys of one architecture, without its name: `block_count` reads `deepseek2.block_count`.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys<'a> {
     pub(crate) metadata: &'a Metadata,
@@ -36,20 +35,20 @@ impl Keys<'_> {
         format!("{}.{key}", self.architecture)
     }
 
-    /// A number that must be there and within `range`.
+    /// A required number within `range`.
     pub(crate) fn number(&self, key: &str, range: RangeInclusive<usize>) -> Result<usize, Error> {
         let value = self.metadata.require_u32(&self.name(key))?;
         self.within(key, value, range)
     }
 
-    /// A number within `range`, if it is there.
+    /// An optional number within `range`.
     pub(crate) fn number_opt(&self, key: &str, range: RangeInclusive<usize>) -> Result<Option<usize>, Error> {
         let value = self.metadata.u32(&self.name(key))?;
         value.map(|value| self.within(key, value, range)).transpose()
     }
 
-    /// A number for each layer, given once for all or as an array. The values are not held against any bound: an
-    /// array has zeros for the layers that a key does not concern.
+    /// A number for each layer, given once for all or as an array. Values are not checked: arrays have zeros for the layers
+    /// that a key does not concern.
     pub(crate) fn per_layer(&self, key: &str, layers: usize) -> Result<Vec<u32>, Error> {
         Ok(self.metadata.require_u32_per_layer(&self.name(key), layers)?)
     }
@@ -62,13 +61,13 @@ impl Keys<'_> {
         }
     }
 
-    /// A number that must be there, finite and above zero.
+    /// A required number that is finite and above zero.
     pub(crate) fn positive(&self, key: &str) -> Result<f32, Error> {
         let value = self.metadata.require_f32(&self.name(key))?;
         self.above_zero(key, value)
     }
 
-    /// A number that is finite and above zero, if it is there. Zero is what some writers put for "not set".
+    /// An optional number that is finite and above zero. Some writers put zero for "not set".
     pub(crate) fn positive_opt(&self, key: &str) -> Result<Option<f32>, Error> {
         match self.metadata.f32(&self.name(key))? {
             None | Some(0.0) => Ok(None),
@@ -93,7 +92,7 @@ impl Keys<'_> {
         }
     }
 
-    /// The error for a value that is fine, but asks for something that is not there.
+    /// The error for a valid value that asks for something unsupported.
     pub(crate) fn unsupported(&self, key: &str, found: impl Display, supported: impl Into<String>) -> Error {
         let file = self.metadata.file().into();
         let supported = supported.into();

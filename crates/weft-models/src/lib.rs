@@ -2,17 +2,31 @@
 //!
 //! [`build`] reads what a file says about its model and makes the graphs of one step: the embedding, every layer, the
 //! head. A graph holds no data and names no layer; a [`Segment`] is one use of a graph and says which tensors and states
-//! its parameters are. Layers that compute the same share one graph, so that whatever compiles them does so once.
+//! its parameters are. Layers that compute the same share one graph, so that it is compiled once.
+//!
+//! ```
+//! use weft_gguf::Gguf;
+//! use weft_models::{BuildOptions, build};
+//!
+//! # let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/qwen3-tiny-q4_0.gguf");
+//! let gguf = Gguf::open(&path)?;
+//! let model = build(&gguf, &BuildOptions::default())?;
+//! assert_eq!((model.config.architecture, model.config.layers()), ("qwen3", 2));
+//! for segment in &model.segments {
+//!     println!("{}: {} nodes", segment.name, segment.graph.nodes().len());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # Adding a family
 //!
 //! A family is one file in `families/`: a function that reads its keys, refuses by name what it cannot do, and builds the
 //! model out of blocks (`blocks/`: norms, rotary embeddings, attention, gated networks, mixtures of experts), and a line
-//! in the table of `families.rs`. `families/qwen3.rs` is a short one to begin from; CONTRIBUTING.md has the steps.
+//! in the table of `families.rs`. `families/qwen3.rs` is a short one to start from; CONTRIBUTING.md has the steps.
 //!
 //! # Values that flow between segments
 //!
-//! A segment's inputs are the caller's or an earlier segment's outputs, by name. The caller gives:
+//! Inputs of a segment are matched by name, to outputs of earlier segments or to what the caller provides:
 //!
 //! | name | type | meaning |
 //! |---|---|---|
@@ -22,8 +36,7 @@
 //! | `first`, `pages` | `i32[T]`, `i32[P]` | where each token's sequence lies in the states, see [`weft_ir::Op::Attend`] |
 //! | `out_rows` | `i32[R]` | the tokens of the step whose logits are wanted |
 //!
-//! The embedding makes `x` (`f32[T, hidden]`); every layer replaces it; the
-//! head gives `logits` (`f32[R, vocab]`).
+//! The embedding outputs `x` (`f32[T, hidden]`), every layer the next `x`, and the head `logits` (`f32[R, vocab]`).
 #![forbid(unsafe_code)]
 
 mod blocks;
@@ -46,7 +59,7 @@ pub use error::Error;
 pub use families::architectures;
 pub use segment::Segment;
 
-/// What the file leaves open.
+/// Choices the file leaves open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuildOptions {
     /// How states store their values: F16, BF16, F32 or Q8_0.

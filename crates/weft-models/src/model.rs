@@ -1,10 +1,10 @@
-//! Putting a model together, segment by segment.
+//! Builds a model segment by segment.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use weft_ir::Graph;
+use weft_ir::{Graph, NodeId};
 
 use crate::ModelGraph;
 use crate::blocks::{Block, ends};
@@ -13,19 +13,19 @@ use crate::error::Error;
 use crate::file::{Common, ModelFile};
 use crate::segment::{Segment, SegmentBuilder};
 
-/// A model in the making: the embedding, then layers in their order, then the head.
+/// Builds a model: the embedding, the layers in order, the head.
 pub(crate) struct ModelBuilder<'a> {
     file: &'a ModelFile<'a>,
     common: Common,
     segments: Vec<Segment>,
     blocks: Vec<LayerInfo>,
     mtp_blocks: usize,
-    /// Tensors that graphs have as constants and not by name.
+    /// Tensors whose values are constants of a graph.
     constants: BTreeSet<&'static str>,
 }
 
 impl<'a> ModelBuilder<'a> {
-    /// Begins with the embedding.
+    /// Starts with the embedding.
     pub(crate) fn new(file: &'a ModelFile<'a>, common: Common) -> Result<ModelBuilder<'a>, Error> {
         let embed = ends::embed(file, &common)?;
         let mut model = ModelBuilder {
@@ -40,33 +40,44 @@ impl<'a> ModelBuilder<'a> {
         Ok(model)
     }
 
-    /// Adds a layer of the usual kind: attention, then the feed-forward network, each on the normed state and added to
-    /// it. A family whose layers are put together otherwise builds them like this, out of the same blocks.
+    /// Adds a pre-norm layer: attention, then the feed-forward network, each applied to the normed hidden state and added
+    /// to the residual.
     pub(crate) fn layer(&mut self, attention: &dyn Block, feed_forward: &dyn Block) -> Result<(), Error> {
         let Common { hidden, norm, .. } = self.common;
+        self.layer_as(attention, feed_forward, |s, x| {
+            let normed = norm.build(s, x, "attn_norm.weight", 1, hidden)?;
+            let attended = attention.build(s, normed)?;
+            let x = s.g.add(x, attended);
+            let normed = norm.build(s, x, "ffn_norm.weight", 1, hidden)?;
+            let fed = feed_forward.build(s, normed)?;
+            Ok(s.g.add(x, fed))
+        })
+    }
+
+    /// Adds a layer that combines its blocks in another way: `build` takes the hidden state, `f32[T, hidden]`, and
+    /// returns the next one.
+    pub(crate) fn layer_as(
+        &mut self,
+        attention: &dyn Block,
+        feed_forward: &dyn Block,
+        build: impl FnOnce(&mut SegmentBuilder<'_>, NodeId) -> Result<NodeId, Error>,
+    ) -> Result<(), Error> {
         let graph = format!("{}_{}_layer", attention.short_name(), feed_forward.short_name());
         let index = self.blocks.len();
         let mut segment = SegmentBuilder::new(self.file, &graph, Some(index));
-        let s = &mut segment;
-        let x = s.hidden(hidden);
-        let normed = norm.build(s, x, "attn_norm.weight", 1, hidden)?;
-        let attended = attention.build(s, normed)?;
-        let x = s.g.add(x, attended);
-        let normed = norm.build(s, x, "ffn_norm.weight", 1, hidden)?;
-        let fed = feed_forward.build(s, normed)?;
-        let x = s.g.add(x, fed);
-        s.g.output("x", x);
+        let x = segment.hidden(self.common.hidden);
+        let x = build(&mut segment, x)?;
+        segment.g.output("x", x);
         self.blocks.push(LayerInfo { attention: attention.info(), feed_forward: feed_forward.info() });
         self.push(segment, format!("layer {index}"))
     }
 
-    /// Notes that the file counts so many blocks of a prediction head after the layers, which are not built and whose
-    /// tensors are passed over.
+    /// Ignores the tensors of this many blocks after the layers, which belong to a multi-token prediction head.
     pub(crate) fn pass_over(&mut self, mtp_blocks: usize) {
         self.mtp_blocks = mtp_blocks;
     }
 
-    /// Ends with the head, and refuses the file if it has tensors that nothing uses.
+    /// Adds the head. Returns an error if the file has a tensor that no graph uses.
     pub(crate) fn finish(mut self) -> Result<ModelGraph, Error> {
         let head = ends::head(self.file, &self.common)?;
         self.push(head, "head".into())?;
@@ -113,7 +124,7 @@ impl<'a> ModelBuilder<'a> {
     }
 }
 
-/// Has segments that compute the same share one graph, so that whatever compiles them does so once.
+/// Makes segments that compute the same share one graph, so that it is compiled once.
 fn share_equal_graphs(segments: &mut [Segment]) {
     let mut graphs: FxHashSet<Arc<Graph>> = FxHashSet::default();
     for segment in segments {

@@ -1,5 +1,5 @@
-//! One use of a graph: which tensors and states its parameters are. And the builder that checks every tensor it
-//! names.
+//! A segment is one use of a graph: it says which tensors and states the graph's parameters stand for. Its builder checks
+//! every tensor it names.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::BuildOptions;
 use crate::error::Error;
 use crate::file::ModelFile;
 
-/// A part of a step: a graph, and what its parameters are.
+/// A part of a step: a graph, and what its parameters stand for.
 #[derive(Clone, Debug)]
 pub struct Segment {
     /// `embed`, `layer 3`, `head`.
     pub name: String,
-    /// Which layer it is, if it is one.
+    /// The index of the layer, if it is one.
     pub layer: Option<usize>,
     /// What is computed; shared by all segments that compute the same.
     pub graph: Arc<Graph>,
@@ -27,7 +27,7 @@ pub struct Segment {
     pub states: Vec<(String, String)>,
 }
 
-/// Builds one segment. Weights are named as in the file without the block, and exist, with the shape asked for.
+/// Builds one segment. Weights are named as in the file, without `blk.N.`; each is checked against the file.
 pub(crate) struct SegmentBuilder<'a> {
     pub(crate) g: Builder,
     pub(crate) options: &'a BuildOptions,
@@ -40,7 +40,7 @@ pub(crate) struct SegmentBuilder<'a> {
 }
 
 impl<'a> SegmentBuilder<'a> {
-    /// Begins a segment; `graph` is what its graph computes, `layer` the block its tensors are of.
+    /// Starts a segment. `graph` is the name of its graph, `layer` the block whose tensors it uses.
     pub(crate) fn new(file: &ModelFile<'a>, graph: &str, layer: Option<usize>) -> SegmentBuilder<'a> {
         let ModelFile { gguf, options, .. } = *file;
         SegmentBuilder {
@@ -61,17 +61,17 @@ impl<'a> SegmentBuilder<'a> {
         Ok(Segment { name, layer, graph: Arc::new(graph), weights, states })
     }
 
-    /// An `i32` for every token of the step.
+    /// An input with one `i32` per token of the step.
     pub(crate) fn per_token(&mut self, name: &str) -> NodeId {
         self.g.input(name, GgmlType::I32, [Dim::T])
     }
 
-    /// The state that flows from segment to segment, `f32[T, width]`.
+    /// The hidden state, `f32[T, width]`, that flows from segment to segment.
     pub(crate) fn hidden(&mut self, width: usize) -> NodeId {
         self.g.input("x", GgmlType::F32, [Dim::T, width.into()])
     }
 
-    /// Refuses a type of states in which so many values side by side are no whole blocks.
+    /// Returns an error unless `values` adjacent values are whole blocks of the KV cache's type.
     pub(crate) fn check_blocks(&self, values: usize) -> Result<(), Error> {
         let kv = self.options.kv;
         if values.is_multiple_of(kv.block_len()) {
@@ -80,7 +80,7 @@ impl<'a> SegmentBuilder<'a> {
         Err(Error::StateBlocks { file: file(self.gguf), kv, values })
     }
 
-    /// `rows` (`f32[T, width]`) stored in this layer's state `name`; what comes back is the whole state.
+    /// Stores `rows`, `f32[T, width]`, in this layer's state `name` and returns the whole state.
     pub(crate) fn store(&mut self, name: &str, rows: NodeId, width: usize) -> NodeId {
         let own = self.layer.map_or_else(|| name.to_string(), |layer| format!("{name}.{layer}"));
         self.states.push((name.to_string(), own));
@@ -96,7 +96,7 @@ impl<'a> SegmentBuilder<'a> {
         self.gguf.tensor(&self.tensor_name(name)).is_some()
     }
 
-    /// A weight of any type that can be read; its shape outermost axis first.
+    /// A weight of any type that can be decoded; `shape` has the outermost axis first.
     pub(crate) fn matrix(&mut self, name: &str, shape: &[usize]) -> Result<NodeId, Error> {
         let tensor = self.tensor(name, shape)?;
         if !tensor.ty.can_decode() {
@@ -108,7 +108,7 @@ impl<'a> SegmentBuilder<'a> {
         Ok(self.weight(name, tensor, shape))
     }
 
-    /// A vector of `f32`: norms, biases and the like, which files keep at full precision.
+    /// An `f32` vector: norms, biases and the like, which files keep at full precision.
     pub(crate) fn vector(&mut self, name: &str, len: usize) -> Result<NodeId, Error> {
         let tensor = self.tensor(name, &[len])?;
         if tensor.ty != GgmlType::F32 {

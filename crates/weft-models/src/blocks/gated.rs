@@ -12,14 +12,14 @@ use crate::segment::SegmentBuilder;
 pub(crate) struct Gated {
     /// Width of the hidden state.
     pub(crate) hidden: usize,
-    /// Width between the matrices.
+    /// Intermediate width.
     pub(crate) width: usize,
-    /// What the gate goes through: SiLU makes it SwiGLU.
+    /// The gate's activation: SiLU for SwiGLU.
     pub(crate) activation: Unary,
 }
 
 impl Gated {
-    /// The network as `ffn_gate{suffix}`, `ffn_up{suffix}` and `ffn_down{suffix}`.
+    /// Builds the network from `ffn_gate{suffix}`, `ffn_up{suffix}` and `ffn_down{suffix}`.
     pub(crate) fn build_as(
         &self,
         s: &mut SegmentBuilder<'_>,

@@ -9,19 +9,18 @@ use crate::file::Common;
 use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_HEADS};
 use crate::segment::SegmentBuilder;
 
-/// Attention with heads of keys and values that several query heads share.
+/// Attention whose key/value heads are each shared by several query heads.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Grouped {
     /// Width of the hidden state.
     pub(crate) hidden: usize,
     /// The heads.
     pub(crate) heads: Heads,
-    /// The norm of every head of queries (`attn_q_norm`) and of keys (`attn_k_norm`) before rotation, where the family
-    /// has one.
+    /// QK-norm: a norm of every query head (`attn_q_norm`) and key head (`attn_k_norm`), before rotation.
     pub(crate) qk_norm: Option<RmsNorm>,
     /// The rotary embedding.
     pub(crate) rope: Rope,
-    /// What scores are multiplied with before the softmax.
+    /// Factor applied to scores before the softmax.
     pub(crate) scale: f32,
 }
 
@@ -30,9 +29,9 @@ pub(crate) struct Grouped {
 pub(crate) struct Heads {
     /// Query heads.
     pub(crate) queries: usize,
-    /// Heads of keys and values, a divisor of the query heads.
+    /// Key/value heads, a divisor of the query heads.
     pub(crate) keys: usize,
-    /// Width of a head of queries, keys or values.
+    /// Width of a head, the same for queries, keys and values.
     pub(crate) width: usize,
 }
 
@@ -49,7 +48,7 @@ impl Heads {
         Ok(Heads { queries, keys: shared, width: head_width(keys, common.hidden, queries)? })
     }
 
-    /// How many values of a head are rotated: `rope.dimension_count`, or all of them.
+    /// How many values of a head are rotated: `rope.dimension_count`, or all of them by default.
     pub(crate) fn rotated(&self, keys: &Keys<'_>) -> Result<usize, Error> {
         let rotated = keys.number_opt("rope.dimension_count", 2..=self.width)?.unwrap_or(self.width);
         if !rotated.is_multiple_of(2) {
@@ -58,13 +57,13 @@ impl Heads {
         Ok(rotated)
     }
 
-    /// 1/√width, what scores are multiplied with unless a family says otherwise.
+    /// The usual scale, 1/√width.
     pub(crate) fn scale(&self) -> f32 {
         (1.0 / (self.width as f64).sqrt()) as f32
     }
 }
 
-/// The width of a head; one for queries, keys and values.
+/// The width of a head.
 fn head_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Error> {
     const KEY: &str = "attention.key_length";
     const VALUE: &str = "attention.value_length";
@@ -90,7 +89,7 @@ fn head_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Err
 }
 
 impl Grouped {
-    /// Heads as `linear` made them, `[T, count·width]`: apart, normed and rotated, `[T, count, width]`.
+    /// Splits `x`, `[T, count·width]`, into heads, norms them if there is a QK-norm, and rotates them: `[T, count, width]`.
     fn heads(
         &self,
         s: &mut SegmentBuilder<'_>,
@@ -121,7 +120,7 @@ impl Block for Grouped {
         }
     }
 
-    /// Keys and values of all heads, side by side, are kept in the states `k` and `v`.
+    /// The states `k` and `v` keep the keys and values of all heads, side by side.
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
         let Heads { queries, keys, width } = self.heads;
         let (q_width, kv_width) = (queries * width, keys * width);

@@ -14,7 +14,7 @@ use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::segment::SegmentBuilder;
 
-/// Attention to one latent vector a token, from which every head makes its keys and values.
+/// Attention to one latent vector per token, from which every head makes its keys and values.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Latent {
     /// Width of the hidden state.
@@ -34,9 +34,9 @@ pub(crate) struct Latent {
     pub(crate) joined: bool,
     /// The norm of the compressed query and of the latent vector.
     pub(crate) norm: RmsNorm,
-    /// The rotary embedding of the rest of each query and of the key part that all heads share, all of it.
+    /// The rotary embedding of each query's other part and of the key part that all heads share.
     pub(crate) rope: Rope,
-    /// What scores are multiplied with before the softmax.
+    /// Factor applied to scores before the softmax.
     pub(crate) scale: f32,
 }
 
@@ -87,7 +87,7 @@ impl Block for Latent {
         BlockInfo { kind: "latent", sizes, summary }
     }
 
-    /// The rows are kept in the state `kv`.
+    /// The state `kv` keeps the rows.
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
         let Latent { hidden, heads, kv_rank, value, .. } = *self;
         let rope = self.rope.dims;

@@ -8,24 +8,24 @@ use crate::error::Error;
 use crate::keys::{Keys, MAX_EXPERTS};
 use crate::segment::SegmentBuilder;
 
-/// What the sum of chosen probabilities is at least taken to be before dividing by it: the smallest normal number
-/// of a half, as in llama.cpp's `build_moe_ffn`.
+/// Lower bound of the sum that chosen probabilities are divided by: the smallest normal `f16`, as in llama.cpp's
+/// `build_moe_ffn`.
 const MIN_SUM: f32 = 1.0 / 16384.0;
 
-/// The experts' outputs, weighted and summed, and the shared experts' on top.
+/// Routed experts, weighted and summed, plus shared experts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Experts {
-    /// How many there are, and how many a token takes.
+    /// How many experts there are, and how many run for a token.
     pub(crate) count: Count,
     /// One of them.
     pub(crate) expert: Gated,
-    /// Experts that every token takes, stored as one of this many times the width.
+    /// Experts that run for every token, stored as one network of this many times the width.
     pub(crate) shared: usize,
-    /// What picks them.
+    /// Picks the experts.
     pub(crate) router: Router,
 }
 
-/// How many experts there are, and how many a token takes.
+/// How many experts there are, and how many run for a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Count {
     /// Experts to choose from.
@@ -34,17 +34,17 @@ pub(crate) struct Count {
     pub(crate) used: usize,
 }
 
-/// How experts are picked and how much each counts.
+/// Picks experts and weighs them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Router {
     /// How its logits become probabilities.
     pub(crate) gating: Gating,
-    /// Whether a file may have a bias that balances the load between experts, `exp_probs_b`: it has a say in which are
-    /// taken, not in how much they count.
+    /// Whether the file may have a load-balancing bias, `exp_probs_b`: it affects which experts are chosen, not their
+    /// weights.
     pub(crate) bias: bool,
     /// Whether the chosen probabilities are divided by their sum.
     pub(crate) normalise: bool,
-    /// What the chosen probabilities are multiplied with at last.
+    /// Factor applied to the chosen probabilities at the end.
     pub(crate) scale: f32,
 }
 
@@ -58,13 +58,13 @@ pub(crate) enum Gating {
 }
 
 impl Count {
-    /// Reads `expert_count` and `expert_used_count`, which must be there.
+    /// Reads `expert_count` and `expert_used_count`, both required.
     pub(crate) fn read(keys: &Keys<'_>) -> Result<Count, Error> {
         let experts = keys.number("expert_count", 1..=MAX_EXPERTS)?;
         Ok(Count { experts, used: keys.number("expert_used_count", 1..=experts)? })
     }
 
-    /// The same for families whose models may be dense: those have no experts, or 0.
+    /// The same for families that may be dense: `None` if there is no `expert_count`, or it is 0.
     pub(crate) fn read_opt(keys: &Keys<'_>) -> Result<Option<Count>, Error> {
         match keys.number_opt("expert_count", 0..=MAX_EXPERTS)? {
             None | Some(0) => Ok(None),
@@ -73,7 +73,7 @@ impl Count {
     }
 }
 
-/// Refuses files whose router first picks groups of experts.
+/// Returns an error for files whose router first picks groups of experts.
 pub(crate) fn refuse_groups(keys: &Keys<'_>) -> Result<(), Error> {
     const GROUPS: &str = "expert_group_count";
     match keys.metadata.u32(&keys.name(GROUPS))? {
@@ -135,7 +135,7 @@ impl Block for Experts {
 }
 
 impl Router {
-    /// Which experts each token takes, `i32[T, used]`, and how much each of them counts, `f32[T, used]`.
+    /// The chosen experts of each token, `i32[T, used]`, and their weights, `f32[T, used]`.
     fn build(
         &self,
         s: &mut SegmentBuilder<'_>,

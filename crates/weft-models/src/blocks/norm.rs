@@ -13,7 +13,7 @@ pub(crate) struct RmsNorm {
 }
 
 impl RmsNorm {
-    /// The norm of `x` along `axis`, its last, which has `width` values; `weight` is the tensor of factors.
+    /// Norms `x` along its last axis, `axis`, of `width` values, with the factors of the tensor `weight`.
     pub(crate) fn build(
         &self,
         s: &mut SegmentBuilder<'_>,

@@ -1,5 +1,4 @@
-//! Rotary position embedding: the angles by which pairs of values turn, and how files stretch them to longer
-//! contexts.
+//! Rotary position embedding: the angles by which pairs of values rotate, and how files scale them for longer contexts.
 //!
 //! The formulas are those of llama.cpp (`llama_context`'s constructor and `ggml_rope_ext`), which follow "YaRN:
 //! Efficient Context Window Extension of Large Language Models" (Peng et al., 2023,
@@ -21,33 +20,33 @@ const FACTORS: &str = "rope_freqs.weight";
 /// The rotary embedding of a model.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Rope {
-    /// Which values of a head make a pair: neighbours, or (GPT-NeoX) those half of `dims` apart.
+    /// Which values of a head form a pair: neighbours, or (GPT-NeoX) those `dims/2` apart.
     pub(crate) style: RopeStyle,
     /// How many values of a head are rotated, an even number; the rest are left as they are.
     pub(crate) dims: usize,
     /// θ: pair `i` turns by `base^(-2i/dims)` a position, before scaling.
     pub(crate) base: f32,
-    /// How frequencies are stretched.
+    /// How frequencies are scaled.
     pub(crate) scaling: RopeScaling,
     /// What each pair's frequency is divided by before it is scaled: `dims/2` values.
     pub(crate) factors: Option<Vec<f32>>,
-    /// What cosine and sine are multiplied with.
+    /// Factor applied to cosine and sine.
     pub(crate) magnitude: f32,
 }
 
-/// How rotary frequencies are stretched for contexts longer than the model was first trained on.
+/// How rotary frequencies are scaled for contexts longer than the model was first trained on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum RopeScaling {
-    /// All frequencies divided by one factor; 1 for models that are not stretched.
+    /// All frequencies are divided by one factor, 1 if unscaled.
     Linear {
         /// The factor.
         factor: f32,
     },
-    /// YaRN: slow pairs divided by the factor, fast ones left, a ramp between.
+    /// YaRN: slow pairs are divided by the factor, fast ones left alone, with a ramp between.
     Yarn {
         /// The factor, at least 1.
         factor: f32,
-        /// Tokens of context before stretching.
+        /// Context length before scaling, in tokens.
         original_context: usize,
         /// Pairs that turn more often than this in the original context are left alone.
         beta_fast: f32,
@@ -65,8 +64,8 @@ fn yarn_mscale(factor: f32, multiplier: f32) -> f64 {
 }
 
 impl Rope {
-    /// Reads the keys of the rotary embedding. Its style goes by the family; `dims` values of a head are rotated, and
-    /// `context` is what the model was made for.
+    /// Reads the keys of the rotary embedding. The family knows its `style`; `dims` values of a head are rotated, and
+    /// `context` is the length the model was trained for.
     pub(crate) fn read(
         keys: &Keys<'_>,
         style: RopeStyle,
@@ -99,7 +98,7 @@ impl Rope {
         Ok(Rope { style, dims, base, scaling, factors: None, magnitude })
     }
 
-    /// The same with the factors of a file that has them.
+    /// Adds the frequency factors, if the file has them.
     pub(crate) fn with_factors(self, file: &ModelFile<'_>) -> Result<Rope, Error> {
         let factors = file.constants(FACTORS, self.dims / 2)?;
         Ok(Rope { factors, ..self })

@@ -49,7 +49,7 @@ fn refuse_temperature(keys: &Keys<'_>) -> Result<(), Error> {
 /// Blocks of a multi-token prediction head. (Published ones have one.)
 const MAX_MTP_BLOCKS: usize = 16;
 
-/// The blocks that are layers of the model proper.
+/// How many of the file's blocks are layers of the model proper.
 ///
 /// A multi-token prediction head (MTP, "NextN") is a block after the last layer, or several, which `block_count`
 /// includes. It is known by its own tensors, `blk.N.nextn.*`. Files made without it may still count it;
@@ -64,7 +64,7 @@ fn layers(gguf: &Gguf, keys: &Keys<'_>, blocks: usize) -> Result<usize, Error> {
         let left_out = blocks - block <= mtp && is_empty(block);
         !left_out && gguf.tensor(&format!("blk.{block}.nextn.eh_proj.weight")).is_none()
     };
-    // Something must be left to build; a file that holds only the head then fails by its first missing tensor.
+    // At least one: a file with only the head then fails at its first missing tensor.
     let last = (1..blocks).rev().find(|block| is_layer(*block)).unwrap_or(0);
     Ok(last + 1)
 }
@@ -83,7 +83,7 @@ fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Er
         let rule = format!("it must be even and below {key}, {width}");
         return Err(keys.wrong(ROPE, rotated, rule));
     }
-    // Small models have no compression of queries, and their files no key that says so, but another tensor.
+    // Small models do not compress queries. No key says so; the tensors do.
     let queries = match gguf.tensor("blk.0.attn_q.weight") {
         Some(_) => Queries::Direct,
         None => Queries::Compressed(keys.number("attention.q_lora_rank", 1..=MAX_WIDTH)?),
@@ -139,9 +139,8 @@ fn feed_forward(keys: &Keys<'_>, common: &Common, layers: usize) -> Result<Vec<B
     Ok(feed_forward)
 }
 
-/// How the router gates. Files made before there was a key for it are told apart the way llama.cpp does:
-/// GLM-4.7-Flash, known by its size, takes the sigmoid, DeepSeek-V2 the softmax. The wrong one still gives fluent
-/// text, and loops.
+/// The router's gating. Old files have no key for it; as in llama.cpp, GLM-4.7-Flash, recognised by its size, gets a sigmoid
+/// and DeepSeek-V2 a softmax. The wrong one still gives fluent text that loops.
 fn gating(keys: &Keys<'_>, layers: usize, vocab: usize) -> Result<Gating, Error> {
     const GATING: &str = "expert_gating_func";
     match keys.metadata.u32(&keys.name(GATING))? {

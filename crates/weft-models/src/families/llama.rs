@@ -1,4 +1,4 @@
-//! The `llama` family: grouped-query attention, and one gated network a layer or (Mixtral) a mixture of them.
+//! The `llama` family: grouped-query attention, and in each layer one gated network or (Mixtral) a mixture of them.
 //!
 //! Keys are listed in GGML's `docs/gguf.md`; defaults are those of llama.cpp.
 
@@ -35,13 +35,13 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     model.finish()
 }
 
-/// The feed-forward block of each layer. A mixture's experts have the width that a dense layer would have.
+/// The feed-forward block of each layer. Experts have the width given for a dense layer.
 fn feed_forward(file: &ModelFile<'_>, common: &Common) -> Result<Vec<Box<dyn Block>>, Error> {
     const WIDTH: &str = "feed_forward_length";
     let (keys, hidden) = (&file.keys, common.hidden);
     let count = Count::read_opt(keys)?;
     refuse_groups(keys)?;
-    // Softmax over all and then normalising what is chosen is Mixtral's softmax over what is chosen.
+    // Mixtral's softmax over the chosen experts is the same as a softmax over all, normalised over the chosen.
     let router = Router { gating: Gating::Softmax, bias: false, normalise: true, scale: 1.0 };
     let block = |width: u32| -> Result<Box<dyn Block>, Error> {
         let width = keys.within(WIDTH, width, 1..=MAX_WIDTH)?;

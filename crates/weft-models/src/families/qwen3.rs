@@ -1,4 +1,4 @@
-//! The `qwen3` family: dense layers of grouped-query attention, with a norm on every head of queries and keys.
+//! The `qwen3` family: dense, grouped-query attention with QK-norm on every head.
 //!
 //! Keys, defaults and tensors are those of llama.cpp (`src/models/qwen3.cpp`).
 
@@ -29,7 +29,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     model.finish()
 }
 
-/// The attention of Qwen3, with experts or without.
+/// The attention of Qwen3, dense or with experts.
 pub(super) fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped, Error> {
     let heads = Heads::read(&file.keys, common)?;
     let rotated = heads.rotated(&file.keys)?;

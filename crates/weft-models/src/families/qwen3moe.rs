@@ -1,5 +1,5 @@
-//! The `qwen3moe` family: the attention of `qwen3`, and in every layer experts that a softmax picks, normalised and
-//! without a shared one.
+//! The `qwen3moe` family: the attention of `qwen3`, and in every layer routed experts with softmax gating, normalised, and
+//! none shared.
 //!
 //! Keys, defaults and tensors are those of llama.cpp (`src/models/qwen3moe.cpp`).
 
