@@ -161,7 +161,9 @@ impl<'a> Dot<'a> {
         };
         let share = if reduce == 1 { Expr::U32(0) } else { w.code.set("share", share) };
         let own: Vec<Expr> = (0..self.split.upcast).map(|u| w.code.set("own", &first + u * across)).collect();
-        let columns = own.iter().map(|own| self.place.column_to_read(&mut w.code, &(at + own)));
+        // A pass may have more columns than the block; those are computed and not stored.
+        let within = self.place.width().is_multiple_of(self.pass_width(w));
+        let columns = own.iter().map(|own| self.place.column_to_read(&mut w.code, &(at + own), within));
         Lane { share, columns: columns.collect(), own }
     }
 

@@ -222,10 +222,10 @@ impl Place {
         column.less(self.space.cols)
     }
 
-    /// A column of the block, clamped to the last column: for reading.
-    pub(crate) fn column_to_read(&self, code: &mut Builder, own: &Expr) -> Expr {
+    /// Column `own` of the block, clamped to the last column: for reading. `within` says whether it is less than the block's width.
+    pub(crate) fn column_to_read(&self, code: &mut Builder, own: &Expr, within: bool) -> Expr {
         let column = &self.column + own;
-        match self.space.cols.is_multiple_of(self.space.width) {
+        match within && self.space.cols.is_multiple_of(self.space.width) {
             true => code.set("column", column),
             false => code.set("column", column.min(self.space.cols - 1)),
         }

@@ -187,7 +187,7 @@ impl Field<'_> {
                 _ => (w.code.set("r", i / self.width), w.code.set("own", i % self.width)),
             };
             let row = self.place.row_to_read(&mut w.code, &r);
-            let at = self.place.column_to_read(&mut w.code, &own);
+            let at = self.place.column_to_read(&mut w.code, &own, true);
             // Columns that do not exist have some result, and nothing reads what becomes of it.
             program.value(w, &mut RowState::new(row.axes, r), store.value, &Column { at, own })
         })?;
