@@ -10,14 +10,14 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use weft_cpu::Roof;
-use weft_engine::{Engine, Event, Finish, GenerateOptions, LogitProcessor, Request, Sampling};
+use weft_engine::{Engine, Finish, GenerateOptions, LogitProcessor, Request, Sampling};
 use weft_random::Random;
 
 use crate::OnProgress;
 use crate::error::Error;
 use crate::host::Host;
 use crate::meter::Meter;
-use crate::need::{Need, PerToken, prefill};
+use crate::need::{Need, PerToken, decode_together, prefill};
 use crate::roofline::Roofs;
 use crate::samples::Samples;
 
@@ -30,6 +30,8 @@ pub struct BenchOptions {
     pub decode: usize,
     /// How many tokens are in the cache before either.
     pub depths: BTreeSet<usize>,
+    /// How many replies are computed at once; each number is measured by itself.
+    pub parallel: BTreeSet<usize>,
     /// Samples of everything, after one round that does not count.
     pub repeat: usize,
 }
@@ -43,7 +45,9 @@ impl BenchOptions {
 
     /// Tokens that are computed in all.
     fn tokens(&self) -> u64 {
-        let each = (self.repeat as u64).saturating_add(1).saturating_mul((self.prefill + self.decode) as u64);
+        let replies = self.parallel.iter().fold(0usize, |sum, n| sum.saturating_add(*n));
+        let tokens = self.decode.saturating_mul(replies).saturating_add(self.prefill) as u64;
+        let each = (self.repeat as u64).saturating_add(1).saturating_mul(tokens);
         let deepest = self.depths.last().map_or(0, |&depth| depth as u64);
         each.saturating_mul(self.depths.len() as u64).saturating_add(deepest)
     }
@@ -69,7 +73,9 @@ pub struct Setting {
     pub phase: Phase,
     /// How many tokens are in the cache before it.
     pub depth: usize,
-    /// How many tokens it has.
+    /// How many sequences are computed at once.
+    pub sequences: usize,
+    /// How many tokens each of them has.
     pub tokens: usize,
     /// Tokens a second.
     pub rates: Samples,
@@ -99,7 +105,7 @@ impl Phase {
 impl Bench {
     /// Tokens a second that the device could do at most, if only what the setting needs took time; NaN if that is not known.
     pub fn limit(&self, setting: &Setting) -> f64 {
-        setting.need.limit(setting.tokens, &self.roofs)
+        setting.need.limit(setting.sequences * setting.tokens, &self.roofs)
     }
 
     /// How much of the limit is reached, 1 being all; NaN if that is not known.
@@ -110,12 +116,12 @@ impl Bench {
     /// All of it, for programs.
     pub fn json(&self) -> Value {
         let setting = |setting: &Setting| {
-            let Setting { phase, depth, tokens, rates, need } = setting;
+            let Setting { phase, depth, sequences, tokens, rates, need } = setting;
             let unit = match need.roof {
                 Roof::Read | Roof::ReadInOrder => "bytes",
                 Roof::Dot | Roof::MulAdd => "multiplications",
             };
-            json!({
+            let mut json = json!({
                 "phase": phase.name(),
                 "depth": depth,
                 "tokens": tokens,
@@ -123,7 +129,12 @@ impl Bench {
                 "needs": { unit: need.amount },
                 "limit_tokens_per_second": self.limit(setting),
                 "share_of_limit": self.share(setting),
-            })
+            });
+            // Runs of one at a time are known by the same names as before several could be measured.
+            if *sequences > 1 {
+                json["sequences"] = json!(sequences);
+            }
+            json
         };
         json!({
             "machine": self.host.json(),
@@ -154,9 +165,12 @@ pub fn bench(
             .extend(options.depths.iter().map(|&depth| Setting::new(Phase::Prefill, depth, prompt, need)));
     }
     if reply > 0 {
-        let need = |depth| per_token.decode(depth, reply);
-        let setting = |&depth| Setting::new(Phase::Decode, depth, reply, need(depth));
-        settings.extend(options.depths.iter().map(setting));
+        for &depth in &options.depths {
+            settings.extend(options.parallel.iter().map(|&sequences| {
+                let need = decode_together(engine.inspect(), depth, reply, sequences);
+                Setting { sequences, ..Setting::new(Phase::Decode, depth, reply, need) }
+            }));
+        }
     }
     let threads = NonZeroUsize::new(engine.device().threads).unwrap_or(NonZeroUsize::MIN);
     let mut roofs = Roofs::new(threads);
@@ -176,7 +190,7 @@ pub fn bench(
 
 impl Setting {
     fn new(phase: Phase, depth: usize, tokens: usize, need: Need) -> Setting {
-        Setting { phase, depth, tokens, rates: Samples::new(), need }
+        Setting { phase, depth, sequences: 1, tokens, rates: Samples::new(), need }
     }
 }
 
@@ -216,7 +230,7 @@ impl Run<'_> {
         let deepest = options.depths.last().copied().unwrap_or(0);
         self.before = (0..deepest).map(|_| self.token()).collect();
         if deepest > 0 {
-            self.generate(self.before.clone(), Vec::new())?;
+            self.generate(vec![(self.before.clone(), Vec::new())])?;
             self.tell(deepest);
         }
         for round in 0..=options.repeat {
@@ -229,7 +243,7 @@ impl Run<'_> {
                     if round > 0 {
                         setting.rates.push(tokens as f64 / seconds);
                     }
-                    self.tell(setting.tokens);
+                    self.tell(setting.sequences * setting.tokens);
                 }
             }
         }
@@ -243,40 +257,46 @@ impl Run<'_> {
             // The first token of the reply comes out of the last one of the prompt.
             Phase::Decode => (1, setting.tokens),
         };
-        let mut prompt = self.before[..setting.depth].to_vec();
-        prompt.extend((0..new).map(|_| self.token()));
-        let reply = (0..reply).map(|_| self.token()).collect();
+        let sequence = |run: &mut Self| {
+            let mut prompt = run.before[..setting.depth].to_vec();
+            prompt.extend((0..new).map(|_| run.token()));
+            (prompt, (0..reply).map(|_| run.token()).collect())
+        };
+        let sequences = (0..setting.sequences).map(|_| sequence(self)).collect();
         let started = Instant::now();
-        let computed = self.generate(prompt, reply)?;
+        let computed = self.generate(sequences)?;
         Ok((computed, started.elapsed().as_secs_f64()))
     }
 
-    /// Answers a prompt with a reply that is decided, and returns how many tokens it computed: all but those that were in the cache and the
-    /// last of the reply.
-    fn generate(&mut self, prompt: Vec<u32>, reply: Vec<u32>) -> Result<usize, Error> {
-        let mut options = GenerateOptions::default();
-        options.max_tokens = Some(reply.len());
-        options.sampling = Sampling::greedy();
-        options.ignore_end = true;
-        let request = Request::new(prompt).options(options).processor(Decided(reply));
-        let mut generation = self.engine.push(request)?;
+    /// Answers prompts with replies that are decided, all at once, and returns how many tokens that computed: all but those that were in the
+    /// cache and the last of each reply.
+    fn generate(&mut self, sequences: Vec<(Vec<u32>, Vec<u32>)>) -> Result<usize, Error> {
+        let mut generations = Vec::with_capacity(sequences.len());
+        for (prompt, reply) in sequences {
+            let mut options = GenerateOptions::default();
+            options.max_tokens = Some(reply.len());
+            options.sampling = Sampling::greedy();
+            options.ignore_end = true;
+            let request = Request::new(prompt).options(options).processor(Decided(reply));
+            generations.push(self.engine.push(request)?);
+        }
         loop {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
             self.engine.step()?;
-            while let Some(event) = generation.poll() {
-                match event {
-                    Event::Finished(Finish::Failed(why)) => return Err(weft_engine::Error::Batch(why).into()),
-                    Event::Finished(_) => {
-                        let usage = generation.usage();
-                        let replied = usage.tokens.saturating_sub(1);
-                        return Ok(usage.prompt_tokens - usage.cached_tokens + replied);
-                    }
-                    _ => {}
-                }
+            if generations.iter().all(|generation| generation.finish().is_some()) {
+                break;
             }
         }
+        let computed = generations.iter().map(|generation| match generation.finish() {
+            Some(Finish::Failed(why)) => Err(weft_engine::Error::Batch(why).into()),
+            _ => {
+                let usage = generation.usage();
+                Ok(usage.prompt_tokens - usage.cached_tokens + usage.tokens.saturating_sub(1))
+            }
+        });
+        computed.sum()
     }
 
     /// A token of the vocabulary: the same ones each time.
@@ -322,7 +342,7 @@ pub(crate) mod tests {
 
     fn options() -> BenchOptions {
         let depths = [9, 0].into();
-        BenchOptions { prefill: 6, decode: 3, depths, repeat: 2 }
+        BenchOptions { prefill: 6, decode: 3, depths, parallel: [1].into(), repeat: 2 }
     }
 
     #[test]
@@ -409,6 +429,25 @@ pub(crate) mod tests {
         assert_eq!(of(1), (&Value::Null, &Value::Null));
         let roofs = json["roofs"].as_object().unwrap();
         assert_eq!(roofs.keys().collect::<Vec<_>>(), ["threads", "read_bytes_per_second"]);
+    }
+
+    #[test]
+    fn replies_at_once_are_settings_of_their_own() {
+        let options = BenchOptions { prefill: 0, depths: [9].into(), parallel: [1, 3].into(), ..options() };
+        assert_eq!(options.tokens(), 9 + 3 * (3 + 3 * 3));
+        let mut engine = small(options.context(), 3).open(fixture()).unwrap();
+        let cancel = AtomicBool::new(false);
+        let mut last = 0;
+        let bench = bench(&mut engine, &mut meter(), &options, &cancel, &mut |done, _| last = done).unwrap();
+        let found: Vec<_> =
+            bench.settings.iter().map(|s| (s.sequences, s.tokens, s.rates.all().len())).collect();
+        assert_eq!((found.as_slice(), last), (&[(1, 3, 2), (3, 3, 2)][..], options.tokens()));
+        let json = bench.json();
+        assert_eq!(
+            [&json["settings"][0]["sequences"], &json["settings"][1]["sequences"]],
+            [&Value::Null, &json!(3)]
+        );
+        assert_eq!(engine.stats().pages_held, 0);
     }
 
     #[test]

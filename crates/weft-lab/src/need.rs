@@ -46,9 +46,7 @@ impl PerToken {
 
     /// What a reply of `tokens` tokens reads after `depth` others: every token all weights it uses, and the cache of all tokens up to it.
     pub fn decode(&self, depth: usize, tokens: usize) -> Need {
-        let [depth, tokens] = [depth, tokens].map(|n| n as f64);
-        let in_cache = tokens * depth + tokens * (tokens + 1.0) / 2.0;
-        Need { roof: Roof::Read, amount: tokens * self.weight_bytes as f64 + in_cache * self.kv_bytes as f64 }
+        decode(self.weight_bytes, self.kv_bytes, depth, tokens, 1)
     }
 
     /// All of it, for programs.
@@ -60,6 +58,21 @@ impl PerToken {
             "multiplications": multiplications,
         })
     }
+}
+
+/// What `sequences` replies of `tokens` tokens each read, computed together: every step the weights that one of its tokens uses, as if no two
+/// of them picked the same experts, and every token the cache of its own sequence.
+pub(crate) fn decode_together(engine: &Runner, depth: usize, tokens: usize, sequences: usize) -> Need {
+    let per_token = PerToken::of(engine);
+    let weights = amounts(engine, sequences, 0, false).weight_bytes;
+    decode(weights, per_token.kv_bytes, depth, tokens, sequences)
+}
+
+/// What replies read that are computed together, with this much of weights a step.
+fn decode(weight_bytes: u64, kv_bytes: u64, depth: usize, tokens: usize, sequences: usize) -> Need {
+    let [depth, tokens, sequences] = [depth, tokens, sequences].map(|n| n as f64);
+    let in_cache = sequences * (tokens * depth + tokens * (tokens + 1.0) / 2.0);
+    Need { roof: Roof::Read, amount: tokens * weight_bytes as f64 + in_cache * kv_bytes as f64 }
 }
 
 /// What a prompt of `tokens` tokens multiplies by weights, for the logits of its last token.
@@ -99,6 +112,15 @@ mod tests {
         for (depth, tokens, amount) in [(0, 1, 1010.0), (0, 3, 3060.0), (100, 1, 2010.0), (100, 2, 4030.0)] {
             assert_eq!(per_token.decode(depth, tokens), Need { roof: Roof::Read, amount });
         }
+    }
+
+    #[test]
+    fn replies_together_read_their_weights_once_a_step() {
+        let engine = engine(64, 4);
+        let need = |tokens, sequences| decode_together(&engine, 16, tokens, sequences).amount;
+        assert_eq!(need(5, 1), PerToken::of(&engine).decode(16, 5).amount);
+        // Four read less than four times what one does, and more than one.
+        assert!(need(5, 4) < 4.0 * need(5, 1) && need(5, 4) > need(5, 1));
     }
 
     #[test]

@@ -19,7 +19,7 @@ struct Figures {
 const FIGURES: &[Figures] = &[
     Figures {
         list: "settings",
-        known_by: &[("phase", ""), ("tokens", "of "), ("depth", "at ")],
+        known_by: &[("phase", ""), ("sequences", "× "), ("tokens", "of "), ("depth", "at ")],
         figure: &["tokens_per_second", "median"],
         unit: "tokens/s",
     },

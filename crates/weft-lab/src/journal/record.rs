@@ -82,7 +82,8 @@ pub fn summary(record: &Record) -> String {
     for setting in list("settings") {
         if let Some(rate) = setting["tokens_per_second"]["median"].as_f64() {
             let (phase, depth) = (setting["phase"].as_str().unwrap_or("?"), &setting["depth"]);
-            said.push(format!("{phase} at {depth}: {rate:.2} tokens/s"));
+            let sequences = setting["sequences"].as_u64().map_or(String::new(), |n| format!(" × {n}"));
+            said.push(format!("{phase}{sequences} at {depth}: {rate:.2} tokens/s"));
         }
     }
     let rows = list("rows");

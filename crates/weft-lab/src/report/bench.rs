@@ -26,11 +26,13 @@ pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {
         let (median, limit) = (number(&rates["median"]), number(&setting["limit_tokens_per_second"]));
         let samples: Vec<f64> = rates["samples"].as_array().into_iter().flatten().map(number).collect();
         let phase = setting["phase"].as_str().unwrap_or("?");
+        let sequences = setting["sequences"].as_u64().map_or(String::new(), |n| format!("{n} × "));
+        let tokens = format!("{sequences}{}", tick(number(&setting["tokens"])));
         write!(
             out,
             "<tr><td>{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\"><b>{}</b></td><td>",
             Escaped(phase),
-            tick(number(&setting["tokens"])),
+            tokens,
             tick(number(&setting["depth"])),
             short(median),
         )?;

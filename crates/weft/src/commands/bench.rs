@@ -26,7 +26,8 @@ pub(super) const COMMAND: Command = Command {
     about: "Measure how fast a model is, and how near to the limit of the machine",
     notes: "\
 It computes random tokens: prompts of --prefill tokens, of which the last gives logits, and replies of --decode tokens, each \
-after as many others as --depth says. Everything is sampled in turns, --repeat times after a round that does not count; \
+after as many others as --depth says; with --parallel several replies are computed at once, and their tokens add up. \
+Everything is sampled in turns, --repeat times after a round that does not count; \
 figures are medians. Meanwhile the machine itself is measured, as `weft roofline` does. The limit of decoding is reading \
 (READ) the weights and the cache once for every token; that of prefill is multiplying (DOT) by the weights, its attention \
 left out. Of a device that is not the processor only reading is measured, by a program on it; how fast it multiplies is not \
@@ -34,7 +35,8 @@ known, and prefill has no limit then.
 
 Examples:
   weft bench model.gguf
-  weft bench model.gguf -p 128 -n 16 -d 0 -r 3 --json",
+  weft bench model.gguf -p 128 -n 16 -d 0 -r 3 --json
+  weft bench model.gguf -p 0 -d 0 --parallel 1,4,16",
     positionals: &[MODEL],
     run,
 };
@@ -48,8 +50,13 @@ struct Report<'a> {
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let count = |knob| args.count(knob).unwrap_or(0);
     let depths: BTreeSet<usize> = args.counts("depth").unwrap_or_default().into_iter().collect();
-    let wanted =
-        BenchOptions { prefill: count("prefill"), decode: count("decode"), depths, repeat: count("repeat") };
+    let wanted = BenchOptions {
+        prefill: count("prefill"),
+        decode: count("decode"),
+        depths,
+        parallel: args.counts("parallel").unwrap_or_default().into_iter().collect(),
+        repeat: count("repeat"),
+    };
     if wanted.prefill == 0 && wanted.decode == 0 {
         let problem = "with --prefill 0 and --decode 0 there is nothing to measure";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
@@ -60,7 +67,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     check_room(&wanted, args.count("context"), &weft_models::build(&gguf, &build)?)?;
     let own = args.engine();
     let context = own.context.or(Some(wanted.context()));
-    let options = own.context(context);
+    let options = own.context(context).sequences(wanted.parallel.last().copied().unwrap_or(1));
     let (mut engine, loaded) = load(&path, &options)?;
     let measured = measure(&mut engine, Unit::Tokens, |engine, meter, cancel, on| {
         bench(engine, meter, &wanted, cancel, on)
@@ -111,22 +118,22 @@ impl Report<'_> {
         on.text(&bench.host, out)?;
         meanwhile(&bench.roofs, out)?;
         writeln!(out)?;
-        let columns = ["DEPTH", "TOKENS", "TOKENS/S", "LEAST", "MOST", "LIMIT", "OF IT"];
-        let [depth, tokens, rate, least, most, limit, share] = columns;
+        let columns = ["AT ONCE", "DEPTH", "TOKENS", "TOKENS/S", "LEAST", "MOST", "LIMIT", "OF IT"];
+        let [sequences, depth, tokens, rate, least, most, limit, share] = columns;
         writeln!(
             out,
-            "{:<7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>6}",
+            "{:<7}  {sequences:>7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>6}",
             ""
         )?;
         for setting in &bench.settings {
-            let Setting { phase, depth, tokens, rates, .. } = setting;
+            let Setting { phase, sequences, depth, tokens, rates, .. } = setting;
             let figures = [rates.median(), rates.min(), rates.max(), bench.limit(setting)];
             let [rate, least, most, limit] = figures.map(|rate| known(rate, 2));
             let share = percent(bench.share(setting));
             let phase = phase.name();
             writeln!(
                 out,
-                "{phase:<7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>6}"
+                "{phase:<7}  {sequences:>7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>6}"
             )?;
         }
         writeln!(out)?;
@@ -180,7 +187,7 @@ mod tests {
     fn with_report<T>(roofs: Roofs, show: impl FnOnce(&Report<'_>) -> T) -> T {
         let setting = |phase, depth, tokens, roof, amount, rates: &[f64]| {
             let need = Need { roof, amount };
-            Setting { phase, depth, tokens, rates: samples(rates), need }
+            Setting { phase, depth, sequences: 1, tokens, rates: samples(rates), need }
         };
         let bench = Bench {
             host: Host { cpu: "A Processor".into(), threads: NonZeroUsize::new(4).unwrap(), ..Host::this() },
@@ -218,9 +225,9 @@ mod tests {
             meanwhile the machine reads (READ) 30.0 (29.0 to 31.0) GB/s, in order 25.0 (25.0 to 25.0),
             and multiplies (DOT) 320.0 (310.0 to 321.0) GMAC/s in 8 bits
 
-                       DEPTH  TOKENS   TOKENS/S      LEAST       MOST      LIMIT   OF IT
-            prefill        0     512      50.00      49.00      51.50     100.00  50.0 %
-            decode      4096      32       7.50       7.50       7.50      15.00  50.0 %
+                     AT ONCE    DEPTH  TOKENS   TOKENS/S      LEAST       MOST      LIMIT   OF IT
+            prefill        1        0     512      50.00      49.00      51.50     100.00  50.0 %
+            decode         1     4096      32       7.50       7.50       7.50      15.00  50.0 %
 
             A token of a reply reads 2.01 GB of weights and 54.1 kB of cache for each one before it,
             and multiplies 3.58 B times by weights. The limit of decoding is READ, of prefill DOT without attention.
@@ -240,9 +247,9 @@ mod tests {
             meanwhile the device reads (READ) 4225 (4200 to 4250) GB/s; how fast it multiplies at most is not known,
             nor what that may limit (-)
 
-                       DEPTH  TOKENS   TOKENS/S      LEAST       MOST      LIMIT   OF IT
-            prefill        0     512      50.00      49.00      51.50          -       -
-            decode      4096      32       7.50       7.50       7.50    2112.50   0.4 %
+                     AT ONCE    DEPTH  TOKENS   TOKENS/S      LEAST       MOST      LIMIT   OF IT
+            prefill        1        0     512      50.00      49.00      51.50          -       -
+            decode         1     4096      32       7.50       7.50       7.50    2112.50   0.4 %
 
             A token of a reply reads 2.01 GB of weights and 54.1 kB of cache for each one before it,
             and multiplies 3.58 B times by weights. The limit of decoding is READ, that of prefill is not known.

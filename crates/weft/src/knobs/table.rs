@@ -154,6 +154,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Tokens of a reply; 0 to measure none"),
     knob(MEASURE, "depth", Kind::Counts(0, 1 << 30), &["bench"]).short('d').default("0,4096")
         .help("How many tokens stand before either; several with commas between them"),
+    knob(MEASURE, "parallel", Kind::Counts(1, 4096), &["bench"]).default("1")
+        .help("How many replies are computed at once; several numbers with commas between them"),
     knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench"]).short('r').default("5")
         .help("Samples of everything, after one that does not count"),
 
