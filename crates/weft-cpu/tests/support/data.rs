@@ -3,28 +3,21 @@
 use weft_kern::q8;
 use weft_quant::GgmlType;
 
-/// A xorshift generator.
-pub(crate) struct Random(u64);
+/// A generator of numbers, vectors and weights.
+pub(crate) struct Random(weft_random::Random);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        Random(weft_random::Random::new(seed))
     }
 
     pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
+        self.0.below(n)
     }
 
     /// In −1..1.
     pub(crate) fn float(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+        self.0.signed()
     }
 
     pub(crate) fn floats(&mut self, n: usize) -> Vec<f32> {
@@ -50,7 +43,7 @@ impl Random {
             weft_quant::encode(ty, &self.floats(values), &mut out).unwrap();
             return out;
         }
-        let mut out: Vec<u8> = (0..bytes).map(|_| self.next() as u8).collect();
+        let mut out: Vec<u8> = (0..bytes).map(|_| self.0.next_u64() as u8).collect();
         // Where a block has its half-precision numbers.
         let halves: &[usize] = match ty {
             GgmlType::Q2_K => &[80, 82],
@@ -66,7 +59,7 @@ impl Random {
                 block[*at..at + 2].copy_from_slice(&half);
             }
             if ty == GgmlType::MXFP4 {
-                block[0] = 118 + (self.next() % 8) as u8;
+                block[0] = 118 + self.below(8) as u8;
             }
         }
         out

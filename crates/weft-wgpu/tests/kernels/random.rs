@@ -171,7 +171,7 @@ impl Grower {
 fn random_kernels() {
     let Some(mut device) = device("random_kernels") else { return };
     let (mut ran, mut refused) = (0, 0);
-    for seed in 0..150 {
+    for seed in 0..200 {
         let mut random = Random::new(seed + 1);
         let (tokens, heads) = (1 + random.below(9), 1 + random.below(3));
         let mut grower = Grower { random, tokens, heads, args: Vec::new(), roundings: 1 << 10 };
