@@ -30,7 +30,7 @@ use crate::rowprog::{BLOCK, RowProgram};
 use crate::rows::Space;
 use crate::scratch::Needs;
 
-use product::{Multiplied, Picked, Source};
+use product::{BlockSource, Multiplied, Picked};
 
 /// Most results of a chunk and its columns, if it has one matrix: a small part of a second-level cache, and enough of 512 rows for the row
 /// program to have 128 columns at a time.
@@ -72,7 +72,7 @@ impl Dot {
             products.iter().map(|product| Multiplied::new(params, product)).collect::<Result<_, _>>()?;
         for i in 1..products.len() {
             if let Some(same) = (0..i).find(|j| products[*j].reads_as(&products[i])) {
-                products[i].blocks = Source::Of(same);
+                products[i].blocks = BlockSource::Of(same);
             }
         }
         let wanted = |p: &Multiplied| p.x.is_none();
@@ -125,8 +125,8 @@ impl Dot {
     /// one before it does.
     fn laid_out(&self, rows: usize) -> impl Iterator<Item = usize> {
         self.products.iter().map(move |product| match product.blocks {
-            Source::Own => rows.saturating_mul(product.terms()).saturating_mul(product.len() / COLUMNS),
-            Source::None | Source::Of(_) => 0,
+            BlockSource::Own => rows.saturating_mul(product.terms()).saturating_mul(product.len() / COLUMNS),
+            BlockSource::None | BlockSource::Of(_) => 0,
         })
     }
 

@@ -5,7 +5,7 @@
 //! is meant for steps of few tokens, where a row costs less than the wait for another thread; how often it is computed
 //! changes no bit.
 
-use weft_kern::{Kernel, Part, Product, Prologue as Source, q8};
+use weft_kern::{Kernel, Part, Product, Prologue as KernelPrologue, q8};
 
 use crate::convert::Round;
 use crate::made::Made;
@@ -39,7 +39,7 @@ impl Prologue {
         let wants = |p: &Product| p.x == weft_kern::Factor::Prologue && p.rounds(params);
         let alike = kernel.parts.iter().filter(|other| same(part, other));
         let rounded = alike.flat_map(|part| part.products()).any(wants);
-        let source: &Source =
+        let source: &KernelPrologue =
             part.prologue.as_ref().ok_or("a product multiplies a prologue that is not there")?;
         let program = RowProgram::of_prologue(params, source)?;
         let len = program.result_len();

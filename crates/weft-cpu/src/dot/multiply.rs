@@ -7,7 +7,7 @@ use weft_quant::with_int_format;
 
 use super::blocks::{Blocks, Entry};
 use super::chunk::Chunk;
-use super::product::{Multiplied, Picked, Source};
+use super::product::{BlockSource, Multiplied, Picked};
 use super::sum::AddTerms;
 use super::{Dot, RESULTS, factor, float, packed, transposed};
 use crate::made::{Factor, Made};
@@ -52,7 +52,7 @@ impl Dot {
                 let (to, rest) = std::mem::take(&mut terms).split_at_mut(product.summed() * apart);
                 terms = rest;
                 let x = product.x.map_or(Factor::Made(made), |x| Factor::Memory(&cx.args[x.param]));
-                let source = if let Source::Of(other) = product.blocks { other } else { i };
+                let source = if let BlockSource::Of(other) = product.blocks { other } else { i };
                 let groups = product.len() / COLUMNS;
                 let mut base: usize = self.laid_out(rows.len()).take(source).sum();
                 for own in own.chunk_by(|a, b| a.matrix == b.matrix) {
@@ -109,7 +109,7 @@ impl Dot {
             let own = &mut entries[at..][..rows.len() * product.terms()];
             product.list(cx, matrix, rows, own)?;
             at += own.len();
-            if product.blocks == Source::Own {
+            if product.blocks == BlockSource::Own {
                 product.lay_out(cx, own, base, made, blocks)?;
             }
             base += laid_out;

@@ -19,12 +19,12 @@ pub(super) struct Multiplied {
     pub(super) matrices: usize,
     pub(super) transposed: bool,
     /// Where rows of x are laid out for it.
-    pub(super) blocks: Source,
+    pub(super) blocks: BlockSource,
 }
 
 /// Where a product finds rows of x laid out in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum BlockSource {
     /// Nowhere: its weight is not packed.
     None,
     /// They are laid out for it.
@@ -98,15 +98,15 @@ impl Multiplied {
             pick,
             matrices: if pick == Picked::Only { 1 } else { count },
             transposed: product.transposed,
-            blocks: if product.rounds(params) { Source::Own } else { Source::None },
+            blocks: if product.rounds(params) { BlockSource::Own } else { BlockSource::None },
         })
     }
 
     /// Whether it reads rows of x laid out just as another product does.
     pub(super) fn reads_as(&self, other: &Multiplied) -> bool {
         let layout = |p: &Multiplied| Layout::of(p.w.ty).map(|l| (l.group, l.offset));
-        self.blocks == Source::Own
-            && other.blocks == Source::Own
+        self.blocks == BlockSource::Own
+            && other.blocks == BlockSource::Own
             && (self.x, self.pick, self.matrices, self.len())
                 == (other.x, other.pick, other.matrices, other.len())
             && layout(self) == layout(other)
