@@ -16,26 +16,26 @@ use crate::strided::{Space, Strided, broadcast, by_space};
 /// More terms than this are not written out one by one.
 const UNROLL_LIMIT: usize = 64;
 
-/// A part of a kernel with its arguments, not yet in its place.
+/// A part of a kernel with its arguments, before parts are put into kernels.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct EmittedPart {
     pub(crate) part: Part,
     pub(crate) params: Vec<Param>,
     pub(crate) args: Vec<BufferId>,
-    /// Pieces that could be in any order are in the order of this.
+    /// Parts that could be in any order are in the order of this.
     pub(crate) key: NodeId,
     /// The group it computes; none if it is a copy.
     pub(crate) group: Option<usize>,
 }
 
 /// Writes a part for every group and copy.
-pub(crate) fn emit(graph: &Graph, groups: &Groups, placed: &Placed) -> Result<Vec<Piece>, FuseError> {
+pub(crate) fn emit(graph: &Graph, groups: &Groups, placed: &Placed) -> Result<Vec<EmittedPart>, FuseError> {
     let groups_done = groups.parts().map(|(i, g)| group(graph, groups, placed, i, g));
     let copies_done = placed.copies.iter().map(|c| copy(graph, placed, c));
     groups_done.chain(copies_done).collect()
 }
 
-fn copy(graph: &Graph, placed: &Placed, copy: &Copy) -> Result<Piece, FuseError> {
+fn copy(graph: &Graph, placed: &Placed, copy: &Copy) -> Result<EmittedPart, FuseError> {
     let shape = &graph.node(copy.from).ty.shape;
     let mut w = Writer::new(graph, placed, Space::of(shape));
     let value = w.load(copy.from, shape);
@@ -49,7 +49,7 @@ fn group(
     placed: &Placed,
     index: usize,
     group: &Group,
-) -> Result<Piece, FuseError> {
+) -> Result<EmittedPart, FuseError> {
     let mut w = Writer::new(graph, placed, group.space.clone());
     let prologue = match group.prologue {
         Some(p) => Some(w.prologue(groups, group, p)?),
@@ -98,10 +98,16 @@ impl<'a> Writer<'a> {
         Writer { graph, placed, space, params: Vec::new(), args: Vec::new(), body: Vec::new() }
     }
 
-    fn finish(self, prologue: Option<Prologue>, anchor: Anchor, key: NodeId, group: Option<usize>) -> Piece {
+    fn finish(
+        self,
+        prologue: Option<Prologue>,
+        anchor: Anchor,
+        key: NodeId,
+        group: Option<usize>,
+    ) -> EmittedPart {
         let Space { rows, cols } = self.space;
         let part = Part { rows, cols, prologue, anchor, body: self.body };
-        Piece { part, params: self.params, args: self.args, key, group }
+        EmittedPart { part, params: self.params, args: self.args, key, group }
     }
 
     /// The members of a group that are no anchors.

@@ -4,7 +4,7 @@ use weft_ir::NodeId;
 use weft_kern::{Access, BufferId, Kernel, Param, ParamId, Part, View};
 use weft_kern::{Anchor, Factor, Instr, Pick};
 
-use crate::emit::Piece;
+use crate::emit::EmittedPart;
 
 /// A kernel with its arguments, not yet in its place.
 #[derive(Debug)]
@@ -15,25 +15,25 @@ pub(crate) struct Launch {
     pub(crate) groups: Vec<Option<usize>>,
 }
 
-/// Sorts pieces into levels: those of one need only what earlier ones make. A level is one kernel, if `beside`; else every piece is one.
+/// Sorts parts into levels: those of one level need only what earlier levels make. If `beside`, a level is one kernel; otherwise each part is.
 ///
 /// # Panics
-/// If pieces need each other; grouping makes no cycles.
-pub(crate) fn order(mut pieces: Vec<Piece>, beside: bool) -> Vec<Launch> {
-    pieces.sort_by_key(|p| p.key);
-    let levels = levels(&pieces);
-    let mut ordered: Vec<(usize, NodeId, Piece)> =
-        pieces.into_iter().zip(levels).map(|(piece, level)| (level, piece.key, piece)).collect();
+/// If parts need each other, which groups never do.
+pub(crate) fn order(mut parts: Vec<EmittedPart>, beside: bool) -> Vec<Launch> {
+    parts.sort_by_key(|p| p.key);
+    let levels = levels(&parts);
+    let mut ordered: Vec<(usize, NodeId, EmittedPart)> =
+        parts.into_iter().zip(levels).map(|(part, level)| (level, part.key, part)).collect();
     ordered.sort_by_key(|(level, key, _)| (*level, *key));
     let mut launches: Vec<(usize, Launch)> = Vec::new();
-    for (level, _, piece) in ordered {
-        let fits = |l: &&mut (usize, Launch)| beside && l.0 == level && !conflict(&l.1, &piece);
+    for (level, _, part) in ordered {
+        let fits = |l: &&mut (usize, Launch)| beside && l.0 == level && !conflict(&l.1, &part);
         match launches.iter_mut().rev().find(fits) {
-            Some((_, launch)) => launch.add(piece),
+            Some((_, launch)) => launch.add(part),
             None => {
                 let kernel = Kernel { name: String::new(), params: Vec::new(), parts: Vec::new() };
                 let mut launch = Launch { kernel, args: Vec::new(), groups: Vec::new() };
-                launch.add(piece);
+                launch.add(part);
                 launches.push((level, launch));
             }
         }
@@ -41,47 +41,47 @@ pub(crate) fn order(mut pieces: Vec<Piece>, beside: bool) -> Vec<Launch> {
     launches.into_iter().map(|(_, launch)| launch).collect()
 }
 
-/// For each piece, how many must have run before it, one after another.
-fn levels(pieces: &[Piece]) -> Vec<usize> {
-    let mut levels: Vec<Option<usize>> = vec![None; pieces.len()];
-    let makes = |p: &Piece, b: &BufferId| accesses(p, Access::Write).any(|written| written == *b);
-    for _ in 0..pieces.len() {
-        let ready = (0..pieces.len()).find_map(|i| {
+/// For each part, how many must have run before it, one after another.
+fn levels(parts: &[EmittedPart]) -> Vec<usize> {
+    let mut levels: Vec<Option<usize>> = vec![None; parts.len()];
+    let makes = |p: &EmittedPart, b: &BufferId| accesses(p, Access::Write).any(|written| written == *b);
+    for _ in 0..parts.len() {
+        let ready = (0..parts.len()).find_map(|i| {
             if levels[i].is_some() {
                 return None;
             }
             let mut level = 0;
-            for read in accesses(&pieces[i], Access::Read) {
-                for maker in (0..pieces.len()).filter(|m| *m != i && makes(&pieces[*m], &read)) {
+            for read in accesses(&parts[i], Access::Read) {
+                for maker in (0..parts.len()).filter(|m| *m != i && makes(&parts[*m], &read)) {
                     level = level.max(levels[maker]? + 1);
                 }
             }
             Some((i, level))
         });
-        let (i, level) = ready.expect("pieces need each other");
+        let (i, level) = ready.expect("parts need each other");
         levels[i] = Some(level);
     }
     levels.into_iter().flatten().collect()
 }
 
-fn accesses(piece: &Piece, access: Access) -> impl Iterator<Item = BufferId> {
-    piece.args.iter().zip(&piece.params).filter(move |(_, p)| p.access == access).map(|(b, _)| *b)
+fn accesses(part: &EmittedPart, access: Access) -> impl Iterator<Item = BufferId> {
+    part.args.iter().zip(&part.params).filter(move |(_, p)| p.access == access).map(|(b, _)| *b)
 }
 
-/// Whether a piece writes what a launch uses, or the other way round.
-fn conflict(launch: &Launch, piece: &Piece) -> bool {
+/// Whether a part writes what a launch uses, or the other way round.
+fn conflict(launch: &Launch, part: &EmittedPart) -> bool {
     let written = |p: &Param| p.access == Access::Write;
     launch
         .args
         .iter()
         .zip(&launch.kernel.params)
-        .any(|(a, p)| piece.args.iter().zip(&piece.params).any(|(b, q)| a == b && (written(p) || written(q))))
+        .any(|(a, p)| part.args.iter().zip(&part.params).any(|(b, q)| a == b && (written(p) || written(q))))
 }
 
 impl Launch {
     /// Adds a part, its parameters joined with those there are.
-    fn add(&mut self, piece: Piece) {
-        let Piece { mut part, params, args, group, .. } = piece;
+    fn add(&mut self, part: EmittedPart) {
+        let EmittedPart { mut part, params, args, group, .. } = part;
         let mut numbers: Vec<ParamId> = Vec::with_capacity(params.len());
         for (param, arg) in params.iter().zip(&args) {
             let mut known = self.args.iter().zip(&self.kernel.params);
