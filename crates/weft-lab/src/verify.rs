@@ -12,7 +12,7 @@
 mod attend;
 mod bar;
 mod check;
-mod found;
+mod findings;
 mod sample;
 mod witness;
 
@@ -28,9 +28,9 @@ use weft_engine::{Batch, EngineOptions, Launch, Model, OnReport, Runner, StepSha
 
 use crate::OnProgress;
 use crate::error::Error;
-use witness::{Shared, Step, Witness};
+use witness::{Shared, StepCheck, Witness};
 
-pub use found::{Checked, Difference, Fault, FaultKind, Place};
+pub use findings::{Checked, Difference, Fault, FaultKind, Place};
 
 /// Tokens of the step before the last: as when several sequences are decoded together.
 const FEW: usize = 8;
@@ -246,7 +246,7 @@ impl Verifier {
             let silent = now.len() - shape.logits;
             now.iter().enumerate().for_each(|(i, token)| batch.push(seq, *token, i >= silent));
             let body = self.engine.launches(&StepShape { logits: 0, ..shape }).len();
-            *self.shared.step() = Step::new(wanted, body, options.columns);
+            *self.shared.step() = StepCheck::new(wanted, body, options.columns);
             let done = self.run(&batch, cancel, &mut |done| on(done, total));
             let found = std::mem::take(&mut *self.shared.step()).found;
             verification.steps.push(shape.tokens);

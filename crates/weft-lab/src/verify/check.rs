@@ -11,7 +11,7 @@ use weft_kern::{Access, Format, Instr, Kernel, Sizes, interp, q8};
 use weft_quant::GgmlType;
 
 use super::bar::Bar;
-use super::found::{Checked, Difference, FaultKind, Place};
+use super::findings::{Checked, Difference, FaultKind, Place};
 use super::sample::{Origin, sampled};
 
 /// A byte of poison: four of them are a NaN that no operation gives, two the same in half precision, and as an index they are −1.

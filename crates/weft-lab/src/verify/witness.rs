@@ -16,12 +16,12 @@ use weft_device::{
 use weft_kern::{Access, Sizes};
 
 use super::check::Launch;
-use super::found::{Checked, FaultKind};
+use super::findings::{Checked, FaultKind};
 
 /// What a witness is to do, and what it found.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    step: Mutex<Step>,
+    step: Mutex<StepCheck>,
     /// Launches that were checked.
     pub(super) done: AtomicU64,
     /// Whether to stop.
@@ -30,7 +30,7 @@ pub(super) struct Shared {
 
 /// A step that is checked.
 #[derive(Debug, Default)]
-pub(super) struct Step {
+pub(super) struct StepCheck {
     /// Whether it is checked.
     is_checked: bool,
     /// For each launch of the step, in order, whether it is checked.
@@ -45,16 +45,16 @@ pub(super) struct Step {
     pub(super) found: Vec<(usize, Checked)>,
 }
 
-impl Step {
+impl StepCheck {
     /// A step whose first program has `body` launches, of which and of the others those that are `wanted` are checked, in up to `most` columns
     /// of each product; 0 is for all.
-    pub(super) fn new(wanted: Vec<bool>, body: usize, most: usize) -> Step {
-        Step { is_checked: true, wanted, body, most, ..Step::default() }
+    pub(super) fn new(wanted: Vec<bool>, body: usize, most: usize) -> StepCheck {
+        StepCheck { is_checked: true, wanted, body, most, ..StepCheck::default() }
     }
 }
 
 impl Shared {
-    pub(super) fn step(&self) -> MutexGuard<'_, Step> {
+    pub(super) fn step(&self) -> MutexGuard<'_, StepCheck> {
         // Whoever panicked has left nothing half done that matters more than the panic.
         self.step.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -98,7 +98,7 @@ impl Witness {
         &mut self,
         id: ProgramId,
         sizes: &Sizes,
-        step: &mut Step,
+        step: &mut StepCheck,
         first: usize,
     ) -> Result<(), DeviceError> {
         let wanted: Vec<bool> = {
@@ -139,7 +139,7 @@ impl Witness {
         &mut self,
         id: ProgramId,
         sizes: &Sizes,
-        step: &mut Step,
+        step: &mut StepCheck,
         first: usize,
     ) -> Result<(), DeviceError> {
         let Some(Watched { program, .. }) = self.programs.get(&id) else { return Ok(()) };

@@ -8,7 +8,7 @@ use weft_kern::parse_plan;
 use weft_random::Random;
 
 use super::*;
-use crate::verify::found::Fault;
+use crate::verify::findings::Fault;
 
 /// A plan of one launch on the CPU, its buffers given but for the last, which is zeros; the rest is up to `check`.
 fn alone(text: &str, given: Vec<Vec<u8>>, check: impl FnOnce(&Launch<'_>, &mut CpuDevice, &Sizes)) {
