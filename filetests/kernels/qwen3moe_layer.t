@@ -132,8 +132,9 @@ select_dot_768x2048_q4_0&select_dot_768x2048_q4_0
   not select_sum %82: it needs whole rows, which many workers make together
 select_sum_2048x768_q4_0
   select_sum %82, add %83
-fuse.router not taken: 9 kernels, 32.90 MB of weights, 2135.7 µs with, 10 kernels, 32.90 MB of weights, 2071.2 µs without
-fuse.norm_into_dot taken: 8 kernels, 32.90 MB of weights, 2070.1 µs with, 10 kernels, 32.90 MB of weights, 2071.2 µs without
+moe.sum_in_down taken: 10 kernels, 32.92 MB of weights, 2073.5 µs with, 11 kernels, 32.92 MB of weights, 2077.0 µs without
+fuse.router not taken: 9 kernels, 32.92 MB of weights, 2138.0 µs with, 10 kernels, 32.92 MB of weights, 2073.5 µs without
+fuse.norm_into_dot taken: 8 kernels, 32.92 MB of weights, 2071.8 µs with, 10 kernels, 32.92 MB of weights, 2073.5 µs without
 # test kernels T=512 R=1 S=4096 P=128 workers=2
 kernels 9
 reduce_2048
@@ -177,5 +178,6 @@ select_dot_768x2048_q4_0&select_dot_768x2048_q4_0
   not select_sum %82: it needs whole rows, which many workers make together
 select_sum_2048x768_q4_0
   select_sum %82, add %83
-fuse.router taken: 9 kernels, 351.40 MB of weights, 366199.1 µs with, 10 kernels, 351.40 MB of weights, 366202.8 µs without
-fuse.norm_into_dot not taken: 7 kernels, 351.40 MB of weights, 367071.4 µs with, 9 kernels, 351.40 MB of weights, 366199.1 µs without
+moe.sum_in_down taken: 10 kernels, 351.42 MB of weights, 370151.3 µs with, 11 kernels, 351.42 MB of weights, 371463.2 µs without
+fuse.router taken: 9 kernels, 351.42 MB of weights, 370147.6 µs with, 10 kernels, 351.42 MB of weights, 370151.3 µs without
+fuse.norm_into_dot not taken: 7 kernels, 351.43 MB of weights, 371018.9 µs with, 9 kernels, 351.42 MB of weights, 370147.6 µs without
