@@ -94,7 +94,7 @@ pub(crate) fn with_reduce(kernel: &Kernel, from: &Schedule, i: usize, reduce: u3
     schedule
 }
 
-/// The schedule with as many lanes.
+/// The schedule with this number of lanes.
 pub(crate) fn with_lanes(kernel: &Kernel, from: &Schedule, lanes: u32, scale: bool) -> Schedule {
     let mut schedule = Schedule { lanes, ..from.clone() };
     for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {

@@ -1,4 +1,4 @@
-//! The graphs at hand, and the plans they become.
+//! The test graphs, and the plans they become.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

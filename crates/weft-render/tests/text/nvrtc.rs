@@ -74,14 +74,14 @@ impl Nvrtc {
             (self.create)(&raw mut program, source.as_ptr(), ptr::null(), 0, ptr::null(), ptr::null())
         };
         assert_eq!(created, 0, "nvrtcCreateProgram");
-        // SAFETY: the program was created above, and there are as many options as is said.
+        // SAFETY: the program was created above, and the count is that of the options.
         let compiled = unsafe { (self.compile)(program, options.len() as c_int, options.as_ptr()) };
         let mut size = 0;
         // SAFETY: the program was created above.
         let sized = unsafe { (self.log_size)(program, &raw mut size) };
         assert_eq!(sized, 0, "nvrtcGetProgramLogSize");
         let mut log = vec![0u8; size.max(1)];
-        // SAFETY: the buffer has as many bytes as the log, with the zero at its end.
+        // SAFETY: the buffer holds the whole log and the zero at its end.
         let read = unsafe { (self.log)(program, log.as_mut_ptr().cast()) };
         assert_eq!(read, 0, "nvrtcGetProgramLog");
         // SAFETY: the program was created above and is not used again.

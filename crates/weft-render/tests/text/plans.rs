@@ -1,4 +1,4 @@
-//! All kernels of all graphs at hand, as WGSL.
+//! Every kernel of every test graph, as WGSL.
 
 use std::collections::BTreeSet;
 
