@@ -204,7 +204,7 @@ impl Ablation {
 /// If the engine has no room for it or a step of the base fails. That a change cannot be compiled or run is an outcome and no error; so is being
 /// cancelled.
 pub fn ablate(
-    engine: &mut Runner,
+    runner: &mut Runner,
     changes: &[Change],
     options: &AblateOptions,
     cancel: &AtomicBool,
@@ -215,7 +215,7 @@ pub fn ablate(
     let each = 2 * (options.pairs * phases.len()) as u64;
     let mut rows = Vec::with_capacity(changes.len());
     let mut combined = None;
-    let rig = Rig::new(engine, options.depth, each * changes.len() as u64, cancel, on);
+    let rig = Rig::new(runner, options.depth, each * changes.len() as u64, cancel, on);
     let tried = rig.and_then(|rig| {
         let mut trial = Trial { rig, options, phases, rule: rule.clone(), each };
         let tried = trial.all(changes, &mut rows).and_then(|()| {
@@ -265,7 +265,7 @@ impl Trial<'_> {
     /// How the engine was loaded.
     fn loaded(&mut self) -> Result<Base, Error> {
         // As many as there are at most, so that half of them are fewer.
-        let at_once = self.rig.engine.batch().min(self.options.prefill.max(1));
+        let at_once = self.rig.runner.batch().min(self.options.prefill.max(1));
         self.base(Way { plans: PlansId::LOADED, at_once }, self.options.switches.clone(), Vec::new())
     }
 
@@ -281,19 +281,19 @@ impl Trial<'_> {
 
     fn logits(&mut self, way: Way) -> Result<Vec<f32>, Error> {
         self.rig.turn_to(way)?;
-        let engine = &mut *self.rig.engine;
-        let (prefill, batch) = (self.options.prefill, engine.batch());
+        let runner = &mut *self.rig.runner;
+        let (prefill, batch) = (self.options.prefill, runner.batch());
         // Who keeps a change keeps it for prompts as well, whether or not they are measured.
         let at_once = if prefill == 0 { batch } else { way.at_once };
         match &self.options.golden {
-            Some(golden) => logits(engine, &golden.tokens, golden.tokens.len(), at_once),
+            Some(golden) => logits(runner, &golden.tokens, golden.tokens.len(), at_once),
             None => {
-                let vocab = engine.model().graph().config.vocab;
+                let vocab = runner.model().graph().config.vocab;
                 let mut random = Random::new(0);
                 // A whole step of a prompt as it is measured; but no more logits than are needed.
                 let count = GATE_TOKENS.max(prefill.min(batch));
                 let tokens: Vec<u32> = (0..count).map(|_| random.below(vocab) as u32).collect();
-                logits(engine, &tokens, GATE_TOKENS, at_once)
+                logits(runner, &tokens, GATE_TOKENS, at_once)
             }
         }
     }
@@ -310,7 +310,7 @@ impl Trial<'_> {
             Ok(plans) => {
                 let way = Way { plans, at_once };
                 let measured = self.measure(base, way, even_if_same);
-                self.rig.engine.drop_plans();
+                self.rig.runner.drop_plans();
                 match measured {
                     // What the base cannot compute either is nobody's outcome.
                     Err(Error::Engine(why)) if self.rig.is_at(way) => Ok(Outcome::Refused(why.to_string())),
@@ -330,24 +330,24 @@ impl Trial<'_> {
         switches: &Switches,
         departures: &[&'static Departure],
     ) -> Result<PlansId, weft_engine::Error> {
-        let engine = &mut *self.rig.engine;
+        let runner = &mut *self.rig.runner;
         if departures.is_empty() {
-            return engine.add_plans(switches);
+            return runner.add_plans(switches);
         }
-        schedules(engine.device_mut())?.depart(departures);
-        let plans = engine.add_plans(switches);
-        schedules(engine.device_mut())?.depart(&[]);
+        schedules(runner.device_mut())?.depart(departures);
+        let plans = runner.add_plans(switches);
+        schedules(runner.device_mut())?.depart(&[]);
         plans
     }
 
     fn measure(&mut self, base: &Base, way: Way, even_if_same: bool) -> Result<Outcome, Error> {
-        let same = self.rig.engine.same_plans(base.way.plans, way.plans)? && base.way.at_once == way.at_once;
+        let same = self.rig.runner.same_plans(base.way.plans, way.plans)? && base.way.at_once == way.at_once;
         if same && !even_if_same {
             return Ok(Outcome::Same);
         }
         let found = self.logits(way)?;
         let AblateOptions { golden, most_kl, .. } = self.options;
-        let vocab = self.rig.engine.model().graph().config.vocab;
+        let vocab = self.rig.runner.model().graph().config.vocab;
         let gate = Gate::new(&base.logits, &found, vocab, golden.as_ref(), *most_kl);
         let measured = self.rig.compare(base.way, way, &self.phases, &self.rule)?;
         Ok(Outcome::Measured(gate, measured))
@@ -390,7 +390,7 @@ impl Trial<'_> {
             Ok(plans) => {
                 let base = self.base(Way { plans, at_once }, switches, departures);
                 let tried = base.and_then(|base| self.outcome(&base, &[change]));
-                self.rig.engine.drop_plans();
+                self.rig.runner.drop_plans();
                 tried
             }
         };

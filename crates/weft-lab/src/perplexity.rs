@@ -68,7 +68,7 @@ impl Perplexity {
 /// # Errors
 /// If a step fails, the engine has no room for a window, or logits are not numbers.
 pub fn perplexity(
-    engine: &mut Runner,
+    runner: &mut Runner,
     windows: &Windows,
     cancel: &AtomicBool,
     on: OnProgress<'_>,
@@ -80,7 +80,7 @@ pub fn perplexity(
         computed = done;
         on(done, total);
     };
-    windows.read(&mut [engine], cancel, &mut on, &mut |rows, token| {
+    windows.read(&mut [runner], cancel, &mut on, &mut |rows, token| {
         for row in rows {
             let surprise = -Distribution::new(row)?.log(token);
             nll.push(surprise);
@@ -128,29 +128,29 @@ mod tests {
 
     #[test]
     fn a_text_is_scored_by_what_the_model_says() {
-        let mut engine = engine(16, 1);
-        let windows = windows(&engine);
+        let mut runner = engine(16, 1);
+        let windows = windows(&runner);
         let cancel = AtomicBool::new(false);
-        let found = perplexity(&mut engine, &windows, &cancel, &mut |_, _| {}).unwrap();
+        let found = perplexity(&mut runner, &windows, &cancel, &mut |_, _| {}).unwrap();
         assert!(found.is_whole() && found.nll.count() == 9 && found.computed == 18, "{found:?}");
         let mean = found.windows.all().iter().sum::<f64>() / 3.0;
         assert!((mean - found.nll.mean()).abs() < 1e-12);
         // A model of random weights knows nothing.
-        let vocab = engine.model().graph().config.vocab as f64;
+        let vocab = runner.model().graph().config.vocab as f64;
         assert!((0.2 * vocab..10.0 * vocab).contains(&found.value()), "{}", found.value());
     }
 
     /// Logits that are made so that the answer is known: the oracle's way, one row of them at a time.
     #[test]
     fn the_figure_is_that_of_the_rows_one_by_one() {
-        let mut engine = engine(16, 1);
-        let windows = windows(&engine);
+        let mut runner = engine(16, 1);
+        let windows = windows(&runner);
         let mut direct = Vec::new();
         let tokens = {
             let mut all = Vec::new();
             let cancel = AtomicBool::new(false);
             windows
-                .read(&mut [&mut engine], &cancel, &mut |_, _| {}, &mut |rows, token| {
+                .read(&mut [&mut runner], &cancel, &mut |_, _| {}, &mut |rows, token| {
                     all.push((rows[0].to_vec(), token));
                     Ok(())
                 })
@@ -163,23 +163,23 @@ mod tests {
         }
         let mean = direct.iter().sum::<f64>() / direct.len() as f64;
         let cancel = AtomicBool::new(false);
-        let found = perplexity(&mut engine, &windows, &cancel, &mut |_, _| {}).unwrap();
+        let found = perplexity(&mut runner, &windows, &cancel, &mut |_, _| {}).unwrap();
         assert!((found.nll.mean() - mean).abs() < 1e-9);
     }
 
     #[test]
     fn what_was_scored_until_it_was_cancelled_counts() {
-        let mut engine = engine(8, 1);
-        let windows = windows(&engine);
+        let mut runner = engine(8, 1);
+        let windows = windows(&runner);
         let cancel = AtomicBool::new(false);
         let stop = |done, _| cancel.store(done > 6, Ordering::Relaxed);
-        let found = perplexity(&mut engine, &windows, &cancel, &mut { stop }).unwrap();
+        let found = perplexity(&mut runner, &windows, &cancel, &mut { stop }).unwrap();
         assert!(!found.is_whole() && found.windows.all().len() == 1 && found.nll.count() == 3, "{found:?}");
         // The engine is as it was.
-        let seq = engine.new_sequence();
+        let seq = runner.new_sequence();
         let mut batch = Batch::new();
         (0..4).for_each(|token| batch.push(seq, token, false));
-        engine.step(&batch).unwrap();
-        engine.step(&batch).unwrap();
+        runner.step(&batch).unwrap();
+        runner.step(&batch).unwrap();
     }
 }

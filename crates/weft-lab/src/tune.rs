@@ -160,7 +160,7 @@ pub fn tune(
     cancel: &AtomicBool,
     on: OnTuning<'_>,
 ) -> Result<Tuned, Error> {
-    schedules_of(verifier.engine_mut())?;
+    schedules_of(verifier.runner_mut())?;
     let (searched, base) = (Duration::ZERO, PlansId::LOADED);
     let mut tuner = Tuner { verifier, options, cancel, on, searched, base, rounds: 0 };
     let tuned = tuner.all();
@@ -181,8 +181,8 @@ pub fn schedules(device: &mut dyn Device) -> Result<&mut dyn Tuning, DeviceError
 }
 
 /// Those of an engine's device.
-fn schedules_of(engine: &mut Runner) -> Result<&mut dyn Tuning, Error> {
-    schedules(engine.device_mut()).map_err(|error| Error::Engine(error.into()))
+fn schedules_of(runner: &mut Runner) -> Result<&mut dyn Tuning, Error> {
+    schedules(runner.device_mut()).map_err(|error| Error::Engine(error.into()))
 }
 
 /// A search, being done.
@@ -199,14 +199,14 @@ struct Tuner<'a> {
 }
 
 impl Tuner<'_> {
-    fn engine(&mut self) -> &mut Runner {
-        self.verifier.engine_mut()
+    fn runner(&mut self) -> &mut Runner {
+        self.verifier.runner_mut()
     }
 
     /// The steps there are, the smallest first, with the part of the time after which each is done with; those without are not tuned for, but follow.
     fn shapes(&mut self) -> [(StepShape, Option<f64>); 3] {
         let TuneOptions { depth, prefill, .. } = *self.options;
-        let batch = self.engine().batch();
+        let batch = self.runner().batch();
         let (few, most) = (FEW.min(batch), prefill.min(batch));
         let shape = |tokens| StepShape { tokens, depth, logits: 1 };
         // Replies are what people wait for: most of the time is theirs.
@@ -220,10 +220,10 @@ impl Tuner<'_> {
         let shapes = self.shapes();
         let mut sites: Vec<Site> = Vec::new();
         for (shape, _) in &shapes {
-            let launches = self.engine().launches(shape);
+            let launches = self.runner().launches(shape);
             // Two sizes of step may have the same plans.
             if launches.iter().all(|launch| !sites.iter().any(|site| site.is(launch))) {
-                sites.extend(site::sites(schedules_of(self.engine())?, shape, &launches));
+                sites.extend(site::sites(schedules_of(self.runner())?, shape, &launches));
             }
         }
         for (shape, until) in shapes {
@@ -236,8 +236,8 @@ impl Tuner<'_> {
         if sites.iter().any(|site| site.outcome == TuneOutcome::Faster) {
             steps = self.whole()?;
             let slower = steps.iter().any(|step| step.gain.verdict() == Verdict::Drop);
-            let saved = |engine| schedules_of(engine)?.save().map_err(|error| Error::Engine(error.into()));
-            end = if slower { TuneEnd::Slower } else { TuneEnd::Kept(saved(self.engine())?) };
+            let saved = |runner| schedules_of(runner)?.save().map_err(|error| Error::Engine(error.into()));
+            end = if slower { TuneEnd::Slower } else { TuneEnd::Kept(saved(self.runner())?) };
         }
         let kernels = sites.into_iter().map(Site::told).collect();
         Ok(Tuned { host: Host::this(), kernels, steps, rounds: self.rounds, end })
@@ -249,14 +249,14 @@ impl Tuner<'_> {
         if own.is_empty() {
             return Ok(());
         }
-        let schedules = schedules_of(self.verifier.engine_mut())?;
+        let schedules = schedules_of(self.verifier.runner_mut())?;
         let all: Vec<BTreeSet<String>> = own.iter().map(|site| site.sums(schedules)).collect();
         for (site, sums) in own.iter_mut().zip(&all) {
             let is_shared = |sums: &&String| all.iter().filter(|other| other.contains(*sums)).count() > 1;
             let free = sums.iter().filter(|sums| shape.tokens == 1 && !is_shared(sums)).cloned().collect();
             site.begin(schedules, free);
         }
-        let mut sampler = Sampler::new(self.verifier.engine_mut(), shape, self.cancel)?;
+        let mut sampler = Sampler::new(self.verifier.runner_mut(), shape, self.cancel)?;
         let (before, time, began) = (self.searched, self.options.time, Instant::now());
         let deadline = began + time.mul_f64(until).saturating_sub(before);
         let on = &mut *self.on;
@@ -282,14 +282,14 @@ impl Tuner<'_> {
             return Ok(());
         }
         self.drop_base();
-        schedules_of(self.engine())?.keep(found);
-        self.base = self.engine().add_recompiled(PlansId::LOADED, None)?;
+        schedules_of(self.runner())?.keep(found);
+        self.base = self.runner().add_recompiled(PlansId::LOADED, None)?;
         Ok(())
     }
 
     fn drop_base(&mut self) {
         if self.base != PlansId::LOADED {
-            self.engine().drop_plans();
+            self.runner().drop_plans();
             self.base = PlansId::LOADED;
         }
     }
@@ -297,7 +297,7 @@ impl Tuner<'_> {
     /// Holds every kernel whose schedule has changed against the interpreter, and drops what is wrong.
     fn verify(&mut self, sites: &mut [Site]) -> Result<(), Error> {
         for round in 0.. {
-            let schedules = schedules_of(self.verifier.engine_mut())?;
+            let schedules = schedules_of(self.verifier.runner_mut())?;
             let now: Vec<String> = sites.iter().map(|site| site.now(schedules)).collect();
             for (site, now) in sites.iter_mut().zip(&now) {
                 let dropped = site.best.as_ref().is_some_and(|best| best.schedule != *now);
@@ -334,9 +334,9 @@ impl Tuner<'_> {
     /// Which of the kernels that have changed are wrong, and how.
     fn faults(&mut self, sites: &[Site], changed: &[bool]) -> Result<Vec<(usize, String)>, Error> {
         let base = self.base;
-        let engine = self.verifier.engine_mut();
-        engine.use_plans(base)?;
-        let (vocab, mut random) = (engine.model().graph().config.vocab, Random::new(1));
+        let runner = self.verifier.runner_mut();
+        runner.use_plans(base)?;
+        let (vocab, mut random) = (runner.model().graph().config.vocab, Random::new(1));
         let tokens: Vec<u32> = (0..VERIFIED).map(|_| random.below(vocab) as u32).collect();
         let own = || sites.iter().zip(changed).filter(|(_, changed)| **changed).map(|(site, _)| site);
         let of_interest = |launch: &Launch| own().any(|site| site.is(launch));
@@ -350,7 +350,7 @@ impl Tuner<'_> {
         for launch in &found.launches {
             let Some(why) = launch.faults().next() else { continue };
             let shape = StepShape { tokens: launch.tokens, depth: 0, logits: launch.tokens.min(FEW) };
-            let step = self.verifier.engine().launches(&shape);
+            let step = self.verifier.runner().launches(&shape);
             let named = |one: &&Launch| one.kernel() == launch.kernel && one.segment == launch.segment;
             let culprit = step.iter().find(named);
             let is_culprit = |i: &usize| changed[*i] && culprit.is_some_and(|culprit| sites[*i].is(culprit));
@@ -376,14 +376,14 @@ impl Tuner<'_> {
     /// Whole steps as they were and with what was found, in turns.
     fn whole(&mut self) -> Result<Vec<Measured>, Error> {
         let TuneOptions { depth, prefill, .. } = *self.options;
-        let at_once = self.engine().batch();
+        let at_once = self.runner().batch();
         let phases = [(Phase::Decode, REPLY), (Phase::Prefill, prefill)];
         let phases: Vec<(Phase, usize)> = phases.into_iter().filter(|(_, tokens)| *tokens > 0).collect();
         let rule = Rule::new(phases.len(), PAIRS);
         let samples = 2 * (PAIRS * phases.len()) as u64;
         let on = &mut *self.on;
         let mut tell = |done, of| on(TuneProgress::Measuring(done, of));
-        let mut rig = Rig::new(self.verifier.engine_mut(), depth, samples, self.cancel, &mut tell)?;
+        let mut rig = Rig::new(self.verifier.runner_mut(), depth, samples, self.cancel, &mut tell)?;
         let ways = [PlansId::LOADED, self.base].map(|plans| Way { plans, at_once });
         let measured = rig.compare(ways[0], ways[1], &phases, &rule);
         rig.end();

@@ -139,7 +139,7 @@ impl Verification {
 
 /// A model that can be verified.
 pub struct Verifier {
-    engine: Runner,
+    runner: Runner,
     shared: Arc<Shared>,
 }
 
@@ -170,17 +170,17 @@ impl Verifier {
     ) -> Result<Verifier, weft_engine::Error> {
         let shared = Arc::new(Shared::default());
         let witness = Box::new(Witness::new(device, Arc::clone(&shared)));
-        Ok(Verifier { engine: Runner::new(model, witness, options, report)?, shared })
+        Ok(Verifier { runner: Runner::new(model, witness, options, report)?, shared })
     }
 
     /// The engine.
-    pub fn engine(&self) -> &Runner {
-        &self.engine
+    pub fn runner(&self) -> &Runner {
+        &self.runner
     }
 
     /// The engine, to compute with it what is not checked.
-    pub(crate) fn engine_mut(&mut self) -> &mut Runner {
-        &mut self.engine
+    pub(crate) fn runner_mut(&mut self) -> &mut Runner {
+        &mut self.runner
     }
 
     /// How tokens are cut into steps: the last one alone, as when text is generated; up to eight before it together; and all before these at
@@ -188,7 +188,7 @@ impl Verifier {
     pub fn steps(&self, tokens: usize) -> Vec<usize> {
         let few = tokens.saturating_sub(1).min(FEW);
         let prompt = tokens.saturating_sub(1 + FEW);
-        let batch = self.engine.batch();
+        let batch = self.runner.batch();
         let whole = (0..prompt).step_by(batch).map(|from| batch.min(prompt - from));
         let few = (0..few).step_by(batch).map(|from| batch.min(few - from));
         whole.chain(few).chain((tokens > 0).then_some(1)).collect()
@@ -226,7 +226,7 @@ impl Verifier {
         let mut depth = 0;
         for tokens in self.steps(tokens.len()) {
             let shape = StepShape { tokens, depth, logits: tokens.min(FEW) };
-            let launches = self.engine.launches(&shape);
+            let launches = self.runner.launches(&shape);
             let mut wanted = chosen(&launches, options.all);
             wanted.iter_mut().zip(&launches).for_each(|(wanted, launch)| *wanted &= of_interest(launch));
             planned.push((shape, launches, wanted));
@@ -237,7 +237,7 @@ impl Verifier {
         let mut verification = Verification { of, ..Verification::default() };
         self.shared.done.store(0, Ordering::Relaxed);
         self.shared.cancel.store(false, Ordering::Relaxed);
-        let seq = self.engine.new_sequence();
+        let seq = self.runner.new_sequence();
         let mut left = tokens;
         for (shape, launches, wanted) in planned {
             let (now, later) = left.split_at(shape.tokens);
@@ -245,7 +245,7 @@ impl Verifier {
             let mut batch = Batch::new();
             let silent = now.len() - shape.logits;
             now.iter().enumerate().for_each(|(i, token)| batch.push(seq, *token, i >= silent));
-            let body = self.engine.launches(&StepShape { logits: 0, ..shape }).len();
+            let body = self.runner.launches(&StepShape { logits: 0, ..shape }).len();
             *self.shared.step() = StepCheck::new(wanted, body, options.columns);
             let done = self.run(&batch, cancel, &mut |done| on(done, total));
             let found = std::mem::take(&mut *self.shared.step()).found;
@@ -260,7 +260,7 @@ impl Verifier {
             match done {
                 Ok(()) => {}
                 Err(_) if cancel.load(Ordering::Relaxed) => {
-                    self.engine.free(seq);
+                    self.runner.free(seq);
                     return Err(Error::Interrupted);
                 }
                 Err(weft_engine::Error::Device(weft_device::DeviceError::Index { .. }))
@@ -269,12 +269,12 @@ impl Verifier {
                     break;
                 }
                 Err(error) => {
-                    self.engine.free(seq);
+                    self.runner.free(seq);
                     return Err(error.into());
                 }
             }
         }
-        self.engine.free(seq);
+        self.runner.free(seq);
         Ok(verification)
     }
 
@@ -285,9 +285,9 @@ impl Verifier {
         cancel: &AtomicBool,
         on: &mut dyn FnMut(u64),
     ) -> Result<(), weft_engine::Error> {
-        let Verifier { engine, shared } = self;
+        let Verifier { runner, shared } = self;
         std::thread::scope(|scope| {
-            let step = scope.spawn(|| engine.step(batch).map(|_| ()));
+            let step = scope.spawn(|| runner.step(batch).map(|_| ()));
             while !step.is_finished() {
                 on(shared.done.load(Ordering::Relaxed));
                 if cancel.load(Ordering::Relaxed) {

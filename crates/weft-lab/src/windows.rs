@@ -100,36 +100,36 @@ impl Windows {
     /// If a step fails, or `score` does.
     pub(crate) fn read(
         &self,
-        engines: &mut [&mut Runner],
+        runners: &mut [&mut Runner],
         cancel: &AtomicBool,
         on: OnProgress<'_>,
         score: OnRows<'_>,
     ) -> Result<bool, Error> {
-        let seqs: Vec<_> = engines.iter_mut().map(|engine| engine.new_sequence()).collect();
-        let read = self.read_with(engines, &seqs, cancel, on, score);
-        engines.iter_mut().zip(seqs).for_each(|(engine, seq)| engine.free(seq));
+        let seqs: Vec<_> = runners.iter_mut().map(|runner| runner.new_sequence()).collect();
+        let read = self.read_with(runners, &seqs, cancel, on, score);
+        runners.iter_mut().zip(seqs).for_each(|(runner, seq)| runner.free(seq));
         read
     }
 
     fn read_with(
         &self,
-        engines: &mut [&mut Runner],
+        runners: &mut [&mut Runner],
         seqs: &[weft_engine::SeqId],
         cancel: &AtomicBool,
         on: OnProgress<'_>,
         score: OnRows<'_>,
     ) -> Result<bool, Error> {
-        let batch = engines.iter().map(|engine| engine.batch()).min().unwrap_or(1);
-        let vocab = engines.iter().map(|engine| engine.model().graph().config.vocab).max().unwrap_or(1);
+        let batch = runners.iter().map(|runner| runner.batch()).min().unwrap_or(1);
+        let vocab = runners.iter().map(|runner| runner.model().graph().config.vocab).max().unwrap_or(1);
         let rows = (LOGITS / vocab.max(1)).clamp(1, batch);
-        let mut batches = vec![Batch::new(); engines.len()];
+        let mut batches = vec![Batch::new(); runners.len()];
         // What the last token of a window predicts is not in it, so it is not computed.
         let (first, last) = (self.first(), self.context - 1);
         let total = (self.count * last) as u64;
         on(0, total);
         for index in 0..self.count {
             let tokens = self.window(index);
-            engines.iter_mut().zip(seqs).for_each(|(engine, seq)| engine.truncate(*seq, 0));
+            runners.iter_mut().zip(seqs).for_each(|(runner, seq)| runner.truncate(*seq, 0));
             let mut at = 0;
             while at < last {
                 if cancel.load(Ordering::Relaxed) {
@@ -140,9 +140,9 @@ impl Windows {
                     batch.clear();
                     tokens[at..end].iter().for_each(|token| batch.push(*seq, *token, at >= first));
                 }
-                let steps = engines.iter_mut().zip(&batches).map(|(engine, batch)| {
-                    let vocab = engine.model().graph().config.vocab.max(1);
-                    Ok(engine.step(batch)?.chunks_exact(vocab))
+                let steps = runners.iter_mut().zip(&batches).map(|(runner, batch)| {
+                    let vocab = runner.model().graph().config.vocab.max(1);
+                    Ok(runner.step(batch)?.chunks_exact(vocab))
                 });
                 let mut each = steps.collect::<Result<Vec<_>, Error>>()?;
                 for at in at.max(first)..end {
@@ -163,8 +163,8 @@ pub(crate) mod tests {
     use crate::bench::tests::engine;
 
     /// Windows of 7 tokens on a text that has three of them and a rest.
-    pub(crate) fn windows(engine: &Runner) -> Windows {
-        let vocab = engine.model().tokenizer();
+    pub(crate) fn windows(runner: &Runner) -> Windows {
+        let vocab = runner.model().tokenizer();
         let text = "The quick brown fox jumps over the lazy dog, and the dog, being lazy, lets it.";
         let windows = Windows::new(vocab, text, 7, Some(3)).unwrap();
         assert_eq!((windows.count(), windows.scored()), (3, 3));
@@ -196,27 +196,27 @@ pub(crate) mod tests {
     /// Whatever pieces a window is computed in, the rows are those of the whole sequence.
     #[test]
     fn the_later_half_is_scored_against_the_tokens_that_come() {
-        let mut engine = engine(16, 2);
-        let windows = windows(&engine);
+        let mut runner = engine(16, 2);
+        let windows = windows(&runner);
         let mut expected = Vec::new();
-        let vocab = engine.model().graph().config.vocab;
+        let vocab = runner.model().graph().config.vocab;
         for index in 0..3 {
             let tokens = windows.window(index);
-            let seq = engine.new_sequence();
+            let seq = runner.new_sequence();
             for (at, token) in tokens[..6].iter().enumerate() {
                 let mut batch = Batch::new();
                 batch.push(seq, *token, true);
-                let row = engine.step(&batch).unwrap().to_vec();
+                let row = runner.step(&batch).unwrap().to_vec();
                 if at >= 3 {
                     expected.push((row, tokens[at + 1]));
                 }
             }
-            engine.free(seq);
+            runner.free(seq);
         }
         let (mut found, mut told) = (Vec::new(), Vec::new());
         let cancel = AtomicBool::new(false);
         let whole = windows.read(
-            &mut [&mut engine],
+            &mut [&mut runner],
             &cancel,
             &mut |done, total| told.push((done, total)),
             &mut |rows, token| {
@@ -233,12 +233,12 @@ pub(crate) mod tests {
 
     #[test]
     fn it_ends_when_it_is_told_to_and_leaves_nothing_in_the_engine() {
-        let mut engine = engine(8, 1);
-        let windows = windows(&engine);
+        let mut runner = engine(8, 1);
+        let windows = windows(&runner);
         let cancel = AtomicBool::new(false);
         let mut rows = 0;
         for _ in 0..2 {
-            let whole = windows.read(&mut [&mut engine], &cancel, &mut |_, _| {}, &mut |_, _| {
+            let whole = windows.read(&mut [&mut runner], &cancel, &mut |_, _| {}, &mut |_, _| {
                 rows += 1;
                 cancel.store(true, Ordering::Relaxed);
                 Ok(())

@@ -117,27 +117,27 @@ fn steps(tokens: usize, at_once: usize, batch: usize) -> impl Iterator<Item = us
 
 /// The logits of the last `wanted` of these tokens, computed as a sequence of its own, of whose beginning `at_once` are computed in a step.
 pub(crate) fn logits(
-    engine: &mut Runner,
+    runner: &mut Runner,
     tokens: &[u32],
     wanted: usize,
     at_once: usize,
 ) -> Result<Vec<f32>, Error> {
-    let (seq, mut batch, mut logits) = (engine.new_sequence(), Batch::new(), Vec::new());
+    let (seq, mut batch, mut logits) = (runner.new_sequence(), Batch::new(), Vec::new());
     let mut left = tokens;
     let mut compute = || {
-        for step in steps(tokens.len(), at_once, engine.batch()) {
+        for step in steps(tokens.len(), at_once, runner.batch()) {
             let (now, later) = left.split_at(step);
             batch.clear();
             for (i, &token) in now.iter().enumerate() {
                 batch.push(seq, token, left.len() - i <= wanted);
             }
-            logits.extend_from_slice(engine.step(&batch)?);
+            logits.extend_from_slice(runner.step(&batch)?);
             left = later;
         }
         Ok(())
     };
     let computed: Result<(), Error> = compute();
-    engine.free(seq);
+    runner.free(seq);
     computed.map(|()| logits)
 }
 

@@ -52,7 +52,7 @@ impl Measured {
 
 /// A model that is measured one way and the other, always after the same tokens.
 pub(crate) struct Rig<'a> {
-    pub(crate) engine: &'a mut Runner,
+    pub(crate) runner: &'a mut Runner,
     seq: SeqId,
     depth: usize,
     batch: Batch,
@@ -67,17 +67,17 @@ pub(crate) struct Rig<'a> {
 impl<'a> Rig<'a> {
     /// A rig that takes so many samples at most. Fills the cache.
     pub(crate) fn new(
-        engine: &'a mut Runner,
+        runner: &'a mut Runner,
         depth: usize,
         samples: u64,
         cancel: &'a AtomicBool,
         on: OnProgress<'a>,
     ) -> Result<Rig<'a>, Error> {
-        let seq = engine.new_sequence();
+        let seq = runner.new_sequence();
         let batch = Batch::new();
-        let mut rig = Rig { engine, seq, depth, batch, way: None, cancel, progress: (0, samples), on };
+        let mut rig = Rig { runner, seq, depth, batch, way: None, cancel, progress: (0, samples), on };
         rig.skip(0);
-        let at_once = rig.engine.batch();
+        let at_once = rig.runner.batch();
         let filled = rig.compute(Phase::Prefill, depth, at_once, &mut Random::new(u64::MAX));
         match filled {
             Ok(()) => Ok(rig),
@@ -90,7 +90,7 @@ impl<'a> Rig<'a> {
 
     /// Gives the sequence back.
     pub(crate) fn end(self) {
-        self.engine.free(self.seq);
+        self.runner.free(self.seq);
     }
 
     /// Compares two ways, for as many pairs as the rule wants to see; `phases` says what is computed, and how many tokens of it.
@@ -105,7 +105,7 @@ impl<'a> Rig<'a> {
         for &(phase, tokens) in phases {
             let kernels = |way: Way| {
                 let at_once = if phase == Phase::Decode { 1 } else { way.at_once.min(tokens) };
-                self.engine.kernels(way.plans, at_once)
+                self.runner.kernels(way.plans, at_once)
             };
             let kernels = [kernels(base)?, kernels(change)?];
             all.push(Measured { phase, tokens, kernels, pairs: Vec::new(), gain: rule.gain(&[]) });
@@ -161,14 +161,14 @@ impl<'a> Rig<'a> {
         // The same tokens both ways: they pick the same experts.
         let computed = self.compute(phase, tokens, at_once, &mut Random::new(seed));
         let seconds = started.elapsed().as_secs_f64();
-        self.engine.truncate(self.seq, self.depth);
+        self.runner.truncate(self.seq, self.depth);
         computed.map(|()| tokens as f64 / seconds)
     }
 
     /// Has steps computed this way from now on.
     pub(super) fn turn_to(&mut self, way: Way) -> Result<(), Error> {
         self.way = Some(way);
-        Ok(self.engine.use_plans(way.plans)?)
+        Ok(self.runner.use_plans(way.plans)?)
     }
 
     /// Whether this is the way it last set out to compute: which of two has failed, after one did.
@@ -184,7 +184,7 @@ impl<'a> Rig<'a> {
         at_once: usize,
         random: &mut Random,
     ) -> Result<(), Error> {
-        let vocab = self.engine.model().graph().config.vocab;
+        let vocab = self.runner.model().graph().config.vocab;
         let mut done = 0;
         while done < tokens {
             if self.cancel.load(Ordering::Relaxed) {
@@ -196,7 +196,7 @@ impl<'a> Rig<'a> {
                 let logits = phase == Phase::Decode || done == tokens;
                 self.batch.push(self.seq, random.below(vocab) as u32, logits);
             }
-            self.engine.step(&self.batch)?;
+            self.runner.step(&self.batch)?;
         }
         Ok(())
     }

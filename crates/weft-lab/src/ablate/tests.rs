@@ -28,8 +28,8 @@ fn off(name: &str) -> Change {
 }
 
 fn run(changes: &[Change], options: &AblateOptions) -> Ablation {
-    let mut engine = engine(options.context(), 2);
-    ablate(&mut engine, changes, options, &AtomicBool::new(false), &mut |_, _| {}).unwrap()
+    let mut runner = engine(options.context(), 2);
+    ablate(&mut runner, changes, options, &AtomicBool::new(false), &mut |_, _| {}).unwrap()
 }
 
 #[test]
@@ -66,18 +66,18 @@ fn every_change_has_an_outcome() {
 
 #[test]
 fn the_engine_is_as_before() {
-    let mut engine = engine(64, 2);
+    let mut runner = engine(64, 2);
     let options = options();
     let tokens = [1, 2, 3, 4, 5, 6, 7];
-    let before = logits(&mut engine, &tokens, 7, 2).unwrap();
+    let before = logits(&mut runner, &tokens, 7, 2).unwrap();
     let changes = [off("fuse.tail"), Change::HalfBatch, off("hoist.steps")];
     // If a sequence or plans were left behind, there would be no room some time.
     for _ in 0..5 {
         let cancel = AtomicBool::new(false);
-        let all = ablate(&mut engine, &changes, &options, &cancel, &mut |_, _| {}).unwrap();
+        let all = ablate(&mut runner, &changes, &options, &cancel, &mut |_, _| {}).unwrap();
         assert!(!all.interrupted && all.rows.len() == 3);
         let mut told = Vec::new();
-        let some = ablate(&mut engine, &changes, &options, &cancel, &mut |done, total| {
+        let some = ablate(&mut runner, &changes, &options, &cancel, &mut |done, total| {
             told.push((done, total));
             cancel.store(done > 12, Ordering::Relaxed);
         });
@@ -86,7 +86,7 @@ fn the_engine_is_as_before() {
         assert_eq!(some.rows[0].change, changes[0]);
         assert!(told.is_sorted() && told[0] == (0, 3 * 2 * 2 * 3), "{told:?}");
     }
-    let after = logits(&mut engine, &tokens, 7, 2).unwrap();
+    let after = logits(&mut runner, &tokens, 7, 2).unwrap();
     assert!(before.iter().map(|x| x.to_bits()).eq(after.iter().map(|x| x.to_bits())));
 }
 
@@ -144,14 +144,14 @@ fn a_change_is_judged_by_all_of_its_phases() {
 #[test]
 fn winners_are_put_together_while_they_win() {
     let options = options();
-    let mut engine = engine(options.context(), 2);
+    let mut runner = engine(options.context(), 2);
     let cancel = AtomicBool::new(false);
     let told = Cell::new((0, 0));
     let mut on = |done, total| {
         told.set((done, total));
         cancel.fetch_or(done == 3 * 12 + 12 + 4, Ordering::Relaxed);
     };
-    let rig = Rig::new(&mut engine, 0, 0, &cancel, &mut on).unwrap();
+    let rig = Rig::new(&mut runner, 0, 0, &cancel, &mut on).unwrap();
     let rule = Rule::new(2, options.pairs);
     let mut trial = Trial { rig, options: &options, phases: options.phases(), rule, each: 12 };
     let row = |change, low, high| Row { change, outcome: outcome(true, &[(Phase::Decode, low, high)]) };
@@ -197,11 +197,11 @@ fn programs_get_every_pair() {
 #[ignore = "it times a machine that others may use: by hand, when the rule or the way samples are taken changes"]
 fn what_changes_nothing_is_undecided() {
     let options = AblateOptions { prefill: 0, decode: 2, depth: 0, pairs: 30, ..options() };
-    let mut engine = engine(options.context(), 2);
+    let mut runner = engine(options.context(), 2);
     let undecided = |_: &usize| {
         let changes = [Change::Nothing];
         let ablation =
-            ablate(&mut engine, &changes, &options, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+            ablate(&mut runner, &changes, &options, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
         ablation.rows[0].outcome.verdict() == Verdict::Undecided
     };
     let undecided = (0..20).filter(undecided).count();

@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// A model whose steps of one size are timed, always after the same tokens.
 pub(super) struct Sampler<'a> {
-    pub(super) engine: &'a mut Runner,
+    pub(super) runner: &'a mut Runner,
     pub(super) shape: StepShape,
     seq: SeqId,
     batch: Batch,
@@ -20,13 +20,13 @@ pub(super) struct Sampler<'a> {
 impl<'a> Sampler<'a> {
     /// For steps of this shape; fills the cache up to its depth.
     pub(super) fn new(
-        engine: &'a mut Runner,
+        runner: &'a mut Runner,
         shape: StepShape,
         cancel: &'a AtomicBool,
     ) -> Result<Sampler<'a>, Error> {
-        let seq = engine.new_sequence();
+        let seq = runner.new_sequence();
         let (batch, timings) = (Batch::new(), StepTimings::default());
-        let mut sampler = Sampler { engine, shape, seq, batch, timings, cancel };
+        let mut sampler = Sampler { runner, shape, seq, batch, timings, cancel };
         match sampler.fill() {
             Ok(()) => Ok(sampler),
             Err(error) => {
@@ -38,15 +38,15 @@ impl<'a> Sampler<'a> {
 
     /// Gives the sequence back.
     pub(super) fn end(self) {
-        self.engine.free(self.seq);
+        self.runner.free(self.seq);
     }
 
     fn fill(&mut self) -> Result<(), Error> {
-        let at_once = self.engine.batch();
+        let at_once = self.runner.batch();
         let mut random = Random::new(u64::MAX);
         for begin in (0..self.shape.depth).step_by(at_once) {
             self.draw(at_once.min(self.shape.depth - begin), &mut random)?;
-            self.engine.step(&self.batch)?;
+            self.runner.step(&self.batch)?;
         }
         Ok(())
     }
@@ -56,7 +56,7 @@ impl<'a> Sampler<'a> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let vocab = self.engine.model().graph().config.vocab;
+        let vocab = self.runner.model().graph().config.vocab;
         self.batch.clear();
         (0..tokens).rev().for_each(|left| self.batch.push(self.seq, random.below(vocab) as u32, left == 0));
         Ok(())
@@ -75,11 +75,11 @@ impl<'a> Sampler<'a> {
 
     /// Computes a step and takes it back.
     pub(super) fn step(&mut self, plans: PlansId, seed: u64) -> Result<Vec<f64>, Error> {
-        self.engine.use_plans(plans)?;
+        self.runner.use_plans(plans)?;
         self.draw(self.shape.tokens, &mut Random::new(seed))?;
-        let before = self.engine.len(self.seq);
-        self.engine.step_timed(&self.batch, &mut self.timings)?;
-        self.engine.truncate(self.seq, before);
+        let before = self.runner.len(self.seq);
+        self.runner.step_timed(&self.batch, &mut self.timings)?;
+        self.runner.truncate(self.seq, before);
         let mut seconds = Vec::new();
         for replay in self.timings.replays() {
             let launches = &replay.launches;

@@ -47,7 +47,7 @@ impl Search<'_, '_> {
         self.sampler.step(self.base, 0)?;
         while Instant::now() < self.deadline {
             tell();
-            let schedules = schedules_of(self.sampler.engine)?;
+            let schedules = schedules_of(self.sampler.runner)?;
             let next = |(i, site): (usize, &mut &mut Site)| Some((i, site.next(schedules)?));
             let tries: Vec<Try> = sites.iter_mut().enumerate().filter_map(next).collect();
             if tries.is_empty() {
@@ -104,15 +104,15 @@ impl Search<'_, '_> {
         let tried: Vec<Scheduled> =
             tries.iter().map(|(site, schedule)| sites[*site].with(schedule)).collect();
         let tokens = self.sampler.shape.tokens;
-        let engine: &mut Runner = self.sampler.engine;
-        schedules_of(engine)?.try_out(&tried);
-        let plans = engine.add_recompiled(self.base, Some(tokens));
-        schedules_of(engine)?.try_out(&[]);
+        let runner: &mut Runner = self.sampler.runner;
+        schedules_of(runner)?.try_out(&tried);
+        let plans = runner.add_recompiled(self.base, Some(tokens));
+        schedules_of(runner)?.try_out(&[]);
         let done = match plans {
             Err(error) => Err(error.into()),
             Ok(plans) => {
                 let done = act(self, plans);
-                self.sampler.engine.drop_plans();
+                self.sampler.runner.drop_plans();
                 done
             }
         };

@@ -74,7 +74,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         Err(Error::Interrupted) => return Ok(Outcome::Interrupted),
         tuned => tuned?,
     };
-    let on = Measured::new(&path, &gguf, verifier.engine(), &options, loaded);
+    let on = Measured::new(&path, &gguf, verifier.runner(), &options, loaded);
     let json = on.json(tuned.json());
     let mut out = Out::new();
     if form == Form::Json {

@@ -71,7 +71,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let mut out = Out::new();
     let json = json!({
         "model": path.display().to_string(),
-        "device": verifier.engine().device().name,
+        "device": verifier.runner().device().name,
         "kv": options.kv.name(),
         "columns": wanted.columns,
     });
@@ -79,7 +79,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if args.flag("json") {
         out.json(&json)?;
     } else {
-        writeln!(out, "{}", verifier.engine().device().name)?;
+        writeln!(out, "{}", verifier.runner().device().name)?;
         show(&found, wanted.columns, &mut out)?;
     }
     journal::append(args, COMMAND.name, Some(&gguf), json);

@@ -101,12 +101,12 @@ fn short() -> AblateOptions {
 #[test]
 fn wrong_plans_of_any_size_of_step_do_not_pass() {
     for wrong in [0, 1, 16, BATCH] {
-        let mut engine = failing(short().context(), move |of| match of {
+        let mut runner = failing(short().context(), move |of| match of {
             Of { variant: 1, tokens } if tokens == wrong => Wrong::Values,
             _ => Wrong::Nothing,
         });
         let changes = [off("fuse.tail")];
-        let found = ablate(&mut engine, &changes, &short(), &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+        let found = ablate(&mut runner, &changes, &short(), &AtomicBool::new(false), &mut |_, _| {}).unwrap();
         let Outcome::Measured(gate, _) = &found.rows[0].outcome else { panic!("{found:?}") };
         assert_eq!(gate.passes, wrong == 0, "steps of {wrong}: {gate:?}");
         assert_eq!(found.rows[0].outcome.verdict() == Verdict::Drop, wrong != 0);
@@ -119,7 +119,7 @@ fn a_change_that_cannot_be_run_is_refused_and_the_others_are_measured() {
     let options = AblateOptions { prefill: BATCH + 8, decode: 0, ..short() };
     let mut replays = 0;
     // There is no more room than a sample takes, so nothing may be left of one.
-    let mut engine = failing(options.context(), move |of| {
+    let mut runner = failing(options.context(), move |of| {
         let second = of == (Of { variant: 2, tokens: 16 });
         replays += u32::from(second);
         // The layers and the head, eight tokens, are compared first.
@@ -127,7 +127,7 @@ fn a_change_that_cannot_be_run_is_refused_and_the_others_are_measured() {
     });
     let changes = [off("fuse.tail"), off("fuse.beside"), off("hoist.steps")];
     let mut told = Vec::new();
-    let found = ablate(&mut engine, &changes, &options, &AtomicBool::new(false), &mut |done, total| {
+    let found = ablate(&mut runner, &changes, &options, &AtomicBool::new(false), &mut |done, total| {
         told.push((done, total));
     });
     let rows = found.unwrap().rows;
@@ -144,13 +144,13 @@ fn a_change_that_cannot_be_run_is_refused_and_the_others_are_measured() {
 fn a_base_that_cannot_be_run_is_an_error() {
     let broken = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&broken);
-    let mut engine = failing(short().context(), move |of| match of.variant {
+    let mut runner = failing(short().context(), move |of| match of.variant {
         0 if told.load(Ordering::Relaxed) => Wrong::Refused,
         _ => Wrong::Nothing,
     });
     let mut on = |done, _| broken.store(done >= 4, Ordering::Relaxed);
     let changes = [off("fuse.tail"), off("fuse.beside")];
-    let found = ablate(&mut engine, &changes, &short(), &AtomicBool::new(false), &mut on);
+    let found = ablate(&mut runner, &changes, &short(), &AtomicBool::new(false), &mut on);
     let error = found.unwrap_err();
     assert!(matches!(&error, Error::Engine(why) if why.to_string().contains("refused")), "{error}");
 }
@@ -158,13 +158,13 @@ fn a_base_that_cannot_be_run_is_an_error() {
 #[test]
 fn what_cannot_be_run_beside_those_that_were_kept_is_refused() {
     let options = short();
-    let mut engine = failing(options.context(), |of| match of.variant {
+    let mut runner = failing(options.context(), |of| match of.variant {
         1 => Wrong::Refused,
         _ => Wrong::Nothing,
     });
     let (cancel, mut last) = (AtomicBool::new(false), (0, 0));
     let mut on = |done, total| last = (done, total);
-    let rig = Rig::new(&mut engine, 0, 0, &cancel, &mut on).unwrap();
+    let rig = Rig::new(&mut runner, 0, 0, &cancel, &mut on).unwrap();
     let (rule, phases) = (Rule::new(2, 1), options.phases());
     let mut trial = Trial { rig, options: &options, phases, rule, each: 4 };
     let loaded = trial.loaded().unwrap();
