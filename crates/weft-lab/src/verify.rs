@@ -1,13 +1,13 @@
 //! Whether a device computes what kernels mean: launch by launch, on a model's own activations.
 //!
-//! The engine runs a step, with a witness in front of its device. Of each launch that is to be checked the interpreter
-//! ([`weft_kern::interp`]) is given the very bits that the device is given, so that errors do not add up from one launch to the next, and
-//! what comes out is held to a bound that is derived, for every value, from the rounding of its own computation (`bar`). Neither reads a
-//! tolerance that somebody chose: a wrong value shows as soon as it is further off than rounding can bring it, and is named by kernel, layer,
-//! parameter, row and column.
+//! The engine runs a step with a witness in front of its device. For each launch to be checked, the interpreter
+//! ([`weft_kern::interp`]) gets exactly the bits that the device gets, so that errors do not add up from launch to launch. The
+//! result is compared within a bound derived, for every value, from the rounding of its own computation (`bar`). There is no
+//! tolerance to choose: a wrong value shows as soon as rounding cannot explain it, and is named by kernel, layer, parameter, row
+//! and column.
 //!
-//! The interpreter is slow, so by default it computes some columns of each product only, and only the first, the middle and the last of
-//! layers that are alike. That everything was written that is to be, and nothing else, is looked at in all columns.
+//! The interpreter is slow, so by default it computes only some columns of each product, and only the first, the middle and the
+//! last of equal layers. Whether everything was written that should be, and nothing else, is checked in all columns.
 
 mod attend;
 mod bar;
@@ -32,16 +32,16 @@ use witness::{Shared, StepCheck, Witness};
 
 pub use findings::{Checked, Difference, Fault, FaultKind, Place};
 
-/// Tokens of the step before the last: as when several sequences are decoded together.
+/// Tokens of the step before the last, as when several sequences are decoded together.
 const FEW: usize = 8;
 
-/// How often the progress is told.
+/// Time between two reports of progress.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What is checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyOptions {
-    /// Every layer, and not only some of those that are alike.
+    /// Check every layer, not only some of equal ones.
     pub all: bool,
     /// Columns of each product that are compared; 0 for all.
     pub columns: usize,
@@ -64,23 +64,23 @@ pub struct Verified {
     pub segment: String,
     /// What each of its parameters is bound to.
     pub arguments: Vec<String>,
-    /// What came of it.
+    /// The result.
     pub checked: Checked,
 }
 
-/// What came of verifying.
+/// The result of verifying.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Verification {
     /// Tokens of each step that was run.
     pub steps: Vec<usize>,
-    /// Every launch that was checked, in order. (One of the head is there for each time it ran.)
+    /// Every launch that was checked, in order. (Launches of the head, once for each time it ran.)
     pub launches: Vec<Verified>,
-    /// Launches that the steps have, checked or not.
+    /// Launches of all steps, checked or not.
     pub of: usize,
 }
 
 impl Verified {
-    /// What is wrong, as sentences that name the place.
+    /// What is wrong: sentences that name the place.
     pub fn faults(&self) -> impl Iterator<Item = String> {
         self.checked.faults.iter().map(|fault| {
             let Verified { tokens, kernel, segment, .. } = self;
@@ -126,7 +126,7 @@ impl Verification {
         self.launches.iter().flat_map(Verified::faults)
     }
 
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         json!({
             "steps": self.steps,
@@ -144,7 +144,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Opens a file, and the device of the options, and compiles the one for the other. `report` is told how far loading is.
+    /// Opens a file and the device of the options, and compiles the model for it. `report` is told how far loading is.
     ///
     /// # Errors
     /// Those of [`Runner::load`].
@@ -158,7 +158,7 @@ impl Verifier {
         Verifier::new(model, device, options, report)
     }
 
-    /// Compiles a model for a device that is open already.
+    /// Compiles a model for an open device.
     ///
     /// # Errors
     /// Those of [`Runner::new`].
@@ -178,13 +178,13 @@ impl Verifier {
         &self.runner
     }
 
-    /// The engine, to compute with it what is not checked.
+    /// The engine, for computing what is not checked.
     pub(crate) fn runner_mut(&mut self) -> &mut Runner {
         &mut self.runner
     }
 
-    /// How tokens are cut into steps: the last one alone, as when text is generated; up to eight before it together; and all before these at
-    /// once, as a prompt, in as many steps as the engine's batch makes of them.
+    /// How tokens are cut into steps: the last one alone, as when text is generated; up to eight before it together; and all before
+    /// those as a prompt, in as many steps as the engine's batch size makes of it.
     pub fn steps(&self, tokens: usize) -> Vec<usize> {
         let few = tokens.saturating_sub(1).min(FEW);
         let prompt = tokens.saturating_sub(1 + FEW);
@@ -194,12 +194,12 @@ impl Verifier {
         whole.chain(few).chain((tokens > 0).then_some(1)).collect()
     }
 
-    /// Runs tokens through the model and checks what is wanted. `on` is told how many launches are checked; `cancel` ends it.
+    /// Runs tokens through the model and checks launches. `on` is told how many have been checked; `cancel` ends it.
     ///
-    /// A fault is no error: it is in what comes back. Where a device met a bad index its values are void, and no step follows.
+    /// A fault is not an error but part of the result. After an index out of bounds a device's values are void, and no step follows.
     ///
     /// # Errors
-    /// If there are no tokens, too many or unknown ones, or the device fails; [`Error::Interrupted`] if it was cancelled.
+    /// If there are no tokens, too many or unknown ones, or the device fails; [`Error::Interrupted`] if cancelled.
     pub fn verify(
         &mut self,
         tokens: &[u32],
@@ -210,7 +210,7 @@ impl Verifier {
         self.verify_some(tokens, options, &|_| true, cancel, on)
     }
 
-    /// The same, of those launches alone that are `of_interest`.
+    /// The same, for launches that are `of_interest` only.
     pub(crate) fn verify_some(
         &mut self,
         tokens: &[u32],
@@ -278,7 +278,7 @@ impl Verifier {
         Ok(verification)
     }
 
-    /// Runs a step on another thread, so that this one can tell how far it is.
+    /// Runs a step on another thread, so that this one can report progress.
     fn run(
         &mut self,
         batch: &Batch,
@@ -302,7 +302,7 @@ impl Verifier {
     }
 }
 
-/// Which launches are checked: of segments that are alike the first, the middle and the last.
+/// Which launches are checked: of equal segments, the first, the middle and the last.
 fn chosen(launches: &[Launch], all: bool) -> Vec<bool> {
     // Segments, as the ranges of their launches.
     let mut segments: Vec<std::ops::Range<usize>> = Vec::new();

@@ -1,26 +1,26 @@
 //! Error bars of attention.
 //!
-//! A device computes `softmax(q·k · scale)·v` in blocks of positions, joined by rescaling what it has so far. Besides the rounding
-//! of sums and exponentials it may round queries, keys and values to whole multiples of `1/Q` of the largest magnitude of their
-//! row, `Q = min(4095, ⌊√((2³¹ − 1) / Dk)⌋)`, and the weights of 128 positions to whole multiples of 1/32767 of the largest, or
-//! coarser where their sum with `Q` would not fit 32 bits: then sums of products are exact. That is the law of the CPU
-//! (`weft-cpu/src/attend.rs`), and the coarsest that is allowed.
+//! A device computes `softmax(q·k · scale)·v` in blocks of positions, and rescales its running sums to join them. Besides rounding
+//! sums and exponentials it may round queries, keys and values to whole multiples of `1/Q` of the largest magnitude of their row,
+//! `Q = min(4095, ⌊√((2³¹ − 1) / Dk)⌋)`, and the weights of 128 positions to whole multiples of 1/32767 of the largest, or coarser
+//! if their sum times `Q` would overflow 32 bits: sums of products are then exact. The CPU rounds so (`weft-cpu/src/attend.rs`); no
+//! device may round more coarsely.
 
 use weft_kern::interp::Attention;
 
 use super::bar::{Bar, U, ULP, independent, sum_error};
 
-/// How far off a value may be that is rounded to whole steps, in steps: a half, and a quarter where a block's scale is rounded
-/// first.
+/// The largest error of a value that is rounded to whole steps, in steps: a half, and a quarter for a block's scale that is itself
+/// rounded.
 const STEP: f64 = 0.75;
 
 /// Positions whose weights are rounded together.
 const BLOCK: usize = 128;
 
-/// What sums of products have to stay below.
+/// The bound of sums of products.
 const MOST: f64 = i32::MAX as f64;
 
-/// The bars of a row of results, `values`.
+/// Returns the bars of `values`, a row of results.
 pub(super) fn bars(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
     let (a, query, positions) = (attention.attend(), attention.query(), attention.positions());
     let numbers = (MOST / a.k_len as f64).sqrt().floor().min(4095.0);
@@ -44,11 +44,11 @@ pub(super) fn bars(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
     let top = attention.scores().iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let lowest = attention.scores().iter().copied().fold(f64::INFINITY, f64::min);
     let range = (top - lowest).min(104.0) + score_error;
-    // Relative, of a weight and of their sum: scores are off, exponentials and products are rounded.
+    // The relative error of a weight and of the sum of weights: from scores, and from rounding exponentials and products.
     let weight_error = (2.0 * score_error).exp_m1() + ULP * (4.0 * rescaled + 2.0 * range);
     let sums = 2.0 * sum_error(positions + rescaled as usize);
 
-    // Values that are a part of the keys are rounded with them.
+    // Values that are part of the keys are rounded with them.
     let value_top = |p: usize| {
         let own = largest((0..values.len()).map(|i| attention.value(p, i)));
         if a.k.param == a.v.param { key_tops[p].max(own) } else { own }
@@ -71,8 +71,8 @@ pub(super) fn bars(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
     values.iter().enumerate().map(bar).collect()
 }
 
-/// How often a weight is rescaled at most: whenever the maximum changes, in order wherever a score exceeds all before it, in a
-/// tree on each of its levels. The arguments of the exponentials add up to no more than the range of the scores.
+/// How often a weight is rescaled at most. That happens when the maximum changes: in sequence, where a score exceeds all before it;
+/// in a tree, at each level. The arguments of the exponentials add up to at most the range of the scores.
 fn rescalings(scores: &[f64]) -> f64 {
     let mut most = f64::NEG_INFINITY;
     let mut records = 0.0;

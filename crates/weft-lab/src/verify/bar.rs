@@ -1,16 +1,16 @@
-//! Error bars: how far a device may be from a value of the interpreter.
+//! Error bars: how far a device's values may be from the interpreter's.
 //!
 //! The interpreter ([`weft_kern::interp`]) computes the values, and a [`Bar`] travels with each. This is forward error analysis
 //! (Higham, *Accuracy and Stability of Numerical Algorithms*, chapters 2 and 3) on the actual numbers. A device and the
-//! interpreter are given the same bits; each rounds every operation, `fl(x op y) = (x op y)(1 + δ)` with |δ| ≤ u = 2⁻²⁴, so they
-//! differ by what the operands' errors make of the result and by two roundings. For sums the worst case, n roundings all in one
-//! direction, is far too pessimistic; rounding errors of unlike terms behave like independent ones, of which n sum up to λ√n u
-//! with a probability of at least 1 − 2n·exp(−λ²/2) (Higham and Mary, *A new approach to probabilistic rounding error analysis*,
-//! 2019), whatever the order of the terms. With λ = 9 that fails less than once in 10¹³ sums of ten thousand terms.
+//! interpreter get the same bits, and each rounds every operation: `fl(x op y) = (x op y)(1 + δ)` with |δ| ≤ u = 2⁻²⁴. So results
+//! differ by the propagated errors of the operands and by two roundings. For sums the worst case, n roundings all in one
+//! direction, is far too pessimistic. Rounding errors of different terms behave like independent ones, of which n add up to at
+//! most λ√n u with a probability of at least 1 − 2n·exp(−λ²/2), whatever the order of the terms (Higham and Mary, *A new approach
+//! to probabilistic rounding error analysis*, 2019). With λ = 9 that fails less than once in 10¹³ sums of ten thousand terms.
 //!
-//! Functions may be as far off as WebGPU allows (WGSL, "Accuracy of concrete floating point expressions"), in units in the last
-//! place (ulp): 2.5 for a division, 2 for 1/√x, 3 + 2|x| for eˣ. Sine and cosine, which the tables of rotary embeddings are made
-//! of, have to be better than its 2⁻¹¹.
+//! Functions may be as inaccurate as WebGPU allows (WGSL, "Accuracy of concrete floating point expressions"), in units in the last
+//! place (ulp): 2.5 for a division, 2 for 1/√x, 3 + 2|x| for eˣ. Sine and cosine, which make the tables of rotary embeddings, must
+//! be more accurate than the 2⁻¹¹ it allows.
 
 use weft_kern::interp::{Attention, Number};
 use weft_kern::{Binary, Format, Unary, q8};
@@ -21,35 +21,35 @@ use super::attend;
 /// The unit roundoff of `f32`.
 pub(super) const U: f64 = 1.0 / 16_777_216.0;
 
-/// An ulp is at most this part of a number.
+/// The largest ulp, relative to its number.
 pub(super) const ULP: f64 = 2.0 * U;
 
-/// Devices may flush what is smaller than any normal number to 0.
+/// The smallest normal number; devices may flush smaller ones to 0.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
 /// The λ of the probabilistic bound.
 const LAMBDA: f64 = 9.0;
 
-/// Roundings of a product beside those of its sum: of a block's scales, of a minimum, of the sums it is multiplied with.
+/// Relative error of a product besides its sum's: from rounding a block's scale, its minimum, and the sums these multiply.
 const SCALES: f64 = 8.0 * U;
 
-/// A value of the interpreter, and the most that the device's value may be from it. Infinity means that nothing is known.
+/// A value of the interpreter, and the largest error that a device's value may have. Infinity means that nothing is known.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Bar {
     pub(super) value: f32,
     pub(super) error: f64,
 }
 
-/// How far a sum of `n` terms may be off, relative to the sum of their magnitudes.
+/// The largest error of a sum of `n` terms, relative to the sum of their magnitudes.
 pub(super) fn sum_error(n: usize) -> f64 {
     let n = n as f64;
     n.min(LAMBDA * n.sqrt()) * U
 }
 
-/// How large a sum of independent errors of these magnitudes may be (Hoeffding, 1963, with the same λ).
+/// The largest sum of independent errors of these magnitudes (Hoeffding, 1963, with the same λ).
 pub(super) fn independent(errors: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = errors.fold((0.0, 0.0), |(sum, squares), e| (sum + e, squares + e * e));
-    // Infinite errors have no root of their squares to compare with.
+    // The root of an infinite sum of squares would bound nothing.
     if squares.is_finite() { f64::min(sum, LAMBDA * f64::sqrt(squares)) } else { sum }
 }
 
@@ -58,23 +58,23 @@ pub(super) fn independent(errors: impl Iterator<Item = f64>) -> f64 {
 pub(super) struct Terms {
     /// The sum of the magnitudes of its terms.
     sizes: f64,
-    /// The sum of what the errors of x make of them.
+    /// The sum of their errors caused by errors of x.
     errors: f64,
 }
 
 impl Bar {
-    /// A result that both round, after errors of `error`.
+    /// A result with a propagated error of `error`, rounded by both.
     pub(super) fn rounded(value: f32, error: f64) -> Bar {
         Bar::within(value, error, 0.0)
     }
 
-    /// A result that the device computes to within `ulps` units in the last place more.
+    /// The same, for a function that the device computes to within `ulps` units in the last place.
     fn within(value: f32, error: f64, ulps: f64) -> Bar {
         let size = f64::from(value).abs() + error;
         Bar { value, error: error + (ulps * ULP + 2.0 * U) * size + TINY }
     }
 
-    /// A value of which nothing is known any more.
+    /// A value about which nothing is known any more.
     fn unknown(value: f32) -> Bar {
         Bar { value, error: f64::INFINITY }
     }
@@ -83,8 +83,8 @@ impl Bar {
         f64::from(self.value).abs()
     }
 
-    /// Rounds bars that are stored in a format to what is read back, where rounding goes by blocks. (Where it goes by value, it
-    /// keeps order, and is done to the ends of the bars.)
+    /// Turns bars that are stored in a format into those of the values read back, if the format rounds in blocks. (Rounding single
+    /// values is monotonic: `Compare` applies it to the ends of the bars.)
     pub(super) fn round_stored(format: Format, bars: &mut [Bar]) {
         let blocks = bars.as_chunks_mut().0.iter_mut();
         match format {
@@ -105,15 +105,15 @@ impl Bar {
         let scale = f16_to_f32(u16::from_le_bytes([low, high]));
         let exact = largest(block.map(Bar::size)) / 127.0;
         let error = largest(block.map(|bar| bar.error)) / 127.0 + 2.0 * U * exact;
-        // Halves lie no further apart than this; the smallest is 2⁻²⁴.
+        // Neighbouring halves are at most this far apart; the smallest is 2⁻²⁴.
         let apart = f64::from(scale) / 1024.0 + U;
-        // Both round to the same scale unless the exact one is near the middle of two.
+        // Both round to the same scale unless the exact one is near the midpoint of two.
         let middle = (exact - f64::from(scale)).abs() + error >= apart / 4.0;
         let scale_error = if middle { apart + error } else { 0.0 };
         Bar::stepped(block, quants.map(|q| q as i8), scale, scale_error)
     }
 
-    /// Values that were rounded to whole multiples of a scale. One near the middle of two may be rounded to either.
+    /// Values that were rounded to whole multiples of a scale. One near the midpoint of two may be rounded to either.
     fn stepped(
         block: &[Bar; q8::BLOCK],
         quants: [i8; q8::BLOCK],
@@ -125,15 +125,15 @@ impl Bar {
             let Bar { value, error } = block[i];
             let read = f32::from(quants[i]) * scale;
             if top <= top_error {
-                // The device's block may be of any values as small as these.
+                // The values of the device's block may be anything as small as these.
                 return Bar::rounded(read, top + 2.0 * top_error);
             }
-            // In steps: the value, and how far off it may be, its product and the scale's inverse being rounded.
+            // The value and its error in steps; the scale's inverse and the product are rounded too.
             let (quant, at) = (f64::from(quants[i]), f64::from(value) * 127.0 / top);
             let off = 127.0 * (error + f64::from(value).abs() * top_error / top) / (top - top_error)
                 + 4.0 * U * at.abs();
             let steps = [at - off, at + off].map(|at| (at.round_ties_even() - quant).abs());
-            // Quants reach no further.
+            // Quants are between −127 and 127.
             let steps = largest(steps).min(254.0);
             Bar::rounded(read, quant.abs() * scale_error + steps * (f64::from(scale) + scale_error))
         })
@@ -145,7 +145,7 @@ impl Number for Bar {
 
     const MAGNITUDES: bool = true;
 
-    /// Both are given the same bits.
+    /// Both get the same bits.
     fn exact(value: f32) -> Bar {
         Bar { value, error: 0.0 }
     }
@@ -157,7 +157,7 @@ impl Number for Bar {
     fn unary(value: f32, op: Unary, x: Bar) -> Bar {
         let (x, e) = (f64::from(x.value), x.error);
         let y = f64::from(value);
-        // How much the function's value may change where its argument does by e, and ulps of the function itself.
+        // How much the function's value changes with an argument error of e, and the ulps of the function itself.
         let exp_ulps = 3.0 + 2.0 * x.abs();
         let (error, ulps) = match op {
             Unary::Neg => return Bar { value, error: e },
@@ -168,10 +168,10 @@ impl Number for Bar {
             Unary::Silu => (1.1 * e, exp_ulps + 2.5),
             Unary::Rsqrt if x > e => ((x - e).sqrt().recip() - x.sqrt().recip(), 2.0),
             Unary::Rsqrt => return Bar::unknown(value),
-            // Slopes of no more than 1, and values too: a few ulps of 1.
+            // Slopes and values are at most 1: a few ulps of 1.
             Unary::Cos | Unary::Sin => (e + 4.0 * ULP, 0.0),
         };
-        // An exact argument makes no error, even if the value is infinite.
+        // An exact argument causes no error, even if the value is infinite.
         Bar::within(value, if e == 0.0 && !matches!(op, Unary::Cos | Unary::Sin) { 0.0 } else { error }, ulps)
     }
 
@@ -213,7 +213,7 @@ impl Number for Bar {
     fn top_k(x: &[Bar], order: &[usize], k: usize) -> Vec<Bar> {
         let key = |i: usize| if x[i].value.is_nan() { f32::NEG_INFINITY } else { x[i].value };
         let before = |a: usize, b: usize| {
-            // Equal ones that are exact are told apart by their index.
+            // Exact equal values are ordered by index.
             let gap = f64::from(key(a)) - f64::from(key(b));
             x[a].error + x[b].error == 0.0 || gap > x[a].error + x[b].error
         };

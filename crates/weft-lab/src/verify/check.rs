@@ -1,7 +1,7 @@
-//! One launch: a device and the interpreter are given the same bits, and what they make of them is compared.
+//! Checks one launch: a device and the interpreter get the same bits, and their results are compared.
 //!
-//! What is to be written is poisoned first, with bits that no computation gives, so that what nobody wrote shows, and what was written where
-//! nothing belongs. What was in places that the kernel leaves alone is put back afterwards.
+//! Outputs are poisoned first, with bits that no computation gives, so that it shows what was not written, and what was written
+//! where nothing belongs. Values that the kernel leaves alone are put back afterwards.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,27 +14,27 @@ use super::bar::Bar;
 use super::findings::{Checked, Difference, FaultKind, Place};
 use super::sample::{Origin, sampled};
 
-/// A byte of poison: four of them are a NaN that no operation gives, two the same in half precision, and as an index they are −1.
+/// A byte of poison: four of them are a NaN that no operation gives, two of them one in half precision, and as an index they are −1.
 const POISON: u8 = 0xff;
 
-/// Float weights of more values than this are decoded row by row.
+/// Float weights of more values are decoded row by row.
 const MOST_DECODED: usize = 1 << 20;
 
-/// A launch, and what it is compared with.
+/// A launch, and what is needed to check it.
 pub(super) struct Launch<'a> {
-    /// A program of nothing but it.
+    /// A program of this launch alone.
     pub(super) program: ProgramId,
     pub(super) kernel: &'a Kernel,
     pub(super) args: &'a [Region],
-    /// Of the device, those that cannot be read back.
+    /// The bytes of weights, which cannot be read back from the device.
     pub(super) weights: &'a BTreeMap<BufferId, Weight>,
     /// Columns of each product that are compared; 0 for all.
     pub(super) most: usize,
 }
 
 impl Launch<'_> {
-    /// Runs it on the device and on the interpreter. An index that lies outside of what it indexes is a fault of the launch; then nothing is
-    /// compared, and the device's error comes back, if it has one, because its values are void.
+    /// Runs it on the device and in the interpreter. An index out of bounds is a fault of the launch; then nothing is compared, and
+    /// the device's error is returned, if it has one, because its values are void.
     pub(super) fn check(
         &self,
         device: &mut dyn Device,
@@ -79,7 +79,7 @@ impl Launch<'_> {
         Ok((checked, None))
     }
 
-    /// The bytes of every argument but weights.
+    /// The bytes of every argument except weights.
     fn read(&self, device: &dyn Device) -> Result<Vec<Vec<u8>>, DeviceError> {
         let each = self.args.iter().zip(&self.kernel.params).map(|(region, param)| {
             if self.weights.contains_key(&region.buffer) {
@@ -97,14 +97,14 @@ impl Launch<'_> {
         all.filter(|(_, param)| param.access == Access::Write).map(|(arg, _)| arg)
     }
 
-    /// The bytes of a weight that an argument is.
+    /// The bytes of an argument that is a weight.
     fn weight(&self, param: usize) -> Option<&[u8]> {
         let Region { buffer, offset, values } = self.args[param];
         let len = self.kernel.params[param].format.bytes(values)?;
         (*self.weights.get(&buffer)?.bytes).as_ref().get(offset..)?.get(..len)
     }
 
-    /// Arguments as the interpreter takes them.
+    /// The arguments as the interpreter takes them.
     fn buffers<'b>(&'b self, bytes: &'b [Vec<u8>]) -> Result<Vec<interp::Buffer<'b>>, DeviceError> {
         let each = (0..self.args.len()).map(|p| {
             let (format, values) = (self.kernel.params[p].format, self.args[p].values);
@@ -119,7 +119,7 @@ impl Launch<'_> {
         each.collect()
     }
 
-    /// Which units of each parameter the whole kernel writes. Those that still are poison are a fault.
+    /// Which units of each parameter the kernel writes. Those that are still poison are a fault.
     fn coverage(
         &self,
         args: &[interp::Buffer<'_>],
@@ -158,7 +158,7 @@ impl Launch<'_> {
         masks
     }
 
-    /// Puts back what was where nothing was to be written, and finds what was written there all the same.
+    /// Puts back what was where nothing should be written, and finds what was written there nevertheless.
     fn put_back(
         &self,
         device: &mut dyn Device,
@@ -183,7 +183,7 @@ impl Launch<'_> {
     }
 }
 
-/// Values that are written together: those of a block.
+/// Values that are written together: a block.
 fn unit(format: Format) -> usize {
     match format {
         Format::Q8 => q8::BLOCK,
@@ -191,7 +191,7 @@ fn unit(format: Format) -> usize {
     }
 }
 
-/// The bytes of a unit: of `q8` those of its quants, its scale and its sums.
+/// The bytes of a unit. For `q8` these are its quants, its scale and its sums.
 fn ranges(format: Format, values: usize, index: usize) -> [Range<usize>; 3] {
     match format {
         Format::Q8 => {
@@ -203,12 +203,12 @@ fn ranges(format: Format, values: usize, index: usize) -> [Range<usize>; 3] {
     }
 }
 
-/// Whether a unit is as it was poisoned.
+/// Whether a unit is still poison.
 fn is_poison(format: Format, values: usize, bytes: &[u8], index: usize) -> bool {
     ranges(format, values, index).into_iter().all(|range| bytes[range].iter().all(|byte| *byte == POISON))
 }
 
-/// What the device wrote beside what it should have.
+/// What the device wrote, and what it should have.
 struct Compare<'a> {
     /// The columns that are compared.
     kernel: &'a Kernel,
@@ -232,7 +232,7 @@ impl Compare<'_> {
                     for (c, bar) in stored.values.iter().enumerate() {
                         let at = stored.at + c * stored.step;
                         if at >= values || is_poison(format, values, &after[param], at / unit(format)) {
-                            // Reported already.
+                            // Already reported.
                             continue;
                         }
                         let column = origin.column + c;
@@ -273,8 +273,8 @@ impl Compare<'_> {
             checked.compared += 1;
             checked.fault(FaultKind::NotNumber(place()), 1);
         } else if expected.is_nan() {
-            // No rounding makes a number of what is none. The other way round it may: of the root of what may be 0, or in a choice that is
-            // not certain; what is certain has a bar, which no NaN is within.
+            // Rounding never turns a NaN into a number. It can turn a number into a NaN, after the root of a value near 0 or an
+            // uncertain choice, but then the error is infinite; no NaN is within a finite bar.
             checked.compare(Difference { place: place(), expected, found, bound: 0.0 });
         } else if !bar.error.is_finite() {
             checked.unknown += 1;
@@ -285,7 +285,7 @@ impl Compare<'_> {
     }
 }
 
-/// What a device may store: the least, what the interpreter stores, and the most. Rounding keeps order.
+/// What a device may store: the smallest value, the interpreter's, and the largest. Rounding keeps order.
 fn within(format: Format, bar: &Bar) -> [f64; 3] {
     let value = f64::from(bar.value);
     let all = [value - bar.error, value, value + bar.error];
@@ -302,7 +302,7 @@ fn within(format: Format, bar: &Bar) -> [f64; 3] {
     }
 }
 
-/// Whether the sums of a `q8` block are those of its quants, to the bit.
+/// Whether the sums of a `q8` block are exactly those of its quants.
 fn sums_fit(values: usize, bytes: &[u8], block: usize) -> bool {
     let [quants, scale, sums] = ranges(Format::Q8, values, block).map(|range| &bytes[range]);
     let float = |bytes: &[u8]| bytes.first_chunk().map_or(f32::NAN, |b| f32::from_le_bytes(*b));

@@ -1,9 +1,9 @@
-//! What verifying found.
+//! What verifying a launch found: differences and faults, with their places.
 
 use std::fmt;
 use std::mem::discriminant;
 
-/// Where a value is: written by which part of a kernel, to which parameter, for which row and column.
+/// The place of a value: the part of the kernel that writes it, the parameter, the row and the column.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Index among the kernel's parameters.
@@ -21,16 +21,16 @@ pub struct Place {
 pub struct Difference {
     /// Where it is.
     pub place: Place,
-    /// What the interpreter has.
+    /// The value of the interpreter.
     pub expected: f32,
-    /// What the device has.
+    /// The value of the device.
     pub found: f32,
-    /// How far from it rounding may bring a device.
+    /// How far from the expected value rounding can bring a device.
     pub bound: f64,
 }
 
 impl Difference {
-    /// The error as a share of the bound: more than 1 is no rounding.
+    /// The error as a share of the bound. More than 1 is not rounding.
     pub fn share(&self) -> f64 {
         let error = (f64::from(self.expected) - f64::from(self.found)).abs();
         match self.expected == self.found {
@@ -45,9 +45,9 @@ impl Difference {
 /// Something that is wrong with a launch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fault {
-    /// What it is: of several of a kind the worst, or the first.
+    /// What it is: the worst of its kind, or the first.
     pub kind: FaultKind,
-    /// How many values it is true of.
+    /// How many values it affects.
     pub count: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct Fault {
 pub enum FaultKind {
     /// A value is further off than rounding explains.
     Value(Difference),
-    /// A value that the kernel is to write was not written.
+    /// A value that the kernel should write was not written.
     Unwritten(Place),
     /// Something was written where the kernel writes nothing.
     Stray {
@@ -65,19 +65,19 @@ pub enum FaultKind {
         /// Which value of the argument.
         value: usize,
     },
-    /// A value is not a number, as the device and the interpreter agree: the fault is the model's, or its file's.
+    /// A value is NaN, on the device and in the interpreter: the model or its file is at fault.
     NotNumber(Place),
     /// The sums of a block of rounded activations are not those of its quants.
     Sums(Place),
-    /// An index lies outside of what it indexes.
+    /// An index is out of bounds.
     Index {
-        /// What the interpreter says of it, if it met it.
+        /// What the interpreter says about it, if it found it.
         oracle: Option<String>,
-        /// Whether the device met it.
+        /// Whether the device found it.
         device: bool,
     },
     /// A whole step gives other bits than its launches one by one.
-    Together {
+    WholeStep {
         /// The parameter of this launch, the last that wrote there.
         param: usize,
         /// Which byte of the argument.
@@ -86,27 +86,28 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The parameter it shows in.
+    /// The parameter that it shows in.
     pub fn param(&self) -> Option<usize> {
         match self {
             FaultKind::Value(difference) => Some(difference.place.param),
             FaultKind::Unwritten(place) | FaultKind::NotNumber(place) | FaultKind::Sums(place) => {
                 Some(place.param)
             }
-            FaultKind::Stray { param, .. } | FaultKind::Together { param, .. } => Some(*param),
+            FaultKind::Stray { param, .. } | FaultKind::WholeStep { param, .. } => Some(*param),
             FaultKind::Index { .. } => None,
         }
     }
 }
 
-/// What came of a launch.
+/// The result of checking a launch.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Checked {
     /// Values it writes.
     pub values: u64,
     /// Values that were compared.
     pub compared: u64,
-    /// Values that could not be, because what they depend on was nearer than rounding: which of two experts comes first, say.
+    /// Values that could not be compared, because they depend on a choice that rounding decides: which of two experts comes first,
+    /// say.
     pub unknown: u64,
     /// The compared value with the largest error, as a share of its bound.
     pub worst: Option<Difference>,
@@ -127,7 +128,7 @@ impl Checked {
         }
     }
 
-    /// Adds `count` values of which something is wrong.
+    /// Adds a fault of `count` values.
     pub(super) fn fault(&mut self, kind: FaultKind, count: u64) {
         let same = |known: &&mut Fault| {
             discriminant(&known.kind) == discriminant(&kind) && known.kind.param() == kind.param()
@@ -170,25 +171,24 @@ impl fmt::Display for Fault {
                     "{count} values were written where nothing belongs, first value {value} of p{param}"
                 )
             }
-            FaultKind::NotNumber(first) => write!(
-                f,
-                "{count} values are not numbers, the interpreter's neither, first at {first}: look at the model"
-            ),
+            FaultKind::NotNumber(first) => {
+                write!(f, "{count} values are NaN, in the interpreter too, first at {first}: check the model")
+            }
             FaultKind::Sums(first) => {
                 write!(f, "the sums of {count} blocks are not those of their quants, first at {first}")
             }
             FaultKind::Index { oracle: Some(why), device: true } => {
-                write!(f, "an index of the step is wrong: {why}")
+                write!(f, "an index is out of bounds: {why}")
             }
             FaultKind::Index { oracle: Some(why), device: false } => {
-                write!(f, "an index of the step is wrong, and the device did not notice: {why}")
+                write!(f, "an index is out of bounds, and the device did not notice: {why}")
             }
             FaultKind::Index { oracle: None, .. } => {
-                f.write_str("the device refuses an index that the interpreter finds nothing wrong with")
+                f.write_str("the device refuses an index that the interpreter accepts")
             }
-            FaultKind::Together { param, byte } => write!(
+            FaultKind::WholeStep { param, byte } => write!(
                 f,
-                "{count} bytes differ when the step is run as a whole, first byte {byte} of p{param}: a launch does not wait for another"
+                "{count} bytes differ when the whole step runs at once, first byte {byte} of p{param}: a launch does not wait for another"
             ),
         }
     }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_values_that_are_off_the_worst_is_told() {
+    fn the_worst_of_several_wrong_values_is_reported() {
         let mut checked = Checked::default();
         for (column, found, bound) in [(0, 1.5, 1.0), (1, 3.0, 0.5), (2, 2.0, 0.5), (3, f32::NAN, 9.0)] {
             checked.compare(Difference { place: at(4, column), expected: 1.0, found, bound });
@@ -216,7 +216,7 @@ mod tests {
         }
         assert_eq!((checked.compared, checked.faults.len(), checked.faults[0].count), (4, 1, 3));
         let worst = checked.worst.unwrap();
-        assert!(worst.place.column == 3 && worst.share() == f64::INFINITY, "what is no number is worst");
+        assert!(worst.place.column == 3 && worst.share() == f64::INFINITY, "NaN is worst");
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_are_no_error_however_narrow_the_bound() {
+    fn equal_values_are_no_error_even_with_a_bound_of_0() {
         for value in [0.0, 1.0, f32::INFINITY] {
             let same = Difference { place: at(0, 0), expected: value, found: value, bound: 0.0 };
             assert_eq!(same.share(), 0.0);

@@ -1,22 +1,23 @@
-//! Fewer columns of a kernel: the interpreter is slow, and a product has many.
+//! A sample of a kernel's columns: the interpreter is slow, and a product has many.
 
 use weft_kern::{Anchor, Instr, Kernel, Part, View, q8};
 use weft_random::Random;
 
-/// Columns that are taken together: the first and the last that a device's own tiles have, whatever its tiles are.
+/// Columns that are taken together, so that the sample includes the edges of a device's tiles, whatever their size.
 const BLOCK: usize = q8::BLOCK;
 
-/// A part of a kernel that was cut, and where it was.
+/// Where a part of the sample comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Origin {
-    /// The part it is of.
+    /// The part.
     pub(super) part: usize,
     /// Its first column there.
     pub(super) column: usize,
 }
 
-/// The same kernel, of no more than `most` columns of each product if these can be computed apart; 0 is for all. It has the first ones, the
-/// last ones and some drawn between, always the same. With it comes where each of its parts is from.
+/// The same kernel with at most `most` columns of each product, if its columns can be computed independently; 0 is for all. The
+/// sample has the first columns, the last, and some random ones between, always the same. Also returned is where each of its parts
+/// comes from.
 pub(super) fn sampled(kernel: &Kernel, most: usize) -> (Kernel, Vec<Origin>) {
     let (mut parts, mut origins) = (Vec::new(), Vec::new());
     for (index, part) in kernel.parts.iter().enumerate() {
@@ -35,7 +36,7 @@ pub(super) fn sampled(kernel: &Kernel, most: usize) -> (Kernel, Vec<Origin>) {
     (Kernel { parts, ..kernel.clone() }, origins)
 }
 
-/// `count` of `blocks` blocks, or all of them, ascending: one drawn from each of as many stretches, but for the first and the last.
+/// `count` of `blocks` blocks, or all of them, ascending: the first, the last, and one from each of the equal stretches between.
 fn drawn(blocks: usize, count: usize) -> Vec<usize> {
     if blocks <= count {
         return (0..blocks).collect();

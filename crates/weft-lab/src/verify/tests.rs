@@ -1,4 +1,4 @@
-//! Verifying finds nothing where nothing is wrong, and names exactly what is.
+//! Verification finds no fault in a correct device, and names a wrong value exactly.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -54,13 +54,13 @@ fn the_cpu_is_right_on_every_model() {
         println!("{name}: {compared} of {values} values, {unknown} unknown, worst {worst:.3}");
         assert!(worst > 0.0, "the device does round");
         assert!(compared > 10_000 && unknown * 20 < compared, "{name}: {compared} compared, {unknown} not");
-        // Layers that are alike are sampled.
+        // Equal layers are sampled.
         assert_eq!(found.launches.len() < found.of, name.starts_with("ds2"), "{name}");
     }
 }
 
 #[test]
-fn other_types_of_cache_are_right() {
+fn other_cache_types_are_right() {
     for kv in [GgmlType::BF16, GgmlType::F32] {
         let found =
             verify(&mut verifier_with("glm-tiny-q4_0", Box::new(cpu()), kv), 12, &VerifyOptions::default());
@@ -112,8 +112,8 @@ impl Forward for Faulty {
     }
 }
 
-/// Verifies a model on a device that is wrong about launches run by themselves, in a step of two tokens and one of one; the faults but those
-/// that follow for the step as a whole.
+/// Verifies a model, in steps of two tokens and of one, on a device that is wrong about launches run alone. Returns the faults, without
+/// those of whole steps that follow.
 fn faults(
     mut wrong: impl FnMut(&Kernel, &[Region], &mut CpuDevice) + Send + 'static,
 ) -> Vec<(Verified, Fault)> {
@@ -129,7 +129,7 @@ fn faults(
         .launches
         .iter()
         .flat_map(|launch| launch.checked.faults.iter().map(|fault| (launch.clone(), fault.clone())));
-    all.filter(|(_, fault)| !matches!(fault.kind, FaultKind::Together { .. })).collect()
+    all.filter(|(_, fault)| !matches!(fault.kind, FaultKind::WholeStep { .. })).collect()
 }
 
 /// The first parameter of a kernel with this access and format.
@@ -142,7 +142,7 @@ fn change(device: &mut CpuDevice, region: Region, at: usize, to: &[u8]) {
     device.write(region.buffer, region.offset + at, to).unwrap();
 }
 
-/// A value of the second token that a kernel writes as `f32`: where it is, and its first byte.
+/// A value of the second token that a kernel writes as `f32`: its place and its first byte.
 fn some_value(kernel: &Kernel) -> Option<(Place, usize)> {
     kernel.parts.iter().enumerate().find_map(|(part, it)| {
         it.body.iter().find_map(|instr| {
@@ -213,7 +213,7 @@ fn small_errors_of_products_show() {
 }
 
 #[test]
-fn what_was_not_written_is_named_in_columns_that_are_not_compared_too() {
+fn unwritten_values_are_named_even_in_columns_not_compared() {
     let found = faults(move |kernel, args, device| {
         if kernel.parts.iter().any(|part| part.products().iter().any(|p| p.w.n == 2048)) {
             let p = param(kernel, Access::Write, Format::F32).unwrap();
@@ -226,7 +226,7 @@ fn what_was_not_written_is_named_in_columns_that_are_not_compared_too() {
 }
 
 #[test]
-fn what_was_written_elsewhere_is_named_and_put_back() {
+fn stray_writes_are_named_and_put_back() {
     let mut first = true;
     let found = faults(move |kernel, args, device| {
         // A row of the cache that belongs to no token.
@@ -245,7 +245,7 @@ fn what_was_written_elsewhere_is_named_and_put_back() {
 }
 
 #[test]
-fn sums_that_are_not_those_of_the_quants_are_named() {
+fn wrong_sums_of_quants_are_named() {
     let mut first = true;
     let found = faults(move |kernel, args, device| {
         let Some(p) = param(kernel, Access::Write, Format::Q8).filter(|_| std::mem::take(&mut first)) else {
@@ -270,15 +270,15 @@ fn a_launch_that_does_not_wait_shows_in_the_step_as_a_whole() {
     let device = Faulty { device: cpu(), programs: BTreeMap::new(), wrong: Box::new(wrong) };
     let found = verify(&mut verifier("glm-tiny-q4_0", Box::new(device)), 1, &VerifyOptions::default());
     let said: Vec<String> = found.faults().collect();
-    // The last launch of the layers, and of the head if that is several.
+    // The last launch of the body, and of the head if it has several.
     assert!(
         !said.is_empty()
-            && said.iter().all(|s| s.contains("bytes differ when the step is run as a whole, first byte 8"))
+            && said.iter().all(|s| s.contains("bytes differ when the whole step runs at once, first byte 8"))
     );
 }
 
 #[test]
-fn it_can_be_ended_and_refuses_nothing_to_do() {
+fn it_can_be_cancelled_and_refuses_bad_tokens() {
     let mut verifier = verifier("glm-tiny-q4_0", Box::new(cpu()));
     let options = VerifyOptions::default();
     let cancel = AtomicBool::new(true);
@@ -289,7 +289,7 @@ fn it_can_be_ended_and_refuses_nothing_to_do() {
     assert!(refused.to_string().contains("no tokens"), "{refused}");
     let refused = verifier.verify(&[999_999], &options, &cancel, &mut |_, _| {}).unwrap_err();
     assert!(refused.to_string().contains("token 999999 is not in the vocabulary"), "{refused}");
-    // Nothing is left of it.
+    // The verifier can be used again.
     let mut told = Vec::new();
     let found = verifier.verify(&[1, 2], &options, &cancel, &mut |done, total| told.push((done, total)));
     let found = found.unwrap();
@@ -299,7 +299,7 @@ fn it_can_be_ended_and_refuses_nothing_to_do() {
 }
 
 #[test]
-fn steps_are_a_prompt_a_few_and_one() {
+fn steps_are_a_prompt_a_few_tokens_and_one() {
     let verifier = verifier("glm-tiny-q4_0", Box::new(cpu()));
     for (tokens, steps) in [(1, &[1][..]), (2, &[1, 1]), (9, &[8, 1]), (10, &[1, 8, 1]), (40, &[24, 7, 8, 1])]
     {

@@ -1,8 +1,8 @@
-//! A device that looks over another one's shoulder: programs are run launch by launch, and those that are wanted are checked.
+//! A device that wraps another one, runs its programs launch by launch, and checks the wanted launches.
 //!
-//! It stands between the engine and the device, so that what is checked is what the engine runs, on the activations that the device itself
-//! computed. It remembers the bytes of weights, because a device has them in a layout of its own. At the end of each program it is run once
-//! more as a whole: the bits have to be the same. Between steps that are checked it only looks on: what is asked of the device it is asked of.
+//! It stands between the engine and the device, so that it checks what the engine runs, on the activations that the device itself
+//! computed. It keeps the bytes of weights, because a device has them in a layout of its own. At the end, each program is run once
+//! more as a whole and must give the same bits. Outside of checked steps it passes everything on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,36 +18,36 @@ use weft_kern::{Access, Sizes};
 use super::check::Launch;
 use super::findings::{Checked, FaultKind};
 
-/// What a witness is to do, and what it found.
+/// What a witness should do, and what it found.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     step: Mutex<StepCheck>,
-    /// Launches that were checked.
+    /// Launches checked so far.
     pub(super) done: AtomicU64,
     /// Whether to stop.
     pub(super) cancel: AtomicBool,
 }
 
-/// A step that is checked.
+/// A step, and which of its launches to check.
 #[derive(Debug, Default)]
 pub(super) struct StepCheck {
-    /// Whether it is checked.
+    /// Whether any are to be checked.
     is_checked: bool,
     /// For each launch of the step, in order, whether it is checked.
     wanted: Vec<bool>,
-    /// Launches of the first program. Those after them are of the second, as often as it is run.
+    /// Launches of the first program, the body. Those after them are of the second, the head, for each time it runs.
     body: usize,
     /// Columns of each product that are compared; 0 for all.
     most: usize,
-    /// Whether the first program has been run.
+    /// Whether the body has run.
     after_body: bool,
-    /// What came of the launches that were checked, by their place in the step.
+    /// The results of the checked launches, by their index in the step.
     pub(super) found: Vec<(usize, Checked)>,
 }
 
 impl StepCheck {
-    /// A step whose first program has `body` launches, of which and of the others those that are `wanted` are checked, in up to `most` columns
-    /// of each product; 0 is for all.
+    /// A step whose first program has `body` launches. The `wanted` ones of all its launches are checked, in up to `most` columns of
+    /// each product; 0 is for all.
     pub(super) fn new(wanted: Vec<bool>, body: usize, most: usize) -> StepCheck {
         StepCheck { is_checked: true, wanted, body, most, ..StepCheck::default() }
     }
@@ -55,7 +55,7 @@ impl StepCheck {
 
 impl Shared {
     pub(super) fn step(&self) -> MutexGuard<'_, StepCheck> {
-        // Whoever panicked has left nothing half done that matters more than the panic.
+        // After a panic, what was left half done matters less than the panic.
         self.step.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -68,7 +68,7 @@ pub(super) struct Witness {
     shared: Arc<Shared>,
 }
 
-/// A program, and what of it has been compiled apart.
+/// A program, and ranges of its launches that have been compiled separately.
 struct Watched {
     program: Program,
     pieces: BTreeMap<(usize, usize), ProgramId>,
@@ -79,7 +79,7 @@ impl Witness {
         Witness { device, weights: BTreeMap::new(), programs: BTreeMap::new(), shared }
     }
 
-    /// Some launches of a program as a program of their own.
+    /// Compiles some launches of a program as a separate program.
     fn piece(&mut self, id: ProgramId, launches: Range<usize>) -> Result<ProgramId, DeviceError> {
         let unknown = || DeviceError::Usage(format!("{id:?} has no launches {launches:?}"));
         let Watched { program, pieces } = self.programs.get_mut(&id).ok_or_else(unknown)?;
@@ -93,7 +93,7 @@ impl Witness {
         Ok(compiled)
     }
 
-    /// Runs a program whose launches are those from `first` on of the step.
+    /// Runs a program whose first launch is launch `first` of the step.
     fn watch(
         &mut self,
         id: ProgramId,
@@ -131,11 +131,11 @@ impl Witness {
             }
             at += 1;
         }
-        self.together(id, sizes, step, first)
+        self.replay_whole(id, sizes, step, first)
     }
 
-    /// Runs a program as a whole on what its launches left behind, and compares what it leaves.
-    fn together(
+    /// Runs a program as a whole on what its launches left behind, and compares the results.
+    fn replay_whole(
         &mut self,
         id: ProgramId,
         sizes: &Sizes,
@@ -145,7 +145,7 @@ impl Witness {
         let Some(Watched { program, .. }) = self.programs.get(&id) else { return Ok(()) };
         let mut seen = BTreeSet::new();
         let mut left: Vec<(usize, usize, Region, Vec<u8>)> = Vec::new();
-        // The last that wrote to a place answers for it.
+        // The last launch that wrote to a place is responsible for it.
         for (launch, KernelLaunch { kernel, args }) in program.launches.iter().enumerate().rev() {
             for (p, (region, param)) in args.iter().zip(&program.kernels[*kernel].params).enumerate() {
                 let Region { buffer, offset, values } = *region;
@@ -168,7 +168,7 @@ impl Witness {
                     step.found.push((at, Checked::default()));
                     step.found.len() - 1
                 });
-                step.found[index].1.fault(FaultKind::Together { param, byte }, count);
+                step.found[index].1.fault(FaultKind::WholeStep { param, byte }, count);
             }
         }
         Ok(())
@@ -214,7 +214,7 @@ impl Forward for Witness {
 
 impl Checkpoints for Witness {
     fn mark(&mut self) -> Mark {
-        // Without checkpoints, nothing made so far can be freed.
+        // A device without checkpoints frees nothing.
         let all = Mark { buffers: usize::MAX, programs: usize::MAX };
         Mark::of(&mut *self.device).unwrap_or(all)
     }
@@ -223,7 +223,7 @@ impl Checkpoints for Witness {
         self.weights.retain(|buffer, _| (buffer.0 as usize) < mark.buffers);
         let stays = |program: ProgramId| (program.0 as usize) < mark.programs;
         self.programs.retain(|program, _| stays(*program));
-        // A piece is compiled when it is first needed, and so perhaps after programs younger than its own.
+        // A piece is compiled when it is first needed, perhaps after programs that are newer than its own.
         self.programs.values_mut().for_each(|watched| watched.pieces.retain(|_, piece| stays(*piece)));
         mark.restore(&mut *self.device);
     }

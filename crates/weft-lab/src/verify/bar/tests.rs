@@ -1,4 +1,4 @@
-//! Whatever rounding gives is within the bars, and the bars are narrow.
+//! Every result of rounding is within the bars, and the bars are narrow.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn rounded_q8(block: &[Bar; q8::BLOCK]) -> [Bar; q8::BLOCK] {
     bars
 }
 
-/// Whether what `f32` makes of an operation, on operands anywhere within their bars, is within the result's.
+/// Whether the result of an operation in `f32`, on operands anywhere within their bars, is within its own.
 fn holds(bar: Bar, found: f32) {
     let off = (f64::from(found) - f64::from(bar.value)).abs();
     assert!(found == bar.value || off <= bar.error, "{found} is {off:e} from {bar:?}");
@@ -28,7 +28,7 @@ fn holds(bar: Bar, found: f32) {
 const VALUES: [f32; 9] = [0.0, 1.0, -1.5, 1e-3, -80.0, 7.25, 3e4, 1e-30, 88.0];
 const ERRORS: [f32; 4] = [0.0, 1e-6, 1e-3, 0.1];
 
-/// A value, a bar around it, and what may be in the bar.
+/// A value, a bar around it, and values in the bar.
 fn bars() -> impl Iterator<Item = (Bar, [f32; 3])> {
     VALUES.into_iter().flat_map(|value| {
         ERRORS.into_iter().map(move |error| {
@@ -71,7 +71,7 @@ fn operations_stay_within_their_bars() {
     assert_eq!(by_zero.error, f64::INFINITY);
 }
 
-/// Bars are no excuse: they are as narrow as a few roundings.
+/// Bars are only as wide as a few roundings.
 #[test]
 fn bars_of_exact_operands_are_a_few_ulps() {
     for value in [1.0f32, -3.5, 0.01] {
@@ -100,7 +100,7 @@ fn sums_in_another_order_stay_within_their_bars() {
 }
 
 #[test]
-fn errors_that_are_independent_seldom_add_up() {
+fn independent_errors_seldom_add_up() {
     assert_eq!(independent([1.0, 2.0].into_iter()), 3.0);
     assert_eq!(independent(std::iter::repeat_n(1.0, 10_000)), 900.0);
     assert_eq!(independent([f64::INFINITY, 1.0].into_iter()), f64::INFINITY);
@@ -110,7 +110,7 @@ fn errors_that_are_independent_seldom_add_up() {
 fn rounding_goes_to_the_neighbour_only_where_it_may() {
     let mut values = [0.0f32; q8::BLOCK];
     values.iter_mut().enumerate().for_each(|(i, v)| *v = i as f32 * 4.0 - 62.3);
-    // The step is 62.3 / 127: put one value in the middle of two.
+    // The step is 62.3 / 127: put one value at the midpoint of two.
     let step = 62.3f32 / 127.0;
     values[3] = step * 10.5;
     let block = values.map(|value| Bar { value, error: 1e-5 });
@@ -118,7 +118,7 @@ fn rounding_goes_to_the_neighbour_only_where_it_may() {
     for (i, bar) in bars.iter().enumerate() {
         assert_eq!(bar.error > 0.9 * f64::from(step), i == 3, "{i}: {bar:?}");
     }
-    // Whatever the device's block is within the bars, its rounding is within theirs.
+    // For any block within the bars, the rounded block is within the rounded bars.
     for shift in [-1e-5f32, -0.5e-5, 0.5e-5, 1e-5] {
         for every in 1..5 {
             let moved: [f32; 32] =
@@ -133,7 +133,7 @@ fn rounding_goes_to_the_neighbour_only_where_it_may() {
             }
         }
     }
-    // The same where the scale is a half, which may be rounded to either as well.
+    // The same with a half as scale, which may be rounded to either neighbour too.
     for shift in [-1e-5f32, 1e-5] {
         let bars = Bar::rounded_q8_0(&block);
         let mut bytes = [0; 34];

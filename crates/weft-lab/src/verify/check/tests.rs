@@ -1,4 +1,4 @@
-//! Single launches: attention to many positions, caches of 8 bits.
+//! Single launches: attention to many positions, 8-bit caches.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use weft_random::Random;
 use super::*;
 use crate::verify::findings::Fault;
 
-/// A plan of one launch on the CPU, its buffers given but for the last, which is zeros; the rest is up to `check`.
+/// Runs `check` on a plan of one launch on the CPU. All its buffers are given, except the last, which is zero.
 fn alone(text: &str, given: Vec<Vec<u8>>, check: impl FnOnce(&Launch<'_>, &mut CpuDevice, &Sizes)) {
     let plan = parse_plan(text).unwrap();
     let sizes = plan.max;
@@ -31,9 +31,9 @@ fn alone(text: &str, given: Vec<Vec<u8>>, check: impl FnOnce(&Launch<'_>, &mut C
     check(&Launch { program, kernel, args: &args, weights: &weights, most: 0 }, &mut device, &sizes);
 }
 
-/// A value that is compared: what the interpreter has, how far off it may be, and what the device has.
+/// Compares one value: the interpreter's, its error, and the device's.
 #[test]
-fn a_number_where_there_is_none_is_a_difference() {
+fn a_number_instead_of_nan_is_a_difference() {
     const TEXT: &str = "plan p T=1 R=1 S=32 P=1 arena=0 {
 b0 = input x : f32[T, 1]
 b1 = output y : f32[T, 1]
@@ -86,7 +86,7 @@ call k b0 b1
     }
 }
 
-/// Numbers from −1 to 1, some larger by 6, as models have them.
+/// Numbers from −1 to 1, with some outliers larger by 6, as in models.
 fn floats(seed: u64, n: usize) -> Vec<f32> {
     let mut random = Random::new(seed);
     let outlier = |i: usize| if i % 61 == 7 { 6.0 } else { 0.0 };
@@ -99,7 +99,7 @@ fn bytes<const N: usize, T>(values: impl IntoIterator<Item = T>, of: impl Fn(T) 
 
 /// Two tokens of three heads attend to 300 positions: several blocks, several pages.
 #[test]
-fn attention_to_many_positions_stays_within_bars_that_are_narrow() {
+fn attention_to_many_positions_stays_within_narrow_bars() {
     const TEXT: &str = "plan p T=2 R=1 S=320 P=10 arena=0 {
 b0 = input q : f32[T, 3, 64]
 b1 = state k : f16[S, 64]
@@ -140,7 +140,7 @@ call attend b0 b1 b2 b3 b4 b5
             println!("attention: error {:.3} of {worst}", worst.share());
             assert!(worst.share() > 0.0 && worst.bound < 0.05, "{worst}");
 
-            // A page that is not there: the interpreter and the device both refuse it.
+            // A page that does not exist: the interpreter and the device both refuse it.
             device.write(launch.args[4].buffer, 0, &10i32.to_le_bytes()).unwrap();
             let (checked, error) = launch.check(device, sizes).unwrap();
             let [Fault { kind: FaultKind::Index { oracle: Some(why), device: true }, .. }] =
@@ -153,7 +153,7 @@ call attend b0 b1 b2 b3 b4 b5
     );
 }
 
-/// Rows stored in blocks whose scale is a half, after an exponential that devices round in their own way.
+/// Rows stored in blocks whose scale is a half, after an exponential that devices round differently.
 #[test]
 fn caches_of_8_bits_are_compared_block_by_block() {
     const TEXT: &str = "plan p T=40 R=1 S=64 P=2 arena=0 {
