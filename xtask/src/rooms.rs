@@ -42,7 +42,7 @@ pub(crate) const ROOMS: &[Room] = &[
     Room {
         name: "weft-render",
         uses: &["weft-quant", "weft-kern"],
-        unsafe_in: &["tests/text/nvrtc.rs"],
+        unsafe_in: &["tests/it/nvrtc.rs"],
         ..PURE
     },
     Room {

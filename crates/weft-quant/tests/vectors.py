@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the golden vectors that tests/golden.rs checks the codec against, with GGML's own Python package.
+"""Makes the golden vectors that it/golden.rs checks the codec against, with GGML's own Python package.
 
     python3 -m pip install gguf==0.19.0 numpy
     python3 crates/weft-quant/tests/vectors.py

@@ -1,9 +1,9 @@
 //! `Dot` against the interpreter: every weight format, every way to pick a matrix, odd sizes.
 
-mod support;
-
-use support::data::{Random, rounded, weight_types};
-use support::{Arg, Case, Devices, constant, dot, kernel, load_of, matrices, roundings, store_to, view};
+use crate::support::data::{Random, rounded, weight_types};
+use crate::support::{
+    Arg, Case, Devices, constant, dot, kernel, load_of, matrices, roundings, store_to, view,
+};
 use weft_kern::{Binary, Dim, Format, Instr, Matrices, Pick, RopeStyle, Unary};
 use weft_quant::GgmlType;
 
@@ -153,7 +153,7 @@ fn an_epilogue_by_columns_with_rounding() {
         devices.check(&case);
         // The two outputs are one value, rounded by the definition.
         let mut device = weft_cpu::CpuDevice::new(weft_cpu::CpuOptions::default()).unwrap();
-        let found = support::run(&mut device, &case).unwrap();
+        let found = crate::support::run(&mut device, &case).unwrap();
         assert_eq!(found[4], rounded(&case.args[5].floats(&found[5])));
     }
 }

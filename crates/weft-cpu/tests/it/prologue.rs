@@ -1,9 +1,7 @@
 //! Prologues: against the interpreter, and to the bit against a kernel of their own in front.
 
-mod support;
-
-use support::data::{Random, weight_types};
-use support::{
+use crate::support::data::{Random, weight_types};
+use crate::support::{
     Arg, Case, Devices, constant, kernel_of, load_of, matrices, part, roundings, run_all, store_to, view,
 };
 use weft_cpu::{CpuDevice, CpuOptions};

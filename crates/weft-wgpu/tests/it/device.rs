@@ -1,12 +1,10 @@
 //! What every device promises, checked on this one: memory, weights, and errors instead of crashes.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use support::device;
+use crate::support::device;
 use weft_device::{
     Backend, BufferId, Checkpoints, Device, DeviceError, KernelLaunch, OpenOptions, Program, ProgramId,
     Region, Weight, WeightBytes,

@@ -1,8 +1,6 @@
 //! Graphs mean the same as plans, whatever their shape: random graphs, wherever the fuser may cut them.
 
-mod support;
-
-use support::check;
+use crate::support::check;
 use weft_fuse::{Mode, decisions};
 use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, Shape, Switches};
 use weft_quant::GgmlType;

@@ -1,8 +1,6 @@
 //! Graphs mean the same as plans: the parts of the models, one by one.
 
-mod support;
-
-use support::{MAX, check};
+use crate::support::{MAX, check};
 use weft_fuse::fuse;
 use weft_ir::{AttendInputs, Builder, Dim, NodeId, RopeStyle, Shape, Switches};
 use weft_quant::GgmlType;

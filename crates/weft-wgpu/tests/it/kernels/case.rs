@@ -10,11 +10,11 @@ use weft_kern::{
 use weft_quant::GgmlType;
 use weft_wgpu::GpuDevice;
 
-#[path = "../../../weft-cpu/tests/support/arg.rs"]
-#[allow(dead_code, reason = "the CPU's tests use all of it")]
+#[path = "../../../../weft-cpu/tests/it/support/arg.rs"]
+#[allow(dead_code, reason = "shared with weft-cpu's tests")]
 mod arg;
-#[path = "../../../weft-cpu/tests/support/data.rs"]
-#[allow(dead_code, reason = "the CPU's tests use all of it")]
+#[path = "../../../../weft-cpu/tests/it/support/data.rs"]
+#[allow(dead_code, reason = "shared with weft-cpu's tests")]
 pub(super) mod data;
 
 pub(super) use arg::{Arg, POISON};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
-use super::valid::{adapters, validate};
+use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
+use crate::valid::{adapters, validate};
 use weft_fuse::{Options, fuse_with};
 use weft_ir::{Graph, Sizes};
 use weft_render::{Target, Why, render};

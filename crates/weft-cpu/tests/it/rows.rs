@@ -1,9 +1,7 @@
 //! Row programs against the interpreter: every instruction, every format, odd widths.
 
-mod support;
-
-use support::data::{Random, rounded};
-use support::{Arg, Case, Devices, constant, kernel, load_of, store_to, view};
+use crate::support::data::{Random, rounded};
+use crate::support::{Arg, Case, Devices, constant, kernel, load_of, store_to, view};
 use weft_kern::{Anchor, Binary, Dim, Format, Indexed, Instr, Reduce, RopeStyle, Unary, View};
 use weft_quant::GgmlType;
 
@@ -105,7 +103,7 @@ fn rms_norm() {
         let case = Case::new(kernel(&[Dim::T], cols, Anchor::Reduce, body), args, tokens, 16 + cols / 16);
         devices.check(&case);
         let mut device = weft_cpu::CpuDevice::new(weft_cpu::CpuOptions::default()).unwrap();
-        let found = support::run(&mut device, &case).unwrap();
+        let found = crate::support::run(&mut device, &case).unwrap();
         assert_eq!(found[3], rounded(&case.args[2].floats(&found[2])), "rounded by the definition");
     }
 }
@@ -160,7 +158,7 @@ fn ropes_and_tables() {
 #[test]
 fn rows_of_a_table_of_any_type() {
     let (mut devices, mut random) = (Devices::all(), Random::new(6));
-    for ty in support::data::weight_types() {
+    for ty in crate::support::data::weight_types() {
         let cols = if ty.block_len() == 1 { 37 } else { 5 * ty.block_len() };
         for tokens in [1, 17] {
             let ids: Vec<i32> = (0..tokens).map(|_| random.below(11) as i32).collect();
@@ -222,7 +220,7 @@ fn rows_stored_by_number_in_any_format() {
                 Arg::out(format, 40 * width),
             ];
             let view = View { offset: 3 * block, ..view(2, &[0], 1) };
-            let indexed = Some(Indexed { index: support::view(1, &[1], 0), stride: width });
+            let indexed = Some(Indexed { index: crate::support::view(1, &[1], 0), stride: width });
             let body = vec![load_of(0, &[cols], cols), Instr::Store { value: 0, view, indexed }];
             devices.check(&Case::new(kernel(&[Dim::T], cols, Anchor::Map, body), args, tokens, 0));
         }
@@ -249,7 +247,7 @@ fn halves_are_rounded_to_nearest() {
     devices.check(&case);
     // Here even the bits are the oracle's, but for those of NaNs.
     let mut device = weft_cpu::CpuDevice::new(weft_cpu::CpuOptions::default()).unwrap();
-    let (found, expected) = (support::run(&mut device, &case).unwrap(), case.oracle());
+    let (found, expected) = (crate::support::run(&mut device, &case).unwrap(), case.oracle());
     let bits = |bytes: &[u8]| bytes[..bytes.len() - 4].to_vec();
     assert_eq!((bits(&found[1]), bits(&found[2])), (bits(&expected[1]), bits(&expected[2])));
     assert_eq!(found[3], expected[3]);

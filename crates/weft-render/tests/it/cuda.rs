@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::thread;
 
-use super::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
-use super::nvrtc::Nvrtc;
+use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
+use crate::nvrtc::Nvrtc;
 use weft_kern::Plan;
 use weft_render::{CUDA_OPTIONS, Language, Limits, Shader, Target, render};
 

@@ -1,6 +1,6 @@
 //! The tokenizer against HF `tokenizers`, for every pre-tokenizer and on text chosen to be awkward.
 //!
-//! `hf/make.py` ran that package; it says what the texts and vocabulary are, and how the files are written.
+//! `tests/hf/make.py` ran that package; it says what the texts and vocabulary are, and how the files are written.
 
 use std::collections::BTreeMap;
 use std::iter::zip;
@@ -22,11 +22,11 @@ struct Family {
 
 /// All families, in the order of the files' first line.
 static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
-    let vocabulary: Value = serde_json::from_str(include_str!("hf/vocabulary.json")).unwrap();
+    let vocabulary: Value = serde_json::from_str(include_str!("../hf/vocabulary.json")).unwrap();
     CASES.lines().next().unwrap().split(' ').map(|name| family(name, &vocabulary)).collect()
 });
-const CASES: &str = include_str!("hf/cases.txt");
-const CHARACTERS: &str = include_str!("hf/characters.txt");
+const CASES: &str = include_str!("../hf/cases.txt");
+const CHARACTERS: &str = include_str!("../hf/characters.txt");
 
 fn family(name: &str, vocabulary: &Value) -> Family {
     // Kimi's tokenizer is tiktoken, whose vocabularies list no merges; here it has no added tokens either.

@@ -1,11 +1,9 @@
 //! The order in which terms are added is part of what the device promises. Here it is once more, as plainly as it
 //! can be written, and the device must give the same bits.
 
-mod support;
-
-use support::attention::{Law, Row};
-use support::data::{Random, rounded, weight_types};
-use support::{Arg, Case, kernel, load_of, run, store_to, view};
+use crate::support::attention::{Law, Row};
+use crate::support::data::{Random, rounded, weight_types};
+use crate::support::{Arg, Case, kernel, load_of, run, store_to, view};
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr, Matrices, Pick, Reduce, Sum, Unary, q8};
 use weft_quant::GgmlType;
@@ -25,7 +23,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 fn matrix(x: Arg, w: Arg, n: usize, k: usize, transposed: bool) -> Case {
     let cols = if transposed { k } else { n };
     let w_of = Matrices { param: 1, pick: Pick::Only, count: 1, n, k, first: 0, stride: n };
-    let anchor = support::dot(view(0, &[0], 1), w_of, transposed);
+    let anchor = crate::support::dot(view(0, &[0], 1), w_of, transposed);
     let kernel = kernel(&[Dim::Const(1)], cols, anchor, vec![Instr::Acc(0), store_to(2, &[0], 0)]);
     Case::new(kernel, vec![x, w, Arg::out(Format::F32, cols)], 1, 0)
 }
@@ -128,7 +126,7 @@ fn weighted_sums_of_products() {
         let pick = Pick::Sum(Box::new(sum));
         let w_of = Matrices { param: 1, pick, count, n, k, first: 0, stride: n };
         let body = vec![Instr::Acc(0), store_to(4, &[0], 0)];
-        let kernel = kernel(&[Dim::Const(1)], n, support::dot(view(0, &[0], 1), w_of, false), body);
+        let kernel = kernel(&[Dim::Const(1)], n, crate::support::dot(view(0, &[0], 1), w_of, false), body);
         let args =
             vec![Arg::activations(ty, &x), w, Arg::i32(&ids), Arg::f32(&weights), Arg::out(Format::F32, n)];
         assert_eq!(found(&Case::new(kernel, args, 1, 0)), bits(&expected), "{ty}");

@@ -1,11 +1,9 @@
 //! The device's edges: what it refuses, indices that point outside, and that a program can be replayed at any sizes.
 
-mod support;
-
 use std::sync::Arc;
 
-use support::data::Random;
-use support::{
+use crate::support::data::Random;
+use crate::support::{
     Arg, Case, compile, constant, dot, kernel, load, load_of, matrices, product, read, store_to, view,
 };
 use weft_cpu::{CpuDevice, CpuOptions, Isa};

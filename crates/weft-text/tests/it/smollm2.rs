@@ -7,7 +7,7 @@ use weft_text::{ChatTemplate, EncodeOptions, Message, RenderOptions, Tokenizer, 
 
 /// The tokenizer and the cases.
 fn golden() -> (Tokenizer, Value) {
-    let golden: Value = serde_json::from_str(include_str!("smollm2/golden.json")).unwrap();
+    let golden: Value = serde_json::from_str(include_str!("../smollm2/golden.json")).unwrap();
     let number = |name: &str| golden[name].as_u64().unwrap() as u32;
     let ids = |name: &str| -> BTreeMap<String, u32> { serde_json::from_value(golden[name].clone()).unwrap() };
     let (control, normal) = (ids("control"), ids("tokens"));

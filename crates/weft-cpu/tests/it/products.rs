@@ -1,10 +1,8 @@
 //! Several products in one part, and weighted sums of products: against the interpreter, and to the bit against kernels
 //! that do the same one by one.
 
-mod support;
-
-use support::data::{Random, weight_types};
-use support::{
+use crate::support::data::{Random, weight_types};
+use crate::support::{
     Arg, Case, Devices, kernel, kernel_of, load_of, matrices, part, product, roundings, run_all, store_to,
     view,
 };

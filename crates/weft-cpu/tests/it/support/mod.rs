@@ -4,9 +4,7 @@
 //! gives as a count of roundings. And the device's bits must be the same with every instruction set, with 1, 2, 3
 //! and 5 threads, and for each token computed alone.
 
-// Each test crate uses its own part.
-#![allow(dead_code)]
-
+#[allow(dead_code, reason = "shared with weft-wgpu's tests, which use all of it")]
 pub(crate) mod arg;
 pub(crate) mod attention;
 pub(crate) mod data;

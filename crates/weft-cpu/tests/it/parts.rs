@@ -1,9 +1,7 @@
 //! Parts side by side: against the interpreter, and to the bit against each part alone.
 
-mod support;
-
-use support::data::Random;
-use support::{
+use crate::support::data::Random;
+use crate::support::{
     Arg, Case, Devices, attention, compile, constant, dot, kernel_of, load, load_of, matrices, part, read,
     roundings, run_all, store_to, view,
 };

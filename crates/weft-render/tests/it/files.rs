@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::cuda;
-use super::graphs::{root, slots};
-use super::valid::{adapters, validate};
+use crate::cuda;
+use crate::graphs::{root, slots};
+use crate::valid::{adapters, validate};
 use weft_fuse::{CostModel, Options, fuse_with};
 use weft_ir::Sizes;
 use weft_kern::Machine;

@@ -4,10 +4,8 @@
 //! That bits do not depend on threads, instruction sets and company is part of every check, see [`support`]: so these cover that work is cut
 //! inside a sequence (few tokens, several threads), and that it is not (one thread, or many units).
 
-mod support;
-
-use support::data::Random;
-use support::{Arg, Case, Devices, attention, compile, kernel, load, read, run, store_to, view};
+use crate::support::data::Random;
+use crate::support::{Arg, Case, Devices, attention, compile, kernel, load, read, run, store_to, view};
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Device, DeviceError};
 use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr};

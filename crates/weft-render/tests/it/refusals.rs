@@ -1,6 +1,6 @@
 //! What cannot be rendered is refused by name, and what a schedule may not say or depend on.
 
-use super::valid::{adapters, validate};
+use crate::valid::{adapters, validate};
 use weft_kern::{Kernel, Sizes, parse_plan};
 use weft_render::{Schedule, Why, render, render_with};
 

@@ -1,11 +1,8 @@
 //! Kernels against the interpreter: every anchor, format and pick, odd sizes, poisoned outputs,
 //! random data.
 
-mod kernels {
-    mod attend;
-    mod case;
-    mod dot;
-    mod random;
-    mod rows;
-}
-mod support;
+mod attend;
+mod case;
+mod dot;
+mod random;
+mod rows;

@@ -1,0 +1,12 @@
+//! The CPU device against the interpreter, against its own definition, and at its edges.
+
+mod attend;
+mod definition;
+mod device;
+mod dot;
+mod parts;
+mod products;
+mod prologue;
+mod rows;
+mod support;
+mod timings;

@@ -1,0 +1,4 @@
+//! The compiler on texts: those of `filetests/`, and the same with random damage.
+
+mod filetests;
+mod mutations;

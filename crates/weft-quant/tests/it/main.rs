@@ -1,0 +1,5 @@
+//! The codec against GGML's vectors, and what holds for any input.
+
+mod encode;
+mod golden;
+mod properties;

@@ -1,0 +1,9 @@
+//! Rendered texts against the expected ones, naga and NVRTC.
+
+mod cuda;
+mod files;
+mod graphs;
+mod nvrtc;
+mod plans;
+mod refusals;
+mod valid;

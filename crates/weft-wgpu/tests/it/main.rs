@@ -1,0 +1,5 @@
+//! The GPU device against the interpreter, and what every device promises.
+
+mod device;
+mod kernels;
+mod support;
