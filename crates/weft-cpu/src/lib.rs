@@ -1,31 +1,66 @@
-//! The CPU device: SIMD leaves per instruction set and the thread team.
+//! The CPU device: runs kernels with SIMD instructions on a thread pool.
 //!
-//! A program is compiled into a flat list of launches (`compile`) that a team of spinning threads (`team`) walks
-//! together, with a barrier after each: one parallel region a step. The parts of a kernel lie end to end, by what they
-//! cost (`cost`), with no barrier between them; each thread does a stretch of that which is its own, and then takes more
-//! of what is left (`share`). Of a part it computes what the anchor (`dot`, `attend`) is to multiply, if that is not in
-//! memory (`prologue`), the anchor, and then the row program (`rowprog`) over what came out, while that is in the cache.
+//! ```
+//! use std::collections::BTreeMap;
+//! use std::sync::Arc;
 //!
-//! # The law
+//! use weft_cpu::{CpuDevice, CpuOptions};
+//! use weft_device::{Device, Instance, Region, link};
+//! use weft_ir::{Builder, Dim, Sizes};
+//! use weft_quant::GgmlType::F32;
 //!
-//! The bits of an output depend on the kernel and on what the output is computed from, and on nothing else: not on
-//! the number of threads, on how work is cut, on the other rows of the step, on the other parts and products of the
-//! kernel, on whether a prologue or another kernel made an operand, or on the instruction set. Therefore every sum has
-//! one order, and the module that computes it says which:
+//! let mut g = Builder::new("square");
+//! let x = g.input("x", F32, [Dim::T, 2.into()]);
+//! let y = g.mul(x, x);
+//! g.output("y", y);
+//! let sizes = Sizes { tokens: 1, rows: 1, slots: 1, pages: 1 };
+//! let plan = Arc::new(weft_fuse::fuse(&g.finish()?, &sizes)?);
+//!
+//! let mut device = CpuDevice::new(CpuOptions::default())?;
+//! let x = Region { buffer: device.alloc(8)?, offset: 0, values: 2 };
+//! let square = Instance { plan, weights: BTreeMap::new(), states: BTreeMap::new() };
+//! let linked = link(&mut device, &[square], &BTreeMap::from([("x".into(), x)]), &["y"])?;
+//! let program = device.compile(&linked.program)?;
+//!
+//! device.write(x.buffer, 0, [3.0f32, -4.0].map(f32::to_le_bytes).as_flattened())?;
+//! device.replay(program, &sizes)?;
+//! let (y, mut bytes) = (linked.results["y"], [0; 8]);
+//! device.read(y.buffer, y.offset, &mut bytes)?;
+//! assert_eq!(bytes, *[9.0f32, 16.0].map(f32::to_le_bytes).as_flattened());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Start with [`CpuDevice`], whose methods are those of [`weft_device::Device`], and [`CpuOptions`].
+//!
+//! # How it works
+//!
+//! Compiling a program makes a flat list of launches (`compile`), which a pool of spinning threads (`team`) walks
+//! together, with a barrier after each: one parallel region per step. The parts of a launch are laid end to end by
+//! estimated cost (`cost`), with no barrier between them; each thread computes a stretch of its own first and then
+//! takes more of what is left (`share`). A thread computes the anchor of a part (`dot`, `attend`), after the rows it
+//! multiplies by if they are not in memory (`prologue`), and then the row program (`rowprog`) on the result while that
+//! is in the cache.
+//!
+//! # What results depend on
+//!
+//! Results are batch-invariant and do not depend on threads, bit for bit: an output depends on its kernel and the
+//! values it is computed from. Not on the number of threads or how work is divided, the other rows of the step, the
+//! other parts and products of the kernel, whether an operand comes from a prologue or another kernel, or the
+//! instruction set. So every sum has one order, defined by the module that computes it:
 //!
 //! - products with quantised weights: `dot::packed`; with float weights: `dot::float`; transposed: `dot::transposed`;
 //!   weighted sums of products: `dot::sum`;
 //! - sums over a row: `math::sum`;
 //! - attention: `attend`.
 //!
-//! Where a multiplication and an addition are one operation with one rounding, the module says so; the compiler never
-//! makes one of two. Exponentials are computed by one polynomial, `math::exp`.
+//! These modules also say where a multiplication and an addition are fused, with one rounding; the compiler never fuses
+//! others. Exponentials are computed by one polynomial, `math::exp`.
 //!
 //! # Where the unsafe code is
 //!
-//! - `isa`: calling code compiled for an instruction set, and vectors of lanes in intrinsics;
+//! - `isa`: calls to code compiled for an instruction set, and SIMD intrinsics;
 //! - `memory`: buffers, and the checked access of kernels to them;
-//! - `compile`: one call, which declares arguments free of conflicts between threads, with the proof;
+//! - `compile`: one call, which declares arguments free of data races, with the proof;
 //! - `team`: running a borrowed job on other threads.
 #![deny(unsafe_code)]
 

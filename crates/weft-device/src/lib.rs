@@ -1,11 +1,7 @@
-//! The [`Device`] trait and the [`Program`]s it replays.
+//! The [`Device`] trait, and the [`Program`]s that devices replay.
 //!
-//! A device knows kernels and buffers, and nothing of layers, models or the names of tensors: [`link()`] has bound plans to regions of buffers
-//! before a program reaches it. What only some devices can do, they are asked for: [`Timing`], [`Tuning`], [`Checkpoints`]. A [`Backend`] finds
-//! and opens devices of one kind.
-//!
-//! Two devices are here: the [`ReferenceDevice`] interprets kernels and defines what every other device must compute; the [`NullDevice`]
-//! computes nothing.
+//! A device knows kernels and buffers, and nothing about layers, models or the names of tensors: [`link()`] binds plans
+//! to buffers before a program reaches it.
 //!
 //! ```
 //! use weft_device::{Device, ReferenceDevice};
@@ -18,6 +14,12 @@
 //! assert_eq!(bytes, [0, 0, 0, 0, 0, 0, 0xc0, 0x3f]);
 //! # Ok::<(), weft_device::DeviceError>(())
 //! ```
+//!
+//! Start with [`Device`]. Abilities that not every device has are traits of their own: [`Timing`], [`Tuning`],
+//! [`Checkpoints`]. A [`Backend`] finds and opens devices of one kind.
+//!
+//! Two devices are here: the [`ReferenceDevice`] interprets kernels and defines what every other device must compute;
+//! the [`NullDevice`] computes nothing, for tests.
 #![forbid(unsafe_code)]
 
 mod ask;

@@ -1,8 +1,5 @@
 //! Runs language models: requests in, tokens and text out.
 //!
-//! [`Engine`] opens a GGUF file and compiles it for a device. Requests run together in one batch, share what they have in common, and each
-//! gets the same reply, bit for bit, as if it were alone:
-//!
 //! ```no_run
 //! use weft_engine::{Engine, Event, Message, Request};
 //!
@@ -21,8 +18,39 @@
 //! # }
 //! ```
 //!
-//! [`Runner`], behind [`Engine::inspect`], computes batches by hand and shows what they are made of: the lab measures with it.
-//! [`oracle_logits`] computes what is right, slowly.
+//! Requests run together in one batch and share what their prompts have in common. Results are batch-invariant: each
+//! reply is the same, bit for bit, as it is alone.
+//!
+//! ```
+//! use weft_engine::{Engine, Event, Request};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/llama-tiny-q6_k.gguf");
+//! let mut engine = Engine::builder().context(64).sequences(2).cache(None).open(path)?;
+//! let prompts = ["Once upon a time", "Once upon a midnight"].map(|text| engine.model().tokens(text));
+//! let request = |i: usize| Request::new(prompts[i].as_slice()).max_tokens(5);
+//! let alone = [engine.complete(request(0))?, engine.complete(request(1))?];
+//!
+//! let mut together = [engine.push(request(0))?, engine.push(request(1))?];
+//! while engine.step()? {}
+//! for (reply, alone) in together.iter_mut().zip(alone) {
+//!     let events = std::iter::from_fn(|| reply.poll());
+//!     let tokens = events.filter_map(|event| if let Event::Token(token) = event { Some(token) } else { None });
+//!     assert!(tokens.eq(alone.tokens));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Start with [`Engine`], whose [`builder`](Engine::builder) chooses the device, the context and the number of
+//! sequences; [`Request`], with its sampling and stop texts; and [`Generation`], which reports what happens to it. The
+//! repository's `examples` folder has a chat and a batch of prompts. [`Runner`], behind [`Engine::inspect`], computes
+//! batches by hand: the lab measures with it. [`oracle_logits`] computes what is right, slowly.
+//!
+//! # Stability
+//!
+//! Before 1.0 any release may change this API, the command line and the files in caches; `CHANGELOG.md` says how. What
+//! a released version computes for given weights and tokens on a given device changes only with a line there.
 #![forbid(unsafe_code)]
 
 mod backends;

@@ -1,9 +1,31 @@
-//! Whether the rewrite rules miss anything: an experiment with an e-graph.
+//! An experiment: searches an e-graph for graphs that cost less than those the rewrite rules lead to.
 //!
-//! The rules of [`weft_ir::rules`] have a direction and take what they can. Here a graph is put into an e-graph, which keeps every form
-//! that the same rules lead to in both directions, until nothing is left to add (`saturate.rs`, `laws.rs`); forms are chosen again, so
-//! that what they compile to costs least (`forms.rs`, `greedy.rs`, `search.rs`), and that is compared with what the rules come to
-//! ([`explore()`]). It is a command of its own and no part of the compiler; docs/egraph.md has the finding.
+//! ```
+//! use weft_explore::{Limits, MACHINES, explore};
+//!
+//! let graph = weft_ir::parse(
+//!     "graph scaled {
+//!     %0 = input x : f32[T, 64]
+//!     %1 = const 2.0 : f32[]
+//!     %2 = const 0.5 : f32[]
+//!     %3 = mul %0 %1 : f32[T, 64]
+//!     %4 = mul %3 %2 : f32[T, 64]
+//!     output y = %4
+//!     }",
+//! )?;
+//! let report = explore(&graph, &MACHINES[0].machine, &Limits::default())?;
+//! for result in &report.results {
+//!     // The e-graph holds what the rules lead to, so its best graph costs no more.
+//!     assert!(result.holds_rules && result.best.ns <= result.rules.ns);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Start with [`explore()`] and its [`Report`]. The rules of [`weft_ir::rules`] have a direction and are applied
+//! wherever they match. The e-graph holds every form that they lead to in both directions (`saturate.rs`, `laws.rs`);
+//! from those the one is chosen that compiles to the lowest cost (`forms.rs`, `greedy.rs`, `search.rs`).
+//!
+//! This is a command of its own and no part of the compiler; `docs/egraph.md` has the findings.
 #![forbid(unsafe_code)]
 
 mod check;

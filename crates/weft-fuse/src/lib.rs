@@ -1,10 +1,39 @@
-//! Graph to kernels: rules, where to cut and why, the cost model and the memory plan.
+//! Compiles graphs to kernels: rewrites them, fuses operations, and lays out memory.
 //!
-//! [`fuse`] turns a graph into a [`Plan`]. The rules of [`weft_ir::rules`] rewrite it; then it is cut into groups (`group.rs`), of which some
-//! are computed inside of those that read them (`prologue.rs`); it is decided which values are written to memory, in which format and
-//! where (`place.rs`); each group is written as a part of a kernel (`emit.rs`), parts are put in order and side by side (`order.rs`), and the
-//! memory between kernels is laid out (`memory.rs`). Decisions that pay on one machine and not on another are taken by compiling both ways and
-//! comparing costs (`cost.rs`, `choose.rs`).
+//! ```
+//! use weft_fuse::fuse;
+//! use weft_ir::{Builder, Dim, Sizes};
+//! use weft_quant::GgmlType::F32;
+//!
+//! // A gated network with a residual: x + down(silu(gate(x)) * up(x)).
+//! let mut g = Builder::new("network");
+//! let x = g.input("x", F32, [Dim::T, 64.into()]);
+//! let [gate, up] = ["gate", "up"].map(|name| g.weight(name, F32, [Dim::Const(96), Dim::Const(64)]));
+//! let down = g.weight("down", F32, [Dim::Const(64), Dim::Const(96)]);
+//! let (gate, up) = (g.dot(x, gate), g.dot(x, up));
+//! let gate = g.silu(gate);
+//! let hidden = g.mul(gate, up);
+//! let y = g.dot(hidden, down);
+//! let y = g.add(x, y);
+//! g.output("y", y);
+//!
+//! let plan = fuse(&g.finish()?, &Sizes { tokens: 4, rows: 1, slots: 1, pages: 1 })?;
+//! // Six operations, two kernels: both products of x with what follows them, and the last one with the residual.
+//! assert_eq!(plan.calls.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Start with [`fuse`]; [`fuse_with`] takes [`Options`], and its [`Fusion`] says what was done and why. Every
+//! [`Decision`] has a name, by which it can be switched: [`decisions`] lists them.
+//!
+//! # Stages
+//!
+//! The rules of [`weft_ir::rules`] rewrite the graph. Its nodes are grouped, each group to be computed by one kernel
+//! (`group.rs`); some groups are computed again by each kernel that reads them (`prologue.rs`). Values that pass
+//! between kernels get a format and a place in memory (`place.rs`). Each group is written as a part of a kernel
+//! (`emit.rs`), parts that do not depend on each other share a launch (`order.rs`), and the memory between kernels is
+//! laid out (`memory.rs`). Decisions that pay on some machines only are made by compiling both ways and comparing costs
+//! (`cost.rs`, `choose.rs`).
 #![forbid(unsafe_code)]
 
 mod choose;

@@ -49,7 +49,7 @@ pub struct Param {
 /// A parameter's index in [`Kernel::params`].
 pub type ParamId = usize;
 
-/// A value's index: that of the instruction in [`Kernel::body`] that makes it.
+/// A value's index: that of the instruction in [`Part::body`] that makes it.
 pub type ValueId = usize;
 
 /// Where a row's values lie in a parameter, counted in values.

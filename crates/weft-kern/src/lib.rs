@@ -1,7 +1,38 @@
-//! The kernel: an anchor and the row program around it, its text form, verifier and interpreter.
+//! The kernel: what a device computes in one launch, as data, with a text form, a verifier, and an interpreter that
+//! defines what it means.
 //!
-//! A [`Plan`] is what a graph became: a short list of calls to [`Kernel`]s and the buffers between them. Devices run plans; the
-//! [`interp`]reter says what they mean.
+//! A [`Kernel`] has one or more parts. A part is an [`Anchor`] (products, attention, or elementwise work alone) and a
+//! small program that is run on each row of its result. A [`Plan`] is what a graph is compiled to: a short list of
+//! calls to kernels, and the buffers between them. Here is one as text, run by the interpreter:
+//!
+//! ```
+//! use weft_kern::interp::{Buffer, run};
+//! use weft_kern::{Format, Sizes, parse_plan};
+//!
+//! let plan = parse_plan(
+//!     "plan double T=2 R=1 S=1 P=1 arena=0 {
+//!     b0 = input x : f32[T, 3]
+//!     b1 = output y : f32[T, 3]
+//!     kernel double {
+//!       p0 read f32
+//!       p1 write f32
+//!       rows [T] cols 3
+//!       map
+//!       v0 = load 3 p0[0; 3; 1]
+//!       v1 = add v0 v0
+//!       v2 = store v1 p1[0; 3; 1]
+//!     }
+//!     call double b0 b1
+//!     }",
+//! )?;
+//! let x: Vec<u8> = [1.0f32, 2.0, 3.0].into_iter().flat_map(f32::to_le_bytes).collect();
+//! let mut args = [Buffer::from_bytes(Format::F32, 3, &x)?, Buffer::from_bytes(Format::F32, 3, &[0; 12])?];
+//! run(&plan.kernels[0], &mut args, &Sizes { tokens: 1, ..Sizes::default() })?;
+//! assert_eq!(args[1].row(0, 3), [2.0, 4.0, 6.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Start with [`Plan`] and [`Kernel`]. [`verify`] checks a plan; [`interp`] is the oracle for every device.
 #![forbid(unsafe_code)]
 
 pub mod interp;

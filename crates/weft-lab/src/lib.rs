@@ -1,8 +1,36 @@
-//! The lab: what the machine can do, and how much of that a model gets.
+//! The lab: measures what a machine can do and how much of that a model gets, and checks that results are right.
 //!
-//! [`roofline`] measures the machine: reading memory, multiplying integers, multiplying floats. [`bench()`] measures a loaded model, prompts
-//! and replies at several depths of context, beside what the same machine could do at most in the same minutes. A rate without its limit says
-//! little, and a median without its samples cannot be checked: both are kept everywhere.
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use weft_engine::EngineOptions;
+//! use weft_lab::{Verifier, VerifyOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/llama-tiny-q6_k.gguf");
+//! let options = EngineOptions::default().context(32);
+//! let mut verifier = Verifier::load(path.as_ref(), &options, &mut |_| std::ops::ControlFlow::Continue(()))?;
+//! // Every kernel is held to the interpreter, with bounds derived from the rounding of each value.
+//! let wanted = VerifyOptions { columns: 8, ..VerifyOptions::default() };
+//! let found = verifier.verify(&[1, 2, 3], &wanted, &AtomicBool::new(false), &mut |_, _| {})?;
+//! assert_eq!(found.steps, [2, 1]); // two tokens together, then one
+//! assert_eq!(found.faults().count(), 0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | to find out | start with |
+//! |---|---|
+//! | how fast the machine reads memory and multiplies | [`roofline`](roofline()) |
+//! | how fast a model runs, and how near to those limits | [`bench()`] |
+//! | where the time of a step goes | [`profile`](profile()) |
+//! | what each decision of the compiler is worth | [`ablate`](ablate()) |
+//! | which schedule of a GPU kernel is faster | [`tune`](tune()) |
+//! | whether a device computes what kernels mean | [`Verifier`] |
+//! | how well a model predicts a text, alone or beside another | [`perplexity`](perplexity()), [`divergence`](divergence()) |
+//! | what was measured before | [`Journal`], [`report`](report()) |
+//!
+//! Every figure comes with all its samples, and every rate with the limit of the machine, measured in the same minutes.
 #![forbid(unsafe_code)]
 
 mod ablate;

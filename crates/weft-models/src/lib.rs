@@ -1,42 +1,46 @@
 //! Models as graphs: a family for each architecture of GGUF files.
 //!
-//! [`build`] reads what a file says about its model and makes the graphs of one step: the embedding, every layer, the
-//! head. A graph holds no data and names no layer; a [`Segment`] is one use of a graph and says which tensors and states
-//! its parameters are. Layers that compute the same share one graph, so that it is compiled once.
-//!
 //! ```
-//! use weft_gguf::Gguf;
+//! use std::sync::Arc;
+//!
 //! use weft_models::{BuildOptions, build};
 //!
-//! # let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/qwen3-tiny-q4_0.gguf");
-//! let gguf = Gguf::open(&path)?;
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/glm-tiny-q4_0.gguf");
+//! let gguf = weft_gguf::Gguf::open(path.as_ref())?;
 //! let model = build(&gguf, &BuildOptions::default())?;
-//! assert_eq!((model.config.architecture, model.config.layers()), ("qwen3", 2));
-//! for segment in &model.segments {
-//!     println!("{}: {} nodes", segment.name, segment.graph.nodes().len());
-//! }
+//! assert_eq!(model.config.architecture, "deepseek2");
+//!
+//! let names: Vec<&str> = model.segments.iter().map(|segment| segment.name.as_str()).collect();
+//! assert_eq!(names, ["embed", "layer 0", "layer 1", "layer 2", "head"]);
+//! // The last two layers differ in their weights alone, and share a graph.
+//! assert!(Arc::ptr_eq(&model.segments[2].graph, &model.segments[3].graph));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Start with [`build`] and the [`ModelGraph`] it returns: a [`Config`], and the [`Segment`]s of a step (the embedding,
+//! every layer, the head). A graph holds no data and names no layer; a segment is one use of a graph and says which
+//! tensors and states its parameters are. So layers of one shape are compiled once.
+//!
 //! # Adding a family
 //!
-//! A family is one file in `families/`: a function that reads its keys, refuses by name what it cannot do, and builds the
-//! model out of blocks (`blocks/`: norms, rotary embeddings, attention, gated networks, mixtures of experts), and a line
-//! in the table of `families.rs`. `families/qwen3.rs` is a short one to start from; CONTRIBUTING.md has the steps.
+//! A family is one file in `families/`, and a line in the table of `families.rs`: a function that reads its keys,
+//! refuses by name what it cannot do, and builds the model out of blocks (`blocks/`: norms, rotary embeddings,
+//! attention, gated networks, mixtures of experts). `families/qwen3.rs` is a short one to start from; CONTRIBUTING.md
+//! has the steps.
 //!
-//! # Values that flow between segments
+//! # Values that pass between segments
 //!
-//! Inputs of a segment are matched by name, to outputs of earlier segments or to what the caller provides:
+//! A segment's inputs are given by the caller or are outputs of an earlier segment, by name. The caller gives:
 //!
 //! | name | type | meaning |
 //! |---|---|---|
 //! | `tokens` | `i32[T]` | token ids |
 //! | `pos` | `i32[T]` | position of each token in its sequence |
-//! | `slots` | `i32[T]` | row of the states that each token is stored at |
-//! | `first`, `pages` | `i32[T]`, `i32[P]` | where each token's sequence lies in the states, see [`weft_ir::Op::Attend`] |
+//! | `slots` | `i32[T]` | row of the states that each token is stored in |
+//! | `first`, `pages` | `i32[T]`, `i32[P]` | where each token's sequence is in the states, see [`weft_ir::Op::Attend`] |
 //! | `out_rows` | `i32[R]` | the tokens of the step whose logits are wanted |
 //!
-//! The embedding outputs `x` (`f32[T, hidden]`), every layer the next `x`, and the head `logits` (`f32[R, vocab]`).
+//! The embedding makes `x` (`f32[T, hidden]`), every layer replaces it, and the head makes `logits` (`f32[R, vocab]`).
 #![forbid(unsafe_code)]
 
 mod blocks;

@@ -1,11 +1,29 @@
-//! Weights in a device's own layout: packed once by all cores, then mapped from a cache file that processes share.
+//! Packs weights into a device's layout on all cores, and caches them in files that processes map and share.
 //!
-//! A device defines its layout ([`Packing`]); the compiled plans say which weights are wanted in it. [`pack`] finds them in the
-//! [`PackCache`], or packs them into it; without a cache, room or permission it packs them into memory. The bytes are the same in
-//! each case. A cache file is never trusted: its header and every block are checked at each use, which also reads it into memory,
-//! and one that is damaged, foreign or outdated is made again.
+//! ```
+//! use std::ops::ControlFlow;
+//! use std::sync::Arc;
 //!
-//! The pages of the model's own file are released as they are packed, so that at no time both are in memory.
+//! use weft_device::{Packing, RowsOf16, Weight};
+//! use weft_pack::{SourceWeight, pack};
+//! use weft_quant::GgmlType;
+//!
+//! let rows: Vec<u8> = (0..32 * 18).map(|i| i as u8).collect(); // 32 rows of one Q4_0 block
+//! let weight = Weight { ty: GgmlType::Q4_0, rows: 32, row_len: 32, bytes: Arc::new(rows), tiles: None };
+//! let source = SourceWeight { name: "blk.0.attn_q.weight".into(), weight, mapped: None };
+//!
+//! let tiles = pack(&RowsOf16, &[source], 2, None, &mut |_| ControlFlow::Continue(()))?;
+//! let tile = RowsOf16.tile(GgmlType::Q4_0, 32).expect("products read Q4_0 in tiles");
+//! assert_eq!((*tiles[0]).as_ref().len(), 2 * tile.bytes); // 16 rows each
+//! # Ok::<(), weft_pack::PackError>(())
+//! ```
+//!
+//! A device defines its layout, a [`Packing`]; the compiled plans say which weights need it. [`pack`] takes them from the
+//! [`PackCache`], or packs them into it; without a cache, disk space or permission it packs into memory. The bytes are
+//! the same in each case. A cache file is never trusted: its header and every block are verified at each use, which also
+//! reads the file into memory, and a damaged, foreign or outdated file is packed again.
+//!
+//! Pages of the model's own file are released as they are packed, so the model is never in memory twice.
 #![forbid(unsafe_code)]
 
 mod cache;

@@ -1,8 +1,31 @@
-//! Kernels rendered to text for GPUs.
+//! Renders kernels as source code for GPUs: WGSL and CUDA C++.
 //!
-//! A kernel and a [`Schedule`] (how its loops are laid over workgroups and lanes) become a small structured program, which a dialect spells. Rendering is a
-//! function of the kernel, the largest step and the GPU's [`Limits`]: this crate does no IO and knows no driver. A [`Shader`] is what a runtime gets, and
-//! says how it is launched; [`Scheduler`] chooses the schedules of a device's kernels.
+//! ```
+//! use weft_ir::{Builder, Dim, Sizes};
+//! use weft_quant::GgmlType::F32;
+//! use weft_render::{Language, Limits, Target, render};
+//!
+//! let mut g = Builder::new("square");
+//! let x = g.input("x", F32, [Dim::T, 64.into()]);
+//! let y = g.mul(x, x);
+//! g.output("y", y);
+//! let max = Sizes { tokens: 8, rows: 1, slots: 1, pages: 1 };
+//! let plan = weft_fuse::fuse(&g.finish()?, &max)?;
+//!
+//! // The kernel's two parameters are in buffers of their own: slots 0 and 1.
+//! let target = Target { language: Language::Cuda, limits: Limits::cuda() };
+//! let shaders = render(&plan.kernels[0], &[0, 1], &max, &target)?;
+//! assert!(shaders[0].source.contains("__global__"));
+//! assert_eq!(shaders[0].slots, [false, true]); // the second one is written
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Start with [`render`] and the [`Shader`] it returns, which is what a runtime compiles and says how to launch it.
+//! [`Scheduler`] does the same for a device whose schedules are tuned.
+//!
+//! A [`Schedule`] says how a kernel's loops are spread over workgroups and lanes. With it, the kernel becomes a small
+//! structured program, which a dialect turns into text. The result depends only on the kernel, the largest step and the
+//! GPU's [`Limits`]: this crate does no IO and knows no driver.
 #![forbid(unsafe_code)]
 
 mod checksum;

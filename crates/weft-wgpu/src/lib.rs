@@ -1,13 +1,25 @@
 //! The wgpu device: runs kernels on GPUs through Vulkan and Metal.
 //!
-//! [`GpuBackend`] finds the GPUs of this machine and opens them; a [`GpuDevice`] keeps buffers and compiled programs. Kernels are rendered by
-//! [`weft_render`]; a step is one submission.
+//! ```
+//! use weft_device::Backend;
+//! use weft_wgpu::GpuBackend;
+//!
+//! let gpus = GpuBackend.probe();
+//! for gpu in &gpus {
+//!     println!("{} ({})", gpu.name, gpu.kind.name());
+//! }
+//! assert!(gpus.is_sorted_by_key(|gpu| gpu.kind)); // discrete GPUs first, software last
+//! ```
+//!
+//! Start with [`GpuBackend`]: it lists the GPUs of this machine and opens them. A [`GpuDevice`] holds buffers and
+//! compiled programs, like any [`weft_device::Device`]. Kernels are rendered by [`weft_render`]; a step is one
+//! submission.
 //!
 //! # Where the unsafe code is
 //!
-//! - `pipelines`: shaders are compiled without the checks wgpu would add, since the renderer's own suffice;
-//! - `pipeline_cache`: the driver is given its own compiled pipelines back;
-//! - `memory`: Vulkan is asked for what wgpu does not report.
+//! - `pipelines`: shaders are compiled without the checks that wgpu would add, since the renderer's own suffice;
+//! - `pipeline_cache`: hands the driver its own compiled pipelines back;
+//! - `memory`: asks Vulkan for what wgpu does not report.
 #![deny(unsafe_code)]
 
 mod adapter;
