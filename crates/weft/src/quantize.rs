@@ -1,7 +1,7 @@
-//! Stores the weights of a model in other types.
+//! Converts a model's weights to other types.
 //!
-//! The model is read, converted and written piece by piece, so that one larger than memory can be quantised. Which type a
-//! tensor gets is up to the [`TensorTypes`]; metadata stays as it is, but for what it says of the types.
+//! Tensors are read, converted and written in chunks, so models can be larger than memory. [`TensorTypes`] chooses each
+//! tensor's type; metadata is copied, except for the keys that describe types.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -16,31 +16,31 @@ use crate::output::refuse_own_file;
 use crate::tensor_types::{QUANTIZATION_VERSION, QuantMix, TensorTypes};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 
-/// What to make of a model.
+/// How to convert a model.
 #[derive(Debug)]
 pub(crate) struct QuantizeOptions {
-    /// How weights are stored afterwards.
+    /// The types of the result.
     pub(crate) mix: &'static QuantMix,
-    /// Overrules the type of the output matrix.
+    /// Overrides the type of the output matrix.
     pub(crate) output: Option<GgmlType>,
-    /// Overrules the type of the token embedding.
+    /// Overrides the type of the token embedding.
     pub(crate) embedding: Option<GgmlType>,
-    /// Whether quantised weights may be quantised to a type that is not smaller, which loses precision and gains nothing.
+    /// Whether quantised weights may be converted to quantised types that are no smaller.
     pub(crate) allow_requantize: bool,
-    /// Threads to convert with; one more writes.
+    /// The number of threads that convert; one more writes.
     pub(crate) threads: NonZeroUsize,
 }
 
-/// What a model takes, by the type of its tensors.
+/// The sizes of a model's tensors by type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes(pub(crate) BTreeMap<GgmlType, Size>);
 
 /// Tensors of one type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// How many.
+    /// The number of tensors.
     pub(crate) tensors: usize,
-    /// Bytes of their data.
+    /// The size of their data in bytes.
     pub(crate) bytes: u64,
 }
 
@@ -55,28 +55,27 @@ impl Sizes {
         sizes
     }
 
-    /// Bytes of all tensors.
+    /// The size of all tensors in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.0.values().map(|size| size.bytes).sum()
     }
 }
 
-/// What was done.
+/// The result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Conversion {
-    /// The model as it was.
+    /// The sizes before.
     pub(crate) before: Sizes,
-    /// The model as it is.
+    /// The sizes after.
     pub(crate) after: Sizes,
 }
 
-/// Reads the model at `input` and writes it to `out` with its weights stored as `options` say; `None` if `progress` broke
-/// off, and then there is no file.
+/// Converts the model at `input` and writes it to `out`. Returns `None`, and writes no file, if `progress` stops it.
 ///
 /// # Errors
 ///
-/// If the model cannot be read or holds types that cannot be converted, `out` is one of its own files, a tensor would be
-/// quantised again for nothing, or the file cannot be written.
+/// If the model cannot be read or converted, `out` is one of its own files, a tensor would lose precision without getting
+/// smaller, or the file cannot be written.
 pub(crate) fn quantize(
     input: &Path,
     out: &Path,
@@ -90,7 +89,7 @@ pub(crate) fn quantize(
     let pairs = || gguf.tensors().iter().zip(&planned);
     pairs().try_for_each(|(tensor, planned)| check_codec(tensor, planned.ty))?;
     if !options.allow_requantize {
-        refuse_vain_loss(pairs())?;
+        refuse_pointless_loss(pairs())?;
     }
     let convert = |tensor: usize, values| {
         let (tensor, ty) = (&gguf.tensors()[tensor], planned[tensor].ty);
@@ -125,35 +124,35 @@ fn plan(tensor: &TensorInfo, types: &TensorTypes) -> PlannedTensor {
 fn check_codec(tensor: &TensorInfo, ty: GgmlType) -> Result<()> {
     let TensorInfo { name, ty: own, .. } = tensor;
     if *own != ty && !own.can_decode() {
-        bail!("tensor `{}` is stored as {own}, which this program cannot read", name.escape_debug());
+        bail!("cannot read tensor `{}`: its type {own} is not supported", name.escape_debug());
     }
     if *own != ty && !ty.can_encode() {
-        bail!("tensor `{}` should become {ty}, which this program cannot write", name.escape_debug());
+        bail!("cannot write tensor `{}`: its new type {ty} is not supported", name.escape_debug());
     }
     Ok(())
 }
 
-/// Quantised weights are as exact as they will ever be: quantising them to a type that takes as many bits or more only adds
-/// a second rounding error. Plain numbers (`f16`, `f32`) hold them as they are.
-fn refuse_vain_loss<'a>(pairs: impl Iterator<Item = (&'a TensorInfo, &'a PlannedTensor)>) -> Result<()> {
-    let vain = |(tensor, planned): &(&TensorInfo, &PlannedTensor)| {
+/// Refuses to convert quantised weights to a quantised type with as many bits or more, which only adds a second rounding
+/// error. Float types (`f16`, `f32`) hold quantised weights without loss.
+fn refuse_pointless_loss<'a>(pairs: impl Iterator<Item = (&'a TensorInfo, &'a PlannedTensor)>) -> Result<()> {
+    let pointless = |(tensor, planned): &(&TensorInfo, &PlannedTensor)| {
         let (from, to) = (tensor.ty, planned.ty);
         let both = from.is_quantised() && to.is_quantised() && from != to;
         both && to.bits_per_value() >= from.bits_per_value()
     };
-    let mut vain = pairs.filter(vain);
-    let Some((tensor, planned)) = vain.next() else { return Ok(()) };
+    let mut pointless = pairs.filter(pointless);
+    let Some((tensor, planned)) = pointless.next() else { return Ok(()) };
     bail!(
-        "tensor `{}` is {} already and would become {}, which is not smaller: that loses precision and gains nothing \
-         (so it is with {} more). Take the model in a higher precision, or say --allow-requantize",
+        "tensor `{}` is already quantised as {}; converting it to {}, which is no smaller, only loses precision (as for {} \
+         more tensors). Start from a more precise model, or allow it with --allow-requantize",
         tensor.name.escape_debug(),
         tensor.ty,
         planned.ty,
-        vain.count()
+        pointless.count()
     )
 }
 
-/// The metadata of the result: that of the model, which is one file now and of another type.
+/// The metadata of the result: the model's, without the keys of split files and with the new type.
 fn metadata(gguf: &Gguf, mix: &QuantMix) -> Metadata {
     let mut metadata = Metadata::new();
     for (key, value) in gguf.metadata().iter().filter(|(key, _)| !key.starts_with("split.")) {
@@ -164,11 +163,11 @@ fn metadata(gguf: &Gguf, mix: &QuantMix) -> Metadata {
     metadata
 }
 
-/// The stored bytes of a range of values, which begins and ends with a block of both types.
+/// Converts a range of values, which begins and ends at block boundaries of both types.
 fn convert(from: GgmlType, data: &[u8], to: GgmlType, values: Range<u64>) -> Result<Vec<u8>> {
     let byte = |value| from.row_bytes(value).and_then(|at| usize::try_from(at).ok());
     let range = byte(values.start).zip(byte(values.end)).and_then(|(start, end)| data.get(start..end));
-    let data = range.context("its data ends too early")?;
+    let data = range.context("its data is too short")?;
     if from == to {
         return Ok(data.to_vec());
     }
@@ -180,16 +179,16 @@ fn convert(from: GgmlType, data: &[u8], to: GgmlType, values: Range<u64>) -> Res
     Ok(bytes)
 }
 
-/// A block with one value that its type cannot hold would be lost as a whole.
+/// Checks that the type can hold the values: one that it cannot hold would spoil its whole block.
 fn check_values(values: &[f32], ty: GgmlType) -> Result<()> {
     let most = match ty {
         GgmlType::F32 | GgmlType::BF16 => f32::MAX,
-        // Halves, or scales that are halves.
+        // Values or scales are stored as f16.
         _ => 65504.0,
     };
     match values.iter().find(|value| !(-most..=most).contains(*value)) {
         None => Ok(()),
-        Some(value) => bail!("it holds the value {value}, but {ty} holds values from -{most} to {most} only"),
+        Some(value) => bail!("its value {value} is outside the range of {ty}, which is -{most} to {most}"),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Models of random weights in the shape of real ones, of any size and format: for tests, and for benchmarks where the
-//! real ones are too large to fetch.
+//! Creates models with random weights in the shape of real ones, in any size and format: for tests, and for benchmarks
+//! of models that are too large to download.
 //!
-//! A file is a function of its options: the same bytes on every machine and with any number of threads.
+//! The options determine the file: it has the same bytes on every machine and with any number of threads.
 
 mod metadata;
 pub(crate) mod preset;
@@ -22,36 +22,36 @@ use preset::Preset;
 use tensors::Tensors;
 use weights::{Distribution, Weights};
 
-/// The most layers a model is made of.
+/// The maximum number of layers.
 const MAX_LAYERS: u32 = 1000;
 
-/// What to make.
+/// Which model to create.
 #[derive(Debug)]
 pub(crate) struct SynthOptions {
     /// The shape.
     pub(crate) preset: &'static Preset,
-    /// How many layers, 1 to 1000; as many as the real model has if not given.
+    /// The number of layers, 1 to 1000; `None` for as many as the preset has.
     pub(crate) layers: Option<u32>,
-    /// How weights are stored.
+    /// The types of the weights.
     pub(crate) mix: &'static QuantMix,
-    /// Of the random numbers.
+    /// The random seed.
     pub(crate) seed: u64,
-    /// Threads to make weights with; one more writes them.
+    /// The number of threads that make weights; one more writes them.
     pub(crate) threads: NonZeroUsize,
 }
 
-/// What was made.
+/// The size of a created model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Synthesised {
-    /// Tensors.
+    /// The number of tensors.
     pub(crate) tensors: usize,
-    /// Values of all of them.
+    /// The number of values in all tensors.
     pub(crate) parameters: u64,
-    /// Bytes they take.
+    /// The size of all tensors in bytes.
     pub(crate) bytes: u64,
 }
 
-/// Makes a model and writes it to `out`; `None` if `progress` broke off, and then there is no file.
+/// Creates a model and writes it to `out`. Returns `None`, and writes no file, if `progress` stops it.
 ///
 /// # Errors
 ///
@@ -76,11 +76,11 @@ pub(crate) fn synth(
     }))
 }
 
-/// All of a model but its weights.
+/// A model without its weights.
 struct Model {
     metadata: Metadata,
     tensors: Vec<PlannedTensor>,
-    /// How the values of each tensor are distributed.
+    /// The distribution of each tensor's values.
     distributions: Vec<Distribution>,
 }
 
@@ -89,7 +89,7 @@ impl Model {
         let preset = options.preset;
         let layers = options.layers.unwrap_or(preset.layers);
         if !(1..=MAX_LAYERS).contains(&layers) {
-            bail!("a model has 1 to {MAX_LAYERS} layers, not {layers}");
+            bail!("cannot create a model with {layers} layers; expected 1 to {MAX_LAYERS}");
         }
         let types = TensorTypes {
             mix: options.mix,

@@ -1,9 +1,9 @@
-//! The type of each tensor under a name like `q4_k_m`, for `synth` and `quantize` alike.
+//! The type of each tensor under a name like `q4_k_m`, for `synth` and `quantize`.
 //!
-//! Such a name stands for one main type and a few exceptions: sensitive tensors get more bits; small ones, and those whose
-//! rows do not fit, stay as they are or get another type. The rules are llama.cpp's (`src/llama-quant.cpp`, without an
-//! importance matrix), so that a name means what people expect. Its exceptions for Falcon and for the llama of 70 billion
-//! parameters are left out.
+//! Such a name stands for one main type with a few exceptions: sensitive tensors get more bits, small ones are not
+//! converted, and rows that are not whole blocks get a type with smaller blocks. The rules are those of llama.cpp
+//! (`src/llama-quant.cpp`, without an importance matrix), so that names mean what people expect. llama.cpp's exceptions
+//! for Falcon and for Llama 70B are left out.
 
 use anyhow::{Result, anyhow};
 use weft_quant::GgmlType;
@@ -13,15 +13,15 @@ use weft_quant::GgmlType;
 pub(crate) struct QuantMix {
     /// Its name.
     pub(crate) name: &'static str,
-    /// The type most tensors get.
+    /// The type of most tensors.
     pub(crate) main: GgmlType,
-    /// The number `general.file_type` has for it (`llama_ftype` in `llama.h`).
+    /// Its number in `general.file_type` (`llama_ftype` in `llama.h`).
     pub(crate) file_type: u32,
-    /// Whether values and down-projections get more bits in some layers: the `_m` of a name.
+    /// Whether value and down projections get more bits in some layers: the `_m` in a name.
     more_bits: bool,
 }
 
-/// All mixes, the most exact first.
+/// All mixes, the most precise first.
 pub(crate) const QUANT_MIXES: &[QuantMix] = &[
     QuantMix { name: "f32", main: GgmlType::F32, file_type: 0, more_bits: false },
     QuantMix { name: "f16", main: GgmlType::F16, file_type: 1, more_bits: false },
@@ -37,42 +37,40 @@ pub(crate) const QUANT_MIXES: &[QuantMix] = &[
 ];
 
 impl QuantMix {
-    /// The mix called `name`, in either case.
+    /// The mix called `name`, ignoring case.
     pub(crate) fn named(name: &str) -> Result<&'static QuantMix> {
         let found = QUANT_MIXES.iter().find(|mix| mix.name.eq_ignore_ascii_case(name));
         let names = || QUANT_MIXES.iter().map(|mix| mix.name).collect::<Vec<_>>().join(", ");
-        found.ok_or_else(|| {
-            anyhow!("`{name}` is no quantisation this program can write; it knows {}", names())
-        })
+        found.ok_or_else(|| anyhow!("there is no quantisation `{name}`; expected one of {}", names()))
     }
 }
 
 /// The version of the block formats, for `general.quantization_version` (`GGML_QNT_VERSION` in `ggml.h`).
 pub(crate) const QUANTIZATION_VERSION: u32 = 2;
 
-/// The types of a model's tensors: a mix, and what of the model its exceptions depend on.
+/// The types of a model's tensors: a mix, and the properties of the model that its exceptions depend on.
 #[derive(Debug)]
 pub(crate) struct TensorTypes {
     /// The mix.
     pub(crate) mix: &'static QuantMix,
-    /// `block_count`: layers, with those of a prediction head.
+    /// `block_count`: the number of layers, including those of a multi-token prediction head.
     pub(crate) layers: u32,
-    /// `expert_count`; 0 for a dense model.
+    /// `expert_count`, the number of experts; 0 for a dense model.
     pub(crate) experts: u32,
-    /// Whether the embedding is the output matrix too.
+    /// Whether the token embedding is also the output matrix.
     pub(crate) tied: bool,
-    /// The type of the output matrix, whatever the mix says.
+    /// Overrides the type of the output matrix.
     pub(crate) output: Option<GgmlType>,
-    /// The type of the token embedding, whatever the mix says.
+    /// Overrides the type of the token embedding.
     pub(crate) embedding: Option<GgmlType>,
 }
 
-/// What a tensor does, as far as its type depends on it.
+/// The role of a tensor, as far as its type depends on it.
 #[derive(Clone, Copy)]
 enum Role {
     Embedding,
     Output,
-    /// Makes attention's values, alone or with its keys.
+    /// Makes the values of attention, alone or together with the keys.
     Values,
     Keys,
     AttentionOutput,
@@ -81,8 +79,8 @@ enum Role {
 }
 
 impl TensorTypes {
-    /// The type of a tensor; `None` for one that stays as it is: norms, biases, routers and all other vectors. `shape`
-    /// is in GGML's order.
+    /// The type of a tensor; `None` for tensors that are not converted: norms, biases, routers and all other vectors.
+    /// `shape` is in GGML's order.
     pub(crate) fn type_of(&self, name: &str, shape: &[u64]) -> Option<GgmlType> {
         let dims = shape.iter().rposition(|n| *n != 1).map_or(1, |last| last + 1);
         let kept = ["_norm.weight", "ffn_gate_inp.weight"].iter().any(|end| name.ends_with(end));
@@ -104,7 +102,7 @@ impl TensorTypes {
         match role {
             Role::Output => self.output_type(row),
             Role::Embedding if self.tied => self.output_type(row),
-            // Mixtral 8x7B: the attention of a model with eight experts is small.
+            // For Mixtral 8x7B: attention is a small part of a model with eight experts.
             Role::Values | Role::Keys if self.experts == 8 => GgmlType::Q8_0,
             Role::AttentionOutput if self.experts == 8 && main == GgmlType::Q4_K => GgmlType::Q5_K,
             Role::Values | Role::Down if self.mix.more_bits && self.uses_more_bits(layer) => GgmlType::Q6_K,
@@ -118,7 +116,7 @@ impl TensorTypes {
         if fits && main != GgmlType::Q8_0 { GgmlType::Q6_K } else { GgmlType::Q8_0 }
     }
 
-    /// The first and the last eighth of the layers, and every third between.
+    /// Whether a layer is among the first or last eighth, or every third layer between.
     fn uses_more_bits(&self, layer: Option<u32>) -> bool {
         let Some(layer) = layer.map(u64::from) else { return false };
         let layers = u64::from(self.layers);
@@ -127,7 +125,7 @@ impl TensorTypes {
     }
 }
 
-/// The layer a tensor is of, if it is of one, and its role.
+/// The layer of a tensor, if it is in one, and its role.
 fn role(name: &str) -> (Option<u32>, Role) {
     let in_layer = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
     let in_layer = in_layer.and_then(|(layer, rest)| Some((layer.parse().ok()?, rest)));
@@ -149,7 +147,7 @@ fn role(name: &str) -> (Option<u32>, Role) {
     (Some(layer), role)
 }
 
-/// `ty`, or where rows are not whole blocks of it, one whose blocks are smaller.
+/// `ty`, or a type with smaller blocks where rows are not whole blocks of `ty`.
 fn fitting(ty: GgmlType, row: u64) -> GgmlType {
     let smaller = match ty {
         GgmlType::Q4_K => GgmlType::Q5_0,

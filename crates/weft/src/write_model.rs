@@ -1,7 +1,7 @@
-//! Writes a model while its tensors are computed: several threads make chunks of them, one writes the chunks in order.
+//! Writes a model file while its tensors are computed: worker threads compute chunks, and one thread writes them in order.
 //!
-//! A model can be larger than memory, so no tensor is ever in memory as a whole: there are only a few chunks for each
-//! thread. What is written does not depend on the number of threads.
+//! Models can be larger than memory, so only a few chunks per thread exist at any time. The file does not depend on the
+//! number of threads.
 
 use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
@@ -13,10 +13,10 @@ use anyhow::{Context, Result};
 use weft_gguf::{Metadata, Writer};
 use weft_quant::GgmlType;
 
-/// Values of a chunk. A multiple of every block, so that chunks are whole blocks.
+/// The number of values in a chunk: a multiple of every block length.
 const CHUNK: u64 = 1 << 19;
 
-/// Told how many bytes are done, and of how many; says whether to continue.
+/// Takes the number of bytes done and in total; decides whether to continue.
 pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 /// A tensor to be written.
@@ -24,19 +24,19 @@ pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 pub(crate) struct PlannedTensor {
     /// Its name.
     pub(crate) name: String,
-    /// How it will be stored.
+    /// Its type in the file.
     pub(crate) ty: GgmlType,
-    /// In GGML's order.
+    /// Its shape in GGML's order, the innermost dimension first.
     pub(crate) shape: Vec<u64>,
 }
 
 impl PlannedTensor {
-    /// How many values it has.
+    /// The number of values.
     pub(crate) fn values(&self) -> u64 {
         self.shape.iter().product()
     }
 
-    /// Bytes it will take.
+    /// The size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.ty.row_bytes(self.values()).unwrap_or(0)
     }
@@ -48,14 +48,14 @@ struct Chunk {
     values: Range<u64>,
 }
 
-/// Writes a model to `path`. Until all is done, and if `progress` breaks off, what was at `path` stays.
+/// Writes a model to `path`. An existing file there stays until the new one is complete, and if `progress` stops it.
 ///
-/// `make` gives the stored bytes of a range of a tensor's values. It is called from `threads` threads, in any order; ranges
-/// begin and end with a block.
+/// `make` returns the stored bytes of a range of a tensor's values. It is called from `threads` threads in any order;
+/// ranges begin and end at block boundaries.
 ///
 /// # Errors
 ///
-/// If metadata or tensors break a rule of the format, `make` fails, or the file cannot be written.
+/// If metadata or tensors are not valid GGUF, `make` fails, or the file cannot be written.
 pub(crate) fn write_model(
     path: &Path,
     metadata: Metadata,
@@ -68,7 +68,7 @@ pub(crate) fn write_model(
     for tensor in tensors {
         writer.declare(&tensor.name, tensor.ty, &tensor.shape)?;
     }
-    // From here on sizes are known not to overflow: that is a rule of the format.
+    // The writer has checked that sizes do not overflow.
     let chunks = chunks(tensors);
     let total = tensors.iter().map(PlannedTensor::bytes).sum();
     let mut done = 0;
@@ -99,8 +99,8 @@ fn chunks(tensors: &[PlannedTensor]) -> Vec<Chunk> {
     tensors.iter().enumerate().flat_map(of_tensor).collect()
 }
 
-/// Makes `count` things in several threads and takes them in order on this one, until `take` breaks off. Each thread makes
-/// every `threads`-th and is at most two ahead.
+/// Makes `count` items on several threads and takes them in order on this one, until `take` stops it. Each thread makes
+/// every `threads`-th item and is at most two ahead.
 fn in_order<T: Send>(
     threads: NonZeroUsize,
     count: usize,
@@ -116,7 +116,7 @@ fn in_order<T: Send>(
                 for at in (first..count).step_by(threads) {
                     let made = make(at);
                     let failed = made.is_err();
-                    // There is no receiver any more once something has failed or broken off.
+                    // The receiver is gone once an item has failed or `take` has stopped.
                     if sender.send(made).is_err() || failed {
                         break;
                     }
@@ -126,7 +126,7 @@ fn in_order<T: Send>(
         };
         let receivers: Vec<_> = (0..threads).map(start).collect();
         for at in 0..count {
-            // A thread that ends without sending has panicked, and so will the scope.
+            // A thread that ends without sending has panicked; the scope will propagate that.
             let Ok(made) = receivers[at % threads].recv() else { break };
             if take(at, made?)?.is_break() {
                 return Ok(ControlFlow::Break(()));

@@ -1,4 +1,4 @@
-//! What the commands that write a model have in common.
+//! Shared by the commands that write a model.
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -11,19 +11,16 @@ use crate::interrupt::Listener;
 use crate::progress::{Progress, Unit};
 use crate::write_model::OnProgress;
 
-pub(super) const OUT: Positional = Positional {
-    name: "OUT",
-    help: "Where the model goes, a .gguf file; what is there is replaced",
-    required: true,
-};
+pub(super) const OUT: Positional =
+    Positional { name: "OUT", help: "GGUF file to write; an existing file is replaced", required: true };
 
-/// Threads to work with.
+/// The number of threads to use.
 pub(super) fn threads(args: Args<'_>) -> NonZeroUsize {
     let given = args.count("threads").and_then(NonZeroUsize::new);
     given.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Does `work`, shows how far it is, and has Ctrl-C break it off.
+/// Runs `work`, shows its progress, and stops it on Ctrl-C.
 pub(super) fn with_progress<T>(label: &str, work: impl FnOnce(OnProgress<'_>) -> T) -> T {
     let listener = Listener::new();
     let mut progress = None;
@@ -53,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_choices_of_the_knobs_are_all_there_is() {
+    fn the_choices_of_the_knobs_are_complete() {
         assert_eq!(choices("quant"), QUANT_MIXES.iter().map(|mix| mix.name).collect::<Vec<_>>());
         for knob in ["output-tensor-type", "token-embedding-type"] {
             let types: Vec<GgmlType> = choices(knob).iter().map(|name| name.parse().unwrap()).collect();

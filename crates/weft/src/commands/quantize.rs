@@ -1,4 +1,4 @@
-//! `weft quantize`: stores the weights of a model in other types.
+//! `weft quantize`: converts a model's weights to other types.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -18,13 +18,14 @@ use crate::units;
 
 pub(super) const COMMAND: Command = Command {
     name: "quantize",
-    about: "Store the weights of a model in other types",
+    about: "Convert a model's weights to other types",
     notes: "\
-Which tensor gets which type under a name like q4_k_m is as in llama.cpp. Take the model in the
-highest precision there is: what one quantisation has lost, the next cannot bring back.
+Each tensor gets the type that llama.cpp would give it under the same name. Start from the most precise model you \
+can get: precision lost in one quantisation cannot be recovered by another.
 
-Example:
-  weft quantize model-f16.gguf model-q4_k_m.gguf --quant q4_k_m",
+Examples:
+  weft quantize model-f16.gguf model-q4_k_m.gguf
+  weft quantize model-f16.gguf model-q4_0.gguf --quant q4_0 --output-tensor-type q8_0",
     positionals: &[MODEL, OUT],
     run,
 };
@@ -59,7 +60,7 @@ fn sizes(Sizes(by_type): &Sizes) -> Value {
     by_type.iter().map(size).collect()
 }
 
-/// What the tensors take, type by type, before and after.
+/// Prints the size and number of tensors of each type, before and after.
 fn table(Conversion { before, after }: &Conversion, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{:<8}  {:>19}  {:>19}", "TYPE", "BEFORE", "AFTER")?;
     let types: BTreeSet<&GgmlType> = before.0.keys().chain(after.0.keys()).collect();
@@ -83,7 +84,7 @@ mod tests {
     use crate::quantize::Size;
 
     #[test]
-    fn the_table_shows_every_type_of_either_side() {
+    fn the_table_shows_the_types_of_both_sides() {
         let sizes = |list: &[(GgmlType, usize, u64)]| {
             Sizes(list.iter().map(|&(ty, tensors, bytes)| (ty, Size { tensors, bytes })).collect())
         };

@@ -1,4 +1,4 @@
-//! `weft synth`: a model of random weights in the shape of a real one.
+//! `weft synth`: creates a model with random weights.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::units;
 
 pub(super) const COMMAND: Command = Command {
     name: "synth",
-    about: "Make a model of random weights in the shape of a real one",
+    about: "Create a model with random weights and the shape of a real one",
     notes: "\
-For tests, and for benchmarks where the real model is too large to fetch: it speaks gibberish.
-The same options give the same bytes on every machine.
+Such models produce gibberish. They are for tests, and for benchmarks of models that are too large to download. \
+The same options give the same file on every machine.
 
 Examples:
   weft synth tiny.gguf

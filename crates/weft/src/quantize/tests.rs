@@ -30,7 +30,7 @@ fn tiny(folder: &TestFolder, mix: &str) -> PathBuf {
 
 fn quantize(input: &Path, out: &Path, options: &QuantizeOptions) -> Result<Conversion> {
     let done = super::quantize(input, out, options, &mut |_, _| ControlFlow::Continue(()))?;
-    Ok(done.expect("nobody broke it off"))
+    Ok(done.expect("nothing stopped it"))
 }
 
 fn convert_to(folder: &TestFolder, input: &Path, options: &QuantizeOptions) -> Result<(Gguf, Conversion)> {
@@ -39,11 +39,11 @@ fn convert_to(folder: &TestFolder, input: &Path, options: &QuantizeOptions) -> R
     Ok((Gguf::open(&out)?, done))
 }
 
-/// The message with which a conversion is refused.
+/// The error of a conversion that is refused.
 fn refusal(folder: &TestFolder, input: &Path, options: &QuantizeOptions) -> String {
     let out = folder.join(format!("to-{}.gguf", options.mix.name));
     let error = quantize(input, &out, options).expect_err("this should be refused");
-    assert!(!out.exists(), "nothing must be left of a conversion that failed");
+    assert!(!out.exists(), "a failed conversion must leave no file");
     folder.relative(&format!("{error:#}"))
 }
 
@@ -60,7 +60,7 @@ fn relative_error(found: &[f32], expected: &[f32]) -> f64 {
     (error / expected.iter().map(|b| square(f64::from(*b))).sum::<f64>()).sqrt()
 }
 
-/// What rounding normally distributed values costs at most; somewhat more than it does.
+/// An upper bound of the relative error of rounding normally distributed values.
 fn most_error(ty: GgmlType) -> f64 {
     match ty {
         GgmlType::F32 => 0.0,
@@ -74,7 +74,7 @@ fn most_error(ty: GgmlType) -> f64 {
 }
 
 #[test]
-fn every_mix_holds_the_model() {
+fn every_mix_approximates_the_model() {
     let folder = TestFolder::new("quantize-all");
     let path = tiny(&folder, "f32");
     let model = Gguf::open(&path).unwrap();
@@ -98,7 +98,7 @@ fn every_mix_holds_the_model() {
 }
 
 #[test]
-fn metadata_stays_but_for_the_type() {
+fn only_the_type_changes_in_the_metadata() {
     let folder = TestFolder::new("quantize-metadata");
     let path = tiny(&folder, "f16");
     let model = Gguf::open(&path).unwrap();
@@ -127,7 +127,7 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
-fn quantised_weights_may_get_smaller_or_plain() {
+fn quantised_weights_may_become_smaller_or_floats() {
     let folder = TestFolder::new("quantize-down");
     let path = tiny(&folder, "q8_0");
     let model = Gguf::open(&path).unwrap();
@@ -139,24 +139,26 @@ fn quantised_weights_may_get_smaller_or_plain() {
 }
 
 #[test]
-fn quantised_weights_stay_as_they_are_rather_than_lose_more() {
+fn conversions_that_only_lose_precision_are_refused() {
     let folder = TestFolder::new("quantize-up");
     let path = tiny(&folder, "q4_0");
-    let expected = "tensor `token_embd.weight` is q4_0 already and would become q8_0, which is not smaller: that loses \
-                    precision and gains nothing (so it is with 22 more). Take the model in a higher precision, or say \
+    let expected = "tensor `token_embd.weight` is already quantised as q4_0; converting it to q8_0, which is no smaller, \
+                    only loses precision (as for 22 more tensors). Start from a more precise model, or allow it with \
                     --allow-requantize";
     assert_eq!(refusal(&folder, &path, &options("q8_0")), expected);
-    assert!(refusal(&folder, &path, &options("q4_k_m")).contains("would become q4_k, which is not smaller"));
+    assert!(
+        refusal(&folder, &path, &options("q4_k_m")).contains("converting it to q4_k, which is no smaller")
+    );
     let (result, _) =
         convert_to(&folder, &path, &QuantizeOptions { allow_requantize: true, ..options("q8_0") }).unwrap();
     assert_eq!(result.tensor("token_embd.weight").unwrap().ty, GgmlType::Q8_0);
-    // To what it is already is no loss: the same bytes.
+    // Converting to the same types changes nothing.
     convert_to(&folder, &path, &options("q4_0")).unwrap();
     assert!(fs::read(folder.join("to-q4_0.gguf")).unwrap() == fs::read(&path).unwrap());
 }
 
 #[test]
-fn the_ends_can_be_overruled() {
+fn the_types_of_embedding_and_output_can_be_set() {
     let folder = TestFolder::new("quantize-ends");
     let path = tiny(&folder, "f16");
     let ends =
@@ -167,7 +169,7 @@ fn the_ends_can_be_overruled() {
 }
 
 #[test]
-fn a_model_is_not_written_over_itself() {
+fn a_model_is_not_overwritten() {
     let folder = TestFolder::new("quantize-own");
     let path = tiny(&folder, "f16");
     let before = fs::read(&path).unwrap();
@@ -184,7 +186,7 @@ fn a_model_is_not_written_over_itself() {
     assert!(fs::read(&path).unwrap() == before);
 }
 
-/// A file of these metadata and tensors; each tensor's data is one value, repeated.
+/// Writes a file with these metadata and tensors. Each tensor repeats one value.
 fn write(path: &Path, metadata: &[(&str, u32)], tensors: &[(&str, GgmlType, f32)]) {
     let mut all = Metadata::new();
     all.insert("general.architecture", "llama");
@@ -230,7 +232,7 @@ fn a_model_in_parts_becomes_one_file() {
 }
 
 #[test]
-fn what_cannot_be_converted_is_named() {
+fn tensors_that_cannot_be_converted_are_named() {
     let folder = TestFolder::new("quantize-refused");
     let path = folder.join("m.gguf");
     let check = |metadata: &[(&str, u32)], tensor: (&str, GgmlType, f32), mix, expected: &str| {
@@ -241,20 +243,20 @@ fn what_cannot_be_converted_is_named() {
         &[LAYERS],
         ("b.weight", GgmlType::IQ2_XS, 0.0),
         "q4_0",
-        "tensor `b.weight` is stored as iq2_xs, which this program cannot read",
+        "cannot read tensor `b.weight`: its type iq2_xs is not supported",
     );
     check(
         &[LAYERS],
         ("b.weight", GgmlType::F32, 1e5),
         "f16",
-        "cannot make tensor `b.weight`: it holds the value 100000, but f16 holds values from -65504 to 65504 only",
+        "cannot make tensor `b.weight`: its value 100000 is outside the range of f16, which is -65504 to 65504",
     );
     check(
         &[LAYERS],
         ("b.weight", GgmlType::F32, f32::NAN),
         "bf16",
-        "cannot make tensor `b.weight`: it holds the value NaN, but bf16 holds values from \
-         -340282350000000000000000000000000000000 to 340282350000000000000000000000000000000 only",
+        "cannot make tensor `b.weight`: its value NaN is outside the range of bf16, which is \
+         -340282350000000000000000000000000000000 to 340282350000000000000000000000000000000",
     );
     check(
         &[],
@@ -265,7 +267,7 @@ fn what_cannot_be_converted_is_named() {
 }
 
 #[test]
-fn a_file_of_nothing_but_a_vocabulary_stays_one() {
+fn a_file_without_tensors_can_be_converted() {
     let folder = TestFolder::new("quantize-empty");
     let path = folder.join("m.gguf");
     write(&path, &[LAYERS], &[]);

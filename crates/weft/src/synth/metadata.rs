@@ -1,4 +1,4 @@
-//! What the file of a synthetic model says of itself: the keys llama.cpp's converter writes.
+//! The metadata of a synthetic model: the keys that llama.cpp's converter writes.
 
 use weft_gguf::{Metadata, Value};
 
@@ -67,7 +67,7 @@ fn attention(attention: &Attention) -> Vec<(&'static str, u32)> {
 
 fn experts(experts: &Experts) -> [(&'static str, u32); 8] {
     [
-        ("leading_dense_block_count", experts.after),
+        ("leading_dense_block_count", experts.leading_dense),
         ("expert_count", experts.count),
         ("expert_used_count", experts.used),
         ("expert_shared_count", experts.shared),

@@ -1,4 +1,4 @@
-//! The models that can be made: the shapes of published ones, and tiny ones.
+//! The shapes of synthetic models: those of published models, and tiny ones.
 
 use anyhow::{Result, anyhow};
 
@@ -7,61 +7,61 @@ use crate::synth::vocabulary::{DEEPSEEK, Family, GLM, LLAMA3, QWEN};
 /// The shape of a model.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Preset {
-    /// What it is called.
+    /// Its name.
     pub(crate) name: &'static str,
     /// `general.architecture`.
     pub(crate) architecture: &'static str,
-    /// Layers, where the caller does not say.
+    /// The default number of layers: the real model's.
     pub(crate) layers: u32,
-    /// Tokens of context it claims to be made for.
+    /// The maximum context in tokens, as stated in the metadata.
     pub(crate) context: u32,
-    /// Width of the hidden state.
+    /// The width of the hidden state.
     pub(crate) hidden: u32,
-    /// Query heads.
+    /// The number of query heads.
     pub(crate) heads: u32,
     /// Its attention.
     pub(crate) attention: Attention,
-    /// Width of the feed-forward network of a dense layer.
+    /// The width of a dense layer's feed-forward network.
     pub(crate) dense: u32,
-    /// The experts of all other layers; `None` if all are dense.
+    /// The experts of the other layers; `None` if all layers are dense.
     pub(crate) experts: Option<Experts>,
-    /// ε of every RMSNorm.
+    /// The ε of every RMSNorm.
     pub(crate) rms_eps: f32,
-    /// θ of the rotary embedding.
+    /// The base θ of the rotary embedding.
     pub(crate) rope_base: f32,
-    /// How the rotary embedding is stretched.
+    /// The scaling of the rotary embedding.
     pub(crate) yarn: Option<Yarn>,
-    /// Tokens.
+    /// The size of the vocabulary in tokens.
     pub(crate) vocabulary: u32,
-    /// Whose tokens.
+    /// The model family whose special tokens it has.
     pub(crate) family: &'static Family,
-    /// Whether the embedding is the output matrix as well.
+    /// Whether the token embedding is also the output matrix.
     pub(crate) tied: bool,
 }
 
-/// Where a layer's keys and values come from.
+/// The kind of attention.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attention {
     /// Heads of keys and values, each shared by several query heads.
     Grouped {
-        /// Heads of keys and values.
+        /// The number of heads of keys and values.
         kv_heads: u32,
-        /// Width of a head.
+        /// The width of a head.
         width: u32,
-        /// Whether each head of queries and keys has a norm.
+        /// Whether each head of queries and keys is normalised.
         qk_norm: bool,
     },
-    /// One latent vector a token.
+    /// One latent vector per token.
     Latent {
-        /// Width of the compressed query; `None` where queries come straight from the hidden state.
+        /// The width of the compressed query; `None` if queries are computed directly from the hidden state.
         q_rank: Option<u32>,
-        /// Width of the latent vector.
+        /// The width of the latent vector.
         kv_rank: u32,
-        /// Width of the part of a head's query and key that has no position.
+        /// The width of the part of a head's query and key without rotary embedding.
         nope: u32,
-        /// Width of the rotated part.
+        /// The width of the rotated part.
         rope: u32,
-        /// Width of a head's values.
+        /// The width of a head's values.
         value: u32,
     },
 }
@@ -69,44 +69,44 @@ pub(crate) enum Attention {
 /// The experts of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Experts {
-    /// Dense layers before the first one with experts.
-    pub(crate) after: u32,
-    /// Experts to choose from.
+    /// The number of dense layers before the first one with experts.
+    pub(crate) leading_dense: u32,
+    /// The number of experts to choose from.
     pub(crate) count: u32,
-    /// Experts a token takes.
+    /// The number of experts chosen for each token.
     pub(crate) used: u32,
-    /// Experts every token takes.
+    /// The number of shared experts, which serve every token.
     pub(crate) shared: u32,
-    /// Width of one expert.
+    /// The width of one expert.
     pub(crate) width: u32,
-    /// How the router gates.
+    /// The gating function of the router.
     pub(crate) gating: Gating,
-    /// What the chosen experts' weights are multiplied with.
+    /// The factor applied to the weights of the chosen experts.
     pub(crate) scale: f32,
 }
 
 /// How a router's logits become weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gating {
-    /// The softmax over all experts, as it is or normalised.
+    /// A softmax over all experts.
     Softmax {
-        /// Whether the weights of the chosen are divided by their sum.
+        /// Whether the weights of the chosen experts are divided by their sum.
         normalise: bool,
     },
-    /// A sigmoid for each, with a bias for the selection, and normalised.
+    /// A sigmoid for each expert, with a bias for the selection, normalised.
     Sigmoid,
 }
 
-/// The stretching of rotary frequencies, YaRN.
+/// YaRN scaling of the rotary embedding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Yarn {
-    /// By how much.
+    /// The scaling factor of the context.
     pub(crate) factor: f32,
-    /// From how many tokens of context.
+    /// The context before scaling, in tokens.
     pub(crate) original_context: u32,
     /// `mscale_all_dim`.
     pub(crate) mscale: f32,
-    /// What attention scores are multiplied with for that: `(1 + 0.1 · mscale · ln factor)²`.
+    /// The factor that YaRN applies to attention scores: `(1 + 0.1 · mscale · ln factor)²`.
     pub(crate) sharpening: f32,
 }
 
@@ -114,12 +114,12 @@ impl Preset {
     /// The preset called `name`.
     pub(crate) fn named(name: &str) -> Result<&'static Preset> {
         let found = PRESETS.iter().find(|preset| preset.name == name);
-        found.ok_or_else(|| anyhow!("there is no preset `{name}`; there are {}", NAMES.join(", ")))
+        found.ok_or_else(|| anyhow!("there is no preset `{name}`; the presets are {}", NAMES.join(", ")))
     }
 
-    /// The experts of a layer that has some.
+    /// The experts of a layer; `None` for a dense layer.
     pub(crate) fn experts_of(&self, layer: u32) -> Option<&Experts> {
-        self.experts.as_ref().filter(|experts| layer >= experts.after)
+        self.experts.as_ref().filter(|experts| layer >= experts.leading_dense)
     }
 }
 
@@ -147,7 +147,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         attention: Attention::Latent { q_rank: Some(768), kv_rank: 512, nope: 192, rope: 64, value: 256 },
         dense: 10_240,
         experts: Some(Experts {
-            after: 1,
+            leading_dense: 1,
             count: 64,
             used: 4,
             shared: 1,
@@ -173,7 +173,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         attention: Attention::Latent { q_rank: None, kv_rank: 512, nope: 128, rope: 64, value: 128 },
         dense: 10_944,
         experts: Some(Experts {
-            after: 1,
+            leading_dense: 1,
             count: 64,
             used: 6,
             shared: 2,
@@ -188,7 +188,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         family: &DEEPSEEK,
         tied: false,
     },
-    // meta-llama/Llama-3.2-1B-Instruct, config.json; without the factors that stretch its rotary embedding
+    // meta-llama/Llama-3.2-1B-Instruct, config.json; without the scaling of its rotary embedding
     Preset {
         name: "llama-3.2-1b",
         architecture: "llama",
@@ -253,7 +253,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         attention: Attention::Grouped { kv_heads: 4, width: 128, qk_norm: true },
         dense: 6144,
         experts: Some(Experts {
-            after: 0,
+            leading_dense: 0,
             count: 128,
             used: 8,
             shared: 0,
@@ -268,7 +268,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         family: &QWEN,
         tied: false,
     },
-    // GLM in small: whatever is a multiple of 256 there is one here, and what is not is none.
+    // A small GLM: sizes that are multiples of 256 there are so here, and the others are not.
     Preset {
         name: "tiny",
         architecture: "deepseek2",
@@ -279,7 +279,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         attention: Attention::Latent { q_rank: Some(256), kv_rank: 256, nope: 64, rope: 32, value: 64 },
         dense: 1024,
         experts: Some(Experts {
-            after: 1,
+            leading_dense: 1,
             count: 16,
             used: 4,
             shared: 1,
@@ -294,7 +294,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         family: &GLM,
         tied: false,
     },
-    // Four query heads share a head of keys, and all rows are multiples of 256: every format fits.
+    // Four query heads share a head of keys and values. All rows are multiples of 256, so every format fits.
     Preset {
         name: "llama-tiny",
         architecture: "llama",
@@ -312,7 +312,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         family: &LLAMA3,
         tied: false,
     },
-    // Mixtral in small: eight experts, and no key for their width but that of dense layers.
+    // A small Mixtral: eight experts, whose width has no metadata key but that of dense layers.
     Preset {
         name: "mixtral-tiny",
         architecture: "llama",
@@ -323,7 +323,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         attention: Attention::Grouped { kv_heads: 2, width: 32, qk_norm: false },
         dense: 96,
         experts: Some(Experts {
-            after: 0,
+            leading_dense: 0,
             count: 8,
             used: 2,
             shared: 0,
@@ -338,7 +338,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         family: &LLAMA3,
         tied: false,
     },
-    // Qwen3-0.6B in small: its heads together are wider than the hidden state, too.
+    // A small Qwen3-0.6B: its heads together are wider than the hidden state, as there.
     Preset {
         name: "qwen3-tiny",
         architecture: "qwen3",
@@ -356,7 +356,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         family: &QWEN,
         tied: true,
     },
-    // Qwen3-30B-A3B in small: a token takes a quarter of its experts, which are narrow.
+    // A small Qwen3-30B-A3B: narrow experts, of which a token uses a quarter.
     Preset {
         name: "qwen3moe-tiny",
         architecture: "qwen3moe",
@@ -367,7 +367,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         attention: Attention::Grouped { kv_heads: 2, width: 32, qk_norm: true },
         dense: 768,
         experts: Some(Experts {
-            after: 0,
+            leading_dense: 0,
             count: 12,
             used: 3,
             shared: 0,

@@ -1,18 +1,19 @@
-//! The tensors of a preset and how their values are distributed, so that nothing grows or dies on the way through.
+//! The tensors of a preset and the distributions of their values, chosen so that activations neither grow nor vanish.
 //!
-//! A matrix whose values have the variance `gain²/fan_in` turns a vector of variance 1 into one of variance `gain²`. All
-//! gains are 1 but these:
+//! A matrix whose values have variance `gain²/fan_in` turns a vector of variance 1 into one of variance `gain²`. All gains
+//! are 1 except:
 //!
-//! * What a layer adds to the residual stream is damped by `1/√(2 · layers)`. The embedding has variance 1 and each layer
-//!   adds two branches, so the stream stays within a factor of about 1.6 of that.
-//! * Attention scores have a deviation of 2: over random keys, a token attends to about one in `e⁴ ≈ 55` of its context.
-//!   With 1 it would attend to a third of it, and outputs would hardly depend on the context. Where heads have norms, those
-//!   of the queries see to it.
-//! * Routers have the gain 1 for a sigmoid (2 would have it saturate) and 2 for a softmax (with 1 the chosen experts would
-//!   have a third of the weight).
+//! * The branches that a layer adds to the residual stream are damped by `1/√(2 · layers)`. The embedding has variance 1
+//!   and each layer adds two branches, so the stream stays within a factor of about 1.6 of that.
+//! * Attention scores have a deviation of 2: over random keys, a token attends to about one in `e⁴ ≈ 55` tokens of its
+//!   context. With 1 it would attend to a third of them, and outputs would hardly depend on the context. Where heads are
+//!   normalised, the norms of the queries set this deviation.
+//! * Routers have gain 1 with a sigmoid (2 would saturate it) and 2 with a softmax (with 1, the chosen experts would get a
+//!   third of the weight).
 //! * Logits have a deviation of 2.
 //!
-//! The bias for the selection of experts is about the distance between neighbours in rank. Norms are 1 ± 0.05.
+//! The bias for the selection of experts is about as large as the distance between scores of neighbouring rank. Norms are
+//! 1 ± 0.05.
 
 use weft_quant::GgmlType;
 
@@ -21,26 +22,26 @@ use crate::synth::weights::Distribution;
 use crate::tensor_types::TensorTypes;
 use crate::write_model::PlannedTensor;
 
-/// √(E[silu(x)²]) for normal x, the deviation of a gate's output times an independent value of variance 1.
+/// √(E[silu(x)²]) for normal x: the deviation of a gate's output times an independent value of variance 1.
 const SILU: f32 = 0.5967;
 
 const ATTENTION: f32 = 2.0;
 const LOGITS: f32 = 2.0;
 
-/// The tensors of one model, in the order of its file.
+/// Collects the tensors of one model, in file order.
 pub(crate) struct Tensors<'a> {
     preset: &'a Preset,
     types: &'a TensorTypes,
-    /// Those there are so far.
+    /// The tensors so far.
     list: Vec<(PlannedTensor, Distribution)>,
 }
 
 impl Tensors<'_> {
-    /// The tensors of `preset`, stored by `types`, which also says how many layers there are.
+    /// The tensors of `preset` with the given types; `types.layers` is the number of layers.
     pub(crate) fn list(preset: &Preset, types: &TensorTypes) -> Vec<(PlannedTensor, Distribution)> {
         let mut tensors = Tensors { preset, types, list: Vec::new() };
         let (hidden, tokens) = (preset.hidden, preset.vocabulary);
-        // Rows of the embedding are states; a tied one is scaled as the output matrix, and norms bring its rows to size.
+        // Rows of the embedding are hidden states. A tied one is scaled like an output matrix, and norms rescale its rows.
         let (fan_in, gain) = if preset.tied { (hidden, LOGITS) } else { (1, 1.0) };
         tensors.matrix("token_embd.weight", &[hidden, tokens], fan_in, gain);
         for layer in 0..types.layers {
@@ -100,7 +101,7 @@ impl Tensors<'_> {
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
         self.matrix(&name("attn_kv_a_mqa"), &[hidden, kv_rank + rope], hidden, 1.0);
         self.norm(&name("attn_kv_a_norm"), kv_rank, 1.0);
-        // Transposed: as the matrix that makes keys it has the latent vector for input.
+        // Stored transposed: as a matrix that makes keys, its input is the latent vector.
         self.matrix(&name("attn_k_b"), &[nope, kv_rank, heads], kv_rank, 1.0);
         self.matrix(&name("attn_v_b"), &[kv_rank, value, heads], kv_rank, 1.0);
         self.matrix(&name("attn_output"), &[heads * value, hidden], heads * value, self.damping());
@@ -125,7 +126,7 @@ impl Tensors<'_> {
         }
     }
 
-    /// A gated network, or as many as `stacked` says.
+    /// A gated feed-forward network, or a stack of them.
     fn gated(&mut self, layer: u32, suffix: &str, width: u32, stacked: &[u32]) {
         let hidden = self.preset.hidden;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}{suffix}.weight");
@@ -139,7 +140,7 @@ impl Tensors<'_> {
         1.0 / (2.0 * self.types.layers as f32).sqrt()
     }
 
-    /// A matrix whose products with vectors of `fan_in` values of variance 1 have the deviation `gain`.
+    /// A matrix whose products with vectors of `fan_in` values of variance 1 have deviation `gain`.
     fn matrix(&mut self, name: &str, shape: &[u32], fan_in: u32, gain: f32) {
         let deviation = gain / (fan_in as f32).sqrt();
         self.add(name, shape, Distribution { mean: 0.0, deviation });

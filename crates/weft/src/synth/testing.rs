@@ -1,4 +1,4 @@
-//! What tests of other parts need of synthetic models.
+//! Synthetic models for tests.
 #![cfg(test)]
 
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::{Model, Preset, SynthOptions, Synthesised, synth};
 use crate::tensor_types::QuantMix;
 use crate::write_model::PlannedTensor;
 
-/// Options for a model of so many layers; the seed is 1.
+/// Options for a model with this many layers, and seed 1.
 pub(crate) fn options(preset: &str, layers: u32, mix: &str) -> SynthOptions {
     SynthOptions {
         preset: Preset::named(preset).unwrap(),
@@ -31,7 +31,7 @@ pub(crate) fn write_tiny(path: &Path, layers: u32, mix: &str) {
     write(&options("tiny", layers, mix), path);
 }
 
-/// Names, types and shapes as text.
+/// The names, types and shapes of a model's tensors as text.
 pub(crate) fn tensor_types(preset: &str, layers: u32, mix: &str) -> String {
     let mut text = String::new();
     for PlannedTensor { name, ty, shape } in Model::new(&options(preset, layers, mix)).unwrap().tensors {

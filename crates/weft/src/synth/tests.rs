@@ -1,4 +1,4 @@
-//! Whole files: their bytes, and that they are models which run.
+//! Tests of whole files: their bytes are reproducible, and they are models that run.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,7 +20,7 @@ fn sha256(path: &Path) -> String {
     Sha256::digest(fs::read(path).unwrap()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes are a promise: benchmarks name a model by its options.
+/// The bytes must not change: benchmarks identify a model by its options.
 #[test]
 fn files_are_the_same_everywhere() {
     let folder = TestFolder::new("synth-golden");
@@ -62,7 +62,7 @@ fn seeds_differ() {
 }
 
 #[test]
-fn progress_ends_with_all_of_it() {
+fn progress_ends_at_the_total() {
     let folder = TestFolder::new("synth-progress");
     let mut seen = Vec::new();
     let mut see = |done, total| {
@@ -75,21 +75,21 @@ fn progress_ends_with_all_of_it() {
 }
 
 #[test]
-fn nothing_is_left_of_what_was_broken_off() {
+fn a_stopped_run_leaves_no_file() {
     let folder = TestFolder::new("synth-break");
-    let mut pieces = 0;
+    let mut chunks = 0;
     let mut stop = |_, _| {
-        pieces += 1;
-        if pieces < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        chunks += 1;
+        if chunks < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let made = synth(&options("tiny", 1, "q4_0"), &folder.join("m.gguf"), &mut stop).unwrap();
-    assert_eq!((made, pieces), (None, 5));
+    assert_eq!((made, chunks), (None, 5));
     assert_eq!(fs::read_dir(&*folder).unwrap().count(), 0);
 }
 
 #[test]
 fn presets_have_the_size_of_the_real_models() {
-    // Parameters, and GB at Q4_0.
+    // Number of parameters, and size in GB at Q4_0.
     for (name, parameters, size) in [
         ("glm-4.7-flash", 29.94e9, 17.0),
         ("deepseek-v2-lite", 15.71e9, 8.9),
@@ -107,7 +107,7 @@ fn presets_have_the_size_of_the_real_models() {
     }
 }
 
-/// The header of a model, followed by as many zeros as there are weights: a file with a hole, which takes no space.
+/// Writes the header of a model, followed by zeros instead of weights: a sparse file, which takes no space.
 fn write_header(options: &SynthOptions, path: &Path) {
     let Model { metadata, tensors, .. } = Model::new(options).unwrap();
     let mut writer = Writer::new(metadata).unwrap();
@@ -121,7 +121,7 @@ fn write_header(options: &SynthOptions, path: &Path) {
     file.set_len(header + tensors.iter().map(padded).sum::<u64>()).unwrap();
 }
 
-/// What the graphs multiply attention scores with.
+/// The factor that the graphs apply to attention scores.
 fn attention_scale(model: &ModelGraph) -> f32 {
     let mut nodes = model.segments.iter().flat_map(|segment| segment.graph.nodes());
     let scale = nodes.find_map(|node| match node.op {
@@ -203,7 +203,7 @@ fn presets_are_models_of_the_right_shape() {
     .assert_eq(&text);
 }
 
-/// The oracle's logits for some tokens, and the deviation of `x` after each segment but the last.
+/// The oracle's logits for some tokens, and the root mean square of `x` after each segment but the last.
 fn evaluate(gguf: &Gguf, tokens: &[i32]) -> (Vec<f32>, Vec<f32>) {
     const OPTIONS: BuildOptions = BuildOptions { kv: weft_quant::GgmlType::F32, page: 16 };
     let ModelGraph { config, segments } = build(gguf, &OPTIONS).unwrap();
@@ -248,7 +248,7 @@ fn every_mix_makes_a_model_that_runs() {
         assert_eq!(logits.len(), TOKENS.len() * 2048);
         let found = deviation(&logits);
         assert!((1.6..2.4).contains(&found), "{}: {found}", mix.name);
-        // The same token at two places says two things, by a tenth and more: the context matters.
+        // The same token at two positions gives logits that differ by a tenth or more: the context matters.
         let (first, second) = (&logits[3 * 2048..4 * 2048], &logits[5 * 2048..]);
         let difference: Vec<f32> = first.iter().zip(second).map(|(a, b)| a - b).collect();
         assert!(deviation(&difference) > 0.2, "{}: {}", mix.name, deviation(&difference));
@@ -256,7 +256,7 @@ fn every_mix_makes_a_model_that_runs() {
 }
 
 #[test]
-fn activations_neither_grow_nor_die() {
+fn activations_neither_grow_nor_vanish() {
     let folder = TestFolder::new("synth-deep");
     let path = folder.join("m.gguf");
     write_tiny(&path, 47, "q4_0");
@@ -264,18 +264,18 @@ fn activations_neither_grow_nor_die() {
     assert!((1.6..2.4).contains(&deviation(&logits)));
     assert_eq!(deviations.len(), 1 + 47);
     assert!(deviations.iter().all(|x| (0.9..2.0).contains(x)), "{deviations:?}");
-    // All layers have a share in it.
+    // Every layer contributes.
     assert!(deviations[47] > deviations[24] && deviations[24] > deviations[1], "{deviations:?}");
 }
 
-/// DeepSeek-V2-Lite with the widths of the tiny preset: softmax, shared experts, YaRN, queries without compression.
+/// DeepSeek-V2-Lite with the widths of the tiny preset: softmax, shared experts, YaRN and uncompressed queries.
 const SMALL_V2: Preset = Preset {
     hidden: 256,
     heads: 4,
     attention: Attention::Latent { q_rank: None, kv_rank: 256, nope: 64, rope: 32, value: 64 },
     dense: 1024,
     experts: Some(Experts {
-        after: 1,
+        leading_dense: 1,
         count: 16,
         used: 6,
         shared: 2,
@@ -318,7 +318,7 @@ fn every_tiny_preset_makes_a_model_that_runs() {
 fn layers_have_a_limit() {
     for layers in [0, MAX_LAYERS + 1] {
         let message = Model::new(&options("tiny", layers, "q4_0")).err().unwrap().to_string();
-        assert_eq!(message, format!("a model has 1 to 1000 layers, not {layers}"));
+        assert_eq!(message, format!("cannot create a model with {layers} layers; expected 1 to 1000"));
     }
 }
 
@@ -326,7 +326,7 @@ fn layers_have_a_limit() {
 fn an_unknown_preset_lists_the_known_ones() {
     let message = Preset::named("glm").unwrap_err().to_string();
     assert!(
-        message.starts_with("there is no preset `glm`; there are glm-4.7-flash, deepseek-v2-lite, "),
+        message.starts_with("there is no preset `glm`; the presets are glm-4.7-flash, deepseek-v2-lite, "),
         "{message}"
     );
     assert!(PRESETS.iter().all(|preset| message.contains(preset.name)), "{message}");

@@ -1,5 +1,5 @@
-//! A vocabulary that can spell any text: all bytes, words of syllables with the merges that make them, and the special
-//! tokens of a model's family at the places they have there.
+//! Vocabularies that can encode any text: all bytes, syllables and words with the merges that form them, and a model
+//! family's special tokens at their real ids.
 
 mod families;
 
@@ -13,26 +13,26 @@ const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
 const UNUSED: i32 = 5;
 
-/// The special tokens of a family of models, and how they are used.
+/// The tokenizer of a family of models.
 #[derive(Debug)]
 pub(crate) struct Family {
     /// `tokenizer.ggml.pre`.
     pre: &'static str,
-    /// How many tokens from the end of the vocabulary the special ones begin.
+    /// The number of tokens from the first special one to the end of the vocabulary.
     from_end: u32,
     /// The special tokens, in order.
     special: &'static [(&'static str, i32)],
-    /// Which of them have a role: the name of its key and its place in `special`.
+    /// The tokens with a role: the name of its key, and the token's index in `special`.
     roles: &'static [(&'static str, u32)],
     add_bos: bool,
     chat_template: &'static str,
 }
 
 impl Family {
-    /// Writes the keys of a tokenizer of `size` tokens.
+    /// Writes the metadata of a tokenizer with `size` tokens.
     pub(crate) fn describe(&self, size: u32, metadata: &mut Metadata) {
         let first_special = size.saturating_sub(self.from_end);
-        let Spellings { mut tokens, merges } = Spellings::new(first_special as usize);
+        let TextTokens { mut tokens, merges } = TextTokens::new(first_special as usize);
         let mut types = vec![NORMAL; tokens.len()];
         for (special, ty) in self.special {
             tokens.push(special);
@@ -55,36 +55,35 @@ impl Family {
     }
 }
 
-/// Tokens that text is made of, and the merges they come from.
+/// The tokens of ordinary text, and their merges.
 ///
-/// A syllable is a consonant and a vowel. The lists go by rank, so that of two merges that compete for a syllable the one
-/// that leads to a token wins: a text's letters become syllables, the first of a word takes the space before it, and that
-/// takes the next two.
-struct Spellings {
+/// A syllable is a consonant and a vowel. Merges are ordered so that of two competing ones, the one that forms a token
+/// wins: letters become syllables, the first syllable of a word joins the space before it, and the next two join that.
+struct TextTokens {
     tokens: Strings,
     merges: Strings,
 }
 
-impl Spellings {
-    /// The first `count` of them.
-    fn new(count: usize) -> Spellings {
+impl TextTokens {
+    /// The first `count` tokens.
+    fn new(count: usize) -> TextTokens {
         const CONSONANTS: &str = "tnshrdlcmfwgypbvkjxzq";
         const VOWELS: &str = "eaoiu";
-        let mut spellings = Spellings { tokens: Strings::default(), merges: Strings::default() };
+        let mut text = TextTokens { tokens: Strings::default(), merges: Strings::default() };
         for byte in (0..=u8::MAX).take(count) {
-            spellings.tokens.push(spelling(byte).to_string());
+            text.tokens.push(spelling(byte).to_string());
         }
         let letters =
             VOWELS.chars().flat_map(|v| CONSONANTS.chars().map(move |c| (c.to_string(), v.to_string())));
-        let syllables = spellings.join(count, letters);
-        let begun = spellings.join(count, product(&[spelling(b' ').to_string()], &syllables));
-        let two = spellings.join(count, product(&begun, &syllables));
-        spellings.join(count, product(&syllables, &syllables));
-        spellings.join(count, product(&two, &syllables));
-        spellings
+        let syllables = text.join(count, letters);
+        let begun = text.join(count, product(&[spelling(b' ').to_string()], &syllables));
+        let two = text.join(count, product(&begun, &syllables));
+        text.join(count, product(&syllables, &syllables));
+        text.join(count, product(&two, &syllables));
+        text
     }
 
-    /// Adds the tokens that pairs make, until there are `count`; returns those it added.
+    /// Adds the tokens that the pairs form, up to `count` in all; returns the new ones.
     fn join(&mut self, count: usize, pairs: impl Iterator<Item = (String, String)>) -> Vec<String> {
         let missing = count - self.tokens.len();
         let add = |(left, right): (String, String)| {
@@ -101,8 +100,8 @@ fn product<'a>(left: &'a [String], right: &'a [String]) -> impl Iterator<Item = 
     left.iter().flat_map(move |l| right.iter().map(move |r| (l.clone(), r.clone())))
 }
 
-/// The character that stands for a byte in byte-level vocabularies (GPT-2's `bytes_to_unicode`): printable characters of
-/// Latin-1 for themselves, the others in their order from U+0100 on.
+/// The character of a byte in byte-level vocabularies (GPT-2's `bytes_to_unicode`): printable Latin-1 characters stand for
+/// themselves, the other bytes are numbered from U+0100.
 fn spelling(byte: u8) -> char {
     let code = match byte {
         0x21..=0x7e | 0xa1..=0xac | 0xae.. => u32::from(byte),
@@ -158,7 +157,7 @@ mod tests {
     ];
 
     #[test]
-    fn any_text_comes_back() {
+    fn any_text_round_trips() {
         for (family, size) in FAMILIES {
             let tokenizer = tokenizer(family, size);
             for text in [
@@ -173,13 +172,13 @@ mod tests {
         }
     }
 
-    /// No token is there in vain: each is what its own text becomes.
+    /// Every token can be reached: encoding its text gives the token.
     #[test]
-    fn text_is_made_of_every_token() {
+    fn every_token_can_be_reached() {
         for (family, size) in FAMILIES {
             let tokenizer = tokenizer(family, size);
             for id in (128..size - family.from_end).step_by(97) {
-                // Bytes beyond ASCII are no text by themselves.
+                // Bytes beyond ASCII alone are not UTF-8.
                 if let Ok(text) = std::str::from_utf8(tokenizer.token_bytes(id)) {
                     assert_eq!(tokenizer.encode(text, EncodeOptions::default()), [id], "{text:?}");
                 }
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn special_tokens_are_where_the_real_ones_are() {
+    fn special_tokens_have_their_real_ids() {
         let glm = tokenizer(&GLM, 154_880);
         let id = |name| glm.find(name).unwrap();
         assert_eq!((id("<|endoftext|>"), id("<|user|>"), id("<|observation|>")), (154_820, 154_827, 154_829));
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn chats_are_written_as_the_families_do() {
+    fn chat_templates_match_their_families() {
         let (prompt, ids) = chat(&GLM, 154_880);
         let expected =
             "[gMASK]<sop><|system|>\nBe brief.<|user|>\nhi<|assistant|>\nho<|user|>\nhm<|assistant|>\n";

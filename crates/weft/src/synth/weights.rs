@@ -1,10 +1,10 @@
-//! Random weights in any stored format, as fast as a disk takes them.
+//! Random weights in any format, made as fast as a disk can write them.
 //!
-//! Values are about normally distributed ([`Random::nth_normal`]). In `f32` each is drawn by itself. In every other format
-//! [`CHOICES`] chunks of values (a block, and at least 32) are drawn and encoded once for each distribution, and a tensor
-//! is a sequence of these, each chosen at random: quants and scales are distributed as those of a real encoding, because
-//! they are one, and yet a tensor of 10⁹ values costs little more than copying it. What is lost is that two rows have a
-//! chunk in common now and then, at any one place with a probability of 1/[`CHOICES`].
+//! Values are approximately normal ([`Random::nth_normal`]). In `f32`, each value is drawn individually. In every other
+//! format, [`CHOICES`] chunks of values (a block, and at least 32) are drawn and encoded once for each distribution, and a
+//! tensor is a random sequence of these chunks. Quants and scales are distributed as in a real encoding, and yet a tensor
+//! of 10⁹ values costs little more than a copy. The price: two rows sometimes share a chunk, at any one place with
+//! probability 1/[`CHOICES`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,18 +13,18 @@ use anyhow::Result;
 use weft_quant::{GgmlType, encode};
 use weft_random::Random;
 
-/// Chunks to choose from; a power of two, and few enough that they stay in a core's cache.
+/// The number of chunks to choose from: a power of two, and small enough for a core's cache.
 const CHOICES: u64 = 1 << 12;
 
-/// Values of the smallest chunk.
+/// The minimum number of values in a chunk.
 const SMALLEST_CHUNK: usize = 32;
 
-/// How the values of a tensor are distributed.
+/// The distribution of a tensor's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Distribution {
-    /// Their mean.
+    /// The mean.
     pub(crate) mean: f32,
-    /// Their standard deviation.
+    /// The standard deviation.
     pub(crate) deviation: f32,
 }
 
@@ -34,17 +34,17 @@ impl Distribution {
     }
 }
 
-/// What tells pools apart.
+/// The key of a pool: type, mean and deviation.
 type PoolKey = (GgmlType, [u32; 2]);
 
-/// The chunks that weights are put together from.
+/// Makes weights from pools of encoded chunks.
 pub(crate) struct Weights {
     seed: u64,
     pools: BTreeMap<PoolKey, Vec<u8>>,
 }
 
 impl Weights {
-    /// Draws what tensors of these types and distributions will need.
+    /// Draws the pools for tensors of these types and distributions.
     pub(crate) fn new(seed: u64, kinds: impl Iterator<Item = (GgmlType, Distribution)>) -> Result<Weights> {
         let mut pools = BTreeMap::new();
         for (ty, distribution) in kinds {
@@ -56,7 +56,7 @@ impl Weights {
         Ok(Weights { seed, pools })
     }
 
-    /// The stored bytes of a range of a tensor's values, which begins and ends with a chunk.
+    /// The stored bytes of a range of a tensor's values, which begins and ends at chunk boundaries.
     pub(crate) fn make(
         &self,
         name: &str,
@@ -80,7 +80,7 @@ impl Weights {
     }
 }
 
-/// Values in a chunk.
+/// The number of values in a chunk.
 fn chunk_len(ty: GgmlType) -> usize {
     ty.block_len().max(SMALLEST_CHUNK)
 }
@@ -132,7 +132,7 @@ mod tests {
             for ty in QUANT_MIXES.iter().map(|mix| mix.main) {
                 let values = values(ty, Distribution { mean, deviation });
                 let (found_mean, found) = moments(&values);
-                // What rounding to four bits adds, and some noise.
+                // Room for rounding to four bits, and for noise.
                 let slack = 0.02 * f64::from(deviation) + 0.03 * f64::from(mean);
                 assert!(
                     (found_mean - f64::from(mean)).abs() < slack,
@@ -150,14 +150,14 @@ mod tests {
         for (i, a) in rows.iter().enumerate() {
             for b in &rows[..i] {
                 let dot = a.iter().zip(*b).map(|(a, b)| a * b).sum::<f32>() / 2048.0;
-                // Five standard errors, and one of eight chunks in common.
+                // Five standard errors, and one of eight chunks shared.
                 assert!(dot.abs() < 0.11 + 0.125, "row {i}: {dot}");
             }
         }
     }
 
     #[test]
-    fn pieces_are_parts_of_the_whole() {
+    fn ranges_are_parts_of_the_whole() {
         for ty in [GgmlType::F32, GgmlType::F16, GgmlType::Q4_0, GgmlType::Q6_K] {
             let distribution = Distribution { mean: 0.0, deviation: 1.0 };
             let weights = Weights::new(3, [(ty, distribution)].into_iter()).unwrap();

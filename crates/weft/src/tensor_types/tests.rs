@@ -1,4 +1,4 @@
-//! Types against those of files that llama.cpp made, and rule by rule.
+//! Tests of types: against files made by llama.cpp, and rule by rule.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn types_of(mix: &str, layers: u32, experts: u32) -> TensorTypes {
     TensorTypes { mix, layers, experts, tied: false, output: None, embedding: None }
 }
 
-/// llama.cpp has quantised these files.
+/// These files were quantised by llama.cpp.
 #[test]
 fn fixtures_have_the_types_of_their_mixes() {
     for (model, mix) in [
@@ -113,7 +113,7 @@ fn rows_that_do_not_fit_get_smaller_blocks() {
 }
 
 #[test]
-fn vectors_norms_and_routers_stay() {
+fn vectors_norms_and_routers_are_not_converted() {
     let types = types_of("f16", 2, 4);
     for name in [
         "blk.0.attn_norm.weight",
@@ -130,14 +130,14 @@ fn vectors_norms_and_routers_stay() {
 }
 
 #[test]
-fn tied_embeddings_are_stored_like_the_output_they_are() {
+fn tied_embeddings_have_the_type_of_the_output() {
     let tied = TensorTypes { tied: true, ..types_of("q4_k_m", 30, 0) };
     assert_eq!(tied.type_of("token_embd.weight", &[512, 9]), Some(GgmlType::Q6_K));
     assert_eq!(tied.type_of("token_embd.weight", &[576, 9]), Some(GgmlType::Q8_0));
 }
 
 #[test]
-fn the_ends_can_be_overruled() {
+fn the_types_of_embedding_and_output_can_be_set() {
     let ends = TensorTypes {
         output: Some(GgmlType::F16),
         embedding: Some(GgmlType::Q5_K),
@@ -155,7 +155,7 @@ fn the_ends_can_be_overruled() {
 }
 
 #[test]
-fn the_small_attention_of_eight_experts_is_spared() {
+fn attention_beside_eight_experts_gets_more_bits() {
     let tensors = ["k", "v", "q", "output"].map(|part| format!("blk.1.attn_{part}.weight"));
     let tensors: Vec<_> = tensors.iter().map(|name| (name.as_str(), 4096)).collect();
     check(

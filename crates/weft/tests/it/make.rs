@@ -1,11 +1,11 @@
-//! `synth` and `quantize`: what one makes, the other converts and `run` speaks.
+//! Tests of `synth` and `quantize`.
 
 use std::fs;
 
 use crate::support::{Folder, model, weft};
 
 #[test]
-fn a_synthetic_model_speaks_before_and_after_it_is_quantised() {
+fn a_synthetic_model_runs_before_and_after_quantisation() {
     let folder = Folder::new();
     let [exact, small] = ["f16.gguf", "small.gguf"].map(|name| folder.join(name).display().to_string());
     let made = weft(["synth", "--quant", "f16", "--seed", "5", "--json", &exact]).run().json();
@@ -24,16 +24,16 @@ fn a_synthetic_model_speaks_before_and_after_it_is_quantised() {
 
 #[cfg(unix)]
 #[test]
-fn a_signal_leaves_nothing_behind() {
+fn signals_leave_no_files() {
     use std::process::{Command, Stdio};
 
-    if !crate::support::signals_are_heard() {
+    if !crate::support::signals_work() {
         return;
     }
     for signal in ["TERM", "HUP", "INT"] {
         let folder = Folder::new();
         let out = folder.join("large.gguf").display().to_string();
-        // More than can be made in the time a test has.
+        // Too large to be finished before the signal.
         let mut call =
             weft(["synth", "--preset", "deepseek-v2-lite", "--layers", "3", "--quant", "q8_0", &out]);
         let mut child = call.command().stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -48,7 +48,7 @@ fn a_signal_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_folder_is_no_place_for_a_model() {
+fn a_folder_cannot_be_written() {
     let folder = Folder::new();
     let refused = weft(["synth".as_ref(), folder.path().as_os_str()]).run().failed(1);
     assert!(refused.contains("it is a folder"), "{refused}");
@@ -56,13 +56,14 @@ fn a_folder_is_no_place_for_a_model() {
 }
 
 #[test]
-fn a_model_that_cannot_be_made_is_refused() {
+fn models_that_cannot_be_made_are_refused() {
     let folder = Folder::new();
     let out = folder.join("out.gguf").display().to_string();
     let fixture = model("glm-tiny-q4_0").display().to_string();
     let refused = weft(["quantize", &fixture, &out, "--quant", "q8_0"]).run().failed(1);
     assert!(
-        refused.contains("is q6_k already and would become q8_0") && refused.contains("--allow-requantize"),
+        refused.contains("is already quantised as q6_k; converting it to q8_0")
+            && refused.contains("--allow-requantize"),
         "{refused}"
     );
     let refused = weft(["quantize", &fixture, &out, "--quant", "q3_k"]).run().failed(2);

@@ -1,8 +1,8 @@
-//! The special tokens of the families, at the places they have in the real vocabularies.
+//! The tokenizers of model families, with special tokens at their real ids.
 
 use super::{CONTROL, Family, USER_DEFINED};
 
-/// GLM-4.5 to 4.7. The tokens end in some that no text is made of.
+/// GLM-4.5 to 4.7. The vocabulary ends in unused tokens.
 pub(crate) const GLM: Family = Family {
     pre: "glm4",
     from_end: 60,
@@ -74,7 +74,7 @@ pub(crate) const DEEPSEEK: Family = Family {
                     {% if add_generation_prompt %}Assistant:{% endif %}",
 };
 
-/// Qwen 2 to 3. The tokens end in some that no text is made of.
+/// Qwen 2 to 3. The vocabulary ends in unused tokens.
 pub(crate) const QWEN: Family = Family {
     pre: "qwen2",
     from_end: 293,
@@ -112,7 +112,7 @@ pub(crate) const QWEN: Family = Family {
                     {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
 };
 
-/// Llama 3. The tokens end in some that no text is made of.
+/// Llama 3. The vocabulary ends in unused tokens.
 pub(crate) const LLAMA3: Family = Family {
     pre: "llama-bpe",
     from_end: 256,
