@@ -1,4 +1,4 @@
-//! What the parser read, by the names of the knobs, and the options that several commands make of it.
+//! Parsed arguments by the names of their knobs, and the options that several commands build from them.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
@@ -19,18 +19,18 @@ use crate::model_ref;
 
 /// The arguments of a command.
 ///
-/// Knobs are asked for by name and kind, as the table has them; a name that the command does not have is a mistake in
-/// this program and panics.
+/// Getters take the name of a knob and must match its kind in the table. A name that the command does not have is a bug
+/// and panics.
 #[derive(Clone, Copy)]
 pub(crate) struct Args<'a>(pub(crate) &'a ArgMatches);
 
 impl<'a> Args<'a> {
-    /// Whether a flag was given.
+    /// Whether a flag is set.
     pub(crate) fn flag(self, name: &str) -> bool {
         self.0.get_flag(name)
     }
 
-    /// What a switch was set to, if it was: by the last argument, or else by the environment.
+    /// The state of a switch, if it is set: by the last argument, or else by the environment.
     pub(crate) fn switch(self, name: &str, opposite: &str) -> Option<bool> {
         let place = |id| self.given(id).then(|| self.0.index_of(id)).flatten();
         match (place(name), place(opposite)) {
@@ -42,31 +42,32 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Whether this argument stands on the command line.
+    /// Whether this argument was given on the command line.
     fn given(self, name: &str) -> bool {
         self.0.value_source(name) == Some(ValueSource::CommandLine)
     }
 
-    /// Refuses arguments that would do nothing together with `what`. The environment may say more than one call needs.
+    /// Refuses arguments that have no effect together with `what`. Environment variables are ignored: they are not
+    /// about this call.
     ///
     /// # Errors
-    /// If one of them was given: a mistake on the command line.
+    /// A usage error if one of them was given.
     pub(crate) fn refuse_with(self, what: &str, names: &[&str]) -> Result<(), clap::Error> {
         match names.iter().find(|name| self.given(name)) {
             None => Ok(()),
             Some(name) => {
-                let problem = format!("--{name} does nothing together with {what}");
+                let problem = format!("--{name} has no effect with {what}");
                 Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem))
             }
         }
     }
 
-    /// A text, a choice or a positional.
+    /// The value of a text, a choice or a positional.
     pub(crate) fn text(self, name: &str) -> Option<&'a str> {
         self.0.get_one::<String>(name).map(String::as_str)
     }
 
-    /// Every text of a knob that may be given more than once.
+    /// All values of a knob that may be given more than once.
     pub(crate) fn texts(self, name: &str) -> Vec<String> {
         self.0.get_many::<String>(name).unwrap_or_default().cloned().collect()
     }
@@ -76,12 +77,12 @@ impl<'a> Args<'a> {
         self.0.get_one::<PathBuf>(name).map(PathBuf::as_path)
     }
 
-    /// An integer, as the type it is used in; larger ones mean the largest of that type.
+    /// An integer, capped at `usize::MAX`.
     pub(crate) fn count(self, name: &str) -> Option<usize> {
         self.0.get_one::<u64>(name).map(|&count| usize::try_from(count).unwrap_or(usize::MAX))
     }
 
-    /// Integers, as the type they are used in; larger ones mean the largest of that type.
+    /// A list of integers, each capped at `usize::MAX`.
     pub(crate) fn counts(self, name: &str) -> Option<Vec<usize>> {
         let counts = self.0.get_one::<Counts>(name)?;
         Some(counts.0.iter().map(|&count| usize::try_from(count).unwrap_or(usize::MAX)).collect())
@@ -92,7 +93,7 @@ impl<'a> Args<'a> {
         self.0.get_one::<f64>(name).copied().unwrap_or_default() as f32
     }
 
-    /// A number, or what the model has for it where the user does not say.
+    /// A number; where the user did not set it, the model's own, if it has one.
     fn real_or(self, name: &str, own: Option<f32>) -> f32 {
         let said = self.0.value_source(name) != Some(ValueSource::DefaultValue);
         own.filter(|_| !said).unwrap_or_else(|| self.real(name))
@@ -103,14 +104,14 @@ impl<'a> Args<'a> {
         self.0.get_one::<Ids>(name).map(|ids| ids.0.as_slice())
     }
 
-    /// A number that the table has a default for.
+    /// A number that has a default in the table, in full precision.
     pub(crate) fn number(self, name: &str) -> f64 {
         self.0.get_one(name).copied().unwrap_or(0.0)
     }
 
-    /// Every knob of a command that says what is measured and how, as it would be written.
+    /// The knobs of `command` that affect a measurement, with their values as a user would write them.
     pub(crate) fn knobs(self, command: &str) -> Value {
-        let told = |knob: &&Knob| knob.is_measured() && knob.commands.contains(&command);
+        let affects = |knob: &&Knob| knob.is_measured() && knob.commands.contains(&command);
         let written = |knob: &Knob| {
             let values: Vec<Value> =
                 self.0.get_raw(knob.name)?.map(|value| value.to_string_lossy().into_owned().into()).collect();
@@ -118,10 +119,10 @@ impl<'a> Args<'a> {
                 if values.len() == 1 { values.into_iter().next() } else { Some(Value::Array(values)) };
             Some((knob.name.to_string(), value?))
         };
-        Value::Object(KNOBS.iter().filter(told).filter_map(written).collect())
+        Value::Object(KNOBS.iter().filter(affects).filter_map(written).collect())
     }
 
-    /// Decisions of the compiler that are set by hand; the last word on each counts.
+    /// Compiler decisions set by the user; the last setting of each counts.
     pub(crate) fn switches(self) -> Switches {
         let mut switches = Switches::default();
         let settings = self.0.get_many::<(&'static Decision, Mode)>("set").unwrap_or_default();
@@ -129,25 +130,25 @@ impl<'a> Args<'a> {
         switches
     }
 
-    /// What is computed on.
+    /// The device to run on.
     pub(crate) fn device(self) -> DeviceChoice {
         self.0.get_one::<DeviceChoice>("device").cloned().unwrap_or_default()
     }
 
-    /// How the KV cache stores its values.
+    /// The data type of the KV cache.
     pub(crate) fn kv(self) -> GgmlType {
-        // The choices of the knob are names of types, which a test below holds it to.
+        // Every choice of the knob is the name of a type, as a test below checks.
         self.text("kv").and_then(|name| name.parse().ok()).unwrap_or(GgmlType::F16)
     }
 
-    /// Where packed weights are kept: nowhere if the user wants that, or has no folder for such things.
+    /// The cache of packed weights; `None` with --no-cache or where there is no cache folder.
     pub(crate) fn pack_cache(self) -> Option<PackCache> {
         let folder = self.packed()?;
         let gigabytes = self.0.get_one::<u64>("cache-limit").copied().unwrap_or(0);
         Some(PackCache { folder, limit: gigabytes.saturating_mul(1_000_000_000) })
     }
 
-    /// The folder of packed weights, and of what else is kept for a device.
+    /// The folder of packed weights and other files for devices; `None` as for [`pack_cache`](Self::pack_cache).
     pub(crate) fn packed(self) -> Option<PathBuf> {
         if self.flag("no-cache") {
             return None;
@@ -155,14 +156,14 @@ impl<'a> Args<'a> {
         Some(model_ref::cache(self).ok()?.packed())
     }
 
-    /// What an engine for conversations, or to measure, is loaded with.
+    /// The options of an engine for conversations and measurements.
     pub(crate) fn engine(self) -> EngineOptions {
         let options = self.device_options().context(self.count("context"));
         let batch = self.count("batch").unwrap_or(options.batch);
         options.batch(batch)
     }
 
-    /// What the options of all commands that compute say: the device, and how it computes.
+    /// The options that all commands that compute have in common.
     pub(crate) fn device_options(self) -> EngineOptions {
         EngineOptions::default()
             .device(self.device())
@@ -172,12 +173,12 @@ impl<'a> Args<'a> {
             .cache(self.pack_cache())
     }
 
-    /// The system message.
+    /// The system message; `own` are the model's own settings.
     pub(crate) fn system(self, own: Option<&Settings>) -> Option<&'a str> {
         self.text("system").or(own.map(|own| own.system))
     }
 
-    /// What is generated, and how; `own` is what the model comes with.
+    /// How replies are generated; `own` are the model's own settings.
     pub(crate) fn generate(self, own: Option<&Settings>) -> GenerateOptions {
         let mut sampling = Sampling::default();
         sampling.temperature = self.real_or("temperature", own.map(|own| own.temperature));
@@ -197,9 +198,9 @@ impl<'a> Args<'a> {
     }
 }
 
-/// A seed nobody chose. It is told with the reply, and fits into every program's idea of a number.
+/// A random seed of 32 bits, so that every reader of the JSON output can represent it.
 fn fresh_seed() -> u64 {
-    // The standard library's hash maps are keyed by the operating system's random numbers.
+    // The standard library seeds its hash maps with the operating system's random numbers.
     RandomState::new().build_hasher().finish() >> 32
 }
 
@@ -211,14 +212,14 @@ mod tests {
     use crate::cli::{called, parser};
     use crate::knobs::Kind;
 
-    /// Reads a command line.
+    /// Parses a command line.
     fn with_args<T>(line: &[&str], read: impl FnOnce(Args<'_>) -> T) -> T {
         let matches = parser().try_get_matches_from([&["weft"], line].concat()).unwrap();
         read(Args(called(&matches).unwrap().1))
     }
 
     #[test]
-    fn the_defaults_of_the_table_are_those_of_the_engine() {
+    fn defaults_match_the_engine() {
         let (engine, generate) = with_args(&["run", "hi"], |args| (args.engine(), args.generate(None)));
         assert!(engine.cache.as_ref().is_none_or(|cache| cache.limit == PackCache::LIMIT));
         assert_eq!(engine, EngineOptions::default().cache(engine.cache.clone()));
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_comes_with_stands_between_the_table_and_the_user() {
+    fn a_models_settings_override_defaults_but_not_the_user() {
         let own = Settings { system: "own", temperature: 0.25, top_p: 0.75 };
         let read = |line: &[&str]| {
             with_args(line, |args| {
@@ -238,15 +239,15 @@ mod tests {
             })
         };
         assert_eq!(read(&["run", "hi"]), (Some("own".into()), 0.25, 0.75));
-        // Saying what the table says is saying it.
+        // A default given explicitly still overrides the model's settings.
         let said = ["run", "hi", "--temperature", "0.6", "--system", ""];
         assert_eq!(read(&said), (Some(String::new()), 0.6, 0.75));
     }
 
     #[test]
-    fn every_choice_of_the_cache_is_a_type() {
+    fn every_kv_choice_is_a_type() {
         let knob = KNOBS.iter().find(|knob| knob.name == "kv").unwrap();
-        let Kind::Choice(choices) = knob.kind else { panic!("kv is no choice") };
+        let Kind::Choice(choices) = knob.kind else { panic!("kv is not a choice") };
         for choice in choices {
             let kv = with_args(&["run", "--kv", choice, "hi"], |args| args.kv());
             assert_eq!(kv.name(), *choice);
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_know_three_states_and_the_last_one_given_wins() {
+    fn switches_have_three_states_and_the_last_argument_wins() {
         for (line, expected) in [
             (&["run", "hi"][..], None),
             (&["run", "--think", "hi"], Some(true)),

@@ -1,4 +1,4 @@
-//! From the tables of knobs and commands to a parser, and from what it read to the command that was called.
+//! The command-line parser, built from the tables of knobs and commands.
 
 use std::env;
 
@@ -14,16 +14,16 @@ use weft_hub::suggest;
 use crate::commands::{COMMANDS, Command, Positional};
 use crate::knobs::{KNOBS, Kind, Knob};
 
-const ABOUT: &str = "Runs language models from GGUF files on the machine you have";
+const ABOUT: &str = "Run language models from GGUF files, on the CPU or a GPU";
 const EXAMPLES: &str = "\
 Examples:
   weft run \"What is the capital of France?\"
   weft chat hf:bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M
   weft inspect model.gguf
 
-Most options can also be set in the environment; `weft COMMAND --help` tells the names.";
+Most options can also be set by environment variables; `weft COMMAND --help` names them.";
 
-/// The whole program's parser.
+/// The parser of the whole program.
 pub(crate) fn parser() -> clap::Command {
     clap::Command::new("weft")
         .about(ABOUT)
@@ -41,10 +41,10 @@ pub(crate) fn called(matches: &ArgMatches) -> Option<(&'static Command, &ArgMatc
     Some((COMMANDS.iter().find(|command| command.name == name)?, matches))
 }
 
-/// Ends the program with a mistake on the command line that only the command itself could tell.
+/// Reports a usage error that only the command itself could detect, and exits.
 pub(crate) fn exit(error: clap::Error, command: &Command) -> ! {
     let mut parser = parser();
-    // This gives the subcommands their full names.
+    // Gives the subcommands their full names.
     parser.build();
     match parser.find_subcommand_mut(command.name) {
         Some(subcommand) => error.format(subcommand).exit(),
@@ -52,7 +52,7 @@ pub(crate) fn exit(error: clap::Error, command: &Command) -> ! {
     }
 }
 
-/// What `--version` says: the number, and the usual reason why somebody finds it slow.
+/// What `--version` prints. Debug builds say so, since they are slow.
 fn version() -> &'static str {
     if cfg!(debug_assertions) {
         concat!(env!("CARGO_PKG_VERSION"), " (debug build, which is slow)")
@@ -66,7 +66,7 @@ fn subcommand(command: &Command) -> clap::Command {
     clap::Command::new(command.name)
         .about(command.about)
         .after_help(command.notes)
-        // The last of several wins, so that aliases can have defaults of their own.
+        // The last one wins, so that shell aliases can set defaults.
         .args_override_self(true)
         .args(command.positionals.iter().map(positional))
         .args(knobs.flat_map(arguments))
@@ -75,34 +75,33 @@ fn subcommand(command: &Command) -> clap::Command {
 fn positional(positional: &Positional) -> Arg {
     let Positional { name, help, required } = *positional;
     let arg = Arg::new(name).value_name(name.trim_end_matches('.')).help(help).required(required);
-    // As in the help: dots stand for more.
     let arg = if name.ends_with("...") { arg.action(ArgAction::Append).num_args(1..) } else { arg };
-    // A prompt that a script left empty is no mistake on the command line.
+    // An empty prompt, from a script, is not a usage error.
     if required { arg.value_parser(NonEmptyStringValueParser::new()) } else { arg }
 }
 
-/// The arguments of a knob: one, and for a switch its opposite too.
+/// The arguments of a knob: two for a switch, one otherwise.
 fn arguments(knob: &'static Knob) -> Vec<Arg> {
-    let help = match knob.kind {
-        Kind::Device => format!("{} ({})", knob.help, DeviceChoice::forms()),
-        _ => knob.help.to_string(),
-    };
+    let mut help = knob.help.to_string();
+    if knob.kind == Kind::Device {
+        help += &format!(" [possible values: {}]", DeviceChoice::forms().replace('`', ""));
+    }
+    help.extend(knob.env.map(|name| format!(" [env: {name}]")));
+    help.extend(knob.unset.map(|unset| format!(" [default: {unset}]")));
     let mut arg = Arg::new(knob.name)
         .long(knob.name)
-        .help(help.clone())
+        .help(help)
         .help_heading(knob.heading)
         .value_name(knob.placeholder().unwrap_or_default())
-        .hide_env_values(true);
+        // Named above, so that the help does not depend on the environment.
+        .hide_env(true);
     arg = knob.short.into_iter().fold(arg, Arg::short);
-    arg = match knob.env {
-        // As good as not there, but the help names it.
-        Some(name) if is_unset(knob, name) => arg.help(format!("{help} [env: {name}]")),
-        Some(name) => arg.env(name),
-        None => arg,
-    };
+    arg = knob.env.into_iter().filter(|name| !is_unset(knob, name)).fold(arg, Arg::env);
     arg = knob.default.into_iter().fold(arg, Arg::default_value);
     let arg = match knob.kind {
-        Kind::Flag | Kind::Switch(_) => arg.action(ArgAction::SetTrue).value_parser(FalseyValueParser::new()),
+        Kind::Flag | Kind::Switch(..) => {
+            arg.action(ArgAction::SetTrue).value_parser(FalseyValueParser::new())
+        }
         Kind::Text(_) => arg,
         Kind::Texts(_) => arg.action(ArgAction::Append),
         Kind::Path(_) => arg.value_parser(value_parser!(std::path::PathBuf)),
@@ -124,25 +123,25 @@ fn arguments(knob: &'static Knob) -> Vec<Arg> {
         Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(setting),
     };
     match knob.kind {
-        Kind::Switch(opposite) => {
+        Kind::Switch(opposite, help) => {
             let no = Arg::new(opposite)
                 .long(opposite)
-                .help("The opposite")
+                .help(help)
                 .help_heading(knob.heading)
                 .action(ArgAction::SetTrue);
-            // Neither overrides the other: to the parser the environment would then override an argument.
+            // Neither overrides the other in the parser, or the environment would override an argument.
             vec![arg, no]
         }
         _ => vec![arg],
     }
 }
 
-/// Whether the variable of a knob sets nothing: an empty one does not, but for the system message, which can be empty.
+/// Whether a knob's variable counts as unset: if it is missing or, except for the system message, empty.
 fn is_unset(knob: &Knob, variable: &str) -> bool {
     knob.name != "system" && env::var_os(variable).is_none_or(|value| value.is_empty())
 }
 
-/// Has an error name the environment variable that the wrong value is from, if it is from one.
+/// Adds to an error the environment variable that the invalid value comes from, if any.
 pub(crate) fn blame_environment(mut error: clap::Error) -> clap::Error {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -151,7 +150,7 @@ pub(crate) fn blame_environment(mut error: clap::Error) -> clap::Error {
     let (Some(value), Some(arg)) = (text(ContextKind::InvalidValue), text(ContextKind::InvalidArg)) else {
         return error;
     };
-    // `--kv <WHICH>`. The environment is only looked at for what is not on the command line.
+    // `--kv <TYPE>`. The environment only counts where the argument is absent.
     let long = arg.split_whitespace().next().unwrap_or_default();
     let given = |knob: &Knob| {
         let short = knob.short.map(|short| format!("-{short}"));
@@ -159,12 +158,12 @@ pub(crate) fn blame_environment(mut error: clap::Error) -> clap::Error {
         env::args_os().any(|arg| begins(&arg.to_string_lossy()))
     };
     let knob = KNOBS.iter().find(|knob| long.strip_prefix("--") == Some(knob.name) && !given(knob));
-    // A list is refused for one of its items.
+    // The invalid value may be one item of a list.
     let from = |name: &&str| {
         env::var(name).is_ok_and(|content| content == value || content.split(',').any(|item| item == value))
     };
     if let Some(name) = knob.and_then(|knob| knob.env).filter(from) {
-        let tip = StyledStr::from(format!("the value is that of the environment variable {name}"));
+        let tip = StyledStr::from(format!("the value comes from the environment variable {name}"));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
     error
@@ -173,57 +172,56 @@ pub(crate) fn blame_environment(mut error: clap::Error) -> clap::Error {
 fn integer(text: &str, from: u64, to: u64) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(value) if (from..=to).contains(&value) => Ok(value),
-        _ => Err(format!("an integer from {from} to {to} is wanted")),
+        _ => Err(format!("expected an integer from {from} to {to}")),
     }
 }
 
 fn real(text: &str, from: f64, to: f64) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (from..=to).contains(&value) => Ok(value),
-        _ => Err(format!("a number from {from} to {to} is wanted")),
+        _ => Err(format!("expected a number from {from} to {to}")),
     }
 }
 
-/// A decision and how it is to stand, from `fuse.tail=off`.
+/// Parses a decision and its mode, such as `fuse.tail=off`.
 fn setting(text: &str) -> Result<(&'static Decision, Mode), String> {
     let modes = Mode::ALL.map(Mode::name).join(", ");
     let (name, value) =
-        text.split_once('=').ok_or_else(|| format!("a decision is set by NAME=MODE; modes are {modes}"))?;
+        text.split_once('=').ok_or_else(|| format!("expected NAME=MODE, where MODE is one of {modes}"))?;
     let known = decision(name).ok_or_else(|| {
         let all: Vec<&str> = decisions().map(|d| d.name).collect();
         match suggest(name, &all)[..] {
-            [] => format!("there is no decision `{name}`; there are {}", all.join(", ")),
+            [] => format!("there is no decision `{name}`; the decisions are {}", all.join(", ")),
             ref near => format!(
-                "there is no decision `{name}`; near it are {}, and `weft explain` lists all",
-                near.join(", ")
+                "there is no decision `{name}`; did you mean {}? `weft explain` lists all",
+                near.join(" or ")
             ),
         }
     })?;
-    let mode =
-        Mode::from_name(value).ok_or_else(|| format!("a decision is one of {modes}, not `{value}`"))?;
+    let mode = Mode::from_name(value)
+        .ok_or_else(|| format!("there is no mode `{value}`; expected one of {modes}"))?;
     Ok((known, mode))
 }
 
-/// The ids in `1,2,3`; spaces around them do not matter.
+/// Parses token ids such as `1,2,3`; spaces around them are ignored.
 fn ids(text: &str) -> Result<Ids, String> {
     let id = |text: &str| {
         let text = text.trim();
-        text.parse()
-            .map_err(|_| format!("`{text}` is not a token id; ids are numbers with commas between them"))
+        text.parse().map_err(|_| format!("`{text}` is not a token id; expected comma-separated numbers"))
     };
     text.split(',').map(id).collect::<Result<_, _>>().map(Ids)
 }
 
-/// The integers in `1,2,3`; spaces around them do not matter.
+/// Parses integers such as `1,2,3`; spaces around them are ignored.
 fn counts(text: &str, from: u64, to: u64) -> Result<Counts, String> {
     text.split(',').map(|text| integer(text.trim(), from, to)).collect::<Result<_, _>>().map(Counts)
 }
 
-/// Integers as an argument.
+/// A list of integers, as one argument. A type of its own since the parser takes a `Vec` for several values.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts(pub(crate) Vec<u64>);
 
-/// Token ids as an argument: a type of its own, since to the parser a `Vec` is several values.
+/// A list of token ids, as one argument.
 #[derive(Clone, Debug)]
 pub(crate) struct Ids(pub(crate) Vec<u32>);
 
@@ -232,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parser_is_sound() {
+    fn the_parser_is_valid() {
         parser().debug_assert();
     }
 
@@ -243,14 +241,14 @@ mod tests {
             assert_eq!(setting(&text), Ok((decision("fuse.tail").unwrap(), mode)));
         }
         for (wrong, said) in [
-            ("", "a decision is set by NAME=MODE; modes are on, off, by-cost"),
-            ("fuse.tail", "a decision is set by NAME=MODE; modes are on, off, by-cost"),
-            ("fuse.tail=0", "a decision is one of on, off, by-cost, not `0`"),
-            ("fuse.tale=off", "near it are fuse.tail, and"),
-            ("tail=off", "near it are fuse.tail, and"),
-            ("rows=off", "near it are fuse.rows, and"),
-            ("x=off", "there are tidy."),
-            ("=off", "there are tidy."),
+            ("", "expected NAME=MODE, where MODE is one of on, off, by-cost"),
+            ("fuse.tail", "expected NAME=MODE, where MODE is one of on, off, by-cost"),
+            ("fuse.tail=0", "there is no mode `0`; expected one of on, off, by-cost"),
+            ("fuse.tale=off", "did you mean fuse.tail? "),
+            ("tail=off", "did you mean fuse.tail? "),
+            ("rows=off", "did you mean fuse.rows? "),
+            ("x=off", "the decisions are tidy."),
+            ("=off", "the decisions are tidy."),
         ] {
             let error = setting(wrong).unwrap_err();
             assert!(error.contains(said), "{wrong}: {error}");
@@ -258,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_numbers_with_commas_between() {
+    fn ids_are_comma_separated() {
         assert_eq!(ids("1, 2,3").unwrap().0, [1, 2, 3]);
         for wrong in ["", "1,", "1 2", "-1", "4294967296", "1,two"] {
             assert!(ids(wrong).is_err(), "{wrong}");
@@ -266,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_integers_with_commas_between() {
+    fn lists_are_comma_separated() {
         assert_eq!(counts("0, 4096", 0, 5000).unwrap().0, [0, 4096]);
         for wrong in ["", "0,", "0 1", "-1", "0,5001", "two"] {
             assert!(counts(wrong, 0, 5000).is_err(), "{wrong}");
@@ -274,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_to_their_range() {
+    fn numbers_out_of_range_are_refused() {
         assert_eq!(real("0.5", 0.0, 1.0), Ok(0.5));
         for wrong in ["1.01", "-0.1", "NaN", "inf", "", "one"] {
             assert!(real(wrong, 0.0, 1.0).is_err(), "{wrong}");

@@ -28,36 +28,36 @@ mod verify;
 use crate::args::Args;
 use crate::model_ref;
 
-/// A command: how it is called and what it does.
+/// A command.
 pub(crate) struct Command {
     /// The word after `weft`.
     pub(crate) name: &'static str,
-    /// One sentence for the help.
+    /// One line for the help, in the imperative.
     pub(crate) about: &'static str,
-    /// What the help says at its end.
+    /// The text at the end of the help: what the output means, and examples.
     pub(crate) notes: &'static str,
-    /// What it is given beside its knobs, in order.
+    /// The positional arguments, in order.
     pub(crate) positionals: &'static [Positional],
-    /// Does it.
+    /// Runs the command.
     pub(crate) run: fn(Args<'_>) -> anyhow::Result<Outcome>,
 }
 
-/// An argument that is known by its place.
+/// A positional argument.
 pub(crate) struct Positional {
-    /// Its name, as the help shows it. One that ends in `...` may be given more than once.
+    /// Its name in the help. A name that ends in `...` takes one or more values.
     pub(crate) name: &'static str,
-    /// What it is.
+    /// Its help.
     pub(crate) help: &'static str,
-    /// Whether the command cannot do without.
+    /// Whether it must be given.
     pub(crate) required: bool,
 }
 
-/// How a command that did not fail ended.
+/// How a command ended that did not fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
-    /// It did what it was asked to.
+    /// It ran to its end.
     Done,
-    /// Ctrl-C ended it.
+    /// Ctrl-C stopped it.
     Interrupted,
 }
 
@@ -88,5 +88,5 @@ pub(crate) const COMMANDS: &[Command] = &[
     quantize::COMMAND,
 ];
 
-/// The model a command cannot do without.
+/// The required argument `MODEL`.
 const MODEL: Positional = Positional { name: "MODEL", help: model_ref::HELP, required: true };

@@ -1,7 +1,7 @@
-//! Every knob there is, once: arguments, environment variables, help and `docs/knobs.md` are made from [`KNOBS`].
+//! The options of all commands. Arguments, environment variables, help and `docs/knobs.md` are made from [`KNOBS`].
 //!
-//! A knob says what values it takes and which commands have it. `cli.rs` turns the table into a parser, and `args.rs`
-//! gives the parsed values their types and their meaning; nothing else in the program reads an argument or a `WEFT_`
+//! A knob names the values it takes and the commands it belongs to. `cli.rs` turns the table into a parser, and
+//! `args.rs` gives the parsed values types and meaning; nothing else in the program reads an argument or a `WEFT_`
 //! variable.
 
 mod docs;
@@ -9,70 +9,74 @@ mod table;
 
 pub(crate) use table::KNOBS;
 
-/// One knob.
+/// An option of one or more commands.
 #[derive(Debug)]
 pub(crate) struct Knob {
     /// The long argument without its dashes.
     pub(crate) name: &'static str,
-    /// The short argument.
+    /// The letter of the short argument.
     pub(crate) short: Option<char>,
-    /// The environment variable it is read from where the argument is not given; `None` for what belongs to one call.
+    /// The environment variable to read when the argument is absent; `None` if a setting makes sense for one call only.
     pub(crate) env: Option<&'static str>,
     /// The values it takes.
     pub(crate) kind: Kind,
-    /// The value it has when it is not set, as it would be written; `None` where the help says what happens.
+    /// The placeholder for the value in the help, where the kind's own does not fit.
+    pub(crate) value_name: Option<&'static str>,
+    /// The default value, as a user would write it.
     pub(crate) default: Option<&'static str>,
-    /// One sentence.
+    /// The default in words, where it is not a fixed value.
+    pub(crate) unset: Option<&'static str>,
+    /// One sentence, without a full stop.
     pub(crate) help: &'static str,
-    /// Under which heading of the help it stands.
+    /// The heading in the help.
     pub(crate) heading: &'static str,
-    /// The commands that have it.
+    /// The commands it belongs to.
     pub(crate) commands: &'static [&'static str],
 }
 
 /// The values of a knob.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Kind {
-    /// Present or not.
+    /// No value: present or absent.
     Flag,
-    /// Yes, no (by the argument of this name), or neither.
-    Switch(&'static str),
-    /// Any text; what stands for it in the help.
+    /// On, off (by the argument of this name, which has this help), or neither.
+    Switch(&'static str, &'static str),
+    /// Any text; with its placeholder in the help.
     Text(&'static str),
-    /// Any text, and the knob may be given more than once.
+    /// Like `Text`, but may be given more than once.
     Texts(&'static str),
-    /// A path.
+    /// A path; with its placeholder in the help.
     Path(&'static str),
-    /// An integer in this range, both ends included.
+    /// An integer in this inclusive range.
     Count(u64, u64),
-    /// A number in this range, both ends included.
+    /// A number in this inclusive range.
     Real(f64, f64),
     /// One of these.
     Choice(&'static [&'static str]),
-    /// Token ids with commas between them.
+    /// Comma-separated token ids.
     Ids,
-    /// Integers in this range, both ends included, with commas between them.
+    /// Comma-separated integers in this inclusive range.
     Counts(u64, u64),
     /// A device, in one of the forms of [`DeviceChoice`](weft_engine::DeviceChoice).
     Device,
-    /// A decision of the compiler and how it stands: `fuse.tail=off`. More than once, or with commas between them.
+    /// A compiler decision and its mode, such as `fuse.tail=off`. A comma-separated list, which may be given more than once.
     Decisions,
 }
 
 impl Knob {
-    /// What stands for the value in the help; `None` for a knob without one.
+    /// The placeholder for the value in the help; `None` if it takes no value.
     pub(crate) fn placeholder(&self) -> Option<&'static str> {
-        match self.kind {
-            Kind::Flag | Kind::Switch(_) => None,
+        let by_kind = match self.kind {
+            Kind::Flag | Kind::Switch(..) => None,
             Kind::Text(name) | Kind::Texts(name) | Kind::Path(name) => Some(name),
-            Kind::Count(..) => Some("N"),
-            Kind::Real(..) => Some("X"),
-            Kind::Choice(_) => Some("WHICH"),
+            Kind::Count(..) | Kind::Real(..) => Some("N"),
+            Kind::Choice(_) => Some("CHOICE"),
             Kind::Ids => Some("IDS"),
             Kind::Counts(..) => Some("N,N"),
             Kind::Device => Some("DEVICE"),
             Kind::Decisions => Some("NAME=MODE"),
-        }
+        };
+        self.value_name.or(by_kind)
     }
 }
 
@@ -84,7 +88,7 @@ mod tests {
     use crate::commands::COMMANDS;
 
     #[test]
-    fn a_command_has_a_name_a_letter_and_a_variable_once() {
+    fn names_letters_and_variables_are_unique_within_a_command() {
         for command in COMMANDS {
             let mut seen = BTreeSet::new();
             for knob in KNOBS.iter().filter(|knob| knob.commands.contains(&command.name)) {
@@ -98,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_the_names_in_capitals_but_for_those_other_programs_read_too() {
+    fn variables_are_named_after_their_knob_unless_other_programs_read_them_too() {
         for knob in KNOBS {
             let own = format!("WEFT_{}", knob.name.to_uppercase().replace('-', "_"));
             assert!(knob.env.is_none_or(|name| name == own || name.starts_with("HF_")), "{:?}", knob.env);
@@ -106,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_knob_belongs_to_commands_that_exist_and_says_what_it_does() {
+    fn every_knob_has_help_and_commands_that_exist() {
         for knob in KNOBS {
             assert!(!knob.commands.is_empty(), "{} belongs to no command", knob.name);
             for command in knob.commands {

@@ -1,9 +1,8 @@
-//! The `weft` command: finds a model, and answers, chats, inspects, tokenizes or computes with it.
+//! The `weft` command: runs, inspects and measures language models.
 //!
-//! The way in: `knobs.rs` and `commands.rs` are the tables of what can be set and what can be done, `cli.rs` makes a
-//! parser of them, and the command that was called takes over. Exit codes are 0, 1 for an error, 2 for a wrong command
-//! line, 101 for a mistake in this program, and 130 after
-//! Ctrl-C, SIGTERM or SIGHUP.
+//! Start reading at `knobs.rs` and `commands.rs`, the tables of options and commands; `cli.rs` builds the parser from them
+//! and `main` runs the command. Exit codes are 0 for success, 1 for an error, 2 for a usage error, 101 for a bug, and 130
+//! after Ctrl-C, SIGTERM or SIGHUP.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -44,7 +43,7 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(error) => cli::blame_environment(error).exit(),
     };
-    // The parser lets nothing through but a command of the table.
+    // The parser only accepts commands of the table.
     let Some((command, matches)) = cli::called(&matches) else { return ExitCode::from(2) };
     match (command.run)(Args(matches)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -54,7 +53,7 @@ fn main() -> ExitCode {
             ExitCode::from(interrupt::EXIT_CODE)
         }
         Err(error) => match error.downcast::<clap::Error>() {
-            // A wrong command line that only the command could tell.
+            // A usage error that only the command could detect.
             Ok(usage) => cli::exit(usage, command),
             Err(error) => {
                 out::error(&error);
@@ -64,12 +63,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Ends the program after a panic, in whichever thread: nothing it could still do can be trusted.
+/// Reports a panic in any thread and exits, since the program's state can no longer be trusted.
 fn report(panic: &panic::PanicHookInfo<'_>) -> ! {
     let place =
         panic.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
     let message = panic.payload_as_str().unwrap_or("no message").replace('\n', " ");
-    note!("weft: a mistake in weft itself{place}: {message}; please report this line and what led to it");
+    note!("weft: internal error{place}: {message}; please report this line and how it came about");
     if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {
         note!("{}", std::backtrace::Backtrace::force_capture());
     }

@@ -1,4 +1,4 @@
-//! The table as `docs/knobs.md`. A test keeps the file what the table says.
+//! Generates `docs/knobs.md` from the table. A test keeps the file up to date.
 #![cfg(test)]
 
 use std::fmt::Write as _;
@@ -11,29 +11,29 @@ use super::{KNOBS, Kind, Knob};
 const PREFACE: &str = "\
 # Knobs
 
-Everything about Weft that can be set, with the commands it belongs to. An argument wins over an environment variable,
-and that over the default. This page is made from the table in `crates/weft/src/knobs/table.rs`: change that, and run
+All options of Weft and the commands they belong to. An argument takes precedence over an environment variable, and that
+over the default. This page is generated from the table in `crates/weft/src/knobs/table.rs`: edit the table and run
 `UPDATE_EXPECT=1 cargo test -p weft knobs`.
 ";
 
 const REST: &str = "
-## Beside the table
+## Other environment variables
 
-An empty variable counts as one that is not set, but for `WEFT_SYSTEM`: an empty system message is one. These standard
-variables are honoured too:
+An empty variable counts as unset, except `WEFT_SYSTEM`, which then means an empty system message. Weft also honours these
+standard variables:
 
-| environment | |
+| environment | effect |
 |---|---|
-| `NO_COLOR` | Errors are not coloured where it is set and not empty |
-| `XDG_CACHE_HOME` | Where the user's cache folder is: fetched models and packed weights are kept in `weft` below it, if `--cache` does not say otherwise |
-| `XDG_DATA_HOME` | Where the user's data are: `weft chat` keeps what was typed on a terminal in `weft/history` below it, and what was measured is in `weft/journal.db` |
+| `NO_COLOR` | If set and not empty, errors are printed without colour |
+| `XDG_CACHE_HOME` | The user's cache folder. Downloaded models and packed weights are kept in `weft` below it, unless `--cache` names another folder |
+| `XDG_DATA_HOME` | The user's data folder. `weft chat` keeps its input history in `weft/history` below it, and measurements are recorded in `weft/journal.db` |
 
-Without them the folders are the usual ones: `~/.cache` and `~/.local/share`, on macOS `~/Library/Caches` and
-`~/Library/Application Support`, on Windows that in `LOCALAPPDATA`.
+Where the last two are unset, the system's usual folders are used: `~/.cache` and `~/.local/share` on Linux,
+`~/Library/Caches` and `~/Library/Application Support` on macOS, `LOCALAPPDATA` on Windows.
 ";
 
 #[test]
-fn the_page_says_what_the_table_says() {
+fn the_page_is_up_to_date() {
     expect_file!["../../../../docs/knobs.md"].assert_eq(&page());
 }
 
@@ -45,12 +45,13 @@ fn page() -> String {
             heading = knob.heading;
             let _ = write!(
                 page,
-                "\n## {heading}\n\n| argument | environment | values | default | commands | |\n"
+                "\n## {heading}\n\n| argument | environment | values | default | commands | effect |\n"
             );
             page.push_str("|---|---|---|---|---|---|\n");
         }
         let variable = knob.env.map_or(String::new(), |name| format!("`{name}`"));
-        let default = knob.default.map_or(String::new(), |default| format!("`{default}`"));
+        let default = knob.default.map(|default| format!("`{default}`"));
+        let default = default.or(knob.unset.map(String::from)).unwrap_or_default();
         let commands = knob.commands.join(", ");
         let Knob { help, .. } = knob;
         let _ = writeln!(
@@ -65,7 +66,7 @@ fn page() -> String {
 
 fn argument(knob: &Knob) -> String {
     let name = match knob.kind {
-        Kind::Switch(no) => format!("`--{}`, `--{no}`", knob.name),
+        Kind::Switch(no, _) => format!("`--{}`, `--{no}`", knob.name),
         _ => format!("`--{}`", knob.name),
     };
     knob.short.map_or(name.clone(), |short| format!("`-{short}`, {name}"))
@@ -73,16 +74,16 @@ fn argument(knob: &Knob) -> String {
 
 fn values(kind: Kind) -> String {
     match kind {
-        Kind::Flag | Kind::Switch(_) => String::new(),
+        Kind::Flag | Kind::Switch(..) => String::new(),
         Kind::Text(_) | Kind::Texts(_) => "text".into(),
-        Kind::Path(_) => "a path".into(),
+        Kind::Path(_) => "path".into(),
         Kind::Count(from, u64::MAX) => format!("{from} to 2^64 - 1"),
         Kind::Count(from, to) => format!("{from} to {to}"),
         Kind::Real(from, to) => format!("{from} to {to}"),
         Kind::Choice(choices) => choices.join(", "),
-        Kind::Ids => "ids".into(),
-        Kind::Counts(from, to) => format!("a list of {from} to {to}"),
+        Kind::Ids => "token ids".into(),
+        Kind::Counts(from, to) => format!("list of {from} to {to}"),
         Kind::Device => DeviceChoice::forms(),
-        Kind::Decisions => "a decision, `=on`, `=off` or `=by-cost`".into(),
+        Kind::Decisions => "decision `=on`, `=off` or `=by-cost`".into(),
     }
 }

@@ -1,9 +1,9 @@
-//! The table itself. A new knob is a line here and the place that reads it.
+//! The table of knobs. To add one, add an entry here and read it where it is used.
 
 use super::{Kind, Knob};
 use crate::synth::preset::NAMES as PRESETS;
 
-/// All commands of some groups.
+/// The commands of several groups.
 macro_rules! all_of {
     ($($group:expr),+) => {{
         const GROUPS: &[&[&str]] = &[$($group),+];
@@ -12,34 +12,34 @@ macro_rules! all_of {
     }};
 }
 
-/// Commands that measure a model, and write down what they found.
+/// Commands that measure a model and record the results in the journal.
 const RECORD: &[&str] = &["bench", "ablate", "tune", "profile", "bench-block", "perplexity", "kl", "verify"];
 /// Commands that generate text.
 const GENERATE: &[&str] = &["run", "chat"];
 /// Commands that compute prompts.
 const BATCH: &[&str] = all_of![GENERATE, RECORD];
-/// Commands that load a model to compute with it.
+/// Commands that run a model.
 const LOAD: &[&str] = all_of![BATCH, &["logits"]];
-/// Commands that compile a model, to compute with it or to show how.
+/// Commands that compile a model, to run it or to show how.
 const COMPILE: &[&str] = all_of![LOAD, &["explain"]];
-/// Commands that may fetch a model.
+/// Commands that may download a model.
 const FETCH: &[&str] = all_of![COMPILE, &["pull", "inspect", "tokenize", "quantize"]];
-/// Commands that know the cache.
+/// Commands that use the cache.
 const CACHE: &[&str] = all_of![FETCH, &["list", "cache"]];
 /// Commands that write a model.
 const MAKE: &[&str] = &["synth", "quantize"];
 /// Commands that use several threads.
 const THREADS: &[&str] = all_of![COMPILE, MAKE, &["roofline"]];
-/// Commands that have something to tell programs.
+/// Commands that can print JSON.
 const JSON: &[&str] = all_of![
     RECORD,
     MAKE,
     &["run", "list", "cache", "inspect", "explain", "tokenize", "roofline", "devices", "journal"]
 ];
-/// Commands that know the journal.
+/// Commands that use the journal.
 const JOURNALS: &[&str] = all_of![RECORD, &["journal", "report"]];
 
-/// How many commands groups have together.
+/// The number of commands in these groups.
 const fn count(groups: &[&[&str]]) -> usize {
     let (mut n, mut group) = (0, 0);
     while group < groups.len() {
@@ -49,7 +49,7 @@ const fn count(groups: &[&[&str]]) -> usize {
     n
 }
 
-/// The commands of groups, one after another; `N` is how many.
+/// The `N` commands in these groups, concatenated.
 const fn joined<const N: usize>(groups: &[&[&'static str]]) -> [&'static str; N] {
     let mut all = [""; N];
     let (mut n, mut group) = (0, 0);
@@ -75,199 +75,199 @@ const OUTPUT: &str = "Output";
 const JOURNAL: &str = "Journal";
 const STORE: &str = "Cache and hub";
 
-/// Names of mixes of types.
+/// The names of the quantisations.
 const QUANT_MIXES: &[&str] =
     &["f32", "f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q5_1", "q5_0", "q4_k_m", "q4_1", "q4_0"];
-/// Types that can be written.
+/// The types that weights can be converted to.
 const TYPES: &[&str] =
     &["f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1", "q4_0"];
 
 /// Every knob, in the order the help shows them.
-#[rustfmt::skip] // One knob, one paragraph: the name and its values first, then the sentence.
+#[rustfmt::skip] // Two lines for each knob: its values, then its help.
 pub(crate) const KNOBS: &[Knob] = &[
-    // What is computed with.
+    // The model and how it is computed.
     knob(MODEL, "device", Kind::Device, COMPILE).env("WEFT_DEVICE").default("cpu")
-        .help("The device to compute on; `weft devices` lists them, and part of a name is enough"),
-    knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t')
-        .help("Threads to compute with; all cores if not given"),
-    knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![GENERATE, &["tune"]]).env("WEFT_CONTEXT").short('c')
-        .help("Most tokens of prompt and reply together; 4096 if not given, or what the model was made for if that is less"),
-    knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate"]).short('c')
-        .help("Most tokens there is room for at each depth; as many as are measured if not given"),
+        .help("Device to run on; see `weft devices`"),
+    knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores")
+        .help("Number of CPU threads"),
+    knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![GENERATE, &["tune"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
+        .help("Context size: maximum number of tokens of prompt and reply together"),
+    knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate"]).short('c').unset("as many as needed")
+        .help("Context size in tokens"),
     knob(MODEL, "context", Kind::Count(3, 1 << 20), &["perplexity", "kl"]).short('c').default("512")
-        .help("Tokens of a window, of whose later half the predictions are scored"),
+        .help("Tokens per window; predictions in its second half are scored"),
     knob(MODEL, "batch", Kind::Count(1, 65536), BATCH).env("WEFT_BATCH").default("512")
-        .help("Most tokens of a prompt computed at once"),
-    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), COMPILE).env("WEFT_KV").default("f16")
-        .help("How the KV cache stores its values"),
+        .help("Maximum number of prompt tokens computed in one step"),
+    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), COMPILE).env("WEFT_KV").value_name("TYPE").default("f16")
+        .help("Data type of the KV cache"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
-        .help("Set a decision of the compiler to on, off or by-cost; `weft explain` lists them"),
+        .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
 
-    // What is said.
+    // The prompt.
     knob(PROMPT, "system", Kind::Text("TEXT"), GENERATE).env("WEFT_SYSTEM").short('s')
-        .help("The system message, which tells the model how to behave"),
+        .help("System message, which tells the model how to behave"),
     knob(PROMPT, "raw", Kind::Flag, &["run"])
-        .help("Continue the prompt as it stands, without the model's chat template"),
-    knob(PROMPT, "think", Kind::Switch("no-think"), GENERATE).env("WEFT_THINK")
-        .help("Whether the model reasons before it answers, where its chat template knows `enable_thinking`"),
-    knob(PROMPT, "max-tokens", Kind::Count(1, u32::MAX as u64), GENERATE).env("WEFT_MAX_TOKENS").short('n')
-        .help("Most tokens of a reply; until the model ends its turn if not given"),
+        .help("Continue the prompt as plain text, without the model's chat template"),
+    knob(PROMPT, "think", Kind::Switch("no-think", "Answer without reasoning first"), GENERATE).env("WEFT_THINK").unset("up to the chat template")
+        .help("Reason before answering, if the chat template supports `enable_thinking`"),
+    knob(PROMPT, "max-tokens", Kind::Count(1, u32::MAX as u64), GENERATE).env("WEFT_MAX_TOKENS").short('n').unset("no limit")
+        .help("Maximum number of tokens in a reply"),
     knob(PROMPT, "stop", Kind::Texts("TEXT"), GENERATE)
-        .help("End the reply where this text comes, and leave it out; may be given more than once"),
+        .help("End the reply before this text; may be given more than once"),
 
-    // How tokens are chosen.
+    // How tokens are sampled.
     knob(SAMPLING, "temperature", Kind::Real(0.0, 100.0), GENERATE).env("WEFT_TEMPERATURE").default("0.6")
-        .help("Divides the logits: 0 always takes the likeliest token, higher is livelier"),
+        .help("Sampling temperature: 0 always picks the most likely token, higher values vary more"),
     knob(SAMPLING, "top-k", Kind::Count(0, u32::MAX as u64), GENERATE).env("WEFT_TOP_K").default("40")
-        .help("Choose among the so many likeliest tokens; 0 for all"),
+        .help("Sample from the N most likely tokens; 0 for all"),
     knob(SAMPLING, "top-p", Kind::Real(0.0, 1.0), GENERATE).env("WEFT_TOP_P").default("0.95")
-        .help("Choose among the likeliest tokens that together are this probable; 1 for all"),
+        .help("Sample from the most likely tokens whose probabilities add up to N; 1 for all"),
     knob(SAMPLING, "min-p", Kind::Real(0.0, 1.0), GENERATE).env("WEFT_MIN_P").default("0.05")
-        .help("Choose among tokens at least this many times as probable as the likeliest; 0 for all"),
+        .help("Sample from tokens at least N times as likely as the most likely one; 0 for all"),
     knob(SAMPLING, "repeat-penalty", Kind::Real(0.01, 100.0), GENERATE).env("WEFT_REPEAT_PENALTY").default("1.0")
-        .help("Divides the logits of tokens that occurred lately; 1 for none"),
+        .help("Divide the positive logits of recent tokens by N, and multiply the negative ones; 1 for no penalty"),
     knob(SAMPLING, "repeat-last-n", Kind::Count(0, u32::MAX as u64), GENERATE).env("WEFT_REPEAT_LAST_N").default("64")
-        .help("How many of the last tokens the penalties look at"),
+        .help("Number of recent tokens that penalties apply to"),
     knob(SAMPLING, "presence-penalty", Kind::Real(-100.0, 100.0), GENERATE).env("WEFT_PRESENCE_PENALTY").default("0")
-        .help("Taken off the logit of every token that occurred lately"),
+        .help("Subtract N from the logit of every recent token"),
     knob(SAMPLING, "frequency-penalty", Kind::Real(-100.0, 100.0), GENERATE).env("WEFT_FREQUENCY_PENALTY").default("0")
-        .help("Taken off the logit of a token for each time it occurred lately"),
-    knob(SAMPLING, "seed", Kind::Count(0, u64::MAX), GENERATE).env("WEFT_SEED")
-        .help("Of the random numbers: the same seed gives the same reply; a new one each time if not given"),
+        .help("Subtract N from the logit of a recent token for each time it occurred"),
+    knob(SAMPLING, "seed", Kind::Count(0, u64::MAX), GENERATE).env("WEFT_SEED").unset("random")
+        .help("Random seed; the same seed gives the same reply"),
 
-    // What `tokenize` and `logits` take.
-    knob(INPUT, "special", Kind::Switch("no-special"), &["tokenize"])
-        .help("Whether names of control tokens are read as these tokens, and BOS is added; yes if not given"),
+    // What `tokenize`, `logits` and `verify` read.
+    knob(INPUT, "special", Kind::Switch("no-special", "Treat names of control tokens as plain text, and do not add BOS"), &["tokenize"]).unset("on")
+        .help("Recognise control tokens by name, and add BOS if the model expects it"),
     knob(INPUT, "tokens", Kind::Ids, &["logits", "verify"])
-        .help("The tokens to compute, as ids: 1,2,3"),
+        .help("Token ids to compute, comma-separated"),
     knob(INPUT, "text", Kind::Text("TEXT"), &["logits", "verify"])
-        .help("The text to compute, instead of ids; control tokens are read by their names, and BOS is added"),
+        .help("Text to compute, tokenised like `weft tokenize` does by default"),
     knob(INPUT, "chunk", Kind::Count(1, 65536), &["logits"]).default("512")
-        .help("Most tokens computed at once; the logits are the same"),
+        .help("Maximum number of tokens computed in one step; does not change the logits"),
     knob(INPUT, "oracle", Kind::Flag, &["logits"])
-        .help("Compute through the float oracle: slow, obvious, and what is right"),
+        .help("Compute with the float oracle, the slow reference implementation"),
 
     // What `bench` measures.
     knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["bench"]).short('p').default("512")
-        .help("Tokens of a prompt; 0 to measure none"),
+        .help("Prompt length in tokens; 0 to skip"),
     knob(MEASURE, "decode", Kind::Count(0, 1 << 20), &["bench"]).short('n').default("32")
-        .help("Tokens of a reply; 0 to measure none"),
+        .help("Reply length in tokens; 0 to skip"),
     knob(MEASURE, "depth", Kind::Counts(0, 1 << 30), &["bench"]).short('d').default("0,4096")
-        .help("How many tokens stand before either; several with commas between them"),
+        .help("Number of tokens already in the context; comma-separated list"),
     knob(MEASURE, "parallel", Kind::Counts(1, 4096), &["bench"]).default("1")
-        .help("How many replies are computed at once; several numbers with commas between them"),
+        .help("Number of replies decoded together; comma-separated list"),
     knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench"]).short('r').default("5")
-        .help("Samples of everything, after one that does not count"),
+        .help("Number of samples of each figure, after one warm-up"),
 
     // What `profile` and `bench-block` measure.
     knob(MEASURE, "steps", Kind::Count(1, 1000), &["profile"]).short('n').default("20")
-        .help("Steps that are timed kernel by kernel, and as many beside them that are not"),
-    knob(MEASURE, "prefill", Kind::Count(1, 65536), &["profile", "bench-block"]).short('p')
-        .help("Compute so many tokens of a prompt at once; one token of a reply if not given"),
+        .help("Number of steps timed kernel by kernel; as many are timed as a whole"),
+    knob(MEASURE, "prefill", Kind::Count(1, 65536), &["profile", "bench-block"]).short('p').unset("one token of a reply")
+        .help("Measure a step of N prompt tokens"),
     knob(MEASURE, "depth", Kind::Count(0, 1 << 30), &["profile", "bench-block"]).short('d').default("0")
-        .help("How many tokens stand before them"),
+        .help("Number of tokens already in the context"),
     knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench-block"]).short('r').default("30")
-        .help("Samples of every block, after one that does not count"),
+        .help("Number of samples of each block, after one warm-up"),
 
     // What `verify` checks.
     knob(MEASURE, "all", Kind::Flag, &["verify"])
-        .help("Check every layer, and not only the first, the middle and the last of those that are alike"),
+        .help("Check every layer, not only the first, middle and last of each kind"),
     knob(MEASURE, "columns", Kind::Count(0, 1 << 30), &["verify"]).default("256")
-        .help("Most columns of each product that are compared, drawn with a fixed seed; 0 for all"),
+        .help("Maximum number of columns compared per product, sampled with a fixed seed; 0 for all"),
 
     // What `perplexity` and `kl` read.
-    knob(MEASURE, "windows", Kind::Count(1, 1 << 30), &["perplexity", "kl"])
-        .help("Most windows of the text; all there are if not given"),
+    knob(MEASURE, "windows", Kind::Count(1, 1 << 30), &["perplexity", "kl"]).unset("all")
+        .help("Maximum number of windows to score"),
 
     // What `ablate` tries.
     knob(MEASURE, "knobs", Kind::Text("NAMES"), &["ablate"]).default("all")
-        .help("What to change: `all`, or names of decisions with commas between them, each with or without =MODE; `aa` changes nothing, `batch.half` halves --batch, `schedules` are those of a GPU"),
+        .help("Changes to try, comma-separated: decisions as NAME or NAME=MODE, `batch.half` (half of --batch), `schedules` (on a GPU), `aa` (no change), or `all`"),
     knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["ablate"]).short('p').default("64")
-        .help("Tokens of a prompt in a sample; 0 to measure none"),
+        .help("Prompt tokens per sample; 0 to skip"),
     knob(MEASURE, "decode", Kind::Count(0, 1 << 20), &["ablate"]).short('n').default("8")
-        .help("Tokens of a reply in a sample; 0 to measure none"),
+        .help("Reply tokens per sample; 0 to skip"),
     knob(MEASURE, "depth", Kind::Count(0, 1 << 30), &["ablate"]).short('d').default("512")
-        .help("How many tokens stand before either"),
+        .help("Number of tokens already in the context"),
     knob(MEASURE, "repeat", Kind::Count(1, 100_000), &["ablate"]).short('r').default("30")
-        .help("Pairs of samples at most; fewer where it is clear earlier"),
+        .help("Maximum number of sample pairs per change; stops earlier when the verdict is clear"),
     knob(MEASURE, "combine", Kind::Flag, &["ablate"])
-        .help("Put the winners together, one after another as long as they win"),
+        .help("Combine the winners: add one at a time, and keep it if it still wins"),
     knob(MEASURE, "golden", Kind::Path("FILE.json"), &["ablate"])
-        .help("Logits that are known to be right, to hold changes against instead of the base"),
+        .help("Compare logits with these known-good ones instead of the base's"),
     knob(MEASURE, "max-kl", Kind::Real(0.0, 100.0), &["ablate"]).default("0.01")
-        .help("Mean divergence from the base, in nats, that a change may have to be kept"),
+        .help("Maximum mean KL divergence from the base, in nats, for a change to be kept"),
 
     // What `tune` measures.
     knob(MEASURE, "seconds", Kind::Count(1, 1_000_000), &["tune"]).default("120")
-        .help("How long to look for faster schedules; what is found is verified after that"),
+        .help("Time to search, in seconds; verifying the result takes additional time"),
     knob(MEASURE, "beam", Kind::Count(1, 64), &["tune"]).default("3")
-        .help("How many schedules of each kernel are kept, to look near them for faster ones"),
+        .help("Beam width: number of schedules per kernel whose neighbours are tried next"),
     knob(MEASURE, "prefill", Kind::Count(0, 65536), &["tune"]).short('p').default("512")
-        .help("Tokens of a prompt that are computed at once, up to --batch; 0 to tune for replies alone"),
+        .help("Prompt tokens per step to tune for, at most --batch; 0 to tune for replies only"),
     knob(MEASURE, "depth", Kind::Count(0, 1 << 30), &["tune"]).short('d').default("0")
-        .help("How many tokens stand before them"),
+        .help("Number of tokens already in the context"),
 
-    // What `synth` and `quantize` make.
-    knob(WEIGHTS, "quant", Kind::Choice(QUANT_MIXES), MAKE).default("q4_k_m")
-        .help("How weights are stored, by llama.cpp's names: mostly in the type of that name, what is sensitive in a larger one"),
-    knob(WEIGHTS, "preset", Kind::Choice(PRESETS), &["synth"]).default("tiny")
-        .help("The model whose shape it has"),
-    knob(WEIGHTS, "layers", Kind::Count(1, 1000), &["synth"])
-        .help("How many layers; as many as the real one has if not given"),
+    // What `synth` and `quantize` write.
+    knob(WEIGHTS, "quant", Kind::Choice(QUANT_MIXES), MAKE).value_name("TYPE").default("q4_k_m")
+        .help("Quantisation, by llama.cpp's names: most tensors get this type, sensitive ones more bits"),
+    knob(WEIGHTS, "preset", Kind::Choice(PRESETS), &["synth"]).value_name("NAME").default("tiny")
+        .help("Model whose shape to use"),
+    knob(WEIGHTS, "layers", Kind::Count(1, 1000), &["synth"]).unset("as many as the preset has")
+        .help("Number of layers"),
     knob(WEIGHTS, "seed", Kind::Count(0, u64::MAX), &["synth"]).default("0")
-        .help("Of the random numbers"),
-    knob(WEIGHTS, "output-tensor-type", Kind::Choice(TYPES), &["quantize"])
-        .help("The type of the output matrix, whatever --quant says"),
-    knob(WEIGHTS, "token-embedding-type", Kind::Choice(TYPES), &["quantize"])
-        .help("The type of the token embedding, whatever --quant says"),
+        .help("Random seed"),
+    knob(WEIGHTS, "output-tensor-type", Kind::Choice(TYPES), &["quantize"]).value_name("TYPE")
+        .help("Type of the output matrix, overriding --quant"),
+    knob(WEIGHTS, "token-embedding-type", Kind::Choice(TYPES), &["quantize"]).value_name("TYPE")
+        .help("Type of the token embedding, overriding --quant"),
     knob(WEIGHTS, "allow-requantize", Kind::Flag, &["quantize"])
-        .help("Quantise what is quantised already, even where that gains nothing"),
+        .help("Allow quantised weights to be quantised again without getting smaller, which only loses precision"),
 
-    // Where things are and what comes out.
+    // Where things are kept and what is printed.
     knob(OUTPUT, "out", Kind::Path("FILE"), &["logits"]).short('o')
-        .help("Where the logits go: little-endian f32, one row of the vocabulary a token; `-` is standard output"),
+        .help("File to write: little-endian f32, one row of logits per token; `-` for standard output"),
     knob(OUTPUT, "out", Kind::Path("FILE"), &["report"]).short('o').default("report.html")
-        .help("Where the page goes; `-` is standard output"),
+        .help("File to write; `-` for standard output"),
     knob(OUTPUT, "tensors", Kind::Flag, &["inspect"])
         .help("List every tensor"),
-    knob(OUTPUT, "step", Kind::Choice(&["decode", "prefill"]), &["explain"]).default("decode")
-        .help("What is computed at once: one token, or a prompt's 512"),
+    knob(OUTPUT, "step", Kind::Choice(&["decode", "prefill"]), &["explain"]).value_name("STEP").default("decode")
+        .help("Step to explain: one token of a reply, or 512 tokens of a prompt"),
     knob(OUTPUT, "layer", Kind::Count(0, 4095), &["explain"])
-        .help("Only the kernels of this layer"),
+        .help("Show only this layer, counting from 0"),
     knob(OUTPUT, "why", Kind::Flag, &["explain"])
-        .help("Say what each kernel computes, who reads its values and why that is not computed in it, and what decided"),
+        .help("Show what each kernel computes, which kernels read its results, why they are not fused, and what each decision costs"),
     knob(OUTPUT, "plan", Kind::Flag, &["explain"])
-        .help("Print the graphs and plans themselves, in their text form"),
+        .help("Print graphs and plans in their text form"),
     knob(OUTPUT, "source", Kind::Flag, &["explain"])
-        .help("Print the source text of each kernel as a GPU runs it, with --device gpu"),
+        .help("Print the source code of each kernel; needs --device gpu"),
     knob(OUTPUT, "dot", Kind::Path("FILE"), &["explain"])
-        .help("Write a graph before the rules and its kernels, as Graphviz text; `-` is standard output"),
+        .help("Write a graph before rewriting, and its kernels, in Graphviz format; `-` for standard output"),
     knob(OUTPUT, "html", Kind::Path("FILE"), &["explain"])
-        .help("Write all of it as one page for a browser; `-` is standard output"),
+        .help("Write everything as an HTML page; `-` for standard output"),
     knob(OUTPUT, "with-source", Kind::Flag, &["profile"])
-        .help("Print the text form of every kernel, too"),
+        .help("Also print every kernel in its text form"),
     knob(OUTPUT, "trace", Kind::Path("FILE"), &["profile"])
-        .help("Write the fastest step as a trace for Perfetto or chrome://tracing; `-` is standard output"),
+        .help("Write the fastest step as a trace for Perfetto or chrome://tracing; `-` for standard output"),
     knob(OUTPUT, "json", Kind::Flag, JSON)
-        .help("Print JSON, for programs"),
+        .help("Print JSON"),
     knob(OUTPUT, "markdown", Kind::Flag, &["ablate", "tune"])
-        .help("Print Markdown, for documents"),
+        .help("Print Markdown"),
     knob(OUTPUT, "verbose", Kind::Flag, &["run", "chat", "logits"]).env("WEFT_VERBOSE").short('v')
-        .help("Say on stderr what was loaded, how many tokens there were and how long they took"),
-    knob(JOURNAL, "journal", Kind::Path("FILE"), JOURNALS).env("WEFT_JOURNAL")
-        .help("Where what was measured is written down; journal.db in the user's data folder if not given"),
+        .help("Print token counts and timings to standard error"),
+    knob(JOURNAL, "journal", Kind::Path("FILE"), JOURNALS).env("WEFT_JOURNAL").unset("journal.db in the user's data folder")
+        .help("Journal file, which records every measurement"),
     knob(JOURNAL, "no-journal", Kind::Flag, RECORD).env("WEFT_NO_JOURNAL")
-        .help("Do not write this run down"),
-    knob(STORE, "cache", Kind::Path("DIR"), CACHE).env("WEFT_CACHE")
-        .help("Where fetched models and packed weights are kept; the user's cache folder if not given"),
+        .help("Do not record this run in the journal"),
+    knob(STORE, "cache", Kind::Path("DIR"), CACHE).env("WEFT_CACHE").unset("the user's cache folder")
+        .help("Folder for downloaded models and packed weights"),
     knob(STORE, "no-cache", Kind::Flag, COMPILE).env("WEFT_NO_CACHE")
-        .help("Pack the weights in memory each time, and keep no file of them; do without tuned schedules"),
-    knob(STORE, "cache-limit", Kind::Count(0, 1_000_000), LOAD).env("WEFT_CACHE_LIMIT").default("64")
-        .help("Most GB that packed weights take on the disk; for new ones, those go that were not used for the longest time"),
+        .help("Pack weights in memory instead of caching them on disk, and ignore tuned schedules"),
+    knob(STORE, "cache-limit", Kind::Count(0, 1_000_000), LOAD).env("WEFT_CACHE_LIMIT").value_name("GB").default("64")
+        .help("Maximum size of all packed weights on disk, in GB; the least recently used are removed first"),
     knob(STORE, "hub", Kind::Text("URL"), FETCH).env("HF_ENDPOINT").default("https://huggingface.co")
-        .help("The Hugging Face hub, or a mirror of it"),
+        .help("URL of the Hugging Face hub or a mirror"),
     knob(STORE, "hub-token", Kind::Text("TOKEN"), FETCH).env("HF_TOKEN")
-        .help("Your access token for the hub, for models that ask for one; better set in the environment, where others do not see it"),
+        .help("Access token for the hub, for models that require one; safer in the environment, where other users cannot see it"),
 ];
 
 const fn knob(
@@ -276,11 +276,22 @@ const fn knob(
     kind: Kind,
     commands: &'static [&'static str],
 ) -> Knob {
-    Knob { name, short: None, env: None, kind, default: None, help: "", heading, commands }
+    Knob {
+        name,
+        short: None,
+        env: None,
+        kind,
+        value_name: None,
+        default: None,
+        unset: None,
+        help: "",
+        heading,
+        commands,
+    }
 }
 
 impl Knob {
-    /// Whether it says what is measured and how. Where files lie and what is printed does not.
+    /// Whether it affects what is measured, as opposed to what is printed and where files are kept.
     pub(crate) fn is_measured(&self) -> bool {
         ![OUTPUT, JOURNAL, STORE].contains(&self.heading)
     }
@@ -293,8 +304,16 @@ impl Knob {
         Knob { env: Some(env), ..self }
     }
 
+    const fn value_name(self, value_name: &'static str) -> Knob {
+        Knob { value_name: Some(value_name), ..self }
+    }
+
     const fn default(self, default: &'static str) -> Knob {
         Knob { default: Some(default), ..self }
+    }
+
+    const fn unset(self, unset: &'static str) -> Knob {
+        Knob { unset: Some(unset), ..self }
     }
 
     const fn help(self, help: &'static str) -> Knob {

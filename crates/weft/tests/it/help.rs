@@ -1,4 +1,4 @@
-//! What the help says. `UPDATE_EXPECT=1 cargo test -p weft help` writes it anew; read the difference.
+//! Tests of the help. `UPDATE_EXPECT=1 cargo test -p weft help` updates the expected texts.
 
 use expect_test::{ExpectFile, expect_file};
 
@@ -6,7 +6,7 @@ use crate::support::weft;
 
 #[track_caller]
 fn check(args: &[&str], expected: ExpectFile) {
-    // Lines end in spaces where clap aligns empty cells.
+    // Clap pads empty cells with spaces at the end of lines.
     let help = weft(args).run().ok();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     expected.assert_eq(&(lines.join("\n") + "\n"));
@@ -31,6 +31,7 @@ fn every_command() {
     check(&["logits", "--help"], expect_file!["help/logits.txt"]);
     check(&["bench", "--help"], expect_file!["help/bench.txt"]);
     check(&["ablate", "--help"], expect_file!["help/ablate.txt"]);
+    check(&["tune", "--help"], expect_file!["help/tune.txt"]);
     check(&["journal", "--help"], expect_file!["help/journal.txt"]);
     check(&["report", "--help"], expect_file!["help/report.txt"]);
     check(&["profile", "--help"], expect_file!["help/profile.txt"]);
@@ -45,14 +46,14 @@ fn every_command() {
 }
 
 #[test]
-fn the_short_form_and_the_help_command_say_the_same() {
+fn all_forms_of_help_are_the_same() {
     let help = weft(["run", "--help"]).run().ok();
     assert_eq!(weft(["run", "-h"]).run().ok(), help);
     assert_eq!(weft(["help", "run"]).run().ok(), help);
 }
 
 #[test]
-fn the_version_says_what_is_running() {
+fn the_version_says_if_it_is_a_debug_build() {
     let version = weft(["--version"]).run().ok();
     assert!(version.starts_with(concat!("weft ", env!("CARGO_PKG_VERSION"))), "{version}");
     assert_eq!(version.contains("debug build"), cfg!(debug_assertions), "{version}");

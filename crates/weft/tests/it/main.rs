@@ -1,5 +1,4 @@
-//! The program from the outside: what a person types, sees and finds on the disk. No test needs the network, or a model
-//! that is not in the checkout.
+//! Tests of the whole program: what it prints and writes. No test needs the network, or a model outside the repository.
 
 mod ablate;
 mod cache;

@@ -1,4 +1,4 @@
-//! Calling the program, and folders to call it in.
+//! Runs the program, in temporary folders.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The models in the checkout.
+/// The fixtures that most tests use.
 pub(crate) const FIXTURES: [&str; 4] = ["glm-tiny-q4_0", "glm-tiny-q4_k_m", "glm-tiny-q8_0", "ds2-tiny-q4_0"];
 
-/// A file of the checkout's `fixtures`.
+/// The path of a file in `fixtures`.
 pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
 }
 
-/// The model of this name.
+/// The path of a fixture's model.
 pub(crate) fn model(name: &str) -> PathBuf {
     fixture(&format!("{name}.gguf"))
 }
 
-/// Whether there is a GPU to test on. Where `WEFT_TEST_ADAPTER` is set there must be one.
+/// Whether there is a GPU to test on. If `WEFT_TEST_ADAPTER` is set, there must be one.
 pub(crate) fn has_gpu() -> bool {
     let json = weft(["devices", "--json"]).run().json();
     let has = json["devices"].as_array().unwrap().iter().any(|device| device["backend"] == "gpu");
@@ -28,7 +28,7 @@ pub(crate) fn has_gpu() -> bool {
     has
 }
 
-/// A folder that goes away with the test.
+/// A temporary folder, removed when dropped.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -44,12 +44,12 @@ impl Folder {
         &self.0
     }
 
-    /// The path of a file in it.
+    /// The path of a file in the folder.
     pub(crate) fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// Every file below it, by its path from here.
+    /// The relative paths of all files below the folder.
     pub(crate) fn files(&self) -> Vec<String> {
         fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
             for entry in fs::read_dir(folder).unwrap() {
@@ -72,27 +72,27 @@ impl Drop for Folder {
     }
 }
 
-/// A call of the program.
+/// A call of the program, to be run.
 pub(crate) struct Weft {
     command: Command,
     input: Option<Vec<u8>>,
     _cache: Folder,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// The exit code; `None` if a signal ended it.
+    /// The exit code; `None` if a signal killed it.
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-/// A call with these arguments, in an environment that has nothing but an empty cache and a hub that is not there.
+/// A call with these arguments. Its environment has only an empty cache and an unreachable hub.
 pub(crate) fn weft(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Weft {
     let cache = Folder::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
-    // Nobody listens on port 9 (discard), and who did would say nothing.
+    // Nothing listens on port 9 (discard), or at least nothing answers.
     command
         .args(args)
         .env_clear()
@@ -117,7 +117,7 @@ impl Weft {
         self.command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
         let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         if let Some(input) = self.input {
-            // Who has heard enough may close it.
+            // The program may close its input early.
             let _ = child.stdin.take().unwrap().write_all(&input);
         }
         let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
@@ -125,39 +125,39 @@ impl Weft {
         Ran { code: status.code(), out: text(stdout), err: text(stderr) }
     }
 
-    /// The command, to start it in another way.
+    /// The command, for tests that start it themselves.
     pub(crate) fn command(&mut self) -> &mut Command {
         &mut self.command
     }
 }
 
 impl Ran {
-    /// Standard output of a call that succeeded.
+    /// The standard output of a successful call.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.out
     }
 
-    /// Standard output of a call that succeeded, as JSON.
+    /// The standard output of a successful call, as JSON.
     #[track_caller]
     pub(crate) fn json(self) -> serde_json::Value {
         serde_json::from_str(&self.ok()).expect("--json prints JSON")
     }
 
-    /// The message of a call that failed with this code and printed nothing else.
+    /// The error of a call that failed with this exit code and printed nothing to standard output.
     #[track_caller]
     pub(crate) fn failed(self, code: i32) -> String {
         assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{self:?}");
-        assert!(!self.err.contains("a mistake in weft itself"), "{}", self.err);
+        assert!(!self.err.contains("internal error"), "{}", self.err);
         self.err
     }
 }
 
-/// Whether a program started here hears SIGHUP, SIGINT and SIGTERM: under `nohup`, say, it is to ignore one, and does.
+/// Whether child processes react to SIGHUP, SIGINT and SIGTERM. Under `nohup`, for example, they ignore one.
 #[cfg(unix)]
-pub(crate) fn signals_are_heard() -> bool {
-    // A mask in hexadecimal digits, bit 0 for signal 1. Where nobody tells, nothing is ignored.
+pub(crate) fn signals_work() -> bool {
+    // A hexadecimal mask, with bit 0 for signal 1. Where there is no such file, assume that none is ignored.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

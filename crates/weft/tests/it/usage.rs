@@ -1,10 +1,10 @@
-//! Wrong command lines, and what the environment says.
+//! Tests of usage errors and environment variables.
 
 use std::process::Stdio;
 
 use crate::support::{Folder, model, weft};
 
-/// The message of a wrong command line.
+/// The message of a usage error.
 #[track_caller]
 fn wrong(args: &[&str]) -> String {
     weft(args).run().failed(2)
@@ -16,7 +16,7 @@ fn without_a_command_the_help_is_shown() {
 }
 
 #[test]
-fn near_names_are_suggested() {
+fn similar_names_are_suggested() {
     assert!(wrong(&["inspct", "x"]).contains("'inspect'"));
     assert!(wrong(&["run", "--temprature", "1", "hi"]).contains("'--temperature'"));
     assert!(wrong(&["run", "--kv", "f61", "hi"]).contains("[possible values: f16, bf16, f32, q8_0]"));
@@ -25,11 +25,11 @@ fn near_names_are_suggested() {
 #[test]
 fn values_out_of_range_are_refused() {
     for (args, said) in [
-        (["run", "--threads", "0", "hi"], "an integer from 1 to 1024 is wanted"),
-        (["run", "--top-p", "1.5", "hi"], "a number from 0 to 1 is wanted"),
-        (["run", "--temperature", "nan", "hi"], "a number from 0 to 100 is wanted"),
-        (["run", "--seed", "-1", "hi"], "an integer from 0 to 18446744073709551615 is wanted"),
-        (["run", "-n", "-1", "hi"], "an integer from 1 to 4294967295 is wanted"),
+        (["run", "--threads", "0", "hi"], "expected an integer from 1 to 1024"),
+        (["run", "--top-p", "1.5", "hi"], "expected a number from 0 to 1"),
+        (["run", "--temperature", "nan", "hi"], "expected a number from 0 to 100"),
+        (["run", "--seed", "-1", "hi"], "expected an integer from 0 to 18446744073709551615"),
+        (["run", "-n", "-1", "hi"], "expected an integer from 1 to 4294967295"),
         (["logits", "x", "--tokens", "1,x"], "`x` is not a token id"),
         (["logits", "x", "--tokens", "-1"], "`-1` is not a token id"),
         (["logits", "x", "--tokens", "-1,2"], "`-1` is not a token id"),
@@ -40,7 +40,7 @@ fn values_out_of_range_are_refused() {
 }
 
 #[test]
-fn choices_are_not_about_capitals() {
+fn choices_ignore_case() {
     let error = weft(["run", "--kv", "F32", "none.gguf", "hi"]).run().failed(1);
     assert!(error.contains("none.gguf"), "{error}");
     let error = weft(["quantize", "--quant", "Q4_K_M", "none.gguf", "out.gguf"]).run().failed(1);
@@ -48,34 +48,36 @@ fn choices_are_not_about_capitals() {
 }
 
 #[test]
-fn arguments_that_would_do_nothing_are_refused() {
+fn arguments_without_effect_are_refused() {
     for (args, said) in [
-        (&["run", "--raw", "--system", "x", "hi"][..], "--system does nothing together with --raw"),
-        (&["run", "--raw", "--no-think", "hi"], "--no-think does nothing together with --raw"),
+        (&["run", "--raw", "--system", "x", "hi"][..], "--system has no effect with --raw"),
+        (&["run", "--raw", "--no-think", "hi"], "--no-think has no effect with --raw"),
         (
             &["logits", "x", "--tokens", "1", "--out", "y", "--oracle", "--kv", "f32"],
-            "--kv does nothing together with --oracle",
+            "--kv has no effect with --oracle",
         ),
     ] {
         let error = wrong(args);
         assert!(error.contains(said), "{args:?}: {error}");
     }
-    // The environment is not about this call.
+    // Environment variables are not about this call.
     let error = weft(["run", "--raw", "none.gguf", "hi"]).env("WEFT_SYSTEM", "x").run().failed(1);
     assert!(error.contains("none.gguf"), "{error}");
 }
 
 #[test]
-fn logits_say_what_they_lack() {
+fn logits_names_missing_arguments() {
     let model = model("glm-tiny-q4_0");
     let model = model.to_str().unwrap();
     assert!(wrong(&["logits", model, "--tokens", "1"]).contains("--out FILE"));
     assert!(wrong(&["logits", model, "--out", "x"]).contains("--tokens 1,2,3"));
-    assert!(wrong(&["logits", model, "--out", "x", "--tokens", "1", "--text", "a"]).contains("either"));
+    assert!(
+        wrong(&["logits", model, "--out", "x", "--tokens", "1", "--text", "a"]).contains("exactly one of")
+    );
 }
 
 #[test]
-fn the_environment_is_checked_like_an_argument_and_loses_against_one() {
+fn environment_variables_are_checked_and_overridden_by_arguments() {
     let error = weft(["run", "hi"]).env("WEFT_KV", "q8").run().failed(2);
     assert!(error.contains("'q8'") && error.contains("--kv"), "{error}");
     assert!(error.contains("environment variable WEFT_KV"), "{error}");
@@ -85,16 +87,16 @@ fn the_environment_is_checked_like_an_argument_and_loses_against_one() {
     assert!(error.contains("environment variable WEFT_THREADS"), "{error}");
     let error = weft(["run", "hi"]).env("WEFT_SET", "fuse.tail=off,fuse.tale=off").run().failed(2);
     assert!(error.contains("environment variable WEFT_SET"), "{error}");
-    // An empty one says nothing.
+    // An empty variable counts as unset.
     let error = weft(["run", "none.gguf", "hi"]).env("WEFT_KV", "").env("WEFT_SEED", "").run().failed(1);
     assert!(error.contains("none.gguf"), "{error}");
-    // The argument decides, so the command gets as far as the model.
+    // The argument wins, so the command gets as far as the model.
     let error = weft(["run", "--kv", "f16", "none.gguf", "hi"]).env("WEFT_KV", "q8").run().failed(1);
     assert!(error.contains("none.gguf"), "{error}");
 }
 
 #[test]
-fn a_model_that_is_not_there_is_looked_for_and_the_message_says_where() {
+fn the_error_for_a_missing_model_says_where_it_was_looked_for() {
     let cache = Folder::new();
     let error = weft(["inspect", "nowhere"]).env("WEFT_CACHE", cache.path()).run().failed(1);
     assert!(error.starts_with("weft: there is no model `nowhere`"), "{error}");
@@ -109,7 +111,7 @@ fn a_model_that_is_not_there_is_looked_for_and_the_message_says_where() {
 }
 
 #[test]
-fn nobody_reading_on_is_no_error() {
+fn a_closed_standard_output_is_not_an_error() {
     let fixture = model("ds2-tiny-q4_0");
     let mut call = weft(["inspect".as_ref(), "--tensors".as_ref(), fixture.as_os_str()]);
     let mut child =
