@@ -1,4 +1,4 @@
-//! A conversation with a model: the messages so far, and the reply to the next as it comes.
+//! A conversation with a model: keeps the messages, and streams the reply to the next one.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -16,18 +16,18 @@ use crate::out::{Out, note};
 use crate::progress::{Progress, Unit};
 
 const SYSTEM: &str = "system";
-/// Tokens of a prompt that may take so long that progress is shown from the beginning.
+/// Prompts of more tokens than this may take long, so they show progress from the start.
 const LONG: usize = 128;
 
-/// A reply, and what it took.
+/// A reply with its statistics.
 pub(crate) struct Generated {
     /// The reply.
     pub(crate) text: String,
     /// Why it ended.
     pub(crate) finish: Finish,
-    /// How many tokens it took.
+    /// The number of tokens.
     pub(crate) usage: Usage,
-    /// How long it took.
+    /// The time it took.
     pub(crate) timings: Timings,
 }
 
@@ -41,10 +41,10 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Begins a conversation by the model's own chat template; `own` is what else the model comes with.
+    /// Starts a conversation with the model's own chat template; `own` are the model's own settings.
     ///
     /// # Errors
-    /// If the model has none that works.
+    /// If the model has no chat template, or an invalid one.
     pub(crate) fn new(
         engine: Engine,
         args: Args<'_>,
@@ -52,16 +52,17 @@ impl Conversation {
         generate: GenerateOptions,
     ) -> anyhow::Result<Conversation> {
         let template = match engine.model().chat_template() {
-            Err(TemplateError::Missing) => Err(TemplateError::Missing).context(
-                "this model was not made for conversations; `weft run --raw` continues a text with it",
-            ),
+            Err(TemplateError::Missing) => Err(TemplateError::Missing)
+                .context("this model does not support conversations; `weft run --raw` continues plain text"),
             template => template.map_err(anyhow::Error::from),
         }?;
         let think = args.switch("think", "no-think");
         let knows_think =
             engine.model().tokenizer().chat_template().is_some_and(|t| t.contains("enable_thinking"));
         if think.is_some() && !knows_think {
-            note!("this model's chat template knows no `enable_thinking`: --think and --no-think do nothing");
+            note!(
+                "--think and --no-think have no effect: the model's chat template has no `enable_thinking`"
+            );
         }
         let messages = Vec::new();
         let mut conversation = Conversation { engine, template, messages, think, generate };
@@ -79,7 +80,7 @@ impl Conversation {
         self.messages.first().filter(|message| message.role == SYSTEM)?.content.as_str()
     }
 
-    /// Changes the system message, or takes it out.
+    /// Replaces the system message, or removes it.
     pub(crate) fn set_system(&mut self, text: Option<&str>) {
         if self.system().is_some() {
             self.messages.remove(0);
@@ -89,27 +90,27 @@ impl Conversation {
         }
     }
 
-    /// Whether nothing has been said yet.
+    /// Whether there are no messages but the system message.
     pub(crate) fn is_empty(&self) -> bool {
         self.messages.iter().all(|message| message.role == SYSTEM)
     }
 
-    /// Forgets everything but the system message.
+    /// Removes all messages but the system message.
     pub(crate) fn clear(&mut self) {
         self.messages.retain(|message| message.role == SYSTEM);
     }
 
-    /// Says `text` and writes the reply to `out` as it comes, until it ends or Ctrl-C is pressed.
+    /// Sends a message and streams the reply to `out`, until the reply ends or Ctrl-C is pressed.
     ///
     /// # Errors
-    /// If the template refuses it, it does not fit into the context, or a step fails. The conversation is then as if it
-    /// had not been said.
+    /// If the template rejects the message, the context is too small, or a step fails. The conversation is then
+    /// unchanged.
     pub(crate) fn say(&mut self, text: &str, out: Option<&mut Out>) -> anyhow::Result<Generated> {
         let before = self.messages.len();
         self.messages.push(Message::new("user", text));
         let reply = self.reply(out);
         match &reply {
-            // Templates want turns to take turns, so a reply that was stopped at once takes its question with it.
+            // Templates expect alternating turns, so a message without a reply is removed.
             Ok(generated) if generated.text.is_empty() && generated.finish == Finish::Cancelled => {
                 self.messages.truncate(before);
             }
@@ -132,10 +133,10 @@ impl Conversation {
     }
 }
 
-/// Continues a text as it stands.
+/// Continues plain text.
 ///
 /// # Errors
-/// If it does not fit into the context, or a step fails.
+/// If the context is too small, or a step fails.
 pub(crate) fn complete(
     engine: &mut Engine,
     text: &str,
@@ -146,7 +147,7 @@ pub(crate) fn complete(
     stream(engine, prompt, options, out)
 }
 
-/// Generates, and writes what comes to `out`.
+/// Generates a reply and streams it to `out`.
 fn stream(
     engine: &mut Engine,
     prompt: Vec<u32>,
@@ -162,7 +163,7 @@ fn stream(
     let finish = loop {
         match generation.poll() {
             Some(Event::Prompt { done, total }) if done < total => {
-                // Nothing is heard again before the first of what is left has been computed.
+                // The next event only comes after another step.
                 let long = total - done > LONG;
                 let new = || Progress::new("reading the prompt", total as u64, Unit::Tokens).at_once(long);
                 progress.get_or_insert_with(new).set(done as u64);
@@ -177,7 +178,7 @@ fn stream(
             Some(Event::Finished(finish)) => break finish,
             Some(_) => {}
             None => {
-                // If nobody reads on there is no reason to write on.
+                // Without a reader there is no reason to continue.
                 if stop.load(Ordering::SeqCst) || written.is_err() {
                     generation.cancel();
                 }
@@ -193,14 +194,14 @@ fn stream(
     Ok(Generated { text, finish, usage: generation.usage(), timings: generation.timings() })
 }
 
-/// An error of the engine, with the knob that helps.
+/// Adds to an error of the engine the option that helps.
 fn with_knob(error: Error) -> anyhow::Error {
     let full = matches!(error, Error::Context { .. });
     let error = anyhow::Error::from(error);
-    if full { error.context("this needs a larger --context") } else { error }
+    if full { error.context("a larger --context is needed") } else { error }
 }
 
-/// Ends the last line of a reply, if it is not ended.
+/// Ends the last line of a reply, unless it ends already.
 fn end_line(reply: &str, out: Option<&mut Out>) -> io::Result<()> {
     match out {
         Some(out) if !reply.ends_with('\n') => out.foreign("\n"),
@@ -208,22 +209,22 @@ fn end_line(reply: &str, out: Option<&mut Out>) -> io::Result<()> {
     }
 }
 
-/// How long a reply took, in a line.
+/// The statistics of a reply, on one line.
 pub(crate) fn timings(generated: &Generated, loaded: Duration, seed: u64) -> String {
     let Generated { usage, timings, .. } = generated;
     let Usage { prompt_tokens, cached_tokens, tokens, .. } = usage;
     let [prompt, decode] = [timings.prompt, timings.decode].map(|time| time.as_secs_f64());
     let rate = |tokens: usize, seconds: f64| if seconds > 0.0 { tokens as f64 / seconds } else { 0.0 };
     format!(
-        "loaded in {:.2} s; prompt: {prompt_tokens} tokens ({cached_tokens} kept) in {prompt:.2} s, {:.1}/s; \
-         reply: {tokens} tokens in {decode:.2} s, {:.1}/s; seed {seed}",
+        "loaded in {:.2} s; prompt: {prompt_tokens} tokens ({cached_tokens} cached) in {prompt:.2} s, {:.1} tokens/s; \
+         reply: {tokens} tokens in {decode:.2} s, {:.1} tokens/s; seed {seed}",
         loaded.as_secs_f64(),
         rate(prompt_tokens - cached_tokens, prompt),
         decode_rate(generated),
     )
 }
 
-/// Tokens a second after the first, which came with the prompt.
+/// Tokens per second, without the first token: it comes with the prompt.
 pub(crate) fn decode_rate(generated: &Generated) -> f64 {
     let tokens = generated.usage.tokens.saturating_sub(1) as f64;
     let seconds = generated.timings.decode.as_secs_f64();

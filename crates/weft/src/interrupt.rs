@@ -1,26 +1,26 @@
-//! Ctrl-C: ends the program, but while something listens for it, only that. SIGTERM and SIGHUP count as Ctrl-C, so that
-//! nothing unfinished is left behind.
+//! Handles Ctrl-C: it ends the program, or only the current task while a [`Listener`] exists. SIGTERM and SIGHUP are
+//! treated alike, so that no unfinished files are left behind.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::out::note;
 
-/// The exit code of a program that Ctrl-C ended, by the shells' convention (128 + SIGINT).
+/// The exit code after Ctrl-C, by the convention of shells (128 + SIGINT).
 pub(crate) const EXIT_CODE: u8 = 130;
 
 static LISTENING: AtomicBool = AtomicBool::new(false);
 static PRESSED: AtomicBool = AtomicBool::new(false);
 
-/// Takes Ctrl-C over from the operating system.
+/// Installs the signal handler.
 pub(crate) fn install() {
-    // Where that cannot be done, Ctrl-C ends the program as it would any other. Whoever has us ignore one of the signals
-    // (`nohup`) means it, so none is taken over then.
+    // If this fails, signals end the program as usual. If the parent had a signal ignored (`nohup`), no handler is
+    // installed, to respect that.
     let _ = ctrlc::try_set_handler(|| {
-        // Whoever presses it twice does not want to wait for a listener.
+        // Pressed twice, it does not wait for the listener.
         if !LISTENING.load(Ordering::SeqCst) || PRESSED.swap(true, Ordering::SeqCst) {
             if std::io::stderr().is_terminal() {
-                // Whatever stands in the last line stays there, and the shell begins a new one.
+                // Leave the last line as it is and let the shell's prompt start on a new one.
                 note!();
             }
             std::process::exit(EXIT_CODE.into());
@@ -28,18 +28,18 @@ pub(crate) fn install() {
     });
 }
 
-/// Listens for Ctrl-C for as long as it lives.
+/// Listens for Ctrl-C until it is dropped.
 pub(crate) struct Listener(());
 
 impl Listener {
-    /// Starts to listen. One at a time.
+    /// Starts listening. There must be only one listener at a time.
     pub(crate) fn new() -> Listener {
         PRESSED.store(false, Ordering::SeqCst);
         LISTENING.store(true, Ordering::SeqCst);
         Listener(())
     }
 
-    /// Whether it has been pressed, to look at again and again.
+    /// The flag that is set once Ctrl-C has been pressed.
     pub(crate) fn pressed(&self) -> &'static AtomicBool {
         &PRESSED
     }

@@ -1,4 +1,4 @@
-//! Loading a model to compute with, and showing how far that is.
+//! Loads a model and shows the progress.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,23 +11,23 @@ use crate::interrupt::Listener;
 use crate::out::note;
 use crate::progress::{Progress, Unit};
 
-/// Loads a model. Returns how long it took, too.
+/// Loads a model. Returns the time it took as well.
 ///
 /// # Errors
-/// If the file cannot be read or run, or an option does not fit it; [`Error::Interrupted`] after Ctrl-C.
+/// If the file cannot be read, the model cannot be run, or an option does not fit it; [`Error::Interrupted`] after Ctrl-C.
 pub(crate) fn load(path: &Path, options: &EngineOptions) -> anyhow::Result<(Engine, Duration)> {
     with_report(|report| Engine::load(path, options, report))
 }
 
-/// Does with something that tells how far it is what [`load`] does with an engine.
+/// Runs `load` and shows the progress it reports. Returns the time it took as well.
 ///
 /// # Errors
-/// Its own; [`Error::Interrupted`] after Ctrl-C.
+/// Those of `load`; [`Error::Interrupted`] after Ctrl-C.
 pub(crate) fn with_report<T>(
     load: impl FnOnce(OnReport<'_>) -> Result<T, Error>,
 ) -> anyhow::Result<(T, Duration)> {
     let started = Instant::now();
-    // Half-written files are removed, so it has to be left the time for that.
+    // Ctrl-C must leave time to remove half-written files.
     let listener = Listener::new();
     let pressed = || listener.pressed().load(Ordering::SeqCst);
     let mut shown: Option<(&str, Progress)> = None;
@@ -38,9 +38,9 @@ pub(crate) fn with_report<T>(
                 note!("{text}");
                 return ControlFlow::Continue(());
             }
-            Report::Checking { done, total } => ("checking the packed weights", done, total),
-            Report::Packing { done, total } => ("packing the weights", done, total),
-            Report::Loading { done, total } => ("giving the weights to the device", done, total),
+            Report::Checking { done, total } => ("checking packed weights", done, total),
+            Report::Packing { done, total } => ("packing weights", done, total),
+            Report::Loading { done, total } => ("loading weights onto the device", done, total),
         };
         if shown.as_ref().is_none_or(|(known, _)| *known != label) {
             shown = Some((label, Progress::new(label, total, Unit::Bytes)));

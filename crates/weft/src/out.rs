@@ -1,7 +1,7 @@
-//! Standard output and standard error, as a well-behaved command uses them.
+//! Standard output and standard error.
 //!
-//! Answers go to standard output through [`Out`]: when whoever reads it has seen enough (`| head`), that is no error
-//! worth a message. Everything else a person might want to know goes to standard error through [`note!`].
+//! Results go to standard output through [`Out`]. A reader that closes it early (`| head`) is not an error. Everything
+//! else goes to standard error through [`note!`].
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
@@ -18,25 +18,25 @@ impl Out {
         Out { terminal: stdout.is_terminal(), stdout }
     }
 
-    /// Writes text that a model or a file made, at once. A terminal would obey the control characters in it (move the
-    /// cursor, set its title, …), so there they are left out.
+    /// Writes and flushes text from a model or a file. On a terminal, control characters are left out, since the
+    /// terminal would act on them: move the cursor, set its title, and so on.
     pub(crate) fn foreign(&mut self, text: &str) -> io::Result<()> {
         if self.terminal {
-            self.write_all(text.replace(obeyed, "").as_bytes())?;
+            self.write_all(text.replace(is_unsafe, "").as_bytes())?;
         } else {
             self.write_all(text.as_bytes())?;
         }
         self.flush()
     }
 
-    /// Writes a JSON value, readable, and a line end.
+    /// Writes an indented JSON value and a line end.
     pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
         writeln!(self, "{value:#}")
     }
 }
 
-/// Whether a terminal does something else with this character than show it or go on.
-fn obeyed(c: char) -> bool {
+/// Whether a terminal acts on this character instead of showing it.
+fn is_unsafe(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
 }
 
@@ -50,7 +50,7 @@ impl Write for Out {
     }
 }
 
-/// Nobody reads standard output any more.
+/// The marker of a closed standard output.
 #[derive(Debug)]
 struct Closed;
 
@@ -64,28 +64,28 @@ impl std::error::Error for Closed {}
 
 fn closed(error: io::Error) -> io::Error {
     match error.kind() {
-        // Marked, since other pipes than this one can break.
+        // Marked, to tell it from other broken pipes.
         io::ErrorKind::BrokenPipe => io::Error::new(io::ErrorKind::BrokenPipe, Closed),
         _ => error,
     }
 }
 
-/// Whether an error only says that nobody reads standard output any more.
+/// Whether an error means that the reader of standard output has gone.
 pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
     causes.any(|cause| cause.get_ref().is_some_and(|marker| marker.is::<Closed>()))
 }
 
-/// Prints an error and its causes, in red where that can be seen.
+/// Prints an error and its causes; the prefix is red on a terminal.
 pub(crate) fn error(error: &anyhow::Error) {
     let colour =
         io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let (red, plain) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-    let text = in_one_line(error).replace(obeyed, "\u{FFFD}");
+    let text = in_one_line(error).replace(is_unsafe, "\u{FFFD}");
     let _ = writeln!(io::stderr(), "{red}weft:{plain} {text}");
 }
 
-/// An error and its causes, but for those that the ones before them quote already.
+/// An error and its causes on one line, without causes that are quoted already.
 fn in_one_line(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text {
         text if text.is_empty() => cause,
@@ -94,7 +94,7 @@ fn in_one_line(error: &anyhow::Error) -> String {
     })
 }
 
-/// Prints a line on standard error; if nobody reads it, nothing happens.
+/// Prints a line to standard error, ignoring errors.
 macro_rules! note {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_closed_standard_output_is_no_error() {
+    fn only_a_closed_standard_output_is_not_an_error() {
         let broken = || io::Error::from(io::ErrorKind::BrokenPipe);
         let ours = Err::<(), _>(closed(broken())).context("cannot list").unwrap_err();
         let other = Err::<(), _>(broken()).context("cannot fetch").unwrap_err();
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn a_cause_is_printed_once() {
         let error =
             anyhow::anyhow!("no such file").context("cannot open a: no such file").context("cannot run it");
         assert_eq!(in_one_line(&error), "cannot run it: cannot open a: no such file");
     }
 
     #[test]
-    fn a_terminal_gets_no_commands_from_a_model() {
-        assert_eq!("a\x1b[2J\tb\r\u{9b}1m\n".replace(obeyed, ""), "a[2J\tb1m\n");
+    fn a_model_cannot_control_the_terminal() {
+        assert_eq!("a\x1b[2J\tb\r\u{9b}1m\n".replace(is_unsafe, ""), "a[2J\tb1m\n");
     }
 }

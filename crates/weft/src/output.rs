@@ -1,4 +1,4 @@
-//! Where a command writes its result: standard output, called `-`, or a file that is replaced when the result is complete.
+//! Writes a command's result to standard output (`-`), or to a file that is replaced once the result is complete.
 
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -10,10 +10,10 @@ use weft_gguf::Gguf;
 
 use crate::out::Out;
 
-/// A result being written. Dropped without [`commit`](Output::commit), it leaves no file behind.
+/// A result being written. If it is dropped without [`commit`](Output::commit), no file is left behind.
 pub(crate) struct Output {
     sink: Sink,
-    /// What errors call it.
+    /// Its name in errors.
     name: String,
 }
 
@@ -23,10 +23,10 @@ enum Sink {
 }
 
 impl Output {
-    /// Begins the file at `path`; `-` is standard output.
+    /// Starts writing to `path`; `-` is standard output.
     ///
     /// # Errors
-    /// If it is a folder or a broken link, or cannot be created.
+    /// If the path is a folder or a broken link, or the file cannot be created.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Output> {
         if is_standard_output(path) {
             let sink = Sink::StandardOutput(BufWriter::new(Out::new()));
@@ -49,10 +49,10 @@ impl Output {
         written.with_context(|| format!("cannot write {}", self.name))
     }
 
-    /// Puts the file in place.
+    /// Moves the file into place.
     ///
     /// # Errors
-    /// If what is left cannot be written; then the file that was there stays.
+    /// If the remaining bytes cannot be written; an existing file then stays as it was.
     pub(crate) fn commit(self) -> anyhow::Result<()> {
         let committed = match self.sink {
             Sink::StandardOutput(mut out) => out.flush(),
@@ -68,10 +68,10 @@ fn is_standard_output(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Refuses a path that could not be written in the end, before any work is done.
+/// Checks that `path` can be written, before any work is done.
 ///
 /// # Errors
-/// If it is a folder or a broken link, in no folder, or a file of `model`.
+/// If it is a folder or a broken link, its folder does not exist, or it is a file of `model`.
 pub(crate) fn check_output(path: &Path, model: &Gguf) -> anyhow::Result<()> {
     if is_standard_output(path) {
         return Ok(());
@@ -91,7 +91,7 @@ pub(crate) fn check_output(path: &Path, model: &Gguf) -> anyhow::Result<()> {
     refuse_own_file(model, path)
 }
 
-/// Refuses to replace the input. That would be safe, since it stays mapped, but nobody means it.
+/// Refuses to overwrite the input. It would be safe, since the input stays mapped, but it is surely a mistake.
 ///
 /// # Errors
 /// If `out` is one of the model's files.
@@ -101,6 +101,6 @@ pub(crate) fn refuse_own_file(model: &Gguf, out: &Path) -> anyhow::Result<()> {
     let own = model.files().iter().find(|file| fs::canonicalize(&file.path).is_ok_and(|path| path == target));
     match own {
         None => Ok(()),
-        Some(_) => bail!("{} is a file of the model itself: give the result another name", out.display()),
+        Some(_) => bail!("{} is a file of the model itself; choose another output file", out.display()),
     }
 }

@@ -1,4 +1,4 @@
-//! How far something is: a bar on a terminal, a line now and then elsewhere, and nothing for what is done at once.
+//! Progress of long tasks: a bar on a terminal, a line every few seconds elsewhere, and nothing for short tasks.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _};
@@ -9,12 +9,12 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 use crate::out::note;
 use crate::units;
 
-/// What takes less than this shows no progress.
+/// Tasks shorter than this show no progress.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// Time between two lines where there is no terminal.
+/// The time between two lines where there is no terminal.
 const LINES: Duration = Duration::from_secs(10);
 
-/// What is counted.
+/// The unit of progress.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Bytes,
@@ -24,13 +24,13 @@ pub(crate) enum Unit {
     Seconds,
 }
 
-/// The progress of one thing. It goes away when dropped.
+/// The progress of one task. Dropping it clears the bar.
 pub(crate) struct Progress {
     label: String,
     total: u64,
     unit: Unit,
     started: Instant,
-    /// How long nothing is shown.
+    /// How long to wait before showing anything.
     patience: Duration,
     /// When the last line was printed.
     said: Instant,
@@ -39,7 +39,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nothing of `total` is done; `label` says what is going on.
+    /// Starts a task of `total` units; `label` describes it.
     pub(crate) fn new(label: impl Into<String>, total: u64, unit: Unit) -> Progress {
         let now = Instant::now();
         let terminal = io::stderr().is_terminal();
@@ -47,7 +47,7 @@ impl Progress {
         Progress { label, total, unit, started: now, patience: PATIENCE, said: now, terminal, bar: None }
     }
 
-    /// Shows it from the beginning, if it is known to take long.
+    /// Shows progress from the start if the task is known to be `long`.
     pub(crate) fn at_once(mut self, long: bool) -> Progress {
         if long {
             self.patience = Duration::ZERO;
@@ -55,7 +55,7 @@ impl Progress {
         self
     }
 
-    /// So much is to be done: more has turned up.
+    /// Changes the total number of units.
     pub(crate) fn expect(&mut self, total: u64) {
         self.total = total;
         if let Some(bar) = &self.bar {
@@ -63,7 +63,7 @@ impl Progress {
         }
     }
 
-    /// So much is done.
+    /// Sets the number of units that are done.
     pub(crate) fn set(&mut self, done: u64) {
         if self.started.elapsed() < self.patience {
             return;
@@ -93,14 +93,14 @@ impl Drop for Progress {
     }
 }
 
-/// A bar that begins at `done`, so that what an earlier run did does not count as speed.
+/// Creates a bar that starts at `done`: units done by an earlier run do not count towards the speed.
 fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
     let counted = match unit {
         Unit::Bytes => "{decimal_bytes} of {decimal_total_bytes}{pace}",
         Unit::Tokens => "{pos} of {len} tokens{pace}",
         Unit::Samples => "{pos} of {len} samples{pace}",
         Unit::Kernels => "{pos} of {len} kernels{pace}",
-        // Time has a pace of its own.
+        // Seconds per second say nothing.
         Unit::Seconds => "{pos} of {len} seconds",
     };
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
@@ -118,7 +118,7 @@ fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
     bar
 }
 
-/// How fast it goes and what is left, once something is done.
+/// The speed and the time left, once some progress has been made.
 fn pace(unit: Unit, per_second: f64, left: Duration) -> String {
     let rate = match unit {
         Unit::Bytes => units::bytes(per_second as u64),
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pace_is_round() {
+    fn a_pace_is_rounded() {
         let left = Duration::from_secs(5);
         assert_eq!(pace(Unit::Tokens, 12.3456, left), ", 12.3/s, 5s left");
         assert_eq!(pace(Unit::Bytes, 1_234_567.8, left), ", 1.23 MB/s, 5s left");

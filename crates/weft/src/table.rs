@@ -1,4 +1,4 @@
-//! Tables: as text for people, or as Markdown for documents.
+//! Tables as text or Markdown.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 
 use crate::args::Args;
 
-/// How results are printed.
+/// The format of results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
     Text,
@@ -15,14 +15,14 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// What --json and --markdown ask for.
+    /// The form that --json and --markdown select.
     ///
     /// # Errors
-    /// If both are given.
+    /// A usage error if both are given.
     pub(crate) fn of(args: Args<'_>) -> Result<Form, clap::Error> {
         match (args.flag("json"), args.flag("markdown")) {
             (true, true) => {
-                let problem = "--json and --markdown are two ways to print one table";
+                let problem = "--json and --markdown cannot be used together";
                 Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem))
             }
             (true, false) => Ok(Form::Json),
@@ -31,13 +31,13 @@ impl Form {
         }
     }
 
-    /// What ends a line that another one follows.
+    /// The end of a line within a paragraph.
     pub(crate) fn line_end(self) -> &'static str {
         if self == Form::Markdown { "  \n" } else { "\n" }
     }
 }
 
-/// Writes rows under their titles; cells of the columns in `right` are numbers, and stand at the right. In Markdown the first cell of each row is code.
+/// Writes a table. The columns in `right` are right-aligned. In Markdown, the first column is code.
 pub(crate) fn table<const N: usize>(
     form: Form,
     titles: [&str; N],

@@ -1,4 +1,4 @@
-//! A text to be scored, read from a file.
+//! Reads the text file that a model is scored on.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -9,10 +9,10 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// Texts beyond this are not read to their end: it is a month's work, or no file of text at all.
+/// The maximum size in bytes. Scoring more would take weeks, and a file that large is unlikely to be text.
 const LIMIT: u64 = 256 << 20;
 
-/// A text, and where it is from.
+/// A text and the path of its file.
 #[derive(Debug)]
 pub(crate) struct TextFile {
     pub(crate) text: String,
@@ -20,7 +20,7 @@ pub(crate) struct TextFile {
 }
 
 impl TextFile {
-    /// What tells it from other texts, for programs: a figure says little without.
+    /// Identifies the text in JSON output.
     pub(crate) fn json(&self) -> Value {
         let mut sha256 = String::new();
         for byte in Sha256::digest(&self.text) {
@@ -30,23 +30,27 @@ impl TextFile {
     }
 }
 
-/// Reads a text.
+/// Reads a text file.
 ///
 /// # Errors
 /// If the file cannot be read, is larger than [`LIMIT`], or is not UTF-8.
 pub(crate) fn read(path: &Path) -> anyhow::Result<TextFile> {
     let shown = path.display();
     let mut bytes = Vec::new();
-    let file = File::open(path).with_context(|| format!("cannot open the text {shown}"))?;
-    file.take(LIMIT + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read the text {shown}"))?;
+    let file = File::open(path).with_context(|| format!("cannot open the text file {shown}"))?;
+    file.take(LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read the text file {shown}"))?;
     if bytes.len() as u64 > LIMIT {
-        bail!("the text {shown} has more than {} MiB; give a part of it", LIMIT >> 20);
+        bail!("the text file {shown} is larger than {} MiB; use a part of it", LIMIT >> 20);
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(TextFile { text, path: path.to_path_buf() }),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            bail!("{shown} is no text: at byte {at} it is not UTF-8; convert it with `iconv -t UTF-8`, say")
+            bail!(
+                "{shown} is not UTF-8 text: byte {at} is invalid; convert it, for example with `iconv -t UTF-8`"
+            )
         }
     }
 }
@@ -59,7 +63,7 @@ mod tests {
     use crate::test_folder::TestFolder;
 
     #[test]
-    fn texts_are_utf_8() {
+    fn text_must_be_utf_8() {
         let folder = TestFolder::new("text-file");
         let path = folder.join("text");
         fs::write(&path, "Grüße\n").unwrap();
@@ -69,15 +73,15 @@ mod tests {
         assert_eq!(text.json()["sha256"], "b1de61b8108f15d9913e0fa2e6371ed737fbe2be84e63a89ca8ae7a370322371");
         fs::write(&path, b"ab\xFFc").unwrap();
         let error = folder.relative(&format!("{:#}", read(&path).unwrap_err()));
-        assert!(error.starts_with("text is no text: at byte 2 it is not UTF-8"), "{error}");
+        assert!(error.starts_with("text is not UTF-8 text: byte 2 is invalid"), "{error}");
         let error = folder.relative(&format!("{:#}", read(&folder.join("none")).unwrap_err()));
-        assert!(error.starts_with("cannot open the text none: "), "{error}");
+        assert!(error.starts_with("cannot open the text file none: "), "{error}");
     }
 
     #[cfg(unix)]
     #[test]
-    fn what_does_not_end_is_refused() {
+    fn endless_files_are_refused() {
         let error = read(Path::new("/dev/zero")).unwrap_err().to_string();
-        assert_eq!(error, "the text /dev/zero has more than 256 MiB; give a part of it");
+        assert_eq!(error, "the text file /dev/zero is larger than 256 MiB; use a part of it");
     }
 }

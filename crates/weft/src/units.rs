@@ -1,11 +1,11 @@
-//! Numbers for people.
+//! Formats sizes and counts for people.
 
-/// Bytes in decimal units, `98.4 MB`, as disks and downloads are measured.
+/// Formats bytes in decimal units, such as `98.4 MB`.
 pub(crate) fn bytes(count: u64) -> String {
     scaled(count, &["bytes", "kB", "MB", "GB", "TB"])
 }
 
-/// A count in words of its size, `134.5 M`, as parameters are counted.
+/// Formats a count in decimal units, such as `134.5 M`.
 pub(crate) fn count(count: u64) -> String {
     scaled(count, &["", "k", "M", "B", "T"])
 }
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_rounded_into_the_unit_they_are_read_in() {
+    fn rounding_can_reach_the_next_unit() {
         for (count, expected) in [
             (0, "0 bytes"),
             (999, "999 bytes"),

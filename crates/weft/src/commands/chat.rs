@@ -1,4 +1,4 @@
-//! `weft chat`: a conversation in the terminal, or line by line from elsewhere.
+//! `weft chat`: a conversation, typed in a terminal or read from standard input line by line.
 
 mod input;
 
@@ -18,21 +18,26 @@ const MODEL: Positional = Positional { required: false, ..super::MODEL };
 
 pub(super) const COMMAND: Command = Command {
     name: "chat",
-    about: "Hold a conversation",
+    about: "Chat with a model",
     notes: "\
-        Ctrl-C ends a reply, Ctrl-D the conversation. A line that ends in a backslash goes on in the next, and so does \
-        everything between two \"\"\". /help lists what can be done on the way. If standard input is no terminal, every \
-        line of it is a message, and Ctrl-C ends it all.",
+Ctrl-C stops a reply, Ctrl-D ends the conversation, /help lists commands. To write a message of several lines, end \
+each line but the last with a backslash, or put the message between \"\"\". If standard input is not a terminal, \
+each of its lines is a message, and Ctrl-C ends the program. \
+MODEL defaults to smollm2.
+
+Examples:
+  weft chat
+  weft chat model.gguf --system \"Answer in one sentence.\"",
     positionals: &[MODEL],
     run,
 };
 
 const HELP: &str = "\
-/clear        forget the conversation so far
-/system TEXT  change the system message; without a text, show it
-/help         this list
-/quit         end; so does Ctrl-D
-A line that ends in \\ goes on in the next, and so does everything between two \"\"\". Ctrl-C ends a reply.";
+/clear        start a new conversation
+/system TEXT  set the system message; without TEXT, show it
+/help         show this list
+/quit         end the conversation, like Ctrl-D
+End a line with \\ to continue it on the next, or put several lines between \"\"\". Ctrl-C stops a reply.";
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let model = args.text(MODEL.name);
@@ -47,11 +52,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if input.is_terminal() {
         let config = &conversation.engine().model().graph().config;
         let name = config.name.as_deref().unwrap_or(config.architecture).escape_debug();
-        note!("{name} on {}; /help lists what can be done, Ctrl-D ends", conversation.engine().device().name);
+        note!("{name} on {}; /help lists commands, Ctrl-D ends", conversation.engine().device().name);
     }
     while let Some(message) = input.message()? {
         if let Some(command) = message.strip_prefix('/') {
-            if !obey(command, &mut conversation, &mut out)? {
+            if !carry_out(command, &mut conversation, &mut out)? {
                 break;
             }
             continue;
@@ -68,14 +73,14 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
                     return Ok(Outcome::Interrupted);
                 }
             }
-            // Forgetting what was said makes room, if anything was.
+            // Clearing the conversation makes room, unless it is empty already.
             Err(error)
                 if matches!(error.downcast_ref(), Some(Error::Context { .. }))
                     && !conversation.is_empty() =>
             {
                 full(&conversation);
             }
-            // A person can say something else; a program should know that something is wrong.
+            // A person can try again; a program must see the failure.
             Err(error) if input.is_terminal() && !out::is_closed(&error) => out::error(&error),
             Err(error) => return Err(error),
         }
@@ -83,25 +88,25 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Says that the context is full, and how to go on.
+/// Reports that the context is full, and how to continue.
 fn full(conversation: &Conversation) {
     let engine = conversation.engine();
     let (context, most) = (engine.context(), engine.model().graph().config.context);
     note!(
-        "the conversation fills the context of {context} tokens: /clear begins a new one, and --context N, up to {most} \
-         for this model, makes room for more"
+        "the context of {context} tokens is full; /clear starts a new conversation, and --context N (up to {most} for \
+         this model) makes room for longer ones"
     );
 }
 
-/// Does what a line that begins with a slash says. Returns whether the conversation goes on.
-fn obey(command: &str, conversation: &mut Conversation, out: &mut Out) -> anyhow::Result<bool> {
+/// Carries out a line that begins with a slash. Returns whether the conversation continues.
+fn carry_out(command: &str, conversation: &mut Conversation, out: &mut Out) -> anyhow::Result<bool> {
     let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     match (name, rest.trim()) {
         ("quit" | "exit" | "bye", _) => return Ok(false),
         ("help" | "?", _) => writeln!(out, "{HELP}")?,
         ("clear", _) => {
             conversation.clear();
-            note!("the conversation begins anew");
+            note!("started a new conversation");
         }
         ("system", "") => {
             let system = conversation.system().filter(|text| !text.is_empty());
@@ -109,7 +114,7 @@ fn obey(command: &str, conversation: &mut Conversation, out: &mut Out) -> anyhow
         }
         ("system", text) => conversation.set_system(Some(text)),
         _ => note!(
-            "there is no /{name}; /help lists what there is, and a space before the slash makes it a message"
+            "there is no command /{name}; /help lists them. To send this as a message, put a space before the slash"
         ),
     }
     Ok(true)

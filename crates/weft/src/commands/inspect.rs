@@ -1,4 +1,4 @@
-//! `weft inspect`: what is in a model file, and what a token of it costs.
+//! `weft inspect`: shows what a model file contains and what a token costs.
 
 mod facts;
 mod roles;
@@ -14,8 +14,13 @@ use facts::Facts;
 
 pub(super) const COMMAND: Command = Command {
     name: "inspect",
-    about: "Show what is in a model, and what a token of it costs",
-    notes: "It reads headers only, and shows files that Weft cannot run, too. Long lists of the metadata are cut short.",
+    about: "Show what a model contains and what a token costs",
+    notes: "\
+Reads headers only, and works for models that Weft cannot run. Long metadata values are shortened.
+
+Examples:
+  weft inspect model.gguf
+  weft inspect model.gguf --tensors --json",
     positionals: &[MODEL],
     run,
 };

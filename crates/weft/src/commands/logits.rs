@@ -1,4 +1,4 @@
-//! `weft logits`: the raw logits of a sequence, from the engine or from the float oracle.
+//! `weft logits`: writes the logits of a sequence, computed by the engine or the float oracle.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -21,9 +21,9 @@ use crate::progress::{Progress, Unit};
 
 pub(super) const COMMAND: Command = Command {
     name: "logits",
-    about: "Write the logits of every token of a sequence",
+    about: "Write the logits of every token of a sequence to a file",
     notes: "\
-The same tokens give the same bytes, whatever --threads and --chunk are.
+The same tokens give the same bytes, regardless of --threads and --chunk.
 
 Examples:
   weft logits model.gguf --tokens 1,2,3 --out fast.f32
@@ -33,13 +33,13 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let out = args.path("out").ok_or_else(|| incomplete("say where the logits go with --out FILE"))?;
+    let out = args.path("out").ok_or_else(|| incomplete("an output file is required: --out FILE"))?;
     if args.ids("tokens").is_some() == args.text("text").is_some() {
-        return Err(incomplete("say what to compute with either --tokens 1,2,3 or --text TEXT").into());
+        return Err(incomplete("exactly one of --tokens 1,2,3 and --text TEXT is required").into());
     }
     if args.flag("oracle") {
         args.refuse_with(
-            "--oracle, which has one way to compute",
+            "--oracle",
             &["device", "threads", "chunk", "kv", "set", "no-cache", "cache-limit"],
         )?;
     }
@@ -53,7 +53,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
             weft_engine::tokenizer(gguf.metadata())?.encode(text.unwrap_or_default(), all)
         }
     };
-    ensure!(!tokens.is_empty(), "the text has no tokens, and so no logits");
+    ensure!(!tokens.is_empty(), "the text has no tokens, so there are no logits");
     let started = Instant::now();
     let outcome = if args.flag("oracle") {
         let logits = oracle_logits(&gguf, &tokens)?;
@@ -65,23 +65,23 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         compute(args, &model, &tokens, out)?
     };
     if args.flag("verbose") {
-        note!("{} tokens in {:.2} s, loading included", tokens.len(), started.elapsed().as_secs_f64());
+        note!("{} tokens in {:.2} s, including loading", tokens.len(), started.elapsed().as_secs_f64());
     }
     Ok(outcome)
 }
 
-/// A mistake on the command line that the parser cannot tell.
+/// A usage error that the parser cannot detect.
 fn incomplete(problem: &str) -> clap::Error {
     clap::Error::raw(ErrorKind::MissingRequiredArgument, problem)
 }
 
-/// Feeds the tokens to an engine in chunks, and writes the logits as they come.
+/// Runs the tokens through an engine in chunks, and writes the logits of each.
 fn compute(args: Args<'_>, model: &Path, tokens: &[u32], out: &Path) -> anyhow::Result<Outcome> {
     let chunk = args.count("chunk").unwrap_or(1);
     let options = args.device_options().context(tokens.len()).batch(chunk);
     let (mut engine, _) = load(model, &options)?;
     let runner = engine.inspect_mut();
-    // It listens before there is a file, so that none is left behind.
+    // Listen before the file is created, so that none is left behind.
     let listener = Listener::new();
     let mut file = Output::create(out)?;
     let mut progress = Progress::new("computing", tokens.len() as u64, Unit::Tokens);

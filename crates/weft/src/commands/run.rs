@@ -1,4 +1,4 @@
-//! `weft run`: answers one prompt.
+//! `weft run`: answers a prompt.
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -20,18 +20,17 @@ use crate::out::{Out, note};
 const FIRST: Positional = Positional { name: "MODEL", help: model_ref::HELP, required: false };
 const SECOND: Positional = Positional {
     name: "PROMPT",
-    help: "What to answer; standard input if it is `-` or not given. A lone argument is the PROMPT, unless it \
-           names a model and standard input is no terminal",
+    help: "The prompt; `-` or nothing reads standard input. A single argument is the PROMPT, unless it names a \
+           model and standard input is not a terminal",
     required: false,
 };
 
 pub(super) const COMMAND: Command = Command {
     name: "run",
-    about: "Answer one prompt",
+    about: "Answer a prompt",
     notes: "\
-The reply goes to standard output as it comes. Ctrl-C ends it early; the exit code is then 130. \
-Standard input is read only where there is no PROMPT or it is `-`. \
-Without a MODEL it is smollm2, which comes with a temperature (0.2), a top-p (0.9) and a system message (empty) of its own.
+The reply is printed to standard output as it is generated. Ctrl-C ends it early, with exit code 130. \
+MODEL defaults to smollm2, which has its own defaults: temperature 0.2, top-p 0.9 and no system message.
 
 Examples:
   weft run \"What is the capital of France?\"
@@ -45,11 +44,11 @@ Examples:
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let (model, prompt) = model_and_prompt(args)?;
     if args.flag("raw") {
-        args.refuse_with("--raw, which leaves the chat template out", &["system", "think", "no-think"])?;
+        args.refuse_with("--raw, which skips the chat template", &["system", "think", "no-think"])?;
     }
     let prompt = match prompt {
         Some(prompt) => prompt.to_string(),
-        // The line end is the shell's, not the question's.
+        // The last line end belongs to the shell, not to the prompt.
         None => standard_input()?.trim_end_matches(['\r', '\n']).to_string(),
     };
     ensure!(!prompt.trim().is_empty(), "the prompt is empty");
@@ -70,7 +69,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if json {
         out.json(&report(&generated, &path, &device, loaded, seed))?;
     } else if generated.finish == Finish::Context {
-        note!("the context of {context} tokens is full, so the reply ends here; --context makes it larger");
+        note!("the reply ends here: the context of {context} tokens is full; --context sets a larger one");
     }
     if args.flag("verbose") {
         note!("{device}; {}", timings(&generated, loaded, seed));
@@ -78,16 +77,16 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(if generated.finish == Finish::Cancelled { Outcome::Interrupted } else { Outcome::Done })
 }
 
-/// What the positionals mean. No prompt means that it comes on standard input.
+/// Tells the model and the prompt apart. Without a prompt, it is read from standard input.
 ///
 /// # Errors
-/// If there is no prompt: a mistake on the command line.
+/// A usage error if there is no prompt.
 fn model_and_prompt(args: Args<'_>) -> Result<(Option<&str>, Option<&str>), clap::Error> {
     let terminal = io::stdin().is_terminal();
     let (model, prompt) = match (args.text(FIRST.name), args.text(SECOND.name)) {
         (Some(model), Some(prompt)) => (Some(model), Some(prompt)),
         (Some(model), None) if model_ref::looks_like_model(model) => (Some(model), None),
-        // Somebody may have piped the prompt.
+        // The prompt may be piped.
         (Some(model), None) if !terminal && model_ref::is_there(args, model) => (Some(model), None),
         (prompt, _) => (None, prompt),
     };
@@ -96,7 +95,8 @@ fn model_and_prompt(args: Args<'_>) -> Result<(Option<&str>, Option<&str>), clap
             "weft run {}\"What is the capital of France?\"",
             model.map_or(String::new(), |m| format!("{m} "))
         );
-        let problem = format!("there is no prompt; try\n  {example}\nor, for a conversation, `weft chat`");
+        let problem =
+            format!("a prompt is required, for example:\n  {example}\nFor a conversation, use `weft chat`.");
         return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, problem));
     }
     Ok((model, prompt.filter(|prompt| *prompt != "-")))

@@ -1,4 +1,4 @@
-//! `weft tokenize`: the tokens of a text.
+//! `weft tokenize`: prints the tokens of a text.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -13,14 +13,18 @@ use crate::model_ref;
 use crate::out::Out;
 
 const TEXT: Positional =
-    Positional { name: "TEXT", help: "The text; standard input if it is `-` or not given", required: false };
+    Positional { name: "TEXT", help: "The text; `-` or nothing reads standard input", required: false };
 
 pub(super) const COMMAND: Command = Command {
     name: "tokenize",
     about: "Show the tokens of a text",
     notes: "\
-        It prints a line for each token: its id and its text. A token can be a piece of a character; its bytes are then \
-        shown as \\xNN, and are a list of numbers with --json.",
+Prints the id and the text of each token, one per line. Bytes that are not UTF-8 text, such as parts of a character, \
+are shown as \\xNN; with --json, such a token is a list of numbers.
+
+Examples:
+  weft tokenize model.gguf \"Hello, world!\"
+  weft tokenize model.gguf --json < notes.txt",
     positionals: &[MODEL, TEXT],
     run,
 };
@@ -46,7 +50,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// A token's text in quotes, with `\xNN` for bytes that are no character by themselves.
+/// A token's text in quotes, with `\xNN` for bytes that are not UTF-8.
 fn piece(bytes: &[u8]) -> String {
     let mut piece = String::from("\"");
     for chunk in bytes.utf8_chunks() {
@@ -56,12 +60,12 @@ fn piece(bytes: &[u8]) -> String {
     piece + "\""
 }
 
-/// A token's text, or its bytes where they are no text.
+/// A token's text, or its bytes if they are not UTF-8.
 fn json_piece(bytes: &[u8]) -> Value {
     std::str::from_utf8(bytes).map_or_else(|_| json!(bytes), |text| json!(text))
 }
 
-/// Everything on standard input, which must be text.
+/// Reads all of standard input as text.
 pub(super) fn standard_input() -> anyhow::Result<String> {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text).context("cannot read standard input as UTF-8 text")?;

@@ -1,4 +1,4 @@
-//! `logits` through the whole program, on every model of the checkout.
+//! Tests of `logits`, on every fixture.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{FIXTURES, Folder, fixture, model, weft};
 
-/// The logits of a model's prompt, as the bytes of the file.
+/// The logits of a model's prompt, as bytes.
 #[track_caller]
 fn logits(name: &str, args: &[&str]) -> Vec<u8> {
     let folder = Folder::new();
@@ -20,7 +20,7 @@ fn logits(name: &str, args: &[&str]) -> Vec<u8> {
     fs::read(out).unwrap()
 }
 
-/// What the checkout says of a model's logits.
+/// The description of a fixture's golden logits.
 fn golden(name: &str) -> Value {
     serde_json::from_slice(&fs::read(fixture(&format!("{name}.json"))).unwrap()).unwrap()
 }
@@ -62,7 +62,7 @@ fn threads_and_chunks_change_no_bit() {
 }
 
 #[test]
-fn a_text_is_its_tokens() {
+fn a_text_gives_the_logits_of_its_tokens() {
     let folder = Folder::new();
     let path = model("glm-tiny-q4_0");
     let path = path.to_str().unwrap();
@@ -79,7 +79,7 @@ fn a_text_is_its_tokens() {
 }
 
 #[test]
-fn what_fails_leaves_the_old_file_and_no_new_one() {
+fn failures_keep_the_old_file_and_leave_no_new_one() {
     let folder = Folder::new();
     let out = folder.join("logits.f32");
     fs::write(&out, "before").unwrap();
@@ -99,7 +99,7 @@ fn what_fails_leaves_the_old_file_and_no_new_one() {
 }
 
 #[test]
-fn the_model_is_not_written_over() {
+fn the_model_is_not_overwritten() {
     let folder = Folder::new();
     let own = folder.join("model.gguf");
     fs::copy(model("glm-tiny-q4_0"), &own).unwrap();
@@ -113,7 +113,7 @@ fn the_model_is_not_written_over() {
 }
 
 #[test]
-fn a_decision_that_is_off_changes_next_to_nothing() {
+fn a_decision_changes_only_rounding() {
     let name = "glm-tiny-q4_k_m";
     let (on, off) = (floats(&logits(name, &[])), floats(&logits(name, &["--set", "fuse.tail=off"])));
     let largest = on.iter().fold(0.0f64, |most, value| most.max(value.abs()));
@@ -121,13 +121,13 @@ fn a_decision_that_is_off_changes_next_to_nothing() {
     assert!(on.iter().zip(&off).all(|(a, b)| (a - b).abs() <= 1e-3 * largest));
 }
 
-/// Bytes of the logits of one token.
+/// The size of one token's logits in bytes.
 #[cfg(unix)]
 const ROW: usize = 2048 * 4;
 
 #[cfg(unix)]
 #[test]
-fn links_and_pipes_are_written_to_and_stay() {
+fn links_and_pipes_are_written_through() {
     use std::io::Read as _;
     use std::os::unix::fs::{FileTypeExt as _, symlink};
 
@@ -153,7 +153,7 @@ fn links_and_pipes_are_written_to_and_stay() {
 
     let pipe = folder.join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // Open for both, nobody waits for anybody, and one row fits into a pipe.
+    // Opened for reading and writing, the pipe blocks neither side, and one row fits into its buffer.
     let mut reader = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
     write(&pipe).ok();
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());

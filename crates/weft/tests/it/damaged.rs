@@ -1,4 +1,4 @@
-//! Files that are cut, changed or something else: a message and exit code 1, at once, and never a panic.
+//! Tests of truncated, corrupted and wrong files: they end in an error with exit code 1, and never in a panic.
 
 use std::fs;
 
@@ -7,12 +7,12 @@ use weft_random::Random;
 use crate::support::{FIXTURES, Folder, model, weft};
 
 #[test]
-fn a_file_that_ends_too_early_is_refused() {
+fn truncated_files_are_refused() {
     let folder = Folder::new();
     for name in FIXTURES {
         let bytes = fs::read(model(name)).unwrap();
         let path = folder.join("cut.gguf");
-        // Every 997th byte is what the library's own tests take; here some of them go through the program.
+        // The library's own tests cut at every 997th byte; here some of these cuts go through the program.
         let steps = bytes.len() / 997;
         for part in 0..12 {
             let len = 997 * (steps * part / 12);
@@ -32,7 +32,7 @@ fn a_file_that_ends_too_early_is_refused() {
 }
 
 #[test]
-fn a_header_with_changed_bytes_ends_in_a_message_or_runs() {
+fn a_corrupted_header_runs_or_ends_in_an_error() {
     let folder = Folder::new();
     let mut random = Random::new(1);
     for name in FIXTURES {
@@ -54,7 +54,7 @@ fn a_header_with_changed_bytes_ends_in_a_message_or_runs() {
 }
 
 #[test]
-fn files_that_are_something_else_are_called_what_they_are() {
+fn other_kinds_of_files_are_recognised() {
     let folder = Folder::new();
     for (bytes, said) in [
         (&b""[..], "empty"),

@@ -1,4 +1,4 @@
-//! Looking into models: `inspect` and `tokenize`.
+//! Tests of `inspect` and `tokenize`.
 
 use std::fs;
 
@@ -48,21 +48,21 @@ fn a_model_as_json_adds_up() {
 }
 
 #[test]
-fn what_a_token_costs_is_what_the_tensors_say() {
+fn the_cost_of_a_token_agrees_with_the_tensors() {
     let path = model("glm-tiny-q4_0");
     let facts = weft(["inspect", "--json", path.to_str().unwrap()]).run().json();
     let bytes = |role: &str| facts["roles"][role]["bytes"].as_u64().unwrap();
-    // Two of six experts, one row of 256 values of the embedding at 18 bytes for 32, and all of the rest.
+    // Two of six experts, one row of the embedding (256 values, at 18 bytes for 32), and all of the rest.
     let rest = ["attention", "head", "dense feed-forward", "shared experts", "norms", "router"];
     let expected =
         bytes("experts") * 2 / 6 + 256 / 32 * 18 + rest.iter().map(|role| bytes(role)).sum::<u64>();
     assert_eq!(facts["cost"]["active_bytes"], expected);
-    // In each of three layers one row of 256 + 32 values of two bytes.
+    // One row of 256 + 32 values of two bytes in each of three layers.
     assert_eq!(facts["cost"]["kv_bytes_per_token"], 3 * (256 + 32) * 2);
 }
 
 #[test]
-fn a_model_that_cannot_be_run_is_shown_all_the_same() {
+fn unsupported_models_can_be_inspected() {
     let folder = Folder::new();
     let path = folder.join("other.gguf");
     let bytes = fs::read(model("glm-tiny-q4_0")).unwrap();
@@ -102,7 +102,7 @@ fn the_tokens_of_a_text() {
     assert_eq!(lines.lines().count(), pieces(&["Hello"], None).len());
 }
 
-/// The bytes of a token in JSON: a text, or a list.
+/// The bytes of a token in JSON, which is a text or a list.
 fn bytes(piece: &serde_json::Value) -> Vec<u8> {
     match piece.as_array() {
         Some(bytes) => bytes.iter().map(|byte| byte.as_u64().unwrap() as u8).collect(),
@@ -111,14 +111,14 @@ fn bytes(piece: &serde_json::Value) -> Vec<u8> {
 }
 
 #[test]
-fn input_that_is_no_text_is_refused() {
+fn input_that_is_not_utf_8_is_refused() {
     let path = model("glm-tiny-q4_0");
     let error = weft(["tokenize", path.to_str().unwrap()]).input(b"\xFF\xFE").run().failed(1);
     assert!(error.contains("UTF-8"), "{error}");
 }
 
 #[test]
-fn no_text_has_no_tokens() {
+fn an_empty_text_has_no_tokens() {
     let path = model("glm-tiny-q4_0");
     assert_eq!(weft(["tokenize", path.to_str().unwrap(), ""]).run().ok(), "");
 }

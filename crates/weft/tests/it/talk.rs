@@ -1,4 +1,4 @@
-//! `run` and `chat`, with models that say nothing sensible but say it reproducibly.
+//! Tests of `run` and `chat`, with models that produce reproducible gibberish.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::{Folder, Ran, model, weft};
 
-/// A reply to a prompt, greedily and short.
+/// Runs a prompt with greedy sampling, for a short reply.
 fn run(args: &[&str]) -> Ran {
     let path = model("glm-tiny-q4_0");
     weft([&["run", path.to_str().unwrap(), "--max-tokens", "8", "--temperature", "0"], args].concat()).run()
@@ -29,7 +29,7 @@ fn a_reply_as_text_and_as_json() {
 }
 
 #[test]
-fn prompts_come_as_arguments_or_on_standard_input() {
+fn prompts_are_arguments_or_standard_input() {
     let path = model("glm-tiny-q4_0");
     let greedy = ["run", "--max-tokens", "8", "--temperature", "0", path.to_str().unwrap()];
     let expected = run(&["Hello"]).ok();
@@ -47,7 +47,7 @@ fn prompts_come_as_arguments_or_on_standard_input() {
 }
 
 #[test]
-fn a_lone_argument_is_a_model_if_it_names_one_and_the_prompt_is_piped() {
+fn a_single_argument_is_a_model_if_it_names_one_and_the_prompt_is_piped() {
     let folder = Folder::new();
     let (bare, text) = (folder.join("bare"), folder.join("text"));
     std::fs::copy(model("glm-tiny-q4_0"), &bare).unwrap();
@@ -55,13 +55,13 @@ fn a_lone_argument_is_a_model_if_it_names_one_and_the_prompt_is_piped() {
     let greedy = ["run", "--max-tokens", "8", "--temperature", "0"];
     let call = [&greedy[..], &[bare.to_str().unwrap()]].concat();
     assert_eq!(weft(call).input("Hello").run().ok(), run(&["Hello"]).ok());
-    // By its name in the cache.
+    // By the name of a model in the cache.
     let cache = Folder::new();
     std::fs::create_dir(cache.join("models")).unwrap();
     std::fs::copy(model("glm-tiny-q4_0"), cache.join("models/mine.gguf")).unwrap();
     let call = || weft([&greedy[..], &["mine"]].concat()).env("WEFT_CACHE", cache.path());
     assert_eq!(call().input("Hello").run().ok(), run(&["Hello"]).ok());
-    // Anything else is the prompt for the default model, which is not to be had here.
+    // Anything else is a prompt for the default model, which cannot be downloaded here.
     for prompt in ["What is this?", text.to_str().unwrap()] {
         let error = weft(["run", prompt]).input("Hello").env("PATH", "").run().failed(1);
         assert!(error.contains("smollm2"), "{error}");
@@ -76,7 +76,7 @@ fn the_same_seed_gives_the_same_reply() {
 }
 
 #[test]
-fn a_stop_text_ends_the_reply_and_is_no_part_of_it() {
+fn a_reply_ends_before_a_stop_text() {
     let whole = run(&["Hello", "--json"]).json()["text"].as_str().unwrap().to_string();
     let stop: String = whole.chars().skip(3).take(2).collect();
     let reply = run(&["Hello", "--json", "--stop", "never", "--stop", &stop]).json();
@@ -85,7 +85,7 @@ fn a_stop_text_ends_the_reply_and_is_no_part_of_it() {
 }
 
 #[test]
-fn the_template_the_system_message_and_raw_text_are_different_prompts() {
+fn templates_and_system_messages_change_the_prompt() {
     let tokens = |args: &[&str]| run(&[args, &["--json"]].concat()).json()["prompt_tokens"].as_u64().unwrap();
     let plain = tokens(&["Hello"]);
     assert!(tokens(&["Hello", "--system", "Be brief."]) > plain);
@@ -93,7 +93,7 @@ fn the_template_the_system_message_and_raw_text_are_different_prompts() {
 }
 
 #[test]
-fn a_full_context_is_said() {
+fn a_full_context_is_reported() {
     let short = run(&["Hello", "--context", "16", "--max-tokens", "100"]);
     assert_eq!(short.code, Some(0));
     assert!(short.err.contains("the context of 16 tokens is full"), "{short:?}");
@@ -104,20 +104,20 @@ fn a_full_context_is_said() {
 }
 
 #[test]
-fn verbose_tells_what_it_took() {
+fn verbose_prints_token_counts_and_the_seed() {
     let told = run(&["Hello", "--verbose", "--seed", "9"]);
     assert!(told.err.contains("8 tokens") && told.err.contains("seed 9"), "{told:?}");
 }
 
 #[test]
-fn what_a_template_does_not_know_is_said() {
+fn unsupported_options_of_a_template_are_reported() {
     let told = run(&["Hello", "--no-think"]);
     assert!(told.err.contains("enable_thinking"), "{told:?}");
 }
 
 #[test]
-fn arguments_win_over_the_environment_and_switches_do_too() {
-    // The template says which it was.
+fn arguments_override_the_environment_for_switches_too() {
+    // The prompt's length depends on the switch.
     let folder = Folder::new();
     let path = thinking_model(&folder);
     let tokens = |args: &[&str], think: &str| {
@@ -130,7 +130,7 @@ fn arguments_win_over_the_environment_and_switches_do_too() {
     assert_eq!((tokens(&["--think"], "0"), tokens(&["--no-think"], "1")), (on, off));
 }
 
-/// A copy of a model with a chat template that knows `enable_thinking`, as long as its own.
+/// A copy of a model with a chat template that supports `enable_thinking`, padded to the length of the original.
 fn thinking_model(folder: &Folder) -> String {
     let bytes = std::fs::read(model("glm-tiny-q4_0")).unwrap();
     let gguf = weft_gguf::Gguf::open(&model("glm-tiny-q4_0")).unwrap();
@@ -145,7 +145,7 @@ fn thinking_model(folder: &Folder) -> String {
     path.display().to_string()
 }
 
-/// What a long reply prints if a signal comes when the first of it is there, and the exit code.
+/// The output and the exit code of a long reply that is interrupted by a signal once it has begun.
 #[cfg(unix)]
 fn interrupted(signal: &str, args: &[&str]) -> (String, Option<i32>) {
     let path = model("glm-tiny-q4_0");
@@ -164,12 +164,12 @@ fn interrupted(signal: &str, args: &[&str]) -> (String, Option<i32>) {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_ends_a_reply_and_keeps_what_there_is() {
-    if !crate::support::signals_are_heard() {
+fn ctrl_c_ends_a_reply_and_keeps_its_beginning() {
+    if !crate::support::signals_work() {
         return;
     }
     let whole = run(&["Hello", "--max-tokens", "4000"]).ok();
-    // A conversation that no person holds ends with its reply.
+    // Without a terminal, a conversation ends as well.
     for (signal, command) in [("INT", "run"), ("TERM", "run"), ("HUP", "run"), ("INT", "chat")] {
         let (text, code) = interrupted(signal, &[command]);
         assert_eq!(code, Some(130), "{signal} {command}");
@@ -178,7 +178,7 @@ fn ctrl_c_ends_a_reply_and_keeps_what_there_is() {
     }
 }
 
-/// What a conversation of these lines prints.
+/// Runs a conversation with these lines as messages.
 fn chat(args: &[&str], lines: &str) -> Ran {
     let path = model("glm-tiny-q4_0");
     let greedy = ["chat", path.to_str().unwrap(), "--max-tokens", "4", "--temperature", "0"];
@@ -196,7 +196,7 @@ fn a_conversation_remembers_until_it_is_cleared() {
 }
 
 #[test]
-fn commands_of_a_conversation() {
+fn commands_in_a_conversation() {
     let help = chat(&[], "/help\n").ok();
     assert!(help.contains("/clear") && help.contains("/quit"), "{help}");
     assert_eq!(chat(&[], "/quit\nHello\n").ok(), "");
@@ -206,21 +206,24 @@ fn commands_of_a_conversation() {
     );
     assert_eq!(chat(&["--system", ""], "/system\n").ok(), "there is no system message\n");
     let told = chat(&[], "/clear\n");
-    assert!(told.err.contains("begins anew"), "{told:?}");
+    assert!(told.err.contains("started a new conversation"), "{told:?}");
     let told = chat(&[], "/nothing\n");
-    assert!(told.err.contains("there is no /nothing"), "{told:?}");
+    assert!(told.err.contains("there is no command /nothing"), "{told:?}");
     let system = chat(&["--system", "Be brief."], "Hello\n").ok();
     assert_eq!(chat(&[], "/system Be brief.\nHello\n").ok(), system);
 }
 
 #[test]
-fn a_conversation_that_fills_its_context_says_how_to_go_on() {
+fn a_full_conversation_says_how_to_continue() {
     let told = chat(&["--context", "16"], "Hello\nHello\nHello\nHello\nHello\n/clear\nHello\n");
     assert_eq!(told.code, Some(0), "{told:?}");
-    assert!(told.err.contains("/clear begins a new one") && told.err.contains("--context N"), "{told:?}");
+    assert!(
+        told.err.contains("/clear starts a new conversation") && told.err.contains("--context N"),
+        "{told:?}"
+    );
     let first = chat(&[], "Hello\n").ok();
-    assert!(told.out.ends_with(&first), "after /clear there is room again: {told:?}");
-    // What does not even fit alone is no full conversation.
+    assert!(told.out.ends_with(&first), "/clear must make room: {told:?}");
+    // A message that does not fit by itself is an error: clearing would not help.
     let error = chat(&["--context", "3"], "Hello\n").failed(1);
     assert!(error.contains("context") && !error.contains("/clear"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Where messages come from: a line editor with a history, or plain lines.
+//! Reads messages from a line editor with a history, or from plain lines.
 
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
@@ -10,35 +10,35 @@ use rustyline::error::ReadlineError;
 use crate::out::note;
 
 const PROMPT: &str = "> ";
-/// The prompt of a message that goes on.
+/// The prompt of a message's further lines.
 const MORE: &str = "… ";
-/// What a message of several lines begins and ends with.
+/// Begins and ends a message of several lines.
 const QUOTES: &str = "\"\"\"";
 
-/// Where messages come from.
+/// A source of messages.
 pub(super) enum Input {
     Terminal(Box<Editor>),
     Plain,
 }
 
-/// The line editor, and where it keeps what was typed.
+/// The line editor, and the file of its history.
 pub(super) struct Editor {
     lines: DefaultEditor,
     history: Option<PathBuf>,
 }
 
-/// What came instead of a line, or with it.
+/// One line of input, or what came instead.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Line {
     Text(String),
     /// Ctrl-C.
     Abandoned,
-    /// Ctrl-D, or there is no more.
+    /// Ctrl-D, or the end of the input.
     End,
 }
 
 impl Input {
-    /// The terminal, if there is one to read from and to write to.
+    /// Uses the terminal if both standard input and standard output are one.
     pub(super) fn new() -> anyhow::Result<Input> {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return Ok(Input::Plain);
@@ -46,13 +46,13 @@ impl Input {
         let mut lines = DefaultEditor::new().context("cannot use this terminal")?;
         let history = weft_file::data_folder().map(|folder| folder.join("history"));
         if let Some(history) = &history {
-            // The first time there is none.
+            // It does not exist the first time.
             let _ = lines.load_history(history);
         }
         Ok(Input::Terminal(Box::new(Editor { lines, history })))
     }
 
-    /// Whether a person sits there.
+    /// Whether messages are typed in a terminal.
     pub(super) fn is_terminal(&self) -> bool {
         matches!(self, Input::Terminal(_))
     }
@@ -88,7 +88,7 @@ impl Input {
 }
 
 impl Editor {
-    /// Adds a message to the history. One that cannot be kept is no reason to stop talking.
+    /// Adds a message to the history. Errors are ignored: the conversation matters more.
     fn remember(&mut self, message: &str) {
         let _ = self.lines.add_history_entry(message);
         if let Some(history) = &self.history {
@@ -98,7 +98,7 @@ impl Editor {
     }
 }
 
-/// Puts a message together from lines; passes over empty ones. `None` when there is no more.
+/// Assembles the next message from lines, skipping empty messages; `None` at the end.
 fn assemble(mut line: impl FnMut(&str) -> anyhow::Result<Line>) -> anyhow::Result<Option<String>> {
     let mut abandoned = false;
     loop {
@@ -107,7 +107,7 @@ fn assemble(mut line: impl FnMut(&str) -> anyhow::Result<Line>) -> anyhow::Resul
             Line::Abandoned if abandoned => return Ok(None),
             Line::Abandoned => {
                 abandoned = true;
-                note!("Ctrl-C once more, or Ctrl-D, ends the conversation");
+                note!("press Ctrl-C again, or Ctrl-D, to end the conversation");
                 continue;
             }
             Line::Text(text) => text,
@@ -121,7 +121,7 @@ fn assemble(mut line: impl FnMut(&str) -> anyhow::Result<Line>) -> anyhow::Resul
     }
 }
 
-/// The message that begins with this line; `None` if it was abandoned.
+/// Reads the rest of the message that begins with this line; `None` if it was abandoned.
 fn rest(
     first: String,
     line: &mut impl FnMut(&str) -> anyhow::Result<Line>,
@@ -140,7 +140,7 @@ fn rest(
         match line(MORE)? {
             Line::Text(next) => message.extend(["\n", &next]),
             Line::Abandoned => return Ok(None),
-            // Whoever forgot the end meant it to be here.
+            // The end of the input ends an unfinished message.
             Line::End => return Ok(Some(message)),
         }
     }
@@ -150,7 +150,7 @@ fn rest(
 mod tests {
     use super::*;
 
-    /// All messages in these lines, with `^C` for Ctrl-C.
+    /// All messages in these lines, where `^C` stands for Ctrl-C.
     fn messages(lines: &str) -> Vec<String> {
         let mut lines = lines.lines();
         let mut line = |_: &str| {
@@ -164,25 +164,25 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_message_and_empty_ones_are_none() {
+    fn a_line_is_a_message_unless_it_is_empty() {
         assert_eq!(messages("one\n\n  \ntwo"), ["one", "two"]);
     }
 
     #[test]
-    fn lines_go_on_after_a_backslash() {
+    fn a_backslash_continues_a_line() {
         assert_eq!(messages("one\\\ntwo\\\nthree\nfour"), ["one\ntwo\nthree", "four"]);
-        assert_eq!(messages("one\\"), ["one\n"].map(str::trim_end), "the end ends it");
+        assert_eq!(messages("one\\"), ["one\n"].map(str::trim_end), "the end of the input ends it");
     }
 
     #[test]
     fn everything_between_quotes_is_one_message() {
         assert_eq!(messages("\"\"\"one\n\ntwo\\\n\"\"\"\nthree"), ["one\n\ntwo\\", "three"]);
         assert_eq!(messages("\"\"\"one\"\"\"\ntwo"), ["one", "two"]);
-        assert_eq!(messages("\"\"\"one\ntwo"), ["one\ntwo"], "the end ends it");
+        assert_eq!(messages("\"\"\"one\ntwo"), ["one\ntwo"], "the end of the input ends it");
     }
 
     #[test]
-    fn ctrl_c_abandons_a_message_and_twice_in_a_row_ends() {
+    fn ctrl_c_abandons_a_message_and_ends_when_pressed_twice() {
         assert_eq!(messages("one\\\n^C\ntwo\n^C\nthree\n^C\n^C\nfour"), ["two", "three"]);
     }
 }

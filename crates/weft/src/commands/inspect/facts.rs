@@ -1,4 +1,4 @@
-//! What is known of a model, gathered once for both ways of showing it.
+//! Collects the facts about a model that both output formats show.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use weft_models::{BlockInfo, BuildOptions, Config, Cost};
 
 use super::roles::role;
 
-/// Elements of an array that are shown.
+/// The number of array elements to show.
 const SHOWN: usize = 8;
 
 /// Everything `inspect` shows.
 pub(super) struct Facts<'a> {
     pub(super) gguf: &'a Gguf,
-    /// The model's shape and its cost, or why Weft cannot run it.
+    /// The model's configuration and cost, or why Weft cannot run it.
     pub(super) model: Result<(Config, Cost), String>,
-    /// By type, the largest first.
+    /// The tensors by type, the largest share first.
     pub(super) types: Vec<(String, Share)>,
-    /// By what they are for, the largest first.
+    /// The tensors by role, the largest share first.
     pub(super) roles: Vec<(String, Share)>,
-    /// Every tensor, if they are to be shown.
+    /// All tensors, if they are to be listed.
     pub(super) tensors: &'a [TensorInfo],
 }
 
-/// What some of the tensors have together.
+/// The totals of some tensors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Share {
     pub(super) tensors: u64,
@@ -47,7 +47,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// All of it, for programs.
+    /// All facts as JSON.
     pub(super) fn json(&self) -> Json {
         let file = |file: &weft_gguf::FileInfo| json!({ "path": file.path.display().to_string(), "bytes": file.size });
         let tensor = |tensor: &TensorInfo| {
@@ -76,7 +76,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What the tensors of each group have together, the largest group first.
+/// The totals of each group of tensors, the largest group first.
 fn shares(gguf: &Gguf, group: impl Fn(&TensorInfo) -> String) -> Vec<(String, Share)> {
     let mut shares: BTreeMap<String, Share> = BTreeMap::new();
     for tensor in gguf.tensors() {
@@ -114,7 +114,7 @@ fn json_config(config: &Config) -> Json {
     };
     let attention: Vec<Json> = config.blocks.iter().map(|layer| block(&layer.attention)).collect();
     let attention = match attention.split_first() {
-        // One for all layers, in every family there is.
+        // In all families so far, every layer has the same attention.
         Some((first, rest)) if rest.iter().all(|other| other == first) => first.clone(),
         _ => Json::Array(attention),
     };
@@ -132,7 +132,7 @@ fn json_config(config: &Config) -> Json {
     })
 }
 
-/// A metadata value; of a long array its type, its length and its beginning.
+/// A metadata value; for a long array its type, length and first elements.
 pub(super) fn json_value(value: &Value) -> Json {
     match value {
         Value::Array(array) if array.len() > SHOWN => {
@@ -154,7 +154,7 @@ pub(super) fn json_value(value: &Value) -> Json {
     }
 }
 
-/// The first elements of an array.
+/// At most `most` first elements of an array.
 pub(super) fn elements(array: &Array, most: usize) -> Vec<Json> {
     fn first<T: Clone + Into<Json>>(elements: &[T], most: usize) -> Vec<Json> {
         elements.iter().take(most).cloned().map(Into::into).collect()
@@ -175,7 +175,7 @@ pub(super) fn elements(array: &Array, most: usize) -> Vec<Json> {
     }
 }
 
-/// An `f32` in as many digits as tell it from its neighbours, not in those of the `f64` it is equal to.
+/// An `f32` in the fewest digits that identify it, instead of the digits of the equal `f64`.
 fn short(value: f32) -> Json {
     json!(value.to_string().parse::<f64>().unwrap_or(f64::NAN))
 }

@@ -1,7 +1,7 @@
-//! What a tensor is for, by the names GGUF files give them.
+//! The roles of tensors, by their names in GGUF files.
 
-/// The role of the tensor of this name. `layers` is the number of layers the model computes, where that is known: blocks
-/// beyond them belong to a multi-token prediction head.
+/// The role of a tensor. `layers` is the number of layers that the model computes, if known: blocks beyond them belong to
+/// a multi-token prediction head.
 pub(super) fn role(name: &str, layers: Option<usize>) -> &'static str {
     let Some((block, part)) = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) else {
         return match name {

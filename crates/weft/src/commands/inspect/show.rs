@@ -1,4 +1,4 @@
-//! The facts as text.
+//! Prints the facts as text.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use weft_models::{BlockInfo, Config, Cost};
 use super::facts::{Facts, Share, elements, json_value};
 use crate::units::{bytes, count};
 
-/// Characters of a value that are shown.
+/// The maximum number of characters of a value.
 const WIDTH: usize = 100;
 
-/// Writes the facts, a section each.
+/// Writes all facts.
 pub(super) fn text(facts: &Facts<'_>, out: &mut impl Write) -> io::Result<()> {
     let gguf = facts.gguf;
     for file in gguf.files() {
@@ -57,19 +57,19 @@ fn model(config: &Config, out: &mut impl Write) -> io::Result<()> {
     line(out, "context", format!("{} tokens", config.context))
 }
 
-/// How many layers there are, and of what kinds.
+/// The number of layers of each kind.
 fn layers(config: &Config) -> String {
     let kinds = kinds(config.blocks.iter().map(|layer| &layer.feed_forward));
     let kinds: Vec<String> =
         kinds.iter().map(|(block, layers)| format!("{layers} {}", block.summary)).collect();
     let unused = match config.mtp_blocks {
         0 => String::new(),
-        blocks => format!("; {blocks} for prediction, not used"),
+        blocks => format!("; {blocks} for multi-token prediction, not used"),
     };
     format!("{}: {}{unused}", config.layers(), kinds.join(", "))
 }
 
-/// The distinct blocks and how many there are of each, in the order in which they first come.
+/// The distinct blocks in order of first occurrence, with the number of each.
 fn kinds<'a>(blocks: impl Iterator<Item = &'a BlockInfo>) -> Vec<(&'a BlockInfo, usize)> {
     let mut kinds: Vec<(&BlockInfo, usize)> = Vec::new();
     for block in blocks {
@@ -84,13 +84,13 @@ fn kinds<'a>(blocks: impl Iterator<Item = &'a BlockInfo>) -> Vec<(&'a BlockInfo,
 fn costs(config: &Config, cost: &Cost, out: &mut impl Write) -> io::Result<()> {
     let bits = cost.bytes as f64 * 8.0 / cost.parameters.max(1) as f64;
     line(out, "parameters", format!("{}, {} active", count(cost.parameters), count(cost.active_parameters)))?;
-    line(out, "weights", format!("{}, {bits:.2} bits a parameter", bytes(cost.bytes)))?;
-    line(out, "a token reads", format!("{} of weights", bytes(cost.active_bytes)))?;
+    line(out, "weights", format!("{}, {bits:.2} bits per parameter", bytes(cost.bytes)))?;
+    line(out, "read per token", format!("{} of weights", bytes(cost.active_bytes)))?;
     let full = cost.kv_bytes.saturating_mul(config.context as u64);
     line(
         out,
-        "a token keeps",
-        format!("{} of KV cache (f16); a full context {}", bytes(cost.kv_bytes), bytes(full)),
+        "KV cache",
+        format!("{} per token (f16), {} for the full context", bytes(cost.kv_bytes), bytes(full)),
     )
 }
 
@@ -107,7 +107,7 @@ fn shares(by: &str, shares: &[(String, Share)], out: &mut impl Write) -> io::Res
     Ok(())
 }
 
-/// A metadata value on one line.
+/// A metadata value on one line, shortened.
 fn shown(value: &Value) -> String {
     let text = match value {
         Value::Array(array) => {
