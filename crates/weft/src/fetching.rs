@@ -1,4 +1,4 @@
-//! Shows how far fetching a model is: notes for what happens, and one bar at a time for what takes long.
+//! Shows the progress of downloading a model: notes, and one bar at a time.
 
 use std::ops::ControlFlow;
 
@@ -8,29 +8,31 @@ use crate::out::note;
 use crate::progress::{Progress, Unit};
 use crate::units;
 
-/// Does something that fetches, and shows its events.
+/// Runs `fetch` and shows its events.
 pub(crate) fn with_events<T>(fetch: impl FnOnce(weft_hub::OnEvent<'_>) -> T) -> T {
     let mut shown = Shown::default();
     fetch(&mut |event| {
         shown.event(&event);
-        // Ctrl-C ends the whole program; what came is kept.
+        // Ctrl-C ends the program; what has been downloaded is kept.
         ControlFlow::Continue(())
     })
 }
 
-/// What is on the screen.
+/// What is currently shown.
 #[derive(Default)]
 struct Shown {
-    /// The bar, and what it is of.
+    /// The label of the bar, and the bar.
     progress: Option<(String, Progress)>,
-    /// Whether waiting has been told.
+    /// Whether waiting has been reported.
     waiting: bool,
 }
 
 impl Shown {
     fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Checking { done, total, .. } => self.progress("checking what is there", *done, *total),
+            Event::Checking { done, total, .. } => {
+                self.progress("checking the downloaded part", *done, *total)
+            }
             Event::Downloading { file, done, total } => self.progress(file, *done, *total),
             Event::DownloadingPackage { package: (name, version), done, total } => {
                 self.progress(&format!("{name} {version}"), *done, *total);
@@ -40,23 +42,21 @@ impl Shown {
                     (_, 1) => String::new(),
                     (at, parts) => format!(" (part {at} of {parts})"),
                 };
-                self.note(&format!("fetching {file}{which}, {}, from {host}", units::bytes(*bytes)));
+                self.note(&format!("downloading {file}{which}, {}, from {host}", units::bytes(*bytes)));
             }
             Event::Waiting { .. } if self.waiting => {}
             Event::Waiting { .. } => {
                 self.waiting = true;
-                self.note("another program is fetching the same file; waiting for it");
+                self.note("another program is downloading the same file; waiting for it");
             }
             Event::Retrying { reason, done } => {
-                self.note(&format!("the connection broke ({reason}); going on from byte {done}"));
+                self.note(&format!("the connection broke ({reason}); resuming at byte {done}"));
             }
             Event::FallingBack { error, package: (name, version) } => {
                 self.note(&error.in_one_line());
-                self.note(&format!(
-                    "taking the same file out of the Python package {name} {version} instead"
-                ));
+                self.note(&format!("using the same file from the Python package {name} {version} instead"));
             }
-            // Of a later version of the library, which is built with this program.
+            // `Event` is non-exhaustive.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! `weft cache`: the packed weights of models, which may be removed at any time.
+//! `weft cache`: lists and removes packed weights.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,23 +19,23 @@ use crate::units;
 
 const WHAT: Positional = Positional {
     name: "WHAT",
-    help: "`list` what there is, `clear` it, or print the `path` of the folder; `list` if not given",
+    help: "`list` the files, `clear` them, or print the `path` of the folder [default: list]",
     required: false,
 };
 const MODEL: Positional = Positional {
     name: "MODEL",
-    help: "Only what is of this model: its path, or a name that `weft list` shows",
+    help: "Only the files of this model: its path, or a name from `weft list`",
     required: false,
 };
 
 pub(super) const COMMAND: Command = Command {
     name: "cache",
-    about: "List or clear the packed weights of models",
+    about: "List or clear cached packed weights",
     notes: "\
-The first time a model is run its weights are packed in the layout that the processor likes best, and kept in a file \
-about as large as the model itself. All that is there can be made again from the models, which are not touched here. \
-`clear` without a model also removes what devices keep there: compiled kernels, the schedules that `weft tune` found, \
-and how fast they were measured to be.
+When a model is first run, its weights are packed into the layout that the CPU or GPU computes with, and kept in a file \
+about as large as the model. Clearing the cache deletes no models: weights are simply packed again when needed. \
+`clear` without a model also removes the files of devices: compiled kernels, the schedules found by `weft tune`, and \
+measured device speeds.
 
 Examples:
   weft cache
@@ -52,7 +52,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let model = args.text(MODEL.name);
     let json = args.flag("json");
     if !["list", "clear", "path"].contains(&what) {
-        let problem = format!("`{what}` is none of list, clear and path");
+        let problem = format!("there is no action `{what}`; expected list, clear or path");
         return Err(clap::Error::raw(ErrorKind::InvalidValue, problem).into());
     }
     if what == "path" {
@@ -70,10 +70,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if let Some(model) = model {
         let path = path_of(&models, model)?;
         packed.retain(|packed| packed.of.as_ref().is_some_and(|of| of.model == path));
-        ensure!(
-            !packed.is_empty(),
-            "there are no packed weights of `{model}`; `weft cache` lists what there is"
-        );
+        ensure!(!packed.is_empty(), "there are no packed weights of `{model}`; `weft cache` lists all");
     }
     if what == "list" {
         list(&cache, &packed, json)?;
@@ -83,12 +80,12 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Where a model is, or was.
+/// The path of a model, which may have been removed.
 fn path_of(models: &Cache, name: &str) -> anyhow::Result<PathBuf> {
     let path = Path::new(name);
     let known = if path.exists() { None } else { models.find(name)?.map(|model| model.path) };
     let path = known.as_deref().unwrap_or(path);
-    // One that was removed can still be named by the path that `list` shows.
+    // A removed model can still be named by the path that `list` shows.
     Ok(path.canonicalize().unwrap_or(path.to_path_buf()))
 }
 
@@ -106,7 +103,7 @@ fn list(cache: &PackCache, packed: &[Packed], json: bool) -> anyhow::Result<()> 
         let since = SystemTime::now().duration_since(*used).unwrap_or_default();
         let model = match of {
             Some(of) => of.model.display().to_string(),
-            None => format!("? ({} is damaged or of another version)", path.display()),
+            None => format!("? ({} is damaged or from another version)", path.display()),
         };
         let used = format!("{} ago", HumanDuration(since));
         writeln!(out, "{:>9}  {used:>14}  {}", units::bytes(*bytes), model.escape_debug())?;
@@ -126,7 +123,7 @@ fn description(Packed { path, bytes, used, of }: &Packed) -> Value {
     })
 }
 
-/// Removes these, and if it is `all` also the files of devices, which belong to no model.
+/// Removes these and, if `all`, also the files of devices, which belong to no model.
 fn clear(cache: &PackCache, packed: &[Packed], all: bool, json: bool) -> anyhow::Result<()> {
     cache.sweep();
     let (mut freed, mut in_use) = (0, 0);
@@ -140,13 +137,13 @@ fn clear(cache: &PackCache, packed: &[Packed], all: bool, json: bool) -> anyhow:
         freed += bytes;
         if bytes == 0 {
             in_use += 1;
-            note!("{} is in use and stays", packed.path.display());
+            note!("{} is in use and was not removed", packed.path.display());
         }
     }
     if json {
         Out::new().json(&json!({ "freed": freed, "in_use": in_use }))?;
     } else {
-        note!("{} freed", units::bytes(freed));
+        note!("freed {}", units::bytes(freed));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `weft devices`: the devices of this machine.
+//! `weft devices`: lists the devices of this machine.
 
 use std::io::{self, Write};
 
@@ -13,10 +13,15 @@ use crate::units;
 
 pub(super) const COMMAND: Command = Command {
     name: "devices",
-    about: "List the devices of this machine, and what each can do",
+    about: "List the devices of this machine and their features",
     notes: "\
-A line begins with what --device takes. Part of a name is enough, and without a name it is the first: `--device gpu` is the first GPU. \
-A weight larger than a device's largest buffer cannot be used on it.",
+Each line begins with the value to give to --device. Part of a name is enough, and `--device gpu` selects the first \
+GPU. A model runs only on devices whose largest buffer holds its largest weight.
+
+Examples:
+  weft devices
+  weft run --device gpu \"What is the capital of France?\"
+  weft run --device gpu:radeon \"What is the capital of France?\"",
     positionals: &[],
     run,
 };
@@ -45,7 +50,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What `--device` takes for a device.
+/// The value of `--device` that selects this device.
 fn selector(backend: &dyn Backend, info: &DeviceInfo) -> String {
     let name = backend.name();
     if backend.has_names() { format!("{name}:{}", info.name) } else { name.into() }
@@ -64,7 +69,7 @@ fn show(backend: &dyn Backend, info: &DeviceInfo, out: &mut impl Write) -> io::R
     writeln!(out, "\n    {}", phrases(facts).join(", "))
 }
 
-/// Facts for people, each a phrase.
+/// The facts as phrases.
 fn phrases(facts: &[Fact]) -> Vec<String> {
     let phrase = |fact: &Fact| {
         let value = match &fact.value {

@@ -1,4 +1,4 @@
-//! `weft list`: the models in the cache.
+//! `weft list`: lists the models in the cache.
 
 use std::io::Write as _;
 
@@ -14,7 +14,7 @@ use crate::units;
 pub(super) const COMMAND: Command = Command {
     name: "list",
     about: "List the models in the cache",
-    notes: "Each can be called by its name wherever a command takes a MODEL. To remove one, delete its file.",
+    notes: "Use a model's name wherever a command takes a MODEL. To remove a model, delete its file.",
     positionals: &[],
     run,
 };
@@ -27,7 +27,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         let model = |CachedModel { name, quant, bytes, path, .. }: &CachedModel| json!({ "name": name, "quant": quant, "bytes": bytes, "path": path.display().to_string() });
         out.json(&models.iter().map(model).collect())?;
     } else if models.is_empty() {
-        note!("no models in {}; `weft pull smollm2` fetches a small one", cache.models().display());
+        note!("no models in {}; `weft pull smollm2` downloads a small one", cache.models().display());
     } else {
         let width = models.iter().map(|model| model.name.chars().count()).max().unwrap_or(0);
         writeln!(out, "{:width$}  {:>8}  {:>9}  PATH", "NAME", "QUANT", "SIZE")?;

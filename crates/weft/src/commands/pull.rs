@@ -1,4 +1,4 @@
-//! `weft pull`: fetches a model into the cache.
+//! `weft pull`: downloads a model into the cache.
 
 use std::io::Write as _;
 
@@ -8,15 +8,17 @@ use crate::fetching::with_events;
 use crate::model_ref;
 use crate::out::Out;
 
-const NAME: Positional =
-    Positional { name: "NAME", help: "smollm2, or hf:ORG/REPO:QUANT for a model on the hub", required: true };
+const NAME: Positional = Positional {
+    name: "NAME",
+    help: "smollm2, or hf:ORG/REPO:QUANT for a model on the Hugging Face hub",
+    required: true,
+};
 
 pub(super) const COMMAND: Command = Command {
     name: "pull",
-    about: "Fetch a model into the cache",
+    about: "Download a model into the cache",
     notes: "\
-It prints where the model is. A download that broke off goes on where it stopped, and a file gets its \
-name only when its checksum is right.
+Prints the path of the model. An interrupted download resumes where it stopped, and every file's checksum is verified.
 
 Examples:
   weft pull smollm2

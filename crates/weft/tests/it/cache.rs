@@ -1,4 +1,4 @@
-//! What `list` finds, and by which names.
+//! Tests of `list`: which models it finds, and their names.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn an_empty_cache() {
 }
 
 #[test]
-fn whole_models_are_listed_and_nothing_else() {
+fn only_complete_models_are_listed() {
     let cache = Folder::new();
     put(&cache, "mine.gguf", b"1");
     put(&cache, "org/repo/a-Q8_0.gguf", b"12");
@@ -81,7 +81,7 @@ fn every_listed_name_is_a_model() {
 
 #[cfg(unix)]
 #[test]
-fn the_cache_is_where_the_system_wants_it() {
+fn the_cache_is_in_the_systems_folder() {
     let home = Folder::new();
     let other = Folder::new();
     let folder = |variable: &str, value: &Path| {

@@ -1,9 +1,9 @@
-//! `devices`, and `--device` wherever a model is loaded.
+//! Tests of `devices` and `--device`.
 
 use crate::support::{Folder, has_gpu, model, weft};
 
 #[test]
-fn devices_are_listed_for_people_and_for_programs() {
+fn devices_are_listed_as_text_and_json() {
     let text = weft(["devices"]).run().ok();
     assert!(text.starts_with("cpu: "), "{text}");
     let json = weft(["devices", "--json"]).run().json();
@@ -28,7 +28,7 @@ fn devices_are_listed_for_people_and_for_programs() {
 }
 
 #[test]
-fn the_reference_device_computes_what_the_processor_does() {
+fn the_reference_device_agrees_with_the_cpu() {
     let model = model("glm-tiny-q8_0");
     let on = |device: &str| {
         let call =
@@ -44,7 +44,7 @@ fn the_reference_device_computes_what_the_processor_does() {
 }
 
 #[test]
-fn a_device_that_is_none_is_refused_before_anything_is_loaded() {
+fn unknown_devices_are_refused_before_anything_is_loaded() {
     let model = model("glm-tiny-q4_0");
     let model = model.to_str().unwrap();
     let error = weft(["run", model, "hi", "--device", "cuda"]).run().failed(2);
@@ -59,7 +59,7 @@ fn a_device_that_is_none_is_refused_before_anything_is_loaded() {
 }
 
 #[test]
-fn only_what_runs_text_has_text_to_show() {
+fn only_gpus_have_source_code_to_show() {
     let model = model("glm-tiny-q4_0");
     let model = model.to_str().unwrap();
     let error = weft(["explain", model, "--source"]).run().failed(2);
@@ -74,21 +74,21 @@ fn only_what_runs_text_has_text_to_show() {
 }
 
 #[test]
-fn a_model_speaks_on_a_gpu() {
+fn a_model_runs_on_a_gpu() {
     if !has_gpu() {
         return;
     }
     let model = model("glm-tiny-q8_0");
     let call = ["run", model.to_str().unwrap(), "--device", "gpu", "--raw", "--json", "-n", "6", "hello"];
-    // Small, since the GPU may be software.
+    // Small, since the GPU may be emulated in software.
     let reply = weft([&call[..], &["--context", "64", "--batch", "16"]].concat()).run().json();
     assert!(reply["device"].as_str().unwrap().starts_with("gpu ("), "{reply}");
     assert!(reply["tokens"].as_u64().unwrap() > 0 && !reply["text"].as_str().unwrap().is_empty(), "{reply}");
 }
 
-/// Compared with what the same GPU reads, and not with the processor.
+/// The limits are the GPU's own bandwidth, not the CPU's.
 #[test]
-fn a_gpu_is_measured_by_itself() {
+fn a_gpu_is_compared_with_its_own_limits() {
     if !has_gpu() {
         return;
     }

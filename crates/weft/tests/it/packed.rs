@@ -1,4 +1,4 @@
-//! Packed weights: kept, found, listed and cleared, and never a difference in what is computed.
+//! Tests of cached packed weights and `cache`. Caching never changes results.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::support::{Folder, model, weft};
 
 const MODEL: &str = "glm-tiny-q4_k_m";
 
-/// Logits computed with this cache.
+/// Logits computed with this cache folder.
 #[track_caller]
 fn logits(cache: &Folder, args: &[&str]) -> Vec<u8> {
     let folder = Folder::new();
@@ -24,7 +24,7 @@ fn list(cache: &Folder) -> Value {
 }
 
 #[test]
-fn packed_weights_change_no_bit_and_are_kept_unless_told_otherwise() {
+fn cached_weights_change_no_bit() {
     let cache = Folder::new();
     let plain = logits(&cache, &["--no-cache"]);
     assert_eq!(cache.files().len(), 0);
@@ -36,7 +36,7 @@ fn packed_weights_change_no_bit_and_are_kept_unless_told_otherwise() {
 }
 
 #[test]
-fn programs_that_pack_at_once_do_not_disturb_each_other() {
+fn processes_can_pack_at_the_same_time() {
     let cache = Folder::new();
     let plain = logits(&cache, &["--no-cache"]);
     std::thread::scope(|scope| {
@@ -46,7 +46,7 @@ fn programs_that_pack_at_once_do_not_disturb_each_other() {
 }
 
 #[test]
-fn a_damaged_file_is_made_anew() {
+fn a_damaged_file_is_replaced() {
     let cache = Folder::new();
     let plain = logits(&cache, &[]);
     let file = cache.join(&cache.files()[0]);
@@ -63,11 +63,11 @@ fn a_damaged_file_is_made_anew() {
         "{ran:?}"
     );
     assert!(fs::read(out).unwrap() == plain);
-    assert!(logits(&cache, &[]) == plain, "and nothing is said any more");
+    assert!(logits(&cache, &[]) == plain, "and nothing is reported any more");
 }
 
 #[test]
-fn where_nothing_can_be_kept_it_goes_on_without() {
+fn models_run_without_a_cache() {
     let cache = Folder::new();
     let plain = logits(&cache, &["--no-cache"]);
     for (args, said) in [(&["--cache-limit", "0"][..], "the limit is 0.0 GB"), (&[], "packed: ")] {
@@ -113,14 +113,14 @@ fn the_cache_is_listed_and_cleared() {
     fs::write(cache.join("packed/mine.txt"), "not theirs").unwrap();
     fs::write(cache.join("packed/x.weftpack.1-1.partial"), "left over").unwrap();
     fs::write(cache.join("packed/x.weftpack"), "damaged").unwrap();
-    assert!(call(&["cache"]).ok().contains("is damaged or of another version"));
+    assert!(call(&["cache"]).ok().contains("is damaged or from another version"));
     assert!(call(&["cache", "clear"]).err.contains("freed"));
     assert_eq!(cache.files(), ["packed/mine.txt"]);
 }
 
 #[test]
-fn what_cannot_be_done_with_the_cache_is_said() {
+fn unknown_actions_are_refused() {
     let told = weft(["cache", "empty"]).run().failed(2);
-    assert!(told.contains("`empty` is none of list, clear and path"), "{told}");
+    assert!(told.contains("there is no action `empty`; expected list, clear or path"), "{told}");
     assert!(weft(["logits", "x", "--no-cache", "--cache-limit", "-1"]).run().failed(2).contains("from 0 to"));
 }

