@@ -1,4 +1,4 @@
-//! Where runs that measured something are written down, after their results have been shown.
+//! Records runs in the journal, after their results have been printed.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,16 @@ use crate::out::note;
 /// The journal's file.
 ///
 /// # Errors
-/// If none is given and no home folder is known.
+/// If --journal is absent and the user has no home folder.
 pub(crate) fn path(args: Args<'_>) -> anyhow::Result<PathBuf> {
     let given = args.path("journal").map(Path::to_path_buf);
-    let usual = || weft_file::data_folder().map(|folder| folder.join("journal.db"));
-    given.or_else(usual).context("no home folder is known; say where the journal is with --journal FILE")
+    let default = || weft_file::data_folder().map(|folder| folder.join("journal.db"));
+    given
+        .or_else(default)
+        .context("there is no home folder for the journal; set its file with --journal FILE")
 }
 
-/// Appends a run of `command`. That it could not be written is told and no more: the results have been shown.
+/// Records a run of `command`. A failure is only reported: the results have been printed already.
 pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, results: Value) {
     if args.flag("no-journal") {
         return;
@@ -36,7 +38,7 @@ pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, result
         Ok((Journal::create(&path)?.append(&run)?, path))
     };
     match append() {
-        Ok((id, path)) => note!("run {id} of the journal in {}", path.display()),
-        Err(error) => note!("this run is not in the journal: {error:#}"),
+        Ok((id, path)) => note!("recorded as run {id} in {}", path.display()),
+        Err(error) => note!("cannot record this run in the journal: {error:#}"),
     }
 }

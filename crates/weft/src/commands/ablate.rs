@@ -1,4 +1,4 @@
-//! `weft ablate`: what each decision of the compiler is worth here, one change at a time.
+//! `weft ablate`: measures what each compiler decision is worth, one change at a time.
 
 mod table;
 
@@ -27,17 +27,19 @@ use table::Tested;
 
 pub(super) const COMMAND: Command = Command {
     name: "ablate",
-    about: "Try changes one at a time, and keep what wins",
+    about: "Measure what each compiler decision is worth",
     notes: "\
-Each change is compiled beside the base, on the same weights and threads. Its logits are held against those of the base, \
-or against golden ones; then base and change compute the same tokens in turns, up to --repeat pairs of each phase. The \
-gain is the median of the pairs, with its bootstrap interval. A change is kept if all of the interval lies above 2 %, and \
-dropped if all of it lies below -2 % or if its logits are others; else it is undecided. `aa` changes nothing, and shows what \
-noise looks like here. A decision that is on by default is tried without: `drop` then says that it pays.
+Each change is compiled beside the base, on the same weights and threads. First its logits are compared with those of \
+the base, or with golden ones. Then base and change compute the same tokens in turns, up to --repeat pairs of samples for \
+each phase. The gain is the median over the pairs, with a bootstrap confidence interval. A change is kept if the whole \
+interval is above 2 %, dropped if it is below -2 % or the logits differ too much, and undecided otherwise. A decision \
+that is on by default is tried off: `drop` then means that the decision pays.
 
-On a GPU, `schedules` stands for all ways in which its schedules can differ from the heuristic's, in all kernels at once where that is legal.
+`aa` changes nothing, and shows the noise of this machine. `schedules` tries, on a GPU, every way in which schedules can \
+differ from the heuristic's, in all kernels at once where that is legal.
 
-A golden file is JSON: `tokens`, `vocab`, and in `logits` the name of a file beside it, little-endian f32, one row a token.
+A golden file is JSON with `tokens`, `vocab`, and `logits`: the name of a file beside it, with little-endian f32 values, \
+one row per token.
 
 Examples:
   weft ablate model.gguf
@@ -64,7 +66,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         combine: args.flag("combine"),
     };
     if wanted.prefill == 0 && wanted.decode == 0 {
-        let problem = "with --prefill 0 and --decode 0 there is nothing to measure";
+        let problem = "with --prefill 0 and --decode 0, there is nothing to measure";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
     let form = Form::of(args)?;
@@ -74,7 +76,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let model = weft_models::build(&gguf, &build)?;
     if let Some(file) = args.path("golden") {
         let golden = golden(file, model.config.vocab);
-        wanted.golden = Some(golden.with_context(|| format!("the golden logits of {}", file.display()))?);
+        wanted.golden =
+            Some(golden.with_context(|| format!("cannot use the golden logits {}", file.display()))?);
     }
     let own = args.engine();
     check_room(&wanted, own.context.unwrap_or(model.config.context), &model)?;
@@ -92,7 +95,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(if ablation.interrupted { Outcome::Interrupted } else { Outcome::Done })
 }
 
-/// The changes in `all`, `aa`, `schedules`, `schedule.rows=1`, `fuse.tail` or `fuse.tail=off`, with commas between them; each once.
+/// Parses a comma-separated list of changes: `all`, `aa`, `schedules`, `schedule.rows=1`, `fuse.tail` or `fuse.tail=off`.
+/// Duplicates are dropped.
 fn changes(text: &str, base: &Switches, device: &DeviceChoice) -> Result<Vec<Change>, String> {
     let all = Change::all(base, device);
     let mut found: Vec<Change> = Vec::new();
@@ -109,10 +113,10 @@ fn changes(text: &str, base: &Switches, device: &DeviceChoice) -> Result<Vec<Cha
             (_, Some(mode)) => {
                 let modes = || Mode::ALL.map(Mode::name).join(", ");
                 let mode = Mode::from_name(mode)
-                    .ok_or_else(|| format!("a decision is one of {}, not `{mode}`", modes()))?;
+                    .ok_or_else(|| format!("there is no mode `{mode}`; expected one of {}", modes()))?;
                 let known = decision(name).filter(|known| base.mode(known) != mode);
                 if known.is_none() && decision(name).is_some() {
-                    return Err(format!("{item} is how it stands already; a change is another mode"));
+                    return Err(format!("{item} is already set; use another mode"));
                 }
                 known.map(|known| Change::Decision(known, mode)).into_iter().collect()
             }
@@ -120,7 +124,7 @@ fn changes(text: &str, base: &Switches, device: &DeviceChoice) -> Result<Vec<Cha
         if named.is_empty() {
             if name.starts_with("schedule") && device.departures().is_empty() {
                 return Err(format!(
-                    "`{name}`: {device} has no schedules to vary; GPUs have, with --device gpu"
+                    "cannot try `{name}`: {device} has no schedules to vary; use --device gpu"
                 ));
             }
             return Err(unknown(name, &all));
@@ -134,23 +138,23 @@ fn unknown(name: &str, all: &[Change]) -> String {
     let mut names: Vec<&str> = all.iter().map(Change::knob).chain(["all"]).collect();
     names.dedup();
     match suggest(name, &names)[..] {
-        [] => format!("there is no knob `{name}` to ablate; there are {}", names.join(", ")),
-        ref near => format!("there is no knob `{name}` to ablate; near it are {}", near.join(", ")),
+        [] => format!("there is no change `{name}`; the changes are {}", names.join(", ")),
+        ref near => format!("there is no change `{name}`; did you mean {}?", near.join(" or ")),
     }
 }
 
-/// Refuses what the model or the context has no room for, before anything is loaded.
+/// Checks that the model and the context have room for the measurement, before anything is loaded.
 fn check_room(wanted: &AblateOptions, context: usize, model: &ModelGraph) -> anyhow::Result<()> {
     let AblateOptions { depth, prefill, decode, .. } = *wanted;
     let (more, trained) = (prefill.max(decode), model.config.context);
     let needed = wanted.context();
     ensure!(
         needed <= trained,
-        "{more} tokens at a depth of {depth}, or those of the golden logits, are {needed}: the model was made for {trained}; give a smaller --depth"
+        "measuring {more} tokens at depth {depth} and comparing logits needs a context of {needed} tokens, but the model's limit is {trained}; use a smaller --depth"
     );
     ensure!(
         needed <= context,
-        "{more} tokens at a depth of {depth}, or those that logits are compared of, are {needed}: they do not fit into --context {context}"
+        "measuring {more} tokens at depth {depth} and comparing logits needs a context of {needed} tokens, but --context is {context}"
     );
     Ok(())
 }
@@ -158,23 +162,23 @@ fn check_room(wanted: &AblateOptions, context: usize, model: &ModelGraph) -> any
 /// Reads golden logits.
 fn golden(file: &Path, vocab: usize) -> anyhow::Result<Golden> {
     let json: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
-    let tokens = json["tokens"].as_array().context("`tokens` is no list")?;
+    let tokens = json["tokens"].as_array().context("`tokens` is not a list")?;
     let token = |token: &Value| token.as_u64().and_then(|id| u32::try_from(id).ok());
     let tokens: Option<Vec<u32>> = tokens.iter().map(token).collect();
-    let tokens = tokens.context("`tokens` are no ids")?;
+    let tokens = tokens.context("`tokens` contains something other than token ids")?;
     ensure!(!tokens.is_empty(), "`tokens` is empty");
     if let Some(id) = tokens.iter().find(|&&id| id as usize >= vocab) {
         bail!("token {id} is not in the model's vocabulary of {vocab}");
     }
     let found = &json["vocab"];
-    ensure!(*found == vocab, "`vocab` is {found}, and the model's is {vocab}");
-    let name = json["logits"].as_str().context("`logits` is no name of a file")?;
+    ensure!(*found == vocab, "`vocab` is {found}, but the model has {vocab} tokens");
+    let name = json["logits"].as_str().context("`logits` is not a file name")?;
     let logits = file.parent().unwrap_or(Path::new(".")).join(name);
     let expected = tokens.len().saturating_mul(vocab).saturating_mul(4) as u64;
     let bytes = fs::metadata(&logits).with_context(|| logits.display().to_string())?.len();
     ensure!(
         bytes == expected,
-        "{} has {bytes} bytes, and {} tokens of {vocab} take {expected}",
+        "{} has {bytes} bytes; expected {expected}, for {} x {vocab} values",
         logits.display(),
         tokens.len()
     );
@@ -183,14 +187,14 @@ fn golden(file: &Path, vocab: usize) -> anyhow::Result<Golden> {
     Ok(Golden { tokens, logits, allowed: json["llama_cpp_int8"]["mean_kl"].as_f64() })
 }
 
-/// Measures, and shows how far that is.
+/// Runs the measurement and shows its progress.
 fn measure(engine: &mut Engine, changes: &[Change], wanted: &AblateOptions) -> anyhow::Result<Ablation> {
     let listener = Listener::new();
     let mut progress = None;
     let measured = ablate(engine.inspect_mut(), changes, wanted, listener.pressed(), &mut |done, total| {
         let begin = || Progress::new("measuring", total, Unit::Samples).at_once(true);
         let progress = progress.get_or_insert_with(begin);
-        // Winners are put together once it is known which there are.
+        // The total grows once it is known which winners to combine.
         progress.expect(total);
         progress.set(done);
     });
@@ -208,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_named_as_set_names_them() {
+    fn changes_are_named_like_settings() {
         assert_eq!(named("fuse.tail").unwrap(), "fuse.tail=off");
         assert_eq!(
             named("aa, fuse.router,batch.half").unwrap(),
@@ -221,18 +225,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_change_is_refused_with_what_is_near() {
+    fn unknown_changes_are_refused_with_suggestions() {
         for (text, said) in [
-            ("fuse.tale", "near it are fuse.tail"),
-            ("tail", "near it are fuse.tail"),
-            ("al", "near it are all"),
-            ("", "there are aa, "),
-            ("aa,", "there are aa, "),
+            ("fuse.tale", "did you mean fuse.tail?"),
+            ("tail", "did you mean fuse.tail?"),
+            ("al", "did you mean all?"),
+            ("", "the changes are aa, "),
+            ("aa,", "the changes are aa, "),
             ("nonsense", "fuse.beside, batch.half, all"),
-            ("fuse.tail=on", "fuse.tail=on is how it stands already"),
-            ("fuse.tail=0", "one of on, off, by-cost, not `0`"),
-            ("fuse.tale=off", "near it are fuse.tail"),
-            ("aa=off", "near it are aa"),
+            ("fuse.tail=on", "fuse.tail=on is already set"),
+            ("fuse.tail=0", "no mode `0`; expected one of on, off, by-cost"),
+            ("fuse.tale=off", "did you mean fuse.tail?"),
+            ("aa=off", "did you mean aa?"),
         ] {
             let error = named(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");

@@ -1,4 +1,4 @@
-//! `weft bench-block`: how long the attention of a layer, its feed-forward network and all of it take alone.
+//! `weft bench-block`: measures the attention, the feed-forward network and the whole of a layer in isolation.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! `weft journal`: what was measured, found again.
+//! `weft journal`: looks up past measurements.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -15,20 +15,19 @@ use crate::out::{Out, note};
 
 const ACTION: Positional = Positional {
     name: "ACTION",
-    help: "`list` the runs, `search` for some, `show` one, `diff` two, or `export` all; `list` if not given",
+    help: "`list` all runs, `search` for some, `show` one, `diff` two, or `export` all [default: list]",
     required: false,
 };
 const WHAT: Positional =
-    Positional { name: "WHAT...", help: "What to search for, or the numbers of runs", required: false };
+    Positional { name: "WHAT...", help: "Words to search for, or the numbers of runs", required: false };
 
 pub(super) const COMMAND: Command = Command {
     name: "journal",
-    about: "Look up what was measured before",
+    about: "Look up past measurements",
     notes: "\
-Commands that measure append what they were called with, every sample and what the machine was. Nothing in it is ever \
-changed. `search` shows the runs in which all of the words stand somewhere: in the name of the model or of the machine, \
-in a knob, in what was tried. `diff` tells how two runs differ and which figures changed, the largest change first. \
-`export` prints a line of JSON for each run.
+Commands that measure record their options, every sample and the machine in the journal, which is never changed. `search` \
+lists the runs that contain all of the words: in the name of the model or the machine, an option, or a tried change. \
+`diff` shows how two runs differ, the largest change first. `export` prints each run as a line of JSON.
 
 Examples:
   weft journal
@@ -39,7 +38,7 @@ Examples:
     run,
 };
 
-/// Characters of a summary that a list shows.
+/// The maximum length of a summary in a list, in characters.
 const SUMMARY: usize = 100;
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
@@ -51,16 +50,17 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         "show" => 1..=1,
         "diff" => 2..=2,
         _ => {
-            let problem = format!("`{action}` is none of list, search, show, diff and export");
+            let problem =
+                format!("there is no action `{action}`; expected list, search, show, diff or export");
             return Err(clap::Error::raw(ErrorKind::InvalidValue, problem).into());
         }
     };
     if !wanted.contains(&what.len()) {
         let problem = match action {
-            "search" => "say what to search for: weft journal search TEXT".into(),
-            "show" => "say which run to show: weft journal show NUMBER".into(),
-            "diff" => "say which two runs to compare: weft journal diff NUMBER NUMBER".into(),
-            _ => format!("`{action}` shows all runs; `search` those with words"),
+            "search" => "words to search for are required: weft journal search WORDS".into(),
+            "show" => "the number of one run is required: weft journal show NUMBER".into(),
+            "diff" => "the numbers of two runs are required: weft journal diff NUMBER NUMBER".into(),
+            _ => format!("`{action}` takes no arguments; to find runs, use `search`"),
         };
         return Err(clap::Error::raw(ErrorKind::WrongNumberOfValues, problem).into());
     }
@@ -86,10 +86,10 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Lists or exports.
+/// Lists, searches or exports runs.
 fn each(path: &Path, action: &str, words: &[String], json: bool, out: &mut Out) -> anyhow::Result<()> {
     let Some(journal) = Journal::open(path)? else {
-        note!("nothing was measured yet: there is no journal in {}", path.display());
+        note!("no measurements yet: there is no journal at {}", path.display());
         if json {
             out.json(&json!([]))?;
         }
@@ -104,9 +104,9 @@ fn each(path: &Path, action: &str, words: &[String], json: bool, out: &mut Out) 
     for id in &ids {
         let record = match journal.run(*id) {
             Ok(Some(record)) => record,
-            // Nobody removes a run; but the file is anybody's.
+            // Weft removes no runs, but something else may have.
             Ok(None) => continue,
-            // The others are no worse for it.
+            // One damaged run does not affect the others.
             Err(damaged @ JournalError::Damaged { .. }) => {
                 note!("{damaged}");
                 continue;
@@ -128,12 +128,12 @@ fn each(path: &Path, action: &str, words: &[String], json: bool, out: &mut Out) 
     match (action, json) {
         ("export", _) => {}
         (_, true) => out.json(&Value::Array(listed))?,
-        _ => note!("{} of the runs in {}", ids.len(), path.display()),
+        _ => note!("{} runs in {}", ids.len(), path.display()),
     }
     Ok(())
 }
 
-/// A run in a list.
+/// The line of a run in a list.
 fn line(record: &Record) -> String {
     let Record { id, time, command, .. } = record;
     let model = shortened(record.model_name().unwrap_or("–"), 24);
@@ -141,7 +141,7 @@ fn line(record: &Record) -> String {
     format!("{id:>5}  {time:<20}  {command:<10}  {model:<24}  {result}\n")
 }
 
-/// A text on one line, and its beginning if it is too long.
+/// A text on one line, cut to `most` characters.
 fn shortened(text: &str, most: usize) -> String {
     let text = text.replace(char::is_control, " ");
     match text.chars().count() {
@@ -150,17 +150,15 @@ fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// A run by its number.
+/// Reads a run by its number.
 fn one(path: &Path, number: &str) -> anyhow::Result<Record> {
     let id: i64 = number
         .parse()
-        .map_err(|_| anyhow::anyhow!("`{number}` is no number of a run; `weft journal list` shows them"))?;
+        .map_err(|_| anyhow::anyhow!("`{number}` is not the number of a run; `weft journal` lists them"))?;
     let journal = Journal::open(path)?;
-    let journal = journal.with_context(|| format!("there is no journal in {}", path.display()))?;
+    let journal = journal.with_context(|| format!("there is no journal at {}", path.display()))?;
     let record = journal.run(id)?;
-    record.with_context(|| {
-        format!("there is no run {id} in {}; `weft journal list` shows them", path.display())
-    })
+    record.with_context(|| format!("there is no run {id} in {}; `weft journal` lists them", path.display()))
 }
 
 fn show(record: &Record, out: &mut Out) -> io::Result<()> {
@@ -208,7 +206,7 @@ fn difference(a: &Record, b: &Record, found: &Diff, out: &mut Out) -> io::Result
         }
     }
     if found.changes.is_empty() && found.gone.is_empty() && found.new.is_empty() {
-        text += "\nThere are no figures in both.\n";
+        text += "\nThe runs have no figures to compare.\n";
     }
     out.foreign(&text)
 }
@@ -228,8 +226,8 @@ fn difference_json(a: &Record, b: &Record, found: &Diff) -> Value {
     })
 }
 
-/// Every run of these numbers, for a report.
+/// Reads the runs with these numbers, for a report.
 pub(super) fn records(path: &Path, numbers: &[String]) -> anyhow::Result<Vec<Record>> {
-    ensure!(!numbers.is_empty(), "say which runs; `weft journal list` shows them");
+    ensure!(!numbers.is_empty(), "the numbers of runs are required; `weft journal` lists them");
     numbers.iter().map(|number| one(path, number)).collect()
 }

@@ -1,4 +1,4 @@
-//! `weft kl`: how far the predictions of one model are from those of another.
+//! `weft kl`: measures how far the predictions of two models are apart.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,26 +19,24 @@ use crate::out::Out;
 use crate::progress::{Progress, Unit};
 use crate::text_file;
 
-const BASE: Positional = Positional {
-    name: "BASE",
-    help: "The model that is believed, as a MODEL of other commands",
-    required: true,
-};
+const BASE: Positional =
+    Positional { name: "BASE", help: "Reference model; see MODEL of other commands", required: true };
 const OTHER: Positional = Positional {
     name: "OTHER",
-    help: "The model that is held against it: the same in fewer bits, say",
+    help: "Model to compare with it, for example a smaller quantisation",
     required: true,
 };
 
 pub(super) const COMMAND: Command = Command {
     name: "kl",
-    about: "Measure how far the predictions of one model are from those of another",
+    about: "Measure how far the predictions of two models are apart",
     notes: "\
-Both models read the same text, in windows as `weft perplexity` has them, and have to have the same vocabulary. KL is the sum \
-of p * ln(p / q) over the vocabulary, with the p of BASE and the q of OTHER: 0 where they say the same, in nats. The shift is \
-q - p of the token that came. Errors are one standard error, as if tokens did not depend on each other.
+Both models are scored on the same windows of the text, like `weft perplexity` does it, and must have the same vocabulary. \
+The KL divergence is the sum of p * ln(p / q) over the vocabulary, in nats, where p is the probability by BASE and q by \
+OTHER; it is 0 where both agree. The shift is q - p of the actual next token. Errors are one standard error, assuming \
+independent tokens.
 
-Both models are in memory at the same time. Ctrl-C ends it with the figures so far.
+Both models are in memory at the same time. Ctrl-C stops early and prints the results so far.
 
 Examples:
   weft kl model-q8_0.gguf model-q4_0.gguf wiki.test.raw
@@ -53,8 +51,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let (base_path, other_path) = (base_path?, other_path?);
     let text = text_file::read(Path::new(args.text(TEXT.name).unwrap_or_default()))?;
     let options = args.engine();
-    let (mut base, _) = load(&base_path, &options).context("BASE")?;
-    let (mut other, _) = load(&other_path, &options).context("OTHER")?;
+    let (mut base, _) = load(&base_path, &options).context("cannot load BASE")?;
+    let (mut other, _) = load(&other_path, &options).context("cannot load OTHER")?;
     let windows = windows(args, base.model().tokenizer(), &text.text)?;
     let listener = Listener::new();
     let mut progress = None;
@@ -64,7 +62,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         &windows,
         listener.pressed(),
         &mut |done, total| {
-            let begin = || Progress::new("reading", total, Unit::Tokens).at_once(true);
+            let begin = || Progress::new("scoring", total, Unit::Tokens).at_once(true);
             progress.get_or_insert_with(begin).set(done);
         },
     )?;
@@ -103,14 +101,14 @@ fn show(found: &Divergence, scored: usize, out: &mut impl Write) -> io::Result<(
     writeln!(out, "    median   {median:.6}")?;
     writeln!(out, "    99 %     {p99:.6}")?;
     writeln!(out, "    largest  {most:.6}")?;
-    writeln!(out, "same likeliest token   {:.3} %", 100.0 * found.same_top_share())?;
+    writeln!(out, "same top token         {:.3} %", 100.0 * found.same_top_share())?;
     let [shift, error, rms] =
         [found.shift.mean(), found.shift.standard_error(), found.square_shift.mean().sqrt()]
             .map(|p| 100.0 * p);
-    writeln!(out, "shift of probability   {shift:+.3} ± {error:.3} %, root mean square {rms:.3} %")?;
+    writeln!(out, "probability shift      {shift:+.3} ± {error:.3} %, root mean square {rms:.3} %")?;
     let [base, other] = found.perplexities();
     writeln!(out, "perplexity             {base:.4} and {other:.4}")?;
-    writeln!(out, "of {positions} tokens: the later halves of {of} windows of {context}")
+    writeln!(out, "{positions} tokens scored, in the second halves of {of} windows of {context}")
 }
 
 #[cfg(test)]
@@ -138,10 +136,10 @@ mod tests {
                 median   0.187500
                 99 %     0.492500
                 largest  0.500000
-            same likeliest token   75.000 %
-            shift of probability   -3.125 ± 7.864 %, root mean square 13.975 %
+            same top token         75.000 %
+            probability shift      -3.125 ± 7.864 %, root mean square 13.975 %
             perplexity             2.0000 and 4.0000
-            of 4 tokens: the later halves of 2 windows of 5
+            4 tokens scored, in the second halves of 2 windows of 5
         "#]]
         .assert_eq(&String::from_utf8(text).unwrap());
     }

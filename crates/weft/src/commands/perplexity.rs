@@ -1,4 +1,4 @@
-//! `weft perplexity`: how well a model predicts a text.
+//! `weft perplexity`: measures how well a model predicts a text.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,20 +17,20 @@ use crate::out::Out;
 use crate::progress::{Progress, Unit};
 use crate::text_file;
 
-/// The text that predictions are about.
+/// The text file to score.
 pub(super) const TEXT: Positional =
-    Positional { name: "FILE", help: "The text to predict: a file in UTF-8", required: true };
+    Positional { name: "FILE", help: "UTF-8 text file to predict", required: true };
 
 pub(super) const COMMAND: Command = Command {
     name: "perplexity",
     about: "Measure how well a model predicts a text",
     notes: "\
-The text is cut into windows of --context tokens, one after another, and the model reads each of them anew. The predictions \
-in the later half of a window are scored, so that all of them know at least half of one; perplexity is e to the mean of \
--ln p of the tokens that came. These are llama.cpp's rules, and with the same --context its figures. Names of control tokens \
-in the text are text. The error is one standard error, as if tokens did not depend on each other.
+The text is cut into consecutive windows of --context tokens, each computed on its own. Only predictions in the second \
+half of a window are scored, so that each has at least half a window of context. Perplexity is e to the mean of -ln p of \
+the actual next tokens. This follows llama.cpp's rules: with the same --context, figures are comparable. Control tokens \
+in the text are read as plain text. The error is one standard error, assuming independent tokens.
 
-Ctrl-C ends it with the figure so far.
+Ctrl-C stops early and prints the result so far.
 
 Examples:
   weft perplexity model.gguf wiki.test.raw
@@ -47,7 +47,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let listener = Listener::new();
     let mut progress = None;
     let found = perplexity(engine.inspect_mut(), &windows, listener.pressed(), &mut |done, total| {
-        let begin = || Progress::new("reading", total, Unit::Tokens).at_once(true);
+        let begin = || Progress::new("scoring", total, Unit::Tokens).at_once(true);
         progress.get_or_insert_with(begin).set(done);
     })?;
     drop(progress);
@@ -67,7 +67,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(if found.is_whole() { Outcome::Done } else { Outcome::Interrupted })
 }
 
-/// The text in windows, as the arguments have it.
+/// Cuts the text into the windows that the arguments ask for.
 pub(super) fn windows(
     args: Args<'_>,
     tokenizer: &weft_text::Tokenizer,
@@ -77,7 +77,7 @@ pub(super) fn windows(
     Ok(Windows::new(tokenizer, text, context, args.count("windows"))?)
 }
 
-/// What was computed with, for programs.
+/// The model, the device and the KV type, as JSON.
 pub(super) fn about(model: &Path, device: &str, options: &EngineOptions) -> Value {
     json!({
         "model": model.display().to_string(),
@@ -86,7 +86,7 @@ pub(super) fn about(model: &Path, device: &str, options: &EngineOptions) -> Valu
     })
 }
 
-/// How much of the text was read, if it was not all.
+/// Prints how much of the text was scored, unless it was all.
 pub(super) fn so_far(out: &mut impl Write, windows: usize, of: usize) -> io::Result<()> {
     if windows < of { writeln!(out, "after {windows} of {of} windows:") } else { Ok(()) }
 }
@@ -98,7 +98,7 @@ fn show(found: &Perplexity, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "mean -ln p  {:.5} ± {:.5}", found.nll.mean(), found.nll.standard_error())?;
     writeln!(
         out,
-        "of {scored} tokens: the later halves of {} windows of {}; {:.1} tokens/s",
+        "{scored} tokens scored, in the second halves of {} windows of {}; {:.1} tokens/s",
         found.of,
         found.context,
         found.computed as f64 / found.seconds
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_figure_stands_first_and_says_if_it_is_not_of_all() {
+    fn partial_results_say_so() {
         let mut found = Perplexity {
             nll: [2f64.ln(), 8f64.ln()].into_iter().collect(),
             windows: [1.5, 1.25].into_iter().collect(),
@@ -129,7 +129,7 @@ mod tests {
         expect![[r#"
             perplexity  4.0000 ± 2.7726
             mean -ln p  1.38629 ± 0.69315
-            of 2 tokens: the later halves of 2 windows of 4; 12.0 tokens/s
+            2 tokens scored, in the second halves of 2 windows of 4; 12.0 tokens/s
         "#]]
         .assert_eq(&shown(&found));
         found.of = 9;

@@ -1,4 +1,4 @@
-//! `weft profile`: where the time of a step goes, kernel by kernel.
+//! `weft profile`: measures the time of a step, kernel by kernel.
 
 mod text;
 

@@ -1,4 +1,4 @@
-//! `weft report`: runs of the journal as one page for a browser.
+//! `weft report`: creates an HTML report of journal runs.
 
 use weft_lab::report;
 
@@ -9,15 +9,15 @@ use crate::journal;
 use crate::output::Output;
 
 const RUNS: Positional =
-    Positional { name: "RUN...", help: "The numbers of runs, as `weft journal` shows them", required: true };
+    Positional { name: "RUN...", help: "Numbers of the runs, from `weft journal`", required: true };
 
 pub(super) const COMMAND: Command = Command {
     name: "report",
-    about: "Make a page for a browser of what was measured",
+    about: "Create an HTML report of measurements",
     notes: "\
-The page is one file that fetches nothing: it can be sent to somebody, or kept beside the code. Of a profile it shows the \
-roofline, the time by role, the kernels by lost time and the timeline of a step; of a bench every sample beside the limit; of \
-an ablation the gain of each change with its interval. Of two runs it also tells how they differ.
+The report is a single file without external resources. A profile is shown with its roofline, the time by role, the \
+kernels by lost time and the timeline of a step; a benchmark with every sample and its limit; an ablation with the gain \
+of each change and its confidence interval. Two runs are also compared with each other.
 
 Examples:
   weft report 12 -o report.html

@@ -1,4 +1,4 @@
-//! `weft tune`: faster schedules for the kernels of a model, kept for the next time.
+//! `weft tune`: finds faster schedules for a model's kernels and stores them.
 
 mod show;
 
@@ -20,15 +20,16 @@ use crate::table::Form;
 
 pub(super) const COMMAND: Command = Command {
     name: "tune",
-    about: "Find faster schedules for a model's kernels on a GPU, and keep them",
+    about: "Find faster schedules for a model's kernels on a GPU",
     notes: "\
-A schedule says how a kernel is laid out over workgroups and lanes. For each kernel, those near the one it has are tried: a step is compiled with \
-another schedule for every kernel, and takes turns with the step as it was, with a clock at every kernel. What seems to win is timed once more and has to be \
-faster by more than 2 % beyond its confidence interval. Then the interpreter checks what it computes, as `weft verify` does; what is wrong is \
-dropped, and said. Half of --seconds goes to steps of one token. All that follows the search takes as long as it takes.
+A schedule maps a kernel to workgroups and threads. The search tries the neighbours of each kernel's schedule, all \
+kernels at once: it compiles a step with a new schedule for every kernel, and runs it in turns with the unchanged step \
+while timing each kernel. Winners are timed again, and must be faster by more than 2 % beyond their confidence interval. \
+The interpreter then checks their results, as `weft verify` does; wrong schedules are dropped and reported. Half of \
+--seconds goes to steps of one token. Confirming and verifying come on top.
 
-What was found is kept beside the packed weights, for this GPU and its driver, and every command that runs or explains a model uses it. \
-Tuning again goes on from there. `weft cache clear` removes it, --no-cache does without.
+The result is stored beside the packed weights, for this GPU and driver, and every command that runs or explains a model \
+uses it. Tuning again continues from there. `weft cache clear` removes it, --no-cache ignores it.
 
 Examples:
   weft tune model.gguf --device gpu
@@ -37,8 +38,8 @@ Examples:
     run,
 };
 
-/// The context that every command has by default, so that steps have the size they will have.
-const USUAL_CONTEXT: usize = 4096;
+/// The default context of other commands: kernels are tuned for the steps they will run in.
+const DEFAULT_CONTEXT: usize = 4096;
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let count = |knob| args.count(knob).unwrap_or(0);
@@ -48,10 +49,10 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let wanted = TuneOptions { time, beam: count("beam"), depth: count("depth"), prefill };
     let Prepared { path, gguf, options } = prepare(args, MODEL.name, wanted.depth, prefill.max(1))?;
     let needed = wanted.context();
-    let context = args.count("context").or((needed > USUAL_CONTEXT).then_some(needed));
+    let context = args.count("context").or((needed > DEFAULT_CONTEXT).then_some(needed));
     let options = options.context(context);
     let mut device = options.device.open(options.threads, options.cache.as_ref())?;
-    // What cannot be tuned is not loaded.
+    // Fail before loading the model if the device cannot be tuned.
     weft_lab::schedules(&mut *device)?;
     let (mut verifier, loaded) =
         with_report(|report| Verifier::new(Model::open(&path, options.kv)?, device, &options, report))?;

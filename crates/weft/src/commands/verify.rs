@@ -1,4 +1,4 @@
-//! `weft verify`: whether a device computes what kernels mean, on a model's own activations.
+//! `weft verify`: checks a device against the kernel interpreter, on a model's own activations.
 
 use std::io::{self, Write};
 
@@ -18,17 +18,19 @@ use crate::progress::{Progress, Unit};
 
 pub(super) const COMMAND: Command = Command {
     name: "verify",
-    about: "Check what a device computes, kernel by kernel, against what kernels mean",
+    about: "Check a device's results against the reference interpreter, kernel by kernel",
     notes: "\
-The model runs --tokens or --text: most of it as a prompt, eight tokens together, and the last one alone. Each kernel that is \
-checked runs by itself, and the interpreter, which is slow and obvious, is given the same bits. A value may be as far off as \
-the rounding of its own computation explains, by a bound that is computed with it; ERROR is the largest error as a share of \
-that bound: 1 where a value that is stored in few bits went to the neighbour, as it may. What is to be written is poisoned first, so that what is not written shows, and what is written elsewhere; and a \
-step as a whole has to give the bits of its kernels one by one.
+Runs --tokens or --text (or a built-in sentence) through the model in three steps: most of it as a prompt, then eight \
+tokens together, then the last one alone. Each checked kernel runs by itself, and the interpreter gets the same inputs, \
+bit for bit. A value may differ by what rounding explains: an error bound is computed along with each value, and ERROR is \
+the largest error as a share of its bound. It is 1 where a value stored in few bits was rounded to the neighbour, within \
+the bound. Outputs are poisoned first, so that missing and misplaced writes show. Finally, every whole step must give the \
+same bits as its kernels one by one.
 
-Of layers that are alike the first, the middle and the last are checked, and of products --columns columns: the first, the \
-last, and others drawn with a fixed seed. --all and --columns 0 check everything. A choice of experts that is nearer than \
-rounding is not compared (UNKNOWN); what follows from it is. It ends with exit code 1 if something is wrong.
+By default, the first, middle and last layer of each kind are checked, and --columns columns of each product: the first, \
+the last, and others sampled with a fixed seed. --all and --columns 0 check everything. UNKNOWN counts values that are not \
+compared because they depend on a choice of experts too close to decide within rounding; later kernels get the device's \
+choice. The exit code is 1 if anything is wrong.
 
 Examples:
   weft verify model.gguf
@@ -37,22 +39,22 @@ Examples:
     run,
 };
 
-/// What is run if nobody says: a sentence that most vocabularies spell in more tokens than [`TOKENS`].
+/// The default text. It has more than [`TOKENS`] tokens in most vocabularies.
 const TEXT: &str = "The quick brown fox jumps over the lazy dog. In 1969, two people walked on the moon; \
     \"that's one small step\", said one of them. Übung macht den Meister.";
 
-/// Tokens of it that are run: a prompt of some, eight, and one.
+/// The number of its tokens to run: a prompt of 24, then 8, then 1.
 const TOKENS: usize = 33;
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if args.ids("tokens").is_some() && args.text("text").is_some() {
-        let problem = "say what to compute with either --tokens 1,2,3 or --text TEXT";
+        let problem = "--tokens and --text cannot be used together";
         return Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, problem).into());
     }
     let path = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = weft_gguf::Gguf::open(&path)?;
     let tokens = tokens(args, &gguf)?;
-    ensure!(!tokens.is_empty(), "the text has no tokens, and so nothing is computed that could be verified");
+    ensure!(!tokens.is_empty(), "the text has no tokens, so there is nothing to verify");
     let options = args.device_options().context(tokens.len());
     let batch = args.count("batch").unwrap_or(options.batch);
     let options = options.batch(batch);
@@ -86,11 +88,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let wrong = found.launches.iter().filter(|launch| launch.faults().next().is_some()).count();
     match found.faults().next() {
         None => Ok(Outcome::Done),
-        Some(first) => bail!("{wrong} of {} kernels that were run are wrong; {first}", found.launches.len()),
+        Some(first) => bail!("{wrong} of {} checked kernels are wrong; {first}", found.launches.len()),
     }
 }
 
-/// What is to be run.
+/// The tokens to run.
 fn tokens(args: Args<'_>, gguf: &weft_gguf::Gguf) -> anyhow::Result<Vec<u32>> {
     if let Some(ids) = args.ids("tokens") {
         return Ok(ids.to_vec());
@@ -107,17 +109,17 @@ fn show(found: &Verification, columns: usize, out: &mut impl Write) -> io::Resul
     let steps: Vec<String> = found.steps.iter().map(ToString::to_string).collect();
     let columns = match columns {
         0 => "every column".into(),
-        columns => format!("up to {columns} columns of each product, drawn with a fixed seed"),
+        columns => format!("up to {columns} columns of each product, sampled with a fixed seed"),
     };
     writeln!(
         out,
-        "steps of {} tokens: {} of {} kernels, {columns}",
+        "steps of {} tokens: checked {} of {} kernels, {columns}",
         steps.join(", "),
         found.launches.len(),
         found.of
     )?;
     writeln!(out)?;
-    // Kernels of one name are one line.
+    // One line for all kernels of the same name.
     let mut names: Vec<&str> = Vec::new();
     for launch in &found.launches {
         if !names.contains(&launch.kernel.as_str()) {
@@ -155,7 +157,7 @@ fn show(found: &Verification, columns: usize, out: &mut impl Write) -> io::Resul
         return found.faults().try_for_each(|fault| writeln!(out, "wrong: {fault}"));
     }
     let unknown = found.launches.iter().map(|launch| launch.checked.unknown).sum::<u64>();
-    writeln!(out, "every value that was compared is within what rounding explains ({unknown} unknown)")
+    writeln!(out, "all compared values are within the error bounds ({unknown} unknown)")
 }
 
 /// An error as a share of its bound.
@@ -194,25 +196,25 @@ mod tests {
     }
 
     #[test]
-    fn kernels_stand_with_their_worst_value() {
+    fn kernels_show_their_worst_value() {
         let launches = vec![
             launch(24, "layer 1", Some((1.5, 2.0))),
             launch(8, "layer 2", None),
             launch(1, "layer 0", Some((1.0, 0.0))),
         ];
         expect![[r#"
-            steps of 24, 8, 1 tokens: 3 of 60 kernels, up to 256 columns of each product, drawn with a fixed seed
+            steps of 24, 8, 1 tokens: checked 3 of 60 kernels, up to 256 columns of each product, sampled with a fixed seed
 
             KERNEL             TIMES     VALUES   COMPARED  UNKNOWN    ERROR  AT
             dot_768x2048_q4_0      3       2304        768        3    0.250  layer 1, step of 24: p1, part 0, row [2], column 511: 1.5e0, expected 1e0 ± 2.0e0
 
-            every value that was compared is within what rounding explains (3 unknown)
+            all compared values are within the error bounds (3 unknown)
         "#]]
         .assert_eq(&shown(launches));
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn faults_are_named() {
         let text = shown(vec![launch(8, "layer 3", Some((f32::NAN, 1.0)))]);
         let said = "wrong: `dot_768x2048_q4_0` in layer 3, step of 8, p1 being arena 0: 3 values are off, most at p1, part 0, \
             row [2], column 511: NaN, expected 1e0 ± 1.0e0\n";

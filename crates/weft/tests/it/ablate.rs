@@ -1,4 +1,4 @@
-//! Ablating: changes by name, their table, and what is refused. What was recorded of a change that is none stays undecided.
+//! Tests of `ablate`: changes by name, the table, errors, and that recorded samples of no change stay undecided.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{Folder, Ran, fixture, model, weft};
 
-/// Ablates the smallest model there is, shortly.
+/// Runs a short ablation of the smallest model.
 fn ablate(args: &[&str]) -> Ran {
     let model = model("glm-tiny-q4_0");
     let short = ["-p", "4", "-n", "2", "-d", "5", "-r", "2", "-t", "2", "--no-cache"];
@@ -38,13 +38,13 @@ fn the_table_is_text_or_markdown() {
         rows.len() == 2 && rows[0].starts_with("aa ") && rows[1].starts_with("fuse.beside=off "),
         "{text}"
     );
-    assert!(text.contains("same bits") && text.contains("Nothing wins"), "{text}");
+    assert!(text.contains("same bits") && text.contains("No change wins"), "{text}");
     let markdown = ablate(&[&knobs[..], &["--markdown"]].concat()).ok();
     assert!(markdown.contains("\n| `fuse.beside=off` | "), "{markdown}");
 }
 
 #[test]
-fn golden_logits_are_read_and_held_to_their_size() {
+fn golden_logits_are_read_and_checked() {
     let golden = fixture("glm-tiny-q4_0.json");
     let json = ablate(&["--knobs", "fold.query", "--golden", golden.to_str().unwrap(), "--json"]).json();
     let logits = &json["rows"][0]["logits"];
@@ -56,36 +56,36 @@ fn golden_logits_are_read_and_held_to_their_size() {
         let path = folder.join("golden.json");
         fs::write(&path, json).unwrap();
         let error = ablate(&["--knobs", "aa", "--golden", path.to_str().unwrap()]).failed(1);
-        assert!(error.contains("the golden logits of ") && error.contains(said), "{error}");
+        assert!(error.contains("cannot use the golden logits ") && error.contains(said), "{error}");
     };
     fs::write(folder.join("short.f32"), [0; 12]).unwrap();
     wrong("{", "EOF");
-    wrong("{}", "`tokens` is no list");
-    wrong(r#"{"tokens": [-1]}"#, "`tokens` are no ids");
+    wrong("{}", "`tokens` is not a list");
+    wrong(r#"{"tokens": [-1]}"#, "`tokens` contains something other than token ids");
     wrong(r#"{"tokens": []}"#, "`tokens` is empty");
     wrong(r#"{"tokens": [2048], "vocab": 2048}"#, "token 2048 is not in the model's vocabulary of 2048");
-    wrong(r#"{"tokens": [1], "vocab": 7}"#, "the model's is 2048");
-    wrong(r#"{"tokens": [1], "vocab": 2048}"#, "`logits` is no name");
+    wrong(r#"{"tokens": [1], "vocab": 7}"#, "`vocab` is 7, but the model has 2048 tokens");
+    wrong(r#"{"tokens": [1], "vocab": 2048}"#, "`logits` is not a file name");
     wrong(r#"{"tokens": [1], "vocab": 2048, "logits": "none.f32"}"#, "none.f32");
     wrong(
         r#"{"tokens": [1], "vocab": 2048, "logits": "short.f32"}"#,
-        "has 12 bytes, and 1 tokens of 2048 take 8192",
+        "has 12 bytes; expected 8192, for 1 x 2048 values",
     );
 }
 
 #[test]
-fn what_cannot_be_ablated_is_refused() {
-    assert!(ablate(&["--knobs", "fuse.tale"]).failed(2).contains("near it are fuse.tail"));
-    assert!(ablate(&["--knobs", "fuse.tail=on"]).failed(2).contains("is how it stands already"));
+fn impossible_ablations_are_refused() {
+    assert!(ablate(&["--knobs", "fuse.tale"]).failed(2).contains("did you mean fuse.tail?"));
+    assert!(ablate(&["--knobs", "fuse.tail=on"]).failed(2).contains("is already set"));
     assert!(ablate(&["-p0", "-n0"]).failed(2).contains("nothing to measure"));
-    assert!(ablate(&["--json", "--markdown"]).failed(2).contains("two ways"));
-    assert!(ablate(&["-d", "1000000"]).failed(1).contains("give a smaller --depth"));
-    assert!(ablate(&["-c", "31"]).failed(1).contains("are 32: they do not fit into --context 31"));
+    assert!(ablate(&["--json", "--markdown"]).failed(2).contains("cannot be used together"));
+    assert!(ablate(&["-d", "1000000"]).failed(1).contains("use a smaller --depth"));
+    assert!(ablate(&["-c", "31"]).failed(1).contains("needs a context of 32 tokens, but --context is 31"));
 }
 
-/// A hundred ablations of a change that changes nothing, made of pairs that were recorded on a busy machine with two cores.
+/// A hundred ablations of a change that changes nothing, from pairs recorded on a busy machine with two cores.
 #[test]
-fn what_changes_nothing_is_undecided() {
+fn no_change_is_undecided() {
     let recorded: Value = serde_json::from_str(include_str!("ablate/aa.json")).unwrap();
     let rates = |which: &str| -> Vec<f64> {
         recorded[which].as_array().unwrap().iter().map(|rate| rate.as_f64().unwrap()).collect()

@@ -1,4 +1,4 @@
-//! The journal from the outside: what commands append, and how it is found again.
+//! Tests of `journal`, and of what commands record in it.
 
 use std::fs;
 use std::path::Path;
@@ -16,14 +16,14 @@ fn bench(folder: &Folder, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn what_was_measured_is_found_again() {
+fn measurements_are_found_again() {
     let folder = Folder::new();
     let none = with_journal(&folder, &["journal"]);
-    assert!(none.err.contains("nothing was measured yet") && none.ok().is_empty());
-    assert!(!folder.join("journal.db").exists(), "looking makes no journal");
+    assert!(none.err.contains("no measurements yet") && none.ok().is_empty());
+    assert!(!folder.join("journal.db").exists(), "reading must not create a journal");
 
     let first = bench(&folder, &[]);
-    assert!(first.err.contains("run 1 of the journal in"), "{}", first.err);
+    assert!(first.err.contains("recorded as run 1 in"), "{}", first.err);
     first.ok();
     bench(&folder, &["--kv", "f32", "--set", "fuse.tail=off"]).ok();
     bench(&folder, &["--no-journal"]).ok();
@@ -60,16 +60,14 @@ fn what_was_measured_is_found_again() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_written_costs_no_result() {
+fn results_are_printed_even_if_the_journal_cannot_be_written() {
     let folder = Folder::new();
-    fs::write(
-        folder.join("journal.db"),
-        "this is no journal, but somebody's notes on how fast it was\n".repeat(20),
-    )
-    .unwrap();
+    fs::write(folder.join("journal.db"), "these are notes on how fast it was, not a journal\n".repeat(20))
+        .unwrap();
     let ran = bench(&folder, &[]);
     assert!(
-        ran.err.contains("this run is not in the journal") && ran.err.contains("is no journal of weft"),
+        ran.err.contains("cannot record this run in the journal")
+            && ran.err.contains("is no journal of weft"),
         "{}",
         ran.err
     );
@@ -79,14 +77,14 @@ fn a_journal_that_cannot_be_written_costs_no_result() {
 }
 
 #[test]
-fn a_damaged_run_is_named_and_does_not_hide_the_others() {
+fn a_damaged_run_is_reported_and_does_not_hide_others() {
     let folder = Folder::new();
     bench(&folder, &[]).ok();
     bench(&folder, &["--set", "fuse.tail=off"]).ok();
     bench(&folder, &[]).ok();
     let path = folder.join("journal.db");
     let mut bytes = fs::read(&path).unwrap();
-    // The knobs of the second, wherever the file has them: it has no checksums.
+    // Corrupts the knobs of the second run wherever they are in the file, which has no checksums.
     let knob = br#""set":"fuse.tail=off""#;
     let at: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(knob)).collect();
     assert!(!at.is_empty());
@@ -108,26 +106,28 @@ fn a_damaged_run_is_named_and_does_not_hide_the_others() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_refused() {
+fn wrong_arguments_are_refused() {
     let folder = Folder::new();
     for (args, said) in [
-        (&["remove"][..], "`remove` is none of list, search, show, diff and export"),
-        (&["search"], "say what to search for"),
-        (&["show"], "say which run to show"),
-        (&["show", "1", "2"], "say which run to show"),
-        (&["diff", "1"], "say which two runs to compare"),
-        (&["list", "x"], "`search` those with words"),
+        (&["remove"][..], "there is no action `remove`; expected list, search, show, diff or export"),
+        (&["search"], "words to search for are required"),
+        (&["show"], "the number of one run is required"),
+        (&["show", "1", "2"], "the number of one run is required"),
+        (&["diff", "1"], "the numbers of two runs are required"),
+        (&["list", "x"], "`list` takes no arguments"),
     ] {
         let error = with_journal(&folder, &[&["journal"], args].concat()).failed(2);
         assert!(error.contains(said), "{args:?}: {error}");
     }
-    assert!(with_journal(&folder, &["journal", "show", "1"]).failed(1).contains("there is no journal in"));
+    assert!(with_journal(&folder, &["journal", "show", "1"]).failed(1).contains("there is no journal at"));
     bench(&folder, &[]).ok();
-    assert!(with_journal(&folder, &["journal", "show", "x"]).failed(1).contains("`x` is no number of a run"));
+    assert!(
+        with_journal(&folder, &["journal", "show", "x"]).failed(1).contains("`x` is not the number of a run")
+    );
     assert!(with_journal(&folder, &["journal", "show", "7"]).failed(1).contains("there is no run 7"));
 }
 
-/// Whoever ends the program, even in the hardest way, finds the journal as it was.
+/// Even SIGKILL leaves the journal intact.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_leaves_the_journal_readable() {
@@ -143,11 +143,11 @@ fn an_interrupted_run_leaves_the_journal_readable() {
         .spawn()
         .unwrap();
     std::thread::sleep(std::time::Duration::from_millis(700));
-    assert!(child.try_wait().unwrap().is_none(), "it was to be interrupted");
+    assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
     child.kill().unwrap();
     child.wait().unwrap();
     let list = with_journal(&folder, &["journal", "--json"]).json();
     assert_eq!(list.as_array().unwrap().len(), 1);
-    assert!(bench(&folder, &[]).err.contains("run 2 of the journal"));
+    assert!(bench(&folder, &[]).err.contains("recorded as run 2"));
     assert!(Path::new(&folder.join("journal.db")).exists());
 }

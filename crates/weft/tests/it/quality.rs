@@ -1,4 +1,4 @@
-//! Whether a model is computed right, and how well it predicts: `verify`, `perplexity` and `kl`.
+//! Tests of `verify`, `perplexity` and `kl`.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::support::{Folder, Ran, model, weft};
 
 const SENTENCE: &str = "It was a bright cold day in April, and the clocks were striking thirteen.\n";
 
-/// A command on models and a text, in windows of 16 tokens.
+/// Runs a command on models and a text, in windows of 16 tokens.
 fn scored(command: &str, models: &[&str], text: impl AsRef<[u8]>, args: &[&str]) -> Ran {
     let folder = Folder::new();
     let file = folder.join("text");
@@ -31,20 +31,20 @@ fn a_text_has_a_perplexity() {
     assert_eq!(json["windows"]["nll"].as_array().unwrap().len() as u64, windows);
     let perplexity = json["perplexity"].as_f64().unwrap();
     assert!((perplexity.ln() - json["nll"]["mean"].as_f64().unwrap()).abs() < 1e-9);
-    // How it is computed changes no bit of it.
+    // Batches and threads change no bit.
     let other =
         scored("perplexity", &["glm-tiny-q4_0"], &text, &["--json", "--batch", "3", "-t", "1"]).json();
     assert_eq!(other["nll"], json["nll"]);
     let shown = scored("perplexity", &["glm-tiny-q4_0"], &text, &["--windows", "1"]).ok();
     assert!(
         shown.starts_with("perplexity  ")
-            && shown.contains("\nof 7 tokens: the later halves of 1 windows of 16;"),
+            && shown.contains("\n7 tokens scored, in the second halves of 1 windows of 16;"),
         "{shown}"
     );
 }
 
 #[test]
-fn texts_that_cannot_be_scored_are_refused() {
+fn unsuitable_texts_are_refused() {
     let refused =
         |text: &[u8], args: &[&str], code| scored("perplexity", &["glm-tiny-q4_0"], text, args).failed(code);
     assert!(refused(b"Hi", &[], 1).contains("give a longer text, or windows of another length"));
@@ -52,16 +52,16 @@ fn texts_that_cannot_be_scored_are_refused() {
         refused(b"", &[], 1).contains("the 0 of the text")
             || refused(b"", &[], 1).contains("the 1 of the text")
     );
-    assert!(refused(b"\xFF\xFE", &[], 1).contains("at byte 0 it is not UTF-8"));
-    assert!(refused(b"Hi", &["-c", "2"], 2).contains("an integer from 3 to 1048576 is wanted"));
+    assert!(refused(b"\xFF\xFE", &[], 1).contains("is not UTF-8 text: byte 0 is invalid"));
+    assert!(refused(b"Hi", &["-c", "2"], 2).contains("expected an integer from 3 to 1048576"));
     let more = refused(b"Hi", &["-c", "1000000"], 1);
     assert!(more.contains("a context of 1000000 tokens: the model was made for"), "{more}");
     let call = ["perplexity", model("glm-tiny-q4_0").to_str().unwrap(), "no/such/text"].map(str::to_string);
-    assert!(weft(call).run().failed(1).contains("cannot open the text no/such/text"));
+    assert!(weft(call).run().failed(1).contains("cannot open the text file no/such/text"));
 }
 
 #[test]
-fn two_models_are_held_against_each_other() {
+fn two_models_are_compared() {
     let text = SENTENCE.repeat(2);
     let json = scored("kl", &["glm-tiny-q8_0", "glm-tiny-q4_0"], &text, &["--json"]).json();
     let kl = &json["kl"];
@@ -71,17 +71,17 @@ fn two_models_are_held_against_each_other() {
         of(&kl["mean"]) > 1e-6 && of(&kl["median"]) <= of(&kl["p99"]) && of(&kl["p99"]) <= of(&kl["max"])
     );
     assert!(json["base"]["model"].as_str().unwrap().ends_with("q8_0.gguf"), "{}", json["base"]);
-    // A perplexity is the same beside another model.
+    // The perplexity is the same as without another model.
     let alone = scored("perplexity", &["glm-tiny-q4_0"], &text, &["--json"]).json();
     assert_eq!(json["perplexity"][1], alone["perplexity"]);
     let same = scored("kl", &["glm-tiny-q4_0", "glm-tiny-q4_0"], &text, &["--windows", "1"]).ok();
     assert!(same.starts_with("KL, mean     0.000000 ± 0.000000\n"), "{same}");
-    assert!(same.contains("same likeliest token   100.000 %\n"), "{same}");
+    assert!(same.contains("same top token         100.000 %\n"), "{same}");
 }
 
-/// Two figures are of one text, or they are not compared.
+/// Figures are only comparable for the same text and base.
 #[test]
-fn a_journal_tells_texts_and_bases_apart() {
+fn the_journal_distinguishes_texts_and_bases() {
     let folder = Folder::new();
     let journal = folder.join("journal.db");
     let (models, text) = (["glm-tiny-q8_0", "glm-tiny-q4_k_m", "glm-tiny-q4_0"].map(model), |n: usize| {
@@ -111,7 +111,7 @@ fn a_journal_tells_texts_and_bases_apart() {
 }
 
 #[test]
-fn models_of_other_vocabularies_are_not_compared() {
+fn models_with_different_vocabularies_are_refused() {
     let error = scored("kl", &["glm-tiny-q4_0", "ds2-tiny-q4_0"], SENTENCE.repeat(2), &[]).failed(1);
     assert!(error.contains("the vocabularies differ, so there is nothing to compare: the first has 2048 tokens, the second 1024"), "{error}");
 }
@@ -123,10 +123,10 @@ fn a_model_is_verified() {
         weft([&["verify", path.to_str().unwrap(), "--no-cache", "-t", "2"], args].concat()).run()
     };
     let shown = verify(&["--columns", "64"]).ok();
-    assert!(shown.contains("steps of 24, 8, 1 tokens: "), "{shown}");
-    assert!(shown.contains("up to 64 columns of each product, drawn with a fixed seed"), "{shown}");
+    assert!(shown.contains("steps of 24, 8, 1 tokens: checked "), "{shown}");
+    assert!(shown.contains("up to 64 columns of each product, sampled with a fixed seed"), "{shown}");
     let last = shown.lines().last().unwrap();
-    assert!(last.starts_with("every value that was compared is within what rounding explains ("), "{shown}");
+    assert!(last.starts_with("all compared values are within the error bounds ("), "{shown}");
     assert!(last.ends_with(" unknown)"), "{shown}");
     let json = verify(&["--tokens", "5,6,7", "--all", "--columns", "0", "--json"]).json();
     assert_eq!(json["steps"], serde_json::json!([2, 1]));
@@ -137,7 +137,7 @@ fn a_model_is_verified() {
     assert!(launches.iter().all(|launch| worst(launch) <= 1.0));
     assert!(launches.iter().any(|launch| worst(launch) > 0.0));
     let both = verify(&["--tokens", "5", "--text", "x"]).failed(2);
-    assert!(both.contains("either --tokens 1,2,3 or --text TEXT"), "{both}");
+    assert!(both.contains("--tokens and --text cannot be used together"), "{both}");
     assert!(verify(&["--text", ""]).failed(1).contains("no tokens"));
     assert!(verify(&["--tokens", "999999"]).failed(1).contains("token 999999 is not in the vocabulary"));
 }

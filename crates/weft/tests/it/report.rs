@@ -1,4 +1,4 @@
-//! The page of runs, as a file and as a browser shows it.
+//! Tests of `report`: the file, and how a browser shows it.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ fn call(folder: &Folder, args: &[&str]) -> crate::support::Ran {
     weft(args).env("WEFT_JOURNAL", folder.join("journal.db")).run()
 }
 
-/// A page of a bench and an ablation, and the folder it is in.
+/// The report of a benchmark and an ablation, and its folder.
 fn page() -> (Folder, String) {
     let folder = Folder::new();
     let model = model("glm-tiny-q4_0");
@@ -28,7 +28,7 @@ fn page() -> (Folder, String) {
 }
 
 #[test]
-fn a_page_has_what_was_measured() {
+fn a_report_shows_its_runs() {
     let (folder, page) = page();
     for part in ["Run 1: bench", "Run 2: ablate", "fuse.tail=off", "Tokens a second", "From run 1 to run 2"] {
         assert!(page.contains(part), "{part}");
@@ -38,7 +38,7 @@ fn a_page_has_what_was_measured() {
     assert!(call(&folder, &["report"]).failed(2).contains("RUN"));
 }
 
-/// Width and height of a PNG.
+/// The width and height of a PNG.
 fn size(png: &[u8]) -> (u32, u32) {
     assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
     let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
@@ -46,10 +46,10 @@ fn size(png: &[u8]) -> (u32, u32) {
 }
 
 #[test]
-fn a_browser_shows_it_in_the_light_and_in_the_dark() {
+fn a_browser_shows_it_in_light_and_dark() {
     let browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
     let Some(browser) = browsers.into_iter().find(|browser| Path::new(browser).exists()) else {
-        eprintln!("SKIPPED: there is no Chromium here to look at the page with");
+        eprintln!("SKIPPED: Chromium is not installed");
         return;
     };
     let (folder, _) = page();
@@ -69,9 +69,9 @@ fn a_browser_shows_it_in_the_light_and_in_the_dark() {
             assert!(ran.unwrap().success(), "{name}");
             let png = fs::read(picture).unwrap();
             assert_eq!(size(&png), (width, height), "{name}");
-            // An empty page of this size takes a few thousand bytes.
+            // A picture of an empty page takes only a few thousand bytes.
             assert!(png.len() > 30_000, "{name}: {} bytes", png.len());
             png
         });
-    assert!(pictures[0] != pictures[1], "the dark page is the light one");
+    assert!(pictures[0] != pictures[1], "the dark page must not look like the light one");
 }

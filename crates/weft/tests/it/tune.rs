@@ -1,8 +1,8 @@
-//! `weft tune`, and the ablation of schedules. Without a GPU there is nothing to tune, and these tests are skipped.
+//! Tests of `tune`, and of `ablate` with schedules. Most are skipped without a GPU.
 
 use crate::support::{Folder, Ran, has_gpu, model, weft};
 
-/// A call about the smallest model there is, with steps small enough for a GPU in software.
+/// Runs a command on the smallest model, with steps small enough for a software GPU.
 fn small(command: &str, args: &[&str]) -> Ran {
     let model = model("glm-tiny-q4_0");
     let own = ["-p", "4", "--batch", "4", "-d", "2", "-c", "64", "-t", "2"];
@@ -10,7 +10,7 @@ fn small(command: &str, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_device_without_schedules_says_which_have_them() {
+fn devices_without_schedules_are_refused() {
     let error = small("tune", &[]).failed(1);
     assert!(
         error.contains("cpu") && error.contains("--device gpu") && error.contains("weft devices"),
@@ -18,12 +18,12 @@ fn a_device_without_schedules_says_which_have_them() {
     );
     let error = small("ablate", &["--knobs", "schedules"]).failed(2);
     assert!(error.contains("has no schedules") && error.contains("--device gpu"), "{error}");
-    assert!(small("tune", &["--json", "--markdown"]).failed(2).contains("two ways to print one table"));
-    assert!(small("tune", &["--seconds", "0"]).failed(2).contains("an integer from 1"));
+    assert!(small("tune", &["--json", "--markdown"]).failed(2).contains("cannot be used together"));
+    assert!(small("tune", &["--seconds", "0"]).failed(2).contains("expected an integer from 1"));
 }
 
 #[test]
-fn what_was_tuned_is_kept_and_explained() {
+fn tuned_schedules_are_stored_and_used() {
     if !has_gpu() {
         return;
     }
@@ -36,7 +36,7 @@ fn what_was_tuned_is_kept_and_explained() {
         "{tuned}"
     );
     assert!(kernels.iter().all(|kernel| kernel["wrong"].is_null()), "{tuned}");
-    // Whether anything is faster is the machine's affair.
+    // Whether anything is faster depends on the machine.
     let file = folder.files().into_iter().find(|name| name.starts_with("packed/schedules-"));
     assert_eq!(file.is_some(), tuned["kept"].as_bool().unwrap(), "{:?}", folder.files());
     let Some(file) = file else { return };
@@ -51,7 +51,7 @@ fn what_was_tuned_is_kept_and_explained() {
         let name = kernel["kernel"].as_str().unwrap();
         let [found, before] = [&kernel["best"]["schedule"], &kernel["before"]].map(|s| s.as_str().unwrap());
         assert!(text.contains(found), "{text}");
-        // Heads of one token are explained for as many.
+        // `explain` shows the step of one token.
         assert!(with.contains(&format!("// {name}: {found}")), "{name}: {found}");
         assert!(without.contains(&format!("// {name}: {before}")), "{name}: {before}");
     }
@@ -60,7 +60,7 @@ fn what_was_tuned_is_kept_and_explained() {
 }
 
 #[test]
-fn departures_are_ablated() {
+fn schedules_are_ablated() {
     if !has_gpu() {
         return;
     }
@@ -70,7 +70,7 @@ fn departures_are_ablated() {
         table.contains("| `schedule.rows=1` | ") && table.contains("| `schedule.reduce=1` | "),
         "{table}"
     );
-    // The order of rows is nobody's affair; that of sums shows in the last bits.
+    // Rows per workgroup change no result; the order of sums changes the last bits.
     assert!(table.lines().any(|line| line.contains("rows=1") && line.contains("same bits")), "{table}");
     assert!(table.lines().any(|line| line.contains("reduce=1") && line.contains("% same")), "{table}");
 }

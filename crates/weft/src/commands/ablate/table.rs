@@ -1,4 +1,4 @@
-//! The table of an ablation: as text, as Markdown, as JSON.
+//! Prints an ablation as text, Markdown or JSON.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use weft_lab::{AblateOptions, Ablation, Combined, Gate, MARGIN, Measured, Outcom
 use crate::out::Out;
 use crate::table::{Form, table};
 
-/// An ablation with what was tested.
+/// An ablation and its subject.
 pub(super) struct Tested<'a> {
     pub(super) path: &'a Path,
     pub(super) engine: &'a Engine,
@@ -19,7 +19,7 @@ pub(super) struct Tested<'a> {
 }
 
 impl Tested<'_> {
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub(super) fn json(&self) -> Value {
         let Tested { path, engine, wanted, ablation } = self;
         let config = &engine.model().graph().config;
@@ -40,14 +40,14 @@ impl Tested<'_> {
         weft_lab::joined(json, ablation.json())
     }
 
-    /// Prints it; `json` is what [`Tested::json`] gives.
+    /// Prints it; `json` is the result of [`Tested::json`].
     pub(super) fn write(&self, form: Form, json: &Value, out: &mut Out) -> io::Result<()> {
         if form == Form::Json {
             return out.json(json);
         }
         let mut text = Vec::new();
         self.text(form, &mut text)?;
-        // The model's name is in it.
+        // It contains the model's name, which is not trusted.
         out.foreign(&String::from_utf8_lossy(&text))
     }
 
@@ -66,16 +66,16 @@ impl Tested<'_> {
         write!(out, "{}; {}{line_end}", engine.device().name, ablation.host.cpu)?;
         write!(
             out,
-            "after {depth} tokens, replies of {decode} and prompts of {prefill}; {pairs} pairs at most,{line_end}"
+            "replies of {decode} and prompts of {prefill} tokens at depth {depth}; up to {pairs} pairs of samples,{line_end}"
         )?;
         let confidence = 100.0 * ablation.rule.confidence();
-        writeln!(out, "intervals of {confidence:.1} %, verdicts beyond {} %\n", 100.0 * MARGIN)?;
+        writeln!(out, "{confidence:.1} % confidence intervals, verdicts beyond ±{} %\n", 100.0 * MARGIN)?;
         rows(form, &ablation.rows, out)?;
         if let Some(together) = &ablation.combined {
             combined(form, together, ablation.interrupted, out)?;
         }
         if ablation.interrupted {
-            writeln!(out, "\nIt was interrupted; what is not in the table was not tried.")?;
+            writeln!(out, "\nInterrupted: changes missing from the table were not tried.")?;
         }
         Ok(())
     }
@@ -88,7 +88,7 @@ fn rows(form: Form, rows: &[Row], out: &mut impl Write) -> io::Result<()> {
     table(form, TITLES, &[1, 3, 4], &cells, out)
 }
 
-/// The winners put together.
+/// Prints the combination of the winners.
 fn combined(
     form: Form,
     Combined { tried, kept, together }: &Combined,
@@ -96,10 +96,10 @@ fn combined(
     out: &mut impl Write,
 ) -> io::Result<()> {
     if !tried.is_empty() {
-        writeln!(out, "\nPut together, each beside those kept before it:\n")?;
+        writeln!(out, "\nCombined, each on top of those kept before it:\n")?;
         rows(form, tried, out)?;
     } else if !interrupted {
-        writeln!(out, "\nNothing wins, so there is nothing to combine.")?;
+        writeln!(out, "\nNo change wins, so there is nothing to combine.")?;
     }
     let Some(together) = together else { return Ok(()) };
     let names: Vec<String> = kept.iter().map(ToString::to_string).collect();
@@ -116,14 +116,14 @@ fn cells(Row { change, outcome }: &Row) -> [String; 6] {
     let [decode, prefill] = ["decode", "prefill"].map(|phase| gain(outcome, phase));
     let why = outcome.why();
     let (kernels, logits) = match outcome {
-        Outcome::Measured(gate, phases) => (kernels(phases), said_of(gate)),
+        Outcome::Measured(gate, phases) => (kernels(phases), logits(gate)),
         _ => ("–".into(), "–".into()),
     };
     let verdict = format!("{}: {why}", outcome.verdict().name());
     [change.to_string(), kernels, logits, decode, prefill, verdict]
 }
 
-/// How many kernels more or fewer a step launches, in the first phase that was measured.
+/// The number of kernels in a step, and its change, in the first phase that was measured.
 fn kernels(phases: &[Measured]) -> String {
     let Some([base, change]) = phases.first().map(|one| one.kernels) else { return "–".into() };
     if base == change {
@@ -132,7 +132,7 @@ fn kernels(phases: &[Measured]) -> String {
     format!("{change} ({:+})", change as i64 - base as i64)
 }
 
-fn said_of(gate: &Gate) -> String {
+fn logits(gate: &Gate) -> String {
     if gate.same_bits {
         return "same bits".into();
     }
@@ -143,13 +143,13 @@ fn said_of(gate: &Gate) -> String {
     format!("{of}KL {:.1e}, {:.0} % same", distance.mean_kl, 100.0 * distance.greedy)
 }
 
-/// The gain in a phase, with its interval.
+/// The gain in a phase, with its confidence interval.
 fn gain(outcome: &Outcome, phase: &str) -> String {
     let Outcome::Measured(_, phases) = outcome else { return "–".into() };
     let Some(one) = phases.iter().find(|one| one.phase.name() == phase) else { return "–".into() };
     let [median, low, high] = [one.gain.median, one.gain.low, one.gain.high].map(|part| 100.0 * part);
     if low.is_nan() {
-        return format!("{median:+.1} % (too few)");
+        return format!("{median:+.1} % (too few samples)");
     }
     format!("{median:+.1} % ({low:+.1} to {high:+.1})")
 }
@@ -199,7 +199,7 @@ mod tests {
         String::from_utf8(text).unwrap()
     }
 
-    /// As it is printed below a table.
+    /// Prints a combination in Markdown.
     fn printed_combined(found: &Combined, interrupted: bool) -> String {
         let mut text = Vec::new();
         combined(Form::Markdown, found, interrupted, &mut text).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn winners_that_fail_together_are_not_told_as_a_success() {
+    fn winners_that_fail_together_are_not_reported_as_a_success() {
         let [_, tail, query, _, refused] = all().try_into().unwrap();
         let kept = vec![tail.change, query.change];
         let found = |together: &Row| Combined {
@@ -217,40 +217,40 @@ mod tests {
         };
         let last = |row: &Row| printed_combined(&found(row), false).lines().last().unwrap().to_string();
         expect![[r#"
-            All together (fuse.tail=off, fold.query=on): decode +12.0 % (+11.0 to +13.0), prefill +50.0 % (too few); drop: its logits are others
+            All together (fuse.tail=off, fold.query=on): decode +12.0 % (+11.0 to +13.0), prefill +50.0 % (too few samples); drop: its logits are others
             All together (fuse.tail=off, fold.query=on): decode –, prefill –; undecided: no | memory
         "#]]
         .assert_eq(&format!("{}\n{}\n", last(&query), last(&refused)));
     }
 
     #[test]
-    fn that_nothing_wins_is_known_at_the_end() {
+    fn only_a_finished_ablation_says_that_nothing_wins() {
         let none = Combined::default();
-        assert_eq!(printed_combined(&none, false), "\nNothing wins, so there is nothing to combine.\n");
+        assert_eq!(printed_combined(&none, false), "\nNo change wins, so there is nothing to combine.\n");
         assert_eq!(printed_combined(&none, true), "");
     }
 
     #[test]
     fn a_table_is_aligned() {
         expect![[r#"
-            CHANGE                KERNELS  LOGITS                                  DECODE                PREFILL  VERDICT
-            aa                         75  same bits                +0.1 % (-0.4 to +0.6)  +0.1 % (-0.4 to +0.6)  undecided: does less than 2 %
-            fuse.tail=off       139 (+64)  same bits                -8.1 % (-9.3 to -7.0)  +0.1 % (-0.4 to +0.6)  drop: loses in decode
-            fold.query=on         67 (-8)  KL 2.3e-2, 94 % same  +12.0 % (+11.0 to +13.0)      +50.0 % (too few)  drop: its logits are others
-            tidy.constants=off          –  –                                            –                      –  undecided: the kernels are the same
-            fold.output=on              –  –                                            –                      –  undecided: no | memory
+            CHANGE                KERNELS  LOGITS                                  DECODE                    PREFILL  VERDICT
+            aa                         75  same bits                +0.1 % (-0.4 to +0.6)      +0.1 % (-0.4 to +0.6)  undecided: does less than 2 %
+            fuse.tail=off       139 (+64)  same bits                -8.1 % (-9.3 to -7.0)      +0.1 % (-0.4 to +0.6)  drop: loses in decode
+            fold.query=on         67 (-8)  KL 2.3e-2, 94 % same  +12.0 % (+11.0 to +13.0)  +50.0 % (too few samples)  drop: its logits are others
+            tidy.constants=off          –  –                                            –                          –  undecided: the kernels are the same
+            fold.output=on              –  –                                            –                          –  undecided: no | memory
         "#]]
         .assert_eq(&printed(Form::Text));
     }
 
     #[test]
-    fn markdown_is_a_table_whatever_is_in_it() {
+    fn markdown_escapes_bars() {
         expect![[r#"
             | change | kernels | logits | decode | prefill | verdict |
             |---|--:|---|--:|--:|---|
             | `aa` | 75 | same bits | +0.1 % (-0.4 to +0.6) | +0.1 % (-0.4 to +0.6) | undecided: does less than 2 % |
             | `fuse.tail=off` | 139 (+64) | same bits | -8.1 % (-9.3 to -7.0) | +0.1 % (-0.4 to +0.6) | drop: loses in decode |
-            | `fold.query=on` | 67 (-8) | KL 2.3e-2, 94 % same | +12.0 % (+11.0 to +13.0) | +50.0 % (too few) | drop: its logits are others |
+            | `fold.query=on` | 67 (-8) | KL 2.3e-2, 94 % same | +12.0 % (+11.0 to +13.0) | +50.0 % (too few samples) | drop: its logits are others |
             | `tidy.constants=off` | – | – | – | – | undecided: the kernels are the same |
             | `fold.output=on` | – | – | – | – | undecided: no \| memory |
         "#]].assert_eq(&printed(Form::Markdown));
