@@ -46,8 +46,8 @@ fn kernels_fused_or_not_give_the_same_bits() {
         for set in alone.chain(together) {
             let mut switches = Switches::default();
             set.iter().for_each(|(d, mode)| switches.set(d, *mode));
+            let mut engine = fixture.engine(options(2, 1).switches(switches));
             for chunk in [1, 512] {
-                let mut engine = fixture.engine(options(2, 1).switches(switches.clone()));
                 let found = bits(&all_logits(&mut engine, &fixture.tokens, chunk));
                 assert!(found == expected, "{name}: {set:?}, chunks of {chunk}");
             }

@@ -165,17 +165,20 @@ fn in_company_every_reply_is_what_it_is_alone() {
                 (prompt.to_vec(), 6 + 3 * i, sampling)
             })
             .collect();
-        let request = |(prompt, tokens, sampling): &(Vec<u32>, usize, Sampling)| {
-            greedy(prompt, *tokens).sampling(*sampling)
+        let request = |(prompt, tokens, sampling): &(Vec<u32>, usize, Sampling), cache| {
+            let mut options = GenerateOptions::default();
+            (options.ignore_end, options.cache) = (true, cache);
+            Request::new(prompt.as_slice()).options(options).max_tokens(*tokens).sampling(*sampling)
         };
+        let mut single = open(options(96));
         let alone: Vec<Vec<u32>> =
-            requests.iter().map(|one| ids(&open(options(96)).complete(request(one)).unwrap())).collect();
+            requests.iter().map(|one| ids(&single.complete(request(one, false)).unwrap())).collect();
         // Room for one of full length: they take it from each other.
         for (sequences, batch) in [(1, 7), (1, 64), (12, 16)] {
             let mut engine = open(options(96).sequences(sequences).batch(batch));
             for warm in [false, true] {
                 let mut all: Vec<Generation> =
-                    requests.iter().map(|one| engine.push(request(one)).unwrap()).collect();
+                    requests.iter().map(|one| engine.push(request(one, true)).unwrap()).collect();
                 while engine.step().unwrap() {}
                 let found: Vec<Vec<u32>> = all.iter_mut().map(|one| drain(one).1).collect();
                 assert!(found == alone, "{name}, {sequences} sequences, batches of {batch}, warm {warm}");
