@@ -44,19 +44,7 @@ pub fn keep_machine(hardware: &Hardware, folder: &Path, machine: &Machine) -> io
 
 /// Removes all that was measured. Returns how many bytes that frees.
 pub(crate) fn clear(folder: &Path) -> io::Result<u64> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        entries => entries?,
-    };
-    let mut freed = 0;
-    for entry in entries {
-        let entry = entry?;
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
-            freed += entry.metadata()?.len();
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(freed)
+    weft_file::remove_files(folder, |name| name.starts_with(PREFIX))
 }
 
 fn path(hardware: &Hardware, folder: &Path) -> PathBuf {

@@ -50,10 +50,12 @@
 mod atomic;
 mod fault;
 mod folders;
+mod listing;
 mod part;
 mod target;
 
 pub use atomic::{AtomicFile, write};
 pub use folders::{cache_folder, data_folder};
+pub use listing::{entries, remove_files};
 pub use part::sweep;
 pub use target::Target;

@@ -7,6 +7,8 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::listing::entries;
+
 /// What the names of part files end in.
 const SUFFIX: &str = ".part";
 
@@ -82,13 +84,8 @@ pub(crate) fn lock(file: &File) -> io::Result<()> {
 /// # Errors
 /// If the folder exists and cannot be read.
 pub fn sweep(folder: &Path) -> io::Result<u64> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        entries => entries?,
-    };
     let mut freed = 0;
-    for entry in entries {
-        let entry = entry?;
+    for entry in entries(folder)? {
         if entry.file_name().to_str().is_some_and(is_part) {
             freed += remove_abandoned(&entry.path()).unwrap_or(0);
         }

@@ -119,12 +119,8 @@ impl Cache {
 
     /// Adds the complete models below `folder`, which need not exist.
     fn walk(&self, folder: &Path, depth: usize, found: &mut Vec<CachedModel>) -> io::Result<()> {
-        let entries = match fs::read_dir(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            entries => entries?,
-        };
-        for entry in entries {
-            let path = entry?.path();
+        for entry in weft_file::entries(folder)? {
+            let path = entry.path();
             if path.is_dir() {
                 if depth > 1 {
                     self.walk(&path, depth - 1, found)?;

@@ -139,13 +139,8 @@ impl PackCache {
 
     /// Our files of one kind, by name; none if there is no folder.
     fn files(&self, suffix: &str) -> io::Result<Vec<(PathBuf, u64, SystemTime)>> {
-        let entries = match fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries?,
-        };
         let mut files = Vec::new();
-        for entry in entries {
-            let entry = entry?;
+        for entry in weft_file::entries(&self.folder)? {
             let name = entry.file_name();
             let ours = name.to_str().is_some_and(|name| name.contains(SUFFIX) && name.ends_with(suffix));
             // One may disappear in between.

@@ -22,18 +22,7 @@ pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// If the folder exists and cannot be read, or a file in it cannot be removed.
 pub(crate) fn clear(folder: &Path) -> io::Result<u64> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        entries => entries?,
-    };
-    let mut freed = 0;
-    for entry in entries {
-        let entry = entry?;
-        let ours = |name: &str| [PIPELINES, SCHEDULES].iter().any(|prefix| name.starts_with(prefix));
-        if entry.file_name().to_str().is_some_and(ours) {
-            freed += entry.metadata()?.len();
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(freed)
+    weft_file::remove_files(folder, |name| {
+        [PIPELINES, SCHEDULES].iter().any(|prefix| name.starts_with(prefix))
+    })
 }

@@ -1,0 +1,52 @@
+//! Folders that need not exist: their entries, and removing files by name.
+
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::Path;
+
+/// Returns the entries of `folder` in no particular order; none if there is no such folder.
+///
+/// # Errors
+/// If the folder exists and cannot be read.
+pub fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries?.collect(),
+    }
+}
+
+/// Removes the files directly in `folder` whose names match, and returns how many bytes that frees.
+///
+/// # Errors
+/// If the folder exists and cannot be read, or a file cannot be removed.
+pub fn remove_files(folder: &Path, matches: impl Fn(&str) -> bool) -> io::Result<u64> {
+    let mut freed = 0;
+    for entry in entries(folder)? {
+        if entry.file_name().to_str().is_some_and(&matches) {
+            freed += entry.metadata()?.len();
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(freed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_with_matching_names_are_removed() {
+        let folder = std::env::temp_dir().join(format!("weft-file-listing-{}", std::process::id()));
+        let matches = |name: &str| name.starts_with("a-");
+        assert_eq!((entries(&folder).unwrap().len(), remove_files(&folder, matches).unwrap()), (0, 0));
+        fs::create_dir_all(&folder).unwrap();
+        for (name, bytes) in [("a-1", "12345"), ("a-2", "123"), ("b-1", "1")] {
+            fs::write(folder.join(name), bytes).unwrap();
+        }
+        assert_eq!(remove_files(&folder, matches).unwrap(), 8);
+        let left: Vec<_> = entries(&folder).unwrap().iter().map(DirEntry::file_name).collect();
+        assert_eq!(left, ["b-1"]);
+        assert!(entries(&folder.join("b-1")).is_err(), "a file is no folder");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
