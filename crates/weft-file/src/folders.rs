@@ -10,6 +10,10 @@ pub fn cache_folder() -> Option<PathBuf> {
     folder("XDG_CACHE_HOME", ".cache", "Library/Caches")
 }
 
+/// The name of the folder, within the cache folder, of packed weights, compiled pipelines, tuned schedules and measured
+/// machines.
+pub const PACKED_FOLDER: &str = "packed";
+
 /// The folder for what the user made: `$XDG_DATA_HOME/weft`, or `~/.local/share/weft`,
 /// `~/Library/Application Support/weft` (macOS), `%LOCALAPPDATA%\weft` (Windows). It need not exist. `None` if the
 /// environment does not say who the user is.

@@ -55,7 +55,7 @@ mod part;
 mod target;
 
 pub use atomic::{AtomicFile, write};
-pub use folders::{cache_folder, data_folder};
+pub use folders::{PACKED_FOLDER, cache_folder, data_folder};
 pub use listing::{entries, remove_files};
 pub use part::sweep;
 pub use target::Target;

@@ -63,7 +63,7 @@ impl Cache {
 
     /// Where packed weights are.
     pub fn packed(&self) -> PathBuf {
-        self.folder.join("packed")
+        self.folder.join(weft_file::PACKED_FOLDER)
     }
 
     /// Where locks are.

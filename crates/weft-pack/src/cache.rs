@@ -52,9 +52,6 @@ impl PackCache {
     /// The default limit: room for three of the largest models this is made for, each about as large as its own file.
     pub const LIMIT: u64 = 64_000_000_000;
 
-    /// The folder of packed weights within the folder of everything that Weft keeps and can make again.
-    pub const FOLDER: &str = "packed";
-
     /// The cache in a folder.
     pub fn new(folder: PathBuf) -> PackCache {
         PackCache { folder, limit: PackCache::LIMIT }
@@ -62,7 +59,7 @@ impl PackCache {
 
     /// The cache in the user's own folder for such things; `None` if the environment does not say where that is.
     pub fn of_user() -> Option<PackCache> {
-        weft_file::cache_folder().map(|folder| PackCache::new(folder.join(PackCache::FOLDER)))
+        weft_file::cache_folder().map(|folder| PackCache::new(folder.join(weft_file::PACKED_FOLDER)))
     }
 
     /// The file of a model's weights: one for each path of a model and each layout, so that a changed model replaces what was packed
