@@ -1,7 +1,8 @@
-//! What each thing an engine does is worth: one change at a time, beside the base, in one process.
+//! Ablation: measures what each decision is worth, one change at a time against the base, in one process.
 //!
-//! The model is compiled a second time with the change, on the same weights, cache and threads. Its logits are held against those of the base;
-//! then the two take turns, sample by sample, until the [`Rule`] has a verdict. What gains more than 2 % and computes the same is kept.
+//! The model is compiled a second time with the change, on the same weights, cache and threads. Its logits are compared with the
+//! base's; then the two are sampled in turns until the [`Rule`] has a verdict. A change that gains more than 2 % and computes the
+//! same is kept.
 
 mod change;
 mod gate;
@@ -28,32 +29,32 @@ pub use gate::{Distance, Gate, Golden};
 pub use pairs::Measured;
 pub use rule::{Gain, MARGIN, Rule, Verdict};
 
-/// Tokens whose logits are compared, if no golden ones are given.
+/// Tokens whose logits are compared, unless golden ones are given.
 const GATE_TOKENS: usize = 32;
 
-/// How an ablation is done.
+/// Options of an ablation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AblateOptions {
     /// Tokens of a prompt in a sample; 0 to measure none.
     pub prefill: usize,
     /// Tokens of a reply in a sample; 0 to measure none.
     pub decode: usize,
-    /// Tokens in the cache before either.
+    /// Tokens in the cache before each sample.
     pub depth: usize,
-    /// Pairs of samples of each phase, at most.
+    /// The most pairs of samples of each phase.
     pub pairs: usize,
     /// The decisions that the engine was loaded with.
     pub switches: Switches,
     /// Logits that are known to be right.
     pub golden: Option<Golden>,
-    /// The mean divergence from the base that a change may have, in nats, where no golden logits are known.
+    /// The largest mean divergence from the base that a change may have, in nats, if there are no golden logits.
     pub most_kl: f64,
-    /// Whether the winners are put together.
+    /// Whether the winners are combined.
     pub combine: bool,
 }
 
 impl AblateOptions {
-    /// Tokens of a sequence that the engine must have room for. It must have two.
+    /// The context that the runner must have room for, in tokens. It must have room for two sequences.
     pub fn context(&self) -> usize {
         let gate = self.golden.as_ref().map_or(GATE_TOKENS, |golden| golden.tokens.len());
         self.depth.saturating_add(self.prefill.max(self.decode)).max(gate)
@@ -65,54 +66,54 @@ impl AblateOptions {
     }
 }
 
-/// What became of every change.
+/// The results of all changes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ablation {
     /// The machine.
     pub host: Host,
-    /// What the verdicts were made by.
+    /// The rule that made the verdicts.
     pub rule: Rule,
     /// The changes, in the order they were tried.
     pub rows: Vec<Row>,
-    /// The winners together, if that was asked for.
+    /// The winners combined, if requested.
     pub combined: Option<Combined>,
-    /// Whether it was cancelled: what was not finished is not there.
+    /// Whether it was cancelled; then only finished changes are included.
     pub interrupted: bool,
 }
 
-/// A change, and what it does.
+/// A change and its outcome.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
     /// The change.
     pub change: Change,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// What came of a change.
+/// The outcome of a change.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
-    /// The compiler makes the same kernels either way.
+    /// The compiler makes the same kernels with and without it.
     Same,
-    /// It cannot be done; why.
+    /// It cannot be compiled or run, and why.
     Refused(String),
     /// It was measured.
     Measured(Gate, Vec<Measured>),
 }
 
-/// The winners, put together one after another, the largest gain first.
+/// The winners, combined one by one, the largest gain first.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Combined {
-    /// Each beside those that were kept before it.
+    /// Each winner, measured on top of those kept before it.
     pub tried: Vec<Row>,
     /// Those that were kept.
     pub kept: Vec<Change>,
-    /// All that were kept, beside the base; `None` if none was.
+    /// All that were kept, against the base; `None` if none was.
     pub together: Option<Outcome>,
 }
 
 impl Outcome {
-    /// What is to be done about it: what computes something else is dropped, however fast.
+    /// What to do about the change. One that computes something else is dropped, however fast.
     pub fn verdict(&self) -> Verdict {
         let Outcome::Measured(gate, phases) = self else { return Verdict::Undecided };
         let any = |verdict| phases.iter().any(|one| one.gain.verdict() == verdict);
@@ -132,7 +133,7 @@ impl Outcome {
             Outcome::Measured(gate, phases) => (gate, phases),
         };
         if !gate.passes {
-            return "its logits are others".into();
+            return "its logits differ".into();
         }
         let said = |verdict, word: &str| {
             let decided = phases.iter().filter(|one| one.gain.verdict() == verdict);
@@ -151,7 +152,7 @@ impl Outcome {
         }
     }
 
-    /// The largest gain in the median.
+    /// The largest median gain of the phases.
     fn gain(&self) -> f64 {
         let Outcome::Measured(_, phases) = self else { return f64::NAN };
         phases.iter().map(|one| one.gain.median).fold(f64::NAN, f64::max)
@@ -168,7 +169,7 @@ impl Outcome {
 }
 
 impl Row {
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         let Row { change, outcome } = self;
         let json = json!({ "change": change.to_string(), "knob": change.knob(), "about": change.about() });
@@ -177,7 +178,7 @@ impl Row {
 }
 
 impl Ablation {
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         let Ablation { host, rule, combined, interrupted, .. } = self;
         let rows = |rows: &[Row]| rows.iter().map(Row::json).collect::<Value>();
@@ -198,11 +199,11 @@ impl Ablation {
     }
 }
 
-/// Tries changes, one at a time. `on` is told how many samples are taken, of at most how many; `cancel` is looked at before every step.
+/// Tries changes, one at a time. `on` is told the number of samples taken and their maximum; `cancel` is checked before every step.
 ///
 /// # Errors
-/// If the engine has no room for it or a step of the base fails. That a change cannot be compiled or run is an outcome and no error; so is being
-/// cancelled.
+/// If the runner has no room or a step of the base fails. A change that cannot be compiled or run is an outcome, not an error; so is
+/// cancellation.
 pub fn ablate(
     runner: &mut Runner,
     changes: &[Change],
@@ -234,22 +235,22 @@ pub fn ablate(
     Ok(Ablation { host: Host::this(), rule, rows, combined, interrupted })
 }
 
-/// What changes are held against.
+/// What changes are compared with.
 struct Base {
     way: Way,
     switches: Switches,
     departures: Vec<&'static Departure>,
-    /// Of the tokens of the gate.
+    /// The logits of the gate's tokens.
     logits: Vec<f32>,
 }
 
-/// An ablation, being done.
+/// A running ablation.
 struct Trial<'a> {
     rig: Rig<'a>,
     options: &'a AblateOptions,
     phases: Vec<(Phase, usize)>,
     rule: Rule,
-    /// Samples of a change, at most.
+    /// The most samples of a change.
     each: u64,
 }
 
@@ -262,9 +263,9 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// How the engine was loaded.
+    /// The base as the model was loaded.
     fn loaded(&mut self) -> Result<Base, Error> {
-        // As many as there are at most, so that half of them are fewer.
+        // No more than the prompt has, so that half of it is fewer.
         let at_once = self.rig.runner.batch().min(self.options.prefill.max(1));
         self.base(Way { plans: PlansId::LOADED, at_once }, self.options.switches.clone(), Vec::new())
     }
@@ -283,14 +284,14 @@ impl Trial<'_> {
         self.rig.turn_to(way)?;
         let runner = &mut *self.rig.runner;
         let (prefill, batch) = (self.options.prefill, runner.batch());
-        // Who keeps a change keeps it for prompts as well, whether or not they are measured.
+        // A kept change applies to prompts too, measured or not.
         let at_once = if prefill == 0 { batch } else { way.at_once };
         match &self.options.golden {
             Some(golden) => logits(runner, &golden.tokens, golden.tokens.len(), at_once),
             None => {
                 let vocab = runner.model().graph().config.vocab;
                 let mut random = Random::new(0);
-                // A whole step of a prompt as it is measured; but no more logits than are needed.
+                // A whole prompt step, as it is measured, but no more logits than needed.
                 let count = GATE_TOKENS.max(prefill.min(batch));
                 let tokens: Vec<u32> = (0..count).map(|_| random.below(vocab) as u32).collect();
                 logits(runner, &tokens, GATE_TOKENS, at_once)
@@ -298,12 +299,12 @@ impl Trial<'_> {
         }
     }
 
-    /// What changes do, made together to a base.
+    /// Measures changes, applied together, against a base.
     fn outcome(&mut self, base: &Base, changes: &[Change]) -> Result<Outcome, Error> {
         let end = self.rig.taken() + self.each;
         let (switches, at_once) = changed(base, changes);
         let departures = [base.departures.clone(), departures(changes)].concat();
-        // Schedules are no part of plans.
+        // Schedules are not part of plans, so equal plans may still differ.
         let even_if_same = changes == [Change::Nothing] || departures != base.departures;
         let outcome = match self.add_plans(&switches, &departures) {
             Err(error) => Ok(Outcome::Refused(error.to_string())),
@@ -312,7 +313,7 @@ impl Trial<'_> {
                 let measured = self.measure(base, way, even_if_same);
                 self.rig.runner.drop_plans();
                 match measured {
-                    // What the base cannot compute either is nobody's outcome.
+                    // An error of the base is not the change's outcome.
                     Err(Error::Engine(why)) if self.rig.is_at(way) => Ok(Outcome::Refused(why.to_string())),
                     measured => measured,
                 }
@@ -324,7 +325,7 @@ impl Trial<'_> {
         outcome
     }
 
-    /// Compiles the model with other decisions, and schedules that depart from the device's choice.
+    /// Compiles the model with other decisions, and with schedules that depart from the device's choice.
     fn add_plans(
         &mut self,
         switches: &Switches,
@@ -353,14 +354,14 @@ impl Trial<'_> {
         Ok(Outcome::Measured(gate, measured))
     }
 
-    /// Adds the winners, the largest gain first, each if it still wins beside those before it.
+    /// Combines the winners, the largest gain first. Each is kept if it still wins on top of those before it.
     fn combine(&mut self, rows: &[Row], combined: &mut Combined) -> Result<(), Error> {
         let mut winners: Vec<&Row> = rows.iter().filter(|r| r.outcome.verdict() == Verdict::Keep).collect();
         winners.sort_by(|a, b| b.outcome.gain().total_cmp(&a.outcome.gain()));
         if winners.is_empty() {
             return Ok(());
         }
-        // Each once more, and all together.
+        // Each once more, and all of them together.
         let more = self.each * (winners.len() as u64 + 1);
         self.rig.expect(more);
         let end = self.rig.taken() + more;
@@ -380,7 +381,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// What a change does where others have been kept.
+    /// Measures a change on top of those that were kept.
     fn beside(&mut self, loaded: &Base, kept: &[Change], change: Change) -> Result<Outcome, Error> {
         let end = self.rig.taken() + self.each;
         let (switches, at_once) = changed(loaded, kept);
@@ -395,7 +396,7 @@ impl Trial<'_> {
             }
         };
         match tried {
-            // Those that were kept are changes too.
+            // The kept changes may fail as well.
             Err(Error::Engine(why)) => {
                 self.rig.skip_to(end);
                 Ok(Outcome::Refused(why.to_string()))
@@ -405,7 +406,7 @@ impl Trial<'_> {
     }
 }
 
-/// The decisions, and the tokens of a prompt computed at once, after some changes.
+/// The decisions after some changes, and the tokens of a prompt computed at once.
 fn changed(base: &Base, changes: &[Change]) -> (Switches, usize) {
     let mut switches = base.switches.clone();
     changes.iter().for_each(|change| change.apply(&mut switches));
@@ -413,7 +414,7 @@ fn changed(base: &Base, changes: &[Change]) -> (Switches, usize) {
     (switches, if half { base.way.at_once.div_ceil(2) } else { base.way.at_once })
 }
 
-/// How schedules depart from the device's choice after some changes.
+/// The departures from the device's own schedules after some changes.
 fn departures(changes: &[Change]) -> Vec<&'static Departure> {
     let departures = changes.iter().filter_map(|change| match change {
         Change::Schedule(departure) => Some(*departure),

@@ -1,4 +1,4 @@
-//! What can be changed: every decision of the compiler, what else an engine can do in two ways, and nothing at all.
+//! The changes an ablation can try: every decision of the compiler, schedules, half a batch, and nothing at all.
 
 use std::fmt;
 
@@ -7,33 +7,33 @@ use weft_engine::{Decision, Departure, DeviceChoice, Mode, Switches, decisions};
 /// One change to how a model is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// None: the same plans, compiled a second time. What it seems to gain is what the method cannot tell from nothing.
+    /// None: the same plans, compiled a second time. Its apparent gain is the noise of the method.
     Nothing,
-    /// A decision of the compiler stands otherwise.
+    /// A decision of the compiler in another mode.
     Decision(&'static Decision, Mode),
-    /// The device's schedules depart from its own choice.
+    /// Schedules that depart from the device's own choice.
     Schedule(&'static Departure),
     /// Half as many tokens of a prompt are computed at once.
     HalfBatch,
 }
 
 impl Change {
-    /// Every change there is to an engine on this device whose decisions stand so. A decision that is taken can be left and the other way round; one that
-    /// is taken by cost can be taken and left everywhere.
+    /// Returns every change to a model on this device with the decisions `base`. A decision that is on can be switched off and vice
+    /// versa; one that is by cost can be switched on or off.
     pub fn all(base: &Switches, device: &DeviceChoice) -> Vec<Change> {
         let decided = decisions().flat_map(|decision| Change::of(decision, base));
         let scheduled = device.departures().into_iter().map(Change::Schedule);
         [Change::Nothing].into_iter().chain(decided).chain(scheduled).chain([Change::HalfBatch]).collect()
     }
 
-    /// How a decision can stand otherwise.
+    /// Returns the other modes of a decision.
     pub fn of(decision: &'static Decision, base: &Switches) -> Vec<Change> {
         let now = base.mode(decision);
         let others = [Mode::Off, Mode::On].into_iter().filter(|mode| *mode != now);
         others.map(|mode| Change::Decision(decision, mode)).collect()
     }
 
-    /// What it is known by: that of its decision, or its own.
+    /// The name of its knob: the decision's, or its own.
     pub fn knob(&self) -> &'static str {
         match self {
             Change::Nothing => "aa",
@@ -46,14 +46,14 @@ impl Change {
     /// What its knob does, in a sentence.
     pub fn about(&self) -> &'static str {
         match self {
-            Change::Nothing => "Nothing is changed: what it seems to gain is noise.",
+            Change::Nothing => "Nothing is changed: any apparent gain is noise.",
             Change::Decision(decision, _) => decision.about,
             Change::Schedule(departure) => departure.about,
             Change::HalfBatch => "Half as many tokens of a prompt are computed at once.",
         }
     }
 
-    /// Makes the change to switches.
+    /// Applies the change to switches.
     pub(crate) fn apply(&self, switches: &mut Switches) {
         if let Change::Decision(decision, mode) = *self {
             switches.set(decision, mode);
@@ -62,7 +62,7 @@ impl Change {
 }
 
 impl fmt::Display for Change {
-    /// `fuse.tail=off`, as `--set` takes it.
+    /// As `--set` takes it: `fuse.tail=off`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Change::Decision(decision, mode) => write!(f, "{}={}", decision.name, mode.name()),
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_decision_can_stand_otherwise() {
+    fn every_decision_can_be_changed() {
         let all = |base: &Switches| Change::all(base, &DeviceChoice::default());
         let names = |base: &Switches| all(base).iter().map(Change::to_string).collect::<Vec<_>>();
         let all = names(&Switches::default());
@@ -96,7 +96,7 @@ mod tests {
             (Some("aa"), Some("batch.half"))
         );
 
-        // On a GPU there are the schedules as well.
+        // A GPU has schedules as well.
         let on_gpu = Change::all(&Switches::default(), &"gpu".parse().unwrap());
         let schedules = on_gpu.iter().filter(|change| change.knob().starts_with("schedule."));
         assert!(schedules.clone().count() > 4 && schedules.count() + all.len() == on_gpu.len());

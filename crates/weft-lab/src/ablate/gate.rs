@@ -1,6 +1,7 @@
-//! Whether a change still computes the same: what it says of some tokens, beside what the base says and beside what is known to be right.
+//! Checks whether a change still computes the same: its logits against the base's, and against golden ones if there are any.
 //!
-//! A step of one token runs other plans than one of a few or of many, so tokens are computed in steps of each size: what is timed is compared.
+//! Steps of one token, of a few and of many run different plans, so tokens are computed in steps of each size: every plan that is
+//! timed is also compared.
 
 use std::iter::repeat_n;
 
@@ -10,7 +11,7 @@ use weft_engine::{Batch, Runner};
 use crate::distribution::{Distribution, Mean};
 use crate::error::Error;
 
-/// Tokens of a step between a prompt and a single token: as when several sequences are decoded together.
+/// Tokens of a step between a prompt and a single token, as when several sequences are decoded together.
 const FEW: usize = 8;
 
 /// Tokens that are computed one by one, as replies are.
@@ -19,40 +20,40 @@ const ALONE: usize = 4;
 /// Logits that are known to be right.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Golden {
-    /// What they are of.
+    /// The tokens.
     pub tokens: Vec<u32>,
-    /// A row of the vocabulary for each token, `[tokens, vocab]`.
+    /// Their logits, `[tokens, vocab]`.
     pub logits: Vec<f32>,
-    /// The mean divergence that another engine's way to compute with 8-bit activations has, if known: what is no further off is right.
+    /// The mean divergence of another engine with 8-bit activations, if known: up to that, logits count as right.
     pub allowed: Option<f64>,
 }
 
-/// How far logits are from others, over all tokens.
+/// The distance of logits from others, over all tokens.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Distance {
-    /// The mean Kullback–Leibler divergence, in nats; NaN if some are not numbers.
+    /// The mean Kullback–Leibler divergence, in nats; NaN if a logit is NaN.
     pub mean_kl: f64,
-    /// The largest; NaN if some are not numbers.
+    /// The largest divergence, in nats; NaN if a logit is NaN.
     pub max_kl: f64,
-    /// At which part of the tokens both hold the same next one for the likeliest.
+    /// The fraction of tokens after which both find the same next token the likeliest.
     pub greedy: f64,
 }
 
-/// What came out for a change.
+/// The comparison of a change's logits.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Gate {
-    /// Whether every bit is that of the base.
+    /// Whether they are the base's, bit for bit.
     pub same_bits: bool,
-    /// How far it is from the base.
+    /// Their distance from the base's.
     pub from_base: Distance,
-    /// How far the base and the change are from what is right, if that is known.
+    /// The distances of the base and of the change from golden logits, if there are any.
     pub from_golden: Option<[Distance; 2]>,
-    /// Whether it passes.
+    /// Whether the change passes.
     pub passes: bool,
 }
 
 impl Distance {
-    /// How far `found` is from `expected`, both in rows of `vocab`.
+    /// The distance of `found` from `expected`, both in rows of `vocab`.
     fn between(expected: &[f32], found: &[f32], vocab: usize) -> Distance {
         let (mut mean, mut most, mut same) = (Mean::default(), 0.0, 0);
         let rows = expected.chunks_exact(vocab.max(1)).zip(found.chunks_exact(vocab.max(1)));
@@ -68,7 +69,7 @@ impl Distance {
         Distance { mean_kl: mean.mean(), max_kl: most, greedy: same as f64 / mean.count() as f64 }
     }
 
-    /// All of it, for programs; what is NaN is `null`.
+    /// Everything as JSON; NaN is `null`.
     pub fn json(&self) -> Value {
         let Distance { mean_kl, max_kl, greedy } = self;
         json!({ "mean_kl": mean_kl, "max_kl": max_kl, "same_greedy": greedy })
@@ -76,8 +77,8 @@ impl Distance {
 }
 
 impl Gate {
-    /// Holds logits of a change against those of the base, of the same tokens: they may diverge by `most` in the mean. What is known to be right
-    /// decides instead, where it is known: nobody has to follow the base where it is further off.
+    /// Compares logits of a change with the base's for the same tokens; their mean divergence may be up to `most`. Golden logits, if
+    /// there are any, decide instead: the change may leave a base that is further off.
     pub(crate) fn new(base: &[f32], found: &[f32], vocab: usize, golden: Option<&Golden>, most: f64) -> Gate {
         let same_bits = base.iter().map(|x| x.to_bits()).eq(found.iter().map(|x| x.to_bits()));
         let from_base = Distance::between(base, found, vocab);
@@ -92,7 +93,7 @@ impl Gate {
         Gate { same_bits, from_base, from_golden, passes: passes || same_bits && !from_base.mean_kl.is_nan() }
     }
 
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         let Gate { same_bits, from_base, from_golden, passes } = self;
         let mut json = json!({ "passes": passes, "same_bits": same_bits, "from_base": from_base.json() });
@@ -103,8 +104,8 @@ impl Gate {
     }
 }
 
-/// How so many tokens are cut into steps: the last ones alone, some before them together, and all before these as a prompt is, `at_once` in a
-/// step. No step has more than `batch`.
+/// Cuts tokens into steps: the last ones alone, some before them together, and all before those as a prompt, `at_once` in a step. No
+/// step has more than `batch` tokens.
 fn steps(tokens: usize, at_once: usize, batch: usize) -> impl Iterator<Item = usize> {
     let alone = tokens.div_ceil(2).min(ALONE);
     let few = (tokens - alone).div_ceil(2).min(FEW);
@@ -115,7 +116,7 @@ fn steps(tokens: usize, at_once: usize, batch: usize) -> impl Iterator<Item = us
     cut(tokens - alone - few, at_once).chain(cut(few, FEW)).chain(repeat_n(1, alone))
 }
 
-/// The logits of the last `wanted` of these tokens, computed as a sequence of its own, of whose beginning `at_once` are computed in a step.
+/// Computes the logits of the last `wanted` of these tokens as a new sequence, whose prompt is computed `at_once` tokens in a step.
 pub(crate) fn logits(
     runner: &mut Runner,
     tokens: &[u32],
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_decides_where_nothing_better_is_known() {
+    fn the_base_decides_without_golden_logits() {
         let same = gate(0.75, 0.75, None);
         assert!(same.passes && same.same_bits && same.from_base.mean_kl == 0.0);
         let near = gate(0.75, 0.74, None);
@@ -184,15 +185,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_decides_where_it_is_known() {
+    fn golden_logits_decide() {
         assert!(gate(0.25, 0.75, Some((0.75, None))).passes, "nearer than the base");
         assert!(!gate(0.74, 0.73, Some((0.75, None))).passes, "further than the base");
-        assert!(gate(0.74, 0.73, Some((0.75, Some(0.1)))).passes, "but no further than others are");
+        assert!(gate(0.74, 0.73, Some((0.75, Some(0.1)))).passes, "but no further than allowed");
         assert!(!gate(0.74, 0.25, Some((0.75, Some(0.1)))).passes);
     }
 
     #[test]
-    fn no_numbers_do_not_pass() {
+    fn nan_does_not_pass() {
         let nan = [f32::NAN, 0.0];
         for (base, found) in [(row(0.5), nan), (nan, nan)] {
             let gate = Gate::new(&base, &found, 2, None, 0.01);

@@ -1,4 +1,4 @@
-//! Pairs of samples: the same tokens computed the one way and the other, right after each other.
+//! Pairs of samples: the same tokens computed by the base and by the change, back to back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use crate::OnProgress;
 use crate::bench::Phase;
 use crate::error::Error;
 
-/// A way to compute.
+/// A way to compute: the base's or the change's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Way {
     pub(crate) plans: PlansId,
@@ -20,23 +20,23 @@ pub(crate) struct Way {
     pub(crate) at_once: usize,
 }
 
-/// One phase, computed the one way and the other.
+/// One phase, computed by the base and by the change.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
-    /// What is computed.
+    /// The phase.
     pub phase: Phase,
-    /// How many tokens a sample has.
+    /// The tokens of a sample.
     pub tokens: usize,
-    /// Kernels that a step launches: of the base, and of the change.
+    /// Kernel launches of a step: base, change.
     pub kernels: [usize; 2],
-    /// Tokens a second in each pair: of the base, and of the change.
+    /// Tokens per second in each pair: base, change.
     pub pairs: Vec<(f64, f64)>,
-    /// What they say.
+    /// The gain over all pairs.
     pub gain: Gain,
 }
 
 impl Measured {
-    /// All of it, for programs; what is NaN is `null`.
+    /// Everything as JSON; NaN is `null`.
     pub fn json(&self) -> Value {
         let Measured { phase: _, tokens, kernels: [base, change], pairs, gain } = self;
         let (of_base, of_change): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
@@ -50,22 +50,22 @@ impl Measured {
     }
 }
 
-/// A model that is measured one way and the other, always after the same tokens.
+/// A model that is measured in two ways, always after the same tokens.
 pub(crate) struct Rig<'a> {
     pub(crate) runner: &'a mut Runner,
     seq: SeqId,
     depth: usize,
     batch: Batch,
-    /// The way it last set out to compute.
+    /// The way of the last attempt to compute.
     way: Option<Way>,
     cancel: &'a AtomicBool,
-    /// Samples taken, of all.
+    /// Samples taken, and their maximum.
     progress: (u64, u64),
     on: OnProgress<'a>,
 }
 
 impl<'a> Rig<'a> {
-    /// A rig that takes so many samples at most. Fills the cache.
+    /// Creates a rig that takes at most `samples` samples, and fills the cache up to `depth`.
     pub(crate) fn new(
         runner: &'a mut Runner,
         depth: usize,
@@ -88,12 +88,12 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// Gives the sequence back.
+    /// Frees the sequence.
     pub(crate) fn end(self) {
         self.runner.free(self.seq);
     }
 
-    /// Compares two ways, for as many pairs as the rule wants to see; `phases` says what is computed, and how many tokens of it.
+    /// Compares two ways, with as many pairs as the rule asks for. `phases` has each phase and its tokens.
     pub(crate) fn compare(
         &mut self,
         base: Way,
@@ -110,7 +110,7 @@ impl<'a> Rig<'a> {
             let kernels = [kernels(base)?, kernels(change)?];
             all.push(Measured { phase, tokens, kernels, pairs: Vec::new(), gain: rule.gain(&[]) });
         }
-        // One pair that does not count: memory is touched for the first time.
+        // A warm-up pair that does not count: it touches memory for the first time.
         for Measured { phase, tokens, .. } in &all {
             self.pair(base, change, *phase, *tokens, 0)?;
         }
@@ -136,7 +136,8 @@ impl<'a> Rig<'a> {
         Ok(all)
     }
 
-    /// Tokens a second one way and the other. Every other pair begins with the change: a machine that gets slower and slower favours neither.
+    /// Measures tokens per second both ways. Every other pair begins with the change, so that a machine that slows down favours
+    /// neither.
     fn pair(
         &mut self,
         base: Way,
@@ -158,20 +159,20 @@ impl<'a> Rig<'a> {
         self.turn_to(way)?;
         let at_once = if phase == Phase::Decode { 1 } else { way.at_once };
         let started = Instant::now();
-        // The same tokens both ways: they pick the same experts.
+        // The same tokens both ways, so that they select the same experts.
         let computed = self.compute(phase, tokens, at_once, &mut Random::new(seed));
         let seconds = started.elapsed().as_secs_f64();
         self.runner.truncate(self.seq, self.depth);
         computed.map(|()| tokens as f64 / seconds)
     }
 
-    /// Has steps computed this way from now on.
+    /// Computes steps this way from now on.
     pub(super) fn turn_to(&mut self, way: Way) -> Result<(), Error> {
         self.way = Some(way);
         Ok(self.runner.use_plans(way.plans)?)
     }
 
-    /// Whether this is the way it last set out to compute: which of two has failed, after one did.
+    /// Whether this is the way of the last attempt: after a failure, the way that failed.
     pub(super) fn is_at(&self, way: Way) -> bool {
         self.way == Some(way)
     }
@@ -207,17 +208,17 @@ impl<'a> Rig<'a> {
         (self.on)(self.progress.0, self.progress.1);
     }
 
-    /// Samples that are taken.
+    /// The number of samples taken.
     pub(super) fn taken(&self) -> u64 {
         self.progress.0
     }
 
-    /// Counts samples as taken up to so many in all: what was clear early, or need not be measured, is done.
+    /// Counts samples as taken, up to `taken` in total: those no longer needed because a verdict came early or nothing differs.
     pub(super) fn skip_to(&mut self, taken: u64) {
         self.skip(taken.saturating_sub(self.progress.0));
     }
 
-    /// There are more samples to be taken than was known.
+    /// Adds to the number of samples expected.
     pub(super) fn expect(&mut self, more: u64) {
         self.progress.1 += more;
     }

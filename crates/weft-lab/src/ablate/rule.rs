@@ -1,45 +1,45 @@
-//! When a change is kept: the rule that turns pairs of samples into a verdict.
+//! The rule that turns pairs of samples into a verdict.
 //!
-//! A pair is the same tokens computed the one way and right beside it the other. Its ratio of rates is what the change does, whatever else the
-//! machine was doing; the median of the logarithms of all ratios is the gain, and how sure it is the bootstrap tells (Efron, 1979): the median
-//! of as many pairs drawn with replacement, thousands of times, and between which values all but a few of these medians lie. The draws are
-//! the same each time, so the same samples give the same verdict.
+//! A pair is the same tokens computed by the base and, back to back, by the change. The ratio of their rates is the effect of the
+//! change, whatever else the machine was doing. The gain is the median of the logarithms of all ratios; its confidence interval is a
+//! bootstrap (Efron, 1979): the median of as many pairs drawn with replacement, thousands of times, and the range that contains all
+//! but a few of these medians. The draws are the same each time, so the same samples give the same verdict.
 //!
-//! A change is kept if the whole interval lies above 2 %, dropped if all of it lies below −2 %; everything between is undecided. So a change
-//! that truly gains or loses less than 2 % is decided about in at most 5 of 100 ablations, and one that does nothing hardly ever.
+//! A change is kept if the whole interval is above 2 %, and dropped if the whole interval is below −2 %; otherwise it is undecided.
+//! So a change whose true gain or loss is below 2 % gets a verdict in at most 5 of 100 ablations, and one without effect hardly ever.
 //!
-//! Samples are looked at up to three times, each time when another third is there: what is clear early need not be measured any longer. Each look
-//! at each phase could be the one that errs, so they share the 5 of 100 among them (Bonferroni's correction, which asks nothing of how they depend
-//! on each other). Giving up early, because all of the interval lies within 2 % of nothing, makes no verdict and costs nothing.
+//! Samples are looked at up to three times, after each third, so that clear cases end early. Each look at each phase could be the
+//! one that errs, so they share the 5 in 100 (Bonferroni's correction, which holds however they depend on each other). Stopping
+//! early because the whole interval is within ±2 % makes no verdict, and so costs no error.
 
 use serde_json::{Value, json};
 use weft_random::Random;
 
-/// What a change must gain or lose at least, as a part of the rate, for anything to be decided about it.
+/// The smallest gain or loss that leads to a verdict, as a fraction of the rate.
 pub const MARGIN: f64 = 0.02;
 
-/// In how many ablations of changes that do less than that a verdict may be wrong, at most: 5 of 100.
+/// The largest rate of wrong verdicts for changes that do less than that: 5 in 100.
 const ERROR: f64 = 0.05;
 
 /// How often samples are looked at, if there are enough.
 const LOOKS: usize = 3;
 
-/// Medians drawn: so many that of the rarest kept apart there are ten at each end.
+/// Medians drawn: enough for ten beyond each end of the widest interval.
 const DRAWS: usize = 4000;
 
-/// What is to be done about a change.
+/// What to do about a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It gains more than 2 %.
     Keep,
-    /// It loses more than 2 %, or what it computes is wrong.
+    /// It loses more than 2 %, or computes something else.
     Drop,
     /// Neither is certain.
     Undecided,
 }
 
 impl Verdict {
-    /// For people and programs.
+    /// The verdict in a word.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Keep => "keep",
@@ -49,24 +49,24 @@ impl Verdict {
     }
 }
 
-/// What a change does to a rate, as a part of it: 0.05 for 5 % more.
+/// The gain of a change, as a fraction of the rate: 0.05 for 5 % more.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Gain {
-    /// In the median of the pairs. NaN of none.
+    /// The median of the pairs; NaN if there are none.
     pub median: f64,
-    /// At least. NaN if there are too few pairs to tell.
+    /// The lower end of the confidence interval; NaN if there are too few pairs.
     pub low: f64,
-    /// At most. NaN if there are too few pairs to tell.
+    /// The upper end of the confidence interval; NaN if there are too few pairs.
     pub high: f64,
 }
 
 impl Gain {
-    /// All of it, for programs; what is NaN is `null`.
+    /// Everything as JSON; NaN is `null`.
     pub fn json(&self) -> Value {
         json!({ "median": self.median, "low": self.low, "high": self.high })
     }
 
-    /// What it says.
+    /// The verdict on this gain.
     pub fn verdict(&self) -> Verdict {
         if self.low > MARGIN {
             Verdict::Keep
@@ -77,7 +77,7 @@ impl Gain {
         }
     }
 
-    /// Whether more pairs are not worth their time: a verdict is there, or will hardly come.
+    /// Whether more pairs are not worth their time: there is a verdict, or hardly ever will be.
     pub(crate) fn is_settled(&self) -> bool {
         self.verdict() != Verdict::Undecided || (self.low > -MARGIN && self.high < MARGIN)
     }
@@ -86,33 +86,33 @@ impl Gain {
 /// The rule for some number of phases and pairs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rule {
-    /// After how many pairs samples are looked at.
+    /// The numbers of pairs after which samples are looked at.
     looks: Vec<usize>,
-    /// How many of a phase's medians lie outside of the interval, as a part of all.
+    /// The fraction of a phase's medians outside the interval.
     outside: f64,
 }
 
 impl Rule {
-    /// For so many phases that are each measured in at most so many pairs.
+    /// Creates the rule for this many phases, each measured in at most `pairs` pairs.
     pub fn new(phases: usize, pairs: usize) -> Rule {
         let outside = |looks: usize| ERROR / (looks * phases.max(1)) as f64;
-        // A look that can say nothing is none.
+        // Looks at too few pairs for an interval are pointless.
         let looks = if pairs / LOOKS >= least(outside(LOOKS)) { LOOKS } else { 1 };
         let at = |look: usize| (pairs * look).div_ceil(looks);
         Rule { looks: (1..=looks).map(at).collect(), outside: outside(looks) }
     }
 
-    /// After how many pairs samples are looked at.
+    /// The numbers of pairs after which samples are looked at.
     pub fn looks(&self) -> &[usize] {
         &self.looks
     }
 
-    /// How sure each interval is: 0.95 for 95 in 100.
+    /// The confidence level of each interval: 0.95 for 95 %.
     pub fn confidence(&self) -> f64 {
         1.0 - self.outside
     }
 
-    /// What pairs of rates say, the base first.
+    /// Computes the gain from pairs of rates, the base's first.
     pub fn gain(&self, pairs: &[(f64, f64)]) -> Gain {
         let mut logs: Vec<f64> = pairs.iter().map(|(base, variant)| (variant / base).ln()).collect();
         let gain = |log: f64| log.exp_m1();
@@ -133,13 +133,13 @@ impl Rule {
     }
 }
 
-/// How many pairs there must be for an interval: of fewer, the median of all there could be lies outside of them all too often. (Each pair lies on
-/// either side of it with one chance in two.)
+/// The fewest pairs for an interval. With fewer, the true median would be outside of them all too often. (Each pair is on either side
+/// of it with a probability of one half.)
 fn least(outside: f64) -> usize {
     (1..64).find(|&pairs| 0.5f64.powi(pairs - 1) <= outside).unwrap_or(64) as usize
 }
 
-/// The value in the middle, or the mean of the two there; NaN of none. The order is lost.
+/// The median: the middle value, or the mean of the two in the middle; NaN if there are none. Reorders the values.
 fn median(values: &mut [f64]) -> f64 {
     let half = values.len() / 2;
     if values.is_empty() {
@@ -175,12 +175,12 @@ mod tests {
     }
 
     #[test]
-    fn looks_share_what_may_go_wrong() {
+    fn looks_share_the_error_rate() {
         let rule = Rule::new(2, 30);
         assert_eq!(rule.looks(), [10, 20, 30]);
         assert!((rule.confidence() - (1.0 - 0.05 / 6.0)).abs() < 1e-12);
         assert_eq!(Rule::new(1, 31).looks(), [11, 21, 31]);
-        // Too few for three.
+        // Too few for three looks.
         let rule = Rule::new(1, 12);
         assert_eq!((rule.looks(), rule.confidence()), (&[12][..], 0.95));
         assert_eq!(Rule::new(0, 0).looks(), [0]);
@@ -197,14 +197,14 @@ mod tests {
             rule.gain(&pairs([1.0, 1.1, 1.2, 1.1, 1.1, 9.0, 1.1, 1.0, 1.1])),
             "the same each time"
         );
-        // The machine was half as fast for a while: that is in both of a pair.
+        // The machine was half as fast for a while, in both samples of a pair.
         let slow: Vec<_> = (0..9).map(|i| if i % 2 == 0 { (50.0, 55.0) } else { (25.0, 27.5) }).collect();
         let gain = rule.gain(&slow);
         assert!((gain.low - 0.1).abs() < 1e-12 && (gain.high - 0.1).abs() < 1e-12, "{gain:?}");
     }
 
     #[test]
-    fn of_few_pairs_nothing_is_certain() {
+    fn few_pairs_give_no_verdict() {
         let rule = Rule::new(1, 5);
         for few in 0..6 {
             let gain = rule.gain(&pairs(vec![1.5; few]));
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(rule.gain(&[]).json(), json!({ "median": null, "low": null, "high": null }));
     }
 
-    /// Ratios as a machine gives them: mostly near the truth, now and then far off to either side.
+    /// Realistic ratios: mostly near the truth, now and then far off on either side.
     fn noisy(random: &mut Random, truth: f64) -> (f64, f64) {
         let mut unit = || random.next_u64() as f64 / u64::MAX as f64 - 0.5;
         let mut noise = 0.03 * (unit() + unit() + unit());
@@ -226,7 +226,7 @@ mod tests {
         (1.0, truth * noise.exp())
     }
 
-    /// How many of 400 ablations keep, drop.
+    /// How many of 400 ablations keep the change, and how many drop it.
     fn verdicts(truth: f64) -> (usize, usize) {
         let (rule, mut random) = (Rule::new(1, 30), Random::new(7));
         let mut count = (0, 0);
@@ -243,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn looking_more_than_once_makes_no_more_mistakes() {
+    fn several_looks_keep_the_error_rate() {
         assert_eq!(verdicts(1.0), (0, 0), "nothing is done");
-        // Right on the margin it is hardest: 5 of 100 are 20 of these.
+        // Right on the margin it is hardest: 5 in 100 are 20 of these.
         let (kept, dropped) = verdicts(1.0 + MARGIN);
         assert!(kept <= 20 && dropped == 0, "{kept}, {dropped}");
         let (kept, dropped) = verdicts(1.0 - MARGIN);
         assert!(kept == 0 && dropped <= 20, "{kept}, {dropped}");
-        // And it still sees what is there.
+        // And it still finds real gains and losses.
         assert!(verdicts(1.08).0 > 380);
         assert!(verdicts(0.92).1 > 380);
     }

@@ -1,4 +1,4 @@
-//! Ablations of a tiny model, and of samples that were taken earlier.
+//! Ablations of a tiny model.
 
 mod failing;
 
@@ -47,7 +47,7 @@ fn every_change_has_an_outcome() {
                     phases.iter().map(|one| (one.phase, one.tokens, one.pairs.len())).collect();
                 assert_eq!(found, [(Phase::Decode, 2, 3), (Phase::Prefill, 6, 3)], "{change}");
                 assert!(phases.iter().flat_map(|one| &one.pairs).all(|(a, b)| *a > 0.0 && *b > 0.0));
-                // Of three pairs nothing is certain; only wrong logits are.
+                // Three pairs give no verdict; only wrong logits do.
                 assert_eq!(outcome.verdict() == Verdict::Drop, !gate.passes, "{change}");
             }
             Outcome::Same => assert!(matches!(change, Change::Decision(..)), "{change}"),
@@ -65,13 +65,13 @@ fn every_change_has_an_outcome() {
 }
 
 #[test]
-fn the_engine_is_as_before() {
+fn the_runner_is_left_unchanged() {
     let mut runner = engine(64, 2);
     let options = options();
     let tokens = [1, 2, 3, 4, 5, 6, 7];
     let before = logits(&mut runner, &tokens, 7, 2).unwrap();
     let changes = [off("fuse.tail"), Change::HalfBatch, off("hoist.steps")];
-    // If a sequence or plans were left behind, there would be no room some time.
+    // If a sequence or plans were left behind, the runner would run out of room.
     for _ in 0..5 {
         let cancel = AtomicBool::new(false);
         let all = ablate(&mut runner, &changes, &options, &cancel, &mut |_, _| {}).unwrap();
@@ -82,7 +82,11 @@ fn the_engine_is_as_before() {
             cancel.store(done > 12, Ordering::Relaxed);
         });
         let some = some.unwrap();
-        assert!(some.interrupted && some.rows.len() == 1, "what was finished is there: {}", some.rows.len());
+        assert!(
+            some.interrupted && some.rows.len() == 1,
+            "finished changes are included: {}",
+            some.rows.len()
+        );
         assert_eq!(some.rows[0].change, changes[0]);
         assert!(told.is_sorted() && told[0] == (0, 3 * 2 * 2 * 3), "{told:?}");
     }
@@ -94,7 +98,7 @@ fn the_engine_is_as_before() {
 fn golden_logits_take_the_place_of_the_base() {
     let tokens = vec![3, 1, 4, 1, 5];
     let right = logits(&mut engine(16, 1), &tokens, 5, 4).unwrap();
-    // How they are cut changes no bit, and rows that nobody wants are not there.
+    // The steps do not change a bit, and only wanted rows are returned.
     let last = logits(&mut engine(16, 1), &tokens, 2, 1).unwrap();
     assert!(last.len() * 5 == right.len() * 2 && right.ends_with(&last));
     let wrong: Vec<f32> = right.iter().rev().copied().collect();
@@ -103,7 +107,7 @@ fn golden_logits_take_the_place_of_the_base() {
         let ablation = run(&[off("fuse.tail")], &AblateOptions { golden: Some(golden), ..options() });
         let Outcome::Measured(gate, _) = &ablation.rows[0].outcome else { panic!("it was not measured") };
         let [base, found] = gate.from_golden.unwrap();
-        // The same bits are no further off than the base, wherever that is.
+        // The same bits are as far off as the base, which passes.
         assert_eq!((gate.passes, base.mean_kl == 0.0, base), (passes, logits == &right, found));
     }
 }
@@ -130,7 +134,7 @@ fn a_change_is_judged_by_all_of_its_phases() {
         (true, unclear, loses, Verdict::Drop, "loses in prefill"),
         (true, same, same, Verdict::Undecided, "does less than 2 %"),
         (true, same, unclear, Verdict::Undecided, "not certain"),
-        (false, gains, gains, Verdict::Drop, "its logits are others"),
+        (false, gains, gains, Verdict::Drop, "its logits differ"),
     ] {
         let outcome = outcome(passes, &[(Decode, decode.0, decode.1), (Prefill, prefill.0, prefill.1)]);
         assert_eq!((outcome.verdict(), outcome.why().as_str()), (verdict, why));
@@ -142,7 +146,7 @@ fn a_change_is_judged_by_all_of_its_phases() {
 }
 
 #[test]
-fn winners_are_put_together_while_they_win() {
+fn winners_are_combined_while_they_win() {
     let options = options();
     let mut runner = engine(options.context(), 2);
     let cancel = AtomicBool::new(false);
@@ -166,14 +170,14 @@ fn winners_are_put_together_while_they_win() {
     assert_eq!(tried, [off("hoist.steps"), off("fuse.tail")], "winners only, the largest first");
     // Three pairs are too few to keep anything.
     assert_eq!((combined.kept, combined.together), (vec![], None));
-    assert_eq!(told.get(), (3 * 12, 3 * 12), "each winner once more, and all of them, which is done");
+    assert_eq!(told.get(), (3 * 12, 3 * 12), "each winner once more, and all of them together");
     // Interrupted, in the second of them.
     let mut combined = Combined::default();
     assert!(matches!(trial.combine(&rows, &mut combined), Err(Error::Interrupted)));
     let tried: Vec<_> = combined.tried.iter().map(|row| row.change).collect();
-    assert_eq!(tried, [off("hoist.steps")], "what was tried is there");
+    assert_eq!(tried, [off("hoist.steps")], "finished winners are included");
     cancel.store(false, Ordering::Relaxed);
-    // Beside `fuse.tail=off`, leaving it a second time is no change.
+    // On top of `fuse.tail=off`, switching it off again is no change.
     let loaded = trial.loaded().unwrap();
     let kept = [off("fuse.tail")];
     assert_eq!(trial.beside(&loaded, &kept, off("fuse.tail")).unwrap(), Outcome::Same);
@@ -192,9 +196,9 @@ fn programs_get_every_pair() {
     assert_eq!((&json["combined"], &json["interrupted"]), (&Value::Null, &json!(false)));
 }
 
-/// As often as a test may: 5 of 100 may err, of 20 so one. With samples that were recorded, a test of the program does it a hundred times.
+/// One error in 20 is allowed, 5 in 100. A test of the command does the same a hundred times with recorded samples.
 #[test]
-#[ignore = "it times a machine that others may use: by hand, when the rule or the way samples are taken changes"]
+#[ignore = "times a machine that others may use: run by hand when the rule or the sampling changes"]
 fn what_changes_nothing_is_undecided() {
     let options = AblateOptions { prefill: 0, decode: 2, depth: 0, pairs: 30, ..options() };
     let mut runner = engine(options.context(), 2);

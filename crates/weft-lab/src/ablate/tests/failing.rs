@@ -1,4 +1,4 @@
-//! Changes that compute something else, or nothing at all: on a device that fails in programs that were made after a model was loaded.
+//! Changes that compute something else or fail: a device that fails in programs compiled after a model was loaded.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,18 +12,18 @@ use weft_kern::{Access, Sizes};
 
 use super::*;
 
-/// Most tokens of a step; there are plans for steps of 1, of 16 and of as many.
+/// The most tokens of a step; there are plans for steps of 1, of 16 and of this many.
 const BATCH: usize = 32;
 
-/// Programs of a model as it is loaded: layers and head, for each size of step.
+/// Programs of a model as loaded: body and head for each size of step.
 const LOADED: usize = 6;
 
-/// What a program is of.
+/// What a program belongs to.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Of {
-    /// 0 is the model as it was loaded, 1 the first way it was compiled after that.
+    /// 0 is the model as loaded, 1 the first variant compiled after that.
     variant: usize,
-    /// Most tokens of its steps.
+    /// The most tokens of its steps.
     tokens: usize,
 }
 
@@ -56,7 +56,7 @@ impl Forward for Failing {
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
         let id = self.device.compile(program)?;
         let place = id.0 as usize;
-        // The programs of every way begin where the one before it has been dropped, but for those that stay beside it.
+        // The programs of a variant take the place of the last one, which has been dropped, unless that was kept.
         self.variants += usize::from(place >= LOADED && (place - LOADED).is_multiple_of(LOADED));
         let variant = if place < LOADED { 0 } else { self.variants };
         self.programs.insert(id, (Of { variant, tokens: program.max.tokens }, program.clone()));
@@ -97,7 +97,7 @@ fn short() -> AblateOptions {
     AblateOptions { prefill: BATCH, decode: 1, depth: 0, pairs: 1, ..options() }
 }
 
-/// What is timed is compared: replies run the plans for one token, and those for a few belong to the change as well.
+/// Every plan of a change is compared: for one token, which replies run, for a few, and for prompts.
 #[test]
 fn wrong_plans_of_any_size_of_step_do_not_pass() {
     for wrong in [0, 1, 16, BATCH] {
@@ -113,16 +113,16 @@ fn wrong_plans_of_any_size_of_step_do_not_pass() {
     }
 }
 
-/// Prompts of two steps, of which the second is refused, of one change of three.
+/// Prompts of two steps, of which one change of three refuses the second.
 #[test]
 fn a_change_that_cannot_be_run_is_refused_and_the_others_are_measured() {
     let options = AblateOptions { prefill: BATCH + 8, decode: 0, ..short() };
     let mut replays = 0;
-    // There is no more room than a sample takes, so nothing may be left of one.
+    // There is only room for one sample, so none may be left behind.
     let mut runner = failing(options.context(), move |of| {
         let second = of == (Of { variant: 2, tokens: 16 });
         replays += u32::from(second);
-        // The layers and the head, eight tokens, are compared first.
+        // Body and head, of eight tokens, are compared first.
         if second && replays > 2 { Wrong::Refused } else { Wrong::Nothing }
     });
     let changes = [off("fuse.tail"), off("fuse.beside"), off("hoist.steps")];
@@ -156,7 +156,7 @@ fn a_base_that_cannot_be_run_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_run_beside_those_that_were_kept_is_refused() {
+fn a_change_that_fails_on_top_of_kept_ones_is_refused() {
     let options = short();
     let mut runner = failing(options.context(), |of| match of.variant {
         1 => Wrong::Refused,

@@ -217,7 +217,7 @@ mod tests {
         };
         let last = |row: &Row| printed_combined(&found(row), false).lines().last().unwrap().to_string();
         expect![[r#"
-            All together (fuse.tail=off, fold.query=on): decode +12.0 % (+11.0 to +13.0), prefill +50.0 % (too few samples); drop: its logits are others
+            All together (fuse.tail=off, fold.query=on): decode +12.0 % (+11.0 to +13.0), prefill +50.0 % (too few samples); drop: its logits differ
             All together (fuse.tail=off, fold.query=on): decode –, prefill –; undecided: no | memory
         "#]]
         .assert_eq(&format!("{}\n{}\n", last(&query), last(&refused)));
@@ -236,7 +236,7 @@ mod tests {
             CHANGE                KERNELS  LOGITS                                  DECODE                    PREFILL  VERDICT
             aa                         75  same bits                +0.1 % (-0.4 to +0.6)      +0.1 % (-0.4 to +0.6)  undecided: does less than 2 %
             fuse.tail=off       139 (+64)  same bits                -8.1 % (-9.3 to -7.0)      +0.1 % (-0.4 to +0.6)  drop: loses in decode
-            fold.query=on         67 (-8)  KL 2.3e-2, 94 % same  +12.0 % (+11.0 to +13.0)  +50.0 % (too few samples)  drop: its logits are others
+            fold.query=on         67 (-8)  KL 2.3e-2, 94 % same  +12.0 % (+11.0 to +13.0)  +50.0 % (too few samples)  drop: its logits differ
             tidy.constants=off          –  –                                            –                          –  undecided: the kernels are the same
             fold.output=on              –  –                                            –                          –  undecided: no | memory
         "#]]
@@ -250,7 +250,7 @@ mod tests {
             |---|--:|---|--:|--:|---|
             | `aa` | 75 | same bits | +0.1 % (-0.4 to +0.6) | +0.1 % (-0.4 to +0.6) | undecided: does less than 2 % |
             | `fuse.tail=off` | 139 (+64) | same bits | -8.1 % (-9.3 to -7.0) | +0.1 % (-0.4 to +0.6) | drop: loses in decode |
-            | `fold.query=on` | 67 (-8) | KL 2.3e-2, 94 % same | +12.0 % (+11.0 to +13.0) | +50.0 % (too few samples) | drop: its logits are others |
+            | `fold.query=on` | 67 (-8) | KL 2.3e-2, 94 % same | +12.0 % (+11.0 to +13.0) | +50.0 % (too few samples) | drop: its logits differ |
             | `tidy.constants=off` | – | – | – | – | undecided: the kernels are the same |
             | `fold.output=on` | – | – | – | – | undecided: no \| memory |
         "#]].assert_eq(&printed(Form::Markdown));
