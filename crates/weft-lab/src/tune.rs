@@ -1,12 +1,12 @@
-//! Faster schedules: found by timing every kernel inside real steps, held against what kernels mean, and kept for the next time.
+//! Autotuning: finds faster schedules by timing every kernel inside real steps, verifies them, and saves them.
 //!
-//! A step is compiled with a schedule to try for *each* kernel at once, and takes turns with the step as it was; the device's own clock tells kernels
-//! apart. So all kernels are tuned side by side, on weights that come from memory as they do when text is generated, and a round costs no more than for one
-//! kernel. What seems to win is timed once more, all winners together, and has to be faster beyond its confidence interval by more than the
-//! [`MARGIN`](crate::MARGIN); then the interpreter checks each, as [`Verifier`] does. What a schedule is, only the device knows.
+//! A step is compiled with one candidate schedule for *each* kernel and run in turns with the base; the device's clock times every
+//! kernel. So all kernels are tuned at once, on weights that come from memory as in real use, and a round costs no more than it would
+//! for one kernel. Apparent winners are timed again, all together, and must be faster by more than the [`MARGIN`](crate::MARGIN)
+//! beyond their confidence interval; then the interpreter checks each, as [`Verifier`] does. Only the device knows what a schedule is.
 //!
-//! Steps of one token come first, and may make sums in another order; larger ones follow that order, since bits must not depend on company. An order that
-//! several kernels share stays as it is: what it gains for one, it may lose for another.
+//! Steps of one token come first, and may change the order of sums; larger steps follow that order, since results must be
+//! batch-invariant. An order that several kernels share is not changed: it may gain for one and lose for another.
 
 mod measure;
 mod report;
@@ -31,7 +31,7 @@ use measure::Sampler;
 use search::Search;
 use site::Site;
 
-/// Tokens of a step that stands for those of a few.
+/// Tokens of the step that represents those of a few.
 const FEW: usize = 8;
 
 /// Tokens that are run to verify: a prompt of some, [`FEW`] together, and one.
@@ -40,69 +40,69 @@ const VERIFIED: usize = 33;
 /// Columns of each product that are compared.
 const COLUMNS: usize = 256;
 
-/// Pairs of samples that decide whether a schedule is kept, at most.
+/// The most pairs of samples that decide whether a schedule is kept.
 const PAIRS: usize = 30;
 
 /// Tokens of a reply in a sample of whole steps.
 const REPLY: usize = 4;
 
-/// How schedules are looked for.
+/// Options of tuning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TuneOptions {
-    /// How long. What is found is timed once more and verified after that.
+    /// How long to search. Confirming and verifying what was found takes extra time.
     pub time: Duration,
-    /// How many schedules of each kernel are kept, to look near them.
+    /// The beam width: how many schedules of each kernel are kept to try their neighbours.
     pub beam: usize,
     /// Tokens in the cache before each step.
     pub depth: usize,
-    /// Tokens of a prompt computed at once; 0 to tune for replies alone.
+    /// Tokens of a prompt computed at once; 0 to tune for replies only.
     pub prefill: usize,
 }
 
 impl TuneOptions {
-    /// Tokens of a sequence that the engine must have room for.
+    /// The context that the runner must have room for, in tokens.
     pub fn context(&self) -> usize {
         self.depth.saturating_add(self.prefill.max(FEW).max(REPLY)).max(VERIFIED)
     }
 }
 
-/// What is being done.
+/// The progress of tuning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TuneProgress {
-    /// Schedules are tried: for so many seconds, of so many.
+    /// Trying schedules: seconds so far, of how many.
     Searching(u64, u64),
-    /// Kernels are held against the interpreter: so many, of so many.
+    /// Comparing kernels with the interpreter: kernels so far, of how many.
     Verifying(u64, u64),
-    /// Whole steps are timed: so many samples, of at most so many.
+    /// Timing whole steps: samples so far, of at most how many.
     Measuring(u64, u64),
 }
 
-/// What is told what is being done.
+/// A callback that is told the progress of tuning.
 pub type OnTuning<'a> = &'a mut dyn FnMut(TuneProgress);
 
-/// What was found.
+/// The result of tuning.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tuned {
     /// The machine.
     pub host: Host,
     /// Every distinct kernel of every size of step, with its best schedule.
     pub kernels: Vec<TunedKernel>,
-    /// Whole steps as they were and with what was found; none, if nothing was.
+    /// Whole steps with the old and the new schedules; empty if nothing was found.
     pub steps: Vec<Measured>,
     /// How often a step was compiled with schedules to try.
     pub rounds: u64,
-    /// What became of it.
+    /// What became of the schedules.
     pub end: TuneEnd,
 }
 
 /// What became of the schedules that were found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TuneEnd {
-    /// None was found that is certainly faster, and right.
+    /// None was found that is certainly faster and correct.
     Nothing,
-    /// They were written to this file; to none, if the device has no place for it.
+    /// They were saved to this file; `None` if the device has no folder for it.
     Kept(Option<PathBuf>),
-    /// Whole steps are slower with them, so they were not kept.
+    /// They were discarded, because whole steps are slower with them.
     Slower,
 }
 
@@ -111,49 +111,49 @@ pub enum TuneEnd {
 pub struct TunedKernel {
     /// Tokens of the steps that were timed.
     pub tokens: usize,
-    /// The kernel's name, and the part of the model that it is first launched in.
+    /// The kernel's name.
     pub kernel: String,
-    /// The part of the model.
+    /// The part of the model that launches it first.
     pub segment: String,
     /// How often a step launches it.
     pub launches: usize,
     /// Schedules that were tried.
     pub tried: usize,
-    /// The schedule it had.
+    /// Its schedule before tuning.
     pub before: String,
-    /// The one that seemed best, if that was another one.
+    /// The schedule that seemed best, if it is another one.
     pub best: Option<Candidate>,
-    /// What came of that.
+    /// The outcome of the search.
     pub outcome: TuneOutcome,
 }
 
-/// A schedule that was timed beside the one that the kernel had.
+/// A schedule that was timed against the kernel's own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Candidate {
     /// The schedule.
     pub schedule: String,
-    /// Seconds of a launch in each pair: as it was, and with this one.
+    /// Seconds of a launch in each pair: with the old schedule, with this one.
     pub pairs: Vec<(f64, f64)>,
-    /// What they say.
+    /// The gain over all pairs.
     pub gain: Gain,
 }
 
-/// What came of the search for a kernel's schedule.
+/// The outcome of the search for a kernel's schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TuneOutcome {
-    /// Nothing near is certainly faster.
+    /// No schedule tried is certainly faster.
     Best,
-    /// It is faster, and the interpreter agrees with what it computes.
+    /// The new schedule is faster, and the interpreter agrees with its results.
     Faster,
-    /// It computes something else: what the interpreter says.
+    /// The new schedule computes something else; the fault that verification found.
     Wrong(String),
 }
 
-/// Looks for faster schedules on a device that has any, of a model that is loaded to be verified. `cancel` is looked at before every step.
+/// Searches faster schedules for a model on a device that can be tuned. `cancel` is checked before every step.
 ///
 /// # Errors
-/// [`DeviceError::Unsupported`] if the device has no schedules that can be varied, or no clock for single launches; if the engine has no room, a step fails or the
-/// file cannot be written. [`Error::Interrupted`] if it was cancelled; then nothing is kept on the disk.
+/// [`DeviceError::Unsupported`] if the device has no schedules to vary or cannot time single launches; an error if the runner has no
+/// room, a step fails, or the file cannot be written. [`Error::Interrupted`] if cancelled; then nothing is saved.
 pub fn tune(
     verifier: &mut Verifier,
     options: &TuneOptions,
@@ -168,7 +168,7 @@ pub fn tune(
     tuned
 }
 
-/// A device's schedules.
+/// Returns a device's schedules.
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`] if it has none.
@@ -176,24 +176,24 @@ pub fn schedules(device: &mut dyn Device) -> Result<&mut dyn Tuning, DeviceError
     let name = device.caps().name.clone();
     device.tuning().ok_or(DeviceError::Unsupported {
         device: name,
-        ability: "be tuned: it has no schedules; GPUs have: --device gpu, and `weft devices` lists them",
+        ability: "be tuned: it has no schedules; use a GPU with --device gpu (`weft devices` lists them)",
     })
 }
 
-/// Those of an engine's device.
+/// Returns the schedules of a runner's device.
 fn schedules_of(runner: &mut Runner) -> Result<&mut dyn Tuning, Error> {
     schedules(runner.device_mut()).map_err(|error| Error::Engine(error.into()))
 }
 
-/// A search, being done.
+/// A running search.
 struct Tuner<'a> {
     verifier: &'a mut Verifier,
     options: &'a TuneOptions,
     cancel: &'a AtomicBool,
     on: OnTuning<'a>,
-    /// How long it has been looked for faster schedules.
+    /// The time spent searching.
     searched: Duration,
-    /// The plans with what was found so far.
+    /// The plans with the schedules found so far.
     base: PlansId,
     rounds: u64,
 }
@@ -203,13 +203,14 @@ impl Tuner<'_> {
         self.verifier.runner_mut()
     }
 
-    /// The steps there are, the smallest first, with the part of the time after which each is done with; those without are not tuned for, but follow.
+    /// The sizes of step, the smallest first, with the fraction of the time at which tuning of each ends. Those without are not tuned,
+    /// but follow the others.
     fn shapes(&mut self) -> [(StepShape, Option<f64>); 3] {
         let TuneOptions { depth, prefill, .. } = *self.options;
         let batch = self.runner().batch();
         let (few, most) = (FEW.min(batch), prefill.min(batch));
         let shape = |tokens| StepShape { tokens, depth, logits: 1 };
-        // Replies are what people wait for: most of the time is theirs.
+        // People wait for replies, so these get most of the time.
         match most > few {
             true => [(shape(1), Some(0.5)), (shape(few), Some(0.65)), (shape(most), Some(1.0))],
             false => [(shape(1), Some(0.75)), (shape(few), Some(1.0)), (shape(batch), None)],
@@ -243,7 +244,7 @@ impl Tuner<'_> {
         Ok(Tuned { host: Host::this(), kernels, steps, rounds: self.rounds, end })
     }
 
-    /// Tunes the kernels of one size of step, and has all sizes follow what was found.
+    /// Tunes the kernels of one size of step, and makes all sizes follow.
     fn tune(&mut self, shape: StepShape, until: f64, sites: &mut [Site]) -> Result<(), Error> {
         let mut own: Vec<&mut Site> = sites.iter_mut().filter(|site| site.tokens == shape.tokens).collect();
         if own.is_empty() {
@@ -276,7 +277,7 @@ impl Tuner<'_> {
         self.keep(&found)
     }
 
-    /// Has all sizes of step follow these schedules.
+    /// Makes all sizes of step follow these schedules.
     fn keep(&mut self, found: &[Scheduled]) -> Result<(), Error> {
         if found.is_empty() {
             return Ok(());
@@ -294,7 +295,7 @@ impl Tuner<'_> {
         }
     }
 
-    /// Holds every kernel whose schedule has changed against the interpreter, and drops what is wrong.
+    /// Checks every kernel whose schedule has changed against the interpreter, and drops wrong schedules.
     fn verify(&mut self, sites: &mut [Site]) -> Result<(), Error> {
         for round in 0.. {
             let schedules = schedules_of(self.verifier.runner_mut())?;
@@ -302,9 +303,8 @@ impl Tuner<'_> {
             for (site, now) in sites.iter_mut().zip(&now) {
                 let dropped = site.best.as_ref().is_some_and(|best| best.schedule != *now);
                 if site.outcome == TuneOutcome::Faster && dropped {
-                    site.outcome = TuneOutcome::Wrong(
-                        "it makes sums in an order that was dropped for another kernel".into(),
-                    );
+                    site.outcome =
+                        TuneOutcome::Wrong("its order of sums was dropped because of another kernel".into());
                 }
             }
             let changed: Vec<bool> = sites.iter().zip(&now).map(|(site, now)| site.loaded != *now).collect();
@@ -315,10 +315,10 @@ impl Tuner<'_> {
             if wrong.is_empty() {
                 return Ok(());
             }
-            // What is dropped of one kernel may change another that makes such sums. Should that go on and on, all go.
+            // Dropping one kernel's schedule may change another with the same sums. If that does not end, all are dropped.
             let is_last = round == sites.len();
             if is_last {
-                let why = "it was wrong together with others".to_string();
+                let why = "it was wrong in combination with others".to_string();
                 wrong = (0..sites.len()).filter(|i| changed[*i]).map(|i| (i, why.clone())).collect();
             }
             let back: Vec<Scheduled> = wrong.iter().map(|(i, _)| sites[*i].with(&sites[*i].loaded)).collect();
@@ -331,7 +331,7 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// Which of the kernels that have changed are wrong, and how.
+    /// Returns the changed kernels that are wrong, and why.
     fn faults(&mut self, sites: &[Site], changed: &[bool]) -> Result<Vec<(usize, String)>, Error> {
         let base = self.base;
         let runner = self.verifier.runner_mut();
@@ -354,7 +354,7 @@ impl Tuner<'_> {
             let named = |one: &&Launch| one.kernel() == launch.kernel && one.segment == launch.segment;
             let culprit = step.iter().find(named);
             let is_culprit = |i: &usize| changed[*i] && culprit.is_some_and(|culprit| sites[*i].is(culprit));
-            // One that has not changed shows what another one did: then nobody in such steps is trusted, or nobody at all.
+            // An unchanged kernel suffers from another one's fault: suspect all changed ones of such steps, or else all.
             let class = culprit.map(|culprit| culprit.work().1.tokens);
             let in_class = |i: &usize| changed[*i] && Some(sites[*i].class()) == class;
             let mut suspects: Vec<usize> = (0..sites.len()).filter(is_culprit).collect();
@@ -373,7 +373,7 @@ impl Tuner<'_> {
         Ok(wrong)
     }
 
-    /// Whole steps as they were and with what was found, in turns.
+    /// Times whole steps with the old and the new schedules, in turns.
     fn whole(&mut self) -> Result<Vec<Measured>, Error> {
         let TuneOptions { depth, prefill, .. } = *self.options;
         let at_once = self.runner().batch();

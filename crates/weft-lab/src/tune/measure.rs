@@ -1,4 +1,4 @@
-//! Real steps with a clock at every launch, one way and the other right after each other.
+//! Times every launch of real steps, with two sets of plans in turns.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +7,7 @@ use weft_random::Random;
 
 use crate::error::Error;
 
-/// A model whose steps of one size are timed, always after the same tokens.
+/// Times steps of one size of a model, always after the same tokens.
 pub(super) struct Sampler<'a> {
     pub(super) runner: &'a mut Runner,
     pub(super) shape: StepShape,
@@ -18,7 +18,7 @@ pub(super) struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// For steps of this shape; fills the cache up to its depth.
+    /// Creates a sampler for steps of this shape, and fills the cache up to its depth.
     pub(super) fn new(
         runner: &'a mut Runner,
         shape: StepShape,
@@ -36,7 +36,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Gives the sequence back.
+    /// Frees the sequence.
     pub(super) fn end(self) {
         self.runner.free(self.seq);
     }
@@ -51,7 +51,7 @@ impl<'a> Sampler<'a> {
         Ok(())
     }
 
-    /// Draws the tokens of a step, unless somebody wants no more of them. The last gives logits.
+    /// Draws the tokens of a step, unless cancelled. The last token gives logits.
     fn draw(&mut self, tokens: usize, random: &mut Random) -> Result<(), Error> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -62,8 +62,8 @@ impl<'a> Sampler<'a> {
         Ok(())
     }
 
-    /// How long every launch of a step took, in seconds, by the plans there are in `ways`: the same tokens for all, and therefore the same experts. Every
-    /// other time the order is turned round: a machine that gets slower and slower favours none.
+    /// Times every launch of a step, in seconds, with each of the plans in `ways`, on the same tokens and therefore the same experts.
+    /// Every other pair is in reverse order, so that a machine that slows down favours neither.
     pub(super) fn pair(&mut self, ways: [PlansId; 2], number: usize) -> Result<[Vec<f64>; 2], Error> {
         let mut taken = [const { Vec::new() }; 2];
         for turn in 0..2 {
@@ -73,7 +73,7 @@ impl<'a> Sampler<'a> {
         Ok(taken)
     }
 
-    /// Computes a step and takes it back.
+    /// Computes a step and removes its tokens again. Returns the seconds of each launch.
     pub(super) fn step(&mut self, plans: PlansId, seed: u64) -> Result<Vec<f64>, Error> {
         self.runner.use_plans(plans)?;
         self.draw(self.shape.tokens, &mut Random::new(seed))?;

@@ -1,4 +1,4 @@
-//! What was found, for programs.
+//! The result of tuning in words and as JSON.
 
 use serde_json::{Value, json};
 
@@ -6,21 +6,21 @@ use super::{Candidate, TuneEnd, TuneOutcome, Tuned, TunedKernel};
 use crate::ablate::{MARGIN, Measured};
 
 impl TuneEnd {
-    /// What became of the schedules, in a sentence.
+    /// What became of the schedules, as a sentence.
     pub fn said(&self) -> String {
         match self {
             TuneEnd::Nothing => "nothing to keep".into(),
-            TuneEnd::Kept(Some(path)) => format!("the schedules are kept in {}", path.display()),
+            TuneEnd::Kept(Some(path)) => format!("the schedules are saved in {}", path.display()),
             TuneEnd::Kept(None) => {
-                "the schedules are not kept: there is no folder for them, as with --no-cache".into()
+                "the schedules are not saved: there is no folder for them, as with --no-cache".into()
             }
-            TuneEnd::Slower => "the schedules are not kept: whole steps are slower with them".into(),
+            TuneEnd::Slower => "the schedules are not saved: whole steps are slower with them".into(),
         }
     }
 }
 
 impl TunedKernel {
-    /// What came of it, in a word.
+    /// The outcome in a word.
     pub fn verdict(&self) -> &'static str {
         match (&self.outcome, &self.best) {
             (TuneOutcome::Faster, _) => "faster",
@@ -59,7 +59,7 @@ impl TunedKernel {
 }
 
 impl Tuned {
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         let Tuned { host, kernels, steps, rounds, end } = self;
         let steps = steps.iter().map(|step| (step.phase.name().to_string(), Measured::json(step)));

@@ -1,4 +1,4 @@
-//! The search: a beam for each kernel, all side by side; then a second look at what seems to win.
+//! The search: a beam search for each kernel, all at once; then a confirmation of the apparent winners.
 
 use std::time::Instant;
 
@@ -12,16 +12,16 @@ use crate::ablate::{MARGIN, Rule, Verdict};
 use crate::error::Error;
 use crate::samples::Samples;
 
-/// Pairs of samples of a schedule in the search. What seems to win is sampled anew.
+/// Pairs of samples of a schedule in the search. Apparent winners are sampled again.
 const TRIES: usize = 5;
 
-/// How many times as long as before a kernel may take before nobody waits for it a second time.
+/// A kernel slower than before by more than this factor is sampled only once.
 const PATIENCE: f64 = 3.0;
 
 /// A search for the schedules of one size of step.
 pub(super) struct Search<'a, 'e> {
     pub(super) sampler: &'a mut Sampler<'e>,
-    /// The plans that everything is held against.
+    /// The plans that everything is compared with.
     pub(super) base: PlansId,
     pub(super) beam: usize,
     pub(super) deadline: Instant,
@@ -29,21 +29,21 @@ pub(super) struct Search<'a, 'e> {
     pub(super) rounds: u64,
 }
 
-/// A schedule to try, and whose it is.
+/// A kernel, as its index among the sites, and a schedule to try for it.
 type Try = (usize, String);
 
-/// What came of trying schedules.
+/// The result of trying schedules.
 enum Taken {
-    /// How long a launch took in each pair, for each that was tried.
+    /// The seconds of a launch in each pair, for each schedule tried.
     Pairs(Vec<Vec<(f64, f64)>>),
-    /// Some were so slow that all of it was given up: these.
+    /// The kernels that were so slow that the round was given up.
     Slow(Vec<usize>),
 }
 
 impl Search<'_, '_> {
-    /// Tries schedules until nothing more is promising, or time is up. `tell` is called between rounds.
+    /// Tries schedules until none is promising or time is up. `tell` is called between rounds.
     pub(super) fn run(&mut self, sites: &mut [&mut Site], tell: &mut dyn FnMut()) -> Result<(), Error> {
-        // What the base cannot do either, as on a device without a clock, is no schedule's fault.
+        // If even the base fails, as on a device without a clock, no schedule is at fault.
         self.sampler.step(self.base, 0)?;
         while Instant::now() < self.deadline {
             tell();
@@ -69,7 +69,7 @@ impl Search<'_, '_> {
             let taken =
                 self.beside(sites, &tries, &mut |search, plans| search.sample(sites, &tries, plans, TRIES))?;
             match taken {
-                // It does not say whose fault it is.
+                // It is unknown which schedule is at fault.
                 None if tries.len() > 1 => {
                     let half = tries.split_off(tries.len() / 2);
                     left.extend([half, tries]);
@@ -93,8 +93,8 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Compiles the step with these schedules, and does something with the plans. `None` if the device refuses or fails at it, unless it is
-    /// lost.
+    /// Compiles the step with these schedules, and calls `act` with the plans. Returns `None` if the device refuses them or fails; a
+    /// lost device is an error.
     fn beside<T>(
         &mut self,
         sites: &[&mut Site],
@@ -134,7 +134,7 @@ impl Search<'_, '_> {
         plans: PlansId,
         count: usize,
     ) -> Result<Taken, Error> {
-        // One that does not count: memory is touched for the first time, and a driver may have left something for now.
+        // A warm-up that does not count: memory is touched for the first time, and drivers may work lazily.
         self.sampler.step(plans, 0)?;
         let mut all = vec![Vec::with_capacity(count); tries.len()];
         for number in 0..count {
@@ -168,7 +168,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Times what seems to win once more, all together. Those that certainly do.
+    /// Times the apparent winners again, all together, and returns those that certainly win.
     pub(super) fn confirm(&mut self, sites: &mut [&mut Site]) -> Result<Vec<Scheduled>, Error> {
         let promising = sites.iter().enumerate().filter_map(|(i, site)| {
             let (schedule, gain) = site.promising()?;
@@ -207,7 +207,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Times as rates, which the rule takes.
+/// Turns times into rates, which the rule takes.
 fn rates(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
     pairs.iter().map(|(base, tried)| (1.0 / base, 1.0 / tried)).collect()
 }

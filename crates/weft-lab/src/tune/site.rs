@@ -1,4 +1,4 @@
-//! A kernel whose schedule is tuned, with what was found for it so far.
+//! A kernel whose schedule is tuned, with the findings so far.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -10,41 +10,41 @@ use weft_kern::{Kernel, Sizes};
 use super::{Candidate, TuneOutcome, TunedKernel};
 use crate::samples::Samples;
 
-/// What a generation of schedules must bring, as a part of the rate, for the search to go on: what is less may be noise.
+/// The smallest gain of a generation of schedules for the search to go on, as a fraction of the rate: less may be noise.
 const PROGRESS: f64 = 0.01;
 
 /// A distinct kernel of steps of one size.
 pub(super) struct Site {
     kernel: Arc<Kernel>,
     max: Sizes,
-    /// Which step it was found in, and which of its launches are this kernel's.
+    /// The tokens of the step it was found in, and its launches there.
     pub(super) tokens: usize,
     launches: Vec<usize>,
     segment: String,
-    /// The schedule it had when the model was loaded.
+    /// Its schedule when the model was loaded.
     pub(super) loaded: String,
-    /// The one it had when its own search began: it may have to follow the order of sums that was found for smaller steps.
+    /// Its schedule when its own search began: it may have to follow the order of sums found for smaller steps.
     before: String,
-    /// Sums whose order may be changed.
+    /// The sums whose order may change.
     free: BTreeSet<String>,
     beam: Vec<Scored>,
     queue: VecDeque<String>,
     seen: BTreeSet<String>,
-    /// The best gain when the generation at hand began; `None` before the first.
+    /// The best gain when the current generation began; `None` before the first.
     generation: Option<f64>,
     pub(super) best: Option<Candidate>,
     pub(super) outcome: TuneOutcome,
 }
 
-/// A schedule that was timed, in the search.
+/// A schedule that the search has timed.
 struct Scored {
     schedule: String,
     gain: f64,
-    /// Whether what is near it has been tried.
+    /// Whether its neighbours have been queued.
     expanded: bool,
 }
 
-/// The distinct kernels of a step that the device has schedules for.
+/// Returns the distinct kernels of a step that the device has schedules for.
 pub(super) fn sites(schedules: &dyn Tuning, shape: &StepShape, launches: &[Launch]) -> Vec<Site> {
     let mut sites: Vec<Site> = Vec::new();
     for (at, launch) in launches.iter().enumerate() {
@@ -74,18 +74,18 @@ pub(super) fn sites(schedules: &dyn Tuning, shape: &StepShape, launches: &[Launc
 }
 
 impl Site {
-    /// Whether a launch is one of this kernel, in steps of this size.
+    /// Whether a launch runs this kernel, in steps of this size.
     pub(super) fn is(&self, launch: &Launch) -> bool {
         let (kernel, max) = launch.work();
         max.tokens == self.max.tokens && kernel.same_work(&self.kernel)
     }
 
-    /// Tokens of the largest step that it is compiled for.
+    /// The most tokens of the steps it is compiled for.
     pub(super) fn class(&self) -> usize {
         self.max.tokens
     }
 
-    /// The schedule it has now.
+    /// Its current schedule.
     pub(super) fn now(&self, schedules: &dyn Tuning) -> String {
         schedules.schedule(&self.kernel, &self.max).unwrap_or_default()
     }
@@ -95,12 +95,12 @@ impl Site {
         Scheduled { kernel: Arc::clone(&self.kernel), max: self.max, schedule: schedule.into() }
     }
 
-    /// The sums that it makes.
+    /// The sums that it computes.
     pub(super) fn sums(&self, schedules: &dyn Tuning) -> BTreeSet<String> {
         schedules.orders(&self.kernel, &self.loaded).into_iter().map(|order| order.sums).collect()
     }
 
-    /// Begins the search. The order of sums that are `free` may be changed.
+    /// Begins the search. The order of `free` sums may change.
     pub(super) fn begin(&mut self, schedules: &dyn Tuning, free: BTreeSet<String>) {
         self.before = self.now(schedules);
         self.free = free;
@@ -108,7 +108,7 @@ impl Site {
         self.beam = vec![Scored { schedule: self.before.clone(), gain: 0.0, expanded: false }];
     }
 
-    /// The next schedule to try, if there is any that promises something.
+    /// Returns the next schedule to try, if one is promising.
     pub(super) fn next(&mut self, schedules: &dyn Tuning) -> Option<String> {
         if self.queue.is_empty() {
             let best = self.beam.first().map_or(0.0, |first| first.gain);
@@ -133,20 +133,20 @@ impl Site {
         self.queue.pop_front()
     }
 
-    /// Takes down what a schedule gained, as a part of the rate, and keeps the best `beam`.
+    /// Records a schedule's gain, as a fraction of the rate, and keeps the best `beam` schedules.
     pub(super) fn score(&mut self, schedule: String, gain: f64, beam: usize) {
         let at = self.beam.partition_point(|scored| scored.gain >= gain);
         self.beam.insert(at, Scored { schedule, gain, expanded: false });
         self.beam.truncate(beam.max(1));
     }
 
-    /// The schedule that seems best, and what it seems to gain; `None` if it is the one that it had.
+    /// The schedule that seems best, with its apparent gain; `None` if it is the old one.
     pub(super) fn promising(&self) -> Option<(&str, f64)> {
         let first = self.beam.first().filter(|first| first.schedule != self.before)?;
         Some((&first.schedule, first.gain))
     }
 
-    /// How long a launch of the kernel took in a step: the median of all; `None` if none ran.
+    /// The median time of the kernel's launches in a step; `None` if none ran.
     pub(super) fn time(&self, seconds: &[f64]) -> Option<f64> {
         let own = self.launches.iter().filter_map(|at| seconds.get(*at).copied()).filter(|time| *time > 0.0);
         Some(own.collect::<Samples>().median()).filter(|median| median.is_finite())

@@ -1,4 +1,4 @@
-//! Tuning a device whose schedules do what a test says: the fastest is found, and none that is wrong is kept.
+//! Tuning a device whose schedules behave as a test says: the fastest are found, and no wrong one is kept.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -13,17 +13,17 @@ use weft_kern::{Access, Format, Kernel, Sizes};
 
 use super::*;
 
-/// How a kernel is laid out: how long it takes, and in which of two orders it makes sums.
+/// A schedule: how long the kernel takes, and in which of two orders it sums.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Way {
     length: u64,
     order: u64,
 }
 
-/// What a kernel has that nobody laid out.
+/// The default schedule.
 const OWN: Way = Way { length: 4, order: 0 };
 
-/// No kernel takes less.
+/// The shortest time of a kernel.
 const LEAST: u64 = 2;
 
 impl Way {
@@ -37,7 +37,7 @@ impl Way {
     }
 
     fn nanoseconds(self) -> u64 {
-        // The second order is faster by a tenth; what is longest is so long that nobody waits.
+        // The second order is faster by a tenth; the longest takes so long that it is given up.
         let each = if self.length == LONGEST { 100_000 } else { 1000 };
         each * self.length * (10 - self.order)
     }
@@ -45,28 +45,28 @@ impl Way {
 
 const LONGEST: u64 = 5;
 
-/// What is special about kernels.
+/// How the device behaves.
 #[derive(Clone, Copy)]
 struct Nature {
-    /// Whether one so laid out computes something else.
+    /// Whether a kernel with this schedule computes something else.
     is_wrong: fn(&Kernel, Way) -> bool,
-    /// Whether the device refuses it.
+    /// Whether the device refuses a kernel with this schedule.
     is_refused: fn(&Kernel, Way) -> bool,
     has_clock: bool,
 }
 
 const GOOD: Nature = Nature { is_wrong: |_, _| false, is_refused: |_, _| false, has_clock: true };
 
-/// What the device was told, for the test to see.
+/// What the device was told.
 #[derive(Default)]
 struct Log {
     saved: Vec<Vec<(String, usize, Way)>>,
     orders: BTreeMap<String, u64>,
-    /// Timed launches that took longest.
+    /// The number of timed launches with the longest schedule.
     longest: usize,
 }
 
-/// The processor, with schedules.
+/// A CPU device with schedules.
 struct Fake {
     device: CpuDevice,
     nature: Nature,
@@ -231,7 +231,7 @@ fn fake(nature: Nature) -> (Verifier, Arc<Mutex<Log>>) {
 }
 
 fn options() -> TuneOptions {
-    // It ends by itself, much sooner.
+    // The search ends much sooner.
     TuneOptions { time: Duration::from_secs(600), beam: 3, depth: 3, prefill: 24 }
 }
 
@@ -253,7 +253,7 @@ fn the_fastest_schedules_are_found_and_kept() {
         assert!(kernel.tried > 2, "{kernel:?}");
         both[best.order as usize] += 1;
     }
-    // Sums of one kernel alone are made in the faster order; those of several, and what has none, as before.
+    // Sums of a single kernel change to the faster order; sums shared by several kernels keep theirs.
     assert!(both.iter().all(|count| *count > 3), "{both:?}");
     let tokens: BTreeSet<usize> = tuned.kernels.iter().map(|kernel| kernel.tokens).collect();
     assert_eq!(tokens, BTreeSet::from([1, FEW, 24]));
@@ -263,7 +263,7 @@ fn the_fastest_schedules_are_found_and_kept() {
     assert!(saved.iter().all(|(_, _, way)| way.length == LEAST), "{saved:?}");
     let phases: Vec<_> = tuned.steps.iter().map(|step| step.phase).collect();
     assert_eq!(phases, [Phase::Decode, Phase::Prefill]);
-    // A schedule that takes long is run once to warm up and once to see that; each kernel has one of each order, in each size of step.
+    // The longest schedule runs once to warm up and once to be timed; each kernel has one of each order, in each size of step.
     let launches: usize = tuned.kernels.iter().map(|kernel| kernel.launches).sum();
     assert!(log.longest > 0 && log.longest <= 4 * 2 * launches, "{} of {launches}", log.longest);
     let json = tuned.json();
@@ -272,7 +272,7 @@ fn the_fastest_schedules_are_found_and_kept() {
 }
 
 #[test]
-fn what_is_wrong_is_caught_and_never_kept() {
+fn wrong_schedules_are_caught_and_never_kept() {
     fn is_head(kernel: &Kernel) -> bool {
         kernel.parts.iter().flat_map(|part| part.products()).any(|product| product.w.n == 2048)
     }
@@ -292,14 +292,14 @@ fn what_is_wrong_is_caught_and_never_kept() {
     let [saved] = &log.saved[..] else { panic!("saved {} times", log.saved.len()) };
     let wrong: Vec<_> = tuned.kernels.iter().filter(|kernel| kernel.verdict() == "wrong").collect();
     for kernel in wrong {
-        // Kept last is what it had.
+        // The last schedule kept is its old one.
         let kept = saved.iter().rev().find(|(name, ..)| *name == kernel.kernel).unwrap();
         assert_eq!(kept.2.length, OWN.length, "{kernel:?}");
     }
 }
 
 #[test]
-fn what_the_device_refuses_costs_nobody_else_anything() {
+fn a_refused_schedule_costs_other_kernels_nothing() {
     fn attends(kernel: &Kernel) -> bool {
         kernel.parts.iter().any(|part| matches!(part.anchor, weft_kern::Anchor::Attend(_)))
     }
@@ -311,7 +311,7 @@ fn what_the_device_refuses_costs_nobody_else_anything() {
 }
 
 #[test]
-fn it_can_be_ended_and_needs_schedules_and_a_clock() {
+fn it_can_be_cancelled_and_needs_schedules_and_a_clock() {
     let (mut verifier, log) = fake(GOOD);
     let cancel = AtomicBool::new(false);
     let ended = tune(&mut verifier, &options(), &cancel, &mut |told| {
@@ -319,7 +319,7 @@ fn it_can_be_ended_and_needs_schedules_and_a_clock() {
     });
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
     assert!(log.lock().unwrap().saved.is_empty());
-    // A device that cannot tell how long a launch takes is not searched in vain.
+    // A device that cannot time launches is refused.
     let (mut verifier, log) = fake(Nature { has_clock: false, ..GOOD });
     let refused = tune(&mut verifier, &options(), &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     assert!(

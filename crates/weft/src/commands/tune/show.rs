@@ -125,7 +125,7 @@ mod tests {
 
             dropped a wrong schedule of head: it is off by | 3
             decode of 8: 100.0 tokens/s before, 110.0 after, +10.0 % (+9.0 to +11.0)
-            1 of 4 kernels are faster; the schedules are not kept: there is no folder for them, as with --no-cache
+            1 of 4 kernels are faster; the schedules are not saved: there is no folder for them, as with --no-cache
         "#]]
         .assert_eq(&printed(Form::Text));
         expect![[r#"
@@ -139,7 +139,7 @@ mod tests {
 
             dropped a wrong schedule of head: it is off by | 3  
             decode of 8: 100.0 tokens/s before, 110.0 after, +10.0 % (+9.0 to +11.0)  
-            1 of 4 kernels are faster; the schedules are not kept: there is no folder for them, as with --no-cache
+            1 of 4 kernels are faster; the schedules are not saved: there is no folder for them, as with --no-cache
         "#]]
         .assert_eq(&printed(Form::Markdown));
     }
