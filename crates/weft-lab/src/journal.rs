@@ -1,8 +1,8 @@
-//! The journal: every run that was measured, with what it was measured on, so that nothing is tried twice and no figure stands alone.
+//! The journal: every measured run with its machine, model and options, so that nothing is tried twice and every figure has its context.
 //!
-//! It is one file of SQLite and one table, a row a run. A row is written in one transaction, with a rollback journal: that keeps to one file,
-//! works on network folders, and leaves the rows before as they were whatever ends the program halfway, a full disk included. Rows are
-//! never changed.
+//! It is one SQLite file with one table, a row per run. A row is written in one transaction with a rollback journal: that needs only
+//! one file, works on network folders, and keeps the existing rows intact if the program is killed or the disk is full. Rows are never
+//! changed.
 
 mod diff;
 mod record;
@@ -20,13 +20,13 @@ use crate::host::Host;
 pub use diff::{Compared, Diff, diff};
 pub use record::{Model, Record, Run, summary};
 
-/// What SQLite keeps in a file's header to say whose it is: `weft` in ASCII.
+/// The application id in the header of the SQLite file: `weft` in ASCII.
 const APPLICATION: i64 = 0x7765_6674;
 
-/// The layout of the table, counted up whenever it changes.
+/// The version of the table's layout.
 const VERSION: i64 = 1;
 
-/// What is JSON is text in it, so that any program can read it.
+/// The table. JSON is stored as text, so that any program can read it.
 const SCHEMA: &str = "
 CREATE TABLE runs (
   id      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -40,24 +40,24 @@ CREATE TABLE runs (
 ) STRICT;
 ";
 
-/// How long a row waits for another program that writes.
+/// How long to wait for another program that writes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why the journal could not be read or written. What was in it before is as it was.
+/// Why the journal could not be read or written. Its existing rows are intact.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// Its folder could not be made.
+    /// Its folder could not be created.
     #[error("cannot create the folder of the journal {}: {source}", path.display())]
     Folder {
         /// The journal.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// No room.
+    /// The disk is full.
     #[error(
-        "there is no room for another run in the journal {}; what it holds is safe: make room on the disk, or keep the journal elsewhere with --journal FILE",
+        "cannot add a run to the journal {}: the disk is full. The journal is intact: free some space, or use another one with --journal FILE",
         path.display()
     )]
     Full {
@@ -65,13 +65,13 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// Another program's file.
-    #[error("{} is no journal of weft; give the path of one, or of a file that is not there yet", path.display())]
+    #[error("{} is not a journal of weft; give the path of a journal or of a new file", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
     },
     /// A later version's journal.
-    #[error("the journal {} is of version {found}, and this weft knows up to {VERSION}: use a newer weft", path.display())]
+    #[error("the journal {} has version {found}, and this weft supports up to {VERSION}: use a newer weft", path.display())]
     Newer {
         /// The journal.
         path: PathBuf,
@@ -79,32 +79,32 @@ pub enum JournalError {
         found: i64,
     },
     /// A row that this program did not write.
-    #[error("run {id} of the journal {} is damaged: its {column} is no JSON", path.display())]
+    #[error("run {id} of the journal {} is damaged: its {column} is not JSON", path.display())]
     Damaged {
         /// The journal.
         path: PathBuf,
         /// The row.
         id: i64,
-        /// Where.
+        /// The column.
         column: &'static str,
     },
-    /// Anything else: that it is damaged, or that another program does not let go of it.
+    /// Anything else: the file is damaged, or another program keeps it locked.
     #[error(
-        "cannot {what} the journal {}: {source}; if that lasts, move it away, and the next run begins a new one (what is left of a damaged journal \
-         `sqlite3 FILE .recover` prints), or keep the journal elsewhere with --journal FILE",
+        "cannot {what} the journal {}: {source}. If this persists, move the file away, and the next run creates a new one \
+         (`sqlite3 FILE .recover` prints what is left of a damaged journal), or use another one with --journal FILE",
         path.display()
     )]
     Database {
-        /// What was to be done.
+        /// What was tried: `open`, `read` or `write`.
         what: &'static str,
         /// The journal.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: rusqlite::Error,
     },
 }
 
-/// A journal, open.
+/// An open journal.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -112,7 +112,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens a journal to append to it, and makes it if it is not there.
+    /// Opens a journal to append to it, and creates it if there is none.
     ///
     /// # Errors
     /// [`JournalError`].
@@ -132,13 +132,13 @@ impl Journal {
         if !path.exists() {
             return Ok(None);
         }
-        // Writing may be needed to take back what an interrupted program left.
+        // Writing may be needed to roll back what an interrupted program left.
         Journal::with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map(Some)
     }
 
     fn with_flags(path: &Path, flags: OpenFlags) -> Result<Journal, JournalError> {
         let path = path.to_path_buf();
-        // Without `SQLITE_OPEN_URI`: a path is a path, whatever is in it.
+        // Without `SQLITE_OPEN_URI`, a path is never read as a URI.
         let connection = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);
         let connection = connection.map_err(|error| failed("open", &path, error))?;
         let mut journal = Journal { path, connection };
@@ -152,7 +152,7 @@ impl Journal {
         }
     }
 
-    /// Waits for others, and makes the table in a file that is empty.
+    /// Sets the time to wait for others, and creates the table in an empty file.
     fn check(&mut self) -> rusqlite::Result<()> {
         self.connection.busy_timeout(PATIENCE)?;
         let empty = |connection: &Connection| -> rusqlite::Result<bool> {
@@ -180,15 +180,15 @@ impl Journal {
         failed("open", &self.path, error)
     }
 
-    /// Where it is.
+    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends a run, of this machine and this version, now. Returns its number.
+    /// Appends a run with this machine, version and time. Returns its number.
     ///
     /// # Errors
-    /// [`JournalError`]; the runs before are as they were.
+    /// [`JournalError`]; existing runs are intact.
     pub fn append(&mut self, run: &Run) -> Result<i64, JournalError> {
         let Run { command, model, knobs, results } = run;
         let model = model.as_ref().map(|model| model.json().to_string());
@@ -206,7 +206,7 @@ impl Journal {
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// The numbers of all runs in which every one of these words stands somewhere (case does not matter for ASCII), the oldest first.
+    /// Returns the numbers of all runs that contain every one of these words (ignoring ASCII case), the oldest first.
     ///
     /// # Errors
     /// [`JournalError`].
@@ -226,7 +226,7 @@ impl Journal {
         ids().map_err(|source| failed("read", &self.path, source))
     }
 
-    /// The run of this number; `None` if there is none.
+    /// Returns the run of this number; `None` if there is none.
     ///
     /// # Errors
     /// [`JournalError`].
@@ -255,7 +255,7 @@ impl Journal {
     }
 }
 
-/// The error for what SQLite says.
+/// The error for an error of SQLite.
 fn failed(what: &'static str, path: &Path, source: rusqlite::Error) -> JournalError {
     let path = path.to_path_buf();
     match source.sqlite_error_code() {

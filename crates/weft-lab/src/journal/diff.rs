@@ -1,16 +1,16 @@
-//! What differs between two runs: what they were measured on, and every figure that both have.
+//! Compares two runs: their machines, models and options, and every figure that both have.
 
 use serde_json::{Map, Value};
 
 use super::record::Record;
 
-/// Where figures stand in the results of a command: objects of a list, known by some of their entries.
+/// Where to find figures in the results of a command: in the objects of a list, identified by some of their entries.
 struct Figures {
     /// The list.
     list: &'static str,
-    /// What an object is known by, as far as it has it, and the word before each.
+    /// The entries that identify an object, if it has them, with the word before each.
     known_by: &'static [(&'static str, &'static str)],
-    /// The figure, by its path.
+    /// The path of the figure.
     figure: &'static [&'static str],
     unit: &'static str,
 }
@@ -50,12 +50,12 @@ const FIGURES: &[Figures] = &[
     },
 ];
 
-/// How two runs differ.
+/// The differences of two runs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Diff {
-    /// What they were measured on or called with, where that differs: a name, and both as text.
+    /// Settings that differ: the name and both values as text.
     pub settings: Vec<(String, String, String)>,
-    /// Figures that both have, those that changed most first.
+    /// Figures that both have, the largest change first.
     pub changes: Vec<Compared>,
     /// Figures that only the first has.
     pub gone: Vec<String>,
@@ -66,18 +66,18 @@ pub struct Diff {
 /// A figure in both runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compared {
-    /// What it is of.
+    /// What it measures.
     pub name: String,
-    /// In what it is measured.
+    /// Its unit.
     pub unit: String,
-    /// In the first run.
+    /// Its value in the first run.
     pub before: f64,
-    /// In the second.
+    /// Its value in the second run.
     pub after: f64,
 }
 
 impl Compared {
-    /// The second over the first, less one; `None` where that says nothing.
+    /// The relative change; `None` if it is not meaningful, as from 0.
     pub fn relative(&self) -> Option<f64> {
         let relative = self.after / self.before - 1.0;
         (relative.is_finite() && self.before > 0.0).then_some(relative)
@@ -85,7 +85,7 @@ impl Compared {
 
     fn size(&self) -> f64 {
         let ratio = (self.after / self.before).ln().abs();
-        // Gains can be negative, and then only how far they are apart says something.
+        // Gains can be negative; then only their difference is meaningful.
         if ratio.is_finite() { ratio } else { (self.after - self.before).abs() }
     }
 }
@@ -98,7 +98,7 @@ pub fn diff(before: &Record, after: &Record) -> Diff {
         ("machine", &before.machine, &after.machine),
         ("model", &before.model, &after.model),
         ("knob", &before.knobs, &after.knobs),
-        // Files that are no knobs and no model that was measured.
+        // Other files that were read.
         ("text", &before.results["text"], &after.results["text"]),
         ("base", &before.results["base"], &after.results["base"]),
     ] {
@@ -126,12 +126,12 @@ pub fn diff(before: &Record, after: &Record) -> Diff {
     diff
 }
 
-/// A value as people read it.
+/// A value as text for people.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
-/// Every figure: its name, its unit, its value. One name is one figure: of several with the same, as kernels of one name, it is their sum.
+/// Returns every figure: its name, unit and value. Figures of the same name, as of equal kernels, are added up.
 fn figures(results: &Value) -> Vec<(String, &'static str, f64)> {
     let mut found: Vec<(String, &'static str, f64)> = Vec::new();
     for Figures { list, known_by, figure, unit } in FIGURES {
@@ -149,9 +149,9 @@ fn figures(results: &Value) -> Vec<(String, &'static str, f64)> {
         }
     }
     for (name, value) in results.as_object().into_iter().flatten() {
-        // Of a figure that was sampled the median counts.
+        // Sampled figures are compared by their median.
         let value = ["median", "mean"].iter().fold(value, |value, part| value.get(part).unwrap_or(value));
-        // A whole number counts something that was asked for.
+        // A whole number is a setting or a count, not a measurement.
         if let Some(value) = value.as_f64().filter(|_| value.is_f64()) {
             found.push((name.replace('_', " "), "", value));
         }

@@ -1,64 +1,64 @@
-//! What is kept of a run.
+//! Runs as the journal stores them.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// A run, to be appended to a journal.
+/// A run to append to a journal.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// What was called: `bench`.
+    /// The command: `bench`.
     pub command: String,
-    /// What it was called on, if on a model.
+    /// The model, if there was one.
     pub model: Option<Model>,
-    /// How it was called: an object, by the names of the knobs.
+    /// The knobs that were set: an object of values by name.
     pub knobs: Value,
-    /// What came out, every sample included: an object.
+    /// The results with every sample: an object.
     pub results: Value,
 }
 
 /// A model that was measured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Model {
-    /// Where its file was.
+    /// The path of its file.
     pub path: String,
-    /// Bytes of all its files.
+    /// The size of all its files.
     pub bytes: u64,
-    /// What tells it from others, wherever it lies.
+    /// A hash that identifies it wherever it is stored.
     pub fingerprint: u64,
 }
 
 impl Model {
     pub(super) fn json(&self) -> Value {
         let Model { path, bytes, fingerprint } = self;
-        // As text: programs that read numbers as floating point would round it.
+        // As text, since programs that read numbers as floating point would round it.
         json!({ "path": path, "bytes": bytes, "fingerprint": format!("{fingerprint:016x}") })
     }
 }
 
-/// A run as a journal has it.
+/// A run from a journal.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
     /// Its number.
     pub id: i64,
     /// When it was appended, in UTC: `2026-11-20T16:02:59Z`.
     pub time: String,
-    /// What was called.
+    /// The command.
     pub command: String,
-    /// Which weft: `version`, `commit` if known, and whether it was a `debug` build.
+    /// The program's `version`, its `commit` if known, and whether it was a `debug` build.
     pub weft: Value,
-    /// The machine, as [`Host::json`](crate::Host::json) has it.
+    /// The machine, as [`Host::json`](crate::Host::json) writes it.
     pub machine: Value,
-    /// The model, as `path`, `bytes` and `fingerprint`; null if there was none.
+    /// The model's `path`, `bytes` and `fingerprint`; null if there was none.
     pub model: Value,
-    /// How it was called, by the names of the knobs.
+    /// The knobs that were set, by name.
     pub knobs: Value,
-    /// What came out.
+    /// The results.
     pub results: Value,
 }
 
 impl Record {
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         let Record { id, time, command, weft, machine, model, knobs, results } = self;
         json!({
@@ -67,14 +67,14 @@ impl Record {
         })
     }
 
-    /// The name of the model's file, if there was a model.
+    /// The file name of the model, if there was one.
     pub fn model_name(&self) -> Option<&str> {
         let path = self.model["path"].as_str()?;
         Path::new(path).file_name().and_then(|name| name.to_str()).or(Some(path))
     }
 }
 
-/// What came out of a run, in a line; empty for what is not known.
+/// Returns the results of a run in a line; empty if none are known.
 pub fn summary(record: &Record) -> String {
     let results = &record.results;
     let list = |name: &str| results[name].as_array().map_or(&[][..], Vec::as_slice);

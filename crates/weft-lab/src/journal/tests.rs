@@ -1,4 +1,4 @@
-//! Journals on the disk: whole, interrupted, full, foreign.
+//! Journals on disk: intact, interrupted, full, foreign.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A folder that goes away with the test.
+/// A temporary folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -47,7 +47,7 @@ fn run(command: &str, rate: f64) -> Run {
 fn a_run_comes_back_as_it_went_in() {
     let folder = Folder::new();
     let path = folder.journal();
-    assert!(Journal::open(&path).unwrap().is_none(), "reading makes no journal");
+    assert!(Journal::open(&path).unwrap().is_none(), "reading creates no journal");
     let mut journal = Journal::create(&path).unwrap();
     let first = run("bench", 10.5);
     assert_eq!(journal.append(&first).unwrap(), 1);
@@ -89,14 +89,14 @@ fn runs_are_found_by_all_of_the_words() {
     }
 }
 
-/// What a program leaves that was ended while it wrote: the file half-changed, and beside it what takes the change back.
+/// A program was killed while it wrote: the file is half changed, and beside it is the rollback journal.
 #[test]
 fn an_interrupted_run_leaves_the_journal_readable() {
     let folder = Folder::new();
     let path = folder.journal();
     let mut journal = Journal::create(&path).unwrap();
     journal.append(&run("bench", 10.0)).unwrap();
-    // Pages go to the file before the end of the transaction if there is hardly any cache.
+    // With hardly any cache, pages go to the file before the end of the transaction.
     journal.connection.pragma_update(None, "cache_size", 1).unwrap();
     let transaction = journal.connection.transaction().unwrap();
     let long = "x".repeat(1 << 20);
@@ -106,7 +106,7 @@ fn an_interrupted_run_leaves_the_journal_readable() {
     let beside = |path: &Path| PathBuf::from(format!("{}-journal", path.display()));
     fs::copy(&path, &copy).unwrap();
     fs::copy(beside(&path), beside(&copy)).unwrap();
-    assert!(fs::metadata(&copy).unwrap().len() > 1 << 20, "the file is half-changed");
+    assert!(fs::metadata(&copy).unwrap().len() > 1 << 20, "the file is half changed");
 
     let journal = Journal::open(&copy).unwrap().unwrap();
     assert_eq!(journal.find(&[]).unwrap(), [1]);
@@ -138,7 +138,7 @@ fn a_full_disk_is_an_error_and_loses_nothing() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_cannot_be_written_at_all_is_an_error_too() {
+fn a_file_that_cannot_be_written_is_an_error() {
     for path in ["/dev/full", "/proc/version", "/proc/none/journal.db"] {
         let opened =
             Journal::create(Path::new(path)).and_then(|mut journal| journal.append(&run("bench", 1.0)));
@@ -148,7 +148,7 @@ fn what_cannot_be_written_at_all_is_an_error_too() {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_left_alone() {
+fn foreign_files_are_left_alone() {
     let folder = Folder::new();
     let text = folder.0.join("text.db");
     fs::write(&text, "something else that is long enough to be a header of a hundred bytes ".repeat(9))
@@ -164,7 +164,7 @@ fn a_file_of_somebody_else_is_left_alone() {
     assert!(matches!(Journal::open(&newer), Err(JournalError::Newer { found: 2, .. })));
 }
 
-/// The file's first page is as it was, so it is a journal; the page of its rows is cut off, or something else is in it.
+/// The file's first page is intact, so it is a journal; the page of its rows is cut off or overwritten.
 #[test]
 fn a_damaged_page_is_an_error_that_says_what_to_do() {
     const PAGE: usize = 4096;
@@ -190,20 +190,20 @@ fn a_damaged_page_is_an_error_that_says_what_to_do() {
                 "{error:?}"
             );
             let said = error.to_string();
-            assert!(said.contains("malformed; if that lasts, move it away"), "{said}");
+            assert!(said.contains("malformed. If this persists, move the file away"), "{said}");
             assert!(said.contains(&path.display().to_string()) && said.contains("--journal FILE"), "{said}");
         }
     }
 }
 
 #[test]
-fn a_row_that_is_no_json_is_named() {
+fn a_row_that_is_not_json_is_named() {
     let folder = Folder::new();
     let mut journal = Journal::create(&folder.journal()).unwrap();
     journal.append(&run("bench", 10.0)).unwrap();
     journal.connection.execute("UPDATE runs SET knobs = '{'", []).unwrap();
     let error = journal.run(1).unwrap_err().to_string();
-    assert!(error.contains("run 1 of the journal") && error.contains("its knobs is no JSON"), "{error}");
+    assert!(error.contains("run 1 of the journal") && error.contains("its knobs is not JSON"), "{error}");
 }
 
 #[test]

@@ -67,13 +67,13 @@ fn results_are_printed_even_if_the_journal_cannot_be_written() {
     let ran = bench(&folder, &[]);
     assert!(
         ran.err.contains("cannot record this run in the journal")
-            && ran.err.contains("is no journal of weft"),
+            && ran.err.contains("is not a journal of weft"),
         "{}",
         ran.err
     );
     assert!(ran.ok().contains("decode"));
     let read = with_journal(&folder, &["journal"]).failed(1);
-    assert!(read.contains("is no journal of weft"), "{read}");
+    assert!(read.contains("is not a journal of weft"), "{read}");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_damaged_run_is_reported_and_does_not_hide_others() {
     for action in ["list", "export"] {
         let ran = with_journal(&folder, &["journal", action]);
         assert!(
-            ran.err.contains("run 2 of the journal ") && ran.err.contains("its knobs is no JSON"),
+            ran.err.contains("run 2 of the journal ") && ran.err.contains("its knobs is not JSON"),
             "{}",
             ran.err
         );
@@ -102,7 +102,7 @@ fn a_damaged_run_is_reported_and_does_not_hide_others() {
     }
     assert_eq!(with_journal(&folder, &["journal", "--json"]).json().as_array().unwrap().len(), 2);
     let shown = with_journal(&folder, &["journal", "show", "2"]).failed(1);
-    assert!(shown.contains("run 2 of the journal ") && shown.contains("its knobs is no JSON"), "{shown}");
+    assert!(shown.contains("run 2 of the journal ") && shown.contains("its knobs is not JSON"), "{shown}");
 }
 
 #[test]
