@@ -1,8 +1,7 @@
-//! What was measured as one page for a browser: no scripts, nothing fetched, in the light or dark that the reader prefers.
+//! Runs as one HTML page: no scripts, nothing fetched, light or dark as the reader prefers.
 //!
-//! A page is made of what the journal holds of each run. Each part of it looks for its own data in the results and is there if they are, so
-//! that any command can bring figures and none has to know the page. Every picture says in words what it shows, and every value
-//! is escaped: names of models come from strangers.
+//! A page is made from runs of the journal. Each part of it appears if the results have its data, so that commands need not know the
+//! page. Every picture has a description in words, and every value is escaped, since names of models are not trusted.
 
 mod ablation;
 mod bench;
@@ -21,7 +20,7 @@ use html::Escaped;
 
 const STYLE: &str = include_str!("report/page.css");
 
-/// The page of some runs.
+/// Returns an HTML page of some runs.
 pub fn report(records: &[Record]) -> String {
     let mut page = String::new();
     // Writing to a string does not fail.
@@ -40,7 +39,7 @@ fn write_page(records: &[Record], out: &mut String) -> fmt::Result {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Weft: {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header>\n<h1>{title}</h1>\n<p class=\"soft\">What Weft measured, as its journal has it.</p>\n</header>\n"
+         <header>\n<h1>{title}</h1>\n<p class=\"soft\">Measured by Weft.</p>\n</header>\n"
     )?;
     if records.len() > 1 {
         out.write_str("<nav aria-label=\"Runs\">\n")?;

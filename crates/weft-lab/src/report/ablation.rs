@@ -1,4 +1,4 @@
-//! What each change is worth: a row a change, its gain as an interval on an axis that all rows share.
+//! The gain of each change: a row per change, its gain as an interval on an axis that all rows share.
 
 use std::fmt::{self, Write as _};
 
@@ -10,7 +10,7 @@ use crate::ablate::MARGIN;
 /// Width of an axis, in units of its picture.
 const WIDTH: f64 = 300.0;
 
-/// Gains further out than this are drawn at the end of the axis.
+/// Larger gains are drawn at the end of the axis.
 const MOST: f64 = 0.5;
 
 const PHASES: [&str; 2] = ["decode", "prefill"];
@@ -30,16 +30,16 @@ pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {
     out.write_str("<h3>One change at a time</h3>\n")?;
     writeln!(
         out,
-        "<p class=\"soft\">Gain in tokens a second: the median of the pairs and its {confidence}interval. Within the band of ±{} % nothing is \
-         decided.</p>",
+        "<p class=\"soft\">Gain in tokens per second: the median of the pairs and its {confidence}interval. A gain within the band of \
+         ±{} % is undecided.</p>",
         100.0 * MARGIN
     )?;
     table(&rows, end, "Changes", out)?;
     if !tried.is_empty() {
         out.write_str(
-            "<h3>Put together</h3>\n<p class=\"soft\">Each winner beside those kept before it.</p>\n",
+            "<h3>Combined</h3>\n<p class=\"soft\">Each winner on top of those kept before it.</p>\n",
         )?;
-        table(&tried, end, "Changes put together", out)?;
+        table(&tried, end, "Combined changes", out)?;
         let gains = PHASES.iter().filter_map(|phase| {
             let gain = combined["together"][*phase]["gain"]["median"].as_f64()?;
             Some(format!("<div><b>{}</b>{phase}, all together</div>", signed_percent(gain)))
@@ -53,7 +53,7 @@ pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// How far from nothing the intervals of a row go.
+/// The largest magnitude of a row's intervals.
 fn reach(row: &Value) -> f64 {
     let ends = PHASES.iter().flat_map(|phase| ["low", "high"].map(|end| &row[*phase]["gain"][end]));
     ends.filter_map(Value::as_f64).map(f64::abs).fold(0.0, f64::max)
@@ -116,11 +116,11 @@ fn logits(gate: &Value) -> String {
     match golden.as_f64().or(gate["from_base"]["mean_kl"].as_f64()) {
         Some(kl) => format!("KL {kl:.1e}{}", if golden.is_null() { "" } else { " from golden" }),
         None if gate.is_null() => "–".into(),
-        None => "not numbers".into(),
+        None => "NaN".into(),
     }
 }
 
-/// Two cells: an interval as a picture, and the gain as a number.
+/// Writes two cells: the interval as a picture and the gain as a number.
 fn interval(phase: &Value, end: f64, of: &str, out: &mut String) -> fmt::Result {
     let gain = &phase["gain"];
     let Some(median) = gain["median"].as_f64() else {
@@ -151,7 +151,7 @@ fn interval(phase: &Value, end: f64, of: &str, out: &mut String) -> fmt::Result 
     )?;
     if let [Some(low), Some(high)] = ends {
         let (low, high) = (at(low), at(high));
-        // An interval narrower than a line is still seen.
+        // Narrow intervals stay visible.
         let width = (high - low).max(1.5);
         write!(
             out,

@@ -1,4 +1,4 @@
-//! How fast a model reads prompts and writes replies: each rate on a line from nothing to the limit of the machine, with every sample.
+//! The speed of prefill and decode: each rate on a line from 0 to the machine's limit, with every sample.
 
 use std::fmt::{self, Write as _};
 
@@ -15,8 +15,8 @@ pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {
         return Ok(());
     };
     out.write_str(
-        "<h3>Tokens a second</h3>\n<p class=\"soft\">The bar is the median, each mark a sample; the line ends at what the machine could do at \
-         most, where that is known.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens a second\">\n<table>\n\
+        "<h3>Tokens per second</h3>\n<p class=\"soft\">The bar is the median, each mark a sample; the line ends at the machine's limit, if \
+         it is known.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens per second\">\n<table>\n\
          <thead><tr><th>Phase</th><th class=\"num\">Tokens</th><th class=\"num\">After</th><th class=\"num\">Tokens/s</th>\
          <th style=\"width:45%\">Samples</th><th class=\"num\">Limit</th><th class=\"num\">Of it</th></tr></thead>\n<tbody>\n",
     )?;
@@ -47,10 +47,13 @@ fn strip(median: f64, limit: f64, samples: &[f64], out: &mut String) -> fmt::Res
     let most = samples.iter().copied().fold(limit, f64::max);
     let at = |value| place(value, [0.0, most], WIDTH);
     let (least, best) = samples.iter().fold((f64::INFINITY, 0.0), |(a, b), &s| (a.min(s), f64::max(b, s)));
-    let limit_words =
-        if limit.is_finite() { format!("the limit is {}", short(limit)) } else { "no limit is known".into() };
+    let limit_words = if limit.is_finite() {
+        format!("the limit is {}", short(limit))
+    } else {
+        "the limit is unknown".into()
+    };
     let words = format!(
-        "{} tokens a second in the median of {} samples from {} to {}; {limit_words}",
+        "{} tokens per second, the median of {} samples from {} to {}; {limit_words}",
         short(median),
         samples.len(),
         short(least),
@@ -66,7 +69,7 @@ fn strip(median: f64, limit: f64, samples: &[f64], out: &mut String) -> fmt::Res
         at(median),
     )?;
     for sample in samples {
-        // Thin marks stay so however wide the picture is drawn.
+        // Rectangles, unlike strokes, keep thin marks thin at any width.
         write!(
             out,
             "<rect class=\"dot\" x=\"{:.1}\" y=\"3\" width=\"1.2\" height=\"16\"/>",

@@ -1,11 +1,11 @@
-//! How two runs differ: what they were measured on, and the figures that changed most.
+//! The differences of two runs: their settings, and the figures that changed most.
 
 use std::fmt::{self, Write as _};
 
 use super::html::{Escaped, short, signed_percent};
 use crate::journal::{Compared, Record, diff};
 
-/// Figures that are shown, at most.
+/// The most figures shown.
 const MOST: usize = 25;
 
 /// Writes the difference, if anything differs.
@@ -47,7 +47,7 @@ pub(super) fn write(before: &Record, after: &Record, out: &mut String) -> fmt::R
         if more > 0 {
             writeln!(
                 out,
-                "<p class=\"soft\">{more} figures changed less; <code>weft journal diff</code> tells them.</p>"
+                "<p class=\"soft\">{more} figures changed less; <code>weft journal diff</code> lists them.</p>"
             )?;
         }
     }

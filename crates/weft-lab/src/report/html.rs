@@ -1,8 +1,8 @@
-//! Text that is safe in HTML, and numbers for people.
+//! Escaped text and readable numbers for HTML.
 
 use std::fmt::{self, Display, Write as _};
 
-/// A text as HTML has it, between tags and in quotes.
+/// Text escaped for HTML, between tags and in quoted attributes.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl Display for Escaped<'_> {
@@ -13,14 +13,14 @@ impl Display for Escaped<'_> {
             '>' => f.write_str("&gt;"),
             '"' => f.write_str("&quot;"),
             '\'' => f.write_str("&#39;"),
-            // No such character belongs on a page.
+            // Other control characters are not allowed on a page.
             c if c.is_control() && c != '\n' => f.write_char('\u{FFFD}'),
             c => f.write_char(c),
         })
     }
 }
 
-/// A number with three digits that count, and its thousands in words of the size; a dash for what is none.
+/// A number with three significant digits and a unit prefix; a dash for NaN and infinity.
 pub(super) fn short(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
@@ -42,7 +42,7 @@ pub(super) fn short(value: f64) -> String {
     format!("{scaled:.digits$}{unit}")
 }
 
-/// A number on an axis: as [`short`], without digits that say nothing.
+/// A number on an axis: as [`short`], without trailing zeros.
 pub(super) fn tick(value: f64) -> String {
     let text = short(value);
     let (number, unit) = text.split_once(' ').map_or((text.as_str(), ""), |(number, unit)| (number, unit));
@@ -51,18 +51,18 @@ pub(super) fn tick(value: f64) -> String {
     format!("{number} {unit}").trim_end().to_string()
 }
 
-/// A part of a whole with its sign, in per cent: `+2.5 %`.
+/// A fraction as a percentage with its sign: `+2.5 %`.
 pub(super) fn signed_percent(part: f64) -> String {
     // A true minus sign is as wide as a plus.
     format!("{:+.1} %", 100.0 * part).replace('-', "−")
 }
 
-/// A part of a whole, in per cent; a dash for what is none.
+/// A fraction as a percentage; a dash for NaN and infinity.
 pub(super) fn percent(part: f64) -> String {
     if part.is_finite() { format!("{:.1} %", 100.0 * part).replace('-', "−") } else { "–".into() }
 }
 
-/// A value on an axis from `from` to `to`, as a place from 0 to `width`; what lies outside is at the end.
+/// The position from 0 to `width` of a value on an axis from `from` to `to`; values outside are at its ends.
 pub(super) fn place(value: f64, [from, to]: [f64; 2], width: f64) -> f64 {
     let part = ((value - from) / (to - from)).clamp(0.0, 1.0);
     if part.is_nan() { 0.0 } else { part * width }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_as_long_as_they_say_something() {
+    fn numbers_have_three_significant_digits() {
         for (value, text) in [
             (0.01234, "0.012"),
             (1.234, "1.23"),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn places_lie_on_the_axis() {
+    fn places_are_on_the_axis() {
         let places = [0.0, 5.0, 10.0, 99.0, f64::NAN].map(|value| place(value, [0.0, 10.0], 300.0));
         assert_eq!(places, [0.0, 150.0, 300.0, 300.0, 0.0]);
         assert_eq!(place(1.0, [1.0, 1.0], 300.0), 0.0);

@@ -1,4 +1,4 @@
-//! Where the time of a step goes: the clock, what each role takes, and the kernels by the time they lose.
+//! Where the time of a step goes: the clock, the roles, and the kernels by lost time.
 
 use std::fmt::{self, Write as _};
 
@@ -7,21 +7,21 @@ use serde_json::Value;
 use super::html::{Escaped, percent, place, short};
 use super::{roofline, timeline};
 
-/// Kernels that are shown, at most.
+/// The most kernels shown.
 const MOST: usize = 25;
 
-/// Colours there are for roles.
+/// The number of colours for roles.
 const COLOURS: usize = 10;
 
 /// Width of a bar, in units of its picture.
 const WIDTH: f64 = 300.0;
 
-/// The entries of a list; none of what is no list.
+/// The entries of a list; empty if it is not a list.
 pub(super) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A number; NaN of what is none.
+/// A number; NaN if it is not a number.
 pub(super) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
@@ -34,7 +34,7 @@ impl<'a> Roles<'a> {
         Roles(list(results, "roles").iter().filter_map(|row| row["role"].as_str()).collect())
     }
 
-    /// The class that colours what is for this role, or for several of which it is the first: `attention + router`.
+    /// The class that colours a role, or the first of several: `attention + router`.
     pub(super) fn class(&self, role: &str) -> String {
         let first = role.split(" + ").next().unwrap_or(role);
         let at = self.0.iter().position(|known| *known == first).unwrap_or(COLOURS - 1);
@@ -56,13 +56,13 @@ pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {
     lints(results, out)
 }
 
-/// The figures that one looks for first.
+/// The most important figures.
 fn big(results: &Value, out: &mut String) -> fmt::Result {
     let clock = &results["clock"];
     out.write_str("<div class=\"big\">")?;
     for (figure, name) in [
-        (short(number(&results["tokens_per_second"]["median"])), "tokens a second"),
-        (format!("{} ms", short(number(&clock["wall_ms"]))), "a step"),
+        (short(number(&results["tokens_per_second"]["median"])), "tokens per second"),
+        (format!("{} ms", short(number(&clock["wall_ms"]))), "per step"),
         (format!("{} ms", short(number(&clock["kernels_ms"]))), "in kernels"),
         (format!("{} ms", short(number(&clock["waits_ms"]))), "waiting"),
         (results["step"]["kernels"].to_string(), "kernels"),
@@ -74,7 +74,7 @@ fn big(results: &Value, out: &mut String) -> fmt::Result {
     out.write_str("</div>\n")
 }
 
-/// The time of each role: one bar, and the figures.
+/// The time of each role: a bar and the figures.
 fn stacked(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result {
     let rows = list(results, "roles");
     if rows.is_empty() {
@@ -134,15 +134,15 @@ fn stacked(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
     out.write_str("</tbody>\n</table>\n</div>\n")
 }
 
-/// The kernels, where most time is lost first.
+/// The kernels, the largest loss first.
 fn kernels(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result {
     let rows = list(results, "kernels");
     let most = rows.iter().map(|row| number(&row["ms"])).fold(0.0, f64::max);
     out.write_str(
-        "<h3>Kernels by lost time</h3>\n<p class=\"soft\">The full part of a bar is what the machine needs at least, where that is known, the pale part \
-         what is lost. Numbers are those in the picture above.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Kernels\">\n\
+        "<h3>Kernels by lost time</h3>\n<p class=\"soft\">The full part of a bar is the least time the machine needs, if that is known; the pale \
+         part is lost. The numbers are those of the picture above.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Kernels\">\n\
          <table>\n<thead><tr><th class=\"num\">#</th><th>Kernel</th><th>Where</th><th class=\"num\">Launches</th><th class=\"num\">ms</th>\
-         <th style=\"width:26%\">Of it lost</th><th class=\"num\">Lost ms</th><th class=\"num\">GB/s</th><th class=\"num\">Of the roof</th>\
+         <th style=\"width:26%\">Lost</th><th class=\"num\">Lost ms</th><th class=\"num\">GB/s</th><th class=\"num\">Of the roof</th>\
          </tr></thead>\n<tbody>\n",
     )?;
     for (at, row) in rows.iter().take(MOST).enumerate() {
@@ -151,8 +151,8 @@ fn kernels(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
         let [ms, roof, lost, of_roof, bytes] =
             ["ms", "roof_ms", "lost_ms", "of_roof", "bytes_per_second"].map(|name| number(&row[name]));
         let lost_words = match lost.is_nan() {
-            true => "of which it is not known what is lost".to_string(),
-            false => format!("of which {} are lost", short(lost)),
+            true => "unknown how much of it lost".to_string(),
+            false => format!("{} of it lost", short(lost)),
         };
         let words = format!("{kernel}: {} ms, {lost_words}", short(ms));
         let at_x = |ms: f64| place(ms, [0.0, most], WIDTH);
@@ -187,13 +187,13 @@ fn kernels(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
     Ok(())
 }
 
-/// What the figures advise.
+/// Writes the advice.
 fn lints(results: &Value, out: &mut String) -> fmt::Result {
     let lints = list(results, "lints");
     if lints.is_empty() {
         return Ok(());
     }
-    out.write_str("<h3>What the figures advise</h3>\n<ul>\n")?;
+    out.write_str("<h3>Advice</h3>\n<ul>\n")?;
     for lint in lints {
         let text = |name: &str| lint[name].as_str().unwrap_or_default();
         writeln!(out, "<li><code>{}</code> {}</li>", Escaped(text("lint")), Escaped(text("text")))?;

@@ -1,5 +1,5 @@
-//! The roofline: each kernel by how much it multiplies for a byte and how fast, under what the machine can do (Williams, Waterman and
-//! Patterson, 2009).
+//! The roofline: each kernel by its arithmetic intensity and its rate, below the limits of the machine (Williams, Waterman and Patterson,
+//! 2009).
 
 use std::fmt::{self, Write as _};
 
@@ -10,29 +10,29 @@ use super::profile::{Roles, list, number};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 400.0;
-/// Where the axes are.
+/// The edges of the plot.
 const LEFT: f64 = 64.0;
 const TOP: f64 = 14.0;
 const RIGHT: f64 = WIDTH - 20.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
 
-/// Kernels that have a number in the picture: the first in the table below it.
+/// The kernels with a number in the picture: the first of the table below it.
 const NUMBERED: usize = 9;
 
 /// A kernel in the picture.
 struct Point<'a> {
     row: &'a Value,
-    /// Multiplications for a byte.
+    /// Multiplications per byte.
     intensity: f64,
-    /// Multiplications a second.
+    /// Multiplications per second.
     rate: f64,
 }
 
-/// What the machine can do at most, as far as it was measured; NaN where not.
+/// The limits of the machine; NaN if not measured.
 struct Roofs {
-    /// Bytes a second read from memory.
+    /// Memory bandwidth, bytes per second.
     read: f64,
-    /// Multiplications a second of 8-bit integers, and of `f32`.
+    /// Multiplications per second of 8-bit integers, and of `f32`.
     dot: f64,
     floats: f64,
 }
@@ -53,23 +53,23 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
         return Ok(());
     }
     let all = |of: fn(&Point<'_>) -> f64| points.iter().map(move |(_, point)| of(point));
-    // Whole powers of ten around all kernels and the ridge, where both roofs meet.
+    // Whole powers of ten around all kernels and the ridge, where the roofs meet.
     let x = decades(all(|p| p.intensity).chain([roofs.dot / roofs.read]));
     let y = decades(all(|p| p.rate).chain([roofs.dot]));
     let at_x = |value: f64| LEFT + place(value.log10(), x, RIGHT - LEFT);
     let at_y = |value: f64| BOTTOM - place(value.log10(), y, BOTTOM - TOP);
     let multiplies = match roofs.dot {
         dot if dot.is_nan() => String::new(),
-        dot => format!(" and multiplies {} times a second", short(dot)),
+        dot => format!(" and multiplies {} times per second", short(dot)),
     };
     let words = format!(
-        "Roofline: the machine reads {}B/s{multiplies}; {} kernels lie below",
+        "Roofline: the machine reads {}B/s{multiplies}; {} kernels are below",
         short(roofs.read),
         points.len()
     );
     write!(
         out,
-        "<h3>Roofline</h3>\n<p class=\"soft\">Larger circles take longer. What lies on a line is as fast as the machine allows.</p>\n\
+        "<h3>Roofline</h3>\n<p class=\"soft\">Larger circles take longer. A kernel on a line is as fast as the machine allows.</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Roofline\">\n<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          role=\"img\" aria-label=\"{}\">",
         Escaped(&words)
@@ -97,8 +97,8 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
     }
     write!(
         out,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">multiplications for a byte of weights and cache</text>\
-         <text transform=\"translate(13 {:.1}) rotate(-90)\" text-anchor=\"middle\">multiplications a second</text>",
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">multiplications per byte of weights and cache</text>\
+         <text transform=\"translate(13 {:.1}) rotate(-90)\" text-anchor=\"middle\">multiplications per second</text>",
         (LEFT + RIGHT) / 2.0,
         HEIGHT - 6.0,
         (TOP + BOTTOM) / 2.0
@@ -112,7 +112,7 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
         // The area is the time.
         let radius = 3.0 + 13.0 * (number(&point.row["ms"]) / longest).max(0.0).sqrt();
         let title = format!(
-            "{}. {}: {} ms, {} a second",
+            "{}. {}: {} ms, {} per second",
             at + 1,
             text("kernel"),
             short(number(&point.row["ms"])),
@@ -125,7 +125,7 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
             Escaped(&title)
         )?;
         if *at < NUMBERED {
-            // Kernels of one kind lie close together: what would stand on another number stands beside it.
+            // Kernels of one kind are close together: a number that would cover another is moved aside.
             let mut x = px + radius + 3.0;
             while labels
                 .iter()
@@ -141,12 +141,12 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
 }
 
 impl Roofs {
-    /// The lines that nothing is above.
+    /// Draws the roofs.
     fn write(&self, [x, y]: [[f64; 2]; 2], out: &mut String) -> fmt::Result {
         let Roofs { read, dot, floats } = *self;
         let at_x = |value: f64| LEFT + place(value.log10(), x, RIGHT - LEFT);
         let at_y = |value: f64| BOTTOM - place(value.log10(), y, BOTTOM - TOP);
-        // From where memory allows the lowest rate shown, or the left edge, up to the ridge, or to where memory allows the highest.
+        // The memory roof goes from the left or bottom edge to the ridge, or to the right or top edge if there is no other roof.
         let from = 10f64.powf(x[0]).max(10f64.powf(y[0]) / read);
         let to = if dot.is_nan() { 10f64.powf(x[1]).min(10f64.powf(y[1]) / read) } else { dot / read };
         write!(
@@ -174,7 +174,7 @@ impl Roofs {
             write!(
                 out,
                 "<path class=\"roof\"{dashes} d=\"M{:.1} {:.1}H{RIGHT}\"/>\
-                 <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">{name}, {} a second</text>",
+                 <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">{name}, {} per second</text>",
                 at_x(rate / read),
                 at_y(rate),
                 at_y(rate) - 6.0,
@@ -195,11 +195,11 @@ impl Point<'_> {
     }
 }
 
-/// The logarithms of the powers of ten around some values, a few at most.
+/// The logarithms of the powers of ten around some values, at most six decades apart.
 fn decades(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
     let top = most.log10().ceil();
-    // What is a million times slower has no place in the picture, and is drawn at its edge.
+    // Kernels a million times slower are drawn at the edge.
     [least.log10().floor().max(top - 6.0).min(top - 1.0), top]
 }
 

@@ -1,4 +1,4 @@
-//! Pages of runs as the commands write them, and of what strangers may.
+//! Pages of runs as the commands write them, and of hostile ones.
 
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ fn profile(name: &str) -> Value {
     })
 }
 
-/// The tags of a page that open or close something, in order; panics if it is not well-formed.
+/// Returns the names of a page's elements; panics if it is not well-formed.
 fn check_tags(page: &str) -> BTreeSet<String> {
     let (mut open, mut seen): (Vec<String>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
     let mut rest = page;
@@ -132,19 +132,19 @@ fn check_tags(page: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_part_of_the_page_is_there_when_its_data_are() {
+fn each_part_appears_with_its_data() {
     let records = records();
     let page = report(&records);
     check_tags(&page);
     let parts = [
-        "Tokens a second",
+        "Tokens per second",
         "One change at a time",
-        "Put together",
+        "Combined",
         "Time by role",
         "Roofline",
         "Kernels by lost time",
         "Timeline of",
-        "What the figures advise",
+        "Advice",
     ];
     for part in parts {
         assert!(page.contains(&format!("<h3>{part}")), "{part}");
@@ -152,19 +152,19 @@ fn every_part_of_the_page_is_there_when_its_data_are() {
     let only_bench = report(&records[..1]);
     check_tags(&only_bench);
     let there: Vec<_> = parts.iter().filter(|part| only_bench.contains(&format!("<h3>{part}"))).collect();
-    assert_eq!(there, [&"Tokens a second"]);
+    assert_eq!(there, [&"Tokens per second"]);
     let both = report(&[records[0].clone(), Record { id: 9, ..records[0].clone() }]);
     assert!(both.contains("From run 1 to run 9"), "two runs are compared");
     check_tags(&both);
 }
 
 #[test]
-fn nothing_a_stranger_named_becomes_part_of_the_page() {
+fn hostile_names_do_not_become_markup() {
     let page = report(&records());
     let tags = check_tags(&page);
     assert!(!tags.contains("script"), "{tags:?}");
     assert!(page.contains("&lt;script&gt;") && !page.contains("<script"));
-    // Attributes are quoted by what is escaped in them.
+    // Quotes are escaped in attributes.
     assert!(!page.contains("\"'&"));
     for fetched in ["http:", "https:", "src=", "@import", "url("] {
         assert!(!page.contains(fetched), "the page fetches something: {fetched}");
@@ -172,19 +172,19 @@ fn nothing_a_stranger_named_becomes_part_of_the_page() {
 }
 
 #[test]
-fn every_picture_says_in_words_what_it_shows() {
+fn every_picture_has_a_description() {
     let page = report(&records());
     for svg in page.split("<svg").skip(1) {
         let tag = &svg[..svg.find('>').unwrap()];
         let label = tag.split("aria-label=\"").nth(1).and_then(|rest| rest.split('"').next());
         assert!(tag.contains("role=\"img\"") && label.is_some_and(|label| label.len() > 10), "{tag}");
-        assert!(!svg[..svg.find("</svg>").unwrap()].contains("NaN"), "a place that is none: {tag}");
+        assert!(!svg[..svg.find("</svg>").unwrap()].contains("NaN"), "a position that is NaN: {tag}");
     }
 }
 
-/// Of a device that is not the processor only reading is known.
+/// For devices other than the CPU only the memory roof is known.
 #[test]
-fn what_is_not_known_is_shown_as_a_dash() {
+fn unknown_values_are_shown_as_dashes() {
     let mut records = records();
     records[0].results["settings"][0]["limit_tokens_per_second"] = Value::Null;
     let results = &mut records[2].results;
@@ -197,7 +197,7 @@ fn what_is_not_known_is_shown_as_a_dash() {
     let page = report(&records);
     check_tags(&page);
     assert!(!page.contains("NaN"), "{page}");
-    assert!(page.contains("no limit is known") && page.contains("of which it is not known what is lost"));
+    assert!(page.contains("the limit is unknown") && page.contains("unknown how much of it lost"));
     let plot = page.split("<svg class=\"plot\"").nth(1).unwrap();
     let plot = &plot[..plot.find("</svg>").unwrap()];
     assert!(plot.contains("memory, 29.0 GB/s") && !plot.contains("8-bit integers"), "{plot}");

@@ -1,4 +1,4 @@
-//! One step as it went: what each thread worked on, and where it waited.
+//! The timeline of a step: what each thread worked on, and when it waited.
 
 use std::fmt::{self, Write as _};
 
@@ -8,13 +8,13 @@ use super::html::{Escaped, place, short};
 use super::profile::{Roles, list, number};
 
 const WIDTH: f64 = 1000.0;
-/// Height of a thread's lane, with what is between two.
+/// Height of a thread's lane, with the gap below it.
 const LANE: f64 = 30.0;
-/// Where lanes begin: the names of the threads are before them.
+/// Where lanes begin, right of the threads' names.
 const LEFT: f64 = 74.0;
 /// Marks on the axis.
 const MARKS: usize = 8;
-/// Pieces of work that are drawn, at most: a page of a large machine is to open, too.
+/// The most slices drawn, so that browsers can open a page of a large machine.
 const MOST: usize = 12_000;
 
 /// Writes the timeline, if there is one.
@@ -28,12 +28,12 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
     if slices.is_empty() || wall.is_nan() || wall <= 0.0 || threads > slices.len() {
         return Ok(());
     }
-    // A whole lane or none.
+    // Only whole lanes.
     let shown = (MOST.saturating_mul(threads) / slices.len()).clamp(1, threads);
     let height = shown as f64 * LANE + 30.0;
     write!(
         out,
-        "<h3>Timeline of the fastest step</h3>\n<p class=\"soft\">A lane a thread; what is coloured is work, by role, the rest is waiting.</p>\n\
+        "<h3>Timeline of the fastest step</h3>\n<p class=\"soft\">A lane per thread; work is coloured by role, the rest is waiting.</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">\n<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {height}\" \
          role=\"img\" aria-label=\"What {threads} threads did in a step of {} ms, in {} launches\">",
         short(wall),

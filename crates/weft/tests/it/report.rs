@@ -30,7 +30,8 @@ fn page() -> (Folder, String) {
 #[test]
 fn a_report_shows_its_runs() {
     let (folder, page) = page();
-    for part in ["Run 1: bench", "Run 2: ablate", "fuse.tail=off", "Tokens a second", "From run 1 to run 2"] {
+    for part in ["Run 1: bench", "Run 2: ablate", "fuse.tail=off", "Tokens per second", "From run 1 to run 2"]
+    {
         assert!(page.contains(part), "{part}");
     }
     assert_eq!(call(&folder, &["report", "1", "-o", "-"]).ok().matches("<section").count(), 1);

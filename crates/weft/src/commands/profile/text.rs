@@ -215,8 +215,8 @@ mod tests {
               layer 1    10.000
 
             advice
-              far-from-roof (5.920 ms): select_dot_256x256_q4_0&select_dot_256x256_q4_0: it reaches 25 % of what the machine does meanwhile (0.0 GB/s, 0.0 GMAC/s): the kernel is to be improved and not the plan; --with-source shows it
-              made-twice: other: the plans `one` and `other` are the same and were compiled each for itself: loading takes longer, and a change of one is not a change of the other; have the family build one graph and share it
+              far-from-roof (5.920 ms): select_dot_256x256_q4_0&select_dot_256x256_q4_0: it reaches 25 % of the roofline (0.0 GB/s, 0.0 GMAC/s): improve the kernel rather than the plan; --with-source shows its source
+              made-twice: other: the plans `one` and `other` are equal but were compiled twice, which makes loading slower: let the family build one graph and share it
         "#]].assert_eq(&String::from_utf8(text).unwrap());
     }
 
