@@ -1,4 +1,4 @@
-//! What logits say: probabilities, in `f64` and with nothing that overflows.
+//! Probabilities from logits, in `f64` and without overflow.
 
 use serde_json::{Value, json};
 
@@ -8,21 +8,21 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Distribution<'a> {
     logits: &'a [f32],
-    /// The largest logit. It is taken off before the exponential, so that no term exceeds 1 and one of them is 1.
+    /// The largest logit. It is subtracted before the exponential, so that the largest term is 1.
     top: f64,
     /// `ln Σ e^(x − top)`.
     log_sum: f64,
 }
 
 impl<'a> Distribution<'a> {
-    /// Reads a row of logits. A logit of −∞ is a token that cannot come.
+    /// Reads a row of logits. A logit of −∞ is an impossible token.
     ///
     /// # Errors
-    /// If one is NaN or +∞, or none is a number.
+    /// If one is NaN or +∞, or none is finite.
     pub(crate) fn new(logits: &'a [f32]) -> Result<Distribution<'a>, Error> {
         let top = f64::from(logits.iter().copied().fold(f32::NEG_INFINITY, f32::max));
         let log_sum = logits.iter().map(|x| (f64::from(*x) - top).exp()).sum::<f64>().ln();
-        // A NaN among them makes the sum one; so does the difference of two infinities.
+        // A NaN among them makes the sum NaN; so does the difference of two infinities.
         if log_sum.is_finite() {
             Ok(Distribution { logits, top, log_sum })
         } else {
@@ -30,7 +30,7 @@ impl<'a> Distribution<'a> {
         }
     }
 
-    /// `ln p(token)`; −∞ for what is not in the vocabulary.
+    /// `ln p(token)`; −∞ for tokens outside the vocabulary.
     pub(crate) fn log(&self, token: u32) -> f64 {
         self.logits.get(token as usize).map_or(f64::NEG_INFINITY, |x| self.log_of(*x))
     }
@@ -40,7 +40,7 @@ impl<'a> Distribution<'a> {
         f64::from(logit) - self.top - self.log_sum
     }
 
-    /// The likeliest token; the first of several.
+    /// The likeliest token; the first one if several are equal.
     pub(crate) fn top(&self) -> usize {
         let better = |best: usize, i: usize| if self.logits[i] > self.logits[best] { i } else { best };
         (0..self.logits.len()).fold(0, better)
@@ -51,17 +51,17 @@ impl<'a> Distribution<'a> {
         let terms = self.logits.iter().zip(q.logits).map(|(of_p, of_q)| {
             let log_p = self.log_of(*of_p);
             match log_p.exp() {
-                // Its limit, also where q is 0 too.
+                // The limit, even if q is 0 as well.
                 0.0 => 0.0,
                 p => p * (log_p - q.log_of(*of_q)),
             }
         });
-        // It is never negative; the sum's rounding may be.
+        // Never negative but for rounding.
         terms.sum::<f64>().max(0.0)
     }
 }
 
-/// Mean and spread of numbers that come one after another (Welford, 1962).
+/// A running mean and variance (Welford, 1962).
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Mean {
     count: u64,
@@ -71,7 +71,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Adds one.
+    /// Adds a number.
     pub fn push(&mut self, x: f64) {
         self.count += 1;
         let before = x - self.mean;
@@ -79,23 +79,23 @@ impl Mean {
         self.squares += before * (x - self.mean);
     }
 
-    /// How many there were.
+    /// The count of numbers.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The mean; NaN of none.
+    /// The mean; NaN without numbers.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { f64::NAN } else { self.mean }
     }
 
-    /// How far the mean may be off, as one standard error: `√(s² / n)`, as if the numbers did not depend on each other. NaN of less than two.
+    /// The standard error of the mean, `√(s² / n)`, as if the numbers were independent. NaN for fewer than two.
     pub fn standard_error(&self) -> f64 {
         let n = self.count as f64;
         if self.count < 2 { f64::NAN } else { (self.squares / (n * (n - 1.0))).sqrt() }
     }
 
-    /// Both, for programs; what is NaN is `null`.
+    /// Both as JSON; NaN is `null`.
     pub fn json(&self) -> Value {
         json!({ "mean": self.mean(), "standard_error": self.standard_error() })
     }
@@ -129,8 +129,8 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_are_those_of_the_odds() {
-        // Odds of 1 : 2 : 5, far from where exponentials of f32 are numbers.
+    fn probabilities_follow_the_odds() {
+        // Odds of 1 : 2 : 5, also where exponentials overflow f32.
         for shift in [0.0, 500.0, -500.0] {
             let logits = [1.0f64, 2.0, 5.0].map(|odds| (odds.ln() + shift) as f32);
             let d = Distribution::new(&logits).unwrap();
@@ -146,10 +146,10 @@ mod tests {
         let logits = |p: f64| [p.ln() as f32, (1.0 - p).ln() as f32];
         let (p, q) = (logits(0.75), logits(0.5));
         let (p, q) = (Distribution::new(&p).unwrap(), Distribution::new(&q).unwrap());
-        // Of two coins: p ln p/q + (1−p) ln (1−p)/(1−q), which is not symmetric.
+        // For two coins, p ln p/q + (1−p) ln (1−p)/(1−q), which is not symmetric.
         assert!((p.divergence(&q) - (0.75 * 1.5f64.ln() + 0.25 * 0.5f64.ln())).abs() < 1e-7);
         assert!((q.divergence(&p) - (0.5 * (2.0f64 / 3.0).ln() + 0.5 * 2f64.ln())).abs() < 1e-7);
-        // What cannot come adds nothing; what comes and the other calls impossible is infinitely surprising.
+        // An impossible token adds nothing; a possible one that the other calls impossible adds infinity.
         let never = [0.0, 0.0, f32::NEG_INFINITY];
         let always = [0.0; 3];
         let (never, always) = (Distribution::new(&never).unwrap(), Distribution::new(&always).unwrap());
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn logits_that_are_not_numbers_are_refused() {
         for logits in [&[0.0, f32::NAN][..], &[f32::NAN], &[1.0, f32::INFINITY], &[f32::NEG_INFINITY; 2], &[]]
         {
             let error = Distribution::new(logits).map(|_| ()).unwrap_err();
@@ -173,7 +173,7 @@ mod tests {
         close(mean.mean(), 2.5);
         // The variance is 5/3.
         close(mean.standard_error(), (5.0f64 / 12.0).sqrt());
-        // Numbers whose squares cancel all digits but the last.
+        // Numbers whose squares agree in all digits but the last.
         let far: Mean = [1e9, 1e9 + 1.0, 1e9 + 2.0].into_iter().collect();
         close(far.standard_error(), (1.0f64 / 3.0).sqrt());
         let one: Mean = [7.0].into_iter().collect();

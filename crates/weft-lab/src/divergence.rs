@@ -1,8 +1,8 @@
-//! How far the predictions of one model are from those of another: what quantising a model costs, say.
+//! The divergence of one model's predictions from another's: what quantisation costs, for example.
 //!
-//! Both read the same text side by side, in the same [`Windows`], so that at any time there are only the logits of one step of each. At
-//! every position that is scored the first says `p`, the second `q`, and `Σ p · ln p/q` is how much of the first's knowledge the second
-//! has lost there (Kullback and Leibler, 1951).
+//! Both read the same text side by side, in the same [`Windows`], so that only the logits of one step of each are in memory. At every
+//! scored position the base predicts `p` and the other model `q`; `Σ p · ln p/q` is the information lost there (Kullback and Leibler,
+//! 1951).
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -17,44 +17,44 @@ use crate::error::Error;
 use crate::samples::Samples;
 use crate::windows::Windows;
 
-/// How far a model's predictions are from another's.
+/// The divergence of a model's predictions from another's.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Divergence {
     /// The divergence at every position, in nats, in the order of the text.
     pub each: Samples,
-    /// At how many positions both hold the same token for the likeliest.
+    /// The number of positions where both find the same token the likeliest.
     pub same_top: u64,
-    /// How much likelier the second holds the token that comes: `q − p`.
+    /// The change in probability of the actual next token: `q − p`.
     pub shift: Mean,
-    /// The same squared.
+    /// Its square.
     pub square_shift: Mean,
-    /// `−ln p` of the tokens that come, of the first and of the second.
+    /// `−ln p` of the actual next tokens: base, other.
     pub nll: [Mean; 2],
     /// Windows of the text, and tokens of each.
     pub windows: (usize, usize),
-    /// Whether all of them were read.
+    /// Whether all windows were read.
     pub whole: bool,
-    /// Seconds it took.
+    /// The time it took, in seconds.
     pub seconds: f64,
 }
 
 impl Divergence {
-    /// Mean of the divergences, and its error.
+    /// The mean divergence and its error.
     pub fn mean(&self) -> Mean {
         self.each.all().iter().copied().collect()
     }
 
-    /// The share of positions with the same likeliest token.
+    /// The fraction of positions with the same likeliest token.
     pub fn same_top_share(&self) -> f64 {
         self.same_top as f64 / self.each.all().len() as f64
     }
 
-    /// Both perplexities.
+    /// The perplexities: base, other.
     pub fn perplexities(&self) -> [f64; 2] {
         self.nll.map(|nll| nll.mean().exp())
     }
 
-    /// All of it, for programs; what is NaN is `null`.
+    /// Everything as JSON; NaN is `null`.
     pub fn json(&self) -> Value {
         let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| self.each.quantile(share));
         let mean = self.mean();
@@ -84,11 +84,11 @@ impl Divergence {
     }
 }
 
-/// Holds the predictions of `other` against those of `base`. `on` is told how many tokens are computed; once `cancel` is set, the figures so far
-/// come back.
+/// Compares the predictions of `other` with those of `base`. `on` is told how many tokens are computed; once `cancel` is set, the
+/// results so far are returned.
 ///
 /// # Errors
-/// [`Error::Vocabulary`] if the two do not have the same tokens; if a step fails, an engine has no room for a window, or logits are not numbers.
+/// [`Error::Vocabulary`] if their tokens differ; an error if a step fails, a runner has no room for a window, or logits are not numbers.
 pub fn divergence(
     base: &mut Runner,
     other: &mut Runner,
@@ -132,7 +132,7 @@ impl Divergence {
     }
 }
 
-/// Refuses vocabularies that are not the same, token by token.
+/// Checks that two vocabularies have the same tokens.
 fn same_tokens([(a, a_rows), (b, b_rows)]: [(&Tokenizer, usize); 2]) -> Result<(), Error> {
     for (what, [a, b]) in [("tokens", [a.vocab_len(), b.vocab_len()]), ("logits", [a_rows, b_rows])] {
         if a != b {
@@ -163,7 +163,7 @@ mod tests {
 
     fn fixture(name: &str) -> Runner {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name);
-        // Another size of step than `engine` has.
+        // A different batch size than `engine` has.
         let options = EngineOptions::default().threads(1).context(16).batch(3);
         Runner::load(&path, &options, &mut |_| ControlFlow::Continue(())).unwrap()
     }
@@ -195,7 +195,7 @@ mod tests {
             "{found:?}"
         );
         assert_eq!((found.same_top, found.same_top_share()), (1, 0.5));
-        assert!((found.shift.mean() + 0.25).abs() < 1e-7, "the second holds what came for less likely");
+        assert!((found.shift.mean() + 0.25).abs() < 1e-7, "the actual token is less likely for the second");
         assert!((found.square_shift.mean() - 0.125).abs() < 1e-7);
         let expected = [(0.75 * 0.25f64).powf(-0.5), 4.0];
         let close = |(a, b): (f64, f64)| (a - b).abs() < 1e-6;
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_those_of_all_samples() {
+    fn quantiles_are_of_all_samples() {
         let each: Samples = (1..=200).rev().map(f64::from).collect();
         let kl = Divergence { each, ..none() }.json()["kl"].clone();
         assert_eq!([&kl["median"], &kl["p99"], &kl["max"]], [100.5, 198.01, 200.0]);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_does_not_differ_from_itself_however_it_is_run() {
+    fn a_model_does_not_differ_from_itself() {
         let (mut a, mut b) = (engine(16, 1), fixture("glm-tiny-q4_0.gguf"));
         let windows = windows(&a);
         let cancel = AtomicBool::new(false);

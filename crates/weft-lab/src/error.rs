@@ -1,15 +1,15 @@
-//! Why something could not be measured.
+//! Why a measurement failed.
 
-/// Why something could not be measured.
+/// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The engine or its device refused or failed.
     #[error(transparent)]
     Engine(#[from] weft_engine::Error),
-    /// A text that has nothing to score.
+    /// A text too short for a window, or a window too short to score.
     #[error(
-        "a window of {context} tokens scores nothing, or is more than the {tokens} of the text: give a longer text, or windows of another length"
+        "the text has {tokens} tokens, and windows of {context} are too long for it or too short to score: give a longer text or another window length"
     )]
     Short {
         /// Tokens of the text.
@@ -17,10 +17,10 @@ pub enum Error {
         /// Tokens of a window.
         context: usize,
     },
-    /// Two models that do not speak of the same tokens, so that their predictions cannot be compared.
-    #[error("the vocabularies differ, so there is nothing to compare: {0}")]
+    /// Two models with different vocabularies, whose predictions cannot be compared.
+    #[error("cannot compare models with different vocabularies: {0}")]
     Vocabulary(String),
-    /// Somebody cancelled it.
+    /// It was cancelled.
     #[error("measuring was interrupted")]
     Interrupted,
 }

@@ -1,4 +1,4 @@
-//! Which machine this is, as far as it tells without asking anybody but its own files.
+//! A description of this machine.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -7,23 +7,23 @@ use std::thread;
 use serde_json::{Value, json};
 use weft_cpu::{Isa, processor_name};
 
-/// The machine, for people who compare figures.
+/// A machine, described for people who compare measurements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Host {
-    /// The processor's name; only its architecture where the system does not tell.
+    /// The name of the CPU; only its architecture if the system does not tell.
     pub cpu: String,
-    /// The system and the architecture: `linux x86_64`.
+    /// The operating system and the architecture: `linux x86_64`.
     pub system: String,
-    /// Threads it runs at once.
+    /// The number of hardware threads.
     pub threads: NonZeroUsize,
     /// The instruction set that kernels use.
     pub isa: Isa,
-    /// Bytes of the last-level cache, where the system tells.
+    /// Bytes of the last-level cache, if the system tells.
     pub cache: Option<u64>,
 }
 
 impl Host {
-    /// This one.
+    /// Describes this machine.
     pub fn this() -> Host {
         let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
         Host {
@@ -35,7 +35,7 @@ impl Host {
         }
     }
 
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         let Host { cpu, system, threads, isa, cache } = self;
         json!({
@@ -48,13 +48,13 @@ impl Host {
     }
 }
 
-/// The largest cache that Linux lists for the first processor.
+/// The largest cache that Linux lists for the first CPU.
 fn last_level_cache() -> Option<u64> {
     let size = |index| fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size"));
     (0..8).filter_map(|index| cache_size(&size(index).ok()?)).max()
 }
 
-/// Bytes, from the `2048K` of sysfs.
+/// Parses a size of sysfs, as `2048K`, into bytes.
 fn cache_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, unit) = match text.as_bytes().last()? {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_is_somebody() {
+    fn this_machine_has_a_name() {
         let host = Host::this();
         assert!(!host.cpu.is_empty() && host.isa.is_available());
         assert_eq!(host.json()["threads"], host.threads.get());

@@ -1,8 +1,8 @@
-//! What the JSON of several reports has in common.
+//! Parts of the JSON that several reports share.
 
 use serde_json::{Value, json};
 
-/// Two objects as one.
+/// Merges two objects.
 pub fn joined(mut first: Value, second: Value) -> Value {
     if let (Value::Object(all), Value::Object(more)) = (&mut first, second) {
         all.extend(more);
@@ -14,7 +14,7 @@ pub fn joined(mut first: Value, second: Value) -> Value {
 pub fn this_weft() -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        // Told by whoever builds it, since a package knows no repository.
+        // Set by the build, since a package does not know its repository.
         "commit": option_env!("WEFT_COMMIT"),
         "debug": cfg!(debug_assertions),
     })

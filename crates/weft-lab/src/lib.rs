@@ -85,5 +85,5 @@ pub use verify::{
 pub use weft_cpu::{Probe, Roof};
 pub use windows::Windows;
 
-/// What is told how much is done, and of how much.
+/// A callback that is told the progress: how much is done, and the total.
 pub type OnProgress<'a> = &'a mut dyn FnMut(u64, u64);

@@ -1,6 +1,6 @@
-//! How well a model predicts a text: `exp` of the mean of `−ln p(the token that came)`.
+//! Perplexity, or how well a model predicts a text: `exp` of the mean of `−ln p(actual token)`.
 //!
-//! The lower the better; a model that knows nothing has the size of its vocabulary. What is scored [`Windows`] says.
+//! Lower is better; a model that knows nothing has the size of its vocabulary. [`Windows`] says which positions are scored.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -14,20 +14,20 @@ use crate::error::Error;
 use crate::samples::Samples;
 use crate::windows::Windows;
 
-/// How well a model predicts a text.
+/// The perplexity of a model on a text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Perplexity {
-    /// `−ln p` of the tokens that came, in nats.
+    /// `−ln p` of the actual tokens, in nats.
     pub nll: Mean,
-    /// The mean of each whole window.
+    /// The mean of each complete window.
     pub windows: Samples,
-    /// How many windows the text has.
+    /// The number of windows of the text.
     pub of: usize,
     /// Tokens of a window.
     pub context: usize,
-    /// Tokens that were computed: windows whole, but for their last.
+    /// Tokens that were computed: all of a window but its last.
     pub computed: u64,
-    /// Seconds it took.
+    /// The time it took, in seconds.
     pub seconds: f64,
 }
 
@@ -37,7 +37,7 @@ impl Perplexity {
         self.nll.mean().exp()
     }
 
-    /// Its standard error, to first order that of the mean times the perplexity.
+    /// Its standard error: to first order, the error of the mean times the perplexity.
     pub fn standard_error(&self) -> f64 {
         self.value() * self.nll.standard_error()
     }
@@ -47,7 +47,7 @@ impl Perplexity {
         self.windows.all().len() == self.of
     }
 
-    /// All of it, for programs; what is NaN is `null`.
+    /// Everything as JSON; NaN is `null`.
     pub fn json(&self) -> Value {
         json!({
             "perplexity": self.value(),
@@ -63,10 +63,11 @@ impl Perplexity {
     }
 }
 
-/// Has a model predict a text. `on` is told how many tokens are computed; once `cancel` is set, the figures so far come back.
+/// Computes the perplexity of a model on a text. `on` is told how many tokens are computed; once `cancel` is set, the results so far
+/// are returned.
 ///
 /// # Errors
-/// If a step fails, the engine has no room for a window, or logits are not numbers.
+/// If a step fails, the runner has no room for a window, or logits are not numbers.
 pub fn perplexity(
     runner: &mut Runner,
     windows: &Windows,
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_scored_by_what_the_model_says() {
+    fn a_text_is_scored() {
         let mut runner = engine(16, 1);
         let windows = windows(&runner);
         let cancel = AtomicBool::new(false);
@@ -140,9 +141,9 @@ mod tests {
         assert!((0.2 * vocab..10.0 * vocab).contains(&found.value()), "{}", found.value());
     }
 
-    /// Logits that are made so that the answer is known: the oracle's way, one row of them at a time.
+    /// The same from the rows of logits one by one.
     #[test]
-    fn the_figure_is_that_of_the_rows_one_by_one() {
+    fn the_perplexity_is_that_of_the_rows() {
         let mut runner = engine(16, 1);
         let windows = windows(&runner);
         let mut direct = Vec::new();
@@ -168,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_scored_until_it_was_cancelled_counts() {
+    fn a_cancelled_run_returns_what_was_scored() {
         let mut runner = engine(8, 1);
         let windows = windows(&runner);
         let cancel = AtomicBool::new(false);
         let stop = |done, _| cancel.store(done > 6, Ordering::Relaxed);
         let found = perplexity(&mut runner, &windows, &cancel, &mut { stop }).unwrap();
         assert!(!found.is_whole() && found.windows.all().len() == 1 && found.nll.count() == 3, "{found:?}");
-        // The engine is as it was.
+        // The runner has room again.
         let seq = runner.new_sequence();
         let mut batch = Batch::new();
         (0..4).for_each(|token| batch.push(seq, token, false));

@@ -1,28 +1,28 @@
-//! Samples of one thing, all of them kept.
+//! Samples of one quantity, all of them kept.
 
 use serde_json::{Value, json};
 
-/// Samples of one thing, in the order they were taken. Of none the figures are NaN.
+/// Samples of one quantity, in the order they were taken. Without samples, all statistics are NaN.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Samples(Vec<f64>);
 
 impl Samples {
-    /// None yet.
+    /// Creates an empty list.
     pub const fn new() -> Samples {
         Samples(Vec::new())
     }
 
-    /// Adds one.
+    /// Adds a sample.
     pub fn push(&mut self, sample: f64) {
         self.0.push(sample);
     }
 
-    /// All of them.
+    /// All samples.
     pub fn all(&self) -> &[f64] {
         &self.0
     }
 
-    /// The one in the middle, or the mean of the two there.
+    /// The median: the middle sample, or the mean of the two in the middle.
     pub fn median(&self) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -34,8 +34,7 @@ impl Samples {
         }
     }
 
-    /// What the share `q` of them is below, between 0 and 1: 0.25 is the first quartile. Between two samples it is interpolated, so that
-    /// half of them are below [`median`](Samples::median).
+    /// The quantile `q` between 0 and 1: 0.25 is the first quartile, 0.5 the [`median`](Samples::median). Interpolates between samples.
     pub fn quantile(&self, q: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -45,17 +44,17 @@ impl Samples {
         low + (high - low) * at.fract()
     }
 
-    /// The least.
+    /// The smallest sample.
     pub fn min(&self) -> f64 {
         self.0.iter().copied().fold(f64::NAN, f64::min)
     }
 
-    /// The greatest.
+    /// The largest sample.
     pub fn max(&self) -> f64 {
         self.0.iter().copied().fold(f64::NAN, f64::max)
     }
 
-    /// The figures and every sample; what is NaN is `null`.
+    /// The statistics and every sample as JSON; NaN is `null`.
     pub fn json(&self) -> Value {
         json!({ "median": self.median(), "min": self.min(), "max": self.max(), "samples": self.0 })
     }
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn of_nothing_there_are_no_figures() {
+    fn without_samples_there_are_no_statistics() {
         let none = Samples::default();
         assert!(none.median().is_nan() && none.min().is_nan() && none.max().is_nan());
         assert_eq!(none.json(), json!({ "median": null, "min": null, "max": null, "samples": [] }));

@@ -1,9 +1,9 @@
-//! A text in windows, and how models read it: each window anew, the later half of it for its logits.
+//! Cuts a text into windows, which models read independently; the second half of each is scored.
 //!
-//! The rule is llama.cpp's (`llama-perplexity` without `--ppl-stride`), so that figures can be held against its own: windows of `context`
-//! tokens lie one after another and do not overlap; where the vocabulary begins texts with a token (BOS), it takes the place of a window's
-//! first; and what is scored are the predictions made at the positions from `context / 2` on, each of the token after it in the window.
-//! So no prediction is made from less than half a window.
+//! This follows llama.cpp (`llama-perplexity` without `--ppl-stride`), so that results can be compared: windows of `context` tokens
+//! follow each other without overlap. If the vocabulary has a token that begins texts (BOS), it replaces the first token of each
+//! window. Scored are the predictions at the positions from `context / 2` on, each of the next token in the window, so that every
+//! prediction is based on at least half a window.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,31 +13,31 @@ use weft_text::{EncodeOptions, Tokenizer};
 use crate::OnProgress;
 use crate::error::Error;
 
-/// Most logits computed at once: 64 MiB of them, whatever the vocabulary.
+/// The most logits computed at once: 64 MiB, whatever the vocabulary.
 const LOGITS: usize = 1 << 24;
 
-/// What is given a prediction of each engine, a row of logits, and the token that comes.
+/// A callback that gets a row of logits from each runner, and the actual next token.
 type OnRows<'a> = &'a mut dyn FnMut(&[&[f32]], u32) -> Result<(), Error>;
 
 /// A text, cut into windows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Windows {
     tokens: Vec<u32>,
-    /// What takes the place of each window's first token.
+    /// The token that replaces the first one of each window.
     bos: Option<u32>,
     context: usize,
     count: usize,
 }
 
 impl Windows {
-    /// The smallest window that has something to score.
+    /// The smallest window that has a position to score.
     pub const LEAST: usize = 3;
 
-    /// Cuts a text into windows of `context` tokens, at most `most` of them; what is left at its end is left out. Names of control tokens in
-    /// it are text.
+    /// Cuts a text into at most `most` windows of `context` tokens; the rest at its end is ignored. Names of control tokens in it are
+    /// read as text.
     ///
     /// # Errors
-    /// If it has not enough tokens for a window, or a window too few to score one.
+    /// If the text is too short for a window, or the window too short to score.
     pub fn new(
         tokenizer: &Tokenizer,
         text: &str,
@@ -63,7 +63,7 @@ impl Windows {
         self.tokens.len()
     }
 
-    /// How many windows there are.
+    /// The number of windows.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -78,7 +78,7 @@ impl Windows {
         self.context / 2
     }
 
-    /// Predictions of a window that are scored.
+    /// The number of scored predictions of a window.
     pub fn scored(&self) -> usize {
         self.context - 1 - self.first()
     }
@@ -92,9 +92,9 @@ impl Windows {
         tokens
     }
 
-    /// Has engines read all windows side by side. `score` is given what is predicted, by each of them, with the token that comes: the rows of
-    /// logits in the order of the engines. `on` is told how many tokens are computed; `cancel` is looked at before every step. Whether it was
-    /// not set comes back.
+    /// Makes runners read all windows side by side. For each scored position, `score` gets the rows of logits, in the order of the
+    /// runners, and the actual next token. `on` is told how many tokens are computed; `cancel` is checked before every step. Returns
+    /// false if cancelled.
     ///
     /// # Errors
     /// If a step fails, or `score` does.
@@ -123,7 +123,7 @@ impl Windows {
         let vocab = runners.iter().map(|runner| runner.model().graph().config.vocab).max().unwrap_or(1);
         let rows = (LOGITS / vocab.max(1)).clamp(1, batch);
         let mut batches = vec![Batch::new(); runners.len()];
-        // What the last token of a window predicts is not in it, so it is not computed.
+        // The last token of a window predicts nothing in it, so it is not computed.
         let (first, last) = (self.first(), self.context - 1);
         let total = (self.count * last) as u64;
         on(0, total);
@@ -162,7 +162,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::bench::tests::engine;
 
-    /// Windows of 7 tokens on a text that has three of them and a rest.
+    /// Windows of 7 tokens, on a text of more than three of them.
     pub(crate) fn windows(runner: &Runner) -> Windows {
         let vocab = runner.model().tokenizer();
         let text = "The quick brown fox jumps over the lazy dog, and the dog, being lazy, lets it.";
@@ -173,7 +173,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn windows_lie_one_after_another_and_begin_with_the_first_token_of_texts() {
+    fn windows_follow_each_other_and_begin_with_bos() {
         let windows = Windows::of((100..110).collect(), Some(1), 4, None).unwrap();
         assert_eq!((windows.count(), windows.scored(), windows.first()), (2, 1, 2));
         assert_eq!([windows.window(0), windows.window(1)], [[1, 101, 102, 103], [1, 105, 106, 107]]);
@@ -184,7 +184,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_too_short_is_refused() {
+    fn texts_and_windows_that_are_too_short_are_refused() {
         for (tokens, context, most) in
             [(0, 4, None), (3, 4, None), (9, 2, None), (9, 0, None), (9, 3, Some(0))]
         {
@@ -193,9 +193,9 @@ pub(crate) mod tests {
         }
     }
 
-    /// Whatever pieces a window is computed in, the rows are those of the whole sequence.
+    /// However a window is cut into steps, the rows are those of the whole sequence.
     #[test]
-    fn the_later_half_is_scored_against_the_tokens_that_come() {
+    fn the_second_half_is_scored_against_the_actual_tokens() {
         let mut runner = engine(16, 2);
         let windows = windows(&runner);
         let mut expected = Vec::new();
@@ -232,7 +232,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn it_ends_when_it_is_told_to_and_leaves_nothing_in_the_engine() {
+    fn cancelling_ends_it_and_frees_the_sequences() {
         let mut runner = engine(8, 1);
         let windows = windows(&runner);
         let cancel = AtomicBool::new(false);
@@ -246,7 +246,7 @@ pub(crate) mod tests {
             assert!(!whole.unwrap());
             cancel.store(false, Ordering::Relaxed);
         }
-        // The first step with logits has all three of a window.
+        // The first step with logits has all three scored rows of a window.
         assert_eq!(rows, 6);
     }
 }
