@@ -6,4 +6,4 @@ graph g {
   %3 = store %0 %1 %2 : f16[S, 8]
 }
 ---
-graph `g`, %3: the stored state must be output `kv`
+graph `g`, %3: the stored state is not output `kv`

@@ -4,4 +4,4 @@ graph g {
   %1 = frobnicate %0 : f32[T]
 }
 ---
-no operation `frobnicate`
+unknown operation `frobnicate`

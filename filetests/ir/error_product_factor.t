@@ -6,4 +6,4 @@ graph g {
   %2 = product %0 %1 joined=false : q8_0[2, 4, 64]
 }
 ---
-graph `g`, %2 (product): its factor %0 is not rows of a weight
+graph `g`, %2 (product): factor %0 is not rows of a weight

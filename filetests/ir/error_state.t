@@ -9,4 +9,4 @@ graph g {
   output kv = %3
 }
 ---
-graph `g`, %0: state `kv` is stored and must have no other user
+graph `g`, %0: state `kv` is stored and has another user

@@ -4,4 +4,4 @@ graph g {
   %1 = weight x : f32[4]
 }
 ---
-graph `g`, %1 (weight): `x` is named twice
+graph `g`, %1 (weight): the name `x` is used twice

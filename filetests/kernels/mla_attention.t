@@ -76,22 +76,22 @@ dot_768x2048_q4_0+2
   not mul %20: it is computed with another of its operands
   not mul %37: it is computed where it is reduced
   not mul %43: it is computed with another of its operands
-  not attend %59: it needs whole rows, which many workers make together
+  not attend %59: it needs whole rows, which several workers compute together
 head_dot_192x768_q4_0+2
   mul %14, reduce_sum %15, div %17, add %18, rsqrt %19, mul %20, mul %21, head_dot %26, rope %30
   mul %14, reduce_sum %15, div %17, add %18, rsqrt %19, mul %20, mul %21, head_dot %32
   mul %37, reduce_sum %38, div %40, add %41, rsqrt %42, mul %43, mul %44
-  not head_dot %54: it needs whole rows, which many workers make together
-  not attend %59: it needs whole rows, which many workers make together
+  not head_dot %54: it needs whole rows, which several workers compute together
+  not attend %59: it needs whole rows, which several workers compute together
 head_dot_512x192_q4_0
   head_dot %54
-  not attend %59: it needs whole rows, which many workers make together
+  not attend %59: it needs whole rows, which several workers compute together
 attend_20x576
   attend %59
-  not head_dot %60: it needs whole rows, which many workers make together
+  not head_dot %60: it needs whole rows, which several workers compute together
 head_dot_256x512_q4_0
   head_dot %60
-  not dot %63: it needs whole rows, which many workers make together
+  not dot %63: it needs whole rows, which several workers compute together
 dot_2048x5120_q4_0
   dot %63, add %64
 fuse.norm_into_dot taken: 6 kernels, 12.25 MB of weights, 774.8 µs with, 8 kernels, 12.25 MB of weights, 777.2 µs without

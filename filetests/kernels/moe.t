@@ -54,13 +54,13 @@ kernels 3
 dot_1536x2048_q4_0&dot_1536x2048_q4_0+1
   mul %4, reduce_sum %5, div %6, add %7, rsqrt %8, mul %9, mul %10, dot %12, sigmoid %13, add %15, topk %16, take %17, reduce_sum %18, max %20, div %21, mul %23
   mul %4, reduce_sum %5, div %6, add %7, rsqrt %8, mul %9, mul %10, dot %33, dot %35, silu %36, mul %37
-  not select_dot %26: it needs whole rows, which many workers make together
-  not select_dot %27: it needs whole rows, which many workers make together
-  not select_sum %31: it needs whole rows, which many workers make together
-  not dot %39: it needs whole rows, which many workers make together
+  not select_dot %26: it needs whole rows, which several workers compute together
+  not select_dot %27: it needs whole rows, which several workers compute together
+  not select_sum %31: it needs whole rows, which several workers compute together
+  not dot %39: it needs whole rows, which several workers compute together
 select_dot_1536x2048_q4_0&select_dot_1536x2048_q4_0
   mul %4, reduce_sum %5, div %6, add %7, rsqrt %8, mul %9, mul %10, select_dot %26, select_dot %27, silu %29, mul %30
-  not select_sum %31: it needs whole rows, which many workers make together
+  not select_sum %31: it needs whole rows, which several workers compute together
 select_sum_2048x1536_q4_0&dot_2048x1536_q4_0
   select_sum %31, dot %39, add %40, add %41
 moe.sum_in_down taken: 5 kernels, 27.07 MB of weights, 1700.3 µs with, 7 kernels, 27.07 MB of weights, 1703.5 µs without

@@ -101,18 +101,18 @@ dot_4096x2048_q4_0+2
   mul %2, reduce_sum %3, div %5, add %7, rsqrt %8, mul %9, mul %10, dot %12
   mul %2, reduce_sum %3, div %5, add %7, rsqrt %8, mul %9, mul %10, dot %14
   mul %2, reduce_sum %3, div %5, add %7, rsqrt %8, mul %9, mul %10, dot %16
-  not mul %19: it reads a part of a row, or more than one
+  not mul %19: it reads a part of a row, or several rows
   not mul %25: it is computed with another of its operands
-  not mul %33: it reads a part of a row, or more than one
+  not mul %33: it reads a part of a row, or several rows
   not mul %38: it is computed with another of its operands
-  not attend %49: it needs whole rows, which many workers make together
+  not attend %49: it needs whole rows, which several workers compute together
 reduce_128+1
   mul %19, reduce_sum %20, div %22, add %23, rsqrt %24, mul %25, mul %26, rope %30
   mul %33, reduce_sum %34, div %35, add %36, rsqrt %37, mul %38, mul %39, rope %40
-  not attend %49: it needs whole rows, which many workers make together
+  not attend %49: it needs whole rows, which several workers compute together
 attend_32x128
   attend %49
-  not dot %52: it needs whole rows, which many workers make together
+  not dot %52: it needs whole rows, which several workers compute together
 dot_2048x4096_q4_0
   dot %52, add %53
   not mul %55: it is computed where it is reduced
@@ -124,12 +124,12 @@ dot_128x2048_f32
   not sub %65: it is computed with another of its operands
 reduce_128
   reduce_max %64, sub %65, exp %66, reduce_sum %67, div %68, topk %69, take %70, reduce_sum %71, max %73, div %74
-  not select_dot %77: it needs whole rows, which many workers make together
-  not select_dot %78: it needs whole rows, which many workers make together
-  not select_sum %82: it needs whole rows, which many workers make together
+  not select_dot %77: it needs whole rows, which several workers compute together
+  not select_dot %78: it needs whole rows, which several workers compute together
+  not select_sum %82: it needs whole rows, which several workers compute together
 select_dot_768x2048_q4_0&select_dot_768x2048_q4_0
   mul %55, reduce_sum %56, div %57, add %58, rsqrt %59, mul %60, mul %61, select_dot %77, select_dot %78, silu %80, mul %81
-  not select_sum %82: it needs whole rows, which many workers make together
+  not select_sum %82: it needs whole rows, which several workers compute together
 select_sum_2048x768_q4_0
   select_sum %82, add %83
 moe.sum_in_down taken: 10 kernels, 32.92 MB of weights, 2073.5 µs with, 11 kernels, 32.92 MB of weights, 2077.0 µs without
@@ -146,18 +146,18 @@ dot_4096x2048_q4_0+2
   dot %12
   dot %14
   dot %16
-  not mul %19: it reads a part of a row, or more than one
+  not mul %19: it reads a part of a row, or several rows
   not mul %25: it is computed with another of its operands
-  not mul %33: it reads a part of a row, or more than one
+  not mul %33: it reads a part of a row, or several rows
   not mul %38: it is computed with another of its operands
-  not attend %49: it needs whole rows, which many workers make together
+  not attend %49: it needs whole rows, which several workers compute together
 reduce_128+1
   mul %19, reduce_sum %20, div %22, add %23, rsqrt %24, mul %25, mul %26, rope %30
   mul %33, reduce_sum %34, div %35, add %36, rsqrt %37, mul %38, mul %39, rope %40
-  not attend %49: it needs whole rows, which many workers make together
+  not attend %49: it needs whole rows, which several workers compute together
 attend_32x128
   attend %49
-  not dot %52: it needs whole rows, which many workers make together
+  not dot %52: it needs whole rows, which several workers compute together
 dot_2048x4096_q4_0
   dot %52, add %53
   not mul %55: it is computed where it is reduced
@@ -170,12 +170,12 @@ reduce_2048.2
   not select_dot %78: fuse.norm_into_dot is off or does not pay here
 dot_128x2048_f32
   dot %63, reduce_max %64, sub %65, exp %66, reduce_sum %67, div %68, topk %69, take %70, reduce_sum %71, max %73, div %74
-  not select_dot %77: it needs whole rows, which many workers make together
-  not select_dot %78: it needs whole rows, which many workers make together
-  not select_sum %82: it needs whole rows, which many workers make together
+  not select_dot %77: it needs whole rows, which several workers compute together
+  not select_dot %78: it needs whole rows, which several workers compute together
+  not select_sum %82: it needs whole rows, which several workers compute together
 select_dot_768x2048_q4_0&select_dot_768x2048_q4_0
   select_dot %77, select_dot %78, silu %80, mul %81
-  not select_sum %82: it needs whole rows, which many workers make together
+  not select_sum %82: it needs whole rows, which several workers compute together
 select_sum_2048x768_q4_0
   select_sum %82, add %83
 moe.sum_in_down taken: 10 kernels, 351.42 MB of weights, 370151.3 µs with, 11 kernels, 351.42 MB of weights, 371463.2 µs without

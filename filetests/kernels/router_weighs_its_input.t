@@ -15,8 +15,8 @@ graph top_1 {
 kernels 2
 dot_8x128_f32
   dot %2, topk %3, take %4
-  not mul %5: its columns are others
-  not select_dot %7: it needs whole rows, which many workers make together
+  not mul %5: it has other columns
+  not select_dot %7: it needs whole rows, which several workers compute together
 select_dot_64x128_q4_0
   mul %5, select_dot %7
 fuse.router taken: 3 kernels, 0.01 MB of weights, 3.8 µs with, 3 kernels, 0.01 MB of weights, 3.8 µs without

@@ -1,47 +1,20 @@
-//! Decisions by cost: compile both ways, keep what costs less.
+//! Decisions by cost: compile both ways, keep the cheaper plan.
 //!
-//! No decision that is on or by cost changes a bit on a device whose rules keep bits. On one whose rules do not
-//! ([`CostModel::rules_keep_bits`](crate::CostModel::rules_keep_bits)), those of the graph are decided by numbers that no measurement changes.
+//! On a device whose rules keep bits, no decision that is on or by cost changes a bit. On one whose rules do not
+//! ([`CostModel::rules_keep_bits`](crate::CostModel::rules_keep_bits)), rules are decided with numbers that no measurement
+//! changes.
 
 use weft_ir::rules::RULES;
 use weft_ir::{Decision, Keeps, Mode, STEPS, Switches};
 
-use crate::cost::{Cost, cost};
+use crate::cost::cost;
 use crate::decide::decisions;
-use crate::{FuseError, Fusion, Options};
+use crate::error::FuseError;
+use crate::fusion::{Choice, Fusion};
+use crate::options::Options;
 
-/// A decision, and what the plan costs either way.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Choice {
-    /// The decision.
-    pub decision: &'static Decision,
-    /// Whether the cost decides. If not, it is only told.
-    pub decides: bool,
-    /// What the plan costs without it, on the [machine it is decided for](crate::CostModel::decides) and with the decisions taken before.
-    pub without: Cost,
-    /// What the plan costs with it. An error is a fault of the decision, since the graph compiles without it.
-    pub with: Result<Cost, FuseError>,
-}
-
-impl Choice {
-    /// Whether it pays. If it makes no difference or does not compile, it does not.
-    pub fn pays(&self) -> bool {
-        self.with.as_ref().is_ok_and(|with| with.ns < self.without.ns)
-    }
-
-    /// Whether it was taken.
-    pub fn taken(&self) -> bool {
-        self.decides && self.pays()
-    }
-
-    /// Whether it makes a difference.
-    pub fn differs(&self) -> bool {
-        self.with.as_ref() != Ok(&self.without)
-    }
-}
-
-/// Takes the decisions by cost one after another, each with those before it as they were decided. `compile` makes a graph's plan with every
-/// decision on or off.
+/// Takes the decisions by cost one after another, each on top of those before it. `compile` compiles a graph with every decision
+/// on or off.
 pub(crate) fn choose(
     options: &Options,
     compile: impl Fn(&Switches) -> Result<Fusion, FuseError>,
@@ -49,7 +22,7 @@ pub(crate) fn choose(
     let mut switches: Switches = options.switches.clone();
     let mut best = compile(&switches)?;
     let mut choices = Vec::new();
-    // Whether segments share tables is decided before a graph comes here, and not by cost.
+    // Whether segments share tables was decided before, and not by cost.
     for decision in decisions().filter(|decision| **decision != STEPS) {
         let decides = options.switches.mode(decision) == Mode::ByCost;
         let told = options.advise && left_to_the_user(decision, &switches);
@@ -70,7 +43,8 @@ pub(crate) fn choose(
     Ok(Fusion { choices, ..best })
 }
 
-/// Whether a decision is off although it may pay: one that stores weights in another precision than the file is never taken unasked.
+/// Returns whether a decision is off although it may pay. One that stores weights in another precision than the file's is never
+/// taken unasked.
 fn left_to_the_user(decision: &Decision, switches: &Switches) -> bool {
     let rounds = RULES.iter().any(|rule| rule.decision == *decision && rule.keeps == Keeps::Value);
     rounds && switches.mode(decision) == Mode::Off && decision.default == Mode::Off
@@ -84,7 +58,7 @@ mod tests {
     use crate::CostModel;
     use crate::decide::PROLOGUE;
 
-    /// The last product of six experts, and the sum of them.
+    /// The last product of six experts, and their weighted sum.
     const EXPERTS: &str = "graph experts {
   %0 = input x : f32[T, 6, 64]
   %1 = input ids : i32[T, 6]
@@ -97,7 +71,7 @@ mod tests {
 }
 ";
 
-    /// A norm in front of a product, which pays if the product computes it.
+    /// A norm before a product, which pays as a prologue.
     const GRAPH: &str = "graph norm {
   %0 = input x : f32[T, 64]
   %1 = mul %0 %0 : f32[T, 64]
@@ -111,7 +85,7 @@ mod tests {
 ";
 
     #[test]
-    fn what_does_not_compile_is_not_taken_and_is_told() {
+    fn a_decision_that_does_not_compile_is_reported_and_not_taken() {
         let graph = weft_ir::parse(GRAPH).unwrap();
         let options = Options::default();
         let compile = |switches: &Switches| crate::compile(&graph, switches, &options);
@@ -134,11 +108,11 @@ mod tests {
         assert_eq!(found.plan, crate::fuse_with(&graph, &off).unwrap().plan);
     }
 
-    /// On a machine where it pays and on one where it does not, whatever the measured numbers say.
+    /// On a machine where it pays and on one where it does not, whatever the measured numbers are.
     #[test]
-    fn what_may_change_bits_is_decided_by_fixed_numbers() {
+    fn decisions_that_may_change_bits_use_fixed_numbers() {
         let few = Machine { workers: 1, launch_ns: 1_000_000, ..Machine::default() };
-        // One that launches for nothing, and has more workers than a sum has pieces.
+        // Launches cost nothing, and there are more workers than pieces of a sum.
         let many = Machine { workers: 1 << 20, launch_ns: 0, bytes: u64::MAX, ..Machine::default() };
         let rule = crate::decision("moe.sum_in_down").unwrap();
         let graph = weft_ir::parse(EXPERTS).unwrap();

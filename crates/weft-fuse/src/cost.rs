@@ -1,25 +1,26 @@
-//! What a plan costs on a machine: the number that decisions by cost compare, and that `weft explain` shows beside what was measured.
+//! The cost of a plan on a machine: the estimate that decisions by cost compare, and that `weft explain` shows beside the
+//! measured time.
 //!
-//! A kernel takes its launch, then its prologues, which every worker runs for itself, and then the longest of three: its work divided among
-//! all workers, the piece of work that cannot be divided, and reading its bytes at the rate of the whole machine. The work of an operation is
-//! its row program and the longer of reading and multiplying. Bytes and operations are those that [`Plan::traffic`] counts. Activations are
-//! taken to be in caches, and a weight that two operations read to be read twice.
+//! The time of a kernel is its launch, then its prologues, which every worker runs, and then the longest of three: its work
+//! divided among all workers, the largest indivisible piece of work, and reading its bytes at the bandwidth of the whole machine.
+//! The work of an operation is its row program plus the longer of reading and multiplying. [`Plan::traffic`] counts bytes and
+//! operations. Activations are assumed to be in caches, and a weight that two operations read to be read twice.
 
 use std::fmt;
 
 use weft_kern::{Amounts, Anchor, Counted, Kernel, Machine, Part, Plan, Seen, Sizes};
 
-/// Columns that a device computes together at least.
+/// The fewest columns that a device computes together.
 const TILE: u64 = 32;
 
-/// What a plan costs in the largest step it is made for.
+/// The cost of a plan in its largest step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
-    /// Kernels launched.
+    /// The number of kernel launches.
     pub kernels: u64,
     /// Bytes of weights read.
     pub weight_bytes: u64,
-    /// Estimated time in nanoseconds, without attention: no decision changes that, and it depends on the context.
+    /// The estimated time in nanoseconds, without attention, which no decision changes and which depends on the context.
     pub ns: u64,
 }
 
@@ -38,7 +39,7 @@ pub(crate) fn cost(plan: &Plan, machine: &Machine) -> Cost {
     Cost { kernels: plan.calls.len() as u64, weight_bytes, ns }
 }
 
-/// The estimated time of each call of a plan in a step of these sizes, in nanoseconds; attention to `seen` included.
+/// Estimates the time of each call of a plan in a step of these sizes, in nanoseconds, including attention to `seen`.
 pub fn estimate(plan: &Plan, sizes: &Sizes, seen: &Seen, machine: &Machine) -> Vec<u64> {
     times(plan, &plan.traffic(sizes, seen), sizes, machine).collect()
 }
@@ -53,7 +54,7 @@ fn times<'a>(
     kernels.zip(calls).map(|(kernel, operations)| time(kernel, operations, sizes, machine))
 }
 
-/// Nanoseconds of one call.
+/// The time of one call in nanoseconds.
 fn time(kernel: &Kernel, operations: &[Counted], sizes: &Sizes, machine: &Machine) -> u64 {
     let mut busy = 0;
     let mut longest = 0;
@@ -69,7 +70,7 @@ fn time(kernel: &Kernel, operations: &[Counted], sizes: &Sizes, machine: &Machin
     machine.launch_ns + prologues + (busy / machine.workers.max(1)).max(longest).max(reading)
 }
 
-/// Nanoseconds that one worker alone takes for an operation, prologues left out.
+/// The nanoseconds that a single worker takes for an operation, without prologues.
 fn work(amounts: &Amounts, machine: &Machine) -> u64 {
     let reading = over(amounts.weight_bytes + amounts.state_bytes, machine.worker_bytes);
     let integers = over(amounts.integer_multiplications, machine.worker_multiplications);
@@ -77,7 +78,7 @@ fn work(amounts: &Amounts, machine: &Machine) -> u64 {
     over(amounts.values, machine.worker_values) + reading.max(integers + floats)
 }
 
-/// Pieces that the work of a part can be divided into.
+/// The number of pieces that a part's work can be divided into.
 fn pieces(part: &Part, sizes: &Sizes) -> u64 {
     let rows: u64 = part.rows.iter().map(|dim| dim.eval(sizes) as u64).product();
     let divides = part.columns_independent() || matches!(part.anchor, Anchor::Attend(_));
@@ -95,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// A norm of 64 values that a product with 4096 columns computes for itself.
+    /// A norm of 64 values as the prologue of a product with 4096 columns.
     const PLAN: &str = "plan p T=8 R=1 S=64 P=2 arena=0 {
 b0 = input x : f32[T, 64]
 b1 = weight w : q8_0[4096, 64]
@@ -117,7 +118,7 @@ call dot b0 b1 b2
 }
 ";
 
-    /// Everything takes a nanosecond for each byte, multiplication or value, and nothing is free but what a case makes so.
+    /// A machine that takes a nanosecond per byte and is infinitely fast at everything else, except where a case changes it.
     fn machine() -> Machine {
         let rate = 1_000_000_000;
         Machine {
@@ -144,10 +145,10 @@ call dot b0 b1 b2
         let rate = 1_000_000_000;
         let mul = 4096 * 64;
         for (what, machine, expected) in [
-            ("reading alone", machine(), bytes),
-            ("shared reading", Machine { workers: 4, ..machine() }, bytes / 4),
-            ("no more pieces than 32 columns each", Machine { workers: 4096, ..machine() }, bytes / 128),
-            ("all memory", Machine { workers: 4096, bytes: rate / 2, ..machine() }, 2 * bytes),
+            ("a worker's bandwidth", machine(), bytes),
+            ("four workers", Machine { workers: 4, ..machine() }, bytes / 4),
+            ("pieces of at least 32 columns", Machine { workers: 4096, ..machine() }, bytes / 128),
+            ("the machine's bandwidth", Machine { workers: 4096, bytes: rate / 2, ..machine() }, 2 * bytes),
             ("a launch", Machine { launch_ns: 7, ..machine() }, bytes + 7),
             (
                 "multiplying takes longer than reading",

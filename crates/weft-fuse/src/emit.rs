@@ -1,4 +1,4 @@
-//! Groups to parts of kernels.
+//! Turns groups into parts of kernels.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use weft_kern::{
     Product, Prologue, Sum, ValueId, View,
 };
 
-use crate::FuseError;
+use crate::error::FuseError;
 use crate::group::{Group, Groups, is_last, is_product, through_identity};
 use crate::place::{Copy, Placed, Target, reads_rounded};
 use crate::strided::{Space, Strided, broadcast, by_space};
 
-/// More terms than this are not written out one by one.
+/// The most terms that are written out one by one.
 const UNROLL_LIMIT: usize = 64;
 
-/// A part of a kernel with its arguments, before parts are put into kernels.
+/// A part with its arguments, before parts are put into kernels.
 #[derive(Debug)]
 pub(crate) struct EmittedPart {
     pub(crate) part: Part,
     pub(crate) params: Vec<Param>,
     pub(crate) args: Vec<BufferId>,
-    /// Parts that could be in any order are in the order of this.
+    /// Orders parts that may run in any order.
     pub(crate) key: NodeId,
-    /// The group it computes; none if it is a copy.
+    /// The group that it computes; `None` for a copy.
     pub(crate) group: Option<usize>,
 }
 
-/// Writes a part for every group and copy.
+/// Emits a part for every group and copy.
 pub(crate) fn emit(graph: &Graph, groups: &Groups, placed: &Placed) -> Result<Vec<EmittedPart>, FuseError> {
     let groups_done = groups.parts().map(|(i, g)| group(graph, groups, placed, i, g));
     let copies_done = placed.copies.iter().map(|c| copy(graph, placed, c));
@@ -79,7 +79,8 @@ fn group(
             w.store(values[member], target);
         }
     }
-    let last = *group.members.last().ok_or_else(|| FuseError::new(graph, NodeId::FIRST, "an empty group"))?;
+    let last =
+        *group.members.last().ok_or_else(|| FuseError::new(graph, NodeId::FIRST, "its group is empty"))?;
     Ok(w.finish(prologue, anchor, last, Some(index)))
 }
 
@@ -110,7 +111,7 @@ impl<'a> Writer<'a> {
         EmittedPart { part, params: self.params, args: self.args, key, group }
     }
 
-    /// The members of a group that are no anchors.
+    /// Emits the members of a group that are not anchors.
     fn members(
         &mut self,
         groups: &Groups,
@@ -130,7 +131,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Group `p` as the prologue of a group whose products read it.
+    /// Emits group `p` as the prologue of a group whose products read it.
     fn prologue(&mut self, groups: &Groups, group: &Group, p: usize) -> Result<Prologue, FuseError> {
         let space = std::mem::replace(&mut self.space, groups.list[p].space.clone());
         let mut values = BTreeMap::new();
@@ -142,12 +143,12 @@ impl<'a> Writer<'a> {
             let x = self.graph.node(*anchor).inputs[0];
             groups.is_value(self.graph, x, p).then(|| values[&through_identity(self.graph, x)])
         });
-        let value =
-            read.ok_or_else(|| FuseError::new(self.graph, group.anchors[0], "does not read its prologue"))?;
+        let value = read
+            .ok_or_else(|| FuseError::new(self.graph, group.anchors[0], "it does not read its prologue"))?;
         Ok(Prologue { body, value })
     }
 
-    /// Adds an instruction, or finds the same one.
+    /// Adds an instruction, or finds an equal one.
     fn push(&mut self, instr: Instr) -> ValueId {
         if let Some(same) = self.body.iter().position(|i| *i == instr) {
             return same;
@@ -169,13 +170,13 @@ impl<'a> Writer<'a> {
         &self.graph.node(id).ty.shape
     }
 
-    /// A view of a node's memory, its strides given for each axis of `shape`, whose space is the kernel's.
+    /// A view of a node's memory, with strides for each axis of `shape`, whose space is the kernel's.
     fn view(&mut self, (buffer, at): (BufferId, Strided), shape: &Shape, strides: &[usize]) -> View {
         let (rows, step) = by_space(shape, strides);
         View { param: self.param(buffer, Access::Read), offset: at.offset, strides: self.rows(rows), step }
     }
 
-    /// Strides for all axes of the kernel's rows: one of size 1 that its views leave out is the last (a single head).
+    /// Strides for all axes of the kernel's rows. Views leave out an axis of size 1 (a single head), which is the last.
     fn rows(&self, mut strides: Vec<usize>) -> Vec<usize> {
         strides.resize(self.space.rows.len(), 0);
         strides
@@ -201,7 +202,7 @@ impl<'a> Writer<'a> {
         self.body.push(Instr::Store { value, view, indexed });
     }
 
-    /// One number for each row of the first axis, from an `i32` vector.
+    /// One index per row of the first axis, from an `i32` vector.
     fn numbers(&mut self, id: NodeId) -> View {
         let (buffer, at) = self.placed.dense(self.graph, id);
         let mut strides = vec![0; self.space.rows.len()];
@@ -211,7 +212,7 @@ impl<'a> Writer<'a> {
         View { param: self.param(buffer, Access::Read), offset: at.offset, strides, step: 0 }
     }
 
-    /// A node that is not an anchor. `in_group` finds operands that are values of this kernel.
+    /// Emits a node that is not an anchor. `in_group` finds operands that are values of this kernel.
     fn row_op(
         &mut self,
         id: NodeId,
@@ -228,7 +229,7 @@ impl<'a> Writer<'a> {
             }
         };
         Ok(match &node.op {
-            // A load converts.
+            // Loads convert.
             Op::Cast => value(self, 0, shape),
             Op::Unary(op) => {
                 let x = value(self, 0, shape);
@@ -264,11 +265,11 @@ impl<'a> Writer<'a> {
                 let ids = value(self, 1, shape);
                 self.push(Instr::Take { from, ids })
             }
-            _ => return Err(FuseError::new(self.graph, id, "no row program computes it")),
+            _ => return Err(FuseError::new(self.graph, id, "row programs cannot compute it")),
         })
     }
 
-    /// A reduction along an axis that is not the last: one load for each term.
+    /// A reduction along an axis that is not the last, with one load per term.
     fn unrolled(&mut self, id: NodeId, op: Reduce, axis: usize) -> Result<ValueId, FuseError> {
         let input = self.graph.node(id).inputs[0];
         let shape = self.shape(id);
@@ -277,7 +278,7 @@ impl<'a> Writer<'a> {
             return Err(FuseError::new(
                 self.graph,
                 id,
-                format!("{terms} terms, at most {UNROLL_LIMIT} are supported"),
+                format!("it has {terms} terms; at most {UNROLL_LIMIT} are supported"),
             ));
         }
         let first = self.operand(input, shape);
@@ -299,7 +300,7 @@ impl<'a> Writer<'a> {
         Ok(sum)
     }
 
-    /// A rope's table `[T, D/2]` as an operand of `[T, H, D]` or `[T, D]`.
+    /// A table of RoPE, `[T, D/2]`, as an operand of `[T, H, D]` or `[T, D]`.
     fn table(&mut self, id: NodeId, x: &Shape) -> ValueId {
         let (buffer, at) = self.placed.dense(self.graph, id);
         let mut strides = vec![0; x.rank()];
@@ -322,17 +323,21 @@ impl<'a> Writer<'a> {
     fn attend(&mut self, id: NodeId) -> Result<Attend, FuseError> {
         let node = self.graph.node(id);
         let Op::Attend { scale, kv_heads, page } = node.op else {
-            return Err(FuseError::new(self.graph, id, "is no anchor"));
+            return Err(FuseError::new(self.graph, id, "it is not an anchor"));
         };
         let k_len = self.shape(node.inputs[0]).last().unwrap_or(1);
         let heads = node.ty.shape.dims()[1].known().unwrap_or(1);
         if node.ty.shape.dims()[0] == Dim::Const(1) && heads > 1 {
-            return Err(FuseError::new(self.graph, id, "attends for one token only, and several heads"));
+            return Err(FuseError::new(
+                self.graph,
+                id,
+                "the number of tokens is fixed at one, with several heads",
+            ));
         }
         for cached in [node.inputs[1], node.inputs[2]] {
             let (_, at) = self.placed.dense(self.graph, cached);
             if self.shape(cached).last() != Some(1) && at.strides.last() != Some(&1) {
-                return Err(FuseError::new(self.graph, id, "attends to values that do not lie side by side"));
+                return Err(FuseError::new(self.graph, id, "the cached values are not contiguous"));
             }
         }
         Ok(Attend {
@@ -350,8 +355,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// An anchor's first operand: the leading axes are the result's, the last its own. It may lack the second axis, or have only one for
-    /// all (the same row for all heads), or have one more (the rows of a sum).
+    /// An anchor's first operand: it has the leading axes of the result, and its own last axis. It may lack the second axis, have
+    /// size 1 there (the same row for all heads), or have one axis more (the rows of a sum).
     fn operand_rows(&mut self, anchor: NodeId, x: NodeId, out: &Shape) -> View {
         let (buffer, at) = if reads_rounded(self.graph, anchor) {
             self.placed.rounded(self.graph, x)
@@ -367,7 +372,7 @@ impl<'a> Writer<'a> {
         } else if dims.len() == 3 && dims[1] == Dim::Const(1) {
             strides[1] = 0;
         }
-        // A single value lies side by side, whatever distance to the next its shape came by.
+        // A single value is contiguous, whatever stride its shape gives it.
         if let (Some(Dim::Const(1)), Some(step)) = (dims.last(), strides.last_mut()) {
             *step = 1;
         }
@@ -378,7 +383,7 @@ impl<'a> Writer<'a> {
         let node = self.graph.node(id);
         let (w, out) = (node.inputs[1], &node.ty.shape);
         if !self.graph.is_parameter(w) {
-            return Err(FuseError::new(self.graph, id, "multiplies by something that is not a weight"));
+            return Err(FuseError::new(self.graph, id, "it multiplies by something that is not a weight"));
         }
         let (buffer, at) = self.placed.dense(self.graph, w);
         let dims: Vec<usize> = self.shape(w).dims().iter().filter_map(|d| d.known()).collect();
@@ -387,7 +392,7 @@ impl<'a> Writer<'a> {
         let apart = if dims.len() == 3 { at.strides[0] } else { n * k };
         let rows_whole = at.strides[dims.len() - 2] == k && at.strides[dims.len() - 1] == 1;
         if !rows_whole || at.offset % k != 0 || apart % k != 0 {
-            return Err(FuseError::new(self.graph, id, "multiplies by parts of rows"));
+            return Err(FuseError::new(self.graph, id, "it multiplies by parts of rows"));
         }
         let pick = match node.op {
             Op::HeadDot { .. } if count > 1 => {
@@ -407,7 +412,7 @@ impl<'a> Writer<'a> {
         Ok(Matrices { param, pick, count, n, k, first: at.offset / k, stride: apart / k })
     }
 
-    /// The terms of a `select_sum`: numbers and weights lie along the second axis of their operands, and so do the rows multiplied.
+    /// The terms of a `select_sum`, which lie along the second axis of ids, weights and rows.
     fn sum(&mut self, id: NodeId) -> Sum {
         let node = self.graph.node(id);
         let terms = self.shape(node.inputs[2]).last().unwrap_or(1);

@@ -1,27 +1,28 @@
-//! Where to cut: every node that is computed goes into a group, and every group becomes a part of a kernel.
+//! Where to cut: every computed node goes into a group, and every group becomes a part of a kernel.
 //!
-//! Nodes are taken in order. An anchor opens a group. Any other node that is computed joins a group that makes one of its operands, if their
-//! rows are the same, no cycle of groups would arise, and, after an anchor, if it can be done there; else it opens a group of its own. A node
-//! that joins makes one group of all those that make its operands, if these are products over the same rows and columns.
+//! Nodes are taken in order. An anchor opens a group. Any other computed node joins a group that computes one of its operands, if
+//! the rows are the same, no cycle of groups would arise and, after an anchor, the node can follow it; otherwise it opens a
+//! group. A node that joins also unites the groups that compute its operands, if these are products over the same rows and
+//! columns.
 
 use weft_ir::{Decision, Graph, NodeId, Op, Switches};
 
 use crate::decide::{self, Cut, Why};
 use crate::strided::{Space, view};
 
-/// Most products of one part: gate and up, the routed and the shared experts.
+/// The most products of one part: gate and up, of the routed and the shared experts.
 const MAX_PRODUCTS: usize = 4;
 
-/// What a node is to the fuser.
+/// How the fuser treats a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
     /// In memory before the first kernel.
     Source,
-    /// A constant scalar, written into each kernel that uses it.
+    /// A constant scalar, inlined into each kernel that uses it.
     Scalar,
     /// Read through index arithmetic.
     View,
-    /// Its parts are written to their places.
+    /// Its parts are written to their places in it.
     Place,
     /// Computed for each row.
     Row,
@@ -33,12 +34,12 @@ pub(crate) fn class(graph: &Graph, id: NodeId) -> Class {
     let node = graph.node(id);
     match &node.op {
         Op::Const { .. } if node.ty.shape.rank() == 0 => Class::Scalar,
-        // Products of weights are made before the first step.
+        // Products of weights are computed before the first step.
         Op::Product { .. } => Class::Source,
         op if op.is_source() => Class::Source,
         Op::Slice { .. } => Class::View,
         Op::Reshape if view(graph, id).base != id => Class::View,
-        // Values that lie apart and have to be brought together are written so by what makes them.
+        // These bring scattered values together: the kernels that compute them write them to their places.
         Op::Reshape | Op::Concat { .. } | Op::Store => Class::Place,
         Op::Attend { .. } => Class::Anchor,
         op if is_product(op) => Class::Anchor,
@@ -46,7 +47,7 @@ pub(crate) fn class(graph: &Graph, id: NodeId) -> Class {
     }
 }
 
-/// Whether an operation multiplies by a weight.
+/// Returns whether an operation multiplies by a weight.
 pub(crate) fn is_product(op: &Op) -> bool {
     matches!(op, Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::SelectSum)
 }
@@ -54,23 +55,23 @@ pub(crate) fn is_product(op: &Op) -> bool {
 /// Nodes that become one part of a kernel.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// The anchors, if it is not the row program itself: products, or one attention.
+    /// The anchors: products, or one attention; none if the part is only a row program.
     pub(crate) anchors: Vec<NodeId>,
-    /// Rows and columns of the part.
+    /// The part's rows and columns.
     pub(crate) space: Space,
-    /// What is computed, in order; none in a group that has become part of another one.
+    /// The nodes that it computes, in order; none once it was united with another group.
     pub(crate) members: Vec<NodeId>,
-    /// A member needs all columns of a row at once.
+    /// Whether a member needs all columns of a row at once.
     pub(crate) whole: bool,
-    /// The group that is computed before the products, in their own kernel.
+    /// The group that is its prologue.
     pub(crate) prologue: Option<usize>,
-    /// It is computed by the groups that need it, and not by itself.
+    /// Whether it is the prologue of the groups that need it, and not a part itself.
     pub(crate) absorbed: bool,
-    /// Groups whose results it reads.
+    /// The groups whose results it reads.
     pub(crate) needs: Vec<usize>,
 }
 
-/// All groups, and which one a node is in.
+/// All groups, and the group of each node.
 #[derive(Debug)]
 pub(crate) struct Groups {
     pub(crate) list: Vec<Group>,
@@ -84,7 +85,7 @@ impl Groups {
         self.home[id.index()]
     }
 
-    /// The groups that become parts of kernels, with their numbers.
+    /// The groups that become parts of kernels, with their indices.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, &Group)> {
         self.list.iter().enumerate().filter(|(_, g)| !g.members.is_empty() && !g.absorbed)
     }
@@ -115,7 +116,7 @@ impl Groups {
                 });
                 groups.list.len() - 1
             });
-            // Only now: a group that has become part of another one is known by that one's number.
+            // Only now, since groups that were united have got another index.
             let needs = groups.needs(graph, id);
             let group = &mut groups.list[g];
             group.space.cols = group.space.cols.max(space.cols);
@@ -127,7 +128,7 @@ impl Groups {
         groups
     }
 
-    /// Groups that must have run for a node's operands to be there.
+    /// The groups that must have run before a node's operands exist.
     fn needs(&self, graph: &Graph, id: NodeId) -> Vec<usize> {
         let mut needs: Vec<usize> =
             graph.node(id).inputs.iter().flat_map(|i| self.producers(graph, *i)).collect();
@@ -144,7 +145,7 @@ impl Groups {
         }
     }
 
-    /// Whether `from` needs `group`, directly or through others.
+    /// Returns whether `from` needs `group`, directly or through others.
     fn reaches(&self, from: usize, group: usize) -> bool {
         let mut seen = vec![false; self.list.len()];
         let mut stack = vec![from];
@@ -159,8 +160,8 @@ impl Groups {
         false
     }
 
-    /// The latest group that may compute a node, of those that make its operands. Every other one of them becomes part of it, or is a cut
-    /// with its reason.
+    /// Finds the latest group that may compute a node, among those that compute its operands. Each of the others is united with
+    /// it, or becomes a cut with its reason.
     fn join(&mut self, cx: &Context<'_>, id: NodeId, space: &Space, needs: &[usize]) -> Option<usize> {
         let mut joined = None;
         for g in needs.iter().rev().copied() {
@@ -182,7 +183,7 @@ impl Groups {
         joined
     }
 
-    /// Why a node cannot be computed in a group that makes one of its operands, if it cannot.
+    /// Why a group that computes one of a node's operands cannot compute the node as well; `None` if it can.
     fn obstacle(
         &self,
         cx: &Context<'_>,
@@ -196,7 +197,7 @@ impl Groups {
             return Some(Why::Anchor);
         }
         let in_memory: &[NodeId] = match &node.op {
-            // These read operands at computed places, or in parts: only from memory.
+            // These read operands at computed indices, or in parts, which takes memory.
             Op::Rows => &node.inputs,
             Op::Rope { .. } => &node.inputs[1..],
             Op::Reduce { axis, .. } if !is_last(graph, id, *axis) => &node.inputs,
@@ -205,7 +206,7 @@ impl Groups {
         if in_memory.iter().any(|i| self.producers(graph, *i).contains(&g)) {
             return Some(Why::ByNumber);
         }
-        // Operands of the group that it does not have as a value of the right length come from memory, too.
+        // Operands whose values the group does not have at the right length come from memory, too.
         let part = |i: &NodeId| self.producers(graph, *i).contains(&g) && !self.is_value(graph, *i, g);
         if node.inputs.iter().any(part) {
             return Some(Why::Part);
@@ -213,10 +214,10 @@ impl Groups {
         if group.space.rows != space.rows {
             return Some(Why::Rows);
         }
-        // Values of different lengths keep a device from cutting columns; where a row is needed as a whole, that costs nothing.
+        // Values of different lengths keep a device from splitting columns. Where a row is needed as a whole, that costs nothing.
         let (own, cols) = (space.cols, group.space.cols);
         let routing = cx.routing[id.index()];
-        // An anchor's columns are as many as it has.
+        // An anchor determines the number of columns.
         if own > cols && !group.anchors.is_empty() {
             return Some(Why::Columns);
         }
@@ -238,7 +239,7 @@ impl Groups {
         }
     }
 
-    /// Why a group that makes an operand of a node cannot become part of the group the node has joined, if it cannot.
+    /// Why a group that computes an operand of a node cannot be united with the group that the node joined; `None` if it can.
     fn apart(&self, cx: &Context<'_>, id: NodeId, into: usize, g: usize) -> Option<Why> {
         let (a, b) = (&self.list[into], &self.list[g]);
         let products = |group: &Group| {
@@ -265,7 +266,7 @@ impl Groups {
         cx.off(&decide::SEVERAL)
     }
 
-    /// Makes group `g` part of another one.
+    /// Merges group `g` into another.
     fn unite(&mut self, into: usize, g: usize) {
         let Group { anchors, members, needs, .. } = &mut self.list[g];
         let (anchors, members) = (std::mem::take(anchors), std::mem::take(members));
@@ -285,23 +286,23 @@ impl Groups {
         for cut in self.cuts.iter_mut().filter(|cut| cut.group == g) {
             cut.group = into;
         }
-        // What was cut from the one may be in it now.
+        // Nodes that were cut from the one may now be in the other.
         let home = &self.home;
         self.cuts.retain(|cut| home[cut.node.index()] != Some(cut.group));
     }
 
-    /// Whether a node, or what it renames, is a value of a group: one for each of its rows.
+    /// Returns whether a node, seen through reshapes that rename it, is a value of a group: one for each of its rows.
     pub(crate) fn is_value(&self, graph: &Graph, id: NodeId, group: usize) -> bool {
         let inner = through_identity(graph, id);
         self.home(inner) == Some(group)
     }
 }
 
-/// What does not change while a graph is cut.
+/// What stays the same while a graph is cut.
 struct Context<'a> {
     graph: &'a Graph,
     users: Vec<Vec<NodeId>>,
-    /// For each node, whether it is part of choosing.
+    /// For each node, whether it is part of a router.
     routing: Vec<bool>,
     switches: &'a Switches,
 }
@@ -312,7 +313,8 @@ impl Context<'_> {
     }
 }
 
-/// For each node, whether it is part of a router: computed row by row, on the way to a choice of the largest values or from it.
+/// For each node, whether it is part of a router: computed row by row, leading to a selection of the largest values or following
+/// one.
 fn routing(graph: &Graph, users: &[Vec<NodeId>]) -> Vec<bool> {
     let row = |id: NodeId| class(graph, id) == Class::Row;
     let alike = |a: NodeId, b: NodeId| own_space(graph, a).rows == own_space(graph, b).rows;
@@ -334,7 +336,7 @@ fn elementwise(op: &Op) -> bool {
     matches!(op, Op::Unary(_) | Op::Binary(..) | Op::Cast)
 }
 
-/// Whether an operation needs all values of a row.
+/// Returns whether an operation needs all values of a row.
 fn needs_rows(graph: &Graph, id: NodeId) -> bool {
     match &graph.node(id).op {
         Op::Reduce { axis, .. } => is_last(graph, id, *axis),
@@ -343,7 +345,7 @@ fn needs_rows(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// The node behind reshapes that only add or drop axes of size 1.
+/// Looks through reshapes that only add or drop axes of size 1.
 pub(crate) fn through_identity(graph: &Graph, id: NodeId) -> NodeId {
     let node = graph.node(id);
     if node.op == Op::Reshape && class(graph, id) == Class::View {
@@ -355,7 +357,7 @@ pub(crate) fn through_identity(graph: &Graph, id: NodeId) -> NodeId {
     id
 }
 
-/// Whether every use of a node ends in a reduction of its rows. Such a node belongs to the kernel that reduces.
+/// Returns whether all users of a node reduce its rows. Such a node belongs in the kernel of the reduction.
 fn reduce_bound(graph: &Graph, users: &[Vec<NodeId>], id: NodeId) -> bool {
     let is_output = graph.outputs().iter().any(|(_, o)| *o == id);
     let users = &users[id.index()];
@@ -371,20 +373,20 @@ pub(crate) fn is_last(graph: &Graph, reduce: NodeId, axis: usize) -> bool {
     axis + 1 == graph.node(reduce).ty.shape.rank()
 }
 
-/// The rows and columns a node is computed over: its operand's for a reduction of rows, its own otherwise.
+/// The rows and columns that a node is computed over: for a reduction of rows those of its operand, otherwise its own.
 fn own_space(graph: &Graph, id: NodeId) -> Space {
     let node = graph.node(id);
     match &node.op {
         Op::Reduce { axis, .. } if is_last(graph, id, *axis) => {
             Space::of(&graph.node(node.inputs[0]).ty.shape)
         }
-        // As long as what they choose from, and at least as long as what they choose.
+        // As many columns as they choose from, and at least as many as they choose.
         Op::TopK { .. } | Op::Take => {
             let from = Space::of(&graph.node(node.inputs[0]).ty.shape);
             let own = Space::of(&node.ty.shape);
             Space { cols: from.cols.max(own.cols), rows: own.rows }
         }
-        // Tokens and heads, even if there is only one head.
+        // Tokens and heads, even with a single head.
         Op::Attend { .. } => Space { rows: node.ty.shape.dims()[..2].to_vec(), ..Space::of(&node.ty.shape) },
         _ => Space::of(&node.ty.shape),
     }

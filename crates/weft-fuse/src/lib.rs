@@ -40,8 +40,11 @@ mod choose;
 mod cost;
 mod decide;
 mod emit;
+mod error;
+mod fusion;
 mod group;
 mod memory;
+mod options;
 mod order;
 mod place;
 mod prologue;
@@ -49,141 +52,34 @@ mod strided;
 
 use std::sync::Arc;
 
-use weft_ir::{Fired, Graph, Missed, NodeId, Sizes, Switches};
-use weft_kern::{Machine, Plan, VerifyError};
+use weft_ir::{Graph, NodeId, Sizes, Switches};
+use weft_kern::Plan;
 
-pub use choose::Choice;
 pub use cost::{Cost, estimate};
 pub use decide::{Cut, Why, decision, decisions};
+pub use error::FuseError;
+pub use fusion::{Choice, Computed, Fusion};
+pub use options::{CostModel, Options};
 pub use weft_ir::{Decision, Mode};
 
-/// Why a graph could not become a plan.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FuseError {
-    /// A node that no kernel can compute.
-    #[error("graph `{graph}`, {node} ({op}): {why}")]
-    Node {
-        /// The graph's name.
-        graph: String,
-        /// The node.
-        node: NodeId,
-        /// Its operation.
-        op: &'static str,
-        /// What stands in the way.
-        why: String,
-    },
-    /// The plan breaks a rule: a bug of this crate.
-    #[error("the compiler made a wrong plan, please report it: {0}")]
-    Plan(#[from] VerifyError),
-}
-
-impl FuseError {
-    fn new(graph: &Graph, node: NodeId, why: impl Into<String>) -> FuseError {
-        FuseError::Node { graph: graph.name().into(), node, op: graph.node(node).op.name(), why: why.into() }
-    }
-}
-
-/// What a plan is made for.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Options {
-    /// The largest sizes of a step.
-    pub max: Sizes,
-    /// Decisions that are set by hand.
-    pub switches: Switches,
-    /// What decisions by cost are taken by.
-    pub costs: CostModel,
-    /// Tell the costs of what is left to the user, too.
-    pub advise: bool,
-}
-
-/// What decisions by cost are taken by: how fast a machine is.
-///
-/// Two runs may know different numbers of one machine, because it has been measured in between. So that no bit depends on when it was measured,
-/// a decision that may change bits is taken for [`fixed`](CostModel::fixed) numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CostModel {
-    /// As far as it is known: measured, if it has been.
-    pub machine: Machine,
-    /// Numbers that are the same in every run: those of a table.
-    pub fixed: Machine,
-    /// Whether the machine sums a product in the same order wherever a rule puts it: then a rule that keeps the bits of values
-    /// ([`Keeps::Bits`](weft_ir::Keeps::Bits)) keeps those of the machine.
-    pub rules_keep_bits: bool,
-}
-
-impl CostModel {
-    /// A machine that has not been measured, and whose bits no rule changes that promises to keep them.
-    pub const fn fixed(machine: Machine) -> CostModel {
-        CostModel { machine, fixed: machine, rules_keep_bits: true }
-    }
-
-    /// Whether a decision by cost changes no bit: one of fusion, or a rule that keeps the machine's bits.
-    pub fn keeps_bits(&self, decision: &Decision) -> bool {
-        let rule = weft_ir::rules::RULES.into_iter().find(|rule| rule.decision == *decision);
-        rule.is_none_or(|rule| rule.keeps == weft_ir::Keeps::Bits && self.rules_keep_bits)
-    }
-
-    /// The numbers that a decision is taken by.
-    pub fn decides(&self, decision: &Decision) -> &Machine {
-        if self.keeps_bits(decision) { &self.machine } else { &self.fixed }
-    }
-}
-
-impl Default for CostModel {
-    /// A common machine.
-    fn default() -> CostModel {
-        CostModel::fixed(Machine::default())
-    }
-}
-
-/// A plan, and how it came about.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fusion {
-    /// The graph after the rules.
-    pub graph: Arc<Graph>,
-    /// Every replacement that a rule made, in order.
-    pub fired: Vec<Fired>,
-    /// The rules that replaced nothing, and why.
-    pub missed: Vec<Missed>,
-    /// The decisions that cost was asked for, in order.
-    pub choices: Vec<Choice>,
-    /// Products of weights that the plan reads, to be made before it runs: names in the plan, and nodes of the graph.
-    pub products: Vec<(String, NodeId)>,
-    /// The kernels.
-    pub plan: Arc<Plan>,
-    /// What it costs on the machine it is made for.
-    pub cost: Cost,
-    /// For each call of the plan, in order, what it computes.
-    pub calls: Vec<Computed>,
-}
-
-/// What one call of a plan computes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Computed {
-    /// For each part of its kernel, the nodes of the graph after the rules; none if it only moves or rounds values.
-    pub parts: Vec<Vec<NodeId>>,
-    /// Which nodes that read its values are not among them, and why.
-    pub cuts: Vec<Cut>,
-}
-
-/// Compiles a graph to kernels, every decision at its default, for a common machine.
+/// Compiles a graph to kernels, with default decisions, for a common machine.
 ///
 /// # Errors
-/// If a node cannot be computed by any kernel.
+/// If no kernel can compute a node.
 pub fn fuse(graph: &Graph, max: &Sizes) -> Result<Plan, FuseError> {
     let options = Options { max: *max, ..Options::default() };
     fuse_with(graph, &options).map(|fusion| Arc::unwrap_or_clone(fusion.plan))
 }
 
-/// Compiles a graph to kernels, and tells why they are cut as they are.
+/// Compiles a graph to kernels, and records why they are cut as they are.
 ///
 /// # Errors
-/// If a node cannot be computed by any kernel.
+/// If no kernel can compute a node.
 pub fn fuse_with(graph: &Graph, options: &Options) -> Result<Fusion, FuseError> {
     choose::choose(options, |switches| compile(graph, switches, options))
 }
 
-/// Compiles a graph with decisions that are all on or off; those by cost count as off.
+/// Compiles a graph with every decision on or off; decisions by cost count as off.
 fn compile(graph: &Graph, switches: &Switches, options: &Options) -> Result<Fusion, FuseError> {
     let weft_ir::Rewritten { graph, fired, missed } = weft_ir::rewrite(graph, switches);
     let mut groups = group::Groups::new(&graph, switches);

@@ -1,4 +1,4 @@
-//! The memory plan: buffers between kernels share one arena, each only for as long as it is used.
+//! The memory plan: buffers between kernels share one arena, each while it is live.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use weft_kern::{Anchor, Buffer, Call, Kernel, Part, Pick, Plan, Product, Seen, S
 
 use crate::order::Launch;
 
-/// Arena buffers begin at multiples of this: a cache line, and what SIMD loads and GPU bindings want.
+/// The alignment of buffers in the arena: a cache line, and enough for SIMD loads and GPU bindings.
 const ALIGN: usize = 64;
 
-/// Names the kernels, makes equal ones one, and gives every arena buffer its place.
+/// Names the kernels, merges equal ones, and places every arena buffer.
 pub(crate) fn plan(name: &str, max: &Sizes, mut buffers: Vec<Buffer>, launches: Vec<Launch>) -> Plan {
     let mut kernels: Vec<Kernel> = Vec::new();
     let mut calls = Vec::with_capacity(launches.len());
@@ -27,14 +27,14 @@ pub(crate) fn plan(name: &str, max: &Sizes, mut buffers: Vec<Buffer>, launches: 
     Plan { name: name.into(), max: *max, buffers, kernels, calls, arena }
 }
 
-/// A kernel's name: what its largest part is and how large, and how many others there are.
+/// A kernel's name: the kind and size of its largest part, and the number of other parts.
 fn describe(kernel: &Kernel, max: &Sizes) -> String {
     let operations = kernel.traffic(max, &Seen::default());
     let size = |at: usize| -> u64 {
         let own = operations.iter().filter(|op| op.part == at && op.weight.is_some());
         own.map(|op| op.touches[0].bytes).sum()
     };
-    // The first of equal ones.
+    // The first of several equal ones.
     let largest = (0..kernel.parts.len()).rev().max_by_key(|at| size(*at)).map(|at| &kernel.parts[at]);
     let name = largest.map_or(String::new(), |part| describe_part(kernel, part));
     match kernel.parts.len() {
@@ -70,9 +70,9 @@ fn unique(kernels: &[Kernel], name: String) -> String {
     numbered.unwrap_or(name)
 }
 
-/// First fit by order of first use: a buffer takes the lowest place that no buffer living at the same time has.
+/// Allocates first fit, in order of first use: a buffer takes the lowest place that is free while it is live.
 ///
-/// Returns the arena's size. Sizes that overflow are left for the verifier to refuse.
+/// Returns the arena's size. The verifier refuses sizes that overflow.
 fn lay_out(buffers: &mut [Buffer], calls: &[Call], max: &Sizes) -> usize {
     let mut lives: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for (i, call) in calls.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The order kernels run in, and what runs beside what: whatever reads a buffer comes after all that write it.
+//! The order of kernels, and which parts share one: whatever reads a buffer comes after everything that writes it.
 
 use weft_ir::NodeId;
 use weft_kern::{Access, BufferId, Kernel, Param, ParamId, Part, View};
@@ -6,19 +6,20 @@ use weft_kern::{Anchor, Factor, Instr, Pick};
 
 use crate::emit::EmittedPart;
 
-/// A kernel with its arguments, not yet in its place.
+/// A kernel with its arguments, not yet in order.
 #[derive(Debug)]
 pub(crate) struct Launch {
     pub(crate) kernel: Kernel,
     pub(crate) args: Vec<BufferId>,
-    /// For each part, the group it computes; none if it is a copy.
+    /// For each part, the group that it computes; `None` for a copy.
     pub(crate) groups: Vec<Option<usize>>,
 }
 
-/// Sorts parts into levels: those of one level need only what earlier levels make. If `beside`, a level is one kernel; otherwise each part is.
+/// Sorts parts into levels: those of a level need only what earlier levels compute. If `beside`, a level is one kernel; otherwise
+/// each part is one.
 ///
 /// # Panics
-/// If parts need each other, which groups never do.
+/// If parts depend on each other in a cycle, which groups never do.
 pub(crate) fn order(mut parts: Vec<EmittedPart>, beside: bool) -> Vec<Launch> {
     parts.sort_by_key(|p| p.key);
     let levels = levels(&parts);
@@ -41,10 +42,10 @@ pub(crate) fn order(mut parts: Vec<EmittedPart>, beside: bool) -> Vec<Launch> {
     launches.into_iter().map(|(_, launch)| launch).collect()
 }
 
-/// For each part, how many must have run before it, one after another.
+/// For each part, how many other parts must run before it one after another.
 fn levels(parts: &[EmittedPart]) -> Vec<usize> {
     let mut levels: Vec<Option<usize>> = vec![None; parts.len()];
-    let makes = |p: &EmittedPart, b: &BufferId| accesses(p, Access::Write).any(|written| written == *b);
+    let writes = |p: &EmittedPart, b: &BufferId| accesses(p, Access::Write).any(|written| written == *b);
     for _ in 0..parts.len() {
         let ready = (0..parts.len()).find_map(|i| {
             if levels[i].is_some() {
@@ -52,13 +53,13 @@ fn levels(parts: &[EmittedPart]) -> Vec<usize> {
             }
             let mut level = 0;
             for read in accesses(&parts[i], Access::Read) {
-                for maker in (0..parts.len()).filter(|m| *m != i && makes(&parts[*m], &read)) {
-                    level = level.max(levels[maker]? + 1);
+                for writer in (0..parts.len()).filter(|m| *m != i && writes(&parts[*m], &read)) {
+                    level = level.max(levels[writer]? + 1);
                 }
             }
             Some((i, level))
         });
-        let (i, level) = ready.expect("parts need each other");
+        let (i, level) = ready.expect("parts depend on each other");
         levels[i] = Some(level);
     }
     levels.into_iter().flatten().collect()
@@ -68,7 +69,7 @@ fn accesses(part: &EmittedPart, access: Access) -> impl Iterator<Item = BufferId
     part.args.iter().zip(&part.params).filter(move |(_, p)| p.access == access).map(|(b, _)| *b)
 }
 
-/// Whether a part writes what a launch uses, or the other way round.
+/// Returns whether a part writes a buffer that a launch uses, or the other way round.
 fn conflict(launch: &Launch, part: &EmittedPart) -> bool {
     let written = |p: &Param| p.access == Access::Write;
     launch
@@ -79,7 +80,7 @@ fn conflict(launch: &Launch, part: &EmittedPart) -> bool {
 }
 
 impl Launch {
-    /// Adds a part, its parameters joined with those there are.
+    /// Adds a part, merging its parameters with those of the launch.
     fn add(&mut self, part: EmittedPart) {
         let EmittedPart { mut part, params, args, group, .. } = part;
         let mut numbers: Vec<ParamId> = Vec::with_capacity(params.len());
@@ -98,7 +99,7 @@ impl Launch {
     }
 }
 
-/// Gives a part's parameters new numbers.
+/// Renumbers a part's parameters.
 fn renumber(part: &mut Part, numbers: &[ParamId]) {
     let view = |v: &mut View| v.param = numbers[v.param];
     let program = part.prologue.iter_mut().flat_map(|p| &mut p.body).chain(&mut part.body);

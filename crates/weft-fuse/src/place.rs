@@ -1,8 +1,8 @@
-//! Which values are written to memory, in which format, and where.
+//! Decides which values are written to memory, in which format, and where.
 //!
-//! A value goes to memory only if something outside its kernel reads it. Rounded copies for quantised matrices are written by the kernel that
-//! makes the value, once for all that read it. The parts of a concatenation and the rows of a store are written to their places
-//! directly; only what no kernel makes (an input, a cut of something else) is copied.
+//! A value goes to memory only if something outside its kernel reads it. Rounded copies for quantised matrices are written by the
+//! kernel that computes the value, once for all readers. The parts of a concatenation and the rows of a store are written to
+//! their places directly; only values that no kernel computes (an input, a slice of something else) are copied.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use weft_ir::{Graph, NodeId, Op, Switches};
 use weft_kern::{Buffer, BufferId, Format, Source, q8};
 use weft_quant::GgmlType;
 
-use crate::FuseError;
 use crate::decide;
+use crate::error::FuseError;
 use crate::group::{Class, Groups, class, is_product, through_identity};
 use crate::strided::{Strided, by_space, reshaped, row_major, view};
 
@@ -20,22 +20,22 @@ use crate::strided::{Strided, by_space, reshaped, row_major, view};
 pub(crate) struct Target {
     pub(crate) buffer: BufferId,
     pub(crate) offset: usize,
-    /// Distance between rows of the value's space.
+    /// The distance between rows, for each row axis of the value's space.
     pub(crate) rows: Vec<usize>,
-    /// Distance between columns.
+    /// The distance between columns.
     pub(crate) step: usize,
-    /// Rows picked by number: the node that holds the numbers, and the distance between rows.
+    /// For rows picked by index: the node that holds the indices, and the distance between rows.
     pub(crate) indexed: Option<(NodeId, usize)>,
 }
 
-/// A value that only has to be written somewhere else.
+/// A value that is only written somewhere else.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Copy {
     pub(crate) from: NodeId,
     pub(crate) to: Target,
 }
 
-/// Where everything is.
+/// Where every value is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placed {
     pub(crate) buffers: Vec<Buffer>,
@@ -46,32 +46,32 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// Where a computed node is written.
+    /// The places that a computed node is written to.
     pub(crate) fn targets(&self, id: NodeId) -> &[Target] {
         self.targets.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// The buffer that holds a node's values as they are, and how they lie in it.
+    /// The buffer that holds a node's values as they are, and their layout in it.
     ///
     /// # Panics
-    /// If nothing asked for it; [`place`] asks for all operands.
+    /// If it was not requested; [`place`] requests all operands.
     pub(crate) fn dense(&self, graph: &Graph, id: NodeId) -> (BufferId, Strided) {
         let at = view(graph, id);
         (self.dense[&at.base], at)
     }
 
-    /// The buffer that holds a node's values side by side and by themselves.
+    /// The buffer that holds a node's values contiguously and nothing else.
     ///
     /// # Panics
-    /// If nothing asked for it.
+    /// If it was not requested.
     pub(crate) fn whole(&self, graph: &Graph, id: NodeId) -> BufferId {
         self.dense.get(&id).copied().unwrap_or_else(|| self.dense[&view(graph, id).base])
     }
 
-    /// The buffer that holds a node's values rounded to `q8`, and how they lie in it.
+    /// The buffer that holds a node's values rounded to `q8`, and their layout in it.
     ///
     /// # Panics
-    /// If nothing asked for it.
+    /// If it was not requested.
     pub(crate) fn rounded(&self, graph: &Graph, id: NodeId) -> (BufferId, Strided) {
         if let Some(copy) = self.rounded.get(&id) {
             let strides = row_major(&graph.node(id).ty.shape);
@@ -82,14 +82,14 @@ impl Placed {
     }
 }
 
-/// Whether an anchor reads its first operand rounded.
+/// Returns whether an anchor reads its first operand rounded.
 pub(crate) fn reads_rounded(graph: &Graph, anchor: NodeId) -> bool {
     let node = graph.node(anchor);
     let transposed = node.op == Op::HeadDot { transposed: true };
     is_product(&node.op) && !transposed && graph.node(node.inputs[1]).ty.dtype.is_quantised()
 }
 
-/// Decides for all values of a graph.
+/// Places all values of a graph.
 pub(crate) fn place(graph: &Graph, groups: &Groups, switches: &Switches) -> Result<Placed, FuseError> {
     let round_in_place = switches.on(&decide::ROUND);
     let mut placer = Placer { graph, groups, round_in_place, out: Placed::default() };
@@ -103,11 +103,11 @@ pub(crate) fn place(graph: &Graph, groups: &Groups, switches: &Switches) -> Resu
                 if i == 0 && before && group.anchors.contains(member) {
                     // Never in memory.
                 } else if i == 0 && reads_rounded(graph, *member) {
-                    placer.ask_rounded(*input)?;
+                    placer.request_rounded(*input)?;
                 } else if whole(graph, *member, i) {
-                    placer.ask_whole(*input)?;
+                    placer.request_whole(*input)?;
                 } else if class(graph, *input) != Class::Scalar && !groups.is_value(graph, *input, g) {
-                    placer.ask_dense(*input)?;
+                    placer.request_dense(*input)?;
                 }
             }
         }
@@ -115,12 +115,13 @@ pub(crate) fn place(graph: &Graph, groups: &Groups, switches: &Switches) -> Resu
     Ok(placer.out)
 }
 
-/// The name under which a plan reads a product of weights, which a file has not.
+/// The plan's name for a product of weights, which no file has.
 pub(crate) fn product_name(id: NodeId) -> String {
     format!("product{id}")
 }
 
-/// Whether an operand is read by its own numbers, so that a part of something else will not do: tables, and the lists of attention.
+/// Returns whether an operand must be contiguous and alone in its buffer, because indices count from its start: tables, and the
+/// lists of attention.
 fn whole(graph: &Graph, reader: NodeId, operand: usize) -> bool {
     match graph.node(reader).op {
         Op::Rows => operand == 0,
@@ -145,7 +146,7 @@ impl Placer<'_> {
 
     fn output(&mut self, name: &str, id: NodeId) -> Result<(), FuseError> {
         if self.graph.node(id).op == Op::Store {
-            return self.ask_dense(id);
+            return self.request_dense(id);
         }
         let format = Format::Ggml(self.graph.node(id).ty.dtype);
         let buffer = self.buffer(Source::Output(name.into()), format, id);
@@ -156,8 +157,8 @@ impl Placer<'_> {
         self.write(id, buffer, 0, &strides, None)
     }
 
-    /// Sees to it that the memory a node views is there.
-    fn ask_dense(&mut self, id: NodeId) -> Result<(), FuseError> {
+    /// Makes the memory available that a node views.
+    fn request_dense(&mut self, id: NodeId) -> Result<(), FuseError> {
         let base = view(self.graph, id).base;
         if self.out.dense.contains_key(&base) {
             return Ok(());
@@ -172,13 +173,13 @@ impl Placer<'_> {
             Op::Const { values } => Source::Constant(values.clone()),
             Op::Store => {
                 let (state, rows, slots) = (node.inputs[0], node.inputs[1], node.inputs[2]);
-                self.ask_dense(state)?;
-                self.ask_dense(slots)?;
+                self.request_dense(state)?;
+                self.request_dense(slots)?;
                 let buffer = self.out.dense[&state];
                 self.out.dense.insert(base, buffer);
                 let width = self.graph.node(rows).ty.shape.last().unwrap_or(1);
                 if self.groups.home(view(self.graph, slots).base).is_some() {
-                    // What makes the numbers may need what makes the rows.
+                    // The kernel that computes the indices may need the one that computes the rows.
                     let target = self.target(rows, buffer, 0, &[0, 1], Some((slots, width)));
                     return self.copy(rows, target);
                 }
@@ -196,8 +197,8 @@ impl Placer<'_> {
         Ok(())
     }
 
-    /// Has rows written to a state of blocks of `block` values: where their parts are made, if each is whole blocks there, or else from a
-    /// copy of the rows.
+    /// Writes rows to a state of blocks of `block` values: where their parts are computed, if each of these is whole blocks, or
+    /// else from a copy of the rows.
     fn store(
         &mut self,
         rows: NodeId,
@@ -218,19 +219,19 @@ impl Placer<'_> {
         if written.chain(copied).all(|(of, to)| to.buffer != buffer || whole(of, to)) {
             return Ok(());
         }
-        // All of it: to copy a part may have asked for the memory that it views.
+        // Undo all of it: copying a part may have requested the memory that it views.
         self.out = before;
         let target = self.target(rows, buffer, 0, &[0, 1], Some(indexed));
         self.copy(rows, target)
     }
 
-    /// Sees to it that a node's values are there, side by side and by themselves.
-    fn ask_whole(&mut self, id: NodeId) -> Result<(), FuseError> {
+    /// Makes a node's values available contiguously and alone in a buffer.
+    fn request_whole(&mut self, id: NodeId) -> Result<(), FuseError> {
         let at = view(self.graph, id);
         let values = |id: NodeId| self.graph.node(id).ty.shape.known_count();
         let shape = &self.graph.node(id).ty.shape;
         if at.offset == 0 && at.strides == row_major(shape) && values(id) == values(at.base) {
-            return self.ask_dense(id);
+            return self.request_dense(id);
         }
         if self.out.dense.contains_key(&id) {
             return Ok(());
@@ -240,8 +241,8 @@ impl Placer<'_> {
         self.copy(id, self.target(id, buffer, 0, &row_major(shape), None))
     }
 
-    /// Sees to it that a node's values are there, rounded.
-    fn ask_rounded(&mut self, id: NodeId) -> Result<(), FuseError> {
+    /// Makes a node's values available rounded.
+    fn request_rounded(&mut self, id: NodeId) -> Result<(), FuseError> {
         let at = view(self.graph, id);
         let whole = |n: usize| n.is_multiple_of(q8::BLOCK);
         let base_shape = &self.graph.node(at.base).ty.shape;
@@ -274,7 +275,7 @@ impl Placer<'_> {
         Target { buffer, offset, rows, step, indexed }
     }
 
-    /// Has a node's values written at `offset` and `strides` (one for each of its axes) of a buffer.
+    /// Writes a node's values to a buffer, at `offset` and with `strides` for each of its axes.
     fn write(
         &mut self,
         id: NodeId,
@@ -294,21 +295,21 @@ impl Placer<'_> {
             && class(self.graph, id) == Class::Place
             && strides == row_major(&node.ty.shape)
         {
-            // Dense under one shape is dense under the other.
+            // Dense in one shape is dense in the other.
             let input = node.inputs[0];
             return self.write(input, buffer, offset, &row_major(&self.graph.node(input).ty.shape), indexed);
         }
         if node.op == Op::Reshape {
-            // The same places under the other shape, if there are such.
+            // Write to the same places with the strides of the other shape, if they exist.
             let from = &self.graph.node(node.inputs[0]).ty.shape;
-            // (An axis of 1 is no axis of rows, so that another one would take its place.)
+            // (An axis of size 1 does not count as a row axis, and another one would take its place.)
             let (own, inner) = (node.ty.shape.dims().first(), from.dims().first());
             let rows_kept = indexed.is_none() || (own == inner && own != Some(&weft_ir::Dim::Const(1)));
             if let Some(strides) = reshaped(&node.ty.shape, strides, from).filter(|_| rows_kept) {
                 return self.write(node.inputs[0], buffer, offset, &strides, indexed);
             }
         }
-        // Rows picked by number go together: the parts of a concatenation of rows have other numbers than its own rows.
+        // Indexed rows stay together: the parts of a concatenation of rows have other indices than the whole.
         if let Op::Concat { axis } = node.op
             && (axis > 0 || indexed.is_none())
         {
@@ -325,11 +326,11 @@ impl Placer<'_> {
 
     fn copy(&mut self, from: NodeId, to: Target) -> Result<(), FuseError> {
         let ty = self.graph.node(from).ty.dtype;
-        // A row program computes in `f32`, which cannot hold every index.
+        // A row program computes in `f32`, which cannot represent every index.
         if class(self.graph, from) == Class::Scalar || ty != GgmlType::F32 {
-            return Err(FuseError::new(self.graph, from, format!("{ty} values cannot be copied")));
+            return Err(FuseError::new(self.graph, from, format!("cannot copy {ty} values")));
         }
-        self.ask_dense(from)?;
+        self.request_dense(from)?;
         self.out.copies.push(Copy { from, to });
         Ok(())
     }

@@ -1,8 +1,9 @@
-//! Row programs that are done before the products that read them, inside of their kernels.
+//! Prologues: row programs that run before the products that read them, inside their kernels.
 //!
-//! A norm is cheap beside the product that follows it, and a kernel of its own costs a launch. So every worker of the product computes
-//! it again for itself. That is done to a group whose values only products read, whole row by whole row, and to all of its readers at once: if
-//! it had to be a kernel for one of them, the others could as well read what that one wrote.
+//! A norm is cheap compared with the product that follows it, and a separate kernel costs a launch. So every worker of the
+//! product computes it again. A group becomes a prologue if only products read its values, each whole row by whole row, and it
+//! becomes one for all of its readers: if one of them needed it as a kernel, the others could as well read what that kernel
+//! wrote.
 
 use weft_ir::{Graph, NodeId, Op, Switches};
 
@@ -11,7 +12,7 @@ use crate::group::{Groups, is_product, through_identity};
 use crate::place::reads_rounded;
 use crate::strided::Space;
 
-/// Makes prologues of the groups that can be.
+/// Turns groups into prologues where possible.
 pub(crate) fn absorb(graph: &Graph, groups: &mut Groups, switches: &Switches) {
     let users = graph.users();
     for g in 0..groups.list.len() {
@@ -33,7 +34,7 @@ pub(crate) fn absorb(graph: &Graph, groups: &mut Groups, switches: &Switches) {
     }
 }
 
-/// Says why products that read a group's values do not compute them.
+/// Records why products that read a group's values do not compute them.
 fn explain(groups: &mut Groups, g: usize, why: Why) {
     groups
         .cuts
@@ -42,8 +43,8 @@ fn explain(groups: &mut Groups, g: usize, why: Why) {
         .for_each(|cut| cut.why = why);
 }
 
-/// The groups that read a group's values, if all of them could compute it before their products; else why not, or nothing if no product
-/// reads them.
+/// The groups that read a group's values, if all of them can have it as their prologue; otherwise the reason, or nothing if no
+/// product reads them.
 fn readers(
     graph: &Graph,
     groups: &Groups,
@@ -79,7 +80,7 @@ fn readers(
     if others || !alike { Err(Some(Why::ReadElsewhere)) } else { Ok(readers) }
 }
 
-/// The nodes that use a value, and as which node: itself, or a reshape of its rows.
+/// The users of a value, each with the node that it uses: the value itself, or a reshape of its rows.
 fn uses(graph: &Graph, users: &[Vec<NodeId>], id: NodeId) -> Vec<(NodeId, NodeId)> {
     let mut found = Vec::new();
     for user in &users[id.index()] {
@@ -96,7 +97,8 @@ fn uses(graph: &Graph, users: &[Vec<NodeId>], id: NodeId) -> Vec<(NodeId, NodeId
     found
 }
 
-/// Whether a node is a product that multiplies whole rows of the value it reads through `operand`, one for each of its own first axis.
+/// Returns whether a node is a product of whole rows of the value that it reads as `operand`, one for each entry of the node's
+/// own first axis.
 fn multiplies(graph: &Graph, groups: &Groups, node: NodeId, operand: NodeId, home: usize, g: usize) -> bool {
     let product = graph.node(node);
     let rows = &groups.list[home].space.rows;
@@ -110,7 +112,7 @@ fn multiplies(graph: &Graph, groups: &Groups, node: NodeId, operand: NodeId, hom
         && groups.list[g].space.rows == space.rows
 }
 
-/// Whether the products of a group that read group `g` all read it alike, rounded or not.
+/// Returns whether the products of a group that read group `g` all read it rounded, or all not.
 fn one_operand(graph: &Graph, groups: &Groups, reader: usize, g: usize) -> bool {
     let products = groups.list[reader].anchors.iter().copied();
     let mut kinds = products

@@ -1,4 +1,4 @@
-//! Where a node's values lie in memory: movement operations as index arithmetic.
+//! The layout of a node's values in memory: movement operations as index arithmetic.
 
 use weft_ir::{Dim, Graph, NodeId, Op, Shape};
 
@@ -7,13 +7,13 @@ use weft_ir::{Dim, Graph, NodeId, Op, Shape};
 pub(crate) struct Strided {
     /// The node whose buffer is read.
     pub(crate) base: NodeId,
-    /// Value at index 0.
+    /// The index of its first value.
     pub(crate) offset: usize,
-    /// Distance between values, for each axis of the viewing node.
+    /// The distance between values, for each axis of the viewing node.
     pub(crate) strides: Vec<usize>,
 }
 
-/// Row-major strides. Only the first axis is symbolic, so all are numbers.
+/// Row-major strides. Only the first axis is symbolic, so all of them are numbers.
 pub(crate) fn row_major(shape: &Shape) -> Vec<usize> {
     let mut strides = vec![1; shape.rank()];
     for i in (1..shape.rank()).rev() {
@@ -22,7 +22,7 @@ pub(crate) fn row_major(shape: &Shape) -> Vec<usize> {
     strides
 }
 
-/// What `node` reads, if it is a view: a reshape or slice that can be had by index arithmetic alone.
+/// What `node` reads, if it is a view: a reshape or slice that needs only index arithmetic.
 pub(crate) fn view(graph: &Graph, node: NodeId) -> Strided {
     let n = graph.node(node);
     let itself = || Strided { base: node, offset: 0, strides: row_major(&n.ty.shape) };
@@ -35,7 +35,7 @@ pub(crate) fn view(graph: &Graph, node: NodeId) -> Strided {
             let from = view(graph, n.inputs[0]);
             match reshaped(&graph.node(n.inputs[0]).ty.shape, &from.strides, &n.ty.shape) {
                 Some(strides) => Strided { strides, ..from },
-                // Its values have to be copied together: it is computed like any other node.
+                // Its values have to be brought together: it is computed like any other node.
                 None => itself(),
             }
         }
@@ -43,10 +43,10 @@ pub(crate) fn view(graph: &Graph, node: NodeId) -> Strided {
     }
 }
 
-/// Strides of the same memory under another shape, if there are any.
+/// Strides of the same memory in another shape, if there are any.
 ///
-/// Axes of size 1 are set aside; then both shapes fall apart into the same runs of axes with equal products, and within a run of the old
-/// shape the memory must be evenly spaced.
+/// Without axes of size 1, both shapes divide into runs of axes with equal products. Within each run of the old shape the memory
+/// must be evenly spaced.
 pub(crate) fn reshaped(from: &Shape, strides: &[usize], to: &Shape) -> Option<Vec<usize>> {
     let symbolic = usize::from(from.sym().is_some());
     let sizes = |s: &Shape| -> Vec<usize> { s.dims()[symbolic..].iter().filter_map(|d| d.known()).collect() };
@@ -82,7 +82,7 @@ pub(crate) fn reshaped(from: &Shape, strides: &[usize], to: &Shape) -> Option<Ve
     Some(out)
 }
 
-/// The rows and columns of a shape: the last axis are the columns, the others the rows, axes of size 1 left out of the rows.
+/// The rows and columns of a shape: the last axis is the columns; the others, without axes of size 1, are the rows.
 ///
 /// Shapes with the same space number their rows alike.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -106,7 +106,7 @@ fn not_one(dims: &[Dim]) -> Vec<Dim> {
     dims.iter().copied().filter(|d| *d != Dim::Const(1)).collect()
 }
 
-/// Strides of a shape's axes as strides of its space: for each row axis, and the step between columns.
+/// Converts strides of a shape's axes to those of its space: one for each row axis, and the step between columns.
 pub(crate) fn by_space(shape: &Shape, strides: &[usize]) -> (Vec<usize>, usize) {
     let cols_axis = match shape.dims().last() {
         Some(Dim::Const(_)) => shape.rank() - 1,
@@ -116,7 +116,7 @@ pub(crate) fn by_space(shape: &Shape, strides: &[usize]) -> (Vec<usize>, usize) 
     (rows, strides.get(cols_axis).copied().unwrap_or(0))
 }
 
-/// Strides with which an operand is read for each value of a result it broadcasts to.
+/// Strides for reading an operand at each value of a result that it broadcasts to.
 pub(crate) fn broadcast(operand: &Shape, strides: &[usize], result: &Shape) -> Vec<usize> {
     let missing = result.rank() - operand.rank();
     (0..result.rank())
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn reshapes_that_need_no_copy() {
+    fn reshapes_of_evenly_spaced_memory_need_no_copy() {
         let of =
             |from: &[usize], strides: &[usize], to: &[usize]| reshaped(&shape(from), strides, &shape(to));
         assert_eq!(of(&[5120], &[5120, 1], &[20, 256]), Some(vec![5120, 256, 1]));

@@ -1,4 +1,4 @@
-//! Building graphs: one method an operation, equal nodes interned, the first mistake remembered.
+//! Builds graphs: one method per operation, equal nodes interned, the first mistake kept.
 
 use rustc_hash::FxHashMap;
 use weft_quant::GgmlType;
@@ -12,14 +12,14 @@ use crate::verify::{VerifyError, verify};
 /// Why a graph could not be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// An operation that does not fit its inputs. In a model's graph this means that the file's sizes contradict each other.
+    /// The inputs do not fit the operation. In a model's graph this means that sizes in the file contradict each other.
     #[error("graph `{graph}`, `{op}`: {why}")]
     Op {
         /// The graph's name.
         graph: String,
-        /// The operation's name.
+        /// The name of the operation.
         op: &'static str,
-        /// Which rule is broken.
+        /// The rule that is broken.
         why: String,
     },
     /// The finished graph breaks a rule.
@@ -29,8 +29,8 @@ pub enum BuildError {
 
 /// Builds a [`Graph`].
 ///
-/// Methods do not return errors: the first mistake is kept, everything after it is ignored, and [`Builder::finish`] reports
-/// it. A model's graph then reads like its formula.
+/// Methods do not return errors: the builder keeps the first mistake, ignores everything after it, and [`Builder::finish`]
+/// reports it. A model's graph then reads like its formula.
 ///
 /// ```
 /// use weft_ir::{Builder, Dim};
@@ -52,11 +52,11 @@ pub struct Builder {
     error: Option<BuildError>,
 }
 
-/// Stands for the result of a mistake.
+/// The result of a mistake.
 const POISON: NodeId = NodeId(u32::MAX);
 
 impl Builder {
-    /// An empty graph.
+    /// Creates an empty graph.
     pub fn new(name: impl Into<String>) -> Builder {
         Builder {
             graph: Graph { name: name.into(), nodes: Vec::new(), outputs: Vec::new() },
@@ -82,7 +82,7 @@ impl Builder {
         })
     }
 
-    /// The node of this operation on nodes that exist, or why there is none. That is no mistake yet.
+    /// Interns an operation on nodes that exist, or says why its inputs do not fit. That is no mistake yet.
     pub(crate) fn intern(
         &mut self,
         op: Op,
@@ -109,7 +109,7 @@ impl Builder {
         &self.graph
     }
 
-    /// Its nodes.
+    /// The nodes so far.
     pub(crate) fn into_nodes(self) -> Vec<Node> {
         self.graph.nodes
     }
@@ -119,7 +119,7 @@ impl Builder {
         self.graph.outputs.push((name.into(), id));
     }
 
-    /// The finished, verified graph.
+    /// Returns the finished graph, verified.
     ///
     /// # Errors
     /// The first mistake made while building, or what the verifier found.
@@ -131,7 +131,7 @@ impl Builder {
         Ok(self.graph)
     }
 
-    /// A value given from outside.
+    /// A value given by the caller.
     pub fn input(&mut self, name: impl Into<String>, dtype: GgmlType, shape: impl Into<Shape>) -> NodeId {
         self.push(Op::Input { name: name.into() }, vec![], Some(Type::new(dtype, shape)))
     }
@@ -176,12 +176,12 @@ impl Builder {
         self.push(Op::Reduce { op: Reduce::Sum, axis }, vec![x], None)
     }
 
-    /// The largest along an axis.
+    /// The largest value along an axis.
     pub fn reduce_max(&mut self, x: NodeId, axis: usize) -> NodeId {
         self.push(Op::Reduce { op: Reduce::Max, axis }, vec![x], None)
     }
 
-    /// The same values under another shape.
+    /// The same values in another shape.
     pub fn reshape(&mut self, x: NodeId, shape: impl Into<Shape>) -> NodeId {
         let ty = self.ty(x).map(|t| Type::new(t.dtype, shape));
         self.push(Op::Reshape, vec![x], ty)
@@ -192,73 +192,74 @@ impl Builder {
         self.push(Op::Slice { axis, start, len }, vec![x], None)
     }
 
-    /// All parts, one after another along an axis.
+    /// All parts joined along an axis.
     pub fn concat(&mut self, parts: &[NodeId], axis: usize) -> NodeId {
         self.push(Op::Concat { axis }, parts.to_vec(), None)
     }
 
-    /// Rows of a table: `[N, D]` by ids `[X]` is `[X, D]`.
+    /// Rows of a table: `[N, D]` and ids `[X]` give `[X, D]`.
     pub fn rows(&mut self, table: NodeId, ids: NodeId) -> NodeId {
         self.push(Op::Rows, vec![table, ids], None)
     }
 
-    /// Values picked from each row: `[.., E]` by ids `[.., U]` is `[.., U]`.
+    /// Values picked from each row: `[.., E]` and ids `[.., U]` give `[.., U]`.
     pub fn take(&mut self, x: NodeId, ids: NodeId) -> NodeId {
         self.push(Op::Take, vec![x, ids], None)
     }
 
-    /// Rotary embedding of `[T, H, D]` or `[T, D]` by tables `[T, D/2]`.
+    /// Rotary embedding: `[T, H, D]` or `[T, D]`, rotated by tables `[T, D/2]`.
     pub fn rope(&mut self, x: NodeId, cos: NodeId, sin: NodeId, style: RopeStyle) -> NodeId {
         self.push(Op::Rope { style }, vec![x, cos, sin], None)
     }
 
-    /// Indices of the `k` largest of each row.
+    /// Indices of the `k` largest values of each row.
     pub fn topk(&mut self, x: NodeId, k: usize) -> NodeId {
         self.push(Op::TopK { k }, vec![x], None)
     }
 
-    /// y = x·wᵀ: `[.., K]` by `[N, K]` is `[.., N]`.
+    /// y = x·wᵀ: `[.., K]` times `[N, K]` gives `[.., N]`.
     pub fn dot(&mut self, x: NodeId, w: NodeId) -> NodeId {
         self.push(Op::Dot, vec![x, w], None)
     }
 
-    /// Each head its own matrix: `[T, H, K]`, or `[T, 1, K]` for all heads, by `[H, N, K]` is `[T, H, N]`.
+    /// A product with one matrix per head: `[T, H, K]`, or `[T, 1, K]` for all heads, times `[H, N, K]` gives `[T, H, N]`.
     pub fn head_dot(&mut self, x: NodeId, w: NodeId) -> NodeId {
         self.push(Op::HeadDot { transposed: false }, vec![x, w], None)
     }
 
-    /// Each head its own transposed matrix: `[T, H, N]` by `[H, N, K]` is `[T, H, K]`.
+    /// A product with one transposed matrix per head: `[T, H, N]` times `[H, N, K]` gives `[T, H, K]`.
     pub fn head_dot_transposed(&mut self, x: NodeId, w: NodeId) -> NodeId {
         self.push(Op::HeadDot { transposed: true }, vec![x, w], None)
     }
 
-    /// Each row times the matrices its ids name: `[T, K]` or `[T, U, K]` by `[E, N, K]` and ids `[T, U]` is `[T, U, N]`.
+    /// Each row times the matrices that its ids select: `[T, K]` or `[T, U, K]`, `[E, N, K]` and ids `[T, U]` give
+    /// `[T, U, N]`.
     pub fn select_dot(&mut self, x: NodeId, w: NodeId, ids: NodeId) -> NodeId {
         self.push(Op::SelectDot, vec![x, w, ids], None)
     }
 
-    /// The weighted sum over choices: `[T, U, K]` by `[E, N, K]`, ids `[T, U]` and weights `[T, U]` is `[T, N]`.
+    /// The weighted sum over choices: `[T, U, K]`, `[E, N, K]`, ids `[T, U]` and weights `[T, U]` give `[T, N]`.
     pub fn select_sum(&mut self, x: NodeId, w: NodeId, ids: NodeId, weights: NodeId) -> NodeId {
         self.push(Op::SelectSum, vec![x, w, ids, weights], None)
     }
 
-    /// Two parameters multiplied head by head when the model is loaded, and stored as `dtype`: `[H, N, M]` by `[H, M, K]` is
-    /// `[H, N, K]`.
+    /// Multiplies two parameters head by head when the model is loaded, and stores the product as `dtype`: `[H, N, M]` times
+    /// `[H, M, K]` gives `[H, N, K]`.
     pub fn product(&mut self, a: NodeId, b: NodeId, dtype: GgmlType) -> NodeId {
         self.push(Op::Product { joined: false }, vec![a, b], Some(Type::new(dtype, Shape::default())))
     }
 
-    /// The same with the heads side by side: `[N, H·M]` by `[H, M, K]` is `[N, H·K]`.
+    /// Like [`Builder::product`], with the heads side by side: `[N, H·M]` times `[H, M, K]` gives `[N, H·K]`.
     pub fn product_joined(&mut self, a: NodeId, b: NodeId, dtype: GgmlType) -> NodeId {
         self.push(Op::Product { joined: true }, vec![a, b], Some(Type::new(dtype, Shape::default())))
     }
 
-    /// The state with `rows` written at `slots`.
+    /// The state after `rows` are written at `slots`.
     pub fn store(&mut self, state: NodeId, rows: NodeId, slots: NodeId) -> NodeId {
         self.push(Op::Store, vec![state, rows, slots], None)
     }
 
-    /// Causal attention through pages; see [`Op::Attend`].
+    /// Causal attention in a paged cache; see [`Op::Attend`].
     pub fn attend(&mut self, inputs: AttendInputs, scale: f32, kv_heads: usize, page: usize) -> NodeId {
         let AttendInputs { q, k, v, pos, first, pages } = inputs;
         self.push(Op::Attend { scale: F32(scale), kv_heads, page }, vec![q, k, v, pos, first, pages], None)
@@ -295,7 +296,7 @@ elementwise! {
     min(Binary::Min): "The smaller of a and b.",
 }
 
-/// What [`Builder::attend`] reads; shapes as in [`Op::Attend`].
+/// Inputs of [`Builder::attend`]; shapes as in [`Op::Attend`].
 #[derive(Clone, Copy, Debug)]
 pub struct AttendInputs {
     /// Queries `[T, H, Dk]`.
@@ -304,9 +305,9 @@ pub struct AttendInputs {
     pub k: NodeId,
     /// Values `[S, G·Dv]`.
     pub v: NodeId,
-    /// Position of each token, `i32[T]`.
+    /// The position of each token, `i32[T]`.
     pub pos: NodeId,
-    /// Where each token's sequence begins in `pages`, `i32[T]`.
+    /// The index in `pages` where each token's sequence begins, `i32[T]`.
     pub first: NodeId,
     /// Page numbers of all sequences, `i32[P]`.
     pub pages: NodeId,

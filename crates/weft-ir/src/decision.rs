@@ -1,26 +1,27 @@
-//! Decisions of the compiler by name, and which of them were switched by hand.
+//! Named decisions of the compiler, and which of them the user has switched.
 
 use std::collections::BTreeMap;
 
-/// Something the compiler does that can be switched.
+/// Something the compiler does that can be switched off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// What it is called: `split.heads`.
+    /// Its name, such as `split.heads`.
     pub name: &'static str,
     /// What it does, in a sentence.
     pub about: &'static str,
-    /// How it stands if nobody says otherwise.
+    /// Its mode unless it is set.
     pub default: Mode,
 }
 
-/// How a decision stands.
+/// Whether a decision is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// Taken wherever it is legal.
     On,
     /// Not taken.
     Off,
-    /// Taken if what it leads to costs less. Who can tell costs compiles both ways; to everyone else it is off.
+    /// Taken where it lowers the cost. A compiler with a cost model compiles both ways; any other takes it for
+    /// off.
     ByCost,
 }
 
@@ -28,7 +29,7 @@ impl Mode {
     /// Every mode.
     pub const ALL: [Mode; 3] = [Mode::On, Mode::Off, Mode::ByCost];
 
-    /// The word for it: `on`, `off`, `by-cost`.
+    /// Its name: `on`, `off`, `by-cost`.
     pub const fn name(self) -> &'static str {
         match self {
             Mode::On => "on",
@@ -37,13 +38,13 @@ impl Mode {
         }
     }
 
-    /// The mode of a word.
+    /// The mode with this name.
     pub fn from_name(name: &str) -> Option<Mode> {
         Mode::ALL.into_iter().find(|mode| mode.name() == name)
     }
 }
 
-/// What was set by hand; all else is as its default says.
+/// The decisions that were set; the others have their defaults.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Switches(BTreeMap<&'static str, Mode>);
 
@@ -53,12 +54,12 @@ impl Switches {
         self.0.insert(decision.name, mode);
     }
 
-    /// How a decision stands.
+    /// Returns a decision's mode.
     pub fn mode(&self, decision: &Decision) -> Mode {
         self.0.get(decision.name).copied().unwrap_or(decision.default)
     }
 
-    /// Whether a decision is taken without asking for costs.
+    /// Returns whether a decision is taken whatever it costs.
     pub fn on(&self, decision: &Decision) -> bool {
         self.mode(decision) == Mode::On
     }

@@ -1,7 +1,7 @@
 //! The float oracle: what a graph means, in slow and obvious arithmetic.
 //!
-//! Values are `f32`, sums are kept in `f64` and rounded once. Weights are read row by row, so that even a large model is never
-//! decoded as a whole.
+//! Values are `f32`; sums are accumulated in `f64` and rounded once. Weights are read row by row, so that even a large model
+//! is never decoded as a whole.
 
 mod ops;
 mod product;
@@ -12,23 +12,15 @@ use std::collections::BTreeMap;
 use crate::graph::{Graph, NodeId, Type};
 use crate::op::Op;
 use crate::shape::Sizes;
+use crate::weights::WeightRows;
 
 pub use product::Product;
 pub use tensor::Tensor;
 
-/// Where the oracle reads weights from.
-pub trait WeightRows {
-    /// Decodes one row: `row` counts over all axes of the weight but the last, whose length `out` has.
-    ///
-    /// # Errors
-    /// A sentence saying why the row cannot be read.
-    fn read_row(&self, name: &str, row: usize, out: &mut [f32]) -> Result<(), String>;
-}
-
 /// Inputs, states and results by name.
 pub type Values = BTreeMap<String, Tensor>;
 
-/// Why a graph could not be evaluated. The graph itself being verified, the fault is in what it was given.
+/// Why a graph could not be evaluated. Since the graph is verified, the fault is in the values or weights.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("graph `{graph}`, {node}: {why}")]
 pub struct EvalError {
@@ -42,12 +34,12 @@ pub struct EvalError {
 
 /// Computes a graph's outputs.
 ///
-/// `values` holds inputs and states by name; a state is an `f32` tensor `[S, W]` and is replaced by its stored version. The
-/// other outputs are added, replacing what had their name.
+/// `values` holds inputs and states by name. A state is an `f32` tensor `[S, W]`, and is replaced by its stored version. The
+/// other outputs are added, replacing values of the same name.
 ///
 /// # Errors
-/// If a value is missing or has another shape than the graph declares under `sizes`, a weight cannot be read, or an index lies
-/// outside what it indexes.
+/// If a value is missing, or does not have the shape that the graph declares under `sizes`; if a weight cannot be read; or if
+/// an index is out of range.
 pub fn eval(
     graph: &Graph,
     sizes: &Sizes,
@@ -62,7 +54,7 @@ pub fn eval(
 
     let mut results: Vec<Option<Tensor>> = vec![None; graph.nodes().len()];
     let done = compute(graph, sizes, weights, values, &mut uses, &mut results);
-    // States that were only read go back to their owner, and after an error those that are left.
+    // Give states that were only read back to their owner, also after an error.
     for (id, node) in graph.iter() {
         if let (Op::State { name }, Some(state)) = (&node.op, &mut results[id.index()]) {
             values.insert(name.clone(), std::mem::take(state));
@@ -91,7 +83,7 @@ fn compute(
     for (id, node) in graph.iter() {
         let fail = |why: String| EvalError { graph: graph.name().into(), node: id, why };
         results[id.index()] = match &node.op {
-            // Read where it is used, row by row.
+            // Weights are read by their users, row by row.
             Op::Weight { .. } => None,
             Op::Input { name } => {
                 Some(given(values.get(name).cloned(), name, &node.ty, sizes).map_err(fail)?)
@@ -101,7 +93,7 @@ fn compute(
         };
         for input in &node.inputs {
             uses[input.index()] -= 1;
-            // A state is kept for its owner; a store has taken it by now.
+            // A state is kept for its owner; by now a store has taken it.
             if uses[input.index()] == 0 && !matches!(graph.node(*input).op, Op::State { .. }) {
                 results[input.index()] = None;
             }
@@ -111,12 +103,12 @@ fn compute(
 }
 
 fn given(value: Option<Tensor>, name: &str, ty: &Type, sizes: &Sizes) -> Result<Tensor, String> {
-    let value = value.ok_or_else(|| format!("`{name}` was not given"))?;
+    let value = value.ok_or_else(|| format!("`{name}` is missing"))?;
     let shape = ty.shape.eval(sizes);
     // States are `f32` in the oracle, whatever a program stores.
     let same_kind = value.is_i32() == (ty.dtype == weft_quant::GgmlType::I32);
     if value.shape() != shape || !same_kind {
-        return Err(format!("`{name}` must be {ty} = {shape:?}, a tensor of {:?} was given", value.shape()));
+        return Err(format!("`{name}` must be {ty} = {shape:?}, not a tensor of shape {:?}", value.shape()));
     }
     Ok(value)
 }

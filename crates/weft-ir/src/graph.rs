@@ -7,7 +7,7 @@ use weft_quant::GgmlType;
 use crate::op::Op;
 use crate::shape::Shape;
 
-/// A node's place in its graph.
+/// The index of a node in its graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct NodeId(pub(crate) u32);
 
@@ -27,7 +27,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// What a node's value looks like.
+/// The type of a node's value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Type {
     /// How values are stored: `f32` or `i32` for anything computed, any type for weights, a float type for states.
@@ -37,7 +37,7 @@ pub struct Type {
 }
 
 impl Type {
-    /// A type.
+    /// Creates a type.
     pub fn new(dtype: GgmlType, shape: impl Into<Shape>) -> Type {
         Type { dtype, shape: shape.into() }
     }
@@ -49,21 +49,21 @@ impl fmt::Display for Type {
     }
 }
 
-/// One operation and what it is applied to.
+/// An operation and its inputs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Node {
-    /// What is computed.
+    /// The operation.
     pub op: Op,
-    /// From what; every input comes earlier in the graph.
+    /// Its inputs; each comes earlier in the graph.
     pub inputs: Vec<NodeId>,
-    /// The result.
+    /// The type of its result.
     pub ty: Type,
 }
 
-/// A computation: a list of nodes, each using only earlier ones, and the named results.
+/// A computation: a list of nodes, each of which uses only earlier ones, and the named results.
 ///
-/// Equal nodes are one node (the builder interns them), and nothing in a graph names a particular layer: weights and states
-/// are parameters that an instance binds, so equal layers have equal graphs.
+/// The builder interns equal nodes. Nothing in a graph names a particular layer: weights and states are parameters that an
+/// instance binds, so equal layers have equal graphs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Graph {
     pub(crate) name: String,
@@ -72,7 +72,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// What the graph is, for people: `mla_moe_layer`.
+    /// The graph's name, such as `mla_moe_layer`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -92,12 +92,12 @@ impl Graph {
         self.nodes.iter().enumerate().map(|(i, n)| (NodeId(i as u32), n))
     }
 
-    /// The named results. A stored state is a result too, under the state's name.
+    /// The named results. They include every stored state, under the state's name.
     pub fn outputs(&self) -> &[(String, NodeId)] {
         &self.outputs
     }
 
-    /// For every node, the nodes that use it (an output counts as no use).
+    /// The users of every node. An output does not count as one.
     pub fn users(&self) -> Vec<Vec<NodeId>> {
         let mut users = vec![Vec::new(); self.nodes.len()];
         for (id, node) in self.iter() {

@@ -1,45 +1,45 @@
-//! What depends on the step alone is computed once and not in every layer.
+//! Hoisting: values that depend only on the step are computed once, not in every layer.
 
 use crate::build::Builder;
 use crate::decision::{Decision, Mode};
 use crate::graph::{Graph, Node, NodeId};
 use crate::op::{Op, Unary};
 
-/// Whether [`hoist`] is to be used.
+/// Whether [`hoist`] is used.
 ///
-/// Legal: each value is computed by the same operations from the same inputs, the bits are the same. Never worse: what is read
-/// instead of computed is as large as what has been written for the anchors in any case, and is written once a step.
+/// Legal: the same operations compute each value from the same inputs, so the bits are the same. Never worse: the tables that are
+/// now read instead are as large as what was written for the anchors anyway, and are written once per step.
 pub static STEPS: Decision = Decision {
     name: "hoist.steps",
-    about: "Tables that depend on the step alone, as rotary angles on positions, are computed once and not in every layer.",
+    about: "Computes tables that depend only on the step, such as rotary angles, once instead of in every layer.",
     default: Mode::On,
 };
 
-/// A graph in two parts.
+/// A graph cut in two.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hoisted {
-    /// Computes `tables.0`, `tables.1`, … from inputs of the step. Equal for graphs that hoist the same.
+    /// Computes `tables.0`, `tables.1`, … from inputs of the step. Graphs that hoist the same tables have equal preludes.
     pub prelude: Graph,
-    /// The rest, with these as inputs.
+    /// The rest, with the tables as inputs.
     pub rest: Graph,
 }
 
 /// What a value depends on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
-    /// Constants.
+    /// Constants only.
     Nothing,
-    /// Inputs of the step and constants. Costly if a transcendental function is on the way.
+    /// Inputs of the step and constants; `costly` if a transcendental function is among the operations.
     Step { costly: bool },
-    /// Anything else: weights, states, what flows from layer to layer.
+    /// Anything else: weights, states, activations.
     More,
 }
 
-/// Takes out of a graph what depends only on these inputs and on constants, and costs a transcendental function; `None` if there is no
-/// such thing.
+/// Hoists the values that depend only on these inputs and on constants, and that need a transcendental function; `None` if there
+/// are none.
 ///
-/// What is taken out are the last such values, those that are read by the rest of the graph. An output stays where it is, and so
-/// does everything in a graph that uses one of the names already.
+/// The last such values are hoisted, those that the rest of the graph reads. An output stays where it is, and so does everything
+/// in a graph that already uses one of the names.
 pub fn hoist(graph: &Graph, step_inputs: &[&str]) -> Option<Hoisted> {
     let needs = needs(graph, step_inputs);
     let mut tables = vec![false; graph.nodes().len()];
@@ -79,7 +79,7 @@ fn needs(graph: &Graph, step_inputs: &[&str]) -> Vec<Needs> {
         let of_inputs = node.inputs.iter().map(|i| needs[i.index()]).reduce(Needs::and);
         needs.push(match of_inputs {
             None => own,
-            // Constants alone are not of the step, whatever is done with them.
+            // Constants do not depend on the step, whatever is computed from them.
             Some(Needs::Nothing) => Needs::Nothing,
             Some(inputs) => inputs.and(own),
         });
@@ -97,7 +97,7 @@ impl Needs {
     }
 }
 
-/// The part of a graph that computes these outputs, in its order, with some nodes given as inputs.
+/// The part of a graph that computes these outputs, in the same order, with some nodes given as inputs.
 fn part(
     graph: &Graph,
     name: &str,

@@ -1,4 +1,4 @@
-//! Shape inference: the type of a node from its operation and its inputs' types, or why there is none.
+//! Shape inference: the type of a node from its operation and the types of its inputs.
 
 use weft_quant::GgmlType;
 
@@ -6,23 +6,23 @@ use crate::graph::Type;
 use crate::op::Op;
 use crate::shape::{Dim, Shape};
 
-/// Most values of a node for each entry of its symbolic axis: more than any machine holds, and few enough that sizes in bytes do not
-/// overflow.
+/// The most values of a node per entry of its symbolic axis: more than any machine holds, and few enough that sizes in bytes do
+/// not overflow.
 const MAX_VALUES: usize = 1 << 40;
 
-/// The type `op` gives on inputs of these types.
+/// Infers the type of `op` on inputs of these types.
 ///
-/// Sources and `reshape` take their type from `declared`, and a `product` its `dtype`; that is only checked for sense here.
+/// Sources and `reshape` take their type from `declared`, and a `product` its `dtype`, which are only checked.
 ///
 /// # Errors
-/// A sentence that says which rule the inputs break.
+/// A sentence saying which rule the inputs break.
 pub(crate) fn infer(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type, String> {
     let ty = infer_any(op, inputs, declared)?;
     if ty.shape.dims().iter().skip(1).any(|d| d.known().is_none()) {
         return Err(format!("only the first axis may be symbolic, not {ty}"));
     }
     if ty.shape.dims().contains(&Dim::Const(0)) || ty.shape.known_count().is_none_or(|n| n > MAX_VALUES) {
-        return Err(format!("{ty} has an empty axis or too many values"));
+        return Err(format!("{ty} has an empty axis or more than {MAX_VALUES} values"));
     }
     Ok(ty)
 }
@@ -71,7 +71,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 && to.shape.known_count().is_some()
                 && to.shape.known_count() == x.shape.known_count();
             if !same || to.dtype != x.dtype || (x.dtype.is_quantised() && to.shape.last() != x.shape.last()) {
-                return Err(format!("{x} cannot be read as {to}"));
+                return Err(format!("cannot reshape {x} to {to}"));
             }
             Ok(to.clone())
         }
@@ -79,14 +79,14 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
             let [x] = take(inputs)?;
             match (x.shape.dims().get(*axis), start.checked_add(*len)) {
                 (Some(Dim::Const(n)), Some(end)) if end <= *n && *len > 0 => {}
-                _ => return Err(format!("{start}..+{len} is not within axis {axis} of {x}")),
+                _ => return Err(format!("{len} entries from {start} are outside axis {axis} of {x}")),
             }
             if x.dtype.is_quantised() && axis + 1 == x.shape.rank() {
-                // Rows of a state, which a kernel reads by blocks; those of a weight are packed as a whole.
+                // Kernels read rows of a state by blocks. Rows of a weight are packed as a whole.
                 let block = x.dtype.block_len();
                 let between_blocks = start.is_multiple_of(block) && len.is_multiple_of(block);
                 if x.shape.sym().is_none() || !between_blocks {
-                    return Err(format!("the rows of {x} are quantised and cannot be cut"));
+                    return Err(format!("cannot slice within the rows of {x}: they are quantised"));
                 }
             }
             Ok(Type { dtype: x.dtype, shape: x.shape.with(*axis, *len) })
@@ -124,7 +124,11 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 }
                 _ => false,
             };
-            if fits { Ok(x.clone()) } else { Err(format!("rope of {x} with tables {cos} and {sin}")) }
+            if fits {
+                Ok(x.clone())
+            } else {
+                Err(format!("rope takes x [T, H, D] or [T, D] and tables [T, D/2], not {x}, {cos} and {sin}"))
+            }
         }
         Op::TopK { k } => {
             let [x] = take(inputs)?;
@@ -133,7 +137,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 Some(n) if x.shape.rank() > 0 && *k > 0 && *k <= n => {
                     Ok(i32_of(x.shape.with(x.shape.rank() - 1, *k)))
                 }
-                _ => Err(format!("the {k} largest of {x}")),
+                _ => Err(format!("cannot take the {k} largest of {x}")),
             }
         }
         Op::Dot => {
@@ -142,7 +146,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
             decodable(w)?;
             match (x.shape.dims(), w.shape.dims()) {
                 ([.., k], [n, wk]) if k == wk => Ok(f32_of(x.shape.with(x.shape.rank() - 1, *n))),
-                _ => Err(format!("dot of {x} with {w}: rows differ in length")),
+                _ => Err(format!("dot takes x [.., K] and w [N, K], not {x} and {w}")),
             }
         }
         Op::HeadDot { transposed } => {
@@ -156,7 +160,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 ([t, h, n], [wh, wn, k]) if h == wh && n == wn && *transposed => {
                     Ok(f32_of([*t, *h, *k].into()))
                 }
-                _ => Err(format!("head_dot of {x} with {w}")),
+                _ => Err(format!("head_dot does not take {x} and {w}")),
             }
         }
         Op::SelectDot => {
@@ -169,7 +173,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 ([t, xu, k], [_, n, wk], [it, u]) if k == wk && t == it && xu == u => {
                     Ok(f32_of([*t, *u, *n].into()))
                 }
-                _ => Err(format!("select_dot of {x} with {w} by {ids}")),
+                _ => Err(format!("select_dot does not take {x}, {w} and {ids}")),
             }
         }
         Op::SelectSum => {
@@ -184,7 +188,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 {
                     Ok(f32_of([*t, *n].into()))
                 }
-                _ => Err(format!("select_sum of {x} with {w} by {ids} and {weights}")),
+                _ => Err(format!("select_sum does not take {x}, {w}, {ids} and {weights}")),
             }
         }
         Op::Store => {
@@ -193,7 +197,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
             expect_dtype(slots, GgmlType::I32)?;
             match (state.shape.dims(), rows.shape.dims(), slots.shape.dims()) {
                 ([_, w], [t, rw], [st]) if w == rw && t == st => Ok(state.clone()),
-                _ => Err(format!("store of {rows} into {state} at {slots}")),
+                _ => Err(format!("store does not take {state}, {rows} and {slots}")),
             }
         }
         Op::Attend { kv_heads, page, .. } => attend(inputs, *kv_heads, *page),
@@ -225,13 +229,13 @@ fn source(op: &Op, declared: &Type) -> Result<Type, String> {
         }
         _ => false,
     };
-    if ok { Ok(declared.clone()) } else { Err(format!("{declared} is no type for `{}`", op.name())) }
+    if ok { Ok(declared.clone()) } else { Err(format!("`{}` cannot have type {declared}", op.name())) }
 }
 
 fn product(joined: bool, a: &Type, b: &Type, dtype: GgmlType) -> Result<Type, String> {
     decodable(a)?;
     decodable(b)?;
-    let wrong = || format!("product of {a} and {b}");
+    let wrong = || format!("product does not take {a} and {b}");
     let &[heads @ Dim::Const(h), Dim::Const(m), Dim::Const(k)] = b.shape.dims() else {
         return Err(wrong());
     };
@@ -260,7 +264,7 @@ fn concat(inputs: &[&Type], axis: usize) -> Result<Type, String> {
             && (0..t.shape.rank()).all(|i| i == axis || t.shape.dims()[i] == first.shape.dims()[i]);
         sum = match size(t) {
             Some(n) if fits => sum.checked_add(n).ok_or("concat overflows")?,
-            _ => return Err(format!("{first} and {t} do not join along axis {axis}")),
+            _ => return Err(format!("cannot join {first} and {t} along axis {axis}")),
         };
     }
     Ok(Type { dtype: first.dtype, shape: first.shape.with(axis, sum) })
@@ -272,8 +276,9 @@ fn attend(inputs: &[&Type], kv_heads: usize, page: usize) -> Result<Type, String
     for t in [pos, first, pages] {
         expect_dtype(t, GgmlType::I32)?;
     }
-    let wrong =
-        || format!("attend of {q} over {k} and {v} at {pos}, {first}, {pages} with {kv_heads} key heads");
+    let wrong = || {
+        format!("attend with {kv_heads} key heads does not take {q}, {k}, {v}, {pos}, {first} and {pages}")
+    };
     let (&[t, Dim::Const(h), Dim::Const(dk)], &[ks, Dim::Const(kw)], &[vs, Dim::Const(vw)]) =
         (q.shape.dims(), k.shape.dims(), v.shape.dims())
     else {
@@ -297,18 +302,18 @@ fn attend(inputs: &[&Type], kv_heads: usize, page: usize) -> Result<Type, String
 }
 
 fn arity(inputs: &[&Type], n: usize) -> Result<(), String> {
-    if inputs.len() == n { Ok(()) } else { Err(format!("{n} inputs expected, {} found", inputs.len())) }
+    if inputs.len() == n { Ok(()) } else { Err(format!("expected {n} inputs, found {}", inputs.len())) }
 }
 
 fn take<'a, const N: usize>(inputs: &[&'a Type]) -> Result<[&'a Type; N], String> {
     arity(inputs, N)?;
-    inputs.try_into().map_err(|_| String::from("wrong number of inputs"))
+    inputs.try_into().map_err(|_| format!("expected {N} inputs"))
 }
 
 fn expect_dtype(t: &Type, dtype: GgmlType) -> Result<(), String> {
-    if t.dtype == dtype { Ok(()) } else { Err(format!("{dtype} expected, {t} found")) }
+    if t.dtype == dtype { Ok(()) } else { Err(format!("expected {dtype}, found {t}")) }
 }
 
 fn decodable(w: &Type) -> Result<(), String> {
-    if w.dtype.can_decode() { Ok(()) } else { Err(format!("values of {w} cannot be read")) }
+    if w.dtype.can_decode() { Ok(()) } else { Err(format!("cannot decode {w}")) }
 }

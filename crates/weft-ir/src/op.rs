@@ -45,7 +45,7 @@ pub enum Reduce {
     Max,
 }
 
-/// Which values of a head a rotary embedding turns together.
+/// How a rotary embedding pairs the values of a head.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RopeStyle {
     /// (0,1), (2,3), …: GGML's "norm" style (llama, DeepSeek-2, GLM).
@@ -59,15 +59,15 @@ macro_rules! named {
         impl $ty {
             /// Every variant.
             pub const ALL: &'static [$ty] = &[$($ty::$variant,)*];
-            /// The word the text form uses.
+            /// The name in the text form.
             pub const fn name(self) -> &'static str { match self { $($ty::$variant => $name,)* } }
-            /// The variant of a word.
+            /// The variant with this name.
             pub fn from_name(name: &str) -> Option<$ty> { Self::ALL.iter().copied().find(|v| v.name() == name) }
         }
     };
 }
 impl Unary {
-    /// The function's value. This is the definition; a device may differ by the rounding of its own exponential.
+    /// Applies the function. This is the definition; a device may round its exponential differently.
     pub fn apply(self, x: f32) -> f32 {
         match self {
             Unary::Neg => -x,
@@ -75,7 +75,7 @@ impl Unary {
             Unary::Sigmoid => 1.0 / (1.0 + (-x).exp()),
             Unary::Silu => x / (1.0 + (-x).exp()),
             Unary::Rsqrt => 1.0 / x.sqrt(),
-            // Angles reach hundreds of thousands of radians: the argument is reduced in `f64`.
+            // Angles reach hundreds of thousands of radians, so the argument is reduced in `f64`.
             Unary::Cos => f64::from(x).cos() as f32,
             Unary::Sin => f64::from(x).sin() as f32,
         }
@@ -83,7 +83,7 @@ impl Unary {
 }
 
 impl Binary {
-    /// The function's value.
+    /// Applies the function.
     pub fn apply(self, a: f32, b: f32) -> f32 {
         match self {
             Binary::Add => a + b,
@@ -97,7 +97,7 @@ impl Binary {
 }
 
 impl RopeStyle {
-    /// The two values of a head of `d` that make pair `i`.
+    /// The indices of pair `i` in a head of `d` values.
     pub const fn pair(self, i: usize, d: usize) -> (usize, usize) {
         match self {
             RopeStyle::Pairs => (2 * i, 2 * i + 1),
@@ -129,25 +129,25 @@ impl std::hash::Hash for F32 {
     }
 }
 
-/// What a node computes from its inputs. Shapes are written outermost axis first.
+/// The operation of a node. Shapes are written outermost axis first.
 ///
-/// The last six are what kernels are anchored on; the rest are parameters, elementwise, reductions and movement. Every operation
-/// has one obvious definition, which [`crate::eval`] is.
+/// The last five, from [`Op::Dot`] on, are what kernels are built around. The others are sources, elementwise operations,
+/// reductions, selections and movement. [`crate::eval`] defines each of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
-    /// A value that the caller or an earlier graph gives.
+    /// A value given by the caller or by an earlier graph.
     Input {
         /// Name in the caller's environment.
         name: String,
     },
     /// A parameter, in the precision of the file.
     Weight {
-        /// Name in the binding of this graph's instance, not the tensor's own.
+        /// The name that an instance of this graph binds, not the tensor's own.
         name: String,
     },
     /// Rows that outlive the step: a KV cache.
     State {
-        /// Name in the binding of this graph's instance.
+        /// The name that an instance of this graph binds.
         name: String,
     },
     /// A small constant vector, or a scalar when the node's shape is `[]`.
@@ -155,13 +155,13 @@ pub enum Op {
         /// The values.
         values: Vec<F32>,
     },
-    /// A parameter made of two others when the model is loaded: each head's matrices multiplied. The result is stored in the type
-    /// that the node gives, which can be quantised, and is used like a weight.
+    /// A parameter computed from two others when the model is loaded: the product of each head's matrices. It is stored in the
+    /// node's type, which may be quantised, and used like a weight.
     ///
-    /// `(a [H, N, M], b [H, M, K]) → [H, N, K]`; joined, `(a [N, H·M], b [H, M, K]) → [N, H·K]`, where a row of `a` has the heads
-    /// side by side and so has a row of the result. Both operands are weights, or parts of weights with whole rows.
+    /// `(a [H, N, M], b [H, M, K]) → [H, N, K]`; joined, `(a [N, H·M], b [H, M, K]) → [N, H·K]`, where each row of `a` and of the
+    /// result holds the heads side by side. Both operands are weights, or parts of weights with whole rows.
     Product {
-        /// Rows hold all heads side by side.
+        /// Whether rows hold all heads side by side.
         joined: bool,
     },
     /// `i32` to `f32`.
@@ -172,75 +172,76 @@ pub enum Op {
     Binary(Binary),
     /// A reduction.
     Reduce {
-        /// Which.
+        /// The function.
         op: Reduce,
-        /// Along this axis.
+        /// The axis.
         axis: usize,
     },
-    /// The same values under another shape; the node's own shape says which.
+    /// The same values in another shape, which is the node's own.
     Reshape,
     /// A range of one axis.
     Slice {
         /// The axis.
         axis: usize,
-        /// First index kept.
+        /// The first index kept.
         start: usize,
-        /// How many are kept.
+        /// The number of indices kept.
         len: usize,
     },
-    /// All inputs, one after another along one axis.
+    /// All inputs joined along one axis.
     Concat {
         /// The axis.
         axis: usize,
     },
-    /// `(table [N, D], ids i32[X]) → [X, D]`, the rows of a table.
+    /// `(table [N, D], ids i32[X]) → [X, D]`: rows of a table.
     Rows,
-    /// `(x [.., E], ids i32[.., U]) → [.., U]`, values picked from each row.
+    /// `(x [.., E], ids i32[.., U]) → [.., U]`: values picked from each row.
     Take,
-    /// `(x [T, H, D] or [T, D], cos [T, D/2], sin [T, D/2])`: rotate each pair by its angle.
+    /// `(x [T, H, D] or [T, D], cos [T, D/2], sin [T, D/2])`: each pair rotated by its angle.
     Rope {
-        /// Which values make a pair.
+        /// How values are paired.
         style: RopeStyle,
     },
     /// `(state [S, W], rows [T, W], slots i32[T]) → [S, W]`: the state with row `slots[t]` replaced by `rows[t]`.
     Store,
-    /// `(x [.., E]) → i32[.., K]`: indices of the largest values, largest first, the lower index first among equals.
+    /// `(x [.., E]) → i32[.., K]`: indices of the largest values, largest first; among equals, the lower index first.
     TopK {
-        /// How many.
+        /// The number of indices, K.
         k: usize,
     },
     /// `(x [.., K], w [N, K]) → [.., N]`: y = x·wᵀ.
     Dot,
-    /// Each head its own matrix. `(x [T, H, K] or [T, 1, K], w [H, N, K]) → [T, H, N]`, where a single row of `x` is the same for
-    /// all heads; transposed, `(x [T, H, N], w [H, N, K]) → [T, H, K]`.
+    /// A product with one matrix per head. `(x [T, H, K] or [T, 1, K], w [H, N, K]) → [T, H, N]`, where a single row of `x`
+    /// serves all heads; transposed, `(x [T, H, N], w [H, N, K]) → [T, H, K]`.
     HeadDot {
-        /// Multiply by the matrices' transposes.
+        /// Whether to multiply by the transposed matrices.
         transposed: bool,
     },
-    /// `(x [T, K] or [T, U, K], w [E, N, K], ids i32[T, U]) → [T, U, N]`: each row times the matrices its ids name.
+    /// `(x [T, K] or [T, U, K], w [E, N, K], ids i32[T, U]) → [T, U, N]`: each row times the matrices that its ids select.
     SelectDot,
-    /// The weighted sum of what [`Op::SelectDot`] gives for each choice.
+    /// The weighted sum of [`Op::SelectDot`] over a token's choices.
     ///
-    /// `(x [T, U, K], w [E, N, K], ids i32[T, U], weights f32[T, U]) → [T, N]`: `Σ_u weights[t, u] · (w[ids[t, u]] · x[t, u])`. Each
-    /// product is rounded before it is added, in the order of `u`: the bits are those of `select_dot`, `mul` and `reduce_sum`.
+    /// `(x [T, U, K], w [E, N, K], ids i32[T, U], weights f32[T, U]) → [T, N]`: `Σ_u weights[t, u] · (w[ids[t, u]] · x[t, u])`.
+    /// Each product is rounded before it is added, in the order of `u`: the bits are those of `select_dot`, `mul` and
+    /// `reduce_sum`.
     SelectSum,
-    /// Causal attention of each token over its own sequence, through pages.
+    /// Causal attention of each token over its own sequence, in a paged cache.
     ///
-    /// `(q [T, H, Dk], k [S, G·Dk], v [S, G·Dv], pos i32[T], first i32[T], pages i32[P]) → [T, H, Dv]`, where G key heads are
-    /// shared by H query heads. Token `t` sees positions `0..=pos[t]`; position `p` lies in row
-    /// `pages[first[t] + p / page] · page + p % page` of the state.
+    /// `(q [T, H, Dk], k [S, G·Dk], v [S, G·Dv], pos i32[T], first i32[T], pages i32[P]) → [T, H, Dv]`, where H query heads share
+    /// G key heads. Token `t` sees positions `0..=pos[t]`; position `p` is row `pages[first[t] + p / page] · page + p % page` of
+    /// the state.
     Attend {
-        /// Multiplies q·k before the softmax.
+        /// The factor of q·k before the softmax.
         scale: F32,
-        /// Number of key heads, G.
+        /// The number of key heads, G.
         kv_heads: usize,
-        /// Rows in a page.
+        /// The rows of a page.
         page: usize,
     },
 }
 
 impl Op {
-    /// The word the text form uses.
+    /// The name in the text form.
     pub fn name(&self) -> &'static str {
         match self {
             Op::Input { .. } => "input",
@@ -268,7 +269,7 @@ impl Op {
         }
     }
 
-    /// Whether the node has no inputs and its type is given rather than computed.
+    /// Whether the node has no inputs and a declared type.
     pub fn is_source(&self) -> bool {
         matches!(self, Op::Input { .. } | Op::Weight { .. } | Op::State { .. } | Op::Const { .. })
     }

@@ -33,7 +33,7 @@ impl Sym {
     }
 }
 
-/// What the symbols stand for in one step.
+/// The values of the symbols in one step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sizes {
     /// Value of [`Sym::Tokens`].
@@ -57,13 +57,13 @@ impl Sizes {
         }
     }
 
-    /// Whether no size is larger than `max` has it.
+    /// Returns whether no size exceeds the same size of `max`.
     pub fn fit(&self, max: &Sizes) -> bool {
         Sym::ALL.iter().all(|s| self.get(*s) <= max.get(*s))
     }
 }
 
-/// One axis of a shape.
+/// The size of one axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Dim {
     /// Known now.
@@ -82,7 +82,7 @@ impl Dim {
     /// Entries of the page list.
     pub const P: Dim = Dim::Sym(Sym::Pages);
 
-    /// The size, given the step's sizes.
+    /// The size in a step with these sizes.
     pub const fn eval(self, sizes: &Sizes) -> usize {
         match self {
             Dim::Const(n) => n,
@@ -90,7 +90,7 @@ impl Dim {
         }
     }
 
-    /// The size if it is known now.
+    /// The size, if it is known now.
     pub const fn known(self) -> Option<usize> {
         match self {
             Dim::Const(n) => Some(n),
@@ -116,13 +116,13 @@ impl fmt::Display for Dim {
 
 /// The sizes of a tensor's axes, outermost first; the last axis is contiguous in memory.
 ///
-/// Only the first axis may be symbolic (checked by [`crate::verify`]): every stride is then a plain number, whatever
+/// Only the first axis may be symbolic ([`crate::verify`] checks it), so that every stride is a plain number, whatever
 /// the number of tokens.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Shape(Vec<Dim>);
 
 impl Shape {
-    /// A shape from its axes.
+    /// Creates a shape from its axes.
     pub fn new(dims: impl Into<Vec<Dim>>) -> Shape {
         Shape(dims.into())
     }
@@ -137,7 +137,7 @@ impl Shape {
         &self.0
     }
 
-    /// The size of the last axis when it is known; 1 for a scalar.
+    /// The size of the last axis, if it is known; 1 for a scalar.
     pub fn last(&self) -> Option<usize> {
         self.0.last().map_or(Some(1), |d| d.known())
     }
@@ -175,8 +175,8 @@ impl Shape {
         }
     }
 
-    /// The shape of an elementwise operation on two operands: axes are matched from the last, and one of two different
-    /// sizes must be 1 (NumPy's rule).
+    /// The shape of an elementwise operation on two operands: axes are matched from the last, and where two sizes
+    /// differ one must be 1 (NumPy's rule).
     pub fn broadcast(&self, other: &Shape) -> Option<Shape> {
         let rank = self.rank().max(other.rank());
         let axis = |s: &Shape, i: usize| match (i + s.rank()).checked_sub(rank) {

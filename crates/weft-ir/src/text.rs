@@ -1,4 +1,4 @@
-//! The text form of a graph: what prints parses back to the same graph.
+//! The text form of a graph, which parses back to the same graph.
 //!
 //! ```text
 //! graph rms_norm {
@@ -57,7 +57,7 @@ fn attributes(op: &Op) -> String {
     }
 }
 
-/// A text that is not a graph.
+/// Why a text is not a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct ParseError {
@@ -69,7 +69,7 @@ pub struct ParseError {
 
 /// Reads one graph. Lines that begin with `#` are comments.
 ///
-/// # Errors
+/// The first line that is malformed, or the first rule of [`verify`] that the graph breaks.
 /// The first line that is not understood, or the first rule of [`verify`] that the graph breaks.
 pub fn parse(text: &str) -> Result<Graph, ParseError> {
     let mut graph = Graph { name: String::new(), nodes: Vec::new(), outputs: Vec::new() };
@@ -82,20 +82,20 @@ pub fn parse(text: &str) -> Result<Graph, ParseError> {
             continue;
         }
         if closed {
-            return Err(fail(format!("nothing expected after `}}`, found `{line}`")));
+            return Err(fail(format!("expected nothing after `}}`, found `{line}`")));
         }
         if !open {
             let name = line.strip_prefix("graph ").and_then(|l| l.strip_suffix('{')).map(str::trim);
             graph.name = name
                 .filter(|n| !n.is_empty())
-                .ok_or_else(|| fail(format!("`graph NAME {{` expected, found `{line}`")))?
+                .ok_or_else(|| fail(format!("expected `graph NAME {{`, found `{line}`")))?
                 .to_string();
             open = true;
         } else if line == "}" {
             closed = true;
         } else if let Some(rest) = line.strip_prefix("output ") {
             let (name, id) =
-                rest.split_once(" = ").ok_or_else(|| fail("`output NAME = %N` expected".into()))?;
+                rest.split_once(" = ").ok_or_else(|| fail("expected `output NAME = %N`".into()))?;
             graph.outputs.push((name.trim().to_string(), node_id(id).map_err(fail)?));
         } else {
             let node = node(line, graph.nodes.len()).map_err(fail)?;
@@ -103,20 +103,20 @@ pub fn parse(text: &str) -> Result<Graph, ParseError> {
         }
     }
     if !closed {
-        return Err(ParseError { line: text.lines().count(), why: "`}` expected".into() });
+        return Err(ParseError { line: text.lines().count(), why: "expected `}`".into() });
     }
     verify(&graph).map_err(|e| ParseError { line: 0, why: e.to_string() })?;
     Ok(graph)
 }
 
 fn node(line: &str, expected_id: usize) -> Result<Node, String> {
-    let (left, ty) = line.rsplit_once(" : ").ok_or("`%N = op … : type` expected")?;
-    let (id, right) = left.split_once(" = ").ok_or("`%N = op … : type` expected")?;
+    let (left, ty) = line.rsplit_once(" : ").ok_or("expected `%N = op … : type`")?;
+    let (id, right) = left.split_once(" = ").ok_or("expected `%N = op … : type`")?;
     if node_id(id)?.index() != expected_id {
-        return Err(format!("node %{expected_id} expected, found {id}"));
+        return Err(format!("expected node %{expected_id}, found {id}"));
     }
     let mut words = right.split_whitespace();
-    let op = words.next().ok_or("an operation expected")?;
+    let op = words.next().ok_or("expected an operation")?;
     let mut inputs = Vec::new();
     let mut rest = Vec::new();
     for word in words {
@@ -144,7 +144,7 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         _ => usize::from(Reduce::from_name(name).is_some()),
     };
     if rest.len() != attributes {
-        return Err(format!("`{name}` takes {attributes} words beside its operands, found {rest:?}"));
+        return Err(format!("`{name}` takes {attributes} words after its operands, found {rest:?}"));
     }
     let op = match name {
         "input" => Op::Input { name: word()? },
@@ -159,7 +159,9 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         "take" => Op::Take,
         "rope" => {
             let style = attr("style")?;
-            Op::Rope { style: RopeStyle::from_name(style).ok_or_else(|| format!("no rope style `{style}`"))? }
+            Op::Rope {
+                style: RopeStyle::from_name(style).ok_or_else(|| format!("unknown rope style `{style}`"))?,
+            }
         }
         "topk" => Op::TopK { k: num("k")? },
         "dot" => Op::Dot,
@@ -179,7 +181,7 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
             } else if let Some(op) = Reduce::from_name(name) {
                 Op::Reduce { op, axis: num("axis")? }
             } else {
-                return Err(format!("no operation `{name}`"));
+                return Err(format!("unknown operation `{name}`"));
             }
         }
     };
@@ -187,16 +189,16 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
 }
 
 fn float(word: &str) -> Result<F32, String> {
-    word.parse().map(F32).map_err(|_| format!("a number expected, found `{word}`"))
+    word.parse().map(F32).map_err(|_| format!("expected a number, found `{word}`"))
 }
 
 fn node_id(word: &str) -> Result<NodeId, String> {
     let number = word.trim().strip_prefix('%').and_then(|n| n.parse().ok());
-    number.map(NodeId).ok_or_else(|| format!("`%N` expected, found `{word}`"))
+    number.map(NodeId).ok_or_else(|| format!("expected `%N`, found `{word}`"))
 }
 
 fn type_of(text: &str) -> Result<Type, String> {
-    let wrong = || format!("a type like `f32[T, 64]` expected, found `{text}`");
+    let wrong = || format!("expected a type like `f32[T, 64]`, found `{text}`");
     let (dtype, dims) = text.trim().strip_suffix(']').and_then(|t| t.split_once('[')).ok_or_else(wrong)?;
     let dtype: GgmlType = dtype.parse().map_err(|_| wrong())?;
     let dims = dims.split(',').map(str::trim).filter(|d| !d.is_empty());

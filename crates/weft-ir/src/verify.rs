@@ -1,4 +1,4 @@
-//! The graph's rules, checked.
+//! Checks the rules of graphs.
 
 use std::collections::BTreeSet;
 
@@ -21,17 +21,18 @@ pub struct VerifyError {
 
 /// Checks that
 ///
-/// 1. every input of a node comes before it, and its type is the one inference gives;
-/// 2. inputs, weights and states have names of their own;
-/// 3. a state is stored at most once, and if so everything else reads the stored version: then writing in place is the
-///    same as making a new one;
-/// 4. outputs exist, have names of their own, and are computed or inputs, not weights; every stored state is an output, and no other
+/// 1. every input of a node comes before it, and its type is the inferred one;
+/// 2. the names of inputs, weights and states are unique;
+/// 3. a state is stored at most once, and if so everything else reads the stored version, so that writing in place is the same as
+///    making a new one;
+/// 4. outputs exist, have unique names, and are computed or inputs, not weights; every stored state is an output, and no other
 ///    output has a state's name;
-/// 5. both factors of a product are weights, or parts of weights with whole rows: it can then be computed when a model is loaded;
+/// 5. both factors of a product are weights, or parts of weights with whole rows, so that it can be computed when a model is
+///    loaded;
 /// 6. names are words that the text form can hold.
 ///
 /// # Errors
-/// The first rule broken.
+/// The first rule that is broken.
 pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
     let fail = |place: String, why: String| VerifyError { graph: graph.name.clone(), place, why };
     let mut names = BTreeSet::new();
@@ -48,17 +49,17 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
         if let Op::Product { .. } = node.op
             && let Some(factor) = node.inputs.iter().find(|i| WeightView::of(graph, **i).is_none())
         {
-            return Err(fail(place(), format!("its factor {factor} is not rows of a weight")));
+            return Err(fail(place(), format!("factor {factor} is not rows of a weight")));
         }
         if let Op::Input { name } | Op::Weight { name } | Op::State { name } = &node.op {
             if !is_word(name) {
                 return Err(fail(
                     place(),
-                    format!("`{name}` is no name: letters, digits and `_.-/` make one"),
+                    format!("`{name}` is not a name: expected letters, digits and `_.-/`"),
                 ));
             }
             if !names.insert(name) {
-                return Err(fail(place(), format!("`{name}` is named twice")));
+                return Err(fail(place(), format!("the name `{name}` is used twice")));
             }
         }
     }
@@ -70,10 +71,12 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
             return Err(fail(format!("{id} does not exist")));
         }
         if !outputs.insert(name) || !is_word(name) {
-            return Err(fail("is named twice, or its name is no word".into()));
+            return Err(fail(
+                "the name is used twice, or has other characters than letters, digits and `_.-/`".into(),
+            ));
         }
         if graph.is_parameter(*id) {
-            return Err(fail(format!("{id} is a weight: nothing computes it")));
+            return Err(fail(format!("{id} is a weight, which nothing computes")));
         }
         let is_state =
             graph.nodes.iter().any(|n| matches!(&n.op, Op::State { name: state } if state == name));
@@ -81,16 +84,16 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
         let own_store = store.op == Op::Store
             && matches!(&graph.node(store.inputs[0]).op, Op::State { name: state } if state == name);
         if is_state && !own_store {
-            return Err(fail(format!("has the name of a state, and {id} is not what is stored in it")));
+            return Err(fail(format!("it has the name of a state, but {id} does not store that state")));
         }
     }
     if !is_word(&graph.name) {
-        return Err(fail("the graph".into(), "its name is no word".into()));
+        return Err(fail("the graph".into(), "the name is not letters, digits and `_.-/`".into()));
     }
     Ok(())
 }
 
-/// Whether a name can stand in the text form.
+/// Whether the text form can hold a name.
 fn is_word(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-/".contains(&b))
 }
@@ -102,7 +105,7 @@ fn states(graph: &Graph) -> Result<(), (NodeId, String)> {
             Op::State { name } => {
                 let stores = users[id.index()].iter().filter(|u| graph.node(**u).op == Op::Store).count();
                 if stores > 0 && users[id.index()].len() > 1 {
-                    return Err((id, format!("state `{name}` is stored and must have no other user")));
+                    return Err((id, format!("state `{name}` is stored and has another user")));
                 }
             }
             Op::Store => {
@@ -110,7 +113,7 @@ fn states(graph: &Graph) -> Result<(), (NodeId, String)> {
                     return Err((id, "stores into something that is not a state".into()));
                 };
                 if !graph.outputs.iter().any(|(n, o)| n == name && *o == id) {
-                    return Err((id, format!("the stored state must be output `{name}`")));
+                    return Err((id, format!("the stored state is not output `{name}`")));
                 }
             }
             _ => {}

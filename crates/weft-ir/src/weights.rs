@@ -1,11 +1,11 @@
-//! Parameters as operands: a weight, or a part of one that is read where it lies, row by row.
+//! Parameters as operands: a weight, or a part of one that is read in place, row by row; and where their rows come from.
 
 use crate::graph::{Graph, NodeId};
 use crate::op::Op;
 use crate::shape::Dim;
 
 impl Graph {
-    /// The node that a reshape or slice, or a chain of them, is a part of; any other node itself.
+    /// Follows reshapes and slices to the node that they are parts of.
     pub fn base(&self, mut id: NodeId) -> NodeId {
         while let Op::Reshape | Op::Slice { .. } = self.node(id).op {
             id = self.node(id).inputs[0];
@@ -13,10 +13,19 @@ impl Graph {
         id
     }
 
-    /// Whether a node is a parameter: a weight, a product of weights, or a part of either.
+    /// Returns whether a node is a parameter: a weight, a product of weights, or a part of either.
     pub fn is_parameter(&self, id: NodeId) -> bool {
         matches!(self.node(self.base(id)).op, Op::Weight { .. } | Op::Product { .. })
     }
+}
+
+/// A source of weights for the oracle.
+pub trait WeightRows {
+    /// Decodes one row. `row` counts over all axes of the weight but the last, whose length is that of `out`.
+    ///
+    /// # Errors
+    /// A sentence saying why the row cannot be read.
+    fn read_row(&self, name: &str, row: usize, out: &mut [f32]) -> Result<(), String>;
 }
 
 /// A weight as an operand: a range of one axis of a parameter, read row by row.
@@ -31,7 +40,7 @@ pub(crate) struct WeightView<'a> {
 }
 
 impl<'a> WeightView<'a> {
-    /// The node as whole rows of a weight, if that is what it is.
+    /// The node as whole rows of a weight, if it is that.
     pub(crate) fn of(graph: &'a Graph, id: NodeId) -> Option<WeightView<'a>> {
         // From the weight outwards, so that a long chain of views needs no stack.
         let mut chain = vec![id];
@@ -54,7 +63,7 @@ impl<'a> WeightView<'a> {
             Op::Reshape => {
                 let (own, inner): (usize, usize) =
                     (self.axes.iter().product(), self.axes.iter().skip(1).product());
-                // Only rows that follow each other, and are kept as they are, are a view under another shape.
+                // A view in another shape needs rows that are contiguous and keep their length.
                 let rows_kept = graph.node(node.inputs[0]).ty.shape.last() == node.ty.shape.last();
                 let whole = self.stride == inner && own == axes.iter().product::<usize>();
                 let stride = axes.iter().skip(1).product();
@@ -80,7 +89,7 @@ impl<'a> WeightView<'a> {
     }
 }
 
-/// The axes of a parameter without the last. A parameter has no symbolic ones.
+/// The axes of a parameter without the last. None of them is symbolic.
 fn row_axes(graph: &Graph, id: NodeId) -> Option<Vec<usize>> {
     let dims = graph.node(id).ty.shape.dims();
     dims[..dims.len().saturating_sub(1)].iter().map(|d: &Dim| d.known()).collect()

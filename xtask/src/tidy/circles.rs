@@ -20,15 +20,12 @@ pub(super) const RULE: Rule = Rule {
 /// Rooms that still have circles. A room that loses its last one is taken off this list.
 const NOT_YET: &[&str] = &[
     "weft-text",
-    "weft-ir",
-    "weft-fuse",
     "weft-models",
     "weft-pack",
     "weft-hub",
     "weft-engine",
     "weft-lab",
     "weft",
-    "weft-explore",
 ];
 
 /// The files of a room by the module each is: `["attend", "plan"]`; the root is empty.

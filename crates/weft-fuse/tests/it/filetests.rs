@@ -1,4 +1,4 @@
-//! Runs the files of `filetests/`; its README tells their format.
+//! Runs the files of `filetests/`; its README describes their format.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            // The texts of kernels are for `weft-render` to check.
+            // `weft-render` checks the texts of kernels.
             if path.file_name().is_none_or(|name| name != "wgsl" && name != "cuda") {
                 found.extend(files(&path));
             }
@@ -28,12 +28,12 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What a file's tests give: one, or several of the same input, each then under its header.
+/// The output of a file's tests: of one, or of several on the same input, each under its header.
 fn run(input: &str) -> Result<String, String> {
     let (headers, rest): (Vec<&str>, Vec<&str>) = input.lines().partition(|l| l.starts_with("test "));
     let text = rest.join("\n");
     match headers[..] {
-        [] => Err("no line `test …`".into()),
+        [] => Err("expected a line `test …`".into()),
         [header] => run_one(header, &text),
         _ => {
             headers.into_iter().map(|header| Ok(format!("# {header}\n{}", run_one(header, &text)?))).collect()
@@ -46,7 +46,7 @@ fn run_one(header: &str, text: &str) -> Result<String, String> {
     match words[1..] {
         ["print"] => Ok(weft_ir::parse(text).map_err(|e| e.to_string())?.to_string()),
         ["error"] => match weft_ir::parse(text) {
-            Ok(_) => Err("no error".into()),
+            Ok(_) => Err("expected an error".into()),
             Err(e) => Ok(format!("{}\n", e.why)),
         },
         ["rewrite", ref names @ ..] => rewritten(&weft_ir::parse(text).map_err(|e| e.to_string())?, names),
@@ -62,7 +62,7 @@ fn run_one(header: &str, text: &str) -> Result<String, String> {
             kernels(&graph, parse_sizes(sizes)?, number(sizes, "workers")? as u64)
         }
         ["plan", "error"] => match weft_kern::parse_plan(text) {
-            Ok(_) => Err("no error".into()),
+            Ok(_) => Err("expected an error".into()),
             Err(e) => Ok(format!("{}\n", e.why)),
         },
         ["fuse", ref sizes @ ..] => {
@@ -71,15 +71,15 @@ fn run_one(header: &str, text: &str) -> Result<String, String> {
             let printed = plan.to_string();
             match weft_kern::parse_plan(&printed) {
                 Ok(parsed) if parsed == plan => Ok(printed),
-                Ok(_) => Err("the printed plan parses to another one".into()),
+                Ok(_) => Err("the printed plan parses to a different one".into()),
                 Err(e) => Err(format!("the printed plan does not parse: {e}\n{printed}")),
             }
         }
-        _ => Err(format!("no test `{header}`")),
+        _ => Err(format!("unknown test `{header}`")),
     }
 }
 
-/// The graph after some rules alone, or after those that are on by default if none is named, and how often each one fired.
+/// The graph after the named rules, or after the default ones if none is named, and how often each one fired.
 fn rewritten(graph: &Graph, names: &[&str]) -> Result<String, String> {
     let mut switches = Switches::default();
     if !names.is_empty() {
@@ -100,7 +100,7 @@ fn rewritten(graph: &Graph, names: &[&str]) -> Result<String, String> {
     Ok(printed)
 }
 
-/// How many kernels a graph becomes on a machine, what each computes, and why its values go through memory.
+/// The kernels that a graph becomes on a machine, what each computes, and why its values pass through memory.
 fn kernels(graph: &Graph, max: Sizes, workers: u64) -> Result<String, String> {
     let machine = Machine { workers, ..Machine::default() };
     let options = Options { max, costs: CostModel::fixed(machine), ..Options::default() };
@@ -136,7 +136,7 @@ fn parse_sizes(words: &[&str]) -> Result<Sizes, String> {
 }
 
 #[test]
-fn every_file_gives_what_it_says() {
+fn every_file_gives_its_expected_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests");
     let bless = std::env::var_os("UPDATE_EXPECT").is_some();
     let files = files(&root);

@@ -1,11 +1,11 @@
-//! Texts with random damage: parsers, verifiers and the fuser answer with a value or an error, never with a panic.
+//! Texts with random damage: parsers, verifiers and the fuser return a value or an error and never panic.
 
 use std::path::Path;
 
 use weft_ir::Sizes;
 use weft_random::Random;
 
-/// What a word is replaced with: numbers at the edges, other names, nothing.
+/// Replacements of words: extreme numbers, other names, nothing.
 const WORDS: [&str; 18] = [
     "0",
     "1",
@@ -27,7 +27,7 @@ const WORDS: [&str; 18] = [
     "",
 ];
 
-/// A text with some of its words, as the text form has them, replaced.
+/// A text with some of its words, as the text form splits them, replaced.
 fn damaged(text: &str, random: &mut Random) -> String {
     let mut words: Vec<&str> = text.split_inclusive([' ', '\n', '[', ']', '=', ',', ';', '%']).collect();
     for _ in 0..1 + random.below(3) {
@@ -78,7 +78,7 @@ fn damaged_texts_are_refused_or_read() {
             }
         }
     }
-    // Each way is taken often: else this tests nothing.
+    // Each case must be frequent, or this tests nothing.
     assert!(
         graphs > 100 && plans > 100 && refused > 1000,
         "{graphs} graphs, {plans} plans, {refused} refused"

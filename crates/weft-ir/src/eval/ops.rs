@@ -1,11 +1,11 @@
 //! The definition of every operation.
 
 use super::product::Product;
-use super::{Tensor, WeightRows};
+use super::tensor::Tensor;
 use crate::graph::{Graph, NodeId, Type};
 use crate::op::{Binary, Op, Reduce, RopeStyle};
 use crate::shape::Sizes;
-use crate::weights::WeightView;
+use crate::weights::{WeightRows, WeightView};
 
 pub(super) fn apply(
     graph: &Graph,
@@ -19,10 +19,10 @@ pub(super) fn apply(
     let shape = node.ty.shape.eval(sizes);
     let cx = Context { graph, sizes, weights };
     if cx.weight(id).is_some() {
-        // A part of a parameter is read where it lies, as the parameter is.
+        // A part of a parameter is read in place by its users, as the parameter is.
         return Ok(None);
     }
-    // Movement and arithmetic on small weights (norms, biases) decode the whole of them.
+    // Movement of, and arithmetic on, small weights (norms, biases) decodes them as a whole.
     let arg = |i: usize| cx.tensor(node.inputs[i], results);
     let value = match &node.op {
         Op::Const { values } => Ok(Tensor::f32(shape, values.iter().map(|v| v.0).collect())),
@@ -84,7 +84,7 @@ pub(super) fn apply(
         Op::Store => {
             let (rows, slots) = (arg(1)?, arg(2)?);
             let width = shape[1];
-            // The state's only use is this one: take it rather than copy a whole cache.
+            // If this is the state's only use, take it rather than copy a whole cache.
             let state = match uses[node.inputs[0].index()] {
                 1 => results[node.inputs[0].index()].take(),
                 _ => results[node.inputs[0].index()].clone(),
@@ -100,7 +100,7 @@ pub(super) fn apply(
             let args = (0..6).map(arg).collect::<Result<Vec<_>, _>>()?;
             attend(&args, scale.0, *kv_heads, *page, shape)
         }
-        Op::Input { .. } | Op::Weight { .. } | Op::State { .. } => Err("a source is not computed".into()),
+        Op::Input { .. } | Op::Weight { .. } | Op::State { .. } => Err("sources are not computed".into()),
     };
     value.map(Some)
 }
@@ -112,12 +112,12 @@ struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The node as a view of a parameter, if that is what it is.
+    /// The node as a view of a parameter, if it is one.
     fn weight(&self, id: NodeId) -> Option<WeightView<'a>> {
         WeightView::of(self.graph, id)
     }
 
-    /// Row `(i, j)` of a node: of a parameter by decoding it, of a computed value by copying it.
+    /// Reads row `(i, j)` of a node, decoded from a parameter or copied from a computed value.
     fn row(
         &self,
         id: NodeId,
@@ -132,7 +132,7 @@ impl<'a> Context<'a> {
         let value = results[id.index()].as_ref().ok_or("an operand has no value")?;
         let inner = if value.shape().len() == 3 { value.shape()[1] } else { 0 };
         let at = (i * inner + j) * out.len();
-        out.copy_from_slice(floats(value)?.get(at..at + out.len()).ok_or("a row outside its operand")?);
+        out.copy_from_slice(floats(value)?.get(at..at + out.len()).ok_or("a row is outside its operand")?);
         Ok(())
     }
 
@@ -153,15 +153,18 @@ impl<'a> Context<'a> {
 }
 
 fn floats(t: &Tensor) -> Result<&[f32], String> {
-    t.as_f32().ok_or_else(|| "f32 values expected, i32 found".into())
+    t.as_f32().ok_or_else(|| "expected f32 values, found i32".into())
 }
 
 fn ints(t: &Tensor) -> Result<&[i32], String> {
-    t.as_i32().ok_or_else(|| "i32 values expected, f32 found".into())
+    t.as_i32().ok_or_else(|| "expected i32 values, found f32".into())
 }
 
 fn index(i: i32, len: usize, what: &str) -> Result<usize, String> {
-    usize::try_from(i).ok().filter(|i| *i < len).ok_or_else(|| format!("{what} {i} of {len}"))
+    usize::try_from(i)
+        .ok()
+        .filter(|i| *i < len)
+        .ok_or_else(|| format!("{what} {i} is out of range: there are {len}"))
 }
 
 fn strides(shape: &[usize]) -> Vec<usize> {
@@ -176,7 +179,7 @@ fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<> {
 }
 
 fn binary(op: Binary, a: &Tensor, b: &Tensor, shape: Vec<usize>) -> Result<Tensor, String> {
-    // An operand's stride along an axis it lacks or has with size 1 is 0.
+    // The stride is 0 along an axis that an operand lacks or has with size 1.
     let steps = |t: &Tensor| -> Vec<usize> {
         let own = strides(t.shape());
         let pad = shape.len() - own.len();
@@ -243,7 +246,7 @@ fn topk(x: &Tensor, k: usize, shape: Vec<usize>) -> Result<Tensor, String> {
     let mut out = Vec::with_capacity(shape.iter().product());
     for row in floats(x)?.chunks_exact(n) {
         let mut order: Vec<usize> = (0..n).collect();
-        // A stable sort keeps the lower index first among equals; NaN counts as −∞, and −0 as less than 0.
+        // A stable sort keeps the lower index first among equals. NaN counts as −∞, and −0 as less than 0.
         let key = |i: usize| if row[i].is_nan() { f32::NEG_INFINITY } else { row[i] };
         order.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
         out.extend(order[..k].iter().map(|i| *i as i32));
@@ -349,7 +352,7 @@ fn attend(
     let (pos, first, pages) = (ints(pos)?, ints(first)?, ints(pages)?);
     let mut out = vec![0.0; tokens * heads * dv];
     for t in 0..tokens {
-        let seen = usize::try_from(pos[t]).map_err(|_| format!("position {}", pos[t]))? + 1;
+        let seen = usize::try_from(pos[t]).map_err(|_| format!("position {} is negative", pos[t]))? + 1;
         let mut rows = Vec::with_capacity(seen);
         for p in 0..seen {
             let at = usize::try_from(first[t]).ok().and_then(|f| f.checked_add(p / page));
@@ -360,7 +363,7 @@ fn attend(
                 usize::try_from(row)
                     .ok()
                     .filter(|r| *r < slots)
-                    .ok_or_else(|| format!("row {row} of {slots}"))?,
+                    .ok_or_else(|| format!("row {row} is out of range: there are {slots}"))?,
             );
         }
         for h in 0..heads {

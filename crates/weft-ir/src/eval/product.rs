@@ -1,15 +1,15 @@
-//! Products of weights: what [`Op::Product`] means, and how a loader computes one.
+//! Products of weights: what [`Op::Product`] means, and how a loader computes it.
 
-use super::WeightRows;
 use crate::graph::{Graph, NodeId, Type};
 use crate::op::Op;
 use crate::shape::Sizes;
-use crate::weights::WeightView;
+use crate::weights::{WeightRows, WeightView};
 
-/// A product of weights that is being computed, row by row: rows do not depend on each other, so that a loader can share them out.
+/// A product of weights that is computed row by row. Rows do not depend on each other, so a loader can distribute them over
+/// threads.
 ///
-/// Sums are kept in `f64`, in the order of the axis that vanishes, rounded to `f32`, and then to the product's own type. The oracle
-/// uses what the stored bytes decode to.
+/// Sums are accumulated in `f64`, in the order of the contracted axis, rounded to `f32`, and then to the product's own type. The
+/// oracle decodes the stored bytes.
 #[derive(Debug)]
 pub struct Product<'a> {
     ty: &'a Type,
@@ -26,10 +26,10 @@ impl<'a> Product<'a> {
     /// Reads the right factor of the product `id` of a verified graph.
     ///
     /// # Errors
-    /// If the node is no product of weights, or a weight cannot be read.
+    /// If the node is not a product of weights, or a weight cannot be read.
     pub fn new(graph: &'a Graph, id: NodeId, weights: &dyn WeightRows) -> Result<Product<'a>, String> {
         let node = graph.node(id);
-        let wrong = || format!("{id} ({}) is no product of weights", node.op.name());
+        let wrong = || format!("{id} ({}) is not a product of weights", node.op.name());
         let (Op::Product { joined }, [a, b]) = (&node.op, &node.inputs[..]) else { return Err(wrong()) };
         let left = WeightView::of(graph, *a).ok_or_else(wrong)?;
         let view = WeightView::of(graph, *b).ok_or_else(wrong)?;
@@ -45,25 +45,25 @@ impl<'a> Product<'a> {
         Ok(Product { ty: &node.ty, left, joined: *joined, right, heads, inner, width })
     }
 
-    /// How many rows it has, counted over all axes but the last.
+    /// The number of rows, counted over all axes but the last.
     pub fn rows(&self) -> usize {
         self.count() / self.row_len()
     }
 
-    /// Bytes of one row as it is stored.
+    /// The size of a stored row in bytes.
     pub fn row_bytes(&self) -> usize {
         self.row_len() / self.ty.dtype.block_len() * self.ty.dtype.block_bytes()
     }
 
-    /// Computes one row into the bytes it is stored as.
+    /// Computes one row and stores it in `out`.
     ///
     /// # Errors
-    /// If a row of the left factor cannot be read, there is no such row, or `out` has another length than [`Product::row_bytes`].
+    /// If a row of the left factor cannot be read, `row` is out of range, or `out` is not [`Product::row_bytes`] long.
     pub fn row(&self, row: usize, weights: &dyn WeightRows, out: &mut [u8]) -> Result<(), String> {
         if row >= self.rows() {
-            return Err(format!("row {row} of a product with {} rows", self.rows()));
+            return Err(format!("row {row} is out of range: the product has {} rows", self.rows()));
         }
-        // Joined, a row has all heads; else it is of one.
+        // A joined row holds all heads; any other belongs to one.
         let heads = if self.joined { 0..self.heads } else { self.head(row)..self.head(row) + 1 };
         let mut left = vec![0.0; heads.len() * self.inner];
         weights.read_row(self.left.name, self.left.flat_row(row), &mut left)?;
@@ -79,7 +79,7 @@ impl<'a> Product<'a> {
         weft_quant::encode(self.ty.dtype, &values, out).map_err(|e| e.to_string())
     }
 
-    /// All values, as the stored bytes decode.
+    /// All values, as decoded from the stored bytes.
     pub(super) fn values(&self, weights: &dyn WeightRows) -> Result<Vec<f32>, String> {
         let mut values = vec![0.0; self.count()];
         let mut bytes = vec![0; self.row_bytes()];
@@ -90,7 +90,7 @@ impl<'a> Product<'a> {
         Ok(values)
     }
 
-    /// The head that a row is of, where rows are of one.
+    /// The head of a row, unless heads are joined.
     fn head(&self, row: usize) -> usize {
         row / (self.rows() / self.heads)
     }
@@ -99,7 +99,7 @@ impl<'a> Product<'a> {
         if self.joined { self.heads * self.width } else { self.width }
     }
 
-    /// Values of the whole.
+    /// The number of values.
     fn count(&self) -> usize {
         self.ty.shape.known_count().unwrap_or(0)
     }

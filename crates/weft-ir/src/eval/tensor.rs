@@ -14,27 +14,27 @@ enum Data {
 }
 
 impl Default for Tensor {
-    /// No values.
+    /// An empty tensor.
     fn default() -> Tensor {
         Tensor { shape: vec![0], data: Data::F32(Vec::new()) }
     }
 }
 
 impl Tensor {
-    /// A tensor of `f32`.
+    /// Creates a tensor of `f32`.
     ///
     /// # Panics
-    /// If `data` has not as many values as `shape` says.
+    /// If the length of `data` is not the product of `shape`.
     pub fn f32(shape: impl Into<Vec<usize>>, data: Vec<f32>) -> Tensor {
         let shape = shape.into();
         assert_eq!(shape.iter().product::<usize>(), data.len(), "tensor of shape {shape:?}");
         Tensor { shape, data: Data::F32(data) }
     }
 
-    /// A tensor of `i32`.
+    /// Creates a tensor of `i32`.
     ///
     /// # Panics
-    /// If `data` has not as many values as `shape` says.
+    /// If the length of `data` is not the product of `shape`.
     pub fn i32(shape: impl Into<Vec<usize>>, data: Vec<i32>) -> Tensor {
         let shape = shape.into();
         assert_eq!(shape.iter().product::<usize>(), data.len(), "tensor of shape {shape:?}");
@@ -67,15 +67,15 @@ impl Tensor {
         matches!(self.data, Data::I32(_))
     }
 
-    /// The `f32` values, taken out.
+    /// The `f32` values, without a copy.
     pub(crate) fn into_f32(self) -> Result<Vec<f32>, String> {
         match self.data {
             Data::F32(v) => Ok(v),
-            Data::I32(_) => Err("f32 values expected, i32 found".into()),
+            Data::I32(_) => Err("expected f32 values, found i32".into()),
         }
     }
 
-    /// The same values under another shape.
+    /// The same values in another shape.
     pub(crate) fn reshaped(mut self, shape: Vec<usize>) -> Tensor {
         debug_assert_eq!(shape.iter().product::<usize>(), self.shape.iter().product::<usize>());
         self.shape = shape;

@@ -1,27 +1,27 @@
-//! The heads' value matrices and the output projection become one matrix.
+//! Merges the heads' value matrices and the output projection into one matrix.
 //!
-//! `dot(reshape(head_dot(x [T, H, K], w1 [H, M, K]), [T, H·M]), w2 [N, H·M])` becomes `dot(reshape(x, [T, H·K]), product(w2, w1) [N,
-//! H·K])`, if nothing else needs what is between. It reads N·H·K values and not (N + K)·H·M, which is more where the latent space is
-//! wider than a head, and saves a kernel: cost decides.
+//! `dot(reshape(head_dot(x [T, H, K], w1 [H, M, K]), [T, H·M]), w2 [N, H·M])` becomes
+//! `dot(reshape(x, [T, H·K]), product(w2, w1) [N, H·K])`, if nothing else uses the values in between. It reads N·H·K values
+//! instead of (N + K)·H·M, which is more where the latent space is wider than a head, but saves a kernel: cost decides.
 //!
-//! Legal up to rounding: a sum over heads of `w2_h·(w1_h·x_h) = (w2_h·w1_h)·x_h`; the product of the weights is rounded to the type it
-//! is stored in, the vector between is not rounded at all. An infinite or missing number in a weight spoils more outputs than
-//! before. Ends: there are fewer `head_dot`s.
+//! Legal up to rounding: both are the sum over heads of `w2_h·(w1_h·x_h) = (w2_h·w1_h)·x_h`; the product of the weights is
+//! rounded to its stored type, the vector in between is not rounded at all. An infinity or NaN in a weight reaches more outputs
+//! than before. Terminates: fewer `head_dot`s.
 //!
-//! Off by default, because weights stay in the precision of the file unless a named option says otherwise; `by-cost` leaves it to the
-//! cost model.
+//! Off by default, because weights keep the precision of the file unless a named option says otherwise; `by-cost` leaves it to
+//! the cost model.
 
+use super::premise::{is_whole_rows, operands, product_type};
 use crate::decision::{Decision, Mode};
 use crate::graph::{NodeId, Type};
 use crate::op::Op;
-use crate::rewrite::{Built, Keeps, Rewriter, Rule};
-use crate::rules::{is_whole_rows, operands, product_type};
+use crate::rule::{Built, Keeps, Rewriter, Rule};
 use crate::shape::{Dim, Shape};
 
 pub(super) static RULE: Rule = Rule {
     decision: Decision {
         name: "fold.output",
-        about: "The matrices from the latent space to values and from there to the hidden state are multiplied when the model is loaded.",
+        about: "Multiplies the matrices from the latent space to values and from values to the hidden state when the model is loaded.",
         default: Mode::Off,
     },
     keeps: Keeps::Value,

@@ -1,31 +1,30 @@
-//! Two products of weights in a row become one, by the product of the weights.
+//! Merges two consecutive products with weights into one, with the product of the weights.
 //!
-//! `head_dot(head_dot(x, w1 [H, M, K]), w2 [H, N, M])` becomes `head_dot(x, product(w2, w1) [H, N, K])`, if nothing else needs the inner
-//! one. In absorbed attention (see `mla.rs` of `weft-models`) that takes a query from its own latent space to the keys' in one
-//! step. It reads N·K values for each head and not (N + K)·M, which is more on the models known (by 60 % on GLM-4.7-Flash), and
-//! saves a kernel: cost decides.
+//! `head_dot(head_dot(x, w1 [H, M, K]), w2 [H, N, M])` becomes `head_dot(x, product(w2, w1) [H, N, K])`, if nothing else uses the
+//! inner one. In absorbed attention (the `Latent` block of `weft-models`) this takes a query from its own latent space to that of
+//! the keys in one step. It reads N·K values per head instead of (N + K)·M, which is more on all known models (by 60 % on
+//! GLM-4.7-Flash), but saves a kernel: cost decides.
 //!
-//! Legal up to rounding: `w2·(w1·x) = (w2·w1)·x`; the product of the weights is rounded to the type it is stored in, the vector
-//! between is not rounded at all. An infinite or missing number in a weight spoils more outputs than before. Ends: there are fewer
-//! `head_dot`s.
+//! Legal up to rounding: `w2·(w1·x) = (w2·w1)·x`; the product of the weights is rounded to its stored type, the vector in between
+//! is not rounded at all. An infinity or NaN in a weight reaches more outputs than before. Terminates: fewer `head_dot`s.
 //!
-//! Keys of files that hold keys and values joined are multiplied transposed (`head_dot transposed=true`). That is not matched: a
+//! Files that store keys and values in one tensor multiply keys transposed (`head_dot transposed=true`). That is not matched: a
 //! product has no transposed form.
 //!
-//! Off by default, because weights stay in the precision of the file unless a named option says otherwise; `by-cost` leaves it to the
-//! cost model.
+//! Off by default, because weights keep the precision of the file unless a named option says otherwise; `by-cost` leaves it to
+//! the cost model.
 
+use super::premise::{is_whole_rows, operands, product_type};
 use crate::decision::{Decision, Mode};
 use crate::graph::{NodeId, Type};
 use crate::op::Op;
-use crate::rewrite::{Built, Keeps, Rewriter, Rule};
-use crate::rules::{is_whole_rows, operands, product_type};
+use crate::rule::{Built, Keeps, Rewriter, Rule};
 use crate::shape::Shape;
 
 pub(super) static RULE: Rule = Rule {
     decision: Decision {
         name: "fold.query",
-        about: "The matrices that take a query to the keys' latent space are multiplied when the model is loaded.",
+        about: "Multiplies the matrices that take a query to the keys' latent space when the model is loaded.",
         default: Mode::Off,
     },
     keeps: Keeps::Value,

@@ -1,21 +1,21 @@
-//! A product that is only read in parts is made in parts.
+//! Splits a product that is only read in parts.
 //!
-//! A slice of the last axis of a `dot`, `head_dot` or `select_dot` becomes the same product with those rows of the weight, if all that
-//! reads the product are such slices and no two of them overlap. Each part can then have an epilogue of its own. (They still share
-//! `x`, and nothing keeps a compiler from making them in one kernel.)
+//! A slice of the last axis of a `dot`, `head_dot` or `select_dot` becomes the same product with those rows of the weight, if all
+//! users of the product are such slices and no two of them overlap. Each part can then have its own epilogue. (They still share
+//! `x`, and a compiler may well compute them in one kernel.)
 //!
-//! Legal: an output depends on one row of the weight. Only rows are cut and never blocks. Never worse: no row of the weight is read
-//! twice, and those that nobody needs are not read at all. Ends: there are fewer slices of products.
+//! Legal: an output depends on one row of the weight, and only whole rows are taken. Never worse: no row of the weight is read
+//! twice, and unused ones are not read at all. Terminates: fewer slices of products.
 
 use crate::decision::{Decision, Mode};
 use crate::graph::NodeId;
 use crate::op::Op;
-use crate::rewrite::{Built, Keeps, Rewriter, Rule};
+use crate::rule::{Built, Keeps, Rewriter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     decision: Decision {
         name: "split.columns",
-        about: "A product that is only read in parts is made in parts, each by its own rows of the weight.",
+        about: "Splits a product that is only read in parts, each with its own rows of the weight.",
         default: Mode::On,
     },
     keeps: Keeps::Bits,
@@ -26,7 +26,7 @@ fn apply(r: &mut Rewriter<'_>, id: NodeId) -> Option<Built> {
     let (start, len) = columns(r, id)?;
     let whole = r.node(id).inputs[0];
     let product = r.node(whole);
-    // The axis of the weight that makes columns.
+    // The axis of the weight that becomes the columns.
     let rows = match product.op {
         Op::Dot => 0,
         Op::HeadDot { transposed: false } | Op::SelectDot => 1,
@@ -46,7 +46,7 @@ fn apply(r: &mut Rewriter<'_>, id: NodeId) -> Option<Built> {
     r.push(product.op.clone(), &inputs)
 }
 
-/// Where a node begins and how long it is, if it is a slice of a last axis.
+/// Where a node begins and its length, if it is a slice of the last axis.
 fn columns(r: &Rewriter<'_>, id: NodeId) -> Option<(usize, usize)> {
     match r.node(id).op {
         Op::Slice { axis, start, len } if axis + 1 == r.dims(id).len() => Some((start, len)),

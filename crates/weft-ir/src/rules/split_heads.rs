@@ -1,25 +1,25 @@
-//! A product whose result is only read head by head is written head by head.
+//! Splits a product by heads where its result is only read head by head.
 //!
-//! `reshape(dot(x [T, K], w [H·D, K]), [T, H, D])` becomes `head_dot(x [T, 1, K], w [H, D, K])`, if all that reads it are slices within
-//! a head and rotations, and nothing else needs the dot. The heads' matrices are the rows that were there, and [`split.columns`] can
-//! then cut them.
+//! `reshape(dot(x [T, K], w [H·D, K]), [T, H, D])` becomes `head_dot(x [T, 1, K], w [H, D, K])`, if its only users are slices
+//! within a head and rotations, and nothing else uses the dot. The heads' matrices are the same rows as before, and
+//! [`split.columns`] can then split them further.
 //!
 //! Legal: every output is the same row of `w` times the same row of `x`. Never worse: the same rows are read, and reshapes move
-//! nothing. Ends: there are fewer reshapes of a `dot`.
+//! nothing. Terminates: fewer reshapes of a `dot`.
 //!
 //! [`split.columns`]: super::split_columns
 
+use super::premise::operands;
 use crate::decision::{Decision, Mode};
 use crate::graph::NodeId;
 use crate::op::Op;
-use crate::rewrite::{Built, Keeps, Rewriter, Rule};
-use crate::rules::operands;
+use crate::rule::{Built, Keeps, Rewriter, Rule};
 use crate::shape::Dim;
 
 pub(super) static RULE: Rule = Rule {
     decision: Decision {
         name: "split.heads",
-        about: "A product that is only read head by head is made head by head: a query's parts can then be made apart.",
+        about: "Splits a product that is only read head by head by its heads, so that a query's parts can be split as well.",
         default: Mode::On,
     },
     keeps: Keeps::Bits,

@@ -1,24 +1,24 @@
-//! The weighted sum over a token's experts is taken where their outputs are made.
+//! Takes the weighted sum over a token's experts inside their last product.
 //!
-//! `reduce_sum(mul(select_dot(x [T, U, K], w, ids), weights [T, U, 1]), axis=1)` becomes `select_sum(x, w, ids, weights [T, U])`, if
-//! nothing else needs the products.
+//! `reduce_sum(mul(select_dot(x [T, U, K], w, ids), weights [T, U, 1]), axis=1)` becomes `select_sum(x, w, ids, weights [T, U])`,
+//! if nothing else uses the products.
 //!
-//! Legal: `select_sum` is defined as just that, in the same order. Ends: there are fewer reductions.
+//! Legal: this is the definition of `select_sum`, in the same order. Terminates: fewer reductions.
 //!
-//! By cost: it reads the same rows and `U` outputs per token are not written, but it leaves less to share out, since a sum is one piece of work
-//! `U` products long. That costs more than it saves on a machine with hundreds of workers (docs/egraph.md).
+//! By cost: it reads the same rows and does not write `U` outputs per token, but leaves less to distribute, since a sum is one
+//! piece of work `U` products long. On a machine with hundreds of workers that costs more than it saves (docs/egraph.md).
 
+use super::premise::operands;
 use crate::decision::{Decision, Mode};
 use crate::graph::NodeId;
 use crate::op::{Binary, Op, Reduce};
-use crate::rewrite::{Built, Keeps, Rewriter, Rule};
-use crate::rules::operands;
+use crate::rule::{Built, Keeps, Rewriter, Rule};
 use crate::shape::Dim;
 
 pub(super) static RULE: Rule = Rule {
     decision: Decision {
         name: "moe.sum_in_down",
-        about: "The last product of the chosen experts sums over them as it goes.",
+        about: "Sums over the chosen experts within their last product.",
         default: Mode::ByCost,
     },
     keeps: Keeps::Bits,

@@ -1,18 +1,18 @@
-//! Arithmetic on constant scalars is done now.
+//! Folds arithmetic on constant scalars.
 //!
-//! Legal: the value is what the operation is defined as; what is not finite is no constant and stays. Ends: there are fewer
-//! elementwise operations.
+//! Legal: the value is the operation's definition; a value that is not finite cannot be a constant and stays. Terminates:
+//! fewer elementwise operations.
 
 use crate::decision::{Decision, Mode};
 use crate::graph::{NodeId, Type};
 use crate::op::{F32, Op};
-use crate::rewrite::{Built, Keeps, Rewriter, Rule};
+use crate::rule::{Built, Keeps, Rewriter, Rule};
 use crate::shape::Shape;
 
 pub(super) static RULE: Rule = Rule {
     decision: Decision {
         name: "tidy.constants",
-        about: "Elementwise operations on constant scalars are computed by the compiler.",
+        about: "Computes elementwise operations on constant scalars in the compiler.",
         default: Mode::On,
     },
     keeps: Keeps::Bits,

@@ -1,16 +1,16 @@
-//! `x·1`, `x/1`, and movement that leaves everything in its place, are `x`.
+//! Replaces `x·1`, `x/1`, and movement that leaves every value in place, by `x`.
 //!
-//! Legal: multiplying with one and dividing by it are exact. Adding zero is not here: −0 + 0 is 0. Ends: there are fewer nodes.
+//! Legal: multiplying and dividing by one are exact. Adding zero is not among them: −0 + 0 is 0. Terminates: fewer nodes.
 
 use crate::decision::{Decision, Mode};
 use crate::graph::NodeId;
 use crate::op::{Binary, Op};
-use crate::rewrite::{Built, Keeps, Rewriter, Rule};
+use crate::rule::{Built, Keeps, Rewriter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     decision: Decision {
         name: "tidy.identity",
-        about: "What changes nothing goes: times one, divided by one, reshapes to the same shape, slices of a whole axis, joins of one part.",
+        about: "Removes what changes nothing: times one, divided by one, reshapes to the same shape, slices of a whole axis, joins of one part.",
         default: Mode::On,
     },
     keeps: Keeps::Bits,
@@ -20,13 +20,13 @@ pub(super) static RULE: Rule = Rule {
 fn apply(r: &mut Rewriter<'_>, id: NodeId) -> Option<Built> {
     let node = r.node(id);
     let same = match (&node.op, &node.inputs[..]) {
-        // Of the same type as its operand, each of these has the same values.
+        // With the same type as its operand, each of these has the same values.
         (Op::Reshape | Op::Slice { .. } | Op::Concat { .. }, [x]) => *x,
         (Op::Binary(Binary::Mul | Binary::Div), [x, one]) if is_one(r, *one) => *x,
         (Op::Binary(Binary::Mul), [one, x]) if is_one(r, *one) => *x,
         _ => return None,
     };
-    // Ones can stretch an axis.
+    // Multiplying by a vector of ones may broadcast an axis.
     (r.node(same).ty == node.ty).then(|| r.get(same))
 }
 

@@ -1,17 +1,17 @@
-//! Movement of moved values: a reshape of a reshape, a slice of a slice along the same axis, and a slice that lies within one part of
-//! a join, are one movement of what was there first.
+//! Merges consecutive movements: a reshape of a reshape, a slice of a slice along the same axis, and a slice within one part of a
+//! join become one movement of the original value.
 //!
-//! Legal: values are only read from elsewhere. Ends: fewer movements lie between a value and what is computed from it.
+//! Legal: values are only read from elsewhere. Terminates: fewer movements between a value and its users.
 
 use crate::decision::{Decision, Mode};
 use crate::graph::NodeId;
 use crate::op::Op;
-use crate::rewrite::{Built, Keeps, Rewriter, Rule};
+use crate::rule::{Built, Keeps, Rewriter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     decision: Decision {
         name: "tidy.movement",
-        about: "Reshapes of reshapes, slices of slices and slices of one part of a join read the first value at once.",
+        about: "Lets reshapes of reshapes, slices of slices and slices of one part of a join read the original value.",
         default: Mode::On,
     },
     keeps: Keeps::Bits,

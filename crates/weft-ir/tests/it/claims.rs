@@ -1,4 +1,5 @@
-//! What a rule claims holds: on random graphs and on those of models, each rule alone, the defaults, and all together.
+//! Rules keep their promises on random graphs and on graphs of models: each rule alone, the defaults, and all
+//! together.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,10 @@ use crate::grower::random_graph;
 use crate::patterns::{File, layer, layers};
 use crate::support::{only, outputs, relative_l2, rule, same_bits};
 
-/// How often each rule fired.
+/// How often each rule fired, by name.
 type Counts = BTreeMap<&'static str, usize>;
 
-/// Weight values that a step reads for one token, a choice of experts included.
+/// The number of weight values that a step reads for one token, for its chosen experts only.
 fn read(graph: &Graph) -> usize {
     let count = |node: &weft_ir::Node| {
         let w = graph.node(*node.inputs.get(1)?).ty.shape.clone();
@@ -29,7 +30,7 @@ fn read(graph: &Graph) -> usize {
     graph.nodes().iter().filter_map(count).sum()
 }
 
-/// The same graph with products of weights that are not rounded to a smaller type: what is left is the order of sums.
+/// The same graph with products of weights kept in `f32`, so that only the order of sums differs.
 fn unrounded(graph: &Graph) -> Graph {
     let mut g = Builder::new(graph.name());
     let mut map: Vec<NodeId> = Vec::new();
@@ -50,7 +51,7 @@ fn check(graph: &Graph, switches: &Switches, counts: &mut Counts) {
     let rewritten = rewrite(graph, switches);
     verify(&rewritten.graph).unwrap();
     assert_eq!(parse(&rewritten.graph.to_string()), Ok(rewritten.graph.clone()));
-    assert_eq!(rewrite(&rewritten.graph, switches).fired, [], "not all was done\n{}", rewritten.graph);
+    assert_eq!(rewrite(&rewritten.graph, switches).fired, [], "rules still match\n{}", rewritten.graph);
     let names = |g: &Graph| g.outputs().iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     assert_eq!(names(graph), names(&rewritten.graph));
 
@@ -62,19 +63,19 @@ fn check(graph: &Graph, switches: &Switches, counts: &mut Counts) {
     let after = if exact { rewritten.graph.clone() } else { unrounded(&rewritten.graph) };
     for hostile in [false, true] {
         for ((name, before), (_, after)) in outputs(graph, hostile).iter().zip(outputs(&after, hostile)) {
-            let done = || format!("`{name}`, {:?}\n{graph}\n{}", rewritten.fired, rewritten.graph);
+            let context = || format!("`{name}`, {:?}\n{graph}\n{}", rewritten.fired, rewritten.graph);
             if exact {
-                assert!(same_bits(before, &after), "{}", done());
+                assert!(same_bits(before, &after), "{}", context());
             } else if !hostile {
                 let error = relative_l2(&after, before);
-                assert!(error < 1e-5, "{error:e} {}", done());
+                assert!(error < 1e-5, "{error:e} {}", context());
             }
         }
     }
     rewritten.fired.iter().for_each(|f| *counts.entry(f.rule.decision.name).or_default() += 1);
 }
 
-/// Each rule alone, the defaults, and everything; each must have fired, or it was not tested.
+/// Checks each rule alone, the defaults, and all rules. Each expected rule must have fired, or it was not tested.
 fn check_all(graphs: impl Iterator<Item = Graph>, expected: &[&'static Rule], at_least: usize) {
     let mut alone = Counts::new();
     for graph in graphs {
@@ -89,22 +90,22 @@ fn check_all(graphs: impl Iterator<Item = Graph>, expected: &[&'static Rule], at
 }
 
 #[test]
-fn on_random_graphs() {
+fn rules_keep_their_promises_on_random_graphs() {
     check_all((0..300).map(random_graph), &RULES, 20);
 }
 
 #[test]
-fn on_the_graphs_of_models() {
+fn rules_keep_their_promises_on_graphs_of_models() {
     let expected: Vec<_> =
         ["split.heads", "split.columns", "moe.sum_in_down", "fold.output"].into_iter().map(rule).collect();
     check_all(layers(GgmlType::F32), &expected, 2);
 }
 
-/// In absorbed attention both folds find their place, once the query is made head by head and in parts.
+/// In absorbed attention both folds match once the query is split by heads and into parts.
 #[test]
-fn folds_are_stored_in_eight_bits_or_in_halves() {
+fn folded_weights_are_stored_as_q8_0_or_f16() {
     for (ty, stored, bound) in [
-        // Eight bits keep a value to a part in 256 of the largest of its block, halves to one in 2048 of itself.
+        // Q8_0 keeps a value to 1/256 of the largest of its block, F16 to 1/2048 of itself.
         (GgmlType::Q4_0, GgmlType::Q8_0, 1.0 / 256.0),
         (GgmlType::IQ4_NL, GgmlType::Q8_0, 1.0 / 256.0),
         (GgmlType::F32, GgmlType::F16, 1.0 / 2048.0),

@@ -1,4 +1,4 @@
-//! Random graphs, rich in what the rules look for.
+//! Random graphs, with many of the patterns that rules match.
 
 use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, Shape};
 use weft_quant::GgmlType;
@@ -25,7 +25,7 @@ impl Grower {
     /// A random node with this many axes after `T`.
     fn pick(&mut self, rank: usize) -> (NodeId, Vec<usize>) {
         let fitting: Vec<_> = self.pool.iter().filter(|(_, dims)| dims.len() == rank).cloned().collect();
-        // The latest are taken more often: chains of operations are what rules match.
+        // Prefer the latest: chains of operations are what rules match.
         let n = fitting.len();
         let at = if self.below(2) == 0 { n - 1 - self.below(n.min(3)) } else { self.below(n) };
         fitting[at].clone()
@@ -37,7 +37,7 @@ impl Grower {
         self.g.weight(format!("w{}", self.weights), GgmlType::F32, Shape::new(shape))
     }
 
-    /// One, a number, or a number computed of two.
+    /// One, another number, or a number computed from constants.
     fn scalar(&mut self) -> NodeId {
         let number = [1.0, -0.5, 0.25, 0.0][self.below(4)];
         let number = self.g.scalar(number);
@@ -48,7 +48,7 @@ impl Grower {
         number
     }
 
-    /// Cuts the last axis into parts, which mostly do not overlap.
+    /// Slices the last axis into parts, which mostly do not overlap.
     fn cut(&mut self, x: NodeId, dims: &[usize]) {
         let last = dims.len() - 1;
         let (n, axis) = (dims[last], dims.len());
@@ -174,7 +174,7 @@ impl Grower {
     }
 }
 
-/// The graph of a seed.
+/// The random graph of a seed.
 pub(crate) fn random_graph(seed: u64) -> Graph {
     let mut grower = Grower {
         g: Builder::new(format!("random_{seed}")),
@@ -187,7 +187,7 @@ pub(crate) fn random_graph(seed: u64) -> Graph {
         grower.pool.push((id, dims));
     }
     (0..30).for_each(|_| grower.grow());
-    // What came last, and one from anywhere: it may be used inside, too.
+    // The latest nodes, and one from anywhere, which may have users too.
     let mut outputs: Vec<NodeId> = grower.pool.iter().rev().take(6).map(|(id, _)| *id).collect();
     let anywhere = grower.below(grower.pool.len());
     outputs.push(grower.pool[anywhere].0);

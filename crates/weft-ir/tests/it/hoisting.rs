@@ -1,4 +1,4 @@
-//! What is computed once a step and not in every layer.
+//! Hoisting: values computed once per step, not in every layer.
 
 use weft_ir::{Builder, Dim, Graph, Op, Values, eval, hoist, parse};
 use weft_quant::GgmlType::F32;
@@ -6,7 +6,7 @@ use weft_quant::GgmlType::F32;
 use crate::patterns::{File, layer, tables};
 use crate::support::{SIZES, Weights, given, outputs, same_bits};
 
-/// A graph that rotates `x` by tables of its own, and that `before` has put something into first.
+/// A graph that rotates `x` by its own tables. `before` may add nodes first.
 fn rotated(before: impl Fn(&mut Builder)) -> Graph {
     let mut g = Builder::new("rotated");
     before(&mut g);
@@ -18,7 +18,7 @@ fn rotated(before: impl Fn(&mut Builder)) -> Graph {
 }
 
 #[test]
-fn the_two_parts_give_the_same() {
+fn prelude_and_rest_compute_the_same_bits() {
     let file = File { ty: F32, joined_kv: false, joined_gate_up: true };
     for graph in [layer(file), rotated(|_| ())] {
         let hoisted = hoist(&graph, &["pos", "slots"]).unwrap();
@@ -49,10 +49,10 @@ fn different_layers_have_the_same_prelude() {
 }
 
 #[test]
-fn what_stays() {
-    // Not of the step, and nothing is.
+fn cheap_values_outputs_and_taken_names_stay() {
+    // Depends on `pos`, which is not named, and not on `slots`.
     assert_eq!(hoist(&rotated(|_| ()), &["slots"]), None);
-    // Of the step, but cheap, or no more than constants.
+    // Depends on the step, but is cheap, or on constants only.
     let cheap = "graph g {\n\
         %0 = input pos : i32[T]\n\
         %1 = cast %0 : f32[T]\n\
@@ -64,7 +64,7 @@ fn what_stays() {
         %7 = mul %4 %6 : f32[T]\n\
         output y = %7\n}";
     assert_eq!(hoist(&parse(cheap).unwrap(), &["pos"]), None);
-    // An output is computed where it is one.
+    // An output is not hoisted.
     let output = rotated(|g| {
         let (cos, _) = tables(g);
         g.output("cos", cos);
@@ -72,7 +72,7 @@ fn what_stays() {
     let hoisted = hoist(&output, &["pos"]).unwrap();
     assert_eq!(hoisted.prelude.outputs().len(), 1);
     assert!(hoisted.rest.nodes().iter().any(|n| n.op == Op::Unary(weft_ir::Unary::Cos)));
-    // An input has the name already.
+    // An input already has the name.
     let taken = rotated(|g| {
         let table = g.input("tables.0", F32, [Dim::T, 4.into()]);
         let more = g.neg(table);

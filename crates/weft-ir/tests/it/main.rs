@@ -1,4 +1,4 @@
-//! What operations mean, and that rewriting a graph does not change what it means.
+//! What operations mean, and that rewriting does not change what a graph means.
 
 mod claims;
 mod grower;

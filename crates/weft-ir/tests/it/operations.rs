@@ -5,7 +5,7 @@ use weft_quant::GgmlType::{self, F16, F32, I32, Q4_0, Q5_K, Q8_0};
 
 use crate::support::{Weights, given, outputs, relative_l2, same_bits};
 
-/// A graph with one output of each of two forms, which must be the same.
+/// Asserts that two forms of a value have the same bits.
 fn assert_same(make: impl Fn(&mut Builder) -> (NodeId, NodeId)) {
     let mut g = Builder::new("same");
     let (a, b) = make(&mut g);
@@ -20,7 +20,7 @@ fn assert_same(make: impl Fn(&mut Builder) -> (NodeId, NodeId)) {
 }
 
 #[test]
-fn a_row_for_all_heads() {
+fn head_dot_broadcasts_a_single_row() {
     assert_same(|g| {
         let x = g.input("x", F32, [Dim::T, 1.into(), 8.into()]);
         let w = g.weight("w", F32, [3, 4, 8].map(Dim::Const));
@@ -30,7 +30,7 @@ fn a_row_for_all_heads() {
 }
 
 #[test]
-fn the_weighted_sum_over_choices() {
+fn select_sum_is_a_weighted_sum_of_select_dot() {
     assert_same(|g| {
         let x = g.input("x", F32, [Dim::T, 3.into(), 8.into()]);
         let ids = g.input("ids", I32, [Dim::T, 3.into()]);
@@ -47,7 +47,7 @@ fn the_weighted_sum_over_choices() {
 const H: usize = 3;
 const M: usize = 32;
 
-/// `x` times a product of parts of weights; `k` values in a row.
+/// `x` times a product of parts of weights, with `k` values in a row.
 fn product_graph(joined: bool, dtype: GgmlType, k: usize) -> Graph {
     let mut g = Builder::new("product");
     let b = g.weight("b", Q8_0, [H, M + 8, k].map(Dim::Const));
@@ -68,7 +68,7 @@ fn product_graph(joined: bool, dtype: GgmlType, k: usize) -> Graph {
     g.finish().unwrap()
 }
 
-/// What [`product_graph`] gives, by the definition of a product.
+/// The output of [`product_graph`], by the definition of a product.
 fn product_by_hand(joined: bool, dtype: GgmlType, k: usize, x: &[f32]) -> Vec<f32> {
     let row = |name: &str, row: usize, len: usize| {
         let mut out = vec![0.0; len];
@@ -102,7 +102,7 @@ fn product_by_hand(joined: bool, dtype: GgmlType, k: usize, x: &[f32]) -> Vec<f3
 }
 
 #[test]
-fn products_of_weights() {
+fn products_of_weights_match_their_definition() {
     for joined in [false, true] {
         for (dtype, k) in [(F32, 32), (F16, 32), (Q8_0, 64), (Q4_0, 32), (Q5_K, 256)] {
             let graph = product_graph(joined, dtype, k);
@@ -115,7 +115,7 @@ fn products_of_weights() {
 }
 
 #[test]
-fn products_row_by_row() {
+fn products_are_computed_row_by_row() {
     for joined in [false, true] {
         let graph = product_graph(joined, Q8_0, 32);
         let (id, _) = graph.iter().find(|(_, n)| matches!(n.op, Op::Product { .. })).unwrap();
@@ -132,7 +132,7 @@ fn products_row_by_row() {
 }
 
 #[test]
-fn operands_that_do_not_fit() {
+fn operands_that_do_not_fit_are_refused() {
     let wrong = |make: &dyn Fn(&mut Builder) -> NodeId| {
         let mut g = Builder::new("wrong");
         let y = make(&mut g);
@@ -166,11 +166,11 @@ fn operands_that_do_not_fit() {
         }),
     ];
     let expected = [
-        "graph `wrong`, `product`: product of f32[2, 4, 5] and f32[2, 6, 8]",
+        "graph `wrong`, `product`: product does not take f32[2, 4, 5] and f32[2, 6, 8]",
         "graph `wrong`, `product`: rows of [2, 4, 8] cannot be stored as q8_0",
-        "graph `wrong`, %2 (product): its factor %0 is not rows of a weight",
-        "graph `wrong`, %3 (product): its factor %2 is not rows of a weight",
-        "graph `wrong`, `head_dot`: head_dot of f32[T, 3, 8] with f32[2, 8, 8]",
+        "graph `wrong`, %2 (product): factor %0 is not rows of a weight",
+        "graph `wrong`, %3 (product): factor %2 is not rows of a weight",
+        "graph `wrong`, `head_dot`: head_dot does not take f32[T, 3, 8] and f32[2, 8, 8]",
     ];
     assert_eq!(messages, expected);
 }

@@ -1,4 +1,4 @@
-//! The graphs that models are made of, at small sizes: as `mla.rs`, `moe.rs` and `rope.rs` of `weft-models` build them.
+//! Graphs of models at small sizes, as `mla.rs`, `moe.rs` and `rope.rs` of `weft-models` build them.
 
 use weft_ir::{AttendInputs, Builder, Dim, Graph, NodeId, RopeStyle};
 use weft_quant::GgmlType::{self, F16, F32, I32};
@@ -13,7 +13,7 @@ const EXPERTS: usize = 4;
 const USED: usize = 2;
 const WIDTH: usize = 32;
 
-/// How a file has its tensors.
+/// How a file stores its tensors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct File {
     /// The type of all matrices.
@@ -114,7 +114,7 @@ fn experts(g: &mut Builder, x: NodeId, file: File) -> NodeId {
     g.reshape(sum, [Dim::T, HIDDEN.into()])
 }
 
-/// Every way a file may have it, with matrices of a type.
+/// Every way a file may store a layer, with matrices of one type.
 pub(crate) fn layers(ty: GgmlType) -> impl Iterator<Item = Graph> {
     let ways = [(false, false), (false, true), (true, false), (true, true)];
     ways.into_iter().map(move |(joined_kv, joined_gate_up)| layer(File { ty, joined_kv, joined_gate_up }))

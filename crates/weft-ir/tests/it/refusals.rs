@@ -1,13 +1,13 @@
-//! Premises: for each rule a graph that it matches, and near misses, each of which is that graph with one thing changed.
+//! Premises: for each rule a graph that it matches, and near misses, each of which changes one thing.
 
 use weft_ir::{parse, rewrite};
 
 use crate::support::{only, rule};
 
-/// A text with some of its lines replaced; the rest of the graph is as it was.
+/// Lines of a text to replace, and why the rule must not match then.
 type Change = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// That a rule matches a graph, but not after any of the changes.
+/// Checks that a rule matches a graph, but not after any of the changes.
 fn check(name: &str, text: &str, changes: &[Change]) {
     let rule = rule(name);
     let fires = |text: &str| {
@@ -63,7 +63,7 @@ fn identity() {
     );
 }
 
-/// What lies in memory before a step is not computed, and an output must be.
+/// An output must be computed, and weights and states are in memory before the step.
 #[test]
 fn identity_of_outputs() {
     let text = "graph g {
@@ -140,7 +140,7 @@ fn constants() {
         }",
         &[
             ("the result is infinite", &[("const 3.0", "const 0.0")]),
-            ("an operand is no constant", &[("const 2.0", "weight w")]),
+            ("an operand is not a constant", &[("const 2.0", "weight w")]),
             ("an output is computed", &[("y = %4", "y = %3")]),
         ],
     );
@@ -165,8 +165,8 @@ fn heads() {
         "split.heads",
         HEADS,
         &[
-            ("the dot is needed as a whole", &[("y = %4", "y = %2")]),
-            ("all heads together are needed", &[("y = %4", "y = %3")]),
+            ("the dot is an output", &[("y = %4", "y = %2")]),
+            ("all heads together are an output", &[("y = %4", "y = %3")]),
             (
                 "a head is picked",
                 &[(
@@ -182,7 +182,7 @@ fn heads() {
                 "something else reads the dot",
                 &[("%4 = slice %3 axis=2 start=0 len=2 : f32[T, 2, 2]", "%4 = neg %2 : f32[T, 8]")],
             ),
-            ("what it multiplies with is computed", &[("weight w : q8_0", "input w : f32")]),
+            ("the matrix is not a weight", &[("weight w : q8_0", "input w : f32")]),
         ],
     );
 }
@@ -202,12 +202,12 @@ fn columns() {
         }",
         &[
             ("parts overlap", &[("start=4", "start=3")]),
-            ("the whole is needed", &[("y = %3", "y = %2")]),
+            ("the whole is an output", &[("y = %3", "y = %2")]),
             (
                 "something else reads it",
                 &[("%4 = slice %2 axis=1 start=4 len=4 : f32[T, 4]", "%4 = neg %2 : f32[T, 8]")],
             ),
-            ("what it multiplies with is computed", &[("weight w : q8_0", "input w : f32")]),
+            ("the matrix is not a weight", &[("weight w : q8_0", "input w : f32")]),
         ],
     );
     check(
@@ -254,12 +254,12 @@ fn sums_of_experts() {
                 ],
             ),
             ("weights are added", &[("mul", "add")]),
-            ("weights are of each value", &[("weights : f32[T, 2, 1]", "weights : f32[T, 2, 8]")]),
-            ("weights are the same for all", &[("weights : f32[T, 2, 1]", "weights : f32[T, 1, 1]")]),
-            ("the weighted ones are needed", &[("y = %7", "y = %7\n output z = %5")]),
-            ("the single ones are needed", &[("y = %7", "y = %7\n output z = %3")]),
+            ("weights are per value", &[("weights : f32[T, 2, 1]", "weights : f32[T, 2, 8]")]),
+            ("weights are the same for all choices", &[("weights : f32[T, 2, 1]", "weights : f32[T, 1, 1]")]),
+            ("the weighted products are an output", &[("y = %7", "y = %7\n output z = %5")]),
+            ("the products are an output", &[("y = %7", "y = %7\n output z = %3")]),
             (
-                "weights are of values, which are as many as choices",
+                "weights are per value, and there are as many values as choices",
                 &[
                     ("x : f32[T, 2, 32]", "x : f32[4, 2, 32]"),
                     ("ids : i32[T, 2]", "ids : i32[4, 2]"),
@@ -270,7 +270,7 @@ fn sums_of_experts() {
                     ("neg %6 : f32[T, 1, 8]", "neg %6 : f32[4, 1, 8]"),
                 ],
             ),
-            ("choices share what they multiply", &[("x : f32[T, 2, 32]", "x : f32[T, 32]")]),
+            ("choices share a row of x", &[("x : f32[T, 2, 32]", "x : f32[T, 32]")]),
         ],
     );
 }
@@ -288,7 +288,7 @@ fn folds() {
           output y = %4
         }",
         &[
-            ("the value between is needed", &[("y = %4", "y = %4\n output z = %3")]),
+            ("the value in between is an output", &[("y = %4", "y = %4\n output z = %3")]),
             (
                 "the second is transposed",
                 &[
@@ -303,7 +303,7 @@ fn folds() {
                     ("%0 %1 transposed=false", "%0 %1 transposed=true"),
                 ],
             ),
-            ("a factor is no weight", &[("weight a : q8_0", "input a : f32")]),
+            ("a factor is not a weight", &[("weight a : q8_0", "input a : f32")]),
         ],
     );
     check(
@@ -318,10 +318,10 @@ fn folds() {
           output y = %5
         }",
         &[
-            ("the value between is needed", &[("y = %5", "y = %5\n output z = %3")]),
-            ("its reshape is needed", &[("y = %5", "y = %5\n output z = %4")]),
-            ("all heads have one row", &[("x : f32[T, 2, 32]", "x : f32[T, 1, 32]")]),
-            ("a factor is no weight", &[("weight b : q8_0", "input b : f32")]),
+            ("the value in between is an output", &[("y = %5", "y = %5\n output z = %3")]),
+            ("its reshape is an output", &[("y = %5", "y = %5\n output z = %4")]),
+            ("all heads share one row", &[("x : f32[T, 2, 32]", "x : f32[T, 1, 32]")]),
+            ("a factor is not a weight", &[("weight b : q8_0", "input b : f32")]),
             (
                 "the heads are not joined",
                 &[
@@ -334,9 +334,9 @@ fn folds() {
     );
 }
 
-/// What fired is told in the numbers of the graph that was given, also of what was replaced twice.
+/// Nodes are reported by their numbers in the original graph, also when they were replaced twice.
 #[test]
-fn nodes_are_told_by_their_first_numbers() {
+fn fired_rules_name_nodes_of_the_original_graph() {
     let graph = parse(
         "graph g {
           %0 = input unused : f32[T, 4]

@@ -1,13 +1,13 @@
-//! Values for graphs: random weights, inputs and states, and comparisons of what comes out.
+//! Values for graphs (random weights, inputs and states), and comparisons of outputs.
 
 use weft_ir::rules::{RULES, decisions};
 use weft_ir::{Graph, Mode, Op, Rule, Sizes, Switches, Tensor, Values, WeightRows, eval};
 use weft_random::Random;
 
-/// The sizes every test evaluates under.
+/// The sizes that every test evaluates under.
 pub(crate) const SIZES: Sizes = Sizes { tokens: 3, rows: 1, slots: 8, pages: 4 };
 
-/// Weights that depend on nothing but their names, scaled so that products keep their size.
+/// Weights that depend only on their names, scaled so that products keep their magnitude.
 pub(crate) struct Weights;
 
 impl WeightRows for Weights {
@@ -19,8 +19,8 @@ impl WeightRows for Weights {
     }
 }
 
-/// What a step gives: random floats, and indices that fit attention over one sequence. With `hostile`, some floats are no numbers,
-/// infinite, or a negative zero.
+/// Inputs of a step: random floats, and indices that fit attention over one sequence. With `hostile`, some floats are NaN,
+/// infinite, or negative zero.
 pub(crate) fn given(graph: &Graph, hostile: bool) -> Values {
     let mut values = Values::new();
     for node in graph.nodes() {
@@ -48,7 +48,7 @@ pub(crate) fn given(graph: &Graph, hostile: bool) -> Values {
     values
 }
 
-/// A graph's outputs.
+/// A graph's outputs on these inputs.
 pub(crate) fn outputs(graph: &Graph, hostile: bool) -> Vec<(String, Vec<f32>)> {
     let mut values = given(graph, hostile);
     eval(graph, &SIZES, &Weights, &mut values).unwrap_or_else(|e| panic!("{e}\n{graph}"));
@@ -59,7 +59,7 @@ pub(crate) fn outputs(graph: &Graph, hostile: bool) -> Vec<(String, Vec<f32>)> {
     graph.outputs().iter().map(|(name, _)| (name.clone(), floats(name))).collect()
 }
 
-/// The same bits; one NaN is as good as another.
+/// Returns whether the bits are equal; all NaNs count as equal.
 pub(crate) fn same_bits(a: &[f32], b: &[f32]) -> bool {
     let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
     a.len() == b.len() && a.iter().zip(b).all(same)
@@ -73,7 +73,7 @@ pub(crate) fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
     error / norm(&mut b.iter().map(|b| f64::from(*b))).max(f64::MIN_POSITIVE)
 }
 
-/// These rules on, all others off.
+/// Switches these rules on and all others off.
 pub(crate) fn only(rules: &[&'static Rule]) -> Switches {
     let mut switches = Switches::default();
     decisions().for_each(|decision| switches.set(decision, Mode::Off));
@@ -81,7 +81,7 @@ pub(crate) fn only(rules: &[&'static Rule]) -> Switches {
     switches
 }
 
-/// The rule of a name.
+/// The rule with this name.
 pub(crate) fn rule(name: &str) -> &'static Rule {
     RULES.into_iter().find(|rule| rule.decision.name == name).unwrap_or_else(|| panic!("no rule {name}"))
 }

@@ -1,0 +1,57 @@
+//! What a plan is compiled for, and the numbers that decide by cost.
+
+use weft_ir::{Decision, Sizes, Switches};
+use weft_kern::Machine;
+
+/// What a plan is compiled for.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// The largest sizes of a step.
+    pub max: Sizes,
+    /// Decisions that were set explicitly.
+    pub switches: Switches,
+    /// The numbers that decide by cost.
+    pub costs: CostModel,
+    /// Whether to also report the cost of decisions that are left to the user.
+    pub advise: bool,
+}
+
+/// The numbers that decide by cost: how fast a machine is.
+///
+/// Two runs may know different numbers of one machine, because it was measured in between. So that bits never depend on when that
+/// was, decisions that may change bits use [`fixed`](CostModel::fixed) numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CostModel {
+    /// The best numbers known: measured, if the machine was.
+    pub machine: Machine,
+    /// Numbers that are the same in every run, from a table.
+    pub fixed: Machine,
+    /// Whether the machine sums a product in the same order wherever a rule moves it, so that rules that keep the bits of values
+    /// ([`Keeps::Bits`](weft_ir::Keeps::Bits)) keep those of the machine as well.
+    pub rules_keep_bits: bool,
+}
+
+impl CostModel {
+    /// A machine that was not measured, and whose bits rules keep if they promise so.
+    pub const fn fixed(machine: Machine) -> CostModel {
+        CostModel { machine, fixed: machine, rules_keep_bits: true }
+    }
+
+    /// Returns whether a decision by cost changes no bits: a decision of fusion, or a rule that keeps the machine's bits.
+    pub fn keeps_bits(&self, decision: &Decision) -> bool {
+        let rule = weft_ir::rules::RULES.into_iter().find(|rule| rule.decision == *decision);
+        rule.is_none_or(|rule| rule.keeps == weft_ir::Keeps::Bits && self.rules_keep_bits)
+    }
+
+    /// The numbers that a decision uses.
+    pub fn decides(&self, decision: &Decision) -> &Machine {
+        if self.keeps_bits(decision) { &self.machine } else { &self.fixed }
+    }
+}
+
+impl Default for CostModel {
+    /// A common machine.
+    fn default() -> CostModel {
+        CostModel::fixed(Machine::default())
+    }
+}
