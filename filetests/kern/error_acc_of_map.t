@@ -38,4 +38,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 0 (`round`): v0: result 0 of an anchor that has 0
+plan `p`, call 0 (`round`): v0: the anchor has 0 results, not number 0

@@ -38,4 +38,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4 b4
 }
 ---
-plan `p`, call 2 (`keep`): 3 parameters, 4 arguments
+plan `p`, call 2 (`keep`): it has 3 parameters and 4 arguments

@@ -39,4 +39,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 0 (`round`): v0: a view of p0 reaches value 128 of 128
+plan `p`, call 0 (`round`): v0: a view of p0 reaches value 128, but there are 128

@@ -39,4 +39,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 2 (`keep`): v1: a view of p2 reaches value 39 of 32
+plan `p`, call 2 (`keep`): v1: a view of p2 reaches value 39, but there are 32

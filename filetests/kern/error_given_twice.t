@@ -47,4 +47,4 @@ call keep b0 b5 b4
 call copy b1 b1
 }
 ---
-plan `p`, call 3 (`copy`): b1 is given twice
+plan `p`, call 3 (`copy`): b1 is an argument twice

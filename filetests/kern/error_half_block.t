@@ -39,4 +39,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 0 (`round`): v1: a q8 store writes whole blocks side by side
+plan `p`, call 0 (`round`): v1: a q8 store must write whole, contiguous blocks

@@ -16,4 +16,4 @@ kernel keep {
 call keep b0 b1 b2
 }
 ---
-plan `p`, call 0 (`keep`): v1: a store to q8_0 writes whole blocks side by side
+plan `p`, call 0 (`keep`): v1: a store to q8_0 must write whole, contiguous blocks

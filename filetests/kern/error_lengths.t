@@ -40,4 +40,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 0 (`round`): v2: 32 values against 8
+plan `p`, call 0 (`round`): v2: the operands have 32 and 8 values

@@ -38,4 +38,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, buffer b6: 256 bytes at 240 of an arena of 512
+plan `p`, buffer b6: 256 bytes at 240 do not fit an arena of 512, or are not aligned to 64

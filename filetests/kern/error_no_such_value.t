@@ -38,4 +38,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 1 (`dot`): v1: v7 is no earlier value
+plan `p`, call 1 (`dot`): v1: v7 is not an earlier value

@@ -38,4 +38,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 1 (`dot`): p0 is f32, b3 q8
+plan `p`, call 1 (`dot`): p0 is f32, but b3 is q8

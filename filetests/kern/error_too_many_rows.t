@@ -38,4 +38,4 @@ call dot b3 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 1 (`dot`): the matrices reach beyond row 16
+plan `p`, call 1 (`dot`): the matrices reach beyond the parameter's 16 rows

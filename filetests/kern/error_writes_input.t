@@ -47,4 +47,4 @@ call keep b0 b5 b4
 call copy b1 b0
 }
 ---
-plan `p`, call 3 (`copy`): p1 writes b0, which is only read
+plan `p`, call 3 (`copy`): p1 writes b0, which is read-only

@@ -39,4 +39,4 @@ call dot b0 b2 b6
 call keep b0 b5 b4
 }
 ---
-plan `p`, call 1 (`dot`): p0 is q8, b0 f32
+plan `p`, call 1 (`dot`): p0 is q8, but b0 is f32

@@ -1,4 +1,4 @@
-//! Bytes and operations added up, by what the bytes are of.
+//! Bytes and operations of plans, added up by the kind of memory.
 
 use std::collections::BTreeMap;
 use std::iter::Sum;
@@ -10,39 +10,40 @@ use crate::kernel::Access;
 use crate::plan::{Plan, Source};
 use crate::traffic::{Operation, Seen};
 
-/// What something takes: bytes that are read and written, and operations.
+/// Memory traffic in bytes, and operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Amounts {
-    /// Bytes of weights, as the file stores them. Of experts those that are picked, as if no two tokens picked the same.
+    /// Bytes of weights, as the file stores them. For experts, those of the selected ones, as if no two tokens selected the same.
     pub weight_bytes: u64,
     /// Bytes of the KV cache, read and written.
     pub state_bytes: u64,
-    /// Bytes of everything else, read and written: mostly from and to the processor's caches.
+    /// Bytes of everything else, read and written, mostly in the processor's caches.
     pub activation_bytes: u64,
-    /// Multiplications of 8-bit integers, each with its addition.
+    /// Multiply-adds of 8-bit integers.
     pub integer_multiplications: u64,
-    /// Multiplications of `f32` by weights, and those of attention in whatever a device takes there, each with its addition.
+    /// Multiply-adds of `f32` with weights, and those of attention in whatever type a device uses there.
     pub float_multiplications: u64,
-    /// Values that instructions of row programs make, those of prologues left out.
+    /// Values that instructions of row programs compute, without prologues.
     pub values: u64,
-    /// Values that instructions of prologues make, which every worker makes for itself.
+    /// Values that instructions of prologues compute, which every worker repeats.
     pub prologue_values: u64,
 }
 
-/// An operation of a call, and what it takes.
+/// An operation of a call, with its amounts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counted {
     /// The operation.
     pub operation: Operation,
-    /// What it takes by itself.
+    /// Its amounts in isolation.
     pub alone: Amounts,
-    /// What it adds to the operations before it: bytes of a weight that another operation of the plan has read count there, and so do bytes of
-    /// other values that another operation of the call has read or written. Added up, this is the least that a plan takes.
+    /// What it adds to the operations before it. Bytes of a weight count only at the first operation of the plan that reads them,
+    /// and bytes of other values at the first of the call that reads or writes them. The sum over all operations is the least
+    /// that a plan takes.
     pub more: Amounts,
 }
 
 impl Amounts {
-    /// Multiplications of both kinds.
+    /// Multiply-adds of both kinds.
     pub fn multiplications(&self) -> u64 {
         self.integer_multiplications + self.float_multiplications
     }
@@ -124,7 +125,7 @@ impl Plan {
     }
 }
 
-/// Takes up to `wanted` of what is left.
+/// Takes up to `wanted` from `left`.
 fn take(left: &mut u64, wanted: u64) -> u64 {
     let taken = wanted.min(*left);
     *left -= taken;
@@ -137,14 +138,15 @@ mod tests {
     use crate::parse_plan;
 
     #[test]
-    fn no_more_is_taken_than_there_is() {
+    fn take_stops_at_what_is_left() {
         let mut left = 10;
         assert_eq!([4, 4, 4, 4].map(|wanted| take(&mut left, wanted)), [4, 4, 2, 0]);
     }
 
-    /// Two products by one weight, of one input: the second reads neither again in the same call, nor the weight in another.
+    /// Two products of one weight with one input: the second reads neither of them again in the same call, and the second call
+    /// does not read the weight again.
     #[test]
-    fn what_is_read_again_is_not_counted_again() {
+    fn repeated_reads_are_counted_once() {
         let plan = parse_plan(
             "plan again T=4 R=1 S=64 P=2 arena=0 {
 b0 = input x : f32[T, 8]

@@ -1,10 +1,10 @@
-//! The kernel interpreter: what a kernel means, slow and obvious. The oracle for every device.
+//! The kernel interpreter, slow and obvious: it defines what kernels compute, and is the oracle for every device.
 //!
-//! Operands are read in the precision they are stored in (rounded activations stay rounded). Sums are kept in `f64` and rounded
-//! once, so a device differs from this only by the rounding of its own sums.
+//! Operands are read in the precision they are stored in (rounded activations stay rounded). Sums are accumulated in `f64` and
+//! rounded once, so a device differs only by the rounding of its sums.
 //!
-//! The meaning is written once, for any [`Number`]: [`run`] computes with `f32` and writes the results; [`stores`] computes one
-//! row with whatever travels along with its values, such as error bounds, and returns what it would write.
+//! The interpreter is generic over [`Number`]: [`run`] computes with `f32` and writes the results; [`stores`] computes one row
+//! with values that carry more, such as error bounds, and returns what it would write.
 
 mod attend;
 mod buffer;
@@ -21,7 +21,7 @@ pub use rows::rows;
 use crate::kernel::{Anchor, Factor, Indexed, Instr, Kernel, ParamId, Part, Pick, Product, View};
 use crate::q8;
 
-/// An index in the data that points outside what it indexes.
+/// An index in the data is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("kernel `{kernel}`: {why}")]
 pub struct InterpError {
@@ -34,23 +34,23 @@ pub struct InterpError {
 /// Values that a row writes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stored<N> {
-    /// The parameter they go to.
+    /// The parameter that they are written to.
     pub param: ParamId,
-    /// Where the first goes.
+    /// The index of the first value.
     pub at: usize,
-    /// The distance between two.
+    /// The distance between two values.
     pub step: usize,
     /// The values, before they are rounded to the parameter's format.
     pub values: Vec<N>,
 }
 
-/// Runs a kernel on its arguments, one buffer for each parameter.
+/// Runs a kernel on its arguments, one buffer per parameter.
 ///
 /// # Errors
-/// If an index in the data is out of bounds. The rows before it have been written.
+/// If an index in the data is out of range. Earlier rows have been written then.
 ///
 /// # Panics
-/// If the kernel is not one that [`crate::verify_call`] accepts for these buffers.
+/// If [`crate::verify_call`] does not accept the kernel for these buffers.
 pub fn run(kernel: &Kernel, args: &mut [Buffer<'_>], sizes: &Sizes) -> Result<(), InterpError> {
     for part in &kernel.parts {
         for row in rows(&part.rows, sizes) {
@@ -65,10 +65,10 @@ pub fn run(kernel: &Kernel, args: &mut [Buffer<'_>], sizes: &Sizes) -> Result<()
 /// Computes what one row of a part writes.
 ///
 /// # Errors
-/// If an index in the data is out of bounds.
+/// If an index in the data is out of range.
 ///
 /// # Panics
-/// If the kernel is not one that [`crate::verify_call`] accepts for these buffers, or has no such row.
+/// If [`crate::verify_call`] does not accept the kernel for these buffers, or there is no such row.
 pub fn stores<N: Number>(
     kernel: &Kernel,
     part: &Part,
@@ -93,10 +93,10 @@ pub fn stores<N: Number>(
     run().map_err(|why| InterpError { kernel: kernel.name.clone(), why })
 }
 
-/// Where a row loads or stores: where its view begins, beyond the row that an index picks.
+/// The first index that a row loads or stores: where its view begins, plus the offset of a row picked by index.
 ///
 /// # Errors
-/// A sentence, if the index is out of bounds.
+/// A sentence, if the index is out of range.
 pub fn place(
     args: &[Buffer<'_>],
     view: &View,
@@ -110,15 +110,18 @@ pub fn place(
     Ok(base(view, row) + picked)
 }
 
-/// Where a view's row begins.
+/// The first index of a view's row.
 fn base(view: &View, row: &[usize]) -> usize {
     view.offset + view.strides.iter().zip(row).map(|(s, r)| s * r).sum::<usize>()
 }
 
-/// The number a view of indices holds for a row, checked against what it indexes.
+/// The index that a view of indices holds for a row, checked against `bound`.
 fn index(args: &[Buffer<'_>], view: &View, row: &[usize], c: usize, bound: usize) -> Result<usize, String> {
     let value = args[view.param].int(base(view, row) + c * view.step);
-    usize::try_from(value).ok().filter(|i| *i < bound).ok_or_else(|| format!("index {value} of {bound}"))
+    usize::try_from(value)
+        .ok()
+        .filter(|i| *i < bound)
+        .ok_or_else(|| format!("index {value} is out of range: there are {bound}"))
 }
 
 /// Values in memory.
@@ -138,7 +141,7 @@ fn product<N: Number>(
     product: &Product,
 ) -> Result<Vec<N>, String> {
     let w = &product.w;
-    // The values multiplied, of which a sum has several rows.
+    // The left factor, of which a sum has several rows.
     let x = |term: usize, apart: usize| -> Result<Vec<N>, String> {
         match &product.x {
             Factor::View(view) => Ok(load(args, view, base(view, row) + term * apart, product.x_len())),
@@ -168,7 +171,7 @@ fn product<N: Number>(
     Ok(multiply(args, product, matrix, &x(0, 0)?))
 }
 
-/// What a part's prologue makes of a row, rounded and read back if it is.
+/// The prologue's value for a row, rounded to `q8` and back if the product reads it rounded.
 fn prologue<N: Number>(
     part: &Part,
     args: &[Buffer<'_>],
@@ -187,10 +190,10 @@ fn prologue<N: Number>(
     Ok(x)
 }
 
-/// One matrix times one row.
+/// Multiplies one row by one matrix.
 fn multiply<N: Number>(args: &[Buffer<'_>], product: &Product, matrix: usize, x: &[N]) -> Vec<N> {
     let w = &product.w;
-    // Of each output, the sum so far and what travels with it.
+    // For each output, the sum so far and what it carries.
     let mut sums = vec![(0.0f64, N::Sum::default()); product.cols()];
     let add = |sum: &mut (f64, N::Sum), x: N, (weight, magnitude): (f32, f64)| {
         sum.0 += f64::from(x.value()) * f64::from(weight);
@@ -212,7 +215,7 @@ fn multiply<N: Number>(args: &[Buffer<'_>], product: &Product, matrix: usize, x:
     sums.into_iter().map(|(value, sum)| N::product(value as f32, sum, x.len())).collect()
 }
 
-/// Runs a row program for a row. What comes back are its values; what it stores is added to `stored`.
+/// Runs a row program for a row. Returns its values, and adds what it stores to `stored`.
 fn program<N: Number>(
     body: &[Instr],
     args: &[Buffer<'_>],
@@ -233,7 +236,9 @@ fn program<N: Number>(
                 let from = &values[*from];
                 let pick = |id: &N| {
                     let found = (0..from.len()).find(|i| *i as f32 == id.value());
-                    let found = found.ok_or_else(|| format!("index {} of {}", id.value(), from.len()))?;
+                    let found = found.ok_or_else(|| {
+                        format!("index {} is out of range: there are {}", id.value(), from.len())
+                    })?;
                     Ok(from[found].picked(*id))
                 };
                 values[*ids].iter().map(pick).collect::<Result<_, String>>()?
@@ -260,14 +265,14 @@ fn program<N: Number>(
     Ok(values)
 }
 
-/// All indices of `x`, the largest value first, and the lower index first among equals. What is no number is the smallest.
+/// All indices of `x`, the largest value first; among equals, the lower index first. NaN counts as −∞.
 fn descending<N: Number>(x: &[N]) -> Vec<usize> {
     let key = |i: usize| {
         let value = x[i].value();
         if value.is_nan() { f32::NEG_INFINITY } else { value }
     };
     let mut order: Vec<usize> = (0..x.len()).collect();
-    // A stable sort: it leaves equals in order.
+    // A stable sort keeps equals in order.
     order.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
     order
 }
@@ -282,8 +287,8 @@ fn reduce<N: Number>(op: Reduce, x: &[N]) -> N {
 
 fn rope<N: Number>(style: RopeStyle, x: &[N], cos: &[N], sin: &[N]) -> Vec<N> {
     let mut out = x.to_vec();
-    let rotated = |op, (x, by): (N, N), (y, and): (N, N)| {
-        binary(op, binary(Binary::Mul, x, by), binary(Binary::Mul, y, and))
+    let rotated = |op, (x, by): (N, N), (y, with): (N, N)| {
+        binary(op, binary(Binary::Mul, x, by), binary(Binary::Mul, y, with))
     };
     for (i, (cos, sin)) in cos.iter().zip(sin).enumerate() {
         let (a, b) = style.pair(i, x.len());

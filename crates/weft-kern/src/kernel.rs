@@ -1,4 +1,4 @@
-//! The kernel: one launch, of one part or several side by side, each an anchor with a row program before and after it.
+//! The kernel: one launch of one part, or of several side by side, each an anchor with a row program before and after it.
 
 use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Unary};
 use weft_quant::GgmlType;
@@ -18,7 +18,7 @@ impl Format {
     /// Indices.
     pub const I32: Format = Format::Ggml(GgmlType::I32);
 
-    /// Bytes of a buffer of `values` values, or `None` on overflow or if they are no whole number of blocks.
+    /// Returns the size of a buffer of `values` values in bytes; `None` if that overflows or is not a whole number of blocks.
     pub fn bytes(self, values: usize) -> Option<usize> {
         match self {
             Format::Ggml(ty) => usize::try_from(ty.row_bytes(values as u64)?).ok(),
@@ -37,10 +37,10 @@ pub enum Access {
     Write,
 }
 
-/// A buffer that a kernel works on; which one, the call says.
+/// A buffer that a kernel works on. A call binds it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Param {
-    /// Read or written.
+    /// Whether it is read or written.
     pub access: Access,
     /// How its values are stored.
     pub format: Format,
@@ -49,30 +49,30 @@ pub struct Param {
 /// A parameter's index in [`Kernel::params`].
 pub type ParamId = usize;
 
-/// A value's index: that of the instruction in [`Part::body`] that makes it.
+/// A value's index: that of the instruction in [`Part::body`] that computes it.
 pub type ValueId = usize;
 
-/// Where a row's values lie in a parameter, counted in values.
+/// The layout of a row's values in a parameter, counted in values.
 ///
 /// Value `c` of row `(r0, r1, …)` is at `offset + Σ ri·strides[i] + c·step`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct View {
     /// The parameter.
     pub param: ParamId,
-    /// Of the first value.
+    /// The offset of the first value.
     pub offset: usize,
-    /// Distance between rows, per axis of [`Part::rows`] (in a prologue: of its first axis).
+    /// The distance between rows, for each axis of [`Part::rows`] (in a prologue: of its first axis).
     pub strides: Vec<usize>,
-    /// Distance between columns; 0 repeats one value.
+    /// The distance between columns; 0 repeats one value.
     pub step: usize,
 }
 
-/// A row picked by number: adds `index · stride` to the offset of a view.
+/// A row picked by index: adds `index · stride` to the offset of a view.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Indexed {
-    /// The number, from an `i32` parameter; its step is 0.
+    /// The index, from an `i32` parameter; its step is 0.
     pub index: View,
-    /// Values between two rows of the indexed parameter.
+    /// The distance between two rows of the indexed parameter, in values.
     pub stride: usize,
 }
 
@@ -83,80 +83,82 @@ pub enum Instr {
     Const(F32),
     /// `len` values from memory; `i32` and narrower floats are converted, quantised rows decoded.
     Load {
-        /// From where.
+        /// Where they are read.
         view: View,
-        /// A row picked by number.
+        /// The row, if it is picked by index.
         indexed: Option<Indexed>,
-        /// How many, at most [`Part::cols`].
+        /// The number of values, at most [`Part::cols`].
         len: usize,
     },
-    /// What the anchor computed: its result of this number, a value for each column.
+    /// Result number `.0` of the anchor, with a value for each column.
     Acc(usize),
-    /// The indices, as whole numbers, of the `k` largest values: the largest first, the lower index first among equals, NaN as −∞.
+    /// The indices of the `k` largest values, as whole numbers: the largest first; among equals, the lower index first; NaN
+    /// counts as −∞.
     TopK {
         /// The values.
         x: ValueId,
-        /// How many indices.
+        /// The number of indices.
         k: usize,
     },
-    /// `from[ids[i]]` for each `i`. A device refuses numbers that are none of `from`'s indices.
+    /// `from[ids[i]]` for each `i`. A device refuses values that are not indices of `from`.
     Take {
         /// The values picked from.
         from: ValueId,
-        /// Whole numbers.
+        /// The indices, which are whole numbers.
         ids: ValueId,
     },
     /// Elementwise.
     Unary(Unary, ValueId),
     /// Elementwise; a scalar operand is repeated.
     Binary(Binary, ValueId, ValueId),
-    /// Over all values of a vector, to a scalar.
+    /// Reduces all values of a vector to a scalar.
     Reduce(Reduce, ValueId),
     /// Rotates the pairs of a row.
     Rope {
-        /// Which values make a pair.
+        /// How values are paired.
         style: RopeStyle,
         /// The row.
         x: ValueId,
-        /// Half as many cosines.
+        /// The cosines, half as many as values.
         cos: ValueId,
-        /// Half as many sines.
+        /// The sines, half as many as values.
         sin: ValueId,
     },
-    /// Writes a value, converted to the parameter's format. Makes no value of its own.
+    /// Writes a value, converted to the parameter's format. It has no value itself.
     Store {
-        /// What.
+        /// The value.
         value: ValueId,
-        /// Where.
+        /// Where it is written.
         view: View,
-        /// A row picked by number.
+        /// The row, if it is picked by index.
         indexed: Option<Indexed>,
     },
 }
 
-/// Which matrix of a stack of equal ones a row is multiplied by.
+/// Which matrix of a stack a row is multiplied by.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Pick {
     /// There is only one.
     Only,
-    /// The one with the row's index along this axis of [`Part::rows`]: one a head.
+    /// The matrix with the row's index along this axis of [`Part::rows`]: one per head.
     Axis(usize),
-    /// The one whose number is at this view of an `i32` parameter: one an expert. Its step is 0.
+    /// The matrix whose index is at this view of an `i32` parameter, with step 0: one per expert.
     Ids(View),
-    /// Several, their products weighted and added: all of a token's experts.
+    /// Several, whose weighted products are added: all experts of a token.
     Sum(Box<Sum>),
 }
 
-/// `Σ weight(i) · x(i)·W(id(i))ᵀ`: every product is rounded to `f32` and multiplied, the terms are added in order, the first to nothing.
+/// `Σ weight(i) · x(i)·W(id(i))ᵀ`: every product is rounded to `f32` and multiplied by its weight, and the terms are added in
+/// order, starting with the first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sum {
-    /// How many terms.
+    /// The number of terms.
     pub terms: usize,
-    /// The numbers of the matrices, from an `i32` parameter; the step is the distance between terms.
+    /// The indices of the matrices, from an `i32` parameter; the step is the distance between terms.
     pub ids: View,
-    /// What the products are multiplied with, `f32`; the step is the distance between terms.
+    /// The weights of the products, `f32`; the step is the distance between terms.
     pub weights: View,
-    /// Values between the x of two terms.
+    /// The distance between the x of two terms, in values.
     pub apart: usize,
 }
 
@@ -167,80 +169,80 @@ pub struct Matrices {
     pub param: ParamId,
     /// Which matrix multiplies a row.
     pub pick: Pick,
-    /// How many matrices there are.
+    /// The number of matrices.
     pub count: usize,
-    /// Rows of one matrix that are used, N.
+    /// The rows of a matrix that are used, N.
     pub n: usize,
-    /// Length of a row, K.
+    /// The length of a row, K.
     pub k: usize,
-    /// Row of the parameter that is row 0 of matrix 0.
+    /// The row of the parameter that is row 0 of matrix 0.
     pub first: usize,
-    /// Rows of the parameter between two matrices.
+    /// The distance between two matrices, in rows of the parameter.
     pub stride: usize,
 }
 
-/// The part of a kernel that is not elementwise.
+/// What a part is built around.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Anchor {
     /// Nothing: the row program is elementwise and movement.
     Map,
     /// Nothing but reductions and selections in the row program.
     Reduce,
-    /// One product or several with the same rows and columns, each a result of its own.
+    /// One or more products with the same rows and columns, each with its own result.
     Dot(Vec<Product>),
-    /// Attention as [`weft_ir::Op::Attend`] has it; rows are tokens × heads, columns the values of a head.
+    /// Attention as [`weft_ir::Op::Attend`] defines it; rows are tokens × heads, columns the values of a head.
     Attend(Box<Attend>),
 }
 
 /// y = x·wᵀ with the columns as N; transposed, y = x·w with the columns as K.
 ///
-/// In the text form it is called `dot`, `select_dot` if the matrix is picked by number, and `select_sum` if several are.
+/// The text form calls it `dot`, or `select_dot` if the matrix is picked by index, or `select_sum` if several are.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Product {
-    /// K values a row (transposed: N), `q8` if the product [`rounds`](Product::rounds) and `f32` otherwise.
+    /// K values per row (transposed: N), `q8` if the product [`rounds`](Product::rounds), otherwise `f32`.
     pub x: Factor,
     /// The weight.
     pub w: Matrices,
-    /// Multiply by the transposes.
+    /// Whether to multiply by the transposed matrices.
     pub transposed: bool,
 }
 
 impl Product {
-    /// Values of a row of x.
+    /// The length of a row of x.
     pub const fn x_len(&self) -> usize {
         if self.transposed { self.w.n } else { self.w.k }
     }
 
-    /// Whether x is rounded to `q8`: if the weight is quantised, unless rows are multiplied by its transpose.
+    /// Returns whether x is rounded to `q8`: if the weight is quantised and not transposed.
     pub fn rounds(&self, params: &[Param]) -> bool {
         let quantised = |p: &Param| matches!(p.format, Format::Ggml(ty) if ty.is_quantised());
         !self.transposed && params.get(self.w.param).is_some_and(quantised)
     }
 
-    /// Columns of the result.
+    /// The columns of the result.
     pub const fn cols(&self) -> usize {
         if self.transposed { self.w.k } else { self.w.n }
     }
 }
 
-/// What is multiplied by a weight.
+/// The left factor of a product with a weight.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Factor {
     /// Values in memory.
     View(View),
-    /// What the part's prologue computes for the row's index along the first axis, rounded to `q8` if the weight is quantised.
+    /// The prologue's value for the row's index along the first axis, rounded to `q8` if the weight is quantised.
     Prologue,
 }
 
-/// A row program that computes what is multiplied, instead of another kernel before.
+/// A row program that computes an operand of the products, instead of another kernel before them.
 ///
-/// Its rows are the first axis of the part's (one row if the part has no axes). It reads memory and writes none, because a device may run it
-/// as often as it likes: once for each worker, say.
+/// Its rows are the first axis of the part's rows (a single row if the part has no axes). It reads memory but does not write it,
+/// because a device may run it any number of times, such as once per worker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Prologue {
     /// The program.
     pub body: Vec<Instr>,
-    /// Which of its values is multiplied.
+    /// The value that is multiplied.
     pub value: ValueId,
 }
 
@@ -249,73 +251,75 @@ pub struct Prologue {
 pub struct Attend {
     /// Queries, `f32`.
     pub q: View,
-    /// The state that holds keys, and where in its rows: value `c` of key head `g` is at `row·row_stride + offset + g·head_stride + c`.
+    /// The state that holds keys, and their layout in its rows: value `c` of key head `g` is at
+    /// `row·row_stride + offset + g·head_stride + c`.
     pub k: Cached,
     /// The same for values.
     pub v: Cached,
     /// Positions, `i32[T]`.
     pub pos: ParamId,
-    /// Where each token's sequence begins in `pages`, `i32[T]`.
+    /// The index in `pages` where each token's sequence begins, `i32[T]`.
     pub first: ParamId,
-    /// Page numbers, `i32[P]`: as many as [`Sizes::pages`](crate::Sizes) says are those of the step, and no position needs another.
+    /// Page numbers, `i32[P]`. The first [`Sizes::pages`](crate::Sizes) are those of the step, and no position needs another.
     pub pages: ParamId,
-    /// Multiplies q·k.
+    /// The factor of q·k.
     pub scale: F32,
-    /// Query heads, H.
+    /// The number of query heads, H.
     pub heads: usize,
-    /// Key heads, G.
+    /// The number of key heads, G.
     pub kv_heads: usize,
-    /// Values of a query, Dk.
+    /// The length of a query, Dk.
     pub k_len: usize,
-    /// Rows in a page.
+    /// The rows of a page.
     pub page: usize,
 }
 
-/// Rows of a state.
+/// The layout of keys or values in the rows of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Cached {
     /// The state.
     pub param: ParamId,
-    /// Of the first value used in a row.
+    /// The offset of the first value in a row.
     pub offset: usize,
-    /// Values between two rows.
+    /// The distance between two rows, in values.
     pub row_stride: usize,
-    /// Values between two key heads.
+    /// The distance between two key heads, in values.
     pub head_stride: usize,
 }
 
-/// A kernel: what a device starts as one piece of work. Its parts run side by side: none reads what another writes.
+/// A kernel: what a device launches. Its parts run side by side: none reads what another writes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Kernel {
-    /// What it is, for people; no two kernels of a plan share one.
+    /// Its name, unique in a plan.
     pub name: String,
     /// The buffers it works on.
     pub params: Vec<Param>,
-    /// What it does; at least one.
+    /// Its parts, at least one.
     pub parts: Vec<Part>,
 }
 
 /// A part of a kernel: for every row of a space, the prologue, the anchor and then the row program.
 ///
-/// Rows are independent of each other, and so are the columns of a program whose values all are whole rows or scalars, without reduction, rope,
-/// selection and take: a device may cut the work there as it likes. In what order one output's terms are added is part of the definition (see
-/// [`crate::interp`] for the exact values and the device's own tests for its bits): it may depend on nothing but the part.
+/// Rows are independent of each other. So are the columns, if all values of the program are whole rows or scalars, without
+/// reduction, rotation, selection and take ([`Part::columns_independent`]). A device may divide the work there as it likes. The
+/// order in which it adds the terms of an output may depend on the part only. ([`crate::interp`] defines the exact values, a
+/// device's own tests its bits.)
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Part {
     /// The axes of the row space; only the first may be symbolic.
     pub rows: Vec<Dim>,
-    /// Columns of a row: the length of the anchor's results, and of no value more.
+    /// The columns of a row: the length of the anchor's results, and the largest length of a value.
     pub cols: usize,
-    /// What makes an operand of the anchor.
+    /// Computes an operand of the anchor.
     pub prologue: Option<Prologue>,
-    /// What is computed first.
+    /// Computed first.
     pub anchor: Anchor,
-    /// What is done with it.
+    /// What follows the anchor.
     pub body: Vec<Instr>,
 }
 
 impl Kernel {
-    /// Whether two kernels differ in nothing but their names.
+    /// Returns whether two kernels differ only in their names.
     pub fn same_work(&self, other: &Kernel) -> bool {
         let Kernel { name: _, params, parts } = self;
         (params, parts) == (&other.params, &other.parts)
@@ -323,7 +327,7 @@ impl Kernel {
 }
 
 impl Part {
-    /// The products, if the anchor is one.
+    /// The products, if they are the anchor.
     pub fn products(&self) -> &[Product] {
         match &self.anchor {
             Anchor::Dot(products) => products,
@@ -341,7 +345,7 @@ impl Part {
         lens(&self.body, self.cols)
     }
 
-    /// Whether columns may be computed apart from each other: each value of every vector depends only on its own column.
+    /// Returns whether columns may be computed independently: each value of every vector depends only on its own column.
     pub fn columns_independent(&self) -> bool {
         let lens = self.lens();
         self.body.iter().enumerate().all(|(i, instr)| match instr {
@@ -374,7 +378,7 @@ impl Instr {
         all.into_iter().flatten()
     }
 
-    /// The view it reads or writes memory through, and what picks its row.
+    /// The view through which it reads or writes memory, and the index of its row.
     pub fn view(&self) -> Option<(&View, Option<&Indexed>)> {
         match self {
             Instr::Load { view, indexed, .. } | Instr::Store { view, indexed, .. } => {
@@ -385,7 +389,7 @@ impl Instr {
     }
 }
 
-/// The lengths of a row program's values, an anchor's results being `cols` long.
+/// The lengths of a row program's values, given that an anchor's results are `cols` long.
 fn lens(body: &[Instr], cols: usize) -> Vec<usize> {
     let mut lens: Vec<usize> = Vec::with_capacity(body.len());
     for instr in body {

@@ -38,7 +38,7 @@
 pub mod interp;
 pub mod q8;
 
-// Part of this crate's own interface: devices need no other acquaintance with graphs.
+// Part of this crate's interface, so that devices need not know graphs.
 pub use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
 
 mod amounts;

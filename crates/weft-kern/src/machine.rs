@@ -1,28 +1,29 @@
-//! How fast a machine is, in the few numbers that decide between plans.
+//! The speed of a machine, in the few numbers that decide between plans.
 
-/// How fast a device is, as far as it takes to say which of two plans is faster, and by how much.
+/// The speed of a device, in as much detail as it takes to predict which of two plans is faster, and by how
+/// much.
 ///
-/// The numbers are a table's until the device has been measured; `docs/cost.md` says how.
+/// The numbers come from a table until the device is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
-    /// Pieces of work that run at the same time: threads, or workgroups of a GPU.
+    /// The number of workers that run at the same time: threads, or workgroups of a GPU.
     pub workers: u64,
-    /// Nanoseconds that a launch adds to the kernel's own work.
+    /// The time in nanoseconds that a launch adds to a kernel's work.
     pub launch_ns: u64,
-    /// Bytes of memory that one worker alone reads in a second.
+    /// The memory bandwidth of a single worker, in bytes per second.
     pub worker_bytes: u64,
-    /// Bytes of memory that all workers together read in a second.
+    /// The memory bandwidth of all workers together, in bytes per second.
     pub bytes: u64,
-    /// Multiplications of 8-bit integers, each with its addition, that one worker does in a second.
+    /// 8-bit integer multiply-adds per second of one worker.
     pub worker_multiplications: u64,
-    /// Multiplications of `f32`, each with its addition, that one worker does in a second.
+    /// `f32` multiply-adds per second of one worker.
     pub worker_float_multiplications: u64,
-    /// Values that one worker makes in a second with the instructions of a row program.
+    /// Values per second that one worker computes with instructions of row programs.
     pub worker_values: u64,
 }
 
 impl Machine {
-    /// All of its numbers with their names.
+    /// All numbers with their names.
     pub fn numbers(&self) -> [(&'static str, u64); 7] {
         let Machine {
             workers,
@@ -44,7 +45,7 @@ impl Machine {
         ]
     }
 
-    /// The machine with these numbers; `None` if one is not known.
+    /// The machine with these numbers; `None` if one is missing.
     pub fn from_numbers(number: impl Fn(&str) -> Option<u64>) -> Option<Machine> {
         Some(Machine {
             workers: number("workers")?,
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_its_numbers() {
+    fn a_machine_round_trips_through_its_numbers() {
         let numbers: Vec<(&str, u64)> =
             Machine::default().numbers().iter().zip(1..).map(|((name, _), n)| (*name, n)).collect();
         let of = |numbers: &[(&str, u64)], name: &str| Some(numbers.iter().find(|n| n.0 == name)?.1);

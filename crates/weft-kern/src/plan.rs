@@ -9,7 +9,7 @@ use crate::kernel::{Format, Kernel};
 /// A buffer's index in [`Plan::buffers`].
 pub type BufferId = usize;
 
-/// Where a buffer comes from.
+/// What a buffer holds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
     /// A graph's input, by name.
@@ -22,28 +22,28 @@ pub enum Source {
     State(String),
     /// These values, part of the plan.
     Constant(Vec<F32>),
-    /// Between kernels: this many bytes into the arena.
+    /// Values between kernels, at this offset of the arena in bytes.
     Arena(usize),
 }
 
 /// A buffer of a plan.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Buffer {
-    /// Whose it is.
+    /// What it holds.
     pub source: Source,
     /// How values are stored.
     pub format: Format,
-    /// How many there are; the last axis is contiguous.
+    /// Its size; the last axis is contiguous.
     pub shape: Shape,
 }
 
 impl Buffer {
-    /// Values it has room for under `sizes`.
+    /// The number of values it has room for under `sizes`.
     pub fn values(&self, sizes: &Sizes) -> Option<usize> {
         self.shape.count(sizes)
     }
 
-    /// Bytes it takes under `sizes`, or `None` on overflow.
+    /// Its size in bytes under `sizes`, or `None` on overflow.
     pub fn bytes(&self, sizes: &Sizes) -> Option<usize> {
         self.format.bytes(self.values(sizes)?)
     }
@@ -54,33 +54,32 @@ impl Buffer {
 pub struct Call {
     /// Index in [`Plan::kernels`].
     pub kernel: usize,
-    /// A buffer for each of the kernel's parameters.
+    /// The buffer of each of the kernel's parameters.
     pub args: Vec<BufferId>,
 }
 
 /// The kernels of one graph.
-///
-/// Weights, states, inputs and outputs are parameters, so one plan serves every layer of its shape. Kernels that are equal but for their
-/// arguments are one kernel with several calls.
+/// Weights, states, inputs and outputs are parameters, so one plan serves every layer of its shape. Kernels that differ only in
+/// their arguments are one kernel with several calls.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// The graph's name.
     pub name: String,
-    /// The largest sizes it may be run with; the arena is laid out for them.
+    /// The largest sizes of a step; the arena is laid out for them.
     pub max: Sizes,
     /// The buffers.
     pub buffers: Vec<Buffer>,
     /// The distinct kernels.
     pub kernels: Vec<Kernel>,
-    /// What is run, in order.
+    /// The calls, in order.
     pub calls: Vec<Call>,
-    /// Bytes of the arena.
+    /// The size of the arena in bytes.
     pub arena: usize,
 }
 
 impl Plan {
-    /// The weights that are multiplied by row by row, by their names in the graph: those a device may want in a layout of its own. What is
-    /// only looked up by rows, multiplied transposed or read as values is not among them.
+    /// The weights that are multiplied row by row, by their names in the graph: those that a device may want to pack. Weights
+    /// that are only looked up by rows, multiplied transposed or read as values are not among them.
     pub fn multiplied_weights(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         for Call { kernel, args } in &self.calls {
@@ -100,7 +99,7 @@ mod tests {
     use crate::parse_plan;
 
     #[test]
-    fn multiplied_is_what_products_read_row_by_row() {
+    fn multiplied_weights_are_those_read_row_by_row() {
         let plan = "plan uses T=4 R=1 S=64 P=2 arena=0 {
 b0 = input x : f32[T, 64]
 b1 = weight down : f32[32, 64]

@@ -1,14 +1,14 @@
-//! `q8`, the format of activations between kernels: 8-bit integers in blocks of 32 with an `f32` scale each.
+//! `q8`, the format of activations between kernels: 8-bit integers in blocks of 32, with one `f32` scale per block.
 //!
-//! A buffer of `n` values is three planes: `n` bytes of quants, `n / 32` scales `d`, `n / 16` sums `s` with
+//! A buffer of `n` values has three planes: `n` bytes of quants, `n / 32` scales `d`, and `n / 16` sums `s` with
 //! `s[h] = d · Σ quants of half block h`. A value is `d · quant`. The sums serve weight formats that have a minimum:
-//! `Σ (scale·q_w + min)·x = scale · Σ q_w·q_x · d + min · s`. Planes over the whole buffer, rather than blocks, let a view start
-//! at any multiple of 32, so that a row may be read under another shape.
+//! `Σ (scale·q_w + min)·x = scale · Σ q_w·q_x · d + min · s`. Since planes span the whole buffer, a view can start at any
+//! multiple of 32, and a row can be read in another shape.
 
-/// Values that share a scale.
+/// The number of values that share a scale.
 pub const BLOCK: usize = 32;
 
-/// Bytes of a buffer of `values` values, a multiple of [`BLOCK`]; `None` on overflow.
+/// The size of a buffer of `values` values in bytes, where `values` is a multiple of [`BLOCK`]; `None` on overflow.
 pub const fn buffer_bytes(values: usize) -> Option<usize> {
     match values.checked_mul(11) {
         Some(n) => Some(n / 8),
@@ -16,28 +16,28 @@ pub const fn buffer_bytes(values: usize) -> Option<usize> {
     }
 }
 
-/// One block: quants, scale and the two half sums.
+/// A block: quants, scale and the two half sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
-    /// Each in −127..=127.
+    /// The quants, each in −127..=127.
     pub quants: [i8; BLOCK],
-    /// Multiplies the quants; the largest magnitude of the block over 127.
+    /// The factor of the quants: the largest magnitude of the block, divided by 127.
     pub scale: f32,
     /// `scale` times the sum of each half's quants.
     pub sums: [f32; 2],
 }
 
 impl Block {
-    /// The values that it stands for.
+    /// The values that the block represents.
     pub fn values(&self) -> [f32; BLOCK] {
         self.quants.map(|q| f32::from(q) * self.scale)
     }
 }
 
-/// Rounds 32 values, to nearest, ties to even.
+/// Rounds 32 values to nearest, ties to even.
 ///
-/// This function is the definition: every device gives the same bits. A block with a value that is not finite has scale and
-/// sums NaN, so that the fault shows in the results instead of being rounded away.
+/// This function is the definition: every device computes the same bits. If a value is not finite, scale and sums are NaN, so
+/// that the fault shows in the results instead of being rounded away.
 #[inline(always)]
 pub fn quantise(values: &[f32; BLOCK]) -> Block {
     let mut top = 0.0f32;
@@ -50,12 +50,12 @@ pub fn quantise(values: &[f32; BLOCK]) -> Block {
         return Block { quants: [0; BLOCK], scale: f32::NAN, sums: [f32::NAN; 2] };
     }
     let scale = top / 127.0;
-    // A block of hardly more than 0 (less than 2⁻¹²¹) is rounded to 0: the inverse of its scale is no number.
+    // A block of almost only zeros (below 2⁻¹²¹) is rounded to 0, since the inverse of its scale is infinite.
     let inverse = 127.0 / top;
     let inverse = if inverse.is_finite() { inverse } else { 0.0 };
     let mut quants = [0i8; BLOCK];
     for (q, v) in quants.iter_mut().zip(values) {
-        // Within ±127 by construction but for rounding of the product; the clamp keeps −128 out.
+        // The product is within ±127 up to rounding; the clamp keeps −128 out.
         *q = (v * inverse).round_ties_even().clamp(-127.0, 127.0) as i8;
     }
     let mut halves = [0i32; 2];
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_come_back_within_half_a_step() {
+    fn values_round_trip_within_half_a_step() {
         let values: [f32; BLOCK] = std::array::from_fn(|i| ((i * 37 % 64) as f32 - 31.5) * 0.173);
         let b = quantise(&values);
         for (q, v) in b.quants.iter().zip(values) {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn edges() {
+    fn extreme_values_are_rounded_as_defined() {
         assert_eq!(quantise(&[0.0; BLOCK]), Block { quants: [0; BLOCK], scale: 0.0, sums: [0.0; 2] });
         let tiny = quantise(&[f32::from_bits(1); BLOCK]);
         assert_eq!((tiny.quants, tiny.scale), ([0; BLOCK], 0.0));

@@ -1,14 +1,15 @@
-//! The text form of a plan: what prints parses back to the same plan.
+//! The text form of a plan, which parses back to the same plan.
 //!
-//! A view prints as `p2[192; 5120, 256; 1]`: parameter, offset, a stride for each axis of the rows, step. A row picked by number follows
-//! as `@ p3[0; 1; 0] * 576`. A part of a kernel begins with its `rows`; a prologue stands between `before` and the value it `gives`.
+//! A view prints as `p2[192; 5120, 256; 1]`: parameter, offset, a stride for each axis of the rows, step. The index of a row
+//! follows as `@ p3[0; 1; 0] * 576`. A part of a kernel begins with its `rows`; a prologue is written between `before` and the
+//! value that it `gives`.
 
 mod parse;
 mod print;
 
 pub use parse::{ParseError, parse_plan};
 
-/// Puts together the pieces of a text form that are the same in both directions.
+/// Words that printing and parsing share.
 mod words {
     pub(super) const ONLY: &str = "only";
     pub(super) const DOT: &str = "dot";

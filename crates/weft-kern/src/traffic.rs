@@ -1,8 +1,8 @@
-//! What one call of a kernel reads, writes and computes, operation by operation.
+//! Memory traffic and operations of a kernel call.
 //!
-//! This is the only place that counts: the fuser's cost model, `weft bench` and `weft profile` all ask here. Bytes are those of distinct
-//! values, each counted once per operation, as if a cache served every read but the first. Whether another operation or call reads the same
-//! bytes again depends on which buffers they are bound to, which [`Plan::traffic`](crate::Plan::traffic) knows.
+//! All counting happens here: the fuser's cost model, `weft bench` and `weft profile` use it. Bytes are those of distinct values,
+//! each counted once per operation, as if a cache served every read but the first. Whether another operation or call reads the
+//! same bytes again depends on the buffers that they are bound to, which [`Plan::traffic`](crate::Plan::traffic) knows.
 
 use weft_ir::{Dim, Sizes};
 
@@ -12,58 +12,59 @@ use crate::kernel::{
 };
 use crate::q8;
 
-/// How much of the cache the tokens of a step attend to. Sizes do not tell.
+/// How much of the KV cache the tokens of a step attend to, which sizes do not say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seen {
     /// Rows of the cache, each counted once.
     pub rows: u64,
-    /// Rows that each token sees, added up over the tokens.
+    /// Rows that each token sees, summed over the tokens.
     pub pairs: u64,
 }
 
 impl Seen {
-    /// One sequence of `tokens` new tokens after `depth` others: each sees those before it and itself.
+    /// One sequence of `tokens` new tokens after `depth` others. Each sees those before it and itself.
     pub fn causal(depth: u64, tokens: u64) -> Seen {
         Seen { rows: depth + tokens, pairs: depth * tokens + tokens * (tokens + 1) / 2 }
     }
 }
 
-/// One product, one attention, or a part that has neither. The row program of a part belongs to its first operation, and so does its prologue,
-/// unless a part before it has the same: then it runs once for both.
+/// A product, an attention, or a part without either. A part's row program belongs to its first operation, and so does its
+/// prologue, unless an earlier part has the same one: then it runs once for both.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Operation {
-    /// Index of its part in the kernel.
+    /// The index of its part in the kernel.
     pub part: usize,
     /// `dot`, `head_dot`, `select_dot`, `select_sum`, `attend`, `reduce` or `map`.
     pub anchor: &'static str,
-    /// The weight it multiplies by. Its touch comes first in `touches`.
+    /// The weight that it multiplies by, which comes first in `touches`.
     pub weight: Option<ParamId>,
-    /// What it reads and writes, its row programs included.
+    /// What it reads and writes, including its row programs.
     pub touches: Vec<Touch>,
-    /// Multiplications of the product or the attention, each with its addition.
+    /// Multiply-adds of the product or the attention.
     pub multiplications: u64,
-    /// Whether they are of `f32`, or of whatever stands for it in a device's attention; otherwise they are of 8-bit integers. (In attention the
-    /// CPU multiplies 16-bit integers, twice as fast as `f32`.)
+    /// Whether they are of `f32`, or of whatever a device uses in attention, rather than of 8-bit integers. (The CPU's attention
+    /// uses 16-bit integers, which are twice as fast as `f32`.)
     pub floats: bool,
-    /// Values that instructions of the row program make.
+    /// Values that instructions of the row program compute.
     pub values: u64,
-    /// Values that instructions of the prologue make. Every worker makes them for itself.
+    /// Values that instructions of the prologue compute. Every worker computes them again.
     pub prologue_values: u64,
 }
 
-/// A parameter that is read or written.
+/// An access to a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Touch {
     /// The parameter.
     pub param: ParamId,
-    /// Read or written.
+    /// Whether it is read or written.
     pub access: Access,
-    /// Bytes of distinct values. Where rows pick matrices by number: as if no two picked the same, but no more matrices than there are.
+    /// Bytes of distinct values. Where rows pick matrices by index, they count as if no two picked the same, but as no more
+    /// matrices than there are.
     pub bytes: u64,
 }
 
 impl Kernel {
-    /// What a call does in a step of these sizes, in the order of its parts.
+    /// The operations of a call in a step of these sizes, in the order of its parts.
     pub fn traffic(&self, sizes: &Sizes, seen: &Seen) -> Vec<Operation> {
         let mut operations = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
@@ -80,7 +81,7 @@ impl Kernel {
             let Some(operation) = operations.get_mut(first) else { continue };
             own.program(&part.body, &part.lens(), &mut operation.touches);
             operation.values = own.row_values(&part.lens());
-            // Parts with the same prologue share what it makes.
+            // Parts with the same prologue share its values.
             let known = |other: &Part| part.prologue == other.prologue;
             if let Some(prologue) = part.prologue.as_ref().filter(|_| !self.parts[..at].iter().any(known)) {
                 own.rows = part.prologue_rows();
@@ -115,7 +116,7 @@ impl Counter<'_> {
         }
     }
 
-    /// Rows of the part in this step.
+    /// The number of the part's rows in this step.
     fn count(&self) -> u64 {
         self.rows.iter().map(|dim| dim.eval(self.sizes) as u64).product()
     }
@@ -133,7 +134,7 @@ impl Counter<'_> {
             Pick::Sum(_) => "select_sum",
         };
         let rows = self.count() * if let Pick::Sum(sum) = &w.pick { sum.terms as u64 } else { 1 };
-        // As many matrices as rows can pick.
+        // The most matrices that the rows can pick.
         let matrices = match w.pick {
             Pick::Only => rows.min(1),
             Pick::Axis(_) if rows == 0 => 0,
@@ -186,7 +187,7 @@ impl Counter<'_> {
         Operation { touches, multiplications, ..self.operation("attend") }
     }
 
-    /// Adds what a row program touches.
+    /// Adds the accesses of a row program.
     fn program(&self, body: &[Instr], lens: &[usize], touches: &mut Vec<Touch>) {
         body.iter().for_each(|instr| self.instr(instr, lens, touches));
     }
@@ -204,7 +205,7 @@ impl Counter<'_> {
         }
     }
 
-    /// The distinct values of a view of `len` columns. Axes that it does not move along repeat them.
+    /// The distinct values of a view of `len` columns. Axes without a stride repeat them.
     fn touch(&self, view: &View, indexed: Option<&Indexed>, len: usize, access: Access) -> Touch {
         let moves = |axis: usize| {
             let along = |view: &View| view.strides.get(axis).is_some_and(|stride| *stride > 0);
@@ -227,13 +228,13 @@ impl Counter<'_> {
     }
 }
 
-/// The ranges of columns that the heads read of a row of a state.
+/// The ranges of columns of a state that the heads read.
 fn columns(cached: &Cached, heads: usize, len: usize) -> Vec<(usize, usize)> {
     let begin = |head: usize| cached.offset + head * cached.head_stride;
     (0..heads).map(|head| (begin(head), begin(head) + len)).collect()
 }
 
-/// How many columns are in any of these ranges.
+/// The number of columns in any of these ranges.
 fn distinct(mut ranges: Vec<(usize, usize)>) -> u64 {
     ranges.sort_unstable();
     let mut covered = 0;
@@ -250,7 +251,7 @@ mod tests {
     use super::*;
     use crate::parse_plan;
 
-    /// The anchor of an operation, its multiplications, whether they are of floats, and the bytes it touches of each parameter.
+    /// The anchor of an operation, its multiply-adds, whether they are of floats, and the bytes it touches of each parameter.
     type Found = (&'static str, u64, bool, Vec<(ParamId, u64)>);
 
     /// Every operation of the plan's only kernel.
@@ -261,7 +262,7 @@ mod tests {
         operations.iter().map(|op| (op.anchor, op.multiplications, op.floats, touches(op))).collect()
     }
 
-    /// The values that the row program and the prologue of its first operation make.
+    /// The values that the row program and the prologue of a plan's first operation compute.
     fn values(plan: &str, sizes: Sizes) -> (u64, u64) {
         let plan = parse_plan(plan).unwrap();
         let first = &plan.kernels[0].traffic(&sizes, &Seen::default())[0];
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_reads_its_weight_once_and_every_row() {
+    fn a_product_reads_its_weight_once_and_every_row_of_x() {
         let plan = "plan uses T=4 R=1 S=64 P=2 arena=0 {
 b0 = input x : f32[T, 64]
 b1 = weight norm : f32[64]
@@ -297,19 +298,19 @@ kernel dot {
 call dot b0 b1 b2 b3
 }
 ";
-        // 32 rows of two blocks of 18 bytes; 64 floats of the norm, whatever the tokens.
+        // 32 rows of two blocks of 18 bytes, and 64 floats of the norm for any number of tokens.
         let of = |tokens: u64| {
             let touches = vec![(2, 1152), (3, tokens * 128), (0, tokens * 256), (1, 256)];
             vec![("dot", tokens * 2048, false, touches)]
         };
         assert_eq!(operations(plan, sizes(1), Seen::default()), of(1));
         assert_eq!(operations(plan, sizes(3), Seen::default()), of(3));
-        // The result; two loads and their product.
+        // The result of the row program; two loads and their product in the prologue.
         assert_eq!([1, 3].map(|tokens| values(plan, sizes(tokens))), [(32, 192), (96, 576)]);
     }
 
     #[test]
-    fn experts_are_read_as_many_as_rows_pick() {
+    fn only_selected_experts_are_read() {
         let plan = "plan uses T=4 R=1 S=64 P=2 arena=0 {
 b0 = input x : q8[T, 2, 64]
 b1 = input ids : i32[T, 2]
@@ -364,14 +365,14 @@ kernel attend {
 call attend b0 b1 b2 b3 b4 b5
 }
 ";
-        // Two tokens after ten: they see 11 and 12 rows, which are 12. Values lie within keys.
+        // Two tokens after ten see 11 and 12 rows, 12 distinct ones. Values are part of keys.
         let seen = Seen { rows: 12, pairs: 23 };
         let touches = vec![(0, 480), (2, 8), (3, 8), (4, 8), (1, 12 * 12 * 2), (5, 320)];
         assert_eq!(operations(plan, sizes(2), seen), [("attend", 23 * 5 * 20, true, touches)]);
     }
 
     #[test]
-    fn what_is_looked_up_is_a_row_for_each_token() {
+    fn a_lookup_reads_one_row_per_token() {
         let plan = "plan uses T=4 R=1 S=64 P=2 arena=0 {
 b0 = weight table : q4_0[100, 64]
 b1 = input ids : i32[T]

@@ -1,4 +1,4 @@
-//! The rules of a kernel, a call and a plan, checked.
+//! Checks the rules of kernels, calls and plans.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::kernel::{
 use crate::plan::{BufferId, Call, Plan, Source};
 use crate::q8;
 
-/// A rule that a plan breaks; always a bug of what made the plan.
+/// A rule that a plan breaks, which is a bug of the compiler.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("plan `{plan}`, {place}: {why}")]
 pub struct VerifyError {
@@ -24,39 +24,45 @@ pub struct VerifyError {
     pub why: String,
 }
 
-/// Checks a plan: every kernel is well-formed, has a name of its own and is called; every call gives a buffer of the right format for
-/// each parameter, none twice, none too small at the largest sizes; inputs and weights are not written; arena buffers lie in the
-/// arena, and hold what was written to them whenever they are read.
+/// Checks a plan: every kernel is well-formed, has a unique name and is called; every call gives each parameter a buffer of the
+/// right format, none twice, none too small at the largest sizes; inputs and weights are not written; arena buffers lie within
+/// the arena, and still hold what was written to them when they are read.
 ///
 /// # Errors
-/// The first rule broken.
+/// The first rule that is broken.
 pub fn verify(plan: &Plan) -> Result<(), VerifyError> {
     let fail = |place: String, why: String| VerifyError { plan: plan.name.clone(), place, why };
     let mut capacity = Vec::with_capacity(plan.buffers.len());
     for (i, buffer) in plan.buffers.iter().enumerate() {
         let place = || format!("buffer b{i}");
         let (Some(values), Some(bytes)) = (buffer.values(&plan.max), buffer.bytes(&plan.max)) else {
-            return Err(fail(place(), "its size overflows or is no whole number of blocks".into()));
+            return Err(fail(place(), "its size overflows or is not a whole number of blocks".into()));
         };
         if let Source::Arena(offset) = buffer.source
             && (offset % 64 != 0 || offset.checked_add(bytes).is_none_or(|end| end > plan.arena))
         {
-            return Err(fail(place(), format!("{bytes} bytes at {offset} of an arena of {}", plan.arena)));
+            return Err(fail(
+                place(),
+                format!(
+                    "{bytes} bytes at {offset} do not fit an arena of {}, or are not aligned to 64",
+                    plan.arena
+                ),
+            ));
         }
         if let Source::Constant(given) = &buffer.source
             && (given.len() != values || buffer.format != Format::F32)
         {
-            return Err(fail(place(), format!("{} constants for {values} values", given.len())));
+            return Err(fail(place(), format!("it has {} constants for {values} values", given.len())));
         }
         capacity.push(values);
     }
     for (i, kernel) in plan.kernels.iter().enumerate() {
         let place = || format!("kernel `{}`", kernel.name);
         if plan.kernels[..i].iter().any(|k| k.name == kernel.name) {
-            return Err(fail(place(), "its name is taken".into()));
+            return Err(fail(place(), "another kernel has this name".into()));
         }
         if !plan.calls.iter().any(|c| c.kernel == i) {
-            return Err(fail(place(), "is never called".into()));
+            return Err(fail(place(), "it is never called".into()));
         }
     }
     let mut arena = Arena::default();
@@ -68,7 +74,7 @@ pub fn verify(plan: &Plan) -> Result<(), VerifyError> {
         if call.args.len() != kernel.params.len() {
             return Err(fail(
                 place(),
-                format!("{} parameters, {} arguments", kernel.params.len(), call.args.len()),
+                format!("it has {} parameters and {} arguments", kernel.params.len(), call.args.len()),
             ));
         }
         let mut values = Vec::with_capacity(call.args.len());
@@ -77,15 +83,18 @@ pub fn verify(plan: &Plan) -> Result<(), VerifyError> {
                 return Err(fail(place(), format!("no buffer b{arg}")));
             };
             if buffer.format != param.format {
-                return Err(fail(place(), format!("p{p} is {}, b{arg} {}", param.format, buffer.format)));
+                return Err(fail(
+                    place(),
+                    format!("p{p} is {}, but b{arg} is {}", param.format, buffer.format),
+                ));
             }
             if param.access == Access::Write
                 && matches!(buffer.source, Source::Input(_) | Source::Weight(_) | Source::Constant(_))
             {
-                return Err(fail(place(), format!("p{p} writes b{arg}, which is only read")));
+                return Err(fail(place(), format!("p{p} writes b{arg}, which is read-only")));
             }
             if call.args[..p].contains(arg) {
-                return Err(fail(place(), format!("b{arg} is given twice")));
+                return Err(fail(place(), format!("b{arg} is an argument twice")));
             }
             values.push(capacity[*arg]);
         }
@@ -95,14 +104,14 @@ pub fn verify(plan: &Plan) -> Result<(), VerifyError> {
     Ok(())
 }
 
-/// Which arena buffers hold what was last written to them.
+/// The arena buffers that still hold what was last written to them.
 #[derive(Default)]
 struct Arena {
     live: BTreeSet<BufferId>,
 }
 
 impl Arena {
-    /// One call: what it reads must be there, and what it writes takes the place of all that overlaps.
+    /// Checks that a call reads only live buffers, and ends the life of all that overlap what it writes.
     fn call(&mut self, plan: &Plan, call: &Call, kernel: &Kernel) -> Result<(), String> {
         let range = |b: BufferId| match plan.buffers[b].source {
             Source::Arena(offset) => Some(offset..offset + plan.buffers[b].bytes(&plan.max).unwrap_or(0)),
@@ -118,12 +127,12 @@ impl Arena {
         };
         for read in of(Access::Read).filter(|b| range(*b).is_some()) {
             if !self.live.contains(&read) {
-                return Err(format!("b{read} is read where it holds nothing"));
+                return Err(format!("b{read} is read before it is written"));
             }
         }
         for written in of(Access::Write).filter(|b| range(*b).is_some()) {
             if let Some(other) = call.args.iter().find(|b| **b != written && overlap(**b, written)) {
-                return Err(format!("b{written} overlaps b{other}, which the same call works on"));
+                return Err(format!("b{written} overlaps b{other}, which is an argument of the same call"));
             }
             self.live.retain(|b| !overlap(*b, written));
             self.live.insert(written);
@@ -132,14 +141,14 @@ impl Arena {
     }
 }
 
-/// Checks a kernel, and that no view reaches beyond its argument: `values[p]` is how many values the argument for parameter `p` has room
-/// for, `max` the largest sizes. What remains to be checked at run time are the indices in the data.
+/// Checks a kernel, and that no view reaches beyond its argument. `values[p]` is the capacity of parameter `p`'s argument in
+/// values, and `max` the largest sizes. Only indices in the data remain to be checked at run time.
 ///
 /// # Errors
-/// A sentence that names the first rule broken.
+/// A sentence naming the first rule that is broken.
 pub fn verify_call(kernel: &Kernel, values: &[usize], max: &Sizes) -> Result<(), String> {
     if values.len() != kernel.params.len() {
-        return Err(format!("{} parameters, {} arguments", kernel.params.len(), values.len()));
+        return Err(format!("it has {} parameters and {} arguments", kernel.params.len(), values.len()));
     }
     if kernel.parts.is_empty() {
         return Err("it has no parts".into());
@@ -149,7 +158,7 @@ pub fn verify_call(kernel: &Kernel, values: &[usize], max: &Sizes) -> Result<(),
         verify_part(kernel, part, values, max).map_err(at)?;
         for other in &kernel.parts[..i] {
             if let Some(p) = conflict(kernel, part, other) {
-                return Err(at(format!("p{p} is written beside a part that uses it")));
+                return Err(at(format!("p{p} is written while another part uses it")));
             }
         }
     }
@@ -180,7 +189,7 @@ fn verify_part(kernel: &Kernel, part: &Part, values: &[usize], max: &Sizes) -> R
     cx.program(&part.body, &part.lens(), part.cols, false)
 }
 
-/// A parameter that one of two parts writes and the other uses.
+/// A parameter that one part writes and the other uses.
 fn conflict(kernel: &Kernel, a: &Part, b: &Part) -> Option<ParamId> {
     let (a, b) = (uses(a), uses(b));
     let written = |p: &ParamId| kernel.params.get(*p).is_some_and(|param| param.access == Access::Write);
@@ -214,7 +223,7 @@ fn uses(part: &Part) -> BTreeSet<ParamId> {
     used
 }
 
-/// Where views are looked at: for the rows of a part, or of its prologue.
+/// The rows that views are checked for: those of a part, or of its prologue.
 struct Context<'a> {
     params: &'a [Param],
     values: &'a [usize],
@@ -225,15 +234,19 @@ struct Context<'a> {
 impl Context<'_> {
     fn format(&self, param: ParamId, access: Access) -> Result<Format, String> {
         let p = self.params.get(param).ok_or_else(|| format!("no parameter p{param}"))?;
-        if p.access == access { Ok(p.format) } else { Err(format!("p{param} is not for {access:?}")) }
+        if p.access == access {
+            Ok(p.format)
+        } else {
+            Err(format!("p{param} is declared for {:?}, but used for {access:?}", p.access))
+        }
     }
 
-    /// A view of `len` values a row stays in its argument, or, if a row is picked by number, in one entry of it.
+    /// Checks that a view of `len` values per row stays within its argument or, with a row picked by index, within one row of it.
     fn view(&self, v: &View, len: usize, indexed: Option<&Indexed>) -> Result<(), String> {
         let room = *self.values.get(v.param).ok_or_else(|| format!("no parameter p{}", v.param))?;
         if v.strides.len() != self.rows.len() {
             return Err(format!(
-                "a view of p{} has {} strides for {} axes",
+                "a view of p{} has {} strides, but there are {} axes",
                 v.param,
                 v.strides.len(),
                 self.rows.len()
@@ -245,7 +258,7 @@ impl Context<'_> {
                 self.indices(&i.index, 1)?;
                 if i.stride == 0 || i.index.step != 0 {
                     return Err(format!(
-                        "rows of p{} picked by number need a stride, their numbers step 0",
+                        "rows of p{} that are picked by index need a stride, and indices need step 0",
                         v.param
                     ));
                 }
@@ -260,7 +273,7 @@ impl Context<'_> {
         let last = last.and_then(|at| len.checked_sub(1)?.checked_mul(v.step)?.checked_add(at));
         match last {
             Some(last) if last < room => Ok(()),
-            Some(last) => Err(format!("a view of p{} reaches value {last} of {room}", v.param)),
+            Some(last) => Err(format!("a view of p{} reaches value {last}, but there are {room}", v.param)),
             None => Err(format!("a view of p{} overflows", v.param)),
         }
     }
@@ -268,7 +281,7 @@ impl Context<'_> {
     fn reads(&self, v: &View, len: usize, allowed: impl Fn(Format) -> bool) -> Result<(), String> {
         let format = self.format(v.param, Access::Read)?;
         if !allowed(format) {
-            return Err(format!("p{} is {format}", v.param));
+            return Err(format!("p{} has the wrong format {format}", v.param));
         }
         self.view(v, len, None)
     }
@@ -277,7 +290,7 @@ impl Context<'_> {
         self.reads(v, len, |f| f == Format::I32)
     }
 
-    /// A row program whose vectors are at most `width` long, if they are loaded; a `prologue` works with memory alone, and writes none.
+    /// Checks a row program whose loads are at most `width` long; a `prologue` uses only memory, and does not write it.
     fn program(&self, body: &[Instr], lens: &[usize], width: usize, prologue: bool) -> Result<(), String> {
         let results = match &self.part.anchor {
             _ if prologue => 0,
@@ -289,24 +302,24 @@ impl Context<'_> {
             let fail = |why: String| format!("v{i}: {why}");
             let len_of = |v: usize| match lens.get(v) {
                 Some(n) if v < i && *n > 0 => Ok(*n),
-                _ => Err(fail(format!("v{v} is no earlier value"))),
+                _ => Err(fail(format!("v{v} is not an earlier value"))),
             };
             match instr {
                 Instr::Const(_) => {}
                 Instr::Acc(result) if *result < results => {}
                 Instr::Acc(result) => {
-                    return Err(fail(format!("result {result} of an anchor that has {results}")));
+                    return Err(fail(format!("the anchor has {results} results, not number {result}")));
                 }
                 Instr::Load { view, indexed, len } => {
                     if *len == 0 || *len > width {
-                        return Err(fail(format!("loads {len} values, at most {width}")));
+                        return Err(fail(format!("it loads {len} values, but at most {width} are allowed")));
                     }
                     self.load(view, indexed.as_ref(), *len).map_err(fail)?;
                 }
                 Instr::TopK { x, k } => {
                     let n = len_of(*x)?;
                     if *k == 0 || *k > n {
-                        return Err(fail(format!("the {k} largest of {n}")));
+                        return Err(fail(format!("cannot take the {k} largest of {n} values")));
                     }
                 }
                 Instr::Take { from, ids } => {
@@ -319,16 +332,18 @@ impl Context<'_> {
                 Instr::Binary(_, a, b) => {
                     let (a, b) = (len_of(*a)?, len_of(*b)?);
                     if a != b && a != 1 && b != 1 {
-                        return Err(fail(format!("{a} values against {b}")));
+                        return Err(fail(format!("the operands have {a} and {b} values")));
                     }
                 }
                 Instr::Rope { x, cos, sin, .. } => {
                     let (x, cos, sin) = (len_of(*x)?, len_of(*cos)?, len_of(*sin)?);
                     if x % 2 != 0 || cos != x / 2 || sin != x / 2 {
-                        return Err(fail(format!("{x} values with {cos} cosines and {sin} sines")));
+                        return Err(fail(format!("it has {x} values, {cos} cosines and {sin} sines")));
                     }
                 }
-                Instr::Store { .. } if prologue => return Err(fail("a prologue writes nothing".into())),
+                Instr::Store { .. } if prologue => {
+                    return Err(fail("a prologue must not write memory".into()));
+                }
                 Instr::Store { value, view, indexed } => {
                     let len = len_of(*value)?;
                     self.view(view, len, indexed.as_ref()).map_err(fail)?;
@@ -343,14 +358,14 @@ impl Context<'_> {
         let format = self.format(view.param, Access::Read)?;
         self.view(view, len, indexed)?;
         match format {
-            Format::Q8 => Err(format!("loads {len} values of {format}")),
+            Format::Q8 => Err(format!("cannot load {len} values of {format}")),
             Format::Ggml(ty) if ty.is_quantised() => {
                 let whole = ty.row_bytes(len as u64).is_some()
                     && indexed.is_some_and(|i| i.stride == len)
                     && view.offset == 0
                     && view.strides.iter().all(|s| *s == 0)
                     && view.step == 1;
-                if whole { Ok(()) } else { Err("quantised rows are read whole, by number".into()) }
+                if whole { Ok(()) } else { Err("quantised rows must be read whole and by index".into()) }
             }
             Format::Ggml(_) => Ok(()),
         }
@@ -363,7 +378,7 @@ impl Context<'_> {
                 let aligned = |n: &usize| n.is_multiple_of(q8::BLOCK);
                 let fits = view.step == 1 && indexed.is_none() && aligned(&len) && aligned(&view.offset);
                 if !fits || !view.strides.iter().all(aligned) {
-                    return Err("a q8 store writes whole blocks side by side".into());
+                    return Err("a q8 store must write whole, contiguous blocks".into());
                 }
             }
             Format::Ggml(GgmlType::F32 | GgmlType::I32 | GgmlType::F16 | GgmlType::BF16) => {}
@@ -375,13 +390,13 @@ impl Context<'_> {
                     || !view.strides.iter().all(aligned)
                     || !indexed.is_none_or(|indexed| aligned(&indexed.stride))
                 {
-                    return Err(format!("a store to {ty} writes whole blocks side by side"));
+                    return Err(format!("a store to {ty} must write whole, contiguous blocks"));
                 }
             }
-            Format::Ggml(ty) => return Err(format!("{ty} is not written by kernels")),
+            Format::Ggml(ty) => return Err(format!("kernels cannot write {ty}")),
         }
         if view.step == 0 && len > 1 {
-            return Err("all columns go to one place".into());
+            return Err("all columns are stored in one place".into());
         }
         Ok(())
     }
@@ -389,7 +404,7 @@ impl Context<'_> {
     fn anchor(&self) -> Result<(), String> {
         match &self.part.anchor {
             Anchor::Map | Anchor::Reduce => {}
-            Anchor::Dot(products) if products.is_empty() => return Err("a dot of nothing".into()),
+            Anchor::Dot(products) if products.is_empty() => return Err("a dot has no products".into()),
             Anchor::Dot(products) => products.iter().try_for_each(|p| self.product(p))?,
             Anchor::Attend(attend) => self.attend(attend)?,
         }
@@ -405,7 +420,10 @@ impl Context<'_> {
             return Err("rows must be tokens × heads".into());
         }
         if a.kv_heads == 0 || !a.heads.is_multiple_of(a.kv_heads) || a.page == 0 || a.k_len == 0 {
-            return Err(format!("{} heads on {} key heads", a.heads, a.kv_heads));
+            return Err(format!(
+                "cannot attend with {} heads, {} key heads, keys of {} values and pages of {} rows",
+                a.heads, a.kv_heads, a.k_len, a.page
+            ));
         }
         self.reads(&a.q, a.k_len, |f| f == Format::F32)?;
         for (cached, len) in [(&a.k, a.k_len), (&a.v, self.part.cols)] {
@@ -413,7 +431,7 @@ impl Context<'_> {
         }
         for (param, n) in [(a.pos, self.rows[0]), (a.first, self.rows[0]), (a.pages, 1)] {
             if self.format(param, Access::Read)? != Format::I32 || self.values[param] < n {
-                return Err(format!("p{param} must be {n} indices or more"));
+                return Err(format!("p{param} must be at least {n} indices"));
             }
         }
         Ok(())
@@ -436,7 +454,7 @@ impl Context<'_> {
             Ok(())
         } else {
             Err(format!(
-                "p{} ({format}) has no {heads} heads of {len} values in rows of {}",
+                "p{} ({format}): {heads} heads of {len} values do not fit rows of {}",
                 c.param, c.row_stride
             ))
         }
@@ -445,13 +463,13 @@ impl Context<'_> {
     fn product(&self, product: &Product) -> Result<(), String> {
         let w = &product.w;
         let Format::Ggml(ty) = self.format(w.param, Access::Read)? else {
-            return Err("a weight has a file's type".into());
+            return Err("a weight must have a GGML type".into());
         };
         if !ty.can_decode() || w.n == 0 || w.k == 0 || w.count == 0 || ty.row_bytes(w.k as u64).is_none() {
-            return Err(format!("{} matrices {ty}[{}, {}]", w.count, w.n, w.k));
+            return Err(format!("cannot multiply by {} matrices {ty}[{}, {}]", w.count, w.n, w.k));
         }
         if product.cols() != self.part.cols {
-            return Err(format!("{} columns of a dot that has {}", self.part.cols, product.cols()));
+            return Err(format!("the part has {} columns, but the dot {}", self.part.cols, product.cols()));
         }
         let rounded = product.rounds(self.params);
         match &product.x {
@@ -459,26 +477,29 @@ impl Context<'_> {
             Factor::Prologue => {
                 let found = self.part.prologue.as_ref().map(|p| p.lens().get(p.value).copied().unwrap_or(0));
                 if found != Some(product.x_len()) {
-                    return Err(format!("a dot of {} values, the prologue has {found:?}", product.x_len()));
+                    return Err(format!(
+                        "the dot reads {} values, but the prologue has {found:?}",
+                        product.x_len()
+                    ));
                 }
                 if rounded && !product.x_len().is_multiple_of(q8::BLOCK) {
-                    return Err(format!("{} values are no whole blocks of q8", product.x_len()));
+                    return Err(format!("{} values are not whole blocks of q8", product.x_len()));
                 }
             }
         }
         let rows = self.values[w.param] / w.k;
         let last = (w.count - 1).checked_mul(w.stride).and_then(|r| r.checked_add(w.first)?.checked_add(w.n));
         if last.is_none_or(|last| last > rows) || (w.count > 1 && w.stride == 0) {
-            return Err(format!("the matrices reach beyond row {rows}"));
+            return Err(format!("the matrices reach beyond the parameter's {rows} rows"));
         }
         match &w.pick {
             Pick::Only => Ok(()),
             Pick::Axis(a) if self.rows.get(*a).is_some_and(|n| *n <= w.count) => Ok(()),
-            Pick::Axis(a) => Err(format!("axis {a} does not pick one of {} matrices", w.count)),
+            Pick::Axis(a) => Err(format!("axis {a} cannot pick one of {} matrices", w.count)),
             Pick::Ids(view) if view.step == 0 => self.indices(view, 1),
-            Pick::Ids(_) => Err("ids step 0".into()),
+            Pick::Ids(_) => Err("ids must have step 0".into()),
             Pick::Sum(sum) if sum.terms == 0 || sum.terms > w.count.max(rows) => {
-                Err(format!("a sum of {} terms", sum.terms))
+                Err(format!("a sum has {} terms, expected 1 to {}", sum.terms, w.count.max(rows)))
             }
             Pick::Sum(sum) => {
                 self.indices(&sum.ids, sum.terms)?;
@@ -487,18 +508,18 @@ impl Context<'_> {
         }
     }
 
-    /// What is multiplied, in memory: rows side by side, of which a sum reads several.
+    /// Checks a factor in memory: contiguous rows, of which a sum reads several.
     fn factor(&self, x: &View, product: &Product, rounded: bool) -> Result<(), String> {
         let (terms, apart) = match &product.w.pick {
             Pick::Sum(sum) => (sum.terms, sum.apart),
             _ => (1, 0),
         };
         let reach = terms.saturating_sub(1).checked_mul(apart).and_then(|n| n.checked_add(product.x_len()));
-        let reach = reach.ok_or("the rows of a sum overflow")?;
+        let reach = reach.ok_or("the rows of a sum reach too far")?;
         self.reads(x, reach, |f| f == if rounded { Format::Q8 } else { Format::F32 })?;
         let mut places = x.strides.iter().chain([&x.offset, &apart]);
         if x.step != 1 || (rounded && places.any(|s| s % q8::BLOCK != 0)) {
-            return Err("the rows of a dot lie side by side, those of q8 at multiples of 32".into());
+            return Err("the rows of a dot must be contiguous, and those of q8 at multiples of 32".into());
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
-//! What attention means, for one token and one head: `softmax(q·k · scale)·v` over the positions that the token sees.
+//! The definition of attention for one token and one head: `softmax(q·k · scale)·v` over the positions that the token
+//! sees.
 
 use super::{Buffer, base};
 use crate::kernel::{Attend, Cached};
 
-/// Attention of one token and one head, with everything that its result is computed from.
+/// Attention of one token and one head, with all operands and intermediate values.
 pub struct Attention<'a> {
     args: &'a [Buffer<'a>],
     attend: &'a Attend,
@@ -57,7 +58,7 @@ impl<'a> Attention<'a> {
         self.attend
     }
 
-    /// How many positions are attended to.
+    /// The number of positions that are attended to.
     pub fn positions(&self) -> usize {
         self.rows.len()
     }
@@ -67,12 +68,12 @@ impl<'a> Attention<'a> {
         &self.query
     }
 
-    /// Value `i` of a position's key.
+    /// Element `i` of a position's key.
     pub fn key(&self, position: usize, i: usize) -> f64 {
         self.cached(&self.attend.k, position, i)
     }
 
-    /// Value `i` of a position's value.
+    /// Element `i` of a position's value.
     pub fn value(&self, position: usize, i: usize) -> f64 {
         self.cached(&self.attend.v, position, i)
     }
@@ -102,7 +103,7 @@ impl<'a> Attention<'a> {
 /// The cache rows of the positions that a token sees, from the first to its own.
 fn cache_rows(args: &[Buffer<'_>], token: usize, a: &Attend) -> Result<Vec<usize>, String> {
     let pos = args[a.pos].int(token);
-    let seen = usize::try_from(pos).map_err(|_| format!("position {pos}"))? + 1;
+    let seen = usize::try_from(pos).map_err(|_| format!("position {pos} is negative"))? + 1;
     let first = args[a.first].int(token);
     let rows = |c: &Cached| args[c.param].len() / c.row_stride;
     let bound = rows(&a.k).min(rows(&a.v));
@@ -112,7 +113,7 @@ fn cache_rows(args: &[Buffer<'_>], token: usize, a: &Attend) -> Result<Vec<usize
             at.filter(|at| *at < args[a.pages].len()).ok_or_else(|| format!("position {p} has no page"))?;
         let row = i64::from(args[a.pages].int(at)) * a.page as i64 + (p % a.page) as i64;
         let found = usize::try_from(row).ok().filter(|row| *row < bound);
-        found.ok_or_else(|| format!("state row {row} of {bound}"))
+        found.ok_or_else(|| format!("state row {row} is out of range: there are {bound}"))
     };
     (0..seen).map(row).collect()
 }

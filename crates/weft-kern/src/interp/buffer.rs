@@ -1,4 +1,4 @@
-//! Buffers as the interpreter sees them.
+//! Buffers of the interpreter.
 
 use std::borrow::Cow;
 
@@ -17,31 +17,31 @@ pub struct Buffer<'a> {
 
 #[derive(Clone, Debug)]
 enum Data<'a> {
-    /// Floats of a type; what is stored is rounded to it.
+    /// Floats, rounded to a type when they are stored.
     Floats(GgmlType, Vec<f32>),
     Ints(Vec<i32>),
     Q8(Vec<q8::Block>),
-    /// Blocks, decoded when they are read, and encoded when they are written.
+    /// Blocks, decoded when they are read and encoded when they are written.
     Blocks(GgmlType, Cow<'a, [u8]>),
 }
 
-/// Bytes that are no buffer of a format.
+/// Bytes that do not fit a buffer's format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{bytes} bytes are not {values} values of {format:?}")]
 pub struct BufferError {
-    /// The format.
+    /// The buffer's format.
     pub format: Format,
-    /// Values expected.
+    /// The number of values.
     pub values: usize,
-    /// Bytes given.
+    /// The number of bytes given.
     pub bytes: usize,
 }
 
 impl<'a> Buffer<'a> {
-    /// Reads a buffer of `values` values.
+    /// Decodes a buffer of `values` values.
     ///
     /// # Errors
-    /// If the bytes are not exactly as many as the format takes.
+    /// If the number of bytes is not exactly what the format takes.
     pub fn from_bytes(format: Format, values: usize, bytes: &'a [u8]) -> Result<Buffer<'a>, BufferError> {
         if format.bytes(values) != Some(bytes.len()) {
             return Err(BufferError { format, values, bytes: bytes.len() });
@@ -77,10 +77,10 @@ impl<'a> Buffer<'a> {
         Ok(Buffer { data, len: values })
     }
 
-    /// Rows of a weight, decoded when they are read, whatever their type: for those too large to be decoded as a whole.
+    /// A weight whose rows are decoded when they are read, for weights of any type that are too large to decode as a whole.
     ///
     /// # Errors
-    /// If the bytes are not exactly as many as the type takes.
+    /// If the number of bytes is not exactly what the type takes.
     pub fn weight(ty: GgmlType, values: usize, bytes: &'a [u8]) -> Result<Buffer<'a>, BufferError> {
         let format = Format::Ggml(ty);
         if format.bytes(values) != Some(bytes.len()) {
@@ -89,7 +89,7 @@ impl<'a> Buffer<'a> {
         Ok(Buffer { data: Data::Blocks(ty, bytes.into()), len: values })
     }
 
-    /// The buffer's bytes; blocks that were not written are as they were.
+    /// The buffer's bytes. Blocks that were not written are unchanged.
     pub fn to_bytes(&self) -> Vec<u8> {
         match &self.data {
             Data::Floats(GgmlType::F32, v) => v.iter().flat_map(|v| v.to_le_bytes()).collect(),
@@ -105,8 +105,8 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Values it holds.
-    #[expect(clippy::len_without_is_empty, reason = "whether a buffer is empty is nobody's question")]
+    /// The number of values.
+    #[expect(clippy::len_without_is_empty, reason = "no caller asks whether a buffer is empty")]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -114,7 +114,7 @@ impl<'a> Buffer<'a> {
     /// One value.
     ///
     /// # Panics
-    /// If there are not as many.
+    /// If `at` is out of range.
     pub fn float(&self, at: usize) -> f32 {
         match &self.data {
             Data::Floats(_, v) => v[at],
@@ -135,18 +135,18 @@ impl<'a> Buffer<'a> {
     /// One index.
     ///
     /// # Panics
-    /// If there are not as many, or its values are no indices.
+    /// If `at` is out of range, or the values are not indices.
     pub fn int(&self, at: usize) -> i32 {
         match &self.data {
             Data::Ints(v) => v[at],
-            _ => panic!("indices are i32"),
+            _ => panic!("expected indices (i32), found another format"),
         }
     }
 
     /// Row `row` of `k` values.
     ///
     /// # Panics
-    /// If there are not as many, or they are no whole blocks.
+    /// If `row` is out of range, or `k` values are not whole blocks.
     pub fn row(&self, row: usize, k: usize) -> Vec<f32> {
         match &self.data {
             Data::Blocks(ty, bytes) => {
@@ -159,11 +159,11 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// How large the terms are that each weight of a row is computed from: the weight itself, or `|scale · q| + |minimum|`.
+    /// The magnitude of the terms that each weight of a row is computed from: `|weight|`, or `|scale · q| + |minimum|`.
     /// `values` are the row's weights.
     ///
     /// # Panics
-    /// If there are not as many rows.
+    /// If `row` is out of range.
     pub(super) fn magnitudes(&self, row: usize, values: &[f32]) -> Vec<f64> {
         let plain = || values.iter().map(|w| f64::from(w.abs())).collect();
         let Data::Blocks(ty, bytes) = &self.data else { return plain() };
@@ -179,7 +179,7 @@ impl<'a> Buffer<'a> {
         q.iter().enumerate().map(magnitude).collect()
     }
 
-    /// Writes values, `step` apart.
+    /// Writes values at a distance of `step`.
     pub(super) fn store(&mut self, at: usize, step: usize, values: &[f32]) {
         match &mut self.data {
             Data::Floats(ty, v) => {

@@ -1,8 +1,8 @@
-//! The rows of a part, one by one.
+//! The rows of a part.
 
 use weft_ir::{Dim, Sizes};
 
-/// All index tuples of a row space, the last axis fastest.
+/// Iterates over all index tuples of a row space, the last axis fastest.
 pub fn rows(space: &[Dim], sizes: &Sizes) -> impl Iterator<Item = Vec<usize>> + use<> {
     let axes: Vec<usize> = space.iter().map(|axis| axis.eval(sizes)).collect();
     (0..axes.iter().product::<usize>()).map(move |mut flat| {

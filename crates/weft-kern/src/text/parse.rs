@@ -1,4 +1,4 @@
-//! Text to plans.
+//! Parses plans.
 
 use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
 use weft_quant::GgmlType;
@@ -11,7 +11,7 @@ use crate::kernel::{
 use crate::plan::{Buffer, Call, Plan, Source};
 use crate::verify::verify;
 
-/// A text that is not a plan.
+/// Why a text is not a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct ParseError {
@@ -26,17 +26,17 @@ type Parsed<T> = Result<T, String>;
 /// Reads one plan. Lines that begin with `#` are comments.
 ///
 /// # Errors
-/// The first line that is not understood, or the first rule of [`verify`] that the plan breaks.
+/// The first line that is malformed, or the first rule of [`verify`] that the plan breaks.
 pub fn parse_plan(text: &str) -> Result<Plan, ParseError> {
     let lines = text.lines().enumerate().map(|(i, l)| (i + 1, l.trim()));
     let mut lines = lines.filter(|(_, l)| !l.is_empty() && !l.starts_with('#'));
     let fail = |line: usize, why: String| ParseError { line, why };
-    let (line, head) = lines.next().ok_or_else(|| fail(0, "`plan NAME … {` expected".into()))?;
+    let (line, head) = lines.next().ok_or_else(|| fail(0, "expected `plan NAME … {`".into()))?;
     let mut plan = header(head).map_err(|why| fail(line, why))?;
     while let Some((line, text)) = lines.next() {
         if text == "}" {
             if let Some((line, text)) = lines.next() {
-                return Err(fail(line, format!("nothing expected after `}}`, found `{text}`")));
+                return Err(fail(line, format!("expected nothing after `}}`, found `{text}`")));
             }
             verify(&plan).map_err(|e| fail(0, e.to_string()))?;
             return Ok(plan);
@@ -47,7 +47,7 @@ pub fn parse_plan(text: &str) -> Result<Plan, ParseError> {
                 match lines.next() {
                     Some((_, "}")) => break,
                     Some(l) => inner.push(l),
-                    None => return Err(fail(line, "the kernel has no end".into())),
+                    None => return Err(fail(line, "the kernel is not closed by `}`".into())),
                 }
             }
             plan.kernels.push(kernel(name.trim(), &inner).map_err(|(line, why)| fail(line, why))?);
@@ -59,12 +59,12 @@ pub fn parse_plan(text: &str) -> Result<Plan, ParseError> {
             plan.buffers.push(buffer);
         }
     }
-    Err(fail(0, "the plan has no end".into()))
+    Err(fail(0, "the plan is not closed by `}`".into()))
 }
 
 fn header(line: &str) -> Parsed<Plan> {
     let inner =
-        line.strip_prefix("plan ").and_then(|l| l.strip_suffix('{')).ok_or("`plan NAME … {` expected")?;
+        line.strip_prefix("plan ").and_then(|l| l.strip_suffix('{')).ok_or("expected `plan NAME … {`")?;
     let attrs = Attrs::new(inner)?;
     let name = *attrs.plain.first().ok_or("the plan has no name")?;
     let max = Sizes {
@@ -78,12 +78,12 @@ fn header(line: &str) -> Parsed<Plan> {
 }
 
 fn buffer(line: &str, expected: usize) -> Parsed<Buffer> {
-    let (left, ty) = line.rsplit_once(" : ").ok_or("`bN = source : format[shape]` expected")?;
-    let (id, source) = left.split_once(" = ").ok_or("`bN = source : format[shape]` expected")?;
+    let (left, ty) = line.rsplit_once(" : ").ok_or("expected `bN = source : format[shape]`")?;
+    let (id, source) = left.split_once(" = ").ok_or("expected `bN = source : format[shape]`")?;
     if number::<usize>(id, "b")? != expected {
-        return Err(format!("b{expected} expected, found {id}"));
+        return Err(format!("expected b{expected}, found {id}"));
     }
-    let (kind, name) = source.split_once(' ').ok_or("a source and its name expected")?;
+    let (kind, name) = source.split_once(' ').ok_or("expected a source and its name")?;
     let source = match kind {
         "input" => Source::Input(name.into()),
         "output" => Source::Output(name.into()),
@@ -93,17 +93,18 @@ fn buffer(line: &str, expected: usize) -> Parsed<Buffer> {
             Source::Constant(name.split(' ').map(|v| number(v, "").map(F32)).collect::<Parsed<_>>()?)
         }
         "arena" => Source::Arena(number(name, "")?),
-        _ => return Err(format!("no source `{kind}`")),
+        _ => return Err(format!("unknown source `{kind}`")),
     };
     let (format, dims) =
-        ty.strip_suffix(']').and_then(|t| t.split_once('[')).ok_or("`format[shape]` expected")?;
+        ty.strip_suffix(']').and_then(|t| t.split_once('[')).ok_or("expected `format[shape]`")?;
     Ok(Buffer { source, format: format_of(format)?, shape: Shape::new(dims_of(dims)?) })
 }
 
 fn call(rest: &str, kernels: &[Kernel]) -> Parsed<Call> {
     let mut words = rest.split_whitespace();
-    let name = words.next().ok_or("a kernel expected")?;
-    let kernel = kernels.iter().position(|k| k.name == name).ok_or_else(|| format!("no kernel `{name}`"))?;
+    let name = words.next().ok_or("expected a kernel")?;
+    let kernel =
+        kernels.iter().position(|k| k.name == name).ok_or_else(|| format!("unknown kernel `{name}`"))?;
     Ok(Call { kernel, args: words.map(|w| number(w, "b")).collect::<Parsed<_>>()? })
 }
 
@@ -118,7 +119,7 @@ fn kernel(name: &str, lines: &[(usize, &str)]) -> Result<Kernel, (usize, String)
         parts.push(part(&mut lines)?);
     }
     if parts.is_empty() {
-        return Err((0, "`rows […] cols N` expected".into()));
+        return Err((0, "expected `rows […] cols N`".into()));
     }
     Ok(Kernel { name: name.into(), params, parts })
 }
@@ -127,16 +128,16 @@ fn kernel(name: &str, lines: &[(usize, &str)]) -> Result<Kernel, (usize, String)
 type Lines<'a> = std::iter::Peekable<std::iter::Copied<std::slice::Iter<'a, (usize, &'a str)>>>;
 
 fn part(lines: &mut Lines<'_>) -> Result<Part, (usize, String)> {
-    let (first, text) = lines.next().ok_or((0, "`rows […] cols N` expected".to_string()))?;
+    let (first, text) = lines.next().ok_or((0, "expected `rows […] cols N`".to_string()))?;
     let (rows, cols) = space(text).map_err(|why| (first, why))?;
     let mut prologue = None;
     if lines.next_if(|(_, l)| *l == words::BEFORE).is_some() {
         let body = program(lines)?;
-        let (line, text) = lines.next().ok_or((first, "`gives vN` expected".to_string()))?;
+        let (line, text) = lines.next().ok_or((first, "expected `gives vN`".to_string()))?;
         let value = number(text, words::GIVES).map_err(|why| (line, why))?;
         prologue = Some(Prologue { body, value });
     }
-    let (line, text) = lines.next().ok_or((first, "an anchor expected".to_string()))?;
+    let (line, text) = lines.next().ok_or((first, "expected an anchor".to_string()))?;
     let mut anchor = anchor(text).map_err(|why| (line, why))?;
     if let Anchor::Dot(products) = &mut anchor {
         let another = |l: &str| {
@@ -154,10 +155,10 @@ fn program(lines: &mut Lines<'_>) -> Result<Vec<Instr>, (usize, String)> {
     let mut body = Vec::new();
     while let Some((line, text)) = lines.next_if(|(_, l)| l.starts_with('v')) {
         let instr =
-            text.split_once(" = ").ok_or_else(|| "`vN = …` expected".to_string()).and_then(|(id, rest)| {
+            text.split_once(" = ").ok_or_else(|| "expected `vN = …`".to_string()).and_then(|(id, rest)| {
                 match number::<usize>(id, "v")? {
                     id if id == body.len() => instruction(rest),
-                    id => Err(format!("v{} expected, found v{id}", body.len())),
+                    id => Err(format!("expected v{}, found v{id}", body.len())),
                 }
             });
         body.push(instr.map_err(|why| (line, why))?);
@@ -167,21 +168,21 @@ fn program(lines: &mut Lines<'_>) -> Result<Vec<Instr>, (usize, String)> {
 
 fn param(text: &str, expected: usize) -> Parsed<Param> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let [id, access, format] = words[..] else { return Err("`pN read|write FORMAT` expected".into()) };
+    let [id, access, format] = words[..] else { return Err("expected `pN read|write FORMAT`".into()) };
     if number::<usize>(id, "p")? != expected {
-        return Err(format!("p{expected} expected, found {id}"));
+        return Err(format!("expected p{expected}, found {id}"));
     }
     let access = match access {
         "read" => Access::Read,
         "write" => Access::Write,
-        _ => return Err(format!("`read` or `write` expected, found `{access}`")),
+        _ => return Err(format!("expected `read` or `write`, found `{access}`")),
     };
     Ok(Param { access, format: format_of(format)? })
 }
 
 fn space(text: &str) -> Parsed<(Vec<Dim>, usize)> {
     let inner = text.strip_prefix(words::ROWS).and_then(|t| t.split_once(words::COLS));
-    let (dims, cols) = inner.ok_or("`rows […] cols N` expected")?;
+    let (dims, cols) = inner.ok_or("expected `rows […] cols N`")?;
     Ok((dims_of(dims)?, number(cols, "")?))
 }
 
@@ -204,7 +205,7 @@ fn anchor(text: &str) -> Parsed<Anchor> {
             k_len: attrs.num("k_len")?,
             page: attrs.num("page")?,
         }))),
-        other => Err(format!("no anchor `{other}`")),
+        other => Err(format!("unknown anchor `{other}`")),
     }
 }
 
@@ -233,7 +234,7 @@ fn product(attrs: &Attrs<'_>) -> Parsed<Product> {
     let transposed = match attrs.get("transposed")? {
         "true" => true,
         "false" => false,
-        other => return Err(format!("`transposed` is true or false, not `{other}`")),
+        other => return Err(format!("`transposed` must be true or false, not `{other}`")),
     };
     let x = match attrs.get("x")? {
         words::BEFORE => Factor::Prologue,
@@ -249,15 +250,15 @@ fn product(attrs: &Attrs<'_>) -> Parsed<Product> {
 
 fn instruction(text: &str) -> Parsed<Instr> {
     let words = split(text)?;
-    let (name, rest) = words.split_first().ok_or("an instruction expected")?;
-    let value = |i: usize| -> Parsed<ValueId> { number(rest.get(i).ok_or("a value expected")?, "v") };
+    let (name, rest) = words.split_first().ok_or("expected an instruction")?;
+    let value = |i: usize| -> Parsed<ValueId> { number(rest.get(i).ok_or("expected a value")?, "v") };
     let text = |i: usize| rest.get(i).copied().ok_or_else(|| format!("`{name}` needs more operands"));
     let indexed = |from: usize| match rest.get(from..) {
         Some(["@", index, "*", stride]) => {
             Ok(Some(Indexed { index: view(index)?, stride: number(stride, "")? }))
         }
         None | Some([]) => Ok(None),
-        Some(other) => Err(format!("`@ view * stride` expected, found {other:?}")),
+        Some(other) => Err(format!("expected `@ view * stride`, found {other:?}")),
     };
     Ok(match *name {
         "const" => Instr::Const(F32(number(text(0)?, "")?)),
@@ -267,7 +268,7 @@ fn instruction(text: &str) -> Parsed<Instr> {
         "take" => Instr::Take { from: value(0)?, ids: value(1)? },
         "rope" => {
             let style =
-                RopeStyle::from_name(text(0)?).ok_or_else(|| format!("no rope style `{}`", rest[0]))?;
+                RopeStyle::from_name(text(0)?).ok_or_else(|| format!("unknown rope style `{}`", rest[0]))?;
             Instr::Rope { style, x: value(1)?, cos: value(2)?, sin: value(3)? }
         }
         "store" => Instr::Store { value: value(0)?, view: view(text(1)?)?, indexed: indexed(2)? },
@@ -279,14 +280,14 @@ fn instruction(text: &str) -> Parsed<Instr> {
             } else if let Some(op) = Reduce::from_name(name) {
                 Instr::Reduce(op, value(0)?)
             } else {
-                return Err(format!("no instruction `{name}`"));
+                return Err(format!("unknown instruction `{name}`"));
             }
         }
     })
 }
 
 fn view(text: &str) -> Parsed<View> {
-    let wrong = || format!("a view `pN[offset; strides; step]` expected, found `{text}`");
+    let wrong = || format!("expected a view `pN[offset; strides; step]`, found `{text}`");
     let (param, inner) = text.strip_suffix(']').and_then(|t| t.split_once('[')).ok_or_else(wrong)?;
     let parts: Vec<&str> = inner.split(';').map(str::trim).collect();
     let [offset, strides, step] = parts[..] else { return Err(wrong()) };
@@ -302,7 +303,7 @@ fn view(text: &str) -> Parsed<View> {
 fn cached(text: &str) -> Parsed<Cached> {
     let View { param, offset, strides, .. } = view(text)?;
     let [row_stride, head_stride] = strides[..] else {
-        return Err("rows of a state have two strides".into());
+        return Err("rows of a state must have two strides".into());
     };
     Ok(Cached { param, offset, row_stride, head_stride })
 }
@@ -327,10 +328,10 @@ fn number<T: std::str::FromStr>(text: &str, prefix: &str) -> Parsed<T> {
     let digits = text.trim().strip_prefix(prefix);
     digits
         .and_then(|d| d.parse().ok())
-        .ok_or_else(|| format!("`{prefix}` and a number expected, found `{text}`"))
+        .ok_or_else(|| format!("expected `{prefix}` and a number, found `{text}`"))
 }
 
-/// Words of a line; what stands in brackets is one word.
+/// Splits a line into words. Brackets and what is in them are part of a word.
 fn split(text: &str) -> Parsed<Vec<&str>> {
     let mut words = Vec::new();
     let (mut start, mut depth) = (None, 0usize);
@@ -370,7 +371,7 @@ impl<'a> Attrs<'a> {
 
     fn get(&self, key: &str) -> Parsed<&'a str> {
         let found = self.pairs.iter().find(|(k, _)| *k == key);
-        found.map(|(_, v)| *v).ok_or_else(|| format!("`{key}=…` expected"))
+        found.map(|(_, v)| *v).ok_or_else(|| format!("expected `{key}=…`"))
     }
 
     fn num(&self, key: &str) -> Parsed<usize> {

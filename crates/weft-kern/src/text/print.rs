@@ -1,4 +1,4 @@
-//! Plans and kernels to text.
+//! Prints plans and kernels.
 
 use std::fmt;
 
