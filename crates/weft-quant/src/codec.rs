@@ -1,4 +1,4 @@
-//! The codec: bytes to `f32` and back, for any type, with lengths checked.
+//! Encodes and decodes blocks of any type, with lengths checked.
 
 use crate::ints::{IntFormat, Part};
 use crate::{GgmlType, floats, kquants_encode, legacy_encode, with_int_format};
@@ -7,12 +7,12 @@ use crate::{GgmlType, floats, kquants_encode, legacy_encode, with_int_format};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodecError {
-    /// The type is one that this crate cannot read.
-    #[error("{0} cannot be decoded; see `GgmlType::can_decode` for the types that can")]
+    /// This crate cannot decode the type.
+    #[error("cannot decode {0}; see `GgmlType::can_decode` for the supported types")]
     NoDecoder(GgmlType),
 
-    /// The type is one that this crate cannot write.
-    #[error("{0} cannot be encoded; see `GgmlType::can_encode` for the types that can")]
+    /// This crate cannot encode the type.
+    #[error("cannot encode {0}; see `GgmlType::can_encode` for the supported types")]
     NoEncoder(GgmlType),
 
     /// Values and bytes are not the same number of whole blocks.
@@ -23,20 +23,21 @@ pub enum CodecError {
     Length {
         /// The type.
         ty: GgmlType,
-        /// How many values were given, or had room.
+        /// The number of values given, or of their places.
         values: usize,
-        /// How many bytes were given, or had room.
+        /// The number of bytes given, or of their places.
         bytes: usize,
     },
 }
 
-/// Turns whole blocks into values, the same to the bit as GGML's reference `dequantize_row_*`.
+/// Decodes whole blocks, bit for bit as GGML's reference `dequantize_row_*`.
 ///
-/// Any bytes decode. A block whose half-precision scale is infinite or NaN gives values that are infinite or NaN.
+/// Any bytes decode. A block whose half-precision scale is infinite or NaN decodes to values that are infinite or
+/// NaN.
 ///
 /// # Errors
 ///
-/// When the type has no decoder, or `bytes` and `out` are not the same number of whole blocks.
+/// If the type has no decoder, or `bytes` and `out` are not the same number of whole blocks.
 pub fn decode(ty: GgmlType, bytes: &[u8], out: &mut [f32]) -> Result<(), CodecError> {
     if !ty.can_decode() {
         return Err(CodecError::NoDecoder(ty));
@@ -53,19 +54,18 @@ pub fn decode(ty: GgmlType, bytes: &[u8], out: &mut [f32]) -> Result<(), CodecEr
     Ok(())
 }
 
-/// Turns values into whole blocks.
+/// Encodes values as whole blocks.
 ///
-/// F16 and BF16 round to nearest, ties to even. Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 are the same to the bit as GGML's
-/// reference `quantize_row_*_ref`; Q4_K, Q5_K and Q6_K search for the scales that leave the smallest error, with
-/// results close to GGML's.
+/// F16 and BF16 round to nearest, ties to even. Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 match GGML's reference
+/// `quantize_row_*_ref` bit for bit; Q4_K, Q5_K and Q6_K search for the scales with the smallest error, with results
+/// close to GGML's.
 ///
-/// A block of a quantised type that holds a NaN or an infinity is written with a NaN for its scale, so that all of it
-/// decodes to NaN. Finite values so large that a scale or minimum exceeds what a half can hold (65504) make it
-/// infinite.
+/// If a block of a quantised type holds a NaN or an infinity, its scale is NaN, so that all of it decodes to NaN.
+/// Finite values so large that a scale or minimum exceeds the range of a half (65504) make it infinite.
 ///
 /// # Errors
 ///
-/// When the type has no encoder, or `values` and `out` are not the same number of whole blocks.
+/// If the type has no encoder, or `values` and `out` are not the same number of whole blocks.
 pub fn encode(ty: GgmlType, values: &[f32], out: &mut [u8]) -> Result<(), CodecError> {
     if !ty.can_encode() {
         return Err(CodecError::NoEncoder(ty));

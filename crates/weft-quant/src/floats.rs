@@ -1,35 +1,36 @@
-//! The plain number types: f32, f16 and bf16, little-endian.
+//! The plain number types f32, f16 and bf16, little-endian.
 
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
-/// The value of a half-precision number's bits, exactly; the bits of a NaN are kept.
+/// Converts a half-precision number exactly; a NaN keeps its bits.
 ///
-/// `half`'s own conversion asks the processor for F16C on every call and cannot be inlined into code that has it
-/// enabled; this one has no branch, and vectorises as part of its caller.
+/// `half`'s own conversion asks the processor for F16C on every call and cannot be inlined into code that enables
+/// it; this one has no branch, and vectorises as part of its caller.
 #[inline(always)]
 pub fn f16_to_f32(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let magnitude = u32::from(bits & 0x7fff) << 13;
-    // Exponents are biased by 15 in a half and by 127 here; this product is exact, and right for subnormals as well.
+    // Exponents are biased by 15 in a half and by 127 here. This product is exact, and correct for subnormals as
+    // well.
     let finite = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
     let special = if magnitude >= 0x1f << 23 { 0xff << 23 } else { 0 };
     f32::from_bits(sign | finite | special)
 }
 
-/// The half-precision number stored at `bytes`.
+/// Reads a half-precision number.
 #[inline(always)]
 pub(crate) fn read_f16(bytes: &[u8; 2]) -> f32 {
     f16_to_f32(u16::from_le_bytes(*bytes))
 }
 
-/// `value` rounded to the nearest half-precision number (ties to even, too large to infinity), as stored.
+/// Rounds `value` to the nearest half-precision number (ties to even, overflow to infinity).
 #[inline]
 pub(crate) fn f16_bytes(value: f32) -> [u8; 2] {
     f16::from_f32(value).to_le_bytes()
 }
 
-/// Calls `convert` on every number and its bytes; the slices are of the same number of values.
+/// Calls `convert` on the bytes of every number. Both slices hold the same number of values.
 #[inline(always)]
 fn decode_each<const N: usize>(bytes: &[u8], out: &mut [f32], convert: impl Fn([u8; N]) -> f32) {
     for (value, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {

@@ -1,11 +1,11 @@
 //! The integer view of a quantised row: every GGML block format is small integers times a scale, plus a minimum.
 //!
-//! [`IntFormat`] is implemented by one zero-sized type per format and is the only place where a format's bits are
-//! taken apart; [`crate::decode`] is `scale * q + min` over it, in f32 and in that order, which is also the order of
-//! GGML's own `dequantize_row_*`, so the values agree to the bit.
+//! One zero-sized type per format implements [`IntFormat`], the only place that takes a format's bits apart.
+//! [`crate::decode`] is `scale * q + min` over it, in f32 and in that order, as in GGML's own `dequantize_row_*`, so
+//! the values agree bit for bit.
 //!
-//! The methods are `#[inline(always)]` loops over fixed-size arrays: called from a function that enables an
-//! instruction set, they are compiled for that instruction set.
+//! The methods are `#[inline(always)]` loops over fixed-size arrays: a caller that enables an instruction set
+//! compiles them for that instruction set.
 
 use crate::GgmlType;
 
@@ -13,28 +13,28 @@ pub use crate::iquants::{IQ4_NL, IQ4_XS, MXFP4};
 pub use crate::kquants::{Q2_K, Q3_K, Q4_K, Q5_K, Q6_K};
 pub use crate::legacy::{Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
 
-/// How a type's blocks read as integers.
+/// How a type's blocks map to integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IntLayout {
-    /// How many consecutive values share a scale (and a minimum): 16 or 32.
+    /// The number of consecutive values that share a scale (and a minimum): 16 or 32.
     pub group: usize,
-    /// Whether a group has a minimum; without one, `value = scale * q`.
+    /// Whether a group has a minimum; otherwise `value = scale * q`.
     pub has_min: bool,
 }
 
-/// A fixed-size array that slices are cut into: the parts of a block in [`IntFormat`].
+/// A fixed-size array that can be split off a slice: the parts of a block in [`IntFormat`].
 pub trait Part<T>: sealed::Sealed + Copy + AsRef<[T]> + AsMut<[T]> + 'static {
-    /// An array to unpack into.
+    /// A zeroed array.
     const ZERO: Self;
 
-    /// The first array of a slice and what follows, or `None` when the slice is too short.
+    /// Splits the first array off a slice; `None` if the slice is too short.
     fn split(slice: &[T]) -> Option<(&Self, &[T])>;
 
-    /// [`Part::split`], to write to.
+    /// Like [`Part::split`], mutable.
     fn split_mut(slice: &mut [T]) -> Option<(&mut Self, &mut [T])>;
 }
 
-/// One block format, read as integers.
+/// A block format, read as integers.
 ///
 /// ```
 /// use weft_quant::ints::{IntFormat, Part, Q8_0};
@@ -48,7 +48,7 @@ pub trait Part<T>: sealed::Sealed + Copy + AsRef<[T]> + AsMut<[T]> + 'static {
 /// assert_eq!((q[0], q[1], scales[0], rest.len()), (-1, 0, 1.0, 0));
 /// ```
 pub trait IntFormat: sealed::Sealed {
-    /// The type this is the format of.
+    /// The type with this format.
     const TYPE: GgmlType;
 
     /// The groups of a block.
@@ -63,10 +63,11 @@ pub trait IntFormat: sealed::Sealed {
     /// A scale per group: `[f32; TYPE.block_len() / LAYOUT.group]`.
     type Scales: Part<f32>;
 
-    /// A minimum per group, as many as scales; `[f32; 0]` without [`IntLayout::has_min`].
+    /// A minimum per group: `[f32; 0]` without [`IntLayout::has_min`].
     type Mins: Part<f32>;
 
-    /// Takes one block apart, so that value `i` is `scales[i / group] * q[i]`, and with minima `+ mins[i / group]`.
+    /// Unpacks one block, so that value `i` is `scales[i / group] * q[i]`, plus `mins[i / group]` if there are
+    /// minima.
     ///
     /// Scales and minima may be negative, and are infinite or NaN where the block's half-precision numbers are.
     fn unpack_block(
@@ -77,7 +78,7 @@ pub trait IntFormat: sealed::Sealed {
     );
 }
 
-/// Runs `$body` with `$F` naming the [`IntFormat`] of a type, or `$other` when the type has none.
+/// Runs `$body` with `$F` as the [`IntFormat`] of a type, or `$other` if the type has none.
 ///
 /// ```
 /// use weft_quant::{GgmlType, ints::IntFormat, with_int_format};
@@ -103,7 +104,7 @@ macro_rules! with_int_format {
 }
 
 impl GgmlType {
-    /// How this type's blocks read as integers; `None` for plain number types and for formats without a codec here.
+    /// How this type's blocks map to integers; `None` for plain number types, and for formats without a codec here.
     pub const fn int_layout(self) -> Option<IntLayout> {
         with_int_format!(self, F => Some(F::LAYOUT), else None)
     }
@@ -111,12 +112,12 @@ impl GgmlType {
 
 /// Unpacks a row of whole blocks into integers, scales and minima.
 ///
-/// With `n` values in the row: `bytes` holds `ty.row_bytes(n)` bytes, `q` has `n` elements, `scales` has `n / group`,
-/// and `mins` as many as `scales` when [`IntLayout::has_min`], none otherwise.
+/// For a row of `n` values, `bytes` holds `ty.row_bytes(n)` bytes, `q` has `n` elements, `scales` has `n / group`,
+/// and `mins` as many as `scales` with [`IntLayout::has_min`], otherwise none.
 ///
 /// # Panics
 ///
-/// When `ty` has no [`GgmlType::int_layout`] or a slice is not of that length, both errors of the calling code.
+/// If `ty` has no [`GgmlType::int_layout`], or a slice has another length.
 #[inline(always)]
 pub fn unpack_row(ty: GgmlType, bytes: &[u8], q: &mut [i8], scales: &mut [f32], mins: &mut [f32]) {
     with_int_format!(ty, F => unpack_row_as::<F>(bytes, q, scales, mins), else panic!("{ty} has no integer view"));
@@ -126,7 +127,7 @@ pub fn unpack_row(ty: GgmlType, bytes: &[u8], q: &mut [i8], scales: &mut [f32], 
 ///
 /// # Panics
 ///
-/// When a slice is not of the length that [`unpack_row`] tells.
+/// If a slice has another length than [`unpack_row`] requires.
 #[inline(always)]
 pub fn unpack_row_as<F: IntFormat>(
     mut bytes: &[u8],
@@ -136,16 +137,16 @@ pub fn unpack_row_as<F: IntFormat>(
 ) {
     while let Some((block, rest)) = F::Block::split(bytes) {
         bytes = rest;
-        let (block_q, rest) = F::Quants::split_mut(q).expect("a quant per value");
+        let (block_q, rest) = F::Quants::split_mut(q).expect("one quant per value");
         q = rest;
-        let (block_scales, rest) = F::Scales::split_mut(scales).expect("a scale per group");
+        let (block_scales, rest) = F::Scales::split_mut(scales).expect("one scale per group");
         scales = rest;
-        let (block_mins, rest) = F::Mins::split_mut(mins).expect("a minimum per group");
+        let (block_mins, rest) = F::Mins::split_mut(mins).expect("one minimum per group");
         mins = rest;
         F::unpack_block(block, block_q, block_scales, block_mins);
     }
     let left = (bytes.len(), q.len(), scales.len(), mins.len());
-    assert_eq!(left, (0, 0, 0, 0), "{}: bytes, quants, scales and minima beyond the last block", F::TYPE);
+    assert_eq!(left, (0, 0, 0, 0), "{}: bytes, quants, scales and minima left after the last block", F::TYPE);
 }
 
 macro_rules! impl_part {
@@ -170,14 +171,14 @@ macro_rules! impl_part {
 
 impl_part!(u8 = 0, i8 = 0, f32 = 0.0);
 
-/// `N` bytes of a block from byte `AT` on, checked when compiled.
+/// `N` bytes of a block from byte `AT` on, checked at compile time.
 #[inline(always)]
 pub(crate) fn part<const AT: usize, const N: usize, const B: usize>(block: &[u8; B]) -> &[u8; N] {
     const { assert!(AT + N <= B) };
-    block[AT..].first_chunk().expect("checked when compiled")
+    block[AT..].first_chunk().expect("checked at compile time")
 }
 
-/// Implements [`IntFormat`] for a new zero-sized type, its associated types following from the layout table.
+/// Implements [`IntFormat`] for a new zero-sized type, whose associated types follow from the layout table.
 macro_rules! int_format {
     ($(#[$doc:meta])* $name:ident, group $group:literal, min $min:literal,
      |$block:ident, $q:ident, $scales:ident, $mins:ident| $body:block) => {
@@ -209,6 +210,6 @@ macro_rules! int_format {
 pub(crate) use int_format;
 
 pub(crate) mod sealed {
-    /// Keeps the traits of this module to the types of this crate.
+    /// Keeps other crates from implementing the traits of this module.
     pub trait Sealed {}
 }

@@ -1,10 +1,10 @@
-//! The formats whose four bits stand for values of uneven steps: IQ4_NL, IQ4_XS and MXFP4.
+//! The formats whose 4-bit codes have uneven steps: IQ4_NL, IQ4_XS and MXFP4.
 
 use crate::floats::read_f16;
 use crate::ints::{int_format, part};
 use crate::legacy::nibbles;
 
-/// The values a four-bit code of IQ4_NL and IQ4_XS stands for, `kvalues_iq4nl` in GGML's `ggml-common.h`.
+/// The values of the 4-bit codes of IQ4_NL and IQ4_XS, `kvalues_iq4nl` in GGML's `ggml-common.h`.
 pub(crate) const IQ4_VALUES: [i8; 16] =
     [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
@@ -16,10 +16,10 @@ fn look_up(codes: &[u8; 32], q: &mut [i8; 32]) {
     }
 }
 
-/// Twice the value of a four-bit float: the sign in the upper bit, two bits of exponent, one of mantissa (E2M1 in the
-/// OCP Microscaling Formats v1.0, 5.3.3), so 0, 1, 2, 3, 4, 6, 8 or 12 of either sign.
+/// Twice the value of a 4-bit float with sign, two bits of exponent and one of mantissa (E2M1 in the OCP Microscaling
+/// Formats v1.0, 5.3.3): 0, 1, 2, 3, 4, 6, 8 or 12 of either sign.
 ///
-/// Arithmetic instead of a table, as it vectorises: the step is 1, from 4 on one more, from 6 on two more.
+/// Arithmetic vectorises, a table does not: the step is 1, from 4 on one more, from 6 on two more.
 #[inline(always)]
 pub(crate) const fn doubled_e2m1(code: u8) -> i8 {
     let m = code & 7;
@@ -27,16 +27,16 @@ pub(crate) const fn doubled_e2m1(code: u8) -> i8 {
     if code & 8 != 0 { -magnitude } else { magnitude }
 }
 
-/// Half of the power of two that an E8M0 scale stands for, 2^(e − 128): half, because the values are doubled.
+/// Half the value of an E8M0 scale, 2^(e − 128); half, because the codes' values are doubled.
 ///
-/// The scale that the format calls NaN (255) reads as 2¹²⁷, as in GGML.
+/// The scale 255, which the format defines as NaN, reads as 2¹²⁷, as in GGML.
 #[inline(always)]
 pub(crate) fn half_e8m0(e: u8) -> f32 {
     // The first two are subnormal in f32.
     f32::from_bits(if e < 2 { 0x0020_0000 << e } else { u32::from(e - 1) << 23 })
 }
 
-/// The scales of the eight groups of an IQ4_XS super-block, 6 bits each less 32: `scales_h: u16, scales_l: [u8; 4]`.
+/// The scales of the eight groups of an IQ4_XS super-block, 6 bits each minus 32: `scales_h: u16, scales_l: [u8; 4]`.
 #[inline(always)]
 pub(crate) fn iq4_xs_scales(packed: &[u8; 6]) -> [i8; 8] {
     let high = u16::from_le_bytes(*part::<0, 2, _>(packed));
@@ -51,7 +51,7 @@ pub(crate) fn iq4_xs_scales(packed: &[u8; 6]) -> [i8; 8] {
 }
 
 int_format! {
-    /// Four-bit codes of uneven steps and a scale: `d: f16, qs: [u8; 16]`, value = d · table\[q\].
+    /// 4-bit codes with uneven steps, and a scale: `d: f16, qs: [u8; 16]`, value = d · table\[q\].
     IQ4_NL, group 32, min false, |block, q, scales, _mins| {
         look_up(&nibbles(part::<2, 16, _>(block)), q);
         scales[0] = read_f16(part::<0, 2, _>(block));
@@ -74,7 +74,7 @@ int_format! {
 }
 
 int_format! {
-    /// Four-bit floats and a power of two (OCP MXFP4): `e: u8, qs: [u8; 16]`, value = 2^(e − 128) · 2 E2M1(q).
+    /// 4-bit floats and a power of two (OCP MXFP4): `e: u8, qs: [u8; 16]`, value = 2^(e − 128) · 2 E2M1(q).
     MXFP4, group 32, min false, |block, q, scales, _mins| {
         for (q, code) in q.iter_mut().zip(nibbles(part::<1, 16, _>(block))) {
             *q = doubled_e2m1(code);

@@ -1,15 +1,14 @@
-//! The K formats, 256 values a super-block, read as integers: `block_q2_K` … `block_q6_K` of GGML's `ggml-common.h`.
+//! The K formats, with 256 values per super-block, read as integers: `block_q2_K` … `block_q6_K` of GGML's `ggml-common.h`.
 //!
-//! A super-block has one half-precision scale (and minimum) and 4-, 6- or 8-bit ones per group that multiply it.
+//! A super-block has one half-precision scale (and minimum), and for each group a 4-, 6- or 8-bit factor of it.
 
 use crate::floats::read_f16;
 use crate::ints::{int_format, part};
 
 /// The 6-bit scales and minima of the eight groups of a Q4_K or Q5_K super-block.
 ///
-/// Bytes 0–3 and 4–7 hold the scales and the minima of groups 0–3 in their low six bits. Bytes 8–11 hold the low
-/// nibbles of the scale (low) and minimum (high) of groups 4–7, whose upper two bits are the top bits of bytes 0–3
-/// and 4–7.
+/// Bytes 0–3 and 4–7 hold the scales and the minima of groups 0–3 in their low six bits. Bytes 8–11 hold the low nibbles of the
+/// scales (low) and minima (high) of groups 4–7, whose upper two bits are the top bits of bytes 0–3 and 4–7.
 #[inline(always)]
 pub(crate) fn scales_and_mins(packed: &[u8; 12]) -> ([u8; 8], [u8; 8]) {
     let (mut scales, mut mins) = ([0; 8], [0; 8]);
@@ -23,14 +22,14 @@ pub(crate) fn scales_and_mins(packed: &[u8; 12]) -> ([u8; 8], [u8; 8]) {
     (scales, mins)
 }
 
-/// The 4-bit scales and minima of the sixteen groups of a Q2_K super-block, a pair a byte.
+/// The 4-bit scales and minima of the sixteen groups of a Q2_K super-block, one pair per byte.
 #[inline(always)]
 pub(crate) fn q2_scales_and_mins(packed: &[u8; 16]) -> ([u8; 16], [u8; 16]) {
     (packed.map(|p| p & 0x0f), packed.map(|p| p >> 4))
 }
 
-/// The scales of the sixteen groups of a Q3_K super-block, 6 bits each less 32: the low nibbles lie in bytes 0–7, two a byte; the upper two
-/// bits in bytes 8–11, four a byte.
+/// The scales of the sixteen groups of a Q3_K super-block, 6 bits each minus 32: the low nibbles are in bytes 0–7, two per byte;
+/// the upper two bits in bytes 8–11, four per byte.
 #[inline(always)]
 pub(crate) fn q3_scales(packed: &[u8; 12]) -> [i8; 16] {
     let mut scales = [0; 16];
@@ -55,8 +54,7 @@ fn unpack_scales(head: &[u8; 16], scales: &mut [f32; 8], mins: &mut [f32; 8]) {
 }
 
 int_format! {
-    /// Two bits, 4-bit scales and minima: `scales: [u8; 16], qs: [u8; 64], d: f16, dmin: f16`,
-    /// value = d · sc · q − dmin · m.
+    /// 2 bits, with 4-bit scales and minima: `scales: [u8; 16], qs: [u8; 64], d: f16, dmin: f16`, value = d · sc · q − dmin · m.
     Q2_K, group 16, min true, |block, q, scales, mins| {
         let packed: &[u8; 16] = part::<0, 16, _>(block);
         let qs: &[u8; 64] = part::<16, 64, _>(block);
@@ -78,8 +76,8 @@ int_format! {
 }
 
 int_format! {
-    /// Three bits, 6-bit scales: `hmask: [u8; 32], qs: [u8; 64], scales: [u8; 12], d: f16`,
-    /// value = d · (sc − 32) · (q − 4); a number's third bit is in `hmask`.
+    /// 3 bits, with 6-bit scales: `hmask: [u8; 32], qs: [u8; 64], scales: [u8; 12], d: f16`, value = d · (sc − 32) · (q − 4); the
+    /// third bits are in `hmask`.
     Q3_K, group 16, min false, |block, q, scales, _mins| {
         let hmask: &[u8; 32] = part::<0, 32, _>(block);
         let qs: &[u8; 64] = part::<32, 64, _>(block);
@@ -100,8 +98,7 @@ int_format! {
 }
 
 int_format! {
-    /// Four bits, 6-bit scales and minima: `d: f16, dmin: f16, scales: [u8; 12], qs: [u8; 128]`,
-    /// value = d · sc · q − dmin · m.
+    /// 4 bits, with 6-bit scales and minima: `d: f16, dmin: f16, scales: [u8; 12], qs: [u8; 128]`, value = d · sc · q − dmin · m.
     Q4_K, group 32, min true, |block, q, scales, mins| {
         unpack_scales(part::<0, 16, _>(block), scales, mins);
         let qs: &[u8; 128] = part::<16, 128, _>(block);
@@ -115,8 +112,8 @@ int_format! {
 }
 
 int_format! {
-    /// Five bits, 6-bit scales and minima: `d: f16, dmin: f16, scales: [u8; 12], qh: [u8; 32], qs: [u8; 128]`,
-    /// value = d · sc · q − dmin · m; bit `g` of `qh[i]` is the fifth bit of number `i` of group `g`.
+    /// 5 bits, with 6-bit scales and minima: `d: f16, dmin: f16, scales: [u8; 12], qh: [u8; 32], qs: [u8; 128]`, value = d · sc ·
+    /// q − dmin · m; bit `g` of `qh[i]` is the fifth bit of value `i` of group `g`.
     Q5_K, group 32, min true, |block, q, scales, mins| {
         unpack_scales(part::<0, 16, _>(block), scales, mins);
         let qh: &[u8; 32] = part::<16, 32, _>(block);
@@ -132,8 +129,7 @@ int_format! {
 }
 
 int_format! {
-    /// Six bits, 8-bit signed scales: `ql: [u8; 128], qh: [u8; 64], scales: [i8; 16], d: f16`,
-    /// value = d · sc · (q − 32).
+    /// 6 bits, with 8-bit signed scales: `ql: [u8; 128], qh: [u8; 64], scales: [i8; 16], d: f16`, value = d · sc · (q − 32).
     Q6_K, group 16, min false, |block, q, scales, _mins| {
         let ql: &[u8; 128] = part::<0, 128, _>(block);
         let qh: &[u8; 64] = part::<128, 64, _>(block);

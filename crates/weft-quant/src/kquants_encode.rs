@@ -1,27 +1,27 @@
 //! Encoders for Q4_K, Q5_K and Q6_K: a weighted least-squares search for every group's scale and minimum.
 //!
 //! The idea is that of GGML's `make_qkx2_quants` and `make_qx_quants`: round a group with several candidate steps,
-//! solve for the scale (and minimum) that fit each rounding best, and keep the best fit. A value weighs as much as
-//! its size plus the group's root mean square. Two things differ: the candidates are the lanes of one pass over the
-//! group, and once the super-block's own scales are known, both neighbours of every 6-bit scale and minimum are tried
-//! against the values. Sums run in a fixed order, so that a tensor encodes to the same bytes on every machine.
+//! solve for the scale (and minimum) that fit each rounding best, and keep the best fit. The weight of a value is its
+//! magnitude plus the group's root mean square. There are two differences: the candidates are the lanes of one pass
+//! over the group, and once the super-block's scales are known, both neighbours of every 6-bit scale and minimum are
+//! tried. Sums run in a fixed order, so that a tensor encodes to the same bytes on every machine.
 //!
-//! The inner loops stay functions of their own: inlined into the rest, their arrays become single numbers and the
-//! loops no longer vectorise, at half the speed.
+//! The inner loops stay separate functions: inlined, their arrays become scalars, and the loops no longer vectorise
+//! and run at half the speed.
 
 use crate::encoding::{F16_NAN, ROUNDER, range, reciprocal, write};
 use crate::floats::{f16_bytes, read_f16};
 
-/// How many candidate steps are tried for a group.
+/// The number of candidate steps per group.
 const CANDIDATES: usize = 8;
 
-/// Rounds to the nearest whole number within `low..=high`, whole numbers themselves.
+/// Rounds to the nearest whole number within `low..=high`, which are whole numbers.
 #[inline(always)]
 fn round(x: f32, low: f32, high: f32) -> f32 {
     (x.max(low).min(high) + ROUNDER) - ROUNDER
 }
 
-/// [`round`], as a byte; negative numbers in two's complement.
+/// Like [`round`], as a byte; negative numbers in two's complement.
 #[inline(always)]
 fn round_to_byte(x: f32, low: f32, high: f32) -> u8 {
     (x.max(low).min(high) + ROUNDER).to_bits() as u8
@@ -39,7 +39,7 @@ fn dot<const N: usize>(a: &[f32; N], b: &[f32; N]) -> f32 {
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 }
 
-/// `scale · (value − origin)` of every value. (`array::map` over so many becomes a call.)
+/// `scale · (value − origin)` for every value. (`array::map` over so many becomes a call.)
 #[inline(always)]
 fn scaled<const N: usize>(values: &[f32; N], origin: f32, scale: f32) -> [f32; N] {
     let mut out = [0.0; N];
@@ -49,7 +49,7 @@ fn scaled<const N: usize>(values: &[f32; N], origin: f32, scale: f32) -> [f32; N
     out
 }
 
-/// How much an error in each value weighs, for values scaled to about 1.
+/// The weight of an error in each value, for values scaled to about 1.
 #[inline(always)]
 fn weigh<const N: usize>(values: &[f32; N]) -> [f32; N] {
     let rms = (dot(values, values) / N as f32).sqrt();
@@ -60,7 +60,7 @@ fn weigh<const N: usize>(values: &[f32; N]) -> [f32; N] {
     weights
 }
 
-/// Weighted sums over a group, one lane for each candidate step; `q` is `t` times the step, rounded.
+/// Weighted sums over a group, with a lane for each candidate step; `q` is `t` times the step, rounded.
 struct Sums {
     q: [f32; CANDIDATES],
     qq: [f32; CANDIDATES],
@@ -96,34 +96,35 @@ struct Affine {
     weights: [f32; 32],
 }
 
-/// Finds scale ≥ 0 and drop ≥ 0 for `q` in `0..=top`; `None` when a value is infinite or NaN.
+/// Finds scale ≥ 0 and drop ≥ 0 for `q` in `0..=top`; `None` if a value is infinite or NaN.
 #[inline(always)]
 fn fit_affine(values: &[f32; 32], top: f32) -> Option<Affine> {
     let (min, max) = range(values)?;
-    // Everything is in units of the span, so that no sum over- or underflows: t = (x − base) / span, in 0..=1.
+    // All is in units of the span, so that no sum over- or underflows: t = (x − base) / span, in 0..=1.
     let base = min.min(0.0);
     let span = max - base;
     let per_span = reciprocal(span);
     let t = scaled(values, base, per_span);
     let weights = weigh(&scaled(values, 0.0, reciprocal(max.max(-min))));
-    // The span as `top − 1` to `top + 1` steps; with more than `top` the largest values clip and the rest gain.
+    // The span as `top − 1` to `top + 1` steps; with more than `top`, the largest values clip and the others gain
+    // precision.
     let steps = std::array::from_fn(|k| top - 1.0 + k as f32 * (2.0 / (CANDIDATES - 1) as f32));
     let s = sums(&t, &weights, &steps, (0.0, top));
     let w = dot(&weights, &[1.0; 32]);
     let wt = dot(&weights, &t);
 
-    // Without a fit (all values equal, or a span that is not a normal number) the whole span in `top` steps.
+    // Without a fit (all values equal, or a span that is not a normal number), the whole span is `top` steps.
     let (mut best_gain, mut scale, mut shift) = (0.0, 1.0 / top, 0.0);
     let (mut scales, mut shifts, mut gains) = ([0.0; CANDIDATES], [0.0; CANDIDATES], [0.0; CANDIDATES]);
     for k in 0..CANDIDATES {
-        // The normal equations of t ≈ scale · q + shift; the minimum base + span · shift must not be above 0. Where
-        // all q are equal (a determinant of rounding noise only) shift stays 0.
+        // The normal equations of t ≈ scale · q + shift; the minimum base + span · shift must not be above 0. If all
+        // q are equal (the determinant is rounding noise only), shift stays 0.
         let determinant = w * s.qq[k] - s.q[k] * s.q[k];
         let free = (s.qq[k] * wt - s.q[k] * s.qt[k]) / determinant;
         shifts[k] = if determinant > 1e-5 * w * s.qq[k] { free.min(-base * per_span) } else { 0.0 };
         let rest = s.qt[k] - shifts[k] * s.q[k];
         scales[k] = rest / s.qq[k];
-        // By how much the fit lowers the weighted sum of squares Σ w t².
+        // How much the fit lowers the weighted sum of squares Σ w t².
         gains[k] = scales[k] * rest + shifts[k] * (2.0 * wt - shifts[k] * w);
     }
     for k in 0..CANDIDATES {
@@ -143,7 +144,7 @@ struct SuperBlock {
     q: [u8; 256],
 }
 
-/// Encodes 256 values with `q` in `0..=top`; `None` when a value is infinite or NaN.
+/// Encodes 256 values with `q` in `0..=top`; `None` if a value is infinite or NaN.
 #[inline(always)]
 fn super_block(values: &[f32; 256], top: f32) -> Option<SuperBlock> {
     const NONE: Affine = Affine { scale: 0.0, drop: 0.0, weights: [0.0; 32] };
@@ -169,7 +170,8 @@ fn super_block(values: &[f32; 256], top: f32) -> Option<SuperBlock> {
     Some(out)
 }
 
-/// The 6-bit scale and minimum of a group, each the number below or above the fitted one, whichever pair errs least.
+/// The 6-bit scale and minimum of a group: of the numbers below and above the fitted ones, the pair with the smallest
+/// error.
 #[inline(never)]
 fn round_pair(values: &[f32; 32], fit: &Affine, d: f32, dmin: f32, top: f32) -> (u8, u8) {
     let floor = |x: f32| (x as i32).clamp(0, 63) as u8;
@@ -196,7 +198,7 @@ fn round_pair(values: &[f32; 32], fit: &Affine, d: f32, dmin: f32, top: f32) -> 
     pairs[best]
 }
 
-/// Packs 6-bit scales and minima the way the decoder of `kquants.rs` reads them.
+/// Packs 6-bit scales and minima as the decoder in `kquants.rs` reads them.
 #[inline(always)]
 fn pack_scales(scales: &[u8; 8], mins: &[u8; 8]) -> [u8; 12] {
     let mut out = [0; 12];
@@ -208,7 +210,7 @@ fn pack_scales(scales: &[u8; 8], mins: &[u8; 8]) -> [u8; 12] {
     out
 }
 
-/// Packs the low nibbles of 256 numbers, those of two consecutive groups in one run of 32 bytes.
+/// Packs the low nibbles of 256 numbers, those of two consecutive groups in 32 bytes.
 #[inline(always)]
 fn pack_nibbles(q: &[u8; 256]) -> [u8; 128] {
     let mut out = [0; 128];
@@ -244,7 +246,7 @@ pub(crate) fn q6_k(values: &[f32; 256], block: &mut [u8; 210]) {
         let Some(scale) = fit_symmetric(values) else { return poison(block, D_AT) };
         *fit = scale;
     }
-    // The farthest scale takes the farthest 8-bit number, −128.
+    // The scale of the largest magnitude becomes −128, the 8-bit number of the largest magnitude.
     let farthest = fits.iter().fold(0.0f32, |max, scale| if scale.abs() > max.abs() { *scale } else { max });
     let d = f16_bytes(farthest / -128.0);
     let per_d = reciprocal(read_f16(&d));
@@ -272,17 +274,18 @@ pub(crate) fn q6_k(values: &[f32; 256], block: &mut [u8; 210]) {
     write(block, &[&low, &high, &scales, &d]);
 }
 
-/// Finds the scale for `q` in `-32..=31`, of either sign; `None` when a value is infinite or NaN.
+/// Finds the scale for `q` in `-32..=31`, of either sign; `None` if a value is infinite or NaN.
 #[inline(always)]
 fn fit_symmetric(values: &[f32; 16]) -> Option<f32> {
     let (min, max) = range(values)?;
     let extreme = if max > -min { max } else { min };
     let per_extreme = reciprocal(extreme);
     let t = scaled(values, 0.0, per_extreme);
-    // The extreme as 30.8 to 32.55 steps, that on the other side as up to 31: those beyond clip and the rest gain.
+    // The extreme as 30.8 to 32.55 steps, the one on the other side as up to 31: values beyond clip and the others
+    // gain precision.
     let steps = std::array::from_fn(|k| -30.8 - 0.25 * k as f32);
     let s = sums(&t, &weigh(&t), &steps, (-32.0, 31.0));
-    // Without a fit (all zero, or an extreme whose reciprocal overflows) the extreme as 32 steps.
+    // Without a fit (all zero, or an extreme whose reciprocal overflows), the extreme is 32 steps.
     let (mut best_gain, mut scale) = (0.0, -1.0 / 32.0);
     for k in 0..CANDIDATES {
         let candidate = s.qt[k] / s.qq[k];
@@ -293,7 +296,7 @@ fn fit_symmetric(values: &[f32; 16]) -> Option<f32> {
     Some(scale * extreme)
 }
 
-/// Makes all values of a super-block, whose scale is at byte `at`, decode to NaN.
+/// Makes a super-block decode to NaN. Its scale is at byte `at`.
 fn poison(block: &mut [u8], at: usize) {
     block.fill(0);
     block[at..at + 2].copy_from_slice(&F16_NAN);

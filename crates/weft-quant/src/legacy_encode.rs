@@ -1,22 +1,24 @@
-//! Encoders for the formats with 32 values a block, the same to the bit as GGML's `quantize_row_*_ref`.
+//! Encoders for the formats with 32 values per block, which match GGML's `quantize_row_*_ref` bit for bit.
 
 use crate::encoding::{F16_NAN, ROUNDER, range, reciprocal, write};
 use crate::floats::f16_bytes;
 
-/// The value of the largest magnitude, the first of equals, and +0 when all are zero; `None` as [`range`].
+/// The value of the largest magnitude, the first among equals, and +0 if all are zero; `None` as in
+/// [`range`].
 #[inline(always)]
 fn farthest_from_zero(values: &[f32; 32]) -> Option<f32> {
     let (min, max) = range(values)?;
     if max == -min { first_of_magnitude(values, max) } else { Some(if max > -min { max } else { min }) }
 }
 
-/// The first value of a magnitude, and +0 for that of zero.
+/// The first value of a magnitude, or +0 if that is zero.
 #[cold]
 fn first_of_magnitude(values: &[f32; 32], magnitude: f32) -> Option<f32> {
     if magnitude == 0.0 { Some(0.0) } else { values.iter().copied().find(|v| v.abs() == magnitude) }
 }
 
-/// The smallest and largest value, a smallest of zero with the sign of the first zero; `None` as [`range`].
+/// The smallest and the largest value. A smallest value of zero has the sign of the first zero; `None` as in
+/// [`range`].
 #[inline(always)]
 fn min_and_max(values: &[f32; 32]) -> Option<(f32, f32)> {
     let (min, max) = range(values)?;
@@ -36,7 +38,7 @@ fn floor(x: f32) -> u8 {
     nearest.to_bits().wrapping_sub(u32::from(nearest - ROUNDER > x)) as u8
 }
 
-/// `scale · (value − origin) + offset`, cut to a whole number in `0..=max`.
+/// `scale · (value − origin) + offset`, truncated to a whole number in `0..=max`.
 #[inline(always)]
 fn quants(values: &[f32; 32], origin: f32, scale: f32, offset: f32, max: f32) -> [u8; 32] {
     let mut out = [0; 32];
@@ -103,7 +105,7 @@ pub(crate) fn q8_0(values: &[f32; 32], block: &mut [u8; 34]) {
     write(block, &[&f16_bytes(d), &q]);
 }
 
-/// Makes all values of a block whose first bytes are its scale decode to NaN.
+/// Makes a block decode to NaN. Its scale comes first.
 fn poison(block: &mut [u8]) {
     block.fill(0);
     block[..2].copy_from_slice(&F16_NAN);

@@ -1,17 +1,18 @@
-//! The layout that integer products read: sixteen rows interleaved, so that each 32-bit lane of a vector is a row.
+//! The packed layout for integer products: sixteen rows interleaved, so that each 32-bit lane of a vector is a row.
 //!
-//! A tile is 16 rows of a weight. It begins with the rows' numbers, 32 columns at a time, and ends with their scales; both are padded to 64
-//! bytes. Four columns of all 16 rows make 64 bytes, `row · 4 + column`, a *quad*; 32 columns are eight quads. Numbers are unsigned, less
-//! than 2^bits; [`Layout::offset`] is subtracted to get what the format has. Quads of
+//! A tile is 16 rows of a weight. It begins with the rows' numbers, 32 columns at a time, and ends with their scales; both are
+//! padded to 64 bytes. Four columns of all 16 rows make 64 bytes, `row · 4 + column`, a *quad*; 32 columns are eight quads.
+//! Numbers are unsigned and below 2^bits; subtracting [`Layout::offset`] gives the format's own. Quads of
 //!
 //! - 8 bits are stored as they are: eight vectors;
 //! - 4 bits are stored in pairs: vector `v` has quad `v` in its low nibbles and quad `v + 4` in its high ones;
 //! - 2 bits are stored in fours: bits `2j` and `2j + 1` of vector `v` are quad `4v + j`;
-//! - 5 and 6 bits have their low four as above and then the others: one vector whose bit `j` is of quad `j`, or two as for 2 bits;
-//! - 3 bits have their low two as above, and then one vector with the third.
+//! - 5 and 6 bits have their low four bits as above and then the others: one vector whose bit `j` belongs to quad `j`, or two as
+//!   for 2 bits;
+//! - 3 bits have their low two bits as above, and then one vector with the third.
 //!
-//! Nothing is rounded: scales are kept as the format has them, and the products of super-block and group scales are exact in `f32`. A
-//! file's bits are all there but for padding, so a tile takes hardly more room than the rows did.
+//! Nothing is rounded: scales are kept as the format has them, and the products of super-block and group scales are exact in
+//! `f32`. Apart from padding, a tile holds just the file's bits, so it is hardly larger than its rows.
 
 use crate::GgmlType;
 use crate::floats::f16_to_f32;
@@ -19,51 +20,51 @@ use crate::iquants::{IQ4_VALUES, doubled_e2m1, half_e8m0, iq4_xs_scales};
 use crate::kquants::{q2_scales_and_mins, q3_scales, scales_and_mins};
 use crate::unpack_row;
 
-/// Rows of a tile.
+/// The rows of a tile.
 pub const ROWS: usize = 16;
 
-/// Columns that are stored together.
+/// The columns that are stored together.
 pub const COLUMNS: usize = 32;
 
-/// Bytes of a vector: four columns of all rows, 8 bits each.
+/// The bytes of a vector: four columns of all rows, 8 bits each.
 const VECTOR: usize = 64;
 
-/// Values of a super-block.
+/// The values of a super-block.
 const SUPER: usize = 256;
 
-/// How the scales of a tile are stored, a value for each row side by side.
+/// How the scales of a tile are stored, each as one value per row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scales {
-    /// For each 32 columns a half.
+    /// A half for each 32 columns.
     Half,
-    /// For each 32 columns a half, and a half that is the minimum.
+    /// A half for each 32 columns, and a half for their minimum.
     HalfMin,
-    /// For each 32 columns the upper half of an `f32`: a power of two.
+    /// The upper half of an `f32` for each 32 columns: a power of two.
     Power,
-    /// For each 256 columns a half; then for each group an `i8` that multiplies it.
+    /// A half for each 256 columns; then for each group an `i8` factor of it.
     Super,
-    /// For each 256 columns a half, and one for minima; then for each group a `u8` that multiplies the first, and one that multiplies the
-    /// second. The minimum is the negative of that product.
+    /// Two halves for each 256 columns, for scales and minima; then for each group a `u8` factor of each. The minimum is the
+    /// negative of its product.
     SuperMin,
 }
 
 /// How a type is packed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Bits of a number: 2, 3, 4, 5, 6 or 8.
+    /// The bits of a number: 2, 3, 4, 5, 6 or 8.
     pub bits: usize,
-    /// What is subtracted from a number, or from what the table has for it.
+    /// Subtracted from a number, or from its table entry.
     pub offset: u8,
-    /// What numbers stand for, if not for themselves.
+    /// The values of the numbers, unless they are the numbers themselves.
     pub table: Option<[u8; 16]>,
-    /// Columns that share a scale: 16 or 32.
+    /// The number of columns that share a scale: 16 or 32.
     pub group: usize,
     /// The scales.
     pub scales: Scales,
 }
 
 impl Layout {
-    /// How rows of a type are packed; `None` for types that have no [`GgmlType::int_layout`].
+    /// The layout of a type; `None` for types without a [`GgmlType::int_layout`].
     pub const fn of(ty: GgmlType) -> Option<Layout> {
         const fn layout(bits: usize, offset: u8, group: usize, scales: Scales) -> Option<Layout> {
             Some(Layout { bits, offset, table: None, group, scales })
@@ -89,17 +90,17 @@ impl Layout {
         }
     }
 
-    /// Bytes of 32 columns' numbers.
+    /// The bytes of the numbers of 32 columns.
     pub const fn numbers_bytes(&self) -> usize {
         self.bits * VECTOR
     }
 
-    /// Where the scales begin, for rows of `k` values.
+    /// The offset of the scales, for rows of `k` values.
     pub const fn scales_at(&self, k: usize) -> usize {
         k / COLUMNS * self.numbers_bytes()
     }
 
-    /// Where the groups' scales begin, counted from the first scale: behind those of the super-blocks.
+    /// The offset of the groups' scales from the first scale: they follow those of the super-blocks.
     pub const fn groups_at(&self, k: usize) -> usize {
         match self.scales {
             Scales::Half | Scales::HalfMin | Scales::Power => 0,
@@ -108,7 +109,7 @@ impl Layout {
         }
     }
 
-    /// Bytes of a group's scales, of 32 columns' if the scales are halves.
+    /// The bytes of a group's scales, or of those of 32 columns if scales are halves.
     pub const fn group_bytes(&self) -> usize {
         match self.scales {
             Scales::Half | Scales::Power | Scales::SuperMin => 2 * ROWS,
@@ -117,7 +118,7 @@ impl Layout {
         }
     }
 
-    /// Bytes of a tile of rows of `k` values, a multiple of 64; `None` on overflow.
+    /// The bytes of a tile of rows of `k` values, a multiple of 64; `None` on overflow.
     pub const fn tile_bytes(&self, k: usize) -> Option<usize> {
         let Some(numbers) = (k / COLUMNS).checked_mul(self.numbers_bytes()) else { return None };
         let scales = self.groups_at(k) + k / self.group * self.group_bytes();
@@ -148,19 +149,19 @@ const E2M1_TABLE: [u8; 16] = {
     table
 };
 
-/// Packs whole rows of `k` values, at most [`ROWS`]; those that are missing are packed as zeros.
+/// Packs at most [`ROWS`] whole rows of `k` values. Missing rows are packed as zeros.
 ///
 /// # Panics
 /// If the type has no [`Layout`], `rows` are not whole rows or too many, or `out` is not [`Layout::tile_bytes`] long.
 pub fn pack_tile(ty: GgmlType, k: usize, rows: &[u8], out: &mut [u8]) {
-    let layout = Layout::of(ty).expect("a type with integers");
+    let layout = Layout::of(ty).expect("the type has no packed layout");
     let row_bytes = k / ty.block_len() * ty.block_bytes();
-    assert!(k.is_multiple_of(ty.block_len()) && row_bytes > 0, "rows of {k} values of {ty}");
+    assert!(k.is_multiple_of(ty.block_len()) && row_bytes > 0, "{k} values of {ty} are not whole blocks");
     assert!(
         rows.len().is_multiple_of(row_bytes) && rows.len() <= ROWS * row_bytes,
-        "whole rows, at most {ROWS}"
+        "expected whole rows, at most {ROWS}"
     );
-    assert_eq!(Some(out.len()), layout.tile_bytes(k), "a tile of {ty}");
+    assert_eq!(Some(out.len()), layout.tile_bytes(k), "the length of a tile of {ty}");
     out.fill(0);
     let codes = layout.table.map(|table| codes(&table, layout.offset));
     let (numbers, scales) = out.split_at_mut(layout.scales_at(k));
@@ -183,10 +184,10 @@ pub fn pack_tile(ty: GgmlType, k: usize, rows: &[u8], out: &mut [u8]) {
         }
         pack_scales(ty, &layout, k, row, bytes, scales);
     }
-    // Rows that are missing have scales of 0, whatever their numbers.
+    // Missing rows have scales of 0, whatever their numbers.
 }
 
-/// For each integer that a format can have (as `u8`) the index that a table has it at.
+/// For each integer of a format (as `u8`), its index in the table.
 fn codes(table: &[u8; 16], offset: u8) -> [u8; 256] {
     let mut codes = [0; 256];
     for (q, code) in codes.iter_mut().enumerate() {
@@ -196,13 +197,13 @@ fn codes(table: &[u8; 16], offset: u8) -> [u8; 256] {
     codes
 }
 
-/// Puts 32 numbers of a row, a quad a word, to their places among those of the others; `out` is words.
+/// Puts 32 numbers of a row, one quad per word, in their places among those of the other rows. `out` is words.
 fn pack_numbers(bits: usize, row: usize, quads: &[u32; 8], out: &mut [[u8; 4]]) {
     let (width, high) = split(bits);
     for (quad, word) in quads.iter().enumerate() {
         let mut put = |first: usize, from: usize, width: usize| {
             let (vector, shift) = place(width, quad);
-            // The same bits of four numbers, which stay within their bytes.
+            // The same bits of four numbers, each of which stays within its byte.
             let bits = (word >> from & (u32::from(mask(width)) * 0x0101_0101)) << shift;
             let to = &mut out[(first + vector) * ROWS + row];
             *to = (u32::from_le_bytes(*to) | bits).to_le_bytes();
@@ -214,7 +215,7 @@ fn pack_numbers(bits: usize, row: usize, quads: &[u32; 8], out: &mut [[u8; 4]]) 
     }
 }
 
-/// The low bits that are stored together, and how many are left.
+/// The number of low bits that are stored together, and of the bits left.
 const fn split(bits: usize) -> (usize, usize) {
     match bits {
         8 => (8, 0),
@@ -223,7 +224,7 @@ const fn split(bits: usize) -> (usize, usize) {
     }
 }
 
-/// The vector that `width` bits of a quad are in, and how far they are shifted.
+/// The vector that holds `width` bits of a quad, and their shift.
 const fn place(width: usize, quad: usize) -> (usize, usize) {
     match width {
         8 => (quad, 0),
@@ -237,7 +238,7 @@ const fn mask(width: usize) -> u8 {
     (0xff >> (8 - width)) as u8
 }
 
-/// Puts a row's scales to their places.
+/// Puts a row's scales in their places.
 fn pack_scales(ty: GgmlType, layout: &Layout, k: usize, row: usize, bytes: &[u8], out: &mut [u8]) {
     let blocks = bytes.chunks_exact(ty.block_bytes()).enumerate();
     let (supers, groups) = out.split_at_mut(layout.groups_at(k));
@@ -276,7 +277,7 @@ fn pack_scales(ty: GgmlType, layout: &Layout, k: usize, row: usize, bytes: &[u8]
     }
 }
 
-/// The scales of a super-block as it has them: two halves, and the groups' integers.
+/// The scales of a super-block as stored: two halves, and the groups' integers.
 fn factors(ty: GgmlType, block: &[u8]) -> ([u8; 2], [u8; 2], [i8; 16], [u8; 16]) {
     let half = |at: usize| [block[at], block[at + 1]];
     let bytes = |at: usize| block[at..].first_chunk::<16>().copied().unwrap_or_default();
@@ -300,10 +301,10 @@ fn factors(ty: GgmlType, block: &[u8]) -> ([u8; 2], [u8; 2], [i8; 16], [u8; 16])
     }
 }
 
-/// Takes a row out of a tile: integers, scales and minima as [`unpack_row`] has them. The definition of the layout, slow and obvious.
+/// Unpacks a row of a tile: integers, scales and minima as in [`unpack_row`]. This slow and obvious function defines the layout.
 ///
 /// # Panics
-/// If the type has no [`Layout`], there is no such row, or a slice has another length than `unpack_row` tells.
+/// If the type has no [`Layout`], `row` is out of range, or a slice has another length than `unpack_row` requires.
 pub fn unpack_tile_row(
     ty: GgmlType,
     tile: &[u8],
@@ -312,7 +313,7 @@ pub fn unpack_tile_row(
     scales: &mut [f32],
     mins: &mut [f32],
 ) {
-    let layout = Layout::of(ty).expect("a type with integers");
+    let layout = Layout::of(ty).expect("the type has no packed layout");
     let k = q.len();
     let (numbers, scale_bytes) = tile.split_at(layout.scales_at(k));
     for (i, q) in q.iter_mut().enumerate() {
@@ -359,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tile_holds_what_its_rows_do() {
+    fn a_tile_unpacks_to_its_rows() {
         let mut seed = 7u64;
         let mut next = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

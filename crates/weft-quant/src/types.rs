@@ -1,14 +1,14 @@
-//! The layout table: how many values a block holds and how many bytes it takes, for every GGML type.
+//! The layout table: values per block and bytes per block of every GGML type.
 
 use std::fmt;
 use std::str::FromStr;
 
 macro_rules! ggml_types {
     ($($variant:ident = $id:literal, $name:literal, $len:literal, $bytes:literal;)*) => {
-        /// How a tensor's values are stored in a GGUF file (`ggml_type` in GGML's `ggml.h`).
+        /// The storage type of a tensor in a GGUF file (`ggml_type` in GGML's `ggml.h`).
         ///
-        /// Every type GGML has today is named, so that a file can be listed; [`GgmlType::can_decode`] and
-        /// [`GgmlType::can_encode`] tell for which ones this crate has a codec.
+        /// Every type of GGML is named, so that any file can be listed; [`GgmlType::can_decode`] and
+        /// [`GgmlType::can_encode`] say for which of them this crate has a codec.
         #[allow(non_camel_case_types, missing_docs, reason = "the names are GGML's own")]
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum GgmlType { $($variant,)* }
@@ -17,15 +17,15 @@ macro_rules! ggml_types {
             /// All types, in the order of their ids.
             pub const ALL: &'static [GgmlType] = &[$(GgmlType::$variant,)*];
 
-            /// The number that stands for this type in a file.
+            /// The type's id in files.
             pub const fn id(self) -> u32 { match self { $(GgmlType::$variant => $id,)* } }
 
-            /// The type a file's number stands for.
+            /// The type with this id.
             pub const fn from_id(id: u32) -> Option<GgmlType> {
                 match id { $($id => Some(GgmlType::$variant),)* _ => None }
             }
 
-            /// GGML's name in lower case, `q4_k`.
+            /// GGML's name in lower case, such as `q4_k`.
             pub const fn name(self) -> &'static str { match self { $(GgmlType::$variant => $name,)* } }
 
             /// Values in one block; 1 for the plain number types.
@@ -75,7 +75,7 @@ ggml_types! {
 }
 
 impl GgmlType {
-    /// Whether values of this type can be turned into `f32`.
+    /// Whether this type can be decoded to `f32`.
     pub const fn can_decode(self) -> bool {
         use GgmlType::*;
         matches!(
@@ -98,7 +98,7 @@ impl GgmlType {
         )
     }
 
-    /// Whether `f32` values can be written in this type.
+    /// Whether `f32` values can be encoded as this type.
     pub const fn can_encode(self) -> bool {
         use GgmlType::*;
         matches!(self, F32 | F16 | BF16 | Q4_0 | Q4_1 | Q5_0 | Q5_1 | Q8_0 | Q4_K | Q5_K | Q6_K)
@@ -109,7 +109,7 @@ impl GgmlType {
         self.block_len() > 1
     }
 
-    /// Bytes of a row of `values` values, or `None` when that is not a whole number of blocks or overflows.
+    /// The bytes of a row of `values` values; `None` if that is not a whole number of blocks, or overflows.
     pub const fn row_bytes(self, values: u64) -> Option<u64> {
         if !values.is_multiple_of(self.block_len() as u64) {
             return None;
@@ -117,7 +117,7 @@ impl GgmlType {
         (values / self.block_len() as u64).checked_mul(self.block_bytes() as u64)
     }
 
-    /// Average bits a value takes.
+    /// The average number of bits per value.
     pub fn bits_per_value(self) -> f64 {
         self.block_bytes() as f64 * 8.0 / self.block_len() as f64
     }
@@ -129,7 +129,7 @@ impl fmt::Display for GgmlType {
     }
 }
 
-/// A name that is none of GGML's types.
+/// A name that is not a GGML type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a GGML type (f32, f16, q4_0, q4_k, …)")]
 pub struct UnknownType(pub String);
@@ -137,7 +137,7 @@ pub struct UnknownType(pub String);
 impl FromStr for GgmlType {
     type Err = UnknownType;
 
-    /// Reads [`GgmlType::name`], in either case.
+    /// Parses [`GgmlType::name`], in either case.
     fn from_str(s: &str) -> Result<Self, UnknownType> {
         let lower = s.to_ascii_lowercase();
         Self::ALL.iter().copied().find(|t| t.name() == lower).ok_or_else(|| UnknownType(s.to_string()))

@@ -6,16 +6,16 @@
 
 Writes next to this file, in vectors/, all little-endian and reproducible from the seed below:
 
-    types.txt     every type: its id, name, values a block and bytes a block
-    TYPE.blocks   blocks of a type: random bits, and the corners listed in `corners`
+    types.txt     every type: its id, name, values per block and bytes per block
+    TYPE.blocks   blocks of a type: random bits, and the corner cases listed in `corners`
     TYPE.f32      the values that `gguf.quants.dequantize` reads from them
-    input.f32     what the encoders are given: blocks of 32 values
+    input.f32     the input of the encoders: blocks of 32 values
     TYPE.encoded  the blocks that `gguf.quants.quantize` makes of them, for the types it can write
 
 For every one of these types `gguf` does its f32 arithmetic in the order of GGML's C reference (`dequantize_row_*` and
-`quantize_row_*_ref`), for example d * q + m for Q4_1 and (d * sc) * q - dmin * m for Q4_K, so both are to be matched to
-the bit. The one difference between the two is kept out of the inputs: of a block whose values are all zero and the first
-one -0.0, `gguf` writes a scale of +0.0 and C one of -0.0.
+`quantize_row_*_ref`), for example d * q + m for Q4_1 and (d * sc) * q - dmin * m for Q4_K, so both must match bit for
+bit. The inputs avoid the one difference between the two: for a block of zeros that begins with -0.0, `gguf` writes a scale
+of +0.0 and C one of -0.0.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ from gguf import GGML_QUANT_SIZES, GGMLQuantizationType as Type
 OUT = Path(__file__).parent / "vectors"
 SEED = 20240229
 
-# Where a block keeps its half-precision numbers; None for the types that are nothing else.
+# The offsets of a block's half-precision numbers; None for types that are only such a number.
 HALVES = {
     Type.F16: None,
     Type.Q4_0: [0],

@@ -1,4 +1,4 @@
-//! How good encoded values are, and what becomes of blocks that are no ordinary numbers.
+//! The precision of encoded values, and blocks with infinities or NaNs.
 
 use std::f32::consts::TAU;
 
@@ -20,7 +20,7 @@ fn round_trip(ty: GgmlType, values: &[f32]) -> Vec<f32> {
 /// Normally distributed numbers, the same on every run (Box–Muller).
 fn gaussian(n: usize) -> Vec<f32> {
     let mut random = Random::new(1);
-    // In the open interval: the logarithm of 0 is no number.
+    // In the open interval, since the logarithm of 0 is infinite.
     let mut uniform = || random.uniform() + 0.5 / (1 << 24) as f32;
     (0..n).map(|_| (-2.0 * uniform().ln()).sqrt() * (TAU * uniform()).cos()).collect()
 }
@@ -32,7 +32,7 @@ fn relative_error(values: &[f32], found: &[f32]) -> f64 {
     (error / energy).sqrt()
 }
 
-/// What is left of each group of `group` values after `steps` even steps from its smallest to its largest, in f32.
+/// Rounds each group of `group` values to `steps` even steps from its smallest to its largest, in f32.
 fn min_max_round_trip(values: &[f32], group: usize, steps: f32) -> Vec<f32> {
     let mut out = Vec::with_capacity(values.len());
     for group in values.chunks(group) {
@@ -44,7 +44,7 @@ fn min_max_round_trip(values: &[f32], group: usize, steps: f32) -> Vec<f32> {
     out
 }
 
-/// What is left of each group of `group` values when the farthest from zero becomes `steps` steps of a scale, in f32.
+/// Rounds each group of `group` values to a scale that makes its largest magnitude `steps` steps, in f32.
 fn absmax_round_trip(values: &[f32], group: usize, steps: f32) -> Vec<f32> {
     let mut out = Vec::with_capacity(values.len());
     for group in values.chunks(group) {
@@ -103,7 +103,7 @@ fn zeros_stay_zeros() {
     }
 }
 
-/// C starts its search for the farthest value at +0, so that −0 does not count: the scale is 0 / −8.
+/// C's search for the largest magnitude starts at +0, so that −0 does not count: the scale is 0 / −8.
 #[test]
 fn the_scale_of_zeros_is_minus_zero() {
     for value in [0.0, -0.0] {
@@ -118,7 +118,7 @@ fn constants_keep_half_precision() {
     for ty in encoders() {
         for constant in [1.0, -1.0, 0.1, -0.1, 1000.0, -1000.0] {
             for found in round_trip(ty, &[constant; 256]) {
-                // Half an ulp of the scale (and of the minimum), and of the product; bf16 has three bits less.
+                // Half an ulp of the scale (and of the minimum), and of the product; bf16 has three bits fewer.
                 let bound = if ty == GgmlType::BF16 { 1.0 / 256.0 } else { 1.0 / 1024.0 } * constant.abs();
                 assert!((found - constant).abs() <= bound, "{ty}: {constant} became {found}");
             }
@@ -127,7 +127,7 @@ fn constants_keep_half_precision() {
 }
 
 #[test]
-fn a_block_with_a_value_that_is_no_number_becomes_nan() {
+fn a_block_with_an_infinity_or_nan_becomes_nan() {
     for ty in encoders().filter(|ty| ty.is_quantised()) {
         for bad in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut values = vec![1.0; 3 * ty.block_len()];
@@ -154,7 +154,7 @@ fn plain_numbers_keep_infinities_and_nans() {
 }
 
 #[test]
-fn eight_bits_round_half_away_from_zero() {
+fn q8_0_rounds_half_away_from_zero() {
     // A scale of exactly 1, and the numbers next to every n + ½.
     for n in 0..126 {
         let half = n as f32 + 0.5;
@@ -173,14 +173,14 @@ fn eight_bits_round_half_away_from_zero() {
 fn types_without_a_codec_are_refused_by_name() {
     let decoded = decode(GgmlType::IQ2_XXS, &[0; 66], &mut [0.0; 256]).unwrap_err();
     assert_eq!(decoded, CodecError::NoDecoder(GgmlType::IQ2_XXS));
-    assert!(decoded.to_string().starts_with("iq2_xxs cannot be decoded"), "{decoded}");
+    assert!(decoded.to_string().starts_with("cannot decode iq2_xxs"), "{decoded}");
     let encoded = encode(GgmlType::Q2_K, &[0.0; 256], &mut [0; 84]).unwrap_err();
     assert_eq!(encoded, CodecError::NoEncoder(GgmlType::Q2_K));
-    assert!(encoded.to_string().starts_with("q2_k cannot be encoded"), "{encoded}");
+    assert!(encoded.to_string().starts_with("cannot encode q2_k"), "{encoded}");
 }
 
 #[test]
-fn a_wrong_length_is_told() {
+fn a_wrong_length_is_reported() {
     let error = decode(GgmlType::Q4_0, &[0; 36], &mut [0.0; 32]).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -1,4 +1,4 @@
-//! The codec against GGML's: vectors made by `vectors.py`, which says what is in them.
+//! The codec against GGML's vectors, which `vectors.py` makes and describes.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn read(name: &str) -> Vec<u8> {
 fn read_f32(name: &str) -> Vec<f32> {
     let bytes = read(name);
     let (numbers, rest) = bytes.as_chunks();
-    assert!(rest.is_empty() && !numbers.is_empty(), "{name}: whole numbers");
+    assert!(rest.is_empty() && !numbers.is_empty(), "{name}: expected whole f32 values");
     numbers.iter().map(|b| f32::from_le_bytes(*b)).collect()
 }
 
@@ -29,7 +29,7 @@ fn assert_same_bits(ty: GgmlType, what: &str, found: &[f32], expected: &[f32]) {
 }
 
 #[test]
-fn the_layout_table_is_ggmls() {
+fn the_layout_table_matches_ggml() {
     let text = String::from_utf8(read("types.txt")).unwrap();
     let types = GgmlType::ALL.iter().filter(|ty| **ty != GgmlType::Q8_1);
     assert_eq!(text.lines().count(), types.clone().count());
@@ -41,7 +41,7 @@ fn the_layout_table_is_ggmls() {
 }
 
 #[test]
-fn decodes_as_ggml_to_the_bit() {
+fn decodes_like_ggml_bit_for_bit() {
     for &ty in GgmlType::ALL.iter().filter(|ty| ty.can_decode()) {
         let expected = read_f32(&format!("{ty}.f32"));
         let mut found = vec![f32::NAN; expected.len()];
@@ -51,7 +51,7 @@ fn decodes_as_ggml_to_the_bit() {
 }
 
 #[test]
-fn encodes_as_ggml_to_the_bit() {
+fn encodes_like_ggml_bit_for_bit() {
     let values = read_f32("input.f32");
     use GgmlType::*;
     for ty in [F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0] {
@@ -66,9 +66,9 @@ fn encodes_as_ggml_to_the_bit() {
     }
 }
 
-/// `scale * q + min` is the decoded value, exactly: one multiplication and, with a minimum, one addition.
+/// The decoded value is exactly `scale * q + min`: one multiplication and, with a minimum, one addition.
 #[test]
-fn integers_times_scales_are_ggmls_values() {
+fn integers_times_scales_equal_decoded_values() {
     for &ty in GgmlType::ALL {
         let Some(layout) = ty.int_layout() else { continue };
         let expected = read_f32(&format!("{ty}.f32"));

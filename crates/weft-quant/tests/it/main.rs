@@ -1,4 +1,4 @@
-//! The codec against GGML's vectors, and what holds for any input.
+//! The codec against GGML's vectors, and its properties for any input.
 
 mod encode;
 mod golden;

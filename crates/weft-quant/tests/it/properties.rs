@@ -1,4 +1,4 @@
-//! Properties that hold for any input: errors within a format's step, wrong lengths refused, no panics.
+//! Properties for any input: errors within a format's step, wrong lengths refused, no panics.
 
 use proptest::prelude::*;
 use weft_quant::{CodecError, GgmlType, decode, encode, unpack_row};
@@ -7,7 +7,7 @@ fn types(is_it: impl Fn(&GgmlType) -> bool) -> impl Strategy<Value = GgmlType> {
     prop::sample::select(GgmlType::ALL.iter().copied().filter(is_it).collect::<Vec<_>>())
 }
 
-/// 256 values of a common size, some zero, around a common offset.
+/// 256 values of a common magnitude, some zero, around a common offset.
 fn values() -> impl Strategy<Value = Vec<f32>> {
     let value = prop_oneof![9 => -1.0f32..1.0, 1 => Just(0.0)];
     (prop::collection::vec(value, 256), 0.0f32..3.0, prop_oneof![2 => Just(0.0), 1 => -2.0f32..2.0])
@@ -18,12 +18,12 @@ fn max_abs(values: &[f32]) -> f32 {
     values.iter().fold(0.0, |max, x| max.max(x.abs()))
 }
 
-/// How far the values of a block may move.
+/// How far encoding may move the values of a block.
 fn tolerance(ty: GgmlType, block: &[f32]) -> f32 {
     let farthest = max_abs(block);
     let min = block.iter().copied().fold(f32::MAX, f32::min);
     let max = block.iter().copied().fold(f32::MIN, f32::max);
-    // A scale in half precision is off by 2⁻¹¹, and the largest value by as much.
+    // A half-precision scale is off by up to 2⁻¹¹, and so is the largest value.
     let half_ulp = farthest / 2048.0;
     match ty {
         GgmlType::F32 => 0.0,
@@ -35,8 +35,8 @@ fn tolerance(ty: GgmlType, block: &[f32]) -> f32 {
         GgmlType::Q8_0 => farthest / 254.0 + half_ulp,
         GgmlType::Q4_1 => (max - min) / 30.0 + 3.0 * half_ulp,
         GgmlType::Q5_1 => (max - min) / 62.0 + 3.0 * half_ulp,
-        // Of the widest group a step, as the search may clip, a minimum off by one of 63, and a scale off by one of
-        // 63 (127) for the largest code.
+        // For the widest group: one step, as the search may clip; a minimum off by one of 63; and a scale off by one
+        // of 63 (127) for the largest code.
         GgmlType::Q4_K => {
             (max - min.min(0.0)) * (1.0 / 15.0 + 1.0 / 63.0) - min.min(0.0) / 63.0 + 3.0 * half_ulp
         }
@@ -57,7 +57,7 @@ proptest! {
         decode(ty, &bytes, &mut found).unwrap();
         let len = if ty.is_quantised() { ty.block_len() } else { 1 };
         for (values, found) in values.chunks(len).zip(found.chunks(len)) {
-            // Scales that are subnormal halves are off by 2⁻²⁵, whatever their size.
+            // Scales that are subnormal halves are off by 2⁻²⁵, whatever their magnitude.
             let tolerance = tolerance(ty, values) + 1e-4;
             for (x, y) in values.iter().zip(found) {
                 prop_assert!((x - y).abs() <= tolerance, "{ty}: {x} became {y}, more than {tolerance} away");
@@ -72,8 +72,8 @@ proptest! {
         encode(ty, &values, &mut bytes).unwrap();
     }
 
-    /// Finite values only, so that extreme scales are reached and not only the check for NaN: of all sizes together,
-    /// and all of one size.
+    /// Finite values only, so that extreme scales are reached and not only the check for NaN: of mixed magnitudes,
+    /// and all of one magnitude.
     #[test]
     fn finite_floats_of_any_size_encode(
         ty in types(|ty| ty.can_encode()),
