@@ -1,10 +1,10 @@
-//! Whether two graphs mean the same: both are evaluated on random numbers.
+//! Whether two graphs compute the same, tested on random numbers.
 
 use weft_ir::{Builder, EvalError, Graph, NodeId, Op, Sizes, Tensor, Type, Values, WeightRows, eval};
 use weft_quant::GgmlType;
 use weft_random::Random;
 
-/// How far what one graph computes is from what another does.
+/// How much the outputs of two graphs differ.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Difference {
     /// Whether every bit is the same.
@@ -13,11 +13,11 @@ pub struct Difference {
     pub relative_l2: f64,
 }
 
-/// Evaluates both graphs in a step of two tokens, with the same random weights and inputs. Products of weights are not rounded to the type
-/// they are stored in: how that rounds is known, and would hide a mistake.
+/// Evaluates both graphs in a step of two tokens, with the same random weights and inputs. Products of weights are not rounded to
+/// their stored type, since that known rounding would hide a mistake.
 ///
 /// # Errors
-/// If a graph cannot be evaluated, for instance because an input that indexes something has a name that is not known here.
+/// If a graph cannot be evaluated, for instance because an input that is an index has a name that is not known here.
 pub fn difference(before: &Graph, after: &Graph) -> Result<Difference, EvalError> {
     let [before, after] = [outputs(before)?, outputs(&unrounded(after))?];
     let mut worst = Difference { same_bits: true, relative_l2: 0.0 };
@@ -27,7 +27,7 @@ pub fn difference(before: &Graph, after: &Graph) -> Result<Difference, EvalError
         let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>().sqrt();
         let error = norm(&mut after.iter().zip(&before).map(|(a, b)| f64::from(*a) - f64::from(*b)));
         let of = norm(&mut before.iter().map(|b| f64::from(*b)));
-        // What is no number is worse than any number.
+        // NaN is worse than any number.
         worst.relative_l2 = match error / of.max(f64::MIN_POSITIVE) {
             relative if relative.is_nan() => f64::INFINITY,
             relative => worst.relative_l2.max(relative),
@@ -55,7 +55,7 @@ fn outputs(graph: &Graph) -> Result<Values, EvalError> {
         let shape = node.ty.shape.eval(&sizes);
         let count = shape.iter().product();
         let tensor = if node.ty.dtype == GgmlType::I32 {
-            // Tokens of one sequence, in the names that graphs of models use. What else indexes something takes its first.
+            // Tokens of one sequence, in the names that graphs of models use. Any other index picks the first entry.
             let index = |i: usize| if ["pos", "slots"].contains(&name.as_str()) { i as i32 } else { 0 };
             Tensor::i32(shape, (0..count).map(index).collect())
         } else {
@@ -69,7 +69,7 @@ fn outputs(graph: &Graph) -> Result<Values, EvalError> {
     Ok(values)
 }
 
-/// Weights that depend on nothing but their names and rows, scaled so that products keep their size.
+/// Weights that depend only on their names and rows, scaled so that products keep their magnitude.
 struct RandomWeights;
 
 impl WeightRows for RandomWeights {
@@ -95,13 +95,13 @@ fn unrounded(graph: &Graph) -> Graph {
         let inputs: Vec<NodeId> = node.inputs.iter().map(|input| map[input.index()]).collect();
         let dtype = match node.op {
             Op::Product { .. } => GgmlType::F32,
-            // Of a product, it may have become another.
+            // Its operand may be a product that has become `f32`.
             Op::Reshape => g.ty(inputs[0]).map_or(node.ty.dtype, |ty| ty.dtype),
             _ => node.ty.dtype,
         };
         map.push(g.push(node.op.clone(), inputs, Some(Type { dtype, ..node.ty.clone() })));
     }
     graph.outputs().iter().for_each(|(name, id)| g.output(name, map[id.index()]));
-    // Nothing but these types has changed, which fit wherever the others did.
+    // Only these types have changed, and `f32` fits wherever the others did.
     g.finish().unwrap_or_else(|_| graph.clone())
 }

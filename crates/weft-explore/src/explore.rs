@@ -1,4 +1,4 @@
-//! The experiment: everything that equals a graph, the best of it, and what the compiler makes of the same graph by its rules.
+//! The experiment: everything that equals a graph, the best of it, and what the compiler's rules make of the same graph.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,73 +15,73 @@ use crate::laws::LAWS;
 use crate::saturate::{Growth, Limits, is_movement, saturate};
 use crate::search::search;
 
-/// Launches that an anchor counts for where the search begins: as it is, none, and many.
+/// What an anchor costs where the search begins, in launches: one, none, and many.
 const LAUNCHES: [f64; 3] = [1.0, 0.0, 10.0];
 
-/// The largest sizes of a step that writes a reply: one token, a page of memory.
+/// The largest sizes of a decode step: one token, a page of cache.
 const DECODE: Sizes = Sizes { tokens: 1, rows: 1, slots: 32, pages: 1 };
 
-/// What a graph was found to equal.
+/// The result of exploring a graph.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// The graph's name.
     pub graph: String,
-    /// The e-graph.
+    /// How the e-graph grew.
     pub growth: Growth,
-    /// With weights as they are stored, and with products of weights allowed.
+    /// The results for weights as they are stored, and with products of weights allowed.
     pub results: [Comparison; 2],
 }
 
-/// The best graph that was found beside the one that the rules lead to.
+/// The best graph found, compared with the one that the rules lead to.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
-    /// Whether products of weights, rounded a second time, were allowed.
+    /// Whether products of weights, which are rounded a second time, were allowed.
     pub products: bool,
-    /// What the rules come to: those that are on by default, with products those by cost too.
+    /// The cost of the rules' graph: with the rules that are on by default and, if products are allowed, those by cost.
     pub rules: Cost,
-    /// Replacements by each rule on the way there.
+    /// How often each rule fired on the way there.
     pub fired: BTreeMap<&'static str, usize>,
-    /// What products of weights cost, where they are allowed and have a place. The compiler decides this first: what it decides after is in
-    /// neither of the two costs.
+    /// The decisions about products of weights that make a difference, if products are allowed. The compiler takes them first, so
+    /// later decisions are in neither of their two costs.
     pub folds: Vec<Decided>,
-    /// Whether the e-graph holds that graph. If it is saturated it must.
+    /// Whether the e-graph holds the rules' graph. A saturated one must.
     pub holds_rules: bool,
-    /// What the best graph comes to.
+    /// The cost of the best graph.
     pub best: Cost,
-    /// How many graphs were compiled to find it.
+    /// The number of graphs compiled to find it.
     pub compiled: usize,
-    /// Whether these are all that single changes of form lead to.
+    /// Whether these are all graphs that changing one form at a time leads to.
     pub all: bool,
     /// How long that took.
     pub time: Duration,
     /// The best graph.
     pub graph: Graph,
-    /// How far what it computes is from what the graph that was given does.
+    /// How much its outputs differ from those of the given graph.
     pub difference: Difference,
-    /// Operations that only the rules' graph has, and only the best one. Sources and movement are left out.
+    /// Operations that only the rules' graph has, without sources and movement.
     pub only_rules: Vec<String>,
-    /// The same for the best.
+    /// Operations that only the best graph has.
     pub only_best: Vec<String>,
 }
 
 /// Why a graph could not be explored.
 #[derive(Debug, thiserror::Error)]
 pub enum ExploreError {
-    /// It does not compile as it is.
+    /// The graph does not compile.
     #[error(transparent)]
     Fuse(#[from] FuseError),
     /// Two graphs could not be compared.
-    #[error("a graph that was found could not be checked against the one that was given: {0}")]
+    #[error("cannot check a graph that was found against the given one: {0}")]
     Eval(#[from] EvalError),
-    /// The library refused a law: a bug of this crate.
-    #[error("a law is not well formed, please report it: {0}")]
+    /// The library refused a law, which is a bug of this crate.
+    #[error("a law is not well formed (this is a bug, please report it): {0}")]
     Law(String),
-    /// No graph of the e-graph compiles, although the one given does: a bug of this crate.
-    #[error("nothing in the e-graph of `{0}` compiles, please report it")]
+    /// No graph of the e-graph compiles, although the given one does, which is a bug of this crate.
+    #[error("nothing in the e-graph of `{0}` compiles (this is a bug, please report it)")]
     Nothing(String),
 }
 
-/// Looks for the graph that costs least on a machine, in a step of one token, among all that equal this one.
+/// Finds the graph with the least cost on a machine, in a step of one token, among all that equal this one.
 ///
 /// # Errors
 /// If the graph does not compile, or cannot be evaluated on random numbers.
@@ -139,7 +139,7 @@ fn compare(
     })
 }
 
-/// Whether a decision is a rule that rounds weights a second time.
+/// Returns whether a decision is a rule that rounds weights a second time.
 fn makes_products(decision: &Decision) -> bool {
     RULES.iter().any(|rule| rule.decision == *decision && rule.keeps == Keeps::Value)
 }
@@ -150,7 +150,7 @@ fn count(fired: &[Fired]) -> BTreeMap<&'static str, usize> {
     counts
 }
 
-/// How often a graph has each operation, with its type and the parameter it reads.
+/// How often a graph has each operation, by its type and the parameters it reads.
 fn operations(graph: &Graph) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for node in graph.nodes().iter().filter(|node| !node.op.is_source() && !is_movement(&node.op)) {
@@ -162,7 +162,7 @@ fn operations(graph: &Graph) -> BTreeMap<String, usize> {
     counts
 }
 
-/// A parameter as people know it: its name, and which part of it.
+/// A parameter in words: its name, and which part of it.
 fn read(graph: &Graph, id: NodeId) -> String {
     let base = graph.node(graph.base(id));
     let name = match &base.op {
@@ -173,7 +173,7 @@ fn read(graph: &Graph, id: NodeId) -> String {
     if base.ty.shape == ty.shape { name.into() } else { format!("{name} as {}", ty.shape) }
 }
 
-/// What `a` has and `b` has not, or not as often.
+/// What `a` has more often than `b`.
 fn more(a: &BTreeMap<String, usize>, b: &BTreeMap<String, usize>) -> Vec<String> {
     let extra = |(name, n): (&String, &usize)| {
         let n = n.saturating_sub(b.get(name).copied().unwrap_or(0));

@@ -1,4 +1,4 @@
-//! What an e-graph holds, laid out for choosing: for each class its forms, and graphs made of one form each.
+//! The terms of an e-graph, laid out for choosing: the forms of each class, and graphs made of one form each.
 
 use std::sync::Arc;
 
@@ -12,26 +12,26 @@ use crate::term::Head;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Form {
     pub(crate) head: Arc<Head>,
-    /// Classes, by their index.
+    /// Their classes, by index.
     pub(crate) operands: Vec<usize>,
 }
 
 /// For each class, the index of a form.
 pub(crate) type Choice = Vec<usize>;
 
-/// Every class with its forms.
+/// All classes with their forms.
 #[derive(Clone, Debug)]
 pub(crate) struct Forms {
     pub(crate) classes: Vec<Vec<Form>>,
     /// The classes of the outputs, with their names.
     outputs: Vec<(String, usize)>,
-    /// For each class, the first node of the graph that it came from. Graphs are made in this order.
+    /// For each class, the first node of the graph that it came from. Graphs are built in this order.
     order: Vec<usize>,
     name: String,
 }
 
 impl Forms {
-    /// The forms of what a graph became.
+    /// Collects the forms of a graph's e-graph.
     pub(crate) fn new(graph: &Graph, from: &Saturated) -> Forms {
         let mut index = FxHashMap::default();
         for class in from.egraph.classes() {
@@ -44,7 +44,7 @@ impl Forms {
             for term in &class.nodes {
                 let operands = term.operands.iter().map(number).collect();
                 let form = Form { head: Arc::clone(&term.head), operands };
-                // After a limit, terms may still be there twice.
+                // An e-graph that reached a limit may still have duplicate terms.
                 if !forms.contains(&form) {
                     forms.push(form);
                 }
@@ -59,7 +59,7 @@ impl Forms {
         Forms { classes, outputs, order, name: graph.name().into() }
     }
 
-    /// The same without products of weights, and without what is computed from them.
+    /// The forms without products of weights, and without what is computed from them.
     pub(crate) fn as_stored(&self) -> Forms {
         let mut forms = self.clone();
         let no_product = |form: &Form| !matches!(form.head.op, Op::Product { .. });
@@ -75,7 +75,7 @@ impl Forms {
         }
     }
 
-    /// The forms that make up a graph, with `others` for all other classes; `None` if one of them is not here.
+    /// The forms that make up a graph, and those of `others` for all other classes; `None` if a form is missing here.
     pub(crate) fn choice_of(&self, graph: &Graph, others: &Choice) -> Option<Choice> {
         let mut places: FxHashMap<&Form, (usize, usize)> = FxHashMap::default();
         for (class, forms) in self.classes.iter().enumerate() {
@@ -88,7 +88,7 @@ impl Forms {
             let operands = node.inputs.iter().map(|input| class_of[input.index()]).collect();
             let form = Form { head: Head::new(node.op.clone(), node.ty.clone()), operands };
             let (class, at) = *places.get(&form)?;
-            // Of two nodes in one class the first stands for both: it is made of earlier ones, so that there is no circle.
+            // Of two nodes in one class the first represents both: it uses earlier ones only, so that there is no cycle.
             if !std::mem::replace(&mut chosen[class], true) {
                 choice[class] = at;
             }
@@ -100,19 +100,19 @@ impl Forms {
             .then_some(choice)
     }
 
-    /// The classes that a choice computes, in order; `None` if it has a circle or no form for one of them.
+    /// The classes that a choice computes, in order; `None` if it has a cycle, or if a class has no form.
     pub(crate) fn computed(&self, choice: &Choice) -> Option<Vec<usize>> {
         self.walk(choice, |_| true)
     }
 
-    /// The first class that a choice needs, has several forms, and is not decided, if there is one; `None` if the others have a circle
-    /// already.
+    /// The first class that a choice needs, that has several forms and is not decided; `Some(None)` if there is none, `None` if
+    /// the decided classes already have a cycle.
     pub(crate) fn undecided(&self, choice: &Choice, decided: &[bool]) -> Option<Option<usize>> {
         let is_decided = |class: usize| decided[class] || self.classes[class].len() == 1;
         Some(self.walk(choice, is_decided)?.into_iter().find(|class| !is_decided(*class)))
     }
 
-    /// The classes that a choice needs, each after its operands; what is not decided is taken as it is, without its operands.
+    /// The classes that a choice needs, each after its operands. Undecided classes come without their operands.
     fn walk(&self, choice: &Choice, is_decided: impl Fn(usize) -> bool) -> Option<Vec<usize>> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
@@ -136,7 +136,7 @@ impl Forms {
         let mut marks = vec![Mark::New; self.classes.len()];
         let mut walked = Vec::with_capacity(roots.len());
         for root in roots {
-            // Classes that are begun, with the next operand to look at.
+            // Classes that were begun, each with the next operand to look at.
             let mut open = vec![(root, 0)];
             while let Some((class, next)) = open.last_mut() {
                 if marks[*class] == Mark::Done {
@@ -163,7 +163,7 @@ impl Forms {
         Some(walked)
     }
 
-    /// The graph of a choice; `None` if it has none, or one that breaks a rule of the verifier.
+    /// The graph of a choice; `None` if there is none, or if the verifier refuses it.
     pub(crate) fn graph(&self, choice: &Choice) -> Option<Graph> {
         let mut g = Builder::new(self.name.as_str());
         let mut nodes = vec![None; self.classes.len()];

@@ -1,7 +1,7 @@
-//! Choosing forms by prices that add up: the beginnings of the search.
+//! Chooses forms by prices that add up, where the search begins.
 //!
-//! A kernel comes about by fusion, so that no price of a single operation is right. For an anchor, a launch and the bytes of its weights
-//! are near enough to begin with; several sets of prices give beginnings that differ.
+//! Kernels result from fusion, so no price of a single operation is right. For an anchor, a launch and the bytes of its weights
+//! are a good start; several sets of prices give different ones.
 
 use weft_ir::{Op, Type};
 use weft_kern::Machine;
@@ -9,22 +9,22 @@ use weft_kern::Machine;
 use crate::forms::{Choice, Form, Forms};
 use crate::saturate::is_movement;
 
-/// Rounds after which choosing ends in any case.
+/// The most rounds.
 const ROUNDS: usize = 50;
 
-/// What a reshape or a slice costs: as good as nothing, but it should have a reason.
+/// The price of a reshape or a slice: next to nothing, but it should have a reason.
 const MOVEMENT_NS: f64 = 0.1;
 
-/// What operations cost.
+/// Prices of operations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prices {
     pub(crate) machine: Machine,
-    /// Launches that an anchor counts for.
+    /// What an anchor costs, in launches.
     pub(crate) launches: f64,
 }
 
 impl Prices {
-    /// Nanoseconds of a form, for one token.
+    /// The price of a form in nanoseconds, for one token.
     fn of(&self, form: &Form, operands: &[&Type]) -> f64 {
         let Machine { workers, launch_ns, bytes, worker_values, .. } = self.machine;
         let op = &form.head.op;
@@ -36,7 +36,7 @@ impl Prices {
         let launch = launch_ns as f64 * self.launches;
         let matrices = match op {
             Op::Dot | Op::HeadDot { .. } => 1.0,
-            // Of the experts, those that are picked.
+            // Only the selected experts.
             Op::SelectDot | Op::SelectSum => {
                 let [picked, all] = [operands[2].shape.last(), operands[1].shape.dims()[0].known()];
                 picked.unwrap_or(1) as f64 / all.unwrap_or(1) as f64
@@ -54,16 +54,17 @@ fn stored_bytes(ty: &Type) -> f64 {
     values / ty.dtype.block_len() as f64 * ty.dtype.block_bytes() as f64
 }
 
-/// The cheapest that is known of a class.
+/// The cheapest known form of a class.
 #[derive(Clone, Debug)]
 struct Best {
     form: usize,
-    /// All classes that it is computed from, and itself.
+    /// The class, and all classes that it is computed from.
     classes: Classes,
     cost: f64,
 }
 
-/// Chooses forms bottom up. What two operands share is paid once, but a choice is not taken back for what could be shared further up.
+/// Chooses forms bottom up. What two operands share is paid once, but a choice is not revised for what could be shared further
+/// up.
 pub(crate) fn greedy(forms: &Forms, prices: Prices) -> Choice {
     let types: Vec<Option<&Type>> =
         forms.classes.iter().map(|class| class.first().map(|form| &form.head.ty)).collect();
@@ -95,7 +96,8 @@ pub(crate) fn greedy(forms: &Forms, prices: Prices) -> Choice {
     best.into_iter().map(|best| best.map_or(0, |b| b.form)).collect()
 }
 
-/// All classes that a form's operands are computed from; `None` if one of them is not known yet, or is computed from the class itself.
+/// All classes that a form's operands are computed from; `None` if one of them is not known yet, or is computed from the class
+/// itself.
 fn together(class: usize, form: &Form, best: &[Option<Best>]) -> Option<Classes> {
     let mut classes = Classes(vec![0; best.len().div_ceil(64)]);
     for operand in &form.operands {
@@ -105,7 +107,7 @@ fn together(class: usize, form: &Form, best: &[Option<Best>]) -> Option<Classes>
     (!classes.has(class)).then_some(classes)
 }
 
-/// A set of classes, a bit for each: every class has one, and all are joined again and again.
+/// A set of classes as bits, because every class has one and they are united again and again.
 #[derive(Clone, Debug)]
 struct Classes(Vec<u64>);
 

@@ -23,15 +23,16 @@
 //!
 //! Start with [`explore()`] and its [`Report`]. The rules of [`weft_ir::rules`] have a direction and are applied
 //! wherever they match. The e-graph holds every form that they lead to in both directions (`saturate.rs`, `laws.rs`);
-//! from those the one is chosen that compiles to the lowest cost (`forms.rs`, `greedy.rs`, `search.rs`).
+//! the one that compiles to the lowest cost is chosen from those (`forms.rs`, `greedy.rs`, `search.rs`).
 //!
-//! This is a command of its own and no part of the compiler; `docs/egraph.md` has the findings.
+//! This is a separate command and not part of the compiler; `docs/egraph.md` has the findings.
 #![forbid(unsafe_code)]
 
 mod check;
 mod explore;
 mod forms;
 mod greedy;
+mod law;
 mod laws;
 mod machines;
 mod presets;

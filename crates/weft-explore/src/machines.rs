@@ -1,19 +1,19 @@
-//! The machines to explore for, by name.
+//! The machines to explore for.
 
 use weft_kern::Machine;
 
 /// A machine with a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Named {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it can do.
+    /// Its speed.
     pub machine: Machine,
 }
 
 /// Every machine.
 pub static MACHINES: [Named; 2] = [
-    // Two cores of a common processor, as `weft explain` assumes; the rates are those of `Machine::default`.
+    // Two cores of a common processor, with the rates of `Machine::default` except for a third of its `worker_values`.
     Named {
         name: "cpu",
         machine: Machine {
@@ -26,8 +26,9 @@ pub static MACHINES: [Named; 2] = [
             worker_values: 4_000_000_000,
         },
     },
-    // A large GPU: 132 multiprocessors with four groups each, and 4 TB/s. The rest is assumed: a group alone reads twice its share; 67
-    // TFLOPS of plain arithmetic are half as many multiplications, shared by all; a group makes 256 values in 25 ns.
+    // A large GPU: 132 multiprocessors with four workgroups each, and 4 TB/s. The rest is assumed: a single workgroup reads at
+    // twice its share; 67 TFLOPS of `f32` are half as many multiply-adds, shared by all; a workgroup computes 256 values in 25
+    // ns.
     Named {
         name: "gpu",
         machine: Machine {

@@ -1,4 +1,4 @@
-//! `weft-explore`: looks for graphs that cost less than those which the rewrite rules lead to.
+//! `weft-explore`: searches for graphs that cost less than those that the rewrite rules lead to.
 #![forbid(unsafe_code)]
 
 use std::io::Write;
@@ -12,7 +12,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use weft_explore::{Limits, MACHINES, Named, PRESETS, explore};
 use weft_ir::{Graph, parse};
 
-/// The largest file that is read as a graph: a layer has five kilobytes, and what is done here grows faster than its size.
+/// The largest file that is read as a graph. A layer has five kilobytes, and the time grows faster than the size.
 const MAX_BYTES: u64 = 1 << 20;
 
 fn main() -> ExitCode {
@@ -58,12 +58,12 @@ fn command() -> Command {
     let names = |names: Vec<&'static str>| PossibleValuesParser::new(names);
     let limits = Limits::default();
     Command::new("weft-explore")
-        .about("Search an e-graph for graphs that cost less than those which the rewrite rules lead to")
+        .about("Search an e-graph for graphs that cost less than those that the rewrite rules lead to")
         .arg(
             Arg::new("graph")
                 .value_name("GRAPH.graph")
                 .value_parser(value_parser!(PathBuf))
-                .help("A graph as text; without it, the presets"),
+                .help("A graph in its text form [default: the presets]"),
         )
         .arg(
             Arg::new("preset")
@@ -71,29 +71,32 @@ fn command() -> Command {
                 .value_name("NAME")
                 .value_parser(names(PRESETS.iter().map(|p| p.name).collect()))
                 .conflicts_with("graph")
-                .help("Only this preset"),
+                .help("Explore only this preset"),
         )
         .arg(
             Arg::new("machine")
                 .long("machine")
                 .value_name("NAME")
                 .value_parser(names(MACHINES.iter().map(|m| m.name).collect()))
-                .help("Only for this machine"),
+                .help("Explore only for this machine"),
         )
         .arg(
             Arg::new("nodes")
                 .long("nodes")
                 .value_name("N")
                 .value_parser(value_parser!(usize))
-                .help(format!("Most e-nodes [default: {}]", limits.nodes)),
+                .help(format!("Maximum number of e-nodes [default: {}]", limits.nodes)),
         )
         .arg(Arg::new("seconds").long("seconds").value_name("S").value_parser(value_parser!(u64)).help(
-            format!("Seconds to saturate in, and again for each search [default: {}]", limits.time.as_secs()),
+            format!(
+                "Time limit in seconds, for saturation and for each search [default: {}]",
+                limits.time.as_secs()
+            ),
         ))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print JSON"))
 }
 
-/// The graph of the file, or presets.
+/// The graph of the file, or the presets.
 fn graphs(matches: &ArgMatches) -> anyhow::Result<Vec<Graph>> {
     if let Some(path) = matches.get_one::<PathBuf>("graph") {
         return Ok(vec![read(path).with_context(|| format!("{}", path.display()))?]);
@@ -106,7 +109,7 @@ fn graphs(matches: &ArgMatches) -> anyhow::Result<Vec<Graph>> {
 fn read(path: &Path) -> anyhow::Result<Graph> {
     let bytes = std::fs::metadata(path)?.len();
     if bytes > MAX_BYTES {
-        bail!("{bytes} bytes are no graph: at most {MAX_BYTES} are read");
+        bail!("expected a graph of at most {MAX_BYTES} bytes, found {bytes}");
     }
     Ok(parse(&std::fs::read_to_string(path)?)?)
 }

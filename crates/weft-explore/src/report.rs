@@ -1,4 +1,4 @@
-//! A report as text and as JSON.
+//! Reports as text and as JSON.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl fmt::Display for Comparison {
 }
 
 impl Report {
-    /// The report for programs. Times are in nanoseconds.
+    /// The report as JSON. Times are in nanoseconds.
     pub fn json(&self) -> Value {
         let growth = &self.growth;
         json!({

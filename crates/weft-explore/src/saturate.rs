@@ -1,4 +1,4 @@
-//! From a graph to the e-graph of everything that equals it.
+//! Turns a graph into the e-graph of everything that equals it.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use egg::{Id, Runner, SimpleScheduler, StopReason};
 use weft_ir::{Graph, Op};
 
-use crate::laws::Law;
+use crate::law::Law;
 use crate::term::{EGraph, Head, Term, Typing};
 
-/// Rounds after which saturation ends in any case.
+/// The most rounds of saturation.
 const ROUNDS: usize = 1000;
 
 /// How far an e-graph may grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// E-nodes. They are counted after each law of a round, so that a few more can be there in the end.
+    /// The number of e-nodes. It is checked after each law of a round, so that there may be a few more in the end.
     pub nodes: usize,
-    /// Time to saturate in, and again for each search among what is there.
+    /// The time limit, for saturation and for each search.
     pub time: Duration,
 }
 
@@ -27,31 +27,31 @@ impl Default for Limits {
     }
 }
 
-/// What became of an e-graph.
+/// How an e-graph grew.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Growth {
-    /// E-nodes.
+    /// The number of e-nodes.
     pub nodes: usize,
-    /// E-classes.
+    /// The number of e-classes.
     pub classes: usize,
     /// Rounds in which every law was tried.
     pub rounds: usize,
-    /// Why there were no more.
+    /// Why it stopped growing.
     pub stopped: Stopped,
     /// How long it took.
     pub time: Duration,
 }
 
-/// Why an e-graph does not grow any more.
+/// Why an e-graph stopped growing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stopped {
-    /// No law has anything to add: every form that they lead to is there.
+    /// No law has anything to add: the e-graph holds every form that they lead to.
     Saturated,
-    /// There are as many nodes as there may be.
+    /// The limit on nodes was reached.
     Nodes,
-    /// The time is over.
+    /// The time limit was reached.
     Time,
-    /// There were as many rounds as there may be.
+    /// The limit on rounds was reached.
     Rounds,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Saturated {
     pub(crate) growth: Growth,
 }
 
-/// Translates a graph and applies laws until one of the limits is reached or nothing is left to add.
+/// Builds the e-graph of a graph and applies laws to it, until a limit is reached or nothing is left to add.
 ///
 /// # Errors
 /// If the library refuses a law.
@@ -86,7 +86,8 @@ pub(crate) fn saturate(graph: &Graph, laws: &[Law], limits: &Limits) -> Result<S
         classes.push(egraph.add(Term { head: Head::new(node.op.clone(), node.ty.clone()), operands }));
     }
     let rules = laws.iter().map(|law| law.rewrite()).collect::<Result<Vec<_>, _>>()?;
-    // Laws match classes and not terms, so counts of matches, by which the other scheduler holds rules back, say nothing.
+    // Laws match classes and not terms, so numbers of matches, by which the default scheduler holds rules back, mean
+    // nothing.
     let runner = Runner::<Term, Typing, ()>::new(Typing)
         .with_egraph(egraph)
         .with_scheduler(SimpleScheduler)
@@ -113,7 +114,7 @@ pub(crate) fn saturate(graph: &Graph, laws: &[Law], limits: &Limits) -> Result<S
     Ok(Saturated { egraph, classes, growth })
 }
 
-/// Whether an operation says where values are and computes none.
+/// Returns whether an operation only moves values.
 pub(crate) fn is_movement(op: &Op) -> bool {
     matches!(op, Op::Reshape | Op::Slice { .. } | Op::Concat { .. })
 }

@@ -1,7 +1,7 @@
-//! The search for the best graph by the compiler's own cost.
+//! The search for the best graph, by the compiler's own cost.
 //!
-//! Every graph that differs in the form of one class from one that is known is compiled, the neighbours of the cheapest first, until there
-//! are no more or the time is over. Dear graphs have neighbours, too: two changes may pay where neither does alone.
+//! Every graph that differs from a known one in the form of one class is compiled, the neighbours of the cheapest first, until
+//! there are no more or the time is over. Expensive graphs have neighbours, too: two changes may pay where neither does alone.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,26 +18,27 @@ use crate::forms::{Choice, Forms};
 /// What is compared: nanoseconds, then kernels, then bytes of weights, then nodes.
 type Score = (u64, u64, u64, usize);
 
-/// The score of what no kernels compute. Its neighbours are looked at when nothing else is left.
+/// The score of a graph that does not compile. Its neighbours come last.
 const WORST: Score = (u64::MAX, u64::MAX, u64::MAX, usize::MAX);
 
-/// The most classes whose forms are all tried after a change, of those that were not computed before it. More keep the form they had.
+/// The most classes whose forms are all tried after a change, among those that were not computed before it. Further ones keep
+/// their form.
 const OPENED: usize = 32;
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Best {
     pub(crate) graph: Graph,
     pub(crate) cost: Cost,
-    /// How many graphs were compiled.
+    /// The number of graphs that were compiled.
     pub(crate) compiled: usize,
-    /// Whether these are all that changes lead to.
+    /// Whether these are all graphs that changes lead to.
     pub(crate) all: bool,
 }
 
-/// Looks for the best graph from these beginnings on, for what `options` say; `None` if nothing compiles.
+/// Searches for the best graph, starting from these choices, with the given options; `None` if nothing compiles.
 ///
-/// The rules are switched off: they would undo what is chosen.
+/// The rules are off, since they would undo what is chosen.
 pub(crate) fn search(
     forms: &Forms,
     options: &Options,
@@ -61,15 +62,15 @@ pub(crate) fn search(
     Some(Best { graph, cost, compiled: known.hashes.len(), all })
 }
 
-/// The graphs that have been compiled.
+/// The graphs that were compiled.
 struct Known<'a> {
     forms: &'a Forms,
     options: Options,
     begun: Instant,
     time: Duration,
-    /// A hash of each: a graph is a few kilobytes, and one that is mistaken for another is only not looked at.
+    /// A hash of each. A graph is a few kilobytes, and one that is mistaken for another is only missed.
     hashes: FxHashSet<u64>,
-    /// Those whose neighbours have not been looked at.
+    /// Choices whose neighbours were not looked at yet.
     open: BinaryHeap<Reverse<(Score, Choice)>>,
     best: Option<(Score, Graph, Cost)>,
 }
@@ -94,7 +95,7 @@ impl Known<'_> {
         }
     }
 
-    /// Looks at a choice with all forms of the classes that it needs and that are not decided.
+    /// Looks at a choice, with all forms of the undecided classes that it needs.
     fn complete(&mut self, choice: &mut Choice, decided: &mut [bool], opened: usize) {
         let Some(class) = self.forms.undecided(choice, decided) else { return };
         let Some(class) = class.filter(|_| opened > 0) else { return self.look_at(choice) };
@@ -111,7 +112,7 @@ impl Known<'_> {
         choice[class] = own;
     }
 
-    /// Compiles the graph of a choice, if it is one and is new.
+    /// Compiles the graph of a choice, if there is one and it is new.
     fn look_at(&mut self, choice: &Choice) {
         let Some(graph) = self.forms.graph(choice) else { return };
         if !self.hashes.insert(FxBuildHasher.hash_one(&graph)) {

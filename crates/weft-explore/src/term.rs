@@ -1,7 +1,7 @@
-//! The language of the e-graph: operations with their attributes as heads of terms, classes of equal values as operands.
+//! The language of the e-graph: terms of operations with their attributes as heads, and classes of equal values as operands.
 //!
-//! A head knows the type of what it makes. That follows from the operation and the types of its operands, so it separates nothing that
-//! is equal, and no term without a type can be written down: whoever makes one has to ask [`infer`] first.
+//! A head includes the type of its value. The type follows from the operation and the types of its operands, so it separates
+//! nothing that is equal, and a term without a type cannot exist: [`infer`] finds it first.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -19,7 +19,7 @@ pub(crate) type EGraph = egg::EGraph<Term, Typing>;
 pub(crate) struct Head {
     pub(crate) op: Op,
     pub(crate) ty: Type,
-    /// Operation, attributes and type as text. Heads are compared by it: it is all that `op` and `ty` say, and has an order.
+    /// Operation, attributes and type as text, by which heads are compared. It says all that `op` and `ty` do, and is ordered.
     label: String,
 }
 
@@ -83,7 +83,7 @@ impl Language for Term {
     }
 }
 
-/// What the e-graph knows of a class beside its terms.
+/// What the e-graph knows of a class besides its terms.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Facts {
     pub(crate) ty: Type,
@@ -96,23 +96,23 @@ pub(crate) struct Facts {
 /// A weight, a product of weights, or a part of either.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Parameter {
-    /// It is read from a product of weights and not from a weight: products are not multiplied again.
+    /// Whether it is part of a product of weights, which is not multiplied again.
     pub(crate) product: bool,
     pub(crate) rows: Rows,
 }
 
-/// Where the rows of a parameter lie.
+/// The layout of a parameter's rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Rows {
-    /// Rows are cut, or in a pattern that no kernel follows.
+    /// Parts of rows, or a pattern that no kernel can follow.
     Cut,
-    /// Whole rows, with gaps: a range of the second axis of three.
+    /// Whole rows with gaps: a range of the second of three axes.
     Apart,
-    /// Whole rows that follow each other.
+    /// Whole, contiguous rows.
     Together,
 }
 
-/// Keeps [`Facts`] as terms are added and classes merged.
+/// Maintains [`Facts`] as terms are added and classes united.
 #[derive(Default, Debug)]
 pub(crate) struct Typing;
 
@@ -139,7 +139,7 @@ impl egg::Analysis<Term> for Typing {
     }
 }
 
-/// The rules of `WeightView` in `weft-ir`: how a parameter of which this is a part can be read.
+/// How a part of a parameter can be read, by the rules of `WeightView` in `weft-ir`.
 fn parameter(head: &Head, of: Option<&Facts>) -> Option<Parameter> {
     let shape = &head.ty.shape;
     match &head.op {
@@ -165,9 +165,9 @@ fn parameter(head: &Head, of: Option<&Facts>) -> Option<Parameter> {
     }
 }
 
-/// The type of an operation on operands of these types; `None` if it does not fit. `declared` as for [`Builder::push`].
+/// The type of an operation on operands of these types; `None` if they do not fit. `declared` is that of [`Builder::push`].
 ///
-/// `weft-ir` infers types of nodes of a graph, so a graph is made in which sources stand for the operands.
+/// Since `weft-ir` infers types of nodes of graphs, this builds a graph with sources as operands.
 pub(crate) fn infer(op: &Op, operands: &[Type], declared: Option<Type>) -> Option<Type> {
     let mut g = Builder::new("infer");
     let stand_ins: Vec<NodeId> = operands

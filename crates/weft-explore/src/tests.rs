@@ -1,4 +1,4 @@
-//! What the e-graph says is equal is equal, and nothing is lost on the way into it and out again.
+//! The e-graph only equates what is equal, and graphs go into it and come out again unchanged.
 
 mod equations;
 mod everything;
@@ -10,24 +10,24 @@ use weft_ir::{Graph, parse};
 
 use crate::forms::{Choice, Forms};
 use crate::greedy::{Prices, greedy};
-use crate::laws::Law;
+use crate::law::Law;
 use crate::machines::MACHINES;
 use crate::presets::PRESETS;
 use crate::saturate::{Limits, Stopped, saturate};
 
-/// The forms of a graph under some laws, saturated.
+/// The forms of a graph under these laws, saturated.
 fn forms(graph: &Graph, laws: &[Law]) -> Forms {
     let from = saturate(graph, laws, &Limits::default()).unwrap();
     assert_eq!(from.growth.stopped, Stopped::Saturated, "{graph}");
     Forms::new(graph, &from)
 }
 
-/// A choice for every class.
+/// Some choice of forms.
 fn some_choice(forms: &Forms) -> Choice {
     greedy(forms, Prices { machine: MACHINES[0].machine, launches: 1.0 })
 }
 
-/// A preset with other sizes and with weights in `f32`: the same structure, small enough to be evaluated often.
+/// A preset with smaller sizes and with weights in `f32`: the same structure, quick to evaluate.
 fn small(name: &str) -> Graph {
     let sizes: &[(&str, &str)] = match name {
         "glm-mla" | "glm-layer" => &[

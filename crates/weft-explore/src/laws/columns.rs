@@ -1,13 +1,12 @@
-//! `split.columns`: a part of a product is the product with that part of the weight's rows.
+//! `split.columns`: a part of a product is the product with those rows of the weight.
 //!
-//! The other way there are two: a product with a part of a weight is a part of that with the whole, and two products side by side, with
-//! parts of one weight that follow each other, are one. (Weights that are tensors of their own do not lie side by side; one product of
-//! them would have to copy them.)
+//! The other direction is twofold: a product with a part of a weight is a part of the product with the whole; and two products
+//! with adjacent parts of one weight are one. (Separate weights are not adjacent: a single product would have to copy them.)
 
 use egg::Id;
 use weft_ir::Op;
 
-use super::{Law, Terms};
+use crate::law::{Law, Terms};
 use crate::term::Term;
 
 pub(super) const LAW: Law = Law {
@@ -16,7 +15,7 @@ pub(super) const LAW: Law = Law {
     apply,
 };
 
-/// The axis of the weight that makes columns.
+/// The axis of the weight that becomes the columns.
 fn row_axis(op: &Op) -> Option<usize> {
     match op {
         Op::Dot => Some(0),
@@ -66,8 +65,8 @@ fn join(f: &mut Terms<'_>, class: Id, product: &Term) {
         let all = with_weight(f, product, *whole);
         let own = all.and_then(|all| columns(f, all, *start, *len));
         f.same(class, own);
-        // Parts of the weight that follow each other are a part as well. The rest follows from what is here and from movement: each of
-        // them is a part of that, and so is its product a part of that one's.
+        // Adjacent parts of the weight are a part as well. The rest follows from this and from movement: each of them is a part
+        // of their union, and so are their products.
         for (_, next) in f.users(*whole) {
             if let Op::Slice { axis: other, start: second, len: more } = next.head.op
                 && (other, second) == (axis, start + len)

@@ -4,7 +4,7 @@ use egg::Id;
 use weft_ir::{F32, Op, Shape, Type};
 use weft_quant::GgmlType;
 
-use super::{Law, Terms};
+use crate::law::{Law, Terms};
 use crate::term::Term;
 
 pub(super) const LAW: Law =
@@ -17,7 +17,7 @@ fn apply(f: &mut Terms<'_>, class: Id, term: &Term) {
         (Op::Binary(op), Some([a, b])) => op.apply(*a, *b),
         _ => return,
     };
-    // What is not finite is no constant and does not fit.
+    // A value that is not finite cannot be a constant, and does not fit.
     let ty = Type::new(GgmlType::F32, Shape::default());
     let folded = f.add(Op::Const { values: vec![F32(value)] }, &[], Some(ty));
     f.same(class, folded);

@@ -1,9 +1,9 @@
-//! `moe.sum_in_down`: the weighted sum over a token's experts is taken where their outputs are made, or after.
+//! `moe.sum_in_down`: the weighted sum over a token's experts is taken inside their last product, or after it.
 
 use egg::Id;
 use weft_ir::{Binary, Dim, Op, Reduce};
 
-use super::{Law, Terms};
+use crate::law::{Law, Terms};
 use crate::term::Term;
 
 pub(super) const LAW: Law =
@@ -43,7 +43,7 @@ fn inside(f: &mut Terms<'_>, class: Id, [x, w, ids, weights]: [Id; 4]) -> Option
     f.reshape(sum, f.ty(class).shape.clone())
 }
 
-/// The other way.
+/// The other direction.
 fn after(f: &mut Terms<'_>, class: Id, [x, w, ids, weights]: [Id; 4]) -> Option<Id> {
     let &[t, u] = &f.dims(ids)[..] else { return None };
     let each = f.add(Op::SelectDot, &[x, w, ids], None)?;

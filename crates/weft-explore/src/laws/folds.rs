@@ -1,10 +1,11 @@
-//! `fold.query` and `fold.output`: two products of weights in a row are one by the product of the weights, or are two again.
+//! `fold.query` and `fold.output`: two consecutive products with weights are one with the product of the weights, and the
+//! other way round.
 
 use egg::Id;
 use weft_ir::{Dim, Op, Shape, Type};
 use weft_quant::GgmlType;
 
-use super::{Law, Terms};
+use crate::law::{Law, Terms};
 use crate::term::{Rows, Term};
 
 pub(super) const QUERY: Law = Law { name: "fold.query", about: |op| *op == HEAD_DOT, apply: query };
@@ -65,7 +66,7 @@ fn with_last(f: &Terms<'_>, x: Id, last: usize) -> Option<Shape> {
     Some(shape.with(shape.rank().checked_sub(1)?, last))
 }
 
-/// The product of two weights, stored as the rules store it: in eight bits if the right one is quantised, else in halves.
+/// The product of two weights, stored as the rules store it: in 8 bits if the right one is quantised, otherwise as `f16`.
 fn product(f: &mut Terms<'_>, left: Id, right: Id, joined: bool) -> Option<Id> {
     let whole = |id: Id| f.facts(id).parameter.filter(|p| !p.product && p.rows != Rows::Cut);
     whole(left).and(whole(right))?;

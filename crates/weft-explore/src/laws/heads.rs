@@ -1,9 +1,9 @@
-//! `split.heads`: a product cut into heads is each head's own product, with the rows of the weight that were there.
+//! `split.heads`: a product split into heads is a product of each head, with the same rows of the weight.
 
 use egg::Id;
 use weft_ir::{Dim, Op};
 
-use super::{Law, Terms};
+use crate::law::{Law, Terms};
 use crate::term::{Rows, Term};
 
 pub(super) const LAW: Law = Law {
@@ -37,7 +37,7 @@ fn by_head(f: &mut Terms<'_>, class: Id, x: Id, w: Id) -> Option<Id> {
     f.add(Op::HeadDot { transposed: false }, &[x, w], None)
 }
 
-/// The other way, if one row of `x` is for all heads and their matrices follow each other.
+/// The other direction, if one row of `x` serves all heads and their matrices are contiguous.
 fn at_once(f: &mut Terms<'_>, class: Id, x: Id, w: Id) -> Option<Id> {
     let &[t, Dim::Const(1), k] = &f.dims(x)[..] else { return None };
     let &[Dim::Const(heads), Dim::Const(width), _] = &f.dims(w)[..] else { return None };

@@ -1,9 +1,9 @@
-//! `tidy.identity`: `x·1`, `x/1`, and movement that leaves everything in its place, are `x`.
+//! `tidy.identity`: `x·1`, `x/1`, and movement that leaves every value in place, are `x`.
 
 use egg::Id;
 use weft_ir::{Binary, Op};
 
-use super::{Law, Terms};
+use crate::law::{Law, Terms};
 use crate::term::Term;
 
 pub(super) const LAW: Law = Law {
@@ -16,7 +16,7 @@ pub(super) const LAW: Law = Law {
 };
 
 fn apply(f: &mut Terms<'_>, class: Id, term: &Term) {
-    // Ones can stretch an axis, and movement may move: what has another type is not made the same.
+    // Ones may broadcast an axis, and movement may move: a value of another type is not united.
     match (&term.head.op, &term.operands[..]) {
         (Op::Reshape | Op::Slice { .. } | Op::Concat { .. }, [x]) => f.same(class, Some(*x)),
         (Op::Binary(Binary::Mul | Binary::Div), [x, one]) if is_one(f, *one) => f.same(class, Some(*x)),

@@ -1,9 +1,10 @@
-//! `tidy.movement`: a movement of a moved value is one movement, and one movement is two where the e-graph has the value between.
+//! `tidy.movement`: a movement of a moved value is one movement, and one movement is two where the e-graph has the value in
+//! between.
 
 use egg::Id;
 use weft_ir::{Dim, Op};
 
-use super::{Law, Terms};
+use crate::law::{Law, Terms};
 use crate::term::Term;
 
 pub(super) const LAW: Law = Law {
@@ -27,7 +28,7 @@ fn reshape(f: &mut Terms<'_>, class: Id, x: Id) {
         let at_once = f.reshape(first, shape.clone());
         f.same(class, at_once);
     }
-    // There and back again. Every other reshape of `x` then is one of this class, by the direction above.
+    // Back again. By the direction above, every other reshape of `x` is then one of this class.
     let back = f.reshape(class, f.ty(x).shape.clone());
     f.same(x, back);
 }
@@ -54,7 +55,7 @@ fn slice(f: &mut Terms<'_>, class: Id, x: Id, (axis, start, len): (usize, usize,
             _ => {}
         }
     }
-    // A part of a part that somebody else reads.
+    // A part of a wider part that has another user.
     for (wider, term) in f.users(x) {
         if let Op::Slice { axis: other, start: first, len: wide } = term.head.op
             && other == axis
@@ -68,7 +69,7 @@ fn slice(f: &mut Terms<'_>, class: Id, x: Id, (axis, start, len): (usize, usize,
     }
 }
 
-/// A part is a slice of what it is joined into.
+/// A part is a slice of the value it is joined into.
 fn join(f: &mut Terms<'_>, class: Id, axis: usize, parts: &[Id]) {
     let mut start = 0;
     for part in parts {

@@ -1,10 +1,12 @@
-//! Each law on a tiny example, both ways: the forms of one side hold the other, and both compute the same.
+//! Each law on a tiny example, in both directions: the forms of one side hold the other, and both compute the
+//! same.
 
 use weft_ir::{Graph, parse};
 
 use super::{forms, some_choice};
 use crate::check::difference;
-use crate::laws::{LAWS, Law};
+use crate::law::Law;
+use crate::laws::LAWS;
 
 fn law(name: &str) -> Law {
     LAWS.into_iter().find(|law| law.name == name).unwrap()
@@ -14,23 +16,24 @@ fn graph(lines: &str) -> Graph {
     parse(&format!("graph g {{\n{lines}\n}}")).unwrap_or_else(|e| panic!("{e}\n{lines}"))
 }
 
-/// Laws that others need to end: without them, reshapes of reshapes and slices of slices are new for ever.
+/// Laws that others need to terminate: without them, reshapes of reshapes and slices of slices are always
+/// new.
 const TIDY: [&str; 2] = ["tidy.identity", "tidy.movement"];
 
-/// Whether laws lead from one graph to another.
+/// Returns whether laws lead from one graph to another.
 fn leads(laws: &[Law], from: &Graph, to: &Graph) -> bool {
     let forms = forms(from, laws);
     forms.choice_of(to, &some_choice(&forms)).is_some()
 }
 
-/// A law leads from `a` to `b`, and back if `back`; without it nothing does.
+/// Checks that a law leads from `a` to `b`, and back if `back`, and that nothing does without it.
 fn check(name: &str, a: &str, b: &str, back: bool) {
     let [a, b] = [a, b].map(graph);
     let others: Vec<Law> = TIDY.into_iter().filter(|tidy| *tidy != name).map(law).collect();
     let with: Vec<Law> = others.iter().copied().chain([law(name)]).collect();
     assert!(leads(&with, &a, &b), "{name} does not lead from\n{a}to\n{b}");
     assert_eq!(leads(&with, &b, &a), back, "{name} from\n{b}to\n{a}");
-    assert!(!leads(&others, &a, &b) && !leads(&others, &b, &a), "{name} has no part in it\n{a}");
+    assert!(!leads(&others, &a, &b) && !leads(&others, &b, &a), "{name} is not needed\n{a}");
     let found = difference(&a, &b).unwrap();
     assert!(found.relative_l2 < 1e-6, "{name}: {found:?}");
     assert!(found.same_bits || name.starts_with("fold."), "{name}: {found:?}");
@@ -118,7 +121,7 @@ fn columns() {
 }
 
 #[test]
-fn products_side_by_side_are_one() {
+fn products_with_adjacent_rows_are_one() {
     let apart = "%0 = input x : f32[T, 8]\n%1 = weight w : f32[9, 8]\n%2 = slice %1 axis=0 start=1 len=3 : f32[3, 8]\n\
          %3 = dot %0 %2 : f32[T, 3]\n%4 = slice %1 axis=0 start=4 len=2 : f32[2, 8]\n%5 = dot %0 %4 : f32[T, 2]\n\
          output y = %3\noutput z = %5";
@@ -159,7 +162,7 @@ fn folds() {
 
 /// Products are not multiplied again, and weights that are cut within their rows are not multiplied at all.
 #[test]
-fn premises() {
+fn products_need_whole_rows_of_weights() {
     let a = "%0 = input x : f32[T, 2, 4]\n%1 = weight a : f32[2, 3, 8]\n%2 = slice %1 axis=2 start=0 len=4 : f32[2, 3, 4]\n\
          %3 = weight b : f32[2, 6, 3]\n%4 = head_dot %0 %2 transposed=false : f32[T, 2, 3]\n\
          %5 = head_dot %4 %3 transposed=false : f32[T, 2, 6]\noutput y = %5";

@@ -1,4 +1,4 @@
-//! The search against all graphs there are, found in another way: by choosing forms from the outputs on.
+//! The search against all graphs of an e-graph, found in another way: by choosing forms from the outputs on.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -30,7 +30,7 @@ fn all(forms: &Forms, choice: &Choice, decided: &[bool], graphs: &mut BTreeSet<S
 }
 
 #[test]
-fn the_search_compiles_every_graph_there_is() {
+fn the_search_compiles_every_graph() {
     let joined = "graph g {\n%0 = input x : f32[T, 8]\n%1 = weight w : f32[9, 8]\n%2 = slice %1 axis=0 start=1 len=3 : f32[3, 8]\n\
         %3 = dot %0 %2 : f32[T, 3]\n%4 = slice %1 axis=0 start=4 len=2 : f32[2, 8]\n%5 = dot %0 %4 : f32[T, 2]\n\
         output y = %3\noutput z = %5\n}";

@@ -1,4 +1,4 @@
-//! An e-graph that is stopped early is as right as any, and what comes of it is still a report.
+//! An e-graph that stops early is still correct, and so is its report.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use crate::machines::MACHINES;
 use crate::presets::PRESETS;
 use crate::saturate::{Limits, Stopped};
 
-/// The graph of latent attention, explored within limits.
+/// Explores latent attention within limits.
 fn explored(limits: Limits, machine: &str) -> crate::explore::Report {
     let machine = MACHINES.iter().find(|named| named.name == machine).unwrap();
     explore(&parse(PRESETS[0].text).unwrap(), &machine.machine, &limits).unwrap()
 }
 
 #[test]
-fn a_hundred_nodes_end_it() {
+fn the_node_limit_ends_saturation() {
     let report = explored(Limits { nodes: 100, ..Limits::default() }, "cpu");
     assert_eq!(report.growth.stopped, Stopped::Nodes);
-    // A law is applied everywhere before nodes are counted again.
+    // The limit is checked after a law was applied everywhere.
     assert!((100..200).contains(&report.growth.nodes), "{:?}", report.growth);
     assert!(report.results.iter().all(|result| result.difference.relative_l2 < 1e-5));
 }
 
 #[test]
-fn no_time_ends_it() {
+fn the_time_limit_ends_saturation() {
     let report = explored(Limits { time: Duration::ZERO, ..Limits::default() }, "gpu");
     assert_eq!(report.growth.stopped, Stopped::Time);
     assert!(report.results.iter().all(|result| result.difference.same_bits && !result.holds_rules));
@@ -34,7 +34,7 @@ fn no_time_ends_it() {
 }
 
 #[test]
-fn enough_of_both_is_never_worse_than_the_rules() {
+fn a_saturated_search_is_never_worse_than_the_rules() {
     for machine in ["cpu", "gpu"] {
         let report = explored(Limits::default(), machine);
         assert_eq!(report.growth.stopped, Stopped::Saturated);

@@ -1,4 +1,4 @@
-//! Graphs go in and come out: the same without laws, and with them others that compute the same values.
+//! Graphs go in and come out: unchanged without laws, and with them as others that compute the same values.
 
 use weft_ir::rules::RULES;
 use weft_ir::{Graph, Mode, Op, Switches, parse, rewrite};
@@ -12,7 +12,7 @@ use crate::laws::LAWS;
 use crate::presets::PRESETS;
 use crate::saturate::{Limits, Stopped, saturate};
 
-/// How many random graphs.
+/// The number of random graphs.
 const GRAPHS: u64 = 60;
 
 #[test]
@@ -39,10 +39,10 @@ fn changed(forms: &Forms, mut choice: Choice, random: &mut Random) -> Choice {
     choice
 }
 
-/// An operation to look for, and how many graphs had it.
+/// An operation to look for, and the number of graphs that had it.
 type Seen = (fn(&Op) -> bool, usize);
 
-/// Random choices among the forms of a graph, which must compute the same.
+/// Checks that random choices among the forms of a graph compute the same.
 fn check_choices(graph: &Graph, forms: &Forms, choices: usize, seen: &mut [Seen]) {
     let start = some_choice(forms);
     let start = forms.choice_of(graph, &start).unwrap_or(start);
@@ -93,9 +93,9 @@ fn every_form_of_the_blocks_computes_the_same() {
     assert!(seen.iter().all(|(_, count)| *count >= 5), "{:?}", seen.map(|(_, count)| count));
 }
 
-/// The rules are the laws in one direction, so whatever they lead to is there.
+/// The rules are the laws in one direction, so the e-graph holds whatever they lead to.
 #[test]
-fn what_the_rules_lead_to_is_there() {
+fn the_e_graph_holds_what_the_rules_lead_to() {
     let switches = |mode: fn(usize, usize) -> Mode, at: usize| {
         let mut switches = Switches::default();
         let modes = RULES.iter().enumerate();
