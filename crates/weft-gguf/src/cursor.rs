@@ -1,4 +1,4 @@
-//! Reading a header front to back, with every length held against what is left before it is used.
+//! Reads a header front to back, checking every length against the bytes that are left before using it.
 
 use std::fmt::Display;
 
@@ -22,23 +22,23 @@ impl<'a> Cursor<'a> {
         self.pos as u64
     }
 
-    /// The error that what begins at byte `offset` breaks `rule`.
+    /// The error for something at byte `offset` that breaks `rule`.
     pub(crate) fn malformed(&self, offset: u64, rule: impl Into<String>) -> Error {
         Error::Malformed { file: self.file.to_string(), offset, rule: rule.into() }
     }
 
-    /// The next `count` things of `size` bytes each, which are `what`.
+    /// Takes the next `count` items of `size` bytes each. Errors call them `what`.
     pub(crate) fn take(&mut self, count: u64, size: u64, what: impl Display) -> Result<&'a [u8], Error> {
         self.expect(count, size, what)?;
-        // `expect` has seen that many bytes, so the product neither overflows nor exceeds a usize.
+        // `expect` has found that many bytes, so the product neither overflows nor exceeds a usize.
         let taken = &self.bytes[self.pos..][..(count * size) as usize];
         self.pos += taken.len();
         Ok(taken)
     }
 
-    /// Checks that `count` things of at least `size` bytes each, which are `what`, can follow.
+    /// Checks that `count` items of at least `size` bytes each can follow. Errors call them `what`.
     ///
-    /// To be called before allocating room for a number of things that the file names.
+    /// Call this before allocating room for a number of items that the file claims.
     pub(crate) fn expect(&self, count: u64, size: u64, what: impl Display) -> Result<(), Error> {
         let needed = u128::from(count) * u128::from(size);
         let left = self.bytes.len() - self.pos;
@@ -50,9 +50,8 @@ impl<'a> Cursor<'a> {
             return Err(self.malformed(self.pos(), rule));
         }
         if needed + self.pos as u128 > u128::from(MAX_HEADER_BYTES) {
-            let rule = format!(
-                "{what} would make the header longer than {MAX_HEADER_BYTES} bytes, which is the limit"
-            );
+            let rule =
+                format!("{what} would make the header longer than the limit of {MAX_HEADER_BYTES} bytes");
             return Err(self.malformed(self.pos(), rule));
         }
         Ok(())
@@ -66,20 +65,20 @@ impl<'a> Cursor<'a> {
         self.array(what).map(u64::from_le_bytes)
     }
 
-    /// The next `N` bytes, which are `what`.
+    /// Takes the next `N` bytes. Errors call them `what`.
     pub(crate) fn array<const N: usize>(&mut self, what: impl Display) -> Result<[u8; N], Error> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(1, N as u64, what)?);
         Ok(array)
     }
 
-    /// A string: its length as a `u64`, then its bytes.
+    /// Takes a string: its length as a `u64`, then its bytes.
     pub(crate) fn string(&mut self, what: impl Display) -> Result<&'a [u8], Error> {
         let length = self.u64(format_args!("the length of {what}"))?;
         self.take(length, 1, what)
     }
 
-    /// A string that must be UTF-8.
+    /// Takes a string that must be UTF-8.
     pub(crate) fn text(&mut self, what: impl Display) -> Result<&'a str, Error> {
         let start = self.pos();
         let bytes = self.string(&what)?;

@@ -1,4 +1,4 @@
-//! The second half of writing a file: tensor data in the declared order, of the declared size.
+//! The second half of writing a file: tensor data in the declared order and sizes.
 
 use std::fmt;
 use std::io::{BufWriter, Write};
@@ -9,19 +9,19 @@ use weft_file::AtomicFile;
 use crate::error::{Quoted, WriteError};
 use crate::tensor::TensorInfo;
 
-/// Bytes gathered before the operating system gets them.
+/// Bytes buffered before a write to the operating system.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Takes the data of the tensors a [`Writer`](crate::Writer) has declared, in chunks of any size.
+/// Writes the data of the tensors that a [`Writer`](crate::Writer) has declared, in chunks of any size.
 #[derive(Debug)]
 #[must_use = "the file is complete only after `finish`"]
 pub struct DataWriter<'a> {
     sink: Sink<'a>,
     alignment: u64,
     tensors: Vec<TensorInfo>,
-    /// The tensor whose data comes next: the first that is not complete.
+    /// The tensor whose data comes next: the first that is incomplete.
     current: usize,
-    /// How many bytes of it have come.
+    /// The number of its bytes written so far.
     written: u64,
 }
 
@@ -37,28 +37,28 @@ impl<'a> DataWriter<'a> {
         Ok(DataWriter { sink, alignment, tensors, current: 0, written: 0 })
     }
 
-    /// Writes the next bytes of the data of tensor `name`.
+    /// Writes the next bytes of tensor `name`.
     ///
     /// # Errors
     ///
-    /// If it is another tensor's turn, if the chunk is more than is missing of this one, or if the output
-    /// cannot be written; after the last there is nothing to be done but to drop the writer.
+    /// If another tensor is due, if the chunk is longer than what is missing of this one, or if the output
+    /// cannot be written. After the latter, the writer can only be dropped.
     pub fn write(&mut self, name: &str, chunk: &[u8]) -> Result<(), WriteError> {
         let Some(tensor) = self.tensors.get(self.current) else {
             return Err(refused(format!(
-                "data of tensor {} came after the last tensor was complete",
+                "got data for tensor {} after the last tensor was complete",
                 Quoted(name)
             )));
         };
         let missing = tensor.bytes - self.written;
         if tensor.name != name {
             let due = Quoted(&tensor.name);
-            let rule = format!("data of tensor {} came while {missing} bytes of {due} are due", Quoted(name));
+            let rule = format!("got data for tensor {}, but {missing} bytes of {due} are due", Quoted(name));
             return Err(refused(rule));
         }
         if chunk.len() as u64 > missing {
             let rule = format!(
-                "{} bytes of data came for tensor {}, of which {missing} are due",
+                "got {} bytes of data for tensor {}, but only {missing} are due",
                 chunk.len(),
                 Quoted(name)
             );
@@ -75,28 +75,32 @@ impl<'a> DataWriter<'a> {
         Ok(())
     }
 
-    /// Ends the file. One made by [`Writer::create`](crate::Writer::create) is on the disk and under its name
+    /// Ends the file. A file made by [`Writer::create`](crate::Writer::create) is on disk and under its name
     /// when this returns.
     ///
     /// # Errors
     ///
-    /// If data are missing, or the output cannot be written.
+    /// If data is missing, or the output cannot be written.
     pub fn finish(self) -> Result<(), WriteError> {
         if let Some(tensor) = self.tensors.get(self.current) {
-            let rule =
-                format!("tensor {} has {} of its {} bytes", Quoted(&tensor.name), self.written, tensor.bytes);
+            let rule = format!(
+                "tensor {} has only {} of its {} bytes",
+                Quoted(&tensor.name),
+                self.written,
+                tensor.bytes
+            );
             return Err(refused(rule));
         }
         self.sink.finish()
     }
 }
 
-/// Where the bytes go.
+/// The output.
 pub(crate) struct Sink<'a> {
     output: Output<'a>,
-    /// What errors call it.
+    /// Its name in errors.
     target: String,
-    /// Whether a write has failed, so that nobody can say which bytes the output has.
+    /// Whether a write has failed, so that the output's contents are unknown.
     broken: bool,
 }
 
@@ -157,7 +161,7 @@ impl fmt::Debug for Sink<'_> {
     }
 }
 
-/// The error that what was asked for breaks `rule`.
+/// The error for a request that breaks `rule`.
 pub(crate) fn refused(rule: String) -> WriteError {
     WriteError::Refused(rule)
 }

@@ -1,4 +1,4 @@
-//! Reading a metadata value: its type, then its bytes.
+//! Reads metadata values: the type, then the bytes.
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Quoted};
@@ -56,10 +56,9 @@ fn array(cursor: &mut Cursor<'_>, key: &Quoted<'_>) -> Result<Array, Error> {
         ValueType::F64 => numbers!(F64, f64),
         ValueType::Bool => bools(cursor, count, key).map(Array::Bool),
         ValueType::String => strings(cursor, count, key).map(Array::String),
-        ValueType::Array => Err(cursor.malformed(
-            type_at,
-            format!("key {key} is an array of arrays, which this program does not read"),
-        )),
+        ValueType::Array => {
+            Err(cursor.malformed(type_at, format!("key {key} is an array of arrays, which is not supported")))
+        }
     }
 }
 
@@ -84,11 +83,10 @@ fn strings(cursor: &mut Cursor<'_>, count: u64, key: &Quoted<'_>) -> Result<Stri
     Ok(strings)
 }
 
-/// Reads the number of a type, which is `what`.
+/// Reads a type id. Errors call it `what`.
 fn value_type(cursor: &mut Cursor<'_>, what: impl std::fmt::Display) -> Result<ValueType, Error> {
     let at = cursor.pos();
     let id = cursor.u32(&what)?;
-    ValueType::from_id(id).ok_or_else(|| {
-        cursor.malformed(at, format!("{what} is {id}, which is none of GGUF's types (0 to 12)"))
-    })
+    ValueType::from_id(id)
+        .ok_or_else(|| cursor.malformed(at, format!("{what} is {id}, which is not a GGUF type (0 to 12)")))
 }

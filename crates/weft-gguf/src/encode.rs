@@ -1,4 +1,4 @@
-//! Writing a metadata value, the mirror of `decode`.
+//! Writes metadata values, mirroring `decode`.
 
 use crate::value::{Array, Value};
 

@@ -1,25 +1,25 @@
-//! What can go wrong with a file, said so that a person can act on it.
+//! Errors, worded so that a person can act on them.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a GGUF file was refused. The message names the file, where in it, and which rule is broken.
+/// Why a GGUF file was refused. The message names the file, the place in it, and the broken rule.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// A system call failed.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried: `open`, `map`.
+        /// The attempted action: `open`, `map`.
         action: &'static str,
-        /// The file it was tried on.
+        /// The file.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
-    /// The file is something else, or a GGUF of a version or byte order this crate does not read.
-    #[error("{file}: not a GGUF file this program can read: {found}")]
+    /// The file is something else, or a GGUF file of an unsupported version or byte order.
+    #[error("{file}: not a supported GGUF file: {found}")]
     NotGguf {
         /// The file's path.
         file: String,
@@ -31,12 +31,12 @@ pub enum Error {
     Malformed {
         /// The file's path.
         file: String,
-        /// Where the thing that breaks the rule begins, in bytes from the file's start.
+        /// Where the offending item begins, in bytes from the file's start.
         offset: u64,
-        /// The rule, what was expected and what was found.
+        /// The rule, and what was expected and found.
         rule: String,
     },
-    /// The parts of a split model do not make a whole.
+    /// The parts of a split model do not fit together.
     #[error("{file}: {problem}")]
     Split {
         /// The part's path.
@@ -44,23 +44,23 @@ pub enum Error {
         /// What is missing or does not fit, and what to do.
         problem: String,
     },
-    /// A key this crate itself reads (`split.*`) is missing or has the wrong type.
+    /// A key that this crate itself reads (`split.*`) is missing or has the wrong type.
     #[error(transparent)]
     Key(#[from] KeyError),
 }
 
-/// A metadata key that is missing, or whose value is of another type than its reader needs.
+/// A metadata key that is missing, or whose value has another type than its reader expects.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// A key that is required is not there.
+    /// A required key is missing.
     #[error("{file}: the metadata has no key {}, which should hold {expected}", Quoted(key))]
     Missing {
         /// The file's path.
         file: String,
         /// The key.
         key: String,
-        /// The type it should have.
+        /// The expected type.
         expected: String,
     },
     /// A key holds another type, or a value the type cannot represent.
@@ -70,9 +70,9 @@ pub enum KeyError {
         file: String,
         /// The key.
         key: String,
-        /// The type it should have.
+        /// The expected type.
         expected: String,
-        /// The type, and where it matters the value, that it has.
+        /// The type found, or the value where that matters.
         found: String,
     },
 }
@@ -81,22 +81,23 @@ pub enum KeyError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// What was asked for would not be a file this crate could read, or data came that was not declared.
+    /// The request would not produce a readable file, or data was not declared.
     #[error("cannot write this GGUF file: {0}")]
     Refused(String),
-    /// The operating system refused.
+    /// A system call failed.
     #[error("cannot {action} {target}")]
     Io {
-        /// What was tried: `create`, `write`.
+        /// The attempted action: `create`, `write`.
         action: &'static str,
-        /// The file, or `the GGUF output` when writing to a stream.
+        /// The file, or `the GGUF output` for a stream.
         target: String,
         /// The system's reason.
         source: io::Error,
     },
 }
 
-/// A name out of a file, fit for an error message: in backticks, control characters escaped, cut when long.
+/// A name from a file, made safe for an error message: in backticks, with control characters escaped, and
+/// truncated if long.
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Quoted<'_> {

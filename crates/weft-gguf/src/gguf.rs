@@ -1,4 +1,4 @@
-//! One logical model: a file, or all the files it was split into.
+//! A logical model: a file, or all the files that it was split into.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,24 +13,24 @@ use crate::mmap::{Mapping, Stamp, TensorBytes};
 use crate::split::{self, Split};
 use crate::tensor::TensorInfo;
 
-/// What errors call bytes that were not read from a file.
+/// The name in errors of bytes that were not read from a file.
 const IN_MEMORY: &str = "GGUF in memory";
 
 /// A file of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileInfo {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
-    /// Its state when it was opened; `None` for what was not read from a file.
+    /// Its state when it was opened; `None` for bytes in memory.
     pub stamp: Option<Stamp>,
 }
 
-/// A model: its metadata, its tensors, and the mapping their data lies in.
+/// A model: its metadata, its tensors, and the mapping that holds their data.
 ///
-/// What can be had from it has been checked: every tensor lies whole and alone within its file, its size fits
-/// its type and shape, and no two have one name.
+/// All of it has been checked: every tensor lies within its file and overlaps no other, its size fits its
+/// type and shape, and names are unique.
 pub struct Gguf {
     version: u32,
     metadata: Metadata,
@@ -38,34 +38,35 @@ pub struct Gguf {
     /// Indices into `tensors`, sorted by name.
     by_name: Vec<usize>,
     files: Vec<FileInfo>,
-    /// The data of each of `files`.
+    /// The data section of each of `files`.
     data: Vec<Data>,
 }
 
 /// The data section of a file.
 struct Data {
     mapping: Arc<Mapping>,
-    /// Where in the mapping it begins.
+    /// Where it begins in the mapping.
     start: u64,
 }
 
 impl Gguf {
-    /// Opens the model at `path`: maps the file, and if it is one part of a split model, all its siblings.
+    /// Opens the model at `path`: maps the file and, if it is part of a split model, all other parts.
     ///
-    /// Only headers are read here; tensor data is read from the disk when it is first touched. Any part of a
-    /// split model will do. Its metadata is that of the first part; the others repeat none of it.
+    /// Only headers are read here; tensor data is read from disk when it is first touched. `path` may be any
+    /// part of a split model. The metadata is that of the first part; the others do not repeat it.
     ///
     /// # The contract of a mapped file
     ///
-    /// While the result, or a [`TensorBytes`] of it, lives, the files must not be truncated or changed in
-    /// place. A file truncated under a mapping ends the process with SIGBUS, and one changed in place changes
-    /// weights in the middle of a computation; no operating system offers a way to rule that out. Replacing a
-    /// file by renaming another over it is fine, and is what [`Writer::create`](crate::Writer::create) does.
+    /// While the returned value, or a [`TensorBytes`] of it, is alive, the files must not be truncated or
+    /// changed in place. A file truncated under a mapping ends the process with SIGBUS, and one changed in
+    /// place changes weights in the middle of a computation; no operating system offers a way to rule that
+    /// out. Replacing a file by renaming another over it is fine, and is what
+    /// [`Writer::create`](crate::Writer::create) does.
     ///
     /// # Errors
     ///
-    /// If a file cannot be opened, is not a GGUF file, or breaks a rule; see [`Error`]. A missing part is
-    /// named.
+    /// If a file cannot be opened, is not a GGUF file, or breaks a rule; see [`Error`]. The error names
+    /// missing parts.
     pub fn open(path: &Path) -> Result<Gguf, Error> {
         let part = Part::open(path)?;
         let Some(own) = Split::of(&part.header.metadata)? else {
@@ -83,12 +84,11 @@ impl Gguf {
         Ok(model)
     }
 
-    /// Reads a model from memory. It is the same code as for a mapped file, except that a split model is
-    /// refused.
+    /// Reads a model from memory, just as from a mapped file, except that a split model is refused.
     ///
     /// # Errors
     ///
-    /// If the bytes are no GGUF file, or one that breaks a rule; see [`Error`].
+    /// If the bytes are not a GGUF file, or break a rule; see [`Error`].
     pub fn parse(bytes: impl Into<Arc<[u8]>>) -> Result<Gguf, Error> {
         let part = Part::new(PathBuf::from(IN_MEMORY), Mapping::Memory(bytes.into()))?;
         match Split::of(&part.header.metadata)? {
@@ -97,7 +97,7 @@ impl Gguf {
         }
     }
 
-    /// The model that consists of one part.
+    /// The model of a single part.
     fn of(part: Part) -> Result<Gguf, Error> {
         let mut model = Gguf::empty();
         model.add(part)?;
@@ -116,7 +116,7 @@ impl Gguf {
         }
     }
 
-    /// Appends a part; version and metadata are those of the first.
+    /// Appends a part. Version and metadata are those of the first one.
     fn add(&mut self, part: Part) -> Result<(), Error> {
         let Part { path, mapping, header } = part;
         let file = self.files.len();
@@ -126,7 +126,7 @@ impl Gguf {
         }
         self.tensors.extend(header.tensors.into_iter().map(|tensor| TensorInfo { file, ..tensor }));
         if self.tensors.len() as u64 > MAX_TENSORS {
-            let problem = format!("with this part the model has more than {MAX_TENSORS} tensors, the limit");
+            let problem = format!("with this part the model exceeds the limit of {MAX_TENSORS} tensors");
             return Err(split::error(&path, problem));
         }
         self.files.push(FileInfo { path, size: mapping.len() as u64, stamp: mapping.stamp() });
@@ -134,23 +134,23 @@ impl Gguf {
         Ok(())
     }
 
-    /// Fills in `by_name`, which shows whether two parts have a tensor of the same name.
+    /// Fills in `by_name`, and checks that names are unique across parts.
     fn index_names(&mut self) -> Result<(), Error> {
         let name = |&at: &usize| self.tensors[at].name.as_str();
         let mut by_name: Vec<usize> = (0..self.tensors.len()).collect();
-        // Stable, so that of two parts the later one is blamed.
+        // Stable, so that the error blames the later of two parts.
         by_name.sort_by(|a, b| name(a).cmp(name(b)));
         if let Some(pair) = by_name.windows(2).find(|pair| name(&pair[0]) == name(&pair[1])) {
             let path = |at: usize| &self.files[self.tensors[at].file].path;
-            let problem = format!("tensor {} is in {} too", Quoted(name(&pair[1])), path(pair[0]).display());
+            let problem = format!("tensor {} is also in {}", Quoted(name(&pair[1])), path(pair[0]).display());
             return Err(split::error(path(pair[1]), problem));
         }
         self.by_name = by_name;
         Ok(())
     }
 
-    /// The format version of the (first) file: 2 or 3. They differ in nothing a reader of little-endian files
-    /// sees.
+    /// The format version of the (first) file: 2 or 3. A reader of little-endian files sees no difference
+    /// between them.
     pub fn version(&self) -> u32 {
         self.version
     }
@@ -160,7 +160,7 @@ impl Gguf {
         &self.files
     }
 
-    /// What comes before the tensor data, in each of the files.
+    /// The bytes before the tensor data, for each of the files.
     pub fn headers(&self) -> impl Iterator<Item = &[u8]> {
         // A file without tensors may end before its data section would begin.
         self.data.iter().map(|data| data.mapping.get(..data.start as usize).unwrap_or(&data.mapping))
@@ -176,31 +176,31 @@ impl Gguf {
         &self.tensors
     }
 
-    /// The tensor called `name`.
+    /// Finds a tensor by name.
     pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
         let found = self.by_name.binary_search_by(|&at| self.tensors[at].name.as_str().cmp(name)).ok()?;
         Some(&self.tensors[self.by_name[found]])
     }
 
-    /// The stored bytes of one of this model's tensors. No alignment in memory is promised.
+    /// The stored bytes of one of this model's tensors, with no guaranteed alignment in memory.
     ///
     /// # Panics
     ///
-    /// If `tensor` is not of this model and lies outside of its files.
+    /// If `tensor` belongs to another model and lies outside of this one's files.
     pub fn data(&self, tensor: &TensorInfo) -> &[u8] {
         &self.data[tensor.file].mapping[self.range(tensor)]
     }
 
-    /// The stored bytes of one of this model's tensors, to keep beyond the model's own life.
+    /// The stored bytes of one of this model's tensors, which may outlive the model.
     ///
     /// # Panics
     ///
-    /// If `tensor` is not of this model and lies outside of its files.
+    /// If `tensor` belongs to another model and lies outside of this one's files.
     pub fn tensor_bytes(&self, tensor: &TensorInfo) -> TensorBytes {
         TensorBytes::new(&self.data[tensor.file].mapping, self.range(tensor))
     }
 
-    /// Where a tensor lies in the mapping of its file. That it fits was checked when the header was read.
+    /// The range of a tensor in the mapping of its file, which was checked when the header was read.
     fn range(&self, tensor: &TensorInfo) -> Range<usize> {
         let start = self.data[tensor.file].start + tensor.offset;
         start as usize..(start + tensor.bytes) as usize
@@ -214,7 +214,7 @@ impl fmt::Debug for Gguf {
     }
 }
 
-/// A file that has been mapped and whose header has been read.
+/// A mapped file with its header.
 struct Part {
     path: PathBuf,
     mapping: Mapping,

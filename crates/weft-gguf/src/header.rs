@@ -13,28 +13,29 @@ use crate::sniff;
 use crate::tensor::{TensorInfo, check_alignment, check_dims, check_name, check_shape};
 use crate::value::MIN_STRING_BYTES;
 
-/// The four bytes every GGUF file begins with.
+/// The first four bytes of every GGUF file.
 pub(crate) const MAGIC: [u8; 4] = *b"GGUF";
 /// The key that overrides [`DEFAULT_ALIGNMENT`].
 pub(crate) const ALIGNMENT_KEY: &str = "general.alignment";
-/// The least a key with its value takes: the key's length, a type, a value of one byte.
+/// The fewest bytes of a key with its value: the key's length, a type, a value of one byte.
 const MIN_ENTRY_BYTES: u64 = MIN_STRING_BYTES + 4 + 1;
-/// The least a tensor's entry takes: the name's length, number of dimensions, one dimension, type, offset.
+/// The fewest bytes of a directory entry: the name's length, number of dimensions, one dimension, type,
+/// offset.
 const MIN_TENSOR_BYTES: u64 = MIN_STRING_BYTES + 4 + 8 + 4 + 8;
 
-/// What the header of one file says, all of it checked.
+/// The checked header of a file.
 #[derive(Debug)]
 pub(crate) struct Header {
     pub(crate) version: u32,
     pub(crate) metadata: Metadata,
-    /// In the file's order, all with `file` 0.
+    /// In the file's order, with `file` 0.
     pub(crate) tensors: Vec<TensorInfo>,
     /// Where the data section begins, in bytes from the file's start.
     pub(crate) data_start: u64,
 }
 
 impl Header {
-    /// Reads and checks the header of the file that consists of `bytes` and that errors call `file`.
+    /// Parses and checks a header. Errors call the file `file`.
     pub(crate) fn parse(bytes: &[u8], file: &str) -> Result<Header, Error> {
         if !bytes.starts_with(&MAGIC) && (bytes.is_empty() || !MAGIC.starts_with(bytes)) {
             return Err(Error::NotGguf { file: file.to_string(), found: sniff::describe(bytes) });
@@ -58,15 +59,15 @@ fn check_version(version: u32) -> Result<u32, String> {
     match version {
         2 | 3 => Ok(version),
         1 => Err("it is GGUF version 1, of August 2023; convert the model again from its source".to_string()),
-        // The first real version number of a big-endian file is in the other half of the word.
+        // In a big-endian file, a small version number is in the other half of the word.
         _ if version & 0xffff == 0 && version != 0 => {
             Err("it is in big-endian byte order; convert it to little-endian".to_string())
         }
-        _ => Err(format!("it says it is GGUF version {version}; versions 2 and 3 are known")),
+        _ => Err(format!("it claims GGUF version {version}, but only versions 2 and 3 are supported")),
     }
 }
 
-/// Reads how many `things` there are, at most `limit`.
+/// Reads the number of `things`, at most `limit`.
 fn count(cursor: &mut Cursor<'_>, things: &str, limit: u64) -> Result<u64, Error> {
     let at = cursor.pos();
     let count = cursor.u64(format_args!("the number of {things}"))?;
@@ -99,18 +100,18 @@ fn metadata(cursor: &mut Cursor<'_>, file: &str, count: u64) -> Result<(Metadata
     Ok((metadata, alignment))
 }
 
-/// A key is 1 to [`MAX_KEY_BYTES`] bytes long.
+/// Checks that a key is 1 to [`MAX_KEY_BYTES`] bytes long.
 pub(crate) fn check_key(key: &str) -> Result<(), String> {
     if key.is_empty() || key.len() > MAX_KEY_BYTES {
         return Err(format!(
-            "a metadata key must have 1 to {MAX_KEY_BYTES} bytes, this one has {}",
+            "a metadata key must have 1 to {MAX_KEY_BYTES} bytes, but this one has {}",
             key.len()
         ));
     }
     Ok(())
 }
 
-/// An entry of the tensor directory, and where in the file it is.
+/// A directory entry, and its place in the file.
 struct Entry {
     at: u64,
     tensor: TensorInfo,
@@ -142,12 +143,8 @@ fn entry(cursor: &mut Cursor<'_>, index: u64, alignment: u64) -> Result<Entry, E
     let shape = shape.collect::<Result<Vec<u64>, Error>>()?;
     let type_at = cursor.pos();
     let id = cursor.u32(format_args!("the type of tensor {quoted}"))?;
-    let ty = GgmlType::from_id(id).ok_or_else(|| {
-        cursor.malformed(
-            type_at,
-            format!("tensor {quoted} has type number {id}, which this program does not know"),
-        )
-    })?;
+    let ty = GgmlType::from_id(id)
+        .ok_or_else(|| cursor.malformed(type_at, format!("tensor {quoted} has the unknown type {id}")))?;
     let bytes = check_shape(name, ty, &shape).map_err(|rule| cursor.malformed(shape_at, rule))?;
     let offset_at = cursor.pos();
     let offset = cursor.u64(format_args!("the offset of tensor {quoted}"))?;
@@ -159,7 +156,7 @@ fn entry(cursor: &mut Cursor<'_>, index: u64, alignment: u64) -> Result<Entry, E
     Ok(Entry { at, tensor: TensorInfo { name: name.to_string(), ty, shape, offset, bytes, file: 0 } })
 }
 
-/// Every tensor lies within the file, and none on top of another.
+/// Checks that every tensor lies within the file, and that none overlap.
 fn check_extents(
     cursor: &Cursor<'_>,
     entries: &[Entry],
@@ -172,7 +169,7 @@ fn check_extents(
     if let Some(outside) = entries.iter().find(|entry| end(entry) > file_size) {
         let needed = entries.iter().map(end).max().unwrap_or(data_start);
         let rule = format!(
-            "tensor {} reaches beyond the end of the file, which has {file_size} bytes where its tensors need \
+            "tensor {} reaches beyond the end of the file, which has {file_size} bytes, but its tensors need \
              {needed}; the download is incomplete, or the file is damaged",
             Quoted(&outside.tensor.name)
         );
@@ -184,7 +181,7 @@ fn check_extents(
         let (before, after) = (&pair[0].tensor, &pair[1].tensor);
         if before.offset + before.bytes > after.offset {
             let rule = format!(
-                "tensor {} begins at byte {} of the data, within tensor {}, which takes {} bytes from byte {}",
+                "tensor {} begins at byte {} of the data, within tensor {}, which has {} bytes from byte {}",
                 Quoted(&after.name),
                 after.offset,
                 Quoted(&before.name),

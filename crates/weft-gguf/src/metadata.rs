@@ -1,4 +1,4 @@
-//! The metadata of a model: keys in the file's order, and typed access that says what is wrong with a key.
+//! The metadata of a model: keys in the file's order, and typed access with precise errors.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -9,10 +9,9 @@ use crate::value::{Array, Strings, Value};
 
 /// Keys and values, in the order of the file.
 ///
-/// The typed getters return `Ok(None)` when a key is absent and an error when it holds another type; the
-/// `require_` forms make absence an error too. Integers may be stored in any of the format's integer types as
-/// long as the value fits, since converters differ in which one they choose; the same goes for `f32` and
-/// `f64`.
+/// The typed getters return `Ok(None)` for an absent key and an error for a value of another type; with the
+/// `require_` forms, absence is an error too. An integer may have any of the format's integer types if its
+/// value fits, since converters differ in their choice; likewise `f32` and `f64`.
 #[derive(Debug, Clone)]
 pub struct Metadata {
     file: Arc<str>,
@@ -27,22 +26,22 @@ impl Default for Metadata {
 }
 
 impl Metadata {
-    /// No keys; for building a model's metadata in memory.
+    /// Creates empty metadata, for building a model in memory.
     pub fn new() -> Metadata {
         Metadata::of_file("metadata in memory")
     }
 
-    /// No keys yet, of a file that errors will name.
+    /// Creates empty metadata of a file that errors name.
     pub(crate) fn of_file(file: &str) -> Metadata {
         Metadata { file: file.into(), entries: Vec::new(), index: BTreeMap::new() }
     }
 
-    /// The file the keys are from, as errors name it.
+    /// The name of the keys' file in errors.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// Number of keys.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -62,8 +61,7 @@ impl Metadata {
         self.index.get(key).map(|&at| &self.entries[at].1)
     }
 
-    /// Sets `key`, keeping its place if it is there already and appending it if not; returns the former
-    /// value.
+    /// Sets `key` and returns its former value. An existing key keeps its place; a new one is appended.
     pub fn insert(&mut self, key: &str, value: impl Into<Value>) -> Option<Value> {
         if let Some(&at) = self.index.get(key) {
             return Some(std::mem::replace(&mut self.entries[at].1, value.into()));
@@ -74,9 +72,9 @@ impl Metadata {
         None
     }
 
-    /// An integer for each of `layers` layers: an array of that length as it is, a single value repeated.
+    /// One integer per layer, for `layers` layers: an array of that length as it is, a single value repeated.
     ///
-    /// Allocates `layers` values; hold a number that comes from a file against a limit first.
+    /// This allocates `layers` values: check a number from a file against a limit first.
     pub fn u32_per_layer(&self, key: &str, layers: usize) -> Result<Option<Vec<u32>>, KeyError> {
         match self.get(key) {
             Some(Value::Array(array)) => {
@@ -91,7 +89,7 @@ impl Metadata {
         }
     }
 
-    /// [`Metadata::u32_per_layer`] of a key that must be there.
+    /// [`Metadata::u32_per_layer`] of a required key.
     pub fn require_u32_per_layer(&self, key: &str, layers: usize) -> Result<Vec<u32>, KeyError> {
         let values = self.u32_per_layer(key, layers)?;
         values.ok_or_else(|| self.missing(key, "one u32 or an array with one for each layer"))
@@ -124,12 +122,12 @@ macro_rules! getters {
     ($($get:ident, $require:ident -> $t:ty, $what:literal;)*) => {
         impl Metadata {
             $(
-                #[doc = concat!($what, " under `key`; `None` when the key is absent.")]
+                #[doc = concat!($what, " of `key`; `None` if the key is absent.")]
                 pub fn $get(&self, key: &str) -> Result<Option<$t>, KeyError> {
                     self.read(key)
                 }
 
-                #[doc = concat!($what, " under `key`, which must be there.")]
+                #[doc = concat!($what, " of `key`, which is required.")]
                 pub fn $require(&self, key: &str) -> Result<$t, KeyError> {
                     self.read(key)?.ok_or_else(|| self.missing(key, <$t as FromValue<'_>>::EXPECTED))
                 }
@@ -141,25 +139,25 @@ macro_rules! getters {
 getters! {
     u32, require_u32 -> u32, "The integer";
     f32, require_f32 -> f32, "The floating-point number (an `f64` is rounded)";
-    bool, require_bool -> bool, "The truth value";
-    str, require_str -> &str, "The text";
-    u32s, require_u32s -> Vec<u32>, "The array of integers, none of them negative,";
+    bool, require_bool -> bool, "The bool";
+    str, require_str -> &str, "The string";
+    u32s, require_u32s -> Vec<u32>, "The array of non-negative integers";
     i32s, require_i32s -> Vec<i32>, "The array of integers";
     f32s, require_f32s -> Vec<f32>, "The array of floating-point numbers (`f64`s are rounded)";
-    bools, require_bools -> &[bool], "The array of truth values";
+    bools, require_bools -> &[bool], "The array of bools";
     strings, require_strings -> &Strings, "The array of strings";
 }
 
-/// A type metadata can be read as.
+/// A type that metadata can be read as.
 trait FromValue<'a>: Sized {
-    /// The type's name for error messages.
+    /// The type in error messages.
     const EXPECTED: &'static str;
 
-    /// The value as this type, or what was found instead.
+    /// The value as this type, or a description of the value found.
     fn from_value(value: &'a Value) -> Result<Self, String>;
 }
 
-/// What a value is, for error messages.
+/// Describes a value for error messages.
 fn describe(value: &Value) -> String {
     match value {
         Value::Array(array) => format!("an array of {} {}", array.len(), array.type_name()),
@@ -258,7 +256,7 @@ impl<'a> FromValue<'a> for &'a Strings {
     }
 }
 
-/// An integer array of any of the format's types as `T`s.
+/// An integer array of any type, converted to `T`.
 fn integers<T>(value: &Value) -> Result<Vec<T>, String>
 where
     T: TryFrom<u8> + TryFrom<i8> + TryFrom<u16> + TryFrom<i16>,

@@ -1,6 +1,7 @@
-//! A model's bytes: a file mapped into memory, or memory itself. The only `unsafe` of this crate, and the only place that maps files.
+//! A model's bytes: a mapped file, or memory. This file has the only `unsafe` of this crate, and is the only place that maps
+//! files.
 //!
-//! What mapping a file asks of everybody else is told at [`Gguf::open`](crate::Gguf::open).
+//! [`Gguf::open`](crate::Gguf::open) documents what mapping a file asks of everyone else.
 #![allow(unsafe_code, reason = "mapping a file is unsafe, and this is the one place that does it")]
 
 use std::fmt;
@@ -15,43 +16,42 @@ use memmap2::{Mmap, UncheckedAdvice};
 
 use crate::error::Error;
 
-/// What pages are released in: as many as Linux maps at one fault (`fault_around_bytes`), aligned alike.
+/// The granularity of released pages: what Linux maps at one fault (`fault_around_bytes`), aligned alike.
 const GRANULE: usize = 64 << 10;
 
 /// A file mapped for reading.
 ///
-/// The [contract of a mapped file](crate::Gguf::open) holds for it: nobody may truncate or change the file while this lives.
+/// The [contract of a mapped file](crate::Gguf::open) holds: nobody may truncate or change the file while this is alive.
 #[derive(Debug)]
 pub struct MappedFile(Mmap);
 
 impl MappedFile {
-    /// Maps all of an open file.
+    /// Maps an open file as a whole.
     ///
     /// # Errors
-    /// If the operating system refuses.
+    /// If the system call fails.
     pub fn new(file: &File) -> io::Result<MappedFile> {
-        // SAFETY: the mapping is private to this process and never written to through Rust. That nobody
-        // changes the file while it lives cannot be checked here; it is the documented contract of this type
-        // and of `Gguf::open`.
+        // SAFETY: The mapping is private to this process and never written to through Rust. Nothing here can check that nobody
+        // changes the file while it is alive; that is the documented contract of this type and of `Gguf::open`.
         unsafe { Mmap::map(file) }.map(MappedFile)
     }
 
-    /// Asks for huge pages. Where the operating system has none for files, nothing changes.
+    /// Asks for huge pages. This has no effect where the operating system has none for files.
     pub fn prefer_huge_pages(&self) {
         #[cfg(target_os = "linux")]
         let _ = self.0.advise(memmap2::Advice::HugePage);
     }
 
-    /// Takes the pages of a range out of this process's memory; they are read again from the file when they are next touched.
+    /// Drops the pages of a range from this process's memory. They are read from the file again when they are touched.
     fn release(&self, range: Range<usize>) {
-        // A page too many costs a fault, one too few costs memory: outward.
+        // Round outward: a page too many costs a fault, one too few costs memory.
         let start = range.start - range.start % GRANULE;
         let end = range.end.next_multiple_of(GRANULE).min(self.0.len());
         #[cfg(unix)]
         if start < end {
-            // SAFETY: "don't need" throws away what was written to private pages, and can so change what a slice shows. Nothing
-            // is ever written to this mapping: what is thrown away are copies of what the file holds, and by the contract of this
-            // type the file has not changed, so every byte stays what it was.
+            // SAFETY: "Don't need" discards what was written to private pages, which could change the contents of a slice.
+            // Nothing is ever written to this mapping: what is discarded are copies of the file's contents, and by the contract
+            // of this type the file has not changed, so every byte stays the same.
             let _ = unsafe { self.0.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start) };
         }
     }
@@ -65,12 +65,12 @@ impl Deref for MappedFile {
     }
 }
 
-/// What tells one state of a file from another, as far as the operating system knows.
+/// Identifies a state of a file, as far as the operating system can tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// When it was last written.
+    /// When the file was last written.
     pub modified: Option<SystemTime>,
-    /// Its number in its file system, where there are such.
+    /// Its inode number, where the file system has one.
     pub inode: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ impl Mapping {
     /// Maps the file at `path` for reading.
     pub(crate) fn open(path: &Path) -> Result<Mapping, Error> {
         let failed = |action, source| Error::Io { action, path: path.to_path_buf(), source };
-        // Looked at before it is opened: opening a named pipe would wait for somebody to write to it.
+        // Check before opening, because opening a named pipe would wait for a writer.
         let about = fs::metadata(path).map_err(|e| failed("open", e))?;
         if !about.is_file() {
             let kind = if about.is_dir() { "it is a folder" } else { "it is not a regular file" };
@@ -129,10 +129,9 @@ impl Deref for Mapping {
     }
 }
 
-/// The bytes of a tensor, holding on to the mapping they lie in: cheap to clone, and good for as long as it
-/// is kept.
+/// The bytes of a tensor, which keep their mapping alive. Cheap to clone.
 ///
-/// The [contract of a mapped file](crate::Gguf::open) lasts as long. No alignment in memory is promised.
+/// The [contract of a mapped file](crate::Gguf::open) lasts as long. There is no guaranteed alignment in memory.
 #[derive(Clone)]
 pub struct TensorBytes {
     mapping: Arc<Mapping>,
@@ -144,7 +143,7 @@ impl TensorBytes {
     ///
     /// # Panics
     ///
-    /// If the range reaches beyond the mapping; so that it is here and not at some later use.
+    /// If the range reaches beyond the mapping, rather than at some later use.
     pub(crate) fn new(mapping: &Arc<Mapping>, range: Range<usize>) -> TensorBytes {
         assert!(
             mapping.get(range.clone()).is_some(),
@@ -154,8 +153,8 @@ impl TensorBytes {
         TensorBytes { mapping: Arc::clone(mapping), range }
     }
 
-    /// Takes a part of these bytes out of memory, for now: whoever touches them again has them read from the file again. Bytes that are
-    /// in no file stay. What lies beyond the end is ignored.
+    /// Drops a part of these bytes from memory. They are read from the file again when they are touched. Has no effect on bytes
+    /// that are not in a file. What lies beyond the end is ignored.
     pub fn release(&self, part: Range<usize>) {
         let Mapping::File(map, _) = &*self.mapping else { return };
         let len = self.range.len();
@@ -188,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn released_bytes_are_there_again_when_they_are_read() {
+    fn released_bytes_are_read_again_when_touched() {
         let path = std::env::temp_dir().join(format!("weft-gguf-release-{}", std::process::id()));
         let written: Vec<u8> = (0..5 * GRANULE + 77).map(|i| (i / 251) as u8).collect();
         fs::write(&path, &written).unwrap();

@@ -1,6 +1,6 @@
-//! What a file is that does not begin as a GGUF file does: downloads go wrong in a few well-known ways.
+//! Identifies files that do not begin like a GGUF file: downloads go wrong in a few well-known ways.
 
-/// Says what `bytes` seem to be and what to do about it.
+/// Says what `bytes` seem to be, and what to do about it.
 pub(crate) fn describe(bytes: &[u8]) -> String {
     let head = &bytes[..bytes.len().min(512)];
     let text = head.trim_ascii_start().to_ascii_lowercase();
@@ -24,7 +24,7 @@ pub(crate) fn describe(bytes: &[u8]) -> String {
         _ if text.starts_with(b"{") => {
             "it is JSON; the download went wrong (an error message from the server?)"
         }
-        _ if head.iter().all(|&b| b == 0) => "it begins with zeros; its download has not been completed",
+        _ if head.iter().all(|&b| b == 0) => "it begins with zeros; its download is incomplete",
         _ => {
             let first: Vec<String> = head.iter().take(4).map(|b| format!("{b:02x}")).collect();
             return format!("it begins with the bytes {}, not with `GGUF`", first.join(" "));

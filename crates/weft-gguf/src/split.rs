@@ -1,5 +1,5 @@
-//! Models in several files: llama.cpp's `gguf-split` writes `NAME-00001-of-00003.gguf` and so on, and says in
-//! each part's metadata which one it is.
+//! Models in several files. llama.cpp's `gguf-split` names them `NAME-00001-of-00003.gguf` and so on, and
+//! numbers each part in its metadata.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,22 +11,22 @@ use crate::metadata::Metadata;
 const NUMBER_KEY: &str = "split.no";
 const COUNT_KEY: &str = "split.count";
 const TENSORS_KEY: &str = "split.tensors.count";
-/// How many missing parts an error names.
+/// The number of missing parts that an error names.
 const NAMED: usize = 3;
 
-/// What a part says about the whole it belongs to.
+/// A part's account of the whole model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Split {
-    /// Which part this is, from 0.
+    /// The number of this part, from 0.
     pub(crate) number: u32,
-    /// How many parts there are: at least 2.
+    /// The number of parts, at least 2.
     pub(crate) count: u32,
-    /// How many tensors all parts have together.
+    /// The number of tensors of all parts together.
     pub(crate) tensors: u32,
 }
 
 impl Split {
-    /// What the metadata of a part says, or `None` for a model in one file.
+    /// Reads the metadata of a part; `None` for a model in one file.
     pub(crate) fn of(metadata: &Metadata) -> Result<Option<Split>, KeyError> {
         let count = metadata.u32(COUNT_KEY)?.unwrap_or(1);
         if count < 2 {
@@ -37,12 +37,11 @@ impl Split {
         Ok(Some(Split { number, count, tensors }))
     }
 
-    /// The paths of all parts in order, from the path of this one.
+    /// The paths of all parts in order, given the path of this one.
     ///
     /// # Errors
     ///
-    /// When there are too many, this one's name does not say what its metadata says, or some part does not
-    /// exist.
+    /// If there are too many parts, the file name contradicts the metadata, or a part does not exist.
     pub(crate) fn paths(&self, own: &Path) -> Result<Vec<PathBuf>, Error> {
         if self.count > MAX_FILES {
             return Err(error(own, format!("this is {self}; at most {MAX_FILES} files are allowed")));
@@ -51,10 +50,7 @@ impl Split {
         let name = own.file_name().and_then(|name| name.to_str());
         let Some(prefix) = name.and_then(|name| name.strip_suffix(&suffix(self.number))) else {
             let wanted = suffix(self.number);
-            return Err(error(
-                own,
-                format!("this is {self}, so its name should end in `{wanted}`; rename it"),
-            ));
+            return Err(error(own, format!("this is {self}, so its name must end in `{wanted}`; rename it")));
         };
         let path = |number| own.with_file_name(format!("{prefix}{}", suffix(number)));
         let paths: Vec<PathBuf> = (0..self.count).map(path).collect();
@@ -71,28 +67,25 @@ impl Split {
         };
         Err(error(
             own,
-            format!("this is {self}, but there is no {named}{more}; all parts must be in one folder"),
+            format!("this is {self}, but {named}{more} cannot be found; all parts must be in one folder"),
         ))
     }
 
-    /// Checks that the part at `path`, which says `found`, is the part that this one describes.
+    /// Checks that the part at `path`, which claims to be `found`, is the one described by `self`.
     pub(crate) fn check(&self, found: Option<Split>, path: &Path) -> Result<(), Error> {
         if found == Some(*self) {
             return Ok(());
         }
         let found = found.map_or("a model in one file".to_string(), |split| split.to_string());
-        Err(error(
-            path,
-            format!("this should be {self}, but says it is {found}; the parts are of different models"),
-        ))
+        Err(error(path, format!("expected {self}, found {found}; the parts belong to different models")))
     }
 
-    /// Checks that the parts, the first of them at `path`, have as many tensors as they say.
+    /// Checks that the parts, the first of them at `path`, have the declared number of tensors.
     pub(crate) fn check_tensors(&self, found: usize, path: &Path) -> Result<(), Error> {
         if found as u64 == u64::from(self.tensors) {
             return Ok(());
         }
-        Err(error(path, format!("this is {self}, but the {} files have {found}", self.count)))
+        Err(error(path, format!("this is {self}, but the {} files have {found} tensors", self.count)))
     }
 }
 
@@ -103,7 +96,7 @@ impl fmt::Display for Split {
     }
 }
 
-/// The error that the part at `path` does not fit with the others.
+/// The error for a part at `path` that does not fit the others.
 pub(crate) fn error(path: &Path, problem: String) -> Error {
     Error::Split { file: path.display().to_string(), problem }
 }

@@ -1,13 +1,13 @@
-//! The values metadata can have.
+//! Metadata values.
 
 use std::fmt;
 
-/// Bytes the shortest string takes in a file: its length.
+/// The bytes of the shortest string in a file: its length.
 pub(crate) const MIN_STRING_BYTES: u64 = 8;
 
 macro_rules! types {
     ($($variant:ident($one:ty, $many:ty) = $id:literal, $name:literal;)*) => {
-        /// One metadata value.
+        /// A metadata value.
         #[derive(Debug, Clone, PartialEq)]
         #[allow(missing_docs, reason = "the variants are the format's types by their Rust names")]
         pub enum Value { $($variant($one),)* Array(Array) }
@@ -19,8 +19,7 @@ macro_rules! types {
         #[allow(missing_docs, reason = "the variants are the format's types by their Rust names")]
         pub enum Array { $($variant($many),)* }
 
-        /// The types of metadata values, with the numbers they have in a file (`gguf_type` in GGML's
-        /// `gguf.h`).
+        /// The types of metadata values, with their ids in a file (`gguf_type` in GGML's `gguf.h`).
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum ValueType { $($variant = $id,)* Array = 9 }
 
@@ -49,7 +48,7 @@ macro_rules! types {
                 match self { $(Array::$variant(_) => ValueType::$variant,)* }
             }
 
-            /// Number of elements.
+            /// The number of elements.
             pub fn len(&self) -> usize {
                 match self { $(Array::$variant(elements) => elements.len(),)* }
             }
@@ -87,7 +86,7 @@ types! {
 }
 
 impl Value {
-    /// The name of the value's type: `u32`, `string`, `array`.
+    /// The name of the value's type, such as `u32`, `string` or `array`.
     pub fn type_name(&self) -> &'static str {
         self.value_type().name()
     }
@@ -105,25 +104,25 @@ impl Array {
         self.len() == 0
     }
 
-    /// The name of the elements' type: `u32`, `string`.
+    /// The name of the elements' type, such as `u32` or `string`.
     pub fn type_name(&self) -> &'static str {
         self.element_type().name()
     }
 }
 
-/// Many strings in one allocation: a vocabulary or its merges.
+/// Many strings in one allocation, such as a vocabulary or its merges.
 ///
-/// The strings are bytes, not `str`: a token may be a piece of a character. [`Strings::get_str`] is for those
-/// that are text.
+/// The strings are bytes, not `str`, because a token may be part of a character. [`Strings::get_str`] returns
+/// those that are text.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Strings {
     bytes: Vec<u8>,
-    /// Where each string ends in `bytes`; it begins where the one before it ends.
+    /// Where each string ends in `bytes`. It begins where the previous one ends.
     ends: Vec<usize>,
 }
 
 impl Strings {
-    /// No strings, with room for `count` of them.
+    /// Creates an empty list with room for `count` strings.
     pub(crate) fn with_capacity(count: usize) -> Strings {
         Strings { bytes: Vec::new(), ends: Vec::with_capacity(count) }
     }
@@ -134,7 +133,7 @@ impl Strings {
         self.ends.push(self.bytes.len());
     }
 
-    /// Number of strings.
+    /// The number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -144,14 +143,14 @@ impl Strings {
         self.ends.is_empty()
     }
 
-    /// The string at `index`, or `None` beyond the last.
+    /// The string at `index`; `None` past the end.
     pub fn get(&self, index: usize) -> Option<&[u8]> {
         let end = *self.ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         Some(&self.bytes[start..end])
     }
 
-    /// The string at `index` as text, or `None` beyond the last and where it is not UTF-8.
+    /// The string at `index` as text; `None` past the end, or if it is not UTF-8.
     pub fn get_str(&self, index: usize) -> Option<&str> {
         std::str::from_utf8(self.get(index)?).ok()
     }

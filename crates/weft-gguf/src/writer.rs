@@ -1,4 +1,4 @@
-//! Writing a GGUF file: everything about its tensors is declared first, then their data streams through.
+//! Writes GGUF files: first all tensors are declared, then their data is streamed.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::limits::{DEFAULT_ALIGNMENT, MAX_HEADER_BYTES, MAX_KEYS, MAX_TENSORS};
 use crate::metadata::Metadata;
 use crate::tensor::{TensorInfo, check_alignment, check_dims, check_name, check_shape};
 
-/// The version written. It differs from 2 only in allowing big-endian files.
+/// The version that is written. It differs from 2 only in allowing big-endian files.
 const VERSION: u32 = 3;
 
 /// The declaration of a file: metadata and tensors.
@@ -47,22 +47,19 @@ pub struct Writer {
     alignment: u64,
     tensors: Vec<TensorInfo>,
     names: BTreeSet<String>,
-    /// Bytes of the data section declared so far, padding included.
+    /// The size of the data section declared so far, including padding.
     data_bytes: u64,
 }
 
 impl Writer {
-    /// A file with this metadata and no tensors yet. `general.alignment`, where set, is obeyed.
+    /// Starts a file with this metadata and no tensors. `general.alignment` is respected.
     ///
     /// # Errors
     ///
     /// If the metadata breaks a rule or a limit that the reader enforces.
     pub fn new(metadata: Metadata) -> Result<Writer, WriteError> {
         if metadata.len() as u64 > MAX_KEYS {
-            return Err(refused(format!(
-                "{} metadata keys are more than the limit of {MAX_KEYS}",
-                metadata.len()
-            )));
+            return Err(refused(format!("{} metadata keys exceed the limit of {MAX_KEYS}", metadata.len())));
         }
         metadata.iter().try_for_each(|(key, _)| check_key(key)).map_err(refused)?;
         let alignment =
@@ -70,7 +67,7 @@ impl Writer {
         Ok(Writer { metadata, alignment, tensors: Vec::new(), names: BTreeSet::new(), data_bytes: 0 })
     }
 
-    /// Declares the next tensor, its shape in GGML's order (contiguous dimension first).
+    /// Declares the next tensor, with its shape in GGML's order (contiguous dimension first).
     ///
     /// # Errors
     ///
@@ -81,7 +78,7 @@ impl Writer {
         let bytes = check_shape(name, ty, shape).map_err(refused)?;
         if self.tensors.len() as u64 == MAX_TENSORS {
             return Err(refused(format!(
-                "tensor {} is one more than the limit of {MAX_TENSORS}",
+                "tensor {} exceeds the limit of {MAX_TENSORS} tensors",
                 Quoted(name)
             )));
         }
@@ -104,10 +101,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the header to `path` and goes on to the data.
+    /// Writes the header to `path`; the data follows.
     ///
-    /// The file gets its name when [`DataWriter::finish`] is called and everything is on the disk; until then
-    /// it is a temporary file beside it, which is removed should the writer be dropped before.
+    /// The file gets its name when [`DataWriter::finish`] has everything on disk. Until then it is a
+    /// temporary file beside `path`, which is removed if the writer is dropped.
     ///
     /// # Errors
     ///
@@ -116,8 +113,7 @@ impl Writer {
         self.start(Sink::create(path)?)
     }
 
-    /// Writes the header to a stream and goes on to the data. Give a buffered one if many small chunks will
-    /// come.
+    /// Writes the header to a stream; the data follows. Use a buffered stream for many small chunks.
     ///
     /// # Errors
     ///
@@ -130,7 +126,7 @@ impl Writer {
         let mut header = self.header();
         if header.len() as u64 > MAX_HEADER_BYTES {
             return Err(refused(format!(
-                "its header has {} bytes; the limit is {MAX_HEADER_BYTES}",
+                "its header has {} bytes, which exceeds the limit of {MAX_HEADER_BYTES}",
                 header.len()
             )));
         }
@@ -138,7 +134,7 @@ impl Writer {
         DataWriter::start(sink, &header, self.alignment, self.tensors)
     }
 
-    /// The header, without the padding that follows it. Its layout is told in GGML's `docs/gguf.md`.
+    /// The header, without the padding that follows it. GGML's `docs/gguf.md` specifies its layout.
     fn header(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend(VERSION.to_le_bytes());

@@ -1,4 +1,5 @@
-//! The models in `fixtures/`, held against what the Python package `gguf` says of them (`tests/listings`).
+//! The models in `fixtures/`, compared with what the Python package `gguf` reads from them
+//! (`tests/listings`).
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ fn fixture(model: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(format!("{model}.gguf"))
 }
 
-/// Everything in a model, in the form `tests/listings/list.py` prints.
+/// Lists everything in a model, in the form that `tests/listings/list.py` prints.
 fn list(model: &Gguf) -> String {
     let mut out = String::new();
     for (key, value) in model.metadata().iter() {
@@ -43,12 +44,12 @@ fn sum<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
 fn check(name: &str, listing: &str) {
     let path = fixture(name);
     let model = Gguf::open(&path).unwrap();
-    assert!(list(&model) == listing, "{name} is not what the listing says:\n{}", list(&model));
-    // The data end where the file ends, so that nothing in it has gone unseen.
+    assert!(list(&model) == listing, "{name} differs from its listing:\n{}", list(&model));
+    // The data ends where the file ends, so that nothing in it was missed.
     let end = model.tensors().iter().map(|t| t.offset + t.bytes.next_multiple_of(32)).max();
     let header = model.files()[0].size - end.unwrap();
     assert!(header < 200_000 && header.is_multiple_of(32), "a header of {header} bytes");
-    // From memory it is the same, and bytes that are kept are those of the model.
+    // Reading from memory gives the same model, and kept bytes are the model's.
     let in_memory = Gguf::parse(std::fs::read(&path).unwrap()).unwrap();
     assert_eq!(in_memory.tensors(), model.tensors());
     let last = model.tensors().last().unwrap();
@@ -76,7 +77,7 @@ fn glm_tiny_q8_0() {
 }
 
 #[test]
-fn cut_anywhere_a_fixture_is_refused() {
+fn a_fixture_truncated_anywhere_is_refused() {
     let bytes = std::fs::read(fixture("glm-tiny-q4_0")).unwrap();
     for length in (0..bytes.len()).step_by(9_970) {
         assert!(Gguf::parse(&bytes[..length]).is_err(), "cut to {length} bytes");
@@ -84,7 +85,7 @@ fn cut_anywhere_a_fixture_is_refused() {
 }
 
 #[test]
-fn things_that_are_no_files() {
+fn folders_and_missing_files_are_refused() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let error = Gguf::open(folder).unwrap_err();
     let source = std::error::Error::source(&error).unwrap();

@@ -1,4 +1,4 @@
-//! A folder for the files of one test.
+//! A temporary folder for one test.
 
 use std::path::{Path, PathBuf};
 use std::{fs, ops};
@@ -7,7 +7,7 @@ use std::{fs, ops};
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// The folder for the test called `test`.
+    /// Creates the folder of a test.
     pub(crate) fn new(test: &str) -> Folder {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gguf-{test}-{}", std::process::id()));
         fs::create_dir_all(&path).expect("the target folder is writable");
@@ -23,7 +23,7 @@ impl Folder {
         names
     }
 
-    /// `message` with the path of the folder taken out, the same on every machine.
+    /// Removes the path of the folder from `message`, so that it is the same on every machine.
     pub(crate) fn relative(&self, message: &str) -> String {
         message.replace(&format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR), "")
     }

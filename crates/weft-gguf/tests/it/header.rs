@@ -1,4 +1,4 @@
-//! Files that are something else, and files whose first 24 bytes are wrong.
+//! Files of other kinds, and files whose first 24 bytes are wrong.
 
 use std::fs;
 
@@ -8,13 +8,13 @@ use weft_gguf::Gguf;
 use crate::folder::Folder;
 use crate::raw::{Raw, ggml, refusal, refused, ty};
 
-/// A file of this version with nothing in it.
+/// An empty file of this version.
 fn version(version: u32) -> Raw {
     Raw(b"GGUF".to_vec()).u32(version).u64(0).u64(0)
 }
 
 #[test]
-fn the_smallest_file() {
+fn the_smallest_file_is_accepted() {
     let empty = Raw::new(0, 0).accepted();
     assert_eq!((empty.version(), empty.metadata().len(), empty.tensors().len()), (3, 0, 0));
     assert_eq!(empty.files()[0].size, 24);
@@ -40,35 +40,35 @@ fn other_kinds_of_file_are_named() {
         &[0; 64],
     ];
     expect![[r#"
-        not a GGUF file this program can read: it is empty (0 bytes)
+        not a supported GGUF file: it is empty (0 bytes)
         at byte 0: the magic `GGUF`: 4 bytes needed, 1 left in the file; the download is incomplete, or the file is damaged
-        not a GGUF file this program can read: it begins with the bytes 47 47 4d 4c, not with `GGUF`
-        not a GGUF file this program can read: it begins with the bytes 7f 45 4c 46, not with `GGUF`
-        not a GGUF file this program can read: it is in big-endian byte order; convert it to little-endian
-        not a GGUF file this program can read: it is in a GGML format older than GGUF; convert the model again from its source
-        not a GGUF file this program can read: it is a zip archive or a PyTorch checkpoint; convert it, or unpack it first
-        not a GGUF file this program can read: it is compressed with gzip; unpack it first
-        not a GGUF file this program can read: it is a safetensors file; convert it to GGUF first
-        not a GGUF file this program can read: it is a Git LFS pointer, not the model itself; run `git lfs pull`, or download the file
-        not a GGUF file this program can read: it is a web page; the download went wrong (a login page, a mistyped address?)
-        not a GGUF file this program can read: it is JSON; the download went wrong (an error message from the server?)
-        not a GGUF file this program can read: it begins with zeros; its download has not been completed"#]].assert_eq(&kinds.map(refusal).join("\n"));
+        not a supported GGUF file: it begins with the bytes 47 47 4d 4c, not with `GGUF`
+        not a supported GGUF file: it begins with the bytes 7f 45 4c 46, not with `GGUF`
+        not a supported GGUF file: it is in big-endian byte order; convert it to little-endian
+        not a supported GGUF file: it is in a GGML format older than GGUF; convert the model again from its source
+        not a supported GGUF file: it is a zip archive or a PyTorch checkpoint; convert it, or unpack it first
+        not a supported GGUF file: it is compressed with gzip; unpack it first
+        not a supported GGUF file: it is a safetensors file; convert it to GGUF first
+        not a supported GGUF file: it is a Git LFS pointer, not the model itself; run `git lfs pull`, or download the file
+        not a supported GGUF file: it is a web page; the download went wrong (a login page, a mistyped address?)
+        not a supported GGUF file: it is JSON; the download went wrong (an error message from the server?)
+        not a supported GGUF file: it begins with zeros; its download is incomplete"#]].assert_eq(&kinds.map(refusal).join("\n"));
 }
 
 #[test]
-fn versions() {
+fn unknown_versions_are_refused() {
     refused(
         [version(0), version(1), version(4), version(3u32.swap_bytes())],
         expect![[r#"
-        not a GGUF file this program can read: it says it is GGUF version 0; versions 2 and 3 are known
-        not a GGUF file this program can read: it is GGUF version 1, of August 2023; convert the model again from its source
-        not a GGUF file this program can read: it says it is GGUF version 4; versions 2 and 3 are known
-        not a GGUF file this program can read: it is in big-endian byte order; convert it to little-endian"#]],
+            not a supported GGUF file: it claims GGUF version 0, but only versions 2 and 3 are supported
+            not a supported GGUF file: it is GGUF version 1, of August 2023; convert the model again from its source
+            not a supported GGUF file: it claims GGUF version 4, but only versions 2 and 3 are supported
+            not a supported GGUF file: it is in big-endian byte order; convert it to little-endian"#]],
     );
 }
 
 #[test]
-fn counts_are_held_against_limits_and_the_file() {
+fn counts_are_checked_against_limits_and_the_file() {
     refused(
         [
             Raw::new(u64::MAX, 0),
@@ -89,12 +89,12 @@ fn counts_are_held_against_limits_and_the_file() {
 }
 
 #[test]
-fn a_header_over_the_limit() {
-    // A sparse file: it takes no room on the disk, and must not be read as far as the array goes.
+fn a_header_over_the_limit_is_refused() {
+    // A sparse file: it takes no room on disk, and must not be read to the end of the array.
     let folder = Folder::new("header-limit");
     let path = folder.join("huge.gguf");
     fs::write(&path, Raw::new(0, 1).array("a", ty::U8, 256 << 20).0).unwrap();
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(300 << 20).unwrap();
     let message = Gguf::open(&path).unwrap_err().to_string();
-    expect!["huge.gguf: at byte 49: the 268435456 u8 of key `a` would make the header longer than 268435456 bytes, which is the limit"].assert_eq(&folder.relative(&message));
+    expect!["huge.gguf: at byte 49: the 268435456 u8 of key `a` would make the header longer than the limit of 268435456 bytes"].assert_eq(&folder.relative(&message));
 }

@@ -1,10 +1,10 @@
-//! Typed access to metadata: what is converted, and what an error says.
+//! Typed access to metadata: conversions and errors.
 
 use expect_test::expect;
 use weft_gguf::{Array, KeyError, Metadata, Strings, Value};
 
 #[test]
-fn integers_of_any_type_that_fit() {
+fn integers_of_any_type_are_converted_if_they_fit() {
     let mut metadata = Metadata::new();
     let values: [Value; 8] = [
         7u8.into(),
@@ -27,7 +27,7 @@ fn integers_of_any_type_that_fit() {
 }
 
 #[test]
-fn scalars() {
+fn scalars_are_read_by_type() {
     let mut metadata = Metadata::new();
     metadata.insert("f", 0.5f32);
     metadata.insert("d", 1e-5f64);
@@ -41,7 +41,7 @@ fn scalars() {
 }
 
 #[test]
-fn arrays() {
+fn arrays_are_read_by_type() {
     let mut metadata = Metadata::new();
     metadata.insert("i32", vec![1i32, 2]);
     metadata.insert("u16", vec![3u16]);
@@ -57,7 +57,7 @@ fn arrays() {
 }
 
 #[test]
-fn one_or_one_for_each_layer() {
+fn a_single_value_is_repeated_for_every_layer() {
     let mut metadata = Metadata::new();
     metadata.insert("one", 4u32);
     metadata.insert("each", vec![1u32, 2, 3]);

@@ -1,4 +1,4 @@
-//! The crate from outside: what it refuses and with which words, what it reads, what it writes.
+//! The crate from outside: what it refuses and how it says so, what it reads, and what it writes.
 
 mod fixtures;
 mod folder;

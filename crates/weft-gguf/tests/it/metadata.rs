@@ -1,4 +1,4 @@
-//! Files whose metadata are wrong, and what metadata may look like.
+//! Files with wrong metadata, and unusual but valid metadata.
 
 use expect_test::expect;
 use weft_gguf::{Array, Value};
@@ -6,7 +6,7 @@ use weft_gguf::{Array, Value};
 use crate::raw::{Raw, ggml, refused, ty};
 
 #[test]
-fn keys() {
+fn invalid_keys_are_refused() {
     refused(
         [
             Raw::new(0, 1).key("", ty::U8).bytes(&[0]),
@@ -15,8 +15,8 @@ fn keys() {
             Raw::new(0, 2).key("same", ty::U8).bytes(&[1]).key("same", ty::U8).bytes(&[1]),
         ],
         expect![[r#"
-            at byte 24: a metadata key must have 1 to 65535 bytes, this one has 0
-            at byte 24: a metadata key must have 1 to 65535 bytes, this one has 65536
+            at byte 24: a metadata key must have 1 to 65535 bytes, but this one has 0
+            at byte 24: a metadata key must have 1 to 65535 bytes, but this one has 65536
             at byte 24: the name of metadata key 0 is not UTF-8 (its byte 1 is 0xff)
             at byte 41: the metadata key `same` occurs twice"#]],
     );
@@ -24,7 +24,7 @@ fn keys() {
 }
 
 #[test]
-fn lengths_are_held_against_the_file() {
+fn lengths_are_checked_against_the_file() {
     refused(
         [
             Raw::new(0, 1).u64(u64::MAX).bytes(&[0; 16]),
@@ -49,7 +49,7 @@ fn lengths_are_held_against_the_file() {
 }
 
 #[test]
-fn types() {
+fn invalid_types_are_refused() {
     refused(
         [
             Raw::new(0, 1).key("a", 13).bytes(&[0; 16]),
@@ -60,9 +60,9 @@ fn types() {
             Raw::new(0, 1).key("a", ty::STRING).string(b"ab\xc3"),
         ],
         expect![[r#"
-            at byte 33: the type of key `a` is 13, which is none of GGUF's types (0 to 12)
-            at byte 37: the element type of key `a` is 99, which is none of GGUF's types (0 to 12)
-            at byte 37: key `a` is an array of arrays, which this program does not read
+            at byte 33: the type of key `a` is 13, which is not a GGUF type (0 to 12)
+            at byte 37: the element type of key `a` is 99, which is not a GGUF type (0 to 12)
+            at byte 37: key `a` is an array of arrays, which is not supported
             at byte 37: a bool must be 0 or 1, but one of key `a` is 2
             at byte 51: a bool must be 0 or 1, but one of key `a` is 255
             at byte 37: the value of key `a` is not UTF-8 (its byte 2 is 0xc3)"#]],
@@ -70,7 +70,7 @@ fn types() {
 }
 
 #[test]
-fn alignment() {
+fn invalid_alignments_are_refused() {
     let with = |alignment: u32| {
         let key = Raw::new(1, 1).key("general.alignment", ty::U32).u32(alignment);
         key.tensor("t", &[1], ggml::F32, 0).data(alignment.max(1) as usize, 4)
@@ -79,10 +79,10 @@ fn alignment() {
     refused(
         [with(0), with(48), with(1 << 21), text],
         expect![[r#"
-        at byte 49: the alignment is 0; it must be a power of two up to 1048576
-        at byte 49: the alignment is 48; it must be a power of two up to 1048576
-        at byte 49: the alignment is 2097152; it must be a power of two up to 1048576
-        at byte 49: the alignment must be stored as a u32, but is stored as string"#]],
+            at byte 49: the alignment must be a power of two up to 1048576, but is 0
+            at byte 49: the alignment must be a power of two up to 1048576, but is 48
+            at byte 49: the alignment must be a power of two up to 1048576, but is 2097152
+            at byte 49: the alignment must be stored as a u32, but is stored as string"#]],
     );
     for alignment in [1, 8, 64, 1 << 20] {
         let mut file = with(alignment);
@@ -93,18 +93,16 @@ fn alignment() {
 }
 
 #[test]
-fn hostile_names_are_shown_harmlessly() {
+fn hostile_names_are_escaped_and_truncated() {
     let name = format!("\x1b[2J\n{}", "x".repeat(1000));
     refused(
         [Raw::new(0, 1).key(&name, 77)],
-        expect![[
-            r#"at byte 1037: the type of key `\u{1b}[2J\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…` is 77, which is none of GGUF's types (0 to 12)"#
-        ]],
+        expect![[r#"at byte 1037: the type of key `\u{1b}[2J\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…` is 77, which is not a GGUF type (0 to 12)"#]],
     );
 }
 
 #[test]
-fn keys_keep_their_order_and_tokens_need_not_be_text() {
+fn keys_keep_their_order_and_tokens_may_be_any_bytes() {
     let model = Raw::new(0, 3)
         .key("z", ty::U32)
         .u32(1)

@@ -1,5 +1,5 @@
-//! Damage without design: cut anywhere, bits flipped anywhere. Nothing may panic, and what is accepted must
-//! be sound.
+//! Random damage: files truncated anywhere, and bits flipped anywhere. Nothing may panic, and accepted files
+//! must be sound.
 
 use weft_gguf::{Gguf, Metadata, Strings, Writer};
 use weft_quant::GgmlType;
@@ -31,7 +31,7 @@ fn small() -> Vec<u8> {
     file
 }
 
-/// Opens what may be damaged, and touches all of it if it is accepted.
+/// Opens a possibly damaged file, and reads all of it if it is accepted.
 fn exercise(bytes: &[u8]) -> bool {
     let Ok(model) = Gguf::parse(bytes) else { return false };
     for tensor in model.tensors() {
@@ -43,10 +43,10 @@ fn exercise(bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn cut_at_every_byte() {
+fn truncation_at_every_byte() {
     let file = small();
     assert!(exercise(&file));
-    // The data end before the file does: the last tensor is padded to the alignment.
+    // The data ends before the file does: the last tensor is padded to the alignment.
     let model = Gguf::parse(file.as_slice()).unwrap();
     let last = model.tensors().last().unwrap();
     let padding = (last.bytes.next_multiple_of(64) - last.bytes) as usize;
@@ -56,7 +56,7 @@ fn cut_at_every_byte() {
 }
 
 #[test]
-fn any_byte_changed() {
+fn changing_any_byte() {
     let file = small();
     for at in 0..file.len() {
         for byte in [0x00, 0x01, 0x7f, 0x80, 0xff, file[at].wrapping_add(1)] {
@@ -68,7 +68,7 @@ fn any_byte_changed() {
 }
 
 #[test]
-fn many_bytes_changed() {
+fn changing_many_bytes() {
     let file = small();
     let mut random = Random::new(1);
     let mut accepted = 0;
@@ -78,7 +78,7 @@ fn many_bytes_changed() {
             let at = random.below(damaged.len());
             damaged[at] = random.below(256) as u8;
         }
-        // Half of them are also cut, or a piece is repeated so that all that follows is out of place.
+        // Half of them are also truncated, or get a duplicate piece that shifts everything after it.
         match random.below(4) {
             0 => damaged.truncate(random.below(file.len())),
             1 => {
@@ -90,6 +90,6 @@ fn many_bytes_changed() {
         }
         accepted += usize::from(exercise(&damaged));
     }
-    // Changes of the data are not seen, so some survive; but not those of the header.
+    // Changes of data go unnoticed, so some files survive; changes of the header do not.
     assert!((1000..19_000).contains(&accepted), "{accepted} of 20000 accepted");
 }

@@ -1,9 +1,9 @@
-//! Files made byte by byte, so that they can be wrong in one place.
+//! Files built byte by byte, so that a single place can be wrong.
 
 use expect_test::Expect;
 use weft_gguf::Gguf;
 
-/// The numbers of metadata types in a file.
+/// The ids of metadata types.
 pub(crate) mod ty {
     pub(crate) const U8: u32 = 0;
     pub(crate) const I32: u32 = 5;
@@ -14,14 +14,14 @@ pub(crate) mod ty {
     pub(crate) const U64: u32 = 10;
 }
 
-/// The numbers of tensor types in a file.
+/// The ids of tensor types.
 pub(crate) mod ggml {
     pub(crate) const F32: u32 = 0;
     pub(crate) const Q4_0: u32 = 2;
     pub(crate) const Q4_K: u32 = 12;
 }
 
-/// The beginning of a GGUF file, to be continued.
+/// The beginning of a GGUF file.
 #[derive(Clone)]
 pub(crate) struct Raw(pub(crate) Vec<u8>);
 
@@ -50,7 +50,7 @@ impl Raw {
         self.u64(s.len() as u64).bytes(s)
     }
 
-    /// The name of a key and the number of its type; the value is to follow.
+    /// The name of a key and the id of its type; the value must follow.
     pub(crate) fn key(self, name: &str, ty: u32) -> Raw {
         self.string(name).u32(ty)
     }
@@ -72,22 +72,22 @@ impl Raw {
         self
     }
 
-    /// Asserts that this is accepted.
+    /// Asserts that the file is accepted.
     #[track_caller]
     pub(crate) fn accepted(self) -> Gguf {
-        Gguf::parse(self.0).expect("this is a good file")
+        Gguf::parse(self.0).expect("expected a valid file")
     }
 }
 
-/// Asserts that all of these are refused, with these messages, one a line.
+/// Asserts that all files are refused, with these messages, one per line.
 #[track_caller]
 pub(crate) fn refused<const N: usize>(files: [Raw; N], messages: Expect) {
     messages.assert_eq(&files.map(|file| refusal(file.0)).join("\n"));
 }
 
-/// The message with which these bytes are refused, without the file's name that it begins with.
+/// The message for refused bytes, without the file name at its beginning.
 #[track_caller]
 pub(crate) fn refusal(bytes: impl Into<Vec<u8>>) -> String {
-    let message = Gguf::parse(bytes.into()).expect_err("this should be refused").to_string();
+    let message = Gguf::parse(bytes.into()).expect_err("expected a refusal").to_string();
     message.strip_prefix("GGUF in memory: ").expect("the message begins with the file's name").to_string()
 }

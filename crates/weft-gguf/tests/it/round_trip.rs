@@ -1,4 +1,4 @@
-//! Whatever is written reads back the same, and writes again to the same bytes.
+//! Written files read back the same, and are written again as the same bytes.
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ fn tensors() -> impl Strategy<Value = Vec<Declared>> {
     named.prop_map(|tensors| tensors.into_iter().map(|(name, (ty, shape))| (name, ty, shape)).collect())
 }
 
-/// Data for the `index`th tensor that no other has.
+/// Data for the `index`th tensor, different from all others.
 fn data(index: usize, bytes: u64) -> Vec<u8> {
     (0..bytes).map(|i| (i as usize * 31 + index * 7) as u8).collect()
 }
@@ -77,7 +77,7 @@ fn write(metadata: &Metadata, tensors: &[Declared], chunk: usize) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn written_then_read(metadata in metadata(), tensors in tensors(), chunk in 1..5000usize) {
+    fn files_round_trip(metadata in metadata(), tensors in tensors(), chunk in 1..5000usize) {
         let file = write(&metadata, &tensors, chunk);
         let model = Gguf::parse(file.clone()).unwrap();
         for (index, (tensor, (name, ty, shape))) in model.tensors().iter().zip(&tensors).enumerate() {
@@ -86,7 +86,7 @@ proptest! {
             prop_assert_eq!(model.tensor(name), Some(tensor));
         }
         prop_assert_eq!(model.tensors().len(), tensors.len());
-        // Bytes rather than values, since a NaN differs from itself.
+        // Compare bytes rather than values, since NaN != NaN.
         prop_assert_eq!(write(model.metadata(), &tensors, usize::MAX), file);
         for (key, value) in metadata.iter() {
             prop_assert_eq!(format!("{:?}", model.metadata().get(key)), format!("{:?}", Some(value)));

@@ -9,8 +9,7 @@ use weft_quant::GgmlType;
 
 use crate::folder::Folder;
 
-/// Writes a part that holds the tensors called `names`, each of one f32: its place in `names`, plus ten times
-/// `no`.
+/// Writes a part with tensors of one f32 each: the tensor's index in `names`, plus ten times `no`.
 fn write_part(path: &Path, no: u16, count: u32, total: i32, names: &[&str]) {
     let mut metadata = Metadata::new();
     if no == 0 {
@@ -32,17 +31,17 @@ fn part(folder: &Folder, number: usize) -> PathBuf {
     folder.join(format!("m-{number:05}-of-00003.gguf"))
 }
 
-/// A good model of three parts, the first of which has metadata only.
+/// A valid model of three parts, the first of which has only metadata.
 fn write_model(folder: &Folder) {
     write_part(&part(folder, 1), 0, 3, 3, &[]);
     write_part(&part(folder, 2), 1, 3, 3, &["a", "b"]);
     write_part(&part(folder, 3), 2, 3, 3, &["c"]);
 }
 
-/// The message with which the model that `path` belongs to is refused.
+/// The message for a refused model that `path` belongs to.
 #[track_caller]
 fn refusal(folder: &Folder, path: &Path) -> String {
-    folder.relative(&Gguf::open(path).expect_err("this should be refused").to_string())
+    folder.relative(&Gguf::open(path).expect_err("expected a refusal").to_string())
 }
 
 #[test]
@@ -68,18 +67,18 @@ fn missing_parts_are_named() {
     fs::remove_file(part(&folder, 1)).unwrap();
     let alone = folder.join("n-00001-of-00009.gguf");
     write_part(&alone, 0, 9, 3, &[]);
-    // Named as the first of so many, it must not make anybody look for the others.
+    // This name claims very many parts, which must not be searched for.
     let many = folder.join("m-00001-of-4294967295.gguf");
     write_part(&many, 0, u32::MAX, 3, &[]);
     let messages = [part(&folder, 2), alone, many].map(|path| refusal(&folder, &path));
     expect![[r#"
-        m-00002-of-00003.gguf: this is part 2 of a model of 3 tensors in 3 files, but there is no m-00001-of-00003.gguf; all parts must be in one folder
-        n-00001-of-00009.gguf: this is part 1 of a model of 3 tensors in 9 files, but there is no n-00002-of-00009.gguf, n-00003-of-00009.gguf, n-00004-of-00009.gguf and 5 more; all parts must be in one folder
+        m-00002-of-00003.gguf: this is part 2 of a model of 3 tensors in 3 files, but m-00001-of-00003.gguf cannot be found; all parts must be in one folder
+        n-00001-of-00009.gguf: this is part 1 of a model of 3 tensors in 9 files, but n-00002-of-00009.gguf, n-00003-of-00009.gguf, n-00004-of-00009.gguf and 5 more cannot be found; all parts must be in one folder
         m-00001-of-4294967295.gguf: this is part 1 of a model of 3 tensors in 4294967295 files; at most 10000 files are allowed"#]].assert_eq(&messages.join("\n"));
 }
 
 #[test]
-fn renamed_and_damaged_parts() {
+fn renamed_and_damaged_parts_are_refused() {
     let folder = Folder::new("split-damaged");
     write_model(&folder);
     let renamed = folder.join("model.gguf");
@@ -87,12 +86,12 @@ fn renamed_and_damaged_parts() {
     fs::write(part(&folder, 3), b"GGUF").unwrap();
     let messages = [refusal(&folder, &renamed), refusal(&folder, &part(&folder, 1))];
     expect![[r#"
-        model.gguf: this is part 1 of a model of 3 tensors in 3 files, so its name should end in `-00001-of-00003.gguf`; rename it
+        model.gguf: this is part 1 of a model of 3 tensors in 3 files, so its name must end in `-00001-of-00003.gguf`; rename it
         m-00003-of-00003.gguf: at byte 4: the format version: 4 bytes needed, 0 left in the file; the download is incomplete, or the file is damaged"#]].assert_eq(&messages.join("\n"));
 }
 
 #[test]
-fn parts_of_different_models() {
+fn parts_of_different_models_are_refused() {
     let folder = Folder::new("split-mixed");
     write_model(&folder);
     let with = |no, count, total, names: &[&str]| {
@@ -107,15 +106,15 @@ fn parts_of_different_models() {
         with(1, 3, 3, &["a", "c"]),
     ];
     expect![[r#"
-        m-00002-of-00003.gguf: this should be part 2 of a model of 3 tensors in 3 files, but says it is part 2 of a model of 4 tensors in 3 files; the parts are of different models
-        m-00002-of-00003.gguf: this should be part 2 of a model of 3 tensors in 3 files, but says it is part 3 of a model of 3 tensors in 3 files; the parts are of different models
-        m-00002-of-00003.gguf: this should be part 2 of a model of 3 tensors in 3 files, but says it is a model in one file; the parts are of different models
-        m-00001-of-00003.gguf: this is part 1 of a model of 3 tensors in 3 files, but the 3 files have 2
-        m-00003-of-00003.gguf: tensor `c` is in m-00002-of-00003.gguf too"#]].assert_eq(&messages.join("\n"));
+        m-00002-of-00003.gguf: expected part 2 of a model of 3 tensors in 3 files, found part 2 of a model of 4 tensors in 3 files; the parts belong to different models
+        m-00002-of-00003.gguf: expected part 2 of a model of 3 tensors in 3 files, found part 3 of a model of 3 tensors in 3 files; the parts belong to different models
+        m-00002-of-00003.gguf: expected part 2 of a model of 3 tensors in 3 files, found a model in one file; the parts belong to different models
+        m-00001-of-00003.gguf: this is part 1 of a model of 3 tensors in 3 files, but the 3 files have 2 tensors
+        m-00003-of-00003.gguf: tensor `c` is also in m-00002-of-00003.gguf"#]].assert_eq(&messages.join("\n"));
 }
 
 #[test]
-fn a_count_of_one_is_no_split() {
+fn a_count_of_one_is_not_a_split() {
     let folder = Folder::new("split-one");
     let path = folder.join("model.gguf");
     write_part(&path, 0, 1, 1, &["a"]);
@@ -123,7 +122,7 @@ fn a_count_of_one_is_no_split() {
 }
 
 #[test]
-fn a_part_in_memory() {
+fn a_part_in_memory_is_refused() {
     let folder = Folder::new("split-memory");
     write_model(&folder);
     let error = Gguf::parse(fs::read(part(&folder, 2)).unwrap()).unwrap_err();

@@ -1,4 +1,4 @@
-//! The writer: what it refuses, and that a file appears whole or not at all.
+//! The writer: what it refuses, and that a file appears as a whole or not at all.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,13 +9,13 @@ use weft_quant::GgmlType;
 
 use crate::folder::Folder;
 
-/// The message with which something is refused.
+/// The message for a refused request.
 #[track_caller]
 fn refusal<T: std::fmt::Debug>(result: Result<T, WriteError>) -> String {
-    result.expect_err("this should be refused").to_string()
+    result.expect_err("expected a refusal").to_string()
 }
 
-/// A writer that has declared `a`, of three f32, and `b`, of one block of Q8_0.
+/// A writer that has declared `a`, three f32, and `b`, one block of Q8_0.
 fn declared() -> Writer {
     let mut writer = Writer::new(Metadata::new()).unwrap();
     writer.declare("a", GgmlType::F32, &[3]).unwrap();
@@ -32,10 +32,10 @@ fn write_all(mut data: DataWriter<'_>) -> Result<(), WriteError> {
 }
 
 #[test]
-fn chunks_of_any_size() {
+fn chunks_may_have_any_size() {
     let mut file = Vec::new();
     write_all(declared().to_stream(&mut file).unwrap()).unwrap();
-    // The last tensor is padded too, as GGML does it.
+    // The last tensor is padded too, as in GGML.
     assert!(file.len().is_multiple_of(32));
     let model = Gguf::parse(file).unwrap();
     let data = |name| model.data(model.tensor(name).unwrap());
@@ -47,7 +47,7 @@ fn chunks_of_any_size() {
 }
 
 #[test]
-fn alignment() {
+fn the_alignment_of_the_metadata_is_respected() {
     let mut metadata = Metadata::new();
     metadata.insert("general.alignment", 256u32);
     let mut writer = Writer::new(metadata).unwrap();
@@ -64,7 +64,7 @@ fn alignment() {
 }
 
 #[test]
-fn declarations_the_reader_would_refuse() {
+fn declarations_that_the_reader_would_refuse_are_refused() {
     let mut writer = declared();
     let mut declare = |name, ty, shape: &[u64]| refusal(writer.declare(name, ty, shape));
     let with_key = |key: &str, value: u32| {
@@ -84,18 +84,18 @@ fn declarations_the_reader_would_refuse() {
     ];
     expect![[r#"
         cannot write this GGUF file: the tensor name `a` is declared twice
-        cannot write this GGUF file: a tensor's name must have 1 to 255 bytes, this one has 0
-        cannot write this GGUF file: tensor `c` has 0 dimensions; 1 to 4 are allowed
+        cannot write this GGUF file: a tensor name must have 1 to 255 bytes, but this one has 0
+        cannot write this GGUF file: tensor `c` has 0 dimensions, but 1 to 4 are allowed
         cannot write this GGUF file: tensor `c` of shape [0] has a dimension of size zero
         cannot write this GGUF file: tensor `c` has rows of 128 values, but q4_k is stored in blocks of 256
         cannot write this GGUF file: the end of tensor `c` overflows 64 bits
-        cannot write this GGUF file: the alignment is 3; it must be a power of two up to 1048576
-        cannot write this GGUF file: a metadata key must have 1 to 65535 bytes, this one has 0"#]]
+        cannot write this GGUF file: the alignment must be a power of two up to 1048576, but is 3
+        cannot write this GGUF file: a metadata key must have 1 to 65535 bytes, but this one has 0"#]]
     .assert_eq(&messages.join("\n"));
 }
 
 #[test]
-fn data_that_were_not_declared() {
+fn data_that_was_not_declared_is_refused() {
     let mut data = declared().to_stream(io::sink()).unwrap();
     let too_early = refusal(data.write("b", &[0; 34]));
     data.write("a", &[0; 8]).unwrap();
@@ -109,10 +109,10 @@ fn data_that_were_not_declared() {
     data.write("a", &[0; 8]).unwrap();
     let incomplete = refusal(data.finish());
     expect![[r#"
-        cannot write this GGUF file: data of tensor `b` came while 12 bytes of `a` are due
-        cannot write this GGUF file: 8 bytes of data came for tensor `a`, of which 4 are due
-        cannot write this GGUF file: data of tensor `b` came after the last tensor was complete
-        cannot write this GGUF file: tensor `a` has 8 of its 12 bytes"#]]
+        cannot write this GGUF file: got data for tensor `b`, but 12 bytes of `a` are due
+        cannot write this GGUF file: got 8 bytes of data for tensor `a`, but only 4 are due
+        cannot write this GGUF file: got data for tensor `b` after the last tensor was complete
+        cannot write this GGUF file: tensor `a` has only 8 of its 12 bytes"#]]
     .assert_eq(&[too_early, too_long, too_late, incomplete].join("\n"));
 }
 
@@ -123,7 +123,7 @@ fn a_file_replaces_another_only_when_complete() {
     fs::write(&path, "the old one").unwrap();
     let mut data = declared().create(&path).unwrap();
     data.write("a", &[0; 12]).unwrap();
-    assert_eq!(folder.names().len(), 2, "the temporary file is beside it");
+    assert_eq!(folder.names().len(), 2, "expected a temporary file beside it");
     drop(data);
     assert_eq!(folder.names(), ["model.gguf"]);
     assert_eq!(fs::read(&path).unwrap(), b"the old one");
@@ -134,7 +134,7 @@ fn a_file_replaces_another_only_when_complete() {
 }
 
 #[test]
-fn a_mapping_outlives_the_replacement_of_its_file() {
+fn a_mapping_survives_the_replacement_of_its_file() {
     let folder = Folder::new("replaced");
     let path = folder.join("model.gguf");
     write_all(declared().create(&path).unwrap()).unwrap();
@@ -147,8 +147,8 @@ fn a_mapping_outlives_the_replacement_of_its_file() {
 }
 
 #[test]
-fn an_output_that_fails() {
-    /// Takes the header and nothing more.
+fn failing_outputs_are_reported() {
+    /// Accepts the header and nothing more.
     struct Full(bool);
     impl Write for Full {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
