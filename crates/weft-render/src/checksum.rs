@@ -1,6 +1,6 @@
 //! A checksum for short keys and small files.
 
-/// FNV-1a, 64 bits: finds accidental damage and is no defence against malice.
+/// FNV-1a, 64 bits: finds accidental damage, but does not protect against malice.
 pub fn checksum(bytes: &[u8]) -> u64 {
     bytes
         .iter()

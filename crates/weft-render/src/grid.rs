@@ -16,7 +16,7 @@ pub struct Grid {
 pub struct Groups {
     /// The first axis of the part's rows.
     pub axis: Dim,
-    /// What it is multiplied by.
+    /// The factor of that axis.
     pub inner: u32,
     /// Rows of a tile; each workgroup has one tile.
     pub tile: u32,
@@ -36,14 +36,14 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// How many chunks there are; saturates.
+    /// The number of chunks; saturates.
     pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
         (sizes.pages as u64).saturating_mul(u64::from(self.page)).div_ceil(u64::from(self.positions.max(1)))
     }
 }
 
 impl Groups {
-    /// How many workgroups there are; saturates.
+    /// The number of workgroups; saturates.
     pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
         let rows = (self.axis.eval(sizes) as u64).saturating_mul(u64::from(self.inner));
         let chunks = self.chunks.map_or(1, |chunks| chunks.count(sizes));

@@ -41,8 +41,7 @@ pub(crate) struct Job<'a> {
     schedule: &'a Schedule,
     max: &'a Sizes,
     limits: &'a Limits,
-    /// Whether some part spreads its chunks: then a second shader joins what the first computed for
-    /// them.
+    /// Whether some part spreads its chunks, so that a second shader joins their results.
     spread: bool,
 }
 
@@ -60,7 +59,7 @@ impl<'a> Job<'a> {
         Ok(Job { kernel, slots, schedule, max, limits, spread })
     }
 
-    /// Its shaders; of each, whether it is the first.
+    /// The kernel's shaders: for each, whether it is the first.
     pub(crate) fn passes(&self) -> &'static [bool] {
         if self.spread { &[true, false] } else { &[true] }
     }
@@ -177,7 +176,7 @@ fn written_slots(kernel: &Kernel, slots: &[usize]) -> Result<Vec<bool>, Why> {
     Ok(written)
 }
 
-/// Writes what a workgroup does for a part.
+/// Writes the work of a workgroup on a part.
 fn written_part(
     w: &mut Writer<'_>,
     part: &Part,
@@ -199,7 +198,7 @@ fn written_part(
     store::program(w, part, &place, results)
 }
 
-/// A part's title, for the comment at its head.
+/// A part's title, for the comment above it.
 fn title(part: &Part) -> String {
     let rows: Vec<String> = part.rows.iter().map(ToString::to_string).collect();
     let anchor = match &part.anchor {

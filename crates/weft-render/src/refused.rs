@@ -43,8 +43,8 @@ pub enum Why {
     /// A schedule that does not fit the kernel or the GPU.
     #[error("the schedule is not legal: {0}")]
     Schedule(String),
-    /// The kernel does something that the renderer has no form for.
-    #[error("the renderer has no form for a kernel that {0}")]
+    /// The kernel does something that cannot be rendered.
+    #[error("cannot render a kernel that {0}")]
     Form(String),
 }
 

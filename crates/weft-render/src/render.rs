@@ -15,7 +15,7 @@ use crate::schedule::tuned::TunedSchedules;
 use crate::shader::Shader;
 
 /// Renders a verified kernel for steps of sizes up to `max`, with the heuristic's schedule. Returns
-/// the shaders that compute it, to be launched one after another. `slots[i]` is the slot of the
+/// its shaders, which must be launched one after another. `slots[i]` is the slot of the
 /// kernel's parameter `i`; slots are numbered from 0 without a gap.
 ///
 /// # Errors
@@ -63,7 +63,7 @@ pub fn render_with(
     job.passes().iter().map(shader).collect()
 }
 
-/// The schedule, made smaller until a workgroup's memory suffices for it.
+/// The schedule, made smaller until it fits a workgroup's memory.
 pub(crate) fn fitting(
     kernel: &Kernel,
     mut schedule: Schedule,
@@ -90,7 +90,7 @@ pub(crate) fn fits(kernel: &Kernel, schedule: &Schedule, max: &Sizes, limits: &L
     alone(kernel, schedule, max, limits).is_ok()
 }
 
-/// Lowers a kernel as if each argument had a buffer of its own, with no limit on their number.
+/// Lowers a kernel as if each argument had its own buffer, with no limit on their number.
 fn alone(
     kernel: &Kernel,
     schedule: &Schedule,

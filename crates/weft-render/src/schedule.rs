@@ -39,14 +39,14 @@ pub struct Split {
     pub reduce: u32,
     /// Columns per lane at a time; in attention, positions scored at a time per lane that scores.
     pub upcast: u32,
-    /// In attention, positions that are summed up on their own before chunks are joined; else 0.
+    /// In attention, the positions of a chunk, which are summed up before chunks are joined; else 0.
     pub chunk: u32,
-    /// Whether each chunk has a workgroup of its own, and a second shader joins them.
+    /// Whether each chunk has its own workgroup, and a second shader joins them.
     pub spread: bool,
 }
 
 impl Split {
-    /// Lanes side by side across columns.
+    /// The number of lanes across columns.
     pub(crate) const fn across(&self, lanes: u32) -> u32 {
         lanes / self.reduce
     }

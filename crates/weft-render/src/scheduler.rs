@@ -1,4 +1,4 @@
-//! Which schedule a kernel gets: the one on trial, else the tuned one, else the heuristic's.
+//! Chooses a kernel's schedule: the one being tried, else the tuned one, else the heuristic's.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct Scheduler {
     trial: Trial,
 }
 
-/// What is on trial.
+/// The schedules being tried.
 #[derive(Clone, Debug)]
 enum Trial {
     Nothing,
@@ -35,12 +35,12 @@ enum Trial {
 }
 
 impl Scheduler {
-    /// For a target, with the schedules that were tuned for it.
+    /// Creates a scheduler for a target, with the schedules that were tuned for it.
     pub fn new(target: Target, tuned: TunedSchedules) -> Scheduler {
         Scheduler { target, tuned, trial: Trial::Nothing }
     }
 
-    /// What kernels are rendered for.
+    /// The target that kernels are rendered for.
     pub fn target(&self) -> &Target {
         &self.target
     }
@@ -54,12 +54,12 @@ impl Scheduler {
         &self.tuned
     }
 
-    /// Whether something is on trial, and what is rendered will hardly be used again.
+    /// Whether schedules are being tried, so that rendered kernels will hardly be used again.
     pub fn is_trying(&self) -> bool {
         !matches!(self.trial, Trial::Nothing)
     }
 
-    /// Renders a kernel like [`render`](crate::render()), with the schedule it is to have.
+    /// Renders a kernel like [`render`](crate::render()), with its chosen schedule.
     ///
     /// # Errors
     /// As for `render`.
@@ -80,7 +80,7 @@ impl Scheduler {
         render_with(kernel, slots, &schedule, max, &self.target)
     }
 
-    /// A kernel's schedule while nothing is on trial.
+    /// A kernel's schedule without a trial.
     fn chosen(&self, kernel: &Kernel, max: &Sizes) -> Result<Schedule, Refused> {
         let own = choose(kernel, max, self.limits(), &self.tuned);
         let fit = |schedule: &&Schedule| fits(kernel, schedule, max, self.limits());
@@ -90,13 +90,13 @@ impl Scheduler {
         }
     }
 
-    /// A kernel's schedule in programs for steps up to `max` while nothing is on trial; `None` if
-    /// the kernel cannot be rendered.
+    /// A kernel's schedule in programs for steps up to `max`, without a trial; `None` if the kernel
+    /// cannot be rendered.
     pub fn schedule(&self, kernel: &Kernel, max: &Sizes) -> Option<String> {
         Some(self.chosen(kernel, max).ok()?.to_string())
     }
 
-    /// Schedules one step away from this one in one choice. All of them can be rendered.
+    /// The schedules that differ from this one in one choice by one step. All can be rendered.
     pub fn near(&self, kernel: &Kernel, max: &Sizes, schedule: &str) -> Vec<String> {
         let Ok(from) = schedule.parse::<Schedule>() else { return Vec::new() };
         if from.parts.len() != kernel.parts.len() {
@@ -110,8 +110,8 @@ impl Scheduler {
         schedule.parse().map_or_else(|_| Vec::new(), |schedule| orders(kernel, &schedule))
     }
 
-    /// Renders these kernels with these schedules from now on, whatever was tuned; an empty list
-    /// ends the trial.
+    /// Starts a trial: from now on, renders these kernels with these schedules instead of tuned
+    /// ones. An empty list ends the trial.
     pub fn try_out<'a>(&mut self, schedules: impl IntoIterator<Item = (&'a Kernel, &'a Sizes, &'a str)>) {
         let keyed = |(kernel, max, schedule): (&Kernel, &Sizes, &str)| {
             Some((Key::new(kernel, max), schedule.parse().ok()?))
@@ -130,8 +130,8 @@ impl Scheduler {
         }
     }
 
-    /// Departs from the chosen schedules in the ways of these names from now on, wherever that is
-    /// legal; an empty list ends the trial.
+    /// Starts a trial of the named departures from the chosen schedules, wherever they are legal.
+    /// An empty list ends the trial.
     pub fn depart<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         let named = |name: &str| departures().find(|departure| departure.name == name);
         let departures: Vec<&'static Departure> = names.into_iter().filter_map(named).collect();

@@ -9,7 +9,7 @@
 //! Parameters in the same buffer share a slot: graphics APIs track whole buffers, and reject a
 //! launch that binds one for reading and for writing at once.
 //!
-//! Every *quantised* weight is in tiles of [`weft_quant::packed`], whatever kernels do with it: row
+//! Every *quantised* weight is in tiles of [`weft_quant::packed`], however kernels use it: row
 //! `r` is row `r % 16` of tile `r / 16`, and the last tile is padded to sixteen rows. Everything
 //! else is laid out as its [`Format`](weft_kern::Format) says. Buffers are padded to whole words.
 
@@ -44,8 +44,8 @@ pub struct Shader {
 
 impl Shader {
     /// The words of `args` for a launch with these regions (byte offset within the slot, number of
-    /// values), one for each parameter of the kernel. `None` if a region lies beyond what 32 bits
-    /// can count. Their number is that of [`args_words`].
+    /// values), one for each parameter of the kernel; there are [`args_words`] of them. `None` if a
+    /// region is beyond the range of 32 bits.
     pub fn args(&self, regions: impl IntoIterator<Item = (usize, usize)>) -> Option<Vec<u32>> {
         let mut words = Vec::new();
         let mut params = 0;

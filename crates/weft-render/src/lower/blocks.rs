@@ -13,7 +13,7 @@ use crate::lower::round::Rounded;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 
-/// Values of a block: as many as are rounded together.
+/// Values of a block, which are rounded together.
 pub(crate) const BLOCK: u32 = q8::BLOCK as u32;
 
 /// Half-words of a block: its scale, and 16 pairs of values.

@@ -1,7 +1,7 @@
 //! Products. Each lane adds up some terms of a few columns for all rows of the tile, so that a
 //! weight is unpacked once for all of them. The partial sums of lanes that share a sum meet in
 //! workgroup memory and are added there in a fixed order. That order depends on the weight's shape
-//! alone: a row has the same bits whatever other rows there are.
+//! alone: results are batch-invariant, bit for bit.
 
 use weft_kern::{Factor, Format, Part, Pick, Product, View};
 use weft_quant::GgmlType;
@@ -59,11 +59,11 @@ impl Factors {
     }
 }
 
-/// One matrix that a sum takes in.
+/// A matrix of a sum.
 struct Term {
     /// Its row 0, among the parameter's rows.
     matrix: Expr,
-    /// What its product is multiplied by.
+    /// The factor of its product.
     weight: Option<Expr>,
     /// Values from the first term's activations to this one's.
     apart: Expr,
@@ -371,7 +371,7 @@ fn times_block<'e>(
 
 /// How many pieces of the weight are loaded before the first is used, to have more loads in flight:
 /// only if they divide evenly, and only where a lane does little work per piece. Each piece takes
-/// so many `loads`.
+/// that many `loads`.
 fn ahead(pieces: u32, reduce: u32, rows: &[Factors], loads: u32) -> u32 {
     let even = |n: &u32| pieces.is_multiple_of(reduce * n);
     let most = (MOST_LOADS / loads.max(1)).clamp(1, 8);
@@ -429,7 +429,7 @@ fn float_rows(
     })
 }
 
-/// A product's title, for the comment at its head.
+/// A product's title, for the comment above it.
 fn title(w: &Writer<'_>, product: &Product) -> String {
     let m = &product.w;
     let turned = if product.transposed { ", transposed" } else { "" };

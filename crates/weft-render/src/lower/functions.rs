@@ -1,4 +1,4 @@
-//! The shaders' own functions: what GPU languages lack, or do not promise enough accuracy for.
+//! Functions that GPU languages lack, or whose accuracy they do not guarantee.
 
 use weft_quant::GgmlType;
 use weft_quant::packed::Layout;

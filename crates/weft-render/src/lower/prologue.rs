@@ -1,4 +1,4 @@
-//! Prologues: what a part multiplies, computed by each workgroup for itself into workgroup memory.
+//! Prologues: every workgroup computes what its part multiplies into workgroup memory.
 
 use weft_kern::{Param, Part, Product, Prologue};
 
@@ -14,7 +14,7 @@ use crate::refused::{Why, word};
 pub(crate) struct PrologueValues {
     /// As floats, one row after another, if some product reads floats.
     pub(crate) floats: Option<u32>,
-    /// Rounded, if some product reads them so.
+    /// Rounded, if some product reads rounded values.
     pub(crate) rounded: Option<Rounded>,
 }
 

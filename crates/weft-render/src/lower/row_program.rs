@@ -1,6 +1,6 @@
-//! Row programs. A value is an expression of the column, written where it is needed. What looks
-//! across columns (reductions, selections, pairs) is computed by the whole workgroup, from values
-//! in workgroup memory where that pays.
+//! Row programs. A value is an expression of the column, written where it is needed. The whole
+//! workgroup computes what looks across columns (reductions, selections, pairs), from values in
+//! workgroup memory where that pays.
 
 use weft_kern::{Format, Instr, Reduce, RopeStyle, Unary, ValueId};
 
@@ -15,8 +15,8 @@ use crate::refused::{Why, word};
 pub(crate) struct RowProgram<'p> {
     pub(crate) body: &'p [Instr],
     pub(crate) lens: Vec<usize>,
-    /// Where the anchor's results are in workgroup memory: that of tile row `i` and own column `c`
-    /// is at `i · width + c`.
+    /// Where the anchor's results are in workgroup memory. The result of tile row `i` and own column
+    /// `c` is at `i · width + c`.
     pub(crate) results: Vec<u32>,
     pub(crate) width: u32,
     /// What is known of each value, for the current row.
@@ -66,7 +66,7 @@ impl<'p> RowProgram<'p> {
         RowProgram { known: vec![None; lens.len()], body, lens, results, width }
     }
 
-    /// How many columns a value has.
+    /// The number of a value's columns.
     pub(crate) fn len(&self, value: ValueId) -> Result<u32, Why> {
         word(self.lens[value])
     }

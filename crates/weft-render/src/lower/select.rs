@@ -1,5 +1,5 @@
-//! The largest values of a row. For each of its values a lane counts how many come before it, which
-//! is its place: no sorting, one pass, and the order is exact.
+//! Selects the largest values of a row. A lane counts how many values come before each of its own,
+//! which is that value's place: one pass without sorting, and the order is exact.
 
 use crate::code::expr::{Expr, Fun};
 use crate::lower::writer::Writer;

@@ -1,4 +1,4 @@
-//! Which rows and columns of a part a workgroup has.
+//! The rows and columns of a part that a workgroup computes.
 
 use weft_kern::{Anchor, Dim, Part, Sizes, Sym};
 
@@ -22,7 +22,7 @@ pub(crate) struct Space {
     pub(crate) width: u32,
     /// In attention, how positions are split.
     chunks: Option<Chunks>,
-    /// Whether each chunk has workgroups of its own.
+    /// Whether each chunk has its own workgroups.
     spread: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Place {
     first_axis: Expr,
     /// The first column.
     pub(crate) column: Expr,
-    /// The chunk, if chunks have workgroups of their own.
+    /// The chunk, if chunks have their own workgroups.
     pub(crate) chunk: Option<Expr>,
 }
 
@@ -48,8 +48,8 @@ pub(crate) struct Row {
 }
 
 impl Space {
-    /// Splits a part as its schedule says; `spread` says whether each chunk of positions has
-    /// workgroups of its own.
+    /// Splits a part as its schedule says; `spread` says whether each chunk of positions has its
+    /// own workgroups.
     pub(crate) fn new(part: &Part, split: &Split, spread: bool) -> Result<Space, Why> {
         let overflow = || Why::Form("has more rows than 32 bits can count".into());
         let known = part.rows.iter().skip(1).filter_map(|d| d.known());
@@ -80,7 +80,7 @@ impl Space {
         self.cols.div_ceil(self.width)
     }
 
-    /// How many workgroups it takes, by the sizes of the step.
+    /// The number of its workgroups, by the sizes of the step.
     pub(crate) fn groups(&self) -> Groups {
         let axis = self.axes.first().copied().unwrap_or(Dim::Const(1));
         let (inner, times) = if self.along_first { (1, self.inner) } else { (self.inner, 1) };
@@ -88,7 +88,7 @@ impl Space {
         Groups { axis, inner, tile: self.tile, times: times.saturating_mul(self.blocks()), chunks }
     }
 
-    /// How many workgroups it takes in this step.
+    /// The number of its workgroups in this step.
     pub(crate) fn count(&self, code: &mut Builder) -> Expr {
         let mut tiles = self.tiles(&self.first_axis());
         if let Some(chunks) = self.chunks.filter(|_| self.spread) {
@@ -142,7 +142,7 @@ pub(crate) fn size(sym: Sym) -> Expr {
 }
 
 impl Chunks {
-    /// How many chunks there are in this step.
+    /// The number of chunks in this step.
     fn written(self) -> Expr {
         (size(Sym::Pages) * self.page + (self.positions - 1)) / self.positions
     }
@@ -204,7 +204,7 @@ impl Place {
         self.space.tile
     }
 
-    /// Columns of the block; some may lie beyond the last column.
+    /// Columns of the block; some may be beyond the last column.
     pub(crate) fn width(&self) -> u32 {
         self.space.width
     }

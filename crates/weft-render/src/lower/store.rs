@@ -1,5 +1,4 @@
-//! What a part does with its anchor's results: the row program's stores, over whole rows or over a
-//! block of columns of several rows.
+//! Stores of a row program, over whole rows or over a block of columns of several rows.
 
 use weft_kern::{Access, Format, Indexed, Instr, Part, ValueId, View, q8};
 use weft_quant::GgmlType;
@@ -188,7 +187,7 @@ impl Field<'_> {
             };
             let row = self.place.row_to_read(&mut w.code, &r);
             let at = self.place.column_to_read(&mut w.code, &own, true);
-            // Columns that do not exist have some result, and nothing reads what becomes of it.
+            // Columns that do not exist have arbitrary results, which nothing reads.
             program.value(w, &mut RowState::new(row.axes, r), store.value, &Column { at, own })
         })?;
         Ok(to)

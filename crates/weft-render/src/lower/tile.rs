@@ -152,7 +152,7 @@ impl Tiles {
         self.signed(numbers)
     }
 
-    /// Converts stored numbers to the signed bytes they stand for.
+    /// Converts stored numbers to their values, as signed bytes.
     fn signed(&self, numbers: Expr) -> Expr {
         if self.layout.table.is_some() {
             return Expr::Own(table_name(self.ty), vec![numbers]);

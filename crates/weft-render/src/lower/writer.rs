@@ -70,7 +70,7 @@ impl<'k> Writer<'k> {
         Expr::name(format!("p{param}"))
     }
 
-    /// How many values a parameter has.
+    /// The number of a parameter's values.
     pub(crate) fn values(&mut self, param: ParamId) -> Expr {
         self.counts.insert(param);
         Expr::name(format!("n{param}"))

@@ -1,8 +1,8 @@
 //! The heuristic: the schedule of each part unless another one is given.
 //!
-//! What decides the order of a sum (lanes, `reduce`, `upcast`, `chunk`) follows from the part
-//! alone, never from the number of rows in a step: results are batch-invariant, bit for bit. Rows
-//! and width, and whether chunks are spread, change no bit and follow from the sizes.
+//! The choices that decide the order of a sum (lanes, `reduce`, `upcast`, `chunk`) depend only on
+//! the part, never on the number of rows in a step: results are batch-invariant, bit for bit. Rows
+//! and width, and whether chunks are spread, change no bit and depend on the sizes.
 
 use weft_kern::{Anchor, Attend, Format, Instr, Kernel, Part, Pick, Product, Sizes};
 use weft_quant::GgmlType;
@@ -21,13 +21,13 @@ const MANY_LANES: u32 = 512;
 /// Lanes that keep a large GPU busy; a product is split over as many if it has work for them.
 const BUSY: usize = 1 << 18;
 
-/// Most lanes per sum: their partial sums are added one after another.
+/// The most lanes per sum, since their partial sums are added one after another.
 const MOST_SHARES: usize = 16;
 
 /// Sums of at least as many pieces are split over twice as many lanes.
 const LONG: usize = 128;
 
-/// Fewest lanes per sum of quantised rows: side by side they read enough of a tile for memory to be
+/// The fewest lanes per sum of quantised rows. Together they read enough of a tile for memory to be
 /// fast.
 const LEAST_SHARES: usize = 8;
 
@@ -146,8 +146,8 @@ fn dot(
     let apart = part.columns_independent();
     let inner: usize = rows.iter().skip(1).fold(1, |n, r| n.saturating_mul(*r));
     let pieces = products.iter().map(|p| pieces(kernel, p)).min().unwrap_or(1);
-    // This follows from what is multiplied, never from what is done with the result: plans for
-    // other step sizes may do that in another kernel.
+    // This depends only on what is multiplied, never on the epilogue, which may be in another kernel
+    // in plans for other step sizes.
     let wanted = BUSY / part.cols.saturating_mul(inner).saturating_mul(products.len()).max(1);
     let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
     let least = if tiles { LEAST_SHARES } else { 1 };

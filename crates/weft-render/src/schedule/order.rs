@@ -1,4 +1,4 @@
-//! What of a schedule decides the order in which sums are added up.
+//! The order in which a schedule adds up sums.
 
 use weft_kern::{Anchor, Instr, Kernel, Part, Pick, Product};
 

@@ -2,7 +2,7 @@
 //!
 //! There are two kinds of entries. `reduce` decides the order of a sum, and results must be
 //! batch-invariant, so it is kept by what is multiplied: it holds for every kernel with such a sum,
-//! whatever the step size and whatever else the kernel does. Whole schedules are kept by kernel and
+//! for any step size and any other work of the kernel. Whole schedules are kept by kernel and
 //! largest step; they are used only if they add up sums in that order, and then change no bit. So
 //! whatever a file of them says, results stay batch-invariant; entries that are not legal are
 //! ignored.

@@ -34,7 +34,7 @@ fn texts<'p>(plans: impl Iterator<Item = &'p Plan>) -> BTreeMap<String, Shader> 
     texts
 }
 
-/// Several texts as one, which compiles faster: each in a namespace, with an entry point of its own name.
+/// Joins several texts, which compiles faster. Each has a namespace and a unique entry point.
 fn joined(shaders: &[&Shader]) -> String {
     let texts = shaders.iter().enumerate().map(|(i, shader)| {
         let text = shader.source.replace(&shader.entry, &format!("kernel_{i}"));

@@ -94,7 +94,7 @@ pub(super) fn plans(graph: &Graph) -> Plans {
     plans
 }
 
-/// The slots of a call: arguments that come from the arena lie in one buffer.
+/// The slots of a call: arguments in the arena share a buffer.
 pub(super) fn slots(plan: &Plan, call: &weft_kern::Call) -> Vec<usize> {
     let buffer = |arg: &usize| (!matches!(plan.buffers[*arg].source, Source::Arena(_))).then_some(*arg);
     weft_render::slots(call.args.iter().map(buffer)).0

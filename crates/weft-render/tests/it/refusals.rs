@@ -96,7 +96,7 @@ fn schedules_are_checked() {
     }
 }
 
-/// Plans for steps of other sizes may do in another kernel what is done with a product, and the order of its sum must not show that.
+/// Plans for other step sizes may have a product's epilogue in another kernel, which must not change the order of its sum.
 #[test]
 fn what_is_done_with_a_product_does_not_decide_its_order() {
     let text = |body: &str| {

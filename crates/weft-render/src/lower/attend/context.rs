@@ -18,7 +18,7 @@ pub(crate) const fn chunk_words(cols: u32) -> u32 {
 
 /// The workgroup's token, and the positions it attends to.
 pub(crate) struct Context {
-    /// How many positions it attends to, and how many a chunk has.
+    /// The number of positions it attends to, and of a chunk.
     pub(crate) seen: Expr,
     pub(crate) chunk: u32,
     /// Where its pages begin, and the last page and row there are: indices beyond are clamped.
@@ -30,7 +30,7 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(w: &mut Writer<'_>, attend: &Attend, token: &Expr, chunk: u32) -> Result<Context, Why> {
         let page = word(attend.page)?;
-        // As many as the step uses, and no more than there are.
+        // The pages that the step uses, clamped to those that exist.
         let pages = w.values(attend.pages).min(space::size(Sym::Pages));
         let last_page = w.code.set("last_page", pages.max(1u32) - 1u32);
         let last = w.code.set("last_position", &last_page * page + (page - 1));

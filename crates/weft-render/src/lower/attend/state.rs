@@ -40,7 +40,7 @@ impl State {
         Ok(State { cached: *cached, together, head })
     }
 
-    /// How many values are loaded together.
+    /// The number of values that are loaded together.
     pub(super) fn per(&self) -> u32 {
         match self.together {
             Together::One => 1,

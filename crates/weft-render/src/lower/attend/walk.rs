@@ -1,5 +1,5 @@
-//! Visits a chunk of positions in blocks: several lanes share a score, then each lane has some
-//! columns of the values.
+//! Visits a chunk of positions in blocks: first several lanes share a score, then each lane
+//! computes some columns of the values.
 
 use weft_kern::Attend;
 
@@ -36,8 +36,8 @@ pub(super) struct Walk<'a> {
     block: u32,
     share: u32,
     upcast: u32,
-    /// Lanes side by side across columns, how many rounds they take, and how many teams of them
-    /// split the positions.
+    /// The lanes across columns, the rounds they take, and the number of teams that split the
+    /// positions.
     columns: u32,
     times: u32,
     teams: u32,

@@ -94,7 +94,7 @@ fn the_order_of_a_sum_holds_for_all_kernels_with_such_sums() {
     let reduces = |schedule: &Schedule| schedule.parts.iter().map(|p| p.reduce).collect::<Vec<_>>();
     assert_ne!(reduces(&own), [2, 2]);
     assert_eq!(reduces(&chosen("sums q4_0[512, 256]: reduce 2\n").0), [2, 2]);
-    // What is not a number of lanes, or more than there are, is ignored.
+    // Invalid numbers of lanes are ignored, and so are those above the workgroup's.
     for odd in ["0", "3", "512", "4294967295", "-1", "x", ""] {
         assert_eq!(chosen(&format!("sums q4_0[512, 256]: reduce {odd}\n")).0, own, "{odd}");
     }
