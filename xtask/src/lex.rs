@@ -1,9 +1,8 @@
 //! Enough of Rust's lexical structure to tell code from comments, strings and tests.
 //!
-//! A rule that greps would fire on a word in a doc comment and miss a grouped import. With these tokens it does
-//! neither.
+//! A rule that greps would fire on a word in a doc comment, and miss a grouped import. These tokens avoid both.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// An identifier, keyword, lifetime or number.
@@ -16,14 +15,14 @@ pub(crate) enum Kind {
     Literal,
 }
 
-/// A piece of a source file.
+/// A token of a source file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind,
     pub(crate) text: &'a str,
     /// The line it starts on, from 1.
     pub(crate) line: usize,
-    /// Whether it is compiled for tests only.
+    /// Whether it is compiled only for tests.
     pub(crate) test: bool,
 }
 
@@ -33,7 +32,7 @@ impl Token<'_> {
     }
 }
 
-/// Cuts a source file into tokens and marks the items under `#[cfg(test)]`.
+/// Splits a source file into tokens, and marks the items under `#[cfg(test)]`.
 pub(crate) fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let (mut rest, mut line) = (source, 1);
@@ -72,7 +71,7 @@ fn word(rest: &str) -> usize {
     rest.find(|c| !is_word(c)).unwrap_or(rest.len())
 }
 
-/// The length of a block comment, which may hold others.
+/// The length of a block comment, which may contain others.
 fn block_comment(rest: &str) -> usize {
     let (mut at, mut depth) = (2, 1);
     while depth > 0 {
@@ -120,7 +119,7 @@ fn character(rest: &str) -> Option<usize> {
     (chars.next()? == '\'').then_some(first.len_utf8() + 2)
 }
 
-/// Everything but the comments.
+/// All tokens except comments.
 pub(crate) fn code<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t Token<'a>> {
     tokens.iter().filter(|token| token.kind != Kind::Comment).collect()
 }
@@ -138,7 +137,7 @@ pub(crate) fn calls_macro(code: &[&Token<'_>], at: usize, names: &[&str]) -> boo
         && opens.iter().any(|open| code.get(at + 2).is_some_and(|token| token.is(open)))
 }
 
-/// Marks the item after each `#[cfg(test)]` or `#[cfg(all(test, …))]`, attribute included.
+/// Marks the item after each `#[cfg(test)]` or `#[cfg(all(test, …))]`, including the attribute.
 fn mark_tests(tokens: &mut [Token<'_>]) {
     let places: Vec<usize> = (0..tokens.len()).filter(|&i| tokens[i].kind != Kind::Comment).collect();
     let code: Vec<Token<'_>> = places.iter().map(|&place| tokens[place]).collect();
@@ -155,7 +154,7 @@ fn mark_tests(tokens: &mut [Token<'_>]) {
     }
 }
 
-/// Whether an attribute that keeps its item for tests starts at `at`.
+/// Whether a `cfg(test)` attribute starts at `at`.
 pub(crate) fn starts_test(code: &[&Token<'_>], at: usize) -> bool {
     reads(code, at, &["#", "[", "cfg", "(", "test"])
         || reads(code, at, &["#", "[", "cfg", "(", "all", "(", "test"])
@@ -198,8 +197,8 @@ fn group_end(code: &[&Token<'_>], at: usize) -> usize {
     code.len()
 }
 
-/// Every path that begins with `root`, a crate or a module, wherever it stands, with grouped imports written out:
-/// `use std::{fs, io::Write}` gives `std::fs` and `std::io::Write`. Each comes with the token it ends in.
+/// Every path that begins with `root`, a crate or a module, with grouped imports expanded:
+/// `use std::{fs, io::Write}` gives `std::fs` and `std::io::Write`. Each comes with its last token.
 pub(crate) fn paths<'t, 'a>(code: &[&'t Token<'a>], root: &str) -> Vec<(String, &'t Token<'a>)> {
     let mut found = Vec::new();
     for at in 0..code.len() {
@@ -212,34 +211,34 @@ pub(crate) fn paths<'t, 'a>(code: &[&'t Token<'a>], root: &str) -> Vec<(String, 
     found
 }
 
-/// Whether the word at `at` goes on with a path: `::std` begins one, `other::std` does not.
+/// Whether the word at `at` continues a path: `::std` begins one, `other::std` continues one.
 fn continues(code: &[&Token<'_>], at: usize) -> bool {
     at > 2 && reads(code, at - 2, &[":", ":"]) && code[at - 3].kind == Kind::Word
 }
 
-/// One name that a `use` brings in.
+/// A name that a `use` imports.
 #[derive(Debug)]
 pub(crate) struct Import {
-    /// What the file calls it; `*` for all names.
+    /// Its name in the file; `*` for all names.
     pub(crate) name: String,
-    /// Where it is from: `crate::a::B`.
+    /// The path it is imported from, such as `crate::a::B`.
     pub(crate) path: String,
-    /// Whether others may import it from here.
+    /// Whether it is re-exported.
     pub(crate) public: bool,
-    /// The line it stands in.
+    /// The line of the import.
     pub(crate) line: usize,
-    /// The word it ends in.
+    /// The last word of the path, by its address.
     end: *const u8,
 }
 
 impl Import {
-    /// Whether this token is the one it ends in.
+    /// Whether `token` is the last word of the path.
     pub(crate) fn holds(&self, token: &Token<'_>) -> bool {
         self.end == token.text.as_ptr()
     }
 }
 
-/// Every name that a `use` brings in, with groups written out.
+/// Every name that a `use` imports, with groups expanded.
 pub(crate) fn imports(code: &[&Token<'_>]) -> Vec<Import> {
     let mut imports = Vec::new();
     for at in (0..code.len()).filter(|at| code[*at].is("use")) {
@@ -253,7 +252,7 @@ pub(crate) fn imports(code: &[&Token<'_>]) -> Vec<Import> {
             let here = code.iter().position(|other| std::ptr::eq(*other, token)).unwrap_or(at);
             let name = match code.get(here + 2) {
                 Some(renamed) if reads(code, here + 1, &["as"]) => renamed.text.to_string(),
-                // `use a::b::{self}` brings in `b`.
+                // `use a::b::{self}` imports `b`.
                 _ => path.rsplit("::").next().unwrap_or(&path).to_string(),
             };
             imports.push(Import { name, path, public, line: token.line, end: token.text.as_ptr() });
@@ -313,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_text_ends_where_the_file_does() {
+    fn unfinished_tokens_end_with_the_file() {
         for source in ["/* a", "\"a", "r##\"a\"#", "'\\", "'", "b'", "/*/* */", "\"\\", "é'é", "r#"] {
             let again: String = tokens(source).iter().map(|token| token.text).collect();
             assert_eq!(again, source);
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_are_written_out_with_the_names_they_bring_in() {
+    fn imports_are_expanded_with_their_names() {
         let source =
             "use a::{b::{self, C as D}, e::*}; pub(crate) use super::F; pub use ::g; use self::h::I;";
         let tokens = tokens(source);
@@ -370,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_written_out() {
+    fn paths_are_expanded() {
         let source =
             "use std::{fs, io::{self, Write as W}, *}; let a = ::std::env::args(); b::<std::time::Instant>();
             use std as s; let c = std as f32 / other::std(d);";

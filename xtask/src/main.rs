@@ -1,7 +1,7 @@
 //! Repository chores, run as `cargo xtask CHORE`.
 //!
-//! They read text and nothing else: no network, no other program, no crate from outside, so that they build at
-//! once and run anywhere.
+//! They only read text: no network, no other programs and no third-party crates, so that they build quickly
+//! and run anywhere.
 #![forbid(unsafe_code)]
 
 mod lex;
@@ -19,8 +19,8 @@ use tree::Tree;
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  tidy     check the repository against its own rules (cargo test --workspace does too)
-  rules    list those rules, each with its reason and what to do when it fires";
+  tidy     check the repository's own rules (as cargo test --workspace does)
+  rules    list the rules with their reasons and remedies";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -60,7 +60,7 @@ fn run_tidy() -> ExitCode {
     }
 }
 
-/// The root of the checkout this program was built in.
+/// The root of the checkout that this program was built in.
 fn repository() -> &'static Path {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask)

@@ -1,17 +1,17 @@
-//! Reads what the rules need of a `Cargo.toml`, line by line: keys with their table, and the dependencies.
+//! Reads what the rules need of a `Cargo.toml`, line by line: keys with their table, and dependencies.
 //!
-//! It is no TOML parser. It reads manifests as they are written here, one key and its inline table a line, and
-//! [`unread`] finds what could say the same in a way it does not see.
+//! It is not a TOML parser. It reads manifests in the style of this repository, one key with its inline table
+//! per line; [`unread`] finds other spellings.
 
 /// `key = value` under `[table]`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
-    /// The line it stands on, from 1.
+    /// The line, from 1.
     pub(crate) line: usize,
-    /// The table's name as written, without brackets; empty above the first.
+    /// The table's name as written, without brackets; empty before the first table.
     pub(crate) table: &'a str,
     pub(crate) key: &'a str,
-    /// The value as written, without the comment after it.
+    /// The value as written, without a trailing comment.
     pub(crate) value: &'a str,
 }
 
@@ -41,13 +41,13 @@ fn without_comment(line: &str) -> &str {
     &line[..end.unwrap_or(line.len())]
 }
 
-/// The name the manifest gives its package; `None` for a virtual one.
+/// The package's name; `None` for a virtual manifest.
 pub(crate) fn package_name(manifest: &str) -> Option<&str> {
     let name = entries(manifest).into_iter().find(|entry| (entry.table, entry.key) == ("package", "name"))?;
     Some(name.value.trim_matches('"'))
 }
 
-/// Which code a dependency is for.
+/// The code that a dependency is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
     /// The package itself, or its build script.
@@ -56,17 +56,17 @@ pub(crate) enum Reach {
     Tests,
 }
 
-/// A dependency as one package declares it.
+/// A dependency of a package.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Dependency<'a> {
     pub(crate) line: usize,
     pub(crate) reach: Reach,
     pub(crate) name: &'a str,
-    /// Whether it is taken from the workspace's list.
+    /// Whether it is inherited from the workspace.
     pub(crate) from_workspace: bool,
 }
 
-/// The dependencies a member declares, for every target; the keys of one dependency are one entry.
+/// The dependencies of a member, for every target. Several keys of one dependency are one entry.
 pub(crate) fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     let mut found: Vec<Dependency<'_>> = Vec::new();
     for Entry { line, table, key, value } in entries(manifest) {
@@ -85,8 +85,8 @@ pub(crate) fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     found
 }
 
-/// For whom a table holds dependencies, and what follows that word in its name: `.half` in `dependencies.half`,
-/// nothing in `target.'cfg(unix)'.dependencies`.
+/// The code that a table's dependencies are for, and what follows that word in its name: `.half` in
+/// `dependencies.half`, nothing in `target.'cfg(unix)'.dependencies`.
 fn dependency_table(table: &str) -> Option<(Reach, &str)> {
     let words = [
         ("dev-dependencies", Reach::Tests),
@@ -101,8 +101,8 @@ fn dependency_table(table: &str) -> Option<(Reach, &str)> {
     })
 }
 
-/// Keys of a member's manifest that may declare a dependency in a form [`dependencies`] does not read: above the
-/// first table, in a table spelled otherwise, or quoted.
+/// Keys that may declare a dependency in a form that [`dependencies`] does not read: before the first table, in
+/// a table spelled differently, or quoted.
 pub(crate) fn unread(manifest: &str) -> Vec<Entry<'_>> {
     let mut entries = entries(manifest);
     entries.retain(|entry| match dependency_table(entry.table) {
@@ -112,12 +112,12 @@ pub(crate) fn unread(manifest: &str) -> Vec<Entry<'_>> {
     entries
 }
 
-/// A crate from outside that the root manifest names for all members.
+/// A third-party crate that the root manifest lists for all members.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ThirdParty<'a> {
     pub(crate) line: usize,
     pub(crate) name: &'a str,
-    /// The version as written, a leading `=` included.
+    /// The version as written, including a leading `=`.
     pub(crate) version: &'a str,
 }
 
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_are_told() {
+    fn other_spellings_are_found() {
         for spelling in [
             "dependencies.half.workspace = true",
             "[ dependencies ]\nhalf.workspace = true",

@@ -1,9 +1,9 @@
-//! Reads the tables of our own documents.
+//! Reads tables of the repository's documents.
 
-/// A row of a table: its line, from 1, and its cells, trimmed and without back-ticks.
+/// A row of a table: its line, from 1, and its cells, trimmed and without backticks.
 pub(crate) type Row<'a> = (usize, Vec<&'a str>);
 
-/// The rows of the first table under the heading `## title`, without its head; `None` when there is none.
+/// The rows of the first table under the heading `## title`, without its header; `None` if there is none.
 pub(crate) fn table<'a>(document: &'a str, title: &str) -> Option<Vec<Row<'a>>> {
     let mut lines =
         document.lines().enumerate().skip_while(|(_, line)| line.strip_prefix("## ") != Some(title));
@@ -50,7 +50,7 @@ Words.
     }
 
     #[test]
-    fn a_missing_heading_or_table_is_told_apart_from_an_empty_answer() {
+    fn a_missing_heading_or_table_is_none() {
         assert_eq!(table(DOCUMENT, "Absent"), None);
         assert_eq!(table("## Wanted\nwords\n## Next\n| a |\n|---|\n| b |\n", "Wanted"), None);
     }

@@ -1,43 +1,44 @@
-//! The rooms of the house as data: which crate may build on which, which are pure, where `unsafe` may live.
+//! The rooms of the house as data: which crate may depend on which, which are pure, and where `unsafe` may
+//! appear.
 //!
-//! This table is the one place where that is written. `tidy` holds the manifests and the sources to it;
-//! ARCHITECTURE.md says in words what each room is for.
+//! This table is the only place for that. `tidy` checks manifests and sources against it; ARCHITECTURE.md
+//! describes the rooms.
 
-/// A package of the workspace and what it is allowed.
+/// A package of the workspace, and what it may do.
 #[derive(Debug)]
 pub(crate) struct Room {
     /// The package's name.
     pub(crate) name: &'static str,
-    /// The rooms its code may import. All stand above it in [`ROOMS`], so that no circle can be drawn.
+    /// The rooms its code may import. All come before it in [`ROOMS`], so that there are no cycles.
     pub(crate) uses: &'static [&'static str],
-    /// Whether it is a function of its inputs alone: no IO, clock, environment or threads outside its tests.
+    /// Whether it depends on its inputs only: no IO, clock, environment or threads outside its tests.
     pub(crate) pure: bool,
-    /// The paths, relative to the package, under which `unsafe` may appear; everything else forbids it.
+    /// The paths, relative to the package, where `unsafe` may appear. All other code forbids it.
     pub(crate) unsafe_in: &'static [&'static str],
 }
 
 const PURE: Room = Room { name: "", uses: &[], pure: true, unsafe_in: &[] };
-const WORLDLY: Room = Room { name: "", uses: &[], pure: false, unsafe_in: &[] };
+const IMPURE: Room = Room { name: "", uses: &[], pure: false, unsafe_in: &[] };
 
-/// Every package of the workspace, from the ground floor up.
+/// Every package of the workspace, from the ground up.
 pub(crate) const ROOMS: &[Room] = &[
     Room { name: "weft-random", ..PURE },
-    Room { name: "weft-file", ..WORLDLY },
-    Room { name: "weft-hub", uses: &["weft-file"], ..WORLDLY },
+    Room { name: "weft-file", ..IMPURE },
+    Room { name: "weft-hub", uses: &["weft-file"], ..IMPURE },
     Room { name: "weft-quant", ..PURE },
-    // Runs chat templates on a thread of its own, for its stack.
-    Room { name: "weft-text", ..WORLDLY },
+    // Runs chat templates on a separate thread, for its stack.
+    Room { name: "weft-text", ..IMPURE },
     Room { name: "weft-ir", uses: &["weft-quant"], ..PURE },
     Room { name: "weft-kern", uses: &["weft-quant", "weft-ir"], ..PURE },
     Room { name: "weft-fuse", uses: &["weft-quant", "weft-ir", "weft-kern"], ..PURE },
-    Room { name: "weft-gguf", uses: &["weft-file", "weft-quant"], unsafe_in: &["src/mmap.rs"], ..WORLDLY },
-    Room { name: "weft-models", uses: &["weft-quant", "weft-ir", "weft-gguf"], ..WORLDLY },
-    Room { name: "weft-device", uses: &["weft-quant", "weft-kern"], ..WORLDLY },
+    Room { name: "weft-gguf", uses: &["weft-file", "weft-quant"], unsafe_in: &["src/mmap.rs"], ..IMPURE },
+    Room { name: "weft-models", uses: &["weft-quant", "weft-ir", "weft-gguf"], ..IMPURE },
+    Room { name: "weft-device", uses: &["weft-quant", "weft-kern"], ..IMPURE },
     Room {
         name: "weft-cpu",
         uses: &["weft-quant", "weft-kern", "weft-device"],
         unsafe_in: &["src/isa.rs", "src/isa/", "src/memory.rs", "src/compile.rs", "src/team.rs"],
-        ..WORLDLY
+        ..IMPURE
     },
     Room {
         name: "weft-render",
@@ -49,9 +50,9 @@ pub(crate) const ROOMS: &[Room] = &[
         name: "weft-wgpu",
         uses: &["weft-file", "weft-quant", "weft-kern", "weft-device", "weft-render"],
         unsafe_in: &["src/memory.rs", "src/pipeline_cache.rs", "src/pipelines.rs"],
-        ..WORLDLY
+        ..IMPURE
     },
-    Room { name: "weft-pack", uses: &["weft-file", "weft-gguf", "weft-device"], ..WORLDLY },
+    Room { name: "weft-pack", uses: &["weft-file", "weft-gguf", "weft-device"], ..IMPURE },
     Room {
         name: "weft-engine",
         uses: &[
@@ -70,7 +71,7 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-pack",
         ],
         unsafe_in: &["tests/allocations.rs"],
-        ..WORLDLY
+        ..IMPURE
     },
     Room {
         name: "weft-lab",
@@ -83,7 +84,7 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-cpu",
             "weft-engine",
         ],
-        ..WORLDLY
+        ..IMPURE
     },
     Room {
         name: "weft",
@@ -99,23 +100,23 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-engine",
             "weft-lab",
         ],
-        ..WORLDLY
+        ..IMPURE
     },
-    // An experiment beside the compiler: the library it needs is in no room that ships.
+    // An experiment beside the compiler. No room that ships depends on its library.
     Room {
         name: "weft-explore",
         uses: &["weft-random", "weft-quant", "weft-ir", "weft-kern", "weft-fuse"],
-        ..WORLDLY
+        ..IMPURE
     },
-    Room { name: "xtask", ..WORLDLY },
+    Room { name: "xtask", ..IMPURE },
 ];
 
-/// The room of this name.
+/// The room with this name.
 pub(crate) fn room(name: &str) -> Option<&'static Room> {
     ROOMS.iter().find(|room| room.name == name)
 }
 
-/// Whether the code of `upper` is built on that of `lower`, directly or through others.
+/// Whether the code of `upper` depends on that of `lower`, directly or through others.
 pub(crate) fn builds_on(upper: &Room, lower: &str) -> bool {
     upper.uses.iter().any(|&used| used == lower || room(used).is_some_and(|used| builds_on(used, lower)))
 }
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_on_follows_the_stairs_down_and_never_up() {
+    fn builds_on_is_transitive_and_points_down() {
         let [device, engine] = ["weft-device", "weft-engine"].map(|name| room(name).unwrap());
         assert!(builds_on(engine, "weft-quant"));
         assert!(builds_on(device, "weft-ir"), "through weft-kern");

@@ -1,14 +1,13 @@
-//! The rules of the repository that no compiler knows. `cargo xtask tidy` runs them and so does
-//! `cargo test --workspace`.
+//! The repository's own rules. `cargo xtask tidy` runs them, and so does `cargo test --workspace`.
 //!
 //! A rule is a file under `tidy/` with a `RULE` and, for its tests, `BROKEN`: files that must make it fire. To
-//! add one, write the file and name it in the list below; the tests then prove that it can fail.
+//! add one, write the file and add it to the list below; the tests then prove that it can fail.
 
 use std::fmt;
 
 use crate::tree::Tree;
 
-/// Declares the modules of the rules and their list, in the order they run.
+/// Declares the modules of the rules and their list, in the order in which they run.
 macro_rules! rules {
     ($($module:ident)*) => {
         $(mod $module;)*
@@ -37,15 +36,15 @@ rules! {
     ci
 }
 
-/// Something the repository promises.
+/// A rule of the repository.
 pub(crate) struct Rule {
-    /// What `tidy` calls it.
+    /// Its name.
     pub(crate) name: &'static str,
-    /// The promise, in a sentence.
+    /// The rule, in a sentence.
     pub(crate) says: &'static str,
-    /// What it protects.
+    /// Why it exists.
     pub(crate) why: &'static str,
-    /// What to do when it fires.
+    /// What to do if it fires.
     pub(crate) fix: &'static str,
     check: fn(&Tree) -> Vec<Finding>,
 }
@@ -56,7 +55,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A place where a rule does not hold.
+/// A place where a rule is broken.
 #[derive(Debug)]
 struct Finding {
     path: String,
@@ -70,7 +69,7 @@ impl Finding {
     }
 }
 
-/// A finding with its rule, as it is shown to a person.
+/// A finding with its rule, as shown to a person.
 pub(crate) struct Violation {
     rule: &'static Rule,
     finding: Finding,
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
     use crate::rooms::ROOMS;
 
-    /// A small repository in which every rule holds.
+    /// A small repository that keeps every rule.
     fn clean() -> Tree {
         let mut rows = String::new();
         let mut tree = Tree::default();
@@ -123,7 +122,8 @@ mod tests {
         ])
     }
 
-    /// What one rule finds in the clean repository after files were put in or replaced, as `path:line: what`.
+    /// The findings of one rule in the clean repository with some files added or replaced, as
+    /// `path:line: what`.
     pub(crate) fn findings(rule: &Rule, files: &[(&str, &str)]) -> Vec<String> {
         let found = (rule.check)(&clean().with(files));
         found.into_iter().map(|Finding { path, line, what }| format!("{path}:{line}: {what}")).collect()
@@ -138,11 +138,7 @@ mod tests {
     #[test]
     fn every_rule_can_fail() {
         for (rule, broken) in RULES.iter().zip(BROKEN) {
-            assert!(
-                !findings(rule, broken).is_empty(),
-                "`{}` accepts what it is written to refuse",
-                rule.name
-            );
+            assert!(!findings(rule, broken).is_empty(), "`{}` does not fire on its broken files", rule.name);
         }
     }
 
@@ -155,7 +151,7 @@ mod tests {
                 rule.name
             );
             for sentence in [rule.says, rule.why, rule.fix] {
-                assert!(sentence.ends_with('.'), "{}: `{sentence}` is no sentence", rule.name);
+                assert!(sentence.ends_with('.'), "{}: `{sentence}` is not a sentence", rule.name);
             }
         }
     }

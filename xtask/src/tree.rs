@@ -1,4 +1,4 @@
-//! The repository as text in memory, so that a rule is a function and its tests need no disk.
+//! The repository's text in memory, so that a rule is a function and its tests need no disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::lex::{self, Token};
 use crate::manifest;
 use crate::rooms::{self, Room};
 
-/// The text files of a repository by their path from its root, with `/` between the parts.
+/// The text files of a repository, by their paths from its root with `/` as the separator.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     files: BTreeMap<String, String>,
@@ -19,7 +19,7 @@ pub(crate) struct Tree {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Package<'a> {
     pub(crate) name: &'a str,
-    /// Its folder, `crates/weft-ir`.
+    /// Its folder, such as `crates/weft-ir`.
     pub(crate) folder: &'a str,
     /// The text of its `Cargo.toml`.
     pub(crate) manifest: &'a str,
@@ -32,7 +32,7 @@ impl Package<'_> {
     }
 }
 
-/// A Rust source file cut into tokens; those compiled for tests only are marked.
+/// A Rust source file split into tokens, of which those compiled only for tests are marked.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     pub(crate) path: &'a str,
@@ -67,7 +67,7 @@ impl Tree {
         Ok(())
     }
 
-    /// All files in the order of their paths.
+    /// All files, by path.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
@@ -77,8 +77,8 @@ impl Tree {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Every package of this workspace, in the order of their folders. One that is a workspace of its own (the fuzz targets,
-    /// which build with another toolchain) follows none of its rules.
+    /// Every package of this workspace, by folder. A package with a workspace of its own (the fuzz targets, which need
+    /// another toolchain) is exempt from the rules.
     pub(crate) fn packages(&self) -> impl Iterator<Item = Package<'_>> {
         self.files().filter_map(|(path, manifest)| {
             let folder = path.strip_suffix("/Cargo.toml")?;
@@ -89,7 +89,7 @@ impl Tree {
         })
     }
 
-    /// The room a file stands in, and its path from the room's folder, `src/lib.rs`.
+    /// The room of a file, and the file's path from the room's folder, such as `src/lib.rs`.
     pub(crate) fn room_of<'p>(&self, path: &'p str) -> Option<(&'static Room, &'p str)> {
         self.packages().find_map(|package| {
             let local = path.strip_prefix(package.folder)?.strip_prefix('/')?;
@@ -97,7 +97,7 @@ impl Tree {
         })
     }
 
-    /// All Rust sources in the order of their paths.
+    /// All Rust sources, by path.
     pub(crate) fn sources(&self) -> Vec<Source<'_>> {
         let mut sources: Vec<Source<'_>> = self
             .files()
@@ -124,7 +124,7 @@ fn is_end_of_part(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('/')
 }
 
-/// The paths, without `.rs`, of the modules a file declares as `#[cfg(test)] mod name;`.
+/// The paths, without `.rs`, of the modules that a file declares as `#[cfg(test)] mod name;`.
 fn test_modules(source: &Source<'_>) -> Vec<String> {
     let code = lex::code(&source.tokens);
     let stem = source.path.trim_end_matches(".rs");
@@ -143,7 +143,7 @@ fn test_modules(source: &Source<'_>) -> Vec<String> {
         .collect()
 }
 
-/// The forms of a `.gitignore` line in use here: `/path`, `path/path`, `name` and `*.extension`.
+/// The supported forms of a `.gitignore` line: `/path`, `path/path`, `name` and `*.extension`.
 #[derive(Debug)]
 struct Ignored {
     lines: Vec<String>,
@@ -160,9 +160,7 @@ impl Ignored {
             None => Ok(Ignored { lines }),
             Some(line) => Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!(
-                    "`{line}` in .gitignore: tidy reads `/path`, `name` and `*.extension` only; write it so"
-                ),
+                format!("unsupported line `{line}` in .gitignore: use `/path`, `name` or `*.extension`"),
             )),
         }
     }
@@ -179,7 +177,7 @@ impl Ignored {
 
 #[cfg(test)]
 impl Tree {
-    /// This tree with files put in or replaced.
+    /// This tree with files added or replaced.
     pub(crate) fn with(mut self, files: &[(&str, &str)]) -> Tree {
         self.files.extend(files.iter().map(|(path, text)| (path.to_string(), text.to_string())));
         self
@@ -202,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn a_form_of_gitignore_that_is_not_read_is_an_error() {
+    fn an_unsupported_gitignore_line_is_an_error() {
         for line in ["!keep", "a*b", "**/x", "[ab]"] {
             assert!(Ignored::parse(line).is_err(), "{line}");
         }
     }
 
     #[test]
-    fn the_disk_is_read_without_what_git_leaves_out_or_is_no_text() {
+    fn ignored_and_binary_files_are_not_read() {
         let root = std::env::temp_dir().join(format!("weft-xtask-{}", std::process::id()));
         for folder in ["a/b", ".git", "target"] {
             fs::create_dir_all(root.join(folder)).unwrap();
@@ -242,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn test_code_is_known_by_its_folder_or_its_declaration() {
+    fn test_code_is_found_by_folder_or_declaration() {
         let tree = Tree::default().with(&[
             ("a/Cargo.toml", "[package]\nname = \"a\"\n"),
             ("a/src/lib.rs", "#[cfg(test)]\npub(crate) mod checks; mod b;"),

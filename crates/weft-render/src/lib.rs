@@ -12,7 +12,7 @@
 //! let max = Sizes { tokens: 8, rows: 1, slots: 1, pages: 1 };
 //! let plan = weft_fuse::fuse(&g.finish()?, &max)?;
 //!
-//! // The kernel's two parameters are in buffers of their own: slots 0 and 1.
+//! // The kernel's two parameters are in separate buffers: slots 0 and 1.
 //! let target = Target { language: Language::Cuda, limits: Limits::cuda() };
 //! let shaders = render(&plan.kernels[0], &[0, 1], &max, &target)?;
 //! assert!(shaders[0].source.contains("__global__"));

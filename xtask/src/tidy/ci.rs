@@ -1,16 +1,15 @@
-//! What CI runs is what the README tells.
+//! CI runs what the README shows.
 
 use super::{Finding, Rule};
 use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "ci",
-    says: "The README begins with the command that answers a question and the one that tests, and .ci/run \
-           runs that test command and no cargo command the README does not also tell.",
-    why: "Whoever follows the README must see what CI sees; a check known to CI alone is a surprise after \
-          the work.",
-    fix: "Write the command in a code block of README.md word for word as .ci/run has it, or take it out of \
-          .ci/run.",
+    says: "The README begins with the commands that answer a question and run the tests; .ci/run runs that \
+           test command, and only cargo commands that the README shows.",
+    why: "Someone who follows the README must see what CI sees; a check that only CI knows comes as a surprise \
+          after the work.",
+    fix: "Write the command in a code block of README.md exactly as in .ci/run, or remove it from .ci/run.",
     check,
 };
 
@@ -36,13 +35,13 @@ fn check(tree: &Tree) -> Vec<Finding> {
     }
     for (line, command) in run {
         if !told.iter().any(|(_, known)| *known == command) {
-            found.push(Finding::new(RUN, line, format!("the README does not tell `{command}`")));
+            found.push(Finding::new(RUN, line, format!("the README does not show `{command}`")));
         }
     }
     found
 }
 
-/// The lines that run cargo, with their numbers, without the comment after them.
+/// The lines that run cargo, with their numbers, without trailing comments.
 fn commands(text: &str) -> Vec<(usize, &str)> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     let cargo = lines.filter(|(_, line)| line.starts_with("cargo "));
@@ -58,8 +57,8 @@ mod tests {
     use crate::tidy::tests::findings;
 
     #[test]
-    fn a_command_the_readme_does_not_tell_is_found() {
-        assert_eq!(findings(&RULE, BROKEN), [".ci/run:2: the README does not tell `cargo deny check`"]);
+    fn a_command_the_readme_does_not_show_is_found() {
+        assert_eq!(findings(&RULE, BROKEN), [".ci/run:2: the README does not show `cargo deny check`"]);
     }
 
     #[test]

@@ -17,30 +17,23 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Rooms that still have circles. A room that loses its last one is taken off this list.
-const NOT_YET: &[&str] = &[
-    "weft-text",
-    "weft-models",
-    "weft-pack",
-    "weft-hub",
-    "weft-engine",
-    "weft-lab",
-    "weft",
-];
+/// Rooms that still have circles. A room that loses its last one leaves the list.
+const NOT_YET: &[&str] =
+    &["weft-text", "weft-models", "weft-pack", "weft-hub", "weft-engine", "weft-lab", "weft"];
 
-/// The files of a room by the module each is: `["attend", "plan"]`; the root is empty.
+/// The files of a room by their modules, such as `["attend", "plan"]`; the root is empty.
 type Modules<'a> = BTreeMap<Vec<&'a str>, File<'a>>;
 
-/// A file, and the paths it names.
+/// A file, and the paths that it names.
 struct File<'a> {
     path: &'a str,
-    /// Paths within the room that its code names, with the lines they stand in.
+    /// The paths within the room that its code names, with their lines.
     names: Vec<(Vec<String>, usize)>,
-    /// Names that it imports or re-exports, by the path of each; `None` if that is in another crate.
+    /// The names that it imports or re-exports, with their paths; `None` for other crates.
     aliases: BTreeMap<String, Option<Vec<String>>>,
 }
 
-/// An import: the file that is imported, and the line.
+/// For each file, the files that it imports and the lines.
 type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, usize>>;
 
 fn check(tree: &Tree) -> Vec<Finding> {
@@ -55,7 +48,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
         let imports = imports(&modules(own));
         let mut reported: BTreeSet<&str> = BTreeSet::new();
         for file in imports.keys() {
-            // One finding for each circle, and none that goes through a file of one before.
+            // One finding per circle, and none through a file of an earlier one.
             if let Some(circle) = circle(&imports, file)
                 && circle.iter().all(|(file, _)| !reported.contains(file))
             {
@@ -71,7 +64,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// The files, each with its place from the package's `src/`. Those that are compiled for tests only are left out.
+/// The modules of the files, given with their paths within `src/`. Files that are compiled only for tests are left out.
 fn modules<'a>(sources: impl Iterator<Item = (&'a Source<'a>, &'a str)>) -> Modules<'a> {
     let tests = |source: &Source<'_>| source.tokens.iter().all(|token| token.test);
     let module = |place: &'a str| -> Vec<&'a str> {
@@ -100,7 +93,7 @@ impl<'a> File<'a> {
         let absolute = |path: &str| absolute(path, module, &children);
         let imports = lex::imports(&code);
         let aliases = imports.iter().map(|import| (import.name.clone(), absolute(&import.path)));
-        // What is only re-exported is no business of this file.
+        // This file does not depend on names that it only re-exports.
         let taken = imports.iter().filter(|import| !import.public);
         let mut names: Vec<_> =
             taken.filter_map(|import| Some((absolute(&import.path)?, import.line))).collect();
@@ -135,7 +128,7 @@ fn absolute(path: &str, module: &[&str], children: &[&str]) -> Option<Vec<String
     Some(from)
 }
 
-/// Which file imports which.
+/// Which files each file imports.
 fn imports<'a>(modules: &Modules<'a>) -> Imports<'a> {
     let mut imports = Imports::new();
     for file in modules.values() {
@@ -151,13 +144,13 @@ fn imports<'a>(modules: &Modules<'a>) -> Imports<'a> {
     imports
 }
 
-/// The file that defines what a path names: names that another file merely passes on are followed to where they come from.
+/// The file that defines what a path names. Names that a file re-exports are followed to their origin.
 fn defined_in<'a>(modules: &Modules<'a>, path: &[String], followed: usize) -> Option<&'a str> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     let depth = (0..=parts.len()).rev().find(|depth| modules.contains_key(&parts[..*depth]))?;
     let file = &modules[&parts[..depth]];
     match parts.get(depth).and_then(|name| file.aliases.get(*name)) {
-        // Two names that stand for each other are no Rust; whatever it is, it ends.
+        // Two names that alias each other are not valid Rust, but must not loop.
         Some(Some(origin)) if followed < modules.len() => {
             let origin = origin.iter().cloned().chain(path[depth + 1..].iter().cloned());
             defined_in(modules, &origin.collect::<Vec<_>>(), followed + 1)
@@ -167,7 +160,7 @@ fn defined_in<'a>(modules: &Modules<'a>, path: &[String], followed: usize) -> Op
     }
 }
 
-/// The shortest circle through a file, beginning with it: each with the line that imports the next.
+/// The shortest circle through a file, starting with it. Each file comes with the line that imports the next.
 fn circle<'a>(imports: &Imports<'a>, start: &'a str) -> Option<Vec<(&'a str, usize)>> {
     let mut from: BTreeMap<&str, (&'a str, usize)> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);
@@ -210,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_told_with_the_line_that_begins_it() {
+    fn a_circle_is_reported_at_the_line_where_it_begins() {
         let found = findings(&RULE, BROKEN);
         assert_eq!(found, ["crates/weft-kern/src/a.rs:3: a circle: a.rs → b.rs → c.rs → a.rs"]);
     }
 
     #[test]
-    fn a_file_and_one_inside_it_can_be_a_circle_too() {
+    fn a_file_and_its_submodule_can_be_a_circle() {
         for (outer, inner) in [
             ("mod b;\nuse b::B;\npub struct A(B);\n", "use super::A;\n"),
             ("mod b;\npub struct A(b::B);\n", "pub struct B(Box<super::A>);\n"),
@@ -228,11 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn to_declare_a_module_or_pass_on_its_names_is_no_import() {
+    fn declaring_and_re_exporting_are_not_imports() {
         let inner = "use super::A;\nuse crate::a::C;\npub(crate) struct B(A);\n";
         let outer = "mod b;\nmod c;\npub(crate) use b::B;\npub(crate) use c::C;\npub(crate) struct A;\n";
         assert_eq!(with(&[("a", outer), ("a/b", inner), ("a/c", "pub(crate) struct C;\n")]), [""; 0]);
-        // What is passed on counts as an import of the file it is from.
+        // Importing a re-exported name counts as an import of the file that defines it.
         let c = "use super::B;\npub(crate) struct C(B);\n";
         let found = with(&[("a", outer), ("a/b", inner), ("a/c", c)]);
         assert_eq!(found, ["crates/weft-kern/src/a/b.rs:2: a circle: a/b.rs → a/c.rs → a/b.rs"]);
@@ -249,8 +242,8 @@ mod tests {
     }
 
     #[test]
-    fn the_words_after_a_path_begin_none() {
-        // `b` here is no module of the room.
+    fn words_after_a_path_do_not_begin_one() {
+        // `b` is not a module of the room here.
         let a = "mod b;\npub struct A;\nfn f() { other::b::g() }\n";
         assert_eq!(with(&[("a", a), ("a/b", "use super::A;\n")]), [""; 0]);
     }

@@ -1,4 +1,4 @@
-//! Every crate from outside is listed with the reason it is there.
+//! Every third-party crate is listed with the reason for it.
 
 use super::{Finding, Rule};
 use crate::manifest::{ThirdParty, dependencies, third_party};
@@ -7,11 +7,10 @@ use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "dependencies",
-    says: "Every third-party crate of the root Cargo.toml is used and has a row, with its version, under `## \
-           Dependencies` in CONTRIBUTING.md, and that table names no other.",
-    why: "A dependency is code we answer for; each should have been chosen, and be seen to have been.",
-    fix: "Write the row: crate, version, why it is there, what was refused instead. Take out crates nobody \
-          uses.",
+    says: "Every third-party crate of the root Cargo.toml is used and has a row with its version under `## \
+           Dependencies` in CONTRIBUTING.md, and that table lists no others.",
+    why: "We answer for the code of our dependencies; each should be a choice, and be documented as one.",
+    fix: "Add the row: crate, version, why it is there, and the alternatives. Remove unused crates.",
     check,
 };
 
@@ -27,7 +26,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
             None => found.push(Finding::new(ROOT, *line, format!("`{name}` has no row in {DOCUMENT}"))),
             Some((row, cells)) if cells.get(1) != Some(version) => {
                 let told = cells.get(1).unwrap_or(&"");
-                let what = format!("`{name}` is at {version} in {ROOT} and at {told} here");
+                let what = format!("`{name}` has version {version} in {ROOT}, but {told} here");
                 found.push(Finding::new(DOCUMENT, *row, what));
             }
             Some(_) => {}
@@ -65,7 +64,7 @@ mod tests {
         assert_eq!(
             findings(&RULE, &[(DOCUMENT, table)]),
             [
-                "CONTRIBUTING.md:4: `lone` is at 1.2 in Cargo.toml and at 1.1 here",
+                "CONTRIBUTING.md:4: `lone` has version 1.2 in Cargo.toml, but 1.1 here",
                 "CONTRIBUTING.md:5: `gone` is not in Cargo.toml"
             ]
         );

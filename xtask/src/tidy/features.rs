@@ -1,4 +1,4 @@
-//! Cargo features are asked for in one place.
+//! Cargo features are tested in one place.
 
 use super::{Finding, Rule};
 use crate::lex::{self, Kind};
@@ -6,15 +6,15 @@ use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "features",
-    says: "Only crates/weft-engine/src/backends.rs asks for a cargo feature.",
-    why: "Code behind features is compiled in many ways and tested in few. One file that leaves a backend out can \
-          be read in a minute; conditions all over the tree cannot.",
-    fix: "Put what is optional into a crate of its own, make that crate an optional dependency, and choose it in \
-          that file.",
+    says: "Only crates/weft-engine/src/backends.rs tests a cargo feature.",
+    why: "Code behind features is compiled in many ways and tested in few. One file that leaves a backend out is \
+          read in a minute; conditions all over the tree are not.",
+    fix: "Put optional code into a separate crate, make that crate an optional dependency, and choose it in that \
+          file.",
     check,
 };
 
-/// The file that may ask.
+/// The file that may test features.
 const PLACE: &str = "crates/weft-engine/src/backends.rs";
 
 fn check(tree: &Tree) -> Vec<Finding> {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn features_of_a_processor_are_something_else() {
+    fn target_features_are_not_cargo_features() {
         let source = "//! feature = \"x\"\n#[cfg(target_feature = \"neon\")]\nfn a(feature: u8) { let b = feature == 1; }\n";
         assert!(findings(&RULE, &[("crates/weft-cpu/src/a.rs", source)]).is_empty());
     }

@@ -6,16 +6,15 @@ use crate::tree::Tree;
 pub(super) const RULE: Rule = Rule {
     name: "header",
     says: "Every Rust file begins with a `//!` comment.",
-    why: "A reader should know from the first line what a file does and why it is there, before reading any \
-          of it.",
-    fix: "Begin the file with `//! ` and a sentence that says what it does and why.",
+    why: "The first line should tell a reader what a file does and why it exists.",
+    fix: "Begin the file with `//! ` and a sentence on what it does and why.",
     check,
 };
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let rust = tree.files().filter(|(path, _)| path.ends_with(".rs"));
     let bare = rust.filter(|(_, text)| text.lines().next().is_none_or(|line| !says_something(line)));
-    bare.map(|(path, _)| Finding::new(path, 1, "the file does not begin with `//!` and words")).collect()
+    bare.map(|(path, _)| Finding::new(path, 1, "the file does not begin with a `//!` comment")).collect()
 }
 
 fn says_something(line: &str) -> bool {
@@ -31,10 +30,10 @@ mod tests {
     use crate::tidy::tests::findings;
 
     #[test]
-    fn the_first_line_counts() {
+    fn the_first_line_must_be_a_doc_comment() {
         for source in ["", "\n//! x", "//!\n//! x", "// x", "/// x"] {
             let found = findings(&RULE, &[("crates/weft/src/a.rs", source)]);
-            let expected = "crates/weft/src/a.rs:1: the file does not begin with `//!` and words";
+            let expected = "crates/weft/src/a.rs:1: the file does not begin with a `//!` comment";
             assert_eq!(found, [expected], "{source:?}");
         }
         assert!(findings(&RULE, &[("crates/weft/src/a.rs", "//! x\n")]).is_empty());

@@ -1,4 +1,4 @@
-//! Imports point down: a room builds on the rooms its entry in `ROOMS` names and on no other.
+//! Imports point down: a room depends only on the rooms that its entry in `ROOMS` names.
 
 use super::{Finding, Rule};
 use crate::manifest::{Dependency, Reach, dependencies};
@@ -7,13 +7,12 @@ use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "imports",
-    says: "A room's code depends on the rooms its entry in xtask/src/rooms.rs names; its tests may also use \
-           any library room that is not built on it.",
-    why: "A new model, rule or device can be added without touching the others only while none of them knows \
-          the others.",
-    fix: "Move the shared part down to a room both may use; changing the table itself is a change of \
-          architecture, to be argued in ARCHITECTURE.md. A test that needs the rooms above belongs in the \
-          highest of them.",
+    says: "A room's code depends only on the rooms that its entry in xtask/src/rooms.rs names; its tests may also \
+           use any library room that does not depend on it.",
+    why: "Models, rules and devices can be added without touching each other only while none of them knows the \
+          others.",
+    fix: "Move the shared part down to a room that both may use. Changing the table is a change of architecture, \
+          to be justified in ARCHITECTURE.md. A test that needs higher rooms belongs in the highest of them.",
     check,
 };
 
@@ -32,16 +31,16 @@ fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Why `own` may not depend on `target`, if it may not.
+/// Why `own` may not depend on `target`; `None` if it may.
 ///
-/// Tests are freer, but not free: a library that is built on `own` would bring a second copy of it, whose types are
-/// not those under test.
+/// Tests may use more, but not everything: a library that depends on `own` would bring a second copy of it, whose
+/// types are not those under test.
 fn refused(own: &Room, target: &Room, dependency: &Dependency<'_>) -> Option<String> {
     let (own_name, name) = (own.name, target.name);
     match dependency.reach {
         Reach::Code if !own.uses.contains(&name) => Some(format!("`{own_name}` must not know `{name}`")),
         Reach::Tests if builds_on(target, own_name) => {
-            Some(format!("the tests of `{own_name}` must not use `{name}`, which is built on it"))
+            Some(format!("the tests of `{own_name}` must not use `{name}`, which depends on it"))
         }
         Reach::Tests if ["weft", "xtask"].contains(&name) => {
             Some(format!("the tests of `{own_name}` must not use `{name}`, which is a program"))
@@ -62,13 +61,13 @@ mod tests {
     use crate::tidy::tests::findings;
 
     #[test]
-    fn code_may_use_the_named_rooms_only() {
+    fn code_may_only_use_the_named_rooms() {
         let found = findings(&RULE, BROKEN);
         assert_eq!(found, ["crates/weft-device/Cargo.toml:5: `weft-device` must not know `weft-models`"]);
     }
 
     #[test]
-    fn build_scripts_and_targets_are_no_side_door() {
+    fn build_scripts_and_targets_are_checked_too() {
         for table in ["build-dependencies", "target.'cfg(unix)'.dependencies", "dependencies.weft-cpu"] {
             let manifest = format!("[package]\nname = \"weft-ir\"\n[{table}]\nweft-cpu.workspace = true\n");
             assert_eq!(findings(&RULE, &[("crates/weft-ir/Cargo.toml", &manifest)]).len(), 1, "{table}");
@@ -76,13 +75,13 @@ mod tests {
     }
 
     #[test]
-    fn tests_may_look_aside_but_not_up() {
+    fn tests_may_use_other_rooms_but_not_higher_ones() {
         let with = |name: &str| {
             let manifest = format!("[package]\nname = \"weft-fuse\"\n[dev-dependencies]\n{name} = {{}}\n");
             findings(&RULE, &[("crates/weft-fuse/Cargo.toml", &manifest)])
         };
         assert!(with("weft-models").is_empty() && with("weft-cpu").is_empty());
-        assert_eq!(with("weft-engine").len(), 1, "it is built on weft-fuse");
+        assert_eq!(with("weft-engine").len(), 1, "it depends on weft-fuse");
         assert_eq!(with("xtask").len(), 1, "it is a program");
     }
 }

@@ -1,19 +1,18 @@
-//! Nothing in the repository speaks of the machine it was written on.
+//! Nothing in the repository refers to the machine it was written on.
 
 use super::{Finding, Rule};
 use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "machine",
-    says: "No text file holds an absolute path of somebody's machine or the address of a package registry.",
-    why: "A clone has to build, test and read the same anywhere, through whatever registry its owner has set \
-          up.",
-    fix: "Write paths from the repository's root, make scratch files with std::env::temp_dir, find the \
-          user's folders at run time, and leave registries to the user's own cargo and pip configuration.",
+    says: "No text file contains an absolute path of a particular machine or the address of a package registry.",
+    why: "A clone must build, test and read the same anywhere, with whatever registry its owner has configured.",
+    fix: "Write paths relative to the repository, create scratch files in std::env::temp_dir, find user folders at \
+          run time, and leave registries to the user's own cargo and pip configuration.",
     check,
 };
 
-/// Where machines keep people's files. Cut in two, so that this file passes its own rule.
+/// Folders with users' files. Split in two, so that this file keeps its own rule.
 const FOLDERS: &[&str] = &[
     concat!("/", "work/"),
     concat!("/", "root/"),
@@ -22,7 +21,7 @@ const FOLDERS: &[&str] = &[
     concat!("/", "Users/"),
 ];
 
-/// Addresses of registries, and the settings that name one.
+/// Addresses of registries, and settings that name one.
 const REGISTRIES: &[&str] = &[
     concat!("crates", ".io"),
     concat!("pypi", ".org"),
@@ -32,7 +31,7 @@ const REGISTRIES: &[&str] = &[
     concat!("replace", "-with"),
 ];
 
-/// The file cargo writes; it names the registry each crate was resolved in by its public name.
+/// Cargo's lock file, which contains the public name of each crate's registry.
 const LOCK: &str = "Cargo.lock";
 
 fn check(tree: &Tree) -> Vec<Finding> {
@@ -50,7 +49,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Whether `line` holds a path that starts with `folder`, and not only one that passes through such a name.
+/// Whether `line` contains a path that begins with `folder`, rather than one that contains such a name.
 fn holds_path(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_that_name_elsewhere_is_not_this_machine() {
+    fn relative_paths_with_such_folders_are_allowed() {
         let text: String = FOLDERS.iter().map(|f| format!("docs{f}x ~{f} ${{HOME}}{f} .{f}\n")).collect();
         assert!(findings(&RULE, &[("a.md", &text)]).is_empty());
     }

@@ -1,4 +1,4 @@
-//! Members take their dependencies and lints from the workspace.
+//! Members inherit their dependencies and lints from the workspace.
 
 use super::{Finding, Rule};
 use crate::manifest::{dependencies, entries, unread};
@@ -6,12 +6,11 @@ use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "manifests",
-    says: "Every dependency is `workspace = true` under its own name, and every package takes the \
-           workspace's lints.",
-    why: "One list of dependencies can be read and judged, several drift; a package without the lints is \
-          unchecked.",
-    fix: "Name the crate in [workspace.dependencies] of the root Cargo.toml and write `name.workspace = \
-          true` here; end the manifest with `[lints]` and `workspace = true`.",
+    says: "Every dependency is `workspace = true` under its own name, and every package inherits the workspace's \
+           lints.",
+    why: "One list of dependencies can be reviewed, several drift; a package without the lints is unchecked.",
+    fix: "Add the crate to [workspace.dependencies] of the root Cargo.toml and write `name.workspace = true` here; \
+          end the manifest with `[lints]` and `workspace = true`.",
     check,
 };
 
@@ -20,16 +19,16 @@ fn check(tree: &Tree) -> Vec<Finding> {
     for package in tree.packages() {
         let path = package.manifest_path();
         for dependency in dependencies(package.manifest).iter().filter(|d| !d.from_workspace) {
-            let what = format!("`{}` is not taken from the workspace's list", dependency.name);
+            let what = format!("`{}` is not inherited from the workspace", dependency.name);
             found.push(Finding::new(&path, dependency.line, what));
         }
         for entry in unread(package.manifest) {
-            let what = format!("`{}` is spelled as no other dependency is", entry.key);
+            let what = format!("`{}` has an unusual spelling", entry.key);
             found.push(Finding::new(&path, entry.line, what));
         }
         let lints = entries(package.manifest);
         if !lints.iter().any(|e| (e.table, e.key, e.value) == ("lints", "workspace", "true")) {
-            found.push(Finding::new(&path, 1, "the package does not take the workspace's lints"));
+            found.push(Finding::new(&path, 1, "the package does not inherit the workspace's lints"));
         }
     }
     for (path, text) in tree.files().filter(|(path, _)| path.ends_with("Cargo.toml")) {
@@ -52,27 +51,27 @@ mod tests {
     use crate::tidy::tests::findings;
 
     #[test]
-    fn a_version_of_its_own_and_missing_lints_are_found() {
+    fn a_separate_version_and_missing_lints_are_found() {
         assert_eq!(
             findings(&RULE, BROKEN),
             [
-                "xtask/Cargo.toml:4: `regex` is not taken from the workspace's list",
-                "xtask/Cargo.toml:1: the package does not take the workspace's lints"
+                "xtask/Cargo.toml:4: `regex` is not inherited from the workspace",
+                "xtask/Cargo.toml:1: the package does not inherit the workspace's lints"
             ]
         );
     }
 
     #[test]
-    fn a_spelling_the_other_rules_would_not_see_is_found() {
+    fn a_spelling_that_other_rules_would_miss_is_found() {
         let manifest = "dependencies.weft-cpu.workspace = true\n[package]\nname = \"weft-ir\"\n";
         let found = findings(&RULE, &[("crates/weft-ir/Cargo.toml", manifest)]);
         let path = "crates/weft-ir/Cargo.toml";
-        let what = "`dependencies.weft-cpu.workspace` is spelled as no other dependency is";
+        let what = "`dependencies.weft-cpu.workspace` has an unusual spelling";
         assert_eq!(found[0], format!("{path}:1: {what}"));
     }
 
     #[test]
-    fn an_alias_could_hide_a_room() {
+    fn renamed_crates_are_found() {
         let root = "[workspace.dependencies]\nharmless = { path = \"x\", package = \"weft-cpu\" }\n";
         assert_eq!(findings(&RULE, &[("Cargo.toml", root)]), ["Cargo.toml:2: `harmless` renames a crate"]);
     }

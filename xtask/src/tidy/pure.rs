@@ -1,4 +1,4 @@
-//! The pure rooms are functions of their inputs.
+//! Pure rooms depend on their inputs only.
 
 use super::{Finding, Rule};
 use crate::lex::{self, Token};
@@ -8,33 +8,24 @@ use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "pure",
-    says: "Outside its tests a pure room does no IO, reads no clock or environment, and starts no thread or \
-           process.",
-    why: "What depends on its inputs alone can be tested with text, cached, run anywhere, and gives the same \
-          bits every time.",
-    fix: "Take the value as an argument and let a room that may touch the world fetch it. A new crate for a \
-          pure room is added to PURE_CRATES in xtask/src/tidy/pure.rs once it is known to be pure itself.",
+    says: "Outside its tests, a pure room does no IO, reads no clock or environment, and starts no threads or \
+           processes.",
+    why: "Code that depends only on its inputs can be tested with text, cached, run anywhere, and gives the same bits \
+          every time.",
+    fix: "Take the value as an argument, and let a room with access to the outside fetch it. Add a third-party crate \
+          to PURE_CRATES in xtask/src/tidy/pure.rs once it is known to be pure itself.",
     check,
 };
 
-/// The parts of `std` that touch the world.
-const WORLD: &[&str] = &[
-    "std::env",
-    "std::fs",
-    "std::io",
-    "std::net",
-    "std::os",
-    "std::process",
-    "std::thread",
-    "std::time",
-];
+/// The parts of `std` that are not pure.
+const IMPURE_STD: &[&str] =
+    &["std::env", "std::fs", "std::io", "std::net", "std::os", "std::process", "std::thread", "std::time"];
 
 /// The macros that print.
 const PRINTING: &[&str] = &["print", "println", "eprint", "eprintln"];
 
-/// The crates from outside that a pure room may use.
-const PURE_CRATES: &[&str] =
-    &["fancy-regex", "half", "minijinja", "minijinja-contrib", "rustc-hash", "serde_json", "thiserror"];
+/// The third-party crates that a pure room may use.
+const PURE_CRATES: &[&str] = &["half", "rustc-hash", "thiserror"];
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -50,26 +41,28 @@ fn check(tree: &Tree) -> Vec<Finding> {
     for source in tree.sources() {
         if tree.room_of(source.path).is_some_and(|(room, _)| room.pure) {
             let code = lex::code(&source.tokens);
-            let worldly = in_the_world(&code);
-            found.extend(worldly.into_iter().map(|(what, line)| Finding::new(source.path, line, what)));
+            let impure = impure_uses(&code);
+            found.extend(impure.into_iter().map(|(what, line)| Finding::new(source.path, line, what)));
         }
     }
     found
 }
 
-/// What touches the world, with its line.
-fn in_the_world(code: &[&Token<'_>]) -> Vec<(String, usize)> {
-    let paths = lex::paths(code, "std").into_iter().filter(|(path, token)| !token.test && is_worldly(path));
+/// The impure uses in `code`, with their lines.
+fn impure_uses(code: &[&Token<'_>]) -> Vec<(String, usize)> {
+    let paths = lex::paths(code, "std").into_iter().filter(|(path, token)| !token.test && is_impure(path));
     let macros = (0..code.len()).filter(|&at| !code[at].test && lex::calls_macro(code, at, PRINTING));
     let macros = macros.map(|at| (format!("{}!", code[at].text), code[at].line));
     let found = paths.map(|(path, token)| (path, token.line)).chain(macros);
     found.map(|(what, line)| (format!("`{what}` in a pure room"), line)).collect()
 }
 
-/// Whether a path leads out. All of `std` under another name does: what is then taken from it cannot be seen.
-fn is_worldly(path: &str) -> bool {
+/// Whether a path of `std` is impure. So is all of `std` under another name, because what is used of it
+/// cannot be seen.
+fn is_impure(path: &str) -> bool {
     let ends_part = |rest: &str| rest.is_empty() || rest.starts_with("::");
-    ["std", "std::*"].contains(&path) || WORLD.iter().any(|part| path.strip_prefix(part).is_some_and(ends_part))
+    ["std", "std::*"].contains(&path)
+        || IMPURE_STD.iter().any(|part| path.strip_prefix(part).is_some_and(ends_part))
 }
 
 #[cfg(test)]
@@ -92,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_out_is_closed() {
+    fn every_impure_use_is_found() {
         for way in [
             "use std::fs;",
             "use std::fs as f;",
@@ -112,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_not_the_world_and_words_and_tests_are_free() {
+    fn memory_comments_strings_and_tests_are_allowed() {
         let source = "
             //! Not std::fs, nor println!().
             use std::fmt::{self, Write};

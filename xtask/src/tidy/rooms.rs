@@ -1,4 +1,4 @@
-//! The rooms that exist, the table of what they may do and the one in ARCHITECTURE.md name the same crates.
+//! Rooms, `ROOMS` and the table in ARCHITECTURE.md name the same crates.
 
 use super::{Finding, Rule};
 use crate::markdown;
@@ -8,11 +8,9 @@ use crate::tree::Tree;
 pub(super) const RULE: Rule = Rule {
     name: "rooms",
     says: "Every package has an entry in xtask/src/rooms.rs and a row in ARCHITECTURE.md, and neither names \
-           another.",
-    why: "A crate nobody placed has no rules, and a document that names crates that are not there is not \
-          believed.",
-    fix: "Add the package to ROOMS and to the table under `## Rooms` in ARCHITECTURE.md, or take the stale \
-          line out.",
+           others.",
+    why: "A crate without an entry has no rules, and a document that names missing crates is not trusted.",
+    fix: "Add the package to ROOMS and to the table under `## Rooms` in ARCHITECTURE.md, or remove the stale line.",
     check,
 };
 
@@ -63,17 +61,17 @@ mod tests {
     }
 
     #[test]
-    fn a_row_or_an_entry_without_a_package_is_stale() {
+    fn a_row_or_an_entry_without_a_package_is_found() {
         let renamed = ("crates/weft-ir/Cargo.toml", "[package]\nname = \"weft-ri\"\n");
         let found = findings(&RULE, &[renamed]).join("\n");
-        // Below the heading and the two lines of the table's head.
+        // Below the heading and the two lines of the table's header.
         let row = 4 + ROOMS.iter().position(|room| room.name == "weft-ir").unwrap();
         assert!(found.contains(&format!("ARCHITECTURE.md:{row}: there is no package `weft-ir`")), "{found}");
         assert!(found.contains("rooms.rs:1: there is no package `weft-ir`"), "{found}");
     }
 
     #[test]
-    fn a_missing_table_is_said_once() {
+    fn a_missing_table_is_reported() {
         let found = findings(&RULE, &[("ARCHITECTURE.md", "# Architecture\n")]);
         assert_eq!(found[0], "ARCHITECTURE.md:1: no table under the heading `## Rooms`");
     }

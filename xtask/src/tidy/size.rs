@@ -1,4 +1,4 @@
-//! A file that needs many lines is two things.
+//! No file has more than 600 lines.
 
 use super::{Finding, Rule};
 use crate::tree::Tree;
@@ -9,9 +9,8 @@ const MOST: usize = 600;
 pub(super) const RULE: Rule = Rule {
     name: "size",
     says: "No Rust file has more than 600 lines.",
-    why: "A file is the unit one reads; one that needs more than this is two things under one name.",
-    fix: "Find the two things and give each its file; 150 to 350 lines read well. Tests may move to a file \
-          beside it.",
+    why: "A file is the unit of reading; a longer one is two things under one name.",
+    fix: "Find the two things and give each a file; 150 to 350 lines read well. Tests may move to a file beside it.",
     check,
 };
 
@@ -27,7 +26,7 @@ pub(super) const BROKEN: &[(&str, &str)] = &[("crates/weft/src/long.rs", LONG)];
 
 #[cfg(test)]
 const LONG: &str = {
-    // 601 line ends: the smallest file that is too long
+    // 601 line ends: the shortest file that is too long.
     static LINES: [u8; MOST + 1] = [b'\n'; MOST + 1];
     match std::str::from_utf8(&LINES) {
         Ok(lines) => lines,

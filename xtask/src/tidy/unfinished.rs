@@ -6,17 +6,16 @@ use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "unfinished",
-    says: "No source holds a placeholder macro, a debugging print, or a comment that puts work off.",
-    why: "A marker in the code is work that nobody planned; what is missing is either done now or written \
-          down where work is planned.",
-    fix: "Finish it, or return an error that says what is not supported, and open an issue for the rest.",
+    says: "No source contains a placeholder macro, a debug print, or a comment that postpones work.",
+    why: "A marker in the code is unplanned work; do what is missing now, or write it down where work is planned.",
+    fix: "Finish it, or return an error that names what is not supported, and open an issue for the rest.",
     check,
 };
 
-/// Macros that stand for code that is not there, or is not meant to stay.
+/// Macros for missing code, or for code that is not meant to stay.
 const MACROS: &[&str] = &["todo", "unimplemented", "dbg"];
 
-/// Words that put work off.
+/// Words that postpone work.
 const WORDS: &[&str] = &["TODO", "FIXME", "XXX"];
 
 fn check(tree: &Tree) -> Vec<Finding> {
@@ -27,15 +26,15 @@ fn check(tree: &Tree) -> Vec<Finding> {
             found.push(Finding::new(source.path, code[at].line, format!("`{}!`", code[at].text)));
         }
         let comments = source.tokens.iter().filter(|token| token.kind == Kind::Comment);
-        for (word, line) in comments.flat_map(put_off) {
+        for (word, line) in comments.flat_map(postponed) {
             found.push(Finding::new(source.path, line, format!("`{word}`")));
         }
     }
     found
 }
 
-/// The words in a comment that put work off, with their lines.
-fn put_off<'a>(comment: &Token<'a>) -> Vec<(&'a str, usize)> {
+/// The words in a comment that postpone work, with their lines.
+fn postponed<'a>(comment: &Token<'a>) -> Vec<(&'a str, usize)> {
     let lines = comment.text.lines().zip(comment.line..);
     let words = lines.flat_map(|(text, line)| {
         text.split(|c: char| !c.is_alphanumeric() && c != '_').map(move |word| (word, line))
@@ -53,7 +52,8 @@ mod tests {
 
     #[test]
     fn macros_and_words_are_found_in_tests_too() {
-        let source = "//! x\nfn a() { todo!() }\n/* y\n FIXME: z */ // XXX, TODO\n#[test] fn b() { dbg!(1) }\n";
+        let source =
+            "//! x\nfn a() { todo!() }\n/* y\n FIXME: z */ // XXX, TODO\n#[test] fn b() { dbg!(1) }\n";
         assert_eq!(
             findings(&RULE, &[("crates/weft/src/a.rs", source)]),
             [
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_within_a_word_or_a_string_is_another() {
+    fn parts_of_words_and_strings_are_allowed() {
         let source = "//! IQ2_XXS, TODOS, XXX_L\nfn todo() { a(\"TODO\"); todo != 1; dbg() }\n";
         assert!(findings(&RULE, &[("crates/weft/src/a.rs", source)]).is_empty());
     }

@@ -1,4 +1,4 @@
-//! `unsafe` lives in the leaves.
+//! `unsafe` appears only in leaves.
 
 use super::{Finding, Rule};
 use crate::lex;
@@ -6,12 +6,10 @@ use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "unsafety",
-    says: "`unsafe` appears only in the files xtask/src/rooms.rs names, and every other crate root forbids \
-           it.",
-    why: "Memory safety has to be argued by hand wherever the word stands; few and small places can be \
-          argued.",
-    fix: "Write it in safe Rust, or give the leaf a safe function that does it. A crate root that has no \
-          leaf says `#![forbid(unsafe_code)]` after its header.",
+    says: "`unsafe` appears only in the files that xtask/src/rooms.rs names, and every other crate root forbids it.",
+    why: "Memory safety must be argued by hand wherever the word appears; that takes few and small places.",
+    fix: "Write it in safe Rust, or give the leaf a safe function for it. A crate root without leaves has \
+          `#![forbid(unsafe_code)]` after its header.",
     check,
 };
 
@@ -40,7 +38,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Whether a file, by its path in the package, is the root of a library or a program.
+/// Whether a file, given by its path in the package, is the root of a library or a program.
 fn is_crate_root(local: &str) -> bool {
     match local.strip_prefix("src/bin/") {
         Some(program) => !program.contains('/') || program.ends_with("/main.rs"),
@@ -58,7 +56,7 @@ mod tests {
     use crate::tidy::tests::findings;
 
     #[test]
-    fn the_word_and_the_missing_prohibition_are_both_found() {
+    fn the_word_and_a_missing_forbid_are_both_found() {
         assert_eq!(
             findings(&RULE, BROKEN),
             [
@@ -69,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_is_a_file_and_not_its_whole_crate() {
+    fn a_leaf_is_a_file_not_a_crate() {
         let source = "//! x\nfn a() { unsafe { b() } }\n";
         assert!(findings(&RULE, &[("crates/weft-gguf/src/mmap.rs", source)]).is_empty());
         assert_eq!(findings(&RULE, &[("crates/weft-gguf/src/read.rs", source)]).len(), 1);
@@ -77,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn speaking_of_it_is_safe() {
+    fn strings_and_comments_are_allowed() {
         let source = "//! unsafe\n#![forbid(unsafe_code)]\nfn a() { b(\"unsafe\") /* unsafe */ }\n";
         assert!(findings(&RULE, &[("crates/weft-engine/src/lib.rs", source)]).is_empty());
     }

@@ -97,7 +97,9 @@ fn hostile_names_are_escaped_and_truncated() {
     let name = format!("\x1b[2J\n{}", "x".repeat(1000));
     refused(
         [Raw::new(0, 1).key(&name, 77)],
-        expect![[r#"at byte 1037: the type of key `\u{1b}[2J\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…` is 77, which is not a GGUF type (0 to 12)"#]],
+        expect![[
+            r#"at byte 1037: the type of key `\u{1b}[2J\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…` is 77, which is not a GGUF type (0 to 12)"#
+        ]],
     );
 }
 
