@@ -1,8 +1,8 @@
 //! Byte-pair encoding of one word.
 //!
-//! A word starts as its single bytes. Of all neighbours that may merge, those with the best rank do, the leftmost first,
-//! until none are left. Candidates wait in a heap and symbols in a linked list, so a word of n bytes takes O(n log n),
-//! however long it is. Source: Sennrich, Haddow, Birch, "Neural Machine Translation of Rare Words with Subword Units".
+//! A word starts as its single bytes. The pair of neighbours with the best rank merges, the leftmost of equals first,
+//! until no pair can. With candidates in a heap and symbols in a linked list, a word of n bytes takes O(n log n). Source:
+//! Sennrich, Haddow, Birch, "Neural Machine Translation of Rare Words with Subword Units".
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use crate::byte_level;
 use crate::error::TokenizerError;
 use crate::vocab::{Vocab, utf8};
 
-/// What a pair of tokens becomes, and how early.
+/// The result of merging a pair of tokens, and its priority: the lowest rank merges first.
 #[derive(Clone, Copy)]
 struct Merge {
     rank: u32,
@@ -20,28 +20,28 @@ struct Merge {
 
 /// Which pairs of tokens merge.
 pub(crate) enum Merges {
-    /// The pairs listed in the file: their rank is the place in the list.
+    /// The pairs listed in the file, ranked by their position in the list.
     Listed(MergeList),
-    /// Any pair whose bytes are a token: the rank is the id of that token. This is how tiktoken encodes; no list of
-    /// pairs reproduces it exactly.
+    /// Any pair whose bytes together are a token, ranked by the id of that token. This is how tiktoken encodes; no list
+    /// of pairs reproduces it exactly.
     ByTokenId,
 }
 
-/// Merges grouped by their left token. No hashing, so no file can make it slow.
+/// Merges grouped by their left token. There is no hashing, so no file can make it slow.
 pub(crate) struct MergeList {
     /// The group of left token `l` is `starts[l]..starts[l + 1]`.
     starts: Vec<u32>,
-    /// Right tokens, ascending within a group; of equal ones the best rank first.
+    /// Right tokens, ascending within a group; of equals, the best rank comes first.
     rights: Vec<u32>,
-    /// Belongs to `rights`, place by place.
+    /// The merge of each entry of `rights`.
     merges: Vec<Merge>,
 }
 
 impl MergeList {
-    /// Resolves the pairs of spellings of a file.
+    /// Resolves pairs of spellings to tokens.
     ///
-    /// A pair one of whose parts, or whose result, is not a text token can never occur and is left out. That also keeps
-    /// text from ever becoming a control token.
+    /// Pairs of which a part or the result is not a text token can never occur and are left out. This also ensures that
+    /// merging text never makes a control token.
     pub(crate) fn new(pairs: &[&[u8]], vocab: &Vocab) -> Result<MergeList, TokenizerError> {
         struct Entry {
             left: u32,
@@ -89,7 +89,7 @@ impl MergeList {
     }
 }
 
-/// "Ġ t" → ("Ġ", "t"). The first character belongs to the left part even if it is a space.
+/// Splits "Ġ t" into "Ġ" and "t". The first character belongs to the left part even if it is a space.
 fn split_pair(pair: &str) -> Option<(&str, &str)> {
     let first = pair.chars().next()?.len_utf8();
     let space = first + pair[first..].find(' ')?;
@@ -97,18 +97,18 @@ fn split_pair(pair: &str) -> Option<(&str, &str)> {
     (!right.is_empty()).then_some((left, right))
 }
 
-/// The encoder of words, borrowing the tokenizer's tables for one call and keeping its working memory between words.
+/// Encodes words one by one, reusing its buffers.
 pub(crate) struct WordEncoder<'a> {
     vocab: &'a Vocab,
     merges: &'a Merges,
-    /// The token a word starts from for each byte; a byte without one is left out, as in HF `tokenizers`.
+    /// The token that each byte starts as. Bytes without one are dropped, as in HF `tokenizers`.
     byte_tokens: &'a [Option<u32>; 256],
     symbols: Vec<Symbol>,
     queue: BinaryHeap<Candidate>,
     joined: Vec<u8>,
 }
 
-/// A node of the list of symbols. A symbol that was merged into its left neighbour keeps its place but has no token.
+/// A node of the linked list of symbols. A symbol merged into its left neighbour stays in place without a token.
 struct Symbol {
     token: Option<u32>,
     previous: usize,
@@ -117,11 +117,11 @@ struct Symbol {
 
 const NO_SYMBOL: usize = usize::MAX;
 
-/// A pair of neighbours that may merge. Greatest is the one to merge first.
+/// A pair of neighbours that can merge. The greatest merges first.
 #[derive(PartialEq, Eq)]
 struct Candidate {
     rank: u32,
-    /// Place of the left symbol.
+    /// The index of the left symbol.
     place: usize,
 }
 
@@ -168,8 +168,8 @@ impl<'a> WordEncoder<'a> {
             self.enqueue(place);
         }
         while let Some(Candidate { rank, place }) = self.queue.pop() {
-            // Since it was enqueued, either symbol may have merged with another. Symbols only grow, so a pair that has
-            // the same rank is the same pair.
+            // Either symbol may have merged with another since the pair was enqueued. Symbols only grow, so an equal
+            // rank means the same pair.
             if let Some(merge) = self.merge_at(place).filter(|merge| merge.rank == rank) {
                 self.merge(place, merge.result);
             }
@@ -177,7 +177,7 @@ impl<'a> WordEncoder<'a> {
         tokens.extend(self.symbols.iter().filter_map(|symbol| symbol.token));
     }
 
-    /// What the symbol at `place` and the one after it become.
+    /// The merge of the symbol at `place` with the next one, if they can merge.
     fn merge_at(&mut self, place: usize) -> Option<Merge> {
         let left = self.symbols.get(place)?;
         let (left, right) = (left.token?, self.symbols.get(left.next)?.token?);
@@ -198,7 +198,7 @@ impl<'a> WordEncoder<'a> {
         }
     }
 
-    /// Makes the symbol at `place` and the one after it one.
+    /// Merges the next symbol into the one at `place`.
     fn merge(&mut self, place: usize, result: u32) {
         let right = self.symbols[place].next;
         let next = self.symbols[right].next;

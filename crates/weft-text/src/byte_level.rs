@@ -1,10 +1,10 @@
-//! The alphabet of byte-level BPE: GPT-2's reversible map between bytes and printable characters.
+//! The alphabet of byte-level BPE: GPT-2's one-to-one map between bytes and printable characters.
 //!
-//! Vocabularies spell a token's bytes with one character each, so that text files can hold them. The 188 printable
-//! Latin-1 bytes stand for themselves; the other 68 are numbered from U+0100 in byte order (so the space is `Ġ`, U+0120,
-//! and the newline `Ċ`, U+010A). Source of the map: `bytes_to_unicode` in OpenAI's GPT-2 release.
+//! Vocabularies spell each byte of a token as one character, so that text files can hold them. The 188 printable Latin-1
+//! bytes map to themselves. The other 68 map to U+0100 and up, in byte order: the space is `Ġ` (U+0120), the newline `Ċ`
+//! (U+010A). Source: `bytes_to_unicode` in OpenAI's GPT-2 release.
 
-/// The byte that `c` spells, or `None` for a character outside the alphabet.
+/// Returns the byte that `c` spells, or `None` for a character outside the alphabet.
 fn byte_of(c: char) -> Option<u8> {
     let byte = match u32::from(c) {
         code @ (0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF) => code,
@@ -16,9 +16,9 @@ fn byte_of(c: char) -> Option<u8> {
     u8::try_from(byte).ok()
 }
 
-/// Appends the bytes that `spelling` stands for.
+/// Appends the bytes that `spelling` spells.
 ///
-/// A spelling with a character outside the alphabet stands for its own UTF-8 bytes, as in HF `tokenizers`.
+/// A spelling with any character outside the alphabet spells its own UTF-8 bytes, as in HF `tokenizers`.
 pub(crate) fn push_bytes(spelling: &str, bytes: &mut Vec<u8>) {
     let start = bytes.len();
     for c in spelling.chars() {

@@ -1,34 +1,35 @@
-//! What can be wrong with a vocabulary.
+//! The errors of tokenizers and chat templates.
 
-/// Why a [`TokenizerSpec`](crate::TokenizerSpec) was refused. The fields named are those of the spec.
+/// The error of [`Tokenizer::new`](crate::Tokenizer::new). Its documentation names the fields of
+/// [`TokenizerSpec`](crate::TokenizerSpec).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenizerError {
-    /// `model` names a tokenizer of another kind.
+    /// `model` is not byte-level BPE.
     #[error(
         "tokenizer model {found:?} is not supported: expected \"gpt2\" (byte-level BPE), which Llama 3, GLM, DeepSeek, \
-         Qwen, Kimi and SmolLM files use (SentencePiece files say \"llama\")"
+         Qwen, Kimi and SmolLM files use (\"llama\" is SentencePiece)"
     )]
     Model {
         /// The name found.
         found: String,
     },
-    /// `pre` names no known pre-tokenizer.
-    #[error("pre-tokenizer {found:?} is not known: expected one of {known}")]
+    /// `pre` is not a known pre-tokenizer.
+    #[error("unknown pre-tokenizer {found:?}: expected one of {known}")]
     Pre {
         /// The name found.
         found: String,
         /// All known names.
         known: String,
     },
-    /// `tokens` is empty, or longer than 32-bit ids and offsets can count.
+    /// `tokens` is empty, or too long for 32-bit ids and offsets.
     #[error(
         "the vocabulary has {tokens} tokens in {bytes} bytes: expected at least one token and less than 4 GiB"
     )]
     Size {
-        /// Number of tokens.
+        /// The number of tokens.
         tokens: usize,
-        /// Length of all their spellings together.
+        /// The total length of their spellings.
         bytes: usize,
     },
     /// An entry of `tokens` or `merges` is not UTF-8.
@@ -36,20 +37,20 @@ pub enum TokenizerError {
     Utf8 {
         /// `"tokens"` or `"merges"`.
         list: &'static str,
-        /// Place in the list.
+        /// Its index in the list.
         index: usize,
         /// The entry, with the offending bytes replaced.
         found: String,
     },
     /// `token_types` and `tokens` differ in length.
-    #[error("{found} token types for {expected} tokens: expected one for each")]
+    #[error("{found} token types for {expected} tokens: expected one for each token")]
     TypeCount {
-        /// Number of tokens.
+        /// The number of tokens.
         expected: usize,
-        /// Number of types.
+        /// The number of types.
         found: usize,
     },
-    /// A token type outside the list of the GGUF specification.
+    /// A token type is not one that the GGUF specification lists.
     #[error("token {id} has type {found}: expected 1 (normal) to 6 (byte)")]
     Type {
         /// The token.
@@ -57,15 +58,15 @@ pub enum TokenizerError {
         /// The type found.
         found: i32,
     },
-    /// A byte token that does not spell a byte.
-    #[error("byte token {id} is spelled {found:?}: expected two hexadecimal digits as in \"<0x0A>\"")]
+    /// A byte token does not spell a byte.
+    #[error("byte token {id} is {found:?}: expected two hexadecimal digits, as in \"<0x0A>\"")]
     ByteToken {
         /// The token.
         id: u32,
         /// The spelling found.
         found: String,
     },
-    /// `merges` is absent, which only a rank-ordered vocabulary (`kimi-k2`) may be.
+    /// `merges` is missing. Only rank-ordered vocabularies (`kimi-k2`) need none.
     #[error("the vocabulary has no merges: expected a list of them for pre-tokenizer {pre:?}")]
     NoMerges {
         /// The pre-tokenizer.
@@ -74,7 +75,7 @@ pub enum TokenizerError {
     /// An entry of `merges` is not a pair.
     #[error("merges[{index}] is {found:?}: expected two spellings with a space between them")]
     Merge {
-        /// Place in the list.
+        /// Its index in the list.
         index: usize,
         /// The entry found.
         found: String,
@@ -86,7 +87,28 @@ pub enum TokenizerError {
         role: &'static str,
         /// The id found.
         id: u32,
-        /// Number of tokens.
+        /// The number of tokens.
         tokens: usize,
     },
+}
+
+/// The error of a [`ChatTemplate`](crate::ChatTemplate).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TemplateError {
+    /// The model file has no template.
+    #[error("the model has no chat template: choose one, such as the built-in ChatML")]
+    Missing,
+    /// The template is too long or has a syntax error.
+    #[error("the chat template is not valid: {0}")]
+    Invalid(String),
+    /// The template refused the messages with `raise_exception`.
+    #[error("the chat template refuses these messages: {0}")]
+    Refused(String),
+    /// The template took too long or wrote too much.
+    #[error("the chat template was stopped: {0}")]
+    Limit(String),
+    /// The template failed on these messages.
+    #[error("the chat template failed: {0}")]
+    Failed(String),
 }

@@ -1,8 +1,8 @@
-//! Text to tokens and back: byte-level BPE, chat templates, streaming decode.
+//! Tokenizers (byte-level BPE), chat templates and streaming decoding for language models.
 //!
-//! This crate knows no file format. The engine fills a [`TokenizerSpec`] from a model's `tokenizer.ggml.*` metadata and
-//! gets a [`Tokenizer`]; a prompt goes in through a [`ChatTemplate`] and [`Tokenizer::encode_chat`], and what the model
-//! says comes back token by token through a [`StreamDecoder`] (whole characters only) and a [`StopMatcher`]:
+//! This crate knows no file format. The caller fills a [`TokenizerSpec`] from a model's `tokenizer.ggml.*` metadata and
+//! gets a [`Tokenizer`]. A prompt goes in through a [`ChatTemplate`] and [`Tokenizer::encode_chat`]; the reply comes out
+//! token by token through a [`StreamDecoder`], which yields whole characters only, and a [`StopMatcher`]:
 //!
 //! ```
 //! # use weft_text::*;
@@ -46,9 +46,9 @@ mod template;
 mod tokenizer;
 mod vocab;
 
-pub use error::TokenizerError;
+pub use error::{TemplateError, TokenizerError};
 pub use stop::StopMatcher;
 pub use stream::StreamDecoder;
-pub use template::{CHATML, ChatTemplate, Message, RenderOptions, TemplateError};
+pub use template::{CHATML, ChatTemplate, Message, RenderOptions};
 pub use tokenizer::{EncodeOptions, Tokenizer};
 pub use vocab::TokenizerSpec;

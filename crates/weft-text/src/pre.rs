@@ -1,37 +1,37 @@
-//! Pre-tokenizers: how text is cut into the words that byte-pair encoding then works within.
+//! Pre-tokenizers, which split text into the words that byte-pair encoding works within.
 //!
-//! A model's vocabulary was trained on words cut in one particular way, and text cut in another gives tokens that the
-//! model has hardly seen. GGUF files name the way in `tokenizer.ggml.pre`; [`FAMILIES`] is the table of names. Patterns
-//! are those of the models' own `tokenizer.json` (for Kimi, `tokenization_kimi.py`); which names mean which is from
-//! llama.cpp (`src/llama-vocab.cpp`). Where the two differ in effect, the model's own tokenizer is followed:
+//! A vocabulary is trained on words split in one particular way; text split in any other way yields tokens that the
+//! model has rarely seen. GGUF files name the pre-tokenizer in `tokenizer.ggml.pre`, and [`FAMILIES`] is the table of
+//! names. Patterns come from the models' own `tokenizer.json` (for Kimi, `tokenization_kimi.py`), their names from
+//! llama.cpp (`src/llama-vocab.cpp`). Where the two disagree, this file follows the model's own tokenizer:
 //!
-//! * the contractions `(?i:'s|…)` fold case by Unicode, so `'ſ` counts, where llama.cpp knows `'s` and `'S` only;
-//! * `deepseek-llm` cuts digits one by one, where llama.cpp leaves them together.
+//! * the contractions `(?i:'s|…)` fold case by Unicode, so `'ſ` matches; llama.cpp matches only `'s` and `'S`;
+//! * `deepseek-llm` splits numbers into digits; llama.cpp does not.
 //!
-//! One difference is left: the tokenizers of Qwen and a few others first bring text into Unicode normal form C, which is
-//! done neither here nor in llama.cpp. Text typed on a keyboard is in that form already.
+//! One difference remains: the tokenizers of Qwen and a few others first normalise text to Unicode NFC. Neither this
+//! crate nor llama.cpp does; text typed on a keyboard is in NFC already.
 //!
-//! All patterns run in linear time: `regex` is an automaton. The one look-ahead they
-//! use, in `\s+(?!\S)|\s+`, says "leave the last of several spaces to the word after them"; [`Stage`] does that by hand.
+//! All patterns run in linear time, because `regex` does not backtrack. It has no look-ahead either. The only one in
+//! use, in `\s+(?!\S)|\s+`, leaves the last of several spaces to the next word; [`Stage`] implements it by hand.
 
 use regex::{Regex, RegexBuilder};
 
 use crate::error::TokenizerError;
 
-/// A way to cut text, and what else goes with its vocabularies.
+/// Tokenizers that split text alike, and the defaults of their vocabularies.
 pub(crate) struct Family {
-    /// The values of `tokenizer.ggml.pre` that mean it.
+    /// The values of `tokenizer.ggml.pre` that select it.
     names: &'static [&'static str],
-    /// Patterns applied one after the other, each within the pieces the last one left. A match is a piece, and so is
-    /// what lies between two.
+    /// Patterns applied in order, each to the pieces that the previous one left. Both the matches and the text between
+    /// them become pieces.
     patterns: &'static [&'static str],
-    /// Whether a word that is a token is taken whole, unless the file says otherwise.
+    /// Whether a word that is itself a token becomes that token without merging. A file can override it.
     pub(crate) ignore_merges: bool,
-    /// Whether a text begins with the BOS token, unless the file says otherwise.
+    /// Whether texts begin with the BOS token. A file can override it.
     pub(crate) add_bos: bool,
-    /// Whether pairs merge in the order of token ids and not by a list.
+    /// Whether pairs merge in the order of token ids, without a list of merges.
     pub(crate) merge_by_token_id: bool,
-    /// Tokens that begin someone else's turn, and so end the model's.
+    /// Tokens that begin another speaker's turn and so end the model's.
     pub(crate) turn_markers: &'static [&'static str],
 }
 
@@ -46,12 +46,12 @@ const DEFAULTS: Family = Family {
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
-/// Also called cl100k: numbers in groups of up to three digits, punctuation with the newlines after it.
+/// Also known as cl100k: numbers in groups of up to three digits, punctuation with the newlines after it.
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// Llama 3 with words cut where a capital follows a small letter, and Chinese characters in runs of their own.
+/// Llama 3's, but also splits before a capital that follows a small letter, and around runs of Chinese characters.
 const KIMI: &str = concat!(
     r"[\p{Han}]+",
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
@@ -64,7 +64,7 @@ const DEEPSEEK_V3_WORD: &str = concat!(
     r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 );
 
-/// Cased letters, as Unicode stood when DeepSeek listed them.
+/// Cased letters as of the Unicode version that DeepSeek used.
 const DEEPSEEK_LLM_WORD: &str = concat!(
     r"\s?[A-Za-z\u{B5}\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{1BA}\u{1BC}-\u{1BF}\u{1C4}-\u{293}\u{295}-\u{2AF}",
     r"\u{370}-\u{373}\u{376}\u{377}\u{37B}-\u{37D}\u{37F}\u{386}\u{388}-\u{38A}\u{38C}\u{38E}-\u{3A1}\u{3A3}-\u{3F5}",
@@ -80,7 +80,7 @@ const DEEPSEEK_LLM_WORD: &str = concat!(
     r"\u{10CC0}-\u{10CF2}\u{118A0}-\u{118DF}\u{1E900}-\u{1E943}]+",
 );
 
-/// Chinese, Korean and all that Unicode puts between Samaritan and the former.
+/// Chinese, Korean, and everything in Unicode from Samaritan up to Chinese.
 const DEEPSEEK_CJK: &str = r"[\u{4E00}-\u{9FA5}\u{800}-\u{4E00}\u{AC00}-\u{D7FF}]+";
 
 static FAMILIES: &[Family] = &[
@@ -153,7 +153,7 @@ static FAMILIES: &[Family] = &[
     },
 ];
 
-/// The family that `name` belongs to.
+/// Returns the family that has `name` among its names.
 pub(crate) fn family(name: &str) -> Result<&'static Family, TokenizerError> {
     FAMILIES.iter().find(|family| family.names.contains(&name)).ok_or_else(|| TokenizerError::Pre {
         found: name.to_owned(),
@@ -166,19 +166,19 @@ pub(crate) struct PreTokenizer {
     stages: Vec<Stage>,
 }
 
-/// One pattern, with its look-ahead taken out.
+/// One pattern, without its look-ahead.
 struct Stage {
     regex: Regex,
-    /// Whether the pattern ended in the look-ahead: a run of spaces leaves its last one to the word that follows.
+    /// Whether the pattern ended in the look-ahead: a run of spaces leaves its last one to the next word.
     lends_space: bool,
-    /// Whether a run that ends in a newline is a match of an earlier part of the pattern, and stays whole.
+    /// Whether an earlier alternative of the pattern matches runs that end in a newline, which then stay whole.
     keeps_newline: bool,
 }
 
 const LOOKAHEAD: &str = r"\s+(?!\S)|\s+";
 
-/// The most memory for the states that a pattern's automaton has met so far. Text in all scripts at once takes 4 MB of
-/// them; with less, such text is fifty times slower.
+/// The limit on the memory for cached automaton states of one pattern. Text that mixes all scripts needs 4 MB; with
+/// less, it is fifty times slower.
 const AUTOMATON_BYTES: usize = 16 << 20;
 
 impl PreTokenizer {
@@ -186,7 +186,7 @@ impl PreTokenizer {
         PreTokenizer { stages: family.patterns.iter().map(|pattern| Stage::new(pattern)).collect() }
     }
 
-    /// Calls `emit` with each word of `text`, in order. Together they are the text; none is empty.
+    /// Calls `emit` with each word of `text`, in order. The words are not empty, and together they are `text`.
     pub(crate) fn split<'t>(&self, text: &'t str, emit: &mut dyn FnMut(&'t str)) {
         split(&self.stages, text, emit);
     }
@@ -221,11 +221,11 @@ impl Stage {
         }
     }
 
-    /// How many bytes of the match `found`, which `after` follows, belong to the piece.
+    /// Returns how many bytes of the match `found` belong to the piece. `after` is the text that follows the match.
     ///
-    /// `\s+(?!\S)|\s+` matches a run of spaces up to the end of the text, or up to but excluding its last space unless
-    /// that is its only one. A match that is all spaces comes from there, for every other part of the patterns needs a
-    /// letter, digit or sign, or ends in a newline.
+    /// `\s+(?!\S)|\s+` matches a run of spaces whole at the end of the text, and without its last space elsewhere,
+    /// unless that is its only one. A match of spaces alone comes from this alternative: all others contain a letter,
+    /// digit or sign, or end in a newline.
     fn length(&self, found: &str, after: &str) -> usize {
         if !self.lends_space || after.is_empty() || !found.chars().all(char::is_whitespace) {
             return found.len();
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pattern_compiles_to_linear_time_and_matches_something() {
+    fn patterns_compile_without_backtracking_and_never_match_nothing() {
         for family in FAMILIES {
             let pre = PreTokenizer::new(family);
             for stage in &pre.stages {
@@ -251,7 +251,7 @@ mod tests {
                 for fancy in ["(?=", "(?!", "(?<", "(?>"] {
                     assert!(!pattern.contains(fancy), "{pattern} would backtrack");
                 }
-                assert!(!stage.regex.is_match(""), "{pattern} matches nothing at all");
+                assert!(!stage.regex.is_match(""), "{pattern} matches the empty string");
             }
         }
     }
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_spaces_lend_their_last() {
+    fn the_last_of_several_spaces_joins_the_next_word() {
         assert_eq!(words("gpt-2", "a   b\n\n c  "), ["a", "  ", " b", "\n\n", " c", "  "]);
         assert_eq!(words("gpt-2", "a\n\nb\t\tc"), ["a", "\n", "\n", "b", "\t", "\t", "c"]);
         assert_eq!(words("llama-bpe", "a   b\n\n c  "), ["a", "  ", " b", "\n\n", " c", "  "]);

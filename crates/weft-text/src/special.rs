@@ -1,18 +1,18 @@
-//! Finds special tokens in text.
+//! Finding special tokens in text.
 //!
-//! The search is leftmost-longest, as that of HF `tokenizers`: `<|im_end|>` wins over `<|im`.
+//! The search is leftmost-longest, as in HF `tokenizers`: `<|im_end|>` wins over `<|im`.
 
 use crate::vocab::{TokenKind, Vocab};
 
-/// The special tokens of a vocabulary, in the order of their bytes.
+/// The special tokens of a vocabulary.
 pub(crate) struct SpecialTokens {
-    /// Tokens that text may be cut at, no two with the same bytes.
+    /// Sorted by bytes, without duplicates.
     sorted: Vec<u32>,
-    /// Whether some special token begins with this byte.
+    /// For each byte, whether a special token begins with it.
     first: [bool; 256],
 }
 
-/// A stretch of text, or the special token between two of them.
+/// A special token, or the text before, between or after special tokens.
 pub(crate) enum Segment<'t> {
     Text(&'t str),
     Token(u32),
@@ -27,7 +27,7 @@ impl SpecialTokens {
                     && !vocab.bytes(id).is_empty()
             })
             .collect();
-        // A stable sort: of two tokens with the same bytes the one with the lower id stays.
+        // The sort is stable: of two tokens with the same bytes, the one with the lower id stays.
         sorted.sort_by_key(|&id| vocab.bytes(id));
         sorted.dedup_by_key(|id| vocab.bytes(*id));
         let mut first = [false; 256];
@@ -37,14 +37,14 @@ impl SpecialTokens {
         SpecialTokens { sorted, first }
     }
 
-    /// The special token spelled exactly `text`.
+    /// Returns the special token whose bytes are exactly `text`.
     pub(crate) fn find(&self, vocab: &Vocab, text: &[u8]) -> Option<u32> {
         let place = self.sorted.binary_search_by_key(&text, |&id| vocab.bytes(id)).ok()?;
         Some(self.sorted[place])
     }
 
-    /// Cuts `text` at its special tokens; without `parse_special` at the user-defined ones only, which belong to the
-    /// text and not to the markup around it.
+    /// Splits `text` at special tokens, or without `parse_special` at user-defined tokens only, which are part of the
+    /// text and not markup.
     pub(crate) fn split<'t>(
         &self,
         vocab: &Vocab,
@@ -63,7 +63,7 @@ impl SpecialTokens {
                 at += 1;
                 continue;
             };
-            // Token and text are both UTF-8, so a match begins and ends between characters.
+            // Both are UTF-8, so a match begins and ends on a character boundary.
             if start < at {
                 emit(Segment::Text(&text[start..at]));
             }
@@ -79,7 +79,7 @@ impl SpecialTokens {
     /// The longest special token that `text` begins with.
     fn longest_prefix(&self, vocab: &Vocab, text: &[u8], parse_special: bool) -> Option<u32> {
         let mut longest = None;
-        // The tokens that agree with the first `depth` bytes of the text; the shortest of them comes first.
+        // The tokens that share the first `depth` bytes of the text, the shortest first.
         let mut candidates = &self.sorted[..];
         for depth in 0.. {
             if let Some((&id, rest)) = candidates.split_first()

@@ -1,10 +1,10 @@
-//! Stop strings: text at which generation ends, and which is not shown.
+//! Stop strings, which end a reply and are not part of it.
 
 /// Watches a stream of text for stop strings.
 ///
-/// Text that may turn out to be the beginning of a stop string is held back until it is clear, so no part of one is ever
-/// let through. How the stream is cut into pieces makes no difference: the first stop string to be completed wins, and of
-/// two completed by the same character the longer one.
+/// Text that could be the beginning of a stop string is held back until that is decided, so no part of a stop string ever
+/// gets through. The result does not depend on how the stream is cut into pieces: the first stop string to be completed
+/// wins, and of several completed by the same character the longest.
 #[derive(Clone, Debug)]
 pub struct StopMatcher {
     stops: Vec<String>,
@@ -13,15 +13,15 @@ pub struct StopMatcher {
 }
 
 impl StopMatcher {
-    /// A matcher for these strings; empty ones match nothing.
+    /// Creates a matcher for these strings. Empty strings never match.
     pub fn new<S: Into<String>>(stops: impl IntoIterator<Item = S>) -> StopMatcher {
         StopMatcher { stops: stops.into_iter().map(Into::into).collect(), held: String::new(), stopped: None }
     }
 
-    /// Takes the next piece of text and appends to `out` what is certainly not part of a stop string.
+    /// Takes the next piece of text, and appends to `out` all text that is known not to be part of a stop string.
     ///
-    /// Returns the place, in the list given to [`new`](StopMatcher::new), of the stop string found. From then on all text
-    /// is dropped.
+    /// Returns the index of the stop string that was found, in the list given to [`new`](StopMatcher::new). Any further
+    /// text is dropped.
     pub fn push(&mut self, text: &str, out: &mut String) -> Option<usize> {
         if self.stopped.is_some() {
             return self.stopped;
@@ -47,13 +47,13 @@ impl StopMatcher {
         self.stopped
     }
 
-    /// Ends the text: appends what was held back, for no stop string came of it.
+    /// Ends the stream: appends the text that was held back.
     pub fn finish(&mut self, out: &mut String) {
         out.push_str(&self.held);
         self.held.clear();
     }
 
-    /// The length of the longest end of the text that some stop string begins with.
+    /// The length of the longest suffix of the held text that a stop string begins with.
     fn undecided(&self) -> usize {
         let begins = |stop: &String| {
             (1..stop.len().min(self.held.len() + 1))
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What comes through, and the stop string found.
+    /// The text that comes out, and the stop string found.
     fn run(stops: &[&str], pieces: &[&str]) -> (String, Option<usize>) {
         let (mut matcher, mut out) = (StopMatcher::new(stops.iter().copied()), String::new());
         let mut found = None;
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn across_pieces() {
+    fn stop_strings_span_pieces() {
         assert_eq!(run(&["</end>"], &["a <", "/e", "nd> b", "c"]), ("a ".into(), Some(0)));
         assert_eq!(run(&["</end>"], &["a <", "/e", "n b"]), ("a </en b".into(), None));
         assert_eq!(run(&["aab"], &["aa", "aab!"]), ("aa".into(), Some(0)));
@@ -90,13 +90,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_completed_wins_and_then_the_longer() {
+    fn the_first_to_complete_wins_then_the_longest() {
         assert_eq!(run(&["abcdef", "cd"], &["xabcdef"]), ("xab".into(), Some(1)));
         assert_eq!(run(&["bc", "abc"], &["xabc"]), ("x".into(), Some(1)));
     }
 
     #[test]
-    fn holds_back_no_more_than_it_must() {
+    fn holds_back_no_more_than_necessary() {
         let (mut matcher, mut out) = (StopMatcher::new(["\n\nUser:"]), String::new());
         assert_eq!(matcher.push("Hi.\n", &mut out), None);
         assert_eq!(out, "Hi.");

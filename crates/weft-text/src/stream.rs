@@ -1,10 +1,10 @@
-//! Text from tokens as they come, never half a character.
+//! Decoding a stream of tokens to whole characters.
 
-/// Turns the bytes of one token after another into text.
+/// Decodes the bytes of a stream of tokens to text.
 ///
-/// A token can end in the middle of a character. Such bytes are held back until the character is complete, or until it
-/// is certain that it never will be: then U+FFFD stands for them, as in [`String::from_utf8_lossy`]. All pieces together
-/// are what that function makes of all bytes together.
+/// A token can end in the middle of a character. Its last bytes are then held back until the character is complete, or
+/// known to be invalid and replaced with U+FFFD. Together, the pieces are what [`String::from_utf8_lossy`] makes of all
+/// the bytes.
 #[derive(Clone, Debug, Default)]
 pub struct StreamDecoder {
     /// The beginning of a character: at most three bytes.
@@ -12,12 +12,12 @@ pub struct StreamDecoder {
 }
 
 impl StreamDecoder {
-    /// A decoder at the beginning of a text.
+    /// Creates a decoder.
     pub fn new() -> StreamDecoder {
         StreamDecoder::default()
     }
 
-    /// Takes the bytes of the next token and returns the text that is now certain.
+    /// Takes the bytes of the next token, and returns the characters that are now complete.
     #[must_use]
     pub fn push(&mut self, bytes: &[u8]) -> String {
         self.held.extend_from_slice(bytes);
@@ -34,7 +34,7 @@ impl StreamDecoder {
                     let (valid, broken) = rest.split_at(error.valid_up_to());
                     text.push_str(&String::from_utf8_lossy(valid));
                     rest = broken;
-                    // Without a length the character may still be completed.
+                    // No length: the character is incomplete so far, but not invalid.
                     let Some(invalid) = error.error_len() else { break };
                     text.push(char::REPLACEMENT_CHARACTER);
                     rest = &rest[invalid..];
@@ -45,7 +45,7 @@ impl StreamDecoder {
         text
     }
 
-    /// Ends the text: returns U+FFFD if it ends in the middle of a character, else nothing.
+    /// Ends the stream: returns U+FFFD if it ends in the middle of a character, else the empty string.
     #[must_use]
     pub fn finish(&mut self) -> &'static str {
         if std::mem::take(&mut self.held).is_empty() { "" } else { "\u{FFFD}" }
@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_join_to_the_lossy_whole(
+        fn pieces_join_to_the_lossy_text(
             chunks in prop::collection::vec(
                 prop_oneof![
                     prop::collection::vec(any::<u8>(), 0..4),

@@ -1,8 +1,8 @@
-//! Chat templates: the Jinja program in a model file that writes a conversation the way the model was trained on.
+//! Chat templates: Jinja programs in model files that format a conversation the way the model was trained on.
 //!
-//! Templates are written for Python's Jinja as HF `transformers` sets it up, and that is what [`ChatTemplate`] imitates:
-//! blocks leave no blank lines, `tojson` is `json.dumps` and does not escape HTML, values have their Python methods,
-//! `{% break %}`, `{% continue %}` and `{% generation %}` exist, and so do `raise_exception` and `strftime_now`.
+//! Templates are written for Python's Jinja as HF `transformers` configures it, and [`ChatTemplate`] behaves like that:
+//! blocks leave no blank lines, `tojson` is `json.dumps` without HTML escapes, values have their Python methods, and
+//! `{% break %}`, `{% continue %}`, `{% generation %}`, `raise_exception` and `strftime_now` exist.
 
 use std::fmt::Write as _;
 
@@ -13,13 +13,14 @@ use minijinja_contrib::pycompat::unknown_method_callback;
 use serde_json::{Map, Value as Json};
 
 use self::sandbox::{FUEL, LimitedOutput, MAX_DEPTH, MAX_OUTPUT, MAX_SOURCE, on_large_stack};
+use crate::error::TemplateError;
 use crate::tokenizer::Tokenizer;
 
 mod json;
 mod sandbox;
 mod strftime;
 
-/// The ChatML template, for models that come without one. Whether a model understands it is for the caller to decide.
+/// The ChatML template, for models that come without one. The caller decides whether the model understands it.
 pub const CHATML: &str = "\
 {%- for message in messages -%}
 {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' -}}
@@ -28,60 +29,40 @@ pub const CHATML: &str = "\
 {{- '<|im_start|>assistant\\n' -}}
 {%- endif -%}";
 
-/// Why there is no prompt.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TemplateError {
-    /// The model file has no template.
-    #[error("the model has no chat template: choose one, such as the built-in ChatML")]
-    Missing,
-    /// The template is not one that Weft can run.
-    #[error("the chat template is not valid: {0}")]
-    Invalid(String),
-    /// The template itself refused the messages with `raise_exception`.
-    #[error("the chat template refuses these messages: {0}")]
-    Refused(String),
-    /// The template took too long or wrote too much.
-    #[error("the chat template was stopped: {0}")]
-    Limit(String),
-    /// The template failed on these messages.
-    #[error("the chat template failed: {0}")]
-    Failed(String),
-}
-
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// `"system"`, `"user"`, `"assistant"`, `"tool"`, or what else the template knows.
+    /// `"system"`, `"user"`, `"assistant"`, `"tool"`, or another role that the template knows.
     pub role: String,
-    /// What was said: a string, `null`, or the list of parts that some templates take.
+    /// A string, `null`, or the list of parts that some templates take.
     pub content: Json,
-    /// More fields, as in HF `transformers`: `tool_calls` (with `arguments` an object, not a string of JSON),
-    /// `reasoning_content`, `name`. None of them replaces the two above.
+    /// More fields, as in HF `transformers`: `tool_calls` (whose `arguments` is an object, not a string of JSON),
+    /// `reasoning_content`, `name`. They do not override `role` and `content`.
     pub extra: Map<String, Json>,
 }
 
 impl Message {
-    /// A message without further fields.
+    /// Creates a message without extra fields.
     pub fn new(role: impl Into<String>, content: impl Into<Json>) -> Message {
         Message { role: role.into(), content: content.into(), extra: Map::new() }
     }
 }
 
-/// What a template is told beside the messages.
+/// Options of [`ChatTemplate::render`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderOptions {
-    /// Whether the prompt ends in the beginning of the assistant's reply.
+    /// Whether the prompt ends with the beginning of the assistant's reply.
     pub add_generation_prompt: bool,
-    /// The time, in seconds since 1970-01-01 00:00:00 on the clock of the reader's time zone. Without it the template has
-    /// no `strftime_now`, and most then take a fixed date.
+    /// The local time, in seconds since 1970-01-01 00:00:00 local time. Without it the template has no `strftime_now`;
+    /// most templates then use a fixed date.
     pub now: Option<i64>,
-    /// More variables, such as `tools` or `enable_thinking`. None of them replaces those of [`ChatTemplate::render`].
+    /// More variables, such as `tools` or `enable_thinking`. They do not override `messages`, `add_generation_prompt`,
+    /// `bos_token`, `eos_token` and `strftime_now`.
     pub extra: Map<String, Json>,
 }
 
 impl Default for RenderOptions {
-    /// With a generation prompt, without a time or more variables.
+    /// With a generation prompt, without a time or extra variables.
     fn default() -> RenderOptions {
         RenderOptions { add_generation_prompt: true, now: None, extra: Map::new() }
     }
@@ -101,19 +82,18 @@ impl std::fmt::Debug for ChatTemplate {
     }
 }
 
-/// The name of the template in its environment, which error messages show.
+/// The name of the template, as error messages show it.
 const NAME: &str = "chat_template";
 
 impl ChatTemplate {
-    /// Compiles `source`. `bos` and `eos` are the texts of these tokens, which the template sees as `bos_token` and
-    /// `eos_token`.
+    /// Compiles `source`. The template sees `bos` and `eos`, the texts of these tokens, as `bos_token` and `eos_token`.
     ///
     /// # Errors
     /// [`TemplateError::Invalid`] if `source` is too long or has a syntax error.
     pub fn new(source: &str, bos: Option<&str>, eos: Option<&str>) -> Result<ChatTemplate, TemplateError> {
         if source.len() > MAX_SOURCE {
             let length = source.len();
-            return Err(TemplateError::Invalid(format!("{length} bytes, expected at most {MAX_SOURCE}")));
+            return Err(TemplateError::Invalid(format!("{length} bytes: expected at most {MAX_SOURCE}")));
         }
         let environment = on_large_stack(|| {
             environment(without_generation_tags(source))
@@ -122,17 +102,17 @@ impl ChatTemplate {
         Ok(ChatTemplate { environment, bos: bos.map(str::to_owned), eos: eos.map(str::to_owned) })
     }
 
-    /// The template of a tokenizer's model.
+    /// Compiles the template that came with a tokenizer.
     ///
     /// # Errors
-    /// [`TemplateError::Missing`] if the model has none (the caller may then choose [`CHATML`]), or as for
+    /// [`TemplateError::Missing`] if there is none (the caller may then choose [`CHATML`]), and those of
     /// [`new`](ChatTemplate::new).
     pub fn of(tokenizer: &Tokenizer) -> Result<ChatTemplate, TemplateError> {
         let source = tokenizer.chat_template().ok_or(TemplateError::Missing)?;
         ChatTemplate::new(source, tokenizer.bos_text(), tokenizer.eos_text())
     }
 
-    /// Writes the prompt for `messages`. [`Tokenizer::encode_chat`] takes it from there.
+    /// Renders `messages` as a prompt, for [`Tokenizer::encode_chat`].
     ///
     /// # Errors
     /// If the template refuses the messages, fails on them, or exceeds its limits.
@@ -151,7 +131,7 @@ impl ChatTemplate {
 
     fn context(&self, messages: &[Message], options: &RenderOptions) -> Value {
         let messages: Value = messages.iter().map(message_value).collect();
-        // As in HF transformers, tools and documents exist even if nobody gave any.
+        // As in HF transformers, tools and documents are always defined.
         let mut pairs = vec![("tools", Value::from(())), ("documents", Value::from(()))];
         pairs.extend(options.extra.iter().map(|(name, value)| (name.as_str(), Value::from(Serde(value)))));
         pairs.extend(self.bos.as_deref().map(|text| ("bos_token", Value::from(text))));
@@ -189,7 +169,7 @@ fn message_value(message: &Message) -> Value {
     Value::from_pairs(pairs)
 }
 
-/// The message of a template's `raise_exception`, carried through minijinja as the source of its error.
+/// The message of a template's `raise_exception`, passed through minijinja as the source of its error.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Refusal(String);
@@ -214,7 +194,7 @@ fn to_template_error(error: &minijinja::Error) -> TemplateError {
     }
 }
 
-/// An error and all its causes in one line.
+/// An error and all its causes, on one line.
 fn describe(error: &minijinja::Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -225,10 +205,10 @@ fn describe(error: &minijinja::Error) -> String {
     text
 }
 
-/// Makes blocks of `{% generation %}` and `{% endgeneration %}` ones that are always taken.
+/// Replaces `{% generation %}` and `{% endgeneration %}` with `{% if true %}` and `{% endif %}`.
 ///
-/// In `transformers` these tags mark what the model said, for training; the text within is the same without them.
-/// minijinja knows no such tags, but an `if` in their place has the same effect on the space around them.
+/// In `transformers` these tags mark the model's replies, for training; they do not change the text within. minijinja does
+/// not know them, but an `if` in their place has the same effect on the white space around it.
 fn without_generation_tags(source: &str) -> String {
     let mut result = String::with_capacity(source.len());
     let mut rest = source;

@@ -1,26 +1,25 @@
 //! The tokenizer: text to ids and back.
 
 use crate::bpe::{MergeList, Merges, WordEncoder};
-use crate::end_of_generation;
 use crate::error::TokenizerError;
 use crate::pre::{self, PreTokenizer};
 use crate::special::{Segment, SpecialTokens};
 use crate::vocab::{TokenKind, TokenizerSpec, Vocab};
 
-/// How [`Tokenizer::encode`] treats what is not plain text.
+/// How [`Tokenizer::encode`] treats special tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EncodeOptions {
-    /// Reads the names of control tokens as these tokens. Set it for text that a program or template wrote and not for a
-    /// user's, in which `<|im_end|>` would end the turn.
+    /// Encodes the names of control tokens as these tokens. Set it for text from a template or program, never for text
+    /// from a user, who could end the turn by writing `<|im_end|>`.
     pub parse_special: bool,
-    /// Adds the BOS token before and the EOS token after the text where the model wants them.
+    /// Adds the BOS token before the text and the EOS token after it, if the model wants them.
     pub add_special: bool,
 }
 
 /// A byte-level BPE tokenizer.
 ///
-/// Ids given to its methods may be any; one outside the vocabulary (a model's output can have more rows than its
-/// vocabulary has tokens) has no text, is not control and ends nothing.
+/// Methods accept any id, since a model's output can have more rows than its vocabulary has tokens. A token outside the
+/// vocabulary has no text, is not a control token and does not end a reply.
 pub struct Tokenizer {
     vocab: Vocab,
     special: SpecialTokens,
@@ -43,14 +42,13 @@ impl std::fmt::Debug for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Builds a tokenizer from what a model file says.
+    /// Builds a tokenizer from its description in a model file.
     ///
-    /// Where two tokens have the same bytes, text becomes the one with the lower id. A merge of tokens that text is not
-    /// made of (outside the vocabulary, or control tokens) can never happen and is ignored.
+    /// If several tokens have the same bytes, text is encoded as the one with the lowest id. Merges of control tokens, or
+    /// of tokens outside the vocabulary, can never apply and are ignored.
     ///
     /// # Errors
-    /// If the tokenizer or pre-tokenizer is of an unknown kind, or the lists do not fit together; see
-    /// [`TokenizerError`].
+    /// If the tokenizer or pre-tokenizer is unknown, or the lists do not match each other; see [`TokenizerError`].
     pub fn new(spec: &TokenizerSpec<'_>) -> Result<Tokenizer, TokenizerError> {
         if spec.model != "gpt2" {
             return Err(TokenizerError::Model { found: spec.model.to_owned() });
@@ -67,7 +65,7 @@ impl Tokenizer {
             Some(pairs) => Merges::Listed(MergeList::new(pairs, &vocab)?),
             None => return Err(TokenizerError::NoMerges { pre: spec.pre.to_owned() }),
         };
-        let ends = end_of_generation::tokens(spec, &vocab, family.turn_markers);
+        let ends = vocab.end_of_generation(spec, family.turn_markers);
         Ok(Tokenizer {
             special: SpecialTokens::new(&vocab),
             pre: PreTokenizer::new(family),
@@ -84,18 +82,18 @@ impl Tokenizer {
         })
     }
 
-    /// The ids of `text`.
+    /// Encodes `text` as token ids.
     ///
-    /// A byte that the vocabulary cannot spell becomes its byte token (`<0xAB>`), else the unknown token if there is one
-    /// and it does not end a reply, else nothing.
+    /// A byte that the vocabulary cannot spell becomes its byte token (`<0xAB>`). Without one it becomes the unknown
+    /// token, unless that ends a reply; without that it is dropped.
     pub fn encode(&self, text: &str, options: EncodeOptions) -> Vec<u32> {
         let bos = self.added_bos().filter(|_| options.add_special);
         let eos = self.eos.filter(|_| options.add_special && self.add_eos);
         self.encode_between(bos, text, options.parse_special, eos)
     }
 
-    /// The ids of a prompt that a [`ChatTemplate`](crate::ChatTemplate) wrote: control tokens are read, and the BOS token
-    /// is added where the model wants one and the template has not written it already.
+    /// Encodes a prompt that a [`ChatTemplate`](crate::ChatTemplate) has written. Control tokens are parsed, and the BOS
+    /// token is added if the model wants one and the template has not written it already.
     pub fn encode_chat(&self, prompt: &str) -> Vec<u32> {
         let bos = self.bos.filter(|&id| self.add_bos && !prompt.as_bytes().starts_with(self.vocab.bytes(id)));
         self.encode_between(bos, prompt, true, None)
@@ -108,7 +106,7 @@ impl Tokenizer {
         parse_special: bool,
         after: Option<u32>,
     ) -> Vec<u32> {
-        // Most languages have more than three bytes a token.
+        // Most languages take more than three bytes per token.
         let mut ids = Vec::with_capacity(text.len() / 3 + 2);
         ids.extend(before);
         let mut words = WordEncoder::new(&self.vocab, &self.merges, &self.byte_tokens);
@@ -126,63 +124,63 @@ impl Tokenizer {
         ids
     }
 
-    /// The bytes that a token adds to the text; not always whole characters, see
+    /// Returns the bytes of a token. They can end in the middle of a character; see
     /// [`StreamDecoder`](crate::StreamDecoder).
     pub fn token_bytes(&self, id: u32) -> &[u8] {
         if self.contains(id) { self.vocab.bytes(id) } else { &[] }
     }
 
-    /// The text of `ids`, with U+FFFD for what is not UTF-8. With `skip_special` without the names of control tokens.
+    /// Decodes `ids` to text, with U+FFFD for bytes that are not UTF-8. `skip_special` leaves out control tokens.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> String {
         let shown = ids.iter().filter(|&&id| !(skip_special && self.is_control(id)));
         let bytes: Vec<u8> = shown.flat_map(|&id| self.token_bytes(id)).copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Whether a token is markup that a reader should not see: control, unknown or unused.
+    /// Returns whether a token is markup that a reader should not see: control, unknown or unused.
     pub fn is_control(&self, id: u32) -> bool {
         self.contains(id)
             && matches!(self.vocab.kind(id), TokenKind::Control | TokenKind::Unknown | TokenKind::Unused)
     }
 
-    /// Whether a model that says this token has ended its reply: the file's EOS, EOT and EOM tokens, control and
-    /// user-defined tokens of a well-known name (`<|im_end|>`, `<|eot_id|>`, …), and for GLM `<|user|>` and
+    /// Returns whether a token ends the model's reply. These are the file's EOS, EOT and EOM tokens, control and
+    /// user-defined tokens with a well-known name (`<|im_end|>`, `<|eot_id|>`, …), and for GLM `<|user|>` and
     /// `<|observation|>`.
     pub fn is_end_of_generation(&self, id: u32) -> bool {
         self.ends.binary_search(&id).is_ok()
     }
 
-    /// All ids for which [`is_end_of_generation`](Tokenizer::is_end_of_generation) holds, ascending.
+    /// All ids for which [`is_end_of_generation`](Tokenizer::is_end_of_generation) is true, in ascending order.
     pub fn end_of_generation(&self) -> &[u32] {
         &self.ends
     }
 
-    /// The number of tokens.
+    /// The number of tokens in the vocabulary.
     pub fn vocab_len(&self) -> usize {
         self.vocab.len()
     }
 
-    /// The token that is exactly `text`: the special one, else the one text is made of.
+    /// Returns the token whose text is exactly `text`. Special tokens come first.
     pub fn find(&self, text: &str) -> Option<u32> {
         self.special.find(&self.vocab, text.as_bytes()).or_else(|| self.vocab.find_text(text.as_bytes()))
     }
 
-    /// The BOS token, if it is added in front of a text: the file names one and wants it there.
+    /// The BOS token, if the file names one and wants texts to begin with it.
     pub fn added_bos(&self) -> Option<u32> {
         self.bos.filter(|_| self.add_bos)
     }
 
-    /// The text of the BOS token, for a chat template; `None` if the file names none.
+    /// The text of the BOS token, for a chat template, or `None` if the file names none.
     pub fn bos_text(&self) -> Option<&str> {
         self.bos.and_then(|id| std::str::from_utf8(self.vocab.bytes(id)).ok())
     }
 
-    /// The text of the EOS token, likewise.
+    /// The text of the EOS token, for a chat template, or `None` if the file names none.
     pub fn eos_text(&self) -> Option<&str> {
         self.eos.and_then(|id| std::str::from_utf8(self.vocab.bytes(id)).ok())
     }
 
-    /// The Jinja source of the file's chat template; `None` if it has none. See
+    /// The Jinja source of the file's chat template, or `None` if it has none. See
     /// [`ChatTemplate::of`](crate::ChatTemplate::of).
     pub fn chat_template(&self) -> Option<&str> {
         self.chat_template.as_deref()
@@ -193,7 +191,7 @@ impl Tokenizer {
     }
 }
 
-/// The token each byte starts from: the text token of that byte, else its byte token, else `unk`.
+/// The token that each byte starts as: its text token, else its byte token, else `unk`.
 fn byte_tokens(vocab: &Vocab, unk: Option<u32>) -> [Option<u32>; 256] {
     let mut tokens = [unk; 256];
     for id in (0..vocab.len() as u32).rev().filter(|&id| vocab.kind(id) == TokenKind::Byte) {

@@ -1,4 +1,4 @@
-//! The vocabulary: what the engine hands over, and the table of tokens made of it.
+//! The vocabulary: its description in a model file, and the table of tokens built from it.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -11,40 +11,41 @@ use crate::error::TokenizerError;
 pub struct TokenizerSpec<'a> {
     /// `model`: the algorithm. Only `"gpt2"`, byte-level BPE, is supported.
     pub model: &'a str,
-    /// `pre`: the name of the pre-tokenizer. Where a file has none, `"default"` is what llama.cpp takes.
+    /// `pre`: the name of the pre-tokenizer. For files without one, llama.cpp uses `"default"`.
     pub pre: &'a str,
     /// `tokens`: the spelling of each token, by id.
     pub tokens: Vec<&'a [u8]>,
-    /// `token_type`: 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte. Without it every token is normal
-    /// but those named below and the well-known ends of a reply, which are control.
+    /// `token_type`: 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte. Without it, the special tokens
+    /// below and the well-known ends of a reply are control tokens, and all others are normal.
     pub token_types: Option<Vec<i32>>,
-    /// `merges`: pairs of spellings that merge, best first. Only rank-ordered vocabularies (`kimi-k2`) do without, and
-    /// ignore it.
+    /// `merges`: pairs of spellings that merge, best first. Required except for rank-ordered vocabularies (`kimi-k2`),
+    /// which ignore it.
     pub merges: Option<Vec<&'a [u8]>>,
-    /// `bos_token_id`: begins a text.
+    /// `bos_token_id`: the beginning of a text.
     pub bos: Option<u32>,
-    /// `eos_token_id`: ends a text.
+    /// `eos_token_id`: the end of a text.
     pub eos: Option<u32>,
-    /// `eot_token_id`: ends a turn.
+    /// `eot_token_id`: the end of a turn.
     pub eot: Option<u32>,
-    /// `eom_token_id`: ends a message that waits for a tool.
+    /// `eom_token_id`: the end of a message that waits for a tool.
     pub eom: Option<u32>,
-    /// `unknown_token_id`: stands for a byte that the vocabulary cannot spell.
+    /// `unknown_token_id`: replaces bytes that the vocabulary cannot spell.
     pub unk: Option<u32>,
     /// `padding_token_id`.
     pub pad: Option<u32>,
-    /// `add_bos_token`; by default the pre-tokenizer decides.
+    /// `add_bos_token`. The default depends on the pre-tokenizer.
     pub add_bos: Option<bool>,
-    /// `add_eos_token`; by default no.
+    /// `add_eos_token`. Defaults to no.
     pub add_eos: Option<bool>,
-    /// Whether a word that is a token is taken whole, without merging; by default the pre-tokenizer decides.
+    /// Whether a word that is itself a token becomes that token without merging. The default depends on the
+    /// pre-tokenizer.
     pub ignore_merges: Option<bool>,
     /// `tokenizer.chat_template`: Jinja source.
     pub chat_template: Option<&'a str>,
 }
 
 impl TokenizerSpec<'_> {
-    /// The special tokens that have an id, with the name of their role.
+    /// The special tokens that the file names, each with its role.
     pub(crate) fn roles(&self) -> impl Iterator<Item = (&'static str, u32)> {
         [
             ("bos", self.bos),
@@ -59,7 +60,7 @@ impl TokenizerSpec<'_> {
     }
 }
 
-/// What a token is for.
+/// The type of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     Normal,
@@ -84,19 +85,20 @@ impl TokenKind {
     }
 }
 
-/// The bytes and the kind of every token, and the way from bytes to the tokens that text is made of.
+/// The bytes and kind of every token, and an index from bytes to *text tokens*: the normal and user-defined tokens,
+/// which text is encoded as.
 ///
-/// All bytes lie in one buffer and the index holds ids only: 12 bytes a token beside its text.
+/// All bytes share one buffer and the index holds only ids: 12 bytes per token besides its text.
 pub(crate) struct Vocab {
     bytes: Vec<u8>,
-    /// Where the bytes of each token end; they begin where those of the one before end.
+    /// Where the bytes of each token end and those of the next begin.
     end_offsets: Vec<u32>,
     kinds: Vec<TokenKind>,
-    /// Open addressing with linear probing over the ids of text tokens, at most half full. Keyed by a secret: a file
-    /// cannot choose its tokens to collide.
+    /// A hash table of ids with linear probing, at most half full. The hash is keyed with a random secret, so a file
+    /// cannot choose tokens that collide.
     slots: Vec<u32>,
     hasher: RandomState,
-    /// The length of the longest token in bytes.
+    /// The length of the longest token, in bytes.
     longest: usize,
 }
 
@@ -131,13 +133,13 @@ impl Vocab {
                 None if spec.roles().any(|(_, role)| role == id) => TokenKind::Control,
                 None => TokenKind::Normal,
             };
-            // Some files do not mark the ends of a reply as control tokens, and they would show as text.
+            // Some files do not mark the tokens that end a reply as control tokens; they would show up as text.
             let may_be_named = spec.token_types.is_none() || kind == TokenKind::UserDefined;
             let kind =
                 if may_be_named && end_of_generation::is_known(token) { TokenKind::Control } else { kind };
             vocab.push(id, kind, utf8("tokens", id as usize, token)?)?;
         }
-        // Normal tokens first: where a user-defined token has the same bytes, text is made of the normal one.
+        // Normal tokens first: they win over user-defined tokens with the same bytes.
         for wanted in [TokenKind::Normal, TokenKind::UserDefined] {
             for id in 0..count {
                 if vocab.kind(id) == wanted {
@@ -159,7 +161,7 @@ impl Vocab {
                 self.bytes.extend_from_slice(spelling.as_bytes());
             }
         }
-        // No token has more bytes than its spelling, and those were counted above.
+        // Fits in 32 bits: no token is longer than its spelling, and `new` has checked the total.
         let start = self.end_offsets.last().copied().unwrap_or(0);
         self.end_offsets.push(self.bytes.len() as u32);
         self.kinds.push(kind);
@@ -167,7 +169,7 @@ impl Vocab {
         Ok(())
     }
 
-    /// Makes `id` the text token of its bytes, unless they have one already or there are none.
+    /// Adds `id` to the index, unless it has no bytes or another token with the same bytes is there already.
     fn index(&mut self, id: u32) {
         let bytes = self.bytes(id);
         if !bytes.is_empty() {
@@ -178,7 +180,7 @@ impl Vocab {
         }
     }
 
-    /// The slot that holds the text token `bytes`, or the empty one where it would be.
+    /// The slot that holds the text token `bytes`, or the empty slot where it belongs.
     fn slot(&self, bytes: &[u8]) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = self.hasher.hash_one(bytes) as usize & mask;
@@ -188,8 +190,8 @@ impl Vocab {
         slot
     }
 
-    /// The normal or user-defined token with exactly these bytes; the one with the lowest id, normal before
-    /// user-defined, where there are several.
+    /// The text token with exactly these bytes. If there are several, normal tokens come before user-defined ones, then
+    /// the lowest id wins.
     pub(crate) fn find_text(&self, bytes: &[u8]) -> Option<u32> {
         if bytes.len() > self.longest {
             return None;
@@ -215,18 +217,33 @@ impl Vocab {
     pub(crate) fn kind(&self, id: u32) -> TokenKind {
         self.kinds[id as usize]
     }
+
+    /// The tokens that end a reply, in ascending order: the `eos`, `eot` and `eom` tokens of `spec`, those with a
+    /// well-known name, and `turn_markers`. Normal tokens never count, whatever their name.
+    pub(crate) fn end_of_generation(&self, spec: &TokenizerSpec<'_>, turn_markers: &[&str]) -> Vec<u32> {
+        let mut ends: Vec<u32> = [spec.eos, spec.eot, spec.eom].into_iter().flatten().collect();
+        let markers: Vec<&[u8]> = turn_markers.iter().map(|name| name.as_bytes()).collect();
+        let named = (0..).zip(&spec.tokens).filter(|(id, token)| {
+            self.kind(*id) != TokenKind::Normal
+                && (end_of_generation::is_known(token) || markers.contains(token))
+        });
+        ends.extend(named.map(|(id, _)| id));
+        ends.sort_unstable();
+        ends.dedup();
+        ends
+    }
 }
 
-/// `<0xAB>` → 0xAB.
+/// Parses `<0xAB>`.
 fn parse_byte(spelling: &str) -> Option<u8> {
     let digits = spelling.strip_prefix("<0x")?.strip_suffix('>')?;
-    // `from_str_radix` takes a sign, so "+A" has to be refused here.
+    // `from_str_radix` would accept a sign.
     (digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
         .then(|| u8::from_str_radix(digits, 16).ok())
         .flatten()
 }
 
-/// Entry `index` of `list` as text.
+/// Returns entry `index` of `list` as text.
 pub(crate) fn utf8<'a>(list: &'static str, index: usize, entry: &'a [u8]) -> Result<&'a str, TokenizerError> {
     std::str::from_utf8(entry).map_err(|_| TokenizerError::Utf8 {
         list,

@@ -1,18 +1,18 @@
 //! The `tojson` filter: Python's `json.dumps`, as chat templates expect it.
 //!
-//! HF `transformers` replaces Jinja's own filter by a plain `json.dumps` with `ensure_ascii=False`: nothing is escaped
-//! for HTML, and keys stay in their order. The output matters to the byte, for models were trained on it.
+//! HF `transformers` replaces Jinja's own filter with `json.dumps(ensure_ascii=False)`: nothing is escaped for HTML, and
+//! keys keep their order. Every byte matters, because models were trained on this output.
 
 use std::fmt::Write as _;
 
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 
-/// Nesting deeper than this is an error instead of a stack overflow; a parsed JSON text has at most 128.
+/// The deepest nesting allowed, to prevent a stack overflow. Parsed JSON has at most 128.
 const MAX_DEPTH: usize = 200;
 
-/// `value | tojson(ensure_ascii=False, indent=None, separators=None, sort_keys=False)`. The first is the only one that
-/// may come without its name.
+/// `value | tojson(ensure_ascii=False, indent=None, separators=None, sort_keys=False)`. Only the first argument may be
+/// positional.
 pub(super) fn tojson(value: &Value, ensure_ascii: Option<bool>, options: Kwargs) -> Result<String, Error> {
     let ensure_ascii = match ensure_ascii {
         None => options.get::<Option<bool>>("ensure_ascii")?.unwrap_or(false),
@@ -49,7 +49,7 @@ pub(super) fn tojson(value: &Value, ensure_ascii: Option<bool>, options: Kwargs)
     Ok(writer.text)
 }
 
-/// The widest indentation by number.
+/// The widest indentation given as a number.
 const MAX_INDENT: i64 = 64;
 
 fn invalid(message: String) -> Error {
@@ -129,7 +129,7 @@ impl Writer {
         }
     }
 
-    /// Python's keys that are not strings become strings.
+    /// As in Python, keys that are not strings become strings.
     fn key(&mut self, key: &Value) -> Result<(), Error> {
         match key.kind() {
             ValueKind::String => self.value(key),
@@ -177,7 +177,7 @@ impl Writer {
     }
 }
 
-/// A float as Python's `repr` writes it: the shortest digits that round-trip, with an exponent below 1e-4 and from 1e16.
+/// Writes a float as Python's `repr` does: the shortest digits that round-trip, with an exponent below 1e-4 and from 1e16.
 fn float(text: &mut String, value: f64) {
     let magnitude = value.abs();
     let _ = if value.is_nan() {
@@ -191,7 +191,7 @@ fn float(text: &mut String, value: f64) {
         let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
         write!(text, "{mantissa}e{sign}{exponent:0>2}")
     } else {
-        // Debug keeps the ".0" of whole numbers.
+        // `Debug` keeps the ".0" of whole numbers.
         write!(text, "{value:?}")
     };
 }

@@ -1,28 +1,27 @@
-//! The limits within which a template runs.
+//! The limits that templates run under.
 //!
-//! A template is a program from a stranger. It sees nothing but its arguments; here its time, output and depth are
-//! bounded. minijinja bounds the nesting it parses, but recurses along chains (`a+a+a+…`) as long as the source and into
-//! values as deep as a program can build one level an instruction, so both happen on a stack that is large enough for
-//! all that the other limits allow. One limit is missing, because minijinja offers none: the memory of a string that a
-//! template doubles forty times over.
+//! A template is an untrusted program. It sees nothing but its arguments; this file limits its time, output and depth.
+//! minijinja limits the nesting that it parses, but recurses along chains (`a+a+a+…`) as long as the source, and into
+//! values as deep as the program builds them, one level per instruction. Both therefore run on a stack large enough for
+//! everything that the other limits allow. Memory is not limited, because minijinja offers no way to: a template can
+//! still double a string forty times.
 
 use std::io;
 use std::panic::resume_unwind;
 use std::thread;
 
-use super::TemplateError;
+use crate::error::TemplateError;
 
-/// The longest template source in bytes: three times the longest of a known model. minijinja takes time in the square of
-/// the length of a chain; of this length some seconds.
+/// The longest template source, in bytes: three times the longest of any known model. minijinja compiles chains in
+/// quadratic time; one of this length takes seconds.
 pub(super) const MAX_SOURCE: usize = 1 << 16;
-/// Instructions a template may take: two hundred for each of five thousand messages, or a tenth of a second.
+/// The most instructions that a template may execute: 200 for each of 5,000 messages, or a tenth of a second.
 pub(super) const FUEL: u64 = 1_000_000;
-/// The longest prompt in bytes: millions of tokens.
+/// The longest prompt, in bytes: millions of tokens.
 pub(super) const MAX_OUTPUT: usize = 1 << 26;
-/// Nested macro calls; minijinja counts each as several.
+/// The deepest nesting of macro calls. minijinja counts each as several.
 pub(super) const MAX_DEPTH: usize = 200;
-/// Address space for the stack: a kilobyte for each instruction, sixteen for each byte of source. Memory is taken only
-/// for what is used.
+/// The address space of the stack: 1 KiB per instruction, 16 KiB per byte of source. Only pages that are used take memory.
 const STACK: usize = 1 << 30;
 
 /// Runs `work` on a thread with a stack of [`STACK`] bytes.
@@ -33,12 +32,12 @@ pub(super) fn on_large_stack<T: Send>(
         let builder = thread::Builder::new().name("chat template".to_owned()).stack_size(STACK);
         match builder.spawn_scoped(scope, work) {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            Err(error) => Err(TemplateError::Failed(format!("no thread to run it on: {error}"))),
+            Err(error) => Err(TemplateError::Failed(format!("cannot start a thread for it: {error}"))),
         }
     })
 }
 
-/// A buffer that refuses more than [`MAX_OUTPUT`] bytes.
+/// A buffer of at most [`MAX_OUTPUT`] bytes.
 #[derive(Default)]
 pub(super) struct LimitedOutput(Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! Dates in templates: the part of C's `strftime` that has no locale.
+//! Dates in templates: the locale-independent part of C's `strftime`.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// The time `now`, in seconds since 1970, as `format` says.
+/// Formats `now`, in seconds since 1970.
 pub(super) fn format(now: i64, format: &str) -> Result<String, Error> {
     let (days, seconds) = (now.div_euclid(86_400), now.rem_euclid(86_400));
     let (year, month, day) = civil_from_days(days);
@@ -84,12 +84,12 @@ pub(super) fn format(now: i64, format: &str) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Year, month and day of a day counted from 1970-01-01.
+/// Converts days since 1970-01-01 to year, month and day.
 ///
-/// In a calendar whose years begin in March the lengths of the months repeat every five. Source: Howard Hinnant,
-/// "chrono-Compatible Low-Level Date Algorithms".
+/// If years begin in March, the lengths of months repeat every five months. Source: Howard Hinnant, "chrono-Compatible
+/// Low-Level Date Algorithms".
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468; // from 0000-03-01
+    let days = days + 719_468; // since 0000-03-01
     let era = days.div_euclid(146_097); // of 400 years
     let day_of_era = days.rem_euclid(146_097);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn days_and_dates_invert_each_other() {
+    fn the_conversions_are_inverse() {
         for days in (-800_000..800_000).step_by(97) {
             let (year, month, day) = civil_from_days(days);
             assert_eq!(days_from_civil(year, month, day), days);

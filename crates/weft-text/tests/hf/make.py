@@ -1,19 +1,19 @@
-r"""Writes vocabulary.json, cases.txt and characters.txt: what HF `tokenizers` makes of texts that are awkward to cut.
+r"""Writes vocabulary.json, cases.txt and characters.txt: the results of HF `tokenizers` on awkward texts.
 
-The vocabulary is trained here, on whole lines: its tokens cross the borders of words, so that a word cut in another
-place shows in the ids. The pipelines are those of the models' `tokenizer.json`, word for word, and share nothing with
-the table under test. Needs `pip install tokenizers` (made with 0.23.2 and Python 3.11, which knows Unicode 14); run it
-in this folder after changing a text or a pipeline.
+The vocabulary is trained here, on whole lines: its tokens cross word boundaries, so the ids show where words were
+split. The pipelines are copied from the models' `tokenizer.json` and share nothing with the table under test. Needs
+`pip install tokenizers` (made with 0.23.2 and Python 3.11, which has Unicode 14); run it in this folder after changing
+a text or a pipeline.
 
-A tokenization is written as the length of each token in bytes, one digit each: 1 to 9, then letters. That tells the
-ids, because no two tokens that can occur are spelled the same; `digits` checks it.
+A tokenization is written as the length of each token in bytes, one digit each: 1 to 9, then letters. This identifies
+the ids, because no two tokens that can occur have the same bytes; `digits` checks that.
 
 cases.txt       a line with the names of the families; then for each text a line of JSON and, below it, the
-                tokenizations, each after the numbers of the families that arrive at it
+                tokenizations, each after the numbers of the families that have it
 characters.txt  a line with the names of the families; then `FROM DIGITS…`, a tokenization for each family: from the
-                character FROM (hexadecimal) up to that of the next line, those are the tokens of "éC9 C\n" for a
-                character C. What was there before is given by its number, the first being 0; a dash stands for
-                characters that Unicode may yet assign
+                character FROM (hexadecimal) up to that of the next line, these are the tokens of "éC9 C\n" for a
+                character C. Repeated tokenizations are given by number, from 0; a dash stands for characters that
+                Unicode may yet assign
 """
 
 import json
@@ -65,7 +65,7 @@ PIPELINES = {
 
 
 def train():
-    """The vocabulary in the order of ids, its merges, and all further pairs of tokens that make up a third."""
+    """The vocabulary in the order of ids, its merges, and all other pairs of tokens that join to a token."""
     alphabet = sorted(ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(vocab_size=1500, min_frequency=2, initial_alphabet=alphabet, show_progress=False)
     spaces = ["    \n\n\n  12345678 ", "\t\t\t .\n\n", "\r\n\r\n  "]
@@ -73,7 +73,7 @@ def train():
     trained.pre_tokenizer = splits()
     trained.train_from_iterator((line for line in TRAINING.splitlines(True) + spaces for _ in range(2)), trainer)
     saved = json.loads(trained.to_str())["model"]
-    # The last byte of é and the space merge with any byte after them, before all else: so every cut shows.
+    # The last byte of é and the space merge with any byte after them, before all others, so that every split shows.
     pairs = [(first, second) for first in "©Ġ" for second in alphabet]
     merges = list(dict.fromkeys(pairs + [tuple(pair) for pair in saved["merges"]]))
     tokens = list(dict.fromkeys(sorted(saved["vocab"], key=saved["vocab"].get) + ["".join(pair) for pair in pairs]))
@@ -83,7 +83,7 @@ def train():
 
 
 def spelled_bytes():
-    """The byte that each character of a token stands for: itself if it can be seen, else one from U+0100 on."""
+    """The byte that each character of a token spells: itself if it is printable, else one from U+0100 on."""
     seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     unseen = [byte for byte in range(0x100) if byte not in seen]
     return {chr(char): byte for char, byte in [*zip(seen, seen), *zip(range(0x100, 0x200), unseen)]}
@@ -98,8 +98,8 @@ def tokenizer(pipeline, merges, ignore_merges):
 
 
 def like_tiktoken(text):
-    """Kimi's tokenizer is tiktoken: a word that is a token is taken whole, and of two neighbours whose bytes are a
-    token those with the lowest id merge first. HF `tokenizers` has only the cutting into words."""
+    """Kimi's tokenizer is tiktoken: a word that is a token stays whole; neighbours whose bytes are a token merge, the
+    lowest id first. HF `tokenizers` only splits the words."""
     for word, _ in PIPELINES["kimi-k2"].pre_tokenize_str(text):
         parts = [word] if word in IDS else list(word)
         while pairs := [(IDS[a + b], i) for i, (a, b) in enumerate(zip(parts, parts[1:])) if a + b in IDS]:

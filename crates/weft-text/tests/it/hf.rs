@@ -1,6 +1,6 @@
-//! The tokenizer against HF `tokenizers`, for every pre-tokenizer and on text chosen to be awkward.
+//! The tokenizer against HF `tokenizers`, for every pre-tokenizer, on awkward texts.
 //!
-//! `tests/hf/make.py` ran that package; it says what the texts and vocabulary are, and how the files are written.
+//! `tests/hf/make.py` writes the expected results; it documents the texts, the vocabulary and the file format.
 
 use std::collections::BTreeMap;
 use std::iter::zip;
@@ -20,7 +20,7 @@ struct Family {
     ids: BTreeMap<Vec<u8>, u32>,
 }
 
-/// All families, in the order of the files' first line.
+/// All families, in the order of the first line of the files.
 static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
     let vocabulary: Value = serde_json::from_str(include_str!("../hf/vocabulary.json")).unwrap();
     CASES.lines().next().unwrap().split(' ').map(|name| family(name, &vocabulary)).collect()
@@ -29,7 +29,7 @@ const CASES: &str = include_str!("../hf/cases.txt");
 const CHARACTERS: &str = include_str!("../hf/characters.txt");
 
 fn family(name: &str, vocabulary: &Value) -> Family {
-    // Kimi's tokenizer is tiktoken, whose vocabularies list no merges; here it has no added tokens either.
+    // Kimi's tokenizer is tiktoken, which has no list of merges. Here it has no added tokens either.
     let tiktoken = name == "kimi-k2";
     let list = |key: &str| -> Vec<&[u8]> {
         let items = vocabulary[key].as_array().unwrap().iter();
@@ -51,13 +51,13 @@ fn family(name: &str, vocabulary: &Value) -> Family {
         ..TokenizerSpec::default()
     };
     let tokenizer = Tokenizer::new(&spec).unwrap();
-    // Where an added token is spelled like a normal one, text means the added one, whose id is the greater.
+    // Added tokens have the higher ids, so they win over normal tokens with the same bytes, as in encoding.
     let ids = (0..spec.tokens.len() as u32).map(|id| (tokenizer.token_bytes(id).to_vec(), id)).collect();
     Family { name: name.to_owned(), tokenizer, options: if tiktoken { PLAIN } else { PARSE }, ids }
 }
 
 impl Family {
-    /// The ids of `text` cut into tokens of so many bytes, one digit each.
+    /// The ids of `text` cut into tokens whose lengths in bytes are `digits`.
     fn ids(&self, text: &str, digits: &str) -> Vec<u32> {
         let mut rest = text.as_bytes();
         let token = |digit: char| {
@@ -78,7 +78,7 @@ impl Family {
         };
         assert!(
             ids == expected,
-            "{}: {text:?}\nis {ids:?}\n{:?}\nand by HF {expected:?}\n{:?}",
+            "{}: {text:?}\nis {ids:?}\n{:?}\nexpected {expected:?}\n{:?}",
             self.name,
             spelled(&ids),
             spelled(&expected)
@@ -109,7 +109,7 @@ fn texts() {
     assert_eq!(checked, FAMILIES.len() * texts);
 }
 
-/// DeepSeek's patterns list ranges of characters, the others name classes: each character of two planes, between others.
+/// Every character of two planes, between others, since DeepSeek's patterns list ranges of characters.
 #[test]
 fn characters() {
     let mut seen: Vec<Vec<&str>> = Vec::new();

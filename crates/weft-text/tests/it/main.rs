@@ -1,4 +1,4 @@
-//! Tokenizers and chat templates against the originals, and against files that mean harm.
+//! Tokenizers and chat templates compared with the originals, and hostile files.
 
 mod hf;
 mod smollm2;

@@ -1,4 +1,5 @@
-//! A real model's vocabulary and template: SmolLM2-135M-Instruct, as far as some texts need it (`smollm2/make.py`).
+//! The vocabulary and template of a real model, SmolLM2-135M-Instruct, cut down to what some texts need
+//! (`smollm2/make.py`).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ fn golden() -> (Tokenizer, Value) {
     let ids = |name: &str| -> BTreeMap<String, u32> { serde_json::from_value(golden[name].clone()).unwrap() };
     let (control, normal) = (ids("control"), ids("tokens"));
     let length = number("vocabulary_length") as usize;
-    // The tokens left out are there, but unused.
+    // Tokens that were cut are there, but unused.
     let (mut tokens, mut types) = (vec![&b""[..]; length], vec![5; length]);
     for (kind, ids) in [(3, &control), (1, &normal)] {
         for (token, &id) in ids {
@@ -49,7 +50,7 @@ fn encodes_as_the_original() {
         let text = case["text"].as_str().unwrap();
         let ids = tokenizer.encode(text, EncodeOptions { parse_special: true, add_special: true });
         assert_eq!(Value::from(ids.clone()), case["ids"], "{text:?}");
-        // The vocabulary has no token for U+0004 and none that could stand for it.
+        // The vocabulary cannot spell U+0004.
         assert_eq!(tokenizer.decode(&ids, false), text.replace('\u{4}', ""));
     }
 }

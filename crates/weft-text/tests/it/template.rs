@@ -1,4 +1,4 @@
-//! Chat templates against what Python's Jinja makes of them, and against templates that mean harm.
+//! Chat templates compared with Python's Jinja, and hostile ones.
 
 use std::fs;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn the_builtin_chatml() {
 }
 
 #[test]
-fn extra_fields_and_variables_replace_nothing() {
+fn extra_fields_and_variables_override_nothing() {
     let template =
         ChatTemplate::new("{{ messages[0].role }}{{ messages | length }}{{ bos_token }}", Some("B"), None);
     let mut message = Message::new("user", "u");
@@ -114,16 +114,16 @@ fn hostile_programs_are_stopped() {
 
 #[test]
 fn hostile_depth_does_not_overflow_the_stack() {
-    // Chains in the source; those that minijinja compiles in quadratic time are shorter.
+    // Chains in the source. Those that minijinja compiles in quadratic time are shorter.
     let chains =
         ["-", "|string", ".a", "[0]", "()", " if a", " if a else a", " is none"].map(|link| (link, 65_000));
     for (link, length) in chains.into_iter().chain([("~a", 12_000), ("+a", 12_000), (" and a", 24_000)]) {
         let chain = link.repeat(length / link.len());
         let source = if link == "-" { format!("{{{{ {chain}1 }}}}") } else { format!("{{{{ a{chain} }}}}") };
-        // Whether it renders is minijinja's affair; that this thread goes on is ours.
+        // It may fail, but must not crash.
         let _ = render(&source);
     }
-    // Values nested as deep as fuel reaches, then dropped, compared, printed and dumped.
+    // Values nested as deep as fuel allows, then dropped, compared, printed and dumped.
     for value in ["[ns.x]", "{'a': ns.x}", "[[[[[[[[ns.x]]]]]]]]"] {
         let set = format!("{{% set ns.x = {value} %}}").repeat(10);
         let build =

@@ -1,4 +1,4 @@
-//! The tokenizer on small vocabularies: what files may say, and what they may get wrong.
+//! The tokenizer on small vocabularies, right and wrong.
 
 use proptest::prelude::*;
 use weft_text::{ChatTemplate, EncodeOptions, TemplateError, Tokenizer, TokenizerError, TokenizerSpec};
@@ -14,7 +14,7 @@ const USER_DEFINED: i32 = 4;
 const UNUSED: i32 = 5;
 const BYTE: i32 = 6;
 
-/// A specification from tokens with their types, and merges.
+/// A spec of tokens, each with its type, and merges.
 fn spec<'a>(tokens: &[(&'a str, i32)], merges: &[&'a str]) -> TokenizerSpec<'a> {
     TokenizerSpec {
         model: "gpt2",
@@ -42,7 +42,6 @@ fn abc() -> TokenizerSpec<'static> {
     TokenizerSpec { bos: Some(7), eos: Some(8), ..spec(&tokens, &["a b", "Ġ ab", "b c"]) }
 }
 
-/// One tokenizer and one template serve all threads of a server.
 #[test]
 fn may_be_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
@@ -62,7 +61,7 @@ fn merges_by_rank_and_from_the_left() {
 fn special_tokens() {
     let tokenizer = Tokenizer::new(&abc()).unwrap();
     assert_eq!(tokenizer.encode("<s>ab<u>c</s>", PARSE), [7, 4, 9, 2, 8]);
-    // As plain text only the user-defined token is found; the vocabulary cannot spell the others.
+    // Plain text contains only the user-defined token, and the vocabulary cannot spell the others.
     assert_eq!(tokenizer.encode("<s>ab<u>c</s>", PLAIN), [4, 9, 2]);
     assert_eq!(tokenizer.decode(&[7, 4, 9, 8], true), "ab<u>");
     assert_eq!(tokenizer.decode(&[7, 4, 9, 8], false), "<s>ab<u></s>");
@@ -74,7 +73,7 @@ fn special_tokens() {
 }
 
 #[test]
-fn adds_bos_and_eos_as_the_file_or_else_the_family_says() {
+fn the_file_or_else_the_family_decides_on_bos_and_eos() {
     let ids = |pre, add_bos, add_eos| {
         let spec = TokenizerSpec { pre, add_bos, add_eos, ..abc() };
         Tokenizer::new(&spec).unwrap().encode("ab", FULL)
@@ -117,11 +116,15 @@ fn bytes_without_a_token() {
     assert_eq!(tokenizer.token_bytes(1), b"\xC3");
     assert_eq!(tokenizer.decode(&[0, 1, 2], true), "aé");
     assert_eq!(with(None, None).encode("aéz", PLAIN), [0, 1, 2]);
-    assert_eq!(with(Some(4), Some(4)).encode("aéz", PLAIN), [0, 1, 2], "an end of text is no substitute");
+    assert_eq!(
+        with(Some(4), Some(4)).encode("aéz", PLAIN),
+        [0, 1, 2],
+        "the end of text must not replace bytes"
+    );
 }
 
 #[test]
-fn what_ends_a_reply() {
+fn tokens_that_end_a_reply() {
     let tokens = [
         ("<|user|>", CONTROL),
         ("<|observation|>", CONTROL),
@@ -136,7 +139,7 @@ fn what_ends_a_reply() {
         Tokenizer::new(&spec).unwrap().end_of_generation().to_vec()
     };
     assert_eq!(ends("glm4", None), [0, 1, 2, 3]);
-    assert_eq!(ends("gpt-2", None), [2, 3], "other models write these words");
+    assert_eq!(ends("gpt-2", None), [2, 3], "turn markers are plain text in other families");
     assert_eq!(ends("gpt-2", Some(6)), [2, 3, 6]);
     let tokenizer = Tokenizer::new(&spec(&tokens, &[])).unwrap();
     assert!(tokenizer.is_end_of_generation(3) && tokenizer.is_control(3));
@@ -154,15 +157,15 @@ fn without_types_the_named_tokens_are_control() {
 }
 
 #[test]
-fn ids_outside_the_vocabulary_are_nothing() {
+fn ids_outside_the_vocabulary_have_no_text() {
     let tokenizer = Tokenizer::new(&abc()).unwrap();
     assert_eq!(tokenizer.decode(&[4, 10, u32::MAX], false), "ab");
     assert!(tokenizer.token_bytes(10).is_empty() && !tokenizer.is_control(10));
 }
 
 #[test]
-fn doubtful_entries_are_harmless() {
-    // Two tokens with the same bytes, an empty one, an unused one, and merges that lead nowhere or to a control token.
+fn odd_entries_are_harmless() {
+    // Tokens with the same bytes, empty and unused tokens, and merges with no result or a control token as the result.
     let tokens = [("a", NORMAL), ("a", NORMAL), ("", NORMAL), ("", CONTROL), ("b", UNUSED), ("aa", CONTROL)];
     let tokenizer = Tokenizer::new(&spec(&tokens, &["a a", "a zzz", "b b"])).unwrap();
     assert_eq!(tokenizer.encode("aab", PLAIN), [0, 0]);
@@ -173,14 +176,14 @@ fn doubtful_entries_are_harmless() {
 
 #[test]
 fn a_long_word_is_not_slow() {
-    // Quadratic time would be minutes.
+    // Quadratic time would take minutes.
     let tokenizer = Tokenizer::new(&abc()).unwrap();
     assert_eq!(tokenizer.encode(&"ab".repeat(500_000), PLAIN).len(), 500_000);
     assert_eq!(tokenizer.encode(&" ".repeat(500_000), PLAIN).len(), 500_000);
 }
 
 #[test]
-fn a_model_without_a_template_says_so() {
+fn a_missing_template_is_an_error() {
     let tokenizer = Tokenizer::new(&abc()).unwrap();
     assert!(matches!(ChatTemplate::of(&tokenizer), Err(TemplateError::Missing)));
     let spec = TokenizerSpec { chat_template: Some("{{ bos_token }}-{{ eos_token }}"), ..abc() };
@@ -189,17 +192,14 @@ fn a_model_without_a_template_says_so() {
 }
 
 #[test]
-fn errors_name_what_is_wrong() {
+fn errors_say_what_is_wrong() {
     let error = |spec: &TokenizerSpec<'_>| Tokenizer::new(spec).unwrap_err();
     let cases = [
         (
             TokenizerSpec { model: "llama", ..abc() },
             "tokenizer model \"llama\" is not supported: expected \"gpt2\"",
         ),
-        (
-            TokenizerSpec { pre: "nope", ..abc() },
-            "pre-tokenizer \"nope\" is not known: expected one of llama-bpe",
-        ),
+        (TokenizerSpec { pre: "nope", ..abc() }, "unknown pre-tokenizer \"nope\": expected one of llama-bpe"),
         (TokenizerSpec { tokens: vec![], ..abc() }, "the vocabulary has 0 tokens"),
         (TokenizerSpec { token_types: Some(vec![1; 9]), ..abc() }, "9 token types for 10 tokens"),
         (TokenizerSpec { token_types: Some(vec![7; 10]), ..abc() }, "token 0 has type 7"),
@@ -226,7 +226,6 @@ fn errors_name_what_is_wrong() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever a file says, it is refused or it works.
     #[test]
     fn hostile_files_do_not_panic(
         pre in prop::sample::select(vec!["gpt-2", "kimi-k2", "llama-bpe", "glm4", "deepseek-llm"]),

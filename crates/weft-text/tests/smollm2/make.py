@@ -1,8 +1,8 @@
 """Writes golden.json: texts and their ids by HF `tokenizers`, with as much of SmolLM2's vocabulary as they need.
 
-Whether two neighbours merge depends on tokens that are part of some word, so the tokens that occur in the texts and the
-merges that make them encode these texts as the whole vocabulary does. Needs `pip install gguf tokenizers` (made with
-0.19.0 and 0.23.3) and a GGUF file of SmolLM2-135M-Instruct:
+Only tokens that are part of a word affect its merges, so the tokens that occur in the texts, and the merges that make
+them, encode these texts like the whole vocabulary. Needs `pip install gguf tokenizers` (made with 0.19.0 and 0.23.3)
+and a GGUF file of SmolLM2-135M-Instruct:
 
     python make.py SmolLM2-135M-Instruct.Q4_1.gguf
 """

@@ -1,7 +1,7 @@
-"""Writes expected.json: what Python's Jinja makes of each case in cases.json.
+"""Writes expected.json: the results of Python's Jinja on the cases in cases.json.
 
-The environment is set up as in HF transformers (utils/chat_template_utils.py). Needs `pip install jinja2` (made with
-3.1.6); run it in this folder after changing a template or a case.
+The environment is configured as in HF transformers (utils/chat_template_utils.py). Needs `pip install jinja2` (made
+with 3.1.6); run it in this folder after changing a template or a case.
 """
 
 import datetime
@@ -13,7 +13,7 @@ import jinja2.sandbox
 
 
 class Generation(jinja2.ext.Extension):
-    """transformers' tag around what the model said; here only its text matters."""
+    """transformers' tag around the model's replies, of which only the text matters here."""
 
     tags = {"generation"}
 
