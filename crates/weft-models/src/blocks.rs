@@ -1,5 +1,5 @@
-//! The blocks that families build layers from. A block is a few sizes and switches; building one adds its nodes to a
-//! layer's graph and names the tensors it reads.
+//! The blocks that families build layers from: attention, feed-forward networks, norms, rotary embeddings. A block holds a
+//! few sizes and switches; building it adds nodes to a layer's graph.
 
 pub(crate) mod ends;
 mod gated;
@@ -22,19 +22,21 @@ use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::segment::SegmentBuilder;
 
-/// An attention or feed-forward block: takes the normed hidden state, returns what the layer adds to the residual.
+/// An attention or feed-forward block.
 pub(crate) trait Block {
-    /// Its name within graph names: `gqa` in `gqa_dense_layer`.
+    /// The block's name within graph names: `gqa` in `gqa_dense_layer`.
     fn short_name(&self) -> &'static str;
 
-    /// Its kind and sizes, for display.
+    /// The block's kind and sizes, for display.
     fn info(&self) -> BlockInfo;
 
-    /// Adds the block to a layer's graph. `x` and the result are `f32[T, hidden]`.
+    /// Adds the block to a layer's graph. `x` is the normed hidden state; the layer adds the result to the residual. Both
+    /// are `f32[T, hidden]`.
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error>;
 }
 
-/// `x·wᵀ` for `x` of `[T, from]`, plus a bias if the file has one: the tensors are `{name}.weight` and `{name}.bias`.
+/// `x·wᵀ`, plus a bias if the file has one. `x` is `[T, from]`, the result `[T, to]`, and the tensors are `{name}.weight` and
+/// `{name}.bias`.
 pub(crate) fn linear(
     s: &mut SegmentBuilder<'_>,
     x: NodeId,

@@ -1,4 +1,4 @@
-//! A model's names and sizes, for callers and for display. What it computes is in its graphs.
+//! A model's names and sizes, for callers and for display. Its graphs say what it computes.
 
 /// A model's names and sizes.
 #[derive(Clone, PartialEq, Debug)]
@@ -8,22 +8,22 @@ pub struct Config {
     pub architecture: &'static str,
     /// `general.name`, if the file has one.
     pub name: Option<String>,
-    /// Width of the hidden state.
+    /// The width of the hidden state.
     pub hidden: usize,
-    /// Vocabulary size in tokens.
+    /// The size of the vocabulary, in tokens.
     pub vocab: usize,
-    /// Context length the model was trained for, in tokens.
+    /// The context length that the model was trained for, in tokens.
     pub context: usize,
-    /// Query heads per layer.
+    /// The number of query heads per layer.
     pub heads: usize,
     /// The blocks of each layer.
     pub blocks: Vec<LayerInfo>,
-    /// Blocks of a multi-token prediction head, which follow the layers in the file and are not built.
+    /// The number of blocks of a multi-token prediction head, which follow the layers in the file and are not built.
     pub mtp_blocks: usize,
 }
 
 impl Config {
-    /// Number of layers, without the blocks of a prediction head.
+    /// The number of layers, without the blocks of a multi-token prediction head.
     pub fn layers(&self) -> usize {
         self.blocks.len()
     }
@@ -39,7 +39,7 @@ pub struct LayerInfo {
     pub feed_forward: BlockInfo,
 }
 
-/// A block, described for display.
+/// The description of a block, for display.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct BlockInfo {
@@ -47,6 +47,6 @@ pub struct BlockInfo {
     pub kind: &'static str,
     /// Its sizes by name, such as `kv_heads` or `width`.
     pub sizes: Vec<(&'static str, usize)>,
-    /// The same in a few words that read well after a number of layers: `with 2 of 8 experts of 512`.
+    /// The same in words, to follow a number of layers: `with 2 of 8 experts of 512`.
     pub summary: String,
 }

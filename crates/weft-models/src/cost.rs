@@ -1,28 +1,28 @@
-//! What a model weighs and what a token of it reads, counted on its graphs.
+//! The size of a model and the memory traffic of a token, counted on the graphs.
 
 use std::collections::BTreeSet;
 
 use weft_ir::{Graph, NodeId, Op, Type};
 
-use crate::ModelGraph;
+use crate::model::ModelGraph;
 
-/// The size of a model, and of the part of it that one token needs.
+/// The size of a model, and of the part that one token uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
-    /// Parameters, those of a prediction head left out.
+    /// The number of parameters, without those of a multi-token prediction head.
     pub parameters: u64,
-    /// Bytes they are stored in.
+    /// The size of these parameters in the file, in bytes.
     pub bytes: u64,
-    /// Parameters that a token is computed with: of the experts only those it takes, of the embedding one row.
+    /// The number of parameters used for one token: only the chosen experts, and one row of the embedding.
     pub active_parameters: u64,
-    /// Bytes of weights that computing one token reads.
+    /// The bytes of weights read for one token.
     pub active_bytes: u64,
-    /// Bytes that a token of context takes in the KV states.
+    /// The bytes that one token takes in the KV cache.
     pub kv_bytes: u64,
 }
 
 impl ModelGraph {
-    /// Counts the model's weights and states.
+    /// Computes the model's size and what one token uses of it.
     pub fn cost(&self) -> Cost {
         let mut cost = Cost::default();
         let mut counted = BTreeSet::new();
@@ -53,17 +53,17 @@ impl ModelGraph {
     }
 }
 
-/// Values of a weight, or of a state per row. None of them can overflow: weights are tensors of a file.
+/// The number of values of a weight, or of one row of a state. Weights are tensors of a file, so this cannot overflow.
 fn values(ty: &Type) -> u64 {
     ty.shape.known_count().unwrap_or(0) as u64
 }
 
-/// Bytes of so many values, which are whole rows.
+/// The size of `values` values, which are whole rows, in bytes.
 fn bytes(ty: &Type, values: u64) -> u64 {
     values / ty.dtype.block_len() as u64 * ty.dtype.block_bytes() as u64
 }
 
-/// How many values of `weight` its user reads for one token.
+/// The number of values of `weight` that the node `user` reads for one token.
 fn values_read(graph: &Graph, weight: NodeId, user: NodeId) -> u64 {
     let ty = &graph.node(weight).ty;
     let (all, node) = (values(ty), graph.node(user));

@@ -1,29 +1,29 @@
-//! Why a model could not be built, said so that a person can tell whether the file or the program is to blame.
+//! The error of building a model. Messages tell whether the file or this program is at fault.
 
 use weft_gguf::KeyError;
 use weft_ir::BuildError;
 use weft_quant::GgmlType;
 
-use crate::BuildOptions;
+use crate::options::BuildOptions;
 
-/// Why a file's model could not be built.
+/// The error of [`build`](crate::build).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A family of models that this program does not know.
-    #[error("{file}: the architecture `{}` is not supported; supported are: {supported}", found.escape_debug())]
+    /// The file's architecture is not supported.
+    #[error("{file}: architecture `{}` is not supported; expected one of {supported}", found.escape_debug())]
     Architecture {
         /// The file.
         file: String,
-        /// What `general.architecture` says.
+        /// The value of `general.architecture`.
         found: String,
-        /// The names of all that are supported.
+        /// The names of all supported architectures.
         supported: String,
     },
-    /// A key that is missing, or of another type than it should be.
+    /// A key is missing or has the wrong type.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// A key whose value makes no sense, by itself or beside others.
+    /// A key's value is invalid, or contradicts another key.
     #[error("{file}: key `{key}` is {found}; {expected}")]
     Value {
         /// The file.
@@ -35,7 +35,7 @@ pub enum Error {
         /// The rule it breaks.
         expected: String,
     },
-    /// A key that asks for something this program cannot do yet.
+    /// A key's value requires something that is not supported.
     #[error("{file}: key `{key}` is {found}, which is not supported; {supported}")]
     Unsupported {
         /// The file.
@@ -47,8 +47,8 @@ pub enum Error {
         /// What is supported instead.
         supported: String,
     },
-    /// A tensor that is not in the file.
-    #[error("{file}: tensor `{tensor}` is missing; it should have the shape {}", ggml_order(expected))]
+    /// A tensor is missing.
+    #[error("{file}: tensor `{tensor}` is missing; its shape should be {}", ggml_order(expected))]
     MissingTensor {
         /// The file.
         file: String,
@@ -57,9 +57,9 @@ pub enum Error {
         /// The shape it should have, in GGML's order (contiguous dimension first).
         expected: Vec<u64>,
     },
-    /// A tensor whose shape contradicts the metadata.
+    /// A tensor's shape contradicts the metadata.
     #[error(
-        "{file}: tensor `{tensor}` has the shape {}, but by the file's metadata it should have {}",
+        "{file}: tensor `{tensor}` has shape {}; according to the metadata it should be {}",
         ggml_order(found),
         ggml_order(expected)
     )]
@@ -73,7 +73,7 @@ pub enum Error {
         /// The shape it has, in the same order.
         found: Vec<u64>,
     },
-    /// A tensor stored in a type that cannot be used where it stands.
+    /// A tensor's type is not supported for its use.
     #[error("{file}: tensor `{tensor}` is stored as {found}; {expected}")]
     TensorType {
         /// The file.
@@ -82,27 +82,27 @@ pub enum Error {
         tensor: String,
         /// Its type.
         found: GgmlType,
-        /// The types that can be used there.
+        /// What is supported instead.
         expected: &'static str,
     },
-    /// A tensor whose values cannot be used.
+    /// A tensor holds an invalid value.
     #[error("{file}: tensor `{tensor}`: value {index} is {found}; {expected}")]
     TensorValue {
         /// The file.
         file: String,
         /// The tensor.
         tensor: String,
-        /// Which of its values.
+        /// The index of the value.
         index: usize,
         /// The value.
         found: f32,
         /// The rule it breaks.
         expected: &'static str,
     },
-    /// A tensor that no part of the model uses.
+    /// No part of the model uses a tensor.
     #[error(
-        "{file}: tensor `{}` is no part of a `{architecture}` as this program knows it; \
-         without it the model would not compute what it was trained to",
+        "{file}: tensor `{}` is not supported for architecture `{architecture}`; \
+         ignoring it would give wrong results",
         tensor.escape_debug()
     )]
     UnknownTensor {
@@ -113,26 +113,29 @@ pub enum Error {
         /// The file's architecture.
         architecture: &'static str,
     },
-    /// Sizes that contradict each other in a way no single key or tensor shows.
-    #[error("{file}: the sizes in the file do not fit together: {source}")]
+    /// Sizes in the file contradict each other.
+    #[error("{file}: the sizes in the file contradict each other: {source}")]
     Graph {
         /// The file.
         file: String,
-        /// What does not fit.
+        /// The contradiction.
         source: BuildError,
     },
-    /// A type of states whose blocks a row does not fill.
-    #[error("{file}: a cache of {kv} is made of blocks of {}, and here a head keeps {values} values of a token; use f16", .kv.block_len())]
+    /// Rows of the KV cache are not whole blocks of its type.
+    #[error(
+        "{file}: the KV cache cannot be {kv}, which has blocks of {} values: a head of this model has {values}; use f16",
+        .kv.block_len()
+    )]
     StateBlocks {
         /// The file.
         file: String,
-        /// The type of states.
+        /// The type of the KV cache.
         kv: GgmlType,
-        /// Values that are kept side by side.
+        /// The number of adjacent values that must be whole blocks.
         values: usize,
     },
-    /// Options that no graph can be built with.
-    #[error("states of {} in pages of {} rows: the type must be f16, bf16, f32 or q8_0, and a page not empty", .0.kv, .0.page)]
+    /// The options are invalid.
+    #[error("a KV cache of {} in pages of {} rows: expected f16, bf16, f32 or q8_0, and at least one row", .0.kv, .0.page)]
     Options(BuildOptions),
 }
 

@@ -1,29 +1,24 @@
-//! The families of models: one file each, listed here.
+//! The table of model families, each of which is a file.
 
 mod deepseek2;
+mod family;
 mod llama;
 mod qwen3;
 mod qwen3moe;
 
 use weft_gguf::Gguf;
 
+use self::family::Family;
 use crate::error::Error;
 use crate::file::ModelFile;
 use crate::keys::Keys;
-use crate::{BuildOptions, ModelGraph};
+use crate::model::ModelGraph;
+use crate::options::BuildOptions;
 
-/// A family: the architecture it is for, and how its models are built.
-pub(crate) struct Family {
-    /// The value of `general.architecture`.
-    pub(crate) architecture: &'static str,
-    /// Reads the family's keys and builds its graphs, or returns an error that names what it cannot do.
-    pub(crate) build: fn(&ModelFile<'_>) -> Result<ModelGraph, Error>,
-}
-
-/// Every family, in the order error messages list them.
+/// All families, in the order in which error messages list them.
 static FAMILIES: &[Family] = &[llama::FAMILY, deepseek2::FAMILY, qwen3::FAMILY, qwen3moe::FAMILY];
 
-/// The architectures that can be built, as `general.architecture` spells them.
+/// The supported architectures: values of `general.architecture`.
 ///
 /// ```
 /// assert!(weft_models::architectures().any(|name| name == "llama"));
@@ -32,8 +27,19 @@ pub fn architectures() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().map(|family| family.architecture)
 }
 
-/// Builds the model in `gguf` with its family's function.
-pub(crate) fn build(gguf: &Gguf, options: &BuildOptions) -> Result<ModelGraph, Error> {
+/// Builds the graphs of the model in a file.
+///
+/// Every tensor that the graphs name is in the file, with the type and shape that they declare, and every tensor of the
+/// file is used: a model that left one out would not compute what it was trained to. Only the blocks of a multi-token
+/// prediction head are ignored.
+///
+/// # Errors
+///
+/// [`Error`] names the architecture, key or tensor that is missing, contradictory or not supported.
+pub fn build(gguf: &Gguf, options: &BuildOptions) -> Result<ModelGraph, Error> {
+    if !options.are_valid() {
+        return Err(Error::Options(*options));
+    }
     let metadata = gguf.metadata();
     let found = metadata.require_str("general.architecture")?;
     match FAMILIES.iter().find(|family| family.architecture == found) {

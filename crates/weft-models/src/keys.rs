@@ -1,4 +1,4 @@
-//! Reads a family's keys, every number with bounds: nothing from a file is used before it is known to be sane.
+//! Reading a family's keys. Every number has bounds, and is checked before it is used.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -7,22 +7,22 @@ use weft_gguf::Metadata;
 
 use crate::error::Error;
 
-/// Most layers of a model. (The deepest published ones have about 130.)
+/// The most layers of a model. (The deepest published models have about 130.)
 pub(crate) const MAX_LAYERS: usize = 4096;
-/// Largest width and vocabulary: numbers that `f32` still holds exactly.
+/// The largest width and vocabulary. `f32` represents all integers up to it.
 pub(crate) const MAX_WIDTH: usize = 1 << 24;
-/// Most attention heads of a layer.
+/// The most attention heads of a layer.
 pub(crate) const MAX_HEADS: usize = 4096;
-/// Largest width of a head. Times [`MAX_HEADS`] it is far from overflow.
+/// The largest width of a head. Its product with [`MAX_HEADS`] is far from overflow.
 pub(crate) const MAX_HEAD_WIDTH: usize = 1 << 16;
-/// Most routed experts of a layer.
+/// The most routed experts of a layer.
 pub(crate) const MAX_EXPERTS: usize = 4096;
-/// Most shared experts of a layer. Times [`MAX_WIDTH`] it is far from overflow.
+/// The most shared experts of a layer. Its product with [`MAX_WIDTH`] is far from overflow.
 pub(crate) const MAX_SHARED_EXPERTS: usize = 64;
-/// Longest context: positions are `i32`.
+/// The longest context: positions are `i32`.
 pub(crate) const MAX_CONTEXT: usize = i32::MAX as usize;
 
-/// The keys of one architecture, without its name: `block_count` reads `deepseek2.block_count`.
+/// The keys of one architecture, named without their prefix: `block_count` reads `deepseek2.block_count`.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys<'a> {
     pub(crate) metadata: &'a Metadata,
@@ -35,25 +35,25 @@ impl Keys<'_> {
         format!("{}.{key}", self.architecture)
     }
 
-    /// A required number within `range`.
+    /// Reads a required number within `range`.
     pub(crate) fn number(&self, key: &str, range: RangeInclusive<usize>) -> Result<usize, Error> {
         let value = self.metadata.require_u32(&self.name(key))?;
         self.within(key, value, range)
     }
 
-    /// An optional number within `range`.
+    /// Reads an optional number within `range`.
     pub(crate) fn number_opt(&self, key: &str, range: RangeInclusive<usize>) -> Result<Option<usize>, Error> {
         let value = self.metadata.u32(&self.name(key))?;
         value.map(|value| self.within(key, value, range)).transpose()
     }
 
-    /// A number for each layer, given once for all or as an array. Values are not checked: arrays have zeros for the layers
-    /// that a key does not concern.
+    /// Reads a number for each layer: a single one for all layers, or an array. The values are not checked, because arrays
+    /// hold zeros for layers that a key does not apply to.
     pub(crate) fn per_layer(&self, key: &str, layers: usize) -> Result<Vec<u32>, Error> {
         Ok(self.metadata.require_u32_per_layer(&self.name(key), layers)?)
     }
 
-    /// `value` of `key`, if it is within `range`.
+    /// Checks that `value` of `key` is within `range`.
     pub(crate) fn within(&self, key: &str, value: u32, range: RangeInclusive<usize>) -> Result<usize, Error> {
         match usize::try_from(value) {
             Ok(value) if range.contains(&value) => Ok(value),
@@ -61,13 +61,13 @@ impl Keys<'_> {
         }
     }
 
-    /// A required number that is finite and above zero.
+    /// Reads a required number, finite and above zero.
     pub(crate) fn positive(&self, key: &str) -> Result<f32, Error> {
         let value = self.metadata.require_f32(&self.name(key))?;
         self.above_zero(key, value)
     }
 
-    /// An optional number that is finite and above zero. Some writers put zero for "not set".
+    /// Reads an optional number, finite and above zero. Zero means "not set", as some writers use it.
     pub(crate) fn positive_opt(&self, key: &str) -> Result<Option<f32>, Error> {
         match self.metadata.f32(&self.name(key))? {
             None | Some(0.0) => Ok(None),
@@ -79,7 +79,7 @@ impl Keys<'_> {
         if value.is_finite() && value > 0.0 {
             return Ok(value);
         }
-        Err(self.wrong(key, value, "it must be a finite number above zero"))
+        Err(self.wrong(key, value, "it must be finite and above zero"))
     }
 
     /// The error for a value that breaks a rule.
@@ -92,7 +92,7 @@ impl Keys<'_> {
         }
     }
 
-    /// The error for a valid value that asks for something unsupported.
+    /// The error for a valid value that requires something unsupported.
     pub(crate) fn unsupported(&self, key: &str, found: impl Display, supported: impl Into<String>) -> Error {
         let file = self.metadata.file().into();
         let supported = supported.into();

@@ -1,4 +1,4 @@
-//! Builds a model segment by segment.
+//! A model as graphs, and the builder that families make it with.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,12 +6,21 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use weft_ir::{Graph, NodeId};
 
-use crate::ModelGraph;
 use crate::blocks::{Block, ends};
+use crate::common::Common;
 use crate::config::{Config, LayerInfo};
 use crate::error::Error;
-use crate::file::{Common, ModelFile};
+use crate::file::ModelFile;
 use crate::segment::{Segment, SegmentBuilder};
+
+/// A model as graphs.
+#[derive(Clone, Debug)]
+pub struct ModelGraph {
+    /// The model's names and sizes.
+    pub config: Config,
+    /// The segments, in the order in which a step computes them.
+    pub segments: Vec<Segment>,
+}
 
 /// Builds a model: the embedding, the layers in order, the head.
 pub(crate) struct ModelBuilder<'a> {
@@ -20,12 +29,12 @@ pub(crate) struct ModelBuilder<'a> {
     segments: Vec<Segment>,
     blocks: Vec<LayerInfo>,
     mtp_blocks: usize,
-    /// Tensors whose values are constants of a graph.
+    /// Tensors whose values became constants of a graph.
     constants: BTreeSet<&'static str>,
 }
 
 impl<'a> ModelBuilder<'a> {
-    /// Starts with the embedding.
+    /// Starts a model with its embedding.
     pub(crate) fn new(file: &'a ModelFile<'a>, common: Common) -> Result<ModelBuilder<'a>, Error> {
         let embed = ends::embed(file, &common)?;
         let mut model = ModelBuilder {
@@ -40,8 +49,8 @@ impl<'a> ModelBuilder<'a> {
         Ok(model)
     }
 
-    /// Adds a pre-norm layer: attention, then the feed-forward network, each applied to the normed hidden state and added
-    /// to the residual.
+    /// Adds a pre-norm layer: attention and the feed-forward network, each applied to the normed hidden state and added to
+    /// the residual.
     pub(crate) fn layer(&mut self, attention: &dyn Block, feed_forward: &dyn Block) -> Result<(), Error> {
         let Common { hidden, norm, .. } = self.common;
         self.layer_as(attention, feed_forward, |s, x| {
@@ -54,8 +63,8 @@ impl<'a> ModelBuilder<'a> {
         })
     }
 
-    /// Adds a layer that combines its blocks in another way: `build` takes the hidden state, `f32[T, hidden]`, and
-    /// returns the next one.
+    /// Adds a layer that combines its blocks differently. `build` takes the hidden state, `f32[T, hidden]`, and returns the
+    /// next one.
     pub(crate) fn layer_as(
         &mut self,
         attention: &dyn Block,
@@ -72,12 +81,12 @@ impl<'a> ModelBuilder<'a> {
         self.push(segment, format!("layer {index}"))
     }
 
-    /// Ignores the tensors of this many blocks after the layers, which belong to a multi-token prediction head.
-    pub(crate) fn pass_over(&mut self, mtp_blocks: usize) {
+    /// Ignores the tensors of `mtp_blocks` blocks after the layers, which belong to a multi-token prediction head.
+    pub(crate) fn ignore_mtp_blocks(&mut self, mtp_blocks: usize) {
         self.mtp_blocks = mtp_blocks;
     }
 
-    /// Adds the head. Returns an error if the file has a tensor that no graph uses.
+    /// Adds the head and returns the model, or an error if the file has a tensor that no graph uses.
     pub(crate) fn finish(mut self) -> Result<ModelGraph, Error> {
         let head = ends::head(self.file, &self.common)?;
         self.push(head, "head".into())?;
@@ -124,7 +133,7 @@ impl<'a> ModelBuilder<'a> {
     }
 }
 
-/// Makes segments that compute the same share one graph, so that it is compiled once.
+/// Shares equal graphs between segments, so that each is compiled once.
 fn share_equal_graphs(segments: &mut [Segment]) {
     let mut graphs: FxHashSet<Arc<Graph>> = FxHashSet::default();
     for segment in segments {

@@ -1,12 +1,13 @@
-//! Running a whole model through the float oracle, [`weft_ir::eval`].
+//! Running a model with the float oracle, [`weft_ir::eval`].
 
 use weft_gguf::Gguf;
 use weft_ir::{EvalError, Op, Sizes, Tensor, Values, WeightRows, eval};
 
-use crate::{ModelGraph, Segment};
+use crate::model::ModelGraph;
+use crate::segment::Segment;
 
 impl ModelGraph {
-    /// States full of zeros, with room for `slots` rows each, under the names the model has for them.
+    /// Returns zeroed states of `slots` rows each, under their names in the model.
     pub fn oracle_states(&self, slots: usize) -> Values {
         let mut states = Values::new();
         for segment in &self.segments {
@@ -22,15 +23,14 @@ impl ModelGraph {
         states
     }
 
-    /// Computes one step in slow and obvious arithmetic, on the weights of `gguf`, the file the model was built from.
+    /// Computes one step in plain `f32`, with the weights of `gguf`, the file that the model was built from.
     ///
-    /// `values` holds the step's inputs (see the [crate]'s page) and the states under the model's names, `kv.3`,
-    /// and has `logits` and the new states afterwards.
+    /// `values` holds the step's inputs (see the [crate]'s front page) and the states under their names in the model
+    /// (`kv.3`). It receives `logits` and the new states.
     ///
     /// # Errors
     ///
-    /// If an input or a state is missing or has another shape than `sizes` says, or an id or a position lies
-    /// outside of what it indexes.
+    /// If an input or a state is missing or its shape does not match `sizes`, or an id or a position is out of bounds.
     pub fn eval(&self, gguf: &Gguf, sizes: &Sizes, values: &mut Values) -> Result<(), EvalError> {
         for segment in &self.segments {
             rename(values, segment.states.iter().map(|(own, model)| (model, own)));
@@ -51,13 +51,14 @@ fn rename<'a>(values: &mut Values, names: impl Iterator<Item = (&'a String, &'a 
 }
 
 impl Segment {
-    /// The weights of this segment under the names its graph has for them, decoded from the file it was built from.
+    /// The weights of this segment under their names in the graph, decoded from `gguf`, the file that the model was built
+    /// from.
     pub fn rows<'a>(&'a self, gguf: &'a Gguf) -> impl WeightRows + 'a {
         FileWeights { gguf, segment: self }
     }
 }
 
-/// The weights of a segment, decoded row by row where they lie in the file.
+/// The weights of a segment, decoded row by row from the file.
 struct FileWeights<'a> {
     gguf: &'a Gguf,
     segment: &'a Segment,

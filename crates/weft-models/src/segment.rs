@@ -1,5 +1,5 @@
-//! A segment is one use of a graph: it says which tensors and states the graph's parameters stand for. Its builder checks
-//! every tensor it names.
+//! Segments: graphs with the tensors and states that their parameters refer to. Their builder checks every tensor against
+//! the file.
 
 use std::sync::Arc;
 
@@ -7,31 +7,30 @@ use weft_gguf::{Gguf, TensorInfo};
 use weft_ir::{Builder, Dim, Graph, NodeId, Shape};
 use weft_quant::GgmlType;
 
-use crate::BuildOptions;
 use crate::error::Error;
 use crate::file::ModelFile;
+use crate::options::BuildOptions;
 
-/// A part of a step: a graph, and what its parameters stand for.
+/// A part of a model that is one graph, such as a layer.
 #[derive(Clone, Debug)]
 pub struct Segment {
     /// `embed`, `layer 3`, `head`.
     pub name: String,
-    /// The index of the layer, if it is one.
+    /// The index of the layer, if the segment is one.
     pub layer: Option<usize>,
-    /// What is computed; shared by all segments that compute the same.
+    /// The graph, shared by all segments that compute the same.
     pub graph: Arc<Graph>,
-    /// For each weight of the graph its name there (`attn_norm`) and the tensor's in the file
-    /// (`blk.3.attn_norm.weight`).
+    /// For each weight, its name in the graph (`attn_norm`) and in the file (`blk.3.attn_norm.weight`).
     pub weights: Vec<(String, String)>,
-    /// For each state of the graph its name there (`kv`) and its name in the model (`kv.3`).
+    /// For each state, its name in the graph (`kv`) and in the model (`kv.3`).
     pub states: Vec<(String, String)>,
 }
 
-/// Builds one segment. Weights are named as in the file, without `blk.N.`; each is checked against the file.
+/// Builds one segment. Weights are named as in the file, without `blk.N.`, and checked against the file.
 pub(crate) struct SegmentBuilder<'a> {
     pub(crate) g: Builder,
     pub(crate) options: &'a BuildOptions,
-    /// Tensors whose values are constants of the graph.
+    /// Tensors whose values became constants of the graph.
     pub(crate) constants: Vec<&'static str>,
     gguf: &'a Gguf,
     layer: Option<usize>,
@@ -40,7 +39,7 @@ pub(crate) struct SegmentBuilder<'a> {
 }
 
 impl<'a> SegmentBuilder<'a> {
-    /// Starts a segment. `graph` is the name of its graph, `layer` the block whose tensors it uses.
+    /// Starts a segment. `graph` is the name of its graph, `layer` the index of the layer whose tensors it uses.
     pub(crate) fn new(file: &ModelFile<'a>, graph: &str, layer: Option<usize>) -> SegmentBuilder<'a> {
         let ModelFile { gguf, options, .. } = *file;
         SegmentBuilder {
@@ -54,7 +53,7 @@ impl<'a> SegmentBuilder<'a> {
         }
     }
 
-    /// The finished segment.
+    /// Finishes the segment and names it.
     pub(crate) fn finish(self, name: String) -> Result<Segment, Error> {
         let graph = self.g.finish().map_err(|source| Error::Graph { file: file(self.gguf), source })?;
         let (layer, weights, states) = (self.layer, self.weights, self.states);
@@ -66,12 +65,12 @@ impl<'a> SegmentBuilder<'a> {
         self.g.input(name, GgmlType::I32, [Dim::T])
     }
 
-    /// The hidden state, `f32[T, width]`, that flows from segment to segment.
+    /// The hidden state, `f32[T, width]`, from the previous segment.
     pub(crate) fn hidden(&mut self, width: usize) -> NodeId {
         self.g.input("x", GgmlType::F32, [Dim::T, width.into()])
     }
 
-    /// Returns an error unless `values` adjacent values are whole blocks of the KV cache's type.
+    /// Returns an error unless `values` is a multiple of the block length of the KV cache's type.
     pub(crate) fn check_blocks(&self, values: usize) -> Result<(), Error> {
         let kv = self.options.kv;
         if values.is_multiple_of(kv.block_len()) {
@@ -80,7 +79,7 @@ impl<'a> SegmentBuilder<'a> {
         Err(Error::StateBlocks { file: file(self.gguf), kv, values })
     }
 
-    /// Stores `rows`, `f32[T, width]`, in this layer's state `name` and returns the whole state.
+    /// Stores `rows`, `f32[T, width]`, in this layer's state `name`, and returns the whole state.
     pub(crate) fn store(&mut self, name: &str, rows: NodeId, width: usize) -> NodeId {
         let own = self.layer.map_or_else(|| name.to_string(), |layer| format!("{name}.{layer}"));
         self.states.push((name.to_string(), own));
@@ -91,33 +90,32 @@ impl<'a> SegmentBuilder<'a> {
         stored
     }
 
-    /// Whether the file has this tensor.
+    /// Returns whether the file has this tensor.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.gguf.tensor(&self.tensor_name(name)).is_some()
     }
 
-    /// A weight of any type that can be decoded; `shape` has the outermost axis first.
+    /// A weight of any type that can be decoded. `shape` is outermost axis first.
     pub(crate) fn matrix(&mut self, name: &str, shape: &[usize]) -> Result<NodeId, Error> {
         let tensor = self.tensor(name, shape)?;
         if !tensor.ty.can_decode() {
-            return Err(self.wrong_type(
-                tensor,
-                "this program cannot read that type; take the model in another quantisation",
-            ));
+            return Err(
+                self.wrong_type(tensor, "this type is not supported; use the model in another quantisation")
+            );
         }
         Ok(self.weight(name, tensor, shape))
     }
 
-    /// An `f32` vector: norms, biases and the like, which files keep at full precision.
+    /// A vector, such as a norm or a bias. Files store these as `f32`.
     pub(crate) fn vector(&mut self, name: &str, len: usize) -> Result<NodeId, Error> {
         let tensor = self.tensor(name, &[len])?;
         if tensor.ty != GgmlType::F32 {
-            return Err(self.wrong_type(tensor, "a vector must be f32"));
+            return Err(self.wrong_type(tensor, "vectors must be f32"));
         }
         Ok(self.weight(name, tensor, &[len]))
     }
 
-    /// `x + bias`, if the file has this bias.
+    /// Adds a bias to `x`, if the file has it.
     pub(crate) fn add_bias(&mut self, x: NodeId, name: &str, len: usize) -> Result<NodeId, Error> {
         if !self.has(name) {
             return Ok(x);
@@ -133,7 +131,7 @@ impl<'a> SegmentBuilder<'a> {
         self.g.weight(own, tensor.ty, Shape::new(shape))
     }
 
-    /// The tensor of this name, if it has this shape (outermost axis first).
+    /// Looks up a tensor and checks its shape (outermost axis first).
     fn tensor(&self, name: &str, shape: &[usize]) -> Result<&'a TensorInfo, Error> {
         let name = self.tensor_name(name);
         let expected: Vec<u64> = shape.iter().rev().map(|n| *n as u64).collect();
@@ -160,7 +158,7 @@ fn file(gguf: &Gguf) -> String {
     gguf.metadata().file().to_string()
 }
 
-/// A shape in GGML's order without outer axes of size 1, which some writers drop.
+/// A shape in GGML's order, without outer axes of size 1, which some writers drop.
 fn significant(shape: &[u64]) -> &[u64] {
     &shape[..shape.iter().rposition(|n| *n != 1).map_or(0, |last| last + 1)]
 }

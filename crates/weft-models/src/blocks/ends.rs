@@ -1,15 +1,16 @@
-//! What comes before the first layer and after the last.
+//! The embedding before the first layer and the head after the last.
 
 use weft_ir::Dim;
 use weft_quant::GgmlType;
 
+use crate::common::Common;
 use crate::error::Error;
-use crate::file::{Common, ModelFile};
+use crate::file::ModelFile;
 use crate::segment::SegmentBuilder;
 
 const EMBEDDING: &str = "token_embd.weight";
 
-/// The segment that turns `tokens` into `x`.
+/// The segment that looks up the embeddings `x` of `tokens`.
 pub(crate) fn embed<'a>(file: &ModelFile<'a>, common: &Common) -> Result<SegmentBuilder<'a>, Error> {
     let mut s = SegmentBuilder::new(file, "embed", None);
     let table = s.matrix(EMBEDDING, &[common.vocab, common.hidden])?;
@@ -19,7 +20,7 @@ pub(crate) fn embed<'a>(file: &ModelFile<'a>, common: &Common) -> Result<Segment
     Ok(s)
 }
 
-/// The segment that turns the rows of `x` named by `out_rows` into `logits`, `f32[R, vocab]`.
+/// The segment that computes `logits`, `f32[R, vocab]`, from the rows `out_rows` of `x`.
 pub(crate) fn head<'a>(file: &ModelFile<'a>, common: &Common) -> Result<SegmentBuilder<'a>, Error> {
     let Common { hidden, vocab, norm, .. } = *common;
     let mut s = SegmentBuilder::new(file, "head", None);
@@ -27,7 +28,7 @@ pub(crate) fn head<'a>(file: &ModelFile<'a>, common: &Common) -> Result<SegmentB
     let wanted = s.g.input("out_rows", GgmlType::I32, [Dim::R]);
     let x = s.g.rows(x, wanted);
     let x = norm.build(&mut s, x, "output_norm.weight", 1, hidden)?;
-    // Models with tied embeddings have one matrix for both ends.
+    // With tied embeddings, the embedding is the output matrix too.
     let output = if s.has("output.weight") { "output.weight" } else { EMBEDDING };
     let output = s.matrix(output, &[vocab, hidden])?;
     let logits = s.g.dot(x, output);

@@ -1,4 +1,4 @@
-//! The gated feed-forward network, SwiGLU and its kin (Shazeer, 2020, <https://arxiv.org/abs/2002.05202>).
+//! The gated feed-forward network: SwiGLU and its variants (Shazeer, 2020, <https://arxiv.org/abs/2002.05202>).
 
 use weft_ir::{NodeId, Op, Unary};
 
@@ -7,7 +7,7 @@ use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::segment::SegmentBuilder;
 
-/// `down(activation(gate(x)) · up(x))`, with biases where the file has them.
+/// `down(activation(gate(x)) · up(x))`, with the biases that the file has.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Gated {
     /// Width of the hidden state.

@@ -3,20 +3,20 @@
 use weft_ir::{AttendInputs, Dim, NodeId};
 
 use super::{Block, RmsNorm, Rope, linear};
+use crate::common::Common;
 use crate::config::BlockInfo;
 use crate::error::Error;
-use crate::file::Common;
 use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_HEADS};
 use crate::segment::SegmentBuilder;
 
-/// Attention whose key/value heads are each shared by several query heads.
+/// Attention in which several query heads share each key/value head.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Grouped {
     /// Width of the hidden state.
     pub(crate) hidden: usize,
     /// The heads.
     pub(crate) heads: Heads,
-    /// QK-norm: a norm of every query head (`attn_q_norm`) and key head (`attn_k_norm`), before rotation.
+    /// QK-norm: the norm of every query head (`attn_q_norm`) and key head (`attn_k_norm`), before rotation.
     pub(crate) qk_norm: Option<RmsNorm>,
     /// The rotary embedding.
     pub(crate) rope: Rope,
@@ -24,35 +24,35 @@ pub(crate) struct Grouped {
     pub(crate) scale: f32,
 }
 
-/// How many heads there are, and how wide.
+/// The number and width of heads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Heads {
     /// Query heads.
     pub(crate) queries: usize,
-    /// Key/value heads, a divisor of the query heads.
+    /// Key/value heads. Divides `queries`.
     pub(crate) keys: usize,
     /// Width of a head, the same for queries, keys and values.
     pub(crate) width: usize,
 }
 
 impl Heads {
-    /// Reads `attention.head_count_kv` (as many as query heads where absent) and `attention.key_length` (where absent,
-    /// the query heads share the hidden state's width).
+    /// Reads `attention.head_count_kv`, by default the number of query heads, and `attention.key_length`, by default the
+    /// width of the hidden state divided by the number of query heads.
     pub(crate) fn read(keys: &Keys<'_>, common: &Common) -> Result<Heads, Error> {
         let queries = common.heads;
         let shared = keys.number_opt("attention.head_count_kv", 1..=MAX_HEADS)?.unwrap_or(queries);
         if !queries.is_multiple_of(shared) {
-            let rule = format!("it must divide the {queries} heads of attention.head_count");
+            let rule = format!("it must divide attention.head_count, {queries}");
             return Err(keys.wrong("attention.head_count_kv", shared, rule));
         }
         Ok(Heads { queries, keys: shared, width: head_width(keys, common.hidden, queries)? })
     }
 
-    /// How many values of a head are rotated: `rope.dimension_count`, or all of them by default.
+    /// The number of values of a head that are rotated: `rope.dimension_count`, by default all.
     pub(crate) fn rotated(&self, keys: &Keys<'_>) -> Result<usize, Error> {
         let rotated = keys.number_opt("rope.dimension_count", 2..=self.width)?.unwrap_or(self.width);
         if !rotated.is_multiple_of(2) {
-            return Err(keys.wrong("rope.dimension_count", rotated, "rotary embedding needs an even number"));
+            return Err(keys.wrong("rope.dimension_count", rotated, "it must be even"));
         }
         Ok(rotated)
     }
@@ -63,7 +63,7 @@ impl Heads {
     }
 }
 
-/// The width of a head.
+/// Reads the width of a head.
 fn head_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Error> {
     const KEY: &str = "attention.key_length";
     const VALUE: &str = "attention.value_length";
@@ -72,7 +72,7 @@ fn head_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Err
         None => {
             let width = hidden / heads;
             if !hidden.is_multiple_of(heads) || !(2..=MAX_HEAD_WIDTH).contains(&width) {
-                let rule = format!("it must divide embedding_length, {hidden}, where there is no {KEY}");
+                let rule = format!("without {KEY}, it must divide embedding_length, {hidden}");
                 return Err(keys.wrong("attention.head_count", heads, rule));
             }
             width
@@ -81,7 +81,7 @@ fn head_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Err
     match keys.number_opt(VALUE, 1..=MAX_HEAD_WIDTH)? {
         Some(value) if value != key => {
             let architecture = keys.architecture;
-            let supported = format!("the values of a `{architecture}` must be as wide as its keys");
+            let supported = format!("for `{architecture}`, it must equal attention.key_length, {key}");
             Err(keys.unsupported(VALUE, value, supported))
         }
         _ => Ok(key),
@@ -89,7 +89,8 @@ fn head_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Err
 }
 
 impl Grouped {
-    /// Splits `x`, `[T, count·width]`, into heads, norms them if there is a QK-norm, and rotates them: `[T, count, width]`.
+    /// Splits `x`, `[T, count·width]`, into heads, norms them if there is a QK-norm, and rotates them. Returns
+    /// `[T, count, width]`.
     fn heads(
         &self,
         s: &mut SegmentBuilder<'_>,
@@ -120,7 +121,7 @@ impl Block for Grouped {
         }
     }
 
-    /// The states `k` and `v` keep the keys and values of all heads, side by side.
+    /// The keys and values of all heads are stored side by side in the states `k` and `v`.
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
         let Heads { queries, keys, width } = self.heads;
         let (q_width, kv_width) = (queries * width, keys * width);
@@ -142,7 +143,7 @@ impl Block for Grouped {
     }
 }
 
-/// What attention reads: queries, the states, and where each token's sequence lies in them.
+/// The inputs of attention: queries, states, and where each token's sequence is in the states.
 pub(super) fn attend_inputs(s: &mut SegmentBuilder<'_>, q: NodeId, k: NodeId, v: NodeId) -> AttendInputs {
     let (pos, first) = (s.per_token("pos"), s.per_token("first"));
     let pages = s.g.input("pages", weft_quant::GgmlType::I32, [Dim::P]);

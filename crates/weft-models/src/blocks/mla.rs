@@ -1,10 +1,10 @@
 //! Multi-head latent attention (DeepSeek-V2, 2024, <https://arxiv.org/abs/2405.04434>, section 2.1), absorbed.
 //!
-//! A head's key is a matrix times the token's latent vector, beside a rotated part that all heads share. Since `q ·
-//! (K c) = (Kᵀ q) · c`, the matrix is applied to the query instead, and the heads attend to the latent vectors
-//! themselves: what is kept of a token is one row, `latent | rotated key`, for all heads. Values are a matrix times
-//! the latent vector as well, so attention sums latent vectors, the first part of the same rows, and the matrix
-//! comes after.
+//! A head's key is a matrix times the token's latent vector, joined with a rotated part that all heads share. Since
+//! `q · (K c) = (Kᵀ q) · c`, the matrix is applied to the query instead, and heads attend to the latent vectors
+//! themselves: the cache holds one row per token, `latent | rotated key`, for all heads. Values are a matrix times the
+//! latent vector too, so attention sums latent vectors, the first part of the same rows, and the matrix is applied to
+//! the sum.
 
 use weft_ir::{Dim, NodeId};
 
@@ -14,7 +14,7 @@ use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::segment::SegmentBuilder;
 
-/// Attention to one latent vector per token, from which every head makes its keys and values.
+/// Attention to one latent vector per token, from which all heads derive their keys and values.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Latent {
     /// Width of the hidden state.
@@ -23,18 +23,17 @@ pub(crate) struct Latent {
     pub(crate) heads: usize,
     /// Where queries come from.
     pub(crate) queries: Queries,
-    /// Width of the latent vector.
+    /// Width of the latent vector (`kv_lora_rank`).
     pub(crate) kv_rank: usize,
-    /// Width of the part of a head's query and key that has no position.
+    /// Width of the part of a head's query and key that is not rotated.
     pub(crate) nope: usize,
     /// Width of a head's values.
     pub(crate) value: usize,
-    /// Whether the file holds the matrices that make keys and values as one tensor, `attn_kv_b`, as files before
-    /// 2025 do.
+    /// Whether the file has one tensor, `attn_kv_b`, for the matrices of keys and values, as files before 2025 do.
     pub(crate) joined: bool,
     /// The norm of the compressed query and of the latent vector.
     pub(crate) norm: RmsNorm,
-    /// The rotary embedding of each query's other part and of the key part that all heads share.
+    /// The rotary embedding of the other part of each query, and of the key part that all heads share.
     pub(crate) rope: Rope,
     /// Factor applied to scores before the softmax.
     pub(crate) scale: f32,
@@ -43,14 +42,14 @@ pub(crate) struct Latent {
 /// Where queries come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Queries {
-    /// Straight from the hidden state.
+    /// Directly from the hidden state.
     Direct,
-    /// Through a compressed query of this width.
+    /// From a compressed query of this width (`q_lora_rank`).
     Compressed(usize),
 }
 
 impl Latent {
-    /// The two parts of each head's query: `[T, H, nope]`, and `[T, H, rope]`, rotated.
+    /// The two parts of each head's query: `[T, H, nope]`, and the rotated `[T, H, rope]`.
     fn queries(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<(NodeId, NodeId), Error> {
         let Latent { hidden, nope, .. } = *self;
         let rope = self.rope.dims;
@@ -87,7 +86,7 @@ impl Block for Latent {
         BlockInfo { kind: "latent", sizes, summary }
     }
 
-    /// The state `kv` keeps the rows.
+    /// Rows are stored in the state `kv`.
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
         let Latent { hidden, heads, kv_rank, value, .. } = *self;
         let rope = self.rope.dims;
@@ -115,7 +114,7 @@ impl Block for Latent {
     }
 }
 
-/// Each head's matrices between the latent vector and its own keys and values.
+/// Each head's matrices between the latent vector and its keys and values.
 struct Matrices {
     /// From a query to the latent space: `[H, kv_rank, nope]`, or transposed `[H, nope, kv_rank]`.
     key: NodeId,
@@ -125,8 +124,8 @@ struct Matrices {
 }
 
 impl Matrices {
-    /// The matrices as the file has them: apart and the keys' already transposed, or `keys | values` joined head by
-    /// head.
+    /// Loads the matrices in either form: separate, with those of keys already transposed, or `keys | values` joined head
+    /// by head.
     fn of(s: &mut SegmentBuilder<'_>, latent: &Latent) -> Result<Matrices, Error> {
         let Latent { heads, kv_rank, nope, value, .. } = *latent;
         if !latent.joined {
@@ -142,7 +141,7 @@ impl Matrices {
         Ok(Matrices { key, key_is_transposed: true, value })
     }
 
-    /// `[T, H, nope]` to `[T, H, kv_rank]`.
+    /// Maps `[T, H, nope]` to `[T, H, kv_rank]`.
     fn query_to_latent(&self, s: &mut SegmentBuilder<'_>, q: NodeId) -> NodeId {
         match self.key_is_transposed {
             true => s.g.head_dot_transposed(q, self.key),

@@ -1,4 +1,4 @@
-//! A mixture of experts: a router picks a few gated networks for each token.
+//! Mixture of experts: a router picks a few gated networks for each token.
 
 use weft_ir::{Dim, NodeId};
 
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::keys::{Keys, MAX_EXPERTS};
 use crate::segment::SegmentBuilder;
 
-/// Lower bound of the sum that chosen probabilities are divided by: the smallest normal `f16`, as in llama.cpp's
+/// The lower bound of the sum that chosen probabilities are divided by: the smallest normal `f16`, as in llama.cpp's
 /// `build_moe_ffn`.
 const MIN_SUM: f32 = 1.0 / 16384.0;
 
@@ -17,9 +17,9 @@ const MIN_SUM: f32 = 1.0 / 16384.0;
 pub(crate) struct Experts {
     /// How many experts there are, and how many run for a token.
     pub(crate) count: Count,
-    /// One of them.
+    /// The network of one expert.
     pub(crate) expert: Gated,
-    /// Experts that run for every token, stored as one network of this many times the width.
+    /// Experts that run for every token, stored as one network of `shared` times the width.
     pub(crate) shared: usize,
     /// Picks the experts.
     pub(crate) router: Router,
@@ -34,26 +34,26 @@ pub(crate) struct Count {
     pub(crate) used: usize,
 }
 
-/// Picks experts and weighs them.
+/// Picks and weights experts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Router {
-    /// How its logits become probabilities.
+    /// How logits become probabilities.
     pub(crate) gating: Gating,
-    /// Whether the file may have a load-balancing bias, `exp_probs_b`: it affects which experts are chosen, not their
+    /// Whether the file may have a load-balancing bias, `exp_probs_b`, which affects the choice of experts but not their
     /// weights.
     pub(crate) bias: bool,
     /// Whether the chosen probabilities are divided by their sum.
     pub(crate) normalise: bool,
-    /// Factor applied to the chosen probabilities at the end.
+    /// Factor applied to the chosen probabilities last.
     pub(crate) scale: f32,
 }
 
 /// How router logits become probabilities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Gating {
-    /// All experts against each other.
+    /// Softmax over all experts.
     Softmax,
-    /// Each expert by itself.
+    /// Sigmoid of each expert's logit.
     Sigmoid,
 }
 
@@ -64,7 +64,7 @@ impl Count {
         Ok(Count { experts, used: keys.number("expert_used_count", 1..=experts)? })
     }
 
-    /// The same for families that may be dense: `None` if there is no `expert_count`, or it is 0.
+    /// Like [`read`](Count::read), but returns `None` for dense models, in which `expert_count` is missing or 0.
     pub(crate) fn read_opt(keys: &Keys<'_>) -> Result<Option<Count>, Error> {
         match keys.number_opt("expert_count", 0..=MAX_EXPERTS)? {
             None | Some(0) => Ok(None),
@@ -73,18 +73,18 @@ impl Count {
     }
 }
 
-/// Returns an error for files whose router first picks groups of experts.
+/// Returns an error if the router picks groups of experts first.
 pub(crate) fn refuse_groups(keys: &Keys<'_>) -> Result<(), Error> {
     const GROUPS: &str = "expert_group_count";
     match keys.metadata.u32(&keys.name(GROUPS))? {
         None | Some(0 | 1) => Ok(()),
-        Some(groups) => Err(keys.unsupported(GROUPS, groups, "experts can only be chosen out of one group")),
+        Some(groups) => Err(keys.unsupported(GROUPS, groups, "it can only be 1")),
     }
 }
 
 impl Experts {
-    /// The chosen experts' gates and ups, `f32[T, used, width]` each. Some files keep both in one tensor, the gates
-    /// first.
+    /// The gate and up products of the chosen experts, `f32[T, used, width]` each. Some files join both matrices in one
+    /// tensor, the gates first.
     fn gate_up(&self, s: &mut SegmentBuilder<'_>, x: NodeId, ids: NodeId) -> Result<(NodeId, NodeId), Error> {
         let Experts { count: Count { experts, .. }, expert: Gated { hidden, width, .. }, .. } = *self;
         if s.has("ffn_gate_up_exps.weight") {

@@ -13,7 +13,7 @@ pub(crate) struct RmsNorm {
 }
 
 impl RmsNorm {
-    /// Norms `x` along its last axis, `axis`, of `width` values, with the factors of the tensor `weight`.
+    /// Norms `x` along its last axis, which is `axis` and has `width` values, and multiplies by the tensor `weight`.
     pub(crate) fn build(
         &self,
         s: &mut SegmentBuilder<'_>,

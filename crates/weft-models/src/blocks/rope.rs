@@ -1,9 +1,9 @@
-//! Rotary position embedding: the angles by which pairs of values rotate, and how files scale them for longer contexts.
+//! Rotary position embedding: the angles by which pairs of values rotate, and how they are scaled for longer contexts.
 //!
-//! The formulas are those of llama.cpp (`llama_context`'s constructor and `ggml_rope_ext`), which follow "YaRN:
+//! The formulas are the same as in llama.cpp (`llama_context`'s constructor and `ggml_rope_ext`), which follows "YaRN:
 //! Efficient Context Window Extension of Large Language Models" (Peng et al., 2023,
-//! <https://arxiv.org/abs/2309.00071>). Angles are linear in the position, so whatever scales frequencies is folded
-//! into a constant here; a step only multiplies.
+//! <https://arxiv.org/abs/2309.00071>). Angles are linear in the position, so all scaling of frequencies is folded into
+//! constants here; a step only multiplies.
 
 use std::f64::consts::TAU;
 
@@ -14,69 +14,68 @@ use crate::file::ModelFile;
 use crate::keys::Keys;
 use crate::segment::SegmentBuilder;
 
-/// The tensor that divides each frequency by a factor of its own (llama 3).
+/// The tensor of factors that the frequencies are divided by (llama 3).
 const FACTORS: &str = "rope_freqs.weight";
 
 /// The rotary embedding of a model.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Rope {
-    /// Which values of a head form a pair: neighbours, or (GPT-NeoX) those `dims/2` apart.
+    /// Which values of a head form a pair: neighbours, or (GPT-NeoX) values `dims/2` apart.
     pub(crate) style: RopeStyle,
-    /// How many values of a head are rotated, an even number; the rest are left as they are.
+    /// The number of values of a head that are rotated, an even number. The rest are left unchanged.
     pub(crate) dims: usize,
-    /// θ: pair `i` turns by `base^(-2i/dims)` a position, before scaling.
+    /// θ: pair `i` rotates by `base^(-2i/dims)` radians per position, before scaling.
     pub(crate) base: f32,
     /// How frequencies are scaled.
     pub(crate) scaling: RopeScaling,
-    /// What each pair's frequency is divided by before it is scaled: `dims/2` values.
+    /// Factors that the frequencies are divided by before scaling: `dims/2` values.
     pub(crate) factors: Option<Vec<f32>>,
     /// Factor applied to cosine and sine.
     pub(crate) magnitude: f32,
 }
 
-/// How rotary frequencies are scaled for contexts longer than the model was first trained on.
+/// How rotary frequencies are scaled for contexts longer than in the original training.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum RopeScaling {
-    /// All frequencies are divided by one factor, 1 if unscaled.
+    /// All frequencies are divided by one factor, which is 1 if unscaled.
     Linear {
         /// The factor.
         factor: f32,
     },
-    /// YaRN: slow pairs are divided by the factor, fast ones left alone, with a ramp between.
+    /// YaRN: slow pairs are divided by the factor, fast pairs are left unchanged, with a ramp in between.
     Yarn {
         /// The factor, at least 1.
         factor: f32,
         /// Context length before scaling, in tokens.
         original_context: usize,
-        /// Pairs that turn more often than this in the original context are left alone.
+        /// Pairs with more rotations than this in the original context are left unchanged.
         beta_fast: f32,
-        /// Pairs that turn less often than this are divided by the whole factor.
+        /// Pairs with fewer rotations than this are divided by the whole factor.
         beta_slow: f32,
-        /// DeepSeek's `mscale_all_dim`; 0 where the file has none.
+        /// DeepSeek's `mscale_all_dim`, or 0 if the file has none.
         mscale_all_dim: f32,
     },
 }
 
-/// How much sharper YaRN makes attention: `0.1·m·ln(factor) + 1` (section 3.4 of the paper, with DeepSeek's
-/// multiplier m).
+/// YaRN's factor on attention scores: `0.1·m·ln(factor) + 1` (section 3.4 of the paper, with DeepSeek's multiplier m).
 fn yarn_mscale(factor: f32, multiplier: f32) -> f64 {
     0.1 * f64::from(multiplier) * f64::from(factor).ln() + 1.0
 }
 
 impl Rope {
-    /// Reads the keys of the rotary embedding. The family knows its `style`; `dims` values of a head are rotated, and
-    /// `context` is the length the model was trained for.
+    /// Reads the keys of the rotary embedding. `dims` is the number of values of a head that are rotated, and `context` the
+    /// length that the model was trained for.
     pub(crate) fn read(
         keys: &Keys<'_>,
         style: RopeStyle,
         dims: usize,
         context: usize,
     ) -> Result<Rope, Error> {
-        Rope::read_sharpened(keys, style, dims, context, None)
+        Rope::read_with_mscale(keys, style, dims, context, None)
     }
 
-    /// The same for a family that has DeepSeek's `mscale_all_dim`.
-    pub(crate) fn read_sharpened(
+    /// Like [`read`](Rope::read), for families with DeepSeek's `mscale_all_dim`.
+    pub(crate) fn read_with_mscale(
         keys: &Keys<'_>,
         style: RopeStyle,
         dims: usize,
@@ -88,7 +87,7 @@ impl Rope {
             return Err(keys.wrong("rope.freq_base", base, "it must be above 1"));
         }
         let scaling = scaling(keys, context, mscale_all_dim)?;
-        // DeepSeek sharpens through the attention's scale (see `sharpening`) instead of the tables.
+        // With `mscale_all_dim`, the factor is on the attention's scale (see `score_factor`), not on the tables.
         let own = match scaling {
             RopeScaling::Yarn { factor, mscale_all_dim: 0.0, .. } => yarn_mscale(factor, 1.0),
             _ => 1.0,
@@ -104,9 +103,9 @@ impl Rope {
         Ok(Rope { factors, ..self })
     }
 
-    /// What DeepSeek multiplies attention scores with beside 1/√d: `mscale²`. It sharpens the whole score by YaRN's
-    /// factor, not just the rotated part. (A magnitude of the tables counts here as well; so it does in llama.cpp.)
-    pub(crate) fn sharpening(&self) -> f64 {
+    /// The factor by which DeepSeek multiplies attention scores besides 1/√d: `mscale²`. It applies to the whole score, not
+    /// only to its rotated part. (As in llama.cpp, it includes the magnitude of the tables.)
+    pub(crate) fn score_factor(&self) -> f64 {
         let own = match self.scaling {
             RopeScaling::Yarn { factor, mscale_all_dim, .. } => yarn_mscale(factor, mscale_all_dim),
             RopeScaling::Linear { .. } => 1.0,
@@ -114,13 +113,13 @@ impl Rope {
         (f64::from(self.magnitude) * own).powi(2)
     }
 
-    /// Radians a position for each of the `dims/2` pairs.
+    /// The frequency of each of the `dims/2` pairs, in radians per position.
     pub(crate) fn frequencies(&self) -> Vec<f32> {
         let (dims, base) = (self.dims as f64, f64::from(self.base));
         let (factor, ramp) = match self.scaling {
             RopeScaling::Linear { factor } => (factor, None),
             RopeScaling::Yarn { factor, original_context, beta_fast, beta_slow, .. } => {
-                // The pair that turns `beta` times in the original context.
+                // The pair that rotates `beta` times in the original context.
                 let pair = |beta: f32| {
                     dims * (original_context as f64 / (f64::from(beta) * TAU)).ln() / (2.0 * base.ln())
                 };
@@ -138,7 +137,7 @@ impl Rope {
         (0..self.dims / 2).map(|i| frequency(i) as f32).collect()
     }
 
-    /// Cosine and sine of every token's angles, `f32[T, dims/2]` each, from `pos`.
+    /// The cosines and sines of every token's angles, `f32[T, dims/2]` each, computed from `pos`.
     fn tables(&self, s: &mut SegmentBuilder<'_>) -> (NodeId, NodeId) {
         let pos = s.per_token("pos");
         let g = &mut s.g;
@@ -163,16 +162,16 @@ impl Rope {
         if self.dims == width {
             return s.g.rope(x, cos, sin, self.style);
         }
-        let turned = s.g.slice(x, rank - 1, 0, self.dims);
-        let turned = s.g.rope(turned, cos, sin, self.style);
+        let rotated = s.g.slice(x, rank - 1, 0, self.dims);
+        let rotated = s.g.rope(rotated, cos, sin, self.style);
         let rest = s.g.slice(x, rank - 1, self.dims, width - self.dims);
-        s.g.concat(&[turned, rest], rank - 1)
+        s.g.concat(&[rotated, rest], rank - 1)
     }
 }
 
 fn scaling(keys: &Keys<'_>, context: usize, mscale_all_dim: Option<f32>) -> Result<RopeScaling, Error> {
     let factor = match keys.positive_opt("rope.scaling.factor")? {
-        // The name it had in 2023.
+        // The key's name until 2023.
         None => keys.positive_opt("rope.scale_linear")?,
         factor => factor,
     };
@@ -182,7 +181,9 @@ fn scaling(keys: &Keys<'_>, context: usize, mscale_all_dim: Option<f32>) -> Resu
     match keys.metadata.str(&keys.name(TYPE))?.unwrap_or("linear") {
         "none" => Ok(RopeScaling::Linear { factor: 1.0 }),
         "linear" => Ok(RopeScaling::Linear { factor }),
-        "yarn" if factor < 1.0 => Err(keys.wrong("rope.scaling.factor", factor, "YaRN needs at least 1")),
+        "yarn" if factor < 1.0 => {
+            Err(keys.wrong("rope.scaling.factor", factor, "for YaRN, it must be at least 1"))
+        }
         "yarn" => {
             let original =
                 keys.number_opt("rope.scaling.original_context_length", 1..=crate::keys::MAX_CONTEXT)?;
@@ -197,7 +198,7 @@ fn scaling(keys: &Keys<'_>, context: usize, mscale_all_dim: Option<f32>) -> Resu
         other => Err(keys.unsupported(
             TYPE,
             format!("`{}`", other.escape_debug()),
-            "rotary scaling can be `none`, `linear` or `yarn`",
+            "it can be `none`, `linear` or `yarn`",
         )),
     }
 }
@@ -220,7 +221,7 @@ mod tests {
         assert_eq!(divided.frequencies(), [1.0, 0.05, 0.0025, 0.000125]);
     }
 
-    /// DeepSeek-V2-Lite: YaRN by 40 from 4096 tokens, `mscale_all_dim` 0.707, queries of 128 + 64.
+    /// DeepSeek-V2-Lite: YaRN with factor 40 from 4096 tokens, `mscale_all_dim` 0.707, queries of 128 + 64.
     #[test]
     fn yarn_as_deepseek_uses_it() {
         let scaling = RopeScaling::Yarn {
@@ -230,17 +231,17 @@ mod tests {
             beta_slow: 1.0,
             mscale_all_dim: 0.707,
         };
-        let stretched = rope(64, scaling);
-        // The softmax scale that DeepSeek's own code ends up with for these numbers.
-        let scale = stretched.sharpening() / 192.0f64.sqrt();
+        let scaled = rope(64, scaling);
+        // The softmax scale that DeepSeek's own code computes.
+        let scale = scaled.score_factor() / 192.0f64.sqrt();
         assert!((scale - 0.114_721_386_792_926_1).abs() < 1e-8, "{scale}");
 
         // DeepSeek's `yarn_find_correction_range(32, 1, 64, 10000, 4096)` is (10, 23).
         let plain = rope(64, RopeScaling::Linear { factor: 1.0 }).frequencies();
-        for (i, (own, plain)) in stretched.frequencies().iter().zip(plain).enumerate() {
+        for (i, (own, plain)) in scaled.frequencies().iter().zip(plain).enumerate() {
             let divided = ((i as f32 - 10.0) / 13.0).clamp(0.0, 1.0);
             let expected = plain * (1.0 - divided) + plain / 40.0 * divided;
-            assert!((own / expected - 1.0).abs() < 1e-6, "pair {i}: {own} and not {expected}");
+            assert!((own / expected - 1.0).abs() < 1e-6, "pair {i}: {own}, expected {expected}");
         }
     }
 }

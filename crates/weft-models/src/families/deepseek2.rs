@@ -1,18 +1,18 @@
-//! The `deepseek2` family: multi-head latent attention and mixtures of experts (DeepSeek-V2 and -V2-Lite, Moonlight,
+//! The `deepseek2` family: multi-head latent attention and mixture of experts (DeepSeek-V2 and V2-Lite, Moonlight,
 //! GLM-4.7-Flash).
 //!
-//! Keys, defaults and fallbacks are those of llama.cpp (`src/models/deepseek2.cpp`).
+//! Keys, defaults and fallbacks are the same as in llama.cpp (`src/models/deepseek2.cpp`).
 
 use weft_gguf::Gguf;
 use weft_ir::{RopeStyle, Unary};
 
-use super::Family;
-use crate::ModelGraph;
+use super::family::Family;
 use crate::blocks::{Block, Count, Experts, Gated, Gating, Latent, Queries, Rope, Router, refuse_groups};
+use crate::common::Common;
 use crate::error::Error;
-use crate::file::{Common, ModelFile};
+use crate::file::ModelFile;
 use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_LAYERS, MAX_SHARED_EXPERTS, MAX_WIDTH};
-use crate::model::ModelBuilder;
+use crate::model::{ModelBuilder, ModelGraph};
 
 pub(super) const FAMILY: Family = Family { architecture: "deepseek2", build };
 
@@ -30,7 +30,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     for block in &feed_forward {
         model.layer(&attention, block.as_ref())?;
     }
-    model.pass_over(mtp_blocks);
+    model.ignore_mtp_blocks(mtp_blocks);
     model.finish()
 }
 
@@ -38,22 +38,18 @@ fn refuse_temperature(keys: &Keys<'_>) -> Result<(), Error> {
     const TEMPERATURE: &str = "attention.temperature_scale";
     match keys.metadata.f32(&keys.name(TEMPERATURE))? {
         None | Some(0.0) => Ok(()),
-        Some(scale) => Err(keys.unsupported(
-            TEMPERATURE,
-            scale,
-            "attention must not change its temperature with the position",
-        )),
+        Some(scale) => Err(keys.unsupported(TEMPERATURE, scale, "it can only be 0")),
     }
 }
 
-/// Blocks of a multi-token prediction head. (Published ones have one.)
+/// The most blocks of a multi-token prediction head. (Published models have one.)
 const MAX_MTP_BLOCKS: usize = 16;
 
-/// How many of the file's blocks are layers of the model proper.
+/// Returns how many of the file's blocks are layers of the main model.
 ///
-/// A multi-token prediction head (MTP, "NextN") is a block after the last layer, or several, which `block_count`
-/// includes. It is known by its own tensors, `blk.N.nextn.*`. Files made without it may still count it;
-/// `nextn_predict_layers` tells how many blocks may be missing for that reason.
+/// A multi-token prediction head (MTP, "NextN") is one or more blocks after the last layer, which `block_count` includes.
+/// Its tensors are named `blk.N.nextn.*`. Files without the head may still count it; `nextn_predict_layers` says how many
+/// blocks can be missing for that reason.
 fn layers(gguf: &Gguf, keys: &Keys<'_>, blocks: usize) -> Result<usize, Error> {
     let mtp = keys.number_opt("nextn_predict_layers", 0..=MAX_MTP_BLOCKS)?.unwrap_or(0);
     let is_empty = |block: usize| {
@@ -64,13 +60,13 @@ fn layers(gguf: &Gguf, keys: &Keys<'_>, blocks: usize) -> Result<usize, Error> {
         let left_out = blocks - block <= mtp && is_empty(block);
         !left_out && gguf.tensor(&format!("blk.{block}.nextn.eh_proj.weight")).is_none()
     };
-    // At least one: a file with only the head then fails at its first missing tensor.
+    // At least one, so that a file with nothing but the head fails at its first missing tensor.
     let last = (1..blocks).rev().find(|block| is_layer(*block)).unwrap_or(0);
     Ok(last + 1)
 }
 
 fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Error> {
-    // Without the `_mla` keys the plain ones hold a head's sizes; with them, those of the latent row that is cached.
+    // Without the `_mla` keys, the plain keys hold the sizes of a head; with them, those of the cached latent row.
     let joined = keys.metadata.get(&keys.name("attention.key_length_mla")).is_none();
     let (key, value) = match joined {
         true => ("attention.key_length", "attention.value_length"),
@@ -83,16 +79,16 @@ fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Er
         let rule = format!("it must be even and below {key}, {width}");
         return Err(keys.wrong(ROPE, rotated, rule));
     }
-    // Small models do not compress queries. No key says so; the tensors do.
+    // Small models do not compress queries, which only the tensors tell.
     let queries = match gguf.tensor("blk.0.attn_q.weight") {
         Some(_) => Queries::Direct,
         None => Queries::Compressed(keys.number("attention.q_lora_rank", 1..=MAX_WIDTH)?),
     };
     let kv_rank = keys.number("attention.kv_lora_rank", 1..=MAX_WIDTH)?;
     let value = keys.number(value, 1..=MAX_HEAD_WIDTH)?;
-    // The key holds 0.1 · mscale_all_dim: converters write it so (llama.cpp pull request 17945 tells the story).
+    // Converters write 0.1 · mscale_all_dim (see llama.cpp pull request 17945).
     let mscale_all_dim = keys.positive_opt("rope.scaling.yarn_log_multiplier")?.map(|m| m / 0.1);
-    let rope = Rope::read_sharpened(keys, RopeStyle::Pairs, rotated, common.context, mscale_all_dim)?;
+    let rope = Rope::read_with_mscale(keys, RopeStyle::Pairs, rotated, common.context, mscale_all_dim)?;
     Ok(Latent {
         hidden: common.hidden,
         heads: common.heads,
@@ -102,12 +98,12 @@ fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Er
         value,
         joined,
         norm: common.norm,
-        scale: (rope.sharpening() / (width as f64).sqrt()) as f32,
+        scale: (rope.score_factor() / (width as f64).sqrt()) as f32,
         rope,
     })
 }
 
-/// The feed-forward block of each layer: the first few are dense.
+/// The feed-forward blocks of all layers. The first few are dense.
 fn feed_forward(keys: &Keys<'_>, common: &Common, layers: usize) -> Result<Vec<Box<dyn Block>>, Error> {
     let Common { hidden, blocks, vocab, .. } = *common;
     let network = |key: &str, width: u32| {
@@ -139,8 +135,8 @@ fn feed_forward(keys: &Keys<'_>, common: &Common, layers: usize) -> Result<Vec<B
     Ok(feed_forward)
 }
 
-/// The router's gating. Old files have no key for it; as in llama.cpp, GLM-4.7-Flash, recognised by its size, gets a sigmoid
-/// and DeepSeek-V2 a softmax. The wrong one still gives fluent text that loops.
+/// The router's gating. Old files have no key for it; as in llama.cpp, GLM-4.7-Flash, recognised by its size, then uses a
+/// sigmoid and DeepSeek-V2 a softmax. The wrong gating gives fluent text that repeats itself.
 fn gating(keys: &Keys<'_>, layers: usize, vocab: usize) -> Result<Gating, Error> {
     const GATING: &str = "expert_gating_func";
     match keys.metadata.u32(&keys.name(GATING))? {
@@ -158,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gating_without_a_key_goes_by_the_size_of_glm() {
+    fn gating_without_a_key_depends_on_the_size() {
         let mut metadata = Metadata::new();
         let gating = |metadata: &Metadata, layers, vocab| {
             gating(&Keys { metadata, architecture: "deepseek2" }, layers, vocab).unwrap()

@@ -1,16 +1,16 @@
-//! The `llama` family: grouped-query attention, and in each layer one gated network or (Mixtral) a mixture of them.
+//! The `llama` family: grouped-query attention, with a gated network or (Mixtral) a mixture of experts in each layer.
 //!
-//! Keys are listed in GGML's `docs/gguf.md`; defaults are those of llama.cpp.
+//! Keys are documented in GGML's `docs/gguf.md`; defaults are the same as in llama.cpp.
 
 use weft_ir::{RopeStyle, Unary};
 
-use super::Family;
-use crate::ModelGraph;
+use super::family::Family;
 use crate::blocks::{Block, Count, Experts, Gated, Gating, Grouped, Heads, Rope, Router, refuse_groups};
+use crate::common::Common;
 use crate::error::Error;
-use crate::file::{Common, ModelFile};
+use crate::file::ModelFile;
 use crate::keys::MAX_WIDTH;
-use crate::model::ModelBuilder;
+use crate::model::{ModelBuilder, ModelGraph};
 
 pub(super) const FAMILY: Family = Family { architecture: "llama", build };
 
@@ -35,13 +35,13 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     model.finish()
 }
 
-/// The feed-forward block of each layer. Experts have the width given for a dense layer.
+/// The feed-forward blocks of all layers. The key for the width of dense layers is also that for experts.
 fn feed_forward(file: &ModelFile<'_>, common: &Common) -> Result<Vec<Box<dyn Block>>, Error> {
     const WIDTH: &str = "feed_forward_length";
     let (keys, hidden) = (&file.keys, common.hidden);
     let count = Count::read_opt(keys)?;
     refuse_groups(keys)?;
-    // Mixtral's softmax over the chosen experts is the same as a softmax over all, normalised over the chosen.
+    // Mixtral's softmax over the chosen experts equals a softmax over all, normalised over the chosen.
     let router = Router { gating: Gating::Softmax, bias: false, normalise: true, scale: 1.0 };
     let block = |width: u32| -> Result<Box<dyn Block>, Error> {
         let width = keys.within(WIDTH, width, 1..=MAX_WIDTH)?;

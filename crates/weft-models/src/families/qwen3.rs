@@ -1,16 +1,16 @@
-//! The `qwen3` family: dense, grouped-query attention with QK-norm on every head.
+//! The `qwen3` family: grouped-query attention with QK-norm on every head, and dense layers.
 //!
-//! Keys, defaults and tensors are those of llama.cpp (`src/models/qwen3.cpp`).
+//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen3.cpp`).
 
 use weft_ir::{RopeStyle, Unary};
 
-use super::Family;
-use crate::ModelGraph;
+use super::family::Family;
 use crate::blocks::{Gated, Grouped, Heads, Rope};
+use crate::common::Common;
 use crate::error::Error;
-use crate::file::{Common, ModelFile};
+use crate::file::ModelFile;
 use crate::keys::MAX_WIDTH;
-use crate::model::ModelBuilder;
+use crate::model::{ModelBuilder, ModelGraph};
 
 pub(super) const FAMILY: Family = Family { architecture: "qwen3", build };
 
@@ -29,7 +29,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     model.finish()
 }
 
-/// The attention of Qwen3, dense or with experts.
+/// The attention of Qwen3 and Qwen3-MoE.
 pub(super) fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped, Error> {
     let heads = Heads::read(&file.keys, common)?;
     let rotated = heads.rotated(&file.keys)?;

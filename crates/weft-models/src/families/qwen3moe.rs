@@ -1,17 +1,17 @@
-//! The `qwen3moe` family: the attention of `qwen3`, and in every layer routed experts with softmax gating, normalised, and
-//! none shared.
+//! The `qwen3moe` family: the attention of `qwen3`, and in every layer routed experts with normalised softmax gating.
 //!
-//! Keys, defaults and tensors are those of llama.cpp (`src/models/qwen3moe.cpp`).
+//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen3moe.cpp`).
 
 use weft_ir::Unary;
 
-use super::{Family, qwen3};
-use crate::ModelGraph;
+use super::family::Family;
+use super::qwen3;
 use crate::blocks::{Count, Experts, Gated, Gating, Router, refuse_groups};
+use crate::common::Common;
 use crate::error::Error;
-use crate::file::{Common, ModelFile};
+use crate::file::ModelFile;
 use crate::keys::MAX_WIDTH;
-use crate::model::ModelBuilder;
+use crate::model::{ModelBuilder, ModelGraph};
 
 pub(super) const FAMILY: Family = Family { architecture: "qwen3moe", build };
 

@@ -1,4 +1,4 @@
-//! Forms of a file that say the same, and ways to feed a prompt that must not matter.
+//! Equivalent forms of a file, and ways of feeding a prompt, that must give the same results.
 
 use weft_quant::GgmlType;
 
@@ -6,22 +6,22 @@ use crate::support::{self, File, HIDDEN, logits, relative_l2};
 
 const TOKENS: [i32; 7] = [3, 14, 15, 92, 65, 35, 8];
 
-fn whole(file: &File) -> Vec<f32> {
+fn all_logits(file: &File) -> Vec<f32> {
     logits(&file.open(), &TOKENS, TOKENS.len())
 }
 
 #[test]
-fn keys_and_values_joined_or_apart() {
+fn keys_and_values_joined_or_separate() {
     for mut file in [support::glm(), support::v2_lite()] {
-        // Keys are transposed between the two: only plain numbers come through that unrounded.
+        // Keys are transposed in between, and quantised values would be rounded again.
         for block in 0..3 {
             for tensor in ["attn_k_b", "attn_v_b"] {
                 file.tensor(&format!("blk.{block}.{tensor}.weight")).ty = GgmlType::F32;
             }
         }
-        let apart = whole(&file);
+        let separate = all_logits(&file);
         support::join_keys_and_values(&mut file);
-        let error = relative_l2(&whole(&file), &apart);
+        let error = relative_l2(&all_logits(&file), &separate);
         assert!(error < 1e-6, "{error:e}");
     }
 }
@@ -29,27 +29,27 @@ fn keys_and_values_joined_or_apart() {
 #[test]
 fn gates_and_ups_fused_or_separate() {
     for mut file in [support::glm(), support::v2_lite()] {
-        let separate = whole(&file);
+        let separate = all_logits(&file);
         support::fuse_gate_and_up(&mut file);
-        assert_eq!(whole(&file), separate);
+        assert_eq!(all_logits(&file), separate);
     }
 }
 
 #[test]
 fn output_tied_or_copied() {
     let mut file = support::llama();
-    let tied = whole(&file);
-    // One matrix at both ends is stored once, and read as a row here and as a whole there.
+    let tied = all_logits(&file);
+    // A tied matrix is stored once; the embedding reads a row of it, and the head all of it.
     let all: u64 = file.open().tensors().iter().map(|t| t.values()).sum();
     let cost = file.build().unwrap().cost();
     assert_eq!((cost.parameters, cost.active_parameters), (all, all + HIDDEN as u64));
     let table = file.tensor("token_embd.weight").values.clone();
     file.add("output.weight", GgmlType::Q8_0, &[support::VOCAB, HIDDEN], table);
-    assert_eq!(whole(&file), tied);
+    assert_eq!(all_logits(&file), tied);
 }
 
 #[test]
-fn a_prompt_whole_or_in_pieces() {
+fn a_prompt_in_one_step_or_several() {
     for file in
         [support::glm(), support::v2_lite(), support::llama(), support::mixtral(), support::qwen3moe()]
     {
@@ -63,33 +63,33 @@ fn a_prompt_whole_or_in_pieces() {
 }
 
 #[test]
-fn the_selection_bias_selects_and_does_not_weigh() {
+fn the_selection_bias_affects_the_choice_but_not_the_weights() {
     let mut file = support::glm();
     let without = {
         let mut file = file.clone();
         (1..3).for_each(|block| drop(file.take(&format!("blk.{block}.exp_probs_b.bias"))));
-        whole(&file)
+        all_logits(&file)
     };
-    // The same for all experts: nothing changes.
+    // The same bias for all experts changes nothing.
     (1..3).for_each(|block| file.tensor(&format!("blk.{block}.exp_probs_b.bias")).values.fill(0.25));
-    assert_eq!(whole(&file), without);
-    // Some are forced out: something does.
+    assert_eq!(all_logits(&file), without);
+    // A bias that forces some experts out does.
     (1..3).for_each(|block| {
         file.tensor(&format!("blk.{block}.exp_probs_b.bias")).values.copy_from_slice(&[9.0, 9.0, 0.0, 0.0]);
     });
-    assert_ne!(whole(&file), without);
+    assert_ne!(all_logits(&file), without);
 }
 
 #[test]
-fn the_parts_of_a_model_that_an_absent_or_zero_key_leaves_alone() {
+fn defaults_may_be_written_out_or_missing() {
     let mut file = support::v2_lite();
-    let plain = whole(&file);
+    let plain = all_logits(&file);
     for (key, value) in [("expert_weights_scale", 0.0f32), ("attention.temperature_scale", 0.0)] {
         file.set(&format!("deepseek2.{key}"), value);
     }
     file.set("deepseek2.expert_group_count", 1u32);
     file.keys.remove("deepseek2.expert_gating_func");
-    assert_eq!(whole(&file), plain);
+    assert_eq!(all_logits(&file), plain);
     file.keys.remove("deepseek2.expert_weights_scale");
-    assert_eq!(whole(&file), plain);
+    assert_eq!(all_logits(&file), plain);
 }

@@ -1,5 +1,5 @@
-//! The proof that graphs and oracle are right: logits of whole models against those llama.cpp computes in `f32`
-//! from the same decoded weights.
+//! Graphs and oracle against llama.cpp: logits of whole models, which llama.cpp computed in `f32` from the same decoded
+//! weights.
 
 use std::path::{Path, PathBuf};
 
@@ -34,15 +34,14 @@ fn matches_golden_logits(model: &str, tolerance: f64) {
     let own = logits(&gguf, &tokens, tokens.len());
     let error = relative_l2(&own, &golden);
     println!("{model}: relative L2 {error:.1e}");
-    assert!(error <= tolerance, "{model}: relative L2 is {error:e}, {tolerance:e} is allowed");
+    assert!(error <= tolerance, "{model}: relative L2 is {error:e}, expected at most {tolerance:e}");
 
     let vocab = facts["vocab"].as_u64().unwrap() as usize;
     let top = |row: &[f32]| (0..row.len()).max_by(|a, b| row[*a].total_cmp(&row[*b])).unwrap() as i32;
     assert_eq!(own.chunks_exact(vocab).map(top).collect::<Vec<_>>(), ids("argmax"), "{model}");
 }
 
-/// Every model of the folder. The random routers of the one with 27 layers amplify rounding: neighbouring experts are
-/// nearly tied.
+/// Runs every fixture. In the one with 27 layers, random routers with near ties between experts amplify rounding.
 #[test]
 fn the_oracle_gives_the_golden_logits() {
     std::thread::scope(|scope| {
@@ -53,7 +52,7 @@ fn the_oracle_gives_the_golden_logits() {
     });
 }
 
-/// A family is held to what another program computes, and named to its users.
+/// Every family must be checked against another program, and documented.
 #[test]
 fn every_family_has_a_fixture_and_a_row_in_the_readme() {
     let architecture = |name: &String| {
@@ -63,13 +62,13 @@ fn every_family_has_a_fixture_and_a_row_in_the_readme() {
     let found: Vec<String> = fixtures().iter().map(architecture).collect();
     let readme = std::fs::read_to_string(fixture("../README.md")).unwrap();
     for family in architectures() {
-        assert!(found.iter().any(|other| other == family), "no fixture is a `{family}`");
+        assert!(found.iter().any(|other| other == family), "no fixture for `{family}`");
         assert!(readme.contains(&format!("| `{family}` |")), "README.md has no row for `{family}`");
     }
 }
 
 #[test]
-fn the_configuration_is_what_the_file_says() {
+fn the_config_matches_the_file() {
     let gguf = Gguf::open(&fixture("glm-tiny-q4_k_m.gguf")).unwrap();
     let config = build(&gguf, &BuildOptions::default()).unwrap().config;
     assert_eq!((config.architecture, config.name.as_deref()), ("deepseek2", Some("synthetic-tiny")));
@@ -90,10 +89,9 @@ fn the_configuration_is_what_the_file_says() {
 }
 
 #[test]
-fn equal_layers_share_their_graph() {
+fn equal_layers_share_a_graph() {
     use std::sync::Arc;
-    // q4_k_m keeps the down projections of some layers at more bits than those of others: its layers are not all
-    // equal.
+    // q4_k_m stores the down projections of some layers in more bits, so its layers are not all equal.
     for (model, distinct) in [("ds2-tiny-q4_0", 4), ("glm-tiny-q8_0", 4), ("glm-tiny-q4_k_m", 5)] {
         let gguf = Gguf::open(&fixture(&format!("{model}.gguf"))).unwrap();
         let mut graphs: Vec<_> =

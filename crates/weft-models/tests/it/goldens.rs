@@ -1,4 +1,4 @@
-//! The graphs as text: what changes in them shows in a diff.
+//! Graphs as golden texts, so that changes show up in a diff.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use weft_models::Segment;
 
 use crate::support::{self, File};
 
-/// Compares the segments of a file with a golden text: their bindings and their graphs.
-fn segments_are(file: &File, wanted: impl Fn(&Segment) -> bool, golden: ExpectFile) {
+/// Compares the bindings and graphs of the segments that `filter` selects with a golden text.
+fn segments_are(file: &File, filter: impl Fn(&Segment) -> bool, golden: ExpectFile) {
     let mut text = String::new();
-    for segment in file.build().unwrap().segments.iter().filter(|s| wanted(s)) {
+    for segment in file.build().unwrap().segments.iter().filter(|s| filter(s)) {
         writeln!(text, "# {}", segment.name).unwrap();
         for (own, other) in segment.weights.iter().chain(&segment.states) {
             writeln!(text, "#   {own} = {other}").unwrap();
@@ -34,7 +34,7 @@ fn ends() {
 fn ends_with_yarn_and_tied_embeddings() {
     let mut file = support::v2_lite();
     file.take("output.weight");
-    // Without DeepSeek's multiplier YaRN scales the tables.
+    // Without DeepSeek's multiplier, YaRN scales the tables.
     file.keys.remove("deepseek2.rope.scaling.yarn_log_multiplier");
     segments_are(&file, |s| s.layer.is_none(), expect_file!["goldens/ends_yarn_tied.graph"]);
 }

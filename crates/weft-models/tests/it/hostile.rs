@@ -1,4 +1,4 @@
-//! Files made to do harm: whatever the metadata says, building ends in a model or in an error.
+//! Hostile files: whatever the metadata says, `build` returns a model or an error.
 
 use proptest::prelude::*;
 use weft_gguf::Value;
@@ -42,7 +42,7 @@ fn value() -> impl Strategy<Value = Value> {
 const MODELS: [fn() -> File; 6] =
     [support::glm, support::v2_lite, support::llama, support::mixtral, support::qwen3, support::qwen3moe];
 
-/// Keys that a file may have beside those of the tiny models.
+/// Optional keys that the tiny models do not have.
 const MORE_KEYS: [&str; 14] = [
     "nextn_predict_layers",
     "expert_group_count",

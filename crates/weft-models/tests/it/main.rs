@@ -1,4 +1,4 @@
-//! The tests of this crate, as one program.
+//! The integration tests of this crate, in one binary.
 
 mod equivalence;
 mod fixtures;

@@ -1,5 +1,5 @@
-//! Families with grouped-query attention against a second implementation that shares nothing with the graphs: loops over `f64`,
-//! written from the papers.
+//! Families with grouped-query attention, compared with an independent implementation: loops over `f64`, written from the
+//! papers.
 
 use weft_gguf::Gguf;
 
@@ -10,11 +10,13 @@ const HEADS: usize = 4;
 const KV_HEADS: usize = 2;
 const WIDTH: usize = 16;
 
-/// A model's tensors, decoded, with what a test varies.
+/// The reference implementation.
 struct Reference<'a> {
     gguf: &'a Gguf,
+    /// The number of values of a head that are rotated.
     rotated: usize,
-    stretched: f64,
+    /// The factor that rotary frequencies are divided by.
+    scaling: f64,
 }
 
 impl Reference<'_> {
@@ -31,7 +33,7 @@ impl Reference<'_> {
         x.iter().zip(weight).map(|(x, w)| x * w / (mean + 1e-5f32 as f64).sqrt()).collect()
     }
 
-    /// `w x + b`, or row block `part` of a stack of matrices.
+    /// `w x + b`, where `w` is a matrix, or matrix `part` of a stack.
     fn linear(&self, name: &str, x: &[f64], part: Option<usize>, rows: usize) -> Vec<f64> {
         let w = self.tensor(&format!("{name}.weight")).unwrap();
         let w = &w[part.unwrap_or(0) * rows * x.len()..][..rows * x.len()];
@@ -40,21 +42,20 @@ impl Reference<'_> {
         w.chunks_exact(x.len()).zip(bias).map(|(w, b)| row(w) + b).collect()
     }
 
-    /// Multiplies each pair, as a complex number, by e^(i·angle). Neighbours are a pair, or in Qwen values half of all
-    /// apart.
+    /// Multiplies each pair, as a complex number, by e^(i·angle). Pairs are neighbours, or in Qwen values half a head apart.
     fn rotate(&self, head: &mut [f64], pos: usize) {
         let factors = self.tensor("rope_freqs.weight").unwrap_or(vec![1.0; self.rotated / 2]);
         let qwen = self.gguf.metadata().require_str("general.architecture").unwrap().starts_with("qwen");
         for (i, factor) in factors.into_iter().enumerate() {
             let angle =
-                pos as f64 / 1e4f64.powf(2.0 * i as f64 / self.rotated as f64) / factor / self.stretched;
+                pos as f64 / 1e4f64.powf(2.0 * i as f64 / self.rotated as f64) / factor / self.scaling;
             let (sin, cos) = angle.sin_cos();
             let [a, b] = if qwen { [i, i + self.rotated / 2] } else { [2 * i, 2 * i + 1] };
             (head[a], head[b]) = (head[a] * cos - head[b] * sin, head[a] * sin + head[b] * cos);
         }
     }
 
-    /// The norm of each head, where the file has one for them.
+    /// Norms each head, if the file has a norm for heads.
     fn norm_heads(&self, name: &str, heads: &mut [f64]) {
         if self.gguf.tensor(name).is_some() {
             heads.chunks_exact_mut(WIDTH).for_each(|head| head.copy_from_slice(&self.norm(name, head)));
@@ -68,7 +69,7 @@ impl Reference<'_> {
         self.linear(&format!("blk.{block}.ffn_down{suffix}"), &inner, part, HIDDEN)
     }
 
-    /// Mixtral's: softmax over the router's two highest logits.
+    /// A mixture as in Mixtral: softmax over the router's two highest logits.
     fn mixture(&self, block: usize, x: &[f64]) -> Vec<f64> {
         let logits = self.linear(&format!("blk.{block}.ffn_gate_inp"), x, None, 4);
         let mut best: Vec<usize> = (0..4).collect();
@@ -121,9 +122,9 @@ impl Reference<'_> {
     }
 }
 
-fn agree(file: &File, rotated: usize, stretched: f64) {
+fn agree(file: &File, rotated: usize, scaling: f64) {
     let gguf = file.open();
-    let reference = Reference { gguf: &gguf, rotated, stretched }.logits();
+    let reference = Reference { gguf: &gguf, rotated, scaling }.logits();
     let error = relative_l2(&logits(&gguf, &TOKENS, TOKENS.len()), &reference);
     assert!(error < 1e-6, "{error:e}");
 }
@@ -167,7 +168,7 @@ fn with_biases() {
 }
 
 #[test]
-fn with_a_part_of_each_head_rotated() {
+fn with_part_of_each_head_rotated() {
     let mut file = support::llama();
     file.set("llama.rope.dimension_count", 6u32);
     agree(&file, 6, 1.0);
@@ -181,10 +182,10 @@ fn with_a_factor_for_each_frequency() {
 }
 
 #[test]
-fn with_frequencies_stretched_by_either_key() {
-    for (key, stretched) in [("llama.rope.scaling.factor", 4.0f32), ("llama.rope.scale_linear", 2.0)] {
+fn with_frequencies_scaled_by_either_key() {
+    for (key, scaling) in [("llama.rope.scaling.factor", 4.0f32), ("llama.rope.scale_linear", 2.0)] {
         let mut file = support::llama();
-        file.set(key, stretched);
-        agree(&file, 16, f64::from(stretched));
+        file.set(key, scaling);
+        agree(&file, 16, f64::from(scaling));
     }
 }

@@ -1,4 +1,4 @@
-//! Files that cannot be built, and whether the error says why.
+//! Files that cannot be built, and the errors.
 
 use expect_test::expect_file;
 use weft_models::{BuildOptions, Error, build};
@@ -20,9 +20,8 @@ fn models() -> [File; 7] {
     ]
 }
 
-/// Whether a model is whole without this tensor, because it may be absent or because its absence says that another
-/// form of it is there.
-fn may_be_absent(tensor: &str) -> bool {
+/// Returns whether a tensor is optional.
+fn is_optional(tensor: &str) -> bool {
     tensor == "output.weight" || tensor.ends_with(".bias")
 }
 
@@ -33,8 +32,8 @@ fn a_missing_tensor_is_named() {
             let mut file = file.clone();
             file.take(&tensor.name);
             match file.build() {
-                Ok(_) => assert!(may_be_absent(&tensor.name), "{}", tensor.name),
-                // A file without `attn_q` is one that has compressed queries, which takes a key first of all.
+                Ok(_) => assert!(is_optional(&tensor.name), "{}", tensor.name),
+                // Without `attn_q`, queries are compressed, which requires a key.
                 Err(Error::Key(e)) => {
                     assert!(tensor.name == "blk.0.attn_q.weight" && e.to_string().contains("q_lora_rank"))
                 }
@@ -64,7 +63,7 @@ fn a_tensor_of_another_shape_is_named() {
     }
 }
 
-/// Keys that a model does without, or for which this file has the default.
+/// Keys that are optional, or for which the files have the default.
 const DEFAULTED: [&str; 13] = [
     "leading_dense_block_count",
     "expert_weights_scale",
@@ -81,8 +80,8 @@ const DEFAULTED: [&str; 13] = [
     "rope.scaling.yarn_log_multiplier",
 ];
 
-/// Keys whose default is another than this file's value, which its tensors give away.
-const TOLD_BY_TENSORS: [&str; 4] =
+/// Keys whose default contradicts the tensors of the files.
+const CONTRADICTED_BY_TENSORS: [&str; 4] =
     ["leading_dense_block_count", "attention.head_count_kv", "attention.key_length_mla", "expert_count"];
 
 #[test]
@@ -95,7 +94,7 @@ fn a_missing_key_is_named() {
             match file.build() {
                 Err(Error::Key(e)) => assert!(e.to_string().contains(key), "{key}: {e}"),
                 Err(Error::Shape { .. } | Error::MissingTensor { .. }) => {
-                    assert!(TOLD_BY_TENSORS.contains(&short), "{key}");
+                    assert!(CONTRADICTED_BY_TENSORS.contains(&short), "{key}");
                 }
                 Err(other) => panic!("{key}: {other}"),
                 Ok(_) => assert!(DEFAULTED.contains(&short), "{key}"),
@@ -104,9 +103,9 @@ fn a_missing_key_is_named() {
     }
 }
 
-/// Every other way to be refused, and the whole message.
+/// All other errors, with their messages.
 #[test]
-fn the_message_says_what_is_wrong() {
+fn error_messages() {
     let mut text = String::new();
     let mut refused = |model: fn() -> File, change: &dyn Fn(&mut File)| {
         let mut file = model();
@@ -117,7 +116,7 @@ fn the_message_says_what_is_wrong() {
     let (glm, v2_lite, llama) = (support::glm, support::v2_lite, support::llama);
     refused(llama, &|f| f.set("general.architecture", "mamba\n"));
 
-    // Numbers out of bounds, or that do not fit each other.
+    // Numbers out of bounds, or contradicting each other.
     for (key, value) in [
         ("block_count", 0u32),
         ("block_count", 4097),
@@ -148,7 +147,7 @@ fn the_message_says_what_is_wrong() {
     refused(llama, &|f| f.set("llama.rope.freq_base", 0.5f32));
     refused(v2_lite, &|f| f.set("deepseek2.rope.scaling.factor", 0.5f32));
 
-    // What a file may ask for and is not there.
+    // Valid but unsupported.
     refused(glm, &|f| f.set("deepseek2.expert_group_count", 8u32));
     refused(glm, &|f| f.set("deepseek2.expert_gating_func", 3u32));
     refused(glm, &|f| f.set("deepseek2.attention.temperature_scale", 0.1f32));
@@ -166,12 +165,12 @@ fn the_message_says_what_is_wrong() {
     refused(llama, &|f| f.vector("rope_freqs.weight", 7, 1.0));
     refused(llama, &|f| f.add("rope_freqs.weight", GgmlType::F16, &[8], vec![]));
     refused(llama, &|f| f.add("rope_freqs.weight", GgmlType::F32, &[8], vec![1.0, 2.0]));
-    // Such as no part of the model uses.
+    // Tensors that no part of the model uses.
     refused(llama, &|f| f.vector("blk.1.attn_q_norm.weight", 16, 1.0));
     refused(llama, &|f| f.vector("blk.7.attn_norm.weight", 64, 1.0));
     refused(support::mixtral, &|f| f.vector("blk.1.exp_probs_b.bias", 4, 0.0));
     refused(support::qwen3moe, &|f| f.matrix("blk.0.ffn_gate_shexp.weight", &[96, 64]));
-    // A model that ranks texts instead of going on with them.
+    // A reranker.
     refused(support::qwen3, &|f| f.matrix("cls.output.weight", &[2, 64]));
     refused(glm, &|f| f.vector("rope_freqs.weight", 8, 1.0));
 
@@ -179,7 +178,7 @@ fn the_message_says_what_is_wrong() {
 }
 
 #[test]
-fn states_that_cannot_be() {
+fn invalid_kv_caches() {
     let gguf = support::llama().open();
     for (kv, page) in [(GgmlType::Q4_0, 32), (GgmlType::F16, 0)] {
         let error = build(&gguf, &BuildOptions { kv, page }).unwrap_err();
@@ -190,10 +189,9 @@ fn states_that_cannot_be() {
     assert!(error.to_string().contains("blocks of 32"), "{error}");
 }
 
-/// A file that counts a fourth block: the prediction head. It is passed over, whether its tensors are there or were
-/// left out.
+/// A multi-token prediction head that `block_count` includes is ignored, with or without its tensors.
 #[test]
-fn a_prediction_head_is_counted_and_not_built() {
+fn a_prediction_head_is_ignored() {
     let trunk = support::glm().build().unwrap();
     assert_eq!((trunk.config.layers(), trunk.config.mtp_blocks), (3, 0));
 
@@ -211,12 +209,12 @@ fn a_prediction_head_is_counted_and_not_built() {
         assert_eq!(model.segments.len(), trunk.segments.len());
         assert_eq!(model.cost(), trunk.cost());
     }
-    // A block that is there in part is a damaged layer, not a head left out.
+    // A block with some of its tensors is a damaged layer, not a missing head.
     let mut damaged = support::glm();
     damaged.set("deepseek2.nextn_predict_layers", 1u32);
     damaged.take("blk.2.attn_norm.weight");
     assert!(damaged.refusal().contains("`blk.2.attn_norm.weight` is missing"));
-    // Some files do not count it.
+    // Some files do not count the head.
     let mut uncounted = support::glm();
     uncounted.set("deepseek2.nextn_predict_layers", 1u32);
     assert_eq!(uncounted.build().unwrap().config.layers(), 3);

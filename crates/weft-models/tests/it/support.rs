@@ -1,4 +1,4 @@
-//! Tiny models made in memory: the keys and tensors of a real file, with random weights, to be changed at will.
+//! Tiny models in memory: the keys and tensors of a real file, with random weights, for tests to change.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ pub(crate) const ORACLE: BuildOptions = BuildOptions { kv: GgmlType::F32, page: 
 pub(crate) const VOCAB: usize = 96;
 pub(crate) const HIDDEN: usize = 64;
 
-/// A file in the making.
+/// A file to be written.
 #[derive(Clone)]
 pub(crate) struct File {
     pub(crate) keys: BTreeMap<String, Value>,
     pub(crate) tensors: Vec<Stored>,
 }
 
-/// A tensor of a file in the making.
+/// A tensor of a [`File`].
 #[derive(Clone)]
 pub(crate) struct Stored {
     pub(crate) name: String,
@@ -41,14 +41,14 @@ impl File {
         self.keys.insert(key.to_string(), value.into());
     }
 
-    /// Adds a matrix or a stack of them, `shape` outermost axis first.
+    /// Adds a matrix or a stack of matrices. `shape` is outermost axis first.
     pub(crate) fn matrix(&mut self, name: &str, shape: &[usize]) {
         let scale = 1.0 / (shape[shape.len() - 1] as f32).sqrt();
         let values = random(name, shape.iter().product()).map(|x| x * scale).collect();
         self.add(name, GgmlType::Q8_0, shape, values);
     }
 
-    /// Adds a vector around `centre`: 1 for norms, 0 for biases.
+    /// Adds a vector of values around `centre`: 1 for norms, 0 for biases.
     pub(crate) fn vector(&mut self, name: &str, len: usize, centre: f32) {
         let values = random(name, len).map(|x| centre + 0.1 * x).collect();
         self.add(name, GgmlType::F32, &[len], values);
@@ -63,13 +63,13 @@ impl File {
         self.tensors.iter_mut().find(|t| t.name == name).unwrap_or_else(|| panic!("no tensor {name}"))
     }
 
-    /// Takes a tensor out.
+    /// Removes and returns a tensor.
     pub(crate) fn take(&mut self, name: &str) -> Stored {
         let at = self.tensors.iter().position(|t| t.name == name);
         self.tensors.remove(at.unwrap_or_else(|| panic!("no tensor {name}")))
     }
 
-    /// The file as bytes, read again. Values that a changed shape has no use for are dropped, missing ones are zero.
+    /// Writes the file and parses it. If a shape was changed, surplus values are dropped and missing ones are zero.
     pub(crate) fn open(&self) -> Gguf {
         let mut metadata = Metadata::new();
         for (key, value) in &self.keys {
@@ -92,7 +92,7 @@ impl File {
         build(&self.open(), &BuildOptions::default())
     }
 
-    /// The error that building ends in, as a person reads it.
+    /// The message of the error that building returns.
     pub(crate) fn refusal(&self) -> String {
         self.build().map(drop).expect_err("this file must be refused").to_string()
     }
@@ -111,7 +111,7 @@ impl Stored {
     }
 }
 
-/// Values from -1 to 1 that depend on nothing but the name.
+/// Values from -1 to 1 that depend only on the name.
 pub(crate) fn random(name: &str, len: usize) -> impl Iterator<Item = f32> {
     // FNV-1a for the seed, then a linear congruential generator (Knuth's MMIX constants).
     let seed =
@@ -126,7 +126,7 @@ pub(crate) fn random(name: &str, len: usize) -> impl Iterator<Item = f32> {
 }
 
 /// A `deepseek2` like GLM-4.7-Flash: compressed queries, one dense layer and two with experts, sigmoid gating with
-/// a bias.
+/// bias.
 pub(crate) fn glm() -> File {
     let mut file = deepseek2(1);
     file.set("deepseek2.attention.q_lora_rank", 32u32);
@@ -144,7 +144,7 @@ pub(crate) fn glm() -> File {
     file
 }
 
-/// A `deepseek2` like DeepSeek-V2-Lite: queries straight from the hidden state, softmax gating, two shared experts,
+/// A `deepseek2` like DeepSeek-V2-Lite: queries directly from the hidden state, softmax gating, two shared experts,
 /// YaRN.
 pub(crate) fn v2_lite() -> File {
     let mut file = deepseek2(2);
@@ -160,7 +160,7 @@ pub(crate) fn v2_lite() -> File {
     file
 }
 
-/// What both have: 2 heads of 32 + 16 and values of 32, a latent vector of 32, 4 experts of which 2 are taken.
+/// What the two share: 2 heads of 32 + 16 with values of 32, a latent vector of 32, 2 of 4 experts.
 fn deepseek2(shared: usize) -> File {
     let mut file = File::new("deepseek2");
     for (key, value) in [
@@ -212,7 +212,7 @@ fn deepseek2(shared: usize) -> File {
     file
 }
 
-/// A `llama` with tied embeddings: 2 layers, 4 heads of 16 that share 2 heads of keys.
+/// A `llama` with tied embeddings: 2 layers, 4 heads of 16, 2 key/value heads.
 pub(crate) fn llama() -> File {
     let mut file = File::new("llama");
     for (key, value) in [
@@ -243,7 +243,7 @@ pub(crate) fn llama() -> File {
     file
 }
 
-/// The same with 4 experts in place of each gated network, 2 of them taken: Mixtral.
+/// The `llama` with 2 of 4 experts instead of each gated network: Mixtral.
 pub(crate) fn mixtral() -> File {
     let mut file = llama();
     file.set("llama.expert_count", 4u32);
@@ -252,7 +252,7 @@ pub(crate) fn mixtral() -> File {
     file
 }
 
-/// Puts 4 experts in place of each gated network.
+/// Replaces each gated network with 4 experts.
 fn with_experts(file: &mut File) {
     for block in 0..2 {
         for tensor in ["ffn_gate", "ffn_up", "ffn_down"] {
@@ -266,7 +266,7 @@ fn with_experts(file: &mut File) {
     }
 }
 
-/// The llama with a norm on every head of queries and keys: Qwen3.
+/// The `llama` with a norm of every query and key head: Qwen3.
 pub(crate) fn qwen3() -> File {
     let mut file = renamed(llama(), "llama", "qwen3");
     file.set("qwen3.attention.key_length", 16u32);
@@ -278,7 +278,7 @@ pub(crate) fn qwen3() -> File {
     file
 }
 
-/// The same with 4 experts in place of each gated network, 2 of them taken: Qwen3-MoE.
+/// The `qwen3` with 2 of 4 experts instead of each gated network: Qwen3-MoE.
 pub(crate) fn qwen3moe() -> File {
     let mut file = renamed(qwen3(), "qwen3", "qwen3moe");
     file.keys.remove("qwen3moe.feed_forward_length");
@@ -289,7 +289,7 @@ pub(crate) fn qwen3moe() -> File {
     file
 }
 
-/// The same file as one of another architecture.
+/// Renames the architecture of a file.
 fn renamed(mut file: File, from: &str, to: &str) -> File {
     file.keys = file
         .keys
@@ -314,7 +314,7 @@ fn gated(file: &mut File, block: usize, suffix: &str, width: usize) {
     file.matrix(&format!("blk.{block}.ffn_down{suffix}.weight"), &[HIDDEN, width]);
 }
 
-/// All logits of one sequence by the oracle, fed in steps of `chunk` tokens. Its pages lie backwards in the states.
+/// All logits of one sequence, computed by the oracle in steps of `chunk` tokens. Its pages are in reverse order.
 pub(crate) fn logits(gguf: &Gguf, tokens: &[i32], chunk: usize) -> Vec<f32> {
     let model = build(gguf, &ORACLE).unwrap();
     let pages = tokens.len().div_ceil(ORACLE.page);
@@ -351,8 +351,8 @@ pub(crate) fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
     (difference / norm).sqrt()
 }
 
-/// Changes a `deepseek2` file to the form it had before 2025: `attn_kv_b` in place of `attn_k_b` and `attn_v_b`,
-/// and no keys for the sizes of the latent row.
+/// Changes a `deepseek2` file to the form used before 2025: `attn_kv_b` instead of `attn_k_b` and `attn_v_b`, and no
+/// keys for the sizes of the latent row.
 pub(crate) fn join_keys_and_values(file: &mut File) {
     for key in ["attention.key_length_mla", "attention.value_length_mla"] {
         file.keys.remove(&format!("deepseek2.{key}"));
@@ -373,7 +373,7 @@ pub(crate) fn join_keys_and_values(file: &mut File) {
     }
 }
 
-/// Changes a `deepseek2` file to the form with `ffn_gate_up_exps` in place of `ffn_gate_exps` and `ffn_up_exps`.
+/// Changes a `deepseek2` file to the form with `ffn_gate_up_exps` instead of `ffn_gate_exps` and `ffn_up_exps`.
 pub(crate) fn fuse_gate_and_up(file: &mut File) {
     for block in 1..3 {
         let gate = file.take(&format!("blk.{block}.ffn_gate_exps.weight"));

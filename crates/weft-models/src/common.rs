@@ -1,0 +1,57 @@
+//! The keys that all families share.
+
+use crate::blocks::RmsNorm;
+use crate::error::Error;
+use crate::keys::{Keys, MAX_CONTEXT, MAX_HEADS, MAX_LAYERS, MAX_WIDTH};
+
+/// The values of the keys that all families share.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Common {
+    /// `general.name`, if the file has one.
+    pub(crate) name: Option<String>,
+    /// Blocks in the file, including those of a multi-token prediction head.
+    pub(crate) blocks: usize,
+    /// Width of the hidden state.
+    pub(crate) hidden: usize,
+    /// Size of the vocabulary, in tokens.
+    pub(crate) vocab: usize,
+    /// Context length that the model was trained for, in tokens.
+    pub(crate) context: usize,
+    /// The norm of the hidden state.
+    pub(crate) norm: RmsNorm,
+    /// Query heads per layer.
+    pub(crate) heads: usize,
+}
+
+impl Common {
+    /// Reads the keys.
+    pub(crate) fn read(keys: &Keys<'_>) -> Result<Common, Error> {
+        Ok(Common {
+            name: keys.metadata.str("general.name")?.map(str::to_string),
+            blocks: keys.number("block_count", 1..=MAX_LAYERS)?,
+            hidden: keys.number("embedding_length", 1..=MAX_WIDTH)?,
+            vocab: vocab(keys)?,
+            context: keys.number("context_length", 1..=MAX_CONTEXT)?,
+            norm: RmsNorm { eps: keys.positive("attention.layer_norm_rms_epsilon")? },
+            heads: keys.number("attention.head_count", 1..=MAX_HEADS)?,
+        })
+    }
+}
+
+/// The size of the vocabulary: the length of the token list, or `vocab_size` in files without a tokenizer. (llama.cpp too
+/// prefers the list if a file has both.)
+fn vocab(keys: &Keys<'_>) -> Result<usize, Error> {
+    const TOKENS: &str = "tokenizer.ggml.tokens";
+    let Some(tokens) = keys.metadata.strings(TOKENS)? else {
+        return keys.number("vocab_size", 1..=MAX_WIDTH);
+    };
+    if (1..=MAX_WIDTH).contains(&tokens.len()) {
+        return Ok(tokens.len());
+    }
+    Err(Error::Value {
+        file: keys.metadata.file().into(),
+        key: TOKENS.into(),
+        found: format!("a list of {} tokens", tokens.len()),
+        expected: format!("it must have from 1 to {MAX_WIDTH} tokens"),
+    })
+}

@@ -1,0 +1,13 @@
+//! The interface of a model family.
+
+use crate::error::Error;
+use crate::file::ModelFile;
+use crate::model::ModelGraph;
+
+/// A family: an architecture, and the function that builds its models.
+pub(crate) struct Family {
+    /// The value of `general.architecture`.
+    pub(crate) architecture: &'static str,
+    /// Reads the family's keys and builds its graphs, or returns an error that names what is not supported.
+    pub(crate) build: fn(&ModelFile<'_>) -> Result<ModelGraph, Error>,
+}
