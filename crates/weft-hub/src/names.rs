@@ -1,47 +1,47 @@
-//! What the names of model files say, and names of models on the hub.
+//! Names of model files, and of models on the hub.
 //!
-//! Files are called `Some-Model-Q4_K_M.gguf`, or in several parts `Some-Model-Q4_K_M-00001-of-00003.gguf`. That is a
-//! convention and no format: what cannot be read off a name is not known.
+//! Files are named `Some-Model-Q4_K_M.gguf`, or in several parts `Some-Model-Q4_K_M-00001-of-00003.gguf`. This is a
+//! convention that not all files follow.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
 
-/// What a file's name says.
+/// The parsed name of a model file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FileName<'a> {
     /// The name without `.gguf`, and without the number of the part.
     pub(crate) stem: &'a str,
-    /// Which part it is, from 1, and of how many: (1, 1) for a model in one file.
+    /// The number of the part, from 1, and how many there are: (1, 1) for a model in one file.
     pub(crate) part: (u32, u32),
 }
 
 impl<'a> FileName<'a> {
-    /// Reads the name of a GGUF file; `None` if it is none, or one that is no model by itself.
-    pub(crate) fn read(name: &'a str) -> Option<FileName<'a>> {
+    /// Parses a file name. Returns `None` if it is not the name of a GGUF model.
+    pub(crate) fn parse(name: &'a str) -> Option<FileName<'a>> {
         let stem = name.strip_suffix(".gguf")?;
-        // Image encoders and calibration data lie beside models on the hub.
+        // Repositories also contain image encoders and calibration data.
         if stem.starts_with("mmproj") || stem.contains("imatrix") {
             return None;
         }
         Some(part(stem).unwrap_or(FileName { stem, part: (1, 1) }))
     }
 
-    /// The format the weights are stored in, as the name ends: `Q4_K_M`, `q8_0`, `BF16`.
+    /// The quantisation, with which names end: `Q4_K_M`, `q8_0`, `BF16`.
     pub(crate) fn quant(&self) -> Option<&'a str> {
         let separators = self.stem.match_indices(['-', '.', '_']).map(|(at, _)| at + 1);
         separators.map(|at| &self.stem[at..]).find(|end| is_quant(end))
     }
 
-    /// Whether `wanted` means this: all of the name, its quantisation, or more of its end, as in `UD-Q4_K_XL`.
-    pub(crate) fn is(&self, wanted: &str) -> bool {
+    /// Returns whether `wanted` is the name, its quantisation, or a longer part of its end, such as `UD-Q4_K_XL`.
+    pub(crate) fn matches(&self, wanted: &str) -> bool {
         let ends = self.stem.match_indices(['-', '.']).map(|(at, _)| &self.stem[at + 1..]);
         ends.chain(self.quant()).any(|end| end.eq_ignore_ascii_case(wanted)) || self.stem == wanted
     }
 }
 
-/// `stem-00002-of-00003`.
+/// Parses `stem-00002-of-00003`.
 fn part(stem: &str) -> Option<FileName<'_>> {
     let number = |text: &str| (text.len() == 5).then(|| text.parse().ok()).flatten();
     let (rest, count) = stem.rsplit_once("-of-")?;
@@ -61,17 +61,18 @@ fn is_quant(text: &str) -> bool {
             || ["f16", "f32", "bf16", "fp16", "mxfp4"].iter().any(|name| text.starts_with(name)))
 }
 
-/// A model on the hub: `hf:org/repo:QUANT`, or `hf:org/repo` for the only model of a repository, or its usual one.
+/// The name of a model on the hub: `hf:org/repo:QUANT`, or `hf:org/repo` for a repository's only model or the most common
+/// quantisation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HubName {
     /// `org/repo`.
     pub repo: String,
-    /// Which of the repository's models: a quantisation (`Q4_K_M`), or the name of a file without `.gguf`.
+    /// The quantisation (`Q4_K_M`), or the name of a file without `.gguf`.
     pub quant: Option<String>,
 }
 
 impl HubName {
-    /// How such a name begins.
+    /// The prefix of all such names.
     pub const PREFIX: &'static str = "hf:";
 }
 
@@ -79,8 +80,8 @@ impl FromStr for HubName {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<HubName, Error> {
-        const FORM: &str = "expected hf:organisation/repository:QUANT";
-        let wrong = |expected| Error::Name { name: text.into(), expected };
+        const FORM: &str = "expected hf:ORG/REPO:QUANT";
+        let wrong = |expected| Error::InvalidName { name: text.into(), expected };
         let rest = text.strip_prefix(HubName::PREFIX).ok_or_else(|| wrong(FORM))?;
         let (repo, quant) = rest.split_once(':').map_or((rest, None), |(repo, quant)| (repo, Some(quant)));
         match repo.split_once('/') {
@@ -88,7 +89,7 @@ impl FromStr for HubName {
             _ => return Err(wrong(FORM)),
         }
         if quant == Some("") {
-            return Err(wrong("a quantisation should follow the last colon, such as Q4_K_M"));
+            return Err(wrong("expected a quantisation after the last colon, such as Q4_K_M"));
         }
         Ok(HubName { repo: repo.into(), quant: quant.map(str::to_string) })
     }
@@ -101,28 +102,29 @@ impl fmt::Display for HubName {
     }
 }
 
-/// Whether this can stand in a path and an address as it is, and leads nowhere else.
+/// Returns whether a name is safe to use in a path and an address without escaping.
 pub(crate) fn is_plain(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.', '+'].contains(&c);
     !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(allowed)
 }
 
-/// The wanted one of several models of a repository: by name, or without one, the only model or the usual compromise
-/// between size and quality.
+/// Chooses among the models of a repository: the one that `wanted` names, or without a name, the only model or the most
+/// common compromise between size and quality.
 ///
 /// # Errors
-/// A sentence that lists what there is.
+/// A description of the problem, with the names of the models.
 pub(crate) fn choose<'m, M>(
     models: &'m [M],
     name: impl Fn(&M) -> FileName<'_>,
     wanted: Option<&str>,
 ) -> Result<&'m M, String> {
-    const USUAL: [&str; 3] = ["Q4_K_M", "Q4_0", "Q8_0"];
-    let called = |wanted: &str| models.iter().filter(|model| name(model).is(wanted)).collect::<Vec<_>>();
+    const COMMON: [&str; 3] = ["Q4_K_M", "Q4_0", "Q8_0"];
+    let matching =
+        |wanted: &str| models.iter().filter(|model| name(model).matches(wanted)).collect::<Vec<_>>();
     let found = match wanted {
-        Some(wanted) => called(wanted),
+        Some(wanted) => matching(wanted),
         None if models.len() == 1 => vec![&models[0]],
-        None => USUAL.into_iter().map(called).find(|found| found.len() == 1).unwrap_or_default(),
+        None => COMMON.into_iter().map(matching).find(|found| found.len() == 1).unwrap_or_default(),
     };
     if let [model] = found[..] {
         return Ok(model);
@@ -140,7 +142,7 @@ pub(crate) fn choose<'m, M>(
         _ if models.is_empty() => "it has no GGUF files".into(),
         Some(wanted) if found.is_empty() => format!("it has no {wanted}; it has {names}"),
         Some(wanted) => format!("{wanted} could be any of {names}"),
-        None => format!("say which one after a colon: it has {names}"),
+        None => format!("add a colon and one of {names}"),
     })
 }
 
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn file_names() {
-        let read = |name| FileName::read(name).map(|file| (file.stem, file.quant(), file.part));
+        let parse = |name| FileName::parse(name).map(|file| (file.stem, file.quant(), file.part));
         for (name, expected) in [
             ("SmolLM2-135M-Instruct.Q4_1.gguf", Some(("SmolLM2-135M-Instruct.Q4_1", Some("Q4_1"), (1, 1)))),
             ("smollm2-135m-instruct-q8_0.gguf", Some(("smollm2-135m-instruct-q8_0", Some("q8_0"), (1, 1)))),
@@ -165,7 +167,7 @@ mod tests {
             ("model.imatrix.gguf", None),
             ("model.safetensors", None),
         ] {
-            assert_eq!(read(name), expected, "{name}");
+            assert_eq!(parse(name), expected, "{name}");
         }
     }
 
@@ -176,14 +178,14 @@ mod tests {
         }
         for text in ["model.gguf", "hf:a", "hf:a/b/c", "hf:../b", "hf:a/b?x", "hf:a/b:"] {
             let error = text.parse::<HubName>().unwrap_err().to_string();
-            assert!(error.starts_with(&format!("`{text}` names no model on the hub: ")), "{error}");
+            assert!(error.starts_with(&format!("`{text}` is not a model on the hub: expected ")), "{error}");
         }
     }
 
     #[test]
     fn choosing() {
         let check = |files: &[&str], wanted, expected: &str| {
-            let names: Vec<FileName<'_>> = files.iter().filter_map(|name| FileName::read(name)).collect();
+            let names: Vec<FileName<'_>> = files.iter().filter_map(|name| FileName::parse(name)).collect();
             let chosen = choose(&names, |name| *name, wanted);
             let chosen = chosen.map_or_else(|error| error.to_string(), |name| name.stem.to_string());
             assert_eq!(chosen, expected, "{files:?} {wanted:?}");
@@ -196,7 +198,7 @@ mod tests {
         check(&["a-UD-Q4_K_XL.gguf", "a-Q8_0.gguf"], Some("ud-q4_k_xl"), "a-UD-Q4_K_XL");
         check(&["a-UD-Q4_K_XL.gguf", "a-Q8_0.gguf"], Some("Q4_K_XL"), "a-UD-Q4_K_XL");
         check(&["a-Q2_K.gguf"], None, "a-Q2_K");
-        check(&["a-Q2_K.gguf", "a-Q3_K.gguf"], None, "say which one after a colon: it has Q2_K, Q3_K");
+        check(&["a-Q2_K.gguf", "a-Q3_K.gguf"], None, "add a colon and one of Q2_K, Q3_K");
         check(&["a-F16.gguf", "b-F16.gguf"], Some("F16"), "F16 could be any of a-F16, b-F16");
         check(&[], Some("F16"), "it has no GGUF files");
     }

@@ -1,4 +1,5 @@
-//! A file being fetched: appended to, hashed on the way, and named only when it is what was promised.
+//! A file being downloaded: bytes are appended and hashed, and the file is renamed only if its size and SHA-256 are
+//! right.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -11,28 +12,28 @@ use weft_file::AtomicFile;
 
 use crate::cache::Cache;
 use crate::error::Error;
-use crate::event::{Event, OnEvent, tell};
+use crate::event::{Event, OnEvent, notify};
 
-/// Bytes taken at once.
+/// The size of reads and writes.
 const CHUNK: usize = 1 << 18;
 
-/// Time between two looks at a lock that another process has.
-const LOOK: Duration = Duration::from_millis(100);
+/// The time between attempts to take a lock.
+const POLL: Duration = Duration::from_millis(100);
 
-/// What a file must be, and where it goes.
+/// The file that a download produces.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct Target {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
-    /// In lower-case hexadecimal digits.
+    /// In lower-case hexadecimal.
     pub(crate) sha256: String,
 }
 
-/// A file being fetched, by nobody else at the same time.
+/// A file being downloaded, locked against other processes and threads.
 ///
-/// Dropping it keeps what is there, to be continued later.
+/// Dropping it keeps the part file, to be resumed later.
 pub(crate) struct Download {
-    wanted: Wanted,
+    target: Target,
     /// The file's name, for events.
     name: String,
     file: AtomicFile,
@@ -43,33 +44,35 @@ pub(crate) struct Download {
 }
 
 impl Download {
-    /// Begins a file, or continues what is there of it; `None` if it is complete. Waits while another process is fetching it.
+    /// Begins or resumes a download. Waits while another process is downloading the file. Returns `None` if the file is
+    /// complete.
     ///
     /// # Errors
     /// If the cache cannot be written, or `on` cancels.
-    pub(crate) fn claim(cache: &Cache, wanted: &Wanted, on: OnEvent<'_>) -> Result<Option<Download>, Error> {
-        if wanted.is_there() {
+    pub(crate) fn begin(cache: &Cache, target: &Target, on: OnEvent<'_>) -> Result<Option<Download>, Error> {
+        if target.is_complete() {
             return Ok(None);
         }
-        let name = wanted.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let lock = lock(cache, wanted, &name, on)?;
-        // Whoever had the lock may just have finished it.
-        if wanted.is_there() {
+        let name = target.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let lock = lock(cache, target, &name, on)?;
+        // The previous holder of the lock may just have finished the file.
+        if target.is_complete() {
             return Ok(None);
         }
         let open = || {
-            wanted.path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            // With the beginning of the checksum in its name, what is left of one version is never taken for another.
-            AtomicFile::resume(&wanted.path, &wanted.sha256[..8])
+            target.path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            // The beginning of the checksum in its name ties a part file to one version.
+            AtomicFile::resume(&target.path, &target.sha256[..8])
         };
-        let file = open().map_err(Error::io("write", &wanted.path))?;
-        let wanted = wanted.clone();
-        let mut download = Download { wanted, name, file, hash: Sha256::new(), len: 0, _lock: lock };
-        download.hash_what_is_there(on)?;
+        let file = open().map_err(Error::io("write", &target.path))?;
+        let target = target.clone();
+        let mut download = Download { target, name, file, hash: Sha256::new(), len: 0, _lock: lock };
+        download.hash_existing(on)?;
         Ok(Some(download))
     }
 
-    fn hash_what_is_there(&mut self, on: OnEvent<'_>) -> Result<(), Error> {
+    /// Hashes the bytes that earlier calls downloaded.
+    fn hash_existing(&mut self, on: OnEvent<'_>) -> Result<(), Error> {
         let total = self.file.len().map_err(self.cannot("read"))?;
         let mut buffer = vec![0; CHUNK];
         while self.len < total {
@@ -79,22 +82,22 @@ impl Download {
             }
             self.hash.update(&buffer[..read]);
             self.len += read as u64;
-            tell(on, Event::Checking { file: &self.name, done: self.len, total })?;
+            notify(on, Event::Checking { file: &self.name, done: self.len, total })?;
         }
-        if self.len > self.wanted.bytes { self.restart() } else { Ok(()) }
+        if self.len > self.target.bytes { self.restart() } else { Ok(()) }
     }
 
-    /// Bytes that are there.
+    /// The number of bytes downloaded so far.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Bytes that will be there.
+    /// The size of the complete file.
     pub(crate) fn total(&self) -> u64 {
-        self.wanted.bytes
+        self.target.bytes
     }
 
-    /// Forgets what is there.
+    /// Discards all bytes downloaded so far.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -105,19 +108,19 @@ impl Download {
         emptied.map_err(self.cannot("write")).map(|_| ())
     }
 
-    /// Appends what comes from a source, until that ends or the file has its length. A source that breaks is no error here
-    /// but a result: another may take over.
+    /// Appends bytes from `source` until it ends or the file is complete. The inner result is the source's error, after
+    /// which another source can continue.
     ///
     /// # Errors
     /// If the file cannot be written, or `on` cancels.
-    pub(crate) fn take(
+    pub(crate) fn append(
         &mut self,
         source: &mut dyn Read,
         on: OnEvent<'_>,
     ) -> Result<Result<(), io::Error>, Error> {
         let mut buffer = vec![0; CHUNK];
-        while self.len < self.wanted.bytes {
-            let most = usize::try_from(self.wanted.bytes - self.len).map_or(CHUNK, |left| left.min(CHUNK));
+        while self.len < self.target.bytes {
+            let most = usize::try_from(self.target.bytes - self.len).map_or(CHUNK, |left| left.min(CHUNK));
             let read = match source.read(&mut buffer[..most]) {
                 Ok(0) => break,
                 Ok(read) => read,
@@ -127,17 +130,17 @@ impl Download {
             self.file.write_all(&buffer[..read]).map_err(self.cannot("write"))?;
             self.hash.update(&buffer[..read]);
             self.len += read as u64;
-            tell(on, Event::Downloading { file: &self.name, done: self.len, total: self.wanted.bytes })?;
+            notify(on, Event::Downloading { file: &self.name, done: self.len, total: self.target.bytes })?;
         }
         Ok(Ok(()))
     }
 
-    /// Checks the file and puts it in place.
+    /// Checks the file and renames it.
     ///
     /// # Errors
-    /// [`Error::Checksum`] if it is not what was wanted; then nothing of it stays.
+    /// [`Error::Checksum`] if its size or checksum is wrong; the part file is then deleted.
     pub(crate) fn finish(self) -> Result<(), Error> {
-        let Download { wanted: Wanted { path, bytes, sha256 }, file, hash, len, .. } = self;
+        let Download { target: Target { path, bytes, sha256 }, file, hash, len, .. } = self;
         let mut found = String::new();
         for byte in hash.finalize() {
             let _ = write!(found, "{byte:02x}");
@@ -145,7 +148,7 @@ impl Download {
         if len == bytes && found == sha256 {
             return file.commit().map_err(Error::io("write", &path));
         }
-        // If it stays, the next attempt finds out that it is of no use.
+        // If this fails, the next attempt will find out that the part file is useless.
         let _ = file.discard();
         Err(Error::Checksum {
             path,
@@ -157,31 +160,32 @@ impl Download {
     }
 
     fn cannot(&self, action: &'static str) -> impl FnOnce(io::Error) -> Error {
-        Error::io(action, self.file.part_path().unwrap_or(&self.wanted.path))
+        Error::io(action, self.file.part_path().unwrap_or(&self.target.path))
     }
 }
 
-impl Wanted {
-    /// Whether it is there: a file takes its name only after it has been checked.
-    fn is_there(&self) -> bool {
+impl Target {
+    /// Returns whether the file exists. It gets its name only after it has been checked.
+    fn is_complete(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|data| data.is_file() && data.len() == self.bytes)
     }
 }
 
-/// Keeps others from fetching the same file, as long as the result lives; `None` where the file system has no locks.
-fn lock(cache: &Cache, wanted: &Wanted, name: &str, on: OnEvent<'_>) -> Result<Option<File>, Error> {
+/// Locks the file against other downloads for as long as the result lives. Returns `None` if the file system has no
+/// locks.
+fn lock(cache: &Cache, target: &Target, name: &str, on: OnEvent<'_>) -> Result<Option<File>, Error> {
     let folder = cache.locks();
     let open = || {
         fs::create_dir_all(&folder)?;
-        OpenOptions::new().write(true).create(true).truncate(false).open(folder.join(&wanted.sha256))
+        OpenOptions::new().write(true).create(true).truncate(false).open(folder.join(&target.sha256))
     };
     let file = open().map_err(Error::io("write to the cache,", &folder))?;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),
             Err(TryLockError::WouldBlock) => {
-                tell(on, Event::Waiting { file: name })?;
-                std::thread::sleep(LOOK);
+                notify(on, Event::Waiting { file: name })?;
+                std::thread::sleep(POLL);
             }
             Err(TryLockError::Error(_)) => return Ok(None),
         }

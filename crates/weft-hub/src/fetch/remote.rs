@@ -1,4 +1,4 @@
-//! The Hugging Face hub: what is in a repository, and where its files are.
+//! The HTTP client of the Hugging Face hub: listing repositories and requesting files.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use ureq::{Agent, Body, http};
 use crate::error::Error;
 use crate::names::{FileName, is_plain};
 
-/// Time for finding the hub and connecting to it: short, since there may be another source.
-const CONNECT: Duration = Duration::from_secs(5);
-/// Time for the beginning of an answer.
-const ANSWER: Duration = Duration::from_secs(30);
-/// Time in which something must arrive.
-const SILENCE: Duration = Duration::from_secs(30);
-/// The longest listing of a repository.
+/// The timeout for resolving the host and for connecting to it: short, since there may be another source.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The timeout for the headers of a response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The timeout for each read.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest listing of a repository, in bytes.
 const MAX_LISTING: u64 = 16 << 20;
 
-/// The hub, or a mirror of it.
+/// The hub or a mirror.
 #[derive(Debug)]
 pub(crate) struct Remote {
     endpoint: String,
@@ -28,7 +28,7 @@ pub(crate) struct Remote {
     agent: Agent,
 }
 
-/// A secret, which is not printed.
+/// A secret, which must not be printed.
 struct Token(String);
 
 impl std::fmt::Debug for Token {
@@ -40,45 +40,45 @@ impl std::fmt::Debug for Token {
 /// The models in a repository.
 #[derive(Debug)]
 pub(crate) struct Listing {
-    /// The commit they are of.
+    /// The commit that was listed.
     pub(crate) commit: String,
-    /// By folder and name.
+    /// Sorted by folder and name.
     pub(crate) models: Vec<RemoteModel>,
 }
 
 /// A model in a repository.
 #[derive(Debug)]
 pub(crate) struct RemoteModel {
-    /// The name of its files without the number of the part.
+    /// The name of its files, without the number of the part.
     pub(crate) stem: String,
-    /// All of its files, in order.
+    /// All its files, in order.
     pub(crate) files: Vec<RemoteFile>,
 }
 
 /// A file in a repository.
 #[derive(Clone, Debug)]
 pub(crate) struct RemoteFile {
-    /// Its path in the repository: plain names with slashes between them.
+    /// Its path in the repository: [plain](is_plain) names separated by slashes.
     pub(crate) path: String,
-    /// Which part it is, from 1, and of how many.
+    /// The number of this part, from 1, and how many parts there are.
     part: (u32, u32),
     pub(crate) bytes: u64,
-    /// In hexadecimal digits.
+    /// In lower-case hexadecimal.
     pub(crate) sha256: String,
 }
 
 impl RemoteModel {
-    /// What it is called, whichever of its files is meant.
+    /// The file name of the model, without the number of the part.
     pub(crate) fn file_name(&self) -> FileName<'_> {
         FileName { stem: &self.stem, part: (1, 1) }
     }
 }
 
 impl Remote {
-    /// The hub at `endpoint`. Only it is sent the token, not the servers it redirects to.
+    /// Creates a client for the hub at `endpoint`. The token is not sent to servers that it redirects to.
     ///
     /// # Errors
-    /// If `endpoint` is no web address.
+    /// [`Error::Endpoint`] if `endpoint` is not an HTTP address.
     pub(crate) fn new(endpoint: &str, token: Option<&str>) -> Result<Remote, Error> {
         let endpoint = endpoint.trim_end_matches('/');
         if !endpoint.starts_with("https://") && !endpoint.starts_with("http://") {
@@ -86,10 +86,10 @@ impl Remote {
         }
         let config = Agent::config_builder()
             .user_agent(concat!("weft/", env!("CARGO_PKG_VERSION")))
-            .timeout_resolve(Some(CONNECT))
-            .timeout_connect(Some(CONNECT))
-            .timeout_recv_response(Some(ANSWER))
-            .timeout_per_read(Some(SILENCE))
+            .timeout_resolve(Some(CONNECT_TIMEOUT))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_recv_response(Some(RESPONSE_TIMEOUT))
+            .timeout_per_read(Some(READ_TIMEOUT))
             .redirect_auth_headers(RedirectAuthHeaders::SameHost)
             .http_status_as_error(false)
             .build();
@@ -97,7 +97,7 @@ impl Remote {
         Ok(Remote { endpoint: endpoint.to_string(), token, agent: config.new_agent() })
     }
 
-    /// The hub's name, for messages.
+    /// The hub's host, for messages.
     pub(crate) fn host(&self) -> &str {
         self.endpoint.split_once("://").map_or(&self.endpoint, |(_, host)| host)
     }
@@ -107,12 +107,12 @@ impl Remote {
         format!("{}/{repo}/resolve/{revision}/{path}", self.endpoint)
     }
 
-    /// Asks for what is at `address`, from byte `from` on. The answer may be the whole of it.
+    /// Requests the file at `address` from byte `from` on. The server may ignore the range and send the whole file.
     ///
     /// # Errors
     /// If the hub cannot be reached.
     pub(crate) fn get(&self, address: &str, from: u64) -> Result<Response<Body>, Error> {
-        // Compressed, the bytes would be others than those of the range and the checksum.
+        // The range and the checksum are those of the uncompressed file.
         let mut request = self.agent.get(address).header(http::header::ACCEPT_ENCODING, "identity");
         if from > 0 {
             request = request.header(http::header::RANGE, format!("bytes={from}-"));
@@ -132,20 +132,20 @@ impl Remote {
     /// Lists the models of a repository.
     ///
     /// # Errors
-    /// If the hub cannot be reached, refuses, or does not answer as its interface promises.
+    /// If the hub cannot be reached, returns an error status, or its response is not valid.
     pub(crate) fn list(&self, repo: &str) -> Result<Listing, Error> {
-        let mut answer = self.get(&format!("{}/api/models/{repo}?blobs=true", self.endpoint), 0)?;
-        check_status(answer.status().as_u16())?;
-        let text = answer.body_mut().with_config().limit(MAX_LISTING).read_to_string();
-        let text = text.map_err(|error| Error::Answer(format!("it broke off: {error}")))?;
-        listing(&text).map_err(Error::Answer)
+        let mut response = self.get(&format!("{}/api/models/{repo}?blobs=true", self.endpoint), 0)?;
+        check_status(response.status().as_u16())?;
+        let text = response.body_mut().with_config().limit(MAX_LISTING).read_to_string();
+        let text = text.map_err(|error| Error::Response(format!("it is incomplete: {error}")))?;
+        listing(&text).map_err(Error::Response)
     }
 }
 
-/// Whether a status is a success.
+/// Checks that a status is a success.
 ///
 /// # Errors
-/// [`Error::Status`] if not.
+/// [`Error::Status`] if it is not.
 pub(crate) fn check_status(status: u16) -> Result<(), Error> {
     match status {
         200..=299 => Ok(()),
@@ -153,25 +153,25 @@ pub(crate) fn check_status(status: u16) -> Result<(), Error> {
     }
 }
 
-/// Reads the answer of `/api/models/REPO?blobs=true`.
+/// Parses the response of `/api/models/REPO?blobs=true`.
 ///
 /// # Errors
-/// A sentence.
+/// A description of the problem.
 fn listing(text: &str) -> Result<Listing, String> {
-    let answer: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let commit = answer["sha"].as_str().filter(|commit| is_plain(commit)).ok_or("it names no commit")?;
-    let files = answer["siblings"].as_array().ok_or("it lists no files")?;
+    let response: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let commit = response["sha"].as_str().filter(|commit| is_plain(commit)).ok_or("it has no commit")?;
+    let files = response["siblings"].as_array().ok_or("it has no list of files")?;
     // By folder and stem.
     let mut models: BTreeMap<(&str, &str), Vec<RemoteFile>> = BTreeMap::new();
     for file in files {
         let path = file["rfilename"].as_str().unwrap_or_default();
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        // Paths that could lead out of the repository's folder, and files that are no models, are passed over.
-        let Some(name) = FileName::read(name).filter(|_| path.split('/').all(is_plain)) else { continue };
+        // Skip files that are not models, and paths that could lead out of the repository's folder.
+        let Some(name) = FileName::parse(name).filter(|_| path.split('/').all(is_plain)) else { continue };
         let size = file["lfs"]["size"].as_u64().or(file["size"].as_u64());
         let sha256 = file["lfs"]["sha256"].as_str().filter(|digits| is_sha256(digits));
         let (Some(bytes), Some(sha256)) = (size, sha256) else {
-            return Err(format!("it gives no size and checksum for {path}"));
+            return Err(format!("it has no size or checksum for {path}"));
         };
         let file =
             RemoteFile { path: path.into(), part: name.part, bytes, sha256: sha256.to_ascii_lowercase() };
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn models_are_put_together_from_their_parts() {
+    fn models_are_assembled_from_their_parts() {
         let names =
             ["README.md", "q/a-Q8_0-00002-of-00002.gguf", "q/a-Q8_0-00001-of-00002.gguf", "a-Q4_0.gguf"];
         let expected = [("a-Q4_0", vec![names[3]]), ("a-Q8_0", vec![names[2], names[1]])];
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn models_without_all_their_parts_and_paths_that_lead_elsewhere_are_passed_over() {
+    fn incomplete_models_and_unsafe_paths_are_skipped() {
         for name in
             ["a-00001-of-00002.gguf", "../a.gguf", "x/../a.gguf", "/a.gguf", "a b.gguf", "C:\\\\a.gguf"]
         {
@@ -229,8 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_checked_is_not_fetched() {
-        for answer in [
+    fn files_without_a_checksum_are_refused() {
+        for response in [
             "",
             "[]",
             r#"{"sha":"abc"}"#,
@@ -238,7 +238,7 @@ mod tests {
             r#"{"sha":"abc","siblings":[{"rfilename":"a.gguf","size":7}]}"#,
             r#"{"sha":"abc","siblings":[{"rfilename":"a.gguf","lfs":{"sha256":"00","size":7}}]}"#,
         ] {
-            assert!(listing(answer).is_err(), "{answer}");
+            assert!(listing(response).is_err(), "{response}");
         }
     }
 }

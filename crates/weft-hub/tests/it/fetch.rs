@@ -1,4 +1,4 @@
-//! Fetching: what is told, what cancelling leaves behind, and threads that want the same file.
+//! Downloads: events, cancelling, and threads that want the same file.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use crate::support::TestCache;
 const FILE: &str = "org/repo/a-Q8_0.gguf";
 const NAME: &str = "hf:org/repo:Q8_0";
 
-/// A megabyte that is not the same everywhere.
+/// A megabyte of varied bytes.
 fn bytes() -> Vec<u8> {
     (0..1_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
@@ -20,8 +20,8 @@ fn server(bytes: &[u8]) -> server::Hub {
     server::Hub::new(&[("a-Q8_0.gguf", bytes)])
 }
 
-/// An event in a word or two, with no more of the progress than where it begins and ends.
-fn word(event: &Event<'_>) -> String {
+/// An event in a few words, without the progress in between.
+fn describe(event: &Event<'_>) -> String {
     match event {
         Event::Fetching { file, part, bytes, .. } => format!("fetching {file} {part:?} {bytes}"),
         Event::Waiting { .. } => "waiting".into(),
@@ -34,19 +34,19 @@ fn word(event: &Event<'_>) -> String {
 }
 
 #[test]
-fn events_tell_what_happens_in_order() {
+fn events_are_reported_in_order() {
     let bytes = bytes();
     let (server, cache) = (server(&bytes), TestCache::new());
     server.state().cuts = vec![400_000];
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     let path = cache.hub(&server.url()).pull(NAME, &mut |event| {
-        told.push(word(&event));
+        events.push(describe(&event));
         ControlFlow::Continue(())
     });
     assert_eq!(path.unwrap(), cache.join("models").join(FILE));
-    told.dedup();
+    events.dedup();
     assert_eq!(
-        told,
+        events,
         [
             "fetching a-Q8_0.gguf (1, 1) 1000000",
             "…",
@@ -56,12 +56,12 @@ fn events_tell_what_happens_in_order() {
         ]
     );
     assert!(fs::read(cache.join("models").join(FILE)).unwrap() == bytes);
-    // What is there is fetched no more, and there is nothing to tell.
+    // A complete file is not downloaded again, and causes no events.
     cache.hub(&server.url()).pull(NAME, &mut |event| panic!("{event:?}")).unwrap();
 }
 
 #[test]
-fn what_was_cancelled_is_continued() {
+fn a_cancelled_download_is_resumed() {
     let bytes = bytes();
     let (server, cache) = (server(&bytes), TestCache::new());
     let hub = cache.hub(&server.url());
@@ -77,20 +77,20 @@ fn what_was_cancelled_is_continued() {
     let left = cache.models();
     assert!(left.len() == 1 && left[0].starts_with(FILE) && left[0].ends_with(".part"), "{left:?}");
     assert!(hub.cache().list().unwrap().is_empty());
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     hub.find(NAME, &mut |event| {
-        told.push(word(&event));
+        events.push(describe(&event));
         ControlFlow::Continue(())
     })
     .unwrap();
-    assert!(told.contains(&format!("checking a-Q8_0.gguf {arrived}/{arrived}")), "{told:?}");
+    assert!(events.contains(&format!("checking a-Q8_0.gguf {arrived}/{arrived}")), "{events:?}");
     assert_eq!(server.starts(), [0, arrived as usize]);
     assert_eq!(cache.models(), [FILE]);
     assert!(fs::read(cache.join("models").join(FILE)).unwrap() == bytes);
 }
 
 #[test]
-fn cancelling_at_the_first_event_leaves_nothing_wrong() {
+fn cancelling_at_the_first_event_does_no_harm() {
     let bytes = bytes();
     let (server, cache) = (server(&bytes), TestCache::new());
     let cancelled = cache.hub(&server.url()).pull(NAME, &mut |_| ControlFlow::Break(()));
@@ -100,7 +100,7 @@ fn cancelling_at_the_first_event_leaves_nothing_wrong() {
 }
 
 #[test]
-fn threads_that_want_the_same_file_fetch_it_once_and_may_stop_waiting() {
+fn threads_download_a_file_once_and_can_stop_waiting() {
     let bytes = bytes();
     let (server, cache) = (server(&bytes), TestCache::new());
     let (go, hold) = std::sync::mpsc::channel();
@@ -135,7 +135,7 @@ fn threads_that_want_the_same_file_fetch_it_once_and_may_stop_waiting() {
 }
 
 #[test]
-fn a_hub_may_be_shared_between_threads() {
+fn a_hub_can_be_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<weft_hub::Hub>();
     shared::<weft_hub::Error>();

@@ -1,4 +1,4 @@
-//! Finding a model by what it is called.
+//! Finding a model by name.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use weft_hub::{Cache, Error, Hub, HubOptions};
 use crate::server;
 use crate::support::TestCache;
 
-/// Nobody listens there.
+/// An address that nothing listens on.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 fn found(hub: &Hub, name: &str) -> Result<std::path::PathBuf, Error> {
@@ -16,7 +16,7 @@ fn found(hub: &Hub, name: &str) -> Result<std::path::PathBuf, Error> {
 }
 
 #[test]
-fn a_model_in_the_cache_is_found_by_its_names_without_a_hub() {
+fn a_cached_model_is_found_without_the_hub() {
     let cache = TestCache::new();
     let path = cache.join("models/org/repo/a-Q8_0.gguf");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -30,7 +30,7 @@ fn a_model_in_the_cache_is_found_by_its_names_without_a_hub() {
 }
 
 #[test]
-fn what_is_not_found_is_an_error_that_says_what_to_do() {
+fn errors_say_what_is_wrong() {
     let cache = TestCache::new();
     let hub = cache.hub(NOWHERE);
     let error = found(&hub, "smolm2").unwrap_err();
@@ -38,12 +38,15 @@ fn what_is_not_found_is_an_error_that_says_what_to_do() {
     assert!(error.to_string().contains("did you mean `smollm2`?"), "{error}");
     let folder = std::env::temp_dir();
     assert!(matches!(found(&hub, folder.to_str().unwrap()), Err(Error::Folder(path)) if path == folder));
-    assert!(matches!(found(&hub, "hf:org"), Err(Error::Name { .. })));
+    assert!(matches!(found(&hub, "hf:org"), Err(Error::InvalidName { .. })));
     let error = found(&hub, "hf:org/repo").unwrap_err().in_one_line();
-    assert!(error.starts_with("cannot look hf:org/repo up: cannot reach 127.0.0.1:9: "), "{error}");
+    assert!(error.starts_with("cannot look up hf:org/repo: cannot reach 127.0.0.1:9: "), "{error}");
     let server = server::Hub::new(&[("a-Q8_0.gguf", b"1"), ("a-Q2_K.gguf", b"2")]);
     let error = found(&cache.hub(&server.url()), "hf:org/repo:Q4_0").unwrap_err();
-    assert_eq!(error.to_string(), "cannot choose a model of hf:org/repo: it has no Q4_0; it has Q2_K, Q8_0");
+    assert_eq!(
+        error.to_string(),
+        "cannot choose a model from hf:org/repo: it has no Q4_0; it has Q2_K, Q8_0"
+    );
     assert!(matches!(hub.pull("mine", &mut |_| ControlFlow::Continue(())), Err(Error::NotFetchable { .. })));
 }
 
@@ -55,5 +58,5 @@ fn an_address_is_checked_and_a_token_is_not_printed() {
     assert!(!format!("{options:?} {hub:?}").contains("secret"));
     options.endpoint = "ftp://hub".into();
     let error = Hub::new(Cache::new("cache".into()), &options).unwrap_err();
-    assert_eq!(error.to_string(), "the hub's address is `ftp://hub`; it should begin with https://");
+    assert_eq!(error.to_string(), "the hub's address is `ftp://hub`: expected https://HOST");
 }

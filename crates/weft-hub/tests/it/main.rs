@@ -1,9 +1,8 @@
-//! The library as a server would use it: events, cancelling, sharing a cache. The command's own tests (`weft/tests/it/pull.rs`)
-//! try what a person sees.
+//! The library as a server would use it: events, cancelling, sharing a cache. The tests of the command
+//! (`weft/tests/it/pull.rs`) cover what users see.
 
 mod fetch;
 mod find;
-// Shared with the command's tests, which use all of it.
-#[allow(dead_code, reason = "the tests here misbehave in fewer ways")]
+#[allow(dead_code, reason = "shared with the tests of the command, which use all of it")]
 mod server;
 mod support;

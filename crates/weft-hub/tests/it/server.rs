@@ -1,4 +1,4 @@
-//! A hub of our own on this machine, which misbehaves as it is told to.
+//! A local hub that misbehaves on demand.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,24 +14,24 @@ pub(crate) struct Hub {
     state: Arc<Mutex<State>>,
 }
 
-/// What the hub has, does and has seen.
+/// The hub's files, its faults, and the requests it has seen.
 #[derive(Default)]
 pub(crate) struct State {
     /// By path in the repository.
     pub(crate) files: BTreeMap<String, Vec<u8>>,
-    /// Checksums that the listing gives instead of the right ones.
+    /// Wrong checksums for the listing.
     pub(crate) lies: BTreeMap<String, String>,
-    /// For each request of a file in order, after how many bytes of the body the connection ends.
+    /// For each request of a file in order, the number of bytes of the body after which the connection ends.
     pub(crate) cuts: Vec<usize>,
     /// Whether ranges are ignored.
     pub(crate) whole_only: bool,
-    /// The status of every answer, if not what it should be; from this request of a file on.
+    /// An error status for all requests of files from this one on.
     pub(crate) status: Option<(usize, u16)>,
-    /// Where files are said to be instead.
+    /// The server that requests of files are redirected to.
     pub(crate) elsewhere: Option<String>,
-    /// Waited for in the middle of a body.
+    /// The next file waits for this in the middle of its body.
     pub(crate) hold: Option<mpsc::Receiver<()>>,
-    /// Requests of files: where they began, and their Authorization.
+    /// Requests of files: the first byte, and the Authorization header.
     pub(crate) seen: Vec<(usize, Option<String>)>,
 }
 
@@ -57,7 +57,7 @@ impl Hub {
         format!("http://{}", self.address)
     }
 
-    /// The same by another name.
+    /// The same address with a host name.
     pub(crate) fn url_by_name(&self) -> String {
         self.url().replace("127.0.0.1", "localhost")
     }
@@ -66,13 +66,13 @@ impl Hub {
         self.state.lock().unwrap()
     }
 
-    /// Where each request of a file began.
+    /// The first byte of each request of a file.
     pub(crate) fn starts(&self) -> Vec<usize> {
         self.state().seen.iter().map(|(start, _)| *start).collect()
     }
 }
 
-/// Answers one request and closes the connection, whatever happens to it.
+/// Answers one request and closes the connection.
 fn answer(stream: TcpStream, state: &Mutex<State>) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
     let Some(path) = lines.next().and_then(|line| Some(line.split(' ').nth(1)?.to_string())) else { return };
@@ -82,7 +82,7 @@ fn answer(stream: TcpStream, state: &Mutex<State>) {
             line.split_once(": ").map(|(name, value)| (name.to_ascii_lowercase(), value.to_string()))
         })
         .collect();
-    // A client may hang up on us; that is its own affair.
+    // The client may close the connection early.
     let _ = match path.strip_prefix("/org/repo/resolve/abc123/") {
         Some(file) => send_file(stream, state, file, &headers),
         None if path == "/api/models/org/repo?blobs=true" => {
@@ -131,7 +131,7 @@ fn send_file(
     let (first, second) = body[..body.len().min(cut)].split_at(body.len().min(cut) / 2);
     (&stream).write_all(first)?;
     if let Some(hold) = hold {
-        // Until the test has looked around, or is gone.
+        // Until the test goes on or ends.
         let _ = hold.recv();
     }
     (&stream).write_all(second)

@@ -1,4 +1,4 @@
-//! A cache in a folder of its own.
+//! A cache in a temporary folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use weft_hub::{Cache, Hub, HubOptions};
 
-/// A cache that goes away with the test.
+/// A cache that is removed when dropped.
 pub(crate) struct TestCache(PathBuf);
 
 impl TestCache {
@@ -21,14 +21,14 @@ impl TestCache {
         self.0.join(name)
     }
 
-    /// A hub that fetches into it.
+    /// A hub that downloads into it.
     pub(crate) fn hub(&self, endpoint: &str) -> Hub {
         let mut options = HubOptions::default();
         options.endpoint = endpoint.into();
         Hub::new(Cache::new(self.0.clone()), &options).unwrap()
     }
 
-    /// The files below its `models`, by their paths from there.
+    /// The paths of the files in `models`, relative to it.
     pub(crate) fn models(&self) -> Vec<String> {
         fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
             for entry in fs::read_dir(folder).into_iter().flatten() {

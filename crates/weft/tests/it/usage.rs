@@ -107,7 +107,7 @@ fn the_error_for_a_missing_model_says_where_it_was_looked_for() {
     let error = weft(["inspect", cache.path().to_str().unwrap()]).run().failed(1);
     assert!(error.contains("is a folder"), "{error}");
     let error = weft(["inspect", "hf:nowhere"]).run().failed(1);
-    assert!(error.contains("expected hf:organisation/repository:QUANT"), "{error}");
+    assert!(error.contains("expected hf:ORG/REPO:QUANT"), "{error}");
 }
 
 #[test]
