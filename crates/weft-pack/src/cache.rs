@@ -1,4 +1,4 @@
-//! The cache folder of packed weights: which file belongs to which model, and how much there may be.
+//! The cache folder of packed weights: file names, the size limit, and removal in LRU order.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,62 +8,64 @@ use std::time::SystemTime;
 use crate::checksum::checksum;
 use crate::file;
 
-/// What names of files end in.
+/// The suffix of cache files.
 const SUFFIX: &str = ".weftpack";
 
-/// What names of files ended in that version 0.1 was writing.
+/// The suffix that version 0.1 gave to unfinished files.
 const OLD_PART: &str = ".partial";
 
-/// Letters of a model's name that a file name repeats; with what follows, any file system allows as many.
+/// The most letters of a model's name in a file name, so that every file system allows the name.
 const STEM: usize = 80;
 
 /// A folder of packed weights.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PackCache {
-    /// The folder. It need not exist. Other files in it stay.
+    /// The folder, which need not exist. Other files in it are left alone.
     pub folder: PathBuf,
-    /// The most bytes of all files together. Least recently used files are removed for new ones.
+    /// The limit on the total size of all files, in bytes. The least recently used files are removed to make room for
+    /// new ones.
     pub limit: u64,
 }
 
-/// The packed weights of a model.
+/// A file of packed weights.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packed {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its size.
+    /// The size of the file.
     pub bytes: u64,
-    /// When it was last used.
+    /// When the file was last used.
     pub used: SystemTime,
-    /// The model and the layout; `None` if the file is damaged or of another version.
+    /// The model and the layout, or `None` if the file is damaged or of another version.
     pub of: Option<PackedOf>,
 }
 
-/// Which weights are packed, and how.
+/// The model and the layout of packed weights.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PackedOf {
-    /// Where the model's (first) file was.
+    /// The path of the model's (first) file when it was packed.
     pub model: PathBuf,
-    /// The name of the layout.
+    /// The id of the layout.
     pub packing: String,
 }
 
 impl PackCache {
-    /// The default limit: room for three of the largest models this is made for, each about as large as its own file.
+    /// The default limit: three of the largest models that Weft is made for. Packed weights are about as large as the
+    /// model.
     pub const LIMIT: u64 = 64_000_000_000;
 
-    /// The cache in a folder.
+    /// Creates a cache in a folder, with the default limit.
     pub fn new(folder: PathBuf) -> PackCache {
         PackCache { folder, limit: PackCache::LIMIT }
     }
 
-    /// The cache in the user's own folder for such things; `None` if the environment does not say where that is.
+    /// Creates a cache in the user's cache folder. Returns `None` if the environment does not name that folder.
     pub fn of_user() -> Option<PackCache> {
         weft_file::cache_folder().map(|folder| PackCache::new(folder.join(weft_file::PACKED_FOLDER)))
     }
 
-    /// The file of a model's weights: one for each path of a model and each layout, so that a changed model replaces what was packed
-    /// of it before.
+    /// The path of the cache file for a model and a layout. It depends on the model's path, so that a changed model
+    /// replaces its old file.
     pub(crate) fn file(&self, model: &Path, packing: &str) -> PathBuf {
         let stem = model.file_stem().unwrap_or_default().to_string_lossy();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
@@ -72,10 +74,10 @@ impl PackCache {
         self.folder.join(format!("{stem}-{hash:016x}{SUFFIX}"))
     }
 
-    /// All files, by name.
+    /// Lists all files, sorted by name.
     ///
     /// # Errors
-    /// If the folder exists and cannot be read.
+    /// If the folder exists but cannot be read.
     pub fn list(&self) -> io::Result<Vec<Packed>> {
         let describe = |(path, bytes, used): (PathBuf, u64, SystemTime)| {
             let header = file::header(&path);
@@ -85,7 +87,7 @@ impl PackCache {
         Ok(self.files(SUFFIX)?.into_iter().map(describe).collect())
     }
 
-    /// Removes a file, and returns how many bytes that frees: none while a process uses it.
+    /// Removes a file unless a process uses it. Returns the number of bytes freed.
     ///
     /// # Errors
     /// If it cannot be removed.
@@ -93,7 +95,7 @@ impl PackCache {
         Ok(if remove_unused(&packed.path)? { packed.bytes } else { 0 })
     }
 
-    /// Removes what processes left behind that were killed while packing. What cannot be removed does no harm.
+    /// Removes the unfinished files of processes that were killed. Failures are ignored.
     pub fn sweep(&self) {
         let _ = weft_file::sweep(&self.folder);
         for (path, ..) in self.files(OLD_PART).unwrap_or_default() {
@@ -101,19 +103,19 @@ impl PackCache {
         }
     }
 
-    /// Makes room for a file of `bytes` bytes at `path`, and removes the one that is there.
+    /// Makes room for a file of `bytes` bytes at `path`, and removes the existing one.
     ///
     /// # Errors
-    /// A sentence, if there is no room.
+    /// The reason, if there is no room.
     pub(crate) fn make_room(&self, path: &Path, bytes: u64) -> Result<(), String> {
         let PackCache { folder, limit } = self;
         if bytes > *limit {
-            return Err(format!("they take {}, and the limit is {}", gigabytes(bytes), gigabytes(*limit)));
+            return Err(format!("their size is {}; the limit is {}", gigabytes(bytes), gigabytes(*limit)));
         }
         let failed = |error: io::Error| format!("{}: {error}", folder.display());
         fs::create_dir_all(folder).map_err(failed)?;
         self.sweep();
-        // What is there is of no use any more. If it cannot be removed, the new one replaces it.
+        // The existing file is useless. If it cannot be removed, the new one will replace it.
         let _ = remove_unused(path);
         let mut files = self.files(SUFFIX).map_err(failed)?;
         files.retain(|(other, ..)| other != path);
@@ -131,16 +133,16 @@ impl PackCache {
             return Ok(());
         }
         let [bytes, total, limit] = [bytes, total, *limit].map(gigabytes);
-        Err(format!("they take {bytes} beside {total} that are in use, and the limit is {limit}"))
+        Err(format!("their size is {bytes}, files in use take {total}, and the limit is {limit}"))
     }
 
-    /// Our files of one kind, by name; none if there is no folder.
+    /// The files of this cache with a suffix, sorted by name; none if there is no folder.
     fn files(&self, suffix: &str) -> io::Result<Vec<(PathBuf, u64, SystemTime)>> {
         let mut files = Vec::new();
         for entry in weft_file::entries(&self.folder)? {
             let name = entry.file_name();
             let ours = name.to_str().is_some_and(|name| name.contains(SUFFIX) && name.ends_with(suffix));
-            // One may disappear in between.
+            // The file may have disappeared.
             let Some(about) = entry.metadata().ok().filter(|about| ours && about.is_file()) else { continue };
             files.push((entry.path(), about.len(), about.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
         }
@@ -153,10 +155,10 @@ fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
-/// Removes a file unless a process has it locked; says whether it did.
+/// Removes a file unless a process has it locked, and returns whether it did.
 fn remove_unused(path: &Path) -> io::Result<bool> {
     let file = File::open(path)?;
-    // Without locks it is not known who uses it, so it counts as used.
+    // On a file system without locks, every file counts as used.
     if file.try_lock().is_err() {
         return Ok(false);
     }

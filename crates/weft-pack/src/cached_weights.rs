@@ -1,4 +1,4 @@
-//! A model's packed weights in the cache: found there, or put there first.
+//! The packed weights of a model in the cache: loaded, or packed into it first.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -11,22 +11,22 @@ use crate::file::{self, Unusable};
 use crate::header::Header;
 use crate::identity::Identity;
 use crate::layout::Layout;
+use crate::report::{OnReport, PackError, Report};
 use crate::work::Stop;
-use crate::{OnReport, PackError, Report};
 
-/// The cache file of a model's weights, whether it exists or not.
+/// The cache file of a model's weights, which may not exist yet.
 pub(crate) struct CachedWeights<'a> {
     cache: &'a PackCache,
     layout: &'a Layout<'a>,
     threads: usize,
     identity: Identity,
-    /// Where the model is.
+    /// The path of the model.
     model: PathBuf,
     file: PathBuf,
 }
 
 impl<'a> CachedWeights<'a> {
-    /// Where the weights of a model belong; `None` if it was not read from files.
+    /// The cache file for a model, or `None` if the model was not read from files.
     pub(crate) fn new(
         cache: &'a PackCache,
         model: &Gguf,
@@ -39,7 +39,8 @@ impl<'a> CachedWeights<'a> {
         Some(CachedWeights { cache, layout, threads, identity, model, file })
     }
 
-    /// The tiles, packed into the file first if need be; `None` if they cannot be kept there, which has been reported.
+    /// Loads the tiles, which are packed into the file first if necessary. Returns `None`, and reports why, if they
+    /// cannot be stored there.
     pub(crate) fn tiles(&self, report: OnReport<'_>) -> Result<Option<Vec<WeightBytes>>, PackError> {
         let file = self.file.display();
         match self.open(report) {
@@ -54,7 +55,7 @@ impl<'a> CachedWeights<'a> {
             Err(Stop::Failed(why)) => {
                 note(
                     report,
-                    format!("the packed weights are not kept, and packed again at every start: {why}"),
+                    format!("the packed weights cannot be cached and will be packed at every start: {why}"),
                 )?;
                 return Ok(None);
             }
@@ -62,25 +63,25 @@ impl<'a> CachedWeights<'a> {
         let why = match self.open(report) {
             Ok(tiles) => return Ok(Some(tiles)),
             Err(Unusable::Interrupted) => return Err(PackError::Interrupted),
-            // Another process removed or replaced it, or the disk does not hold what it was given.
+            // Another process removed or replaced it, or the disk is faulty.
             Err(Unusable::Missing) => "is gone".into(),
             Err(Unusable::Stale(why)) => why,
         };
-        note(report, format!("{file} has just been written and {why}; packing in memory"))?;
+        note(report, format!("{file} was just written and {why}; packing in memory"))?;
         Ok(None)
     }
 
-    /// The tiles in the file.
+    /// Loads the tiles from the file.
     fn open(&self, report: OnReport<'_>) -> Result<Vec<WeightBytes>, Unusable> {
         let mut progress = |done, total| report(Report::Checking { done, total });
         let opened = file::open(&self.file, self.identity, self.layout, self.threads, &mut progress)?;
         Ok(opened.storage.slices(opened.ranges.into_iter()))
     }
 
-    /// Writes the file.
+    /// Packs the weights into the file.
     ///
     /// # Errors
-    /// A sentence, or that the callback said so.
+    /// The reason, or that the callback interrupted it.
     fn write(&self, report: OnReport<'_>) -> Result<(), Stop<String>> {
         let header = Header::new(self.identity, self.model.to_string_lossy().into(), self.layout);
         self.cache.make_room(&self.file, file::size(&header)).map_err(Stop::Failed)?;

@@ -1,19 +1,20 @@
-//! A checksum as fast as memory. It finds damage, and is no protection against deliberate collisions.
+//! A checksum as fast as memory. It detects damage, but is no protection against deliberate collisions.
 //!
-//! Eight lanes take a 64-bit word each, so that eight multiplications are in flight at once. The product's upper half carries high
-//! bits down while its lower half carries low bits up (as in Wang Yi's wyhash), so that no flipped bit is cancelled by one in the
-//! next word. Each pair of lanes reads a quarter of the bytes: four streams at once measured twice as fast as one.
+//! Eight lanes take a 64-bit word each, so that eight multiplications are in flight at once. The upper half of a
+//! product carries high bits down and the lower half low bits up (as in Wang Yi's wyhash), so a flipped bit cannot
+//! cancel another in the next word. Each pair of lanes reads a quarter of the bytes: four streams measured twice as
+//! fast as one.
 
 const LANES: usize = 8;
 const WORD: usize = 8;
 
-/// Bytes that a pair of lanes takes at once.
+/// The number of bytes that a pair of lanes takes at once.
 const PAIR: usize = 2 * WORD;
 
 /// An odd number with about as many ones as zeros: 2⁶⁴ over the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The checksum of `bytes`.
+/// Returns the checksum of `bytes`.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let mut lanes: [u64; LANES] = std::array::from_fn(|lane| MULTIPLIER.wrapping_mul(lane as u64 + 1));
     let quarter = bytes.len() / (LANES * WORD) * PAIR;
@@ -28,7 +29,7 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
         let (pairs, _) = last.as_chunks();
         take(&mut lanes, std::array::from_fn(|i| &pairs[i]));
     }
-    // The length tells zeros at the end from none.
+    // The length distinguishes trailing zeros from none.
     lanes.into_iter().fold(step(MULTIPLIER, bytes.len() as u64), step)
 }
 
@@ -67,8 +68,8 @@ mod tests {
     }
 
     #[test]
-    fn no_bit_makes_another_good() {
-        // Every lane takes two words, those of a quarter.
+    fn no_two_bits_cancel() {
+        // Two words for every lane.
         let whole = [0x5au8; 2 * LANES * WORD];
         let bits = 8 * whole.len();
         let sum = checksum(&whole);
@@ -91,8 +92,8 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_what_it_is() {
-        // Files are checked by it: when it changes, the version of the format does.
+    fn the_checksum_is_stable() {
+        // Cache files contain it: a change requires a new version of the format.
         let bytes: Vec<u8> = (0..=255).collect();
         assert_eq!(checksum(&bytes[..250]), 17_740_377_746_677_850_636);
     }

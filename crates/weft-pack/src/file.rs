@@ -1,4 +1,4 @@
-//! A cache file: written by all cores, and trusted only after all cores have checked every byte.
+//! Cache files: written by all cores, and trusted only after all cores have checked every byte.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -17,28 +17,28 @@ use crate::layout::{BLOCK, Layout};
 use crate::storage::Storage;
 use crate::work::{self, Stop};
 
-/// Blocks after which a thread syncs to the disk, so that neither an interrupted process nor a finished one has to wait long for it.
+/// The number of blocks after which a file is synced, so that a process never has to wait long for it at its end.
 const SYNC: usize = 256;
 
-/// Why a file is not used.
+/// Why a file cannot be used.
 #[derive(Debug)]
 pub(crate) enum Unusable {
     /// There is no file.
     Missing,
-    /// It is not what is wanted, or no longer.
+    /// The file is damaged, outdated, or of another model or layout: a predicate to the file's path.
     Stale(String),
-    /// The callback said so.
+    /// The callback interrupted the check.
     Interrupted,
 }
 
-/// Weights in a file.
+/// An open cache file.
 pub(crate) struct Opened {
     pub(crate) storage: Storage,
-    /// Where the tiles of each weight of the layout lie.
+    /// The ranges of the tiles of each weight of the layout.
     pub(crate) ranges: Vec<Range<usize>>,
 }
 
-/// Maps a file and checks it, which also reads it into memory. It may hold other weights beside those of the layout.
+/// Maps and checks a file, which also reads it into memory. The file may hold more weights than the layout.
 pub(crate) fn open(
     path: &Path,
     identity: Identity,
@@ -61,10 +61,10 @@ pub(crate) fn open(
     map.prefer_huge_pages();
     let header = Header::parse(&map, map.len() as u64).map_err(|error| Unusable::Stale(error.to_string()))?;
     if header.identity != identity {
-        return Err(stale("is of another model, or of this one before it was changed"));
+        return Err(stale("belongs to another model, or to this one before it was changed"));
     }
     if header.packing != layout.packing().id() {
-        return Err(stale("is packed for another device"));
+        return Err(stale("was packed for another device"));
     }
     let found: Option<Vec<_>> = layout.places().iter().map(|place| header.find(place)).collect();
     let found = found.ok_or_else(|| stale("does not have all weights"))?;
@@ -82,21 +82,21 @@ pub(crate) fn open(
             }
         }
     })?;
-    // What was used last is removed last. Only the owner may set the time.
+    // For the LRU order. Only the owner may set the time.
     let _ = file.set_modified(SystemTime::now());
     let ranges = found.into_iter().map(|range| range.start + start..range.end + start).collect();
     Ok(Opened { storage: Storage::File { map, _locked: file }, ranges })
 }
 
-/// Opens a file, locks it as in use for as long as the result lives, and returns its length.
+/// Opens a file, locks it as in use for as long as it is open, and returns it with its length.
 fn open_for_use(path: &Path) -> io::Result<(File, u64)> {
     let file = File::open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
-    // A process that has it locked for itself is removing it, or has just written it. Then, and where there are no locks, it may be
-    // removed while it is in use; its bytes stay until they are unmapped.
+    // Fails if a process that is removing the file, or has just written it, has it locked, or if there are no locks.
+    // The file may then be removed while in use, but its bytes stay until they are unmapped.
     let _ = file.try_lock_shared();
     Ok((file, about.len()))
 }
@@ -104,7 +104,7 @@ fn open_for_use(path: &Path) -> io::Result<(File, u64)> {
 /// Packs all weights of a layout into a file with this header.
 ///
 /// # Errors
-/// If the file cannot be written or `progress` interrupts; then there is none.
+/// If the file cannot be written, or `progress` interrupts. No file remains then.
 pub(crate) fn write(
     path: &Path,
     mut header: Header,
@@ -135,7 +135,7 @@ pub(crate) fn size(header: &Header) -> u64 {
     header::start(header.encode().len()) as u64 + header.data as u64
 }
 
-/// The header of a file; `None` if it has none.
+/// Reads the header of a file. Returns `None` if it is not valid.
 pub(crate) fn header(path: &Path) -> Option<Header> {
     let mut file = File::open(path).ok()?;
     let len = file.metadata().ok().filter(|about| about.is_file())?.len();

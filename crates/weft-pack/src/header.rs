@@ -1,15 +1,16 @@
-//! The header of a file of packed weights: of which model it is, where each weight is, and the checksum of every block.
+//! The header of a file of packed weights: the identity of its model, the offset of each weight, and the checksum of
+//! every block.
 //!
 //! ```text
-//! magic  version  bytes of the header  checksum of all that follows in it          8 4 4 8 bytes
-//! identity of the model  id of the packing  path of the model                       8, text, text
-//! bytes of data, weights, and for each: name, type, rows, row length, offset, bytes
-//! for each block of data its checksum                                               8 each
+//! magic, version, size of the header, checksum of the rest of the header             8, 4, 4, 8 bytes
+//! identity of the model, id of the layout, path of the model                         8 bytes, text, text
+//! size of the data, number of weights; for each weight its name, type, rows, row length, offset, size
+//! the checksum of each block of data                                                 8 bytes each
 //! ```
 //!
-//! Numbers are little-endian; a text is its length in 4 bytes, and UTF-8. The data begin at the next multiple of [`BLOCK`], and
-//! offsets count from there. A file may be damaged or foreign: nothing is allocated or trusted before it has been checked against
-//! the bytes that are there.
+//! Numbers are little-endian; a text is its length in 4 bytes, then UTF-8. The data begin at the next multiple of
+//! [`BLOCK`], and offsets count from there. A file may be damaged or hostile: nothing is allocated or trusted before it
+//! has been checked against the length of the file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,52 +23,52 @@ use crate::layout::{ALIGN, BLOCK, Layout, PlacedWeight, SourceWeight};
 
 const MAGIC: [u8; 8] = *b"weftpack";
 
-/// Changes with every change of the format, including that of the checksum.
+/// Increases with every change of the format or the checksum.
 const VERSION: u32 = 1;
 
-/// Bytes before those that the header's checksum covers.
+/// The size of the part before the one that the header's checksum covers.
 pub(crate) const PROLOGUE: usize = 24;
 
-/// More than the largest model needs.
+/// The largest header, more than the largest model needs.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
-/// A header.
+/// The header of a file of packed weights.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
-    /// Of the model.
+    /// The identity of the model.
     pub(crate) identity: Identity,
-    /// Of the layout.
+    /// The id of the layout.
     pub(crate) packing: String,
-    /// Where the model was, for people.
+    /// The path of the model, for display.
     pub(crate) model: String,
-    /// Bytes of data.
+    /// The size of the data.
     pub(crate) data: usize,
-    /// What is where.
+    /// The weights by name.
     pub(crate) weights: BTreeMap<String, Entry>,
-    /// Of the blocks.
+    /// The checksums of the blocks.
     pub(crate) sums: Vec<u64>,
 }
 
 /// A packed weight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
-    /// The number of a GGML type.
+    /// The id of its GGML type.
     pub(crate) ty: u32,
     pub(crate) rows: u64,
     pub(crate) row_len: u64,
-    /// Where its tiles begin in the data.
+    /// The offset of its tiles in the data.
     pub(crate) offset: usize,
-    /// Bytes they take.
+    /// The size of its tiles.
     pub(crate) bytes: usize,
 }
 
-/// Why bytes are no header.
+/// Why a header is not valid: a predicate to the file's path.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct HeaderError(&'static str);
 
 impl Header {
-    /// The header of weights in a layout, without their checksums.
+    /// Creates the header for a layout, without checksums.
     pub(crate) fn new(identity: Identity, model: String, layout: &Layout<'_>) -> Header {
         let entry = |place: &PlacedWeight<'_>| {
             let SourceWeight { name, weight: Weight { ty, rows, row_len, .. }, .. } = place.source;
@@ -84,7 +85,7 @@ impl Header {
         }
     }
 
-    /// Where the tiles of a weight lie, if they are there: as many bytes as they take in this layout.
+    /// Returns the range of a weight's tiles in the data, if the file has the weight with the same shape, type and size.
     pub(crate) fn find(&self, place: &PlacedWeight<'_>) -> Option<Range<usize>> {
         let SourceWeight { name, weight: Weight { ty, rows, row_len, .. }, .. } = place.source;
         let found = self.weights.get(name)?;
@@ -93,7 +94,7 @@ impl Header {
         (*found == wanted).then(|| found.offset..found.offset + found.bytes)
     }
 
-    /// The header's bytes. How many they are does not depend on the checksums.
+    /// Encodes the header. The length does not depend on the checksums.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let Header { identity, packing, model, data, weights, sums } = self;
         let mut out = vec![0; PROLOGUE];
@@ -117,10 +118,11 @@ impl Header {
         out
     }
 
-    /// Reads the header at the beginning of a file of `len` bytes, of which `bytes` are the first: all that [`bytes`] says it takes.
+    /// Parses the header of a file of `len` bytes. `bytes` is the beginning of the file, at least as long as [`bytes`]
+    /// returns.
     ///
     /// # Errors
-    /// If it is none, is damaged, or the file is not as long as it says.
+    /// If the header is missing or damaged, or the length of the file does not match it.
     pub(crate) fn parse(bytes: &[u8], len: u64) -> Result<Header, HeaderError> {
         let own = self::bytes(bytes, len)?;
         let bytes = bytes.get(..own as usize).ok_or(HeaderError("ends within its header"))?;
@@ -133,7 +135,7 @@ impl Header {
         let (packing, model) = (reader.text()?, reader.text()?);
         let data = reader.size()?;
         if start(own as usize).checked_add(data).is_none_or(|end| end as u64 != len) {
-            return Err(HeaderError("is not as long as its header says"));
+            return Err(HeaderError("does not have the length that its header says"));
         }
         let mut weights = BTreeMap::new();
         for _ in 0..reader.u64()? {
@@ -141,7 +143,7 @@ impl Header {
         }
         let (sums, rest) = reader.0.as_chunks();
         if sums.len() != data.div_ceil(BLOCK) || !rest.is_empty() {
-            return Err(HeaderError("has a header that does not fit its data"));
+            return Err(HeaderError("has a header that does not match its data"));
         }
         let sums = sums.iter().map(|sum| u64::from_le_bytes(*sum)).collect();
         Ok(Header { identity, packing, model, data, weights, sums })
@@ -159,35 +161,35 @@ impl Entry {
     }
 }
 
-/// Where the data begin after a header of so many bytes.
+/// The offset of the data in a file whose header has `header` bytes.
 pub(crate) fn start(header: usize) -> usize {
     header.next_multiple_of(BLOCK)
 }
 
-/// Bytes of the header of a file of `len` bytes, as its first [`PROLOGUE`] bytes say.
+/// Returns the size of the header of a file of `len` bytes, given its first [`PROLOGUE`] bytes.
 ///
 /// # Errors
-/// If it has none of this version.
+/// If it is not a file of packed weights of this version.
 pub(crate) fn bytes(prologue: &[u8], len: u64) -> Result<u64, HeaderError> {
     let (magic, rest) = prologue.split_first_chunk::<8>().ok_or(SHORT)?;
     let (version, rest) = rest.split_first_chunk::<4>().ok_or(SHORT)?;
     let (bytes, _) = rest.split_first_chunk::<4>().ok_or(SHORT)?;
     if *magic != MAGIC {
-        return Err(HeaderError("is no file of packed weights"));
+        return Err(HeaderError("is not a file of packed weights"));
     }
     if u32::from_le_bytes(*version) != VERSION {
-        return Err(HeaderError("is of another version"));
+        return Err(HeaderError("has another version of the format"));
     }
     let bytes = u64::from(u32::from_le_bytes(*bytes));
     if bytes < PROLOGUE as u64 || bytes > len.min(MAX_BYTES) {
-        return Err(HeaderError("has a header of an impossible size"));
+        return Err(HeaderError("has a header of invalid size"));
     }
     Ok(bytes)
 }
 
 const SHORT: HeaderError = HeaderError("ends within its header");
 
-/// Reads what is there, and no more.
+/// Reads values, with bounds checks.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -213,7 +215,7 @@ impl Reader<'_> {
         let len = self.u32()? as usize;
         let (text, rest) = self.0.split_at_checked(len).ok_or(SHORT)?;
         self.0 = rest;
-        let text = str::from_utf8(text).map_err(|_| HeaderError("has a name that is no text"))?;
+        let text = str::from_utf8(text).map_err(|_| HeaderError("has a name that is not UTF-8"))?;
         Ok(text.to_string())
     }
 }
@@ -241,7 +243,7 @@ mod tests {
         }
     }
 
-    /// Its length and the checksum made right.
+    /// Corrects the length and the checksum of a header.
     fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
         let len = bytes.len() as u32;
         bytes[12..16].copy_from_slice(&len.to_le_bytes());
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn headers_round_trip() {
         let header = header();
         let bytes = header.encode();
         assert_eq!(bytes, sealed(bytes.clone()));
@@ -265,14 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_lies_is_refused_at_once() {
+    fn hostile_headers_are_refused_quickly() {
         let good = header().encode();
         let started = Instant::now();
         for at in PROLOGUE..=good.len() - 8 {
             for value in [u64::MAX, u64::MAX / 2, i64::MAX as u64, 1 << 32, 0] {
                 let mut bytes = good.clone();
                 bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
-                // Many are headers all the same, of other weights; but none reaches beyond the file.
+                // Many are still valid headers, but none may reach beyond the file.
                 if let Ok(header) = Header::parse(&sealed(bytes), len()) {
                     assert_eq!((header.data, header.sums.len()), (BLOCK + 8192, 2));
                     assert!(header.weights.values().all(|e| e.offset + e.bytes <= header.data), "at {at}");
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long_it_is_is_not_believed() {
+    fn the_size_of_a_header_is_checked() {
         let mut bytes = header().encode();
         for wrong in [0, 23, MAX_BYTES as u32 + 1, u32::MAX] {
             bytes[12..16].copy_from_slice(&wrong.to_le_bytes());

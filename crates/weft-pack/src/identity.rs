@@ -1,4 +1,4 @@
-//! The identity of a model, without reading all of it: a file of 17 GB takes longer to hash than to pack.
+//! The identity of a model, without reading all of it: hashing 17 GB takes longer than packing them.
 
 use std::time::UNIX_EPOCH;
 
@@ -6,22 +6,22 @@ use weft_gguf::{FileInfo, Gguf, Stamp};
 
 use crate::checksum::checksum;
 
-/// Bytes read at the beginning and the end of every tensor.
+/// The number of bytes read at the beginning and the end of every tensor.
 const SAMPLE: usize = 4096;
 
 /// The identity of a model's files.
 ///
-/// It covers each file's size, time of the last change, inode, metadata and tensor directory, and the first and last 4 KiB of each
-/// tensor. So a file that was changed, replaced or downloaded again is another model, whatever its name. So is a copy with its
-/// times preserved, which only costs packing it again. The device number is left out: many file systems get a new one at every
-/// boot.
+/// It covers each file's size, modification time, inode, metadata and tensor directory, and the first and last 4 KiB of
+/// each tensor. So a file that was changed, replaced or downloaded again is another model, whatever its name. A copy
+/// with the same modification time is another model too; the only cost is packing it again. The device number is left
+/// out, because many file systems get a new one at every boot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Identity(pub(crate) u64);
 
 impl Identity {
-    /// The identity of a model; `None` if it was not read from files.
+    /// The identity of a model, or `None` if it was not read from files.
     pub(crate) fn of(model: &Gguf) -> Option<Identity> {
-        // Before the contents, which are read from the disk.
+        // First, because the contents have to be read from disk.
         let stamps: Vec<Stamp> = model.files().iter().map(|file| file.stamp).collect::<Option<_>>()?;
         let mut facts = contents(model);
         for stamp in stamps {
@@ -32,13 +32,14 @@ impl Identity {
     }
 }
 
-/// A number that tells a model from others, wherever its files are and whenever they were copied: a checksum of their sizes, their
-/// metadata and tensor directories, and the first and last 4 KiB of each tensor. It is no protection against forgery.
+/// Returns a number that identifies a model independently of where its files are and when they were written: a checksum
+/// of their sizes, their metadata and tensor directories, and the first and last 4 KiB of each tensor. It is no
+/// protection against forgery.
 pub fn fingerprint(model: &Gguf) -> u64 {
     checksum_of(&contents(model))
 }
 
-/// Sizes of the files, checksums of what precedes the tensors, and of both ends of each tensor.
+/// The sizes of the files, and checksums of their headers and of both ends of each tensor.
 fn contents(model: &Gguf) -> Vec<u64> {
     let mut facts: Vec<u64> = Vec::with_capacity(4 * model.files().len() + 2 * model.tensors().len());
     for (FileInfo { size, .. }, header) in model.files().iter().zip(model.headers()) {
@@ -48,7 +49,7 @@ fn contents(model: &Gguf) -> Vec<u64> {
         let bytes = model.tensor_bytes(tensor);
         let sample = SAMPLE.min(bytes.len());
         facts.extend([checksum(&bytes[..sample]), checksum(&bytes[bytes.len() - sample..])]);
-        // A page fault maps more than is read, which adds up over a thousand tensors.
+        // A page fault maps more than was read, which adds up over a thousand tensors.
         bytes.release(0..bytes.len());
     }
     facts

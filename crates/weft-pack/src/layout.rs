@@ -1,42 +1,43 @@
-//! Where packed weights are, in memory and in a file alike: one after another, in blocks that are filled independently.
+//! The layout of packed weights, the same in memory and in a file: one after another, in blocks that are filled
+//! independently.
 
 use std::ops::Range;
 
 use weft_device::{DeviceError, Packing, Tile, Weight};
 use weft_gguf::TensorBytes;
 
-/// Bytes filled, written and checked at once: a huge page, so that operating systems that can do so keep a file written in such
-/// blocks in huge pages, and map it with few page faults.
+/// The number of bytes filled, written and checked at once: a huge page, so that operating systems that can keep a file
+/// in huge pages do so, and map it with few page faults.
 pub(crate) const BLOCK: usize = 2 << 20;
 
-/// Weights begin at a multiple of this: a page.
+/// The alignment of weights: a page.
 pub(crate) const ALIGN: usize = 4096;
 
 /// A weight to be packed.
 #[derive(Clone, Debug)]
 pub struct SourceWeight {
-    /// Its name in the model.
+    /// The weight's name in the model.
     pub name: String,
-    /// Its rows.
+    /// The weight's type, shape and bytes.
     pub weight: Weight,
-    /// Its bytes in the mapped file, which are released once they are packed.
+    /// The weight's bytes in the mapped file, which are released once they are packed.
     pub mapped: Option<TensorBytes>,
 }
 
-/// Where the tiles of each of several weights are.
+/// The layout of several packed weights.
 pub(crate) struct Layout<'a> {
     packing: &'static dyn Packing,
     places: Vec<PlacedWeight<'a>>,
     len: usize,
 }
 
-/// A weight, and where its packed bytes are.
+/// A weight and its range in the packed data.
 pub(crate) struct PlacedWeight<'a> {
     pub(crate) source: &'a SourceWeight,
     tile: Tile,
-    /// Bytes of the weight that make a tile; the last tile has fewer.
+    /// The number of bytes of the unpacked weight per tile. The last tile can have fewer.
     step: usize,
-    /// Where its tiles are.
+    /// The range of its tiles.
     pub(crate) range: Range<usize>,
 }
 
@@ -44,8 +45,8 @@ impl<'a> Layout<'a> {
     /// Lays out the tiles of `sources`.
     ///
     /// # Errors
-    /// [`DeviceError::Weight`] if the bytes of one do not fit its shape, [`DeviceError::Usage`] if its type and row length have no tile
-    /// or it is too large.
+    /// [`DeviceError::Weight`] if the bytes of a weight do not match its shape, [`DeviceError::Usage`] if there is no
+    /// tile for its type and row length, or it is too large.
     pub(crate) fn new(
         packing: &'static dyn Packing,
         sources: &'a [SourceWeight],
@@ -55,7 +56,7 @@ impl<'a> Layout<'a> {
         for source in sources {
             source.weight.check()?;
             let place = PlacedWeight::new(packing, source, len).ok_or_else(|| {
-                DeviceError::Usage(format!("`{}`, a {:?}, cannot be packed", source.name, source.weight))
+                DeviceError::Usage(format!("`{}` ({:?}) cannot be packed", source.name, source.weight))
             })?;
             len = place.range.end;
             places.push(place);
@@ -63,24 +64,24 @@ impl<'a> Layout<'a> {
         Ok(Layout { packing, places, len })
     }
 
-    /// Where each weight is, in the order in which they were given.
+    /// The weights with their ranges, in the order in which they were given.
     pub(crate) fn places(&self) -> &[PlacedWeight<'a>] {
         &self.places
     }
 
-    /// Bytes of all of them.
+    /// The size of the packed data.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// The layout of the tiles.
+    /// The packing of the tiles.
     pub(crate) fn packing(&self) -> &'static dyn Packing {
         self.packing
     }
 
-    /// Fills a block, `out`, with the tiles in it, and zeros between the weights.
+    /// Fills `out`, the block with index `block`, with its tiles, and zeros between weights.
     ///
-    /// A tile that reaches into another block is packed for both. The pages of the weights' own bytes are released.
+    /// A tile that crosses the end of a block is packed for both blocks. The pages of the unpacked weights are released.
     pub(crate) fn fill(&self, block: usize, out: &mut [u8], tile: &mut Vec<u8>) {
         let start = block * BLOCK;
         let end = start + out.len();
@@ -98,19 +99,20 @@ impl<'a> Layout<'a> {
 }
 
 impl<'a> PlacedWeight<'a> {
-    /// The place of a weight whose bytes have been checked, after `before` bytes; `None` if there is no tile for it, or no such memory.
+    /// Places a weight, whose bytes have been checked, after `before` bytes. Returns `None` if there is no tile for it,
+    /// or it exceeds the address space.
     fn new(packing: &dyn Packing, source: &'a SourceWeight, before: usize) -> Option<PlacedWeight<'a>> {
         let Weight { ty, rows, row_len, .. } = source.weight;
         let tile = packing.tile(ty, row_len).filter(|tile| tile.rows > 0 && tile.bytes > 0)?;
         let row = usize::try_from(ty.row_bytes(row_len as u64)?).ok()?;
         let start = before.checked_next_multiple_of(ALIGN)?;
         let bytes = rows.div_ceil(tile.rows).checked_mul(tile.bytes)?;
-        // Slices end below this.
+        // No slice can be longer.
         let end = start.checked_add(bytes).filter(|end| *end <= isize::MAX as usize)?;
         Some(PlacedWeight { source, tile, step: row.checked_mul(tile.rows)?, range: start..end })
     }
 
-    /// Packs the tiles that lie, in part or whole, in a range of this weight's packed bytes: `out`.
+    /// Packs the tiles, or parts of tiles, in `range` of this weight's packed bytes into `out`.
     fn pack(&self, packing: &dyn Packing, range: Range<usize>, out: &mut [u8], tile: &mut Vec<u8>) {
         let Weight { ty, row_len, ref bytes, .. } = self.source.weight;
         let source = (**bytes).as_ref();

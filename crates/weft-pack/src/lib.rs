@@ -33,11 +33,11 @@ mod file;
 mod header;
 mod identity;
 mod layout;
+mod report;
 mod storage;
 mod work;
 
 use std::convert::Infallible;
-use std::ops::ControlFlow;
 
 use weft_device::{DeviceError, Packing, WeightBytes};
 use weft_gguf::Gguf;
@@ -45,58 +45,17 @@ use weft_gguf::Gguf;
 pub use cache::{PackCache, Packed, PackedOf};
 pub use identity::fingerprint;
 pub use layout::SourceWeight;
+pub use report::{OnReport, PackError, Report};
 
 use cached_weights::CachedWeights;
 use layout::{BLOCK, Layout};
 use storage::Storage;
 
-/// How far packing is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Report {
-    /// Bytes of cached weights that have been checked.
-    Checking {
-        /// Bytes done.
-        done: u64,
-        /// Bytes in all.
-        total: u64,
-    },
-    /// Bytes that have been packed.
-    Packing {
-        /// Bytes done.
-        done: u64,
-        /// Bytes in all.
-        total: u64,
-    },
-    /// Bytes of packed weights given to the device. Reported by the caller, after packing.
-    Loading {
-        /// Bytes done.
-        done: u64,
-        /// Bytes in all.
-        total: u64,
-    },
-    /// A sentence for the user. Work continues.
-    Note(String),
-}
-
-/// Told how far packing is; says whether to continue.
-pub type OnReport<'a> = &'a mut dyn FnMut(Report) -> ControlFlow<()>;
-
-/// Why weights were not packed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PackError {
-    /// A weight does not fit the layout, or there is no memory.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// The callback said so. Nothing is left behind.
-    #[error("loading was interrupted")]
-    Interrupted,
-}
-
-/// The tiles of weights, in their order, packed by `threads` threads. With a cache, those of `model` are taken from it, or put
-/// there first.
+/// Packs weights on `threads` threads, and returns their tiles in the same order. With a cache and a model, the tiles
+/// are loaded from the cache, or stored there first.
 ///
 /// # Errors
-/// [`PackError`]. Trouble with the cache is no error: weights are then packed again, or in memory.
+/// [`PackError`]. A failure of the cache is not an error: the weights are then packed again, or in memory.
 pub fn pack(
     packing: &'static dyn Packing,
     sources: &[SourceWeight],
@@ -117,7 +76,7 @@ pub fn pack(
     in_memory(&layout, threads, report)
 }
 
-/// Packs into the memory of this process.
+/// Packs into memory.
 fn in_memory(
     layout: &Layout<'_>,
     threads: usize,

@@ -1,4 +1,4 @@
-//! The memory of packed weights: a mapped file, or memory of this process alone.
+//! The storage of packed weights: a mapped file or anonymous memory.
 
 use std::fs::File;
 use std::ops::Range;
@@ -8,21 +8,21 @@ use memmap2::{Mmap, MmapMut};
 use weft_device::WeightBytes;
 use weft_gguf::MappedFile;
 
-/// Bytes at a fixed address.
+/// The storage of packed weights.
 pub(crate) enum Storage {
     /// A cache file.
     File {
-        /// Its bytes.
+        /// The mapped file.
         map: MappedFile,
         /// The file, locked as in use.
         _locked: File,
     },
-    /// Memory, aligned to a page.
+    /// Anonymous memory, aligned to a page.
     Memory(Mmap),
 }
 
 impl Storage {
-    /// Zeroed memory, in huge pages where the operating system grants them.
+    /// Allocates zeroed memory, in huge pages if the operating system grants them.
     pub(crate) fn zeroed(bytes: usize) -> Option<MmapMut> {
         let memory = MmapMut::map_anon(bytes).ok()?;
         #[cfg(target_os = "linux")]
@@ -30,7 +30,7 @@ impl Storage {
         Some(memory)
     }
 
-    /// These parts of it.
+    /// Returns these ranges, which share the storage.
     pub(crate) fn slices(self, ranges: impl Iterator<Item = Range<usize>>) -> Vec<WeightBytes> {
         let storage = Arc::new(self);
         let slice = |range| Arc::new(Slice { storage: Arc::clone(&storage), range }) as WeightBytes;
@@ -46,7 +46,7 @@ impl Storage {
     }
 }
 
-/// A part of a storage, which it keeps alive.
+/// A range of a storage, which it keeps alive.
 struct Slice {
     storage: Arc<Storage>,
     range: Range<usize>,

@@ -1,4 +1,4 @@
-//! Items of work that all cores take in turn, while the calling thread also reports progress.
+//! Distributing items of work over threads, while the calling thread also reports progress.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -8,15 +8,15 @@ use std::thread;
 /// Why work was not completed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Stop<E> {
-    /// The callback said so.
+    /// The callback interrupted it.
     Interrupted,
-    /// An item failed: the first that did.
+    /// An item failed. This is the first error.
     Failed(E),
 }
 
-/// Does all `items` on `threads` threads, each with its own `scratch`. They are begun in order.
+/// Works on all `items`, on `threads` threads with a `scratch` each. Items are begun in order.
 ///
-/// `progress` is told how many are done, by the calling thread between items of its own.
+/// The calling thread calls `progress` with the number of finished items, between items of its own.
 pub(crate) fn each<T: Send, S, E: Send>(
     threads: usize,
     items: impl Iterator<Item = T> + Send,
@@ -29,7 +29,7 @@ pub(crate) fn each<T: Send, S, E: Send>(
     let items = Mutex::new(items.fuse());
     let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let failed = Mutex::new(None);
-    // A panic takes the other threads down when they are joined; until then they may continue.
+    // If a thread panics, the others continue until the scope joins them and passes the panic on.
     let next =
         || items.lock().unwrap_or_else(|e| e.into_inner()).next().filter(|_| !stop.load(Ordering::Relaxed));
     let take = |scratch: &mut S| -> bool {
@@ -48,7 +48,7 @@ pub(crate) fn each<T: Send, S, E: Send>(
     };
     let interrupted = thread::scope(|scope| {
         for _ in 1..threads {
-            // If the system has no more threads, fewer do.
+            // If the system has no more threads, fewer are enough.
             let spawned = thread::Builder::new().spawn_scoped(scope, || {
                 let mut own = scratch();
                 while take(&mut own) {}
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_and_who_interrupts_stops_the_rest() {
+    fn failures_and_interruptions_stop_the_rest() {
         for threads in [1, 3] {
             let begun = AtomicUsize::new(0);
             let fail = |i: usize, _: &mut ()| {

@@ -1,4 +1,4 @@
-//! What is kept, for whom, and for how long.
+//! What the cache keeps, and for how long.
 
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -24,19 +24,19 @@ fn in_memory(notes: usize, told: &Told) -> bool {
 }
 
 #[test]
-fn packed_once_and_found_ever_after() {
+fn weights_are_packed_once() {
     let folder = Folder::new();
     let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
     assert!(in_memory(0, &load(&model, ALL, &TOY, None).1));
     assert_eq!(folder.cached().len(), 0);
     assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, packed());
     assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, found());
-    assert_eq!(load(&model, &["small"], &TOY, Some(&cache)).1, found(), "a part of what is there");
+    assert_eq!(load(&model, &["small"], &TOY, Some(&cache)).1, found(), "a subset of the cached weights");
     assert_eq!(folder.cached().len(), 1);
 }
 
 #[test]
-fn what_is_not_there_has_all_packed_again() {
+fn a_missing_weight_replaces_the_file() {
     let folder = Folder::new();
     let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
     assert_eq!(load(&model, &["small"], &TOY, Some(&cache)).1, packed());
@@ -47,13 +47,13 @@ fn what_is_not_there_has_all_packed_again() {
 }
 
 #[test]
-fn nothing_to_pack_is_no_file() {
+fn nothing_to_pack_makes_no_file() {
     let folder = Folder::new();
     let model = weft_gguf::Gguf::open(&folder.model("a.gguf", 1)).unwrap();
     let cache = folder.cache();
-    let mut report = |_| panic!("nothing to tell");
+    let mut report = |_| panic!("nothing to report");
     assert!(pack(&TOY, &[], 2, Some((&cache, &model)), &mut report).unwrap().is_empty());
-    // A type without a tile is for whoever asks to know.
+    // A type without a tile is an error.
     assert!(matches!(
         pack(&TOY, &sources(&model, &["norm"]), 2, Some((&cache, &model)), &mut report),
         Err(PackError::Device(_))
@@ -62,7 +62,7 @@ fn nothing_to_pack_is_no_file() {
 }
 
 #[test]
-fn a_model_that_is_in_no_file_is_kept_in_none() {
+fn a_model_in_memory_is_not_cached() {
     let (folder, mut told) = (Folder::new(), Vec::new());
     let model = weft_gguf::Gguf::parse(fs::read(folder.model("a.gguf", 1)).unwrap()).unwrap();
     let mut report = |report| {
@@ -75,7 +75,7 @@ fn a_model_that_is_in_no_file_is_kept_in_none() {
 }
 
 #[test]
-fn layouts_and_models_have_files_of_their_own() {
+fn every_layout_and_model_has_its_own_file() {
     let folder = Folder::new();
     let (a, b, cache) = (folder.model("a.gguf", 1), folder.model("b.gguf", 2), folder.cache());
     for (model, toy) in [(&a, &TOY), (&a, &OTHER), (&b, &TOY)] {
@@ -92,11 +92,11 @@ fn layouts_and_models_have_files_of_their_own() {
 }
 
 #[test]
-fn a_changed_model_is_another() {
+fn a_changed_model_is_packed_again() {
     let folder = Folder::new();
     let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
     load(&model, ALL, &TOY, Some(&cache));
-    // Other bytes at the same time, in the same inode.
+    // Other bytes, with the same modification time and inode.
     let written = fs::metadata(&model).unwrap().modified().unwrap();
     let other = fs::read(folder.model("b.gguf", 2)).unwrap();
     let same_times = |bytes: &[u8]| {
@@ -107,14 +107,14 @@ fn a_changed_model_is_another() {
     let told = load(&model, ALL, &TOY, Some(&cache)).1;
     assert!(told.packed && told.notes[0].contains("before it was changed"), "{told:?}");
     assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, found());
-    // The same bytes at another time: who knows what else was changed.
+    // The same bytes with another modification time.
     File::options().write(true).open(&model).unwrap().set_modified(SystemTime::now()).unwrap();
     assert!(load(&model, ALL, &TOY, Some(&cache)).1.packed);
-    assert_eq!(folder.cached().len(), 1, "it took the place of the old one");
+    assert_eq!(folder.cached().len(), 1, "it replaced the old file");
 }
 
 #[test]
-fn many_at_once_do_not_disturb_each_other() {
+fn concurrent_loads_do_not_interfere() {
     let folder = Folder::new();
     let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
     let together = Barrier::new(4);
@@ -132,7 +132,7 @@ fn many_at_once_do_not_disturb_each_other() {
 }
 
 #[test]
-fn the_oldest_goes_first_and_none_in_use() {
+fn the_least_recently_used_file_is_removed_unless_in_use() {
     let folder = Folder::new();
     let models = ["a", "b", "c", "d"].map(|name| folder.model(name, 3));
     let mut cache = folder.cache();
@@ -156,14 +156,14 @@ fn the_oldest_goes_first_and_none_in_use() {
     age(2, 0);
     age(1, 1);
     load(&models[2], ALL, &TOY, Some(&cache));
-    assert_eq!(there(), [1, 2], "the first was the oldest");
+    assert_eq!(there(), [1, 2], "the oldest is removed");
     age(3, 1);
     age(2, 2);
     let (in_use, told) = load(&models[1], ALL, &TOY, Some(&cache));
-    assert_eq!(told, found(), "and is the youngest from now on");
+    assert_eq!(told, found());
     age(4, 1);
     load(&models[3], ALL, &TOY, Some(&cache));
-    assert_eq!(there(), [1, 3], "one in use stays, however old");
+    assert_eq!(there(), [1, 3], "a file in use stays, however old");
     let (also, _) = load(&models[3], ALL, &TOY, Some(&cache));
     let told = load(&models[0], ALL, &TOY, Some(&cache)).1;
     assert!(in_memory(1, &told) && told.notes[0].contains("in use"), "{told:?}");
@@ -179,18 +179,18 @@ fn the_oldest_goes_first_and_none_in_use() {
 }
 
 #[test]
-fn an_interruption_leaves_nothing() {
+fn an_interruption_leaves_no_file() {
     let folder = Folder::new();
     let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
     assert_eq!(interrupt(&model, &cache), PackError::Interrupted);
     assert_eq!(folder.cached().len(), 0);
     load(&model, ALL, &TOY, Some(&cache));
-    assert_eq!(interrupt(&model, &cache), PackError::Interrupted, "while it is checked");
+    assert_eq!(interrupt(&model, &cache), PackError::Interrupted, "while checking");
     assert_eq!(load(&model, ALL, &TOY, Some(&cache)).1, found());
 }
 
 #[test]
-fn what_a_killed_program_left_is_removed_and_what_is_not_ours_stays() {
+fn unfinished_files_are_removed_and_foreign_files_stay() {
     let folder = Folder::new();
     let (model, cache) = (folder.model("a.gguf", 1), folder.cache());
     fs::create_dir_all(&cache.folder).unwrap();
@@ -208,14 +208,14 @@ fn what_a_killed_program_left_is_removed_and_what_is_not_ours_stays() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_done_without() {
+fn without_a_writable_folder_weights_are_packed_in_memory() {
     let folder = Folder::new();
     let (model, mut cache) = (folder.model("a.gguf", 1), folder.cache());
     fs::write(&cache.folder, "a file where the folder should be").unwrap();
     for _ in 0..2 {
         let told = load(&model, ALL, &TOY, Some(&cache)).1;
-        assert!(told.packed && told.notes.iter().any(|note| note.contains("are not kept")), "{told:?}");
+        assert!(told.packed && told.notes.iter().any(|note| note.contains("cannot be cached")), "{told:?}");
     }
     cache.folder.push("below");
-    assert!(load(&model, ALL, &TOY, Some(&cache)).1.notes[0].contains("are not kept"));
+    assert!(load(&model, ALL, &TOY, Some(&cache)).1.notes[0].contains("cannot be cached"));
 }

@@ -1,4 +1,4 @@
-//! Packing on small models: the same bytes from memory and from the cache, whatever happened to that.
+//! Packing small models: the bytes are right with and without a cache, whatever happened to its files.
 
 mod cache;
 mod damage;

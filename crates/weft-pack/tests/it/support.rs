@@ -1,4 +1,4 @@
-//! Small models, a layout that any mistake shows in, and a folder that goes away.
+//! Small models, a layout that reveals mistakes, and temporary folders.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use weft_pack::{PackCache, PackError, Report, SourceWeight, pack};
 use weft_quant::GgmlType;
 use weft_random::Random;
 
-/// Rows interleaved by three, each byte changed, and a length that is no divisor of a block's.
+/// Rows interleaved by three, every byte changed, and tiles whose size does not divide a block's.
 #[derive(Debug)]
 pub(crate) struct Toy(&'static str);
 
@@ -42,7 +42,7 @@ impl Packing for Toy {
     }
 }
 
-/// A folder that is removed again.
+/// A folder that is removed when dropped.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -54,11 +54,12 @@ impl Folder {
         Folder(path.canonicalize().unwrap())
     }
 
-    /// A cache in it, and the names of all that is there.
+    /// A cache in the folder.
     pub(crate) fn cache(&self) -> PackCache {
         PackCache::new(self.0.join("packed"))
     }
 
+    /// The paths of all files of the cache.
     pub(crate) fn cached(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.0.join("packed")) else { return Vec::new() };
         let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -66,7 +67,7 @@ impl Folder {
         paths
     }
 
-    /// A model of two matrices, the second of several blocks, and a norm; its bytes depend on `seed`.
+    /// Writes a model of two matrices, the second of several blocks, and a norm. The weights depend on `seed`.
     pub(crate) fn model(&self, name: &str, seed: u64) -> PathBuf {
         let path = self.0.join(name);
         let mut metadata = Metadata::new();
@@ -95,7 +96,7 @@ impl Drop for Folder {
     }
 }
 
-/// The weights of a model with these names.
+/// The weights of a model that have these names.
 pub(crate) fn sources(model: &Gguf, names: &[&str]) -> Vec<SourceWeight> {
     let source = |name: &&str| {
         let tensor = model.tensor(name).unwrap();
@@ -113,7 +114,7 @@ pub(crate) fn sources(model: &Gguf, names: &[&str]) -> Vec<SourceWeight> {
     names.iter().map(source).collect()
 }
 
-/// What came out, and what was told on the way.
+/// What a load reported.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) packed: bool,
@@ -121,7 +122,7 @@ pub(crate) struct Told {
     pub(crate) notes: Vec<String>,
 }
 
-/// Packs weights of the model at `path` and holds them to what they must be.
+/// Packs weights of the model at `path`, and checks the tiles.
 pub(crate) fn load(
     path: &std::path::Path,
     names: &[&str],
@@ -147,17 +148,17 @@ pub(crate) fn load(
         ControlFlow::Continue(())
     };
     let tiles = pack(packing, &sources, 2, cache.map(|cache| (cache, &model)), &mut report).unwrap();
-    assert_eq!(last, 0, "all was done in the end");
+    assert_eq!(last, 0, "the last report is complete");
     assert_eq!(tiles.len(), sources.len());
     for (source, tiles) in sources.iter().zip(&tiles) {
         let tiles = (**tiles).as_ref();
         assert!(tiles.as_ptr().addr().is_multiple_of(64));
-        assert!(tiles == expected(packing, &source.weight), "{} is packed wrongly", source.name);
+        assert!(tiles == expected(packing, &source.weight), "wrong tiles of {}", source.name);
     }
     (tiles, told)
 }
 
-/// A weight's tiles, one after another.
+/// The expected tiles of a weight.
 fn expected(packing: &dyn Packing, weight: &Weight) -> Vec<u8> {
     let Weight { ty, row_len, bytes, .. } = weight;
     let (tile, row) = (packing.tile(*ty, *row_len).unwrap(), ty.row_bytes(*row_len as u64).unwrap());
@@ -170,7 +171,7 @@ fn expected(packing: &dyn Packing, weight: &Weight) -> Vec<u8> {
     all
 }
 
-/// Packs, and stops as soon as something is told.
+/// Packs, interrupted by the first report.
 pub(crate) fn interrupt(path: &std::path::Path, cache: &PackCache) -> PackError {
     let model = Gguf::open(path).unwrap();
     let sources = sources(&model, &["large"]);
