@@ -1,7 +1,7 @@
-//! Answers 32 prompts at once, twice, and checks that every reply is what it is alone:
+//! Answers 32 prompts at once, twice, and checks that every reply is the same as alone:
 //! `cargo run --release --example batch -- model.gguf`
 //!
-//! The KV cache has room for few of them at a time, so they take it from each other; nobody notices.
+//! The KV cache has room for only a few of them, so they preempt each other.
 
 use weft_engine::{Engine, Error, Event, Generation, Request};
 

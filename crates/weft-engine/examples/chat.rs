@@ -1,6 +1,6 @@
-//! Holds a conversation on the terminal: `cargo run --release --example chat -- model.gguf`
+//! A conversation in the terminal: `cargo run --release --example chat -- model.gguf`
 //!
-//! Each turn gives the engine the whole conversation; what it has computed before comes from the prefix cache.
+//! Each turn gives the engine the whole conversation. What was computed before comes from the prefix cache.
 
 use std::io::{BufRead as _, Write as _};
 

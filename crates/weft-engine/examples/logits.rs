@@ -1,4 +1,5 @@
-//! Prints the likeliest next tokens of a text: `cargo run --release --example logits -- model.gguf "The capital of France is"`
+//! Prints the likeliest next tokens of a text:
+//! `cargo run --release --example logits -- model.gguf "The capital of France is"`
 
 use weft_engine::{Engine, Request};
 

@@ -1,6 +1,6 @@
-//! The devices that this build can run on: one line for each backend.
+//! The backends of this build: one line for each.
 //!
-//! A new device is its crate and a line here. No other file asks for the cargo feature `gpu`.
+//! A new device needs a crate and a line here. No other file asks for the cargo feature `gpu`.
 
 use std::io;
 use std::path::Path;
@@ -10,7 +10,7 @@ use weft_device::{Backend, ReferenceBackend};
 
 use crate::machines;
 
-/// Every backend, the default one first.
+/// All backends, the default first.
 pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, GPU, &ReferenceBackend];
 
 #[cfg(feature = "gpu")]
@@ -25,7 +25,7 @@ const GPU: &dyn Backend = &left_out::LeftOut {
 
 #[cfg(not(feature = "gpu"))]
 mod left_out {
-    //! A backend that this build was made without. It is still known by name, so that an error can say what to do.
+    //! A backend that this build does not include. It keeps its name, so that an error can say what to do.
 
     use weft_device::{Backend, Device, DeviceInfo, OpenError, OpenOptions, Target};
 
@@ -66,11 +66,11 @@ mod left_out {
     }
 }
 
-/// Removes the files that devices of this build keep in a folder, compiled kernels and tuned schedules, and what was measured of them. Returns how
-/// many bytes that frees.
+/// Removes the files that devices keep in a folder: compiled kernels, tuned schedules and measurements. Returns the
+/// number of bytes freed.
 ///
 /// # Errors
-/// If the folder exists and cannot be read, or a file cannot be removed.
+/// If the folder exists but cannot be read, or a file cannot be removed.
 pub fn clear_device_files(folder: &Path) -> io::Result<u64> {
     let measured = machines::clear(folder)?;
     BACKENDS.iter().try_fold(measured, |freed, backend| Ok(freed + backend.clear(folder)?))

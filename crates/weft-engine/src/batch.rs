@@ -1,17 +1,17 @@
-//! What one step computes: tokens of any sequences, in any mixture.
+//! The input of a step: tokens of any number of sequences, in any order.
 
-/// A sequence of one engine. It names no other sequence: not of another engine, and not even after this one has ended.
+/// The id of a sequence, unique across engines. It is never used again for another sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SeqId {
-    /// Which engine it is of.
+    /// The number of the engine.
     pub(crate) engine: u64,
-    /// Its place in the engine's list, which is used again.
+    /// The index in the engine's list, which is reused.
     pub(crate) place: usize,
-    /// How many sequences had that place before.
+    /// The number of sequences that the engine had begun before.
     pub(crate) generation: u64,
 }
 
-/// Tokens for one step. Each goes to the end of its sequence; positions follow from that.
+/// The tokens of a step. Each token is appended to its sequence, which determines its position.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Batch {
     entries: Vec<Entry>,
@@ -26,27 +26,27 @@ pub(crate) struct Entry {
 }
 
 impl Batch {
-    /// An empty batch.
+    /// Creates an empty batch.
     pub fn new() -> Batch {
         Batch::default()
     }
 
-    /// Adds a token to the end of a sequence; `logits` says whether its logits are wanted.
+    /// Appends a token to a sequence. `logits` says whether to compute the token's logits.
     pub fn push(&mut self, seq: SeqId, token: u32, logits: bool) {
         self.entries.push(Entry { seq, token, logits });
     }
 
-    /// Tokens in the batch.
+    /// The number of tokens in the batch.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the batch is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Takes all tokens out, keeping the memory.
+    /// Removes all tokens, keeping the memory.
     pub fn clear(&mut self) {
         self.entries.clear();
     }

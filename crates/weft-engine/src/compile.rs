@@ -1,4 +1,4 @@
-//! From a model's graphs to programs on a device.
+//! Compiling a model's graphs to programs on a device.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use weft_models::{ModelGraph, Segment};
 use weft_pack::{OnReport, PackCache};
 
 use crate::error::Error;
-use crate::launches::Named;
+use crate::launches::SegmentNames;
 use crate::{plans, products, weights};
 
-/// What all ways to compile a model on one device share: its inputs, its weights and its states.
+/// The buffers that all compilations of a model share on a device: inputs, weights and states.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
-    /// The step's index inputs, all in one buffer.
+    /// The index inputs of a step, all in one buffer.
     pub(crate) inputs: BTreeMap<String, Region>,
     /// Tensors, by their names in the file.
     tensors: BTreeMap<String, BufferId>,
@@ -26,62 +26,62 @@ pub(crate) struct Shared {
     pub(crate) states: BTreeMap<String, State>,
 }
 
-/// Room for a state of the model.
+/// The buffer of a state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     pub(crate) buffer: BufferId,
-    /// Bytes of a row, one token's.
+    /// The size of a row, which belongs to one token.
     pub(crate) row_bytes: usize,
 }
 
-/// The compiled model.
+/// A compiled model.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiled {
-    /// Programs for steps of several sizes, the smallest first.
+    /// The programs for each class of steps, the smallest first.
     pub(crate) classes: Vec<Class>,
-    /// The segments that the plans of each class are of.
-    pub(crate) segments: Vec<Named>,
+    /// The names of the segments. The plans of each class are in the same order.
+    pub(crate) segments: Vec<SegmentNames>,
 }
 
 impl Compiled {
-    /// The programs for a step of so many tokens; the largest class holds any.
+    /// The programs for a step of `tokens` tokens. The largest class takes all larger steps.
     pub(crate) fn class(&self, tokens: usize) -> Option<&Class> {
         self.classes.iter().find(|class| class.tokens >= tokens).or(self.classes.last())
     }
 }
 
-/// The programs for steps up to a size. Which of them runs a token changes no bit of what comes out.
+/// The programs for steps of up to some number of tokens. All classes compute the same bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
-    /// Most tokens.
+    /// The most tokens of a step.
     pub(crate) tokens: usize,
-    /// Everything up to the last layer.
+    /// The embedding and all layers.
     pub(crate) body: ProgramId,
-    /// From the hidden state to the logits of picked rows.
+    /// From the hidden state to the logits of selected rows.
     pub(crate) head: ProgramId,
-    /// Where the logits will be.
+    /// The region of the logits.
     pub(crate) logits: Region,
-    /// Kernels that both launch.
+    /// The number of launches of body and head.
     pub(crate) kernels: usize,
-    /// What they were linked from, a plan for each segment.
+    /// The plans that they were linked from, one for each segment.
     pub(crate) plans: Vec<Arc<Plan>>,
-    /// The body and the head, for who wants parts of them.
+    /// The programs of body and head, to compile parts of them.
     pub(crate) programs: [Program; 2],
 }
 
-/// A model's segments, and what each becomes for every size of step.
+/// A model's segments, and their plans for every class of steps.
 struct Planned {
     segments: Vec<Segment>,
-    /// Most tokens of each class.
+    /// The most tokens of each class.
     steps: Vec<usize>,
     /// For each class, a fusion for each segment.
     fusions: Vec<Vec<Arc<Fusion>>>,
 }
 
-/// Bytes that an input begins at a multiple of, within the buffer of all.
+/// The alignment of inputs in their common buffer, in bytes.
 const INPUT_ALIGN: usize = 64;
 
-/// `i32` inputs of a step, and how many values each has. The longest is the last, so that little more is written than a step has.
+/// The `i32` inputs of a step and their lengths. The longest is last, so that the unused part of it is not written.
 fn step_inputs(max: &Sizes) -> [(&'static str, usize); 6] {
     let [tokens, pos, slots, first, pages, out_rows] = plans::STEP_INPUTS;
     let per_token = [tokens, pos, slots, first].map(|name| (name, max.tokens));
@@ -89,7 +89,7 @@ fn step_inputs(max: &Sizes) -> [(&'static str, usize); 6] {
     [tokens, pos, slots, first, (out_rows, max.rows), (pages, max.pages)]
 }
 
-/// Makes room for the inputs of a step: one buffer, so that one write brings them.
+/// Allocates the inputs of a step, all in one buffer, so that a single write is enough.
 fn inputs(device: &mut dyn Device, max: &Sizes) -> Result<BTreeMap<String, Region>, Error> {
     let mut end = 0;
     let places = step_inputs(max).map(|(name, values)| {
@@ -103,7 +103,7 @@ fn inputs(device: &mut dyn Device, max: &Sizes) -> Result<BTreeMap<String, Regio
     Ok(places.map(region).into())
 }
 
-/// Plans every distinct graph for each class of steps, has the device take in the weights, makes room for the states and links the programs.
+/// Compiles every distinct graph for each class of steps, loads the weights, allocates the states and links the programs.
 pub(crate) fn compile(
     device: &mut dyn Device,
     gguf: &Gguf,
@@ -114,13 +114,13 @@ pub(crate) fn compile(
 ) -> Result<(Shared, Compiled), Error> {
     let inputs = inputs(device, &options.max)?;
     let planned = plan(model, options)?;
-    let tensors = weights::take_in(device, gguf, &planned.segments, &planned.fusions, cache, report)?;
+    let tensors = weights::load(device, gguf, &planned.segments, &planned.fusions, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new() };
     let compiled = bind(device, gguf, options, &planned, &mut shared)?;
     Ok((shared, compiled))
 }
 
-/// Compiles a model in another way, to run on the weights and states that it has on the device already.
+/// Compiles a model with other options, for the weights and states that are on the device already.
 pub(crate) fn compile_again(
     device: &mut dyn Device,
     gguf: &Gguf,
@@ -174,11 +174,11 @@ fn bind(
         classes.push(class(device, tokens, &instances.collect::<Vec<_>>(), &shared.inputs)?);
     }
     let named = segments.iter().zip(&fusions[0]);
-    let segments = named.map(|(segment, fusion)| Named::new(segment, fusion)).collect();
+    let segments = named.map(|(segment, fusion)| SegmentNames::new(segment, fusion)).collect();
     Ok(Compiled { classes, segments })
 }
 
-/// Links a model's plans into its two programs.
+/// Links a model's plans into body and head.
 fn class(
     device: &mut dyn Device,
     tokens: usize,
@@ -203,7 +203,7 @@ fn class(
     })
 }
 
-/// Room for a segment's states. `model_states` holds those made so far, by their names in the model.
+/// Binds a segment's states, allocating those that are not in `model_states` (by their names in the model) yet.
 fn bind_states(
     device: &mut dyn Device,
     segment: &Segment,
@@ -219,7 +219,7 @@ fn bind_states(
             None => {
                 let bytes = node.ty.shape.count(max).and_then(|n| Format::Ggml(node.ty.dtype).bytes(n));
                 let bytes =
-                    bytes.ok_or_else(|| Error::Option("the KV cache would not fit any memory".into()))?;
+                    bytes.ok_or_else(|| Error::Option("the KV cache exceeds the address space".into()))?;
                 let buffer = device.alloc(bytes)?;
                 let row_bytes = bytes / max.slots.max(1);
                 model_states.insert(in_model.clone(), State { buffer, row_bytes });
@@ -250,7 +250,7 @@ mod tests {
         let options = Options { max, ..Options::default() };
         let segments = plans::segments(&model, &options.switches);
         let mut fusions = plans::plan(&segments, &options, None).unwrap();
-        // Embedding, rotary tables, the dense layer, the 26 others, head.
+        // Embedding, rotary tables, one dense layer, 26 layers with experts, head.
         assert_eq!(fusions.len(), 30);
         fusions.dedup_by(|a, b| Arc::ptr_eq(a, b));
         assert_eq!(fusions.len(), 5);
@@ -258,11 +258,11 @@ mod tests {
         let mut device = NullDevice::default();
         compile(&mut device, &gguf, &model, &options, None, &mut |_| ControlFlow::Continue(())).unwrap();
         let [_, _, body, head] = device.programs() else {
-            panic!("bodies and heads for one token and for eight")
+            panic!("expected bodies and heads for one token and for eight")
         };
         let distinct: usize = fusions.iter().map(|fusion| fusion.plan.kernels.len()).sum();
         assert!(body.kernels.len() + head.kernels.len() <= distinct);
-        // 27 layers run, from the kernels of two.
+        // 27 layers share the kernels of two.
         assert!(
             body.launches.len() > 5 * body.kernels.len(),
             "{} of {}",
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn compiling_again_takes_no_weights_in_and_gives_all_room_back() {
+    fn compiling_again_loads_no_weights_and_can_be_undone() {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
         let gguf = Gguf::open(&fixture).unwrap();
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Which device a model runs on, as text and as the device it selects.
+//! The choice of a device, and its text form.
 
 use std::fmt;
 use std::path::Path;
@@ -10,8 +10,8 @@ use weft_pack::PackCache;
 use crate::backends::BACKENDS;
 use crate::error::Error;
 
-/// A device by the name of its backend, as in `cpu` or `gpu`, or by that and part of its own name, as in `gpu:NVIDIA`. The default is the
-/// processor.
+/// A choice of device: the name of a backend, as in `cpu` or `gpu`, optionally with part of a device's name, as in
+/// `gpu:NVIDIA`. The default is the CPU.
 ///
 /// ```
 /// # use weft_engine::DeviceChoice;
@@ -22,12 +22,12 @@ use crate::error::Error;
 #[derive(Clone)]
 pub struct DeviceChoice {
     backend: &'static dyn Backend,
-    /// Part of the device's name; `None` selects the best one.
+    /// Part of the device's name. `None` selects the best device.
     name: Option<String>,
 }
 
 impl DeviceChoice {
-    /// The forms of a choice, for help and errors: `` `cpu`, `gpu`, `gpu:NAME` or `reference` ``.
+    /// The forms of a choice, for help and error messages: `` `cpu`, `gpu`, `gpu:NAME` or `reference` ``.
     pub fn forms() -> String {
         let forms = BACKENDS.iter().flat_map(|backend| {
             let name = backend.name();
@@ -41,7 +41,7 @@ impl DeviceChoice {
         }
     }
 
-    /// Opens the device. It uses so many `threads` of the host, and keeps its files beside the packed weights of `cache`.
+    /// Opens the device, with this number of host threads. It stores its own files in the folder of `cache`.
     ///
     /// # Errors
     /// [`Error::Open`] if there is no such device, or it cannot be opened.
@@ -50,7 +50,7 @@ impl DeviceChoice {
         Ok(self.backend.open(self.name.as_deref(), &options)?)
     }
 
-    /// The device as a target to compile for, which does not open it. `folder` has the schedules kept for it.
+    /// Returns the device as a target to compile for, without opening it. `folder` holds the schedules kept for it.
     ///
     /// # Errors
     /// [`Error::Open`] if there is no such device.
@@ -59,7 +59,7 @@ impl DeviceChoice {
         Ok(self.backend.target(self.name.as_deref(), &options)?)
     }
 
-    /// How the device's schedules can differ from its own choice; none, if it has no schedules.
+    /// The ways in which schedules can depart from the device's own choice. Empty if the device has no schedules.
     pub fn departures(&self) -> Vec<&'static Departure> {
         self.backend.departures()
     }
@@ -84,9 +84,9 @@ impl FromStr for DeviceChoice {
         };
         let backend = BACKENDS.iter().find(fits).ok_or_else(|| {
             let forms = DeviceChoice::forms();
-            let why =
-                format!("a device is {forms}, NAME being part of a device's name; `weft devices` lists them");
-            Error::Option(why)
+            Error::Option(format!(
+                "unknown device `{text}`: expected {forms}, with NAME part of a device's name; `weft devices` lists them"
+            ))
         })?;
         Ok(DeviceChoice { backend: *backend, name: name.map(str::to_string) })
     }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_choice_prints_as_it_was_written() {
+    fn choices_round_trip() {
         for text in ["cpu", "gpu", "gpu:NVIDIA H200", "reference"] {
             let choice: DeviceChoice = text.parse().unwrap();
             assert_eq!(choice.to_string(), text);
@@ -136,12 +136,13 @@ mod tests {
         }
         assert_eq!(
             "cuda".parse::<DeviceChoice>().unwrap_err().to_string(),
-            "a device is `cpu`, `gpu`, `gpu:NAME` or `reference`, NAME being part of a device's name; `weft devices` lists them"
+            "unknown device `cuda`: expected `cpu`, `gpu`, `gpu:NAME` or `reference`, with NAME part of a device's name; \
+             `weft devices` lists them"
         );
     }
 
     #[test]
-    fn backends_have_names_of_their_own_that_parse() {
+    fn backends_have_unique_names_that_parse() {
         let names: BTreeSet<&str> = BACKENDS.iter().map(|backend| backend.name()).collect();
         assert_eq!(names.len(), BACKENDS.len());
         for backend in BACKENDS {

@@ -17,52 +17,53 @@ use crate::runner::Runner;
 use crate::running::Running;
 use crate::schedule::{Schedule, Stats};
 
-/// A model, compiled and ready, and the generations it works on.
+/// A compiled model, and the generations it works on.
 ///
-/// [`push`](Engine::push) takes a request, [`step`](Engine::step) computes a batch for all that are under way, and each
-/// [`Generation`] tells its owner what happened. Requests run together and do not notice: a reply is the same, bit for bit, alone and in
-/// company, with its prompt computed or taken from the cache.
+/// [`push`](Engine::push) adds a request, [`step`](Engine::step) computes a batch of tokens for all requests, and each
+/// [`Generation`] reports the events of its reply. Results are batch-invariant: a reply is the same, bit for bit,
+/// whatever runs beside it, and whether its prompt is computed or comes from the prefix cache.
 pub struct Engine {
     runner: Runner,
     schedule: Schedule,
-    /// What all pages of the KV cache depend on.
+    /// The root key of all pages in the prefix cache.
     key: Key,
     pushed: u64,
 }
 
 impl Engine {
-    /// Opens a model with what is right for a person: on the CPU with all its threads, its packed weights kept on the disk for the next time.
+    /// Opens a model with default options: on the CPU with all its threads, and with a cache of packed weights on disk.
     ///
     /// # Errors
-    /// If the file cannot be read or run, or there is no memory for it.
+    /// If the file cannot be read, the model is not supported, or there is not enough memory.
     pub fn open(path: impl AsRef<Path>) -> Result<Engine, Error> {
         Engine::builder().open(path)
     }
 
-    /// Begins to choose how a model is opened; [`open`](EngineOptions::open) ends it.
+    /// Returns options to open a model with, to be changed by their methods and ended with [`open`](EngineOptions::open).
     pub fn builder() -> EngineOptions {
         EngineOptions::default().cache(PackCache::of_user())
     }
 
-    /// Opens a file, and the device of the options, and compiles the one for the other. `report` is told how far loading is.
+    /// Opens a model and compiles it for the device of `options`. `report` receives the progress.
     ///
     /// # Errors
-    /// If the file cannot be read or run, there is no such device, or no memory for it; [`Error::Interrupted`] if `report` says so.
+    /// If the file cannot be read, the model is not supported, there is no such device, or there is not enough memory;
+    /// [`Error::Interrupted`] if `report` interrupts it.
     pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Engine, Error> {
         Ok(Engine::of(Runner::load(path, options, report)?, options))
     }
 
-    /// Compiles a model for a device that is open already, whatever the options say of devices and threads.
+    /// Compiles a model for a device that is already open. The device and threads of `options` are ignored.
     ///
     /// # Errors
-    /// If an option makes no sense for the model, or the device has no room.
+    /// If an option is not valid for the model, or the device has not enough memory.
     pub fn new(model: Model, device: Box<dyn Device>, options: &EngineOptions) -> Result<Engine, Error> {
         let report = &mut |_| ControlFlow::Continue(());
         Ok(Engine::of(Runner::new(model, device, options, report)?, options))
     }
 
     fn of(runner: Runner, options: &EngineOptions) -> Engine {
-        // Pages stay on the device they were computed on, so that need not be part of it.
+        // Pages stay on the device that computed them, so the device need not be part of the key.
         let model = fingerprint(runner.model().gguf()).to_le_bytes();
         let numbers = format!("{} {:?}", options.kv, options.switches);
         let key = Key::root([model.as_slice(), numbers.as_bytes()]);
@@ -79,20 +80,21 @@ impl Engine {
         self.runner.device()
     }
 
-    /// Most tokens of a prompt and its reply together.
+    /// The most tokens of a prompt and its reply together.
     pub fn context(&self) -> usize {
         self.runner.context()
     }
 
-    /// How many generations there are, and what room they take.
+    /// The number of generations and the use of the KV cache.
     pub fn stats(&self) -> Stats {
         self.schedule.stats(self.runner.pages())
     }
 
-    /// Takes a request. It begins with the next step that has room for it; those that came before it come first.
+    /// Adds a request. It begins with the first step that has room for it, after all earlier requests.
     ///
     /// # Errors
-    /// [`Error::Batch`] if the prompt is empty or has a token that the vocabulary has not, [`Error::Context`] if it is too long.
+    /// [`Error::Batch`] if the prompt is empty or has a token outside the vocabulary, [`Error::Context`] if it is too
+    /// long.
     pub fn push(&mut self, request: Request) -> Result<Generation, Error> {
         let (vocab, context) = (self.model().graph().config.vocab, self.context());
         let len = request.prompt.len();
@@ -103,7 +105,7 @@ impl Engine {
             return Err(Error::Context { len: 0, more: len, context });
         }
         if let Some(token) = request.prompt.iter().find(|token| **token as usize >= vocab) {
-            return Err(Error::Batch(format!("token {token} is not in the vocabulary of {vocab}")));
+            return Err(Error::Batch(format!("token {token} is not in the vocabulary of {vocab} tokens")));
         }
         let shared = Arc::new(Shared::default());
         let generation = Generation::new(self.pushed, Arc::clone(&shared));
@@ -113,16 +115,18 @@ impl Engine {
         Ok(generation)
     }
 
-    /// Computes one batch: a token of every generation that replies, and as much of the prompts of others as there is room for. Returns
-    /// whether there was anything to compute; the events of the last step are still to be polled when it says no.
+    /// Computes one batch: one token of every generation that is replying, and as many prompt tokens of others as there
+    /// is room for. Returns whether there was anything to compute. Events of earlier steps may still be unread when it
+    /// returns `false`.
     ///
     /// # Errors
-    /// If the device fails. The generations of this batch have then ended as [`Finish::Failed`](crate::Finish::Failed); others go on.
+    /// If the device fails. The generations of this batch then end as [`Finish::Failed`](crate::Finish::Failed); others
+    /// continue.
     pub fn step(&mut self) -> Result<bool, Error> {
         self.schedule.step(&mut self.runner)
     }
 
-    /// Answers one request, and works on all others meanwhile.
+    /// Runs one request to its end, together with all others.
     ///
     /// # Errors
     /// Those of [`push`](Engine::push) and [`step`](Engine::step).
@@ -145,31 +149,30 @@ impl Engine {
         }
     }
 
-    /// The compiled model under the engine, to look into: launches, plans, clocks.
+    /// The engine's runner, to inspect launches, plans and timings.
     pub fn inspect(&self) -> &Runner {
         &self.runner
     }
 
-    /// The compiled model under the engine, to compute batches by hand: for the lab. Sequences begun there hold pages that generations then
-    /// do not have.
+    /// The engine's runner, to compute batches by hand. Sequences begun there hold pages, which generations then lack.
     pub fn inspect_mut(&mut self) -> &mut Runner {
         &mut self.runner
     }
 }
 
 impl EngineOptions {
-    /// Opens a model file.
+    /// Opens a model.
     ///
     /// # Errors
-    /// If the file cannot be read or run, there is no such device, or no memory for it.
+    /// If the file cannot be read, the model is not supported, there is no such device, or there is not enough memory.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Engine, Error> {
         self.open_with(path, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// Opens a model file; `report` is told how far that is, and can stop it.
+    /// Opens a model. `report` receives the progress, and can interrupt loading.
     ///
     /// # Errors
-    /// Those of [`open`](EngineOptions::open), and [`Error::Interrupted`] if `report` says so.
+    /// Those of [`open`](EngineOptions::open), and [`Error::Interrupted`] if `report` interrupts it.
     pub fn open_with(&self, path: impl AsRef<Path>, report: OnReport<'_>) -> Result<Engine, Error> {
         Engine::load(path.as_ref(), self, report)
     }

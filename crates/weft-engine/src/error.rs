@@ -1,4 +1,4 @@
-//! What can go wrong between a file and its text.
+//! The error of the engine.
 
 use weft_device::{DeviceError, LinkError, OpenError};
 use weft_fuse::FuseError;
@@ -7,88 +7,88 @@ use weft_ir::EvalError;
 use weft_pack::PackError;
 use weft_text::{TemplateError, TokenizerError};
 
-/// Why the engine could not do what it was asked to.
+/// The error of the engine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file cannot be read as GGUF.
+    /// The file is not a valid GGUF file.
     #[error(transparent)]
     File(#[from] weft_gguf::Error),
-    /// The file is no model that can be run.
+    /// The model is not supported.
     #[error(transparent)]
     Model(#[from] weft_models::Error),
-    /// A key of the file is missing or of the wrong type.
+    /// A key of the file is missing or has the wrong type.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The file's tokenizer cannot be used.
-    #[error("the tokenizer of {file}: {source}")]
+    /// The tokenizer is not supported.
+    #[error("cannot use the tokenizer of {file}: {source}")]
     Tokenizer {
         /// The file.
         file: String,
-        /// Why.
+        /// The cause.
         source: TokenizerError,
     },
-    /// The chat template failed.
-    #[error("the chat template: {0}")]
+    /// The chat template is missing or failed.
+    #[error(transparent)]
     Template(#[from] TemplateError),
     /// A graph could not be compiled.
     #[error(transparent)]
     Fuse(#[from] FuseError),
-    /// The compiled graphs could not be put together.
+    /// The compiled graphs could not be linked.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// The device refused or failed.
+    /// The device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// There is no such device, or it cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The device has no room for a weight.
-    #[error("the weight `{name}`: {source}")]
+    /// A weight cannot be loaded into the device.
+    #[error("cannot load the weight `{name}`: {source}")]
     Weight {
-        /// Its name in the file.
+        /// The weight's name in the file.
         name: String,
-        /// Why.
+        /// The cause.
         source: DeviceError,
     },
     /// The float oracle failed.
     #[error(transparent)]
     Oracle(#[from] EvalError),
-    /// A sequence has no room for more tokens.
+    /// A sequence exceeds the context.
     #[error(
-        "the context is full: {len} tokens are in it and {more} more do not fit into {context}; make it larger or the text shorter"
+        "the context is full: {len} tokens and {more} more exceed {context}; use a longer context or a shorter text"
     )]
     Context {
-        /// Tokens in the sequence.
+        /// The number of tokens in the sequence.
         len: usize,
-        /// Tokens that were to be added.
+        /// The number of tokens to be added.
         more: usize,
-        /// What the engine was loaded with.
+        /// The most tokens of a sequence.
         context: usize,
     },
-    /// No free page for a sequence: other sequences hold them.
+    /// The KV cache has no free pages, because other sequences hold them.
     #[error(
-        "the KV cache is full: {needed} more pages needed, {free} free; end other sequences or load with more"
+        "the KV cache is full: {needed} more pages needed, {free} free; end other sequences, or open the model with room for more"
     )]
     Pages {
-        /// Pages the step needs.
+        /// The number of pages that the step needs.
         needed: usize,
-        /// Pages free.
+        /// The number of free pages.
         free: usize,
     },
-    /// The model computed something that is no number.
+    /// The model computed logits that are NaN.
     #[error(
-        "the model's logits are not numbers: its file is damaged, or its weights do not fit what they are used for"
+        "the model's logits are NaN: its file is damaged, or its weights do not belong to its architecture"
     )]
     NotNumbers,
-    /// Loading did not go on because whoever was told about it said so.
+    /// The callback interrupted loading.
     #[error("loading was interrupted")]
     Interrupted,
-    /// An option that makes no sense for this model.
+    /// An option is not valid for this model.
     #[error("{0}")]
     Option(String),
-    /// A batch that cannot be run.
-    #[error("the batch: {0}")]
+    /// A batch or a request is not valid.
+    #[error("{0}")]
     Batch(String),
 }
 

@@ -1,4 +1,4 @@
-//! What a model is compiled to, and why.
+//! Explaining what a model is compiled to, and why.
 
 use std::sync::Arc;
 
@@ -12,33 +12,33 @@ use crate::error::Error;
 use crate::model::PAGE;
 use crate::plans;
 
-/// What is to be explained.
+/// The options of [`explain`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExplainOptions {
-    /// Decisions that are set by hand.
+    /// Decisions set by hand.
     pub switches: Switches,
-    /// Tokens of the step.
+    /// The number of tokens of the step.
     pub tokens: usize,
-    /// What decisions by cost are taken by.
+    /// The cost model for decisions by cost.
     pub costs: CostModel,
 }
 
-/// The kernels of one plan.
+/// A plan, explained.
 #[derive(Clone, Debug)]
 pub struct Explained {
-    /// The parts of the model that are compiled to it, by name: `layer 1`, `layer 2`, …
+    /// The names of the segments that share the plan: `layer 1`, `layer 2`, …
     pub segments: Vec<String>,
-    /// What it computes, as the model says it.
+    /// The graph as the model builds it.
     pub before: Arc<Graph>,
-    /// The same after the rules.
+    /// The graph after the rewrite rules.
     pub graph: Arc<Graph>,
     /// What each rule did.
     pub rules: Vec<RuleResult>,
-    /// The decisions that cost was asked for.
+    /// The decisions that were made by cost.
     pub choices: Vec<Choice>,
-    /// What it costs.
+    /// The estimated cost.
     pub cost: Cost,
-    /// Its kernels, in order.
+    /// The kernel calls, in order.
     pub calls: Vec<KernelCall>,
     /// The plan.
     pub plan: Arc<Plan>,
@@ -49,37 +49,37 @@ pub struct Explained {
 pub struct RuleResult {
     /// The rule.
     pub rule: &'static Rule,
-    /// The nodes it replaced, as they were: `slice %12`.
+    /// The nodes that it replaced: `slice %12`.
     pub replaced: Vec<String>,
-    /// Why it replaced none, if so.
+    /// Why it replaced none, if it did not.
     pub why_not: Option<WhyNot>,
 }
 
-/// One kernel of a plan.
+/// One kernel call of a plan.
 #[derive(Clone, Debug)]
 pub struct KernelCall {
-    /// Its name.
+    /// The name of the kernel.
     pub kernel: String,
-    /// What is done side by side.
+    /// The parts that run side by side.
     pub parts: Vec<KernelPart>,
     /// What it reads, writes and computes in a step at the beginning of a sequence.
     pub amounts: Amounts,
-    /// How long that is estimated to take, in nanoseconds.
+    /// The estimated time, in nanoseconds.
     pub ns: u64,
-    /// Nodes that read its values from memory, and why they are not computed in it.
+    /// The nodes that read its results from memory, and why they are not fused into it.
     pub cuts: Vec<(String, String)>,
 }
 
 /// A part of a kernel.
 #[derive(Clone, Debug)]
 pub struct KernelPart {
-    /// What its rows and columns are: `[T, 20] x 256`.
+    /// Its rows and columns: `[T, 20] x 256`.
     pub space: String,
-    /// The nodes of the graph after the rules it computes; none if it only moves or rounds values.
+    /// The nodes that it computes, of the graph after the rules. Empty if it only moves or rounds values.
     pub nodes: Vec<NodeId>,
 }
 
-/// Compiles a model without running it.
+/// Compiles a model without running it, and explains each distinct plan.
 ///
 /// # Errors
 /// If a graph cannot be compiled.
@@ -98,7 +98,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
             Some(known) => known.segments.push(segment.name.clone()),
             None => {
                 let plan = one_plan(&segment.name, &segment.graph, &fusion, &options);
-                // Those that all sizes of step follow are decided for one token.
+                // Rules are decided for steps of one token; steps of other sizes follow.
                 let followed = |c: &&Choice| c.decides && plans::is_rule(c.decision);
                 let own =
                     |c: &&Choice| !first.choices.iter().filter(followed).any(|f| f.decision == c.decision);
@@ -150,7 +150,7 @@ fn one_plan(segment: &str, before: &Arc<Graph>, fusion: &Fusion, options: &Optio
     }
 }
 
-/// A node as people are told of it: `dot %12`.
+/// A node's name for display: `dot %12`.
 pub fn named(graph: &Graph, id: NodeId) -> String {
     format!("{} {id}", graph.node(id).op.name())
 }

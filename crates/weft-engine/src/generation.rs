@@ -1,38 +1,38 @@
-//! A generation as its owner sees it: events, and what it took.
+//! A generation from the caller's side: its events, usage and timings.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Something that happened to a generation.
+/// An event of a generation.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// So many tokens of the prompt have been computed.
+    /// More tokens of the prompt have been computed.
     Prompt {
-        /// Tokens done, those from the cache included.
+        /// The number of tokens computed so far, including those from the prefix cache.
         done: usize,
-        /// Tokens of the prompt.
+        /// The number of tokens of the prompt.
         total: usize,
     },
-    /// A token was chosen, the one that ends the turn included.
+    /// A token was sampled. The token that ends the turn counts.
     Token(Token),
-    /// More text of the reply: whole characters, and no part of a stop text.
+    /// More text of the reply: whole characters, without stop strings.
     Text(String),
-    /// The reply has ended; nothing comes after it.
+    /// The reply has ended. This is the last event.
     Finished(Finish),
 }
 
-/// A chosen token.
+/// A sampled token.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Token {
-    /// Which one.
+    /// The token's id.
     pub id: u32,
-    /// Its log probability, if that was asked for: in the model's own distribution, before penalties, temperature and cuts.
+    /// The log probability that the model gives the token, if requested: before logit processors, temperature and cuts.
     pub logprob: Option<f32>,
-    /// The likeliest tokens with their log probabilities, as many as were asked for, the likeliest first.
+    /// The likeliest tokens with their log probabilities, as many as requested, the likeliest first.
     pub likeliest: Vec<(u32, f32)>,
 }
 
@@ -42,43 +42,43 @@ pub struct Token {
 pub enum Finish {
     /// The model ended its turn.
     EndOfTurn,
-    /// This stop text came.
+    /// This stop string came.
     Stop(String),
-    /// It has as many tokens as were asked for.
+    /// The reply has the most tokens requested.
     Length,
     /// The context is full.
     Context,
-    /// It was cancelled.
+    /// The generation was cancelled.
     Cancelled,
-    /// It could not go on; a sentence says why.
+    /// The generation failed, with this error message.
     Failed(String),
 }
 
-/// How many tokens a generation took.
+/// The tokens of a generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Tokens of the prompt.
+    /// The number of tokens of the prompt.
     pub prompt_tokens: usize,
-    /// How many of these were in the KV cache already.
+    /// The number of prompt tokens that came from the prefix cache.
     pub cached_tokens: usize,
-    /// Tokens generated, the one that ends the turn included.
+    /// The number of tokens generated, including the one that ends the turn.
     pub tokens: usize,
 }
 
-/// How long a generation took.
+/// The durations of a generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Timings {
-    /// From the request until it was begun.
+    /// From the request until its first step.
     pub queued: Duration,
-    /// From then until the first token was chosen.
+    /// From then until the first token was sampled.
     pub prompt: Duration,
-    /// From then until the last.
+    /// From then until the last token was sampled.
     pub decode: Duration,
 }
 
-/// A reply as a whole.
+/// A complete reply.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Reply {
@@ -88,16 +88,17 @@ pub struct Reply {
     pub tokens: Vec<Token>,
     /// Why it ended.
     pub finish: Finish,
-    /// How many tokens it took.
+    /// Its tokens, counted.
     pub usage: Usage,
-    /// How long it took.
+    /// Its durations.
     pub timings: Timings,
 }
 
 /// A request that an engine is working on.
 ///
-/// [`Engine::step`](crate::Engine::step) moves it on, [`poll`](Generation::poll) tells what happened. Dropping it cancels it: the next step
-/// begins with its pages free. It may be moved to another thread than the engine's.
+/// [`Engine::step`](crate::Engine::step) computes it, and [`poll`](Generation::poll) returns its events. Dropping it
+/// cancels it, which frees its pages at the beginning of the next step. It can be sent to another thread than the
+/// engine's.
 #[derive(Debug)]
 pub struct Generation {
     id: u64,
@@ -109,32 +110,32 @@ impl Generation {
         Generation { id, shared }
     }
 
-    /// Its number: requests of an engine are numbered in the order they came.
+    /// The number of the request. An engine numbers requests in the order in which they come.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The next event, if there is one that was not polled yet.
+    /// Returns the next event, or `None` if there are no more until the next step.
     pub fn poll(&mut self) -> Option<Event> {
         self.shared.state().events.pop_front()
     }
 
-    /// Why it ended, once it has.
+    /// Why the generation ended, or `None` if it has not.
     pub fn finish(&self) -> Option<Finish> {
         self.shared.state().finish.clone()
     }
 
-    /// How many tokens it took so far.
+    /// The tokens so far.
     pub fn usage(&self) -> Usage {
         self.shared.state().usage
     }
 
-    /// How long it took so far.
+    /// The durations so far.
     pub fn timings(&self) -> Timings {
         self.shared.state().timings
     }
 
-    /// Has it end with what there is, at the beginning of the next step.
+    /// Cancels the generation. It ends at the beginning of the next step, with the reply so far.
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Release);
     }
@@ -146,14 +147,14 @@ impl Drop for Generation {
     }
 }
 
-/// What an engine and the owner of a generation have in common.
+/// The state that an engine shares with the owner of a generation.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     cancelled: AtomicBool,
     state: Mutex<State>,
 }
 
-/// What the owner is told.
+/// What the engine reports to the owner.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) events: VecDeque<Event>,
@@ -163,14 +164,14 @@ pub(crate) struct State {
 }
 
 impl Shared {
-    /// Whether the owner wants no more.
+    /// Returns whether the owner has cancelled or dropped the generation.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Acquire)
     }
 
-    /// What the owner is told.
+    /// Locks the state.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing can panic while it is locked; if something did, what is there is still true.
+        // Nothing panics while the state is locked. Even if something did, the state would be valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

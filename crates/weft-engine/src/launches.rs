@@ -1,7 +1,7 @@
-//! The launches of a step: what each is for, and the bytes and operations it takes.
+//! The kernel launches of a step: their roles, and the bytes and operations of each.
 //!
-//! Both come from the plans that the engine runs: [`Plan::traffic`] counts, and the weights a launch is bound to tell what it is for, by their
-//! names in the file.
+//! Both come from the plans that run: [`Plan::traffic`] counts, and roles follow from the names of the weights that a
+//! launch is bound to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,33 +12,33 @@ use weft_kern::{Amounts, Call, Counted, Format, Instr, Kernel, Operation, Plan, 
 use weft_models::Segment;
 use weft_quant::GgmlType;
 
-/// What a piece of a step is for.
+/// The role of work in a step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Role {
-    /// The rows of tokens.
+    /// The embeddings of tokens.
     Embedding,
-    /// What depends on the step alone and is computed once: rotary angles.
+    /// Rotary tables, which are computed once for all layers.
     Tables,
-    /// All between the normed hidden state and the output of attention, its cache included.
+    /// Attention, from the normed hidden state to its output, including the KV cache.
     Attention,
-    /// Scores of experts, and which of them are taken.
+    /// The scores and choice of experts.
     Router,
-    /// The experts that a token takes.
+    /// The experts chosen for each token.
     RoutedExperts,
-    /// The experts that every token takes.
+    /// The experts that every token uses.
     SharedExpert,
     /// The feed-forward network of a layer without experts.
     DenseFeedForward,
-    /// A norm that is no part of a product.
+    /// A norm that is not fused into a product.
     Norm,
     /// The logits.
     Head,
-    /// Anything else that is a launch of its own: elementwise operations, movement, rounding.
+    /// Anything else: elementwise operations, movement, rounding.
     Other,
 }
 
 impl Role {
-    /// For people and programs.
+    /// The name of the role, for display and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Role::Embedding => "embedding",
@@ -55,61 +55,61 @@ impl Role {
     }
 }
 
-/// A launch of a step.
+/// A kernel launch of a step.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The plan that its kernel is of, and which call.
+    /// The plan, and the index of the call in it.
     plan: Arc<Plan>,
     call: usize,
-    /// The part of the model it is in: `embed`, `layer 3`, `head`.
+    /// The segment of the model: `embed`, `layer 3`, `head`.
     pub segment: String,
-    /// Which layer that is, if it is one.
+    /// The index of the layer, if the segment is one.
     pub layer: Option<usize>,
-    /// What it does: a product, an attention or a row program each.
+    /// The products, attentions and row programs that it computes.
     pub pieces: Vec<LaunchPiece>,
 }
 
-/// A piece of a launch.
+/// One operation of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaunchPiece {
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// `dot`, `head_dot`, `select_dot`, `select_sum`, `attend`, `reduce` or `map`.
     pub anchor: &'static str,
-    /// How the weight is stored that is multiplied by.
+    /// The type of the weight that it multiplies by.
     pub ty: Option<GgmlType>,
-    /// What it takes. What several pieces read counts for the first.
+    /// Its bytes and operations. What several pieces of a launch read counts for the first.
     pub amounts: Amounts,
 }
 
 impl Launch {
-    /// The kernel itself, and the largest step that it is compiled for.
+    /// The kernel, and the largest step that it is compiled for.
     pub fn work(&self) -> (&Kernel, &Sizes) {
-        (self.it(), &self.plan.max)
+        (self.definition(), &self.plan.max)
     }
 
     /// The kernel's name.
     pub fn kernel(&self) -> &str {
-        &self.it().name
+        &self.definition().name
     }
 
     /// The kernel's text form.
     pub fn source(&self) -> String {
-        self.it().to_string()
+        self.definition().to_string()
     }
 
-    /// What each parameter of the kernel is bound to: `weight attn_q_a`, `state kv`, `arena 4096`.
+    /// The buffers that the kernel's parameters are bound to: `weight attn_q_a`, `state kv`, `arena 4096`.
     pub fn arguments(&self) -> Vec<String> {
         let args = &self.plan.calls[self.call].args;
         args.iter().map(|buffer| self.plan.buffers[*buffer].source.to_string()).collect()
     }
 
-    /// What all of it takes.
+    /// The bytes and operations of all pieces.
     pub fn amounts(&self) -> Amounts {
         self.pieces.iter().map(|piece| piece.amounts).sum()
     }
 
-    /// What it is for; several things, if it has several pieces. Each once, in their order.
+    /// The distinct roles of its pieces, in order.
     pub fn roles(&self) -> Vec<Role> {
         let mut roles: Vec<Role> = Vec::new();
         for piece in &self.pieces {
@@ -120,28 +120,28 @@ impl Launch {
         roles
     }
 
-    /// Whether two launches do the same work for the same purpose: as the layers of one shape do.
+    /// Returns whether two launches do the same work in the same roles, as in layers of one shape.
     pub fn is_like(&self, other: &Launch) -> bool {
         let same = Arc::ptr_eq(&self.plan, &other.plan) && self.call == other.call;
-        same || self.it().same_work(other.it()) && self.roles() == other.roles()
+        same || self.definition().same_work(other.definition()) && self.roles() == other.roles()
     }
 
-    fn it(&self) -> &Kernel {
+    fn definition(&self) -> &Kernel {
         &self.plan.kernels[self.plan.calls[self.call].kernel]
     }
 }
 
-/// A part of a model as it is compiled, with the names its plan has for tensors of the file.
+/// The names of a compiled segment: its own, and for the weights of its plan those of the file's tensors.
 #[derive(Clone, Debug)]
-pub(crate) struct Named {
+pub(crate) struct SegmentNames {
     name: String,
     layer: Option<usize>,
     weights: BTreeMap<String, String>,
 }
 
-impl Named {
-    /// A weight that is computed when the model is loaded goes by the first tensor it is made of.
-    pub(crate) fn new(segment: &Segment, fusion: &Fusion) -> Named {
+impl SegmentNames {
+    /// Collects the names. A weight computed at load time is named by the first tensor that it is made of.
+    pub(crate) fn new(segment: &Segment, fusion: &Fusion) -> SegmentNames {
         let mut weights: BTreeMap<String, String> = segment.weights.iter().cloned().collect();
         for (name, id) in &fusion.products {
             let mut node = fusion.graph.node(*id);
@@ -153,10 +153,10 @@ impl Named {
                 weights.insert(name.clone(), tensor);
             }
         }
-        Named { name: segment.name.clone(), layer: segment.layer, weights }
+        SegmentNames { name: segment.name.clone(), layer: segment.layer, weights }
     }
 
-    /// Appends the launches of this segment's plan in a step of these sizes.
+    /// Appends the launches of the segment's plan in a step of these sizes.
     pub(crate) fn launches(&self, plan: &Arc<Plan>, sizes: &Sizes, seen: &Seen, launches: &mut Vec<Launch>) {
         let traffic = plan.traffic(sizes, seen);
         for ((call, Call { kernel, args }), operations) in plan.calls.iter().enumerate().zip(traffic) {
@@ -175,7 +175,8 @@ impl Named {
         }
     }
 
-    /// What a piece is for: told by the weight it multiplies by, then by what it does, then by the other weights it reads.
+    /// The role of an operation, which follows from the weight that it multiplies by, from what it does, or from the
+    /// other weights that it reads.
     fn role(&self, plan: &Plan, args: &[usize], kernel: &Kernel, operation: &Operation) -> Role {
         let source = |param: usize| &plan.buffers[args[param]].source;
         let tensor = |param: usize| match source(param) {
@@ -183,7 +184,7 @@ impl Named {
             _ => None,
         };
         if let Some(tensor) = operation.weight.and_then(tensor) {
-            // Tied embeddings are the head where they are multiplied by.
+            // A product with tied embeddings is the head.
             return role_of_tensor(tensor, Role::Head);
         }
         if operation.anchor == "attend" {
@@ -206,7 +207,7 @@ impl Named {
     }
 }
 
-/// What a tensor is for, by the names GGUF files give them; `outside` is what those are for that are in no layer and no norm.
+/// The role of a tensor by its name in GGUF files. `outside` is the role of tensors outside layers, other than norms.
 fn role_of_tensor(name: &str, outside: Role) -> Role {
     let in_layer = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
     match in_layer.map(|(_, part)| part) {
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tensors_have_the_roles_their_names_tell() {
+    fn roles_follow_from_the_names_of_tensors() {
         for (name, expected) in [
             ("token_embd.weight", Role::Embedding),
             ("output_norm.weight", Role::Norm),

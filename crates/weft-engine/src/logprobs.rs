@@ -1,18 +1,18 @@
-//! Log probabilities of tokens, out of their logits.
+//! Log probabilities of tokens.
 
 use std::cmp::Ordering;
 
-/// The likeliest tokens of a distribution, and what turns its other logits into log probabilities.
+/// The likeliest tokens of a distribution, and its log-sum-exp.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Likeliest {
     /// Tokens with their log probabilities, the likeliest first.
     pub(crate) tokens: Vec<(u32, f32)>,
-    /// The logarithm of the sum of all exponentials.
+    /// The logarithm of the sum of the exponentials of all logits.
     log_sum: f64,
 }
 
 impl Likeliest {
-    /// The `most` likeliest tokens; the lower token first among equals.
+    /// Computes the `most` likeliest tokens. Among equals, the lowest token comes first.
     pub(crate) fn of(logits: &[f32], most: usize) -> Likeliest {
         let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let sum: f64 = logits.iter().map(|logit| f64::from(logit - top).exp()).sum();

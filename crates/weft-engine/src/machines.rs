@@ -1,7 +1,7 @@
-//! Machines that have been measured: a small text file for each in the cache folder, kept by the hardware and its driver.
+//! Measurements of machines: a small text file in the cache folder for each kind of hardware and its driver.
 //!
-//! What was measured decides only what changes no bit ([`CostModel`]), so a file that is missing, damaged or of other hardware costs time and
-//! nothing else: the table's numbers stand in for it.
+//! Measurements affect only decisions that change no bit ([`CostModel`]). A file that is missing, damaged or of other
+//! hardware therefore costs only time: the built-in numbers are used instead.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,29 +11,31 @@ use weft_device::Hardware;
 use weft_fuse::CostModel;
 use weft_kern::Machine;
 
-/// How names of the files begin.
+/// The prefix of file names.
 const PREFIX: &str = "machine-";
 
-/// A larger file is not read.
-const MOST: u64 = 4096;
+/// The size of the largest file that is read.
+const MAX_BYTES: u64 = 4096;
 
-/// Numbers beyond these are a mistake: nothing is so slow, or so fast.
+/// The range of plausible numbers.
 const PLAUSIBLE: [u64; 2] = [1, 1 << 60];
 
-/// What decisions by cost are taken by on this hardware: as it was measured if the folder says, otherwise as the table has it.
+/// Returns the cost model of this hardware, from the measurements in `folder` or, if there are none, from built-in
+/// numbers.
 pub fn cost_model(hardware: &Hardware, folder: Option<&Path>) -> CostModel {
     let Hardware { machine: fixed, rules_keep_bits, .. } = *hardware;
     let machine = folder.and_then(|folder| read(hardware, folder)).unwrap_or(fixed);
     CostModel { machine, fixed, rules_keep_bits }
 }
 
-/// Keeps what was measured on this hardware, for every engine that is loaded with this cache folder from now on.
+/// Stores the measurements of this hardware, for all engines that are loaded with this cache folder later. Returns the
+/// path of the file.
 ///
 /// # Errors
-/// If the file cannot be written, or the numbers are not those of a machine.
+/// If the file cannot be written, or the numbers are not plausible.
 pub fn keep_machine(hardware: &Hardware, folder: &Path, machine: &Machine) -> io::Result<PathBuf> {
     if !is_plausible(machine) {
-        let problem = format!("no machine is as fast, or as slow, as this: {machine:?}");
+        let problem = format!("the measurements are not plausible: {machine:?}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     }
     let path = path(hardware, folder);
@@ -42,7 +44,7 @@ pub fn keep_machine(hardware: &Hardware, folder: &Path, machine: &Machine) -> io
     Ok(path)
 }
 
-/// Removes all that was measured. Returns how many bytes that frees.
+/// Removes all measurements. Returns the number of bytes freed.
 pub(crate) fn clear(folder: &Path) -> io::Result<u64> {
     weft_file::remove_files(folder, |name| name.starts_with(PREFIX))
 }
@@ -51,7 +53,7 @@ fn path(hardware: &Hardware, folder: &Path) -> PathBuf {
     folder.join(format!("{PREFIX}{:016x}.txt", checksum(hardware.key.as_bytes())))
 }
 
-/// The first line of a file of this hardware. A key is partly a driver's own text, and might have lines.
+/// The first line of a file. Keys contain text from drivers, and could contain line breaks.
 fn head(hardware: &Hardware) -> String {
     format!("weft machine 1 for {}", hardware.key.escape_debug())
 }
@@ -59,7 +61,7 @@ fn head(hardware: &Hardware) -> String {
 fn text(hardware: &Hardware, machine: &Machine) -> String {
     let mut text = head(hardware) + "\n";
     for (name, number) in machine.numbers() {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(text, "{name} {number}");
     }
     let sum = checksum(text.as_bytes());
@@ -68,7 +70,7 @@ fn text(hardware: &Hardware, machine: &Machine) -> String {
 
 fn read(hardware: &Hardware, folder: &Path) -> Option<Machine> {
     let path = path(hardware, folder);
-    if fs::metadata(&path).ok()?.len() > MOST {
+    if fs::metadata(&path).ok()?.len() > MAX_BYTES {
         return None;
     }
     parse(hardware, &fs::read_to_string(&path).ok()?)
@@ -77,7 +79,7 @@ fn read(hardware: &Hardware, folder: &Path) -> Option<Machine> {
 fn parse(hardware: &Hardware, found: &str) -> Option<Machine> {
     let line = |name: &str| found.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     let machine = Machine::from_numbers(|name| line(name)?.parse().ok())?;
-    // The one text that has these numbers, byte for byte.
+    // Exactly one text is valid for these numbers.
     (is_plausible(&machine) && found == text(hardware, &machine)).then_some(machine)
 }
 
@@ -86,7 +88,7 @@ fn is_plausible(machine: &Machine) -> bool {
     machine.numbers().iter().all(|(_, number)| (least..=most).contains(number))
 }
 
-/// FNV-1a, 64 bits: finds accidental damage.
+/// 64-bit FNV-1a, to detect accidental damage.
 fn checksum(bytes: &[u8]) -> u64 {
     let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_is_known_to_the_same_hardware_and_driver_alone() {
+    fn measurements_are_used_for_the_same_hardware_and_driver_only() {
         with_folder("known", |folder| {
             let own = hardware("card 10de:1 driver 1\n");
             let table = cost_model(&own, None);
@@ -127,11 +129,11 @@ mod tests {
                 CostModel { machine: measured(), ..table },
                 "the table still decides what changes bits"
             );
-            assert_eq!(cost_model(&own, None), table, "without a folder it is not looked for");
+            assert_eq!(cost_model(&own, None), table, "without a folder");
 
             let other = hardware("card 10de:1 driver 2");
             assert_eq!(cost_model(&other, Some(folder)).machine, other.machine);
-            // Renamed to look like another driver's.
+            // A file renamed to another driver's name.
             fs::copy(&path, super::path(&other, folder)).unwrap();
             assert_eq!(cost_model(&other, Some(folder)).machine, other.machine);
 
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_counts_as_none() {
+    fn damaged_files_are_ignored() {
         let own = hardware("a card");
         let text = text(&own, &measured());
         assert_eq!(parse(&own, &text), Some(measured()));
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_machine_is_not_kept() {
+    fn implausible_measurements_are_refused() {
         with_folder("implausible", |folder| {
             for (launch_ns, bytes) in [(0, 1 << 30), (1000, 0), (1000, u64::MAX)] {
                 let machine = Machine { launch_ns, bytes, ..measured() };

@@ -1,4 +1,4 @@
-//! A model file: its graphs, its tokenizer, its chat template.
+//! A model file: its graphs, tokenizer and chat template.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use weft_text::{
 
 use crate::error::Error;
 
-/// Rows in a page of the KV cache, the unit in which sequences get room.
+/// The number of rows in a page of the KV cache.
 pub(crate) const PAGE: usize = BuildOptions::PAGE;
 
 /// An opened model file.
@@ -23,25 +23,25 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens a file. `kv` is how states store their values.
+    /// Opens a file. `kv` is the type of the KV cache.
     ///
     /// # Errors
-    /// If the file is damaged, not a model that is supported, or its tokenizer unknown.
+    /// If the file is damaged, or the model or its tokenizer is not supported.
     pub fn open(path: &Path, kv: GgmlType) -> Result<Model, Error> {
         Model::new(Gguf::open(path)?, kv)
     }
 
-    /// Takes a file that is already open.
+    /// Builds a model from a file that is already open.
     ///
     /// # Errors
-    /// If it is not a model that is supported, or its tokenizer unknown.
+    /// If the model or its tokenizer is not supported.
     pub fn new(gguf: Gguf, kv: GgmlType) -> Result<Model, Error> {
         let graph = weft_models::build(&gguf, &BuildOptions { kv, page: PAGE })?;
         let tokenizer = tokenizer(gguf.metadata())?;
         Ok(Model { gguf, graph, tokenizer, kv })
     }
 
-    /// How states store their values.
+    /// The type of the KV cache.
     pub fn kv(&self) -> GgmlType {
         self.kv
     }
@@ -51,7 +51,7 @@ impl Model {
         &self.gguf
     }
 
-    /// The graphs and the configuration.
+    /// The graphs and the model's sizes.
     pub fn graph(&self) -> &ModelGraph {
         &self.graph
     }
@@ -61,33 +61,33 @@ impl Model {
         &self.tokenizer
     }
 
-    /// The file's chat template.
+    /// Compiles the file's chat template.
     ///
     /// # Errors
-    /// [`TemplateError`] if there is none, or it does not compile.
+    /// [`TemplateError`] if there is none, or it is not valid.
     pub fn chat_template(&self) -> Result<ChatTemplate, TemplateError> {
         ChatTemplate::of(&self.tokenizer)
     }
 
-    /// The tokens of a conversation that is to be answered, by the model's own template.
+    /// Encodes a conversation as a prompt, with the model's chat template.
     ///
     /// # Errors
-    /// [`Error::Template`] if it has none, or it refuses the messages.
+    /// [`Error::Template`] if there is none, or it fails on the messages.
     pub fn chat(&self, messages: &[Message]) -> Result<Vec<u32>, Error> {
         let prompt = self.chat_template()?.render(messages, &RenderOptions::default())?;
         Ok(self.tokenizer.encode_chat(&prompt))
     }
 
-    /// The tokens of a text that is to be continued, with what the model expects before it.
+    /// Encodes a text to be continued, with the BOS and EOS tokens that the model wants. Control tokens are parsed.
     pub fn tokens(&self, text: &str) -> Vec<u32> {
         self.tokenizer.encode(text, EncodeOptions { parse_special: true, add_special: true })
     }
 }
 
-/// Reads the `tokenizer.*` keys.
+/// Builds a tokenizer from a file's `tokenizer.*` keys.
 ///
 /// # Errors
-/// If a key has the wrong type or the tokenizer cannot be used.
+/// If a key is missing or has the wrong type, or the tokenizer is not supported.
 pub fn tokenizer(metadata: &Metadata) -> Result<Tokenizer, Error> {
     let tokens: Vec<&[u8]> = metadata.require_strings("tokenizer.ggml.tokens")?.iter().collect();
     let spec = TokenizerSpec {

@@ -1,4 +1,4 @@
-//! What an engine is opened with.
+//! The options of opening an engine.
 
 use weft_ir::Switches;
 use weft_pack::PackCache;
@@ -6,8 +6,8 @@ use weft_quant::GgmlType;
 
 use crate::device_choice::DeviceChoice;
 
-/// What an engine is opened with. [`Engine::builder`](crate::Engine::builder) begins with what is right for a person; the methods change one thing each and can be
-/// chained.
+/// Options of opening an engine. [`Engine::builder`](crate::Engine::builder) returns good defaults; each method changes
+/// one option, and calls can be chained.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), weft_engine::Error> {
@@ -22,24 +22,25 @@ use crate::device_choice::DeviceChoice;
 pub struct EngineOptions {
     /// The device that computes.
     pub device: DeviceChoice,
-    /// Threads of the CPU, which also prepare weights for other devices; `None` takes all there are.
+    /// The number of CPU threads, which also pack weights for other devices. `None` uses all.
     pub threads: Option<usize>,
-    /// Most tokens of a sequence; `None` takes 4096, or what the model was trained for if that is less.
+    /// The most tokens of a sequence. `None` means 4096, or the length that the model was trained for if that is less.
     pub context: Option<usize>,
-    /// Sequences of full length that the KV cache has room for. More can run at once if they are shorter, or begin alike.
+    /// The number of sequences of full length that the KV cache has room for. More can run at once if they are shorter
+    /// or share a prefix.
     pub sequences: usize,
-    /// Most tokens computed in a step.
+    /// The most tokens computed in a step.
     pub batch: usize,
-    /// How the KV cache stores its values: F16, BF16, F32 or Q8_0.
+    /// The type of the KV cache: F16, BF16, F32 or Q8_0.
     pub kv: GgmlType,
-    /// Decisions of the compiler that are set by hand.
+    /// Compiler decisions set by hand.
     pub switches: Switches,
-    /// Where packed weights are kept; `None` packs them in memory each time.
+    /// The cache of packed weights. `None` packs them in memory each time.
     pub cache: Option<PackCache>,
 }
 
 impl Default for EngineOptions {
-    /// One sequence on the CPU, with all its threads and nothing kept on the disk.
+    /// One sequence on the CPU with all its threads, without a cache on disk.
     fn default() -> EngineOptions {
         EngineOptions {
             device: DeviceChoice::default(),
@@ -70,27 +71,27 @@ impl EngineOptions {
         EngineOptions { context: tokens.into(), ..self }
     }
 
-    /// Sets how many [sequences](Self::sequences) of full length there is room for.
+    /// Sets the number of [sequences](Self::sequences) of full length that there is room for.
     pub fn sequences(self, sequences: usize) -> EngineOptions {
         EngineOptions { sequences, ..self }
     }
 
-    /// Sets how many tokens a [step](Self::batch) computes at most.
+    /// Sets the most tokens of a [step](Self::batch).
     pub fn batch(self, tokens: usize) -> EngineOptions {
         EngineOptions { batch: tokens, ..self }
     }
 
-    /// Sets how the [KV cache](Self::kv) stores its values.
+    /// Sets the type of the [KV cache](Self::kv).
     pub fn kv(self, kv: GgmlType) -> EngineOptions {
         EngineOptions { kv, ..self }
     }
 
-    /// Sets [decisions](Self::switches) of the compiler.
+    /// Sets [compiler decisions](Self::switches).
     pub fn switches(self, switches: Switches) -> EngineOptions {
         EngineOptions { switches, ..self }
     }
 
-    /// Sets where packed weights are [kept](Self::cache).
+    /// Sets the [cache](Self::cache) of packed weights.
     pub fn cache(self, cache: impl Into<Option<PackCache>>) -> EngineOptions {
         EngineOptions { cache: cache.into(), ..self }
     }

@@ -8,15 +8,15 @@ use weft_quant::GgmlType;
 use crate::error::Error;
 use crate::model::PAGE;
 
-/// The logits of every token of one sequence, computed in slow and obvious `f32` on the weights of the file: `[tokens, vocab]`, row-major.
+/// Computes the logits of every token of one sequence in plain `f32`: `[tokens, vocab]`, row-major.
 ///
 /// # Errors
-/// If the file is not a model that is supported, or a token is not in its vocabulary.
+/// If the model is not supported, or a token is not in its vocabulary.
 pub fn oracle_logits(gguf: &Gguf, tokens: &[u32]) -> Result<Vec<f32>, Error> {
     let model = weft_models::build(gguf, &BuildOptions { kv: GgmlType::F32, page: PAGE })?;
     let vocab = model.config.vocab;
     if let Some(token) = tokens.iter().find(|t| **t as usize >= vocab) {
-        return Err(Error::Batch(format!("token {token} is not in the vocabulary of {vocab}")));
+        return Err(Error::Batch(format!("token {token} is not in the vocabulary of {vocab} tokens")));
     }
     let (context, len) = (model.config.context, tokens.len());
     if len > context {
@@ -41,5 +41,5 @@ pub fn oracle_logits(gguf: &Gguf, tokens: &[u32]) -> Result<Vec<f32>, Error> {
     let sizes = Sizes { tokens: len, rows: len, slots: pages * PAGE, pages };
     model.eval(gguf, &sizes, &mut values)?;
     let logits = values.remove("logits").and_then(|t| t.as_f32().map(<[f32]>::to_vec));
-    logits.ok_or_else(|| Error::Option("the model gives no logits".into()))
+    logits.ok_or_else(|| Error::Option("the model computes no logits".into()))
 }

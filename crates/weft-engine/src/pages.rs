@@ -1,7 +1,7 @@
-//! Which rows of the KV states belong to which sequence.
+//! The rows of the KV cache that belong to each sequence.
 //!
-//! Rows come in pages. Sequences that begin alike share the pages they have in common: [`Pages::begin`] finds what is kept, and
-//! [`Pages::record`] keeps what was computed.
+//! Rows come in pages. Sequences that begin with the same tokens share pages: [`Pages::begin`] finds them in the prefix
+//! cache, and [`Pages::record`] adds them to it.
 
 mod pool;
 mod prefix;
@@ -13,10 +13,10 @@ use crate::error::Error;
 use pool::Pool;
 pub(crate) use prefix::Key;
 
-/// Engines so far: each gives its sequences names of its own.
+/// The number of engines so far, which makes the ids of their sequences unique.
 static ENGINES: AtomicU64 = AtomicU64::new(0);
 
-/// Rows that are worth a copy. Fewer are computed again: a copy goes through every layer of the cache.
+/// The least rows worth a copy, which touches every layer of the cache. Fewer are computed again.
 const WORTH_A_COPY: usize = 8;
 
 /// The pages of all sequences.
@@ -24,13 +24,13 @@ const WORTH_A_COPY: usize = 8;
 pub(crate) struct Pages {
     page: usize,
     context: usize,
-    /// Most pages that the sequences of a step have together; a shared one counts for each.
+    /// The most pages that the sequences of a step have together. A shared page counts for each.
     listed: usize,
     pool: Pool,
     sequences: Vec<Option<Sequence>>,
-    /// Which engine these are of.
+    /// The number of the engine.
     engine: u64,
-    /// Sequences begun so far.
+    /// The number of sequences begun so far.
     begun: u64,
 }
 
@@ -39,22 +39,23 @@ struct Sequence {
     id: SeqId,
     len: usize,
     pages: Vec<u32>,
-    /// The chain of its pages that are kept or shared, and how many; `None` if its pages are its own affair.
+    /// The key of its last page in the prefix cache, and the number of its pages there. `None` if it does not use the
+    /// prefix cache.
     chain: Option<(Key, usize)>,
 }
 
-/// The beginning of a sequence that is in the cache already.
+/// A sequence that has begun, possibly with tokens from the prefix cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Begun {
     /// The sequence.
     pub(crate) seq: SeqId,
-    /// Tokens whose keys and values it has, once `copy` has been made.
+    /// The number of tokens whose keys and values it has once `copy` is done.
     pub(crate) cached: usize,
-    /// Rows to be copied before anything else.
+    /// Rows to copy before anything else.
     pub(crate) copy: Option<PageCopy>,
 }
 
-/// The first `rows` rows of a page, to be copied to another.
+/// A copy of the first `rows` rows of a page to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PageCopy {
     pub(crate) from: u32,
@@ -62,7 +63,7 @@ pub(crate) struct PageCopy {
     pub(crate) rows: usize,
 }
 
-/// What a step's index inputs say; see `weft_ir::Op::Attend`.
+/// The index inputs of a step. See `weft_ir::Op::Attend`.
 #[derive(Debug, Default)]
 pub(crate) struct Indices {
     pub(crate) tokens: Vec<i32>,
@@ -70,14 +71,14 @@ pub(crate) struct Indices {
     pub(crate) slots: Vec<i32>,
     pub(crate) first: Vec<i32>,
     pub(crate) pages: Vec<i32>,
-    /// Where each sequence's pages begin in `pages`, or `ABSENT`.
+    /// The index in `pages` at which each sequence's pages begin, or `ABSENT`.
     starts: Vec<i32>,
 }
 
 const ABSENT: i32 = -1;
 
 impl Indices {
-    /// Room for steps of so many tokens and pages, so that no step allocates.
+    /// Allocates memory for steps of up to this size, so that no step allocates.
     pub(crate) fn with_capacity(tokens: usize, pages: usize, sequences: usize) -> Indices {
         let room = || Vec::with_capacity(tokens);
         Indices {
@@ -92,31 +93,31 @@ impl Indices {
 }
 
 impl Pages {
-    /// `count` pages of `page` rows, for sequences of at most `context` tokens, those of a step with at most `listed` pages together. Rows
-    /// fit an `i32`.
+    /// Creates `count` pages of `page` rows, for sequences of at most `context` tokens, with at most `listed` pages in
+    /// a step. The number of rows must fit into an `i32`.
     pub(crate) fn new(page: usize, count: usize, context: usize, listed: usize) -> Pages {
         let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
         Pages { page, context, listed, pool: Pool::new(count), sequences: Vec::new(), engine, begun: 0 }
     }
 
-    /// All pages.
+    /// The pool of pages.
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// Pages that so many tokens take.
+    /// The number of pages that `tokens` tokens take.
     pub(crate) fn pages_of(&self, tokens: usize) -> usize {
         tokens.div_ceil(self.page)
     }
 
-    /// Begins an empty sequence, whose pages are its own.
+    /// Begins an empty sequence, which does not use the prefix cache.
     pub(crate) fn new_sequence(&mut self) -> SeqId {
         let empty = self.sequences.iter().position(Option::is_none);
         let at = empty.unwrap_or_else(|| {
             self.sequences.push(None);
             self.sequences.len() - 1
         });
-        // All it may ever need: no step allocates.
+        // Enough for the whole context, so that no step allocates.
         let pages = Vec::with_capacity(self.pages_of(self.context));
         let id = SeqId { engine: self.engine, place: at, generation: self.begun };
         self.begun += 1;
@@ -124,9 +125,10 @@ impl Pages {
         id
     }
 
-    /// Begins a sequence of these tokens after `root`, with as many of them as are kept, but for the last, whose logits are wanted.
+    /// Begins a sequence with as many of these tokens as the prefix cache has after `root`, except the last, whose
+    /// logits are wanted.
     ///
-    /// It takes a page only to copy rows to: `copy` must be made before anything else happens to the pages.
+    /// If it returns a `copy`, that must be done before any other change to the pages.
     pub(crate) fn begin(&mut self, root: &Key, tokens: &[u32]) -> Begun {
         let seq = self.new_sequence();
         let most = tokens.len().saturating_sub(1);
@@ -143,7 +145,7 @@ impl Pages {
         let partial = self.pool.kept().longest(&key, rest).filter(|(_, rows)| *rows >= WORTH_A_COPY);
         let mut copy = None;
         if let Some((from, rows)) = partial {
-            // Held meanwhile, so that it is not the one that makes room.
+            // Held meanwhile, so that it is not evicted.
             self.pool.hold(from);
             if let Some(to) = self.pool.take() {
                 pages.push(to);
@@ -160,7 +162,7 @@ impl Pages {
         Begun { seq, cached, copy }
     }
 
-    /// Keeps what was computed of a sequence that was begun with these tokens: its pages that are full by now.
+    /// Adds the full pages of a sequence, which holds these tokens, to the prefix cache.
     pub(crate) fn record(&mut self, seq: SeqId, tokens: &[u32]) {
         let page = self.page;
         let Some(Some(sequence)) = self.sequences.get_mut(seq.place) else { return };
@@ -176,7 +178,7 @@ impl Pages {
         }
     }
 
-    /// Ends a sequence that was begun with these tokens, and keeps all that was computed of it.
+    /// Ends a sequence, which holds these tokens, and adds all its pages to the prefix cache.
     pub(crate) fn end(&mut self, seq: SeqId, tokens: &[u32]) {
         self.record(seq, tokens);
         if let Some(Sequence { len, pages, chain: Some((key, kept)), .. }) = self.sequence(seq) {
@@ -189,7 +191,7 @@ impl Pages {
         self.free(seq);
     }
 
-    /// Makes room for so many more tokens of a sequence; `false`, with nothing changed, if there are not enough pages.
+    /// Takes the pages for `more` tokens of a sequence. Returns `false` and changes nothing if there are not enough.
     pub(crate) fn grow(&mut self, seq: SeqId, more: usize) -> bool {
         let Some(sequence) = self.sequence(seq) else { return false };
         let needed = self.pages_of(sequence.len + more).saturating_sub(sequence.pages.len());
@@ -203,12 +205,12 @@ impl Pages {
         true
     }
 
-    /// Most pages that the sequences of a step have together.
+    /// The most pages that the sequences of a step have together.
     pub(crate) fn listed(&self) -> usize {
         self.listed
     }
 
-    /// How many more tokens of a sequence there are pages for.
+    /// The number of tokens by which a sequence can grow.
     pub(crate) fn room(&self, seq: SeqId) -> usize {
         let Some(Sequence { len, pages, .. }) = self.sequence(seq) else { return 0 };
         ((pages.len() + self.pool.available()) * self.page).min(self.context).saturating_sub(*len)
@@ -222,7 +224,7 @@ impl Pages {
         self.sequences.get(seq.place)?.as_ref().filter(|s| s.id == seq)
     }
 
-    /// Ends a sequence.
+    /// Ends a sequence and releases its pages.
     pub(crate) fn free(&mut self, seq: SeqId) {
         self.truncate(seq, 0);
         if self.sequence(seq).is_some() {
@@ -230,7 +232,7 @@ impl Pages {
         }
     }
 
-    /// Forgets all but the first `len` tokens of a sequence.
+    /// Removes all but the first `len` tokens of a sequence.
     pub(crate) fn truncate(&mut self, seq: SeqId, len: usize) {
         let Pages { page, pool, sequences, .. } = self;
         if let Some(Some(sequence)) = sequences.get_mut(seq.place)
@@ -238,12 +240,12 @@ impl Pages {
         {
             sequence.len = sequence.len.min(len);
             let keep = sequence.len.div_ceil(*page);
-            // The last first: of a chain that is idle the end makes room before the beginning, which it needs.
+            // The last first: the end of an idle chain is evicted before its beginning, without which it is useless.
             sequence.pages.drain(keep..).rev().for_each(|page| pool.release(page));
         }
     }
 
-    /// Gives every token of a step its place and writes the step's index inputs. If there is no room nothing has changed.
+    /// Assigns a row to every token of a step, and writes the step's index inputs. On an error, nothing has changed.
     pub(crate) fn place(&mut self, entries: &[Entry], out: &mut Indices) -> Result<(), Error> {
         self.check(entries)?;
         for list in [&mut out.tokens, &mut out.pos, &mut out.slots, &mut out.first, &mut out.pages] {
@@ -264,7 +266,7 @@ impl Pages {
             let row = sequence.pages[pos / self.page] as usize * self.page + pos % self.page;
             out.slots.push(row as i32);
         }
-        // Page lists are complete only now.
+        // The page lists are complete now.
         for entry in entries {
             if out.starts[entry.seq.place] == ABSENT {
                 out.starts[entry.seq.place] = out.pages.len() as i32;
@@ -276,7 +278,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Takes a step's tokens back, after it failed.
+    /// Removes a step's tokens after it failed.
     pub(crate) fn undo(&mut self, entries: &[Entry]) {
         for entry in entries.iter().rev() {
             let len = self.len(entry.seq);
@@ -286,7 +288,7 @@ impl Pages {
 
     fn check(&self, entries: &[Entry]) -> Result<(), Error> {
         if let Some(ended) = entries.iter().find(|e| self.sequence(e.seq).is_none()) {
-            let why = format!("{:?} has ended, or belongs to another engine", ended.seq);
+            let why = format!("{:?} has ended or belongs to another engine", ended.seq);
             return Err(Error::Batch(why));
         }
         let mut needed = 0;
@@ -302,7 +304,9 @@ impl Pages {
         }
         if listed > self.listed {
             let most = self.listed;
-            return Err(Error::Batch(format!("its sequences have {listed} pages, at most {most} at once")));
+            return Err(Error::Batch(format!(
+                "the sequences of the batch have {listed} pages: expected at most {most}"
+            )));
         }
         let free = self.pool.available();
         if needed > free {
@@ -328,7 +332,7 @@ mod tests {
         pages.place(&entries(&[(a, 7), (a, 8), (b, 9), (a, 5)]), &mut out).unwrap();
         assert_eq!(out.tokens, [7, 8, 9, 5]);
         assert_eq!(out.pos, [0, 1, 0, 2]);
-        // Pages in the order they were needed: a 0, b 1, a 2.
+        // Pages are taken in the order in which they are needed: a 0, b 1, a 2.
         assert_eq!(out.slots, [0, 1, 2, 4]);
         assert_eq!(out.pages, [0, 2, 1]);
         assert_eq!(out.first, [0, 0, 2, 0]);
@@ -354,7 +358,7 @@ mod tests {
         pages.place(&entries(&[(b, 0)]), &mut out).unwrap();
         pages.free(b);
         assert!(matches!(pages.place(&entries(&[(b, 0)]), &mut out), Err(Error::Batch(_))));
-        // Its place is used again, its name is not.
+        // The index is reused, the id is not.
         let c = pages.new_sequence();
         assert!(c.place == b.place && c != b);
         assert!(matches!(pages.place(&entries(&[(b, 0)]), &mut out), Err(Error::Batch(_))));
@@ -364,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn truncating_gives_pages_back() {
+    fn truncating_releases_pages() {
         let mut pages = Pages::new(2, 3, 6, 64);
         let a = pages.new_sequence();
         let mut out = Indices::default();
@@ -376,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_of_two_engines_are_never_mistaken_for_each_other() {
+    fn ids_are_unique_across_engines() {
         let (mut one, mut other) = (Pages::new(2, 2, 4, 64), Pages::new(2, 2, 4, 64));
         let (a, b) = (one.new_sequence(), other.new_sequence());
         assert_eq!((a.place, a.generation), (b.place, b.generation));
@@ -397,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sequences_have_in_common_is_shared_page_by_page_and_then_copied() {
+    fn common_prefixes_share_full_pages_and_copy_the_rest() {
         let page = 2 * WORTH_A_COPY;
         let mut pages = Pages::new(page, 6, 6 * page, 64);
         let root = Key::root([]);
@@ -406,14 +410,14 @@ mod tests {
         assert_eq!((first.cached, first.copy), (0, None));
         compute(&mut pages, first.seq, &tokens);
 
-        // Full pages are shared while the first still runs; its last page is not kept yet.
+        // Full pages are shared while the first sequence still runs; its last page is not in the prefix cache yet.
         let second = pages.begin(&root, &tokens);
         assert_eq!((second.cached, second.copy), (2 * page, None));
         assert_eq!(pages.pool.available(), 6 - 3);
         pages.end(second.seq, &tokens);
-        assert_eq!(pages.pool.available(), 6 - 3, "the first holds them still");
+        assert_eq!(pages.pool.available(), 6 - 3, "the first still holds them");
 
-        // Once it has ended, all but the token whose logits are wanted.
+        // Once it has ended, everything but the last token is shared.
         pages.end(first.seq, &tokens);
         assert_eq!((pages.pool.available(), pages.pool.idle()), (6, 3));
         let third = pages.begin(&root, &tokens);
@@ -422,7 +426,7 @@ mod tests {
         compute(&mut pages, third.seq, &tokens);
         pages.end(third.seq, &tokens);
 
-        // Other tokens in the middle of a page, another salt, and too few to be worth a copy.
+        // Other tokens in the middle of a page, another salt, and too few rows to be worth a copy.
         let mut other = tokens.clone();
         other[page + WORTH_A_COPY] = 99;
         let fourth = pages.begin(&root, &other);
@@ -448,7 +452,7 @@ mod tests {
         let second = pages.begin(&root, &tokens);
         assert_eq!((second.cached, second.copy), (0, None), "there is no page to copy to");
         assert_eq!(pages.pool.idle(), 1);
-        // To grow, it takes the page that was kept.
+        // To grow, it evicts the page.
         assert!(pages.grow(second.seq, page) && !pages.grow(second.seq, page + 1));
         assert_eq!((pages.room(second.seq), pages.pool.available()), (page, 0));
     }

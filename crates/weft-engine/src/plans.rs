@@ -1,4 +1,4 @@
-//! The plans of a model: rules over all its graphs, then each distinct graph compiled once for every size of step.
+//! The plans of a model: each distinct graph is compiled once for every class of steps.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use weft_models::{ModelGraph, Segment};
 
 use crate::error::Error;
 
-/// Inputs that are the same for all segments of a step.
+/// The inputs that all segments of a step share.
 pub(crate) const STEP_INPUTS: [&str; 6] = ["tokens", "pos", "slots", "first", "pages", "out_rows"];
 
-/// Most tokens of a step that has plans of its own: one, as when text is generated, and a few, as when sequences are decoded together.
-/// Larger steps have a third set of plans.
+/// The most tokens of steps with their own plans: one, to decode one sequence, and a few, to decode several together. A
+/// third set of plans is for larger steps.
 const SMALL_STEPS: [usize; 2] = [1, 16];
 
-/// The sizes of step that are compiled for, the largest last: `batch` tokens.
+/// The classes of steps that are compiled, by their most tokens. The largest, `batch`, is last.
 pub(crate) fn step_classes(batch: usize) -> Vec<usize> {
     SMALL_STEPS.into_iter().filter(|tokens| *tokens < batch).chain([batch]).collect()
 }
 
-/// A model's segments, with what every layer would compute alike in one of its own before the first that reads it.
+/// A model's segments, with what all layers would compute alike hoisted into a segment before them.
 pub(crate) fn segments(model: &ModelGraph, switches: &Switches) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::with_capacity(model.segments.len() + 1);
     if !switches.on(&STEPS) {
@@ -35,7 +35,7 @@ pub(crate) fn segments(model: &ModelGraph, switches: &Switches) -> Vec<Segment> 
             continue;
         }
         let rest = match hoist(&segment.graph, &STEP_INPUTS) {
-            // One that hoists something else keeps it.
+            // A graph that would hoist something else stays as it is.
             Some(found) if prelude.as_ref().is_none_or(|p| *p == found.prelude) => {
                 if prelude.is_none() {
                     segments.push(tables(&found.prelude));
@@ -61,10 +61,10 @@ fn tables(prelude: &Graph) -> Segment {
     }
 }
 
-/// What each segment becomes. Equal layers share one graph, and so one plan.
+/// Compiles each segment. Equal layers share one graph, and so one plan.
 ///
-/// Rules are applied as they were in `like`, the plans for another size of step: how a token comes out does not depend on
-/// those beside it.
+/// With `like`, the plans of another class, rules are applied as they were there: results must not depend on the size
+/// of the step.
 pub(crate) fn plan(
     segments: &[Segment],
     options: &Options,
@@ -91,14 +91,15 @@ pub(crate) fn plan(
     Ok(fusions)
 }
 
-/// Sets the rules to what was chosen before: some change bits, and products of weights are known by their place in the graph they leave.
+/// Switches the rules as in `chosen`: some of them change bits, and products of weights are identified by their place
+/// in the rewritten graph.
 fn follow(switches: &mut Switches, chosen: &Fusion) {
     for choice in chosen.choices.iter().filter(|c| c.decides && is_rule(c.decision)) {
         switches.set(choice.decision, if choice.taken() { Mode::On } else { Mode::Off });
     }
 }
 
-/// Whether a decision is about a rule of the graph.
+/// Returns whether a decision switches a rewrite rule.
 pub(crate) fn is_rule(decision: &Decision) -> bool {
     RULES.into_iter().any(|rule| rule.decision == *decision)
 }

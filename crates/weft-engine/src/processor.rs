@@ -1,31 +1,31 @@
-//! Logit processors: what changes the logits of the next token before one is chosen. Penalties are one.
+//! Logit processors, which change the logits before the next token is sampled, and penalties.
 
 use crate::sample::Sampling;
 
 /// Changes the logits of the next token: penalties, biases, grammars.
 ///
-/// A generation asks its processors in the order they were given, for every token it samples. The same tokens must lead to the same
-/// changes: whatever a processor remembers, it learns from the tokens it is shown.
+/// A generation calls its processors in order, for every token that it samples. The same tokens must lead to the same
+/// changes: a processor's state may depend only on the tokens.
 pub trait LogitProcessor: Send {
-    /// Changes the logits, one for each token of the vocabulary; `-∞` forbids a token.
+    /// Changes the logits, one for each token of the vocabulary. `-∞` forbids a token.
     ///
-    /// `tokens` are all so far, the prompt first, the newest last; the reply begins at `reply`.
+    /// `tokens` is the prompt and the reply so far; the reply begins at index `reply`.
     fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]);
 }
 
-/// Lowers the logits of tokens that were there before.
+/// Lowers the logits of tokens that have occurred before.
 #[derive(Clone, Debug)]
 pub(crate) struct Penalties {
     repeat: f32,
     presence: f32,
     frequency: f32,
     last: usize,
-    /// The tokens it looks at, sorted.
+    /// The last tokens, sorted.
     seen: Vec<u32>,
 }
 
 impl Penalties {
-    /// The penalties of these options; `None` if they change nothing.
+    /// The penalties of these parameters, or `None` if they have no effect.
     pub(crate) fn of(sampling: &Sampling) -> Option<Penalties> {
         let Sampling { repeat_penalty, presence_penalty, frequency_penalty, repeat_last_n, .. } = *sampling;
         let nothing = repeat_penalty == 1.0 && presence_penalty == 0.0 && frequency_penalty == 0.0;
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn penalties_lower_what_was_seen_lately() {
+    fn penalties_lower_recent_tokens() {
         let none = Sampling::greedy();
         assert!(Penalties::of(&none).is_none());
         let processed = |sampling: Sampling, tokens: &[u32]| {
@@ -68,7 +68,7 @@ mod tests {
         };
         let repeat = Sampling { repeat_penalty: 2.0, repeat_last_n: 2, ..none };
         assert_eq!(processed(repeat, &[0, 1]), [1.0, -2.0, 1.0]);
-        // Seen too long ago, or no token of the vocabulary.
+        // Too long ago, or not in the vocabulary.
         assert_eq!(processed(repeat, &[0, 2, 9]), [2.0, -1.0, 0.5]);
         let counted = Sampling { frequency_penalty: 0.5, presence_penalty: 0.25, ..none };
         assert_eq!(processed(counted, &[0, 2, 0]), [0.75, -1.0, 0.25]);

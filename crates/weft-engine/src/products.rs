@@ -1,4 +1,4 @@
-//! Products of weights that a rule asked for, made when a model is loaded.
+//! Products of weights, which rules ask for and which are computed when a model is loaded.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -15,11 +15,11 @@ use weft_pack::SourceWeight;
 use crate::error::Error;
 use crate::weights;
 
-/// Rows that a thread computes before it asks for more.
+/// The number of rows that a thread takes at once.
 const ROWS: usize = 16;
 
-/// Computes the products a segment's plan reads and has the device take them in, by their names in the plan. Those in `multiplied` are packed,
-/// in memory: they depend on how decisions are set, so a file of them would seldom be of use.
+/// Computes the products that a segment's plan reads, loads them into the device, and returns their buffers by name.
+/// Those in `multiplied` are packed in memory; they depend on compiler decisions, so caching them would seldom pay.
 pub(crate) fn pack(
     device: &mut dyn Device,
     gguf: &Gguf,
@@ -42,12 +42,12 @@ pub(crate) fn pack(
             taken.push((name.clone(), device.pack(weight)?));
         }
     }
-    let packed = weights::take_in_packed(device, &sources, None, &mut |_| ControlFlow::Continue(()))?;
+    let packed = weights::load_packed(device, &sources, None, &mut |_| ControlFlow::Continue(()))?;
     taken.extend(sources.into_iter().map(|source| source.name).zip(packed));
     Ok(taken)
 }
 
-/// All rows of a product, computed by all cores.
+/// Computes all rows of a product, on all cores.
 fn compute(product: &Product<'_>, gguf: &Gguf, segment: &Segment) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; product.rows() * product.row_bytes()];
     let chunks: Vec<_> = bytes.chunks_mut(ROWS * product.row_bytes()).map(std::sync::Mutex::new).collect();

@@ -1,27 +1,29 @@
-//! What an engine is asked for.
+//! Requests, and the options of a reply.
 
 use std::fmt;
 
 use crate::processor::LogitProcessor;
 use crate::sample::Sampling;
 
-/// How a reply is generated.
+/// Options of a reply.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct GenerateOptions {
-    /// Most tokens of the reply; `None` goes on until the turn ends or the context is full. 0 computes the prompt only.
+    /// The most tokens of the reply. `None` means until the model ends its turn or the context is full; 0 computes only
+    /// the prompt.
     pub max_tokens: Option<usize>,
-    /// How tokens are chosen.
+    /// How tokens are sampled.
     pub sampling: Sampling,
-    /// Texts that end the reply and are not part of it.
+    /// Stop strings, which end the reply and are not part of it.
     pub stop: Vec<String>,
-    /// With each token its log probability, and those of so many of the likeliest; `None` for none.
+    /// Reports the log probability of each token, and those of this many of the likeliest tokens.
     pub logprobs: Option<usize>,
-    /// Whether the reply goes on when the model ends its turn: to measure replies of a known length.
+    /// Whether the reply continues after the model ends its turn, to measure replies of a known length.
     pub ignore_end: bool,
-    /// Whether the prompt's beginning may come from the KV cache, and what is computed be kept for others.
+    /// Whether the request uses the prefix cache: takes the beginning of its prompt from it, and leaves its pages there.
     pub cache: bool,
-    /// Prompts share what is kept only with those of the same salt: so that one user cannot tell what another asked.
+    /// Requests share cached pages only with requests of the same salt, so that users cannot find out each other's
+    /// prompts.
     pub salt: String,
 }
 
@@ -39,7 +41,7 @@ impl Default for GenerateOptions {
     }
 }
 
-/// A prompt, and how it is answered. [`Engine::push`](crate::Engine::push) takes it.
+/// A prompt and its options, for [`Engine::push`](crate::Engine::push).
 pub struct Request {
     pub(crate) prompt: Vec<u32>,
     pub(crate) options: GenerateOptions,
@@ -47,7 +49,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request to continue these tokens.
+    /// Creates a request to continue these tokens.
     pub fn new(prompt: impl Into<Vec<u32>>) -> Request {
         Request { prompt: prompt.into(), options: GenerateOptions::default(), processors: Vec::new() }
     }
@@ -57,19 +59,19 @@ impl Request {
         Request { options, ..self }
     }
 
-    /// Sets the [length](GenerateOptions::max_tokens) of the reply.
+    /// Sets the [most tokens](GenerateOptions::max_tokens) of the reply.
     pub fn max_tokens(mut self, most: usize) -> Request {
         self.options.max_tokens = Some(most);
         self
     }
 
-    /// Sets how tokens are [chosen](GenerateOptions::sampling).
+    /// Sets how tokens are [sampled](GenerateOptions::sampling).
     pub fn sampling(mut self, sampling: Sampling) -> Request {
         self.options.sampling = sampling;
         self
     }
 
-    /// Adds a text that [ends](GenerateOptions::stop) the reply.
+    /// Adds a [stop string](GenerateOptions::stop).
     pub fn stop(mut self, text: impl Into<String>) -> Request {
         self.options.stop.push(text.into());
         self
@@ -81,7 +83,7 @@ impl Request {
         self
     }
 
-    /// Adds a logit processor. It comes after the penalties of the sampling options and after those added before.
+    /// Adds a logit processor. It runs after the penalties of the sampling options, and after processors added earlier.
     pub fn processor(mut self, processor: impl LogitProcessor + 'static) -> Request {
         self.processors.push(Box::new(processor));
         self

@@ -1,7 +1,9 @@
-//! The runner: a compiled model with its KV cache, and the step.
+//! The runner: a compiled model with its KV cache.
 //!
-//! It computes ragged batches of tokens and knows nothing of requests. The engine's scheduler drives it; the lab does so by hand.
+//! It computes ragged batches of tokens and knows nothing about requests. The engine's scheduler and the lab drive it.
 
+mod clock;
+mod plans;
 mod timed;
 mod variants;
 
@@ -22,30 +24,32 @@ use crate::options::EngineOptions;
 use crate::pages::{Indices, PageCopy, Pages};
 use variants::Variants;
 
-pub use timed::{PartId, ReplayTimings, StepShape, StepTimings};
-pub use variants::PlansId;
+pub use clock::{ReplayTimings, StepTimings};
+pub use timed::StepShape;
+pub use variants::{PartId, PlansId};
 
-/// Rows of logits computed at once, and kept without allocating. More take several replays of the head; what they cost is memory for a
-/// row of the vocabulary each.
+/// The number of rows of logits that the head computes at once. More rows take several replays of the head; each row that
+/// is allocated costs the size of the vocabulary.
 const LOGIT_ROWS: usize = 8;
 
-/// Context length unless told otherwise: long enough for a conversation, and a KV cache that any machine has room for.
+/// The default context: enough for a conversation, with a KV cache that fits on any machine.
 const DEFAULT_CONTEXT: usize = 4096;
 
-/// How many times a page may be listed in a step, on average, where sequences can share pages: each that reads it lists it.
+/// How many times a page can be listed in a step, on average, if sequences share pages. Every sequence lists the pages
+/// that it reads.
 const SHARED: usize = 4;
 
-/// A compiled model: computes batches of tokens of any sequences, in any mixture.
+/// A compiled model, which computes batches of tokens of any number of sequences, in any order.
 pub struct Runner {
     model: Model,
     device: Box<dyn Device>,
-    /// What every way to compile it uses.
+    /// The buffers that all compilations share.
     shared: Shared,
     variants: Variants,
     pages: Pages,
     context: usize,
     max: Sizes,
-    // What a step writes and reads, kept so that no step allocates.
+    // Buffers of a step, kept so that no step allocates.
     indices: Indices,
     bytes: Vec<u8>,
     logits: Vec<f32>,
@@ -53,20 +57,22 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Opens a file, and the device of the options, and compiles the one for the other. `report` is told how far loading is.
+    /// Opens a model and compiles it for the device of `options`. `report` receives the progress.
     ///
     /// # Errors
-    /// If the file cannot be read or run, there is no such device, or no memory for it; [`Error::Interrupted`] if `report` says so.
+    /// If the file cannot be read, the model is not supported, there is no such device, or there is not enough memory;
+    /// [`Error::Interrupted`] if `report` interrupts it.
     pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Runner, Error> {
         let model = Model::open(path, options.kv)?;
         let device = options.device.open(options.threads, options.cache.as_ref())?;
         Runner::new(model, device, options, report)
     }
 
-    /// Compiles a model for a device that is open already, whatever the options say of devices and threads.
+    /// Compiles a model for a device that is already open. The device and threads of `options` are ignored.
     ///
     /// # Errors
-    /// If an option makes no sense for the model, or the device has no room; [`Error::Interrupted`] if `report` says so.
+    /// If an option is not valid for the model, or the device has not enough memory; [`Error::Interrupted`] if `report`
+    /// interrupts it.
     pub fn new(
         model: Model,
         mut device: Box<dyn Device>,
@@ -74,13 +80,19 @@ impl Runner {
         report: OnReport<'_>,
     ) -> Result<Runner, Error> {
         if options.kv != model.kv() {
-            let why = format!("a KV cache of {}: the model was opened for one of {}", options.kv, model.kv());
+            let why = format!(
+                "the KV cache is {}: expected {}, which the model was opened with",
+                options.kv,
+                model.kv()
+            );
             return Err(Error::Option(why));
         }
         let trained = model.graph().config.context;
         let context = options.context.unwrap_or(DEFAULT_CONTEXT.min(trained));
         if context == 0 || context > trained {
-            let why = format!("a context of {context} tokens: the model was made for 1 to {trained}");
+            let why = format!(
+                "the context is {context} tokens: expected 1 to {trained}, the length the model was trained for"
+            );
             return Err(Error::Option(why));
         }
         let pages = context.div_ceil(PAGE).saturating_mul(options.sequences);
@@ -88,12 +100,13 @@ impl Runner {
         {
             let EngineOptions { sequences, batch, .. } = options;
             let why = format!(
-                "{sequences} sequences of {context} tokens, {batch} at once, are too few or too many"
+                "{sequences} sequences of {context} tokens, in batches of {batch}: expected at least one of each, and \
+                 less than 2^31 tokens in all"
             );
             return Err(Error::Option(why));
         }
         let tokens = options.batch.min(context.saturating_mul(options.sequences));
-        // Sequences that share pages list them together. One alone shares with none.
+        // Sequences that share a page all list it. A single sequence shares with none.
         let all = context.div_ceil(PAGE).saturating_mul(tokens);
         let listed = if options.sequences == 1 { pages } else { all.min(SHARED * pages).max(pages) };
         let max = Sizes { tokens, rows: LOGIT_ROWS, slots: pages * PAGE, pages: listed };
@@ -125,22 +138,23 @@ impl Runner {
         &self.model
     }
 
-    /// The device.
+    /// The device's capabilities.
     pub fn device(&self) -> &Caps {
         self.device.caps()
     }
 
-    /// The device itself, to run other programs beside the model. Do not rewind it past the mark it had when the model was loaded.
+    /// The device, to run other programs beside the model. Do not rewind it past the mark that it had when the model was
+    /// loaded.
     pub fn device_mut(&mut self) -> &mut dyn Device {
         &mut *self.device
     }
 
-    /// Most tokens of a sequence.
+    /// The most tokens of a sequence.
     pub fn context(&self) -> usize {
         self.context
     }
 
-    /// Most tokens of a batch.
+    /// The most tokens of a batch.
     pub fn batch(&self) -> usize {
         self.max.tokens
     }
@@ -150,35 +164,35 @@ impl Runner {
         self.pages.new_sequence()
     }
 
-    /// Tokens in a sequence; 0 for one that has ended.
+    /// The number of tokens in a sequence, or 0 if it has ended.
     pub fn len(&self, seq: SeqId) -> usize {
         self.pages.len(seq)
     }
 
-    /// Ends a sequence and gives its room back.
+    /// Ends a sequence and releases its pages.
     pub fn free(&mut self, seq: SeqId) {
         self.pages.free(seq);
     }
 
-    /// Forgets all but the first `len` tokens of a sequence.
+    /// Removes all but the first `len` tokens of a sequence.
     pub fn truncate(&mut self, seq: SeqId, len: usize) {
         self.pages.truncate(seq, len);
     }
 
-    /// Computes a batch, and returns the logits asked for: a row of the vocabulary each, in the order of the batch.
+    /// Computes a batch, and returns the logits asked for: `[rows, vocab]`, in the order of the batch.
     ///
-    /// What comes out for a token depends on its own sequence only: not on the other tokens of the batch, nor on how a sequence was cut
-    /// into batches, nor on the number of threads.
+    /// Results are batch-invariant, bit for bit: they do not depend on the other sequences of the batch, on how a
+    /// sequence is cut into batches, or on the number of threads.
     ///
     /// # Errors
-    /// If the batch is too large, names an unknown token or sequence, or does not fit into the context. The sequences are then what they
-    /// were before.
+    /// If the batch is too large, has an unknown token or sequence, or exceeds the context, or the device fails. The
+    /// sequences are then unchanged.
     pub fn step(&mut self, batch: &Batch) -> Result<&[f32], Error> {
         self.step_with(batch, None)?;
         Ok(&self.logits)
     }
 
-    /// Shows a row of the last step's logits, which may be changed, beside the tokenizer and the length of the context.
+    /// Calls `show` with a row of the last step's logits, which it may change, the tokenizer and the context length.
     pub(crate) fn with_logits<T>(
         &mut self,
         row: usize,
@@ -194,7 +208,7 @@ impl Runner {
         &self.pages
     }
 
-    /// The pages of all sequences, to be given to them.
+    /// The pages of all sequences, to change them.
     pub(crate) fn pages_mut(&mut self) -> &mut Pages {
         &mut self.pages
     }
@@ -205,7 +219,7 @@ impl Runner {
     /// If the device fails.
     pub(crate) fn copy(&mut self, copy: &PageCopy) -> Result<(), Error> {
         let Runner { device, shared, bytes, .. } = self;
-        // Devices copy whole words. The rows that are too many are written over before anything reads them.
+        // Devices copy whole words. The surplus rows are overwritten before they are read.
         let rows = copy.rows.next_multiple_of(8).min(PAGE);
         for state in shared.states.values() {
             let at = |page: u32| page as usize * PAGE * state.row_bytes;
@@ -217,16 +231,20 @@ impl Runner {
         Ok(())
     }
 
-    /// Computes a batch, leaving what comes out in `logits`.
+    /// Computes a batch, and leaves the logits in `logits`.
     fn step_with(&mut self, batch: &Batch, timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let entries = batch.entries();
         let vocab = self.model.graph().config.vocab;
         if entries.len() > self.max.tokens {
             let most = self.max.tokens;
-            return Err(Error::Batch(format!("{} tokens, at most {most} at once", entries.len())));
+            return Err(Error::Batch(format!(
+                "a batch of {} tokens: expected at most {most}",
+                entries.len()
+            )));
         }
         if let Some(e) = entries.iter().find(|e| e.token as usize >= vocab) {
-            return Err(Error::Batch(format!("token {} is not in the vocabulary of {vocab}", e.token)));
+            let why = format!("token {} is not in the vocabulary of {vocab} tokens", e.token);
+            return Err(Error::Batch(why));
         }
         self.logits.clear();
         if entries.is_empty() {
@@ -243,7 +261,7 @@ impl Runner {
         Ok(())
     }
 
-    /// The sizes of the step whose indices these are; no rows of logits.
+    /// The sizes of the current step, without rows of logits.
     fn sizes(&self) -> Sizes {
         let Indices { tokens, pages, .. } = &self.indices;
         Sizes { tokens: tokens.len(), rows: 0, slots: self.max.slots, pages: pages.len() }
@@ -262,17 +280,16 @@ impl Runner {
         ];
         write(&mut **device, shared, &inputs, bytes)?;
         let class = variants.used().class(sizes.tokens);
-        let class =
-            class.ok_or_else(|| Error::Option("the model was compiled for no size of step".into()))?;
+        let class = class.ok_or_else(|| Error::Option("the model was not compiled for any step".into()))?;
         let timed = timings.as_deref_mut().map(|timings| (timings, 0));
-        timed::replay(&mut **device, class.body, &sizes, timed)?;
+        clock::replay(&mut **device, class.body, &sizes, timed)?;
         for (window, rows) in wanted.chunks(LOGIT_ROWS).enumerate() {
             // The first was written with the other inputs.
             if window > 0 {
                 write(&mut **device, shared, &[("out_rows", rows)], bytes)?;
             }
             let timed = timings.as_deref_mut().map(|timings| (timings, 1));
-            timed::replay(&mut **device, class.head, &Sizes { rows: rows.len(), ..sizes }, timed)?;
+            clock::replay(&mut **device, class.head, &Sizes { rows: rows.len(), ..sizes }, timed)?;
             bytes.clear();
             bytes.resize(rows.len() * vocab * 4, 0);
             device.read(class.logits.buffer, class.logits.offset, bytes)?;
@@ -282,7 +299,7 @@ impl Runner {
     }
 }
 
-/// Writes inputs of a step, all at once: with what lies between them, which nobody reads.
+/// Writes inputs of a step at once, including the unused bytes between them.
 fn write(
     device: &mut dyn Device,
     shared: &Shared,

@@ -1,4 +1,4 @@
-//! A generation as the engine sees it: its tokens, where they are in the cache, and how the next one is chosen.
+//! A generation from the engine's side: its tokens, its sequence, and how the next token is sampled.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,16 +14,16 @@ use crate::processor::{LogitProcessor, Penalties};
 use crate::request::{GenerateOptions, Request};
 use crate::sample::Sampler;
 
-/// A request in the making.
+/// A request that the engine is working on.
 pub(crate) struct Running {
     /// The prompt, and the reply so far.
     pub(crate) tokens: Vec<u32>,
     /// Its sequence, while it has pages.
     pub(crate) seq: Option<SeqId>,
-    /// What its pages are kept under.
+    /// The root key of its pages in the prefix cache.
     pub(crate) root: Key,
     pub(crate) shared: Arc<Shared>,
-    /// Tokens of the prompt.
+    /// The number of tokens of the prompt.
     prompt: usize,
     options: GenerateOptions,
     processors: Vec<Box<dyn LogitProcessor>>,
@@ -33,7 +33,7 @@ pub(crate) struct Running {
     times: Times,
 }
 
-/// When it came to where it is.
+/// When the generation reached each stage.
 #[derive(Debug)]
 struct Times {
     pushed: Instant,
@@ -61,20 +61,20 @@ impl Running {
         }
     }
 
-    /// Whether what it computes may be kept, and taken from what is kept.
+    /// Returns whether it uses the prefix cache.
     pub(crate) fn caches(&self) -> bool {
         self.options.cache
     }
 
-    /// Whether its prompt is computed and its reply has begun.
+    /// Returns whether the reply has begun.
     pub(crate) fn is_replying(&self) -> bool {
         self.tokens.len() > self.prompt
     }
 
-    /// It has been given a sequence, with so many of its tokens in the cache.
+    /// Records that it has a sequence, with `cached` of its tokens in the KV cache.
     pub(crate) fn begun(&mut self, seq: SeqId, cached: usize) {
         self.seq = Some(seq);
-        // Begun again after others needed its room, it was begun all the same.
+        // Only the first time: after a preemption it begins again.
         if self.times.begun.is_none() {
             self.times.begun = Some(Instant::now());
             let mut state = self.shared.state();
@@ -85,7 +85,7 @@ impl Running {
         }
     }
 
-    /// So many of its tokens have been computed.
+    /// Reports that `done` of its tokens have been computed, if they are of the prompt.
     pub(crate) fn prompt_done(&self, done: usize) {
         if !self.is_replying() {
             let event = Event::Prompt { done: done.min(self.prompt), total: self.prompt };
@@ -93,8 +93,8 @@ impl Running {
         }
     }
 
-    /// Chooses the next token from the logits of the last one, which it may change, and tells the owner. Returns why the reply ends with it,
-    /// if so.
+    /// Samples the next token from the logits of the last one, which processors may change, and reports it. Returns why
+    /// the reply ends with it, if it does.
     pub(crate) fn choose(
         &mut self,
         logits: &mut [f32],
@@ -119,7 +119,7 @@ impl Running {
             token.logprob = before.get(chosen as usize).map(|logit| distribution.of_logit(*logit));
             token.likeliest = distribution.tokens;
         }
-        self.tell(token, reply + 1);
+        self.report(token, reply + 1);
         if tokenizer.is_end_of_generation(chosen) {
             if !self.options.ignore_end {
                 return Some(Finish::EndOfTurn);
@@ -136,8 +136,8 @@ impl Running {
         (self.tokens.len() > context).then_some(Finish::Context)
     }
 
-    /// Tells the owner of a token, the `count`th of the reply.
-    fn tell(&mut self, token: Token, count: usize) {
+    /// Reports a token, the `count`th of the reply.
+    fn report(&mut self, token: Token, count: usize) {
         let now = Instant::now();
         let first = *self.times.first.get_or_insert(now);
         let begun = self.times.begun.unwrap_or(first);
@@ -148,28 +148,28 @@ impl Running {
         state.events.push_back(Event::Token(token));
     }
 
-    /// Shows what is certainly not part of a stop text; returns the stop text that came, if one did.
+    /// Reports text that is not part of a stop string. Returns the stop string that came, if one did.
     fn show(&mut self, text: &str) -> Option<usize> {
         let mut shown = String::new();
         let stop = self.stops.push(text, &mut shown);
-        self.say(shown);
+        self.report_text(shown);
         stop
     }
 
-    fn say(&self, text: String) {
+    fn report_text(&self, text: String) {
         if !text.is_empty() {
             self.shared.state().events.push_back(Event::Text(text));
         }
     }
 
-    /// Tells the owner that it is over, and what of the text was held back.
+    /// Reports the text that was held back, and the end.
     pub(crate) fn finish(mut self, finish: Finish) {
         if !matches!(finish, Finish::Stop(_)) {
             let rest = self.decoder.finish();
             self.show(rest);
             let mut held_back = String::new();
             self.stops.finish(&mut held_back);
-            self.say(held_back);
+            self.report_text(held_back);
         }
         let mut state = self.shared.state();
         state.finish = Some(finish.clone());

@@ -1,36 +1,36 @@
-//! Choosing the next token.
+//! Sampling the next token.
 
 use std::cmp::Ordering;
 
 use weft_random::Random;
 
-/// How the next token is chosen. The steps are taken in the order of the fields.
+/// Sampling parameters. They are applied in the order of the fields.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Sampling {
-    /// Divides positive logits (multiplies negative ones) of tokens seen among the last [`repeat_last_n`](Self::repeat_last_n); 1 changes
-    /// nothing.
+    /// Divides positive logits, and multiplies negative ones, of tokens that occur among the last
+    /// [`repeat_last_n`](Self::repeat_last_n). 1 disables it.
     pub repeat_penalty: f32,
-    /// Taken off the logit of a token seen, once.
+    /// Subtracted from the logits of tokens that occur there.
     pub presence_penalty: f32,
-    /// Taken off the logit of a token seen, for each time.
+    /// Subtracted from the logits of tokens that occur there, once for each occurrence.
     pub frequency_penalty: f32,
-    /// How many of the last tokens count as seen.
+    /// The number of last tokens that penalties consider.
     pub repeat_last_n: usize,
-    /// Keeps the most likely so many; 0 keeps all.
+    /// Keeps this many of the likeliest tokens. 0 keeps all.
     pub top_k: usize,
-    /// Keeps the most likely tokens until their probabilities add up to this; 1 keeps all.
+    /// Keeps the likeliest tokens until their probabilities add up to this. 1 keeps all.
     pub top_p: f32,
-    /// Keeps tokens at least this many times as likely as the likeliest; 0 keeps all.
+    /// Keeps tokens whose probability is at least `min_p` times the likeliest token's. 0 keeps all.
     pub min_p: f32,
-    /// Divides the logits; 0 takes the likeliest token.
+    /// Divides the logits. 0 chooses the likeliest token.
     pub temperature: f32,
-    /// Of the random numbers: the same seed and the same logits choose the same tokens.
+    /// The seed of the random numbers. The same seed and logits give the same tokens.
     pub seed: u64,
 }
 
 impl Default for Sampling {
-    /// Lively but not wild; the penalties off.
+    /// A moderate temperature, without penalties.
     fn default() -> Sampling {
         Sampling {
             repeat_penalty: 1.0,
@@ -47,7 +47,7 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// Always the likeliest token, with no penalties.
+    /// Always chooses the likeliest token, without penalties.
     pub fn greedy() -> Sampling {
         Sampling { temperature: 0.0, ..Sampling::default() }
     }
@@ -63,7 +63,7 @@ impl Sampling {
     }
 }
 
-/// Chooses tokens, and remembers its random numbers.
+/// Samples tokens, with its own random numbers.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     sampling: Sampling,
@@ -79,20 +79,20 @@ struct Candidate {
 }
 
 impl Sampler {
-    /// A sampler at the beginning of its random numbers.
+    /// Creates a sampler.
     pub fn new(sampling: Sampling) -> Sampler {
         Sampler { sampling, random: Random::new(sampling.seed), candidates: Vec::new() }
     }
 
-    /// Chooses a token from the logits of a vocabulary; penalties are not its business.
+    /// Samples a token from the logits of a vocabulary. Penalties are not applied.
     ///
-    /// `None` if a logit is NaN: then the model or its file is broken, and no choice would be right.
+    /// Returns `None` if there are no logits, or one is NaN because the model or its file is broken.
     pub fn sample(&mut self, logits: &[f32]) -> Option<u32> {
         let Sampling { top_k, top_p, min_p, temperature, .. } = self.sampling;
         if has_nan(logits) {
             return None;
         }
-        // A temperature that is no number is none.
+        // A NaN temperature counts as 0.
         let random = temperature > 0.0 && top_k != 1;
         if !random {
             return likeliest(logits);
@@ -123,11 +123,11 @@ impl Sampler {
                 return Some(c.token);
             }
         }
-        // Rounding of the sum: the least likely of those left.
+        // The sum was rounded: take the least likely.
         self.candidates.last().map(|c| c.token)
     }
 
-    /// Makes candidates of the `most` likeliest tokens, in no order.
+    /// Collects the `most` likeliest tokens as candidates, in no particular order.
     fn gather(&mut self, logits: &[f32], most: usize) {
         self.candidates.clear();
         if most >= logits.len() {
@@ -135,8 +135,8 @@ impl Sampler {
             self.candidates.extend(all);
             return;
         }
-        // Nearly all of a vocabulary is less likely than the least likely of the best so far, so few are looked at twice. One that is as
-        // likely comes after it, being a higher token.
+        // Nearly all tokens are less likely than the least likely candidate so far, so few are looked at twice. One
+        // that is as likely comes after it, since it is a higher token.
         let mut least = i32::MIN;
         for (chunk, first) in logits.chunks(CHUNK).zip((0u32..).step_by(CHUNK)) {
             if largest(chunk) <= least {
@@ -157,7 +157,7 @@ impl Sampler {
         }
     }
 
-    /// Sets `p` of each candidate relative to a logit of `top`.
+    /// Sets `p` of each candidate, relative to the probability of a logit of `top`.
     fn weigh(&mut self, top: f32, temperature: f32) {
         for c in &mut self.candidates {
             // Equal infinities are equally likely.
@@ -166,15 +166,16 @@ impl Sampler {
     }
 }
 
-/// The likeliest first; the lower token first among equals, so that nothing depends on how they are sorted.
+/// The likeliest first. Among equals, the lowest token comes first, so that results do not depend on the sorting
+/// algorithm.
 fn order(a: &Candidate, b: &Candidate) -> Ordering {
     b.logit.total_cmp(&a.logit).then(a.token.cmp(&b.token))
 }
 
-/// Logits that are looked at together: enough for the compiler to make vector instructions of it.
+/// The number of logits compared at once, enough for the compiler to use vector instructions.
 const CHUNK: usize = 64;
 
-/// An integer for each `f32`, in the order of [`f32::total_cmp`]: integers are compared many at a time.
+/// Maps each `f32` to an integer, in the order of [`f32::total_cmp`]. Vector instructions compare integers.
 fn rank(x: f32) -> i32 {
     let bits = x.to_bits() as i32;
     bits ^ ((bits >> 31) as u32 >> 1) as i32
@@ -185,7 +186,7 @@ fn largest(logits: &[f32]) -> i32 {
     logits.iter().fold(i32::MIN, |most, logit| most.max(rank(*logit)))
 }
 
-/// Whether a logit is NaN. Those with a sign rank below all others, those without above.
+/// Returns whether a logit is NaN. Negative NaNs rank below all other values, positive NaNs above.
 fn has_nan(logits: &[f32]) -> bool {
     let bounds = logits
         .iter()
@@ -193,7 +194,7 @@ fn has_nan(logits: &[f32]) -> bool {
     !logits.is_empty() && (bounds.0 < rank(f32::NEG_INFINITY) || bounds.1 > rank(f32::INFINITY))
 }
 
-/// The token with the highest logit, the first of equals. None of them is NaN.
+/// The token with the highest logit, the first among equals. No logit is NaN.
 fn likeliest(logits: &[f32]) -> Option<u32> {
     let most = largest(logits);
     logits.iter().position(|logit| rank(*logit) == most).map(|token| token as u32)
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unlikely_are_cut() {
+    fn unlikely_tokens_are_cut() {
         let logits = [0.5f32, 0.3, 0.15, 0.05].map(f32::ln);
         let kept = |s: Sampling| counts(s, &logits).iter().map(|c| usize::from(*c > 0)).collect::<Vec<_>>();
         assert_eq!(kept(Sampling { top_k: 2, ..plain() }), [1, 1, 0, 0]);
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_seeds_choose_equally_and_others_do_not() {
+    fn equal_seeds_give_equal_tokens() {
         let logits = [0.0f32; 50];
         let choices = |seed| {
             let mut s = Sampler::new(Sampling { seed, ..plain() });
@@ -253,10 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn the_likeliest_are_gathered_as_by_sorting_all() {
+    fn gathering_finds_what_sorting_would() {
         let mut random = Random::new(3);
         for (len, most) in [(1, 1), (50, 7), (1000, 40), (1000, 999), (7, 40)] {
-            // Few distinct values, so that many are equal; and all in the worst order.
+            // Few distinct values, so that many are equal; and ascending values, the worst order.
             let few: Vec<f32> = (0..len).map(|_| random.below(9) as f32).collect();
             let worst: Vec<f32> = (0..len).map(|i| i as f32).collect();
             for logits in [few, worst] {
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_the_likeliest_is_taken() {
+    fn the_first_of_the_likeliest_is_chosen() {
         let choose = |logits: &[f32]| Sampler::new(Sampling::greedy()).sample(logits);
         assert_eq!(choose(&[1.0, 3.0, -2.0, 3.0]), Some(1));
         assert_eq!(choose(&[-0.0, 0.0]), Some(1));
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn logits_that_are_no_numbers_are_told() {
+    fn nan_logits_give_none() {
         let mut s = Sampler::new(plain());
         assert_eq!(s.sample(&[]), None);
         for nan in [f32::NAN, -f32::NAN] {

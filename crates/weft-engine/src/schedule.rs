@@ -1,8 +1,9 @@
-//! What the next step computes: tokens of many generations in one ragged batch.
+//! The scheduler, which decides what a step computes: tokens of many generations in one ragged batch.
 //!
-//! Generations are served in the order they came. Those that reply get their one token first; what is left of the budget goes to prompts, cut
-//! into chunks. When pages run out, the generation that came last gives its own back and is computed again later; most of it is then still
-//! kept. The first one can always take what it needs from all others, so every one comes to its end.
+//! Generations are served in the order in which they came. Those that are replying get their one token first; the rest
+//! of the token budget goes to prompts, in chunks. When pages run out, the generation that came last gives its pages
+//! back and is computed again later, mostly from the prefix cache. The first generation can always take what it needs
+//! from all others, so every generation ends.
 
 use crate::batch::{Batch, SeqId};
 use crate::error::Error;
@@ -14,47 +15,47 @@ use crate::running::Running;
 /// All generations of an engine.
 #[derive(Default)]
 pub(crate) struct Schedule {
-    /// In the order they came; those with a sequence are active.
+    /// In the order in which they came. Those with a sequence are active.
     all: Vec<Running>,
     work: Vec<Work>,
     batch: Batch,
     preempted: u64,
 }
 
-/// What a step computes of a generation.
+/// The work of a step on one generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Work {
-    /// Which generation.
+    /// The index of the generation.
     at: usize,
-    /// Tokens of it.
+    /// The number of its tokens that are computed.
     tokens: usize,
 }
 
-/// How an engine is doing.
+/// Statistics of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Generations that have pages.
+    /// The number of generations that have pages.
     pub running: usize,
-    /// Generations that wait for some.
+    /// The number of generations that wait for pages.
     pub waiting: usize,
-    /// How often a generation gave its pages back for one that came before it.
+    /// The number of preemptions so far.
     pub preempted: u64,
-    /// Pages of the KV cache.
+    /// The number of pages of the KV cache.
     pub pages: usize,
-    /// Pages that generations and sequences hold.
+    /// The number of pages that sequences hold.
     pub pages_held: usize,
-    /// Pages that none holds and that are kept for prompts that begin alike.
+    /// The number of pages in the prefix cache that no sequence holds.
     pub pages_kept: usize,
 }
 
 impl Schedule {
-    /// Takes one more.
+    /// Adds a generation.
     pub(crate) fn push(&mut self, running: Running) {
         self.all.push(running);
     }
 
-    /// How it is doing.
+    /// The statistics.
     pub(crate) fn stats(&self, pages: &Pages) -> Stats {
         let running = self.all.iter().filter(|one| one.seq.is_some()).count();
         let pool = pages.pool();
@@ -68,7 +69,7 @@ impl Schedule {
         }
     }
 
-    /// Ends those whose owners want no more of them.
+    /// Ends cancelled generations.
     pub(crate) fn sweep(&mut self, pages: &mut Pages) {
         let cancelled = self.all.extract_if(.., |one| one.shared.is_cancelled());
         cancelled.for_each(|one| end(one, Finish::Cancelled, pages));
@@ -77,7 +78,7 @@ impl Schedule {
     /// Computes one step. Returns whether there was anything to compute.
     ///
     /// # Errors
-    /// If the device fails; the generations it was computing have then ended.
+    /// If the device fails. The generations of the step have then ended.
     pub(crate) fn step(&mut self, runner: &mut Runner) -> Result<bool, Error> {
         self.sweep(runner.pages_mut());
         self.plan(runner)?;
@@ -104,8 +105,8 @@ impl Schedule {
         Ok(true)
     }
 
-    /// Nothing is left to compute, or there is no room for the first generation although all others gave theirs back: then sequences that were
-    /// begun by hand hold the pages, and waiting would not help.
+    /// Returns `false` if there are no generations. Otherwise there is no room for the first one, although all others
+    /// gave their pages back: sequences begun by hand hold the rest, and waiting would not help.
     fn nothing_planned(&mut self, pages: &mut Pages) -> Result<bool, Error> {
         let Some(first) = self.all.first() else { return Ok(false) };
         let computed = first.seq.map_or(0, |seq| pages.len(seq));
@@ -115,7 +116,7 @@ impl Schedule {
         Err(error)
     }
 
-    /// Keeps what was computed, and chooses the next tokens.
+    /// Adds full pages to the prefix cache, and samples the next tokens.
     fn take_results(&mut self, runner: &mut Runner) {
         let (mut row, mut ended) = (0, Vec::new());
         for &Work { at, .. } in &self.work {
@@ -136,7 +137,7 @@ impl Schedule {
         self.end(ended, runner.pages_mut());
     }
 
-    /// Ends generations, by their places.
+    /// Ends generations, given by index.
     fn end(&mut self, mut ended: Vec<(usize, Finish)>, pages: &mut Pages) {
         ended.sort_by_key(|(at, _)| *at);
         for (at, finish) in ended.into_iter().rev() {
@@ -144,7 +145,7 @@ impl Schedule {
         }
     }
 
-    /// Decides what the next step computes, and makes room for it.
+    /// Plans the next step, and takes the pages for it.
     fn plan(&mut self, runner: &mut Runner) -> Result<(), Error> {
         self.work.clear();
         let mut budget = Budget { tokens: runner.batch(), pages: runner.pages().listed() };
@@ -170,14 +171,15 @@ impl Schedule {
         Ok(())
     }
 
-    /// Plans up to `rest` tokens of an active generation, and takes the pages for them. Returns whether any are planned.
+    /// Plans up to `rest` tokens of an active generation, and takes the pages for them. Returns whether it planned any.
     fn add(&mut self, at: usize, rest: usize, budget: &mut Budget, pages: &mut Pages) -> bool {
         loop {
             let Some(seq) = self.all[at].seq else { return false };
             let len = pages.len(seq);
             let tokens = rest.min(budget.tokens).min(pages.room(seq));
             let listed = pages.pages_of(len + tokens);
-            // A chunk of what there is room for is better than nothing; the last to come makes more room.
+            // If there is no room for all of them, preempt the generation that came last; if there is none, compute
+            // what there is room for.
             let whole = tokens == rest.min(budget.tokens);
             let last = self.all.iter().rposition(|one| one.seq.is_some()).filter(|last| *last > at);
             if let (false, Some(last)) = (whole, last) {
@@ -194,7 +196,7 @@ impl Schedule {
         }
     }
 
-    /// Takes the pages of a generation, which is computed again later, out of those that are kept.
+    /// Takes the pages of a generation, which is computed again later.
     fn preempt(&mut self, at: usize, budget: &mut Budget, pages: &mut Pages) {
         let one = &mut self.all[at];
         let Some(seq) = one.seq.take() else { return };
@@ -207,7 +209,8 @@ impl Schedule {
         self.preempted += 1;
     }
 
-    /// Begins a waiting generation, if there is room for all its tokens and one more, or no other is active. Returns whether it has.
+    /// Begins a waiting generation if there is room for all its tokens and one more, or if no other is active. Returns
+    /// whether it did.
     fn begin(&mut self, at: usize, runner: &mut Runner) -> Result<bool, Error> {
         let context = runner.context();
         let alone = self.all.iter().all(|one| one.seq.is_none());
@@ -232,14 +235,14 @@ impl Schedule {
     }
 }
 
-/// What a step may have.
+/// The budget of a step.
 struct Budget {
     tokens: usize,
-    /// Pages, counted for each generation that lists them.
+    /// Pages, counted once for each generation that lists them.
     pages: usize,
 }
 
-/// Gives a sequence up, and keeps what was computed of it.
+/// Ends a sequence, and adds its pages to the prefix cache.
 fn leave(one: &Running, seq: SeqId, pages: &mut Pages) {
     if one.caches() {
         pages.end(seq, &one.tokens);

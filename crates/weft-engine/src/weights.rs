@@ -1,4 +1,5 @@
-//! A model's weights, taken in by a device: packed in its own layout where a product multiplies by them, else as the file has them.
+//! Loading a model's weights into a device: packed into its own layout if a product multiplies by them, otherwise as
+//! they are in the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,16 +12,16 @@ use weft_pack::{OnReport, PackCache, Report, SourceWeight, pack};
 
 use crate::error::Error;
 
-/// The plans of each segment, for every size of step.
+/// For every class of steps, the fusions of all segments.
 pub(crate) type Classes = [Vec<Arc<Fusion>>];
 
-/// What a segment multiplies by in a step of any size, by its names in the segment.
+/// The names of the weights that a segment multiplies by in a step of any size.
 pub(crate) fn multiplied(classes: &Classes, segment: usize) -> BTreeSet<&str> {
     classes.iter().flat_map(|fusions| fusions[segment].plan.multiplied_weights()).collect()
 }
 
-/// Has the device take in every tensor that a segment uses, once.
-pub(crate) fn take_in(
+/// Loads every tensor that a segment uses into the device, once.
+pub(crate) fn load(
     device: &mut dyn Device,
     gguf: &Gguf,
     segments: &[Segment],
@@ -57,23 +58,23 @@ pub(crate) fn take_in(
     for SourceWeight { name, weight, mapped } in plain {
         let held = Arc::clone(&weight.bytes);
         let buffer = device.pack(weight).map_err(of_weight(&name))?;
-        // A device with a memory of its own has copied it, and nobody needs it in the host's any more.
+        // A device with its own memory has copied the weight, so its pages can be released.
         if let (1, Some(bytes)) = (Arc::strong_count(&held), mapped) {
             bytes.release(0..bytes.len());
         }
         taken.insert(name, buffer);
     }
-    let buffers = take_in_packed(device, &sources, cache.map(|cache| (cache, gguf)), report)?;
+    let buffers = load_packed(device, &sources, cache.map(|cache| (cache, gguf)), report)?;
     taken.extend(sources.into_iter().map(|source| source.name).zip(buffers));
     Ok(taken)
 }
 
-/// Whether a device wants a weight that is multiplied by in a layout of its own.
+/// Returns whether the device has its own layout for a weight that products multiply by.
 pub(crate) fn has_tiles(device: &dyn Device, weight: &Weight) -> bool {
     device.caps().packing.is_some_and(|packing| packing.tile(weight.ty, weight.row_len).is_some())
 }
 
-/// Refuses a weight that the device has no buffer for, before anything is packed or sent.
+/// Checks that a weight fits into a buffer of the device, before anything is packed or loaded.
 fn check_size(device: &dyn Device, name: &str, weight: &Weight) -> Result<(), Error> {
     let Weight { ty, rows, row_len, ref bytes, .. } = *weight;
     let tile = device.caps().packing.and_then(|packing| packing.tile(ty, row_len));
@@ -86,13 +87,14 @@ fn check_size(device: &dyn Device, name: &str, weight: &Weight) -> Result<(), Er
     Err(of_weight(name)(DeviceError::TooLarge { device: device.clone(), bytes, largest: *largest }))
 }
 
-/// The device's error about a weight of this name.
+/// Adds the name of a weight to a device's error.
 fn of_weight(name: &str) -> impl Fn(DeviceError) -> Error {
     move |source| Error::Weight { name: name.into(), source }
 }
 
-/// Packs weights that [have tiles](has_tiles), and has the device take them in. Each one's tiles are let go when it has.
-pub(crate) fn take_in_packed(
+/// Packs weights that [have tiles](has_tiles), and loads them into the device. The tiles of each are dropped once it is
+/// loaded.
+pub(crate) fn load_packed(
     device: &mut dyn Device,
     sources: &[SourceWeight],
     cache: Option<(&PackCache, &Gguf)>,
@@ -129,7 +131,7 @@ mod tests {
     use crate::plans;
 
     #[test]
-    fn a_weight_too_large_for_the_device_is_named_before_any_is_taken_in() {
+    fn a_weight_too_large_for_the_device_is_named_before_any_is_loaded() {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
         let gguf = Gguf::open(&fixture).unwrap();
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
@@ -142,9 +144,9 @@ mod tests {
         for (limit, fits) in [(bytes, true), (bytes - 1, false)] {
             let mut device = NullDevice::with_largest_buffer(limit);
             let go_on = &mut |_| ControlFlow::Continue(());
-            let taken = take_in(&mut device, &gguf, &segments, &classes, None, go_on);
+            let loaded = load(&mut device, &gguf, &segments, &classes, None, go_on);
             assert_eq!(device.bytes() > 0, fits);
-            match taken {
+            match loaded {
                 Ok(_) => assert!(fits),
                 Err(Error::Weight {
                     name,

@@ -1,17 +1,17 @@
-//! All pages of the KV cache: which are free, which are held by sequences, and which are held by none but kept for prompts to come.
+//! The pages of the KV cache: free, held by sequences, or idle in the prefix cache.
 
 use std::collections::BTreeSet;
 
 use super::prefix::{Key, Prefixes};
 
-/// The pages. One is *held* by as many sequences as read it; held by none it is *idle* if it is kept, and else *free*. The idle page that was
-/// used least recently makes room when no page is free.
+/// The pages. A page is *held* by the sequences that read it. A page that no sequence holds is *idle* if it is in the
+/// prefix cache, otherwise *free*. When no page is free, the least recently used idle page is evicted.
 #[derive(Debug)]
 pub(crate) struct Pool {
     free: Vec<u32>,
-    /// How many sequences hold each page.
+    /// The number of sequences that hold each page.
     holders: Vec<u32>,
-    /// Idle pages, by when they were let go.
+    /// Idle pages, ordered by when they became idle.
     idle: BTreeSet<(u64, u32)>,
     /// When each page became idle.
     idle_since: Vec<u64>,
@@ -20,10 +20,10 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// So many free pages.
+    /// Creates `count` free pages.
     pub(crate) fn new(count: usize) -> Pool {
         Pool {
-            // Handed out from the end: the first sequence gets the first pages.
+            // Taken from the end: the first sequence gets the first pages.
             free: (0..count as u32).rev().collect(),
             holders: vec![0; count],
             idle: BTreeSet::new(),
@@ -33,27 +33,27 @@ impl Pool {
         }
     }
 
-    /// Pages that a sequence can be given: the free and the idle ones.
+    /// The number of pages that can be taken: free and idle.
     pub(crate) fn available(&self) -> usize {
         self.free.len() + self.idle.len()
     }
 
-    /// Pages that are kept and held by no sequence.
+    /// The number of idle pages.
     pub(crate) fn idle(&self) -> usize {
         self.idle.len()
     }
 
-    /// Pages in all.
+    /// The number of all pages.
     pub(crate) fn count(&self) -> usize {
         self.holders.len()
     }
 
-    /// What is kept.
+    /// The index of the prefix cache.
     pub(crate) fn kept(&self) -> &Prefixes {
         &self.kept
     }
 
-    /// A page for one sequence to write to. Allocates nothing.
+    /// Takes a page for one sequence to write to, evicting one if necessary. Allocates no memory.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let page = match self.free.pop() {
             Some(page) => page,
@@ -67,7 +67,7 @@ impl Pool {
         Some(page)
     }
 
-    /// One more sequence reads a kept page.
+    /// Adds a holder to a page in the prefix cache.
     pub(crate) fn hold(&mut self, page: u32) {
         if self.holders[page as usize] == 0 {
             self.idle.remove(&(self.idle_since[page as usize], page));
@@ -75,7 +75,7 @@ impl Pool {
         self.holders[page as usize] += 1;
     }
 
-    /// One sequence less reads a page.
+    /// Removes a holder from a page.
     pub(crate) fn release(&mut self, page: u32) {
         let holders = &mut self.holders[page as usize];
         *holders = holders.saturating_sub(1);
@@ -91,12 +91,12 @@ impl Pool {
         }
     }
 
-    /// Keeps a page that a sequence holds: it has the keys and values of these tokens after `parent`.
+    /// Adds a page that a sequence holds to the prefix cache, with the keys and values of these tokens after `parent`.
     pub(crate) fn keep(&mut self, page: u32, parent: &Key, tokens: &[u32]) {
         self.kept.insert(page, parent, tokens);
     }
 
-    /// Whether a sequence that holds a page may write to its rows: no other holds it, and nobody else will.
+    /// Returns whether the sequence that holds a page may write to it: no other sequence holds it, or can.
     pub(crate) fn is_own(&self, page: u32) -> bool {
         self.holders[page as usize] == 1 && !self.kept.has(page)
     }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_pages_make_room_the_least_recently_used_first() {
+    fn the_least_recently_used_idle_page_is_evicted_first() {
         let mut pool = Pool::new(3);
         let root = Key::root([]);
         let pages: Vec<u32> = (0..3).map(|_| pool.take().unwrap()).collect();
@@ -115,7 +115,7 @@ mod tests {
         pages.iter().for_each(|page| pool.keep(*page, &root, &[*page]));
         [1, 0, 2].into_iter().for_each(|page| pool.release(page));
         assert_eq!((pool.available(), pool.idle()), (3, 3));
-        // Page 1 is used again, and so is the most recent.
+        // Page 1 is used again, so it is the most recent.
         pool.hold(1);
         assert_eq!(pool.idle(), 2);
         pool.hold(1);

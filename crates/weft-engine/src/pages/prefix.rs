@@ -1,36 +1,37 @@
-//! The pages that are kept for prompts to come: found by a chain of hashes, verified by their tokens.
+//! The index of the prefix cache: pages are found by a chain of hashes, and verified by their tokens.
 //!
-//! The keys and values of a token depend on the tokens before it and on nothing else, so a page that is full can serve every sequence that
-//! begins with the same tokens. A page is known by the hash of the page before it and of its own tokens; the chain begins with a hash of
-//! everything else that changes the numbers (the model, how the cache stores values, decisions that round, a salt). A page that is not full
-//! cannot be extended while others read it, but its rows can be copied: so the longest common beginning counts, token by token.
+//! The keys and values of a token depend only on the tokens up to it, so a full page serves every sequence that begins
+//! with the same tokens. A page is identified by a hash of the previous page's key and its own tokens. The chain begins
+//! with a hash of everything else that changes the numbers: the model, the type of the KV cache, decisions that round,
+//! a salt. A partial page cannot be extended while others read it, but its rows can be copied, so the longest common
+//! prefix counts token by token.
 
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-/// Names all tokens of a sequence up to the end of a page, and everything else that their keys and values depend on.
+/// Identifies all tokens of a sequence up to the end of a page, and everything else that their keys and values depend on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Key([u8; 32]);
 
 impl Key {
-    /// The beginning of a chain: what a sequence without tokens depends on.
+    /// The beginning of a chain: everything but tokens.
     pub(crate) fn root<'a>(facts: impl IntoIterator<Item = &'a [u8]>) -> Key {
         let mut hash = Sha256::new();
         for fact in facts {
-            // With their lengths, so that no two lists of facts are the same bytes.
+            // The lengths make different lists hash differently.
             hash.update((fact.len() as u64).to_le_bytes());
             hash.update(fact);
         }
         Key(hash.finalize().into())
     }
 
-    /// The beginning of a chain of its own, for those who know the salt.
+    /// The beginning of a separate chain for this salt.
     pub(crate) fn salted(&self, salt: &str) -> Key {
         Key::root([self.0.as_slice(), salt.as_bytes()])
     }
 
-    /// This chain, continued by the tokens of a page.
+    /// The chain continued with the tokens of a page.
     pub(crate) fn then(&self, tokens: &[u32]) -> Key {
         let mut hash = Sha256::new();
         hash.update(self.0);
@@ -39,21 +40,21 @@ impl Key {
     }
 }
 
-/// What a kept page holds.
+/// The contents of a page in the prefix cache.
 #[derive(Debug)]
-struct Kept {
+struct Contents {
     key: Key,
     parent: Key,
     tokens: Box<[u32]>,
 }
 
-/// Which pages hold what.
+/// The index from tokens to pages.
 #[derive(Debug, Default)]
 pub(crate) struct Prefixes {
-    /// For each page what it holds, if it is kept.
-    pages: Vec<Option<Kept>>,
+    /// The contents of each page, if it is in the prefix cache.
+    pages: Vec<Option<Contents>>,
     by_key: BTreeMap<Key, u32>,
-    /// The pages that continue a chain.
+    /// The pages that continue each chain.
     after: BTreeMap<Key, Vec<u32>>,
 }
 
@@ -62,12 +63,12 @@ impl Prefixes {
         Prefixes { pages: (0..pages).map(|_| None).collect(), ..Prefixes::default() }
     }
 
-    /// Whether a page is kept.
+    /// Returns whether a page is in the prefix cache.
     pub(crate) fn has(&self, page: u32) -> bool {
         self.pages[page as usize].is_some()
     }
 
-    /// Keeps a page that holds these tokens after `parent`, unless another holds the same.
+    /// Adds a page that holds these tokens after `parent`, unless another page holds the same.
     pub(crate) fn insert(&mut self, page: u32, parent: &Key, tokens: &[u32]) {
         let key = parent.then(tokens);
         if self.has(page) || self.by_key.contains_key(&key) {
@@ -75,12 +76,12 @@ impl Prefixes {
         }
         self.by_key.insert(key, page);
         self.after.entry(*parent).or_default().push(page);
-        self.pages[page as usize] = Some(Kept { key, parent: *parent, tokens: tokens.into() });
+        self.pages[page as usize] = Some(Contents { key, parent: *parent, tokens: tokens.into() });
     }
 
-    /// Forgets what a page holds.
+    /// Removes a page.
     pub(crate) fn remove(&mut self, page: u32) {
-        let Some(Kept { key, parent, .. }) = self.pages[page as usize].take() else { return };
+        let Some(Contents { key, parent, .. }) = self.pages[page as usize].take() else { return };
         self.by_key.remove(&key);
         if let Some(pages) = self.after.get_mut(&parent) {
             pages.retain(|other| *other != page);
@@ -94,19 +95,19 @@ impl Prefixes {
     pub(crate) fn find(&self, parent: &Key, tokens: &[u32]) -> Option<(u32, Key)> {
         let key = parent.then(tokens);
         let page = *self.by_key.get(&key)?;
-        let kept = self.pages[page as usize].as_ref()?;
-        // A hash that collides must not give one prompt the values of another.
-        (kept.parent == *parent && *kept.tokens == *tokens).then_some((page, key))
+        let contents = self.pages[page as usize].as_ref()?;
+        // A hash collision must not give one prompt the values of another.
+        (contents.parent == *parent && *contents.tokens == *tokens).then_some((page, key))
     }
 
-    /// The page after `parent` that has most of its first tokens in common with these, and how many.
+    /// The page after `parent` with the longest common prefix with these tokens, and its length.
     pub(crate) fn longest(&self, parent: &Key, tokens: &[u32]) -> Option<(u32, usize)> {
         let common = |page: &u32| {
-            let kept = self.pages[*page as usize].as_ref();
-            kept.map_or(0, |kept| kept.tokens.iter().zip(tokens).take_while(|(a, b)| a == b).count())
+            let contents = self.pages[*page as usize].as_ref();
+            contents.map_or(0, |it| it.tokens.iter().zip(tokens).take_while(|(a, b)| a == b).count())
         };
         let pages = self.after.get(parent)?;
-        // The first of equals, so that nothing depends on more than the order in which pages were kept.
+        // The first among equals, so that the result depends only on the order in which pages were added.
         let best = pages.iter().map(|page| (*page, common(page))).rev().max_by_key(|(_, common)| *common)?;
         (best.1 > 0).then_some(best)
     }
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_found_by_all_that_comes_before_it_and_by_nothing_less() {
+    fn a_page_is_found_by_all_tokens_up_to_its_end() {
         let mut prefixes = Prefixes::new(3);
         let (a, b) = (root(b"a"), root(b"b"));
         prefixes.insert(0, &a, &[1, 2]);
@@ -138,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_not_run_together() {
+    fn facts_are_separated() {
         assert_ne!(Key::root([b"ab".as_slice(), b"c"]), Key::root([b"a".as_slice(), b"bc"]));
         assert_ne!(Key::root([b"".as_slice()]), Key::root([]));
     }
 
     #[test]
-    fn the_longest_common_beginning_wins() {
+    fn the_longest_common_prefix_wins() {
         let mut prefixes = Prefixes::new(4);
         let root = root(b"");
         prefixes.insert(0, &root, &[1, 2, 3, 4]);
@@ -160,7 +161,7 @@ mod tests {
         ] {
             assert_eq!(prefixes.longest(&root, tokens), expected, "{tokens:?}");
         }
-        // Twice the same is kept once.
+        // A duplicate is not added.
         prefixes.insert(3, &root, &[7]);
         assert!(!prefixes.has(3));
     }

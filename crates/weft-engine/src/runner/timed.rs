@@ -1,87 +1,44 @@
-//! Steps with a clock beside them, and parts of a step alone: for who measures.
+//! Measuring steps: timings, lists of launches, and parts of a step replayed alone.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weft_device::{Device, DeviceError, KernelLaunch, Program, ProgramId, Region, Timings, replay_timed};
+use weft_device::{DeviceError, KernelLaunch, Program, Region};
 use weft_ir::{F32, Sizes};
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, Part, Plan, Seen, View};
 
-use super::variants::StepPart;
+use super::clock::StepTimings;
+use super::variants::{PartId, StepPart};
 use super::{LOGIT_ROWS, Runner};
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::launches::Launch;
 use crate::model::PAGE;
 
-/// When a step began and ended, and its launches with it. Kept and used again, so that only the first step allocates.
-#[derive(Debug, Default)]
-pub struct StepTimings {
-    began: Option<Instant>,
-    wall: Duration,
-    replays: [ReplayTimings; 2],
-    /// Whether logits were wanted, which the second replay computes.
-    head: bool,
-}
-
-/// When a replay began and ended, and its launches with it.
-#[derive(Debug, Default)]
-pub struct ReplayTimings {
-    /// From the beginning of the step to that of the replay.
-    pub began: Duration,
-    /// From the beginning of the step to the end of the replay.
-    pub ended: Duration,
-    /// From the beginning of the step to where marks count from.
-    pub origin: Duration,
-    /// When each worker was at which launch.
-    pub launches: Timings,
-}
-
-impl StepTimings {
-    /// How long the step took.
-    pub fn wall(&self) -> Duration {
-        self.wall
-    }
-
-    /// Its replays in order: all layers, and then the head if logits were wanted. Their launches are [`Runner::launches`].
-    pub fn replays(&self) -> &[ReplayTimings] {
-        if self.head { &self.replays } else { &self.replays[..1] }
-    }
-}
-
-/// What a step of one sequence computes.
+/// The shape of a step of one sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StepShape {
-    /// Tokens computed at once.
+    /// The number of tokens computed.
     pub tokens: usize,
-    /// Tokens in the cache before them.
+    /// The number of tokens in the KV cache before them.
     pub depth: usize,
-    /// How many of them want logits.
+    /// The number of tokens whose logits are wanted.
     pub logits: usize,
 }
 
-/// Part of a step that can be replayed alone, until it is [dropped](Runner::drop_parts) or the plans that were added before it
-/// [are](Runner::drop_plans). It names no other, not even after that.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PartId {
-    /// Its place in the engine's list, which is used again.
-    pub(super) place: usize,
-    /// How many plans and parts were made before it.
-    pub(super) generation: u64,
-}
-
 impl Runner {
-    /// Computes a batch as [`Runner::step`] does, and notes when each worker was at which launch.
+    /// Computes a batch like [`Runner::step`], and records when each worker ran each launch.
     ///
     /// # Errors
-    /// Those of [`Runner::step`]; if the device has no such clock, or more logits are wanted than one replay computes.
+    /// Those of [`Runner::step`]. Also if the device cannot time launches, or more rows of logits are wanted than one
+    /// replay computes.
     pub fn step_timed(&mut self, batch: &Batch, timings: &mut StepTimings) -> Result<&[f32], Error> {
         let began = Instant::now();
         let logits = batch.entries().iter().filter(|entry| entry.logits).count();
         if batch.is_empty() || logits > LOGIT_ROWS {
             let why = format!(
-                "{} tokens with {logits} logits: a step of 1 or more with up to {LOGIT_ROWS} is timed",
+                "cannot time a step of {} tokens and {logits} rows of logits: expected at least 1 token and at most {LOGIT_ROWS} rows",
                 batch.len()
             );
             return Err(Error::Batch(why));
@@ -93,7 +50,7 @@ impl Runner {
         Ok(&self.logits)
     }
 
-    /// The launches of a step, those of the layers before those of the head. There are none of the head if no logits are wanted.
+    /// Lists the launches of a step: those of the layers and, if logits are wanted, those of the head.
     pub fn launches(&self, shape: &StepShape) -> Vec<Launch> {
         let StepShape { tokens, depth, logits } = *shape;
         let pages = (depth + tokens).div_ceil(PAGE);
@@ -113,29 +70,30 @@ impl Runner {
         launches
     }
 
-    /// Plans of steps of so many tokens that are equal and yet were compiled each for itself, by their names.
+    /// The names of pairs of equal plans that were compiled separately, for steps of `tokens` tokens.
     pub fn plans_made_twice(&self, tokens: usize) -> Vec<(String, String)> {
         self.variants.used().class(tokens).map_or_else(Vec::new, |class| made_twice(&class.plans))
     }
 
-    /// Prepares some of the [launches](Runner::launches) of steps of so many tokens, none of them the head's, to be replayed alone.
+    /// Compiles a range of the [launches](Runner::launches) of steps of `tokens` tokens, without those of the head, to be
+    /// replayed alone.
     ///
     /// # Errors
-    /// If there are not so many launches, or the device has no room.
+    /// If the range is out of bounds, or the device has not enough memory.
     pub fn part(&mut self, tokens: usize, launches: Range<usize>) -> Result<PartId, Error> {
         let body = self.variants.used().class(tokens).map(|class| &class.programs[0]);
         let part = body.and_then(|body| Some((body, body.launches.get(launches.clone())?)));
         let (body, part) = part.ok_or_else(|| {
-            DeviceError::Usage(format!("launches {launches:?} are not of a step of {tokens} tokens"))
+            DeviceError::Usage(format!("a step of {tokens} tokens does not have launches {launches:?}"))
         })?;
         let program = Program { max: body.max, kernels: body.kernels.clone(), launches: part.to_vec() };
         self.add_part(tokens, |device| device.compile(&program))
     }
 
-    /// Prepares as many launches as wanted of a kernel that writes one number: what a launch costs that does nothing.
+    /// Compiles this number of launches of a kernel that writes one number, to measure the overhead of a launch.
     ///
     /// # Errors
-    /// If the device has no room.
+    /// If the device has not enough memory.
     pub fn empty_part(&mut self, tokens: usize, launches: usize) -> Result<PartId, Error> {
         let view = View { param: 0, offset: 0, strides: Vec::new(), step: 1 };
         let body = vec![Instr::Const(F32(0.0)), Instr::Store { value: 0, view, indexed: None }];
@@ -151,17 +109,17 @@ impl Runner {
         })
     }
 
-    /// Replays a part of a step on what the last step of as many tokens left behind. Returns how long it took.
+    /// Replays a part of a step, with the values that the last step left in memory. Returns how long it took.
     ///
     /// # Errors
-    /// If it has been dropped, the last step had another number of tokens, or the device fails.
+    /// If the part has been dropped, the last step had another number of tokens, or the device fails.
     pub fn replay_part(&mut self, part: PartId) -> Result<Duration, Error> {
         let part = self.variants.part(part);
         let &StepPart { program, tokens: of, .. } =
             part.ok_or_else(|| DeviceError::Usage("this part of a step has been dropped".into()))?;
         let tokens = self.indices.tokens.len();
         if tokens != of {
-            let why = format!("a part of a step of {of} tokens after one of {tokens}");
+            let why = format!("cannot replay a part of a step of {of} tokens after one of {tokens}");
             return Err(DeviceError::Usage(why).into());
         }
         let sizes = self.sizes();
@@ -173,25 +131,7 @@ impl Runner {
     }
 }
 
-/// Replays a program, the first or the second of a step, with a clock beside it if there is one to be read.
-pub(super) fn replay(
-    device: &mut dyn Device,
-    program: ProgramId,
-    sizes: &Sizes,
-    timed: Option<(&mut StepTimings, usize)>,
-) -> Result<(), DeviceError> {
-    let Some((StepTimings { began: Some(step), replays, .. }, which)) = timed else {
-        return device.replay(program, sizes);
-    };
-    let ReplayTimings { began, ended, origin, launches } = &mut replays[which];
-    *began = step.elapsed();
-    replay_timed(device, program, sizes, launches)?;
-    *ended = step.elapsed();
-    *origin = launches.origin().map_or(*began, |origin| origin.saturating_duration_since(*step));
-    Ok(())
-}
-
-/// Plans that are equal but for their names and not one: each with the first that it is equal to.
+/// The names of plans that are equal but for their names, each paired with the first plan that it equals.
 fn made_twice(plans: &[Arc<Plan>]) -> Vec<(String, String)> {
     let mut distinct: Vec<&Arc<Plan>> = Vec::new();
     let mut twice = Vec::new();
@@ -217,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_that_several_layers_share_was_made_once_and_equal_ones_twice() {
+    fn shared_plans_are_not_duplicates() {
         let plan = |name: &str, op: &str| {
             let text = format!(
                 "plan {name} T=1 R=1 S=32 P=1 arena=0 {{

@@ -1,4 +1,4 @@
-//! The same bits: a token's logits do not depend on threads, chunks, company or what the cache held before.
+//! Batch invariance: logits are bit-identical whatever the threads, the chunks, the rest of the batch and the cache.
 
 use crate::support::{Fixture, all_logits, bits, fixtures};
 use weft_engine::{Batch, EngineOptions, Mode, Switches, decisions};
@@ -12,11 +12,11 @@ fn options(threads: usize, sequences: usize) -> EngineOptions {
 fn threads_and_chunks_change_nothing() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
-        let expected = bits(&all_logits(&mut fixture.engine(options(1, 1)), &fixture.tokens, 512));
+        let expected = bits(&all_logits(&mut fixture.runner(options(1, 1)), &fixture.tokens, 512));
         for threads in [1, 2, 3] {
-            let mut engine = fixture.engine(options(threads, 1));
+            let mut runner = fixture.runner(options(threads, 1));
             for chunk in [1, 7, 512] {
-                let found = bits(&all_logits(&mut engine, &fixture.tokens, chunk));
+                let found = bits(&all_logits(&mut runner, &fixture.tokens, chunk));
                 assert!(found == expected, "{name}: {threads} threads, chunks of {chunk}");
             }
         }
@@ -27,28 +27,29 @@ fn threads_and_chunks_change_nothing() {
 fn threads_and_chunks_change_nothing_with_an_8_bit_cache() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
     let options = |threads| options(threads, 1).kv(GgmlType::Q8_0);
-    let expected = bits(&all_logits(&mut fixture.engine(options(1)), &fixture.tokens, 512));
+    let expected = bits(&all_logits(&mut fixture.runner(options(1)), &fixture.tokens, 512));
     for (threads, chunk) in [(2, 1), (3, 7), (2, 512)] {
-        let found = bits(&all_logits(&mut fixture.engine(options(threads)), &fixture.tokens, chunk));
+        let found = bits(&all_logits(&mut fixture.runner(options(threads)), &fixture.tokens, chunk));
         assert!(found == expected, "{threads} threads, chunks of {chunk}");
     }
 }
 
-/// How a graph is cut changes no order of addition: neither does each decision that is on or by cost, nor all of them together.
+/// Fusion does not change the order of sums: switching any decision that is on or by cost changes no bit, nor does
+/// switching all of them.
 #[test]
-fn kernels_fused_or_not_give_the_same_bits() {
+fn fusion_changes_no_bit() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
-        let expected = bits(&all_logits(&mut fixture.engine(options(2, 1)), &fixture.tokens, 512));
+        let expected = bits(&all_logits(&mut fixture.runner(options(2, 1)), &fixture.tokens, 512));
         let taken: Vec<_> = decisions().filter(|d| d.default != Mode::Off).collect();
         let alone = taken.iter().map(|d| vec![(*d, Mode::Off)]);
         let together = [Mode::Off, Mode::On].map(|mode| taken.iter().map(|d| (*d, mode)).collect());
         for set in alone.chain(together) {
             let mut switches = Switches::default();
             set.iter().for_each(|(d, mode)| switches.set(d, *mode));
-            let mut engine = fixture.engine(options(2, 1).switches(switches));
+            let mut runner = fixture.runner(options(2, 1).switches(switches));
             for chunk in [1, 512] {
-                let found = bits(&all_logits(&mut engine, &fixture.tokens, chunk));
+                let found = bits(&all_logits(&mut runner, &fixture.tokens, chunk));
                 assert!(found == expected, "{name}: {set:?}, chunks of {chunk}");
             }
         }
@@ -56,16 +57,16 @@ fn kernels_fused_or_not_give_the_same_bits() {
 }
 
 #[test]
-fn company_changes_nothing() {
+fn other_sequences_change_nothing() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let (a, b) = (&fixture.tokens[..20], &fixture.tokens[5..32]);
-        let mut engine = fixture.engine(options(2, 3));
-        let expected = [a, b].map(|tokens| bits(&all_logits(&mut engine, tokens, 512)));
+        let mut runner = fixture.runner(options(2, 3));
+        let expected = [a, b].map(|tokens| bits(&all_logits(&mut runner, tokens, 512)));
 
-        // Both at once, interleaved in uneven steps, beside a third one that is thrown away halfway.
-        let seqs = [engine.new_sequence(), engine.new_sequence()];
-        let other = engine.new_sequence();
+        // Both at once, interleaved in uneven steps, beside a third sequence that is dropped halfway.
+        let seqs = [runner.new_sequence(), runner.new_sequence()];
+        let other = runner.new_sequence();
         let mut found = [Vec::new(), Vec::new()];
         let mut fed = [0, 0];
         let mut step = 0;
@@ -85,9 +86,9 @@ fn company_changes_nothing() {
                 }
             }
             if step == 2 {
-                engine.free(other);
+                runner.free(other);
             }
-            let logits = engine.step(&batch).unwrap();
+            let logits = runner.step(&batch).unwrap();
             for (row, which) in logits.chunks_exact(fixture.vocab).zip(owners) {
                 found[which].extend(bits(row));
             }
@@ -98,19 +99,19 @@ fn company_changes_nothing() {
 }
 
 #[test]
-fn going_back_changes_nothing() {
+fn truncating_changes_nothing() {
     let fixture = Fixture::load("glm-tiny-q8_0");
-    let mut engine = fixture.engine(options(2, 1));
-    let expected = bits(&all_logits(&mut engine, &fixture.tokens, 512));
-    let seq = engine.new_sequence();
+    let mut runner = fixture.runner(options(2, 1));
+    let expected = bits(&all_logits(&mut runner, &fixture.tokens, 512));
+    let seq = runner.new_sequence();
     let mut batch = Batch::new();
     fixture.tokens[..10].iter().for_each(|t| batch.push(seq, *t, false));
-    // A wrong continuation, taken back: the row it left in the cache must never be seen.
+    // A continuation that is removed again: its rows in the cache must never be read.
     (0..30).for_each(|t| batch.push(seq, t, false));
-    engine.step(&batch).unwrap();
-    engine.truncate(seq, 10);
+    runner.step(&batch).unwrap();
+    runner.truncate(seq, 10);
     batch.clear();
     fixture.tokens[10..].iter().for_each(|t| batch.push(seq, *t, true));
-    let found = bits(engine.step(&batch).unwrap());
+    let found = bits(runner.step(&batch).unwrap());
     assert!(found == expected[10 * fixture.vocab..]);
 }

@@ -1,4 +1,4 @@
-//! Generations: what is computed again, when a reply ends, what happens in company and when room is short.
+//! Generations: the prefix cache, how replies end, running together, preemption and cancellation.
 
 use weft_engine::{
     Batch, Engine, EngineOptions, Error, Event, Finish, GenerateOptions, Generation, LogitProcessor, Reply,
@@ -17,7 +17,7 @@ fn engine(options: EngineOptions) -> (Engine, Vec<u32>) {
     (options.open(&fixture.path).unwrap(), fixture.tokens)
 }
 
-/// A greedy request that goes on whatever the model says.
+/// A greedy request that does not end with the turn.
 fn greedy(prompt: &[u32], tokens: usize) -> Request {
     let mut options = GenerateOptions::default();
     options.ignore_end = true;
@@ -28,7 +28,7 @@ fn ids(reply: &Reply) -> Vec<u32> {
     reply.tokens.iter().map(|token| token.id).collect()
 }
 
-/// What comes of a generation, its events told in order.
+/// The text, tokens and end of a generation, from its unread events.
 fn drain(generation: &mut Generation) -> (String, Vec<u32>, Option<Finish>) {
     let (mut text, mut tokens) = (String::new(), Vec::new());
     while let Some(event) = generation.poll() {
@@ -43,18 +43,18 @@ fn drain(generation: &mut Generation) -> (String, Vec<u32>, Option<Finish>) {
 }
 
 #[test]
-fn what_the_cache_has_is_not_computed_again_and_changes_nothing() {
+fn the_prefix_cache_changes_no_reply() {
     let (mut engine, prompt) = engine(options(128));
     let first = engine.complete(greedy(&prompt, 10)).unwrap();
     assert_eq!((first.usage.prompt_tokens, first.usage.cached_tokens, first.usage.tokens), (32, 0, 10));
     assert_eq!(first.finish, Finish::Length);
     let again = engine.complete(greedy(&prompt, 10)).unwrap();
     assert_eq!((again.usage.cached_tokens, &again.text, ids(&again)), (31, &first.text, ids(&first)));
-    // Another end of the prompt: the common beginning stays, token by token.
+    // Another end of the prompt: the common prefix counts token by token.
     let other: Vec<u32> = prompt[..20].iter().chain(&[5, 6, 7]).copied().collect();
     let branched = engine.complete(greedy(&other, 10)).unwrap();
     assert_eq!(branched.usage.cached_tokens, 20);
-    // The next turn of a conversation: the reply is there as well, but for its last token.
+    // The next turn of a conversation: the reply is cached too, except for its last token.
     let turn: Vec<u32> = prompt.iter().copied().chain(ids(&first)).chain([9, 8]).collect();
     let next = engine.complete(greedy(&turn, 5)).unwrap();
     assert_eq!(next.usage.cached_tokens, 32 + 9);
@@ -68,11 +68,11 @@ fn what_the_cache_has_is_not_computed_again_and_changes_nothing() {
         let cold = fresh.complete(request.options(cold)).unwrap();
         assert_eq!((cold.usage.cached_tokens, cold.text, cold.tokens), (0, warm.text, warm.tokens));
     }
-    assert_eq!(fresh.stats().pages_kept, 0, "nothing was to be kept");
+    assert_eq!(fresh.stats().pages_kept, 0, "nothing is kept without `cache`");
 }
 
 #[test]
-fn prompts_share_only_with_those_of_their_own_salt() {
+fn prompts_share_pages_only_with_the_same_salt() {
     let (mut engine, prompt) = engine(options(128));
     let salted = |salt: &str| {
         let mut options = GenerateOptions::default();
@@ -87,7 +87,7 @@ fn prompts_share_only_with_those_of_their_own_salt() {
 }
 
 #[test]
-fn a_stop_text_ends_the_reply_and_is_not_shown() {
+fn a_stop_string_ends_the_reply_and_is_not_shown() {
     let (mut engine, prompt) = engine(options(128));
     let whole = engine.complete(greedy(&prompt, 20)).unwrap().text;
     let (at, _) = whole.char_indices().nth(whole.chars().count() / 2).unwrap();
@@ -102,7 +102,7 @@ fn a_stop_text_ends_the_reply_and_is_not_shown() {
 fn replies_end_with_the_context_or_before_they_begin() {
     let (mut engine, prompt) = engine(options(40));
     let full = engine.complete(greedy(&prompt, 1000)).unwrap();
-    // The last place is taken by a token whose successor is still chosen.
+    // The last token of the context still has a successor.
     assert_eq!((full.finish, full.tokens.len()), (Finish::Context, 40 - 32 + 1));
     let none = engine.complete(greedy(&prompt[..20], 0)).unwrap();
     assert_eq!((none.finish, none.tokens, none.usage.tokens), (Finish::Length, vec![], 0));
@@ -110,7 +110,7 @@ fn replies_end_with_the_context_or_before_they_begin() {
 }
 
 #[test]
-fn after_a_request_that_is_refused_others_go_on() {
+fn a_refused_request_does_not_disturb_others() {
     let (mut engine, prompt) = engine(options(40));
     let expected = engine.complete(greedy(&prompt, 4)).unwrap().text;
     let long: Vec<u32> = prompt.iter().chain(&prompt).copied().collect();
@@ -122,7 +122,7 @@ fn after_a_request_that_is_refused_others_go_on() {
     assert_eq!(engine.complete(greedy(&prompt, 4)).unwrap().text, expected);
 }
 
-/// A processor that has one token chosen, and notes what it was shown.
+/// A processor that forces one token, and checks what it is shown.
 struct Always(u32);
 
 impl LogitProcessor for Always {
@@ -137,7 +137,7 @@ impl LogitProcessor for Always {
 }
 
 #[test]
-fn processors_decide_and_log_probabilities_are_the_models_own() {
+fn processors_do_not_change_log_probabilities() {
     let (mut engine, prompt) = engine(options(64));
     let free = engine.complete(greedy(&prompt, 1).logprobs(2)).unwrap();
     let [token] = free.tokens.as_slice() else { panic!("{free:?}") };
@@ -152,11 +152,11 @@ fn processors_decide_and_log_probabilities_are_the_models_own() {
 }
 
 #[test]
-fn in_company_every_reply_is_what_it_is_alone() {
+fn replies_do_not_depend_on_the_batch() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let open = |options: EngineOptions| options.open(&fixture.path).unwrap();
-        // Some begin alike, some do not; lengths differ; greedy and sampled.
+        // Some with a common prefix, some without; of various lengths; greedy and sampled.
         let requests: Vec<(Vec<u32>, usize, Sampling)> = (0..12)
             .map(|i: usize| {
                 let prompt =
@@ -173,7 +173,7 @@ fn in_company_every_reply_is_what_it_is_alone() {
         let mut single = open(options(96));
         let alone: Vec<Vec<u32>> =
             requests.iter().map(|one| ids(&single.complete(request(one, false)).unwrap())).collect();
-        // Room for one of full length: they take it from each other.
+        // With room for one sequence of full length, generations preempt each other.
         for (sequences, batch) in [(1, 7), (1, 64), (12, 16)] {
             let mut engine = open(options(96).sequences(sequences).batch(batch));
             for warm in [false, true] {
@@ -190,9 +190,9 @@ fn in_company_every_reply_is_what_it_is_alone() {
     }
 }
 
-/// Requests come and are dropped at random moments, in a cache with little room: what is finished is what it is alone, and nothing leaks.
+/// Requests come and are dropped at random moments, in a small cache: finished replies are right, and no page leaks.
 #[test]
-fn cancellations_disturb_nobody() {
+fn cancellations_do_not_disturb_others() {
     let (mut engine, prompt) = engine(options(96).sequences(2).batch(24));
     let mut random = Random::new(11);
     let request = |i: usize| greedy(&prompt[i % 5..20 + i % 11], 1 + i % 17);
@@ -254,7 +254,7 @@ fn a_dropped_generation_frees_its_pages_in_the_same_step() {
     assert_eq!((stats.running, stats.waiting), (1, 0));
     assert!(stats.pages_held < held && stats.pages_held == kept_pages(&kept), "{held} held, then {stats:?}");
 
-    // In its prompt, and before it has begun.
+    // During its prompt, and before it has begun.
     let [prompting, queued] = [0, 1].map(|_| engine.push(greedy(&prompt[2..], 20)).unwrap());
     assert!(engine.step().unwrap());
     dropped = prompting;
@@ -264,16 +264,16 @@ fn a_dropped_generation_frees_its_pages_in_the_same_step() {
     assert_eq!(drain(&mut dropped).2, Some(Finish::Cancelled));
     assert_eq!((engine.stats().running, engine.stats().waiting), (1, 0));
     drop(kept);
-    assert!(!engine.step().unwrap(), "there is nothing left to compute");
+    assert!(!engine.step().unwrap(), "nothing is left to compute");
     assert_eq!(engine.stats().pages_held, 0);
 }
 
-/// Pages of a generation whose last token is not in the cache.
+/// The number of pages of a generation. Its last token is not in the cache.
 fn kept_pages(one: &Generation) -> usize {
     (one.usage().prompt_tokens + one.usage().tokens - 1).div_ceil(32)
 }
 
-/// Sequences that are computed by hand keep their pages: a generation that finds none left fails, and does not wait for ever.
+/// Sequences computed by hand keep their pages. A generation that finds none left fails and does not wait forever.
 #[test]
 fn a_generation_without_room_fails() {
     let (mut engine, prompt) = engine(options(64));
@@ -299,7 +299,6 @@ fn a_generation_without_room_fails() {
     assert_eq!(engine.complete(greedy(&prompt, 9)).unwrap().tokens.len(), 9);
 }
 
-/// A server runs the engine on a thread of its own, and hands generations to others.
 #[test]
 fn engines_and_generations_can_move_to_other_threads() {
     fn is_send<T: Send>() {}
@@ -311,7 +310,7 @@ fn engines_and_generations_can_move_to_other_threads() {
 }
 
 #[test]
-fn a_prompt_is_told_chunk_by_chunk_and_its_last_token_costs_no_step() {
+fn prompts_are_computed_in_chunks_without_an_extra_step() {
     let (mut engine, prompt) = engine(options(64));
     let mut one = engine.push(greedy(&prompt, 2)).unwrap();
     let mut done = Vec::new();

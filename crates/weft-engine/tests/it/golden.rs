@@ -1,4 +1,4 @@
-//! The right numbers: the oracle and the CPU path against llama.cpp's logits.
+//! The accuracy of the oracle and the CPU, compared with llama.cpp's logits.
 
 use std::ops::ControlFlow;
 
@@ -19,10 +19,10 @@ fn the_oracle_gives_the_golden_logits() {
 }
 
 #[test]
-fn the_cpu_path_loses_no_more_than_llama_cpp_with_8_bit_activations() {
+fn the_cpu_is_as_accurate_as_llama_cpp_with_8_bit_activations() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
-        let logits = all_logits(&mut fixture.engine(EngineOptions::default()), &fixture.tokens, 512);
+        let logits = all_logits(&mut fixture.runner(EngineOptions::default()), &fixture.tokens, 512);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
         println!("{name}: mean KL {kl:.4}, llama.cpp's int8 path {:.4}", fixture.int8_mean_kl);
         assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name}: {kl}");
@@ -30,20 +30,20 @@ fn the_cpu_path_loses_no_more_than_llama_cpp_with_8_bit_activations() {
 }
 
 #[test]
-fn an_8_bit_cache_loses_no_more_than_twice_of_it() {
+fn an_8_bit_cache_at_most_doubles_the_loss() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let options = EngineOptions::default().kv(GgmlType::Q8_0);
-        let logits = all_logits(&mut fixture.engine(options), &fixture.tokens, 512);
+        let logits = all_logits(&mut fixture.runner(options), &fixture.tokens, 512);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
         println!("{name}, 8-bit cache: mean KL {kl:.4}, llama.cpp's int8 path {:.4}", fixture.int8_mean_kl);
-        // An option that rounds once more, like the rules that do.
+        // Like the rules that round weights again, this option rounds once more.
         assert!(kl <= 2.0 * fixture.int8_mean_kl, "{name}: {kl}");
     }
 }
 
 #[test]
-fn any_decision_the_other_way_keeps_the_numbers() {
+fn switching_any_decision_keeps_the_accuracy() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let mut all_off = Switches::default();
@@ -60,9 +60,9 @@ fn any_decision_the_other_way_keeps_the_numbers() {
     }
 }
 
-/// Rules that are off by default round weights a second time; that costs, and is bounded, too.
+/// Rules that are off by default round weights a second time.
 #[test]
-fn rules_that_round_weights_again_lose_no_more_than_twice_of_it() {
+fn rules_that_round_weights_again_at_most_double_the_loss() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         for decision in decisions().filter(|d| d.default == Mode::Off) {
@@ -81,7 +81,7 @@ fn only(decision: &'static Decision, mode: Mode) -> Switches {
 
 fn kl_with(fixture: &Fixture, switches: Switches) -> f64 {
     let options = EngineOptions::default().switches(switches);
-    let logits = all_logits(&mut fixture.engine(options), &fixture.tokens, 512);
+    let logits = all_logits(&mut fixture.runner(options), &fixture.tokens, 512);
     mean_kl(&logits, &fixture.golden, fixture.vocab)
 }
 
@@ -91,14 +91,14 @@ fn the_reference_device_agrees_with_the_cpu() {
         let fixture = Fixture::load(name);
         let tokens = &fixture.tokens[..3];
         let options = EngineOptions::default().context(64).batch(4);
-        let cpu = all_logits(&mut fixture.engine(options.clone()), tokens, 4);
+        let cpu = all_logits(&mut fixture.runner(options.clone()), tokens, 4);
         let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
         let device = Box::new(weft_device::ReferenceDevice::default());
         let mut reference = Runner::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap();
         let expected = all_logits(&mut reference, tokens, 4);
-        // Both round activations to the same 8 bits, but sums that differ a little (the CPU's attention rounds to about 12 bits) round to
-        // neighbours, and then the two are as far from each other as both are from what is not rounded. What every single launch computes
-        // is held to much closer bounds by the lab's `verify`; this is about the engine on another device.
+        // Both round activations to 8 bits, but sums that differ slightly (the CPU's attention rounds to about 12 bits)
+        // can round to neighbouring values. Then the two differ as much from each other as from unrounded results. The
+        // lab's `verify` holds single launches to much closer bounds; this tests the runner on another device.
         let golden = &fixture.golden[..expected.len()];
         let (error, rounding) = (relative_l2(&cpu, &expected), relative_l2(&expected, golden));
         println!("{name}: {error:.1e} apart, rounding to 8 bits costs {rounding:.1e}");

@@ -1,4 +1,4 @@
-//! The same numbers on a GPU, in software if there is no other.
+//! The engine on a GPU, in software if there is no other.
 
 use std::io::Write as _;
 use std::ops::ControlFlow;
@@ -12,17 +12,17 @@ use weft_engine::{
 };
 use weft_quant::GgmlType;
 
-/// The choice of a GPU: the best, or the one of this name.
+/// The best GPU, or with `:NAME` the one of that name.
 fn gpu(name: &str) -> DeviceChoice {
     format!("gpu{name}").parse().unwrap()
 }
 
-/// An engine on the best GPU. Without one a test is skipped and says so; where `WEFT_TEST_ADAPTER` is set it fails.
-fn engine(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
+/// A runner on the best GPU. Without a GPU, the test is skipped with a message, or fails if `WEFT_TEST_ADAPTER` is set.
+fn runner(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
     let options = options.device(gpu(""));
     match Runner::load(&fixture.path, &options, &mut |_| ControlFlow::Continue(())) {
         Err(Error::Open(why)) if std::env::var_os("WEFT_TEST_ADAPTER").is_none() => {
-            // Past the harness, which keeps what passing tests print to itself.
+            // Not `eprintln`, which the harness captures.
             let _ = writeln!(std::io::stderr(), "SKIPPED, a test on a GPU: {why}");
             None
         }
@@ -31,43 +31,43 @@ fn engine(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
 }
 
 #[test]
-fn a_graphics_device_loses_no_more_than_the_processor_may() {
+fn a_gpu_is_as_accurate_as_the_cpu() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let options = EngineOptions::default().context(128).batch(128);
-        let Some(mut engine) = engine(&fixture, options) else { return };
-        let logits = all_logits(&mut engine, &fixture.tokens, 128);
+        let Some(mut runner) = runner(&fixture, options) else { return };
+        let logits = all_logits(&mut runner, &fixture.tokens, 128);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
         println!(
             "{name} on {}: mean KL {kl:.4}, llama.cpp's int8 path {:.4}",
-            engine.device().name,
+            runner.device().name,
             fixture.int8_mean_kl
         );
         assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name}: {kl}");
     }
 }
 
-/// Rows of these caches are odd numbers of blocks, so that every other one begins in the middle of a word.
+/// Rows of these caches are odd numbers of blocks, so every other row begins in the middle of a word.
 #[test]
-fn an_8_bit_cache_loses_no_more_than_twice_of_it() {
+fn an_8_bit_cache_at_most_doubles_the_loss() {
     for name in ["ds2-tiny-q4_0", "glm-tiny-q4_0"] {
         let fixture = Fixture::load(name);
         let options = EngineOptions::default().context(128).batch(128).kv(GgmlType::Q8_0);
-        let Some(mut engine) = engine(&fixture, options) else { return };
-        let logits = all_logits(&mut engine, &fixture.tokens, 48);
+        let Some(mut runner) = runner(&fixture, options) else { return };
+        let logits = all_logits(&mut runner, &fixture.tokens, 48);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
         println!("{name}, 8-bit cache: mean KL {kl:.4}, llama.cpp's int8 path {:.4}", fixture.int8_mean_kl);
         assert!(kl <= 2.0 * fixture.int8_mean_kl, "{name}: {kl}");
     }
 }
 
-/// Plans for steps of different sizes, or from before and after the device was measured, may be decided differently: that must not show. What
-/// would change bits is decided once, by numbers that no measurement changes.
+/// Plans for steps of different sizes, or from before and after a measurement of the device, may differ in decisions by
+/// cost, which must not change bits. Decisions that change bits do not depend on measurements.
 #[test]
 fn decisions_by_cost_change_no_bit() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
     let options = EngineOptions::default().context(128).batch(32);
-    let Some(any) = engine(&fixture, options) else { return };
+    let Some(any) = runner(&fixture, options) else { return };
     let costs = cost_model(&any.device().hardware, None);
     let is_by_cost = |decision: &&Decision| decision.default == Mode::ByCost && costs.keeps_bits(decision);
     let by_cost: Vec<_> = weft_fuse::decisions().filter(is_by_cost).collect();
@@ -77,8 +77,8 @@ fn decisions_by_cost_change_no_bit() {
             let mut switches = Switches::default();
             switches.set(decision, mode);
             let options = EngineOptions::default().context(128).batch(32).switches(switches);
-            let mut engine = engine(&fixture, options)?;
-            Some([1, 24].map(|chunk| bits(&all_logits(&mut engine, &fixture.tokens[..24], chunk))))
+            let mut runner = runner(&fixture, options)?;
+            Some([1, 24].map(|chunk| bits(&all_logits(&mut runner, &fixture.tokens[..24], chunk))))
         });
         let [Some(on), Some(off)] = logits else { return };
         assert!(on == off, "{} changes bits", decision.name);
@@ -89,11 +89,11 @@ fn decisions_by_cost_change_no_bit() {
 fn steps_of_any_size_give_the_same_bits() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
     let options = EngineOptions::default().context(128).batch(32);
-    let Some(mut engine) = engine(&fixture, options) else { return };
+    let Some(mut runner) = runner(&fixture, options) else { return };
     let mut first = None;
     for chunk in [1, 5, 32] {
         let tokens = &fixture.tokens[..24];
-        let logits = all_logits(&mut engine, tokens, chunk);
+        let logits = all_logits(&mut runner, tokens, chunk);
         let kl = mean_kl(&logits, &fixture.golden[..logits.len()], fixture.vocab);
         println!("{chunk} tokens at once: mean KL {kl:.4}");
         let first = first.get_or_insert_with(|| bits(&logits));
@@ -102,18 +102,18 @@ fn steps_of_any_size_give_the_same_bits() {
     }
 }
 
-/// Whatever a file of schedules says: logits are as near to what is right, and their bits depend on nobody's company.
+/// Whatever a file of schedules says, results stay accurate and batch-invariant.
 #[test]
-fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
+fn kept_schedules_keep_results_batch_invariant() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
     let folder =
         std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kept-{}", std::process::id()));
     let cache = Some(PackCache::new(folder.clone()));
     let options = EngineOptions::default().context(128).batch(32).cache(cache);
-    let Some(mut first) = engine(&fixture, options.clone()) else { return };
+    let Some(mut first) = runner(&fixture, options.clone()) else { return };
     let tokens = &fixture.tokens[..24];
     let before = all_logits(&mut first, tokens, 32);
-    // For every kernel of every size of step a schedule some steps away, which says something else about the order of sums each time.
+    // For every kernel of every size of step, a schedule some steps away, with varying orders of sums.
     let mut kept = Vec::new();
     for tokens in [1, 5, 32] {
         let launches = first.launches(&StepShape { tokens, depth: 0, logits: 1 });
@@ -132,7 +132,7 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
     let schedules = first.device_mut().tuning().unwrap();
     schedules.keep(&kept);
     let file = schedules.save().unwrap().unwrap();
-    // Somebody's hand was in it.
+    // Edit the file by hand.
     let mut text = std::fs::read_to_string(&file).unwrap();
     let odd = ["1", "2", "3", "0", "32", "256", "x", "4"];
     let lines = text.lines().enumerate().map(|(i, line)| match line.split_once(": reduce ") {
@@ -143,7 +143,7 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
         + "kernel 0123456789abcdef in steps of 1: lanes 7\nsums \u{1b}[2J: reduce 4\n";
     std::fs::write(&file, text).unwrap();
 
-    let mut second = engine(&fixture, options).unwrap();
+    let mut second = runner(&fixture, options).unwrap();
     let schedules = second.device_mut().tuning().unwrap();
     let used =
         kept.iter().filter(|one| schedules.schedule(&one.kernel, &one.max).as_ref() == Some(&one.schedule));
@@ -157,7 +157,7 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
         assert!(kl <= 1.2 * fixture.int8_mean_kl, "{chunk} at once: {kl}");
         let one = bits_of_one.get_or_insert_with(|| bits(&logits));
         assert!(*one == bits(&logits), "{chunk} tokens at once give other bits than 1");
-        assert!(bits(&before) != bits(&logits), "the order of sums has not changed");
+        assert!(bits(&before) != bits(&logits), "the kept schedules have no effect");
     }
 
     // `explain` shows what runs.
@@ -180,7 +180,7 @@ fn kept_schedules_of_any_content_keep_bits_apart_from_company() {
 }
 
 #[test]
-fn an_unknown_name_is_an_error_that_lists_the_gpus_there_are() {
+fn the_error_for_an_unknown_name_lists_the_gpus() {
     let fixture = Fixture::load("glm-tiny-q4_0");
     let options = EngineOptions::default().device(gpu(":zzz"));
     let loaded = Runner::load(&fixture.path, &options, &mut |_| ControlFlow::Continue(()));

@@ -1,4 +1,4 @@
-//! The launches of a step: what each is for, what it takes, and when it was run.
+//! The kernel launches of a step: roles, amounts, timings and parts.
 
 use weft_engine::{Amounts, Batch, EngineOptions, Error, Role, Runner, StepShape, StepTimings, Switches};
 
@@ -6,14 +6,14 @@ use crate::support::{Fixture, fixtures};
 
 const DECODE: StepShape = StepShape { tokens: 1, depth: 0, logits: 1 };
 
-fn engine(fixture: &str, switches: Switches) -> Runner {
+fn runner(fixture: &str, switches: Switches) -> Runner {
     let options = EngineOptions::default().threads(2).context(64).batch(8).switches(switches);
-    Fixture::load(fixture).engine(options)
+    Fixture::load(fixture).runner(options)
 }
 
-/// What the launches of a layer are for, and their anchors.
-fn layer(engine: &Runner, layer: usize) -> Vec<String> {
-    let launches = engine.launches(&DECODE);
+/// The roles, anchors and types of the launches of a layer.
+fn layer(runner: &Runner, layer: usize) -> Vec<String> {
+    let launches = runner.launches(&DECODE);
     let own = launches.iter().filter(|launch| launch.layer == Some(layer));
     let words = own.map(|launch| {
         let pieces = launch.pieces.iter().map(|piece| {
@@ -27,7 +27,7 @@ fn layer(engine: &Runner, layer: usize) -> Vec<String> {
 
 #[test]
 fn every_launch_of_a_glm_layer_has_its_role() {
-    let engine = engine("glm-tiny-q4_0", Switches::default());
+    let runner = runner("glm-tiny-q4_0", Switches::default());
     let attention = [
         "attention: dot q4_0, attention: dot q4_0, attention: dot q4_0",
         "attention: head_dot q4_0, attention: head_dot q4_0, norm: reduce",
@@ -43,66 +43,66 @@ fn every_launch_of_a_glm_layer_has_its_role() {
         "routed experts: select_dot q4_0, routed experts: select_dot q4_0",
         "routed experts: select_sum q4_0, shared expert: dot q4_0",
     ];
-    assert_eq!(layer(&engine, 0), [&attention[..], &dense].concat());
-    assert_eq!(layer(&engine, 1), [&attention[..], &experts].concat());
-    let launches = engine.launches(&DECODE);
+    assert_eq!(layer(&runner, 0), [&attention[..], &dense].concat());
+    assert_eq!(layer(&runner, 1), [&attention[..], &experts].concat());
+    let launches = runner.launches(&DECODE);
     let outside: Vec<_> = launches.iter().filter(|l| l.layer.is_none()).map(|l| l.roles()).collect();
     assert_eq!(outside, [[Role::Embedding], [Role::Tables], [Role::Head]]);
-    let body = engine.launches(&StepShape { logits: 0, ..DECODE });
-    assert_eq!(body.len(), launches.len() - 1, "without logits there is no head");
+    let body = runner.launches(&StepShape { logits: 0, ..DECODE });
+    assert_eq!(body.len(), launches.len() - 1, "no head without logits");
 }
 
 #[test]
-fn roles_do_not_depend_on_how_kernels_are_cut() {
+fn roles_do_not_depend_on_fusion() {
     let mut switches = Switches::default();
     for name in ["fuse.several", "fuse.router", "fuse.norm_into_dot", "fuse.beside", "fuse.tail", "fuse.rope"]
     {
         switches.set(weft_engine::decision(name).unwrap(), weft_engine::Mode::Off);
     }
-    let engine = engine("glm-tiny-q4_0", switches);
+    let runner = runner("glm-tiny-q4_0", switches);
     let mut by_role = std::collections::BTreeMap::<_, Amounts>::new();
-    let launches = engine.launches(&DECODE);
+    let launches = runner.launches(&DECODE);
     let pieces = launches.iter().filter(|l| l.layer == Some(1)).flat_map(|l| &l.pieces);
     pieces.for_each(|piece| *by_role.entry(piece.role).or_default() += piece.amounts);
     use Role::{Attention, Norm, Other, RoutedExperts, Router, SharedExpert};
     let found: Vec<Role> = by_role.keys().copied().collect();
     assert_eq!(found, [Attention, Router, RoutedExperts, SharedExpert, Norm, Other]);
     for role in [Norm, Other] {
-        assert_eq!(by_role[&role].multiplications(), 0, "{role:?} multiplies by no weight");
+        assert_eq!(by_role[&role].multiplications(), 0, "{role:?} multiplies by weights");
     }
 }
 
-/// What `weft inspect` tells is counted on the graphs; this on the plans.
+/// `weft inspect` counts on the graphs, launches on the plans.
 #[test]
-fn a_token_reads_the_bytes_of_weights_that_inspect_tells() {
+fn a_token_reads_the_bytes_that_inspect_shows() {
     for (fixture, _) in &fixtures() {
-        let engine = engine(fixture, Switches::default());
-        let launches = engine.launches(&DECODE);
+        let runner = runner(fixture, Switches::default());
+        let launches = runner.launches(&DECODE);
         let all = launches.iter().fold(Amounts::default(), |sum, launch| sum + launch.amounts());
-        let cost = engine.model().graph().cost();
+        let cost = runner.model().graph().cost();
         assert_eq!(all.weight_bytes, cost.active_bytes, "{fixture}");
-        // A token that comes first sees itself alone: its row is written once, and read once.
+        // The first token sees only itself: its row is written once and read once.
         assert_eq!(all.state_bytes, 2 * cost.kv_bytes, "{fixture}");
-        // The cache grows by a row a token, and each is read once however many tokens see it.
-        let later = engine.launches(&StepShape { tokens: 3, depth: 20, logits: 1 });
+        // Each token adds a row to the cache, and each row is read once, however many tokens see it.
+        let later = runner.launches(&StepShape { tokens: 3, depth: 20, logits: 1 });
         let later = later.iter().fold(Amounts::default(), |sum, launch| sum + launch.amounts());
         assert_eq!(later.state_bytes, (3 + 23) * cost.kv_bytes, "{fixture}");
     }
 }
 
 #[test]
-fn a_timed_step_computes_the_same_and_tells_when() {
-    let mut engine = engine("glm-tiny-q4_k_m", Switches::default());
-    let seq = engine.new_sequence();
+fn a_timed_step_computes_the_same() {
+    let mut runner = runner("glm-tiny-q4_k_m", Switches::default());
+    let seq = runner.new_sequence();
     let mut batch = Batch::new();
     (0..5).for_each(|token| batch.push(seq, token, token == 4));
-    let expected = engine.step(&batch).unwrap().to_vec();
-    engine.truncate(seq, 0);
+    let expected = runner.step(&batch).unwrap().to_vec();
+    runner.truncate(seq, 0);
     let mut timings = StepTimings::default();
-    assert_eq!(engine.step_timed(&batch, &mut timings).unwrap(), expected);
+    assert_eq!(runner.step_timed(&batch, &mut timings).unwrap(), expected);
 
-    let launches = engine.launches(&StepShape { tokens: 5, depth: 0, logits: 1 });
-    let [body, head] = timings.replays() else { panic!("layers and head") };
+    let launches = runner.launches(&StepShape { tokens: 5, depth: 0, logits: 1 });
+    let [body, head] = timings.replays() else { panic!("expected body and head") };
     assert_eq!(body.launches.launches() + head.launches.launches(), launches.len());
     assert!(body.ended <= head.began && head.ended <= timings.wall());
     for replay in [body, head] {
@@ -111,9 +111,9 @@ fn a_timed_step_computes_the_same_and_tells_when() {
             let spans: Vec<_> =
                 (0..replay.launches.launches()).map(|s| replay.launches.span(worker, s)).collect();
             assert!(spans.iter().all(|s| s.begin <= s.done && s.done <= s.free && s.free <= long));
-            assert!(spans.windows(2).all(|pair| pair[0].free == pair[1].begin), "a line without gaps");
+            assert!(spans.windows(2).all(|pair| pair[0].free == pair[1].begin), "gaps between launches");
         }
-        // Nobody is free of a launch before everybody is done with it.
+        // No worker leaves a launch before all are done with it.
         for step in 0..replay.launches.launches() {
             let [a, b] = [0, 1].map(|worker| replay.launches.span(worker, step));
             assert!(a.free.min(b.free) >= a.done.max(b.done), "step {step}: {a:?}, {b:?}");
@@ -122,37 +122,37 @@ fn a_timed_step_computes_the_same_and_tells_when() {
 
     batch.clear();
     batch.push(seq, 1, false);
-    engine.step_timed(&batch, &mut timings).unwrap();
-    assert_eq!(timings.replays().len(), 1, "without logits there is no head");
+    runner.step_timed(&batch, &mut timings).unwrap();
+    assert_eq!(timings.replays().len(), 1, "no head without logits");
     batch.clear();
-    assert!(matches!(engine.step_timed(&batch, &mut timings), Err(Error::Batch(_))));
+    assert!(matches!(runner.step_timed(&batch, &mut timings), Err(Error::Batch(_))));
 }
 
 #[test]
-fn a_part_is_replayed_on_what_a_step_left_behind() {
-    let mut engine = engine("glm-tiny-q4_0", Switches::default());
-    let launches = engine.launches(&DECODE);
+fn a_part_is_replayed_after_a_step() {
+    let mut runner = runner("glm-tiny-q4_0", Switches::default());
+    let launches = runner.launches(&DECODE);
     let own: Vec<usize> = (0..launches.len()).filter(|i| launches[*i].layer == Some(1)).collect();
-    let part = engine.part(1, own[0]..own[0] + own.len()).unwrap();
-    let empty = engine.empty_part(1, 3).unwrap();
-    let refused = engine.replay_part(part).unwrap_err().to_string();
+    let part = runner.part(1, own[0]..own[0] + own.len()).unwrap();
+    let empty = runner.empty_part(1, 3).unwrap();
+    let refused = runner.replay_part(part).unwrap_err().to_string();
     assert!(refused.contains("a part of a step of 1 tokens after one of 0"), "{refused}");
-    assert!(engine.part(1, 0..launches.len() + 1).is_err());
+    assert!(runner.part(1, 0..launches.len() + 1).is_err());
 
-    let seq = engine.new_sequence();
+    let seq = runner.new_sequence();
     let mut batch = Batch::new();
     batch.push(seq, 7, true);
-    let expected = engine.step(&batch).unwrap().to_vec();
+    let expected = runner.step(&batch).unwrap().to_vec();
     for part in [part, empty] {
-        assert!(engine.replay_part(part).unwrap().as_nanos() > 0);
+        assert!(runner.replay_part(part).unwrap().as_nanos() > 0);
     }
-    // What a part leaves behind is no part of another step.
-    engine.truncate(seq, 0);
-    assert_eq!(engine.step(&batch).unwrap(), expected);
+    // Replaying a part does not change later steps.
+    runner.truncate(seq, 0);
+    assert_eq!(runner.step(&batch).unwrap(), expected);
 }
 
 #[test]
-fn layers_of_one_shape_are_made_once() {
-    let engine = engine("ds2-tiny-q4_0", Switches::default());
-    assert_eq!(engine.plans_made_twice(1), []);
+fn layers_of_one_shape_share_a_plan() {
+    let runner = runner("ds2-tiny-q4_0", Switches::default());
+    assert_eq!(runner.plans_made_twice(1), []);
 }

@@ -1,4 +1,4 @@
-//! Weights packed for a device: whether they come from memory or from the cache changes no bit.
+//! Packed weights: the same bits from memory and from the cache.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -39,7 +39,7 @@ impl Packing for Interleaved {
     }
 }
 
-/// A CPU device that multiplies by what it finds in the tiles, and not by the weight itself.
+/// A CPU device that multiplies by weights which it unpacks from tiles.
 struct Unpacking {
     cpu: CpuDevice,
     caps: Caps,
@@ -86,7 +86,7 @@ fn options(cache: Option<PackCache>) -> EngineOptions {
     EngineOptions::default().context(128).cache(cache)
 }
 
-/// The logits' bits, how many weights came in tiles, and whether they had to be packed.
+/// The bits of the logits, the number of weights in tiles, and whether they had to be packed.
 fn logits(fixture: &Fixture, cache: Option<PackCache>) -> (Vec<u32>, usize, bool) {
     let tiles = Arc::new(AtomicUsize::new(0));
     let device = Box::new(Unpacking::new(Arc::clone(&tiles)));
@@ -97,8 +97,8 @@ fn logits(fixture: &Fixture, cache: Option<PackCache>) -> (Vec<u32>, usize, bool
         ControlFlow::Continue(())
     };
     let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
-    let mut engine = Runner::new(model, device, &options(cache), &mut report).unwrap();
-    let logits = bits(&all_logits(&mut engine, &fixture.tokens[..9], 4));
+    let mut runner = Runner::new(model, device, &options(cache), &mut report).unwrap();
+    let logits = bits(&all_logits(&mut runner, &fixture.tokens[..9], 4));
     (logits, tiles.load(Ordering::Relaxed), packed)
 }
 
@@ -108,7 +108,7 @@ fn tiles_from_memory_and_from_the_cache_give_the_same_bits() {
     let cache = PackCache::new(folder.clone());
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
-        let plain = bits(&all_logits(&mut fixture.engine(options(None)), &fixture.tokens[..9], 4));
+        let plain = bits(&all_logits(&mut fixture.runner(options(None)), &fixture.tokens[..9], 4));
         let (in_memory, tiles, packed) = logits(&fixture, None);
         assert!(tiles > 10 && packed, "{name}: {tiles} weights in tiles");
         assert!(in_memory == plain, "{name}: tiles are not the weights");

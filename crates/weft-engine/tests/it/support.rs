@@ -1,12 +1,12 @@
-//! The fixtures: small models with golden logits. `fixtures/README.md` says how they were made.
+//! The fixtures: small models with golden logits, described in `fixtures/README.md`.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use weft_engine::{Batch, EngineOptions, Runner};
 
-/// Every fixture, by name, with how far the oracle may be from its golden logits: a relative L2 of 1e-4. The random
-/// routers of the 27-layer one amplify rounding.
+/// The names of all fixtures, each with the bound on the oracle's relative L2 error: 1e-4, or 1e-3 for the one with 27
+/// layers, whose random routers amplify rounding.
 pub(crate) fn fixtures() -> Vec<(String, f64)> {
     let files = std::fs::read_dir(folder()).unwrap().map(|file| file.unwrap().path());
     let names = files.filter(|path| path.extension().is_some_and(|ext| ext == "json"));
@@ -27,7 +27,7 @@ pub(crate) struct Fixture {
     pub(crate) vocab: usize,
     /// `[tokens, vocab]`, from llama.cpp in `f32`.
     pub(crate) golden: Vec<f32>,
-    /// Mean KL to the golden logits of llama.cpp with activations rounded to 8 bits.
+    /// The mean KL divergence of llama.cpp with 8-bit activations from the golden logits.
     pub(crate) int8_mean_kl: f64,
 }
 
@@ -47,21 +47,21 @@ impl Fixture {
         }
     }
 
-    pub(crate) fn engine(&self, options: EngineOptions) -> Runner {
+    pub(crate) fn runner(&self, options: EngineOptions) -> Runner {
         Runner::load(&self.path, &options, &mut |_| ControlFlow::Continue(())).unwrap()
     }
 }
 
 /// All logits of one sequence, computed `chunk` tokens at a time.
-pub(crate) fn all_logits(engine: &mut Runner, tokens: &[u32], chunk: usize) -> Vec<f32> {
-    let seq = engine.new_sequence();
+pub(crate) fn all_logits(runner: &mut Runner, tokens: &[u32], chunk: usize) -> Vec<f32> {
+    let seq = runner.new_sequence();
     let mut logits = Vec::new();
     for chunk in tokens.chunks(chunk) {
         let mut batch = Batch::new();
         chunk.iter().for_each(|t| batch.push(seq, *t, true));
-        logits.extend_from_slice(engine.step(&batch).unwrap());
+        logits.extend_from_slice(runner.step(&batch).unwrap());
     }
-    engine.free(seq);
+    runner.free(seq);
     logits
 }
 

@@ -1,4 +1,4 @@
-//! One model compiled in several ways in one engine: all on the same weights and states, none in the way of another.
+//! A model compiled several times in one runner, with shared weights and states.
 
 use weft_device::Mark;
 use weft_engine::{Batch, EngineOptions, Mode, PlansId, Switches, decision, decisions};
@@ -16,100 +16,100 @@ fn off(name: &str) -> Switches {
 }
 
 #[test]
-fn each_way_computes_what_an_engine_loaded_so_does() {
+fn added_plans_compute_the_same_as_loaded_ones() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
     let tokens = &fixture.tokens[..9];
-    let mut engine = fixture.engine(options());
-    let loaded = bits(&all_logits(&mut engine, tokens, 4));
+    let mut runner = fixture.runner(options());
+    let loaded = bits(&all_logits(&mut runner, tokens, 4));
     for decision in decisions() {
         let mut switches = Switches::default();
         let other = if decision.default == Mode::On { Mode::Off } else { Mode::On };
         switches.set(decision, other);
-        let expected = fixture.engine(options().switches(switches.clone()));
+        let expected = fixture.runner(options().switches(switches.clone()));
         let expected = bits(&all_logits(&mut { expected }, tokens, 4));
-        let plans = engine.add_plans(&switches).unwrap();
+        let plans = runner.add_plans(&switches).unwrap();
         assert!(
-            bits(&all_logits(&mut engine, tokens, 4)) == loaded,
-            "{}: nobody asked for them yet",
+            bits(&all_logits(&mut runner, tokens, 4)) == loaded,
+            "{}: the plans are not in use yet",
             decision.name
         );
-        engine.use_plans(plans).unwrap();
-        assert!(bits(&all_logits(&mut engine, tokens, 4)) == expected, "{}", decision.name);
-        engine.drop_plans();
-        assert!(bits(&all_logits(&mut engine, tokens, 4)) == loaded, "{} has been dropped", decision.name);
-        assert!(engine.use_plans(plans).is_err());
+        runner.use_plans(plans).unwrap();
+        assert!(bits(&all_logits(&mut runner, tokens, 4)) == expected, "{}", decision.name);
+        runner.drop_plans();
+        assert!(bits(&all_logits(&mut runner, tokens, 4)) == loaded, "{} has been dropped", decision.name);
+        assert!(runner.use_plans(plans).is_err());
     }
 }
 
 #[test]
-fn a_sequence_goes_on_through_a_change_of_plans() {
+fn a_sequence_continues_after_a_change_of_plans() {
     let fixture = Fixture::load("ds2-tiny-q4_0");
-    let mut engine = fixture.engine(options());
-    let expected = bits(&all_logits(&mut engine, &fixture.tokens, 512));
+    let mut runner = fixture.runner(options());
+    let expected = bits(&all_logits(&mut runner, &fixture.tokens, 512));
     let ways = [
         PlansId::LOADED,
-        engine.add_plans(&off("fuse.beside")).unwrap(),
-        engine.add_plans(&off("fuse.tail")).unwrap(),
+        runner.add_plans(&off("fuse.beside")).unwrap(),
+        runner.add_plans(&off("fuse.tail")).unwrap(),
     ];
-    let (seq, mut found) = (engine.new_sequence(), Vec::new());
+    let (seq, mut found) = (runner.new_sequence(), Vec::new());
     for (i, tokens) in fixture.tokens.chunks(3).enumerate() {
-        engine.use_plans(ways[i % 3]).unwrap();
+        runner.use_plans(ways[i % 3]).unwrap();
         let mut batch = Batch::new();
         tokens.iter().for_each(|token| batch.push(seq, *token, true));
-        found.extend(bits(engine.step(&batch).unwrap()));
+        found.extend(bits(runner.step(&batch).unwrap()));
     }
     assert!(found == expected);
 }
 
 #[test]
-fn ways_are_told_apart_by_their_kernels() {
+fn plans_are_compared_by_their_kernels() {
     let fixture = Fixture::load("glm-tiny-q4_0");
-    let mut engine = fixture.engine(options());
-    let same = engine.add_plans(&Switches::default()).unwrap();
-    let beside = engine.add_plans(&off("fuse.beside")).unwrap();
-    assert!(engine.same_plans(PlansId::LOADED, same).unwrap());
-    assert!(!engine.same_plans(PlansId::LOADED, beside).unwrap());
-    let kernels = [PlansId::LOADED, same, beside].map(|plans| engine.kernels(plans, 1).unwrap());
+    let mut runner = fixture.runner(options());
+    let same = runner.add_plans(&Switches::default()).unwrap();
+    let beside = runner.add_plans(&off("fuse.beside")).unwrap();
+    assert!(runner.same_plans(PlansId::LOADED, same).unwrap());
+    assert!(!runner.same_plans(PlansId::LOADED, beside).unwrap());
+    let kernels = [PlansId::LOADED, same, beside].map(|plans| runner.kernels(plans, 1).unwrap());
     assert!(kernels[0] == kernels[1] && kernels[1] < kernels[2], "{kernels:?}");
-    engine.drop_plans();
-    assert!(engine.kernels(beside, 1).is_err() && engine.kernels(same, 1).is_ok());
-    engine.drop_plans();
-    engine.drop_plans();
-    assert!(engine.kernels(PlansId::LOADED, 1).is_ok(), "the loaded ones stay");
+    runner.drop_plans();
+    assert!(runner.kernels(beside, 1).is_err() && runner.kernels(same, 1).is_ok());
+    runner.drop_plans();
+    runner.drop_plans();
+    assert!(runner.kernels(PlansId::LOADED, 1).is_ok(), "the loaded plans stay");
 }
 
 #[test]
-fn what_was_dropped_names_nothing_that_comes_after() {
+fn ids_of_dropped_plans_and_parts_are_not_reused() {
     let fixture = Fixture::load("glm-tiny-q4_0");
-    let mut engine = fixture.engine(options());
-    let loaded = Mark::of(engine.device_mut());
-    let before = engine.empty_part(1, 1).unwrap();
-    let beside = engine.add_plans(&off("fuse.beside")).unwrap();
-    let part = engine.empty_part(1, 1).unwrap();
-    engine.drop_plans();
-    // Both have the places of those that are gone.
-    let tail = engine.add_plans(&off("fuse.tail")).unwrap();
-    let other = engine.empty_part(1, 1).unwrap();
-    assert!(tail != beside && other != part && engine.use_plans(tail).is_ok());
-    assert!(engine.use_plans(beside).is_err() && engine.kernels(beside, 1).is_err());
-    assert!(engine.same_plans(tail, beside).is_err());
+    let mut runner = fixture.runner(options());
+    let loaded = Mark::of(runner.device_mut());
+    let before = runner.empty_part(1, 1).unwrap();
+    let beside = runner.add_plans(&off("fuse.beside")).unwrap();
+    let part = runner.empty_part(1, 1).unwrap();
+    runner.drop_plans();
+    // Both have the indices of the dropped ones.
+    let tail = runner.add_plans(&off("fuse.tail")).unwrap();
+    let other = runner.empty_part(1, 1).unwrap();
+    assert!(tail != beside && other != part && runner.use_plans(tail).is_ok());
+    assert!(runner.use_plans(beside).is_err() && runner.kernels(beside, 1).is_err());
+    assert!(runner.same_plans(tail, beside).is_err());
 
-    let seq = engine.new_sequence();
+    let seq = runner.new_sequence();
     let mut batch = Batch::new();
     batch.push(seq, 7, false);
-    engine.step(&batch).unwrap();
-    let said = engine.replay_part(part).unwrap_err().to_string();
+    runner.step(&batch).unwrap();
+    let said = runner.replay_part(part).unwrap_err().to_string();
     assert!(said.contains("has been dropped"), "{said}");
-    assert!(engine.replay_part(other).is_ok() && engine.replay_part(before).is_ok());
+    assert!(runner.replay_part(other).is_ok() && runner.replay_part(before).is_ok());
 
-    // Parts go with the plans that were there when they were made, and without them too.
-    engine.drop_parts();
-    assert!(engine.replay_part(other).is_err() && engine.replay_part(before).is_ok());
-    engine.drop_plans();
-    assert!(engine.replay_part(before).is_ok());
-    engine.drop_parts();
-    assert!(engine.replay_part(before).is_err());
-    assert_eq!(Mark::of(engine.device_mut()), loaded, "nothing is left of them");
-    engine.use_plans(PlansId::LOADED).unwrap();
-    engine.step(&batch).unwrap();
+    // Parts are dropped with the plans that were added before them, or alone.
+    runner.drop_parts();
+    assert!(runner.replay_part(other).is_err() && runner.replay_part(before).is_ok());
+    runner.drop_plans();
+    assert!(runner.replay_part(before).is_ok());
+    runner.drop_parts();
+    assert!(runner.replay_part(before).is_err());
+    assert_eq!(Mark::of(runner.device_mut()), loaded, "nothing is left on the device");
+    runner.use_plans(PlansId::LOADED).unwrap();
+    runner.step(&batch).unwrap();
 }

@@ -55,7 +55,7 @@ fn unsuitable_texts_are_refused() {
     assert!(refused(b"\xFF\xFE", &[], 1).contains("is not UTF-8 text: byte 0 is invalid"));
     assert!(refused(b"Hi", &["-c", "2"], 2).contains("expected an integer from 3 to 1048576"));
     let more = refused(b"Hi", &["-c", "1000000"], 1);
-    assert!(more.contains("a context of 1000000 tokens: the model was made for"), "{more}");
+    assert!(more.contains("the context is 1000000 tokens: expected 1 to"), "{more}");
     let call = ["perplexity", model("glm-tiny-q4_0").to_str().unwrap(), "no/such/text"].map(str::to_string);
     assert!(weft(call).run().failed(1).contains("cannot open the text file no/such/text"));
 }

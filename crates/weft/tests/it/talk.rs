@@ -100,7 +100,7 @@ fn a_full_context_is_reported() {
     let error = run(&["Hello", "--context", "2"]).failed(1);
     assert!(error.contains("the context is full") && error.contains("--context"), "{error}");
     let error = run(&["Hello", "--context", "1000000000"]).failed(1);
-    assert!(error.contains("the model was made for"), "{error}");
+    assert!(error.contains("the length the model was trained for"), "{error}");
 }
 
 #[test]
