@@ -77,7 +77,7 @@ impl Tree {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Every package of this workspace, by folder. A package with a workspace of its own (the fuzz targets, which need
+    /// Every package of this workspace, by folder. A package that is a separate workspace (the fuzz targets, which need
     /// another toolchain) is exempt from the rules.
     pub(crate) fn packages(&self) -> impl Iterator<Item = Package<'_>> {
         self.files().filter_map(|(path, manifest)| {

@@ -412,7 +412,7 @@ impl<'a> Writer<'a> {
         Ok(Matrices { param, pick, count, n, k, first: at.offset / k, stride: apart / k })
     }
 
-    /// The terms of a `select_sum`, which lie along the second axis of ids, weights and rows.
+    /// The terms of a `select_sum`, along the second axis of ids, weights and rows.
     fn sum(&mut self, id: NodeId) -> Sum {
         let node = self.graph.node(id);
         let terms = self.shape(node.inputs[2]).last().unwrap_or(1);

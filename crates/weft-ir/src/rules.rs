@@ -1,6 +1,6 @@
 //! The rewrite rules: one file per rule, one line in [`RULES`].
 //!
-//! A rule looks at a node and its operands, and may build another form of the same value. Rules must keep to this:
+//! A rule looks at a node and its operands, and may build another form of the same value. This is the contract of rules:
 //!
 //! 1. **A rule has a direction.** No rule undoes another; which of two forms is better is decided once.
 //! 2. **Its premise proves it legal**, for every input, NaN and infinities included. If it promises

@@ -1,8 +1,8 @@
 //! Merges two consecutive products with weights into one, with the product of the weights.
 //!
 //! `head_dot(head_dot(x, w1 [H, M, K]), w2 [H, N, M])` becomes `head_dot(x, product(w2, w1) [H, N, K])`, if nothing else uses the
-//! inner one. In absorbed attention (the `Latent` block of `weft-models`) this takes a query from its own latent space to that of
-//! the keys in one step. It reads N·K values per head instead of (N + K)·M, which is more on all known models (by 60 % on
+//! inner one. In absorbed attention (the `Latent` block of `weft-models`) this takes a query from its own latent space to the
+//! keys' in one step. It reads N·K values per head instead of (N + K)·M, which is more on all known models (by 60 % on
 //! GLM-4.7-Flash), but saves a kernel: cost decides.
 //!
 //! Legal up to rounding: `w2·(w1·x) = (w2·w1)·x`; the product of the weights is rounded to its stored type, the vector in between

@@ -25,7 +25,7 @@ fn gaussian(n: usize) -> Vec<f32> {
     (0..n).map(|_| (-2.0 * uniform().ln()).sqrt() * (TAU * uniform()).cos()).collect()
 }
 
-/// The root mean square error, relative to that of the values.
+/// The root mean square error, relative to the root mean square of the values.
 fn relative_error(values: &[f32], found: &[f32]) -> f64 {
     let error: f64 = values.iter().zip(found).map(|(x, y)| f64::from(x - y).powi(2)).sum();
     let energy: f64 = values.iter().map(|x| f64::from(*x).powi(2)).sum();
