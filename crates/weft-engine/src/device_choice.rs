@@ -5,7 +5,6 @@ use std::path::Path;
 use std::str::FromStr;
 
 use weft_device::{Backend, Departure, Device, OpenOptions, Target};
-use weft_pack::PackCache;
 
 use crate::backends::BACKENDS;
 use crate::error::Error;
@@ -41,12 +40,12 @@ impl DeviceChoice {
         }
     }
 
-    /// Opens the device, with this number of host threads. It stores its own files in the folder of `cache`.
+    /// Opens the device, with this number of host threads. It stores its own files in `folder`.
     ///
     /// # Errors
     /// [`Error::Open`] if there is no such device, or it cannot be opened.
-    pub fn open(&self, threads: Option<usize>, cache: Option<&PackCache>) -> Result<Box<dyn Device>, Error> {
-        let options = OpenOptions { threads, folder: cache.map(|cache| cache.folder.clone()) };
+    pub fn open(&self, threads: Option<usize>, folder: Option<&Path>) -> Result<Box<dyn Device>, Error> {
+        let options = OpenOptions { threads, folder: folder.map(Path::to_path_buf) };
         Ok(self.backend.open(self.name.as_deref(), &options)?)
     }
 

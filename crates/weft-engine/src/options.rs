@@ -1,5 +1,7 @@
 //! The options of opening an engine.
 
+use std::path::Path;
+
 use weft_ir::Switches;
 use weft_pack::PackCache;
 use weft_quant::GgmlType;
@@ -94,5 +96,10 @@ impl EngineOptions {
     /// Sets the [cache](Self::cache) of packed weights.
     pub fn cache(self, cache: impl Into<Option<PackCache>>) -> EngineOptions {
         EngineOptions { cache: cache.into(), ..self }
+    }
+
+    /// The folder of the device's own files and of what was measured of it: that of the packed weights.
+    pub fn device_folder(&self) -> Option<&Path> {
+        self.cache.as_ref().map(|cache| cache.folder.as_path())
     }
 }

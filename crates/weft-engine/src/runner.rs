@@ -10,7 +10,7 @@ mod variants;
 use std::path::Path;
 
 use weft_device::{Caps, Device, Region};
-use weft_fuse::Options;
+use weft_fuse::{CostModel, Options};
 use weft_ir::Sizes;
 use weft_pack::OnReport;
 use weft_text::Tokenizer;
@@ -64,7 +64,7 @@ impl Runner {
     /// [`Error::Interrupted`] if `report` interrupts it.
     pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Runner, Error> {
         let model = Model::open(path, options.kv)?;
-        let device = options.device.open(options.threads, options.cache.as_ref())?;
+        let device = options.device.open(options.threads, options.device_folder())?;
         Runner::new(model, device, options, report)
     }
 
@@ -110,8 +110,7 @@ impl Runner {
         let all = context.div_ceil(PAGE).saturating_mul(tokens);
         let listed = if options.sequences == 1 { pages } else { all.min(SHARED * pages).max(pages) };
         let max = Sizes { tokens, rows: LOGIT_ROWS, slots: pages * PAGE, pages: listed };
-        let folder = options.cache.as_ref().map(|cache| cache.folder.as_path());
-        let costs = cost_model(&device.caps().hardware, folder);
+        let costs = cost_model(&device.caps().hardware, options.device_folder());
         let fusion = Options { max, switches: options.switches.clone(), costs, advise: false };
         let cache = options.cache.as_ref();
         let (shared, compiled) = compile(&mut *device, model.gguf(), model.graph(), &fusion, cache, report)?;
@@ -136,6 +135,11 @@ impl Runner {
     /// The model.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// The cost model that decisions were made with.
+    pub fn costs(&self) -> &CostModel {
+        &self.variants.options().costs
     }
 
     /// The device's capabilities.

@@ -37,6 +37,11 @@ impl CostModel {
         CostModel { machine, fixed: machine, rules_keep_bits: true }
     }
 
+    /// Whether the machine has been measured.
+    pub fn is_measured(&self) -> bool {
+        self.machine != self.fixed
+    }
+
     /// Returns whether a decision by cost changes no bits: a decision of fusion, or a rule that keeps the machine's bits.
     pub fn keeps_bits(&self, decision: &Decision) -> bool {
         let rule = weft_ir::rules::RULES.into_iter().find(|rule| rule.decision == *decision);

@@ -154,7 +154,7 @@ impl Verifier {
         report: OnReport<'_>,
     ) -> Result<Verifier, weft_engine::Error> {
         let model = Model::open(path, options.kv)?;
-        let device = options.device.open(options.threads, options.cache.as_ref())?;
+        let device = options.device.open(options.threads, options.device_folder())?;
         Verifier::new(model, device, options, report)
     }
 
