@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_device::{
-    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, Timing, Timings,
-    Weight,
+    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Probe, Program, ProgramId, RowsOf16, Timing,
+    Timings, Weight,
 };
 use weft_kern::Sizes;
 
@@ -13,6 +13,7 @@ use crate::compile::{Compiled, Launch, compile};
 use crate::hardware::{MAX_THREADS, hardware, threads};
 use crate::isa::{Arch, Isa};
 use crate::memory::Memory;
+use crate::probe::CpuProbe;
 use crate::scratch::Scratch;
 use crate::team::Team;
 
@@ -68,7 +69,6 @@ impl CpuDevice {
                 threads,
                 largest_buffer: isize::MAX as usize,
                 hardware: hardware(isa, Some(threads)),
-                processor: true,
                 packing: Some(&RowsOf16),
             },
             arch,
@@ -213,6 +213,10 @@ impl Device for CpuDevice {
 
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
         self.run(program, sizes, None)
+    }
+
+    fn probe(&self, bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {
+        Ok(Some(Box::new(CpuProbe::new(self.arch.isa(), bytes)?)))
     }
 
     fn timing(&mut self) -> Option<&mut dyn Timing> {

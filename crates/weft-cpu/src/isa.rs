@@ -56,6 +56,11 @@ impl Arch {
         isa.is_available().then_some(Arch(isa))
     }
 
+    /// Which it is.
+    pub(crate) fn isa(self) -> Isa {
+        self.0
+    }
+
     /// Does the work with this instruction set.
     #[inline]
     pub(crate) fn dispatch<W: Work>(self, work: W) -> W::Output {

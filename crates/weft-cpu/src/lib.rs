@@ -97,7 +97,7 @@ pub use backend::CpuBackend;
 pub use device::{CpuDevice, CpuOptions};
 pub use hardware::processor_name;
 pub use isa::Isa;
-pub use probe::{Probe, Roof};
+pub use probe::CpuProbe;
 
 #[cfg(target_endian = "big")]
 compile_error!("files and buffers are little-endian, and are read where they are");

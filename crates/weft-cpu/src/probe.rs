@@ -1,7 +1,7 @@
-//! What the machine can do at most: loops that only read, only multiply integers or only multiply floats, and how fast they go.
+//! The processor's own loops to measure its roofs with: some only read, some only multiply integers, some only multiply floats.
 //!
-//! They are what kernels are held against, so they are written in the same vectors as kernels are and run on as many threads. Reading is
-//! from memory, if there is more of it than the last-level cache holds; multiplying is from registers and the nearest cache.
+//! Kernels are compared with them, so they use the same vectors and as many threads. They read from memory, if there is more of it than the
+//! last-level cache holds, and multiply from registers and the nearest cache.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use weft_device::DeviceError;
+use weft_device::{DeviceError, Probe, Roof};
 
 use crate::isa::{Arch, Isa, Simd, Work};
 use crate::memory::Memory;
@@ -29,22 +29,9 @@ const WEIGHTS: usize = 64;
 /// How often a loop goes over them, or as many additions, between two looks at the clock: some ten microseconds.
 const ROUNDS: usize = 256;
 
-/// Something of which a machine does only so much a second.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Roof {
-    /// Reading from memory, as fast as threads can, in bytes.
-    Read,
-    /// Reading from memory, each thread from one end to the other, in bytes: what is read without further thought.
-    ReadInOrder,
-    /// Multiplying 8-bit integers and adding the products in 32 bits, in multiplications.
-    Dot,
-    /// Multiplying and adding `f32` with one rounding, in multiplications.
-    MulAdd,
-}
-
-/// Measures [`Roof`]s.
+/// Measures [`Roof`]s of the processor.
 #[derive(Debug)]
-pub struct Probe {
+pub struct CpuProbe {
     arch: Arch,
     isa: Isa,
     /// What is read.
@@ -53,33 +40,26 @@ pub struct Probe {
     at: usize,
 }
 
-impl Probe {
+impl CpuProbe {
     /// Takes `bytes` of memory to read: several times what the last-level cache holds, or caches are measured.
     ///
     /// # Errors
-    /// [`DeviceError::Usage`] if the processor does not have the instruction set or no threads can be started; [`DeviceError::Memory`].
-    pub fn new(isa: Isa, bytes: usize) -> Result<Probe, DeviceError> {
+    /// [`DeviceError::Usage`] if the processor does not have the instruction set or threads cannot be started; [`DeviceError::Memory`].
+    pub fn new(isa: Isa, bytes: usize) -> Result<CpuProbe, DeviceError> {
         let arch = Arch::new(isa)
             .ok_or_else(|| DeviceError::Usage(format!("this processor does not have `{isa}`")))?;
         let refused = || DeviceError::Memory { device: format!("cpu ({isa})"), bytes };
         let mut memory = Memory::zeroed(bytes).ok_or_else(refused)?;
         let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).get();
-        // Pages come to be when they are written, near the processor that does; until then all of them are the same zeros.
+        // The system provides a page when it is first written, near the processor that writes it; until then all pages are the same zeros.
         let parts = memory.bytes_mut().chunks_mut(bytes.div_ceil(threads).max(1));
         on_threads(parts, |part| part.fill(1))?;
-        Ok(Probe { arch, isa, memory, at: 0 })
+        Ok(CpuProbe { arch, isa, memory, at: 0 })
     }
+}
 
-    /// The instruction set.
-    pub fn isa(&self) -> Isa {
-        self.isa
-    }
-
-    /// How much so many threads do a second together, measured for about `time`.
-    ///
-    /// # Errors
-    /// [`DeviceError::Usage`] if the threads cannot be started.
-    pub fn sample(&mut self, roof: Roof, threads: NonZeroUsize, time: Duration) -> Result<f64, DeviceError> {
+impl Probe for CpuProbe {
+    fn sample(&mut self, roof: Roof, threads: NonZeroUsize, time: Duration) -> Result<f64, DeviceError> {
         let threads = threads.get();
         let lines = self.memory.bytes().as_chunks::<64>().0;
         let begin = Instant::now() + WARM_UP;
@@ -90,7 +70,7 @@ impl Probe {
             Roof::ReadInOrder => {
                 pace(begin, end, blocks(part, from, |block| arch.dispatch(Read::<1>(block))))
             }
-            // As many sums at the same time as keep the units busy, and as the registers hold.
+            // As many sums at once as keep the units busy, and as the registers hold.
             Roof::Dot if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(Dots::<4, 4>)),
             Roof::Dot => pace(begin, end, || arch.dispatch(Dots::<1, 5>)),
             Roof::MulAdd if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(MulAdds::<16>)),
@@ -259,9 +239,8 @@ mod tests {
     fn every_roof_is_measured_on_every_instruction_set_and_by_several_threads() {
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             // Not a whole number of blocks, nor of lines.
-            let mut probe = Probe::new(isa, 3 * LINES * 64 + 100).unwrap();
-            assert_eq!(probe.isa(), isa);
-            for roof in [Roof::Read, Roof::ReadInOrder, Roof::Dot, Roof::MulAdd] {
+            let mut probe = CpuProbe::new(isa, 3 * LINES * 64 + 100).unwrap();
+            for roof in Roof::ALL {
                 for threads in 1..=3 {
                     let threads = NonZeroUsize::new(threads).unwrap();
                     let rate = probe.sample(roof, threads, Duration::from_millis(2)).unwrap();
@@ -309,8 +288,8 @@ mod tests {
     #[test]
     fn what_is_not_there_is_refused() {
         if let Some(isa) = Isa::ALL.into_iter().find(|isa| !isa.is_available()) {
-            assert!(matches!(Probe::new(isa, 64), Err(DeviceError::Usage(_))));
+            assert!(matches!(CpuProbe::new(isa, 64), Err(DeviceError::Usage(_))));
         }
-        assert!(matches!(Probe::new(Isa::Portable, usize::MAX), Err(DeviceError::Memory { .. })));
+        assert!(matches!(CpuProbe::new(Isa::Portable, usize::MAX), Err(DeviceError::Memory { .. })));
     }
 }

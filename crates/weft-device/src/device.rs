@@ -8,6 +8,7 @@ use crate::hardware::Hardware;
 use crate::ids::{BufferId, ProgramId};
 use crate::packing::Packing;
 use crate::program::Program;
+use crate::roof::Probe;
 use crate::timing::Timing;
 use crate::tuning::Tuning;
 use crate::weight::Weight;
@@ -23,8 +24,6 @@ pub struct Caps {
     pub largest_buffer: usize,
     /// The hardware it runs on.
     pub hardware: Hardware,
-    /// Whether it computes on the processor that runs this program, so that the processor's limits are its own.
-    pub processor: bool,
     /// The layout it wants for weights that products multiply by; `None` if it takes them as the file stores them.
     pub packing: Option<&'static dyn Packing>,
 }
@@ -96,6 +95,16 @@ pub trait Device: Send {
     /// Varies how kernels are scheduled, if the device can.
     fn tuning(&mut self) -> Option<&mut dyn Tuning> {
         None
+    }
+
+    /// The hardware's own loops to measure its roofs with, if there are any. They read `bytes` of memory: several times what the last-level
+    /// cache holds, or they measure caches.
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`] if there is not so much.
+    fn probe(&self, bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {
+        let _ = bytes;
+        Ok(None)
     }
 
     /// Frees what was made since some point, if the device can.

@@ -10,6 +10,7 @@ use crate::device::{Caps, Device};
 use crate::error::DeviceError;
 use crate::ids::{BufferId, ProgramId};
 use crate::program::Program;
+use crate::roof::Probe;
 use crate::timing::Timing;
 use crate::tuning::Tuning;
 use crate::weight::Weight;
@@ -116,6 +117,14 @@ pub trait Forward: Send {
         self.inner_mut().wait()
     }
 
+    /// [`Device::probe`]
+    ///
+    /// # Errors
+    /// Those of the inner device.
+    fn probe(&self, bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {
+        self.inner().probe(bytes)
+    }
+
     /// [`Device::timing`]
     fn timing(&mut self) -> Option<&mut dyn Timing> {
         self.inner_mut().timing()
@@ -163,6 +172,10 @@ impl<F: Forward> Device for F {
 
     fn wait(&mut self) -> Result<(), DeviceError> {
         Forward::wait(self)
+    }
+
+    fn probe(&self, bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {
+        Forward::probe(self, bytes)
     }
 
     fn timing(&mut self) -> Option<&mut dyn Timing> {

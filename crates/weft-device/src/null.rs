@@ -27,7 +27,6 @@ impl Default for NullDevice {
                 threads: 1,
                 largest_buffer: usize::MAX,
                 hardware: Hardware::common("null"),
-                processor: false,
                 packing: None,
             },
             buffers: Vec::new(),

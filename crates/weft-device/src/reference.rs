@@ -74,7 +74,6 @@ impl Default for ReferenceDevice {
             threads: 1,
             largest_buffer: isize::MAX as usize,
             hardware: Hardware::common("reference"),
-            processor: true,
             packing: None,
         };
         ReferenceDevice { caps, buffers: Vec::new(), programs: Vec::new() }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use weft_cpu::Roof;
+use weft_device::Roof;
 use weft_engine::{Engine, Finish, GenerateOptions, LogitProcessor, Request, Sampling};
 use weft_random::Random;
 
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::meter::Meter;
 use crate::need::{Need, PerToken, decode_together, prefill};
-use crate::roofline::Roofs;
+use crate::roofs::Roofs;
 use crate::samples::Samples;
 
 /// What is measured.
@@ -183,7 +183,11 @@ pub fn bench(
         on,
     };
     run.all(options, &mut settings, &mut |engine| {
-        meter.sample(engine.inspect_mut(), &mut roofs, &[Roof::Read, Roof::ReadInOrder, Roof::Dot])
+        meter.sample(
+            engine.inspect_mut().device_mut(),
+            &mut roofs,
+            &[Roof::Read, Roof::ReadInOrder, Roof::Dot],
+        )
     })?;
     Ok(Bench { host: Host::this(), roofs, per_token, settings })
 }
@@ -315,7 +319,8 @@ pub(crate) mod tests {
     use std::ops::ControlFlow;
     use std::path::{Path, PathBuf};
 
-    use weft_cpu::Probe;
+    use weft_cpu::{CpuProbe, Isa};
+    use weft_device::Probe;
     use weft_engine::{EngineOptions, Runner};
 
     use super::*;
@@ -337,7 +342,7 @@ pub(crate) mod tests {
 
     /// One with next to nothing to read, for tests, which ask for no true figures.
     fn meter() -> Meter {
-        Probe::new(Host::this().isa, 1 << 20).unwrap().into()
+        Meter::from(Box::new(CpuProbe::new(Isa::best(), 1 << 20).unwrap()) as Box<dyn Probe>)
     }
 
     fn options() -> BenchOptions {

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use weft_cpu::Roof;
+use weft_device::Roof;
 use weft_engine::{Amounts, Batch, Launch, PartId, Role, Runner, SeqId, StepShape};
 use weft_random::Random;
 
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::meter::Meter;
 use crate::profile::at_least;
-use crate::roofline::Roofs;
+use crate::roofs::Roofs;
 use crate::samples::Samples;
 
 /// What is measured.
@@ -154,7 +154,7 @@ fn measure(
     for round in 0..=repeat {
         for ((block, _), part) in blocks.iter_mut().zip(&parts) {
             stop()?;
-            meter.sample(engine, &mut roofs, &[Roof::Read])?;
+            meter.sample(engine.device_mut(), &mut roofs, &[Roof::Read])?;
             // Threads that have slept meanwhile wake up for this.
             engine.replay_part(empty)?;
             let seconds = engine.replay_part(*part)?.as_secs_f64();
@@ -164,7 +164,7 @@ fn measure(
             done += 1;
             on(done, total);
         }
-        meter.sample(engine, &mut roofs, &[Roof::Dot, Roof::MulAdd])?;
+        meter.sample(engine.device_mut(), &mut roofs, &[Roof::Dot, Roof::MulAdd])?;
     }
     let blocks = blocks.into_iter().map(|(block, _)| block).collect();
     Ok(Blocks { host: Host::this(), roofs, shape, blocks })
@@ -213,7 +213,8 @@ fn find(launches: &[Launch]) -> Vec<(Block, std::ops::Range<usize>)> {
 
 #[cfg(test)]
 mod tests {
-    use weft_cpu::Probe;
+    use weft_cpu::{CpuProbe, Isa};
+    use weft_device::Probe;
 
     use super::*;
     use crate::bench::tests::engine;
@@ -223,7 +224,7 @@ mod tests {
     }
 
     fn meter() -> Meter {
-        Probe::new(Host::this().isa, 1 << 20).unwrap().into()
+        Meter::from(Box::new(CpuProbe::new(Isa::best(), 1 << 20).unwrap()) as Box<dyn Probe>)
     }
 
     #[test]

@@ -7,6 +7,9 @@ pub enum Error {
     /// The engine or its device refused or failed.
     #[error(transparent)]
     Engine(#[from] weft_engine::Error),
+    /// The device refused or failed.
+    #[error(transparent)]
+    Device(#[from] weft_device::DeviceError),
     /// A text too short for a window, or a window too short to score.
     #[error(
         "the text has {tokens} tokens, and windows of {context} are too long for it or too short to score: give a longer text or another window length"

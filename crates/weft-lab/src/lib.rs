@@ -42,14 +42,18 @@ mod error;
 mod host;
 mod journal;
 mod json;
+mod kernels;
 mod lint;
 mod meter;
 mod need;
 mod perplexity;
 mod profile;
+mod repeat;
 mod report;
 mod roofline;
+mod roofs;
 mod samples;
+mod speed;
 mod tune;
 mod verify;
 mod windows;
@@ -74,15 +78,17 @@ pub use profile::{
     Clock, Profile, ProfileOptions, Row as ProfileRow, Slice, Timed, Timeline, Worker, profile,
 };
 pub use report::report;
-pub use roofline::{Roofline, Roofs, probe, roofline};
+pub use roofline::{Roofline, machine_json, roofline};
+pub use roofs::Roofs;
 pub use samples::Samples;
+pub use speed::measure as measure_machine;
 pub use tune::{
     Candidate, OnTuning, TuneEnd, TuneOptions, TuneOutcome, TuneProgress, Tuned, TunedKernel, schedules, tune,
 };
 pub use verify::{
     Checked, Difference, Fault, FaultKind, Place, Verification, Verified, Verifier, VerifyOptions,
 };
-pub use weft_cpu::{Probe, Roof};
+pub use weft_device::{Device, Roof};
 pub use windows::Windows;
 
 /// A callback that is told the progress: how much is done, and the total.

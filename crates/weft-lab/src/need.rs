@@ -1,10 +1,10 @@
 //! What computing takes at least, and so how fast a machine can do it at most.
 
 use serde_json::{Value, json};
-use weft_cpu::Roof;
+use weft_device::Roof;
 use weft_engine::{Amounts, Runner, StepShape};
 
-use crate::roofline::Roofs;
+use crate::roofs::Roofs;
 
 /// What something needs of one roof.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -18,7 +18,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use weft_cpu::Roof;
+use weft_device::Roof;
 use weft_engine::{Batch, Launch, Runner, SeqId, StepShape, StepTimings};
 use weft_random::Random;
 
@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::lint::{Lint, lints};
 use crate::meter::Meter;
-use crate::roofline::Roofs;
+use crate::roofs::Roofs;
 use crate::samples::Samples;
 use record::Recorder;
 
@@ -159,7 +159,7 @@ impl Steps<'_> {
         for step in 0..steps {
             if step * ROOF_SAMPLES.min(steps) >= sampled * steps {
                 sampled += 1;
-                meter.sample(self.engine, &mut roofs, &[Roof::Read, Roof::Dot, Roof::MulAdd])?;
+                meter.sample(self.engine.device_mut(), &mut roofs, &[Roof::Read, Roof::Dot, Roof::MulAdd])?;
                 // Wakes the threads, and fills the caches again with what steps have there.
                 self.one(None)?;
                 self.one(Some(&mut timings))?;

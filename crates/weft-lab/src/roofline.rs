@@ -1,19 +1,18 @@
-//! What the machine can do at most, for each number of threads.
+//! What a device can do at most: the processor for each number of threads.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use weft_cpu::{Probe, Roof};
+use weft_device::{Device, Roof};
+use weft_kern::Machine;
 
 use crate::OnProgress;
 use crate::error::Error;
 use crate::host::Host;
-use crate::samples::Samples;
-
-/// How long a roof is measured for one sample.
-pub(crate) const SAMPLE: Duration = Duration::from_millis(50);
+use crate::meter::Meter;
+use crate::roofs::Roofs;
+use crate::speed;
 
 /// Samples of each roof at each number of threads.
 const SAMPLES: usize = 5;
@@ -21,131 +20,73 @@ const SAMPLES: usize = 5;
 /// Every number of threads up to this is measured; of more only powers of two, and all.
 const EACH: usize = 4;
 
-/// How many times the last-level cache is read, so that nearly all of it comes from memory.
-const CACHES: u64 = 4;
-
-/// Least and most bytes read, and what is read where the size of the cache is not known.
-const BYTES: [u64; 3] = [256 << 20, 4 << 30, 1 << 30];
-
-/// What a machine can do at most.
+/// What a device can do at most.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Roofline {
-    /// The machine.
+    /// The machine it is in.
     pub host: Host,
-    /// For each number of threads, the fewest first.
+    /// What the device calls itself.
+    pub device: String,
+    /// For each number of threads, the fewest first; once for a device that does not compute with threads.
     pub roofs: Vec<Roofs>,
-}
-
-/// What a device can do at most: the processor with so many threads, or another one, of which only reading is known.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Roofs {
-    /// How many threads of the processor compute, or prepare for the device that does.
-    pub threads: NonZeroUsize,
-    /// Bytes a second read from memory.
-    pub read: Samples,
-    /// Bytes a second read from memory by threads that go from one end to the other: less, but what most loops can hope for.
-    pub read_in_order: Samples,
-    /// Multiplications a second of 8-bit integers, with their additions.
-    pub dot: Samples,
-    /// Multiplications a second of `f32`, with their additions.
-    pub mul_add: Samples,
-}
-
-impl Roofs {
-    pub(crate) fn new(threads: NonZeroUsize) -> Roofs {
-        let [read, read_in_order, dot, mul_add] = [const { Samples::new() }; 4];
-        Roofs { threads, read, read_in_order, dot, mul_add }
-    }
-
-    /// Takes one sample more.
-    pub(crate) fn sample(&mut self, probe: &mut Probe, roof: Roof) -> Result<(), Error> {
-        let sample = probe.sample(roof, self.threads, SAMPLE).map_err(weft_engine::Error::from)?;
-        match roof {
-            Roof::Read => self.read.push(sample),
-            Roof::ReadInOrder => self.read_in_order.push(sample),
-            Roof::Dot => self.dot.push(sample),
-            Roof::MulAdd => self.mul_add.push(sample),
-        }
-        Ok(())
-    }
-
-    /// The samples of a roof; none if it was not measured.
-    pub fn of(&self, roof: Roof) -> &Samples {
-        match roof {
-            Roof::Read => &self.read,
-            Roof::ReadInOrder => &self.read_in_order,
-            Roof::Dot => &self.dot,
-            Roof::MulAdd => &self.mul_add,
-        }
-    }
-
-    /// What was measured of them, for programs.
-    pub fn json(&self) -> Value {
-        let mut json = json!({ "threads": self.threads });
-        for (name, samples) in [
-            ("read_bytes_per_second", &self.read),
-            ("read_in_order_bytes_per_second", &self.read_in_order),
-            ("dot_multiplications_per_second", &self.dot),
-            ("mul_add_multiplications_per_second", &self.mul_add),
-        ] {
-            if !samples.all().is_empty() {
-                json[name] = samples.json();
-            }
-        }
-        json
-    }
+    /// How fast it is, for decisions by cost; `None` of a device too slow to be measured.
+    pub machine: Option<Machine>,
 }
 
 impl Roofline {
     /// All of it, for programs.
     pub fn json(&self) -> Value {
-        json!({ "machine": self.host.json(), "roofs": self.roofs.iter().map(Roofs::json).collect::<Value>() })
+        json!({
+            "machine": self.host.json(),
+            "device": self.device,
+            "roofs": self.roofs.iter().map(Roofs::json).collect::<Value>(),
+            "cost_model": self.machine.as_ref().map(machine_json),
+        })
     }
 }
 
-/// Measures the machine with 1 to `most` threads, in less than ten seconds. Samples of everything are taken in turns, so that what comes over
-/// the machine meanwhile comes over all of it.
+/// The numbers of a machine, for programs.
+pub fn machine_json(machine: &Machine) -> Value {
+    let named = machine.numbers().into_iter().map(|(name, number)| {
+        let unit = if ["workers", "launch_ns"].contains(&name) { "" } else { "_per_s" };
+        (format!("{name}{unit}"), json!(number))
+    });
+    named.collect()
+}
+
+/// Measures a device, the processor with 1 to `most` threads, in some ten seconds. Samples of everything are taken in turns, so that whatever else
+/// the machine does in that time affects all of it.
 ///
 /// # Errors
-/// If threads cannot be started; [`Error::Interrupted`] if it was cancelled.
+/// If threads cannot be started or the device fails; [`Error::Interrupted`] if it was cancelled.
 pub fn roofline(
-    probe: &mut Probe,
+    device: &mut dyn Device,
+    meter: &mut Meter,
     most: NonZeroUsize,
     cancel: &AtomicBool,
     on: OnProgress<'_>,
 ) -> Result<Roofline, Error> {
-    let mut roofs: Vec<Roofs> = thread_counts(most).into_iter().map(Roofs::new).collect();
-    let all = [Roof::Read, Roof::ReadInOrder, Roof::Dot, Roof::MulAdd];
-    let (mut done, total) = (0, (SAMPLES * roofs.len() * all.len()) as u64);
+    let own = meter.has_own_loops();
+    let all = NonZeroUsize::new(device.caps().threads).unwrap_or(NonZeroUsize::MIN);
+    let threads = if own { thread_counts(most) } else { vec![all] };
+    let wanted = if own { &Roof::ALL[..] } else { &[Roof::Read] };
+    let mut roofs: Vec<Roofs> = threads.into_iter().map(Roofs::new).collect();
+    let (mut done, total) = (0, (SAMPLES * roofs.len() * wanted.len()) as u64);
     on(done, total);
     for _ in 0..SAMPLES {
         for roofs in &mut roofs {
-            for roof in all {
+            for roof in wanted {
                 if cancel.load(Ordering::Relaxed) {
                     return Err(Error::Interrupted);
                 }
-                roofs.sample(probe, roof)?;
+                meter.sample(device, roofs, &[*roof])?;
                 done += 1;
                 on(done, total);
             }
         }
     }
-    Ok(Roofline { host: Host::this(), roofs })
-}
-
-/// A probe with so much to read that the caches of this machine do not matter; a gigabyte or so.
-///
-/// # Errors
-/// If there is not so much memory.
-pub fn probe() -> Result<Probe, Error> {
-    let host = Host::this();
-    let bytes = usize::try_from(bytes_to_read(host.cache)).unwrap_or(usize::MAX);
-    Ok(Probe::new(host.isa, bytes).map_err(weft_engine::Error::from)?)
-}
-
-fn bytes_to_read(cache: Option<u64>) -> u64 {
-    let [least, most, unknown] = BYTES;
-    cache.map_or(unknown, |cache| cache.saturating_mul(CACHES).clamp(least, most))
+    let machine = speed::measure(device, meter, cancel)?;
+    Ok(Roofline { host: Host::this(), device: device.caps().name.clone(), roofs, machine })
 }
 
 fn thread_counts(most: NonZeroUsize) -> Vec<NonZeroUsize> {
@@ -155,6 +96,8 @@ fn thread_counts(most: NonZeroUsize) -> Vec<NonZeroUsize> {
 
 #[cfg(test)]
 mod tests {
+    use weft_cpu::{CpuDevice, CpuOptions};
+
     use super::*;
 
     #[test]
@@ -170,37 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn several_times_the_cache_is_read_within_reason() {
-        let mib = 1 << 20;
-        for (cache, bytes) in [
-            (None, 1024 * mib),
-            (Some(0), 256 * mib),
-            (Some(2 * mib), 256 * mib),
-            (Some(100 * mib), 400 * mib),
-            (Some(u64::MAX), 4096 * mib),
-        ] {
-            assert_eq!(bytes_to_read(cache), bytes, "{cache:?}");
-        }
-    }
-
-    #[test]
-    fn samples_go_to_the_roof_they_are_of() {
-        let mut probe = Probe::new(Host::this().isa, 1 << 20).unwrap();
-        let mut roofs = Roofs::new(NonZeroUsize::MIN);
-        for (roof, times) in [(Roof::Read, 1), (Roof::ReadInOrder, 2), (Roof::Dot, 3), (Roof::MulAdd, 4)] {
-            for _ in 0..times {
-                roofs.sample(&mut probe, roof).unwrap();
-            }
-            assert_eq!(roofs.of(roof).all().len(), times, "{roof:?}");
-        }
-        assert_eq!(roofs.json()["mul_add_multiplications_per_second"], roofs.mul_add.json());
-    }
-
-    #[test]
     fn measuring_ends_when_it_is_cancelled() {
         let (cancel, mut told) = (AtomicBool::new(false), Vec::new());
-        let mut probe = Probe::new(Host::this().isa, 1 << 20).unwrap();
-        let ended = roofline(&mut probe, NonZeroUsize::MIN, &cancel, &mut |done, total| {
+        let mut device = CpuDevice::new(CpuOptions { threads: Some(1), ..CpuOptions::default() }).unwrap();
+        let mut meter = Meter::from(device.probe(1 << 20).unwrap().unwrap());
+        let ended = roofline(&mut device, &mut meter, NonZeroUsize::MIN, &cancel, &mut |done, total| {
             told.push((done, total));
             cancel.store(done == 2, Ordering::Relaxed);
         });

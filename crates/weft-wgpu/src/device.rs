@@ -51,7 +51,6 @@ impl GpuDevice {
                 threads,
                 largest_buffer,
                 hardware: hardware(adapter, threads),
-                processor: false,
                 packing: Some(&RowsOf16),
             },
             context,

@@ -14,6 +14,7 @@ mod interrupt;
 mod journal;
 mod knobs;
 mod load;
+mod machine;
 mod measured;
 mod measuring;
 mod model_ref;

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weft_engine::{EngineOptions, Runner};
+use weft_engine::{CostModel, EngineOptions, Runner};
 use weft_gguf::Gguf;
 use weft_lab::{Host, Roof, Roofs, Samples};
 
-use crate::units;
+use crate::{machine, units};
 
 /// A model as it was loaded to be measured.
 pub(crate) struct Measured<'a> {
@@ -21,6 +21,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) layers: usize,
     /// The device, as it calls itself.
     pub(crate) device: &'a str,
+    /// What decisions by cost were taken by.
+    pub(crate) costs: CostModel,
     /// How the engine was loaded.
     pub(crate) options: &'a EngineOptions,
     /// Most tokens computed at once.
@@ -43,6 +45,7 @@ impl<'a> Measured<'a> {
             architecture: config.architecture,
             layers: config.layers(),
             device: &engine.device().name,
+            costs: *engine.costs(),
             options,
             batch: engine.batch(),
             loaded,
@@ -51,7 +54,7 @@ impl<'a> Measured<'a> {
 
     /// This and what was measured, for programs.
     pub(crate) fn json(&self, measured: Value) -> Value {
-        let Measured { path, bytes, architecture, layers, device, options, batch, loaded } = self;
+        let Measured { path, bytes, architecture, layers, device, costs, options, batch, loaded } = self;
         let json = json!({
             "weft": weft_lab::this_weft(),
             "model": {
@@ -61,6 +64,7 @@ impl<'a> Measured<'a> {
                 "layers": layers,
             },
             "device": device,
+            "cost_model": machine::json(costs),
             "kv": options.kv.name(),
             "batch": batch,
             "context": options.context,

@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 use anyhow::ensure;
 use weft_engine::{Engine, EngineOptions};
 use weft_gguf::Gguf;
-use weft_lab::{Error, Meter, OnProgress};
+use weft_lab::{Error, Meter, OnProgress, measure_machine};
 use weft_models::{BuildOptions, ModelGraph};
 
 use crate::args::Args;
 use crate::interrupt::Listener;
-use crate::model_ref;
 use crate::progress::{Progress, Unit};
+use crate::{machine, model_ref};
 
 /// A model's file, and how it is to be loaded to measure a step of it.
 pub(crate) struct Prepared {
@@ -35,26 +35,38 @@ pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -
     Ok(Prepared { path, gguf, options: own.context(context) })
 }
 
-/// Does `work` on a loaded model, with what measures its device, and shows how far that is; `None` after Ctrl-C.
+/// Does `work` on a loaded model, with a meter of its device, and shows the progress; `None` after Ctrl-C. If decisions by cost do not know yet
+/// how fast the device is, that is measured afterwards and kept.
 ///
 /// # Errors
-/// Its own, and if the device cannot be measured.
+/// Those of `work`, and if the device's roofs cannot be measured.
 pub(crate) fn measure<T>(
+    args: Args<'_>,
     engine: &mut Engine,
     unit: Unit,
     work: impl FnOnce(&mut Engine, &mut Meter, &AtomicBool, OnProgress<'_>) -> Result<T, Error>,
 ) -> anyhow::Result<Option<T>> {
-    let mut meter = Meter::new(engine.inspect_mut())?;
+    let mut meter = Meter::new(engine.inspect_mut().device_mut())?;
     let listener = Listener::new();
     let mut progress = None;
     let measured = work(engine, &mut meter, listener.pressed(), &mut |done, total| {
         let begin = || Progress::new("measuring", total, unit).at_once(true);
         progress.get_or_insert_with(begin).set(done);
     });
-    match measured {
-        Err(Error::Interrupted) => Ok(None),
-        measured => Ok(Some(measured?)),
+    drop(progress);
+    let measured = match measured {
+        Err(Error::Interrupted) => return Ok(None),
+        measured => measured?,
+    };
+    // Whatever happens here, the work is done.
+    let runner = engine.inspect_mut();
+    if !runner.costs().is_measured() && args.packed().is_some() {
+        let device = runner.device_mut();
+        if let Ok(Some(found)) = measure_machine(device, &mut meter, listener.pressed()) {
+            machine::keep(args, &device.caps().hardware, &found);
+        }
     }
+    Ok(Some(measured))
 }
 
 /// Refuses a step that the model, the context or a batch has no room for.

@@ -1,12 +1,12 @@
 //! Launches put together: by what they are for, by kernel, by layer, by anchor, by type of weight.
 
 use serde_json::{Value, json};
-use weft_cpu::Roof;
+use weft_device::Roof;
 use weft_engine::{Amounts, Launch, LaunchPiece};
 
 use super::Profile;
 use super::record::Times;
-use crate::roofline::Roofs;
+use crate::roofs::Roofs;
 
 /// A launch with its times, in seconds.
 #[derive(Clone, Debug)]

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use weft_cpu::Probe;
+use weft_cpu::{CpuProbe, Isa};
+use weft_device::Probe;
 use weft_device::{Caps, Device, DeviceError, Forward, NullDevice, ProgramId, Span, Timing, Timings};
 use weft_engine::{Amounts, EngineOptions, Model};
 use weft_kern::Sizes;
@@ -69,7 +70,7 @@ fn on(device: Box<dyn Device>) -> Runner {
 }
 
 fn meter() -> Meter {
-    Probe::new(Host::this().isa, 1 << 20).unwrap().into()
+    Meter::from(Box::new(CpuProbe::new(Isa::best(), 1 << 20).unwrap()) as Box<dyn Probe>)
 }
 
 fn run(engine: &mut Runner, options: &ProfileOptions) -> Result<Profile, Error> {
@@ -205,7 +206,7 @@ fn where_only_reading_is_known_what_multiplies_little_has_a_roof() {
 #[test]
 fn of_another_device_reading_is_measured_and_what_it_multiplies_is_not_known() {
     let mut engine = on(Box::<Scripted>::default());
-    let mut meter = Meter::new(&mut engine).unwrap();
+    let mut meter = Meter::new(engine.device_mut()).unwrap();
     let options = ProfileOptions { tokens: 4, ..OPTIONS };
     let profile = profile(&mut engine, &mut meter, &options, &AtomicBool::new(false), &mut |_, _| {});
     let mut profile = profile.unwrap();

@@ -69,7 +69,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let context = own.context.or(Some(wanted.context()));
     let options = own.context(context).sequences(wanted.parallel.last().copied().unwrap_or(1));
     let (mut engine, loaded) = load(&path, &options)?;
-    let measured = measure(&mut engine, Unit::Tokens, |engine, meter, cancel, on| {
+    let measured = measure(args, &mut engine, Unit::Tokens, |engine, meter, cancel, on| {
         bench(engine, meter, &wanted, cancel, on)
     })?;
     let Some(bench) = measured else { return Ok(Outcome::Interrupted) };
@@ -162,6 +162,7 @@ mod tests {
     use std::time::Duration;
 
     use expect_test::expect;
+    use weft_engine::CostModel;
     use weft_lab::{Host, Need, PerToken, Phase, Roof, Roofs, Samples};
 
     use weft_engine::EngineOptions;
@@ -208,6 +209,7 @@ mod tests {
             architecture: "deepseek2",
             layers: 47,
             device: "cpu (avx2), 2 threads",
+            costs: CostModel::default(),
             options: &EngineOptions::default().context(4608),
             batch: 512,
             loaded: Duration::from_millis(1500),
@@ -261,7 +263,7 @@ mod tests {
     fn programs_get_every_sample_and_what_it_was_measured_on() {
         let json = with_report(processor(), |report| report.json());
         let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-        expect!["weft model device kv batch context load_seconds machine roofs per_token settings threads"]
+        expect!["weft model device cost_model kv batch context load_seconds machine roofs per_token settings threads"]
             .assert_eq(&keys.join(" "));
         assert_eq!(json["settings"][0]["tokens_per_second"]["samples"], json!([50.0, 49.0, 51.5]));
         assert_eq!(json["settings"][1]["share_of_limit"], 0.5);

@@ -41,7 +41,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let prepared = prepare(args, MODEL.name, wanted.depth, wanted.tokens)?;
     let Prepared { path, gguf, options } = &prepared;
     let (mut engine, loaded) = load(path, options)?;
-    let measured = measure(&mut engine, Unit::Samples, |engine, meter, cancel, on| {
+    let measured = measure(args, &mut engine, Unit::Samples, |engine, meter, cancel, on| {
         bench_blocks(engine.inspect_mut(), meter, &wanted, cancel, on)
     })?;
     let Some(blocks) = measured else { return Ok(Outcome::Interrupted) };

@@ -55,7 +55,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         check_output(trace, gguf)?;
     }
     let (mut engine, loaded) = load(path, options)?;
-    let measured = measure(&mut engine, Unit::Tokens, |engine, meter, cancel, on| {
+    let measured = measure(args, &mut engine, Unit::Tokens, |engine, meter, cancel, on| {
         profile(engine.inspect_mut(), meter, &wanted, cancel, on)
     })?;
     let Some(profile) = measured else { return Ok(Outcome::Interrupted) };

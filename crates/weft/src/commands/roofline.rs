@@ -1,13 +1,14 @@
-//! `weft roofline`: what this machine can do at most.
+//! `weft roofline`: measures a device's roofs, and its speed for decisions by cost.
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
-use weft_lab::{Error, Roof, Roofline, roofline};
+use weft_lab::{Error, Meter, Roof, Roofline, roofline};
 
 use super::{Command, Outcome};
 use crate::args::Args;
 use crate::interrupt::Listener;
+use crate::machine;
 use crate::measured::giga;
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
@@ -17,25 +18,36 @@ pub(super) const COMMAND: Command = Command {
     name: "roofline",
     about: "Measure how fast this machine reads memory and multiplies",
     notes: "\
-It takes some seconds and a gigabyte or so of memory, and measures 1 to --threads threads: of more than 4 those that are a \
-power of two. READ is reading from memory, at several places at a time; IN ORDER the same from one end to the other; DOT is multiplying 8-bit integers, as products with quantised weights do; FMA is \
-multiplying f32, as products with weights of floats do; attention multiplies 16-bit integers, two in the time of one of these. Each multiplication includes its addition. Figures are medians, with the least and the \
-greatest of the samples.
+Takes some seconds and up to a gigabyte of memory. The CPU is measured with 1 to --threads threads (above 4, only powers of \
+two). READ reads memory at several places at once; IN ORDER reads it from one end to the other; DOT multiplies 8-bit integers, \
+as products with quantised weights do; FMA multiplies f32, as products with float weights do. (Attention multiplies 16-bit \
+integers, two in the time of one f32.) Each multiplication includes its addition. Figures are medians, with the minimum and \
+maximum of the samples. Of other devices only READ is known.
 
-Decoding cannot be faster than reading the weights of a token, nor prefill than multiplying by them: `weft bench` shows how \
-near it comes.",
+Decoding cannot be faster than reading a token's weights, nor prefill faster than multiplying by them; `weft bench` shows how \
+close it comes.
+
+Then kernels that do one thing each run on the device with all --threads, and their rates are saved: the compiler uses them \
+for decisions by cost, instead of a built-in table. This changes which kernels a model is compiled to, and no bit of its \
+results.
+
+Examples:
+  weft roofline
+  weft roofline --device gpu",
     positionals: &[],
     run,
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let most = args.count("threads").and_then(NonZeroUsize::new).unwrap_or(all);
+    let mut device = args.device().open(args.count("threads"), args.packed().as_deref())?;
+    let most = NonZeroUsize::new(device.caps().threads).unwrap_or(NonZeroUsize::MIN);
     let listener = Listener::new();
     let mut progress = None;
-    let measured = roofline(&mut weft_lab::probe()?, most, listener.pressed(), &mut |done, total| {
-        let begin = || Progress::new("measuring", total, Unit::Samples).at_once(true);
-        progress.get_or_insert_with(begin).set(done);
+    let measured = Meter::new(&mut *device).and_then(|mut meter| {
+        roofline(&mut *device, &mut meter, most, listener.pressed(), &mut |done, total| {
+            let begin = || Progress::new("measuring", total, Unit::Samples).at_once(true);
+            progress.get_or_insert_with(begin).set(done);
+        })
     });
     drop(progress);
     let roofline = match measured {
@@ -48,6 +60,9 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     } else {
         text(&roofline, &mut out)?;
     }
+    if let Some(found) = &roofline.machine {
+        machine::keep(args, &device.caps().hardware, found);
+    }
     Ok(Outcome::Done)
 }
 
@@ -55,6 +70,7 @@ fn text(roofline: &Roofline, out: &mut impl Write) -> io::Result<()> {
     let host = &roofline.host;
     let cache = host.cache.map_or(String::new(), |bytes| format!(", {} of cache", units::bytes(bytes)));
     writeln!(out, "{}: {} threads, {}{cache}; {}", host.cpu, host.threads, host.isa, host.system)?;
+    writeln!(out, "{}", roofline.device)?;
     writeln!(out)?;
     let columns = [
         (Roof::Read, "READ, GB/s"),
@@ -62,6 +78,9 @@ fn text(roofline: &Roofline, out: &mut impl Write) -> io::Result<()> {
         (Roof::Dot, "DOT, GMAC/s"),
         (Roof::MulAdd, "FMA, GFMA/s"),
     ];
+    let is_known =
+        |(roof, _): &(Roof, &str)| roofline.roofs.iter().any(|roofs| !roofs.of(*roof).all().is_empty());
+    let columns: Vec<_> = columns.into_iter().filter(is_known).collect();
     write!(out, "THREADS")?;
     columns.iter().try_for_each(|(_, title)| write!(out, "  {title:>23}"))?;
     writeln!(out)?;
@@ -70,12 +89,16 @@ fn text(roofline: &Roofline, out: &mut impl Write) -> io::Result<()> {
         columns.iter().try_for_each(|(roof, _)| write!(out, "  {:>23}", giga(roofs.of(*roof))))?;
         writeln!(out)?;
     }
-    Ok(())
+    match &roofline.machine {
+        Some(found) => writeln!(out, "\nkernels reach: {}", machine::words(found)),
+        None => writeln!(out, "\nkernels are too slow to measure"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use weft_engine::Machine;
     use weft_lab::{Host, Roofs};
 
     use super::*;
@@ -100,15 +123,20 @@ mod tests {
             ..Host::this()
         };
         let isa = host.isa.name();
-        let roofline = Roofline { host, roofs: vec![roofs(1, 1.0), roofs(128, 100.0)] };
+        let machine = Some(Machine { workers: 128, ..Machine::default() });
+        let device = "cpu (ISA), 128 threads".into();
+        let roofline = Roofline { host, device, roofs: vec![roofs(1, 1.0), roofs(128, 100.0)], machine };
         let mut text = Vec::new();
         super::text(&roofline, &mut text).unwrap();
         expect![[r#"
             A Processor: 128 threads, ISA, 33.6 MB of cache; linux x86_64
+            cpu (ISA), 128 threads
 
             THREADS               READ, GB/s           IN ORDER, GB/s              DOT, GMAC/s              FMA, GFMA/s
                   1      11.5 (10.0 to 12.3)         8.5 (8.0 to 9.0)   160.0 (158.0 to 161.0)      40.0 (40.0 to 40.0)
                 128       1150 (996 to 1234)   850.0 (800.0 to 900.0)   16000 (15804 to 16100)      4000 (4000 to 4004)
+
+            kernels reach: 128 workers, 1.00 µs per launch, 20.0 GB/s (8.0 per worker), and per worker 40.0 GMAC/s in 8 bits, 12.0 in f32 and 12.0 G values/s
         "#]]
         .assert_eq(&String::from_utf8(text).unwrap().replace(isa, "ISA"));
     }

@@ -22,10 +22,12 @@ const BATCH: &[&str] = all_of![GENERATE, RECORD];
 const LOAD: &[&str] = all_of![BATCH, &["logits"]];
 /// Commands that compile a model, to run it or to show how.
 const COMPILE: &[&str] = all_of![LOAD, &["explain"]];
+/// Commands that use a device.
+const DEVICES: &[&str] = all_of![COMPILE, &["roofline"]];
 /// Commands that may download a model.
 const FETCH: &[&str] = all_of![COMPILE, &["pull", "inspect", "tokenize", "quantize"]];
 /// Commands that use the cache.
-const CACHE: &[&str] = all_of![FETCH, &["list", "cache"]];
+const CACHE: &[&str] = all_of![FETCH, &["list", "cache", "roofline"]];
 /// Commands that write a model.
 const MAKE: &[&str] = &["synth", "quantize"];
 /// Commands that use several threads.
@@ -86,7 +88,7 @@ const TYPES: &[&str] =
 #[rustfmt::skip] // Two lines for each knob: its values, then its help.
 pub(crate) const KNOBS: &[Knob] = &[
     // The model and how it is computed.
-    knob(MODEL, "device", Kind::Device, COMPILE).env("WEFT_DEVICE").default("cpu")
+    knob(MODEL, "device", Kind::Device, DEVICES).env("WEFT_DEVICE").default("cpu")
         .help("Device to run on; see `weft devices`"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores")
         .help("Number of CPU threads"),
@@ -260,7 +262,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Do not record this run in the journal"),
     knob(STORE, "cache", Kind::Path("DIR"), CACHE).env("WEFT_CACHE").unset("the user's cache folder")
         .help("Folder for downloaded models and packed weights"),
-    knob(STORE, "no-cache", Kind::Flag, COMPILE).env("WEFT_NO_CACHE")
+    knob(STORE, "no-cache", Kind::Flag, DEVICES).env("WEFT_NO_CACHE")
         .help("Pack weights in memory instead of caching them on disk, and ignore tuned schedules"),
     knob(STORE, "cache-limit", Kind::Count(0, 1_000_000), LOAD).env("WEFT_CACHE_LIMIT").value_name("GB").default("64")
         .help("Maximum size of all packed weights on disk, in GB; the least recently used are removed first"),

@@ -62,6 +62,38 @@ fn the_machine_is_measured_for_every_number_of_threads() {
     assert!(json["machine"]["isa"].is_string());
 }
 
+/// What decides is the table until something measures the device, and from then on what was measured last.
+#[test]
+fn decisions_by_cost_know_what_was_measured_of_the_machine() {
+    let cache = Folder::new();
+    let model = model("glm-tiny-q4_0");
+    let run = |args: &[&str]| {
+        let ran = weft([args, &["-t", "2", "--json"]].concat()).env("WEFT_CACHE", cache.path()).run();
+        (serde_json::from_str::<serde_json::Value>(&ran.out).expect("JSON"), ran.err)
+    };
+    let explained = |more: &[&str]| {
+        let (json, _) = run(&[&["explain", model.to_str().unwrap()], more].concat());
+        json["machine"].clone()
+    };
+    assert_eq!(explained(&[])["measured"], false);
+
+    let short = ["-p", "0", "-n", "1", "-r", "1"];
+    let (bench, told) = run(&[&["bench", model.to_str().unwrap()], &short[..]].concat());
+    assert_eq!(bench["cost_model"]["measured"], false);
+    assert!(told.contains("machine-"), "{told}");
+    let by_bench = explained(&[]);
+    assert_eq!((&by_bench["measured"], &by_bench["workers"]), (&true.into(), &2.into()), "{by_bench}");
+    let (bench, told) = run(&[&["bench", model.to_str().unwrap()], &short[..]].concat());
+    assert_eq!(bench["cost_model"], by_bench);
+    assert!(!told.contains("machine-"), "it is measured once: {told}");
+
+    let (roofline, _) = run(&["roofline"]);
+    let mut expected = roofline["cost_model"].clone();
+    expected["measured"] = true.into();
+    assert_eq!(explained(&[]), expected);
+    assert_eq!(explained(&["--no-cache"])["measured"], false);
+}
+
 /// Measures a step of the smallest model there is.
 fn profile(args: &[&str]) -> Ran {
     let model = model("glm-tiny-q4_0");

@@ -35,8 +35,7 @@ impl Page<'_> {
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
              <title>Kernels of {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>Kernels of {title}</h1>\n"
         )?;
-        let lines =
-            [Some(wording::step(facts)), wording::layers(facts), Some(wording::machine(&facts.costs))];
+        let lines = [Some(wording::step(facts)), wording::layers(facts), Some(wording::speed(&facts.costs))];
         for line in lines.iter().flatten() {
             writeln!(out, "<p>{}</p>", Escaped(line))?;
         }

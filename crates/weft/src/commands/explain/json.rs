@@ -1,12 +1,13 @@
 //! The facts as JSON.
 
 use serde_json::{Value, json};
-use weft_engine::{Cost, Machine};
+use weft_engine::Cost;
 use weft_ir::{Graph, NodeId};
 
 use super::facts::{Facts, Kernel, Plan, Sum};
 use super::flows::Handed;
 use super::label;
+use crate::machine;
 
 /// Everything there is; `plans` adds the graphs and plans themselves, in their text form.
 pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
@@ -14,7 +15,7 @@ pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
     json!({
         "model": facts.model,
         "step": { "name": facts.step.name, "tokens": facts.step.tokens },
-        "machine": machine(&facts.costs.machine),
+        "machine": machine::json(&facts.costs),
         "plans": facts.plans.iter().map(|p| plan(facts, p, plans)).collect::<Vec<_>>(),
         "layers": facts.layers.iter().map(layer).collect::<Vec<_>>(),
         "total": sum(&facts.total),
@@ -109,25 +110,4 @@ fn sum(sum: &Sum) -> Value {
 
 fn cost(cost: &Cost) -> Value {
     json!({ "kernels": cost.kernels, "weight_bytes": cost.weight_bytes, "estimated_ns": cost.ns })
-}
-
-fn machine(machine: &Machine) -> Value {
-    let Machine {
-        workers,
-        launch_ns,
-        worker_bytes,
-        bytes,
-        worker_multiplications,
-        worker_float_multiplications,
-        worker_values,
-    } = *machine;
-    json!({
-        "workers": workers,
-        "launch_ns": launch_ns,
-        "worker_bytes_per_s": worker_bytes,
-        "bytes_per_s": bytes,
-        "worker_multiplications_per_s": worker_multiplications,
-        "worker_float_multiplications_per_s": worker_float_multiplications,
-        "worker_values_per_s": worker_values,
-    })
 }

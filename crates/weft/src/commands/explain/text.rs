@@ -27,7 +27,7 @@ pub(super) fn write(facts: &Facts<'_>, detail: Detail, out: &mut impl Write) -> 
         writeln!(out, "{layers}")?;
     }
     writeln!(out, "{}", wording::step(facts))?;
-    writeln!(out, "{}", wording::machine(&facts.costs))?;
+    writeln!(out, "{}", wording::speed(&facts.costs))?;
     writeln!(out, "\ndecisions")?;
     let names = facts.decisions.iter().map(|stand| stand.decision.name.len()).max().unwrap_or_default();
     let states = facts.decisions.iter().map(|stand| stand.words().len()).max().unwrap_or_default();

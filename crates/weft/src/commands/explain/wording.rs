@@ -1,11 +1,12 @@
 //! How facts are put into words, for the terminal and for the page alike.
 
-use weft_engine::{Choice, Cost, CostModel, Machine, RuleResult};
+use weft_engine::{Choice, Cost, CostModel, RuleResult};
 use weft_ir::{Graph, NodeId};
 
 use super::facts::{Facts, Plan, Sum};
 use super::flows::{Handed, Reader};
 use super::label::{self, BEFORE, PartLabel};
+use crate::machine;
 use crate::units::{self, count};
 
 /// What several kernels cost together.
@@ -31,29 +32,10 @@ pub(super) fn layers(facts: &Facts<'_>) -> Option<String> {
     (!layers.is_empty()).then(|| format!("a layer: {}", layers.join(", ")))
 }
 
-/// The numbers that costs are made of.
-pub(super) fn machine(costs: &CostModel) -> String {
-    let Machine {
-        workers,
-        launch_ns,
-        worker_bytes,
-        bytes,
-        worker_multiplications,
-        worker_float_multiplications,
-        worker_values,
-    } = costs.machine;
-    let giga = |rate: u64| rate as f64 / 1e9;
-    format!(
-        "times are estimated for {}, {:.2} µs per launch, {:.1} GB/s ({:.1} per worker), and per worker {:.1} GMAC/s \
-         in 8 bits, {:.1} in f32 and {:.1} G values/s",
-        counted(workers, "worker"),
-        launch_ns as f64 / 1e3,
-        giga(bytes),
-        giga(worker_bytes),
-        giga(worker_multiplications),
-        giga(worker_float_multiplications),
-        giga(worker_values),
-    )
+/// The numbers that times are estimated by.
+pub(super) fn speed(costs: &CostModel) -> String {
+    let how = if costs.is_measured() { "measured" } else { "assumed; `weft roofline` measures it" };
+    format!("times are estimated for {} ({how})", machine::words(&costs.machine))
 }
 
 /// What a rule did, or why it did nothing.

@@ -143,7 +143,7 @@ mod tests {
 
     use expect_test::expect;
     use weft_engine::{Engine, EngineOptions};
-    use weft_lab::{Clock, Host, Probe, ProfileOptions, Worker, profile};
+    use weft_lab::{Clock, Meter, ProfileOptions, Worker, profile};
 
     use super::*;
 
@@ -153,7 +153,8 @@ mod tests {
         let options = EngineOptions::default().threads(2).context(8);
         let mut engine = Engine::load(&fixture, &options, &mut |_| ControlFlow::Continue(())).unwrap();
         let options = ProfileOptions { steps: 1, depth: 3, tokens: 1 };
-        let mut meter = Probe::new(Host::this().isa, 1 << 20).unwrap().into();
+        let probe = engine.inspect_mut().device_mut().probe(1 << 20).unwrap();
+        let mut meter = Meter::from(probe.unwrap());
         let measured =
             profile(engine.inspect_mut(), &mut meter, &options, &AtomicBool::new(false), &mut |_, _| {});
         let mut example = measured.unwrap();
