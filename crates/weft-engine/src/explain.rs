@@ -19,6 +19,8 @@ pub struct ExplainOptions {
     pub switches: Switches,
     /// The number of tokens of the step.
     pub tokens: usize,
+    /// The number of tokens in its sequence before it; only estimates depend on it.
+    pub depth: usize,
     /// The cost model for decisions by cost.
     pub costs: CostModel,
 }
@@ -62,7 +64,7 @@ pub struct KernelCall {
     pub kernel: String,
     /// The parts that run side by side.
     pub parts: Vec<KernelPart>,
-    /// What it reads, writes and computes in a step at the beginning of a sequence.
+    /// What it reads, writes and computes in the step.
     pub amounts: Amounts,
     /// The estimated time, in nanoseconds.
     pub ns: u64,
@@ -84,7 +86,7 @@ pub struct KernelPart {
 /// # Errors
 /// If a graph cannot be compiled.
 pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Explained>, Error> {
-    let ExplainOptions { switches, tokens, costs } = options;
+    let ExplainOptions { switches, tokens, depth, costs } = options;
     let (tokens, slots, pages) = (*tokens, tokens.next_multiple_of(PAGE), tokens.div_ceil(PAGE));
     let max = Sizes { tokens, rows: 1, slots, pages };
     let options = Options { max, switches: switches.clone(), costs: *costs, advise: true };
@@ -97,7 +99,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
         match plans.iter_mut().find(|p| Arc::ptr_eq(&p.before, &segment.graph)) {
             Some(known) => known.segments.push(segment.name.clone()),
             None => {
-                let plan = one_plan(&segment.name, &segment.graph, &fusion, &options);
+                let plan = one_plan(&segment.name, &segment.graph, &fusion, &options, *depth);
                 // Rules are decided for steps of one token; steps of other sizes follow.
                 let followed = |c: &&Choice| c.decides && plans::is_rule(c.decision);
                 let own =
@@ -111,7 +113,13 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
     Ok(plans)
 }
 
-fn one_plan(segment: &str, before: &Arc<Graph>, fusion: &Fusion, options: &Options) -> Explained {
+fn one_plan(
+    segment: &str,
+    before: &Arc<Graph>,
+    fusion: &Fusion,
+    options: &Options,
+    depth: usize,
+) -> Explained {
     let Fusion { graph, fired, missed, plan, cost, calls, .. } = fusion;
     let rules = RULES.into_iter().map(|rule| {
         let own = fired.iter().filter(|f| f.rule == rule);
@@ -121,7 +129,7 @@ fn one_plan(segment: &str, before: &Arc<Graph>, fusion: &Fusion, options: &Optio
             why_not: missed.iter().find(|m| m.rule == rule).map(|m| m.why),
         }
     });
-    let (sizes, seen) = (&options.max, Seen::causal(0, options.max.tokens as u64));
+    let (sizes, seen) = (&options.max, Seen::causal(depth as u64, options.max.tokens as u64));
     let counted =
         plan.traffic(sizes, &seen).into_iter().zip(estimate(plan, sizes, &seen, &options.costs.machine));
     let calls = plan.calls.iter().zip(calls).zip(counted).map(|((call, computed), (operations, ns))| {

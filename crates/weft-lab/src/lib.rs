@@ -48,6 +48,7 @@ mod meter;
 mod need;
 mod perplexity;
 mod profile;
+mod recorded;
 mod repeat;
 mod report;
 mod roofline;
@@ -77,6 +78,7 @@ pub use perplexity::{Perplexity, perplexity};
 pub use profile::{
     Clock, Profile, ProfileOptions, Row as ProfileRow, Slice, Timed, Timeline, Worker, profile,
 };
+pub use recorded::{RecordedProfile, WantedProfile};
 pub use report::report;
 pub use roofline::{Roofline, machine_json, roofline};
 pub use roofs::Roofs;

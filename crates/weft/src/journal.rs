@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde_json::Value;
+use weft_engine::Hardware;
 use weft_gguf::Gguf;
-use weft_lab::{Journal, Model, Run};
+use weft_lab::{Journal, JournalError, Model, RecordedProfile, Run, WantedProfile};
 
 use crate::args::Args;
 use crate::out::note;
@@ -41,4 +42,29 @@ pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, result
         Ok((id, path)) => note!("recorded as run {id} in {}", path.display()),
         Err(error) => note!("cannot record this run in the journal: {error:#}"),
     }
+}
+
+/// Finds the newest profile of a step of `tokens` tokens of this model on this hardware; `None` if the journal has none or cannot be read.
+pub(crate) fn profile(
+    args: Args<'_>,
+    model: &Gguf,
+    hardware: &Hardware,
+    tokens: usize,
+) -> Option<RecordedProfile> {
+    let path = path(args).ok()?;
+    let find = || -> Result<Option<RecordedProfile>, JournalError> {
+        let Some(journal) = Journal::open(&path)? else { return Ok(None) };
+        let wanted = WantedProfile {
+            fingerprint: weft_engine::fingerprint(model),
+            hardware: &hardware.key,
+            tokens,
+            kv: args.kv().name(),
+            set: &args.knobs("explain")["set"],
+        };
+        RecordedProfile::find(&journal, &wanted)
+    };
+    find().unwrap_or_else(|error| {
+        note!("measured times are not shown: {error}");
+        None
+    })
 }

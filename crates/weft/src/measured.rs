@@ -21,6 +21,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) layers: usize,
     /// The device, as it calls itself.
     pub(crate) device: &'a str,
+    /// The hardware under it, by its key.
+    pub(crate) hardware: &'a str,
     /// What decisions by cost were taken by.
     pub(crate) costs: CostModel,
     /// How the engine was loaded.
@@ -45,6 +47,7 @@ impl<'a> Measured<'a> {
             architecture: config.architecture,
             layers: config.layers(),
             device: &engine.device().name,
+            hardware: &engine.device().hardware.key,
             costs: *engine.costs(),
             options,
             batch: engine.batch(),
@@ -54,7 +57,8 @@ impl<'a> Measured<'a> {
 
     /// This and what was measured, for programs.
     pub(crate) fn json(&self, measured: Value) -> Value {
-        let Measured { path, bytes, architecture, layers, device, costs, options, batch, loaded } = self;
+        let Measured { path, bytes, architecture, layers, device, hardware, costs, options, batch, loaded } =
+            self;
         let json = json!({
             "weft": weft_lab::this_weft(),
             "model": {
@@ -64,6 +68,7 @@ impl<'a> Measured<'a> {
                 "layers": layers,
             },
             "device": device,
+            "hardware": hardware,
             "cost_model": machine::json(costs),
             "kv": options.kv.name(),
             "batch": batch,

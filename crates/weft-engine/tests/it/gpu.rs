@@ -166,6 +166,7 @@ fn kept_schedules_keep_results_batch_invariant() {
     let explained = ExplainOptions {
         switches: Switches::default(),
         tokens: 1,
+        depth: 0,
         costs: cost_model(&target.hardware, None),
     };
     let schedules = second.device_mut().tuning().unwrap();

@@ -209,6 +209,7 @@ mod tests {
             architecture: "deepseek2",
             layers: 47,
             device: "cpu (avx2), 2 threads",
+            hardware: "cpu",
             costs: CostModel::default(),
             options: &EngineOptions::default().context(4608),
             batch: 512,
@@ -263,7 +264,7 @@ mod tests {
     fn programs_get_every_sample_and_what_it_was_measured_on() {
         let json = with_report(processor(), |report| report.json());
         let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-        expect!["weft model device cost_model kv batch context load_seconds machine roofs per_token settings threads"]
+        expect!["weft model device hardware cost_model kv batch context load_seconds machine roofs per_token settings threads"]
             .assert_eq(&keys.join(" "));
         assert_eq!(json["settings"][0]["tokens_per_second"]["samples"], json!([50.0, 49.0, 51.5]));
         assert_eq!(json["settings"][1]["share_of_limit"], 0.5);

@@ -19,6 +19,7 @@ use weft_models::{BuildOptions, ModelGraph};
 
 use super::{Command, MODEL, Outcome};
 use crate::args::Args;
+use crate::journal;
 use crate::model_ref;
 use crate::out::Out;
 use crate::output::{Output, check_output};
@@ -31,7 +32,8 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 It compiles a step and runs nothing. Bytes are those of the weights read, where experts are picked as many as can be at \
 most; multiplications are those of products and attention; times are the compiler's estimates for a sequence that begins \
-with this step.
+with this step. If the journal has a profile of the same step on the same device (`weft profile`, or `weft profile --prefill \
+512` for --step prefill), each time is followed by the measured one, and estimated for the same depth.
 
 Examples:
   weft explain model.gguf --layer 1 --why
@@ -65,14 +67,16 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     let step = Step::ALL.into_iter().find(|step| Some(step.name) == args.text("step"));
     let step = step.unwrap_or(Step::ALL[0]);
+    let profile = journal::profile(args, &gguf, &target.hardware, step.tokens);
     let options = ExplainOptions {
         switches: args.switches(),
         tokens: step.tokens,
+        depth: profile.as_ref().map_or(0, |profile| profile.depth),
         costs: cost_model(&target.hardware, args.packed().as_deref()),
     };
     let plans = explain(&model, &options)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut facts = Facts::new(file, &model, &plans, step, &options);
+    let mut facts = Facts::new(file, &model, &plans, step, &options, profile);
     if args.flag("source") {
         facts.add_sources(&target);
     }

@@ -39,7 +39,7 @@ const JSON: &[&str] = all_of![
     &["run", "list", "cache", "inspect", "explain", "tokenize", "roofline", "devices", "journal"]
 ];
 /// Commands that use the journal.
-const JOURNALS: &[&str] = all_of![RECORD, &["journal", "report"]];
+const JOURNALS: &[&str] = all_of![RECORD, &["journal", "report", "explain"]];
 
 /// The number of commands in these groups.
 const fn count(groups: &[&[&str]]) -> usize {

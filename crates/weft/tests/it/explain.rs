@@ -333,3 +333,34 @@ fn files_that_cannot_be_written_are_refused_at_once() {
     let error = explain(&["--html", "-", "--json"]).failed(2);
     assert!(error.contains("--json has no effect with"), "{error}");
 }
+
+/// A profile of the same step on the same device, and of no other.
+#[test]
+fn measured_times_stand_beside_estimates() {
+    let folder = Folder::new();
+    let path = model("glm-tiny-q4_0");
+    let run = |args: &[&str]| {
+        let (command, rest) = args.split_first().unwrap();
+        let call = [&[command, path.to_str().unwrap(), "--no-cache"], rest].concat();
+        weft(call).env("WEFT_JOURNAL", folder.join("journal.db")).run()
+    };
+    let explained = |args: &[&str]| run(&[&["explain", "--json", "-t", "2"], args].concat()).json();
+    assert_eq!(explained(&[])["profile"], Value::Null);
+
+    run(&["profile", "-n", "1", "-d", "5", "-t", "2"]).ok();
+    let report = explained(&[]);
+    assert_eq!((&report["profile"]["run"], &report["step"]["depth"]), (&1.into(), &5.into()));
+    for plan in list(&report, "plans") {
+        let all: u64 = list(plan, "kernels").iter().map(|k| k["measured_ns"].as_u64().unwrap()).sum();
+        let (sum, kernels) = (plan["total"]["measured_ns"].as_u64().unwrap(), list(plan, "kernels").len());
+        assert!(all > 0 && all.abs_diff(sum) <= kernels as u64, "{all} and {sum}");
+    }
+    assert!(report["total"]["measured_ns"].as_u64() > Some(0));
+    let text = run(&["explain", "-t", "2"]).ok();
+    assert!(text.contains("measured times are from run 1 of the journal") && text.contains("µs  measured "));
+
+    assert_eq!(explained(&["--step", "prefill"])["profile"], Value::Null);
+    assert_eq!(explained(&["--kv", "f32"])["profile"], Value::Null);
+    let threads = run(&["explain", "--json", "-t", "1"]).json();
+    assert_eq!((&threads["profile"], &threads["total"]["measured_ns"]), (&Value::Null, &Value::Null));
+}

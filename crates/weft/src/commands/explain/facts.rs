@@ -5,6 +5,7 @@ use weft_engine::{
     decisions,
 };
 use weft_ir::Keeps;
+use weft_lab::RecordedProfile;
 use weft_models::ModelGraph;
 
 use super::flows::{Flows, Handed};
@@ -16,6 +17,10 @@ pub(super) struct Facts<'a> {
     pub(super) model: String,
     /// The step.
     pub(super) step: Step,
+    /// Tokens of the sequence before it.
+    pub(super) depth: usize,
+    /// Where measured times are from.
+    pub(super) profile: Option<RecordedProfile>,
     /// What decisions by cost were taken by.
     pub(super) costs: CostModel,
     /// The plans that were asked for.
@@ -54,25 +59,29 @@ pub(super) struct Sum {
     pub(super) multiplications: u64,
     /// Time, estimated.
     pub(super) ns: u64,
+    /// Time, if it was measured.
+    pub(super) measured_ns: Option<u64>,
 }
 
 impl Sum {
-    fn of(plan: &Explained) -> Sum {
+    fn of(plan: &Explained, measured: Option<&[f64]>) -> Sum {
         let amounts: Amounts = plan.calls.iter().map(|call| call.amounts).sum();
         Sum {
             kernels: plan.calls.len() as u64,
             weight_bytes: amounts.weight_bytes,
             multiplications: amounts.multiplications(),
             ns: plan.calls.iter().map(|call| call.ns).sum(),
+            measured_ns: measured.map(|times| times.iter().sum::<f64>().round() as u64),
         }
     }
 
     fn add(&mut self, other: Sum, times: u64) {
-        let Sum { kernels, weight_bytes, multiplications, ns } = other;
+        let Sum { kernels, weight_bytes, multiplications, ns, measured_ns } = other;
         self.kernels += kernels * times;
         self.weight_bytes += weight_bytes * times;
         self.multiplications += multiplications * times;
         self.ns += ns * times;
+        self.measured_ns = self.measured_ns.zip(measured_ns).map(|(sum, ns)| sum + ns * times);
     }
 }
 
@@ -90,6 +99,8 @@ pub(super) struct Plan<'a> {
 pub(super) struct Kernel<'a> {
     /// As the engine tells it.
     pub(super) call: &'a KernelCall,
+    /// Nanoseconds it took, if it was measured.
+    pub(super) measured_ns: Option<u64>,
     /// What each part computes.
     pub(super) parts: Vec<PartLabel>,
     /// The values others need of it.
@@ -137,13 +148,15 @@ impl<'a> Facts<'a> {
         plans: &'a [Explained],
         step: Step,
         options: &ExplainOptions,
+        profile: Option<RecordedProfile>,
     ) -> Facts<'a> {
         let is_layer =
             |segment: &String| model.segments.iter().any(|s| s.layer.is_some() && s.name == *segment);
-        let mut total = Sum::default();
+        let shown: Vec<Plan<'a>> = plans.iter().map(|plan| Plan::new(plan, profile.as_ref())).collect();
+        let mut total = Sum { measured_ns: Some(0), ..Sum::default() };
         let mut layers = Vec::new();
-        for plan in plans {
-            total.add(Sum::of(plan), plan.segments.len() as u64);
+        for (plan, shown) in plans.iter().zip(&shown) {
+            total.add(shown.sum, plan.segments.len() as u64);
             let layer = (plan.before.name(), plan.calls.len());
             if plan.segments.iter().any(is_layer) && !layers.contains(&layer) {
                 layers.push(layer);
@@ -157,8 +170,10 @@ impl<'a> Facts<'a> {
         Facts {
             model: file,
             step,
+            depth: options.depth,
+            profile,
             costs: options.costs,
-            plans: plans.iter().map(Plan::new).collect(),
+            plans: shown,
             layers,
             total,
             decisions: decisions().map(stand).collect(),
@@ -185,13 +200,16 @@ impl<'a> Facts<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(explained: &'a Explained) -> Plan<'a> {
+    fn new(explained: &'a Explained, profile: Option<&RecordedProfile>) -> Plan<'a> {
+        let names: Vec<&str> = explained.calls.iter().map(|call| call.kernel.as_str()).collect();
+        let measured = profile.and_then(|profile| profile.times(&explained.segments, &names));
         let flows = Flows::new(explained);
-        let kernels = explained.calls.iter().map(|call| {
+        let kernels = explained.calls.iter().enumerate().map(|(at, call)| {
             let (parts, handed) = flows.of(call);
-            Kernel { call, parts, handed, source: None }
+            let measured_ns = measured.as_ref().map(|times| times[at].round() as u64);
+            Kernel { call, measured_ns, parts, handed, source: None }
         });
-        Plan { explained, sum: Sum::of(explained), kernels: kernels.collect() }
+        Plan { explained, sum: Sum::of(explained, measured.as_deref()), kernels: kernels.collect() }
     }
 
     /// What the plan is of: `mla_moe_layer`.

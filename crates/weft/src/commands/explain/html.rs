@@ -35,7 +35,12 @@ impl Page<'_> {
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
              <title>Kernels of {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>Kernels of {title}</h1>\n"
         )?;
-        let lines = [Some(wording::step(facts)), wording::layers(facts), Some(wording::speed(&facts.costs))];
+        let lines = [
+            Some(wording::step(facts)),
+            wording::layers(facts),
+            Some(wording::speed(&facts.costs)),
+            facts.profile.as_ref().map(wording::profile),
+        ];
         for line in lines.iter().flatten() {
             writeln!(out, "<p>{}</p>", Escaped(line))?;
         }
@@ -80,6 +85,10 @@ impl Page<'_> {
                 format!("{}, {} mul", bytes(amounts.weight_bytes), count(amounts.multiplications()));
             writeln!(self.out, "<div class=\"bar\"><i style=\"width:{percent:.1}%\"></i></div>")?;
             writeln!(self.out, "<small>{}</small>", Escaped(&amounts))?;
+        }
+        if let Some(measured) = kernel.measured_ns {
+            let [about, measured] = [kernel.call.ns, measured].map(wording::time);
+            writeln!(self.out, "<small>about {about}, measured {measured}</small>")?;
         }
         self.out.write_str("<div class=\"parts\">\n")?;
         for (part, own) in kernel.call.parts.iter().zip(&kernel.parts) {

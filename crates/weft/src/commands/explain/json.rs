@@ -14,8 +14,9 @@ pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
     let layer = |(name, kernels): &(&str, usize)| json!({ "graph": name, "kernels": kernels });
     json!({
         "model": facts.model,
-        "step": { "name": facts.step.name, "tokens": facts.step.tokens },
+        "step": { "name": facts.step.name, "tokens": facts.step.tokens, "depth": facts.depth },
         "machine": machine::json(&facts.costs),
+        "profile": facts.profile.as_ref().map(|profile| json!({ "run": profile.run, "time": profile.time })),
         "plans": facts.plans.iter().map(|p| plan(facts, p, plans)).collect::<Vec<_>>(),
         "layers": facts.layers.iter().map(layer).collect::<Vec<_>>(),
         "total": sum(&facts.total),
@@ -73,6 +74,7 @@ fn kernel(graph: &Graph, number: usize, kernel: &Kernel<'_>) -> Value {
         "weight_bytes": kernel.call.amounts.weight_bytes,
         "multiplications": kernel.call.amounts.multiplications(),
         "estimated_ns": kernel.call.ns,
+        "measured_ns": kernel.measured_ns,
         "hands_on": kernel.handed.iter().map(|h| handed(graph, h)).collect::<Vec<_>>(),
     });
     match &kernel.source {
@@ -105,6 +107,7 @@ fn sum(sum: &Sum) -> Value {
         "weight_bytes": sum.weight_bytes,
         "multiplications": sum.multiplications,
         "estimated_ns": sum.ns,
+        "measured_ns": sum.measured_ns,
     })
 }
 

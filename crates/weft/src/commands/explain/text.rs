@@ -28,6 +28,9 @@ pub(super) fn write(facts: &Facts<'_>, detail: Detail, out: &mut impl Write) -> 
     }
     writeln!(out, "{}", wording::step(facts))?;
     writeln!(out, "{}", wording::speed(&facts.costs))?;
+    if let Some(profile) = &facts.profile {
+        writeln!(out, "{}", wording::profile(profile))?;
+    }
     writeln!(out, "\ndecisions")?;
     let names = facts.decisions.iter().map(|stand| stand.decision.name.len()).max().unwrap_or_default();
     let states = facts.decisions.iter().map(|stand| stand.words().len()).max().unwrap_or_default();
@@ -50,6 +53,9 @@ fn write_plan(facts: &Facts<'_>, plan: &Plan<'_>, detail: Detail, out: &mut impl
         let (name, amounts) = (&kernel.call.kernel, kernel.call.amounts);
         let mut line = format!("{:>4}  {name:<width$}", at + 1);
         line += &format!("  {:>10}", wording::time(kernel.call.ns));
+        if let Some(measured) = kernel.measured_ns {
+            line += &format!("  measured {:>10}", wording::time(measured));
+        }
         if amounts.multiplications() > 0 {
             let (bytes, mul) = (bytes(amounts.weight_bytes), count(amounts.multiplications()));
             line += &format!("  {bytes:>10}  {mul:>8} mul");

@@ -2,6 +2,7 @@
 
 use weft_engine::{Choice, Cost, CostModel, RuleResult};
 use weft_ir::{Graph, NodeId};
+use weft_lab::RecordedProfile;
 
 use super::facts::{Facts, Plan, Sum};
 use super::flows::{Handed, Reader};
@@ -11,18 +12,20 @@ use crate::units::{self, count};
 
 /// What several kernels cost together.
 pub(super) fn sum(sum: &Sum) -> String {
-    let Sum { kernels, weight_bytes, multiplications, ns } = *sum;
+    let Sum { kernels, weight_bytes, multiplications, ns, measured_ns } = *sum;
     let work = match multiplications {
         0 => String::new(),
         _ => format!(", {} of weights, {} mul", units::bytes(weight_bytes), count(multiplications)),
     };
-    format!("{}{work}, about {}", counted(kernels, "kernel"), time(ns))
+    let measured = measured_ns.map_or(String::new(), |ns| format!(", measured {}", time(ns)));
+    format!("{}{work}, about {}{measured}", counted(kernels, "kernel"), time(ns))
 }
 
 /// The step, and what it costs.
 pub(super) fn step(facts: &Facts<'_>) -> String {
     let tokens = counted(facts.step.tokens as u64, "token");
-    format!("a step of {tokens} ({}): {}", facts.step.name, sum(&facts.total))
+    let depth = if facts.depth == 0 { String::new() } else { format!(" after {} others", facts.depth) };
+    format!("a step of {tokens}{depth} ({}): {}", facts.step.name, sum(&facts.total))
 }
 
 /// Kernels of each distinct layer; nothing if the model has no layers.
@@ -36,6 +39,11 @@ pub(super) fn layers(facts: &Facts<'_>) -> Option<String> {
 pub(super) fn speed(costs: &CostModel) -> String {
     let how = if costs.is_measured() { "measured" } else { "assumed; `weft roofline` measures it" };
     format!("times are estimated for {} ({how})", machine::words(&costs.machine))
+}
+
+/// Where measured times are from.
+pub(super) fn profile(profile: &RecordedProfile) -> String {
+    format!("measured times are from run {} of the journal, of {}", profile.run, profile.time)
 }
 
 /// What a rule did, or why it did nothing.
