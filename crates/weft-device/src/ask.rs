@@ -1,4 +1,4 @@
-//! Asking a device for an ability that it may not have.
+//! Access to abilities that a device may not have.
 
 use weft_kern::Sizes;
 

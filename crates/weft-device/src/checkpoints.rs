@@ -1,6 +1,6 @@
-//! Going back to an earlier state of a device, so that experiments leave nothing behind.
+//! Rewinding a device to an earlier state, so that experiments leave nothing behind.
 
-/// How many buffers and programs a device has.
+/// The numbers of buffers and programs of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// Buffers.
@@ -9,7 +9,7 @@ pub struct Mark {
     pub programs: usize,
 }
 
-/// A device that can free what was made since some point.
+/// A device that can free everything made since some point.
 pub trait Checkpoints {
     /// The device's state now.
     fn mark(&mut self) -> Mark;

@@ -1,4 +1,4 @@
-//! The [`Device`] trait: what a device must be able to do, and how to ask for what it may be able to do.
+//! The [`Device`] trait: what every device can do, and access to optional abilities.
 
 use weft_kern::Sizes;
 
@@ -24,7 +24,7 @@ pub struct Caps {
     pub largest_buffer: usize,
     /// The hardware it runs on.
     pub hardware: Hardware,
-    /// The layout it wants for weights that products multiply by; `None` if it takes them as the file stores them.
+    /// The layout it wants for weights of products; `None` if it reads them as the file stores them.
     pub packing: Option<&'static dyn Packing>,
 }
 
@@ -97,11 +97,11 @@ pub trait Device: Send {
         None
     }
 
-    /// The hardware's own loops to measure its roofs with, if there are any. They read `bytes` of memory: several times what the last-level
-    /// cache holds, or they measure caches.
+    /// Native loops that measure the hardware's roofs, if the device has any. They read `bytes` of memory, which should be several times the
+    /// last-level cache.
     ///
     /// # Errors
-    /// [`DeviceError::Memory`] if there is not so much.
+    /// [`DeviceError::Memory`] if there is not enough memory.
     fn probe(&self, bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {
         let _ = bytes;
         Ok(None)

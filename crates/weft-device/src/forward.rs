@@ -1,4 +1,4 @@
-//! A device in front of another one: it passes everything on, except for what it changes.
+//! Devices that wrap another device and override some of its methods.
 //!
 //! Checking what a device computes, injecting faults and pretending to have a clock all need a device that differs from a real one in one or two
 //! methods. Such a device implements [`Forward`] and overrides these methods; the rest goes to the device behind it.

@@ -2,20 +2,20 @@
 
 use weft_kern::Machine;
 
-/// The hardware under a device: which it is, and how fast.
+/// The hardware under a device: its identity and its speed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hardware {
-    /// Tells it, its driver and how much of it is used from all others. What was measured on it is kept by this.
+    /// Identifies the hardware, its driver and the share of it in use, such as a number of threads. Measurements are kept under this key.
     pub key: String,
-    /// How fast hardware of its kind is: what decisions by cost go by until it has been measured.
+    /// The speed of such hardware according to a table, for decisions by cost until it has been measured.
     pub machine: Machine,
-    /// Whether a value has the same bits in whichever kernel it is computed: a weighted sum of products those of the products summed
-    /// afterwards. Otherwise even a rule that keeps the bits of a graph may change those of the device.
+    /// Whether a value has the same bits whichever kernel computes it, so that for example a weighted sum of products equals the products
+    /// summed afterwards. Otherwise even a rule that keeps the bits of a graph may change those of the device.
     pub rules_keep_bits: bool,
 }
 
 impl Hardware {
-    /// A common machine that exists nowhere: that of devices that are not to be fast.
+    /// Nominal hardware with default numbers, for devices that are not built for speed.
     pub fn common(key: &str) -> Hardware {
         Hardware { key: key.into(), machine: Machine::default(), rules_keep_bits: true }
     }

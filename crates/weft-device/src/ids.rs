@@ -1,4 +1,4 @@
-//! The numbers by which a device's buffers and programs are known.
+//! Ids of a device's buffers and programs.
 
 /// A buffer of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -1,4 +1,4 @@
-//! What a backend found on this machine, as plain data for people and programs.
+//! Devices that a backend found on this machine, as plain data.
 
 /// A device that was found. It has not been opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,31 +11,31 @@ pub struct DeviceInfo {
     pub interface: Option<String>,
     /// Its driver with its version, if it has one.
     pub driver: Option<String>,
-    /// Bytes of its own memory, or of what it shares with the processor; `None` where that is not known.
+    /// Bytes of its memory, or of the memory it shares with the CPU; `None` if unknown.
     pub memory_bytes: Option<u64>,
     /// Limits and features that matter to its kind.
     pub facts: Vec<Fact>,
 }
 
-/// What a device is. The order is that of preference.
+/// The kind of a device, in order of preference.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum DeviceKind {
-    /// A card with memory of its own.
+    /// A GPU with its own memory.
     Discrete,
-    /// It shares its memory with the processor.
+    /// A GPU that shares memory with the CPU.
     Integrated,
-    /// A share of a card, given to a virtual machine.
+    /// A share of a GPU, given to a virtual machine.
     Virtual,
     /// The driver does not say.
     Other,
-    /// The processor itself.
+    /// The CPU.
     Processor,
-    /// Software that runs on the processor and behaves like a device.
+    /// Software on the CPU that behaves like a device.
     Software,
 }
 
 impl DeviceKind {
-    /// In a word.
+    /// Its name, in one word.
     pub const fn name(self) -> &'static str {
         match self {
             DeviceKind::Discrete => "discrete",
@@ -51,11 +51,11 @@ impl DeviceKind {
 /// A limit or a feature of a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fact {
-    /// For programs: `workgroup_bytes`.
+    /// Its name in JSON: `workgroup_bytes`.
     pub name: &'static str,
-    /// For people, `{}` standing for the value: `{} of workgroup memory`.
+    /// Its description in text, with `{}` for the value: `{} of workgroup memory`.
     pub phrase: &'static str,
-    /// What it is.
+    /// Its value.
     pub value: FactValue,
 }
 
@@ -68,7 +68,7 @@ pub enum FactValue {
     Count(u64),
     /// A word or two.
     Text(String),
-    /// Whether the device has it. People are told only what it has.
+    /// Whether the device has it. Text output lists only flags that are set.
     Flag(bool),
 }
 

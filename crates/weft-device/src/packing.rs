@@ -1,11 +1,11 @@
-//! How devices lay out the weights that products multiply by, and the one layout there is so far.
+//! Device layouts for weights of products, and the one layout so far.
 
 use std::fmt;
 
 use weft_quant::GgmlType;
 use weft_quant::packed::{Layout, ROWS, pack_tile};
 
-/// A device's own layout for weights that products multiply by.
+/// A device's layout for weights of products.
 ///
 /// Packing is a pure function of the rows, so all cores can do it and the result can be kept in a file.
 pub trait Packing: fmt::Debug + Send + Sync {
@@ -25,7 +25,7 @@ pub trait Packing: fmt::Debug + Send + Sync {
 /// Rows that are packed together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tile {
-    /// How many.
+    /// The number of rows.
     pub rows: usize,
     /// Bytes they take together, a multiple of 64.
     pub bytes: usize,

@@ -1,4 +1,4 @@
-//! Roofs: what hardware does only so much of per second, whatever the program.
+//! Roofs: the limits of hardware, and how they are measured.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::error::DeviceError;
 
-/// Something that hardware does only so much of per second.
+/// A resource whose rate limits what a program can reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Roof {
     /// Reading from memory as fast as possible, in bytes.
     Read,
-    /// Reading from memory, each thread from one end to the other, in bytes: what most loops can hope for.
+    /// Reading from memory, each thread from one end to the other, in bytes: what most loops can reach at best.
     ReadInOrder,
     /// Multiplying 8-bit integers and adding the products in 32 bits, in multiplications.
     Dot,
@@ -24,11 +24,11 @@ impl Roof {
     pub const ALL: [Roof; 4] = [Roof::Read, Roof::ReadInOrder, Roof::Dot, Roof::MulAdd];
 }
 
-/// Loops that do one thing and nothing else, written for the hardware: how fast they go is a roof.
+/// Native loops that do one thing each: their rates are the hardware's roofs.
 ///
-/// A device that has none can still be measured by a program; but the rate that a program multiplies at says more about the program.
+/// A device without a probe can still be measured by a program; but how fast a program multiplies says more about the program.
 pub trait Probe: fmt::Debug + Send {
-    /// How much so many threads together do per second, measured for about `time`.
+    /// The rate that this many threads reach together, per second, measured for about `time`.
     ///
     /// # Errors
     /// [`DeviceError::Usage`] if the threads cannot be started.

@@ -1,4 +1,4 @@
-//! Compiling for a device without opening it: to show what a model would become there.
+//! Compiling for a device without opening it, to show the kernels of a model.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Varying how a device schedules kernels, to find faster ways.
+//! Varying how a device schedules kernels, to find faster schedules.
 //!
 //! A schedule is text in a form of the device's own. A tuner passes such texts around and times the programs compiled with them; only the
 //! device knows what they mean, and it offers legal ones only.
@@ -62,7 +62,7 @@ pub struct Order {
     pub order: String,
 }
 
-/// A way in which all schedules of a device can differ from its own choice: measures what that choice is worth.
+/// A way in which all schedules of a device can differ from its own choice, to measure what that choice gains.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Departure {
     /// Its name: `schedule.rows=1`.

@@ -13,7 +13,7 @@ pub type WeightBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 /// A weight to be [packed](crate::Device::pack): `rows` rows of `row_len` values.
 #[derive(Clone)]
 pub struct Weight {
-    /// How values are stored.
+    /// The type of its values.
     pub ty: GgmlType,
     /// Rows, over all axes but the last.
     pub rows: usize,
@@ -33,7 +33,7 @@ impl fmt::Debug for Weight {
 }
 
 impl Weight {
-    /// Checks that there are as many bytes as the shape needs.
+    /// Checks that the number of bytes matches the shape.
     ///
     /// # Errors
     /// [`DeviceError::Weight`] if there are not.
