@@ -9,23 +9,23 @@
 //! nᵢ = xᵢ · (Q / m) to the nearest integer, ties to even, rounded once;   the row's scale is r = m / Q
 //! ```
 //!
-//! Values that are a part of the keys have the keys' numbers and scales. A row of `q8_0`, whose blocks b have the scales d_b, of which m is
-//! the largest magnitude, and numbers x, is rounded without becoming floats:
+//! Values that are part of the keys have the keys' numbers and scales. A row of `q8_0` is rounded without a conversion to floats. With the
+//! blocks' scales d_b, their largest magnitude m, and the numbers x:
 //!
 //! ```text
 //! f_b = d_b · (4 Q / m) to the nearest integer, ties to even, rounded once
 //! nᵢ = (xᵢ · f_b + 256) >> 9;   r = m · (128 / Q)
 //! ```
 //!
-//! If Q / m is not finite, m being almost nothing, it is replaced by 0; if m is not finite, numbers are 0 and the scale is NaN.
+//! If Q / m is not finite because m is tiny, it is replaced by 0; if m is not finite, the numbers are 0 and the scale is NaN.
 //!
-//! Positions are counted from 0 and cut into blocks of 128. A query's scores of a block are
+//! Positions are counted from 0 and divided into blocks of 128. A query's scores of a block are
 //!
 //! ```text
 //! s = (Σ qᵢ · kᵢ) · (r_k · (r_q · scale))        the sum in integers, exact
 //! ```
 //!
-//! and the block's partial result, over the positions that the query sees, is
+//! and the block's partial result, over the positions the query sees, is
 //!
 //! ```text
 //! m  = max sᵢ,  pᵢ = exp(sᵢ − m)
@@ -35,8 +35,8 @@
 //! y  = (Σ ⌊wᵢ · (1 / u)⌉ · vᵢ) · u               the sum in integers, exact
 //! ```
 //!
-//! where ⌊ ⌉ rounds as above, and 1 / u, if it is not finite, is replaced by 0. The partial results of two stretches of positions, `a` in
-//! front of `b`, make one:
+//! where ⌊ ⌉ rounds as above, and 1 / u is replaced by 0 if it is not finite. The partial results of two adjacent stretches of positions,
+//! `a` before `b`, are combined:
 //!
 //! ```text
 //! m  = max(mₐ, m_b),  α = exp(mₐ − m),  β = exp(m_b − m)
@@ -44,24 +44,24 @@
 //! y  = y_b·β + (yₐ·α)                            likewise
 //! ```
 //!
-//! Of n blocks, the first 2ᵏ, where that is the largest power of two below n, and the others are joined by themselves, and then with each
-//! other. The result is `y / l`. So the bits depend on the sequence alone.
+//! Of n blocks, the first 2ᵏ, the largest power of two below n, are joined, and so are the others; then the two results are joined. The
+//! result is `y / l`. So the bits depend on the sequence alone.
 //!
-//! Q makes both sums fit 32 bits, whatever the numbers (`round`). It leaves about 12 bits beside a row's largest value, where half-precision
-//! numbers have 11 of each; and two products take the time of one of floats.
+//! Q makes both sums fit into 32 bits, whatever the numbers (`round`). It leaves about 12 bits relative to a row's largest value, where
+//! half-precision numbers have 11 bits each; and two products take the time of one float product.
 //!
 //! # How it is computed
 //!
-//! A unit of work is some heads that share a key head, of some tokens that are in one sequence (`plan`): every block of cached rows is
-//! rounded once for all of these (`cached`), multiplied with their queries, and added up with their weights (`block`) in tiles that
-//! stay in registers (`tiles`). If there are too few units, one is cut between blocks; the tree (`nodes`) lets every thread compute whole
-//! branches of it, and whoever finishes last joins them (`exchange`).
+//! A unit of work is some heads that share a key head, for some tokens of one sequence (`plan`): every block of cached rows is rounded once
+//! for all of these (`cached`), multiplied with their queries, and added up with their weights (`block`) in tiles that stay in registers
+//! (`tiles`). If there are too few units, they are divided between blocks: the tree (`nodes`) lets every thread compute whole branches,
+//! and the last thread to finish joins them (`exchange`).
 //!
 //! # Memory
 //!
-//! A thread has room for a rounded block, for queries and weights of a unit, and for two partial results of all its rows more than the
-//! tree has levels: with 20 heads on keys of 576 values, of which 512 are the values, and 32768 positions, about 2.2 MB. Threads exchange
-//! no more than three partial results for each level, of smaller units: there another 1.1 MB a thread for each kernel of a program.
+//! A thread has room for a rounded block, for the queries and weights of a unit, and for two more partial results of all its rows than the
+//! tree has levels: about 2.2 MB with 20 heads on keys of 576 values, 512 of which are the values, and 32768 positions. Threads exchange
+//! at most three partial results for each level, of smaller units: in this example another 1.1 MB per thread for each kernel of a program.
 
 mod ahead;
 mod block;
@@ -96,15 +96,15 @@ use round::Limits;
 
 pub(crate) use prepared::Attend;
 
-/// What a token costs beyond its positions, in positions.
+/// The cost of a token beyond its positions, in positions.
 const TOKEN: u64 = 8;
 
 impl Attend {
-    /// Prepares the anchor of a verified part: with as many columns, for rows up to `space`, arguments of up to `values` values, and as many
+    /// Prepares the anchor of a verified part with `cols` columns, for rows up to `space`, arguments of up to `values` values, and this many
     /// threads.
     ///
     /// # Errors
-    /// A sentence, if a state is of a type this device does not read, or there is no memory.
+    /// A sentence, if this device does not read the type of a state, or there is not enough memory.
     pub(crate) fn new(
         params: &[Param],
         cols: usize,
@@ -130,7 +130,7 @@ impl Attend {
             v_in_k: k.start_of(&v, a.kv_heads),
             q_lines: k.len.div_ceil(8),
             v_lines: v.len.div_ceil(16),
-            // Two lines at a time are laid out.
+            // Lines are laid out two at a time.
             pairs_stride: 2 * v.len.div_ceil(32) + 1,
             q: RowView::new(&a.q),
             k,
@@ -154,17 +154,17 @@ impl Attend {
         Ok(attend)
     }
 
-    /// Most rows of a unit that is to have no more than `limit`, if it can be cut.
+    /// The most rows of a unit limited to `limit` rows where possible.
     fn rows(&self, limit: usize, space: &Space) -> usize {
         tokens_of(self.group, limit).min(space.axes()[0]).saturating_mul(self.group)
     }
 
-    /// Most nodes of a stretch of blocks, anywhere in a sequence.
+    /// The most nodes that a stretch of blocks can have, anywhere in a sequence.
     fn stretch_nodes(&self) -> usize {
         2 * self.levels + 1
     }
 
-    /// Most nodes of what a thread has of two units that are cut, the end of one and the beginning of another.
+    /// The most nodes a thread can have of two divided units: the end of one and the beginning of another.
     fn pieces_nodes(&self) -> usize {
         self.stretch_nodes() + self.levels + 1
     }
@@ -190,7 +190,7 @@ impl Attend {
         }
     }
 
-    /// What all heads of all tokens cost, see [`cost`].
+    /// The cost of all heads of all tokens, see [`cost`].
     pub(crate) fn cost(&self, args: &[Arg], space: &Space) -> Result<u64, Fault> {
         let values = (self.k.len + self.v.len) as u64;
         let mut positions = 0;
@@ -200,7 +200,7 @@ impl Attend {
         Ok(positions.saturating_mul(self.heads as u64).saturating_mul(values * cost::ATTEND))
     }
 
-    /// Whether a thread may do several stretches of the work: not if units are cut, because what threads exchange of them has room for one stretch.
+    /// Whether a thread may do several stretches of the work: not if units are divided, because the exchange has room for one stretch per thread.
     pub(crate) fn is_fine(&self, args: &[Arg], space: &Space, threads: usize) -> Result<bool, Fault> {
         let pos = self.pos(args, space)?;
         let first = args[self.first].i32s(0, pos.len()).ok_or(Fault)?;
@@ -214,7 +214,7 @@ impl Attend {
         args[self.pos].i32s(0, space.axes()[0]).ok_or(Fault)
     }
 
-    /// Forgets what a step left behind that was not finished.
+    /// Clears what an unfinished step left behind.
     pub(crate) fn sweep(&self) {
         self.exchange.sweep();
     }
@@ -249,7 +249,7 @@ impl Attend {
         Ok(())
     }
 
-    /// Publishes blocks of a unit; true if this thread has to finish it, for which it has then gathered what there is of it.
+    /// Publishes blocks of a unit. Returns true if this thread has to finish the unit; it has then gathered all partial results.
     fn gather(
         &self,
         cx: &Thread<'_>,
@@ -271,7 +271,7 @@ impl Attend {
         Ok(true)
     }
 
-    /// Joins what is left of a unit, and runs the row program over it.
+    /// Joins the remaining nodes of a unit, and runs the row program over the result.
     fn finish(&self, cx: &Thread<'_>, unit: &Unit<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let mut stack = scratch.attend.stack(unit, self.v_lines);
         cx.arch.dispatch(Finish(&mut stack));

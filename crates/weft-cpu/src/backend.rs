@@ -1,4 +1,4 @@
-//! The processor as a [`Backend`]: always there, and one.
+//! The CPU as a [`Backend`]: there is always exactly one.
 
 use weft_device::{Backend, Device, DeviceInfo, DeviceKind, Fact, FactValue, OpenError, OpenOptions, Target};
 

@@ -1,4 +1,4 @@
-//! The device's buffers: memory of its own, and weights where the file has them.
+//! The device's buffers: memory it allocates, and weights in place in the mapped file.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use weft_quant::GgmlType;
 
 use crate::memory::Memory;
 
-/// A buffer. Its bytes stay where they are as long as it lives.
+/// A buffer. Its bytes do not move as long as it lives.
 pub(crate) enum Buffer {
     /// To read and write.
     Memory(Memory),
-    /// The bytes of a file, and the tiles they are multiplied as.
+    /// A weight's bytes in a file, and the tiles that products read.
     Weight(Weight, Option<Tiles>),
-    /// A weight whose numbers were not aligned where it was.
+    /// A copy of a weight that was not aligned in its file.
     Copy(Memory),
 }
 
 impl Buffer {
-    /// A weight, whose length has been checked; `None` if it must be copied and there is no memory for it.
+    /// A weight whose length has been checked; `None` if it must be copied and there is no memory for the copy.
     pub(crate) fn pack(weight: Weight) -> Option<Buffer> {
         let bytes = (*weight.bytes).as_ref();
-        // Blocks are read byte by byte, these as numbers.
+        // Blocks are read byte by byte, these types as numbers.
         let numbers = matches!(weight.ty, GgmlType::F32 | GgmlType::I32);
         if !numbers || bytes.as_ptr().addr().is_multiple_of(4) {
             return Some(Buffer::Weight(weight, None));
@@ -31,7 +31,7 @@ impl Buffer {
         Some(Buffer::Copy(copy))
     }
 
-    /// The first byte, how many there are, and whether they may be written.
+    /// The first byte, the number of bytes, and whether they may be written.
     pub(crate) fn raw(&self) -> (*mut u8, usize, bool) {
         match self {
             Buffer::Memory(memory) => (memory.as_ptr(), memory.len(), true),
@@ -43,37 +43,39 @@ impl Buffer {
         }
     }
 
-    /// The tiles of a weight's rows of `k` values, which are made now if they are not there yet.
+    /// The tiles of a weight's rows of `k` values. Makes them if there are none yet.
     ///
     /// # Errors
-    /// If it is no weight of such rows, is packed already in rows of another length, or there is no memory.
+    /// If this is not a weight with such rows, it is packed in rows of another length, or there is not enough memory.
     pub(crate) fn tiles(&mut self, k: usize) -> Result<(*const u8, Tile, usize), String> {
-        let Buffer::Weight(weight, tiles) = self else { return Err("multiplies by no weight".into()) };
+        let Buffer::Weight(weight, tiles) = self else { return Err("a product needs a weight".into()) };
         let values = weight.rows * weight.row_len;
         let tile = RowsOf16.tile(weight.ty, k).filter(|_| values.is_multiple_of(k));
-        let tile = tile.ok_or_else(|| format!("{values} values of {} are no rows of {k}", weight.ty))?;
+        let tile = tile.ok_or_else(|| format!("{values} values of {} do not form rows of {k}", weight.ty))?;
         let made = match tiles {
             Some(tiles) if tiles.k == k => tiles,
             Some(tiles) => {
-                return Err(format!("rows of {k} of a weight that is packed in rows of {}", tiles.k));
+                return Err(format!("rows of {k}, but the weight is packed in rows of {}", tiles.k));
             }
             None => tiles.insert(Tiles::make(weight, k, tile).ok_or("there is no memory to pack a weight")?),
         };
-        // Pointer and length out of one slice: two calls of `as_ref` need not give the same.
+        // Pointer and length of one slice: two calls of `as_ref` need not return the same slice.
         let (bytes, count) = (made.bytes(), (values / k).div_ceil(tile.rows));
         match count.checked_mul(tile.bytes) {
             Some(needed) if needed <= bytes.len() => Ok((bytes.as_ptr(), tile, count)),
-            _ => Err(format!("{} bytes of tiles, {count} of {} are needed", bytes.len(), tile.bytes)),
+            _ => Err(format!("{} bytes of tiles, expected {count} tiles of {}", bytes.len(), tile.bytes)),
         }
     }
 
-    /// Gives a weight its tiles. Once it has some they stay: programs point to them.
+    /// Gives a weight its tiles. They are never replaced: programs point to them.
     ///
     /// # Errors
-    /// If they are not as many bytes as its tiles have, or it has tiles already.
+    /// If the number of bytes is not that of its tiles, or it has tiles already.
     pub(crate) fn set_tiles(&mut self, given: WeightBytes) -> Result<(), String> {
         let found = (*given).as_ref().len();
-        let Buffer::Weight(weight, tiles) = self else { return Err("tiles of what is not packed".into()) };
+        let Buffer::Weight(weight, tiles) = self else {
+            return Err("tiles for a buffer that is not a weight".into());
+        };
         let tile = RowsOf16.tile(weight.ty, weight.row_len);
         let expected = tile.and_then(|tile| weight.rows.div_ceil(tile.rows).checked_mul(tile.bytes));
         if expected != Some(found) || tiles.is_some() {
@@ -88,7 +90,7 @@ impl Buffer {
         if let Buffer::Memory(memory) = self { Some(memory) } else { None }
     }
 
-    /// [`Buffer::memory`], to write to.
+    /// Like [`Buffer::memory`], mutable.
     pub(crate) fn memory_mut(&mut self) -> Option<&mut Memory> {
         if let Buffer::Memory(memory) = self { Some(memory) } else { None }
     }
@@ -96,13 +98,13 @@ impl Buffer {
 
 /// The packed form of a weight.
 pub(crate) struct Tiles {
-    /// Values of a row.
+    /// Values per row.
     k: usize,
     bytes: TileBytes,
 }
 
 enum TileBytes {
-    /// Made by whoever loaded it.
+    /// Made by the caller that loaded it.
     Given(WeightBytes),
     /// Made here.
     Made(Memory),

@@ -1,4 +1,4 @@
-//! From a program to a list that is ready to run: kernels prepared, arguments resolved to memory.
+//! Compiles a program to a list of prepared kernels with arguments resolved to memory.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use crate::thread::Thread;
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) max: Sizes,
-    /// How many buffers there were when it was compiled: it points into no others.
+    /// The number of buffers when it was compiled: it points into no others.
     pub(crate) buffers: usize,
-    /// How many launches the program has, including those that never have rows and are left out here.
+    /// The number of launches of the program, including those that never have rows, which this list omits.
     pub(crate) of: usize,
     pub(crate) launches: Vec<Launch>,
-    /// Whether a step was begun and not finished: a launch met a bad index, or a thread panicked.
+    /// Whether the last step did not finish: a launch met a bad index, or a thread panicked.
     pub(crate) broken: bool,
     /// Scratch memory that every thread needs.
     pub(crate) needs: Needs,
@@ -37,11 +37,11 @@ pub(crate) struct Compiled {
 /// A kernel with its arguments.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    /// Which launch of the program it is.
+    /// Its index among the program's launches.
     pub(crate) index: usize,
     pub(crate) kernel: Arc<Prepared>,
     args: Box<[Arg]>,
-    /// Stretches that have been taken in this step, beyond each thread's own.
+    /// Stretches taken in this step, beyond each thread's own.
     taken: Line<AtomicUsize>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Launch {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) name: String,
-    /// Those that can have rows, in the order in which they are laid end to end.
+    /// The parts that can have rows, in the order in which they are laid end to end.
     parts: Vec<part::Prepared>,
     needs: Needs,
 }
@@ -87,7 +87,7 @@ pub(crate) fn compile(
     Ok(Compiled { max, buffers, of, launches, broken: false, needs })
 }
 
-/// How many values the arguments of a kernel have at most, over all its launches.
+/// The most values that each argument of a kernel has in any of its launches.
 fn most_values(program: &Program, kernel: usize) -> Vec<usize> {
     let mut most = vec![0; program.kernels[kernel].params.len()];
     for launch in program.launches.iter().filter(|launch| launch.kernel == kernel) {
@@ -135,7 +135,7 @@ fn bind(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<Bo
     Ok(args.into())
 }
 
-/// Gives the arguments that are multiplied by as packed weights their tiles.
+/// Attaches tiles to the arguments that products read as packed weights.
 fn bind_tiles(
     kernel: &Kernel,
     launch: &KernelLaunch,
@@ -147,7 +147,7 @@ fn bind_tiles(
         let param = product.w.param;
         let Region { buffer, offset, .. } = launch.args[param];
         let found = buffers.get_mut(buffer.0 as usize).filter(|_| offset == 0);
-        let found = found.ok_or_else(|| format!("p{param}: weights are multiplied by as a whole"))?;
+        let found = found.ok_or_else(|| format!("p{param}: a product needs a whole weight"))?;
         let (start, tile, count) = found.tiles(product.w.k).map_err(|why| format!("p{param}: {why}"))?;
         // SAFETY: `Buffer::tiles` found as many bytes there. A weight's tiles are never replaced, so they stay where they are as long as this
         // program is there: `rewind` drops programs before the buffers they point into. Nobody writes them once they are made.
@@ -177,18 +177,18 @@ impl Prepared {
 }
 
 impl Launch {
-    /// Forgets what a step left behind that was not finished.
+    /// Clears what an unfinished step left behind.
     pub(crate) fn sweep(&self) {
         self.rewind();
         self.kernel.parts.iter().for_each(part::Prepared::sweep);
     }
 
-    /// Makes it ready for the next step, when no thread runs it.
+    /// Resets it for the next step, while no thread runs it.
     pub(crate) fn rewind(&self) {
         self.taken.0.store(0, Ordering::Relaxed);
     }
 
-    /// Runs what one thread does in a step of these sizes.
+    /// Runs one thread's share of a step of these sizes.
     pub(crate) fn run(
         &self,
         arch: Arch,
@@ -203,7 +203,7 @@ impl Launch {
             total += part.cost(args, &part.space(sizes))?;
         }
         let mut rounds = Rounds::new(threads, total, true);
-        // Asked only where it matters: attention lays itself out to answer.
+        // Only asked where it matters: attention has to plan its work to answer.
         if rounds.stretches() > threads {
             let mut fine = true;
             for part in parts {

@@ -1,4 +1,4 @@
-//! Stored numbers to `f32` and back.
+//! Conversion of stored numbers to `f32` and back.
 
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
@@ -16,7 +16,7 @@ pub(crate) fn can_decode(ty: GgmlType) -> bool {
     ty.int_layout().is_some() || matches!(ty, GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 | GgmlType::I32)
 }
 
-/// Turns whole blocks into `out.len()` values; integers are converted.
+/// Decodes whole blocks into `out.len()` values; integers are converted.
 pub(crate) struct Decode<'a> {
     pub(crate) ty: GgmlType,
     pub(crate) bytes: &'a [u8],
@@ -90,7 +90,7 @@ impl Work for Round<'_> {
     }
 }
 
-/// Writes values to `at` and on, `step` apart, converted to the argument's format.
+/// Writes values from `at` on, `step` apart, converted to the argument's format.
 ///
 /// Rounded activations are written in whole blocks, with a step of 1.
 #[inline(always)]
@@ -105,7 +105,7 @@ pub(crate) fn store<S: Simd>(
         Format::F32 if step == 1 => arg.write_f32s(at, values),
         Format::Q8 => {
             let blocks = values.as_chunks::<{ q8::BLOCK }>().0;
-            // No closures: they would be compiled without the instruction set.
+            // Not closures: these would be compiled without the instruction set.
             for (i, block) in blocks.iter().enumerate() {
                 arg.write_rounded(at + i * q8::BLOCK, &simd.quantise(block)).ok_or(Fault)?;
             }
@@ -120,7 +120,7 @@ pub(crate) fn store<S: Simd>(
             })
         }
         _ => {
-            // Runs, so that a conversion of many can be made at once.
+            // In runs, so that many values are converted at once.
             let runs = values.chunks(64).enumerate();
             runs.map(|(i, run)| (at + i * 64 * step, run))
                 .try_for_each(|(at, run)| store_run(arg, at, step, run))
@@ -129,7 +129,7 @@ pub(crate) fn store<S: Simd>(
     .ok_or(Fault)
 }
 
-/// At most 64 values of a format that has one number a value.
+/// At most 64 values of a format that stores one number per value.
 fn store_run(arg: &Arg, at: usize, step: usize, values: &[f32]) -> Option<()> {
     fn put<T: Copy>(
         at: usize,
@@ -222,7 +222,7 @@ mod tests {
         };
         let mut random = noise(1);
         for _ in 0..2000 {
-            // Any bits at all, and values of about one size, some of them ties.
+            // Random bits, and values of similar magnitude, some of them ties.
             check(&std::array::from_fn(|_| f32::from_bits(random.next().unwrap_or(0))));
             check(&std::array::from_fn(|_| (random.next().unwrap_or(0) as i32 >> 23) as f32 * 0.5));
             check(&std::array::from_fn(|_| (random.next().unwrap_or(0) as i32) as f32 * 1e-9));

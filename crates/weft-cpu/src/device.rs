@@ -26,10 +26,10 @@ pub struct CpuOptions {
     pub isa: Option<Isa>,
 }
 
-/// A device that runs kernels on the processor, on a thread pool of its own.
+/// A device that runs kernels on the CPU, on its own thread pool.
 ///
 /// Weights are read in place, as the file stores them or in tiles. The same program on the same data gives the same bits on any
-/// machine, with any number of threads and any instruction set, except for `sin` and `cos`, which are the system's.
+/// machine, with any number of threads and any instruction set, except for `sin` and `cos`, which the system computes.
 #[derive(Debug)]
 pub struct CpuDevice {
     caps: Caps,
@@ -99,7 +99,7 @@ impl CpuDevice {
         if std::mem::replace(&mut program.broken, true) {
             program.launches.iter().for_each(Launch::sweep);
         }
-        /// No launch has met a bad index.
+        /// The value while no launch has met a bad index.
         const NONE: usize = usize::MAX;
         let fault = AtomicUsize::new(NONE);
         let arch = self.arch;

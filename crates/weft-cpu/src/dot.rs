@@ -1,14 +1,14 @@
 //! `Dot`: matrix products, prepared.
 //!
-//! Rows are cut into chunks and columns into tiles; work is (chunk, tile) pairs, which `schedule` deals out. Within one
-//! (`multiply`), each product of the part unpacks each weight row once and multiplies it with every row of the chunk that
-//! wants it, then the row program runs over what came out while it is in the cache. How work is cut changes no bit:
-//! each output is computed by itself, in the order that `packed`, `float`, `transposed` and, for weighted sums of
-//! products, `sum` define.
+//! Rows are divided into chunks and columns into tiles; work is (chunk, tile) pairs, which `schedule` assigns to threads.
+//! Within a pair (`multiply`), each product of the part unpacks each weight row once and multiplies it with every row of
+//! the chunk that needs it, then the row program runs over the results while they are in the cache. How work is divided
+//! changes no bit: each output is computed separately, in the order that `packed`, `float`, `transposed` and, for
+//! weighted sums of products, `sum` define.
 //!
-//! If all products pick their matrices in one way, the rows of the step are first sorted by matrix, and a chunk has
-//! one. Otherwise chunks are rows as they come, as many as a second-level cache holds results of, and each product
-//! sorts them for itself.
+//! If all products pick their matrices in the same way, the rows of the step are first sorted by matrix, and a chunk has
+//! one matrix. Otherwise a chunk is consecutive rows, as many as the second-level cache holds results of, and each
+//! product sorts them itself.
 
 pub(crate) mod blocks;
 mod chunk;
@@ -32,11 +32,11 @@ use crate::scratch::Needs;
 
 use product::{BlockSource, Multiplied, Picked};
 
-/// Most results of a chunk and its columns, if it has one matrix: a small part of a second-level cache, and enough of 512 rows for the row
-/// program to have 128 columns at a time.
+/// The most results of a chunk that has one matrix: a small part of a second-level cache, and enough for the row program to get 128 columns
+/// of 512 rows at a time.
 const RESULTS: usize = 64 << 10;
 
-/// The same if rows come as they are, and each weight row should meet all of them: part of a second-level cache.
+/// The same for a chunk of consecutive rows, all of which each weight row should meet: part of a second-level cache.
 const MIXED_RESULTS: usize = 128 << 10;
 
 /// A prepared `Dot`.
@@ -44,15 +44,15 @@ const MIXED_RESULTS: usize = 128 << 10;
 pub(crate) struct Dot {
     products: Vec<Multiplied>,
     prologue: Option<Prologue>,
-    /// How every product picks its matrix, if there is one way.
+    /// How every product picks its matrix, if all pick alike.
     common: Option<Picked>,
-    /// Columns are cut at multiples of this.
+    /// Columns are divided at multiples of this.
     tile: usize,
-    /// Most rows of a chunk.
+    /// The most rows of a chunk.
     most: usize,
-    /// Vectors that are kept for a row: the result of each product, and the terms of those that are sums.
+    /// Vectors kept for a row: the result of each product, and the terms of products that are sums.
     vectors: usize,
-    /// What a result costs beyond its products, see [`cost`].
+    /// The cost of a result beyond its products, see [`cost`].
     finish: u64,
 }
 
@@ -79,7 +79,11 @@ impl Dot {
         let prologue = if products.iter().any(wanted) {
             let prologue = Prologue::new(kernel, part)?;
             if let Some(other) = products.iter().find(|p| wanted(p) && p.len() != prologue.len) {
-                return Err(format!("a dot of {} values, the prologue has {}", other.len(), prologue.len));
+                return Err(format!(
+                    "a product of rows of {} values, but its prologue has {}",
+                    other.len(),
+                    prologue.len
+                ));
             }
             Some(prologue)
         } else {
@@ -91,7 +95,7 @@ impl Dot {
             Picked::Sum(_) => None,
             pick => others.iter().all(alike).then_some(pick),
         };
-        // Transposed, the columns are those of a weight row, which is cut between its blocks.
+        // Transposed, the columns are those of a weight row, which is divided between blocks.
         let blocks = products.iter().map(|p| if p.transposed { p.w.ty.block_len() } else { 1 });
         let tile = blocks.fold(program.unit, usize::max).min(part.cols);
         let vectors = products.iter().map(Multiplied::summed).fold(products.len(), usize::saturating_add);
@@ -105,7 +109,7 @@ impl Dot {
     pub(crate) fn needs(&self, space: &Space) -> Needs {
         let rows = space.count();
         let chunk = self.most.min(rows);
-        // Columns computed at a time are a tile, or several that are a block of the row program's at most and have `RESULTS` at most.
+        // Columns computed at a time are a tile, or several tiles up to a block of the row program and `RESULTS` results.
         let tile = self.tile.next_multiple_of(ROWS);
         let acc = RESULTS.max(chunk.saturating_mul(tile).saturating_mul(self.vectors));
         let width = tile.max(BLOCK);
@@ -121,8 +125,8 @@ impl Dot {
         }
     }
 
-    /// For each product, how many blocks of 32 values are laid out for it if a chunk has so many rows: none if it is not packed, or reads what
-    /// one before it does.
+    /// For each product, the number of blocks of 32 values laid out for a chunk of this many rows: none if its weight is not packed, or if it
+    /// reads the same blocks as an earlier product.
     fn laid_out(&self, rows: usize) -> impl Iterator<Item = usize> {
         self.products.iter().map(move |product| match product.blocks {
             BlockSource::Own => rows.saturating_mul(product.terms()).saturating_mul(product.len() / COLUMNS),
@@ -130,17 +134,17 @@ impl Dot {
         })
     }
 
-    /// What all of it costs, see [`cost`].
+    /// The cost of all of it, see [`cost`].
     pub(crate) fn cost(&self, space: &Space, cols: usize) -> u64 {
         self.column(space.count(), false).saturating_mul(cols as u64)
     }
 
-    /// What the least costs that a thread does: one row and one tile.
+    /// The cost of the smallest piece a thread can take: one row and one tile.
     pub(crate) fn least_cost(&self) -> u64 {
         self.column(1, true).saturating_mul(self.tile as u64)
     }
 
-    /// What a column of some rows costs, which have one matrix if they are `sorted`.
+    /// The cost of a column of some rows, which have one matrix if they are `sorted`.
     fn column(&self, rows: usize, sorted: bool) -> u64 {
         let each = |p: &Multiplied| {
             let entries = rows.saturating_mul(p.terms());
@@ -160,13 +164,13 @@ mod tests {
 
     use super::*;
 
-    /// Columns of `x` times the transpose of a matrix of floats are computed a block of the row program's at a time, and no scratch memory is
-    /// asked for more.
+    /// Columns of `x` times the transpose of a float matrix are computed one block of the row program at a time; scratch memory has room for
+    /// no more.
     #[test]
     fn decoded_rows_are_as_long_as_the_columns_computed_at_a_time() {
         let view = |param, stride| View { param, offset: 0, strides: vec![stride], step: 1 };
         let cols = 20 * BLOCK;
-        // If columns cannot be computed apart, it is all of them.
+        // If columns cannot be computed separately, it is all of them.
         for (apart, expected) in [(true, BLOCK), (false, cols)] {
             let w = Matrices { param: 1, pick: Pick::Only, count: 1, n: 6, k: cols, first: 0, stride: 6 };
             let products = vec![Product { x: Factor::View(view(0, 6)), w, transposed: true }];

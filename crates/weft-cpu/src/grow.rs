@@ -1,4 +1,4 @@
-//! Growing vectors when programs are compiled, so that no step allocates.
+//! Grows vectors when programs are compiled, so that no step allocates.
 
 /// Makes a vector at least `len` long.
 pub(crate) fn grow<T: Default>(vector: &mut Vec<T>, len: usize) -> Option<()> {

@@ -1,4 +1,4 @@
-//! The processor as hardware: its name, its threads, and how fast such processors are.
+//! The CPU as hardware: its name, its threads, and the cost model's numbers until it has been measured.
 
 use std::thread::available_parallelism;
 
@@ -10,12 +10,12 @@ use crate::isa::Isa;
 /// More threads than this are a mistake.
 pub(crate) const MAX_THREADS: usize = 1024;
 
-/// The threads that are used: those asked for, or as many as the machine runs at once.
+/// The number of threads: the number asked for, or as many as the machine runs at once.
 pub(crate) fn threads(wanted: Option<usize>) -> usize {
     wanted.unwrap_or_else(|| available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS)))
 }
 
-/// The processor with an instruction set and so many threads.
+/// The CPU with an instruction set and a number of threads.
 pub(crate) fn hardware(isa: Isa, wanted: Option<usize>) -> Hardware {
     let threads = threads(wanted);
     Hardware {
@@ -25,13 +25,13 @@ pub(crate) fn hardware(isa: Isa, wanted: Option<usize>) -> Hardware {
     }
 }
 
-/// The processor's name; only its architecture where the system does not tell.
+/// The CPU's name; its architecture if the system does not report a name.
 pub fn processor_name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     model_name(&info).unwrap_or(std::env::consts::ARCH).into()
 }
 
-/// The processor's name in Linux's `/proc/cpuinfo`, which has it for x86 and some other architectures.
+/// The CPU's name in Linux's `/proc/cpuinfo`, which has it for x86 and some other architectures.
 fn model_name(info: &str) -> Option<&str> {
     let line = info.lines().find(|line| line.starts_with("model name"))?;
     line.split_once(':').map(|(_, name)| name.trim()).filter(|name| !name.is_empty())

@@ -1,12 +1,12 @@
 //! Instruction sets: which one to use, and how one piece of code is compiled for each.
 //!
 //! Kernels are written once, as [`Work`] that is generic over [`Simd`], with plain loops over fixed-size arrays.
-//! [`Arch::dispatch`] calls it inside a function that enables the instruction set, and as everything is inlined
-//! into that function the compiler vectorises the loops for it. Only what the compiler does not find by itself, the
-//! products of packed weights, attention and rounding, is written with intrinsics, as the methods of [`Lanes`], [`Pairs`](pairs::Pairs) and [`Rounding`].
+//! [`Arch::dispatch`] calls it inside a function that enables the instruction set; everything is inlined into that
+//! function, so the compiler vectorises the loops for it. Only code that the compiler does not vectorise well (products
+//! of packed weights, attention and rounding) uses intrinsics: the methods of [`Lanes`], [`Pairs`](pairs::Pairs) and [`Rounding`].
 //!
-//! Rust never contracts a multiplication and an addition by itself, and vectorises floating-point code only when
-//! the result is the same, so all instruction sets give the same bits.
+//! Rust never contracts a multiplication and an addition, and vectorises floating-point code only when the result is
+//! the same, so all instruction sets give the same bits.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -27,7 +27,7 @@ pub(crate) use simd::{Arch, Simd, Work};
 use portable::Portable;
 
 impl Isa {
-    /// Whether this machine has it.
+    /// Whether this machine supports it.
     pub fn is_available(self) -> bool {
         match self {
             Isa::Portable => true,
@@ -39,29 +39,29 @@ impl Isa {
             Isa::Avx512 => x86::has_avx512(),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => aarch64::has_neon(),
-            // Those of other architectures, of which there always are some.
+            // Instruction sets of other architectures; every target has some.
             _ => false,
         }
     }
 
-    /// The fastest this machine has.
+    /// The fastest one this machine supports.
     pub fn best() -> Isa {
         Isa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Isa::Portable)
     }
 }
 
 impl Arch {
-    /// If the machine has it.
+    /// Returns `None` if the machine does not support it.
     pub(crate) fn new(isa: Isa) -> Option<Arch> {
         isa.is_available().then_some(Arch(isa))
     }
 
-    /// Which it is.
+    /// The instruction set.
     pub(crate) fn isa(self) -> Isa {
         self.0
     }
 
-    /// Does the work with this instruction set.
+    /// Runs work compiled for this instruction set.
     #[inline]
     pub(crate) fn dispatch<W: Work>(self, work: W) -> W::Output {
         match self.0 {

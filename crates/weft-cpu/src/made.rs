@@ -1,13 +1,13 @@
-//! Rows that a prologue has made, and where a product reads what it multiplies: from them, or from memory.
+//! Rows that a prologue has computed, and where a product reads its operand: from these rows or from memory.
 
 use weft_kern::q8;
 
 use crate::memory::{Arg, Rounded};
 
-/// Rows that a thread has computed, as long as its part runs: row `r`, of `len` values, is at `r · len` of each plane.
+/// Rows that a thread has computed for the part it runs: row `r`, of `len` values, is at `r · len` of each plane.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
-    /// Whether a row is there.
+    /// Whether each row has been computed.
     pub(crate) ready: Vec<bool>,
     pub(crate) floats: Vec<f32>,
     pub(crate) quants: Vec<i8>,
@@ -15,7 +15,7 @@ pub(crate) struct Made {
     pub(crate) sums: Vec<f32>,
 }
 
-/// Where a product reads what it multiplies.
+/// Where a product reads its operand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Factor<'a> {
     Memory(&'a Arg),

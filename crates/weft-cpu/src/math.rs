@@ -1,11 +1,11 @@
-//! Elementwise functions and reductions over slices, the same to the bit whatever they are compiled for.
+//! Elementwise functions and reductions over slices, with the same bits for every instruction set.
 
 use weft_kern::{Binary, Reduce, RopeStyle, Unary};
 
-/// Sums are kept in this many lanes, whatever the width of the machine's vectors.
+/// The number of lanes that sums are kept in, whatever the width of the machine's vectors.
 pub(crate) const LANES: usize = 16;
 
-/// Adding this, 1.5 · 2²³, to what is less than 2²² rounds it to an integer, ties to even, which then is in the low bits.
+/// Adding this, 1.5 · 2²³, to a value below 2²² rounds it to an integer, ties to even, which is then in the low bits.
 pub(crate) const ROUND: f32 = 12_582_912.0;
 
 /// eˣ to within 2 units in the last place, subnormal results included; 0 below −103.98, infinite above 88.73, NaN
@@ -61,7 +61,7 @@ pub(crate) fn unary(op: Unary, out: &mut [f32], x: &[f32]) {
 /// `out[i] = op(a[i], b[i])`; an operand of length 1 is repeated.
 #[inline(always)]
 pub(crate) fn binary(op: Binary, out: &mut [f32], a: &[f32], b: &[f32]) {
-    // `f32::max` may give either zero for 0 and −0; these give the second. A NaN gives the other operand.
+    // `f32::max` may return either zero for 0 and −0; these return the second. For a NaN they return the other operand.
     match op {
         Binary::Add => zip(out, a, b, |a, b| a + b),
         Binary::Sub => zip(out, a, b, |a, b| a - b),
@@ -81,7 +81,7 @@ fn zip(out: &mut [f32], a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> f32) {
     }
 }
 
-/// Over all values, which are at least one.
+/// Reduces all values, of which there is at least one.
 #[inline(always)]
 pub(crate) fn reduce(op: Reduce, x: &[f32]) -> f32 {
     match op {
@@ -109,7 +109,7 @@ pub(crate) fn sum(x: &[f32]) -> f32 {
 /// The sum of all lanes, adding the upper half to the lower until one is left.
 #[inline(always)]
 pub(crate) fn fold(lanes: [f32; LANES]) -> f32 {
-    // Loops of fixed length, of which the compiler makes shuffles.
+    // Loops of fixed length, which the compiler turns into shuffles.
     let (mut eight, mut four) = ([0.0; 8], [0.0; 4]);
     for j in 0..8 {
         eight[j] = lanes[j] + lanes[j + 8];
@@ -146,7 +146,7 @@ pub(crate) fn largest(x: &[f32], out: &mut [f32]) {
     for (i, value) in x.iter().enumerate() {
         let found = i.min(out.len());
         let smaller = |at: &f32| key(x[*at as usize]).total_cmp(&key(*value)).is_lt();
-        // After all that are not smaller, and so after equal ones, which came earlier.
+        // After all values that are not smaller, and so after equal ones, which came earlier.
         let at = out[..found].iter().rposition(|at| !smaller(at)).map_or(0, |at| at + 1);
         if at < out.len() {
             let end = out.len().min(found + 1);
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn exp_is_within_two_ulps_everywhere() {
         let mut worst = (0.0, 0.0);
-        // All floats of either sign, in steps of a prime, and every one near the ends.
+        // Floats of either sign in steps of a prime, and every float near the ends.
         let ends = [88.0f32, 89.0, -87.0, -88.0, -103.0, -104.5].map(f32::to_bits);
         let near = ends.into_iter().flat_map(|b| (b - 20_000..b + 20_000).step_by(7));
         for bits in (0..=u32::MAX).step_by(4_099).chain(near) {

@@ -1,4 +1,4 @@
-//! Buffers, and the one way kernels reach them: an [`Arg`], which checks every access against its bounds.
+//! Buffers, and the one way kernels access them: an [`Arg`], which checks every access against its bounds.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::{self, NonNull};
@@ -6,11 +6,11 @@ use std::ptr::{self, NonNull};
 use weft_kern::{Access, Format, q8};
 use weft_quant::GgmlType;
 
-/// What buffers begin at a multiple of: a cache line, and the widest vector.
+/// The alignment of buffers: a cache line, and the widest vector.
 const ALIGN: usize = 64;
 
-/// What the allocator gives without being asked for more. Asking for more would make it write all the zeros itself,
-/// instead of leaving that to the operating system, which does it for each page when it is first touched.
+/// The allocator's natural alignment. A larger one would make the allocator write all the zeros itself, instead of
+/// leaving that to the operating system, which zeroes each page when it is first touched.
 const NATURAL: usize = 16;
 
 /// Zeroed memory, aligned to [`ALIGN`].
@@ -18,7 +18,7 @@ const NATURAL: usize = 16;
 pub(crate) struct Memory {
     /// As allocated, with [`NATURAL`] alignment.
     base: NonNull<u8>,
-    /// How far the aligned part is into it.
+    /// Offset of the aligned part.
     skip: usize,
     len: usize,
 }
@@ -30,7 +30,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// `len` bytes, or `None` if there are not that many.
+    /// Allocates `len` bytes; `None` if there is not enough memory.
     pub(crate) fn zeroed(len: usize) -> Option<Memory> {
         // SAFETY: the layout has a size, at least `ALIGN`.
         let base = NonNull::new(unsafe { alloc_zeroed(Memory::layout(len)?) })?;
@@ -58,9 +58,9 @@ impl Memory {
         unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len) }
     }
 
-    /// All of it, to write to.
+    /// All of it, mutable.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, and `&mut self` keeps everybody else out.
+        // SAFETY: as in `bytes`, and `&mut self` makes the access exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.as_ptr(), self.len) }
     }
 }
@@ -74,7 +74,7 @@ impl Drop for Memory {
     }
 }
 
-/// Plain numbers, of which any bits are one.
+/// Plain numbers: every bit pattern is valid.
 ///
 /// # Safety
 /// The type has no padding and no invalid bit patterns.
@@ -92,8 +92,8 @@ unsafe impl Plain for f32 {}
 
 /// An argument of a kernel: part of a buffer, in a format, to read or to write.
 ///
-/// Positions and lengths count values. Every method returns `None`, having touched nothing, if they reach beyond
-/// the argument or if the argument is not of that format or not for that access.
+/// Positions and lengths count values. Every method returns `None` and touches nothing if they reach beyond the
+/// argument, or if the argument has another format or access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arg {
     ptr: *mut u8,
@@ -101,11 +101,11 @@ pub(crate) struct Arg {
     bytes: usize,
     format: Format,
     access: Access,
-    /// Of a weight that is multiplied by: the first byte of its tiles, bytes of one, and how many there are.
+    /// For a packed weight: the first byte of its tiles, the bytes of one tile, and the number of tiles.
     tiles: (*const u8, usize, usize),
 }
 
-// SAFETY: whoever makes an `Arg` promises that it may be used by all threads of a replay, see `Arg::new`.
+// SAFETY: the caller of `Arg::new` promises that all threads of a replay may use it.
 unsafe impl Send for Arg {}
 // SAFETY: as above.
 unsafe impl Sync for Arg {}
@@ -119,13 +119,13 @@ pub(crate) struct Rounded<'a> {
 }
 
 impl Arg {
-    /// `values` values at `ptr`; `None` if they are no whole number of blocks, or if `ptr` is not aligned to 4
-    /// though the format is read or written as numbers rather than bytes.
+    /// `values` values at `ptr`; `None` if they are not a whole number of blocks, or if `ptr` is not aligned to 4
+    /// although the format is accessed as numbers rather than bytes.
     ///
     /// # Safety
     /// As long as the `Arg` is used, `ptr` is valid for as many bytes as the format takes for that many values,
-    /// initialised, to be read or written according to `access`. While it is used to read, nobody writes these
-    /// bytes; while it is used to write, nobody reads them, and no two threads write the same ones.
+    /// initialised, for reads or writes according to `access`. While it is used to read, nothing writes these
+    /// bytes; while it is used to write, nothing reads them, and no two threads write the same bytes.
     pub(crate) unsafe fn new(ptr: *mut u8, values: usize, format: Format, access: Access) -> Option<Arg> {
         let bytes = format.bytes(values)?;
         let numbers = matches!(format, Format::F32 | Format::I32 | Format::Q8) || access == Access::Write;
@@ -136,7 +136,7 @@ impl Arg {
     /// The same with packed tiles of `bytes` bytes each.
     ///
     /// # Safety
-    /// As long as the `Arg` is used, `tiles` is valid to be read for `bytes · count` bytes, and nobody writes them.
+    /// As long as the `Arg` is used, `tiles` is valid for reads of `bytes · count` bytes, and nothing writes them.
     pub(crate) unsafe fn with_tiles(self, tiles: *const u8, bytes: usize, count: usize) -> Arg {
         Arg { tiles: (tiles, bytes, count), ..self }
     }
@@ -145,11 +145,11 @@ impl Arg {
     #[inline(always)]
     pub(crate) fn tile(&self, index: usize) -> Option<&[u8]> {
         let (tiles, bytes, count) = self.tiles;
-        // SAFETY: `with_tiles` was promised that as many tiles are there.
+        // SAFETY: the caller of `with_tiles` promised that there are this many tiles.
         (index < count).then(|| unsafe { std::slice::from_raw_parts(tiles.add(index * bytes), bytes) })
     }
 
-    /// At the beginning of a memory.
+    /// An argument at the beginning of a memory.
     #[cfg(test)]
     pub(crate) fn test(memory: &Memory, values: usize, format: Format, access: Access) -> Arg {
         assert!(format.bytes(values).unwrap() <= memory.len());
@@ -157,7 +157,7 @@ impl Arg {
         unsafe { Arg::new(memory.as_ptr(), values, format, access).unwrap() }
     }
 
-    /// Values it has room for.
+    /// The number of values it has room for.
     pub(crate) fn values(&self) -> usize {
         self.values
     }
@@ -200,13 +200,13 @@ impl Arg {
         self.write(Format::I32, at, values)
     }
 
-    /// Halves of either kind, as bits.
+    /// `f16` or `bf16` values, as bits.
     pub(crate) fn write_halves(&self, at: usize, values: &[u16]) -> Option<()> {
         let half = matches!(self.format, Format::Ggml(GgmlType::F16 | GgmlType::BF16));
         self.write(if half { self.format } else { return None }, at, values)
     }
 
-    /// Whole blocks of a quantised type, from a value that begins one.
+    /// Whole blocks of a quantised type, from the first value of a block on.
     pub(crate) fn write_blocks(&self, at: usize, bytes: &[u8]) -> Option<()> {
         let Format::Ggml(ty) = self.format else { return None };
         let whole = ty.is_quantised() && at.is_multiple_of(ty.block_len());
@@ -251,7 +251,7 @@ impl Arg {
         if self.access != Access::Read || !self.holds::<T>(at, len) {
             return None;
         }
-        // SAFETY: within the bytes that `new` was promised, which nobody writes meanwhile; aligned, because byte
+        // SAFETY: within the bytes that `new` was promised, which nothing writes meanwhile; aligned, because byte
         // slices need no alignment, and formats read as wider numbers were found aligned in `new` and `at` is a
         // multiple.
         Some(unsafe { std::slice::from_raw_parts(self.ptr.add(at).cast(), len) })
@@ -262,8 +262,8 @@ impl Arg {
         if self.access != Access::Write || !self.holds::<T>(at, values.len()) {
             return None;
         }
-        // SAFETY: within the bytes that `new` was promised, which no other thread writes and nobody reads
-        // meanwhile, so that `values` lies elsewhere; aligned as in `slice`.
+        // SAFETY: within the bytes that `new` was promised, which no other thread writes and nothing reads
+        // meanwhile, so `values` is elsewhere; aligned as in `slice`.
         unsafe { ptr::copy_nonoverlapping(values.as_ptr(), self.ptr.add(at).cast(), values.len()) };
         Some(())
     }
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn memory_is_aligned_zeroed_and_costs_nothing_until_touched() {
-        // Larger than most machines' memory: only pages that are touched may count.
+        // Larger than most machines' memory: only touched pages may count.
         let mut memory = Memory::zeroed(1 << 36).or_else(|| Memory::zeroed(1 << 30)).unwrap();
         assert_eq!(memory.as_ptr().addr() % ALIGN, 0);
         let end = memory.len() - 1;

@@ -1,4 +1,4 @@
-//! A part of a kernel, prepared: its anchor, its row program, and what it needs.
+//! A prepared part of a kernel: its anchor, its row program, and its needs.
 
 use weft_kern::{Anchor, Dim, Kernel, Part, Sizes};
 
@@ -17,7 +17,7 @@ pub(crate) struct Prepared {
     rows: Vec<Dim>,
     pub(crate) cols: usize,
     pub(crate) program: RowProgram,
-    /// The part that comes before it has the same prologue.
+    /// Whether the part before it has the same prologue.
     pub(crate) prologue_is_known: bool,
     anchor: PreparedAnchor,
     numbers: Vec<Numbers>,
@@ -33,11 +33,11 @@ enum PreparedAnchor {
 }
 
 impl Prepared {
-    /// Prepares a part of a verified kernel, for arguments of up to `values` values each and as many threads; nothing, if it has no rows even
+    /// Prepares a part of a verified kernel, for arguments of up to `values` values each and this many threads; `None` if it has no rows even
     /// at the largest sizes.
     ///
     /// # Errors
-    /// A sentence, if the device cannot run it, or threads could write one place.
+    /// A sentence, if the device cannot run it, or two threads could write to the same place.
     pub(crate) fn new(
         kernel: &Kernel,
         part: &Part,
@@ -46,11 +46,11 @@ impl Prepared {
         threads: usize,
     ) -> Result<Option<Prepared>, String> {
         if part.rows.len() > MAX_AXES {
-            return Err(format!("{} axes of rows, this device has {MAX_AXES}", part.rows.len()));
+            return Err(format!("{} axes of rows; this device supports {MAX_AXES}", part.rows.len()));
         }
         let space = Space::new(&part.rows, max);
         if space.count() == 0 {
-            // Not checked by the verifier either.
+            // The verifier does not check this.
             return Ok(None);
         }
         let params = &kernel.params;
@@ -81,7 +81,7 @@ impl Prepared {
         Space::new(&self.rows, sizes)
     }
 
-    /// What all of it costs in a step, see [`crate::cost`]; 0 if there is nothing to do.
+    /// The cost of all of it in a step, see [`crate::cost`]; 0 if there is nothing to do.
     pub(crate) fn cost(&self, args: &[Arg], space: &Space) -> Result<u64, Fault> {
         if space.count() == 0 {
             return Ok(0);
@@ -91,7 +91,7 @@ impl Prepared {
             PreparedAnchor::Dot(dot) => dot.cost(space, self.cols),
             PreparedAnchor::Attend(attend) => attend.cost(args, space)?,
         };
-        // So that those of all parts can be added up.
+        // Bounded, so that the costs of all parts can be added up.
         Ok(cost.clamp(1, u64::MAX >> 16))
     }
 
@@ -103,8 +103,8 @@ impl Prepared {
         }
     }
 
-    /// What the least costs that a thread can do of it. Parts for which that is much come first, so that the thread
-    /// that has it does less of the others.
+    /// The cost of the smallest piece of it that a thread can take. Parts with large pieces come first, so that a thread
+    /// that has one does less of the other parts.
     pub(crate) fn least_cost(&self) -> u64 {
         match &self.anchor {
             PreparedAnchor::Rows => self.program.cost / (self.cols as u64).div_ceil(self.program.unit as u64),
@@ -114,7 +114,7 @@ impl Prepared {
         }
     }
 
-    /// Forgets what a step left behind that was not finished.
+    /// Clears what an unfinished step left behind.
     pub(crate) fn sweep(&self) {
         if let PreparedAnchor::Attend(attend) = &self.anchor {
             attend.sweep();
@@ -128,7 +128,7 @@ impl Prepared {
         }
         if !cx.again {
             for numbers in &self.numbers {
-                // Every thread that works on the part looks at all of them: if they are bad, none writes anything.
+                // Every thread of the part checks all of them: if one is bad, no thread writes anything.
                 numbers.distinct(cx.args, &cx.space, &mut scratch.numbers)?;
             }
         }
@@ -140,7 +140,7 @@ impl Prepared {
     }
 }
 
-/// Runs one thread's share of a part that is nothing but its row program.
+/// Runs one thread's share of a part that only has a row program.
 fn rows(cx: &Thread<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
     let registers = &mut scratch.registers;
     let (rows, unit) = (cx.space.count(), cx.program.unit);

@@ -1,9 +1,9 @@
-//! A prologue: what a product multiplies, computed in front of it instead of by a kernel of its own.
+//! A prologue: a product's operand, computed before it in the same kernel.
 //!
-//! Every thread computes the rows it needs, each once, into its own scratch memory. That is the same row program, run by
-//! the same code, and the same rounding as of a store, so the bits are those that another kernel would have written. It
-//! is meant for steps of few tokens, where a row costs less than the wait for another thread; how often it is computed
-//! changes no bit.
+//! Every thread computes the rows it needs, each once, into its own scratch memory. The row program, the code that runs
+//! it and the rounding are those of a store, so the bits are what another kernel would have written. Prologues are for
+//! steps of few tokens, where computing a row takes less time than waiting for another thread; how often a row is
+//! computed changes no bit.
 
 use weft_kern::{Kernel, Part, Product, Prologue as KernelPrologue, q8};
 
@@ -14,7 +14,7 @@ use crate::rows::Fault;
 use crate::scratch::Needs;
 use crate::thread::Thread;
 
-/// Whether two parts of a kernel have the same prologue, for the same rows: a thread that has done one need not do the other.
+/// Whether two parts of a kernel have the same prologue, for the same rows: a thread computes it once for both.
 pub(crate) fn same(a: &Part, b: &Part) -> bool {
     a.prologue.is_some() && a.prologue == b.prologue && a.prologue_rows() == b.prologue_rows()
 }
@@ -30,10 +30,10 @@ pub(crate) struct Prologue {
 }
 
 impl Prologue {
-    /// Prepares the prologue of a verified part. It is rounded if a product wants it so, be it of another part with the same.
+    /// Prepares the prologue of a verified part. It is rounded if a product of this part, or of another part with the same prologue, needs that.
     ///
     /// # Errors
-    /// A sentence, if there is none, or the device cannot run it.
+    /// A sentence, if there is no prologue, or the device cannot run it.
     pub(crate) fn new(kernel: &Kernel, part: &Part) -> Result<Prologue, String> {
         let params = &kernel.params;
         let wants = |p: &Product| p.x == weft_kern::Factor::Prologue && p.rounds(params);
@@ -44,24 +44,24 @@ impl Prologue {
         let program = RowProgram::of_prologue(params, source)?;
         let len = program.result_len();
         if len == 0 || rounded && !len.is_multiple_of(q8::BLOCK) {
-            return Err(format!("a prologue of {len} values, which are no whole number of blocks"));
+            return Err(format!("a prologue of {len} values, not a whole number of blocks"));
         }
         Ok(Prologue { program, len, rounded })
     }
 
-    /// Scratch memory for as many rows.
+    /// Scratch memory for this many rows.
     pub(crate) fn needs(&self, rows: usize) -> Needs {
         let values = rows.saturating_mul(self.len);
         let made = (rows, values, if self.rounded { values } else { 0 });
         Needs { made, slots: self.program.slots, ..Needs::default() }
     }
 
-    /// Forgets the rows of another prologue.
+    /// Discards the rows of another prologue.
     pub(crate) fn begin(&self, cx: &Thread<'_>, made: &mut Made) {
         made.ready[..cx.space.axes()[0]].fill(false);
     }
 
-    /// Computes a row, if it is not there yet.
+    /// Computes a row, if it has not been computed yet.
     pub(crate) fn make(
         &self,
         cx: &Thread<'_>,

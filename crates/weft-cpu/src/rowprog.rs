@@ -1,9 +1,8 @@
-//! Row programs, prepared: each value has a place, each instruction its operands.
+//! Prepared row programs: each value has a place, each instruction its operands.
 //!
-//! A program runs over a block of columns of a row at a time (over the whole row if columns depend on each other),
-//! so that the vectors between its instructions stay in the first-level cache. Vectors live in a few slots of the
-//! thread's scratch memory, reused as soon as their last reader is done; contiguous `f32` operands are read where
-//! they are.
+//! A program runs over one block of columns of a row at a time (over the whole row if columns depend on each other),
+//! so that the vectors between its instructions stay in the first-level cache. Vectors are kept in a few slots of the
+//! thread's scratch memory, reused as soon as their last reader is done; contiguous `f32` operands are read in place.
 
 mod run;
 
@@ -15,10 +14,10 @@ use crate::rows::{RowPick, RowView};
 
 pub(crate) use run::{Acc, Registers, RunRows};
 
-/// Columns of a block, if columns are computed apart.
+/// Columns of a block, if columns are computed separately.
 pub(crate) const BLOCK: usize = 512;
 
-/// Most values that the largest are selected from: their indices are `f32`, exact up to here.
+/// The most values that the largest can be selected from: indices are `f32`, which is exact up to here.
 const MAX_SELECT: usize = 1 << 24;
 
 /// Where a value is.
@@ -28,7 +27,7 @@ enum Place {
     Vector(usize),
     /// In a slot, one value.
     Scalar(usize),
-    /// What the anchor computed, its result of this number.
+    /// A result of the anchor, by its number.
     Acc(usize),
     /// A vector in an argument, read in place.
     Memory(RowView),
@@ -36,11 +35,11 @@ enum Place {
     Nowhere,
 }
 
-/// A value that an instruction reads or makes.
+/// A value that an instruction reads or computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Value {
     place: Place,
-    /// How long it is, over all columns.
+    /// Its length over all columns.
     len: usize,
 }
 
@@ -69,26 +68,26 @@ struct Step {
 #[derive(Debug, Clone)]
 pub(crate) struct RowProgram {
     steps: Vec<Step>,
-    /// Columns computed at a time; without bound if a row is computed as a whole.
+    /// Columns computed at a time; unbounded if a row is computed as a whole.
     block: usize,
-    /// Columns may be cut at multiples of this; it is all of them if they depend on each other.
+    /// Columns may be divided at multiples of this; all columns if they depend on each other.
     pub(crate) unit: usize,
     /// The value of a prologue.
     result: Option<Value>,
-    /// Slots it needs, and how many values one must have room for.
+    /// The number of slots it needs, and the values of one slot.
     pub(crate) slots: (usize, usize),
-    /// What a row costs, see [`cost`].
+    /// The cost of a row, see [`cost`].
     pub(crate) cost: u64,
 }
 
 impl RowProgram {
-    /// Prepares the program of a verified part; `apart` tells whether stores allow columns to be computed apart.
+    /// Prepares the program of a verified part; `apart` is whether stores allow columns to be computed separately.
     ///
     /// # Errors
     /// A sentence, if it loads a type that has no decoder.
     pub(crate) fn new(params: &[Param], part: &Part, apart: bool) -> Result<RowProgram, String> {
         let mut program = RowProgram::prepare(params, &part.body, part.lens(), None)?;
-        // Quantised rows are cut between their blocks; rounded ones are written in blocks of 32.
+        // Quantised rows are divided between blocks; rounded rows are written in blocks of 32.
         let blocks = part.body.iter().map(|instr| match instr {
             Instr::Load { view, .. } => match params[view.param].format {
                 Format::Ggml(ty) => ty.block_len(),
@@ -118,7 +117,7 @@ impl RowProgram {
             .map_err(|why| format!("in the prologue, {why}"))
     }
 
-    /// Prepares a program that is run over whole rows; it keeps value `result`.
+    /// Prepares a program that runs over whole rows; it keeps value `result`.
     fn prepare(
         params: &[Param],
         body: &[Instr],
@@ -160,7 +159,7 @@ impl RowProgram {
 }
 
 impl Step {
-    /// What it costs for a row.
+    /// The cost for a row.
     fn cost(&self) -> u64 {
         let (len, value) = match self.op {
             Op::Unary(op, x) => (x.len, cost::unary(op)),
@@ -173,7 +172,7 @@ impl Step {
     }
 }
 
-/// Gives values their places, in order.
+/// Assigns values their places, in order.
 struct Places<'a> {
     params: &'a [Param],
     lens: Vec<usize>,
@@ -196,7 +195,7 @@ impl<'a> Places<'a> {
         Places { params, lens, last_use, values: Vec::new(), free: Vec::new(), slots: 0 }
     }
 
-    /// Chooses the place of value `i`, and says what to do to get it there, if anything.
+    /// Chooses the place of value `i`. Returns the operation that computes it, if there is one.
     fn step(&mut self, i: usize, instr: &Instr) -> Option<Step> {
         let of = |v: &ValueId| self.values[*v];
         let len = self.lens[i];
@@ -230,7 +229,7 @@ impl<'a> Places<'a> {
         };
         let place = match op {
             Op::Store { .. } => Place::Nowhere,
-            // In a part of one column everything is one value.
+            // In a part with one column every vector is one value.
             _ if len == 1 => Place::Scalar(self.slot()),
             _ => Place::Vector(self.slot()),
         };

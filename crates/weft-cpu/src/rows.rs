@@ -1,16 +1,16 @@
-//! The row space of a part of a kernel: coordinates, and where a row's values lie.
+//! The row space of a part of a kernel: coordinates, and the positions of a row's values.
 
 use weft_kern::{Dim, Indexed, ParamId, Sizes, View};
 
 use crate::memory::Arg;
 
-/// Most axes a row space may have.
+/// The most axes a row space may have.
 pub(crate) const MAX_AXES: usize = 4;
 
-/// A row's index along each axis; 0 for axes there are not.
+/// A row's index along each axis; 0 for missing axes.
 pub(crate) type Coords = [usize; MAX_AXES];
 
-/// An index in the step's data points outside of what it indexes.
+/// An index in the step's data is out of bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fault;
 
@@ -35,7 +35,7 @@ impl Space {
         self.axes
     }
 
-    /// The rows of the first axis alone: those of a prologue.
+    /// The rows of the first axis only, for a prologue.
     pub(crate) fn first_axis(&self) -> Space {
         let rows = self.axes[0];
         Space { axes: [rows, 1, 1, 1], count: rows }
@@ -46,11 +46,11 @@ impl Space {
         self.count
     }
 
-    /// Where row `row`, the last axis counting fastest, is.
+    /// The coordinates of row `row`; the last axis counts fastest.
     #[inline(always)]
     pub(crate) fn coords(&self, mut row: usize) -> Coords {
         let [_, b, c, d] = self.axes;
-        // Written out: an array that is filled in a loop and then copied makes the processor wait, once a row.
+        // Written out: filling an array in a loop and copying it stalls the CPU once per row.
         let mut last = |n: usize| {
             if n <= 1 {
                 return 0;
@@ -121,7 +121,7 @@ impl RowPick {
         RowPick { index: RowView::new(&indexed.index), stride: indexed.stride }
     }
 
-    /// What the row's number adds to positions in `target`.
+    /// The offset that the row's number adds to positions in `target`.
     #[inline(always)]
     pub(crate) fn offset(&self, args: &[Arg], coords: &Coords, target: ParamId) -> Result<usize, Fault> {
         let count = args[target].values() / self.stride;

@@ -1,4 +1,4 @@
-//! A thread's scratch memory, and how much of it a kernel needs.
+//! A thread's scratch memory, and how much a kernel needs.
 
 use std::ops::Range;
 
@@ -14,21 +14,21 @@ use crate::rowprog::Registers;
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) registers: Registers,
-    /// What an anchor has computed.
+    /// An anchor's results.
     pub(crate) acc: Vec<f32>,
     /// Weight rows as `f32`.
     pub(crate) floats: Vec<f32>,
-    /// What is multiplied by packed weights.
+    /// The rows that packed weights are multiplied with.
     pub(crate) blocks: Blocks,
-    /// Row numbers, in an order an anchor likes.
+    /// Row numbers, in the order an anchor takes them.
     pub(crate) rows: Vec<usize>,
     /// Where each group of these begins.
     pub(crate) starts: Vec<usize>,
     /// A number for each row.
     pub(crate) numbers: Vec<usize>,
-    /// What a chunk of a product computes.
+    /// The rows and matrices of a product's chunk.
     pub(crate) entries: Vec<Entry>,
-    /// The chunk of which `entries` and `blocks` are.
+    /// The chunk that `entries` and `blocks` belong to.
     pub(crate) chunk: Option<(Range<usize>, Option<usize>)>,
     /// Rows of a prologue.
     pub(crate) made: Made,
@@ -39,22 +39,22 @@ pub(crate) struct Scratch {
 /// How much scratch memory a kernel needs: lengths of the parts of [`Scratch`].
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Needs {
-    /// Slots, and values in one.
+    /// The number of slots, and the values of one.
     pub(crate) slots: (usize, usize),
     pub(crate) acc: usize,
     pub(crate) floats: usize,
     pub(crate) rows: usize,
     pub(crate) starts: usize,
     pub(crate) entries: usize,
-    /// Blocks of 32 values that are laid out.
+    /// Laid-out blocks of 32 values.
     pub(crate) blocks: usize,
-    /// Rows of a prologue, the values of all of them, and how many of these are rounded.
+    /// Rows of a prologue, their values together, and the number of rounded values.
     pub(crate) made: (usize, usize, usize),
     pub(crate) attend: RoomSize,
 }
 
 impl Needs {
-    /// What is enough for both.
+    /// The size that is enough for both.
     pub(crate) fn max(self, other: Needs) -> Needs {
         Needs {
             slots: (self.slots.0.max(other.slots.0), self.slots.1.max(other.slots.1)),
@@ -94,7 +94,7 @@ impl Needs {
 }
 
 impl Scratch {
-    /// Makes room; `None` if there is no memory for it.
+    /// Grows to this size; `None` if there is not enough memory.
     pub(crate) fn grow(&mut self, needs: &Needs) -> Option<()> {
         let (slots, width) = needs.slots;
         let Registers { slots: all, spare } = &mut self.registers;

@@ -1,14 +1,14 @@
-//! How the work of a launch is cut: each thread does one contiguous stretch of it, and then helps with what is left.
+//! Divides the work of a launch: each thread does one contiguous stretch, and then helps with the rest.
 //!
-//! Work is a sequence of units with costs. Laid end to end, they are cut into stretches, and a unit belongs to the stretch in which it begins. Costs are
-//! estimates and cores are not equally fast (others use them too), so a launch that is long enough is cut in rounds: the first gives every thread a
-//! stretch of its own, half of the work together; each further round has a stretch for each thread of half of what is left, and the last all of it.
-//! After its own, a thread takes the next stretch that nobody has taken. (This is known as factoring: Hummel, Schonberg and Flynn, 1992.) The parts of a kernel are laid end to end in the same way, by what they cost as a whole;
-//! each then cuts its own stretch by costs it knows better.
+//! Work is a sequence of units with costs. Laid end to end, they are divided into stretches; a unit belongs to the stretch in which it begins. Costs are
+//! estimates, and cores are not equally fast (other processes use them too), so a launch that is long enough is divided in rounds. The first round gives
+//! every thread its own stretch, half of the work together; each further round has a stretch for every thread of half of the rest, and the last has all
+//! of it. After its own stretch, a thread takes the next free one. (This is factoring: Hummel, Schonberg and Flynn, 1992.) The parts of a kernel are laid
+//! end to end in the same way, by their total costs; each part then divides its own stretch by more exact costs.
 
 use std::ops::Range;
 
-/// What a thread does of something: from `from` to `to`, where all of it is `of`.
+/// A fraction of some work: from `from` to `to`, where all of it is `of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fraction {
     from: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Fraction {
     of: u64,
 }
 
-/// How the work of a launch is cut into stretches, for so many threads.
+/// How the work of a launch is divided into stretches for a number of threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rounds {
     threads: usize,
@@ -24,21 +24,21 @@ pub(crate) struct Rounds {
     more: u32,
 }
 
-/// No stretch is cut that costs less, in picoseconds: taking one is to cost little beside it.
+/// The least cost of a stretch, in picoseconds: taking a stretch should cost little in comparison.
 const LEAST: u64 = 2_000_000;
 
-/// Rounds after the first, at most: what one thread has of the last is this power of two less than its share of all.
+/// The most rounds after the first: a stretch of the last is a thread's share of all work divided by two to this power.
 const MOST_ROUNDS: u32 = 4;
 
 impl Rounds {
-    /// Of work that costs `total`: one round, if the work cannot be cut finer or is too little.
+    /// Divides work of cost `total`; into one round, if the work cannot be divided further or is too small.
     pub(crate) fn new(threads: usize, total: u64, fine: bool) -> Rounds {
         let stretches = total / threads as u64 / LEAST;
         let more = if fine && threads > 1 { stretches.max(1).ilog2().min(MOST_ROUNDS) } else { 0 };
         Rounds { threads, more }
     }
 
-    /// How many stretches there are. The first ones belong to the threads in their order.
+    /// The number of stretches. The first ones belong to the threads, in order.
     pub(crate) fn stretches(self) -> usize {
         self.threads * (self.more as usize + 1)
     }
@@ -56,7 +56,7 @@ impl Rounds {
 }
 
 impl Fraction {
-    /// Of work that costs `total`, this fraction; of that, what lies in a part that costs `cost` and comes after others that cost `before`.
+    /// This fraction of work of cost `total`, limited to a part of cost `cost` that comes after parts of cost `before`.
     pub(crate) fn within(self, total: u64, before: u64, cost: u64) -> Fraction {
         let Share { from, to } = self.share(total);
         let at = |cut: u64| cut.clamp(before, before + cost) - before;
@@ -68,7 +68,7 @@ impl Fraction {
         self.from == self.to
     }
 
-    /// This fraction of work that costs `total`.
+    /// This fraction of work of cost `total`.
     pub(crate) fn share(self, total: u64) -> Share {
         let cut = |at: u64| (u128::from(total) * u128::from(at) / u128::from(self.of.max(1))) as u64;
         Share { from: cut(self.from), to: cut(self.to) }
@@ -83,7 +83,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Which of `units` units that cost `cost` each, not 0, are in it, if those before them cost `before`.
+    /// The units that are in this stretch, of `units` units of cost `cost` each (not 0) that come after work of cost `before`.
     pub(crate) fn of(&self, before: u64, cost: u64, units: usize) -> Range<usize> {
         let first_from = |at: u64| (at.saturating_sub(before).div_ceil(cost)).min(units as u64) as usize;
         first_from(self.from)..first_from(self.to)
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(Rounds::new(1, u64::MAX, true).stretches(), 1);
     }
 
-    /// A part may know its costs better than the estimate by which it was laid beside others.
+    /// A part may know its costs better than the estimate by which it was laid next to others.
     #[test]
     fn parts_are_done_once_whatever_they_were_thought_to_cost() {
         for costs in [[1, 1, 1], [1000, 0, 1], [3, 50_000, 7], [u64::MAX >> 3, 1, u64::MAX >> 4]] {

@@ -1,18 +1,17 @@
 //! Proof that no two threads write the same place.
 //!
-//! The parts of a kernel, the rows of a part, and the columns of a program that lets them be computed apart, go to
-//! threads in any cut. That is sound only if no two of them store to the same place. Compilers make no other kernels,
-//! but a device cannot take that on trust. [`owned`] shows that no two parts store to one argument (and arguments do
-//! not overlap if one is written, which `compile` checks); [`check`] shows it for the rows and columns of a part, from
-//! the strides; a kernel for which it cannot be shown is refused. What is left are rows picked by number, for which
-//! [`Numbers::distinct`] looks at the numbers of each step.
+//! The parts of a kernel, the rows of a part, and the columns of a program that can compute them separately, are divided
+//! between threads in any way. This is sound only if no two of them store to the same place. The compiler makes no other
+//! kernels, but a device must not rely on that. [`owned`] proves that no two parts store to one argument (`compile` checks
+//! that a written argument overlaps no other); [`check`] proves it for the rows and columns of a part, from the strides;
+//! a kernel without proof is refused. For rows picked by number, [`Numbers::distinct`] checks the numbers of each step.
 
 use weft_kern::{Indexed, Instr, Kernel, ParamId, Part, View};
 
 use crate::memory::Arg;
 use crate::rows::{Coords, Fault, MAX_AXES, RowPick, Space};
 
-/// A store's view, and for how many values.
+/// A store's view and number of values.
 struct Stored<'a> {
     view: &'a View,
     indexed: Option<&'a Indexed>,
@@ -38,7 +37,7 @@ pub(crate) fn owned(kernel: &Kernel) -> Result<(), String> {
 
 /// Checks that rows of a part store to different places, whatever the data. `axes` is the row space at the largest sizes.
 ///
-/// Whether columns do as well: if not, a row must be computed as a whole.
+/// Returns whether columns do as well: if not, a row must be computed as a whole.
 ///
 /// # Errors
 /// A sentence that names two stores.
@@ -64,7 +63,7 @@ pub(crate) fn check(part: &Part, axes: [usize; MAX_AXES]) -> Result<bool, String
     Ok(columns_apart)
 }
 
-/// Whether two ranges, the ends included, have nothing in common.
+/// Whether two inclusive ranges are disjoint.
 fn disjoint(a: (usize, usize), b: (usize, usize)) -> bool {
     a.1 < b.0 || b.1 < a.0
 }
@@ -81,7 +80,7 @@ impl Stored<'_> {
         (self.view.offset, strides.fold(self.span().1, |end, (stride, n)| end + stride * (n - 1)))
     }
 
-    /// Whether different rows of this store, or one of this and one of the other, never meet.
+    /// Whether no two different rows of this store, nor a row of this and a row of the other, overlap.
     fn rows_apart(&self, other: &Stored<'_>, axes: [usize; MAX_AXES]) -> bool {
         if self.indexed != other.indexed {
             return false;
@@ -96,7 +95,7 @@ impl Stored<'_> {
             .filter(|axis| axes[*axis] > 1 && same_entry(axis))
             .map(|axis| (self.view.strides[axis], axes[axis]))
             .collect();
-        // Along each axis, from the densest on, a step must leave all behind that the denser ones reach.
+        // Along each axis, from the densest on, a step must pass everything that the denser axes reach.
         free.sort_unstable();
         let (a, b) = (self.span(), other.span());
         let mut width = a.1.max(b.1) - a.0.min(b.0) + 1;
@@ -110,7 +109,7 @@ impl Stored<'_> {
     }
 }
 
-/// The numbers of an indexed store, to be checked before its part is run.
+/// The numbers of an indexed store, to be checked before its part runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Numbers {
     pick: RowPick,
@@ -118,7 +117,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Those of all indexed stores of a part, each once.
+    /// The numbers of all indexed stores of a part, each once.
     pub(crate) fn of(part: &Part) -> Vec<Numbers> {
         let mut all = Vec::new();
         for instr in &part.body {
@@ -132,7 +131,7 @@ impl Numbers {
         all
     }
 
-    /// Checks that all are in range and none occurs twice. `room` has space for as many as there are rows.
+    /// Checks that all are in range and none occurs twice. `room` has space for one number per row.
     pub(crate) fn distinct(&self, args: &[Arg], space: &Space, room: &mut [usize]) -> Result<(), Fault> {
         let mut axes = space.axes();
         for (n, stride) in axes.iter_mut().zip(self.pick.index.strides) {

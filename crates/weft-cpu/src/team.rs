@@ -1,13 +1,12 @@
-//! The thread team: threads that wait for work without sleeping, and a barrier that costs less than a kernel.
+//! The thread pool: threads that spin while they wait for work, and a barrier that takes less time than a kernel.
 //!
-//! A step is a few hundred kernels of some microseconds each, so waking a sleeping thread, or taking a lock,
-//! between two of them would cost as much as the work. The team therefore spins: each worker watches an epoch
-//! counter, runs the job of a new epoch, and within a job waits for the others at a [`Member::wait`] barrier.
-//! Machines are shared, so a thread that has spun for a while lets others run, and a worker that has had nothing to
-//! do for some milliseconds goes to sleep until the next epoch.
+//! A step is a few hundred kernels of some microseconds each, so waking a sleeping thread or taking a lock between two
+//! kernels would take as long as the work. The team therefore spins: each worker watches an epoch counter, runs the job
+//! of a new epoch, and within a job waits for the others at a [`Member::wait`] barrier. Machines are shared, so a thread
+//! that has spun for a while yields, and a worker that has been idle for some milliseconds sleeps until the next epoch.
 //!
-//! A panic in a job, on any thread, breaks the barrier: everybody leaves the job, and [`Team::run`] continues the
-//! panic on the calling thread. The team stays usable.
+//! A panic in a job, on any thread, breaks the barrier: all threads leave the job, and [`Team::run`] resumes the panic
+//! on the calling thread. The team stays usable.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -19,10 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Spins, of some 40 ns each, before a waiting thread offers its core to others: about the length of a kernel.
+/// Spins of some 40 ns each before a waiting thread yields its core: about the length of a kernel.
 const SPINS: u32 = 1024;
 
-/// How long an idle worker watches for work before it sleeps: longer than what lies between two steps of one
+/// How long an idle worker watches for work before it sleeps: longer than the time between two steps of one
 /// sequence.
 const IDLE: Duration = Duration::from_millis(2);
 
@@ -33,7 +32,7 @@ pub(crate) struct Team {
     workers: Vec<JoinHandle<()>>,
 }
 
-/// What the threads share, each part on its own cache lines.
+/// The shared state of the threads, each part on its own cache lines.
 #[derive(Debug)]
 struct Shared {
     /// Counts jobs; a change tells the workers to start.
@@ -45,13 +44,13 @@ struct Shared {
     job: UnsafeCell<Job>,
     /// Set before the last epoch.
     stop: AtomicBool,
-    /// For each worker, whether it sleeps or is about to.
+    /// Whether each worker sleeps or is about to.
     asleep: Box<[AtomicBool]>,
-    /// What the first thread that panicked in this job panicked with.
+    /// The payload of the first panic in this job.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: `job` is the only part that is not `Sync` by itself. The calling thread writes it while no worker is
+// SAFETY: `job` is the only part that is not `Sync`. The calling thread writes it while no worker is
 // busy; workers read it between seeing a new epoch and counting themselves out of `busy`, both of which synchronise
 // with the caller.
 unsafe impl Sync for Shared {}
@@ -59,7 +58,7 @@ unsafe impl Sync for Shared {}
 // to alive.
 unsafe impl Send for Shared {}
 
-/// A value on cache lines of its own; two, because processors fetch lines in pairs.
+/// A value on its own cache lines; two, because CPUs fetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Line<T>(pub(crate) T);
@@ -71,7 +70,7 @@ struct Job {
     data: *const (),
 }
 
-/// A job as [`Team::run`] was given it.
+/// A job as passed to [`Team::run`].
 struct Work<'a, S, F> {
     states: *mut S,
     work: &'a F,
@@ -82,9 +81,9 @@ struct Work<'a, S, F> {
 /// One thread of a team, as a job sees it.
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
-    /// Which thread this is, the calling one being 0.
+    /// The index of this thread; the calling thread is 0.
     pub(crate) index: usize,
-    /// How many threads there are.
+    /// The number of threads.
     pub(crate) threads: usize,
     barrier: &'a Barrier,
 }
@@ -94,7 +93,7 @@ pub(crate) struct Member<'a> {
 pub(crate) struct Broken;
 
 impl Member<'_> {
-    /// Waits until every thread has come here. What any of them wrote before is then seen by all.
+    /// Waits until every thread has arrived. Everything written before is then visible to all.
     pub(crate) fn wait(&self) -> Result<(), Broken> {
         self.barrier.wait(self.threads)
     }
@@ -117,26 +116,25 @@ impl Team {
         for index in 1..threads {
             let shared = Arc::clone(&team.shared);
             let builder = thread::Builder::new().name(format!("weft-cpu-{index}"));
-            // If this fails, dropping the team ends those that were started.
+            // If this fails, dropping the team ends the workers already started.
             team.workers.push(builder.spawn(move || shared.serve(index))?);
         }
-        // A thread that has been spawned is not yet running, and allocates as it starts: the first step need not wait for that.
+        // A spawned thread may not run yet, and allocates as it starts: the first step should not wait for that.
         team.run(&mut vec![(); threads], &|_, ()| Ok(()));
         Ok(team)
     }
 
-    /// Threads, the calling one included.
+    /// The number of threads, including the calling one.
     pub(crate) fn threads(&self) -> usize {
         self.workers.len() + 1
     }
 
     /// Calls `work` once on every thread, each with its own state, and returns when all are done.
     ///
-    /// A thread may leave the job without waiting at the barrier as often as the others only if it returns
-    /// [`Broken`], which it gets from the barrier.
+    /// Every thread must wait at the barrier equally often, unless it returns the [`Broken`] that the barrier returned.
     ///
     /// # Panics
-    /// If there is not one state for each thread, and with whatever `work` panics with.
+    /// If there is not one state for each thread, or if `work` panics.
     pub(crate) fn run<S, F>(&mut self, states: &mut [S], work: &F)
     where
         S: Send,
@@ -182,14 +180,14 @@ impl Drop for Team {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.start();
         for worker in self.workers.drain(..) {
-            // Workers catch what jobs panic with, so there is nothing to report.
+            // Workers catch panics of jobs, so there is nothing to report.
             let _ = worker.join();
         }
     }
 }
 
 impl Shared {
-    /// The life of a worker.
+    /// The main loop of a worker.
     fn serve(&self, index: usize) {
         let mut seen = 0;
         loop {
@@ -260,7 +258,7 @@ where
     let _ = (job.work)(&Member { index, threads: job.threads, barrier: job.barrier }, state);
 }
 
-/// A barrier that counts arrivals and turns a generation when all are there.
+/// A barrier that counts arrivals and advances a generation when all have arrived.
 #[derive(Debug, Default)]
 struct Barrier {
     arrived: Line<AtomicUsize>,
@@ -294,7 +292,7 @@ impl Barrier {
         self.broken.0.store(true, Ordering::Relaxed);
     }
 
-    /// Makes a broken barrier usable again, once nobody waits at it.
+    /// Makes a broken barrier usable again, once no thread waits at it.
     fn mend(&self) {
         self.arrived.0.store(0, Ordering::Relaxed);
         self.broken.0.store(false, Ordering::Relaxed);
@@ -306,7 +304,7 @@ impl Barrier {
 struct Spin(u32);
 
 impl Spin {
-    /// Passes a moment. Whether other threads were let run.
+    /// Spins or yields once. Returns whether it yielded.
     fn pause(&mut self) -> bool {
         if self.0 < SPINS {
             self.0 += 1;

@@ -1,4 +1,4 @@
-//! A part of a kernel as one thread sees it in a step. Its memory is in [`crate::scratch`].
+//! One thread's view of a part of a kernel in a step. The thread's memory is in [`crate::scratch`].
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::rowprog::{Acc, Registers, RowProgram, RunRows};
 use crate::rows::{Fault, Space};
 use crate::share::{Fraction, Share};
 
-/// A part of a kernel in one step, as one thread sees it.
+/// One thread's view of a part of a kernel in a step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Thread<'a> {
     pub(crate) arch: Arch,
@@ -16,19 +16,19 @@ pub(crate) struct Thread<'a> {
     pub(crate) space: Space,
     pub(crate) cols: usize,
     pub(crate) program: &'a RowProgram,
-    /// What of it this thread does now.
+    /// The stretch that this thread does now.
     pub(crate) own: Fraction,
-    /// This thread has just done another stretch of this part: what it found out and laid out is still there.
+    /// Whether this thread has just done another stretch of this part: its scratch memory is still valid.
     pub(crate) again: bool,
-    /// Which thread this is, of those that work on the launch.
+    /// The index of this thread among those that work on the launch.
     pub(crate) index: usize,
     pub(crate) threads: usize,
-    /// The part that this thread has just done has the same prologue: what it made is still there.
+    /// Whether the part this thread has just done has the same prologue: its rows are still valid.
     pub(crate) keep_prologue: bool,
 }
 
 impl Thread<'_> {
-    /// What this thread does of the part, whose work costs `total`.
+    /// This thread's stretch of the part, whose cost is `total`.
     pub(crate) fn share(&self, total: u64) -> Share {
         self.own.share(total)
     }

@@ -1,7 +1,7 @@
-//! Fetching cached rows before they are needed.
+//! Prefetches cached rows before they are needed.
 //!
-//! A thread reads a block, then computes for as long again. So that it need not wait for memory, it asks for the lines of the next block
-//! meanwhile: one at a time, as the processor has room for a dozen that are on their way, and waits when there are more.
+//! A thread reads a block, then computes for about as long. To avoid waiting for memory, it prefetches the lines of the next block meanwhile:
+//! one at a time, because a CPU core stalls when more than about a dozen are in flight.
 
 use super::plan::{BLOCK, Unit};
 use super::prepared::Attend;
@@ -9,18 +9,18 @@ use crate::isa::Simd;
 use crate::memory::Arg;
 use crate::rows::Fault;
 
-/// Lines to be fetched.
+/// Lines to prefetch.
 pub(super) struct Ahead<'a> {
-    /// Bytes of the rows of keys and of values.
+    /// Bytes of a row of keys and of values.
     rows: [&'a [u8]; 2 * BLOCK],
     len: usize,
-    /// The row that is being fetched, and how far.
+    /// The current row, and the bytes of it already prefetched.
     row: usize,
     at: usize,
 }
 
 impl<'a> Ahead<'a> {
-    /// Those of the block of a unit that begins at `start`.
+    /// The lines of the unit's block that begins at `start`.
     #[inline(always)]
     pub(super) fn new(
         attend: &Attend,
@@ -43,7 +43,7 @@ impl<'a> Ahead<'a> {
         Ok(ahead)
     }
 
-    /// Asks for a line.
+    /// Prefetches a line.
     #[inline(always)]
     pub(super) fn line<S: Simd>(&mut self, simd: S) {
         if self.row < self.len {

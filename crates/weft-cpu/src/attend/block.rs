@@ -1,4 +1,4 @@
-//! The partial results of blocks.
+//! Computes the partial results of blocks.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::isa::{Line, Numbers, Simd, Work};
 use crate::memory::Arg;
 use crate::rows::{Fault, Space};
 
-/// Some blocks of a unit, to be put on the stack.
+/// Some blocks of a unit, whose results go on the stack.
 pub(super) struct Stretch<'a> {
     pub(super) attend: &'a Attend,
     pub(super) args: &'a [Arg],
@@ -44,7 +44,7 @@ impl Work for Stretch<'_> {
 }
 
 impl Stretch<'_> {
-    /// Rounds and lays out the queries of all rows, with zeros where there are none.
+    /// Rounds and lays out the queries of all rows; missing rows are zeros.
     #[inline(always)]
     fn queries<S: Simd>(&mut self, simd: S) -> Result<(), Fault> {
         let Stretch { attend, unit, ref mut room, .. } = *self;
@@ -69,7 +69,7 @@ impl Stretch<'_> {
             }
             room.query_scales[row] = round::floats(simd, floats, attend.limits, numbers) * attend.scale;
             let eights = Numbers::flat(numbers).as_chunks::<8>().0;
-            // Lines of rows that are multiplied together are side by side.
+            // Lines of rows that are multiplied together are adjacent.
             let (first, own) = (row / 4 / step * step, row / 4 % step);
             let beside = step.min(quads - first);
             let to = room.queries[first * lines + own..].iter_mut().step_by(beside);
@@ -103,10 +103,10 @@ impl Stretch<'_> {
                         (&*values, v.stride, 0)
                     }
                 };
-                // The last position may be half of two: the other counts nothing.
+                // The last position may be half of a pair: the other half has weight 0.
                 if i % 2 == 1 || i + 1 == last {
                     let even = &Numbers::flat(&rows[i / 2 * 2 * stride..])[start..];
-                    // What is behind the last number of a row is multiplied, but not kept.
+                    // Numbers after the end of a row are multiplied, but the results are discarded.
                     let numbers = v.len.next_multiple_of(32);
                     let odd = &even[32 * stride..][..numbers];
                     let pairs = &mut pairs[i / 2 * attend.pairs_stride..];
@@ -120,7 +120,7 @@ impl Stretch<'_> {
         Ok(())
     }
 
-    /// Computes the scores of all rows. Positions that a row does not see have any.
+    /// Computes the scores of all rows. Scores of positions that a row does not see are arbitrary.
     #[inline(always)]
     fn scores<S: Simd>(&mut self, simd: S, start: usize, ahead: &mut Ahead<'_>) {
         let Stretch { attend, unit, ref mut room, .. } = *self;
@@ -138,7 +138,7 @@ impl Stretch<'_> {
         }
     }
 
-    /// From scores to weights, and the sum of weighted values.
+    /// Turns scores into weights, and sums the weighted values.
     #[inline(always)]
     fn join<S: Simd>(&mut self, simd: S, start: usize, ahead: &mut Ahead<'_>) {
         let Stretch { attend, unit, ref mut room, .. } = *self;

@@ -1,4 +1,4 @@
-//! Cached rows, and rounding them.
+//! Rows of the KV cache, and how they are rounded.
 
 use weft_kern::{Cached, Format, Param};
 use weft_quant::GgmlType;
@@ -8,17 +8,16 @@ use crate::isa::{Line, Numbers, Simd};
 use crate::memory::Arg;
 use crate::rows::Fault;
 
-/// Rows of a state: where the part of a key head is, and how long.
+/// Rows of a state: the position and length of a key head's part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rows {
     cached: Cached,
     ty: GgmlType,
     /// Values.
     pub(super) len: usize,
-    /// The same in lines of 32 numbers, rounded up.
+    /// Lines of 32 numbers, rounded up.
     lines: usize,
-    /// Lines between two rows that have been rounded: an odd number, so that the same line of many rows does not fall into few sets of a
-    /// cache.
+    /// Lines between two rounded rows: an odd number, so that the same line of many rows does not map to few sets of a cache.
     pub(super) stride: usize,
 }
 
@@ -35,7 +34,7 @@ impl Rows {
         }
     }
 
-    /// If other rows are part of these: the value at which they begin.
+    /// The value at which other rows begin, if they are part of these.
     pub(super) fn start_of(&self, part: &Rows, kv_heads: usize) -> Option<usize> {
         let (own, other) = (self.cached, part.cached);
         let same_rows = own.param == other.param
@@ -45,12 +44,12 @@ impl Rows {
         (same_rows && start + part.len <= self.len).then_some(start)
     }
 
-    /// How many rows the state has.
+    /// The number of rows of the state.
     pub(super) fn count(&self, args: &[Arg]) -> usize {
         args[self.cached.param].values() / self.cached.row_stride
     }
 
-    /// The bytes from a key head's part of row `row` to that of the last of `n`, how many lie between two, and how many each has.
+    /// The bytes from a key head's part of row `row` to the part in the last of `n` rows, the bytes between two parts, and the bytes of each.
     #[inline(always)]
     pub(super) fn bytes<'a>(
         &self,
@@ -65,7 +64,7 @@ impl Rows {
         Ok((bytes, of(row_stride), of(self.len)))
     }
 
-    /// Rounds a row, whose bytes these are, and says its scale. `room` is for a row of floats.
+    /// Rounds a row with these bytes, and returns its scale. `room` holds a row of floats.
     #[inline(always)]
     pub(super) fn round<S: Simd>(
         &self,

@@ -1,14 +1,14 @@
-//! What threads exchange of units that are cut.
+//! Exchanges partial results of divided units between threads.
 //!
-//! A thread's share is one stretch of all work, so that it has pieces of no more than two units that are cut: the end of one and the
-//! beginning of another. It *publishes* a piece (the partial results of the nodes that its blocks have in the tree), then *arrives* at the
-//! unit, which counts finished blocks. Pieces are every block once, so exactly one thread brings the count to all of them; it takes what
-//! the others have published, in order of threads, which is the order of blocks.
+//! A thread's share is one stretch of all work, so it has pieces of at most two divided units: the end of one and the beginning of another.
+//! It *publishes* a piece (the partial results of its blocks' nodes in the tree), then *arrives* at the unit, which counts finished blocks.
+//! Pieces cover every block once, so exactly one thread completes the count; it takes the published pieces in order of threads, which is
+//! the order of blocks.
 //!
-//! Everything here is atomic, so that nothing can go wrong but numbers, and they do not: what is published is written before the count is
-//! raised with release order, and read after it was raised with acquire order, by a thread that saw all other raises. The next launch
-//! comes after a barrier of the team. Whoever takes a unit clears its count and its pieces for that launch; if a step fails half-way,
-//! [`Exchange::sweep`] does it before the next.
+//! Everything here is atomic, so there are no data races, and the values are right too: a piece is written before the count is raised with
+//! release ordering, and read after it was raised with acquire ordering, by a thread that saw all other raises. The next launch comes after
+//! a barrier of the team. The thread that takes a unit clears its count and its pieces for that launch; if a step fails halfway,
+//! [`Exchange::sweep`] does so before the next.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,7 +19,7 @@ use crate::isa::{Line, Simd, Work};
 /// No unit.
 const NONE: u32 = u32::MAX;
 
-/// The memory for it.
+/// The shared memory for the exchange.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     /// Finished blocks of each unit; 0 between launches.
@@ -38,7 +38,7 @@ pub(super) struct Piece {
     unit: AtomicU32,
     start: AtomicU32,
     end: AtomicU32,
-    /// Of its first node's first number.
+    /// Index of the first number of its first node.
     at: AtomicU32,
 }
 
@@ -46,13 +46,13 @@ pub(super) struct Piece {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) thread: usize,
-    /// Pieces and nodes that this thread has published before.
+    /// Pieces and nodes that this thread has already published.
     pub(super) piece: usize,
     pub(super) node: usize,
 }
 
 impl Exchange {
-    /// For as many threads and units, and as many nodes a thread, which have so many rows of so many lines. `None` if there is no memory.
+    /// Memory for these numbers of threads, units, and nodes per thread, each with `rows` rows of `lines` lines. `None` if there is not enough.
     pub(super) fn new(
         threads: usize,
         units: usize,
@@ -73,13 +73,13 @@ impl Exchange {
         Some(Exchange { done: zeros(units)?, pieces, numbers: zeros(numbers)?, nodes, node })
     }
 
-    /// Forgets everything.
+    /// Clears everything.
     pub(super) fn sweep(&self) {
         self.done.iter().for_each(|done| done.store(0, Ordering::Relaxed));
         self.pieces.iter().for_each(Piece::clear);
     }
 
-    /// Publishes blocks of a unit, whose nodes are the stack's; `None` if there is no room for it.
+    /// Publishes blocks of a unit, whose nodes are on the stack; `None` if there is no room.
     pub(super) fn publish(
         &self,
         place: Place,
@@ -108,7 +108,7 @@ impl Exchange {
         Some(())
     }
 
-    /// Counts blocks of a unit as finished; true for the thread that finishes the last of `all`, which must take them.
+    /// Counts blocks of a unit as finished. Returns true to the thread that finishes the last of `all`, which must take the pieces.
     pub(super) fn arrive(&self, unit: usize, blocks: usize, all: usize) -> bool {
         let done = &self.done[unit];
         let last = done.fetch_add(blocks as u32, Ordering::AcqRel) as usize + blocks == all;
@@ -143,19 +143,19 @@ impl Default for Piece {
 }
 
 impl Piece {
-    /// Which blocks it has.
+    /// Its blocks.
     pub(super) fn blocks(&self) -> Range<usize> {
         let at = |n: &AtomicU32| n.load(Ordering::Relaxed) as usize;
         at(&self.start)..at(&self.end)
     }
 
-    /// Forgets it.
+    /// Clears it.
     pub(super) fn clear(&self) {
         self.unit.store(NONE, Ordering::Relaxed);
     }
 }
 
-/// Takes what threads have published of a unit.
+/// Takes the published pieces of a unit.
 pub(super) struct Gather<'a> {
     pub(super) exchange: &'a Exchange,
     pub(super) number: usize,

@@ -1,47 +1,47 @@
-//! What attention is cut into.
+//! How the work of attention is divided.
 
 use std::ops::Range;
 
 /// Positions of a block.
 pub(super) const BLOCK: usize = 128;
 
-/// Most rows of a unit, a row being a head of a token, unless a token's heads on one key head are more: so many that converting a block
-/// is next to nothing beside multiplying it, and so few that queries and results stay in the second-level cache.
+/// The most rows of a unit (a row is one head of one token), unless one token has more heads on a key head: enough to make converting a
+/// block cheap in comparison with multiplying it, and few enough for queries and results to stay in the second-level cache.
 pub(super) const ROWS: usize = 80;
 
-/// The same if units may be cut, where threads exchange results of all these rows.
+/// The same if units may be divided: threads then exchange results of all these rows.
 pub(super) const CUT_ROWS: usize = 32;
 
-/// What a block costs beyond its rows, in rows: converting it.
+/// The cost of converting a block, in rows.
 const CONVERT: u64 = 4;
 
-/// As many units for each thread are enough to share them out whole.
+/// With this many units per thread, units need not be divided.
 const MANY_UNITS: usize = 8;
 
-/// As many blocks for each thread are enough to share them out.
+/// With this many blocks per thread, the load is balanced well enough.
 const MANY_BLOCKS: usize = 4;
 
-/// Tokens of a unit that is to have no more than `limit` rows.
+/// Tokens of a unit limited to `limit` rows.
 pub(super) fn tokens_of(group: usize, limit: usize) -> usize {
     (limit / group).max(1)
 }
 
-/// How the work of a step is cut.
+/// How the work of a step is divided.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout<'a> {
     pos: &'a [i32],
     first: &'a [i32],
     heads: usize,
     group: usize,
-    /// Most tokens of a unit.
+    /// The most tokens of a unit.
     tokens: usize,
-    /// Units for each key head of some tokens.
+    /// Units for each key head.
     parts: usize,
-    /// Whether units may be cut between blocks.
+    /// Whether units may be divided between blocks.
     pub(super) cut: bool,
 }
 
-/// Heads that share a key head, of tokens that follow each other in a step and are in one sequence.
+/// Heads that share a key head, for consecutive tokens of one sequence in a step.
 #[derive(Debug, Clone)]
 pub(super) struct Unit<'a> {
     pub(super) tokens: Range<usize>,
@@ -51,12 +51,12 @@ pub(super) struct Unit<'a> {
     pub(super) first: usize,
     /// The tokens' positions.
     pub(super) pos: &'a [i32],
-    /// Blocks that the last of them sees.
+    /// Blocks that the last token sees.
     pub(super) blocks: usize,
 }
 
 impl<'a> Layout<'a> {
-    /// For tokens at such positions (not negative) of sequences that begin there.
+    /// Divides the work for tokens at these positions (not negative) of sequences that begin at these pages.
     pub(super) fn new(
         pos: &'a [i32],
         first: &'a [i32],
@@ -75,7 +75,7 @@ impl<'a> Layout<'a> {
         Layout { parts: parts.min(threads).min(Layout::most_parts(group)), ..cut }
     }
 
-    /// Most units for each key head of some tokens.
+    /// The most units for each key head.
     pub(super) fn most_parts(group: usize) -> usize {
         group.div_ceil(4)
     }
@@ -113,17 +113,17 @@ impl Unit<'_> {
         self.tokens.len() * self.heads.len()
     }
 
-    /// What a block costs.
+    /// The cost of a block.
     pub(super) fn block_cost(&self) -> u64 {
         self.rows() as u64 + CONVERT
     }
 
-    /// What all blocks cost.
+    /// The cost of all blocks.
     pub(super) fn cost(&self) -> u64 {
         self.block_cost() * self.blocks as u64
     }
 
-    /// How many positions of the block that begins at `start` any token sees.
+    /// The number of positions of the block that begins at `start` that any token sees.
     #[inline(always)]
     pub(super) fn most_seen(&self, start: usize) -> usize {
         let mut most = 0;
@@ -133,7 +133,7 @@ impl Unit<'_> {
         most
     }
 
-    /// How many positions of the block that begins at `start` a token sees.
+    /// The number of positions of the block that begins at `start` that a token sees.
     #[inline(always)]
     pub(super) fn seen(&self, token: usize, start: usize) -> usize {
         (self.pos[token] as usize + 1).saturating_sub(start).min(BLOCK)

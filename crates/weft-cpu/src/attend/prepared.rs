@@ -1,4 +1,4 @@
-//! What attention is prepared with, and where the rows of a block of positions are.
+//! Prepared attention, and where the rows of a block of positions are.
 
 use super::cached::Rows;
 use super::exchange::Exchange;
@@ -14,9 +14,9 @@ pub(crate) struct Attend {
     pub(super) k: Rows,
     pub(super) v: Rows,
     pub(super) limits: Limits,
-    /// If the values are part of the keys: the value of a key at which they begin.
+    /// The value of a key at which the values begin, if they are part of the keys.
     pub(super) v_in_k: Option<usize>,
-    /// Lines of four queries, eight values of each in one.
+    /// Lines of four queries; one line has eight values of each.
     pub(super) q_lines: usize,
     /// Lines of weighted values.
     pub(super) v_lines: usize,
@@ -30,13 +30,13 @@ pub(crate) struct Attend {
     /// Query heads on a key head.
     pub(super) group: usize,
     pub(super) page: usize,
-    /// How often blocks can be joined by twos.
+    /// Levels of the tree in which blocks are joined.
     pub(super) levels: usize,
     pub(super) exchange: Exchange,
 }
 
 impl Attend {
-    /// Where the positions of a unit's block are that begins at `start`.
+    /// Finds the positions of the unit's block that begins at `start`.
     #[inline(always)]
     pub(super) fn stretches<'a>(
         &'a self,
@@ -49,7 +49,7 @@ impl Attend {
     }
 }
 
-/// Stretches of positions whose rows follow each other. (No iterator, as the loop's body would be compiled without the instruction set.)
+/// Stretches of positions with consecutive rows. (Not an iterator: the loop's body would be compiled without the instruction set.)
 pub(super) struct Stretches<'a> {
     attend: &'a Attend,
     args: &'a [Arg],
@@ -62,7 +62,7 @@ pub(super) struct Stretches<'a> {
 }
 
 impl Stretches<'_> {
-    /// The first position, counted from the block's beginning, the row that holds it, and how many positions there are; or nothing.
+    /// The next stretch: its first position, counted from the block's beginning, the row of that position, and the number of positions.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Result<Option<(usize, usize, usize)>, Fault> {
         let Stretches { attend, args, unit, bound, start, at: i, seen } = *self;

@@ -9,20 +9,20 @@ use crate::isa::{Line, Numbers};
 /// Memory of a thread, allocated when programs are compiled.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
-    /// Queries, four rows together: for each eight values a line with eight values of each of the four rows.
+    /// Queries, four rows together: each line has eight values of each of the four rows.
     pub(super) queries: Vec<Numbers>,
-    /// What a number of each query stands for, the scale of attention included.
+    /// The scale of each query's numbers, including the scale of attention.
     pub(super) query_scales: Vec<f32>,
     /// A row of floats, and of numbers.
     pub(super) row: Vec<Line>,
     pub(super) row_numbers: Vec<Numbers>,
-    /// A block of keys, and one of values if they are no part of these; what their numbers stand for; and the values of each two
+    /// A block of keys, and one of values if these are not part of the keys; the scales of their numbers; and the values of every two
     /// positions in pairs.
     pub(super) keys: Vec<Numbers>,
     pub(super) values: Vec<Numbers>,
     pub(super) scales: Scales,
     pub(super) pairs: Vec<Numbers>,
-    /// Of every row.
+    /// For every row.
     pub(super) scores: Vec<Scores>,
     pub(super) weights: Vec<Weights>,
     /// Partial results, see [`Stack`].
@@ -31,7 +31,7 @@ pub(crate) struct Room {
     sums: Vec<(f32, f32)>,
 }
 
-/// How large it must be: lengths of its parts.
+/// Its size: lengths of its parts.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct RoomSize {
     pub(super) queries: usize,
@@ -40,7 +40,7 @@ pub(crate) struct RoomSize {
     pub(super) keys: usize,
     pub(super) values: usize,
     pub(super) pairs: usize,
-    /// Rows, of which four are computed together.
+    /// Rows; four are computed together.
     pub(super) rows: usize,
     pub(super) nodes: usize,
     pub(super) sums: usize,
@@ -50,7 +50,7 @@ pub(crate) struct RoomSize {
 const MOST_NODES: usize = 64;
 
 impl RoomSize {
-    /// What is enough for both.
+    /// The size that is enough for both.
     pub(crate) fn max(self, other: RoomSize) -> RoomSize {
         RoomSize {
             queries: self.queries.max(other.queries),
@@ -78,7 +78,7 @@ impl RoomSize {
 }
 
 impl Room {
-    /// Makes it as large; `None` if there is no memory for it.
+    /// Grows to this size; `None` if there is not enough memory.
     pub(crate) fn grow(&mut self, size: &RoomSize) -> Option<()> {
         if size.sums == 0 {
             return Some(());
@@ -102,13 +102,13 @@ impl Room {
         Stack { ids: &mut self.ids, values: &mut self.nodes, sums: &mut self.sums, rows: unit.rows(), lines }
     }
 
-    /// Forgets the partial results of the unit before.
+    /// Clears the partial results of the previous unit.
     pub(super) fn clear(&mut self) {
         self.ids.clear();
     }
 }
 
-/// Rows of numbers that a block of `stride` lines a row takes: one more than it has, so that from any value of a row on all rows are whole.
+/// Rows that a block with `stride` lines per row takes: one more than it has, so that all rows are whole from any value of a row on.
 pub(super) fn block_lines(stride: usize) -> usize {
     (BLOCK + 1).saturating_mul(stride)
 }

@@ -1,6 +1,6 @@
 //! Rows as 16-bit numbers, so small that no sum of their products leaves 32 bits.
 
-// Closures and iterators over arrays of vectors would be compiled without the instruction set.
+// No closures, nor iterators over arrays of vectors: they would be compiled without the instruction set.
 #![expect(clippy::needless_range_loop)]
 
 use weft_quant::{GgmlType, f16_to_f32};
@@ -13,12 +13,12 @@ use super::plan::BLOCK;
 /// Longest keys whose numbers have 8 bits or more.
 pub(super) const LONGEST: usize = 1 << 16;
 
-/// How large numbers may become.
+/// Limits of the numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limits {
-    /// Most of a value's magnitude.
+    /// The largest magnitude of a value's number.
     number: f32,
-    /// Most of the sum of a block's weights, before they are rounded.
+    /// The largest sum of a block's weights, before they are rounded.
     pub(super) weights: f32,
 }
 
@@ -36,7 +36,7 @@ impl Limits {
     }
 }
 
-/// What values of that magnitude at most are multiplied by to be numbers, and numbers to be values again. Nothing if they are not finite.
+/// The factors from values to numbers and back, for values up to this magnitude; `None` if it is not finite.
 #[inline(always)]
 pub(super) fn scales(top: f32, number: f32) -> Option<(f32, f32)> {
     let inverse = number / top;
@@ -44,14 +44,14 @@ pub(super) fn scales(top: f32, number: f32) -> Option<(f32, f32)> {
     top.is_finite().then_some((inverse, top / number))
 }
 
-/// A row that is not finite: its numbers mean nothing, and its scale says so.
+/// Rounds a row that is not finite: its numbers are 0, and its scale is NaN.
 #[inline(always)]
 fn nothing(out: &mut [Numbers]) -> f32 {
     out.fill(Numbers::default());
     f32::NAN
 }
 
-/// Rounds floats, which fill two lines for each of `out`; what comes back is the row's scale.
+/// Rounds floats, two lines for each line of `out`. Returns the row's scale.
 #[inline(always)]
 pub(super) fn floats<S: Simd>(simd: S, values: &[Line], limits: Limits, out: &mut [Numbers]) -> f32 {
     let mut tops = [0; 16];
@@ -71,7 +71,7 @@ pub(super) fn floats<S: Simd>(simd: S, values: &[Line], limits: Limits, out: &mu
     scale
 }
 
-/// The same for halves, of the upper kind if `UPPER`.
+/// The same for 16-bit floats: `bf16` if `UPPER`, otherwise `f16`.
 #[inline(always)]
 pub(super) fn halves<S: Simd, const UPPER: bool>(
     simd: S,
@@ -79,7 +79,7 @@ pub(super) fn halves<S: Simd, const UPPER: bool>(
     limits: Limits,
     out: &mut [Numbers],
 ) -> f32 {
-    // The order of magnitudes is that of their bits, where what is not finite comes last.
+    // Magnitudes are ordered like their bits; those that are not finite come last.
     let (whole, tail) = row.as_chunks::<64>();
     let mut last = [0; 64];
     if !tail.is_empty() {
@@ -105,7 +105,7 @@ pub(super) fn halves<S: Simd, const UPPER: bool>(
     scale
 }
 
-/// Raises magnitudes' bits to those of halves, where these are larger.
+/// Takes the larger of magnitudes' bits and those of 16-bit floats.
 #[inline(always)]
 fn raise(tops: &mut [u16; 32], from: &[u8; 64]) {
     let halves = from.as_chunks::<2>().0;
@@ -114,7 +114,7 @@ fn raise(tops: &mut [u16; 32], from: &[u8; 64]) {
     }
 }
 
-/// The numbers of 32 halves.
+/// The numbers of 32 16-bit floats.
 #[inline(always)]
 fn numbers<S: Simd, const UPPER: bool>(
     simd: S,
@@ -148,7 +148,7 @@ pub(super) fn blocks<S: Simd>(
     for (blocks, line) in blocks.chunks(16).zip(&mut *room) {
         let mut halves = [[0; 2]; 16];
         for (half, block) in halves.iter_mut().zip(blocks) {
-            // (Two bytes as one number, or the compiler would move each by itself.)
+            // (Two bytes as one number, or the compiler would move them one by one.)
             *half = u16::from_le_bytes([block[0], block[1]]).to_le_bytes();
         }
         let Some(halves) = halves.as_flattened().first_chunk() else { continue };

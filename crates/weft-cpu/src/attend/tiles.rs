@@ -1,10 +1,10 @@
 //! Products in tiles that stay in registers.
 //!
-//! A vector of unfinished scores has, for each of four rows, four sums at one position: queries are laid out for that, and a key is read
-//! eight numbers at a time, repeated. A vector of weighted values has sixteen columns of one row: two positions' values are beside each
-//! other, and their two weights are repeated.
+//! A vector of partial scores has, for each of four rows, four sums at one position: queries are laid out for this, and a key is read eight
+//! numbers at a time, repeated. A vector of weighted values has sixteen columns of one row: the values of two positions are adjacent, and
+//! their two weights are repeated.
 
-// Closures and iterators over arrays of vectors would be compiled without the instruction set.
+// No closures, nor iterators over arrays of vectors: they would be compiled without the instruction set.
 #![expect(clippy::needless_range_loop)]
 
 use std::ops::Range;
@@ -14,29 +14,29 @@ use super::plan::BLOCK;
 use super::weights::{Scores, Weights};
 use crate::isa::{Line, Numbers, Simd};
 
-/// Columns, in lines of pairs, that are computed for all rows before the next: their values of a block stay in the first-level cache.
+/// Columns, in lines of pairs, that are computed for all rows before the next ones: their values of a block stay in the first-level cache.
 const COLUMNS: usize = 4;
 
-/// Rounded rows, or those of each two positions in pairs.
+/// Rounded rows, or the rows of every two positions in pairs.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) lines: &'a [Numbers],
-    /// Lines between two.
+    /// Lines between two rows.
     pub(super) stride: usize,
 }
 
-/// Most times four rows whose scores are computed together, and most rows whose values are.
+/// The most groups of four rows whose scores are computed together, and the most rows whose values are.
 pub(super) const fn most<S: Simd>() -> usize {
     if S::WIDE { 5 } else { 1 }
 }
 
-/// The size of parts, no larger than `most`, into which `n` is cut most evenly.
+/// The size of the most even parts of `n` that are no larger than `most`.
 pub(super) fn even(n: usize, most: usize) -> usize {
     n.div_ceil(n.div_ceil(most).max(1)).max(1)
 }
 
-/// The scores of `4 · quads` rows for the first `seen` positions of a block, and perhaps a few more. Of the queries there are `quads` lines
-/// side by side.
+/// Computes the scores of `4 · quads` rows for the first `seen` positions of a block, and perhaps a few more. `quads` lines of the queries
+/// are adjacent.
 #[inline(always)]
 pub(super) fn scores<S: Simd>(
     simd: S,
@@ -101,7 +101,7 @@ fn score_quads<S: Simd, const M: usize, const N: usize>(
     }
 }
 
-/// The sums of weighted values for each row of weights, over the first `seen` positions of a block; a row has `lines` lines.
+/// Sums the weighted values for each row of weights, over the first `seen` positions of a block; a row has `lines` lines.
 #[inline(always)]
 pub(super) fn join<S: Simd>(
     simd: S,
@@ -152,7 +152,7 @@ fn join_tiles<S: Simd, const M: usize, const N: usize>(
     }
 }
 
-/// A tile, from line `at` of `lines` on.
+/// Computes a tile, from line `at` of `lines` on.
 #[inline(always)]
 fn join_tile<S: Simd, const M: usize, const N: usize>(
     simd: S,

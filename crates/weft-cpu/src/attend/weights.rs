@@ -1,13 +1,13 @@
-//! From scores to weights of a row in a block.
+//! Turns a row's scores in a block into weights.
 
-// Closures and iterators over arrays of vectors would be compiled without the instruction set.
+// No closures, nor iterators over arrays of vectors: they would be compiled without the instruction set.
 #![expect(clippy::needless_range_loop)]
 
 use super::plan::BLOCK;
 use super::round::{self, Limits};
 use crate::math;
 
-/// The weights of a block's positions, in pairs, and what one of them stands for.
+/// The weights of a block's positions, in pairs, and their scale.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Weights {
@@ -32,7 +32,7 @@ impl Default for Scores {
     }
 }
 
-/// A block's scales: of each position's keys, and of its values.
+/// A block's scales, for each position's key and value.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Scales {
@@ -46,7 +46,7 @@ impl Default for Scales {
     }
 }
 
-/// Turns the first `seen` scores into weights, and what else is there into none; the largest score, and the sum of weights.
+/// Turns the first `seen` scores into weights, and the others into 0. Returns the largest score and the sum of the weights.
 #[inline(always)]
 pub(super) fn weigh(
     scores: &Scores,
@@ -75,7 +75,7 @@ pub(super) fn weigh(
         p[seen..].fill(0.0);
     }
     let (of_one, of_all) = (largest(&p) / 32767.0, math::sum(&p) / limits.weights);
-    // The second is NaN if a weight is.
+    // The second is NaN if any weight is NaN.
     let unit = larger(of_one, of_all);
     let Some((inverse, unit)) = round::scales(unit, 1.0) else {
         *weights = Weights { unit: f32::NAN, ..Weights::default() };
@@ -88,7 +88,7 @@ pub(super) fn weigh(
     (top, sum)
 }
 
-/// The largest value that is a number.
+/// The largest value, ignoring NaN.
 #[inline(always)]
 fn largest(x: &[f32; BLOCK]) -> f32 {
     let mut lanes = [f32::NEG_INFINITY; 16];
@@ -107,7 +107,7 @@ fn largest(x: &[f32; BLOCK]) -> f32 {
     larger(larger(four[0], four[2]), larger(four[1], four[3]))
 }
 
-/// The larger of two; the second if one is NaN.
+/// The larger of two values; the second if one is NaN.
 #[inline(always)]
 fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }

@@ -1,8 +1,8 @@
-//! Blocks of rows as the leaf that multiplies packed weights reads them.
+//! Blocks of rows in the layout that the leaf for packed weights reads.
 //!
-//! Rows are taken in blocks of up to eight, or six where there are fewer registers, that meet a tile of weights together. A block holds, 32
-//! columns at a time, the quants of its rows one after another, and so their scales, the sums that minima are multiplied with, and the
-//! integers that products begin from: with weights stored as unsigned numbers, `Σ (u − offset)·x = Σ u·x − offset · Σ x`.
+//! Up to eight rows (six where there are fewer registers) form a block that is multiplied with a tile of weights together. For every 32
+//! columns, a block holds the quants of its rows one after another, and likewise their scales, the sums for minima, and the integers that
+//! products start from: with weights stored as unsigned numbers, `Σ (u − offset)·x = Σ u·x − offset · Σ x`.
 
 use weft_quant::packed::COLUMNS;
 
@@ -12,18 +12,18 @@ use crate::isa::Simd;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Entry {
     pub(super) matrix: usize,
-    /// Where the row begins.
+    /// The row's first value.
     pub(super) x_at: usize,
-    /// Which of a chunk's vectors the result is.
+    /// The index of the result among the chunk's vectors.
     pub(super) slot: usize,
 }
 
-/// Blocks, one after another. All parts are indexed by 32 values: those of a block that begins at `b` are `b + column / 32 · rows + row`.
+/// Blocks, one after another. All parts are indexed by groups of 32 values: for a block at `b`, index `b + column / 32 · rows + row`.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     pub(crate) quants: Vec<[i8; COLUMNS]>,
     pub(crate) scales: Vec<f32>,
-    /// For each half of 32 columns; if a group has 32, what belongs to the whole is in the first.
+    /// For each half of 32 columns; if a group has 32, the first half holds the sum of the whole group.
     pub(crate) sums: Vec<[f32; 2]>,
     pub(crate) starts: Vec<[i32; 2]>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Block<'a> {
     pub(super) starts: &'a [[i32; 2]],
 }
 
-/// How many of so many rows are in the next block: as many as there are registers for the sums of.
+/// The number of rows in the next block: as many as there are registers for their sums.
 pub(super) fn block_rows<S: Simd>(rows: usize) -> usize {
     match rows {
         8.. if S::WIDE => 8,

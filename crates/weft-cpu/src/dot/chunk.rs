@@ -1,4 +1,4 @@
-//! What the leaves of a `Dot` compute: some columns of rows that are multiplied by one matrix.
+//! The work of a `Dot`'s leaf: some columns of rows that are multiplied by one matrix.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(super) struct Chunk<'a> {
     /// Rows of the matrix, and their length.
     pub(super) n: usize,
     pub(super) k: usize,
-    /// The weight's row that the matrix begins with.
+    /// The weight's row at which the matrix begins.
     pub(super) row: usize,
     pub(super) cols: Range<usize>,
     /// Where the results go: vectors of `stride` values, in which the columns fit.

@@ -1,4 +1,4 @@
-//! Lays out what is multiplied by packed weights, in [`blocks`](super::blocks).
+//! Lays out rows for products with packed weights, in [`blocks`](super::blocks).
 
 use weft_quant::packed::{COLUMNS, Layout};
 
@@ -43,7 +43,7 @@ impl Work for LayOut<'_> {
                         blocks.sums[at] = if whole { [a + b, 0.0] } else { [a, b] };
                         let mut starts = [0; 2];
                         if offset > 0 {
-                            // No closures: they would be compiled without the instruction set.
+                            // Not closures: these would be compiled without the instruction set.
                             for column in 0..COLUMNS {
                                 starts[column / 16] -= i32::from(quants[column]);
                             }

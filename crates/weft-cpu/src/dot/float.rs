@@ -31,7 +31,7 @@ impl Work for Float<'_> {
                 let bytes = weight.blocks((row + n) * k, k).ok_or(Fault)?;
                 simd.arch().dispatch(Decode { ty, bytes, out });
             }
-            // Where there are fewer rows, the others are computed from what is left there, and not used.
+            // If there are fewer rows, the others are computed from stale values and not used.
             let weights = std::array::from_fn::<_, ROWS, _>(|i| &self.floats[i * k..][..k]);
             for entry in entries {
                 let x = x.f32s(entry.x_at, k).ok_or(Fault)?;

@@ -1,4 +1,4 @@
-//! Some columns of some rows of a `Dot`: every product, then the row program.
+//! Computes some columns of some rows of a `Dot`: every product, then the row program.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ impl Dot {
         for start in cols.clone().step_by(self.tile * tiles) {
             let cols = start..cols.end.min(start + self.tile * tiles);
             let stride = cols.len().next_multiple_of(ROWS);
-            // A vector for each row, first those of results, then those of terms.
+            // A vector for each row: results first, then terms.
             let apart = rows.len() * stride;
             let (results, mut terms) = acc.split_at_mut(self.products.len() * apart);
             let mut entries = &entries[..];
@@ -89,7 +89,7 @@ impl Dot {
         Ok(())
     }
 
-    /// Lists what is multiplied for a chunk of rows, and lays it out.
+    /// Lists the rows to multiply for a chunk, and lays them out.
     fn lay_out(
         &self,
         cx: &Thread<'_>,
@@ -119,7 +119,7 @@ impl Dot {
 }
 
 impl Multiplied {
-    /// Lays out what is multiplied, from block `base` on.
+    /// Lays out the listed rows, from block `base` on.
     fn lay_out(
         &self,
         cx: &Thread<'_>,
@@ -133,7 +133,7 @@ impl Multiplied {
         cx.arch.dispatch(factor::LayOut { x, entries, base, k: self.len(), layout, blocks })
     }
 
-    /// Lists what is multiplied for some rows, sorted by matrix.
+    /// Lists the rows to multiply, sorted by matrix.
     fn list(
         &self,
         cx: &Thread<'_>,

@@ -3,7 +3,7 @@
 //! The order of an output's terms: from 0, for each 32 activations in order, `sum · (scale · d)` is added, then, if the format has minima,
 //! `min · (s₀ + s₁)`. `sum` is the exact integer dot product, `scale` and `min` are the weight's, `d` and `s` the activations'. If a
 //! scale belongs to 16 weights, the same is done for each half in turn, with its own `sum`, `scale`, `min` and `s`. Each of these terms is
-//! multiplied and added in one rounding; `scale · d`, `s₀ + s₁` and the scales of super-blocks are rounded by themselves.
+//! multiplied and added in one rounding; `scale · d`, `s₀ + s₁` and the scales of super-blocks are rounded separately.
 //!
 //! A vector has the sixteen rows of a tile (see [`weft_quant::packed`]), so there is no sum across lanes. A tile's numbers are unpacked once
 //! for a block of rows of x, and the block's results stay in registers for the whole length of a row.
@@ -19,10 +19,10 @@ use super::chunk::Chunk;
 use crate::isa::{Simd, Work};
 use crate::rows::Fault;
 
-/// How far ahead of its use a weight is fetched, in bytes.
+/// How far ahead weights are prefetched, in bytes.
 const AHEAD: usize = 2048;
 
-/// Tiles that meet all rows before the next ones do: they stay in the first-level cache, together with a block of rows.
+/// Tiles that are multiplied with all rows before the next ones: they stay in the first-level cache, together with a block of rows.
 const SPAN: usize = 4;
 
 /// Vectors of 32 columns.
@@ -43,21 +43,21 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         None => panic!("integer formats have a layout"),
     };
 
-    /// Whether numbers reach beyond 127: then 128 is what the format subtracts from them.
+    /// Whether numbers exceed 127: then the format subtracts 128 from them.
     const LARGE: bool = Self::LAYOUT.offset == 128;
 
     pub(super) fn new(chunk: Chunk<'a>, blocks: &'a Blocks, base: usize) -> Packed<'a, F> {
         Packed { chunk, blocks, base, format: PhantomData }
     }
 
-    /// Whether 128 has been subtracted from the numbers that are multiplied.
+    /// Whether 128 has already been subtracted from the multiplied numbers.
     const fn signed<S: Simd>() -> bool {
         S::SIGNED && Self::LARGE
     }
 
     /// The numbers of 32 columns.
     ///
-    /// Written without closures: a closure is a function of its own, compiled without the instruction set.
+    /// Written without closures: a closure is a separate function, compiled without the instruction set.
     #[inline(always)]
     fn unpack<S: Simd>(simd: S, from: &[[u8; 64]]) -> [S::Bytes; QUADS] {
         let layout = Self::LAYOUT;
@@ -127,12 +127,12 @@ impl<'a, F: IntFormat> Packed<'a, F> {
                 let w = Self::unpack(simd, lines);
                 for h in 0..parts {
                     let (scale, min) = scales[t].group(simd, g * parts + h, &mut supers[t])?;
-                    // Of few rows, two sums each.
+                    // For few rows, two sums each.
                     let mut sum = [[simd.int(0); M]; 2];
                     for m in 0..M {
                         sum[0][m] = simd.int(if Self::signed::<S>() { 0 } else { starts[g * M + m][h] });
                     }
-                    // Row by row, each product would wait for the one before it: the numbers of four columns meet all rows in turn.
+                    // Row by row, each product would wait for the previous one: the numbers of four columns go to all rows in turn.
                     for quad in h * quads..(h + 1) * quads {
                         let chain = if M <= 2 { quad % 2 } else { 0 };
                         for m in 0..M {
@@ -172,7 +172,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
             entries = rest;
             let block = self.blocks.block(base, own.len(), groups)?;
             base += own.len() * groups;
-            // Tiles at once as measured: four for one row, which memory limits; with more, sums no longer fit the registers.
+            // Tiles at once, as measured: four for one row, which is bound by memory; with more rows, sums no longer fit into registers.
             match own.len() {
                 8 => self.block::<S, 8, 1>(simd, &span, own, &block)?,
                 6 => self.block::<S, 6, 1>(simd, &span, own, &block)?,
@@ -184,8 +184,8 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         Some(())
     }
 
-    /// Multiplies a span of tiles, `W` at once, and a block of rows. Several at once are read as several streams, which a
-    /// processor fetches faster than one, and give it as many sums to work at as its products take time.
+    /// Multiplies a span of tiles, `W` at once, and a block of rows. Several tiles at once are read as several streams, which a CPU
+    /// fetches faster than one, and give it enough independent sums to hide the latency of products.
     #[inline(always)]
     fn block<S: Simd, const M: usize, const W: usize>(
         &mut self,
@@ -198,7 +198,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         for first in span.clone().step_by(W) {
             let mut tiles: [&[u8]; W] = [&[]; W];
             for (t, tile) in tiles.iter_mut().enumerate() {
-                // Behind the last, the last again: its results are the same.
+                // After the last tile, the last again: its results are the same.
                 *tile = self.chunk.weight.tile((first + t).min(span.end - 1))?;
                 debug_assert!(Self::LAYOUT.tile_bytes(k) == Some(tile.len()));
             }
@@ -210,7 +210,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         Some(())
     }
 
-    /// Writes the results of a tile and a block, as far as they are of the chunk's columns.
+    /// Writes the results of a tile and a block that belong to the chunk's columns.
     #[inline(always)]
     fn keep<S: Simd, const M: usize>(
         &mut self,
@@ -256,7 +256,7 @@ impl<'a, F: IntFormat> GroupScales<'a, F> {
         GroupScales { supers: supers.as_chunks().0, groups, format: PhantomData }
     }
 
-    /// Scale and minimum of group `g` of each row. `supers` keeps those of the super-block between its groups.
+    /// Scale and minimum of group `g` of each row. `supers` keeps the super-block's scales between its groups.
     #[inline(always)]
     fn group<S: Simd>(
         &self,

@@ -1,4 +1,4 @@
-//! One product of a part, prepared: what is multiplied, by which rows of which weight.
+//! A prepared product of a part: its operand, and the rows of the weight.
 
 use weft_kern::{Factor, Format, Matrices, Param, Pick, Product};
 use weft_quant::GgmlType;
@@ -11,11 +11,11 @@ use crate::rows::{Coords, Fault, RowView};
 /// A prepared [`Product`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Multiplied {
-    /// Where rows of x are in memory; without it they are the prologue's.
+    /// Where rows of x are in memory; `None` if they are the prologue's.
     pub(super) x: Option<RowView>,
     pub(super) w: Weights,
     pub(super) pick: Picked,
-    /// How many matrices a step can need.
+    /// The number of matrices that a step can use.
     pub(super) matrices: usize,
     pub(super) transposed: bool,
     /// Where rows of x are laid out for it.
@@ -25,11 +25,11 @@ pub(super) struct Multiplied {
 /// Where a product finds rows of x laid out in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockSource {
-    /// Nowhere: its weight is not packed.
+    /// They are not laid out: its weight is not packed.
     None,
-    /// They are laid out for it.
+    /// They are laid out for this product.
     Own,
-    /// They are laid out for the product of this number, which is an earlier one.
+    /// They are laid out for an earlier product with this index.
     Of(usize),
 }
 
@@ -102,7 +102,7 @@ impl Multiplied {
         })
     }
 
-    /// Whether it reads rows of x laid out just as another product does.
+    /// Whether it reads rows of x in the same layout as another product.
     pub(super) fn reads_as(&self, other: &Multiplied) -> bool {
         let layout = |p: &Multiplied| Layout::of(p.w.ty).map(|l| (l.group, l.offset));
         self.blocks == BlockSource::Own
@@ -112,7 +112,7 @@ impl Multiplied {
             && layout(self) == layout(other)
     }
 
-    /// Values of a row of x.
+    /// Values per row of x.
     pub(super) fn len(&self) -> usize {
         if self.transposed { self.w.n } else { self.w.k }
     }
@@ -122,12 +122,12 @@ impl Multiplied {
         self.summed().max(1)
     }
 
-    /// Terms that are computed apart and then added.
+    /// Terms that are computed separately and then added.
     pub(super) fn summed(&self) -> usize {
         if let Picked::Sum(sum) = self.pick { sum.terms } else { 0 }
     }
 
-    /// Values that weight rows are decoded into, if at most `width` columns are computed at a time.
+    /// The number of decoded values of weight rows, if at most `width` columns are computed at a time.
     pub(super) fn floats(&self, width: usize) -> usize {
         match (self.transposed, self.w.ty.int_layout()) {
             (true, _) => transposed::ROWS.saturating_mul(width),
@@ -146,7 +146,7 @@ impl Multiplied {
         }
     }
 
-    /// Where x of a row's term is; row `r` of a prologue is at `r · len`.
+    /// The position of x for a row's term; row `r` of a prologue is at `r · len`.
     pub(super) fn x_at(&self, coords: &Coords, term: usize) -> usize {
         let Some(x) = &self.x else { return coords[0] * self.len() };
         let apart = if let Picked::Sum(sum) = &self.pick { sum.apart } else { 0 };
@@ -155,14 +155,14 @@ impl Multiplied {
 }
 
 impl Weights {
-    /// The weight's row that a matrix begins with.
+    /// The weight's row at which a matrix begins.
     pub(super) fn row(&self, matrix: usize) -> usize {
         self.first + matrix * self.stride
     }
 }
 
 impl Sum {
-    /// What a row's term is multiplied with.
+    /// The weight of a row's term in the sum.
     pub(super) fn weight(&self, args: &[Arg], coords: &Coords, term: usize) -> Result<f32, Fault> {
         let at = self.weights.at(coords) + term * self.weights.step;
         Ok(args[self.weights.param].f32s(at, 1).ok_or(Fault)?[0])

@@ -1,4 +1,4 @@
-//! Which rows and columns of a `Dot` a thread computes.
+//! Assigns rows and columns of a `Dot` to threads.
 
 use super::Dot;
 use super::product::Picked;
@@ -20,7 +20,7 @@ impl Dot {
         let tiles = cx.cols.div_ceil(self.tile);
         let mut most = self.most;
         if tiles == 1 {
-            // Then only rows can be cut.
+            // Then only rows can be divided.
             most = most.min(cx.space.count().div_ceil(cx.threads)).max(1);
         }
         let chunks = |group: usize, starts: &[usize]| {
@@ -77,7 +77,7 @@ impl Dot {
             starts[*number + 1] -= 1;
             rows[starts[*number + 1]] = row;
         }
-        // Now `starts[g + 1]` is where group `g` starts.
+        // Now group `g` starts at `starts[g + 1]`.
         starts.rotate_left(1);
         starts[groups] = count;
         Ok(())

@@ -1,6 +1,6 @@
 //! Weighted sums of products.
 //!
-//! The order of an output's terms is that of the sum: `t₀ · w₀`, then `+ t₁ · w₁` and so on, where `tᵢ` are the products
+//! An output's terms are added in the order of the sum: `t₀ · w₀`, then `+ t₁ · w₁` and so on, where `tᵢ` are the products
 //! with each matrix, rounded to `f32` in the order that their own module defines. Every operation is rounded.
 
 use super::product::Sum;

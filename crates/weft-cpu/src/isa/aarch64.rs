@@ -1,4 +1,4 @@
-//! The instruction set of AArch64: NEON, which every such processor has, and its dot products, which it has since ARMv8.4 and often before.
+//! The instruction set of AArch64: NEON, which all of these CPUs have, with dot products, which they have since ARMv8.4 and often before.
 
 mod neon;
 mod pairs;
@@ -30,7 +30,7 @@ impl Simd for Neon {
     #[inline(always)]
     fn prefetch(self, from: &[u8], ahead: usize) {
         let at = from.as_ptr().wrapping_add(ahead);
-        // SAFETY: a prefetch does nothing to memory, whatever the address.
+        // SAFETY: a prefetch does not access memory, whatever the address.
         unsafe {
             asm!("prfm pldl1keep, [{at}]", at = in(reg) at, options(readonly, nostack, preserves_flags))
         };

@@ -1,29 +1,29 @@
-//! Vectors of sixteen pairs of 16-bit numbers: what attention is written in, beyond [`Lanes`].
+//! Vectors of sixteen pairs of 16-bit numbers: the operations that attention uses, beyond [`Lanes`].
 //!
-//! A vector of 64 bytes holds 32 numbers here. Two of them are multiplied pair by pair, into sixteen exact sums: twice as many products an
-//! instruction as there are of floats.
+//! Here a vector of 64 bytes holds 32 numbers. Two vectors are multiplied pair by pair into sixteen exact sums: twice as many products per
+//! instruction as with floats.
 
 use super::lanes::Lanes;
 
-/// Sixteen values on a cache line of their own: no load of them touches two.
+/// Sixteen values on one cache line: no load of them touches two.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(64))]
 pub(crate) struct Line(pub(crate) [f32; 16]);
 
-/// Thirty-two numbers on a cache line of their own.
+/// Thirty-two numbers on one cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(64))]
 pub(crate) struct Numbers(pub(crate) [i16; 32]);
 
 impl Line {
-    /// The values of several.
+    /// The values of several lines.
     #[inline(always)]
     pub(crate) fn flat(lines: &[Line]) -> &[f32] {
         // SAFETY: a line is sixteen values and nothing else, as its size of 64 bytes is theirs.
         unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), 16 * lines.len()) }
     }
 
-    /// The same, to write to.
+    /// The same, mutable.
     #[inline(always)]
     pub(crate) fn flat_mut(lines: &mut [Line]) -> &mut [f32] {
         // SAFETY: as in `flat`; the borrow is exclusive.
@@ -40,24 +40,24 @@ impl Numbers {
     }
 }
 
-/// More operations on vectors. Those on numbers see [`Lanes::Bytes`] as 32 of them.
+/// More operations on vectors. Operations on numbers take [`Lanes::Bytes`] as 32 numbers.
 pub(crate) trait Pairs: Lanes {
-    /// Whether there are registers for more than twenty vectors; otherwise there are for eight.
+    /// Whether there are registers for more than twenty vectors; otherwise for eight.
     const WIDE: bool;
 
-    /// The values of a line.
+    /// Loads the values of a line.
     fn load(self, line: &Line) -> Self::Floats;
 
-    /// Numbers from memory.
+    /// Loads numbers.
     fn numbers(self, from: &[i16; 32]) -> Self::Bytes;
 
-    /// The same eight numbers in every quarter.
+    /// Eight numbers in every quarter.
     fn repeat(self, eight: &[i16; 8]) -> Self::Bytes;
 
-    /// The same pair in every lane.
+    /// A pair in every lane.
     fn pair(self, pair: &[i16; 2]) -> Self::Bytes;
 
-    /// Adds to each lane the product of the pairs, `a₀ · b₀ + a₁ · b₁`. Neither is of −32768 alone.
+    /// Adds to each lane the product of the pairs, `a₀ · b₀ + a₁ · b₁`. Neither pair may be −32768 twice.
     fn dot_pairs(self, acc: Self::Ints, a: Self::Bytes, b: Self::Bytes) -> Self::Ints;
 
     /// Lane `i` of a quarter is the sum of that quarter of vector `i`.
@@ -66,16 +66,16 @@ pub(crate) trait Pairs: Lanes {
     /// The lower halves of floats' bits, those of `a` first.
     fn lower_halves(self, a: Self::Floats, b: Self::Floats) -> Self::Bytes;
 
-    /// `x · m / 512` for signed bytes `x`, rounded to nearest, halves up, of which no more than 16 bits matter.
+    /// `x · m / 512` for signed bytes `x`, rounded to nearest, ties up; only the low 16 bits of the result count.
     fn widen(self, x: &[u8; 32], m: Self::Bytes) -> Self::Bytes;
 
     /// Pairs of a number of `a` and one of `b`, in order.
     fn interleave(self, a: Self::Bytes, b: Self::Bytes) -> [Self::Bytes; 2];
 
-    /// Numbers to memory.
+    /// Stores numbers.
     fn store_numbers(self, x: Self::Bytes, to: &mut Numbers);
 
-    /// Integers to memory.
+    /// Stores integers.
     fn store_ints(self, x: Self::Ints, to: &mut [i32; 16]);
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::super::{Arch, Isa, Simd, Work};
     use super::*;
 
-    /// All operations on three vectors of numbers and what they give.
+    /// The results of all operations on three vectors of numbers.
     struct All<'a>([&'a [i16; 32]; 3]);
 
     impl Work for All<'_> {

@@ -1,4 +1,4 @@
-//! Vectors in plain Rust: the definition that the others are held to.
+//! Vectors in plain Rust: the definition that the other instruction sets are tested against.
 
 use weft_quant::f16_to_f32;
 
@@ -113,14 +113,14 @@ impl Lanes for Portable {
     }
 }
 
-/// [`Pairs::numbers`] of bytes.
+/// Bytes to numbers, as [`Pairs::numbers`] has them.
 #[inline(always)]
 fn halves(bytes: &[u8; 64]) -> [i16; 32] {
     let pairs = bytes.as_chunks::<2>().0;
     std::array::from_fn(|i| i16::from_le_bytes(pairs[i]))
 }
 
-/// And back.
+/// Numbers to bytes.
 #[inline(always)]
 fn bytes(numbers: [i16; 32]) -> [u8; 64] {
     std::array::from_fn(|i| numbers[i / 2].to_le_bytes()[i % 2])

@@ -4,11 +4,11 @@ use weft_kern::q8;
 
 use crate::math::ROUND;
 
-/// What a block with a value that is not finite is rounded to.
+/// The result of rounding a block with a value that is not finite.
 pub(super) const NOTHING: q8::Block =
     q8::Block { quants: [0; q8::BLOCK], scale: f32::NAN, sums: [f32::NAN; 2] };
 
-/// An instruction set that rounds.
+/// Rounding in an instruction set.
 pub(crate) trait Rounding: Copy {
     /// [`q8::quantise`], bit for bit.
     #[inline(always)]
@@ -17,8 +17,8 @@ pub(crate) trait Rounding: Copy {
     }
 }
 
-/// Of a block whose largest magnitude has these bits: what its numbers are multiplied by to be values, and its values to be numbers. Nothing
-/// if a value is not finite: the order of magnitudes is that of their bits, where these come last.
+/// The factors from numbers to values and back, for a block whose largest magnitude has these bits. `None` if a value is not finite:
+/// magnitudes are ordered like their bits, and those come last.
 #[inline(always)]
 pub(super) fn scales(top: u32) -> Option<(f32, f32)> {
     if top >= f32::INFINITY.to_bits() {
@@ -29,7 +29,7 @@ pub(super) fn scales(top: u32) -> Option<(f32, f32)> {
     Some((top / 127.0, if inverse.is_finite() { inverse } else { 0.0 }))
 }
 
-/// Rounds by what compilers make of it.
+/// Rounds in plain Rust, vectorised by the compiler.
 #[inline(always)]
 fn quantise(values: &[f32; q8::BLOCK]) -> q8::Block {
     let mut top = 0;

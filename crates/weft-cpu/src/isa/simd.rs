@@ -1,6 +1,6 @@
-//! What an instruction set is to the code that is compiled for it: its name, its vectors, and the work that is generic over them.
+//! Instruction sets as compiled code sees them: names, vectors, and work that is generic over both.
 //!
-//! Choosing one and calling code compiled for it is [`isa`](super); what each offers is in its own file.
+//! [`isa`](super) chooses one and calls code compiled for it; each instruction set has its own file.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::rounding::Rounding;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Isa {
-    /// What every processor of the target has.
+    /// The baseline of the target.
     Portable,
     /// x86-64 with AVX2, FMA and F16C.
     Avx2,
@@ -27,7 +27,7 @@ impl Isa {
     /// Every instruction set, slowest first.
     pub const ALL: [Isa; 5] = [Isa::Portable, Isa::Avx2, Isa::Avx2Vnni, Isa::Avx512, Isa::Neon];
 
-    /// For people.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Isa::Portable => "portable",
@@ -47,26 +47,25 @@ impl fmt::Display for Isa {
 
 /// The instruction set that the surrounding code is compiled for.
 pub(crate) trait Simd: Pairs + Rounding {
-    /// This instruction set, to start other work with.
+    /// This instruction set as a value, to start other work with.
     fn arch(self) -> Arch;
 
-    /// Asks for the cache line that is `ahead` bytes behind the beginning of a slice, whether that is still part of
-    /// it or not.
+    /// Prefetches the cache line `ahead` bytes after the beginning of a slice, whether or not that is still part of it.
     fn prefetch(self, from: &[u8], ahead: usize);
 
-    /// Asks for a cache line of a slice, if it has one there, to be in the second-level cache.
+    /// Prefetches a cache line of a slice into the second-level cache, if the slice has one there.
     fn fetch(self, from: &[u8], at: usize);
 }
 
-/// Something to compute. Implementations of `run`, and all they call with loops in it, are `#[inline(always)]`.
+/// Work to compile for an instruction set. Implementations of `run`, and everything with loops that they call, are `#[inline(always)]`.
 pub(crate) trait Work {
-    /// What comes out.
+    /// The result.
     type Output;
 
-    /// Does it.
+    /// Runs the work.
     fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
-/// An instruction set that this machine has been found to have.
+/// An instruction set that this machine is known to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Arch(pub(super) Isa);

@@ -46,7 +46,7 @@ impl Work for Operations<'_> {
             let factors: [i8; 4] = std::array::from_fn(|f| (b[16 * i + f] as i8).max(-127));
             let start = i32::from(a[0]);
             keep(simd.to_floats(simd.dot(simd.int(start), simd.field(w, 0, 0x7f), &factors)));
-            // What signed numbers are less, which has the same result.
+            // Signed numbers are 128 less; the result is the same.
             let less = 128 * factors.iter().map(|x| i32::from(*x)).sum::<i32>();
             let (start, w) = if S::SIGNED { (start + less, simd.flip(w)) } else { (start, w) };
             keep(simd.to_floats(simd.dot_large(simd.int(start), w, &factors)));
@@ -89,7 +89,7 @@ fn all_instruction_sets_compute_the_same() {
             3 => b = [0; 64],
             _ => {}
         }
-        // Not NaN: which one comes out is nobody's promise.
+        // Not NaN: which NaN results is not specified.
         let finite = |bits: &mut u8, of: u8| *bits = if *bits & of == of { *bits & !0x40 } else { *bits };
         a.chunks_exact_mut(2).take(16).for_each(|half| finite(&mut half[1], 0x7c));
         b.chunks_exact_mut(2).take(16).for_each(|half| finite(&mut half[1], 0x7f));

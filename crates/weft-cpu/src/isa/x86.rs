@@ -86,7 +86,7 @@ impl Simd for Avx512 {
 /// [`Simd::prefetch`].
 #[inline(always)]
 fn prefetch(from: &[u8], ahead: usize) {
-    // SAFETY: every x86-64 processor has the instruction, and it does nothing to memory, whatever the address.
+    // SAFETY: every x86-64 CPU has the instruction, and it does not access memory, whatever the address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(ahead).cast()) };
 }
 

@@ -1,4 +1,4 @@
-//! Running a row program.
+//! Runs row programs.
 
 use std::mem;
 use std::ops::Range;
@@ -12,15 +12,15 @@ use crate::math;
 use crate::memory::Arg;
 use crate::rows::{Coords, Fault, RowPick, RowView, Space};
 
-/// Values between instructions, one thread's. All vectors are equally long.
+/// One thread's values between instructions. All vectors have the same length.
 #[derive(Debug, Default)]
 pub(crate) struct Registers {
     pub(crate) slots: Vec<Vec<f32>>,
-    /// Where a result is computed, before it takes its slot.
+    /// Where a result is computed before it is moved into its slot.
     pub(crate) spare: Vec<f32>,
 }
 
-/// What an anchor has computed for some columns of some rows.
+/// An anchor's results for some columns of some rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Acc<'a> {
     pub(crate) values: &'a [f32],
@@ -35,11 +35,11 @@ pub(crate) struct RunRows<'a, R> {
     pub(crate) program: &'a RowProgram,
     pub(crate) args: &'a [Arg],
     pub(crate) space: &'a Space,
-    /// Which rows.
+    /// The rows.
     pub(crate) rows: R,
-    /// Which columns, from a multiple of the program's unit on.
+    /// The columns, from a multiple of the program's unit on.
     pub(crate) cols: Range<usize>,
-    /// What the anchor computed for these rows and columns.
+    /// The anchor's results for these rows and columns.
     pub(crate) acc: Acc<'a>,
     pub(crate) registers: &'a mut Registers,
 }
@@ -68,7 +68,7 @@ impl<R: Iterator<Item = usize>> Work for RunRows<'_, R> {
 }
 
 impl RowProgram {
-    /// The value of a prologue that has just been run for this row.
+    /// The value of a prologue that has just run for this row.
     pub(crate) fn result<'a>(
         &self,
         args: &'a [Arg],
@@ -81,11 +81,11 @@ impl RowProgram {
     }
 }
 
-/// What the instructions of a program read, for some columns of a row.
+/// The operands of a program's instructions, for some columns of a row.
 struct Values<'a> {
     args: &'a [Arg],
     coords: &'a Coords,
-    /// The first column, and how many at most: vectors of a program that runs over whole rows have any length.
+    /// The first column, and the most columns: vectors of a program that runs over whole rows have any length.
     start: usize,
     len: usize,
     /// From the first column on.
@@ -129,7 +129,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// A value: its columns that are computed now, or one if it is a scalar.
+    /// The current columns of a value, or one value if it is a scalar.
     #[inline(always)]
     fn get(&self, value: &Value) -> Result<&'a [f32], Fault> {
         let len = value.len.min(self.len);
@@ -145,7 +145,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Where a view's row begins.
+    /// The position of a view's row.
     #[inline(always)]
     fn at(&self, view: &RowView, pick: Option<RowPick>) -> Result<usize, Fault> {
         let entry = pick.map_or(Ok(0), |pick| pick.offset(self.args, self.coords, view.param))?;
@@ -172,7 +172,7 @@ impl<'a> Values<'a> {
 /// `out[i] = from[ids[i]]`.
 fn take(from: &[f32], ids: &[f32], out: &mut [f32]) -> Result<(), Fault> {
     for (out, id) in out.iter_mut().zip(ids) {
-        // The cast saturates, and turns NaN into 0: only whole numbers come back as they were.
+        // The cast saturates, and turns NaN into 0: only whole numbers survive the round trip.
         let index = *id as usize;
         *out = *from.get(index).filter(|_| index as f32 == *id).ok_or(Fault)?;
     }
