@@ -3,6 +3,7 @@
 mod deepseek2;
 mod family;
 mod llama;
+mod qwen2;
 mod qwen3;
 mod qwen3moe;
 
@@ -16,7 +17,8 @@ use crate::model::ModelGraph;
 use crate::options::BuildOptions;
 
 /// All families, in the order in which error messages list them.
-static FAMILIES: &[Family] = &[llama::FAMILY, deepseek2::FAMILY, qwen3::FAMILY, qwen3moe::FAMILY];
+static FAMILIES: &[Family] =
+    &[llama::FAMILY, deepseek2::FAMILY, qwen2::FAMILY, qwen3::FAMILY, qwen3moe::FAMILY];
 
 /// The supported architectures: values of `general.architecture`.
 ///

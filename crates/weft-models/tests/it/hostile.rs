@@ -39,15 +39,23 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 6] =
-    [support::glm, support::v2_lite, support::llama, support::mixtral, support::qwen3, support::qwen3moe];
+const MODELS: [fn() -> File; 7] = [
+    support::glm,
+    support::v2_lite,
+    support::llama,
+    support::mixtral,
+    support::qwen2,
+    support::qwen3,
+    support::qwen3moe,
+];
 
 /// Optional keys that the tiny models do not have.
-const MORE_KEYS: [&str; 14] = [
+const MORE_KEYS: [&str; 15] = [
     "nextn_predict_layers",
     "expert_group_count",
     "attention.temperature_scale",
     "attention.scale",
+    "attention.causal",
     "attention.key_length",
     "attention.value_length",
     "rope.scaling.type",

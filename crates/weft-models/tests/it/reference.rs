@@ -165,6 +165,7 @@ fn with_biases() {
         }
     }
     agree(&file, 16, 1.0);
+    agree(&support::qwen2(), 16, 1.0);
 }
 
 #[test]

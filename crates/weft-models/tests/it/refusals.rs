@@ -6,7 +6,7 @@ use weft_quant::GgmlType;
 
 use crate::support::{self, File};
 
-fn models() -> [File; 7] {
+fn models() -> [File; 8] {
     let mut joined = support::glm();
     support::join_keys_and_values(&mut joined);
     [
@@ -15,6 +15,7 @@ fn models() -> [File; 7] {
         joined,
         support::llama(),
         support::mixtral(),
+        support::qwen2(),
         support::qwen3(),
         support::qwen3moe(),
     ]
@@ -154,6 +155,7 @@ fn error_messages() {
     refused(glm, &|f| f.set("deepseek2.rope.scaling.type", "longrope\u{1b}"));
     refused(llama, &|f| f.set("llama.attention.value_length", 8u32));
     refused(support::mixtral, &|f| f.set("llama.expert_group_count", 2u32));
+    refused(support::qwen2, &|f| f.set("qwen2.attention.causal", false));
     refused(support::qwen3moe, &|f| f.set("qwen3moe.expert_group_count", 2u32));
     refused(support::qwen3moe, &|f| f.set("qwen3moe.expert_count", 0u32));
 
@@ -169,6 +171,7 @@ fn error_messages() {
     refused(llama, &|f| f.vector("blk.1.attn_q_norm.weight", 16, 1.0));
     refused(llama, &|f| f.vector("blk.7.attn_norm.weight", 64, 1.0));
     refused(support::mixtral, &|f| f.vector("blk.1.exp_probs_b.bias", 4, 0.0));
+    refused(support::qwen2, &|f| f.vector("blk.1.attn_q_norm.weight", 16, 1.0));
     refused(support::qwen3moe, &|f| f.matrix("blk.0.ffn_gate_shexp.weight", &[96, 64]));
     // A reranker.
     refused(support::qwen3, &|f| f.matrix("cls.output.weight", &[2, 64]));

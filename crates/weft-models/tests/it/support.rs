@@ -266,6 +266,17 @@ fn with_experts(file: &mut File) {
     }
 }
 
+/// The `llama` with biases on queries, keys and values: Qwen2.
+pub(crate) fn qwen2() -> File {
+    let mut file = renamed(llama(), "llama", "qwen2");
+    for block in 0..2 {
+        for (tensor, len) in [("attn_q", 64), ("attn_k", 32), ("attn_v", 32)] {
+            file.vector(&format!("blk.{block}.{tensor}.bias"), len, 0.0);
+        }
+    }
+    file
+}
+
 /// The `llama` with a norm of every query and key head: Qwen3.
 pub(crate) fn qwen3() -> File {
     let mut file = renamed(llama(), "llama", "qwen3");

@@ -12,8 +12,9 @@
 //!   third of the weight).
 //! * Logits have a deviation of 2.
 //!
-//! The bias for the selection of experts is about as large as the distance between scores of neighbouring rank. Norms are
-//! 1 ± 0.05.
+//! The bias for the selection of experts is about as large as the distance between scores of neighbouring rank. Biases of
+//! queries, keys and values have half the deviation of a key: enough to matter, while scores still depend on the tokens.
+//! Norms are 1 ± 0.05.
 
 use weft_quant::GgmlType;
 
@@ -27,6 +28,7 @@ const SILU: f32 = 0.5967;
 
 const ATTENTION: f32 = 2.0;
 const LOGITS: f32 = 2.0;
+const BIAS: f32 = 0.5;
 
 /// Collects the tensors of one model, in file order.
 pub(crate) struct Tensors<'a> {
@@ -59,7 +61,9 @@ impl Tensors<'_> {
         let hidden = self.preset.hidden;
         self.norm(&format!("blk.{layer}.attn_norm.weight"), hidden, 1.0);
         match self.preset.attention {
-            Attention::Grouped { kv_heads, width, qk_norm } => self.grouped(layer, kv_heads, width, qk_norm),
+            Attention::Grouped { kv_heads, width, bias, qk_norm } => {
+                self.grouped(layer, kv_heads, width, bias, qk_norm);
+            }
             Attention::Latent { q_rank, kv_rank, nope, rope, value } => {
                 self.queries(layer, q_rank, nope + rope);
                 self.latent(layer, kv_rank, nope, rope, value);
@@ -67,13 +71,19 @@ impl Tensors<'_> {
         }
     }
 
-    fn grouped(&mut self, layer: u32, kv_heads: u32, width: u32, qk_norm: bool) {
+    fn grouped(&mut self, layer: u32, kv_heads: u32, width: u32, bias: bool, qk_norm: bool) {
         let &Preset { hidden, heads, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
         let gain = if qk_norm { 1.0 } else { ATTENTION };
         self.matrix(&name("attn_q"), &[hidden, heads * width], hidden, gain);
         self.matrix(&name("attn_k"), &[hidden, kv_heads * width], hidden, 1.0);
         self.matrix(&name("attn_v"), &[hidden, kv_heads * width], hidden, 1.0);
+        if bias {
+            for (tensor, heads) in [("attn_q", heads), ("attn_k", kv_heads), ("attn_v", kv_heads)] {
+                let bias = Distribution { mean: 0.0, deviation: BIAS };
+                self.add(&format!("blk.{layer}.{tensor}.bias"), &[heads * width], bias);
+            }
+        }
         if qk_norm {
             self.norm(&name("attn_q_norm"), width, ATTENTION);
             self.norm(&name("attn_k_norm"), width, 1.0);

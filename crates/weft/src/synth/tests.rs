@@ -94,6 +94,7 @@ fn presets_have_the_size_of_the_real_models() {
         ("glm-4.7-flash", 29.94e9, 17.0),
         ("deepseek-v2-lite", 15.71e9, 8.9),
         ("llama-3.2-1b", 1.236e9, 0.79),
+        ("qwen2.5-0.5b", 0.494e9, 0.35),
         ("qwen3-0.6b", 0.596e9, 0.38),
         ("qwen3-8b", 8.19e9, 4.77),
         ("qwen3-30b-a3b", 30.53e9, 17.3),
@@ -167,6 +168,10 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 32 heads of 64, 8 of keys and values
             dense of 8192
             dense of 8192
+        qwen2.5-0.5b: qwen2, 151936 tokens, scale 0.125
+            grouped: 14 heads of 64, 2 of keys and values
+            dense of 4864
+            dense of 4864
         qwen3-0.6b: qwen3, 151936 tokens, scale 0.088388346
             grouped: 16 heads of 128, 8 of keys and values
             dense of 3072
@@ -191,6 +196,10 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 8 heads of 32, 2 of keys and values
             with 2 of 8 experts of 96, softmax, normalised
             with 2 of 8 experts of 96, softmax, normalised
+        qwen2-tiny: qwen2, 1024 tokens, scale 0.17677669
+            grouped: 10 heads of 32, 2 of keys and values
+            dense of 672
+            dense of 672
         qwen3-tiny: qwen3, 1024 tokens, scale 0.125
             grouped: 6 heads of 64, 2 of keys and values
             dense of 640

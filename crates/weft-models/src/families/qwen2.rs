@@ -1,0 +1,49 @@
+//! The `qwen2` family (Qwen1.5 to Qwen2.5): grouped-query attention with biases on queries, keys and values, and dense
+//! layers.
+//!
+//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen2.cpp`).
+
+use weft_ir::{RopeStyle, Unary};
+
+use super::family::Family;
+use crate::blocks::{Gated, Grouped, Heads, Rope};
+use crate::common::Common;
+use crate::error::Error;
+use crate::file::ModelFile;
+use crate::keys::{Keys, MAX_WIDTH};
+use crate::model::{ModelBuilder, ModelGraph};
+
+pub(super) const FAMILY: Family = Family { architecture: "qwen2", build };
+
+fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
+    let common = Common::read(&file.keys)?;
+    refuse_two_way_attention(&file.keys)?;
+    let heads = Heads::read(&file.keys, &common)?;
+    let rotated = heads.rotated(&file.keys)?;
+    let attention = Grouped {
+        hidden: common.hidden,
+        heads,
+        qk_norm: None,
+        rope: Rope::read(&file.keys, RopeStyle::Halves, rotated, common.context)?,
+        scale: heads.scale(),
+    };
+    const WIDTH: &str = "feed_forward_length";
+    let widths = file.keys.per_layer(WIDTH, common.blocks)?;
+    let hidden = common.hidden;
+
+    let mut model = ModelBuilder::new(file, common)?;
+    for width in widths {
+        let width = file.keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
+        model.layer(&attention, &Gated { hidden, width, activation: Unary::Silu })?;
+    }
+    model.finish()
+}
+
+/// In embedding models made from Qwen2, such as gte-Qwen2, tokens may also attend to later ones.
+fn refuse_two_way_attention(keys: &Keys<'_>) -> Result<(), Error> {
+    const CAUSAL: &str = "attention.causal";
+    match keys.metadata.bool(&keys.name(CAUSAL))? {
+        None | Some(true) => Ok(()),
+        Some(false) => Err(keys.unsupported(CAUSAL, false, "it can only be true")),
+    }
+}
