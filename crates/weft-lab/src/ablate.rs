@@ -20,7 +20,7 @@ use crate::bench::Phase;
 use crate::error::Error;
 use crate::host::Host;
 use crate::json::joined;
-use crate::tune::schedules;
+use crate::schedules::schedules;
 use gate::logits;
 pub(crate) use pairs::{Rig, Way};
 

@@ -54,6 +54,7 @@ mod report;
 mod roofline;
 mod roofs;
 mod samples;
+mod schedules;
 mod speed;
 mod tune;
 mod verify;
@@ -83,9 +84,10 @@ pub use report::report;
 pub use roofline::{Roofline, machine_json, roofline};
 pub use roofs::Roofs;
 pub use samples::Samples;
+pub use schedules::schedules;
 pub use speed::measure as measure_machine;
 pub use tune::{
-    Candidate, OnTuning, TuneEnd, TuneOptions, TuneOutcome, TuneProgress, Tuned, TunedKernel, schedules, tune,
+    Candidate, OnTuning, TuneEnd, TuneOptions, TuneOutcome, TuneProgress, Tuned, TunedKernel, tune,
 };
 pub use verify::{
     Checked, Difference, Fault, FaultKind, Place, Verification, Verified, Verifier, VerifyOptions,

@@ -8,6 +8,7 @@ mod bench;
 mod difference;
 mod html;
 mod profile;
+mod roles;
 mod roofline;
 mod timeline;
 

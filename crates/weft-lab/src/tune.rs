@@ -8,28 +8,31 @@
 //! Steps of one token come first, and may change the order of sums; larger steps follow that order, since results must be
 //! batch-invariant. An order that several kernels share is not changed: it may gain for one and lose for another.
 
+mod found;
 mod measure;
 mod report;
 mod search;
 mod site;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use weft_device::{Device, DeviceError, Scheduled, Tuning};
+use weft_device::Scheduled;
 use weft_engine::{Launch, PlansId, Runner, StepShape};
 use weft_random::Random;
 
-use crate::ablate::{Gain, Measured, Rig, Rule, Verdict, Way};
+use crate::ablate::{Measured, Rig, Rule, Verdict, Way};
 use crate::bench::Phase;
 use crate::error::Error;
 use crate::host::Host;
+use crate::schedules::schedules_of;
 use crate::verify::{Verifier, VerifyOptions};
 use measure::Sampler;
-use search::Search;
+use search::{PAIRS, Search};
 use site::Site;
+
+pub use found::{Candidate, TuneEnd, TuneOutcome, Tuned, TunedKernel};
 
 /// Tokens of the step that represents those of a few.
 const FEW: usize = 8;
@@ -39,9 +42,6 @@ const VERIFIED: usize = 33;
 
 /// Columns of each product that are compared.
 const COLUMNS: usize = 256;
-
-/// The most pairs of samples that decide whether a schedule is kept.
-const PAIRS: usize = 30;
 
 /// Tokens of a reply in a sample of whole steps.
 const REPLY: usize = 4;
@@ -80,79 +80,10 @@ pub enum TuneProgress {
 /// A callback that is told the progress of tuning.
 pub type OnTuning<'a> = &'a mut dyn FnMut(TuneProgress);
 
-/// The result of tuning.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Tuned {
-    /// The machine.
-    pub host: Host,
-    /// Every distinct kernel of every size of step, with its best schedule.
-    pub kernels: Vec<TunedKernel>,
-    /// Whole steps with the old and the new schedules; empty if nothing was found.
-    pub steps: Vec<Measured>,
-    /// How often a step was compiled with schedules to try.
-    pub rounds: u64,
-    /// What became of the schedules.
-    pub end: TuneEnd,
-}
-
-/// What became of the schedules that were found.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum TuneEnd {
-    /// None was found that is certainly faster and correct.
-    Nothing,
-    /// They were saved to this file; `None` if the device has no folder for it.
-    Kept(Option<PathBuf>),
-    /// They were discarded, because whole steps are slower with them.
-    Slower,
-}
-
-/// A kernel of steps of one size, and its schedules.
-#[derive(Clone, PartialEq, Debug)]
-pub struct TunedKernel {
-    /// Tokens of the steps that were timed.
-    pub tokens: usize,
-    /// The kernel's name.
-    pub kernel: String,
-    /// The part of the model that launches it first.
-    pub segment: String,
-    /// How often a step launches it.
-    pub launches: usize,
-    /// Schedules that were tried.
-    pub tried: usize,
-    /// Its schedule before tuning.
-    pub before: String,
-    /// The schedule that seemed best, if it is another one.
-    pub best: Option<Candidate>,
-    /// The outcome of the search.
-    pub outcome: TuneOutcome,
-}
-
-/// A schedule that was timed against the kernel's own.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Candidate {
-    /// The schedule.
-    pub schedule: String,
-    /// Seconds of a launch in each pair: with the old schedule, with this one.
-    pub pairs: Vec<(f64, f64)>,
-    /// The gain over all pairs.
-    pub gain: Gain,
-}
-
-/// The outcome of the search for a kernel's schedule.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum TuneOutcome {
-    /// No schedule tried is certainly faster.
-    Best,
-    /// The new schedule is faster, and the interpreter agrees with its results.
-    Faster,
-    /// The new schedule computes something else; the fault that verification found.
-    Wrong(String),
-}
-
 /// Searches faster schedules for a model on a device that can be tuned. `cancel` is checked before every step.
 ///
 /// # Errors
-/// [`DeviceError::Unsupported`] if the device has no schedules to vary or cannot time single launches; an error if the runner has no
+/// [`DeviceError::Unsupported`](weft_device::DeviceError::Unsupported) if the device has no schedules to vary or cannot time single launches; an error if the runner has no
 /// room, a step fails, or the file cannot be written. [`Error::Interrupted`] if cancelled; then nothing is saved.
 pub fn tune(
     verifier: &mut Verifier,
@@ -166,23 +97,6 @@ pub fn tune(
     let tuned = tuner.all();
     tuner.drop_base();
     tuned
-}
-
-/// Returns a device's schedules.
-///
-/// # Errors
-/// [`DeviceError::Unsupported`] if it has none.
-pub fn schedules(device: &mut dyn Device) -> Result<&mut dyn Tuning, DeviceError> {
-    let name = device.caps().name.clone();
-    device.tuning().ok_or(DeviceError::Unsupported {
-        device: name,
-        ability: "be tuned: it has no schedules; use a GPU with --device gpu (`weft devices` lists them)",
-    })
-}
-
-/// Returns the schedules of a runner's device.
-fn schedules_of(runner: &mut Runner) -> Result<&mut dyn Tuning, Error> {
-    schedules(runner.device_mut()).map_err(|error| Error::Engine(error.into()))
 }
 
 /// A running search.

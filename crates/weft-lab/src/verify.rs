@@ -13,6 +13,7 @@ mod attend;
 mod bar;
 mod check;
 mod findings;
+mod number;
 mod sample;
 mod witness;
 

@@ -5,42 +5,14 @@ use std::fmt::{self, Write as _};
 use serde_json::Value;
 
 use super::html::{Escaped, percent, place, short};
+use super::roles::{Roles, list, number};
 use super::{roofline, timeline};
 
 /// The most kernels shown.
 const MOST: usize = 25;
 
-/// The number of colours for roles.
-const COLOURS: usize = 10;
-
 /// Width of a bar, in units of its picture.
 const WIDTH: f64 = 300.0;
-
-/// The entries of a list; empty if it is not a list.
-pub(super) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    value[name].as_array().map_or(&[], Vec::as_slice)
-}
-
-/// A number; NaN if it is not a number.
-pub(super) fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or(f64::NAN)
-}
-
-/// The roles of a profile, in the order of their colours.
-pub(super) struct Roles<'a>(Vec<&'a str>);
-
-impl<'a> Roles<'a> {
-    fn of(results: &'a Value) -> Roles<'a> {
-        Roles(list(results, "roles").iter().filter_map(|row| row["role"].as_str()).collect())
-    }
-
-    /// The class that colours a role, or the first of several: `attention + router`.
-    pub(super) fn class(&self, role: &str) -> String {
-        let first = role.split(" + ").next().unwrap_or(role);
-        let at = self.0.iter().position(|known| *known == first).unwrap_or(COLOURS - 1);
-        format!("r{}", at % COLOURS)
-    }
-}
 
 /// Writes a `profile`, if there is one.
 pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {

@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use serde_json::Value;
 
 use super::html::{Escaped, place, short, tick};
-use super::profile::{Roles, list, number};
+use super::roles::{Roles, list, number};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 400.0;

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use serde_json::Value;
 
 use super::html::{Escaped, place, short};
-use super::profile::{Roles, list, number};
+use super::roles::{Roles, list, number};
 
 const WIDTH: f64 = 1000.0;
 /// Height of a thread's lane, with the gap below it.

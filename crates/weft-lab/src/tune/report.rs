@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Candidate, TuneEnd, TuneOutcome, Tuned, TunedKernel};
+use super::found::{Candidate, TuneEnd, TuneOutcome, Tuned, TunedKernel};
 use crate::ablate::{MARGIN, Measured};
 
 impl TuneEnd {

@@ -5,12 +5,16 @@ use std::time::Instant;
 use weft_device::{DeviceError, Scheduled};
 use weft_engine::{PlansId, Runner};
 
+use super::found::{Candidate, TuneOutcome};
 use super::measure::Sampler;
 use super::site::Site;
-use super::{Candidate, PAIRS, TuneOutcome, schedules_of};
 use crate::ablate::{MARGIN, Rule, Verdict};
 use crate::error::Error;
 use crate::samples::Samples;
+use crate::schedules::schedules_of;
+
+/// The most pairs of samples that decide whether a schedule is kept.
+pub(super) const PAIRS: usize = 30;
 
 /// Pairs of samples of a schedule in the search. Apparent winners are sampled again.
 const TRIES: usize = 5;

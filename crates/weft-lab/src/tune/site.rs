@@ -7,7 +7,7 @@ use weft_device::{Scheduled, Tuning};
 use weft_engine::{Launch, StepShape};
 use weft_kern::{Kernel, Sizes};
 
-use super::{Candidate, TuneOutcome, TunedKernel};
+use super::found::{Candidate, TuneOutcome, TunedKernel};
 use crate::samples::Samples;
 
 /// The smallest gain of a generation of schedules for the search to go on, as a fraction of the rate: less may be noise.

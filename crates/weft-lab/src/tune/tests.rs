@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_device::{Departure, Forward, Order, Program, ProgramId, Span, Timing, Timings};
+use weft_device::{
+    Departure, Device, DeviceError, Forward, Order, Program, ProgramId, Span, Timing, Timings, Tuning,
+};
 use weft_engine::{EngineOptions, Model};
 use weft_kern::{Access, Format, Kernel, Sizes};
 

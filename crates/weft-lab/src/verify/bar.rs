@@ -12,11 +12,8 @@
 //! place (ulp): 2.5 for a division, 2 for 1/√x, 3 + 2|x| for eˣ. Sine and cosine, which make the tables of rotary embeddings, must
 //! be more accurate than the 2⁻¹¹ it allows.
 
-use weft_kern::interp::{Attention, Number};
-use weft_kern::{Binary, Format, Unary, q8};
+use weft_kern::q8;
 use weft_quant::{GgmlType, f16_to_f32};
-
-use super::attend;
 
 /// The unit roundoff of `f32`.
 pub(super) const U: f64 = 1.0 / 16_777_216.0;
@@ -25,13 +22,10 @@ pub(super) const U: f64 = 1.0 / 16_777_216.0;
 pub(super) const ULP: f64 = 2.0 * U;
 
 /// The smallest normal number; devices may flush smaller ones to 0.
-const TINY: f64 = f32::MIN_POSITIVE as f64;
+pub(super) const TINY: f64 = f32::MIN_POSITIVE as f64;
 
 /// The λ of the probabilistic bound.
 const LAMBDA: f64 = 9.0;
-
-/// Relative error of a product besides its sum's: from rounding a block's scale, its minimum, and the sums these multiply.
-const SCALES: f64 = 8.0 * U;
 
 /// A value of the interpreter, and the largest error that a device's value may have. Infinity means that nothing is known.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -53,15 +47,6 @@ pub(super) fn independent(errors: impl Iterator<Item = f64>) -> f64 {
     if squares.is_finite() { f64::min(sum, LAMBDA * f64::sqrt(squares)) } else { sum }
 }
 
-/// What the error of a product depends on.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Terms {
-    /// The sum of the magnitudes of its terms.
-    sizes: f64,
-    /// The sum of their errors caused by errors of x.
-    errors: f64,
-}
-
 impl Bar {
     /// A result with a propagated error of `error`, rounded by both.
     pub(super) fn rounded(value: f32, error: f64) -> Bar {
@@ -69,34 +54,22 @@ impl Bar {
     }
 
     /// The same, for a function that the device computes to within `ulps` units in the last place.
-    fn within(value: f32, error: f64, ulps: f64) -> Bar {
+    pub(super) fn within(value: f32, error: f64, ulps: f64) -> Bar {
         let size = f64::from(value).abs() + error;
         Bar { value, error: error + (ulps * ULP + 2.0 * U) * size + TINY }
     }
 
     /// A value about which nothing is known any more.
-    fn unknown(value: f32) -> Bar {
+    pub(super) fn unknown(value: f32) -> Bar {
         Bar { value, error: f64::INFINITY }
     }
 
-    fn size(self) -> f64 {
+    pub(super) fn size(self) -> f64 {
         f64::from(self.value).abs()
     }
 
-    /// Turns bars that are stored in a format into those of the values read back, if the format rounds in blocks. (Rounding single
-    /// values is monotonic: `Compare` applies it to the ends of the bars.)
-    pub(super) fn round_stored(format: Format, bars: &mut [Bar]) {
-        let blocks = bars.as_chunks_mut().0.iter_mut();
-        match format {
-            Format::Q8 => blocks
-                .for_each(|block| *block = Bar::rounded_q8(block, &q8::quantise(&block.map(Bar::value)))),
-            Format::Ggml(GgmlType::Q8_0) => blocks.for_each(|block| *block = Bar::rounded_q8_0(block)),
-            Format::Ggml(_) => {}
-        }
-    }
-
     /// Rounds 32 values to the type `q8_0`, whose scales are halves, and reads them back.
-    fn rounded_q8_0(block: &[Bar; q8::BLOCK]) -> [Bar; q8::BLOCK] {
+    pub(super) fn rounded_q8_0(block: &[Bar; q8::BLOCK]) -> [Bar; q8::BLOCK] {
         let mut bytes = [0; 2 + q8::BLOCK];
         let encoded = weft_quant::encode(GgmlType::Q8_0, &block.map(|bar| bar.value), &mut bytes);
         let (&[low, high, ref quants @ ..], true) = (&bytes, encoded.is_ok()) else {
@@ -114,7 +87,7 @@ impl Bar {
     }
 
     /// Values that were rounded to whole multiples of a scale. One near the midpoint of two may be rounded to either.
-    fn stepped(
+    pub(super) fn stepped(
         block: &[Bar; q8::BLOCK],
         quants: [i8; q8::BLOCK],
         scale: f32,
@@ -140,105 +113,6 @@ impl Bar {
     }
 }
 
-impl Number for Bar {
-    type Sum = Terms;
-
-    const MAGNITUDES: bool = true;
-
-    /// Both get the same bits.
-    fn exact(value: f32) -> Bar {
-        Bar { value, error: 0.0 }
-    }
-
-    fn value(self) -> f32 {
-        self.value
-    }
-
-    fn unary(value: f32, op: Unary, x: Bar) -> Bar {
-        let (x, e) = (f64::from(x.value), x.error);
-        let y = f64::from(value);
-        // How much the function's value changes with an argument error of e, and the ulps of the function itself.
-        let exp_ulps = 3.0 + 2.0 * x.abs();
-        let (error, ulps) = match op {
-            Unary::Neg => return Bar { value, error: e },
-            Unary::Exp => (y * e.exp_m1(), exp_ulps),
-            // s' = s·(1 − s), at most 1/4, and at most s.
-            Unary::Sigmoid => ((e / 4.0).min(y * e.exp_m1()), exp_ulps + 2.5),
-            // |f'| < 1.1.
-            Unary::Silu => (1.1 * e, exp_ulps + 2.5),
-            Unary::Rsqrt if x > e => ((x - e).sqrt().recip() - x.sqrt().recip(), 2.0),
-            Unary::Rsqrt => return Bar::unknown(value),
-            // Slopes and values are at most 1: a few ulps of 1.
-            Unary::Cos | Unary::Sin => (e + 4.0 * ULP, 0.0),
-        };
-        // An exact argument causes no error, even if the value is infinite.
-        Bar::within(value, if e == 0.0 && !matches!(op, Unary::Cos | Unary::Sin) { 0.0 } else { error }, ulps)
-    }
-
-    fn binary(value: f32, op: Binary, a: Bar, b: Bar) -> Bar {
-        match op {
-            Binary::Add | Binary::Sub => Bar::rounded(value, a.error + b.error),
-            Binary::Mul => Bar::rounded(value, a.size() * b.error + b.size() * a.error + a.error * b.error),
-            Binary::Div if b.size() > b.error => {
-                let y = f64::from(value).abs();
-                Bar::within(value, (a.error + y * b.error) / (b.size() - b.error), 2.5)
-            }
-            Binary::Div => Bar::unknown(value),
-            Binary::Max | Binary::Min => Bar { value, error: a.error.max(b.error) },
-        }
-    }
-
-    /// In any order.
-    fn sum(value: f32, terms: &[Bar]) -> Bar {
-        let errors: f64 = terms.iter().map(|t| t.error).sum();
-        let sizes: f64 = terms.iter().map(|t| t.size()).sum();
-        Bar::rounded(value, errors + sum_error(terms.len()) * (sizes + errors))
-    }
-
-    fn max(value: f32, terms: &[Bar]) -> Bar {
-        Bar { value, error: terms.iter().map(|v| v.error).fold(0.0, f64::max) }
-    }
-
-    fn add(sum: &mut Terms, x: Bar, _: f32, magnitude: f64) {
-        sum.sizes += x.size() * magnitude;
-        sum.errors += x.error * magnitude;
-    }
-
-    fn product(value: f32, Terms { sizes, errors }: Terms, terms: usize) -> Bar {
-        let relative = sum_error(terms) + SCALES;
-        Bar::rounded(value, errors + relative * (sizes + errors))
-    }
-
-    /// Unknown if another order is possible within the bars.
-    fn top_k(x: &[Bar], order: &[usize], k: usize) -> Vec<Bar> {
-        let key = |i: usize| if x[i].value.is_nan() { f32::NEG_INFINITY } else { x[i].value };
-        let before = |a: usize, b: usize| {
-            // Exact equal values are ordered by index.
-            let gap = f64::from(key(a)) - f64::from(key(b));
-            x[a].error + x[b].error == 0.0 || gap > x[a].error + x[b].error
-        };
-        let certain = (0..k).all(|i| order[i + 1..].iter().all(|other| before(order[i], *other)));
-        let id = |i: &usize| if certain { Bar::exact(*i as f32) } else { Bar::unknown(*i as f32) };
-        order[..k].iter().map(id).collect()
-    }
-
-    fn picked(self, id: Bar) -> Bar {
-        if id.error > 0.0 { Bar::unknown(self.value) } else { self }
-    }
-
-    fn rounded_q8(block: &[Bar; q8::BLOCK], rounded: &q8::Block) -> [Bar; q8::BLOCK] {
-        let error = largest(block.map(|bar| bar.error)) / 127.0 + 2.0 * U * f64::from(rounded.scale) + TINY;
-        Bar::stepped(block, rounded.quants, rounded.scale, error)
-    }
-
-    fn attended(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
-        attend::bars(values, attention)
-    }
-}
-
-fn largest<const N: usize>(values: [f64; N]) -> f64 {
+pub(super) fn largest<const N: usize>(values: [f64; N]) -> f64 {
     values.into_iter().fold(0.0, f64::max)
 }
-
-#[cfg(test)]
-mod tests;
