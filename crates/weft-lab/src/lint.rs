@@ -37,8 +37,14 @@ impl Lint {
     }
 }
 
-/// Returns all advice, the largest loss first.
-pub(crate) fn lints(profile: &Profile) -> Vec<Lint> {
+impl Profile {
+    /// Returns all advice, the largest loss first.
+    pub fn lints(&self) -> Vec<Lint> {
+        lints(self)
+    }
+}
+
+fn lints(profile: &Profile) -> Vec<Lint> {
     let wall = profile.clock.wall;
     let kernels = profile.kernels();
     let each = |row: &Row| {

@@ -25,7 +25,6 @@ use weft_random::Random;
 use crate::OnProgress;
 use crate::error::Error;
 use crate::host::Host;
-use crate::lint::{Lint, lints};
 use crate::meter::Meter;
 use crate::roofs::Roofs;
 use crate::samples::Samples;
@@ -99,11 +98,6 @@ impl Profile {
     /// Tokens a second, without the clock.
     pub fn tokens_per_second(&self) -> f64 {
         self.shape.tokens as f64 / self.plain.median()
-    }
-
-    /// What the figures advise.
-    pub fn lints(&self) -> Vec<Lint> {
-        lints(self)
     }
 }
 

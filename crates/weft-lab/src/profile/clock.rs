@@ -2,8 +2,26 @@
 
 use serde_json::{Value, json};
 
-use super::record::{StepRecord, Times};
 use crate::samples::Samples;
+
+/// The times of one launch, in seconds: means over the threads, and the longest work of one.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct Times {
+    pub(super) busy: f64,
+    pub(super) waiting: f64,
+    pub(super) longest: f64,
+}
+
+/// A step, by the clock.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct StepRecord {
+    pub(super) wall: f64,
+    /// Outside of replays.
+    pub(super) host: f64,
+    pub(super) launches: Vec<Times>,
+    /// For each thread, how long it worked and how long it waited between launches.
+    pub(super) workers: Vec<[f64; 2]>,
+}
 
 /// Where the time of a step went, in seconds: medians, of the launches one by one.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -4,27 +4,8 @@ use std::time::Duration;
 
 use weft_engine::{ReplayTimings, StepTimings};
 
-use super::clock::{Clock, Worker};
+use super::clock::{Clock, StepRecord, Times, Worker};
 use crate::samples::Samples;
-
-/// The times of one launch, in seconds: means over the threads, and the longest work of one.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(super) struct Times {
-    pub(super) busy: f64,
-    pub(super) waiting: f64,
-    pub(super) longest: f64,
-}
-
-/// A step, by the clock.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct StepRecord {
-    pub(super) wall: f64,
-    /// Outside of replays.
-    pub(super) host: f64,
-    pub(super) launches: Vec<Times>,
-    /// For each thread, how long it worked and how long it waited between launches.
-    pub(super) workers: Vec<[f64; 2]>,
-}
 
 /// When each thread was where in one step.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -5,7 +5,7 @@ use weft_device::Roof;
 use weft_engine::{Amounts, Launch, LaunchPiece};
 
 use super::Profile;
-use super::record::Times;
+use super::clock::Times;
 use crate::roofs::Roofs;
 
 /// A launch with its times, in seconds.

@@ -9,7 +9,7 @@ use weft_device::{Caps, Device, DeviceError, Forward, NullDevice, ProgramId, Spa
 use weft_engine::{Amounts, EngineOptions, Model};
 use weft_kern::Sizes;
 
-use super::record::{StepRecord, Times};
+use super::clock::{StepRecord, Times};
 use super::*;
 use crate::bench::tests::engine;
 
