@@ -79,7 +79,7 @@ impl Buffer {
         let tile = RowsOf16.tile(weight.ty, weight.row_len);
         let expected = tile.and_then(|tile| weight.rows.div_ceil(tile.rows).checked_mul(tile.bytes));
         if expected != Some(found) || tiles.is_some() {
-            return Err(format!("{found} bytes of tiles where there should be {expected:?}, once"));
+            return Err(format!("{found} bytes of tiles, expected {expected:?} and no earlier tiles"));
         }
         *tiles = Some(Tiles { k: weight.row_len, bytes: TileBytes::Given(given) });
         Ok(())

@@ -1,4 +1,4 @@
-//! The processor's own loops to measure its roofs with: some only read, some only multiply integers, some only multiply floats.
+//! Native loops that measure the CPU's roofs: one reads, one multiplies integers, one multiplies floats.
 //!
 //! Kernels are compared with them, so they use the same vectors and as many threads. They read from memory, if there is more of it than the
 //! last-level cache holds, and multiply from registers and the nearest cache.
@@ -14,19 +14,19 @@ use weft_device::{DeviceError, Probe, Roof};
 use crate::isa::{Arch, Isa, Simd, Work};
 use crate::memory::Memory;
 
-/// Time before a measurement in which threads start, the processor finds its pace, and a team that has just worked falls asleep.
+/// Time before a measurement in which threads start, the CPU reaches its clock rate, and the thread pool falls asleep.
 const WARM_UP: Duration = Duration::from_millis(5);
 
-/// Lines that are read between two looks at the clock: some ten microseconds.
+/// Lines read between two looks at the clock: some ten microseconds.
 const LINES: usize = 4096;
 
-/// How far ahead of the loop memory is asked for, in bytes: about what one thread reads while it waits for it.
+/// How far ahead of the loop memory is prefetched, in bytes: about what a thread reads in one memory latency.
 const AHEAD: usize = 2048;
 
-/// Weights that are multiplied by, which the nearest cache holds.
+/// The number of weights multiplied by, which fit into the first-level cache.
 const WEIGHTS: usize = 64;
 
-/// How often a loop goes over them, or as many additions, between two looks at the clock: some ten microseconds.
+/// How often a loop goes over the weights between two looks at the clock: some ten microseconds.
 const ROUNDS: usize = 256;
 
 /// Measures [`Roof`]s of the processor.
@@ -34,9 +34,9 @@ const ROUNDS: usize = 256;
 pub struct CpuProbe {
     arch: Arch,
     isa: Isa,
-    /// What is read.
+    /// The memory to read.
     memory: Memory,
-    /// Lines of its part that a thread has read so far: where it goes on, since what it read last may be in a cache.
+    /// Lines of its part that a thread has read so far. It continues there, because the last lines may be in a cache.
     at: usize,
 }
 
@@ -83,7 +83,7 @@ impl Probe for CpuProbe {
     }
 }
 
-/// Calls `work` with every part, on a thread for each.
+/// Calls `work` with every part, each on its own thread.
 fn on_threads<P: Send, R: Send>(
     parts: impl Iterator<Item = P>,
     work: impl Fn(P) -> R + Sync,
@@ -100,7 +100,7 @@ fn on_threads<P: Send, R: Send>(
     })
 }
 
-/// Reads one block of lines after another, beginning with the one that has line `from`, and says how many bytes each had.
+/// Reads one block of lines after another, beginning with the block of line `from`, and yields the bytes of each.
 fn blocks<R>(lines: &[[u8; 64]], from: usize, read: impl Fn(&[[u8; 64]]) -> R) -> impl FnMut() -> usize {
     let mut at = from.checked_rem(lines.len()).unwrap_or(0);
     move || {
@@ -111,18 +111,18 @@ fn blocks<R>(lines: &[[u8; 64]], from: usize, read: impl Fn(&[[u8; 64]]) -> R) -
     }
 }
 
-/// What one thread did in some time.
+/// The work of one thread in some time.
 struct Pace {
     done: usize,
     time: Duration,
 }
 
-/// Calls `block`, which says how much it did, again and again, and counts from `begin` to `end`.
+/// Calls `block`, which returns how much it did, repeatedly, and counts from `begin` to `end`.
 fn pace(begin: Instant, end: Instant, block: impl FnMut() -> usize) -> Pace {
     pace_by(Instant::now, begin, end, block)
 }
 
-/// [`pace`] by this clock.
+/// [`pace`] with this clock.
 fn pace_by(
     mut clock: impl FnMut() -> Instant,
     begin: Instant,
@@ -142,8 +142,8 @@ fn pace_by(
     }
 }
 
-/// Reads lines at `N` places at the same time, and returns something that depends on all of them. Processors fetch ahead of what is read in
-/// order, but begin anew on every page; with several places they always have one that they are ahead of.
+/// Reads lines at `N` places at the same time, and returns a value that depends on all of them. CPUs prefetch sequential reads, but start
+/// over on every page; with several places, some prefetching is always under way.
 struct Read<'a, const N: usize>(&'a [[u8; 64]]);
 
 impl<const N: usize> Work for Read<'_, N> {
@@ -174,7 +174,7 @@ impl<const N: usize> Work for Read<'_, N> {
     }
 }
 
-/// Dot products of `W` vectors of weights at a time with `M` rows of four columns, as a matrix product does them. Returns how many
+/// Dot products of `W` vectors of weights at a time with `M` rows of four columns, as in a matrix product. Returns the number of
 /// multiplications.
 struct Dots<const W: usize, const M: usize>;
 
@@ -205,7 +205,7 @@ impl<const W: usize, const M: usize> Work for Dots<W, M> {
     }
 }
 
-/// `N` chains of multiplications and additions. Returns how many multiplications.
+/// `N` chains of multiplications and additions. Returns the number of multiplications.
 struct MulAdds<const N: usize>;
 
 impl<const N: usize> Work for MulAdds<N> {
@@ -213,7 +213,7 @@ impl<const N: usize> Work for MulAdds<N> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> usize {
-        // They tend to 1, so that no number becomes one that takes longer.
+        // The values converge to 1, so none becomes subnormal, which would be slower.
         let (factor, summand) = black_box((0.5, 0.5));
         let (factor, summand) = (simd.float(factor), simd.float(summand));
         let mut chains = [simd.float(0.0); N];

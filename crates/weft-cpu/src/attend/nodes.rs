@@ -1,7 +1,7 @@
 //! Partial results, and the tree in which they are joined (see [`super`]).
 //!
-//! In that tree, 2ⁿ blocks that begin at a multiple of 2ⁿ are one node, whatever follows, and made of their halves: these a thread can join
-//! as soon as it has both. What is left of a sequence is joined from the last node on.
+//! In that tree, 2ⁿ blocks that begin at a multiple of 2ⁿ are one node, whatever follows, made of two halves: a thread can join these as
+//! soon as it has both. The remaining nodes of a sequence are joined from the last one on.
 
 use crate::isa::{Line, Simd, Work};
 use crate::math;
@@ -26,17 +26,17 @@ impl Node {
         })
     }
 
-    /// What it makes with the node behind it, if they are halves of one.
+    /// The node it forms with the next one, if they are halves of one node.
     fn with(self, next: Node) -> Option<Node> {
         let halves = self.level == next.level && self.index.is_multiple_of(2) && next.index == self.index + 1;
         halves.then_some(Node { level: self.level + 1, index: self.index / 2 })
     }
 }
 
-/// The partial results of the rows of a unit for stretches of blocks, one behind the other.
+/// The partial results of a unit's rows for consecutive stretches of blocks.
 ///
-/// Of each row there is the largest score, the sum, and the weighted values. A row that sees nothing of a stretch has a sum of 0 and no
-/// values; it joins nothing, so that a token's bits do not depend on others that see more.
+/// For each row: the largest score, the sum, and the weighted values. A row that sees no position of a stretch has a sum of 0 and no values,
+/// and is not joined, so a token's bits do not depend on others that see more.
 #[derive(Debug)]
 pub(super) struct Stack<'a> {
     pub(super) ids: &'a mut Vec<Node>,
@@ -50,26 +50,26 @@ pub(super) struct Stack<'a> {
 }
 
 impl Stack<'_> {
-    /// How many nodes it has.
+    /// The number of nodes.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// One of its nodes, or the room behind the last.
+    /// One of its nodes, or the free room after the last.
     #[inline(always)]
     pub(super) fn node(&self, i: usize) -> (&[(f32, f32)], &[Line]) {
         let (rows, lines) = (self.rows, self.rows * self.lines);
         (&self.sums[i * rows..][..rows], &self.values[i * lines..][..lines])
     }
 
-    /// Room for another.
+    /// The free room for another node.
     #[inline(always)]
     pub(super) fn next(&mut self) -> (&mut [(f32, f32)], &mut [Line]) {
         let (i, rows, lines) = (self.ids.len(), self.rows, self.rows * self.lines);
         (&mut self.sums[i * rows..][..rows], &mut self.values[i * lines..][..lines])
     }
 
-    /// Makes what has been written there a node, and joins halves.
+    /// Pushes the node that was written to the free room, and joins halves.
     #[inline(always)]
     pub(super) fn push<S: Simd>(&mut self, simd: S, mut node: Node) {
         while let Some(whole) = self.ids.last().and_then(|last| last.with(node)) {
@@ -80,7 +80,7 @@ impl Stack<'_> {
         self.ids.push(node);
     }
 
-    /// Joins the node behind the last to that behind it.
+    /// Joins the two nodes after the last one of the stack.
     #[inline(always)]
     fn join<S: Simd>(&mut self, simd: S) {
         let (i, rows, lines) = (self.ids.len(), self.rows, self.rows * self.lines);
@@ -142,7 +142,7 @@ mod tests {
         node.index << node.level..(node.index + 1) << node.level
     }
 
-    /// What stays on a stack if nodes are pushed.
+    /// The nodes that stay on a stack after these are pushed.
     fn pushed(nodes: impl Iterator<Item = Node>, stack: &mut Vec<Node>) {
         for mut node in nodes {
             while let Some(whole) = stack.last().and_then(|last| last.with(node)) {

@@ -1,8 +1,8 @@
-//! `Attend` against the interpreter: latent and grouped heads, every state format, lengths around the block of 128 and around what is left
-//! of vectors, scattered pages, several sequences.
+//! `Attend` against the interpreter: latent and grouped heads, every state format, lengths around the block of 128 and around whole vectors,
+//! scattered pages, several sequences.
 //!
-//! That bits do not depend on threads, instruction sets and company is part of every check, see [`support`]: so these cover that work is cut
-//! inside a sequence (few tokens, several threads), and that it is not (one thread, or many units).
+//! Every check covers that bits do not depend on threads, instruction sets and the rest of the batch, see [`support`]: both with work divided
+//! inside a sequence (few tokens, several threads) and without (one thread, or many units).
 
 use crate::support::data::Random;
 use crate::support::{Arg, Case, Devices, attention, compile, kernel, load, read, run, store_to, view};
@@ -24,7 +24,7 @@ struct Heads {
 
 const LATENT: Heads = Heads { heads: 5, kv_heads: 1, k_len: 72, v_len: 64, latent: Some(2) };
 const GROUPED: Heads = Heads { heads: 6, kv_heads: 2, k_len: 24, v_len: 17, latent: None };
-/// Keys of more lines than are multiplied at once, values that begin at a line of them, and more heads than fill a tile.
+/// Keys with more lines than are multiplied at once, values that begin at one of these lines, and more heads than fill a tile.
 const WIDE: Heads = Heads { heads: 23, kv_heads: 1, k_len: 211, v_len: 170, latent: Some(16) };
 /// Whole blocks of 32.
 const BLOCKS: Heads = Heads { heads: 5, kv_heads: 1, k_len: 96, v_len: 64, latent: Some(32) };
@@ -32,7 +32,7 @@ const GROUPED_BLOCKS: Heads = Heads { heads: 6, kv_heads: 2, k_len: 32, v_len: 6
 /// Most heads that are computed in one tile, each on its own keys.
 const SINGLE: Heads = Heads { heads: 10, kv_heads: 10, k_len: 7, v_len: 33, latent: None };
 
-/// Tokens of some sequences at these positions, in this order. Pages are scattered over the state, and what no token may see is NaN.
+/// Tokens of some sequences at these positions, in this order. Pages are scattered over the state, and values that no token may see are NaN.
 fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&[i32]]) -> Case {
     let Heads { heads, kv_heads, k_len, v_len, latent } = h;
     let positions = sequences.concat();
@@ -149,7 +149,7 @@ fn sequences_of_different_lengths() {
     for heads in [LATENT, GROUPED] {
         let few: &[&[i32]] = &[&[300], &[0], &[127, 128, 129], &[5]];
         devices.check(&case(&mut random, GgmlType::F16, heads, 16, few));
-        // Enough to be shared out whole to two threads, and not to five.
+        // Enough units for two threads without dividing them, but not for five.
         let many: Vec<[i32; 1]> = (0..18).map(|i| [i * 23]).collect();
         let many: Vec<&[i32]> = many.iter().map(|p| &p[..]).collect();
         devices.check(&case(&mut random, GgmlType::F16, heads, 16, &many));
@@ -170,7 +170,7 @@ fn one_score_far_above_the_others_and_far_below() {
     devices.check(&case);
 }
 
-/// Where a block ends in the middle of a vector, what is not there counts less than any score.
+/// Where a block ends in the middle of a vector, missing positions count less than any score.
 #[test]
 fn every_score_far_below_zero() {
     let (mut devices, mut random) = (Devices::all(), Random::new(7));
@@ -188,7 +188,7 @@ fn every_score_far_below_zero() {
     }
 }
 
-/// Tokens that see different blocks, behind a sequence that is nothing but NaN.
+/// Tokens that see different blocks, after a sequence of NaN only.
 #[test]
 fn what_another_sequence_holds_changes_nothing() {
     let mut random = Random::new(8);
@@ -218,7 +218,7 @@ fn what_another_sequence_holds_changes_nothing() {
     }
 }
 
-/// A step that fails when some threads have done their part of a sequence leaves nothing behind for the next.
+/// A step that fails after some threads have done their part of a sequence leaves nothing behind for the next.
 #[test]
 fn a_step_that_failed_does_not_harm_the_next() {
     let mut random = Random::new(6);

@@ -1,5 +1,5 @@
-//! The order in which terms are added is part of what the device promises. Here it is once more, as plainly as it
-//! can be written, and the device must give the same bits.
+//! The order in which terms are added is part of the device's contract. Here it is written again, as plainly as
+//! possible, and the device must give the same bits.
 
 use crate::support::attention::{Law, Row};
 use crate::support::data::{Random, rounded, weight_types};
@@ -160,7 +160,7 @@ fn sums_of_rows() {
     }
 }
 
-/// The device's own exponential, which is tested elsewhere.
+/// The device's exponential, which is tested elsewhere.
 fn exp(x: &[f32]) -> Vec<f32> {
     let body = vec![load_of(0, &[0], x.len()), Instr::Unary(Unary::Exp, 0), store_to(1, &[0], 1)];
     let kernel = kernel(&[Dim::Const(1)], x.len(), Anchor::Map, body);
@@ -202,7 +202,7 @@ fn joined(blocks: &[Partial]) -> Partial {
     (m, b.1.mul_add(beta, a.1 * alpha), y)
 }
 
-/// A query that attends to as many positions as it sees; `values_at` says where values begin in keys, if they are part of them.
+/// A query that attends to all positions it sees; `values_at` is where values begin in keys, if they are part of them.
 fn attention(ty: GgmlType, k_len: usize, v_len: usize, values_at: Option<usize>, seen: usize) {
     let (mut random, scale, law) = (Random::new(5), 3.0, Law::of(k_len));
     let q = random.floats(k_len);

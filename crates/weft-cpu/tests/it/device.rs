@@ -1,4 +1,4 @@
-//! The device's edges: what it refuses, indices that point outside, and that a program can be replayed at any sizes.
+//! The device's edge cases: what it refuses, indices out of bounds, and replays of a program at any sizes.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ fn programs_are_replayed_at_any_size_up_to_theirs() {
     assert!(matches!(device.replay(ProgramId(7), &tokens(1)), Err(DeviceError::Usage(_))));
 }
 
-/// Programs point into buffers: none may outlive one of its own, whatever mark is given back.
+/// Programs point into buffers: no program may outlive one of its buffers, whatever mark is restored.
 #[test]
 fn programs_go_before_the_buffers_they_point_into() {
     let (mut device, case) = (device(), copy(17));
@@ -102,7 +102,7 @@ fn programs_go_before_the_buffers_they_point_into() {
     device.rewind(late);
     assert!(others.into_iter().all(|program| gone(runs(&mut device, program))));
     runs(&mut device, kept).unwrap();
-    // What is as it was at the mark stays.
+    // Everything from before the mark stays.
     let again = make(&mut device, 1)[0];
     let now = device.mark();
     make(&mut device, 1);

@@ -54,7 +54,7 @@ impl Parts {
         self
     }
 
-    /// A router over a prologue: rows that cannot be cut.
+    /// A router after a prologue: rows that cannot be divided.
     fn router(mut self, n: usize, len: usize, k: usize) -> Parts {
         let (x, w, bias) = (self.floats(len), self.weight(GgmlType::F32, n, len), self.random.floats(n));
         let bias = self.arg(Arg::f32(&bias));
@@ -148,10 +148,10 @@ fn parts_of_every_kind() {
     for tokens in [1, 2, 17] {
         for (seed, parts) in [
             Parts::new(1, tokens).dot(GgmlType::Q4_0, 70, 64).dot(GgmlType::F16, 33, 100),
-            // Very unequal ones, in any order.
+            // Very unequal parts, in any order.
             Parts::new(2, tokens).map(32).dot(GgmlType::Q4_K, 700, 512).map(32),
             Parts::new(3, tokens).dot(GgmlType::Q8_0, 1, 32).attend(3, 40, 90).dot(GgmlType::Q5_1, 300, 320),
-            // One that cannot be cut: large beside small, small beside large, two of them.
+            // Parts that cannot be divided: large next to small, small next to large, two of them.
             Parts::new(4, tokens).dot(GgmlType::Q4_0, 64, 64).router(64, 200, 4),
             Parts::new(5, tokens).router(9, 10, 2).dot(GgmlType::Q4_0, 640, 256),
             Parts::new(6, tokens).router(64, 100, 6).map(64).router(33, 128, 3),

@@ -1,5 +1,5 @@
-//! Several products in one part, and weighted sums of products: against the interpreter, and to the bit against kernels
-//! that do the same one by one.
+//! Several products in one part, and weighted sums of products: against the interpreter, and bit for bit against kernels
+//! that compute the same one by one.
 
 use crate::support::data::{Random, weight_types};
 use crate::support::{
@@ -193,7 +193,7 @@ fn sums_of_every_format_and_any_number_of_tokens() {
     }
 }
 
-/// Every product by a kernel of its own, then multiplied by its weight, then added to those before.
+/// Every product in its own kernel, then multiplied by its weight, then added to the previous ones.
 #[test]
 fn sums_have_the_bits_of_their_terms() {
     let mut random = Random::new(5);

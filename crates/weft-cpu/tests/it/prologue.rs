@@ -1,4 +1,4 @@
-//! Prologues: against the interpreter, and to the bit against a kernel of their own in front.
+//! Prologues: against the interpreter, and bit for bit against a separate kernel.
 
 use crate::support::data::{Random, weight_types};
 use crate::support::{
@@ -28,7 +28,7 @@ const ALL: [Rows; 4] = [Rows::Tokens, Rows::Heads, Rows::Choices, Rows::Sum];
 /// Matrices, and how many a token is multiplied by.
 const COUNT: usize = 5;
 
-/// `x / max x · w`, in which there is nothing to round in more than one way.
+/// `x / max x · w`, which has only one way to round.
 fn scaled(k: usize) -> Vec<Instr> {
     vec![
         load_of(0, &[k], k),
@@ -144,7 +144,7 @@ fn a_norm_in_floats() {
     }
 }
 
-/// The same by two kernels, of which the first writes what the second multiplies.
+/// The same by two kernels: the first writes the operand of the second.
 fn apart(made: &Made, ty: GgmlType, tokens: usize) -> (Vec<Arg>, [Kernel; 2]) {
     let mut second = made.part.clone();
     let Prologue { mut body, value } = second.prologue.take().unwrap();
@@ -211,7 +211,7 @@ fn one_prologue_for_several_products() {
     }
 }
 
-/// What is multiplied need not be the last value that is computed.
+/// The product's operand need not be the last value computed.
 #[test]
 fn a_value_from_the_middle_of_a_prologue() {
     let (mut devices, mut random) = (Devices::all(), Random::new(5));

@@ -29,7 +29,7 @@ fn elementwise_functions_of_any_width() {
                 body.extend([value, store_to(args.len(), &[cols], body.len())]);
                 args.push(Arg::out(Format::F32, tokens * cols).per_token(cols));
             }
-            // Functions of the oracle are those of the system, which may be off by a unit themselves.
+            // The oracle uses the system's functions, which may be off by a unit themselves.
             devices.check(&Case::new(kernel(&[Dim::T], cols, Anchor::Map, body), args, tokens, 8));
         }
     }
@@ -230,7 +230,7 @@ fn rows_stored_by_number_in_any_format() {
 #[test]
 fn halves_are_rounded_to_nearest() {
     let mut devices = Devices::all();
-    // Around ties, the largest half, the smallest, and what is too large or too small for one.
+    // Around ties, the largest `f16`, the smallest, and values too large or too small for one.
     let ties = (0..4000u32).map(|i| f32::from_bits(0x3f80_0000 + i * 0x800));
     let ends = [65504.0, 65519.9, 65520.0, 1e9, 5.96e-8, 2.98e-8, 2.9e-8, 1e-30, f32::INFINITY, f32::NAN];
     let x: Vec<f32> = ties.chain(ends).flat_map(|v| [v, -v]).collect();
@@ -245,7 +245,7 @@ fn halves_are_rounded_to_nearest() {
     let body = [vec![load_of(0, &[0], n)], stores.to_vec()].concat();
     let case = Case::new(kernel(&[Dim::Const(1)], n, Anchor::Map, body), args, 1, 0);
     devices.check(&case);
-    // Here even the bits are the oracle's, but for those of NaNs.
+    // Here even the bits equal the oracle's, except for NaNs.
     let mut device = weft_cpu::CpuDevice::new(weft_cpu::CpuOptions::default()).unwrap();
     let (found, expected) = (crate::support::run(&mut device, &case).unwrap(), case.oracle());
     let bits = |bytes: &[u8]| bytes[..bytes.len() - 4].to_vec();

@@ -1,4 +1,4 @@
-//! Graphs mean the same as plans: the parts of the models, one by one.
+//! The parts of models, one by one: graphs compute the same as their plans.
 
 use crate::support::{MAX, check};
 use weft_fuse::fuse;
@@ -155,7 +155,7 @@ fn embedding_rows_angles_and_picked_outputs() {
     check(&g.finish().unwrap(), 6, EXACT, &Switches::default());
 }
 
-/// Attention of one head over a state that this graph does not write, by positions that lie in another order.
+/// Attention of one head over a state that this graph does not write, with positions in another order.
 #[test]
 fn one_head_reads_a_state_and_leaves_it() {
     let mut g = Builder::new("reader");

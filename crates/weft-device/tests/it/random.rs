@@ -1,4 +1,4 @@
-//! Graphs mean the same as plans, whatever their shape: random graphs, wherever the fuser may cut them.
+//! Random graphs compute the same as their plans, wherever the fuser cuts them.
 
 use crate::support::check;
 use weft_fuse::{Mode, decisions};
@@ -36,7 +36,7 @@ impl Grower {
         self.g.weight(name, ty, Shape::new(dims.iter().map(|d| Dim::Const(*d)).collect::<Vec<_>>()))
     }
 
-    /// Keeps magnitudes near 1, so that errors stay what rounding makes them.
+    /// Keeps magnitudes near 1, so that errors stay those of rounding.
     fn keep(&mut self, id: NodeId, dims: Vec<usize>, large: bool) {
         let id = if large {
             let scale = self.g.scalar(0.2);
@@ -202,7 +202,7 @@ fn random_graph(seed: u64, rounded: bool) -> Graph {
     grower.g.finish().unwrap()
 }
 
-/// Each graph as it is compiled by default, with all decisions on, all off, and each one alone the other way.
+/// Compiles each graph with default decisions, with all on, all off, and each one switched.
 fn check_all_ways(graph: &Graph, seed: u64, bound: f64) {
     check(graph, seed, bound, &Switches::default());
     for mode in [Mode::On, Mode::Off] {

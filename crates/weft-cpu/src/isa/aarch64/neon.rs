@@ -6,7 +6,7 @@ use std::arch::asm;
 use super::Neon;
 use crate::isa::Lanes;
 
-/// An array of what each of the four registers `i` makes.
+/// An array of the results for each of the four registers `i`.
 macro_rules! each {
     ($i:ident => $made:expr) => {
         [
@@ -33,11 +33,11 @@ pub(super) use each;
 
 /// Adds to each lane the products of its four bytes, signed, and those of the first lane of `x`.
 ///
-/// Rust's own `vdotq_laneq_s32` is not stable in 1.95.
+/// Rust's `vdotq_laneq_s32` is not stable in 1.95.
 #[inline]
 #[target_feature(enable = "neon,dotprod")]
 fn sdot(mut acc: int32x4_t, w: uint8x16_t, x: int32x4_t) -> int32x4_t {
-    // SAFETY: the instruction belongs to the dot products, which are enabled, and does what its operands say and nothing else.
+    // SAFETY: the instruction is one of the dot products, which are enabled, and has no effects beyond its operands.
     unsafe {
         asm!(
             "sdot {acc:v}.4s, {w:v}.16b, {x:v}.4b[0]",

@@ -36,7 +36,7 @@ unsafe fn apart(x: uint8x16_t, y: uint8x16_t) -> [int16x8_t; 2] {
     unsafe { [vuzp1q_s16(numbers(x), numbers(y)), vuzp2q_s16(numbers(x), numbers(y))] }
 }
 
-/// [`Pairs::dot_pairs`] of two quarters of a vector, taken apart. The taking apart is done once for all products with a factor.
+/// [`Pairs::dot_pairs`] of two deinterleaved quarters of a vector. A factor is deinterleaved once for all its products.
 ///
 /// # Safety
 /// As for [`numbers`].

@@ -1,4 +1,4 @@
-//! Rounding with NEON: compilers would pack the bytes one by one.
+//! Rounding with NEON: the compiler would pack bytes one by one.
 
 use std::arch::aarch64::*;
 
@@ -20,7 +20,7 @@ impl Rounding for Neon {
             let tops = each!(i => vmaxq_u32(magnitude(a[i]), magnitude(b[i])));
             let top = vmaxvq_u32(vmaxq_u32(vmaxq_u32(tops[0], tops[1]), vmaxq_u32(tops[2], tops[3])));
             let Some((scale, inverse)) = scales(top) else { return NOTHING };
-            // To nearest, ties to even. No product is beyond 127 by more than is rounded away.
+            // To nearest, ties to even. Rounding brings products slightly above 127 back to it.
             let a = each!(i => vcvtnq_s32_f32(vmulq_n_f32(a[i], inverse)));
             let b = each!(i => vcvtnq_s32_f32(vmulq_n_f32(b[i], inverse)));
             let mut quants = [0; q8::BLOCK];

@@ -1,4 +1,4 @@
-//! Vectors of AVX2: two registers each. AVX-VNNI brings one instruction, which multiplies bytes and adds up their products.
+//! Vectors of AVX2: two registers each. AVX-VNNI adds one instruction, which multiplies bytes and adds up the products.
 
 use std::arch::x86_64::*;
 
@@ -22,7 +22,7 @@ unsafe fn field(x: __m256i, right: i32, mask: u8) -> __m256i {
     }
 }
 
-/// Adds the products of unsigned bytes, of which none is above 128, and signed ones, of which none is −128.
+/// Adds the products of unsigned bytes up to 128 and signed bytes above −128.
 ///
 /// Without AVX-VNNI two products are added in 16 bits first, and saturate: 2 · 128 · 127 fits.
 ///
@@ -41,7 +41,7 @@ unsafe fn dot<const VNNI: bool>(acc: __m256i, w: __m256i, x: __m256i) -> __m256i
     }
 }
 
-/// The same for bytes of any size: unsigned if `VNNI`, which knows no bound, and otherwise signed, whose signs the others take.
+/// The same for full-range bytes: unsigned if `VNNI`, which has no bound; otherwise signed, with their signs moved to the other factor.
 ///
 /// # Safety
 /// As for [`dot`].

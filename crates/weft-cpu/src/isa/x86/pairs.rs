@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::super::pairs::{Line, Numbers, Pairs};
 use super::{Avx2, Avx512};
 
-/// Where the lower halves of two vectors' lanes are among their 64 halves.
+/// The indices of the lower halves of two vectors' lanes among their 64 halves.
 const LOWER: [i16; 32] = {
     let mut at = [0; 32];
     let mut i = 0;
@@ -16,7 +16,7 @@ const LOWER: [i16; 32] = {
     at
 };
 
-/// Where the first, and the second, sixteen pairs of two vectors' numbers are among these 64.
+/// The indices of the first and second sixteen pairs among the 64 numbers of two vectors.
 const PAIRS: [[i16; 32]; 2] = {
     let mut at = [[0; 32]; 2];
     let mut i = 0;
@@ -115,13 +115,12 @@ impl Pairs for Avx512 {
     }
 }
 
-/// `_mm512_dpwssd_epi32`, as one instruction: of the intrinsic the compiler makes a multiplication and an addition wherever it thinks that
-/// chains of them would finish sooner, which here takes twice the time (LLVM knows better only of processors it is told of, by the tuning
-/// `fast-dpwssd`).
+/// `_mm512_dpwssd_epi32`, as one instruction: the compiler splits the intrinsic into a multiplication and an addition where it expects
+/// shorter dependency chains, which here takes twice the time (LLVM avoids this only for target CPUs with the tuning `fast-dpwssd`).
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
 fn dpwssd(mut acc: __m512i, a: __m512i, b: __m512i) -> __m512i {
-    // SAFETY: the instruction belongs to AVX-512 VNNI, which is enabled, and does what its operands say and nothing else.
+    // SAFETY: the instruction is part of AVX-512 VNNI, which is enabled, and has no effects beyond its operands.
     unsafe {
         std::arch::asm!(
             "vpdpwssd {acc}, {a}, {b}",
@@ -134,7 +133,7 @@ fn dpwssd(mut acc: __m512i, a: __m512i, b: __m512i) -> __m512i {
     acc
 }
 
-/// Two numbers as the bits of one.
+/// The bits of two numbers as one.
 #[inline(always)]
 fn both(pair: &[i16; 2]) -> i32 {
     i32::from(pair[1]) << 16 | i32::from(pair[0] as u16)
@@ -242,11 +241,11 @@ unsafe fn dot_pairs<const VNNI: bool>(acc: __m256i, a: __m256i, b: __m256i) -> _
     unsafe { if VNNI { half_dpwssd(acc, a, b) } else { _mm256_add_epi32(acc, _mm256_madd_epi16(a, b)) } }
 }
 
-/// The same as [`dpwssd`] of half as many.
+/// [`dpwssd`] for half a vector.
 #[inline]
 #[target_feature(enable = "avx2,avxvnni")]
 fn half_dpwssd(mut acc: __m256i, a: __m256i, b: __m256i) -> __m256i {
-    // SAFETY: the instruction belongs to AVX-VNNI, which is enabled, and does what its operands say and nothing else.
+    // SAFETY: the instruction is part of AVX-VNNI, which is enabled, and has no effects beyond its operands.
     unsafe {
         std::arch::asm!(
             "{{vex}} vpdpwssd {acc}, {a}, {b}",

@@ -1,4 +1,4 @@
-//! Rounding with AVX-512; what compilers make for AVX2 is good enough.
+//! Rounding with AVX-512. For AVX2, the compiler's code is good enough.
 
 use std::arch::x86_64::*;
 
@@ -24,7 +24,7 @@ impl Rounding for Avx512 {
             let top = _mm512_reduce_max_epi32(_mm512_max_epi32(of_a, of_b)) as u32;
             let Some((scale, inverse)) = scales(top) else { return NOTHING };
             let inverse = _mm512_set1_ps(inverse);
-            // To nearest, ties to even. No product is beyond 127 by more than is rounded away.
+            // To nearest, ties to even. Rounding brings products slightly above 127 back to it.
             let a = _mm512_cvtps_epi32(_mm512_mul_ps(a, inverse));
             let b = _mm512_cvtps_epi32(_mm512_mul_ps(b, inverse));
             let mut quants = [0; q8::BLOCK];

@@ -1,11 +1,11 @@
-//! An argument of a kernel under test, and what its bytes stand for. (The graphics device's tests include this file, too.)
+//! An argument of a kernel under test, and the values of its bytes. (The GPU device's tests include this file, too.)
 
 use weft_kern::{Access, Format, q8};
 use weft_quant::GgmlType;
 
 use super::data;
 
-/// What is in every byte of an output before it is written: NaNs, or other bits that no kernel writes.
+/// The bytes of an output before it is written: NaNs, or other bits that no kernel writes.
 pub(crate) const POISON: u8 = 0xff;
 
 /// An argument of a kernel under test.
@@ -14,11 +14,11 @@ pub(crate) struct Arg {
     pub(crate) format: Format,
     pub(crate) access: Access,
     pub(crate) values: usize,
-    /// What it holds.
+    /// Its contents.
     pub(crate) bytes: Vec<u8>,
     /// Values of one token, if that is what the first axis counts.
     pub(crate) per_token: Option<usize>,
-    /// Given to the device as a weight, in rows of so many values.
+    /// If the device gets it as a weight: the values per row.
     pub(crate) row_len: Option<usize>,
 }
 
@@ -114,8 +114,8 @@ impl Arg {
         [quants, scales, sums]
     }
 
-    /// How far a stored value may be from the oracle's beyond the tolerance of the computation: where that is rounded to a neighbour, by the
-    /// format's step, relative to the largest value.
+    /// How far a stored value may differ from the oracle's beyond the tolerance of the computation: one step of the format, relative to the
+    /// largest value, where rounding may go to the neighbour.
     pub(crate) fn step(&self) -> f32 {
         match self.format {
             Format::Ggml(GgmlType::F16) => 1.0 / 1024.0,

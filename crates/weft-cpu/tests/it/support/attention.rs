@@ -1,20 +1,20 @@
-//! Attention's law, as plainly as it can be written: how rows and weights are rounded.
+//! How attention rounds rows and weights, written as plainly as possible.
 
 use weft_kern::{Anchor, Cached, Format};
 use weft_quant::GgmlType;
 
 use super::{Arg, Case};
 
-/// What numbers may become, for keys of a length.
+/// The limits of numbers, for keys of some length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Law {
-    /// Most of a number's magnitude.
+    /// The largest magnitude of a number.
     pub(crate) number: f32,
-    /// Most of a block's weights together.
+    /// The largest sum of a block's weights.
     pub(crate) weights: f32,
 }
 
-/// A row of integers, and what 1 stands for.
+/// A row of integers, and their scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) numbers: Vec<i32>,
@@ -67,7 +67,7 @@ impl Law {
         Row { numbers: blocks.iter().flat_map(numbers).collect(), scale: top * (128.0 / self.number) }
     }
 
-    /// Rounds the weights of a block, whose sum in order is also given.
+    /// Rounds the weights of a block, given also their sum in order.
     pub(crate) fn weights(self, w: &[f32], sum: f32) -> Row {
         let scale = (largest(w.iter().copied()) / 32767.0).max(sum / self.weights);
         Row { numbers: w.iter().map(|w| nearest(*w, ratio(1.0, scale))).collect(), scale }
@@ -75,13 +75,13 @@ impl Law {
 }
 
 impl Row {
-    /// What the numbers stand for.
+    /// The values of the numbers.
     pub(crate) fn values(&self) -> Vec<f32> {
         self.numbers.iter().map(|n| *n as f32 * self.scale).collect()
     }
 }
 
-/// Gives the interpreter the rows that the device computes with. Of every query in their argument all values are next to each other.
+/// Gives the interpreter the rows that the device computes with. All values of a query must be adjacent in their argument.
 pub(crate) fn round(case: &mut Case) {
     let (mut args, mut beyond) = (case.args.clone(), 0.0f32);
     for part in &case.kernel.parts {
@@ -95,8 +95,8 @@ pub(crate) fn round(case: &mut Case) {
         if !(a.v.param == a.k.param && within) {
             args[a.v.param] = round_state(&case.args[a.v.param], a.v, a.kv_heads, part.cols, law);
         }
-        // A block's 128 weights are each rounded by half of what 1 stands for, which is a 32767th of the largest weight, or less of all
-        // of them: of the largest value, at most this much.
+        // Each of a block's 128 weights is rounded by half their scale, which is a 32767th of the largest weight, or less of their sum:
+        // relative to the largest value, at most this much.
         beyond = beyond.max(largest(
             args[a.v.param].floats(&args[a.v.param].bytes).into_iter().filter(|v| v.is_finite()),
         ));

@@ -1,8 +1,8 @@
-//! Runs a kernel on the device and on the interpreter, and holds them to each other.
+//! Runs a kernel on the device and in the interpreter, and compares the results.
 //!
-//! Every case is checked for two things. The device's numbers must be the oracle's, up to a tolerance that the case
-//! gives as a count of roundings. And the device's bits must be the same with every instruction set, with 1, 2, 3
-//! and 5 threads, and for each token computed alone.
+//! Every case is checked for two things. The device's numbers must equal the oracle's, up to a tolerance that the case
+//! gives as a number of roundings. And the device's bits must be the same with every instruction set, with 1, 2, 3 and
+//! 5 threads, and for each token computed alone.
 
 #[allow(dead_code, reason = "shared with weft-wgpu's tests, which use all of it")]
 pub(crate) mod arg;
@@ -29,11 +29,10 @@ pub(crate) struct Case {
     pub(crate) kernel: Kernel,
     pub(crate) args: Vec<Arg>,
     pub(crate) tokens: usize,
-    /// How often an output is rounded on its way, at most, each time by half a unit in the last place of the
-    /// largest output.
+    /// The most roundings of an output, each by half a unit in the last place of the largest output.
     pub(crate) roundings: usize,
-    /// If the device rounds what it reads before it computes: the arguments as they are then, and how far beyond these roundings outputs
-    /// may be from what the interpreter makes of them.
+    /// If the device rounds its operands: the rounded arguments, and how far beyond these roundings its outputs may differ from the
+    /// interpreter's results for them.
     pub(crate) rounded: Option<(Vec<Arg>, f32)>,
 }
 
@@ -47,7 +46,7 @@ impl Case {
         Sizes { tokens: self.tokens, ..Sizes::default() }
     }
 
-    /// The same for some of the tokens, if its arguments can be cut.
+    /// The same for some of the tokens, if its arguments can be divided by token.
     fn of_tokens(&self, tokens: std::ops::Range<usize>) -> Option<Case> {
         self.args.iter().any(|a| a.per_token.is_some()).then_some(())?;
         let mut case = Case { tokens: tokens.len(), ..self.clone() };
@@ -60,7 +59,7 @@ impl Case {
         Some(case)
     }
 
-    /// What the interpreter makes of the arguments.
+    /// The arguments after the interpreter has run the kernel.
     pub(crate) fn oracle(&self) -> Vec<Vec<u8>> {
         let args = self.rounded.as_ref().map_or(&self.args, |(args, _)| args);
         let mut buffers: Vec<_> =
@@ -96,7 +95,7 @@ impl Devices {
             let Some(part) = case.of_tokens(tokens.clone()) else { continue };
             let device = &mut others[tokens.start % others.len()];
             let alone = run(device, &part).unwrap();
-            // A state has no part that is these tokens': there the oracle says what they write.
+            // A state has no part for these tokens: there the oracle says what they write.
             let written = |p: usize| part.args[p].access == Access::Write && part.args[p].per_token.is_none();
             let oracle = (0..part.args.len()).any(written).then(|| part.oracle());
             let expected: Vec<Vec<u8>> = (case.args.iter().zip(&found).enumerate())
@@ -111,7 +110,7 @@ impl Devices {
     }
 }
 
-/// Numbers equal but for rounding.
+/// Checks that numbers are equal up to rounding.
 fn compare(case: &Case, expected: &[Vec<u8>], found: &[Vec<u8>]) {
     for (p, arg) in case.args.iter().enumerate().filter(|(_, a)| a.access == Access::Write) {
         let (expected, found) = (arg.floats(&expected[p]), arg.floats(&found[p]));
@@ -129,7 +128,7 @@ fn compare(case: &Case, expected: &[Vec<u8>], found: &[Vec<u8>]) {
     }
 }
 
-/// Bits equal.
+/// Checks that bits are equal.
 fn same(case: &Case, expected: &[Vec<u8>], found: &[Vec<u8>], what: &str) {
     for (p, _) in case.args.iter().enumerate().filter(|(_, a)| a.access == Access::Write) {
         if let Some(at) = (0..expected[p].len()).find(|i| expected[p][*i] != found[p][*i]) {
@@ -138,7 +137,7 @@ fn same(case: &Case, expected: &[Vec<u8>], found: &[Vec<u8>], what: &str) {
     }
 }
 
-/// Allocates and fills what a case needs.
+/// Allocates and fills the buffers of a case.
 pub(crate) fn load(device: &mut dyn Device, case: &Case) -> Vec<Region> {
     let region = |buffer, arg: &Arg| Region { buffer, offset: 0, values: arg.values };
     case.args
@@ -176,7 +175,7 @@ pub(crate) fn read(device: &dyn Device, buffer: BufferId, len: usize) -> Vec<u8>
     out
 }
 
-/// Runs a case; the bytes of every argument afterwards.
+/// Runs a case. Returns the bytes of every argument afterwards.
 pub(crate) fn run(device: &mut dyn Device, case: &Case) -> Result<Vec<Vec<u8>>, DeviceError> {
     let regions = load(device, case);
     let program = compile(device, case, &regions)?;
@@ -210,13 +209,13 @@ pub(crate) fn kernel(rows: &[Dim], cols: usize, anchor: Anchor, body: Vec<Instr>
     kernel_of(vec![part(rows, cols, anchor, body)])
 }
 
-/// A stack of equal matrices in a parameter, one behind the other.
+/// A stack of equal matrices in a parameter, one after another.
 pub(crate) fn matrices(param: usize, pick: Pick, count: usize, n: usize, k: usize) -> Matrices {
     Matrices { param, pick, count, n, k, first: 0, stride: n }
 }
 
-/// How often an output of a dot is rounded. Each addition is of a product that was itself rounded a few times. Partial
-/// sums of random terms are of the size of the largest output, so that this many half units of it are a generous bound.
+/// The number of roundings of an output of a dot. Each addition is of a product that was itself rounded a few times.
+/// Partial sums of random terms are about as large as the largest output, so this many half units are a generous bound.
 pub(crate) fn roundings(ty: GgmlType, k: usize) -> usize {
     match ty.int_layout() {
         Some(_) => 4 + 2 * k / 16,
@@ -246,7 +245,7 @@ pub(crate) fn constant(value: f32) -> Instr {
     Instr::Const(F32(value))
 }
 
-/// Runs kernels one after another on arguments they share, each given which; the bytes of every argument afterwards.
+/// Runs kernels one after another on shared arguments. Returns the bytes of every argument afterwards.
 pub(crate) fn run_all(
     device: &mut dyn Device,
     args: &[Arg],

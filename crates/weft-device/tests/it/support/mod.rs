@@ -26,7 +26,7 @@ pub(crate) const MAX: Sizes = Sizes { tokens: 7, rows: 4, slots: 32, pages: 5 };
 
 /// Runs `graph` both ways, some decisions set by hand, and compares all `f32` outputs to a relative L2 of `bound`.
 ///
-/// Products of weights are rounded to what they are stored as, and are no error of the plan: the oracle has the graph after the rules.
+/// Products of weights are rounded when they are stored, which is no error of the plan: the oracle evaluates the graph after the rules.
 pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
     let mut random = Random::new(seed);
     let mut values = Values::new();
@@ -64,7 +64,7 @@ pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
             norm += f64::from(*e).powi(2);
         }
         assert!(expected.iter().chain(&found).all(|v| v.is_finite()), "{}: output {name}", graph.name());
-        // Outputs that cancel to nothing are compared by what a value near 1 may be off.
+        // Outputs that cancel to almost nothing are compared with the error of a value near 1.
         let relative = (error / norm.max(1e-2 * expected.len() as f64)).sqrt();
         assert!(relative <= bound, "{}: output {name} differs by {relative:e}", graph.name());
     }
