@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -10,12 +11,10 @@ use serde_json::Value;
 use weft_engine::{
     Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, Sampling, Switches,
 };
-use weft_hub::Settings;
+use weft_hub::{Cache, Settings};
 use weft_quant::GgmlType;
 
-use crate::cli::{Counts, Ids};
 use crate::knobs::{KNOBS, Knob};
-use crate::model_ref;
 
 /// The arguments of a command.
 ///
@@ -141,6 +140,17 @@ impl<'a> Args<'a> {
         self.text("kv").and_then(|name| name.parse().ok()).unwrap_or(GgmlType::F16)
     }
 
+    /// The cache of models: the folder given, or the user's own.
+    ///
+    /// # Errors
+    /// If none is given and the user has no home folder.
+    pub(crate) fn cache(self) -> anyhow::Result<Cache> {
+        match self.path("cache") {
+            Some(folder) => Ok(Cache::new(folder.to_path_buf())),
+            None => Cache::of_user().context("there is no cache folder; set one with --cache DIR"),
+        }
+    }
+
     /// The cache of packed weights; `None` with --no-cache or where there is no cache folder.
     pub(crate) fn pack_cache(self) -> Option<PackCache> {
         let folder = self.packed()?;
@@ -153,7 +163,7 @@ impl<'a> Args<'a> {
         if self.flag("no-cache") {
             return None;
         }
-        Some(model_ref::cache(self).ok()?.packed())
+        Some(self.cache().ok()?.packed())
     }
 
     /// The options of an engine for conversations and measurements.
@@ -197,6 +207,14 @@ impl<'a> Args<'a> {
         options
     }
 }
+
+/// A list of integers, as one argument. A type of its own since the parser takes a `Vec` for several values.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts(pub(crate) Vec<u64>);
+
+/// A list of token ids, as one argument.
+#[derive(Clone, Debug)]
+pub(crate) struct Ids(pub(crate) Vec<u32>);
 
 /// A random seed of 32 bits, so that every reader of the JSON output can represent it.
 fn fresh_seed() -> u64 {

@@ -11,6 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use weft_engine::{Decision, DeviceChoice, Mode, decision, decisions};
 use weft_hub::suggest;
 
+use crate::args::{Counts, Ids};
 use crate::commands::{COMMANDS, Command, Positional};
 use crate::knobs::{KNOBS, Kind, Knob};
 
@@ -216,14 +217,6 @@ fn ids(text: &str) -> Result<Ids, String> {
 fn counts(text: &str, from: u64, to: u64) -> Result<Counts, String> {
     text.split(',').map(|text| integer(text.trim(), from, to)).collect::<Result<_, _>>().map(Counts)
 }
-
-/// A list of integers, as one argument. A type of its own since the parser takes a `Vec` for several values.
-#[derive(Clone, Debug)]
-pub(crate) struct Counts(pub(crate) Vec<u64>);
-
-/// A list of token ids, as one argument.
-#[derive(Clone, Debug)]
-pub(crate) struct Ids(pub(crate) Vec<u32>);
 
 #[cfg(test)]
 mod tests {

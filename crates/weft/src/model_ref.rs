@@ -4,8 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-use weft_hub::{Cache, CatalogModel, DEFAULT_MODEL, Hub, HubName, HubOptions, catalog_model};
+use weft_hub::{CatalogModel, DEFAULT_MODEL, Hub, HubName, HubOptions, catalog_model};
 
 use crate::args::Args;
 use crate::fetching::with_events;
@@ -39,18 +38,7 @@ pub(crate) fn hub(args: Args<'_>) -> anyhow::Result<Hub> {
         options.endpoint = endpoint.into();
     }
     options.token = args.text("hub-token").map(str::to_string);
-    Ok(Hub::new(cache(args)?, &options)?)
-}
-
-/// The cache that the arguments name, or the user's own.
-///
-/// # Errors
-/// If none is named and the user has no home folder.
-pub(crate) fn cache(args: Args<'_>) -> anyhow::Result<Cache> {
-    match args.path("cache") {
-        Some(folder) => Ok(Cache::new(folder.to_path_buf())),
-        None => Cache::of_user().context("there is no cache folder; set one with --cache DIR"),
-    }
+    Ok(Hub::new(args.cache()?, &options)?)
 }
 
 /// The catalogue's model of this name, unless it is also a file here. Without a name it is the default model.
@@ -65,7 +53,7 @@ pub(crate) fn looks_like_model(text: &str) -> bool {
 
 /// Whether this names a GGUF file or a model in the cache.
 pub(crate) fn is_there(args: Args<'_>, name: &str) -> bool {
-    let cached = || cache(args).ok()?.find(name).ok()?;
+    let cached = || args.cache().ok()?.find(name).ok()?;
     starts_like_gguf(Path::new(name)).unwrap_or(false) || cached().is_some()
 }
 

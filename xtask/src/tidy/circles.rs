@@ -17,9 +17,6 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Rooms that still have circles. A room that loses its last one leaves the list.
-const NOT_YET: &[&str] = &["weft"];
-
 /// The files of a room by their modules, such as `["attend", "plan"]`; the root is empty.
 type Modules<'a> = BTreeMap<Vec<&'a str>, File<'a>>;
 
@@ -39,7 +36,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
     let sources = tree.sources();
     let mut found = Vec::new();
     for package in tree.packages() {
-        if room(package.name).is_none() || NOT_YET.contains(&package.name) {
+        if room(package.name).is_none() {
             continue;
         }
         let folder = format!("{}/src/", package.folder);

@@ -13,7 +13,6 @@ use weft_hub::Cache;
 
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
-use crate::model_ref;
 use crate::out::{Out, note};
 use crate::units;
 
@@ -46,7 +45,7 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let models = model_ref::cache(args)?;
+    let models = args.cache()?;
     let cache = PackCache::new(models.packed());
     let what = args.text(WHAT.name).unwrap_or("list");
     let model = args.text(MODEL.name);

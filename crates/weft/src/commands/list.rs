@@ -7,7 +7,6 @@ use weft_hub::CachedModel;
 
 use super::{Command, Outcome};
 use crate::args::Args;
-use crate::model_ref;
 use crate::out::{Out, note};
 use crate::units;
 
@@ -20,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let cache = model_ref::cache(args)?;
+    let cache = args.cache()?;
     let models = cache.list()?;
     let mut out = Out::new();
     if args.flag("json") {

@@ -1,0 +1,40 @@
+//! What a command consists of.
+
+use crate::args::Args;
+use crate::model_ref;
+
+/// A command.
+pub(crate) struct Command {
+    /// The word after `weft`.
+    pub(crate) name: &'static str,
+    /// One line for the help, in the imperative.
+    pub(crate) about: &'static str,
+    /// The text at the end of the help: what the output means, and examples.
+    pub(crate) notes: &'static str,
+    /// The positional arguments, in order.
+    pub(crate) positionals: &'static [Positional],
+    /// Runs the command.
+    pub(crate) run: fn(Args<'_>) -> anyhow::Result<Outcome>,
+}
+
+/// A positional argument.
+pub(crate) struct Positional {
+    /// Its name in the help. A name that ends in `...` takes one or more values.
+    pub(crate) name: &'static str,
+    /// Its help.
+    pub(crate) help: &'static str,
+    /// Whether it must be given.
+    pub(crate) required: bool,
+}
+
+/// How a command ended that did not fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// It ran to its end.
+    Done,
+    /// Ctrl-C stopped it.
+    Interrupted,
+}
+
+/// The required argument `MODEL`.
+pub(super) const MODEL: Positional = Positional { name: "MODEL", help: model_ref::HELP, required: true };
