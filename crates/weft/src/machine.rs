@@ -1,4 +1,4 @@
-//! A device's measured speed: keeping it, and showing it.
+//! Stores and shows the measured speed of a device.
 
 use serde_json::{Value, json};
 use weft_engine::{CostModel, Hardware, Machine, keep_machine};
@@ -7,7 +7,8 @@ use weft_lab::machine_json;
 use crate::args::Args;
 use crate::out::note;
 
-/// Keeps what was measured of a device, if there is a cache, and says so. If that fails it only prints a note: the results have been shown.
+/// Stores a device's measured speed in the cache, if there is one. A failure is only reported: the results have been printed
+/// already.
 pub(crate) fn keep(args: Args<'_>, hardware: &Hardware, machine: &Machine) {
     let Some(folder) = args.packed() else { return };
     match keep_machine(hardware, &folder, machine) {
@@ -18,14 +19,14 @@ pub(crate) fn keep(args: Args<'_>, hardware: &Hardware, machine: &Machine) {
     }
 }
 
-/// The numbers that decisions by cost go by, for programs.
+/// The speed that decisions by cost use, as JSON.
 pub(crate) fn json(costs: &CostModel) -> Value {
     let mut json = machine_json(&costs.machine);
     json["measured"] = json!(costs.is_measured());
     json
 }
 
-/// `2 workers, 0.91 µs per launch, 11.5 GB/s (9.8 per worker), …`
+/// The speed in words: `2 workers, 0.91 µs per launch, 11.5 GB/s (9.8 per worker), …`
 pub(crate) fn words(machine: &Machine) -> String {
     let Machine {
         workers,

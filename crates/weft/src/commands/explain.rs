@@ -1,4 +1,4 @@
-//! `weft explain`: the kernels a model is compiled to, and why they are these.
+//! `weft explain`: shows the kernels a model compiles to, and why.
 
 mod dot;
 mod facts;
@@ -28,12 +28,12 @@ use text::Detail;
 
 pub(super) const COMMAND: Command = Command {
     name: "explain",
-    about: "Show the kernels a model is compiled to, and why",
+    about: "Show the kernels a model compiles to, and why",
     notes: "\
-It compiles a step and runs nothing. Bytes are those of the weights read, where experts are picked as many as can be at \
-most; multiplications are those of products and attention; times are the compiler's estimates for a sequence that begins \
-with this step. If the journal has a profile of the same step on the same device (`weft profile`, or `weft profile --prefill \
-512` for --step prefill), each time is followed by the measured one, and estimated for the same depth.
+Compiles a step without running it. Bytes are those of the weights read, where experts count as if no two tokens selected \
+the same; multiplications are those of products and attention; times are the compiler's estimates, with an empty KV cache. \
+If the journal has a profile of the same step on the same device (from `weft profile`, or `weft profile --prefill 512` for \
+--step prefill), measured times are shown as well, and times are estimated for the depth of that profile.
 
 Examples:
   weft explain model.gguf --layer 1 --why
@@ -47,18 +47,15 @@ Examples:
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let (dot, html) = (args.path("dot"), args.path("html"));
     if dot.or(html).is_some() {
-        args.refuse_with(
-            "--dot and --html, which write files of their own",
-            &["why", "plan", "source", "json"],
-        )?;
+        args.refuse_with("--dot or --html, which write their own files", &["why", "plan", "source", "json"])?;
         if dot == html {
-            let problem = "--dot and --html cannot go to the same file";
+            let problem = "--dot and --html cannot write to the same file";
             return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
         }
     }
     let target = args.device().target(args.count("threads"), args.packed().as_deref())?;
     if args.flag("source") && target.text.is_none() {
-        let problem = "--source shows what a GPU runs; add --device gpu";
+        let problem = "--source needs a device that runs source code, such as --device gpu";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
     let path = model_ref::find(args, args.text(MODEL.name))?;
@@ -82,7 +79,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     if let Some(layer) = args.count("layer") {
         let name = layer_name(&model, layer);
-        ensure!(name.is_some(), "the model has layers 0 to {}", model.config.layers().saturating_sub(1));
+        ensure!(
+            name.is_some(),
+            "there is no layer {layer}: the model has layers 0 to {}",
+            model.config.layers().saturating_sub(1)
+        );
         facts.plans.retain(|plan| plan.explained.segments.iter().any(|s| Some(s.as_str()) == name));
     }
     if let Some(out) = html {

@@ -1,4 +1,4 @@
-//! `explain`: the kernels a model is compiled to, and why.
+//! Tests of `explain`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Folder, Ran, model, weft};
 
-/// Explains a model to two threads, on whatever machine this is.
+/// Explains a model for two threads, whatever the machine.
 fn explain(args: &[&str]) -> Ran {
     explain_file("glm-tiny-q4_k_m", args)
 }
@@ -22,7 +22,7 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value[key].as_array().unwrap_or_else(|| panic!("{key} in {value}"))
 }
 
-/// The kernels of a step, counted by its plans.
+/// The number of kernels in a step, from its plans.
 fn kernels(report: &Value) -> usize {
     list(report, "plans").iter().map(|p| list(p, "kernels").len() * list(p, "segments").len()).sum()
 }
@@ -43,12 +43,12 @@ fn a_layer_as_text_with_reasons() {
     expect_file!["explain/glm-tiny-q4_k_m-why.txt"].assert_eq(&text);
 }
 
-/// The example in `docs/explain.md` is what the program says, in part.
+/// The example in `docs/explain.md` is part of the real output.
 #[test]
-fn the_page_of_the_manual_has_a_real_run() {
+fn the_manual_shows_real_output() {
     let text = explain(&["--layer", "1", "--why"]).ok();
     let from = |start: &'static str| text.lines().skip_while(move |line| !line.starts_with(start));
-    let (kernel, next, costs) = ("   2  ", "   3  ", "  costs");
+    let (kernel, next, costs) = ("   2  ", "   3  ", "  decisions by cost");
     let example: Vec<&str> = (text.lines().take(1).chain(["   …"]))
         .chain(from(kernel).take_while(|line| !line.starts_with(next)).chain(["   …"]))
         .chain(from(costs).take_while(|line| !line.starts_with("decisions")))
@@ -71,7 +71,7 @@ fn a_step_as_json_adds_up() {
             assert_eq!(plan["total"][key], sum, "{key} of {}", plan["graph"]);
         }
     }
-    // One layer is shown, but a step is a step.
+    // The totals do not depend on the layer shown.
     let layer = explain(&["--json", "--layer", "1"]).json();
     assert_eq!(layer["total"], report["total"]);
     assert_eq!(layer["decisions"], report["decisions"]);
@@ -79,7 +79,7 @@ fn a_step_as_json_adds_up() {
 }
 
 #[test]
-fn layers_of_one_shape_are_told_once() {
+fn layers_of_one_shape_are_shown_once() {
     let report = explain_file("ds2-tiny-q4_0", &["--json"]).json();
     let shared: Vec<&Value> =
         list(&report, "plans").iter().filter(|plan| list(plan, "segments").len() == 26).collect();
@@ -89,7 +89,7 @@ fn layers_of_one_shape_are_told_once() {
 }
 
 #[test]
-fn whoever_reads_a_value_of_another_kernel_is_named_with_the_reason() {
+fn readers_of_values_are_named_with_the_reason() {
     let plans = explain(&["--json"]).json();
     for plan in list(&plans, "plans") {
         let all = list(plan, "kernels");
@@ -99,12 +99,16 @@ fn whoever_reads_a_value_of_another_kernel_is_named_with_the_reason() {
         for (at, kernel) in all.iter().enumerate() {
             assert_eq!(kernel["number"], at + 1);
             let moves = list(kernel, "parts").iter().all(|part| list(part, "nodes").is_empty());
-            assert!(moves || !list(kernel, "hands_on").is_empty(), "{kernel} is of no use to anybody");
+            assert!(moves || !list(kernel, "hands_on").is_empty(), "{kernel} has no effect");
             for value in list(kernel, "hands_on") {
                 assert!(computes(kernel, &value["node"]), "{value}");
                 for reader in list(value, "readers") {
                     let number = reader["kernel"].as_u64().unwrap() as usize;
-                    assert!(number > at + 1, "{reader} reads what kernel {} has not made yet", at + 1);
+                    assert!(
+                        number > at + 1,
+                        "{reader} reads a value of kernel {} before it is written",
+                        at + 1
+                    );
                     let nodes = list(reader, "nodes");
                     assert!(nodes.iter().all(|node| computes(&all[number - 1], node)), "{reader}");
                     assert_ne!(reader["why"], "", "{reader} of {}", value["node"]);
@@ -115,7 +119,7 @@ fn whoever_reads_a_value_of_another_kernel_is_named_with_the_reason() {
 }
 
 #[test]
-fn rules_and_costs_are_told() {
+fn rules_and_costs_are_shown() {
     let report = explain(&["--json", "--layer", "1"]).json();
     let plan = &list(&report, "plans")[0];
     let rule = |name: &str| list(plan, "rules").iter().find(|rule| rule["name"] == name).unwrap();
@@ -140,7 +144,7 @@ fn decisions_are_set_by_name() {
     assert_eq!(off["total"]["kernels"], kernels(&off));
     let mode = |report: &Value| decision(report, "fuse.tail")["mode"].clone();
     assert_eq!((mode(&on), mode(&off)), ("on".into(), "off".into()));
-    // The last word on a decision counts, and an argument more than the environment.
+    // The last setting of a decision counts, and arguments override the environment.
     let path = model("glm-tiny-q4_k_m");
     let path = path.to_str().unwrap();
     let call = ["explain", path, "--threads", "2", "--json", "--set", "fuse.tail=off,fuse.tail=on"];
@@ -158,7 +162,7 @@ fn a_decision_by_cost_is_taken_where_it_pays() {
         choices.any(|choice| choice["name"] == "fuse.beside" && choice["pays"] == true)
     };
     let plans = list(&report, "plans").iter().filter(pays).count();
-    assert!(plans > 0, "a kernel less is a launch less");
+    assert!(plans > 0, "fewer kernels are fewer launches");
     assert_eq!(beside["pays"], plans);
     let text = explain(&["--set", "fuse.beside=by-cost"]).ok();
     let all = list(&report, "plans").len();
@@ -180,7 +184,7 @@ fn a_prompt_is_another_step() {
 #[test]
 fn plans_are_shown_as_they_are() {
     let text = explain(&["--layer", "0", "--plan"]).ok();
-    for part in ["before the rules\ngraph mla_dense_layer {", "after the rules\ngraph ", "\nplan ", "\ncall "]
+    for part in ["before rewriting\ngraph mla_dense_layer {", "after rewriting\ngraph ", "\nplan ", "\ncall "]
     {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -191,7 +195,7 @@ fn plans_are_shown_as_they_are() {
     }
 }
 
-/// The texts between quotes, and what is left without them.
+/// The strings between quotes, and the rest.
 fn unquoted(dot: &str) -> (Vec<String>, String) {
     let (mut texts, mut rest, mut inside) = (Vec::new(), String::new(), None::<String>);
     let mut chars = dot.chars();
@@ -204,11 +208,11 @@ fn unquoted(dot: &str) -> (Vec<String>, String) {
             (None, c) => rest.push(c),
         }
     }
-    assert_eq!(inside, None, "a text without an end");
+    assert_eq!(inside, None, "an unterminated string");
     (texts, rest)
 }
 
-/// A drawing's statements: edges are between nodes, and between nodes of one graph. Returns the texts.
+/// Checks that the edges of a drawing connect nodes of the same graph. Returns its strings.
 #[track_caller]
 fn assert_drawn(dot: &str) -> Vec<String> {
     let (texts, rest) = unquoted(dot);
@@ -237,28 +241,28 @@ fn a_drawing_is_a_graph_with_all_its_nodes() {
     assert_eq!(folder.files(), ["layer.dot"]);
 
     let texts = assert_drawn(&dot);
-    for (op, name) in [("before the rules", ""), ("kernels", ""), ("dot %", " attn_q_a"), ("store %", " kv")]
+    for (op, name) in [("before rewriting", ""), ("kernels", ""), ("dot %", " attn_q_a"), ("store %", " kv")]
     {
         assert!(texts.iter().any(|text| text.starts_with(op) && text.ends_with(name)), "{op} {name}: {dot}");
     }
-    // What is drawn as a kernel is one.
+    // All kernels are drawn.
     let report = explain(&["--layer", "1", "--json"]).json();
     for kernel in list(&list(&report, "plans")[0], "kernels") {
         let name = format!("{}  {}", kernel["number"], kernel["kernel"].as_str().unwrap());
         assert!(texts.contains(&name), "{name}");
     }
-    // Kernels that compute nothing are drawn, too.
+    // Kernels that only move values are drawn as well.
     let moving = explain(&["--layer", "1", "--dot", "-", "--set", "fuse.round=off"]).ok();
     assert!(assert_drawn(&moving).iter().any(|text| text == "moves or rounds values"), "{moving}");
-    // Without a layer it is the plan that most layers share.
+    // Without --layer, the plan that most layers share is drawn.
     let texts = assert_drawn(&explain_file("ds2-tiny-q4_0", &["--dot", "-"]).ok());
     assert_eq!(texts.first().unwrap(), "mla_moe_layer (layer 1 to layer 26, 26 in all)");
 }
 
 #[test]
-fn a_page_is_whole_and_asks_for_nothing() {
+fn a_page_is_complete_and_has_no_external_resources() {
     let folder = Folder::new();
-    // A model's file may be called anything.
+    // The file's name must be escaped.
     let (file, page) = (folder.join("a <b>&\"'.gguf"), folder.join("page.html"));
     fs::copy(model("glm-tiny-q4_k_m"), &file).unwrap();
     fs::write(&page, "old").unwrap();
@@ -280,8 +284,8 @@ fn a_page_is_whole_and_asks_for_nothing() {
         for reader in list(kernel, "hands_on").iter().flat_map(|value| list(value, "readers")) {
             let nodes: Vec<&str> = list(reader, "nodes").iter().map(|node| node.as_str().unwrap()).collect();
             let (number, why) = (&reader["kernel"], reader["why"].as_str().unwrap());
-            let line = format!("to kernel {number}, {}: {why}", nodes.join(", "));
-            // A reason shows where the pointer rests, and in a list.
+            let line = format!("read by kernel {number}, {}: {why}", nodes.join(", "));
+            // Reasons are shown as tooltips and in lists.
             assert!(
                 html.contains(&format!("\n{line}")) && html.contains(&format!("<li>{line}</li>")),
                 "{line}"
@@ -290,7 +294,7 @@ fn a_page_is_whole_and_asks_for_nothing() {
     }
 }
 
-/// Every element is closed, in order, but for those that have no end.
+/// Checks that elements are closed in order, except those without an end tag.
 #[track_caller]
 fn assert_closed(html: &str) {
     let mut open = Vec::new();
@@ -307,7 +311,7 @@ fn assert_closed(html: &str) {
 }
 
 #[test]
-fn what_there_is_not_is_refused() {
+fn unknown_names_are_refused() {
     let error = explain(&["--set", "fuse.tale=off"]).failed(2);
     assert!(error.contains("there is no decision `fuse.tale`; did you mean fuse.tail?"), "{error}");
     let error = explain(&["--set", "nothing=off"]).failed(2);
@@ -317,7 +321,7 @@ fn what_there_is_not_is_refused() {
     let error = explain(&["--step", "prefil"]).failed(2);
     assert!(error.contains("[possible values: decode, prefill]"), "{error}");
     let error = explain(&["--layer", "99"]).failed(1);
-    assert!(error.contains("the model has layers 0 to 2"), "{error}");
+    assert!(error.contains("there is no layer 99: the model has layers 0 to 2"), "{error}");
 }
 
 #[test]
@@ -329,14 +333,14 @@ fn files_that_cannot_be_written_are_refused_at_once() {
     let error = explain(&["--html", nowhere.to_str().unwrap()]).failed(1);
     assert!(error.contains("there is no folder"), "{error}");
     let error = explain(&["--html", "-", "--dot", "-"]).failed(2);
-    assert!(error.contains("cannot go to the same file"), "{error}");
+    assert!(error.contains("cannot write to the same file"), "{error}");
     let error = explain(&["--html", "-", "--json"]).failed(2);
     assert!(error.contains("--json has no effect with"), "{error}");
 }
 
-/// A profile of the same step on the same device, and of no other.
+/// Only a profile of the same step on the same device counts.
 #[test]
-fn measured_times_stand_beside_estimates() {
+fn measured_times_are_shown_beside_estimates() {
     let folder = Folder::new();
     let path = model("glm-tiny-q4_0");
     let run = |args: &[&str]| {
@@ -357,7 +361,7 @@ fn measured_times_stand_beside_estimates() {
     }
     assert!(report["total"]["measured_ns"].as_u64() > Some(0));
     let text = run(&["explain", "-t", "2"]).ok();
-    assert!(text.contains("measured times are from run 1 of the journal") && text.contains("µs  measured "));
+    assert!(text.contains("measured times are from run 1 in the journal") && text.contains("µs  measured "));
 
     assert_eq!(explained(&["--step", "prefill"])["profile"], Value::Null);
     assert_eq!(explained(&["--kv", "f32"])["profile"], Value::Null);

@@ -1,6 +1,6 @@
-//! A graph before the rules, and its kernels, as Graphviz text.
+//! Draws a graph before rewriting, and its kernels, as Graphviz text.
 //!
-//! Weights are said in the nodes that multiply by them. Constants, and reshapes and slices of what kernels compute, are left out.
+//! Weights are named in the nodes that use them. Constants, and reshapes and slices of computed values, are left out.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write as _};
@@ -10,10 +10,10 @@ use weft_ir::{Graph, NodeId, Op};
 use super::facts::Plan;
 use super::label;
 
-/// The drawing of a plan.
+/// Draws a plan.
 pub(super) fn draw(plan: &Plan<'_>) -> String {
     let mut out = String::new();
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     let _ = Drawing { plan, out: &mut out }.draw();
     out
 }
@@ -36,7 +36,7 @@ impl Drawing<'_> {
 
     fn before(&mut self) -> fmt::Result {
         let graph = &*self.plan.explained.before;
-        writeln!(self.out, "  subgraph cluster_before {{\n    label=\"before the rules\";")?;
+        writeln!(self.out, "  subgraph cluster_before {{\n    label=\"before rewriting\";")?;
         for (id, node) in graph.iter().filter(|(id, _)| is_shown(graph, *id)) {
             writeln!(self.out, "    b{} [label={}];", id.index(), Quoted(&label::node(graph, id)))?;
             for input in node.inputs.iter().filter(|input| is_shown(graph, **input)) {
@@ -48,7 +48,7 @@ impl Drawing<'_> {
 
     fn kernels(&mut self) -> fmt::Result {
         let graph = &*self.plan.explained.graph;
-        // Where a node is computed first; what is computed before products is computed again in each part, and read there only.
+        // The first place where each node is computed. Prologues are computed again in each part, and read only there.
         let mut homes: BTreeMap<NodeId, String> = BTreeMap::new();
         let mut edges = Vec::new();
         writeln!(self.out, "  subgraph cluster_kernels {{\n    label=\"kernels\";")?;
@@ -100,7 +100,7 @@ impl Drawing<'_> {
     }
 }
 
-/// The values a node is computed from, without what only gives them another shape.
+/// The inputs of a node, looking through reshapes and slices.
 fn operands(graph: &Graph, id: NodeId) -> impl Iterator<Item = NodeId> {
     let inputs = graph.node(id).inputs.iter().map(|input| graph.base(*input));
     inputs.filter(|input| is_shown(graph, *input))
@@ -110,7 +110,7 @@ fn is_shown(graph: &Graph, id: NodeId) -> bool {
     !graph.is_parameter(id) && !matches!(graph.node(graph.base(id)).op, Op::Const { .. })
 }
 
-/// A text as Graphviz reads it.
+/// A string in Graphviz syntax.
 struct Quoted<'a>(&'a str);
 
 impl Display for Quoted<'_> {

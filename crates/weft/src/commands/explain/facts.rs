@@ -1,4 +1,4 @@
-//! What there is to tell: plans with their kernels, sums, and how each decision stands.
+//! Collects the facts to show: plans with their kernels, totals, and the state of each decision.
 
 use weft_engine::{
     Amounts, Choice, CostModel, Decision, ExplainOptions, Explained, KernelCall, Mode, RuleResult, Target,
@@ -8,65 +8,65 @@ use weft_ir::Keeps;
 use weft_lab::RecordedProfile;
 use weft_models::ModelGraph;
 
-use super::flows::{Flows, Handed};
+use super::flows::{Flows, Written};
 use super::label::{self, PartLabel};
 
-/// Everything about a model's kernels in one step.
+/// A model's kernels in one step.
 pub(super) struct Facts<'a> {
-    /// The model's file, by its name.
+    /// The name of the model's file.
     pub(super) model: String,
     /// The step.
     pub(super) step: Step,
-    /// Tokens of the sequence before it.
+    /// The number of tokens before the step.
     pub(super) depth: usize,
-    /// Where measured times are from.
+    /// The profile with measured times.
     pub(super) profile: Option<RecordedProfile>,
-    /// What decisions by cost were taken by.
+    /// The cost model that decisions by cost used.
     pub(super) costs: CostModel,
-    /// The plans that were asked for.
+    /// The plans to show.
     pub(super) plans: Vec<Plan<'a>>,
-    /// Kernels of each distinct layer, by the name of its graph.
+    /// The name and number of kernels of each distinct layer's graph.
     pub(super) layers: Vec<(&'a str, usize)>,
-    /// All plans together, as often as they run.
-    pub(super) total: Sum,
-    /// Every decision there is.
-    pub(super) decisions: Vec<Stand>,
+    /// The totals of all plans, each counted as often as it runs.
+    pub(super) total: Total,
+    /// All decisions.
+    pub(super) decisions: Vec<DecisionState>,
 }
 
-/// What is computed at once.
+/// A step to explain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Step {
-    /// What it is called.
+    /// Its name.
     pub(super) name: &'static str,
-    /// How many tokens it has.
+    /// The number of tokens.
     pub(super) tokens: usize,
 }
 
 impl Step {
-    /// The steps there are: of a reply being written, and of a prompt being read.
+    /// The steps of a reply and of a prompt.
     pub(super) const ALL: [Step; 2] =
         [Step { name: "decode", tokens: 1 }, Step { name: "prefill", tokens: 512 }];
 }
 
-/// What several kernels cost together.
+/// The total cost of several kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Sum {
-    /// How many they are.
+pub(super) struct Total {
+    /// The number of kernels.
     pub(super) kernels: u64,
-    /// Bytes of weights they read.
+    /// The size of the weights they read, in bytes.
     pub(super) weight_bytes: u64,
-    /// Multiplications of products and attention.
+    /// The multiplications of products and attention.
     pub(super) multiplications: u64,
-    /// Time, estimated.
+    /// The estimated time in nanoseconds.
     pub(super) ns: u64,
-    /// Time, if it was measured.
+    /// The measured time in nanoseconds.
     pub(super) measured_ns: Option<u64>,
 }
 
-impl Sum {
-    fn of(plan: &Explained, measured: Option<&[f64]>) -> Sum {
+impl Total {
+    fn of(plan: &Explained, measured: Option<&[f64]>) -> Total {
         let amounts: Amounts = plan.calls.iter().map(|call| call.amounts).sum();
-        Sum {
+        Total {
             kernels: plan.calls.len() as u64,
             weight_bytes: amounts.weight_bytes,
             multiplications: amounts.multiplications(),
@@ -75,8 +75,8 @@ impl Sum {
         }
     }
 
-    fn add(&mut self, other: Sum, times: u64) {
-        let Sum { kernels, weight_bytes, multiplications, ns, measured_ns } = other;
+    fn add(&mut self, other: Total, times: u64) {
+        let Total { kernels, weight_bytes, multiplications, ns, measured_ns } = other;
         self.kernels += kernels * times;
         self.weight_bytes += weight_bytes * times;
         self.multiplications += multiplications * times;
@@ -87,49 +87,49 @@ impl Sum {
 
 /// One plan.
 pub(super) struct Plan<'a> {
-    /// As the engine tells it.
+    /// The engine's explanation.
     pub(super) explained: &'a Explained,
-    /// What it costs.
-    pub(super) sum: Sum,
-    /// Its kernels, in order; they are numbered from 1.
+    /// Its total cost.
+    pub(super) total: Total,
+    /// Its kernels in order, numbered from 1.
     pub(super) kernels: Vec<Kernel<'a>>,
 }
 
 /// One kernel of a plan.
 pub(super) struct Kernel<'a> {
-    /// As the engine tells it.
+    /// The engine's explanation.
     pub(super) call: &'a KernelCall,
-    /// Nanoseconds it took, if it was measured.
+    /// The measured time in nanoseconds.
     pub(super) measured_ns: Option<u64>,
     /// What each part computes.
     pub(super) parts: Vec<PartLabel>,
-    /// The values others need of it.
-    pub(super) handed: Vec<Handed>,
-    /// The text that is run, or why it cannot be, if that is to be told.
+    /// The values it writes for other kernels.
+    pub(super) written: Vec<Written>,
+    /// The source code, or why there is none, if it is to be shown.
     pub(super) source: Option<Result<String, String>>,
 }
 
 impl Kernel<'_> {
-    /// What it computes, in a line.
+    /// What it computes, on one line.
     pub(super) fn label(&self) -> String {
         label::kernel(&self.parts)
     }
 }
 
-/// How a decision stands.
+/// The state of a decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Stand {
-    /// Which.
+pub(super) struct DecisionState {
+    /// The decision.
     pub(super) decision: &'static Decision,
-    /// As it was set, or by default.
+    /// Its mode, set or by default.
     pub(super) mode: Mode,
-    /// How many plans there are.
+    /// The number of plans.
     pub(super) plans: usize,
-    /// In how many of them it pays, as far as that has been found out.
+    /// The number of plans where it pays, as far as known.
     pub(super) pays: usize,
 }
 
-impl Stand {
+impl DecisionState {
     /// In words: `by cost: taken in 2 of 5 plans`.
     pub(super) fn words(&self) -> String {
         match self.mode {
@@ -141,7 +141,7 @@ impl Stand {
 }
 
 impl<'a> Facts<'a> {
-    /// What is to tell of these plans, which are all of the model's.
+    /// Collects the facts about a model, whose plans are all of `plans`.
     pub(super) fn new(
         file: String,
         model: &ModelGraph,
@@ -153,10 +153,10 @@ impl<'a> Facts<'a> {
         let is_layer =
             |segment: &String| model.segments.iter().any(|s| s.layer.is_some() && s.name == *segment);
         let shown: Vec<Plan<'a>> = plans.iter().map(|plan| Plan::new(plan, profile.as_ref())).collect();
-        let mut total = Sum { measured_ns: Some(0), ..Sum::default() };
+        let mut total = Total { measured_ns: Some(0), ..Total::default() };
         let mut layers = Vec::new();
         for (plan, shown) in plans.iter().zip(&shown) {
-            total.add(shown.sum, plan.segments.len() as u64);
+            total.add(shown.total, plan.segments.len() as u64);
             let layer = (plan.before.name(), plan.calls.len());
             if plan.segments.iter().any(is_layer) && !layers.contains(&layer) {
                 layers.push(layer);
@@ -165,7 +165,7 @@ impl<'a> Facts<'a> {
         let stand = |decision: &'static Decision| {
             let pays = |plan: &&Explained| plan.choices.iter().any(|c| c.decision == decision && c.pays());
             let pays = plans.iter().filter(pays).count();
-            Stand { decision, mode: options.switches.mode(decision), plans: plans.len(), pays }
+            DecisionState { decision, mode: options.switches.mode(decision), plans: plans.len(), pays }
         };
         Facts {
             model: file,
@@ -180,7 +180,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Has every kernel tell its text for a device.
+    /// Adds each kernel's source code for a device.
     pub(super) fn add_sources(&mut self, target: &Target) {
         for plan in &mut self.plans {
             let sources = target.sources(&plan.explained.plan).unwrap_or_default();
@@ -190,7 +190,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether a decision of this step was taken for a step of one token: it changes bits, so steps of other sizes follow it.
+    /// Whether a decision was made for steps of one token and applies here as well: it changes bits, so all step sizes must
+    /// agree on it.
     pub(super) fn follows(&self, plan: &Plan<'_>, choice: &Choice) -> bool {
         let mut rules = plan.explained.rules.iter().map(|result| result.rule);
         self.step.tokens > 1
@@ -205,30 +206,30 @@ impl<'a> Plan<'a> {
         let measured = profile.and_then(|profile| profile.times(&explained.segments, &names));
         let flows = Flows::new(explained);
         let kernels = explained.calls.iter().enumerate().map(|(at, call)| {
-            let (parts, handed) = flows.of(call);
+            let (parts, written) = flows.of(call);
             let measured_ns = measured.as_ref().map(|times| times[at].round() as u64);
-            Kernel { call, measured_ns, parts, handed, source: None }
+            Kernel { call, measured_ns, parts, written, source: None }
         });
-        Plan { explained, sum: Sum::of(explained, measured.as_deref()), kernels: kernels.collect() }
+        Plan { explained, total: Total::of(explained, measured.as_deref()), kernels: kernels.collect() }
     }
 
-    /// What the plan is of: `mla_moe_layer`.
+    /// The name of its graph, such as `mla_moe_layer`.
     pub(super) fn name(&self) -> &'a str {
         self.explained.before.name()
     }
 
-    /// Why a rule replaced nothing, if so.
+    /// Why a rule replaced nothing, if it did not.
     pub(super) fn why_not(&self, result: &RuleResult) -> Option<String> {
         let undone = |c: &&Choice| c.decides && !c.pays() && *c.decision == result.rule.decision;
         let why = result.why_not?;
         Some(match self.explained.choices.iter().find(undone).map(|choice| &choice.with) {
             None => why.to_string(),
             Some(Ok(_)) => "it does not pay".into(),
-            Some(Err(error)) => format!("what it makes does not compile: {error}"),
+            Some(Err(error)) => format!("its result does not compile: {error}"),
         })
     }
 
-    /// The first and the last of the parts of the model that share the plan, and how many there are.
+    /// The segments that share the plan: the first, the last and their number.
     pub(super) fn range(&self) -> String {
         match &self.explained.segments[..] {
             [] => String::new(),

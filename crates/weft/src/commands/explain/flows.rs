@@ -1,4 +1,4 @@
-//! What goes from one kernel to another through memory, and why.
+//! Which values go from one kernel to another through memory, and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,35 +7,35 @@ use weft_ir::{Graph, NodeId, Op};
 
 use super::label::{self, PartLabel};
 
-/// A value that leaves its kernel.
+/// A value that a kernel writes to memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Handed {
+pub(super) struct Written {
     /// The node.
     pub(super) node: NodeId,
-    /// The outputs of the graph it becomes, or a part of.
+    /// The outputs of the graph that contain it.
     pub(super) outputs: Vec<String>,
     /// The states it is stored in.
     pub(super) states: Vec<String>,
-    /// Who reads it.
+    /// The kernels that read it.
     pub(super) readers: Vec<Reader>,
 }
 
-/// Nodes of a kernel that read a value of another one, all for the same reason.
+/// The nodes of one kernel that read a value of another, all for the same reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Reader {
     /// The number of the kernel.
     pub(super) kernel: usize,
     /// The nodes.
     pub(super) nodes: Vec<NodeId>,
-    /// Why they are not computed where the value is; empty if nobody tried.
+    /// Why they are not computed in the same kernel as the value; empty if fusion did not try.
     pub(super) why: String,
 }
 
-/// Where the values of a graph go.
+/// The flow of values between the kernels of a graph.
 pub(super) struct Flows<'a> {
     graph: &'a Graph,
     users: Vec<Vec<NodeId>>,
-    /// The numbers of the kernels that compute a node. What is computed before products can be in several.
+    /// The numbers of the kernels that compute each node. Prologues can be computed by several.
     homes: BTreeMap<NodeId, BTreeSet<usize>>,
 }
 
@@ -50,61 +50,61 @@ impl<'a> Flows<'a> {
         Flows { graph: &plan.graph, users: plan.graph.users(), homes }
     }
 
-    /// What the parts of a kernel compute, and the values that leave it.
-    pub(super) fn of(&self, call: &KernelCall) -> (Vec<PartLabel>, Vec<Handed>) {
+    /// What the parts of a kernel compute, and the values it writes.
+    pub(super) fn of(&self, call: &KernelCall) -> (Vec<PartLabel>, Vec<Written>) {
         let mut parts = Vec::with_capacity(call.parts.len());
-        let mut handed: Vec<Handed> = Vec::new();
+        let mut written: Vec<Written> = Vec::new();
         for part in &call.parts {
-            let of_part: Vec<Handed> = part.nodes.iter().map(|node| self.handed(*node, call)).collect();
+            let of_part: Vec<Written> = part.nodes.iter().map(|node| self.written(*node, call)).collect();
             let mut stored: Vec<&str> = of_part.iter().flat_map(|h| &h.states).map(String::as_str).collect();
             stored.dedup();
             parts.push(PartLabel::new(self.graph, &part.nodes, &stored));
-            handed.extend(of_part);
+            written.extend(of_part);
         }
-        handed.retain(|h| !(h.outputs.is_empty() && h.states.is_empty() && h.readers.is_empty()));
-        handed.sort_by_key(|h| h.node);
-        handed.dedup_by_key(|h| h.node);
-        (parts, handed)
+        written.retain(|h| !(h.outputs.is_empty() && h.states.is_empty() && h.readers.is_empty()));
+        written.sort_by_key(|h| h.node);
+        written.dedup_by_key(|h| h.node);
+        (parts, written)
     }
 
-    /// Follows a value through what only moves it.
-    fn handed(&self, node: NodeId, call: &KernelCall) -> Handed {
-        let mut handed = Handed { node, outputs: Vec::new(), states: Vec::new(), readers: Vec::new() };
+    /// Follows a value through reshapes and slices to its readers.
+    fn written(&self, node: NodeId, call: &KernelCall) -> Written {
+        let mut written = Written { node, outputs: Vec::new(), states: Vec::new(), readers: Vec::new() };
         let mut stack = vec![node];
         let mut seen = vec![false; self.users.len()];
         while let Some(id) = stack.pop() {
             if std::mem::replace(&mut seen[id.index()], true) {
                 continue;
             }
-            self.name_places(id, &mut handed);
+            self.name_places(id, &mut written);
             for user in &self.users[id.index()] {
                 let Some(homes) = self.homes.get(user) else {
                     stack.push(*user);
                     continue;
                 };
-                // Who computes the value itself needs it of nobody.
+                // A kernel that computes the value itself does not read it.
                 for home in homes.iter().filter(|home| !self.computes(**home, node)) {
-                    handed.add(*home, *user, self.why(call, *user));
+                    written.add(*home, *user, self.why(call, *user));
                 }
             }
         }
-        handed.readers.sort_by_key(|reader| reader.kernel);
-        handed
+        written.readers.sort_by_key(|reader| reader.kernel);
+        written
     }
 
     fn computes(&self, kernel: usize, node: NodeId) -> bool {
         self.homes.get(&node).is_some_and(|homes| homes.contains(&kernel))
     }
 
-    /// Notes whether a node is an output, or a state.
-    fn name_places(&self, id: NodeId, handed: &mut Handed) {
+    /// Records whether a node is an output or is stored in a state.
+    fn name_places(&self, id: NodeId, written: &mut Written) {
         let node = self.graph.node(id);
         if node.op == Op::Store {
-            handed.states.extend(label::source(self.graph, id));
+            written.states.extend(label::source(self.graph, id));
             return;
         }
         let outputs = self.graph.outputs().iter().filter(|(_, output)| *output == id);
-        handed.outputs.extend(outputs.map(|(name, _)| name.clone()));
+        written.outputs.extend(outputs.map(|(name, _)| name.clone()));
     }
 
     fn why(&self, call: &KernelCall, reader: NodeId) -> String {
@@ -117,7 +117,7 @@ impl<'a> Flows<'a> {
     }
 }
 
-impl Handed {
+impl Written {
     fn add(&mut self, kernel: usize, node: NodeId, why: String) {
         match self.readers.iter_mut().find(|reader| reader.kernel == kernel && reader.why == why) {
             Some(known) if known.nodes.contains(&node) => {}

@@ -1,4 +1,4 @@
-//! The facts as one page for a browser, which asks for nothing else: no scripts, no fonts, no pictures.
+//! Writes the facts as an HTML page without external resources: no scripts, fonts or images.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -11,10 +11,10 @@ use crate::units::{bytes, count};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page.
+/// Writes the page.
 pub(super) fn page(facts: &Facts<'_>) -> String {
     let mut out = String::new();
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     let _ = Page { facts, out: &mut out }.write();
     out
 }
@@ -53,25 +53,30 @@ impl Page<'_> {
         self.out.write_str("</body>\n</html>\n")
     }
 
-    /// One plan; `most` are the bytes of a full bar.
+    /// Writes one plan; `most` is the number of bytes of a full bar.
     fn plan(&mut self, plan: &Plan<'_>, most: u64) -> fmt::Result {
-        let (name, range, sum) = (plan.name(), plan.range(), wording::sum(&plan.sum));
+        let (name, range, total) = (plan.name(), plan.range(), wording::total(&plan.total));
         writeln!(self.out, "<section>\n<h2>{} <small>{}</small></h2>", Escaped(name), Escaped(&range))?;
-        writeln!(self.out, "<p>{}</p>\n<div class=\"columns\">\n<div>", Escaped(&sum))?;
+        writeln!(self.out, "<p>{}</p>\n<div class=\"columns\">\n<div>", Escaped(&total))?;
         for (at, kernel) in plan.kernels.iter().enumerate() {
             self.kernel(&plan.explained.graph, at + 1, kernel, most)?;
         }
         self.out.write_str("</div>\n<div>\n")?;
         let before: Vec<String> =
             plan.explained.before.to_string().lines().map(|line| line.trim().into()).collect();
-        // The first and the last line only say that this is a graph.
+        // Without the first and the last line, `graph … {` and `}`.
         let before = before.get(1..before.len().saturating_sub(1)).unwrap_or_default();
-        self.list("before-rules", "ol", "the graph before the rules", before)?;
+        self.list("before-rules", "ol", "the graph before rewriting", before)?;
         let outcomes = plan.explained.rules.iter().map(|result| wording::outcome(plan, result));
-        self.list("rules", "ul", "rules, by the nodes of that graph", &outcomes.collect::<Vec<_>>())?;
+        self.list(
+            "rules",
+            "ul",
+            "rewrite rules, with the nodes of that graph",
+            &outcomes.collect::<Vec<_>>(),
+        )?;
         let costs = plan.explained.choices.iter().map(|c| wording::arithmetic(self.facts, plan, c));
         let costs: Vec<String> = costs.collect();
-        self.list("costs", "ul", "costs", &costs)?;
+        self.list("costs", "ul", "decisions by cost", &costs)?;
         self.out.write_str("</div>\n</div>\n</section>\n")
     }
 
@@ -101,9 +106,9 @@ impl Page<'_> {
         }
         self.out.write_str("</div>\n")?;
         let reasons: Vec<String> =
-            kernel.handed.iter().map(|handed| wording::whole_way(graph, handed).join("\n")).collect();
+            kernel.written.iter().map(|value| wording::with_readers(graph, value).join("\n")).collect();
         if !reasons.is_empty() {
-            let title = format!("hands on {}", wording::counted(reasons.len() as u64, "value"));
+            let title = format!("writes {}", wording::counted(reasons.len() as u64, "value"));
             self.list("reasons", "ul", &title, &reasons)?;
         }
         self.out.write_str("</article>\n")
@@ -113,19 +118,19 @@ impl Page<'_> {
         writeln!(self.out, "<div class=\"{class}\">")?;
         for node in nodes {
             let label = label::node(graph, *node);
-            match kernel.handed.iter().find(|handed| handed.node == *node) {
+            match kernel.written.iter().find(|value| value.node == *node) {
                 None => writeln!(self.out, "<span class=\"chip\">{}</span>", Escaped(&label))?,
-                Some(handed) => {
-                    let why = wording::whole_way(graph, handed).join("\n");
+                Some(value) => {
+                    let why = wording::with_readers(graph, value).join("\n");
                     let (label, why) = (Escaped(&label), Escaped(&why));
-                    writeln!(self.out, "<span class=\"chip handed\" title=\"{why}\">{label}</span>")?;
+                    writeln!(self.out, "<span class=\"chip written\" title=\"{why}\">{label}</span>")?;
                 }
             }
         }
         self.out.write_str("</div>\n")
     }
 
-    /// A list to be opened. An item's lines after the first become items of a list in it.
+    /// Writes a collapsible list. An item's lines after the first become a nested list.
     fn list(&mut self, class: &str, tag: &str, title: &str, items: &[String]) -> fmt::Result {
         writeln!(self.out, "<details class=\"{class}\"><summary>{}</summary>\n<{tag}>", Escaped(title))?;
         for item in items {
@@ -156,7 +161,7 @@ impl Page<'_> {
     }
 }
 
-/// A text as HTML has it, between tags and in quotes.
+/// A string escaped for HTML text and attributes.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {
@@ -167,7 +172,7 @@ impl Display for Escaped<'_> {
             '>' => f.write_str("&gt;"),
             '"' => f.write_str("&quot;"),
             '\'' => f.write_str("&#39;"),
-            // Line ends are kept in what shows when the pointer rests on a node; no other such character belongs on a page.
+            // Line ends are used in tooltips; other control characters are not allowed.
             c if c.is_control() && c != '\n' => f.write_char('\u{FFFD}'),
             c => f.write_char(c),
         })

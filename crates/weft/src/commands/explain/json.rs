@@ -1,15 +1,15 @@
-//! The facts as JSON.
+//! Writes the facts as JSON.
 
 use serde_json::{Value, json};
 use weft_engine::Cost;
 use weft_ir::{Graph, NodeId};
 
-use super::facts::{Facts, Kernel, Plan, Sum};
-use super::flows::Handed;
+use super::facts::{Facts, Kernel, Plan, Total};
+use super::flows::Written;
 use super::label;
 use crate::machine;
 
-/// Everything there is; `plans` adds the graphs and plans themselves, in their text form.
+/// All facts; with `plans`, also the graphs and plans in their text form.
 pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
     let layer = |(name, kernels): &(&str, usize)| json!({ "graph": name, "kernels": kernels });
     json!({
@@ -19,7 +19,7 @@ pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
         "profile": facts.profile.as_ref().map(|profile| json!({ "run": profile.run, "time": profile.time })),
         "plans": facts.plans.iter().map(|p| plan(facts, p, plans)).collect::<Vec<_>>(),
         "layers": facts.layers.iter().map(layer).collect::<Vec<_>>(),
-        "total": sum(&facts.total),
+        "total": total(&facts.total),
         "decisions": facts.decisions.iter().map(|stand| json!({
             "name": stand.decision.name,
             "about": stand.decision.about,
@@ -36,7 +36,7 @@ fn plan(facts: &Facts<'_>, plan: &Plan<'_>, texts: bool) -> Value {
     let mut value = json!({
         "graph": plan.name(),
         "segments": explained.segments,
-        "total": sum(&plan.sum),
+        "total": total(&plan.total),
         "kernels": plan.kernels.iter().enumerate().map(|(at, k)| kernel(&explained.graph, at + 1, k))
             .collect::<Vec<_>>(),
         "rules": explained.rules.iter().map(|result| json!({
@@ -75,7 +75,7 @@ fn kernel(graph: &Graph, number: usize, kernel: &Kernel<'_>) -> Value {
         "multiplications": kernel.call.amounts.multiplications(),
         "estimated_ns": kernel.call.ns,
         "measured_ns": kernel.measured_ns,
-        "hands_on": kernel.handed.iter().map(|h| handed(graph, h)).collect::<Vec<_>>(),
+        "hands_on": kernel.written.iter().map(|value| written(graph, value)).collect::<Vec<_>>(),
     });
     match &kernel.source {
         None => {}
@@ -85,14 +85,14 @@ fn kernel(graph: &Graph, number: usize, kernel: &Kernel<'_>) -> Value {
     value
 }
 
-fn handed(graph: &Graph, handed: &Handed) -> Value {
-    let reader = handed.readers.iter().map(
+fn written(graph: &Graph, value: &Written) -> Value {
+    let reader = value.readers.iter().map(
         |reader| json!({ "kernel": reader.kernel, "nodes": nodes(graph, &reader.nodes), "why": reader.why }),
     );
     json!({
-        "node": label::node(graph, handed.node),
-        "outputs": handed.outputs,
-        "states": handed.states,
+        "node": label::node(graph, value.node),
+        "outputs": value.outputs,
+        "states": value.states,
         "readers": reader.collect::<Vec<_>>(),
     })
 }
@@ -101,13 +101,13 @@ fn nodes(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
     nodes.iter().map(|node| label::node(graph, *node)).collect()
 }
 
-fn sum(sum: &Sum) -> Value {
+fn total(total: &Total) -> Value {
     json!({
-        "kernels": sum.kernels,
-        "weight_bytes": sum.weight_bytes,
-        "multiplications": sum.multiplications,
-        "estimated_ns": sum.ns,
-        "measured_ns": sum.measured_ns,
+        "kernels": total.kernels,
+        "weight_bytes": total.weight_bytes,
+        "multiplications": total.multiplications,
+        "estimated_ns": total.ns,
+        "measured_ns": total.measured_ns,
     })
 }
 

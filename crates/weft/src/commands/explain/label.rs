@@ -1,29 +1,29 @@
-//! Nodes and parts of kernels in a few words: `norm attn_norm → dot attn_q_a`.
+//! Short labels for nodes and parts of kernels, such as `norm attn_norm → dot attn_q_a`.
 //!
-//! A word is an operation and the parameter it works with. Elementwise steps of what has a name of its own, a norm or a softmax, are that
-//! name; arithmetic between two values that are both computed is left out. Whoever wants it all has the nodes.
+//! A label lists operations with their parameters. The elementwise steps of a norm or a softmax are replaced by its name, and
+//! arithmetic between two computed values is left out.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use weft_ir::{Binary, Graph, NodeId, Op, Reduce, Unary};
 
-/// What stands between what is computed before the products of a part, and the products.
+/// Separates a part's prologue from its products.
 pub(super) const BEFORE: &str = " → ";
 
 /// What one part of a kernel computes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct PartLabel {
-    /// The nodes computed before the products, by each of their workers.
+    /// The nodes of the prologue, which every worker computes for itself.
     pub(super) prologue: Vec<NodeId>,
     /// The other nodes.
     pub(super) nodes: Vec<NodeId>,
-    /// Words for the prologue, none if there is none, and for the rest.
+    /// The labels of the prologue, which may be empty, and of the rest.
     words: [String; 2],
 }
 
 impl PartLabel {
-    /// A part that computes these nodes; `stored` are the states it writes to.
+    /// Labels a part that computes these nodes; `stored` are the states it writes to.
     pub(super) fn new(graph: &Graph, nodes: &[NodeId], stored: &[&str]) -> PartLabel {
         let before = before_anchors(graph, nodes);
         let (prologue, nodes): (Vec<NodeId>, Vec<NodeId>) = nodes.iter().partition(|id| before.contains(id));
@@ -46,7 +46,7 @@ impl fmt::Display for PartLabel {
     }
 }
 
-/// The parts of a kernel, with bars between them: `norm a → (dot b | dot c) | norm d`. What several compute before is said once.
+/// The parts of a kernel, separated by bars: `norm a → (dot b | dot c) | norm d`. A shared prologue is named once.
 pub(super) fn kernel(parts: &[PartLabel]) -> String {
     let same = |a: &PartLabel, b: &PartLabel| !a.prologue.is_empty() && a.prologue == b.prologue;
     let group = |parts: &[PartLabel]| match parts {
@@ -59,7 +59,7 @@ pub(super) fn kernel(parts: &[PartLabel]) -> String {
     parts.chunk_by(same).map(group).collect::<Vec<_>>().join(" | ")
 }
 
-/// A node with what it works with, if that has a name: `dot %12 attn_q_a`.
+/// A node with its number and the name of its operand, if that has one: `dot %12 attn_q_a`.
 pub(super) fn node(graph: &Graph, id: NodeId) -> String {
     let named = weft_engine::named(graph, id);
     match &graph.node(id).op {
@@ -68,13 +68,13 @@ pub(super) fn node(graph: &Graph, id: NodeId) -> String {
     }
 }
 
-/// A node without its number: `dot attn_q_a`.
+/// The same without the number: `dot attn_q_a`.
 fn word(graph: &Graph, id: NodeId) -> String {
     let op = graph.node(id).op.name();
     operand(graph, id).map_or(op.into(), |operand| format!("{op} {operand}"))
 }
 
-/// The name of what a node works with: of a product the weight, of attention the state, of a sum an operand that is given.
+/// The name of a node's operand: the weight of a product, the state of attention, the named operand of arithmetic.
 fn operand(graph: &Graph, id: NodeId) -> Option<String> {
     let node = graph.node(id);
     let at = |i: usize| source(graph, *node.inputs.get(i)?);
@@ -87,7 +87,7 @@ fn operand(graph: &Graph, id: NodeId) -> Option<String> {
     }
 }
 
-/// The name of a parameter, an input or a state, and which part of it is meant: `attn_q_b[64..96]`.
+/// The name of a weight, an input or a state, with the range that is used: `attn_q_b[64..96]`.
 pub(super) fn source(graph: &Graph, mut id: NodeId) -> Option<String> {
     let mut range = String::new();
     loop {
@@ -96,9 +96,9 @@ pub(super) fn source(graph: &Graph, mut id: NodeId) -> Option<String> {
             Op::Input { name } | Op::Weight { name } | Op::State { name } => {
                 return Some(format!("{name}{range}"));
             }
-            // Its factors are weights, so this goes no deeper.
+            // Its factors are weights, so there is nothing below.
             Op::Product { .. } => return Some(format!("({}){range}", operand(graph, id)?)),
-            // Of a state all are read, with what was stored.
+            // A slice of a state stands for the whole state.
             Op::Slice { start, len, .. } if !is_stored(graph, id) => {
                 range = format!("[{start}..{}]{range}", start + len);
             }
@@ -113,7 +113,7 @@ fn is_stored(graph: &Graph, id: NodeId) -> bool {
     matches!(graph.node(graph.base(id)).op, Op::Store | Op::State { .. })
 }
 
-/// Those of a part's nodes that its anchors are computed from.
+/// The nodes of a part that its anchors depend on.
 fn before_anchors(graph: &Graph, nodes: &[NodeId]) -> BTreeSet<NodeId> {
     let (anchors, others): (Vec<NodeId>, Vec<NodeId>) =
         nodes.iter().partition(|id| is_anchor(&graph.node(**id).op));
@@ -128,14 +128,14 @@ fn before_anchors(graph: &Graph, nodes: &[NodeId]) -> BTreeSet<NodeId> {
     before
 }
 
-/// Whether an operation is what a kernel is built around.
+/// Whether an operation is an anchor.
 pub(super) fn is_anchor(op: &Op) -> bool {
     matches!(op, Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::SelectSum | Op::Attend { .. })
 }
 
 fn words(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
     let mut words = Vec::new();
-    // From the end, so that what a name stands for is known when its steps come.
+    // In reverse, so that a norm or softmax is recognised before its steps are reached.
     let mut named: BTreeSet<NodeId> = BTreeSet::new();
     for id in nodes.iter().rev().copied() {
         if named.contains(&id) {
@@ -145,7 +145,7 @@ fn words(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
         if let Some((word, steps)) = whole {
             words.push(word);
             named.extend(steps);
-        } else if is_told(graph, id) {
+        } else if is_labelled(graph, id) {
             words.push(word(graph, id));
         }
     }
@@ -156,8 +156,8 @@ fn words(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
     words
 }
 
-/// Whether a node is worth a word by itself.
-fn is_told(graph: &Graph, id: NodeId) -> bool {
+/// Whether a node gets its own label.
+fn is_labelled(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id).op {
         Op::Cast | Op::Reduce { .. } => false,
         Op::Binary(_) => operand(graph, id).is_some(),
@@ -165,7 +165,7 @@ fn is_told(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// `x · rsqrt(mean x² + ε)`, and times a weight, if there is one: its name, and the nodes it has.
+/// Recognises a norm, `x · rsqrt(mean x² + ε)` with an optional weight: its label and its nodes.
 fn norm(graph: &Graph, nodes: &[NodeId], id: NodeId) -> Option<(String, Vec<NodeId>)> {
     let factors = |id: NodeId| {
         let node = graph.node(id);
@@ -195,7 +195,7 @@ fn norm(graph: &Graph, nodes: &[NodeId], id: NodeId) -> Option<(String, Vec<Node
     Some((word, steps))
 }
 
-/// `eˣ⁻ᵐᵃˣ / Σ`: its name, and the nodes it has.
+/// Recognises a softmax, `eˣ⁻ᵐᵃˣ / Σ`: its label and its nodes.
 fn softmax(graph: &Graph, id: NodeId) -> Option<(String, Vec<NodeId>)> {
     let inputs = |id: NodeId, op: &Op| {
         let node = graph.node(id);
@@ -218,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    /// The words for a part that computes all of a graph that can be computed.
+    /// The label of a part that computes all nodes of a graph.
     fn label(nodes: &str, stored: &[&str]) -> String {
         let graph = parse(&format!("graph g {{\n{nodes}}}\n")).unwrap();
         let moves =
@@ -235,7 +235,7 @@ mod tests {
         %4 = mul %0 %3 : f32[T, 64]\n";
 
     #[test]
-    fn a_norm_is_a_word_with_and_without_a_weight() {
+    fn norms_are_recognised_with_and_without_a_weight() {
         assert_eq!(label(&format!("{NORM}output y = %4\n"), &[]), "norm");
         let weight = "%5 = weight w : f32[64]\n%6 = mul %5 %4 : f32[T, 64]\noutput y = %6\n";
         assert_eq!(label(&format!("{NORM}{weight}"), &["kv"]), "norm w, store kv");
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_softmax_is_a_word_and_its_like_is_not() {
+    fn only_a_softmax_is_called_one() {
         let softmax = |of: &str| {
             let nodes = format!(
                 "%0 = input x : f32[T, 8]\n\
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_before_a_product_stands_before_it() {
+    fn prologues_come_first() {
         let product = "\
             %5 = weight w : f32[32, 64]\n\
             %6 = slice %5 axis=0 start=8 len=16 : f32[16, 64]\n\
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_begin_alike_say_so_once() {
+    fn shared_prologues_are_named_once() {
         let part = |prologue: &[NodeId], words: [&str; 2]| PartLabel {
             prologue: prologue.to_vec(),
             nodes: Vec::new(),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_alone_is_told() {
+    fn arithmetic_is_labelled_if_there_is_nothing_else() {
         let nodes = "\
             %0 = input i : i32[T, 8]\n\
             %1 = cast %0 : f32[T, 8]\n\

@@ -1,4 +1,4 @@
-//! The facts as text.
+//! Writes the facts as text.
 
 use std::io::{self, Write};
 
@@ -8,16 +8,16 @@ use super::facts::{Facts, Kernel, Plan};
 use super::wording;
 use crate::units::{bytes, count};
 
-/// What is shown beyond the kernels.
+/// What to show beside the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Detail {
-    /// Reasons: of kernels, of rules, of decisions by cost.
+    /// The reasons for kernels, rules and decisions by cost.
     pub(super) why: bool,
     /// Graphs and plans in their text form.
     pub(super) plan: bool,
 }
 
-/// Writes the facts, plan by plan.
+/// Writes the facts.
 pub(super) fn write(facts: &Facts<'_>, detail: Detail, out: &mut impl Write) -> io::Result<()> {
     for plan in &facts.plans {
         write_plan(facts, plan, detail, out)?;
@@ -43,9 +43,9 @@ pub(super) fn write(facts: &Facts<'_>, detail: Detail, out: &mut impl Write) -> 
 
 fn write_plan(facts: &Facts<'_>, plan: &Plan<'_>, detail: Detail, out: &mut impl Write) -> io::Result<()> {
     let explained = plan.explained;
-    writeln!(out, "{} ({}): {}", plan.name(), plan.range(), wording::sum(&plan.sum))?;
+    writeln!(out, "{} ({}): {}", plan.name(), plan.range(), wording::total(&plan.total))?;
     if detail.plan {
-        write!(out, "before the rules\n{}after the rules\n{}", explained.before, explained.graph)?;
+        write!(out, "before rewriting\n{}after rewriting\n{}", explained.before, explained.graph)?;
         write!(out, "{}", explained.plan)?;
     }
     let width = plan.kernels.iter().map(|kernel| kernel.call.kernel.len()).max().unwrap_or_default();
@@ -67,15 +67,15 @@ fn write_plan(facts: &Facts<'_>, plan: &Plan<'_>, detail: Detail, out: &mut impl
         match &kernel.source {
             None => {}
             Some(Ok(source)) => writeln!(out, "{}", source.trim_end())?,
-            Some(Err(why)) => writeln!(out, "      cannot be run: {why}")?,
+            Some(Err(why)) => writeln!(out, "      cannot run: {why}")?,
         }
     }
     if detail.why {
-        writeln!(out, "  rules, by the nodes of the graph before them")?;
+        writeln!(out, "  rewrite rules, with nodes of the graph before rewriting")?;
         for result in &explained.rules {
             writeln!(out, "    {}", wording::outcome(plan, result))?;
         }
-        writeln!(out, "  costs")?;
+        writeln!(out, "  decisions by cost")?;
         for choice in &explained.choices {
             writeln!(out, "    {}", wording::arithmetic(facts, plan, choice))?;
         }
@@ -83,15 +83,15 @@ fn write_plan(facts: &Facts<'_>, plan: &Plan<'_>, detail: Detail, out: &mut impl
     Ok(())
 }
 
-/// What a kernel computes, and where its values go.
+/// Writes what a kernel computes, and who reads its values.
 fn write_reasons(graph: &Graph, kernel: &Kernel<'_>, out: &mut impl Write) -> io::Result<()> {
     for (part, own) in kernel.call.parts.iter().zip(&kernel.parts) {
         let line = format!("{}: {}", part.space, wording::part(graph, own));
         writeln!(out, "        {}", line.trim_end())?;
     }
-    for handed in &kernel.handed {
-        for (at, line) in wording::whole_way(graph, handed).iter().enumerate() {
-            let lead = if at == 0 { "        hands on " } else { "          " };
+    for value in &kernel.written {
+        for (at, line) in wording::with_readers(graph, value).iter().enumerate() {
+            let lead = if at == 0 { "        writes " } else { "          " };
             writeln!(out, "{lead}{line}")?;
         }
     }

@@ -1,18 +1,18 @@
-//! How facts are put into words, for the terminal and for the page alike.
+//! Puts facts into words, for both text and HTML.
 
 use weft_engine::{Choice, Cost, CostModel, RuleResult};
 use weft_ir::{Graph, NodeId};
 use weft_lab::RecordedProfile;
 
-use super::facts::{Facts, Plan, Sum};
-use super::flows::{Handed, Reader};
+use super::facts::{Facts, Plan, Total};
+use super::flows::{Reader, Written};
 use super::label::{self, BEFORE, PartLabel};
 use crate::machine;
 use crate::units::{self, count};
 
-/// What several kernels cost together.
-pub(super) fn sum(sum: &Sum) -> String {
-    let Sum { kernels, weight_bytes, multiplications, ns, measured_ns } = *sum;
+/// The total cost of several kernels.
+pub(super) fn total(total: &Total) -> String {
+    let Total { kernels, weight_bytes, multiplications, ns, measured_ns } = *total;
     let work = match multiplications {
         0 => String::new(),
         _ => format!(", {} of weights, {} mul", units::bytes(weight_bytes), count(multiplications)),
@@ -21,32 +21,32 @@ pub(super) fn sum(sum: &Sum) -> String {
     format!("{}{work}, about {}{measured}", counted(kernels, "kernel"), time(ns))
 }
 
-/// The step, and what it costs.
+/// The step and its total cost.
 pub(super) fn step(facts: &Facts<'_>) -> String {
     let tokens = counted(facts.step.tokens as u64, "token");
-    let depth = if facts.depth == 0 { String::new() } else { format!(" after {} others", facts.depth) };
-    format!("a step of {tokens}{depth} ({}): {}", facts.step.name, sum(&facts.total))
+    let depth = if facts.depth == 0 { String::new() } else { format!(" at depth {}", facts.depth) };
+    format!("a step of {tokens}{depth} ({}): {}", facts.step.name, total(&facts.total))
 }
 
-/// Kernels of each distinct layer; nothing if the model has no layers.
+/// The number of kernels of each distinct layer; `None` if the model has no layers.
 pub(super) fn layers(facts: &Facts<'_>) -> Option<String> {
     let layer = |(name, kernels): &(&str, usize)| format!("{} ({name})", counted(*kernels as u64, "kernel"));
     let layers: Vec<String> = facts.layers.iter().map(layer).collect();
     (!layers.is_empty()).then(|| format!("a layer: {}", layers.join(", ")))
 }
 
-/// The numbers that times are estimated by.
+/// The speeds that times are estimated with.
 pub(super) fn speed(costs: &CostModel) -> String {
     let how = if costs.is_measured() { "measured" } else { "assumed; `weft roofline` measures it" };
     format!("times are estimated for {} ({how})", machine::words(&costs.machine))
 }
 
-/// Where measured times are from.
+/// The profile with measured times.
 pub(super) fn profile(profile: &RecordedProfile) -> String {
-    format!("measured times are from run {} of the journal, of {}", profile.run, profile.time)
+    format!("measured times are from run {} in the journal, {}", profile.run, profile.time)
 }
 
-/// What a rule did, or why it did nothing.
+/// What a rule replaced, or why it replaced nothing.
 pub(super) fn outcome(plan: &Plan<'_>, result: &RuleResult) -> String {
     let name = result.rule.decision.name;
     match plan.why_not(result) {
@@ -58,11 +58,11 @@ pub(super) fn outcome(plan: &Plan<'_>, result: &RuleResult) -> String {
     }
 }
 
-/// What a decision costs either way, and what came of it.
+/// The cost of a model with and without a decision, and the outcome.
 pub(super) fn arithmetic(facts: &Facts<'_>, plan: &Plan<'_>, choice: &Choice) -> String {
     let Choice { decision, decides, with, without } = choice;
     let with = match with {
-        Err(error) => return format!("{}: does not compile, so it is not taken: {error}", decision.name),
+        Err(error) => return format!("{}: not taken, since it does not compile: {error}", decision.name),
         Ok(_) if !choice.differs() => return format!("{}: makes no difference", decision.name),
         Ok(with) => with,
     };
@@ -78,7 +78,7 @@ pub(super) fn arithmetic(facts: &Facts<'_>, plan: &Plan<'_>, choice: &Choice) ->
 
 fn cost(cost: &Cost) -> String {
     let Cost { kernels, weight_bytes, ns } = *cost;
-    // In microseconds all, so that a kernel more can be seen.
+    // Always in microseconds, so that one more kernel shows.
     format!("{}, {}, {:.1} µs", counted(kernels, "kernel"), units::bytes(weight_bytes), ns as f64 / 1e3)
 }
 
@@ -88,24 +88,24 @@ pub(super) fn part(graph: &Graph, part: &PartLabel) -> String {
     if before.is_empty() { rest } else { format!("{before}{BEFORE}{rest}") }
 }
 
-/// A value that leaves its kernel: `dot %12 attn_q_a, stored in kv`.
-fn handed(graph: &Graph, handed: &Handed) -> String {
-    let states = handed.states.iter().map(|state| format!(", stored in {state}"));
-    let outputs = handed.outputs.iter().map(|output| format!(", output {output}"));
-    label::node(graph, handed.node) + &states.chain(outputs).collect::<String>()
+/// A value that a kernel writes: `dot %12 attn_q_a, stored in kv`.
+fn written(graph: &Graph, value: &Written) -> String {
+    let states = value.states.iter().map(|state| format!(", stored in {state}"));
+    let outputs = value.outputs.iter().map(|output| format!(", output {output}"));
+    label::node(graph, value.node) + &states.chain(outputs).collect::<String>()
 }
 
-/// Who reads a value, and why it is not computed where the value is.
+/// A reader of a value, and why it is not computed in the same kernel.
 fn reader(graph: &Graph, reader: &Reader) -> String {
     let Reader { kernel, nodes, why } = reader;
     let colon = if why.is_empty() { "" } else { ": " };
-    format!("to kernel {kernel}, {}{colon}{why}", self::nodes(graph, nodes))
+    format!("read by kernel {kernel}, {}{colon}{why}", self::nodes(graph, nodes))
 }
 
-/// A value that leaves its kernel, and everyone who reads it, a line each.
-pub(super) fn whole_way(graph: &Graph, value: &Handed) -> Vec<String> {
+/// A value that a kernel writes, and its readers, one line each.
+pub(super) fn with_readers(graph: &Graph, value: &Written) -> Vec<String> {
     let readers = value.readers.iter().map(|one| reader(graph, one));
-    std::iter::once(handed(graph, value)).chain(readers).collect()
+    std::iter::once(written(graph, value)).chain(readers).collect()
 }
 
 fn nodes(graph: &Graph, nodes: &[NodeId]) -> String {
