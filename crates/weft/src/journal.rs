@@ -44,7 +44,8 @@ pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, result
     }
 }
 
-/// Finds the newest profile of a step of `tokens` tokens of this model on this hardware; `None` if the journal has none or cannot be read.
+/// Finds the newest profile of this model on this hardware, of a step of `tokens` tokens. Returns `None` if there is none or
+/// the journal cannot be read.
 pub(crate) fn profile(
     args: Args<'_>,
     model: &Gguf,
@@ -64,7 +65,7 @@ pub(crate) fn profile(
         RecordedProfile::find(&journal, &wanted)
     };
     find().unwrap_or_else(|error| {
-        note!("measured times are not shown: {error}");
+        note!("cannot show measured times: {error}");
         None
     })
 }

@@ -1,4 +1,4 @@
-//! What something was measured on: every report begins with it.
+//! What was measured, and on which machine: every report begins with it.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,23 +11,23 @@ use weft_lab::{Host, Roof, Roofs, Samples};
 
 use crate::{machine, units};
 
-/// A model as it was loaded to be measured.
+/// A model that was loaded to be measured.
 pub(crate) struct Measured<'a> {
     /// The model's file.
     pub(crate) path: &'a Path,
-    /// Bytes of it, in all its parts.
+    /// The size of all its files in bytes.
     pub(crate) bytes: u64,
     pub(crate) architecture: &'a str,
     pub(crate) layers: usize,
-    /// The device, as it calls itself.
+    /// The name of the device.
     pub(crate) device: &'a str,
-    /// The hardware under it, by its key.
+    /// The key of its hardware.
     pub(crate) hardware: &'a str,
-    /// What decisions by cost were taken by.
+    /// The cost model that decisions by cost used.
     pub(crate) costs: CostModel,
-    /// How the engine was loaded.
+    /// The options of the engine.
     pub(crate) options: &'a EngineOptions,
-    /// Most tokens computed at once.
+    /// The maximum number of tokens in a step.
     pub(crate) batch: usize,
     pub(crate) loaded: Duration,
 }
@@ -55,7 +55,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// This and what was measured, for programs.
+    /// This and the measurement as JSON.
     pub(crate) fn json(&self, measured: Value) -> Value {
         let Measured { path, bytes, architecture, layers, device, hardware, costs, options, batch, loaded } =
             self;
@@ -78,50 +78,50 @@ impl<'a> Measured<'a> {
         weft_lab::joined(json, measured)
     }
 
-    /// Two lines for people.
+    /// Writes this as two lines of text.
     pub(crate) fn text(&self, host: &Host, out: &mut impl Write) -> io::Result<()> {
         let Measured { path, bytes, architecture, layers, device, options, .. } = self;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let size = units::bytes(*bytes);
         writeln!(out, "{file}: {architecture}, {layers} layers, {size}; KV cache in {}", options.kv)?;
-        writeln!(out, "{device}; {}, which has {}", host.cpu, host.threads)
+        writeln!(out, "{device}; {}, {} threads", host.cpu, host.threads)
     }
 }
 
-/// Two lines for people: what the device could do meanwhile.
+/// Writes two lines about the limits of the device, measured in the same run.
 pub(crate) fn meanwhile(roofs: &Roofs, out: &mut impl Write) -> io::Result<()> {
     let of = |roof| Some(roofs.of(roof)).filter(|samples| !samples.all().is_empty()).map(giga);
     let read = of(Roof::Read).unwrap_or_else(|| "-".into());
     let in_order = of(Roof::ReadInOrder).map_or(String::new(), |rate| format!(", in order {rate}"));
-    let floats = of(Roof::MulAdd).map_or(String::new(), |rate| format!(", (FMA) {rate} in f32"));
+    let floats = of(Roof::MulAdd).map_or(String::new(), |rate| format!(", FMA {rate} GMAC/s in f32"));
     match of(Roof::Dot) {
         Some(dot) => {
-            writeln!(out, "meanwhile the machine reads (READ) {read} GB/s{in_order},")?;
-            writeln!(out, "and multiplies (DOT) {dot} GMAC/s in 8 bits{floats}")
+            writeln!(out, "limits, measured meanwhile: READ {read} GB/s{in_order},")?;
+            writeln!(out, "DOT {dot} GMAC/s in 8 bits{floats}")
         }
         None => {
             writeln!(
                 out,
-                "meanwhile the device reads (READ) {read} GB/s; how fast it multiplies at most is not known,"
+                "limits, measured meanwhile: READ {read} GB/s; the multiplication rate is unknown,"
             )?;
-            writeln!(out, "nor what that may limit (-)")
+            writeln!(out, "and so is what it may limit (-)")
         }
     }
 }
 
-/// The median in thousands of millions, and between what the samples lie; in tenths, as long as that is much.
+/// The median of rates and their range, in units of 10⁹; with one decimal below 1000.
 pub(crate) fn giga(samples: &Samples) -> String {
     let [median, min, max] = [samples.median(), samples.min(), samples.max()].map(|rate| rate / 1e9);
     let digits = usize::from(median < 1000.0);
     format!("{median:.digits$} ({min:.digits$} to {max:.digits$})")
 }
 
-/// A figure of so many digits behind the point, or a dash for what is not known.
+/// A figure with this many decimals, or a dash if it is unknown.
 pub(crate) fn known(figure: f64, digits: usize) -> String {
     if figure.is_nan() { "-".into() } else { format!("{figure:.digits$}") }
 }
 
-/// A share of something in per cent, or a dash for what is not known.
+/// A share in per cent, or a dash if it is unknown.
 pub(crate) fn percent(share: f64) -> String {
     if share.is_nan() { "-".into() } else { format!("{:.1} %", 100.0 * share) }
 }

@@ -1,4 +1,4 @@
-//! Measuring a model: what commands do before and around it, which is the same for all of them.
+//! Shared by the commands that measure a model: checks its options, and shows progress.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -14,17 +14,18 @@ use crate::interrupt::Listener;
 use crate::progress::{Progress, Unit};
 use crate::{machine, model_ref};
 
-/// A model's file, and how it is to be loaded to measure a step of it.
+/// A model's file, and the options to load it with.
 pub(crate) struct Prepared {
     pub(crate) path: PathBuf,
     pub(crate) gguf: Gguf,
     pub(crate) options: EngineOptions,
 }
 
-/// Opens the model called `name`, to measure steps of `tokens` tokens after `depth` others; without --context it gets as much as they need.
+/// Opens the model of argument `name`, to measure steps of `tokens` tokens after `depth` others. Without --context, it gets
+/// as much context as they need.
 ///
 /// # Errors
-/// If there is no such model, or the model, the context or a batch has no room for such a step.
+/// If there is no such model, or the step does not fit into the model's limit, the context or a batch.
 pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -> anyhow::Result<Prepared> {
     let path = model_ref::find(args, args.text(name))?;
     let gguf = Gguf::open(&path)?;
@@ -35,8 +36,8 @@ pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -
     Ok(Prepared { path, gguf, options: own.context(context) })
 }
 
-/// Does `work` on a loaded model, with a meter of its device, and shows the progress; `None` after Ctrl-C. If decisions by cost do not know yet
-/// how fast the device is, that is measured afterwards and kept.
+/// Runs `work` on a loaded model with a meter of its device, and shows the progress; `None` after Ctrl-C. If the speed of the
+/// device is not known to the cost model yet, it is measured and stored afterwards.
 ///
 /// # Errors
 /// Those of `work`, and if the device's roofs cannot be measured.
@@ -58,7 +59,7 @@ pub(crate) fn measure<T>(
         Err(Error::Interrupted) => return Ok(None),
         measured => measured?,
     };
-    // Whatever happens here, the work is done.
+    // Errors are ignored: the measurement itself is complete.
     let runner = engine.inspect_mut();
     if !runner.costs().is_measured() && args.packed().is_some() {
         let device = runner.device_mut();
@@ -69,7 +70,7 @@ pub(crate) fn measure<T>(
     Ok(Some(measured))
 }
 
-/// Refuses a step that the model, the context or a batch has no room for.
+/// Checks that a step fits into the model's limit, the context and a batch.
 fn check_step(
     depth: usize,
     tokens: usize,
@@ -80,16 +81,16 @@ fn check_step(
     let (needed, trained) = (depth.saturating_add(tokens), model.config.context);
     ensure!(
         tokens <= *batch,
-        "a step of {tokens} tokens is more than --batch {batch}; give a smaller --prefill or a larger --batch"
+        "a step of {tokens} tokens exceeds --batch {batch}; use a smaller --prefill or a larger --batch"
     );
     ensure!(
         needed <= trained,
-        "{tokens} tokens at a depth of {depth} are {needed}: the model was made for {trained}; give a smaller --depth"
+        "{tokens} tokens at depth {depth} need a context of {needed} tokens, but the model's limit is {trained}; use a smaller --depth"
     );
     if let Some(context) = context {
         ensure!(
             needed <= *context,
-            "{tokens} tokens at a depth of {depth} are {needed}: they do not fit into --context {context}"
+            "{tokens} tokens at depth {depth} need a context of {needed} tokens, but --context is {context}"
         );
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `weft bench`: how fast a model is here, and how much of the machine's limit that is.
+//! `weft bench`: measures a model's speed, and compares it with the machine's limits.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -23,15 +23,14 @@ use crate::units;
 
 pub(super) const COMMAND: Command = Command {
     name: "bench",
-    about: "Measure how fast a model is, and how near to the limit of the machine",
+    about: "Measure the speed of a model, and compare it with the machine's limits",
     notes: "\
-It computes random tokens: prompts of --prefill tokens, of which the last gives logits, and replies of --decode tokens, each \
-after as many others as --depth says; with --parallel several replies are computed at once, and their tokens add up. \
-Everything is sampled in turns, --repeat times after a round that does not count; \
-figures are medians. Meanwhile the machine itself is measured, as `weft roofline` does. The limit of decoding is reading \
-(READ) the weights and the cache once for every token; that of prefill is multiplying (DOT) by the weights, its attention \
-left out. Of a device that is not the processor only reading is measured, by a program on it; how fast it multiplies is not \
-known, and prefill has no limit then.
+Computes random tokens: prompts of --prefill tokens, with logits for the last, and replies of --decode tokens, each after \
+--depth other tokens. With --parallel, several replies are decoded together, and the figure is their total. All figures are \
+sampled in turns, --repeat times after one warm-up, and the table shows medians. The machine's limits are measured in the \
+same run, as by `weft roofline`. The limit of decode is reading the weights and the cache once per token (READ); that of \
+prefill is multiplying by the weights (DOT), without attention. Devices other than the CPU have no known multiplication \
+rate, and so no limit for prefill.
 
 Examples:
   weft bench model.gguf
@@ -41,7 +40,7 @@ Examples:
     run,
 };
 
-/// What was measured, with what it was measured on.
+/// A benchmark and its subject.
 struct Report<'a> {
     on: Measured<'a>,
     bench: &'a Bench,
@@ -58,7 +57,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         repeat: count("repeat"),
     };
     if wanted.prefill == 0 && wanted.decode == 0 {
-        let problem = "with --prefill 0 and --decode 0 there is nothing to measure";
+        let problem = "with --prefill 0 and --decode 0, there is nothing to measure";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
     let path = model_ref::find(args, args.text(MODEL.name))?;
@@ -86,7 +85,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Refuses what the model or the context has no room for, before anything is loaded.
+/// Checks that the model and the context have room for the measurement, before anything is loaded.
 fn check_room(wanted: &BenchOptions, context: Option<usize>, model: &ModelGraph) -> anyhow::Result<()> {
     let needed = wanted.context();
     let deepest = wanted.depths.last().copied().unwrap_or(0);
@@ -94,19 +93,19 @@ fn check_room(wanted: &BenchOptions, context: Option<usize>, model: &ModelGraph)
     let trained = model.config.context;
     ensure!(
         needed <= trained,
-        "{more} tokens at a depth of {deepest} are {needed}: the model was made for {trained}; give smaller depths with --depth"
+        "{more} tokens at depth {deepest} need a context of {needed} tokens, but the model's limit is {trained}; use a smaller --depth"
     );
     if let Some(context) = context {
         ensure!(
             needed <= context,
-            "{more} tokens at a depth of {deepest} are {needed}: they do not fit into --context {context}"
+            "{more} tokens at depth {deepest} need a context of {needed} tokens, but --context is {context}"
         );
     }
     Ok(())
 }
 
 impl Report<'_> {
-    /// All of it, for programs.
+    /// Everything as JSON.
     fn json(&self) -> Value {
         let mut json = self.on.json(self.bench.json());
         json["threads"] = json!(self.bench.roofs.threads);
@@ -118,11 +117,11 @@ impl Report<'_> {
         on.text(&bench.host, out)?;
         meanwhile(&bench.roofs, out)?;
         writeln!(out)?;
-        let columns = ["AT ONCE", "DEPTH", "TOKENS", "TOKENS/S", "LEAST", "MOST", "LIMIT", "OF IT"];
+        let columns = ["REPLIES", "DEPTH", "TOKENS", "TOKENS/S", "MIN", "MAX", "LIMIT", "OF LIMIT"];
         let [sequences, depth, tokens, rate, least, most, limit, share] = columns;
         writeln!(
             out,
-            "{:<7}  {sequences:>7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>6}",
+            "{:<7}  {sequences:>7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>8}",
             ""
         )?;
         for setting in &bench.settings {
@@ -133,7 +132,7 @@ impl Report<'_> {
             let phase = phase.name();
             writeln!(
                 out,
-                "{phase:<7}  {sequences:>7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>6}"
+                "{phase:<7}  {sequences:>7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>8}"
             )?;
         }
         writeln!(out)?;
@@ -141,16 +140,16 @@ impl Report<'_> {
         let [weights, cache] = [per_token.weight_bytes, per_token.kv_bytes].map(units::bytes);
         let multiplications = units::count(per_token.multiplications);
         let prefill = match bench.roofs.dot.all() {
-            [] => "that of prefill is not known",
-            _ => "of prefill DOT without attention",
+            [] => "that of prefill is unknown",
+            _ => "that of prefill DOT, without attention",
         };
         writeln!(
             out,
-            "A token of a reply reads {weights} of weights and {cache} of cache for each one before it,"
+            "A token of a reply reads {weights} of weights, and {cache} of cache per token before it,"
         )?;
         writeln!(
             out,
-            "and multiplies {multiplications} times by weights. The limit of decoding is READ, {prefill}."
+            "and makes {multiplications} multiplications by weights. The limit of decode is READ, {prefill}."
         )
     }
 }
@@ -173,8 +172,8 @@ mod tests {
         rates.iter().copied().collect()
     }
 
-    /// What the processor can do.
-    fn processor() -> Roofs {
+    /// The roofs of a CPU.
+    fn cpu() -> Roofs {
         Roofs {
             threads: NonZeroUsize::new(2).unwrap(),
             read: samples(&[29e9, 30e9, 31e9]),
@@ -184,7 +183,7 @@ mod tests {
         }
     }
 
-    /// Shows a measurement with these figures.
+    /// Shows an example measurement.
     fn with_report<T>(roofs: Roofs, show: impl FnOnce(&Report<'_>) -> T) -> T {
         let setting = |phase, depth, tokens, roof, amount, rates: &[f64]| {
             let need = Need { roof, amount };
@@ -219,50 +218,50 @@ mod tests {
     }
 
     #[test]
-    fn every_rate_stands_beside_its_limit() {
+    fn every_rate_has_its_limit() {
         let mut text = Vec::new();
-        with_report(processor(), |report| report.text(&mut text)).unwrap();
+        with_report(cpu(), |report| report.text(&mut text)).unwrap();
         expect![[r#"
             a.gguf: deepseek2, 47 layers, 16.9 GB; KV cache in f16
-            cpu (avx2), 2 threads; A Processor, which has 4
-            meanwhile the machine reads (READ) 30.0 (29.0 to 31.0) GB/s, in order 25.0 (25.0 to 25.0),
-            and multiplies (DOT) 320.0 (310.0 to 321.0) GMAC/s in 8 bits
+            cpu (avx2), 2 threads; A Processor, 4 threads
+            limits, measured meanwhile: READ 30.0 (29.0 to 31.0) GB/s, in order 25.0 (25.0 to 25.0),
+            DOT 320.0 (310.0 to 321.0) GMAC/s in 8 bits
 
-                     AT ONCE    DEPTH  TOKENS   TOKENS/S      LEAST       MOST      LIMIT   OF IT
-            prefill        1        0     512      50.00      49.00      51.50     100.00  50.0 %
-            decode         1     4096      32       7.50       7.50       7.50      15.00  50.0 %
+                     REPLIES    DEPTH  TOKENS   TOKENS/S        MIN        MAX      LIMIT  OF LIMIT
+            prefill        1        0     512      50.00      49.00      51.50     100.00    50.0 %
+            decode         1     4096      32       7.50       7.50       7.50      15.00    50.0 %
 
-            A token of a reply reads 2.01 GB of weights and 54.1 kB of cache for each one before it,
-            and multiplies 3.58 B times by weights. The limit of decoding is READ, of prefill DOT without attention.
+            A token of a reply reads 2.01 GB of weights, and 54.1 kB of cache per token before it,
+            and makes 3.58 B multiplications by weights. The limit of decode is READ, that of prefill DOT, without attention.
         "#]].assert_eq(&String::from_utf8(text).unwrap());
     }
 
     #[test]
-    fn where_only_reading_is_known_prefill_has_no_limit() {
+    fn prefill_has_no_limit_if_only_reading_is_known() {
         let none = Samples::new;
         let read = samples(&[4.2e12, 4.25e12]);
-        let roofs = Roofs { read, read_in_order: none(), dot: none(), ..processor() };
+        let roofs = Roofs { read, read_in_order: none(), dot: none(), ..cpu() };
         let mut text = Vec::new();
         with_report(roofs, |report| report.text(&mut text)).unwrap();
         expect![[r#"
             a.gguf: deepseek2, 47 layers, 16.9 GB; KV cache in f16
-            cpu (avx2), 2 threads; A Processor, which has 4
-            meanwhile the device reads (READ) 4225 (4200 to 4250) GB/s; how fast it multiplies at most is not known,
-            nor what that may limit (-)
+            cpu (avx2), 2 threads; A Processor, 4 threads
+            limits, measured meanwhile: READ 4225 (4200 to 4250) GB/s; the multiplication rate is unknown,
+            and so is what it may limit (-)
 
-                     AT ONCE    DEPTH  TOKENS   TOKENS/S      LEAST       MOST      LIMIT   OF IT
-            prefill        1        0     512      50.00      49.00      51.50          -       -
-            decode         1     4096      32       7.50       7.50       7.50    2112.50   0.4 %
+                     REPLIES    DEPTH  TOKENS   TOKENS/S        MIN        MAX      LIMIT  OF LIMIT
+            prefill        1        0     512      50.00      49.00      51.50          -         -
+            decode         1     4096      32       7.50       7.50       7.50    2112.50     0.4 %
 
-            A token of a reply reads 2.01 GB of weights and 54.1 kB of cache for each one before it,
-            and multiplies 3.58 B times by weights. The limit of decoding is READ, that of prefill is not known.
+            A token of a reply reads 2.01 GB of weights, and 54.1 kB of cache per token before it,
+            and makes 3.58 B multiplications by weights. The limit of decode is READ, that of prefill is unknown.
         "#]]
         .assert_eq(&String::from_utf8(text).unwrap());
     }
 
     #[test]
-    fn programs_get_every_sample_and_what_it_was_measured_on() {
-        let json = with_report(processor(), |report| report.json());
+    fn the_json_has_every_sample_and_the_subject() {
+        let json = with_report(cpu(), |report| report.json());
         let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
         expect!["weft model device hardware cost_model kv batch context load_seconds machine roofs per_token settings threads"]
             .assert_eq(&keys.join(" "));

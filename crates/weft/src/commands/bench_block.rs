@@ -15,14 +15,14 @@ use crate::progress::Unit;
 
 pub(super) const COMMAND: Command = Command {
     name: "bench-block",
-    about: "Measure the attention, the feed-forward network and all of a layer alone",
+    about: "Measure attention, feed-forward network and whole layer in isolation",
     notes: "\
-Of each kind of layer the first is measured, in a step of one random token after --depth others, or of a prompt's --prefill \
-tokens: its launches for attention, the others, and all of them, each as a program of its own on what the step left behind. \
-Before every sample so much other memory is read that weights come from memory, as they do in a step. Blocks are sampled in \
-turns, --repeat times after a round that does not count. IQR is how far the middle half of the samples lies apart; OF ROOF \
-how much of what the block reads or multiplies the machine itself did meanwhile, as `weft roofline` measures it; of another \
-device than the processor only reading is measured, and what multiplying may limit has a dash.
+Measures the first layer of each kind, in a step of one random token after --depth others, or of --prefill prompt tokens: \
+its launches for attention, the other launches, and all of them, each as its own program. Before every sample, other memory \
+is read, so that weights come from memory as in a real step. Blocks are sampled in turns, --repeat times after one warm-up. \
+IQR is the interquartile range of the samples. OF ROOF is the share of the machine's bandwidth or multiplication rate, \
+measured in the same run as by `weft roofline`. Devices other than the CPU have no known multiplication rate; what it may \
+limit has a dash.
 
 Examples:
   weft bench-block model.gguf
@@ -61,7 +61,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 fn text(blocks: &Blocks, out: &mut impl Write) -> io::Result<()> {
     meanwhile(&blocks.roofs, out)?;
     writeln!(out)?;
-    let columns = ["KERNELS", "MEDIAN, MS", "LEAST", "IQR", "MB", "GB/S", "GMAC/S", "OF ROOF"];
+    let columns = ["KERNELS", "MEDIAN, MS", "MIN", "IQR", "MB", "GB/S", "GMAC/S", "OF ROOF"];
     let [kernels, median, least, iqr, bytes, read, multiplied, of_roof] = columns;
     writeln!(
         out,
@@ -73,7 +73,7 @@ fn text(blocks: &Blocks, out: &mut impl Write) -> io::Result<()> {
         if block.segment != segment {
             segment = &block.segment;
             let like = if block.layers == 1 {
-                "alone of its kind".into()
+                "the only one of its kind".into()
             } else {
                 format!("one of {}", block.layers)
             };

@@ -18,14 +18,15 @@ use crate::progress::Unit;
 
 pub(super) const COMMAND: Command = Command {
     name: "profile",
-    about: "Measure where the time of a step goes, kernel by kernel",
+    about: "Measure the time of a step, kernel by kernel",
     notes: "\
-It computes --steps steps of one random token each after --depth others, or of a prompt's --prefill tokens, with a clock at \
-every kernel on every thread, and as many without it. Figures are medians, kernel by kernel; a kernel's time is that from \
-its beginning to the beginning of the next, the mean over the threads, and includes what threads wait. Bytes are those of \
-weights and cache, multiplications those of products and attention; both are counted on the plan, and experts as if no two \
-tokens picked the same. OF ROOF is how much of it the machine itself did meanwhile, as `weft roofline` measures it, LOST the \
-time beyond; of another device than the processor only reading is measured, and what multiplying may limit has a dash. A kernel for several purposes is divided by what each of them takes at least.
+Runs --steps steps of one random token after --depth others, or of --prefill prompt tokens, with a clock at every kernel on \
+every thread, and as many steps without it. Figures are medians per kernel. A kernel's time lasts until the next one begins, \
+as the mean over the threads, and includes waiting. Bytes are those of weights and cache, multiplications those of products \
+and attention; both are counted on the plan, with experts as if no two tokens selected the same. OF ROOF is the share of the \
+machine's bandwidth or multiplication rate, measured in the same run as by `weft roofline`, and LOST the time above that \
+limit. Devices other than the CPU have no known multiplication rate; what it may limit has a dash. A kernel with several \
+roles is divided by the minimum time of each.
 
 Examples:
   weft profile model.gguf
@@ -42,7 +43,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         depth: count("depth"),
         tokens: args.count("prefill").unwrap_or(1),
     };
-    // A trace on standard output is all that is there.
+    // A trace on standard output must be the only output.
     let trace_alone = args.path("trace") == Some(Path::new("-"));
     if trace_alone {
         args.refuse_with("--trace -", &["json", "with-source"])?;

@@ -1,8 +1,8 @@
-//! Measuring: `bench` and `roofline`. No test asks how fast anything is.
+//! Tests of `bench`, `profile`, `bench-block` and `roofline`. None asserts a speed.
 
 use crate::support::{Folder, Ran, model, weft};
 
-/// Measures the smallest model there is, shortly.
+/// Runs a short benchmark of the smallest model.
 fn bench(args: &[&str]) -> Ran {
     let model = model("glm-tiny-q4_0");
     let short = ["-p", "5", "-n", "3", "-r", "2", "-t", "2", "--no-cache"];
@@ -30,13 +30,13 @@ fn a_model_is_measured_at_every_depth() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused() {
+fn impossible_benchmarks_are_refused() {
     assert!(bench(&["-p0", "-n0"]).failed(2).contains("nothing to measure"));
     assert!(bench(&["-d", "1,x"]).failed(2).contains("expected an integer from 0 to 1073741824"));
-    assert!(bench(&["-d", "1000000"]).failed(1).contains("give smaller depths with --depth"));
+    assert!(bench(&["-d", "1000000"]).failed(1).contains("use a smaller --depth"));
     let refused = bench(&["-d", "8", "-c", "12"]).failed(1);
     assert!(
-        refused.contains("5 tokens at a depth of 8 are 13: they do not fit into --context 12"),
+        refused.contains("5 tokens at depth 8 need a context of 13 tokens, but --context is 12"),
         "{refused}"
     );
 }
@@ -62,9 +62,9 @@ fn the_machine_is_measured_for_every_number_of_threads() {
     assert!(json["machine"]["isa"].is_string());
 }
 
-/// What decides is the table until something measures the device, and from then on what was measured last.
+/// The cost model uses its table until the device is measured, and the latest measurement from then on.
 #[test]
-fn decisions_by_cost_know_what_was_measured_of_the_machine() {
+fn the_cost_model_uses_measurements_of_the_machine() {
     let cache = Folder::new();
     let model = model("glm-tiny-q4_0");
     let run = |args: &[&str]| {
@@ -85,7 +85,7 @@ fn decisions_by_cost_know_what_was_measured_of_the_machine() {
     assert_eq!((&by_bench["measured"], &by_bench["workers"]), (&true.into(), &2.into()), "{by_bench}");
     let (bench, told) = run(&[&["bench", model.to_str().unwrap()], &short[..]].concat());
     assert_eq!(bench["cost_model"], by_bench);
-    assert!(!told.contains("machine-"), "it is measured once: {told}");
+    assert!(!told.contains("machine-"), "it must be measured only once: {told}");
 
     let (roofline, _) = run(&["roofline"]);
     let mut expected = roofline["cost_model"].clone();
@@ -94,7 +94,7 @@ fn decisions_by_cost_know_what_was_measured_of_the_machine() {
     assert_eq!(explained(&["--no-cache"])["measured"], false);
 }
 
-/// Measures a step of the smallest model there is.
+/// Profiles the smallest model.
 fn profile(args: &[&str]) -> Ran {
     let model = model("glm-tiny-q4_0");
     let short = ["-n", "2", "-t", "2", "--no-cache"];
@@ -102,7 +102,7 @@ fn profile(args: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_profile_reads_what_inspect_says() {
+fn a_profile_agrees_with_inspect() {
     let json = profile(&["-d", "5", "--json"]).json();
     let sum = |list: &str, key: &str| -> f64 {
         json[list].as_array().unwrap().iter().map(|row| row[key].as_f64().unwrap()).sum()
@@ -123,11 +123,11 @@ fn a_profile_reads_what_inspect_says() {
 }
 
 #[test]
-fn a_trace_is_a_file_that_viewers_read() {
+fn a_trace_is_in_the_format_of_viewers() {
     let folder = Folder::new();
     let trace = folder.join("trace.json");
     let text = profile(&["--prefill", "4", "--trace", trace.to_str().unwrap(), "--with-source"]).ok();
-    assert!(text.contains("2 steps of 4 tokens at a depth of 0") && text.contains("\nkernel "), "{text}");
+    assert!(text.contains("2 steps of 4 tokens at depth 0") && text.contains("\nkernel "), "{text}");
     let read = std::fs::read_to_string(trace).unwrap();
     let json: serde_json::Value = serde_json::from_str(&read).unwrap();
     let phases = json["traceEvents"].as_array().unwrap().iter().map(|event| event["ph"].as_str().unwrap());
@@ -137,23 +137,21 @@ fn a_trace_is_a_file_that_viewers_read() {
 }
 
 #[test]
-fn what_cannot_be_profiled_is_refused() {
+fn impossible_profiles_are_refused() {
     assert!(
         profile(&["--json", "--with-source"]).failed(2).contains("--with-source has no effect with --json")
     );
     assert!(profile(&["--trace", "-", "--json"]).failed(2).contains("--json has no effect with --trace -"));
     assert!(profile(&["--steps", "0"]).failed(2).contains("an integer from 1 to 1000"));
-    assert!(
-        profile(&["-p", "9", "--batch", "8"]).failed(1).contains("a step of 9 tokens is more than --batch 8")
-    );
-    assert!(profile(&["-d", "1000000"]).failed(1).contains("give a smaller --depth"));
-    assert!(profile(&["-d", "8", "-c", "8"]).failed(1).contains("they do not fit into --context 8"));
+    assert!(profile(&["-p", "9", "--batch", "8"]).failed(1).contains("a step of 9 tokens exceeds --batch 8"));
+    assert!(profile(&["-d", "1000000"]).failed(1).contains("use a smaller --depth"));
+    assert!(profile(&["-d", "8", "-c", "8"]).failed(1).contains("but --context is 8"));
     let own = model("glm-tiny-q4_0");
     assert!(profile(&["--trace", own.to_str().unwrap()]).failed(1).contains("is a file of the model itself"));
 }
 
 #[test]
-fn blocks_are_measured_alone() {
+fn blocks_are_measured_in_isolation() {
     let model = model("glm-tiny-q4_0");
     let args = ["-r", "2", "-t", "1", "-d", "3", "--no-cache"];
     let block =
@@ -167,5 +165,5 @@ fn blocks_are_measured_alone() {
     assert_eq!(names, expected);
     assert!(blocks.iter().all(|b| b["seconds"]["samples"].as_array().unwrap().len() == 2));
     let text = block(&[]).ok();
-    assert!(text.contains("layer 0, alone of its kind\n  attention"), "{text}");
+    assert!(text.contains("layer 0, the only one of its kind\n  attention"), "{text}");
 }

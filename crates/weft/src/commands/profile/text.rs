@@ -1,4 +1,4 @@
-//! A profile as tables.
+//! Prints a profile as tables.
 
 use std::io::{self, Write};
 
@@ -6,10 +6,10 @@ use weft_lab::{Profile, ProfileRow, Samples};
 
 use crate::measured::{known, meanwhile, percent};
 
-/// Layers in a line.
+/// The number of layers per line.
 const LAYERS: usize = 5;
 
-/// Writes all of it; with `source` the text form of every kernel, too.
+/// Writes the profile; with `source`, also every kernel in its text form.
 pub(super) fn write(profile: &Profile, source: bool, out: &mut impl Write) -> io::Result<()> {
     machine(profile, out)?;
     clock(profile, out)?;
@@ -21,7 +21,7 @@ pub(super) fn write(profile: &Profile, source: bool, out: &mut impl Write) -> io
         rows.iter().try_for_each(|row| line(profile, row, &row.name, out))?;
     }
     writeln!(out)?;
-    heading("KERNEL, most lost first", out)?;
+    heading("KERNEL, by time lost", out)?;
     for row in profile.kernels() {
         line(profile, &row, &row.name, out)?;
         let place = if row.role == row.segments { String::new() } else { format!(" in {}", row.segments) };
@@ -42,7 +42,7 @@ fn machine(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     let (tokens, depth) = (profile.shape.tokens, profile.shape.depth);
     let of = if tokens == 1 { "one token".to_string() } else { format!("{tokens} tokens") };
     let what = if steps == 1 { "a step".to_string() } else { format!("{steps} steps") };
-    writeln!(out, "{what} of {of} at a depth of {depth}, and as many without the clock")
+    writeln!(out, "{what} of {of} at depth {depth}, and as many without the clock")
 }
 
 fn clock(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
@@ -57,10 +57,7 @@ fn clock(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
         work + waits + host
     )?;
     let closes = 100.0 * clock.closes;
-    writeln!(
-        out,
-        "            (of medians; in the middle one of the steps, {closes:.2} % is accounted for)"
-    )?;
+    writeln!(out, "            (medians; {closes:.2} % of the median step is accounted for)")?;
     for (i, worker) in profile.workers.iter().enumerate() {
         let [busy, waiting] = [worker.busy, worker.waiting].map(|seconds| seconds * 1e3);
         writeln!(out, "thread {i:<4} busy {busy:.3} ms, waiting {waiting:.3} ms")?;
@@ -69,12 +66,12 @@ fn clock(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     let overhead: &Samples = &profile.overhead;
     writeln!(
         out,
-        "profiling   costs {} of a step ({} to {} for the middle half of them)",
+        "profiling   costs {} of a step (quartiles {} to {})",
         signed(overhead.median()),
         signed(overhead.quantile(0.25)),
         signed(overhead.quantile(0.75))
     )?;
-    writeln!(out, "a launch    that does nothing takes {:.2} µs", profile.empty_launch * 1e6)
+    writeln!(out, "launch      overhead {:.2} µs", profile.empty_launch * 1e6)
 }
 
 fn heading(title: &str, out: &mut impl Write) -> io::Result<()> {
@@ -147,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// Two launches of a tiny model, with figures that somebody made up.
+    /// Two launches of a tiny model, with made-up figures.
     fn example() -> Profile {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
         let options = EngineOptions::default().threads(2).context(8);
@@ -177,21 +174,21 @@ mod tests {
     }
 
     #[test]
-    fn every_time_stands_beside_what_it_could_be() {
+    fn every_time_has_its_limit() {
         let mut text = Vec::new();
         write(&example(), false, &mut text).unwrap();
         expect![[r#"
-            meanwhile the machine reads (READ) 30.0 (30.0 to 30.0) GB/s,
-            and multiplies (DOT) 700.0 (700.0 to 700.0) GMAC/s in 8 bits, (FMA) 170.0 (170.0 to 170.0) in f32
+            limits, measured meanwhile: READ 30.0 (30.0 to 30.0) GB/s,
+            DOT 700.0 (700.0 to 700.0) GMAC/s in 8 bits, FMA 170.0 (170.0 to 170.0) GMAC/s in f32
 
-            a step of one token at a depth of 3, and as many without the clock
+            a step of one token at depth 3, and as many without the clock
             speed       50.00 tokens/s, 2 kernels a step
             clock       kernels 19.000 + waits 1.000 + host 0.500 = 20.500 of 21.000 ms, 0.500 left
-                        (of medians; in the middle one of the steps, 99.87 % is accounted for)
+                        (medians; 99.87 % of the median step is accounted for)
             thread 0    busy 19.000 ms, waiting 1.500 ms
             thread 1    busy 19.500 ms, waiting 1.000 ms
-            profiling   costs +0.20 % of a step (+0.15 % to +0.25 % for the middle half of them)
-            a launch    that does nothing takes 0.50 µs
+            profiling   costs +0.20 % of a step (quartiles +0.15 % to +0.25 %)
+            launch      overhead 0.50 µs
 
                    MS   SHARE     N      LOST  OF ROOF        MB    GB/S   GMAC/S  ROLE
                 8.000  38.1 %     1     6.000   25.0 %      0.15     0.0      0.0  routed experts
@@ -206,7 +203,7 @@ mod tests {
                 9.822  46.8 %     2     6.000   38.9 %      0.22     0.0      0.0  q4_0
                 0.178   0.8 %     1     0.000  100.0 %      0.01     0.0      0.0  f32
 
-                   MS   SHARE     N      LOST  OF ROOF        MB    GB/S   GMAC/S  KERNEL, most lost first
+                   MS   SHARE     N      LOST  OF ROOF        MB    GB/S   GMAC/S  KERNEL, by time lost
                 8.000  38.1 %     1     6.000   25.0 %      0.15     0.0      0.0  select_dot_256x256_q4_0&select_dot_256x256_q4_0
                     routed experts in layer 1
                 2.000   9.5 %     1     0.000  100.0 %      0.08     0.0      0.1  dot_256x256_q4_0&dot_256x256_q4_0+1
@@ -222,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_a_dash() {
+    fn unknown_figures_are_dashes() {
         let mut text = Vec::new();
         let mut example = example();
         example.launches[0].roof = f64::NAN;
