@@ -93,8 +93,8 @@ impl Engine {
     /// Adds a request. It begins with the first step that has room for it, after all earlier requests.
     ///
     /// # Errors
-    /// [`Error::Batch`] if the prompt is empty or has a token outside the vocabulary, [`Error::Context`] if it is too
-    /// long.
+    /// [`Error::Batch`] if the prompt is empty or has a token outside the vocabulary, or a sampling parameter is not
+    /// finite; [`Error::Context`] if the prompt is too long.
     pub fn push(&mut self, request: Request) -> Result<Generation, Error> {
         let (vocab, context) = (self.model().graph().config.vocab, self.context());
         let len = request.prompt.len();
@@ -107,6 +107,9 @@ impl Engine {
         if let Some(token) = request.prompt.iter().find(|token| **token as usize >= vocab) {
             return Err(Error::Batch(format!("token {token} is not in the vocabulary of {vocab} tokens")));
         }
+        if let Some((name, value)) = request.options.sampling.not_finite() {
+            return Err(Error::Batch(format!("{name} is {value}: expected a finite number")));
+        }
         let shared = Arc::new(Shared::default());
         let generation = Generation::new(self.pushed, Arc::clone(&shared));
         self.pushed += 1;
@@ -116,12 +119,12 @@ impl Engine {
     }
 
     /// Computes one batch: one token of every generation that is replying, and as many prompt tokens of others as there
-    /// is room for. Returns whether there was anything to compute. Events of earlier steps may still be unread when it
+    /// is room for, in the order in which they came. Returns whether there was anything to compute. Events of earlier steps may still be unread when it
     /// returns `false`.
     ///
     /// # Errors
-    /// If the device fails. The generations of this batch then end as [`Finish::Failed`](crate::Finish::Failed); others
-    /// continue.
+    /// If the device fails. The generations of this batch then end as [`Finish::Failed`](crate::Finish::Failed). Others
+    /// are computed again in later steps, and the prefix cache is emptied, since the device may report a failure late.
     pub fn step(&mut self) -> Result<bool, Error> {
         self.schedule.step(&mut self.runner)
     }

@@ -81,6 +81,9 @@ pub enum Error {
         "the model's logits are NaN: its file is damaged, or its weights do not belong to its architecture"
     )]
     NotNumbers,
+    /// Logit processors forbade every token.
+    #[error("the request's constraints allow no token at all here")]
+    NothingAllowed,
     /// The callback interrupted loading.
     #[error("loading was interrupted")]
     Interrupted,

@@ -100,6 +100,7 @@ pub struct Reply {
 /// cancels it, which frees its pages at the beginning of the next step. It can be sent to another thread than the
 /// engine's.
 #[derive(Debug)]
+#[must_use = "dropping a generation cancels it"]
 pub struct Generation {
     id: u64,
     shared: Arc<Shared>,
@@ -120,7 +121,7 @@ impl Generation {
         self.shared.state().events.pop_front()
     }
 
-    /// Why the generation ended, or `None` if it has not.
+    /// Why the generation ended, or `None` if it has not. There may still be events to [`poll`](Generation::poll).
     pub fn finish(&self) -> Option<Finish> {
         self.shared.state().finish.clone()
     }

@@ -29,7 +29,7 @@ pub struct EngineOptions {
     /// The most tokens of a sequence. `None` means 4096, or the length that the model was trained for if that is less.
     pub context: Option<usize>,
     /// The number of sequences of full length that the KV cache has room for. More can run at once if they are shorter
-    /// or share a prefix.
+    /// or, with room for several, share a prefix.
     pub sequences: usize,
     /// The most tokens computed in a step.
     pub batch: usize,

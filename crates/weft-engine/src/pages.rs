@@ -224,6 +224,11 @@ impl Pages {
         self.sequences.get(seq.place)?.as_ref().filter(|s| s.id == seq)
     }
 
+    /// Empties the prefix cache. Sequences keep their pages.
+    pub(crate) fn forget(&mut self) {
+        self.pool.forget();
+    }
+
     /// Ends a sequence and releases its pages.
     pub(crate) fn free(&mut self, seq: SeqId) {
         self.truncate(seq, 0);

@@ -10,7 +10,11 @@ pub trait LogitProcessor: Send {
     /// Changes the logits, one for each token of the vocabulary. `-∞` forbids a token.
     ///
     /// `tokens` is the prompt and the reply so far; the reply begins at index `reply`.
-    fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]);
+    ///
+    /// # Errors
+    /// A message for the user. It ends this generation as [`Finish::Failed`](crate::Finish::Failed), as does a panic;
+    /// others continue.
+    fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]) -> Result<(), String>;
 }
 
 /// Lowers the logits of tokens that have occurred before.
@@ -40,7 +44,7 @@ impl Penalties {
 }
 
 impl LogitProcessor for Penalties {
-    fn process(&mut self, tokens: &[u32], _: usize, logits: &mut [f32]) {
+    fn process(&mut self, tokens: &[u32], _: usize, logits: &mut [f32]) -> Result<(), String> {
         self.seen.clear();
         let last = &tokens[tokens.len().saturating_sub(self.last)..];
         self.seen.extend(last.iter().filter(|token| (**token as usize) < logits.len()));
@@ -50,6 +54,7 @@ impl LogitProcessor for Penalties {
             *logit = if *logit > 0.0 { *logit / self.repeat } else { *logit * self.repeat };
             *logit -= self.presence + self.frequency * run.len() as f32;
         }
+        Ok(())
     }
 }
 
@@ -63,7 +68,7 @@ mod tests {
         assert!(Penalties::of(&none).is_none());
         let processed = |sampling: Sampling, tokens: &[u32]| {
             let mut logits = [2.0, -1.0, 1.0];
-            Penalties::of(&sampling).unwrap().process(tokens, 0, &mut logits);
+            Penalties::of(&sampling).unwrap().process(tokens, 0, &mut logits).unwrap();
             logits
         };
         let repeat = Sampling { repeat_penalty: 2.0, repeat_last_n: 2, ..none };

@@ -1,5 +1,6 @@
 //! A generation from the engine's side: its tokens, its sequence, and how the next token is sampled.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -25,6 +26,8 @@ pub(crate) struct Running {
     pub(crate) shared: Arc<Shared>,
     /// The number of tokens of the prompt.
     prompt: usize,
+    /// The number of them that were reported as computed, if any report was made.
+    reported: Option<usize>,
     options: GenerateOptions,
     processors: Vec<Box<dyn LogitProcessor>>,
     sampler: Sampler,
@@ -48,6 +51,7 @@ impl Running {
         shared.state().usage.prompt_tokens = prompt.len();
         Running {
             prompt: prompt.len(),
+            reported: None,
             tokens: prompt,
             seq: None,
             root,
@@ -66,11 +70,6 @@ impl Running {
         self.options.cache
     }
 
-    /// Returns whether the reply has begun.
-    pub(crate) fn is_replying(&self) -> bool {
-        self.tokens.len() > self.prompt
-    }
-
     /// Records that it has a sequence, with `cached` of its tokens in the KV cache.
     pub(crate) fn begun(&mut self, seq: SeqId, cached: usize) {
         self.seq = Some(seq);
@@ -85,66 +84,94 @@ impl Running {
         }
     }
 
-    /// Reports that `done` of its tokens have been computed, if they are of the prompt.
-    pub(crate) fn prompt_done(&self, done: usize) {
-        if !self.is_replying() {
-            let event = Event::Prompt { done: done.min(self.prompt), total: self.prompt };
-            self.shared.state().events.push_back(event);
+    /// Reports that `done` of its tokens have been computed, if that is more of the prompt than was reported before. (After
+    /// a preemption it can be less.)
+    pub(crate) fn prompt_done(&mut self, done: usize) {
+        let done = done.min(self.prompt);
+        if self.reported.is_none_or(|before| done > before) {
+            self.reported = Some(done);
+            self.shared.state().events.push_back(Event::Prompt { done, total: self.prompt });
         }
     }
 
     /// Samples the next token from the logits of the last one, which processors may change, and reports it. Returns why
     /// the reply ends with it, if it does.
+    ///
+    /// # Errors
+    /// [`Error::NotNumbers`] if a logit is NaN.
     pub(crate) fn choose(
         &mut self,
         logits: &mut [f32],
         tokenizer: &Tokenizer,
         context: usize,
-    ) -> Option<Finish> {
+    ) -> Result<Option<Finish>, Error> {
         let reply = self.tokens.len() - self.prompt;
         if self.options.max_tokens == Some(0) {
-            return Some(Finish::Length);
+            self.time_prompt();
+            return Ok(Some(Finish::Length));
         }
         let distribution = self.options.logprobs.map(|most| logprobs::Likeliest::of(logits, most));
-        let before = distribution.is_some().then(|| logits.to_vec());
-        for processor in &mut self.processors {
-            processor.process(&self.tokens, self.prompt, logits);
+        let changed = !self.processors.is_empty();
+        let before = (distribution.is_some() && changed).then(|| logits.to_vec());
+        if let Err(why) = self.process(logits) {
+            return Ok(Some(Finish::Failed(why)));
         }
-        let Some(chosen) = self.sampler.sample(logits) else {
-            return Some(Finish::Failed(Error::NotNumbers.to_string()));
+        let chosen = match self.sampler.sample(logits) {
+            Err(Error::NothingAllowed) => {
+                return Ok(Some(Finish::Failed(Error::NothingAllowed.to_string())));
+            }
+            chosen => chosen?,
         };
         self.tokens.push(chosen);
         let mut token = Token { id: chosen, logprob: None, likeliest: Vec::new() };
-        if let (Some(distribution), Some(before)) = (distribution, before) {
-            token.logprob = before.get(chosen as usize).map(|logit| distribution.of_logit(*logit));
+        if let Some(distribution) = distribution {
+            let logit = before.as_deref().unwrap_or(logits)[chosen as usize];
+            token.logprob = Some(distribution.of_logit(logit));
             token.likeliest = distribution.tokens;
         }
         self.report(token, reply + 1);
         if tokenizer.is_end_of_generation(chosen) {
             if !self.options.ignore_end {
-                return Some(Finish::EndOfTurn);
+                return Ok(Some(Finish::EndOfTurn));
             }
         } else if !tokenizer.is_control(chosen) {
             let text = self.decoder.push(tokenizer.token_bytes(chosen));
             if let Some(stop) = self.show(&text) {
-                return Some(Finish::Stop(self.options.stop[stop].clone()));
+                return Ok(Some(Finish::Stop(self.options.stop[stop].clone())));
             }
         }
         if self.options.max_tokens.is_some_and(|most| reply + 1 >= most) {
-            return Some(Finish::Length);
+            return Ok(Some(Finish::Length));
         }
-        (self.tokens.len() > context).then_some(Finish::Context)
+        Ok((self.tokens.len() > context).then_some(Finish::Context))
+    }
+
+    /// Applies all processors to the logits.
+    ///
+    /// # Errors
+    /// The message of the first that fails or panics. A bug in one, say a grammar, must not take down other generations.
+    fn process(&mut self, logits: &mut [f32]) -> Result<(), String> {
+        let Running { processors, tokens, prompt, .. } = self;
+        let all = AssertUnwindSafe(|| {
+            processors.iter_mut().try_for_each(|processor| processor.process(tokens, *prompt, logits))
+        });
+        catch_unwind(all).unwrap_or_else(|_| Err("a logit processor panicked".into()))
+    }
+
+    /// Returns when the first token was sampled, now if it is this one.
+    fn time_prompt(&mut self) -> Instant {
+        let first = *self.times.first.get_or_insert_with(Instant::now);
+        let begun = self.times.begun.unwrap_or(first);
+        self.shared.state().timings.prompt = first.duration_since(begun);
+        first
     }
 
     /// Reports a token, the `count`th of the reply.
     fn report(&mut self, token: Token, count: usize) {
-        let now = Instant::now();
-        let first = *self.times.first.get_or_insert(now);
-        let begun = self.times.begun.unwrap_or(first);
+        let first = self.time_prompt();
         let mut state = self.shared.state();
         state.usage.tokens = count;
-        state.timings.prompt = first.duration_since(begun);
-        state.timings.decode = now.duration_since(first);
+        state.timings.decode = first.elapsed();
         state.events.push_back(Event::Token(token));
     }
 
@@ -172,6 +199,9 @@ impl Running {
             self.report_text(held_back);
         }
         let mut state = self.shared.state();
+        if self.times.begun.is_none() {
+            state.timings.queued = self.times.pushed.elapsed();
+        }
         state.finish = Some(finish.clone());
         state.events.push_back(Event::Finished(finish));
     }

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use weft_random::Random;
 
+use crate::error::Error;
+
 /// Sampling parameters. They are applied in the order of the fields.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
@@ -15,7 +17,7 @@ pub struct Sampling {
     pub presence_penalty: f32,
     /// Subtracted from the logits of tokens that occur there, once for each occurrence.
     pub frequency_penalty: f32,
-    /// The number of last tokens that penalties consider.
+    /// The number of last tokens that penalties consider, of the prompt and the reply.
     pub repeat_last_n: usize,
     /// Keeps this many of the likeliest tokens. 0 keeps all.
     pub top_k: usize,
@@ -52,6 +54,19 @@ impl Sampling {
         Sampling { temperature: 0.0, ..Sampling::default() }
     }
 
+    /// The name and value of a parameter that is not finite.
+    pub(crate) fn not_finite(&self) -> Option<(&'static str, f32)> {
+        let parameters = [
+            ("repeat_penalty", self.repeat_penalty),
+            ("presence_penalty", self.presence_penalty),
+            ("frequency_penalty", self.frequency_penalty),
+            ("top_p", self.top_p),
+            ("min_p", self.min_p),
+            ("temperature", self.temperature),
+        ];
+        parameters.into_iter().find(|(_, value)| !value.is_finite())
+    }
+
     /// Sets the [temperature](Self::temperature).
     pub fn temperature(self, temperature: f32) -> Sampling {
         Sampling { temperature, ..self }
@@ -86,20 +101,22 @@ impl Sampler {
 
     /// Samples a token from the logits of a vocabulary. Penalties are not applied.
     ///
-    /// Returns `None` if there are no logits, or one is NaN because the model or its file is broken.
-    pub fn sample(&mut self, logits: &[f32]) -> Option<u32> {
+    /// # Errors
+    /// [`Error::NotNumbers`] if a logit is NaN, [`Error::NothingAllowed`] if all are `-∞` or there are none.
+    pub fn sample(&mut self, logits: &[f32]) -> Result<u32, Error> {
         let Sampling { top_k, top_p, min_p, temperature, .. } = self.sampling;
         if has_nan(logits) {
-            return None;
+            return Err(Error::NotNumbers);
         }
+        let likeliest = likeliest(logits).ok_or(Error::NothingAllowed)?;
         // A NaN temperature counts as 0.
         let random = temperature > 0.0 && top_k != 1;
         if !random {
-            return likeliest(logits);
+            return Ok(likeliest);
         }
         self.gather(logits, if top_k == 0 { usize::MAX } else { top_k });
         self.candidates.sort_unstable_by(order);
-        let top = self.candidates.first()?.logit;
+        let top = logits[likeliest as usize];
         self.weigh(top, 1.0);
         if top_p < 1.0 {
             let mut sum = 0.0;
@@ -120,11 +137,11 @@ impl Sampler {
         for c in &self.candidates {
             left -= c.p;
             if left < 0.0 {
-                return Some(c.token);
+                return Ok(c.token);
             }
         }
-        // The sum was rounded: take the least likely.
-        self.candidates.last().map(|c| c.token)
+        // The sum was rounded: take the least likely of those that are possible.
+        Ok(self.candidates.iter().rev().find(|c| c.p > 0.0).map_or(likeliest, |c| c.token))
     }
 
     /// Collects the `most` likeliest tokens as candidates, in no particular order.
@@ -194,10 +211,11 @@ fn has_nan(logits: &[f32]) -> bool {
     !logits.is_empty() && (bounds.0 < rank(f32::NEG_INFINITY) || bounds.1 > rank(f32::INFINITY))
 }
 
-/// The token with the highest logit, the first among equals. No logit is NaN.
+/// The token with the highest logit, the first among equals, or `None` if all are `-∞`. No logit is NaN.
 fn likeliest(logits: &[f32]) -> Option<u32> {
     let most = largest(logits);
-    logits.iter().position(|logit| rank(*logit) == most).map(|token| token as u32)
+    let first = logits.iter().position(|logit| rank(*logit) == most)?;
+    (logits[first] > f32::NEG_INFINITY).then_some(first as u32)
 }
 
 #[cfg(test)]
@@ -247,7 +265,7 @@ mod tests {
         let logits = [0.0f32; 50];
         let choices = |seed| {
             let mut s = Sampler::new(Sampling { seed, ..plain() });
-            (0..20).map(|_| s.sample(&logits)).collect::<Vec<_>>()
+            (0..20).map(|_| s.sample(&logits).unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(choices(7), choices(7));
         assert_ne!(choices(7), choices(8));
@@ -279,23 +297,38 @@ mod tests {
 
     #[test]
     fn the_first_of_the_likeliest_is_chosen() {
-        let choose = |logits: &[f32]| Sampler::new(Sampling::greedy()).sample(logits);
-        assert_eq!(choose(&[1.0, 3.0, -2.0, 3.0]), Some(1));
-        assert_eq!(choose(&[-0.0, 0.0]), Some(1));
-        assert_eq!(choose(&[f32::NEG_INFINITY, f32::MIN]), Some(1));
+        let choose = |logits: &[f32]| Sampler::new(Sampling::greedy()).sample(logits).unwrap();
+        assert_eq!(choose(&[1.0, 3.0, -2.0, 3.0]), 1);
+        assert_eq!(choose(&[-0.0, 0.0]), 1);
+        assert_eq!(choose(&[f32::NEG_INFINITY, f32::MIN]), 1);
     }
 
     #[test]
-    fn nan_logits_give_none() {
+    fn nan_logits_are_an_error() {
         let mut s = Sampler::new(plain());
-        assert_eq!(s.sample(&[]), None);
         for nan in [f32::NAN, -f32::NAN] {
-            assert_eq!(s.sample(&[nan, 1.0]), None);
-            assert_eq!(s.sample(&[[0.0; 99].as_slice(), &[nan]].concat()), None);
+            assert!(matches!(s.sample(&[nan, 1.0]), Err(Error::NotNumbers)));
+            let many = [[0.0; 99].as_slice(), &[nan]].concat();
+            assert!(matches!(s.sample(&many), Err(Error::NotNumbers)));
         }
-        assert_eq!(s.sample(&[0.0, f32::INFINITY, 1.0]), Some(1));
-        assert!(s.sample(&[f32::NEG_INFINITY, f32::NEG_INFINITY]).is_some());
+        assert_eq!(s.sample(&[0.0, f32::INFINITY, 1.0]).unwrap(), 1);
         let no_temperature = Sampling { temperature: f32::NAN, ..plain() };
-        assert_eq!(Sampler::new(no_temperature).sample(&[0.0, 2.0, 1.0]), Some(1));
+        assert_eq!(Sampler::new(no_temperature).sample(&[0.0, 2.0, 1.0]).unwrap(), 1);
+    }
+
+    #[test]
+    fn forbidden_tokens_are_never_sampled() {
+        for sampling in [plain(), Sampling::greedy()] {
+            let mut s = Sampler::new(sampling);
+            assert!(matches!(s.sample(&[f32::NEG_INFINITY; 3]), Err(Error::NothingAllowed)));
+            assert!(matches!(s.sample(&[]), Err(Error::NothingAllowed)));
+        }
+        // One token that is nearly certain, and many whose probabilities the sum loses by rounding: some random numbers
+        // are then larger than what the loop subtracts, and fall through to its end.
+        let mut logits = vec![0.0f32];
+        logits.extend(std::iter::repeat_n((0.7 * 2f32.powi(-23)).ln(), 40_000));
+        logits.push(f32::NEG_INFINITY);
+        let mut s = Sampler::new(Sampling { seed: 1, ..plain() });
+        assert!((0..20_000).all(|_| s.sample(&logits).unwrap() != 40_001));
     }
 }

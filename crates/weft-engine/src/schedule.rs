@@ -98,11 +98,19 @@ impl Schedule {
             Err(error) => {
                 let why = error.to_string();
                 let ended = self.work.iter().map(|work| (work.at, Finish::Failed(why.clone()))).collect();
-                self.end(ended, runner.pages_mut());
+                self.fail(ended, runner.pages_mut());
                 return Err(error);
             }
         }
         Ok(true)
+    }
+
+    /// Ends generations because the device failed. It may report late what went wrong in an earlier step, so no page can
+    /// be trusted: the prefix cache is emptied, and all other generations are computed again.
+    fn fail(&mut self, ended: Vec<(usize, Finish)>, pages: &mut Pages) {
+        self.all.iter_mut().filter_map(|one| one.seq.take()).for_each(|seq| pages.free(seq));
+        pages.forget();
+        self.end(ended, pages);
     }
 
     /// Returns `false` if there are no generations. Otherwise there is no room for the first one, although all others
@@ -131,6 +139,13 @@ impl Schedule {
                 let finish = runner
                     .with_logits(row, |logits, tokenizer, context| one.choose(logits, tokenizer, context));
                 row += 1;
+                let finish = finish.unwrap_or_else(|error| {
+                    // Keys and values may be NaN as well.
+                    one.seq = None;
+                    runner.pages_mut().free(seq);
+                    runner.pages_mut().forget();
+                    Some(Finish::Failed(error.to_string()))
+                });
                 ended.extend(finish.map(|finish| (at, finish)));
             }
         }
@@ -149,24 +164,26 @@ impl Schedule {
     fn plan(&mut self, runner: &mut Runner) -> Result<(), Error> {
         self.work.clear();
         let mut budget = Budget { tokens: runner.batch(), pages: runner.pages().listed() };
+        // Once there is no room for a generation, nothing of later prompts is computed: it would take the room that the
+        // generation waits for, again and again.
+        let mut full = false;
         for replying in [true, false] {
             for at in 0..self.all.len() {
                 let one = &self.all[at];
                 let Some(seq) = one.seq else { continue };
                 let rest = one.tokens.len() - runner.pages().len(seq);
-                if (rest == 1) == replying && budget.tokens > 0 {
-                    self.add(at, rest, &mut budget, runner.pages_mut());
+                if (rest == 1) == replying && budget.tokens > 0 && (replying || !full) {
+                    full |= !self.add(at, rest, &mut budget, runner.pages_mut());
                 }
             }
         }
         while budget.tokens > 0
+            && !full
             && let Some(at) = self.all.iter().position(|one| one.seq.is_none())
             && self.begin(at, runner)?
         {
             let rest = self.all[at].seq.map_or(0, |seq| self.all[at].tokens.len() - runner.pages().len(seq));
-            if !self.add(at, rest, &mut budget, runner.pages_mut()) {
-                break;
-            }
+            full = !self.add(at, rest, &mut budget, runner.pages_mut());
         }
         Ok(())
     }
@@ -228,10 +245,17 @@ impl Schedule {
             && let Err(error) = runner.copy(&copy)
         {
             let why = Finish::Failed(error.to_string());
-            self.end(vec![(at, why)], runner.pages_mut());
+            self.fail(vec![(at, why)], runner.pages_mut());
             return Err(error);
         }
         Ok(true)
+    }
+}
+
+/// Generations whose engine is dropped end.
+impl Drop for Schedule {
+    fn drop(&mut self) {
+        self.all.drain(..).for_each(|one| one.finish(Finish::Failed("the engine was closed".into())));
     }
 }
 

@@ -214,11 +214,12 @@ struct Run<'a> {
 struct Decided(Vec<u32>);
 
 impl LogitProcessor for Decided {
-    fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]) {
+    fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]) -> Result<(), String> {
         let token = self.0.get(tokens.len() - reply);
         if let Some(logit) = token.and_then(|token| logits.get_mut(*token as usize)) {
             *logit = f32::INFINITY;
         }
+        Ok(())
     }
 }
 

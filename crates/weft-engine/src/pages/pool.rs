@@ -96,6 +96,13 @@ impl Pool {
         self.kept.insert(page, parent, tokens);
     }
 
+    /// Empties the prefix cache. Pages that are held stay with their holders.
+    pub(crate) fn forget(&mut self) {
+        self.kept = Prefixes::new(self.holders.len());
+        let idle = std::mem::take(&mut self.idle);
+        self.free.extend(idle.into_iter().map(|(_, page)| page));
+    }
+
     /// Returns whether the sequence that holds a page may write to it: no other sequence holds it, or can.
     pub(crate) fn is_own(&self, page: u32) -> bool {
         self.holders[page as usize] == 1 && !self.kept.has(page)

@@ -126,13 +126,14 @@ fn a_refused_request_does_not_disturb_others() {
 struct Always(u32);
 
 impl LogitProcessor for Always {
-    fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]) {
+    fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]) -> Result<(), String> {
         assert!(tokens[reply..].iter().all(|token| *token == self.0));
         logits
             .iter_mut()
             .enumerate()
             .filter(|(id, _)| *id as u32 != self.0)
             .for_each(|(_, l)| *l = f32::NEG_INFINITY);
+        Ok(())
     }
 }
 
@@ -204,7 +205,7 @@ fn cancellations_do_not_disturb_others() {
             engine.step().unwrap();
         }
         if random.below(3) == 0 {
-            running.remove(random.below(running.len()));
+            drop(running.remove(random.below(running.len())));
         }
         running.retain_mut(|(i, one, tokens)| {
             let (_, more, finish) = drain(one);
@@ -326,4 +327,53 @@ fn prompts_are_computed_in_chunks_without_an_extra_step() {
     assert_eq!(done, [0, 7, 14, 21, 28, 32]);
     // Five chunks, the last with the first token's logits, and one more token.
     assert_eq!(steps, 5 + 1);
+}
+
+#[test]
+fn later_requests_do_not_starve_an_earlier_one() {
+    // One long prompt that needs all pages, behind a reply; and short ones that begin alike, without end.
+    let (mut engine, prefix) = engine(options(128).batch(16));
+    let prompt = |more: u32, seed: u32| [prefix.as_slice(), &Vec::from_iter(seed..seed + more)].concat();
+    let mut seed = 0;
+    let mut short = |engine: &mut Engine| {
+        seed = (seed + 1) % 15;
+        engine.push(greedy(&prompt(4, 100 * seed), 20)).unwrap()
+    };
+    let mut others = vec![short(&mut engine)];
+    for _ in 0..5 {
+        engine.step().unwrap();
+    }
+    let long = engine.push(greedy(&prompt(58, 3), 2)).unwrap();
+    for _ in 0..60 {
+        others.resize_with(3, || short(&mut engine));
+        engine.step().unwrap();
+        others.retain(|other| other.finish().is_none());
+    }
+    assert_eq!(long.finish(), Some(Finish::Length));
+}
+
+#[test]
+fn progress_of_a_prompt_never_goes_back() {
+    let (mut engine, prompt) = engine(options(64).batch(2));
+    let _first = engine.push(greedy(&prompt[..20], 30)).unwrap();
+    let mut options = GenerateOptions::default();
+    options.cache = false;
+    let mut second = engine.push(Request::new(&prompt[..30]).options(options).max_tokens(2)).unwrap();
+    while engine.step().unwrap() {}
+    assert!(engine.stats().preempted > 0);
+    let events = std::iter::from_fn(|| second.poll());
+    let done: Vec<usize> = events
+        .filter_map(|event| if let Event::Prompt { done, .. } = event { Some(done) } else { None })
+        .collect();
+    assert!(done.is_sorted() && done.last() == Some(&30), "{done:?}");
+}
+
+#[test]
+fn durations_are_measured_without_tokens() {
+    let (mut engine, prompt) = engine(options(64));
+    assert!(!engine.complete(greedy(&prompt, 0)).unwrap().timings.prompt.is_zero());
+    let cancelled = engine.push(greedy(&prompt, 3)).unwrap();
+    cancelled.cancel();
+    engine.step().unwrap();
+    assert!(!cancelled.timings().queued.is_zero());
 }
