@@ -44,8 +44,7 @@
 //!
 //! Start with [`Engine`], whose [`builder`](Engine::builder) chooses the device, the context and the number of
 //! sequences; [`Request`], with its sampling and stop texts; and [`Generation`], which reports what happens to it. The
-//! repository's `examples` folder has a chat and a batch of prompts. [`Runner`], behind [`Engine::inspect`], computes
-//! batches by hand: the lab measures with it. [`oracle_logits`] computes what is right, slowly.
+//! repository's `examples` folder has a chat and a batch of prompts. [`inspect`] has what the lab measures with.
 //!
 //! # Stability
 //!
@@ -78,28 +77,38 @@ mod sample;
 mod schedule;
 mod weights;
 
-pub use backends::{BACKENDS, clear_device_files};
-pub use batch::{Batch, SeqId};
+pub use backends::BACKENDS;
 pub use device_choice::DeviceChoice;
 pub use engine::Engine;
 pub use error::Error;
-pub use explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};
 pub use generation::{Event, Finish, Generation, Reply, Timings, Token, Usage};
-pub use launches::{Launch, LaunchPiece, Role};
-pub use machines::{cost_model, keep_machine};
 pub use model::{Model, tokenizer};
 pub use options::EngineOptions;
-pub use oracle::oracle_logits;
 pub use processor::LogitProcessor;
 pub use request::{GenerateOptions, Request};
-pub use runner::{PartId, PlansId, ReplayTimings, Runner, StepShape, StepTimings};
-pub use sample::{Sampler, Sampling};
+pub use sample::Sampling;
 pub use schedule::Stats;
-pub use weft_device::{
-    Backend, Caps, Departure, DeviceInfo, DeviceKind, Fact, FactValue, Hardware, OpenError, Span, Target,
-};
-pub use weft_fuse::{Choice, Cost, CostModel, Decision, Mode, decision, decisions, estimate};
+pub use weft_device::{Backend, DeviceInfo, DeviceKind, Fact, FactValue, OpenError};
+pub use weft_fuse::{Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;
-pub use weft_kern::{Amounts, Machine, Seen};
-pub use weft_pack::{OnReport, PackCache, Packed, PackedOf, Report, fingerprint};
+pub use weft_pack::{OnReport, PackCache, Report};
 pub use weft_text::{ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError, Tokenizer};
+
+pub mod inspect {
+    //! The engine's insides, for measurements and checks: a [`Runner`] that computes batches assembled by hand, plans and
+    //! their launches, timings, costs, packed weights, the oracle. [`Engine::inspect`](crate::Engine::inspect) gives
+    //! access to them. Programs that only want replies need none of it.
+
+    pub use crate::backends::clear_device_files;
+    pub use crate::batch::{Batch, SeqId};
+    pub use crate::explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};
+    pub use crate::launches::{Launch, LaunchPiece, Role};
+    pub use crate::machines::{cost_model, keep_machine};
+    pub use crate::oracle::oracle_logits;
+    pub use crate::runner::{PartId, PlansId, ReplayTimings, Runner, StepShape, StepTimings};
+    pub use crate::sample::Sampler;
+    pub use weft_device::{Caps, Departure, Hardware, Span, Target};
+    pub use weft_fuse::{Choice, Cost, CostModel, estimate};
+    pub use weft_kern::{Amounts, Machine, Seen};
+    pub use weft_pack::{Packed, PackedOf, fingerprint};
+}

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use weft_engine::{Batch, EngineOptions, Runner, StepTimings};
+use weft_engine::EngineOptions;
+use weft_engine::inspect::{Batch, Runner, StepTimings};
 
 /// The system allocator, with a counter.
 struct Counting;

@@ -12,7 +12,8 @@ mod rule;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
-use weft_engine::{Departure, PlansId, Runner, Switches};
+use weft_engine::Switches;
+use weft_engine::inspect::{Departure, PlansId, Runner};
 use weft_random::Random;
 
 use crate::OnProgress;

@@ -322,7 +322,8 @@ pub(crate) mod tests {
 
     use weft_cpu::{CpuProbe, Isa};
     use weft_device::Probe;
-    use weft_engine::{EngineOptions, Runner};
+    use weft_engine::EngineOptions;
+    use weft_engine::inspect::Runner;
 
     use super::*;
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use weft_device::Roof;
-use weft_engine::{Amounts, Batch, Launch, PartId, Role, Runner, SeqId, StepShape};
+use weft_engine::inspect::{Amounts, Batch, Launch, PartId, Role, Runner, SeqId, StepShape};
 use weft_random::Random;
 
 use crate::OnProgress;

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use weft_engine::Runner;
+use weft_engine::inspect::Runner;
 use weft_text::Tokenizer;
 
 use crate::OnProgress;

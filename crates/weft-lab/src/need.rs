@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weft_device::Roof;
-use weft_engine::{Amounts, Runner, StepShape};
+use weft_engine::inspect::{Amounts, Runner, StepShape};
 
 use crate::roofs::Roofs;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use weft_engine::Runner;
+use weft_engine::inspect::Runner;
 
 use crate::OnProgress;
 use crate::distribution::{Distribution, Mean};
@@ -101,7 +101,7 @@ pub fn perplexity(
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use weft_engine::Batch;
+    use weft_engine::inspect::Batch;
 
     use super::*;
     use crate::bench::tests::engine;

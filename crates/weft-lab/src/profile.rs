@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use weft_device::Roof;
-use weft_engine::{Batch, Launch, Runner, SeqId, StepShape, StepTimings};
+use weft_engine::inspect::{Batch, Launch, Runner, SeqId, StepShape, StepTimings};
 use weft_random::Random;
 
 use crate::OnProgress;

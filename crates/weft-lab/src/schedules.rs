@@ -1,7 +1,7 @@
 //! The schedules of a device, for tuning and ablation.
 
 use weft_device::{Device, DeviceError, Tuning};
-use weft_engine::Runner;
+use weft_engine::inspect::Runner;
 
 use crate::error::Error;
 

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use weft_device::Scheduled;
-use weft_engine::{Launch, PlansId, Runner, StepShape};
+use weft_engine::inspect::{Launch, PlansId, Runner, StepShape};
 use weft_random::Random;
 
 use crate::ablate::{Measured, Rig, Rule, Verdict, Way};

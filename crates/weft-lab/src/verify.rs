@@ -25,7 +25,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weft_device::Device;
-use weft_engine::{Batch, EngineOptions, Launch, Model, OnReport, Runner, StepShape};
+use weft_engine::inspect::{Batch, Launch, Runner, StepShape};
+use weft_engine::{EngineOptions, Model, OnReport};
 
 use crate::OnProgress;
 use crate::error::Error;

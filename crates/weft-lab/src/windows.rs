@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weft_engine::{Batch, Runner};
+use weft_engine::inspect::{Batch, Runner};
 use weft_text::{EncodeOptions, Tokenizer};
 
 use crate::OnProgress;
@@ -114,7 +114,7 @@ impl Windows {
     fn read_with(
         &self,
         runners: &mut [&mut Runner],
-        seqs: &[weft_engine::SeqId],
+        seqs: &[weft_engine::inspect::SeqId],
         cancel: &AtomicBool,
         on: OnProgress<'_>,
         score: OnRows<'_>,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde_json::Value;
-use weft_engine::Hardware;
+use weft_engine::inspect::Hardware;
 use weft_gguf::Gguf;
 use weft_lab::{Journal, JournalError, Model, RecordedProfile, Run, WantedProfile};
 
@@ -31,7 +31,7 @@ pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, result
     let model = model.map(|model| Model {
         path: model.files().first().map_or(String::new(), |file| file.path.display().to_string()),
         bytes: model.files().iter().map(|file| file.size).sum(),
-        fingerprint: weft_engine::fingerprint(model),
+        fingerprint: weft_engine::inspect::fingerprint(model),
     });
     let run = Run { command: command.into(), model, knobs: args.knobs(command), results };
     let append = || -> anyhow::Result<(i64, PathBuf)> {
@@ -56,7 +56,7 @@ pub(crate) fn profile(
     let find = || -> Result<Option<RecordedProfile>, JournalError> {
         let Some(journal) = Journal::open(&path)? else { return Ok(None) };
         let wanted = WantedProfile {
-            fingerprint: weft_engine::fingerprint(model),
+            fingerprint: weft_engine::inspect::fingerprint(model),
             hardware: &hardware.key,
             tokens,
             kv: args.kv().name(),

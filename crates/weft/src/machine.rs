@@ -1,7 +1,7 @@
 //! Stores and shows the measured speed of a device.
 
 use serde_json::{Value, json};
-use weft_engine::{CostModel, Hardware, Machine, keep_machine};
+use weft_engine::inspect::{CostModel, Hardware, Machine, keep_machine};
 use weft_lab::machine_json;
 
 use crate::args::Args;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weft_engine::{CostModel, EngineOptions, Runner};
+use weft_engine::EngineOptions;
+use weft_engine::inspect::{CostModel, Runner};
 use weft_gguf::Gguf;
 use weft_lab::{Host, Roof, Roofs, Samples};
 

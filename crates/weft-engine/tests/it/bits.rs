@@ -1,7 +1,8 @@
 //! Batch invariance: logits are bit-identical whatever the threads, the chunks, the rest of the batch and the cache.
 
 use crate::support::{Fixture, all_logits, bits, fixtures};
-use weft_engine::{Batch, EngineOptions, Mode, Switches, decisions};
+use weft_engine::inspect::Batch;
+use weft_engine::{EngineOptions, Mode, Switches, decisions};
 use weft_quant::GgmlType;
 
 fn options(threads: usize, sequences: usize) -> EngineOptions {

@@ -1,8 +1,9 @@
 //! Generations: the prefix cache, how replies end, running together, preemption and cancellation.
 
+use weft_engine::inspect::Batch;
 use weft_engine::{
-    Batch, Engine, EngineOptions, Error, Event, Finish, GenerateOptions, Generation, LogitProcessor, Reply,
-    Request, Sampling,
+    Engine, EngineOptions, Error, Event, Finish, GenerateOptions, Generation, LogitProcessor, Reply, Request,
+    Sampling,
 };
 use weft_random::Random;
 

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use crate::support::{Fixture, all_logits, fixtures, mean_kl, relative_l2};
-use weft_engine::{Decision, EngineOptions, Mode, Model, Runner, Switches, decisions, oracle_logits};
+use weft_engine::inspect::{Runner, oracle_logits};
+use weft_engine::{Decision, EngineOptions, Mode, Model, Switches, decisions};
 use weft_gguf::Gguf;
 use weft_quant::GgmlType;
 

@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use crate::support::{Fixture, all_logits, bits, fixtures, mean_kl};
 use weft_device::Scheduled;
-use weft_engine::{
-    BACKENDS, Decision, DeviceChoice, EngineOptions, Error, ExplainOptions, Mode, PackCache, Runner,
-    StepShape, Switches, cost_model, explain,
-};
+use weft_engine::inspect::{ExplainOptions, Runner, StepShape, cost_model, explain};
+use weft_engine::{BACKENDS, Decision, DeviceChoice, EngineOptions, Error, Mode, PackCache, Switches};
 use weft_quant::GgmlType;
 
 /// The best GPU, or with `:NAME` the one of that name.

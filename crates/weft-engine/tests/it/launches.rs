@@ -1,6 +1,7 @@
 //! The kernel launches of a step: roles, amounts, timings and parts.
 
-use weft_engine::{Amounts, Batch, EngineOptions, Error, Role, Runner, StepShape, StepTimings, Switches};
+use weft_engine::inspect::{Amounts, Batch, Role, Runner, StepShape, StepTimings};
+use weft_engine::{EngineOptions, Error, Switches};
 
 use crate::support::{Fixture, fixtures};
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{BufferId, Caps, Device, DeviceError, Forward, Packing, Tile, Weight};
-use weft_engine::{EngineOptions, Error, Model, PackCache, Report, Runner};
+use weft_engine::inspect::Runner;
+use weft_engine::{EngineOptions, Error, Model, PackCache, Report};
 use weft_quant::GgmlType;
 
 use crate::support::{Fixture, all_logits, bits, fixtures};

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use weft_engine::{Batch, EngineOptions, Runner};
+use weft_engine::EngineOptions;
+use weft_engine::inspect::{Batch, Runner};
 
 /// The names of all fixtures, each with the bound on the oracle's relative L2 error: 1e-4, or 1e-3 for the one with 27
 /// layers, whose random routers amplify rounding.

@@ -1,7 +1,8 @@
 //! A model compiled several times in one runner, with shared weights and states.
 
 use weft_device::Mark;
-use weft_engine::{Batch, EngineOptions, Mode, PlansId, Switches, decision, decisions};
+use weft_engine::inspect::{Batch, PlansId};
+use weft_engine::{EngineOptions, Mode, Switches, decision, decisions};
 
 use crate::support::{Fixture, all_logits, bits};
 

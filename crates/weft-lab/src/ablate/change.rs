@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use weft_engine::{Decision, Departure, DeviceChoice, Mode, Switches, decisions};
+use weft_engine::inspect::Departure;
+use weft_engine::{Decision, DeviceChoice, Mode, Switches, decisions};
 
 /// One change to how a model is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@
 use std::iter::repeat_n;
 
 use serde_json::{Value, json};
-use weft_engine::{Batch, Runner};
+use weft_engine::inspect::{Batch, Runner};
 
 use crate::distribution::{Distribution, Mean};
 use crate::error::Error;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use weft_engine::{Batch, PlansId, Runner, SeqId};
+use weft_engine::inspect::{Batch, PlansId, Runner, SeqId};
 use weft_random::Random;
 
 use super::rule::{Gain, Rule};

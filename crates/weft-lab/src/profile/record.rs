@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weft_engine::{ReplayTimings, StepTimings};
+use weft_engine::inspect::{ReplayTimings, StepTimings};
 
 use super::clock::{Clock, StepRecord, Times, Worker};
 use crate::samples::Samples;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weft_device::Roof;
-use weft_engine::{Amounts, Launch, LaunchPiece};
+use weft_engine::inspect::{Amounts, Launch, LaunchPiece};
 
 use super::Profile;
 use super::clock::Times;

@@ -6,7 +6,8 @@ use std::path::Path;
 use weft_cpu::{CpuProbe, Isa};
 use weft_device::Probe;
 use weft_device::{Caps, Device, DeviceError, Forward, NullDevice, ProgramId, Span, Timing, Timings};
-use weft_engine::{Amounts, EngineOptions, Model};
+use weft_engine::inspect::Amounts;
+use weft_engine::{EngineOptions, Model};
 use weft_kern::Sizes;
 
 use super::clock::{StepRecord, Times};

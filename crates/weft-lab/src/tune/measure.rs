@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weft_engine::{Batch, PlansId, Runner, SeqId, StepShape, StepTimings};
+use weft_engine::inspect::{Batch, PlansId, Runner, SeqId, StepShape, StepTimings};
 use weft_random::Random;
 
 use crate::error::Error;

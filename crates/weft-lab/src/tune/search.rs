@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use weft_device::{DeviceError, Scheduled};
-use weft_engine::{PlansId, Runner};
+use weft_engine::inspect::{PlansId, Runner};
 
 use super::found::{Candidate, TuneOutcome};
 use super::measure::Sampler;

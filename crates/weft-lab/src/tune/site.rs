@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use weft_device::{Scheduled, Tuning};
-use weft_engine::{Launch, StepShape};
+use weft_engine::inspect::{Launch, StepShape};
 use weft_kern::{Kernel, Sizes};
 
 use super::found::{Candidate, TuneOutcome, TunedKernel};

@@ -161,7 +161,7 @@ mod tests {
     use std::time::Duration;
 
     use expect_test::expect;
-    use weft_engine::CostModel;
+    use weft_engine::inspect::CostModel;
     use weft_lab::{Host, Need, PerToken, Phase, Roof, Roofs, Samples};
 
     use weft_engine::EngineOptions;

@@ -8,7 +8,8 @@ use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
-use weft_engine::{PackCache, Packed, clear_device_files};
+use weft_engine::PackCache;
+use weft_engine::inspect::{Packed, clear_device_files};
 use weft_hub::Cache;
 
 use super::{Command, Outcome, Positional};

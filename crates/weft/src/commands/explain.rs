@@ -13,7 +13,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
-use weft_engine::{ExplainOptions, cost_model, explain};
+use weft_engine::inspect::{ExplainOptions, cost_model, explain};
 use weft_gguf::Gguf;
 use weft_models::{BuildOptions, ModelGraph};
 

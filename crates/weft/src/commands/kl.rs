@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::json;
-use weft_engine::{Engine, fingerprint};
+use weft_engine::Engine;
+use weft_engine::inspect::fingerprint;
 use weft_lab::{Divergence, divergence};
 
 use super::perplexity::{TEXT, about, so_far, windows};

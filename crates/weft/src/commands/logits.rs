@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::ensure;
 use clap::error::ErrorKind;
-use weft_engine::{Batch, oracle_logits};
+use weft_engine::inspect::{Batch, oracle_logits};
 use weft_gguf::Gguf;
 use weft_text::EncodeOptions;
 

@@ -98,7 +98,7 @@ fn text(roofline: &Roofline, out: &mut impl Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use weft_engine::Machine;
+    use weft_engine::inspect::Machine;
     use weft_lab::{Host, Roofs};
 
     use super::*;

@@ -1,9 +1,9 @@
 //! Collects the facts to show: plans with their kernels, totals, and the state of each decision.
 
-use weft_engine::{
-    Amounts, Choice, CostModel, Decision, ExplainOptions, Explained, KernelCall, Mode, RuleResult, Target,
-    decisions,
+use weft_engine::inspect::{
+    Amounts, Choice, CostModel, ExplainOptions, Explained, KernelCall, RuleResult, Target,
 };
+use weft_engine::{Decision, Mode, decisions};
 use weft_ir::Keeps;
 use weft_lab::RecordedProfile;
 use weft_models::ModelGraph;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_engine::{Explained, KernelCall, named};
+use weft_engine::inspect::{Explained, KernelCall, named};
 use weft_ir::{Graph, NodeId, Op};
 
 use super::label::{self, PartLabel};

@@ -1,7 +1,7 @@
 //! Writes the facts as JSON.
 
 use serde_json::{Value, json};
-use weft_engine::Cost;
+use weft_engine::inspect::Cost;
 use weft_ir::{Graph, NodeId};
 
 use super::facts::{Facts, Kernel, Plan, Total};

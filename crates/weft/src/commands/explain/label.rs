@@ -61,7 +61,7 @@ pub(super) fn kernel(parts: &[PartLabel]) -> String {
 
 /// A node with its number and the name of its operand, if that has one: `dot %12 attn_q_a`.
 pub(super) fn node(graph: &Graph, id: NodeId) -> String {
-    let named = weft_engine::named(graph, id);
+    let named = weft_engine::inspect::named(graph, id);
     match &graph.node(id).op {
         Op::Input { name } | Op::Weight { name } | Op::State { name } => format!("{named} {name}"),
         _ => operand(graph, id).map_or(named.clone(), |operand| format!("{named} {operand}")),

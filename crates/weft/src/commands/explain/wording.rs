@@ -1,6 +1,6 @@
 //! Puts facts into words, for both text and HTML.
 
-use weft_engine::{Choice, Cost, CostModel, RuleResult};
+use weft_engine::inspect::{Choice, Cost, CostModel, RuleResult};
 use weft_ir::{Graph, NodeId};
 use weft_lab::RecordedProfile;
 
