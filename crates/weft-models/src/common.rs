@@ -26,6 +26,7 @@ pub(crate) struct Common {
 impl Common {
     /// Reads the keys.
     pub(crate) fn read(keys: &Keys<'_>) -> Result<Common, Error> {
+        refuse_two_way_attention(keys)?;
         Ok(Common {
             name: keys.metadata.str("general.name")?.map(str::to_string),
             blocks: keys.number("block_count", 1..=MAX_LAYERS)?,
@@ -35,6 +36,15 @@ impl Common {
             norm: RmsNorm { eps: keys.positive("attention.layer_norm_rms_epsilon")? },
             heads: keys.number("attention.head_count", 1..=MAX_HEADS)?,
         })
+    }
+}
+
+/// In embedding models such as gte-Qwen2, tokens also attend to later ones.
+fn refuse_two_way_attention(keys: &Keys<'_>) -> Result<(), Error> {
+    const CAUSAL: &str = "attention.causal";
+    match keys.metadata.bool(&keys.name(CAUSAL))? {
+        None | Some(true) => Ok(()),
+        Some(false) => Err(keys.unsupported(CAUSAL, false, "it can only be true")),
     }
 }
 

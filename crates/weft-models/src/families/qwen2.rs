@@ -10,14 +10,13 @@ use crate::blocks::{Gated, Grouped, Heads, Rope};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
-use crate::keys::{Keys, MAX_WIDTH};
+use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
 pub(super) const FAMILY: Family = Family { architecture: "qwen2", build };
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;
-    refuse_two_way_attention(&file.keys)?;
     let heads = Heads::read(&file.keys, &common)?;
     let rotated = heads.rotated(&file.keys)?;
     let attention = Grouped {
@@ -37,13 +36,4 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         model.layer(&attention, &Gated { hidden, width, activation: Unary::Silu })?;
     }
     model.finish()
-}
-
-/// In embedding models made from Qwen2, such as gte-Qwen2, tokens may also attend to later ones.
-fn refuse_two_way_attention(keys: &Keys<'_>) -> Result<(), Error> {
-    const CAUSAL: &str = "attention.causal";
-    match keys.metadata.bool(&keys.name(CAUSAL))? {
-        None | Some(true) => Ok(()),
-        Some(false) => Err(keys.unsupported(CAUSAL, false, "it can only be true")),
-    }
 }

@@ -156,6 +156,7 @@ fn error_messages() {
     refused(llama, &|f| f.set("llama.attention.value_length", 8u32));
     refused(support::mixtral, &|f| f.set("llama.expert_group_count", 2u32));
     refused(support::qwen2, &|f| f.set("qwen2.attention.causal", false));
+    refused(support::llama, &|f| f.set("llama.attention.causal", false));
     refused(support::qwen3moe, &|f| f.set("qwen3moe.expert_group_count", 2u32));
     refused(support::qwen3moe, &|f| f.set("qwen3moe.expert_count", 0u32));
 
