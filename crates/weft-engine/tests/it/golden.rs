@@ -25,7 +25,7 @@ fn the_cpu_is_as_accurate_as_llama_cpp_with_8_bit_activations() {
         let fixture = Fixture::load(name);
         let logits = all_logits(&mut fixture.runner(EngineOptions::default()), &fixture.tokens, 512);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
-        println!("{name}: mean KL {kl:.4}, llama.cpp's int8 path {:.4}", fixture.int8_mean_kl);
+        println!("{name}: mean KL {kl:.2e}, llama.cpp's int8 path {:.2e}", fixture.int8_mean_kl);
         assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name}: {kl}");
     }
 }
@@ -37,7 +37,7 @@ fn an_8_bit_cache_at_most_doubles_the_loss() {
         let options = EngineOptions::default().kv(GgmlType::Q8_0);
         let logits = all_logits(&mut fixture.runner(options), &fixture.tokens, 512);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
-        println!("{name}, 8-bit cache: mean KL {kl:.4}, llama.cpp's int8 path {:.4}", fixture.int8_mean_kl);
+        println!("{name}, 8-bit cache: mean KL {kl:.2e}, llama.cpp's int8 path {:.2e}", fixture.int8_mean_kl);
         // Like the rules that round weights again, this option rounds once more.
         assert!(kl <= 2.0 * fixture.int8_mean_kl, "{name}: {kl}");
     }
@@ -55,7 +55,7 @@ fn switching_any_decision_keeps_the_accuracy() {
         });
         for (what, switches) in each.chain([("all off".into(), all_off)]) {
             let kl = kl_with(&fixture, switches);
-            println!("{name}, {what}: mean KL {kl:.4}");
+            println!("{name}, {what}: mean KL {kl:.2e}");
             assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name} with {what}: {kl}");
         }
     }
@@ -68,7 +68,7 @@ fn rules_that_round_weights_again_at_most_double_the_loss() {
         let fixture = Fixture::load(name);
         for decision in decisions().filter(|d| d.default == Mode::Off) {
             let kl = kl_with(&fixture, only(decision, Mode::On));
-            println!("{name}, {}: mean KL {kl:.4}", decision.name);
+            println!("{name}, {}: mean KL {kl:.2e}", decision.name);
             assert!(kl <= 2.0 * fixture.int8_mean_kl, "{name} with {}: {kl}", decision.name);
         }
     }

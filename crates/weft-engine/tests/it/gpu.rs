@@ -37,7 +37,7 @@ fn a_gpu_is_as_accurate_as_the_cpu() {
         let logits = all_logits(&mut runner, &fixture.tokens, 128);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
         println!(
-            "{name} on {}: mean KL {kl:.4}, llama.cpp's int8 path {:.4}",
+            "{name} on {}: mean KL {kl:.2e}, llama.cpp's int8 path {:.2e}",
             runner.device().name,
             fixture.int8_mean_kl
         );
@@ -54,7 +54,7 @@ fn an_8_bit_cache_at_most_doubles_the_loss() {
         let Some(mut runner) = runner(&fixture, options) else { return };
         let logits = all_logits(&mut runner, &fixture.tokens, 48);
         let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
-        println!("{name}, 8-bit cache: mean KL {kl:.4}, llama.cpp's int8 path {:.4}", fixture.int8_mean_kl);
+        println!("{name}, 8-bit cache: mean KL {kl:.2e}, llama.cpp's int8 path {:.2e}", fixture.int8_mean_kl);
         assert!(kl <= 2.0 * fixture.int8_mean_kl, "{name}: {kl}");
     }
 }
@@ -93,7 +93,7 @@ fn steps_of_any_size_give_the_same_bits() {
         let tokens = &fixture.tokens[..24];
         let logits = all_logits(&mut runner, tokens, chunk);
         let kl = mean_kl(&logits, &fixture.golden[..logits.len()], fixture.vocab);
-        println!("{chunk} tokens at once: mean KL {kl:.4}");
+        println!("{chunk} tokens at once: mean KL {kl:.2e}");
         let first = first.get_or_insert_with(|| bits(&logits));
         assert!(*first == bits(&logits), "{chunk} tokens at once give other bits than 1");
         assert!(kl <= 1.2 * fixture.int8_mean_kl, "{chunk} at once: {kl}");
