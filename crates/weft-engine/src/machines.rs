@@ -46,7 +46,13 @@ pub fn keep_machine(hardware: &Hardware, folder: &Path, machine: &Machine) -> io
 
 /// Removes all measurements. Returns the number of bytes freed.
 pub(crate) fn clear(folder: &Path) -> io::Result<u64> {
-    weft_file::remove_files(folder, |name| name.starts_with(PREFIX))
+    weft_file::remove_files(folder, is_ours)
+}
+
+/// Returns whether a file name has the form that [`path`] makes. A user's folder may hold other files.
+fn is_ours(name: &str) -> bool {
+    let key = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(".txt"));
+    key.is_some_and(|key| key.len() == 16 && key.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 fn path(hardware: &Hardware, folder: &Path) -> PathBuf {
@@ -137,10 +143,12 @@ mod tests {
             fs::copy(&path, super::path(&other, folder)).unwrap();
             assert_eq!(cost_model(&other, Some(folder)).machine, other.machine);
 
-            fs::write(folder.join("something-else.txt"), "x").unwrap();
+            for foreign in ["something-else.txt", "machine-notes.txt"] {
+                fs::write(folder.join(foreign), "x").unwrap();
+            }
             assert_eq!(clear(folder).unwrap(), 2 * text(&own, &measured()).len() as u64);
             assert_eq!(cost_model(&own, Some(folder)), table);
-            assert!(folder.join("something-else.txt").exists());
+            assert!(folder.join("something-else.txt").exists() && folder.join("machine-notes.txt").exists());
         });
         assert_eq!(clear(Path::new("/nonexistent/weft")).unwrap(), 0);
     }
