@@ -80,7 +80,7 @@ pub use profile::{
     Clock, Profile, ProfileOptions, Row as ProfileRow, Slice, Timed, Timeline, Worker, profile,
 };
 pub use recorded::{RecordedProfile, WantedProfile};
-pub use report::report;
+pub use report::{Escaped, report};
 pub use roofline::{Roofline, machine_json, roofline};
 pub use roofs::Roofs;
 pub use samples::Samples;

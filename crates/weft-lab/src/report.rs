@@ -17,7 +17,7 @@ use std::fmt::{self, Write as _};
 use serde_json::Value;
 
 use crate::journal::{Record, summary};
-use html::Escaped;
+pub use html::Escaped;
 
 const STYLE: &str = include_str!("report/page.css");
 

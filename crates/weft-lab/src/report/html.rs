@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Display, Write as _};
 
-/// Text escaped for HTML, between tags and in quoted attributes.
-pub(super) struct Escaped<'a>(pub(super) &'a str);
+/// Text that [`Display`] escapes for HTML, between tags and in quoted attributes.
+#[derive(Clone, Copy, Debug)]
+pub struct Escaped<'a>(pub &'a str);
 
 impl Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -13,7 +14,7 @@ impl Display for Escaped<'_> {
             '>' => f.write_str("&gt;"),
             '"' => f.write_str("&quot;"),
             '\'' => f.write_str("&#39;"),
-            // Other control characters are not allowed on a page.
+            // Line ends are used in tooltips; other control characters are not allowed.
             c if c.is_control() && c != '\n' => f.write_char('\u{FFFD}'),
             c => f.write_char(c),
         })

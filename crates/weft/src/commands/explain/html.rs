@@ -1,8 +1,9 @@
 //! Writes the facts as an HTML page without external resources: no scripts, fonts or images.
 
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Write as _};
 
 use weft_ir::{Graph, NodeId};
+use weft_lab::Escaped;
 
 use super::facts::{Facts, Kernel, Plan};
 use super::label;
@@ -158,23 +159,5 @@ impl Page<'_> {
             )?;
         }
         out.write_str("</table>\n</div>\n")
-    }
-}
-
-/// A string escaped for HTML text and attributes.
-struct Escaped<'a>(&'a str);
-
-impl Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| match c {
-            '&' => f.write_str("&amp;"),
-            '<' => f.write_str("&lt;"),
-            '>' => f.write_str("&gt;"),
-            '"' => f.write_str("&quot;"),
-            '\'' => f.write_str("&#39;"),
-            // Line ends are used in tooltips; other control characters are not allowed.
-            c if c.is_control() && c != '\n' => f.write_char('\u{FFFD}'),
-            c => f.write_char(c),
-        })
     }
 }
