@@ -18,7 +18,7 @@ pub struct AtomicFile {
     part: Option<Part>,
 }
 
-/// Where the bytes are until they are complete.
+/// The file that holds the bytes until they are complete.
 #[derive(Debug)]
 struct Part {
     path: PathBuf,
@@ -28,12 +28,12 @@ struct Part {
 }
 
 impl AtomicFile {
-    /// Begins a file that is to be at `path`, in the same folder, with the permissions of the file that is there.
+    /// Begins a new file for `path`, in the same folder and with the permissions of the file that it replaces.
     ///
     /// A path to a device or a pipe is opened and written to directly.
     ///
     /// # Errors
-    /// If the path is a folder or a broken link, or no file can be created beside it.
+    /// If the path is a folder or a broken symbolic link, or no file can be created beside it.
     pub fn create(path: &Path) -> io::Result<AtomicFile> {
         let target = match Target::of(path)? {
             Target::Stream => {
@@ -53,17 +53,17 @@ impl AtomicFile {
         Ok(created)
     }
 
-    /// Begins a file that is to be at `path`, or continues what another process left of it: it is in `NAME.TAG.part`,
-    /// which stays until it is committed or [discarded](AtomicFile::discard). The position is at its beginning.
+    /// Begins a new file for `path`, or continues one that another process left unfinished. Its part file, `NAME.TAG.part`,
+    /// stays until it is committed or [discarded](AtomicFile::discard). The position is at its beginning.
     ///
-    /// The tag should say which contents are meant, so that what is left of one version is never taken for another.
+    /// The tag should identify the contents, so that part files of different versions are never mixed up.
     ///
     /// # Errors
-    /// If the path is no place for a file, the part file cannot be opened, or another process is writing it
+    /// If the path cannot be a regular file, the part file cannot be opened, or another process is writing it
     /// ([`WouldBlock`](io::ErrorKind::WouldBlock)).
     pub fn resume(path: &Path, tag: &str) -> io::Result<AtomicFile> {
         let Target::File(target) = Target::of(path)? else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         };
         reach(Stage::Create)?;
         let path = part::path(&target, tag)?;
@@ -72,49 +72,48 @@ impl AtomicFile {
         Ok(AtomicFile { file, part: Some(Part { path, target, resumable: true }) })
     }
 
-    /// Where the bytes are now; `None` if they go to a device or a pipe.
+    /// The path of the part file; `None` if the bytes go to a device or a pipe.
     pub fn part_path(&self) -> Option<&Path> {
         self.part.as_ref().map(|part| part.path.as_path())
     }
 
-    /// Bytes the part file has.
+    /// The size of the part file in bytes.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the file system cannot tell its size.
     pub fn len(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Whether the part file has no bytes.
+    /// Whether the part file is empty.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the file system cannot tell its size.
     pub fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// Cuts the part file, or extends it with zeros. The position stays.
+    /// Truncates the part file, or extends it with zeros. The position does not change.
     ///
     /// # Errors
-    /// If that cannot be done.
+    /// If the file system refuses.
     pub fn set_len(&self, len: u64) -> io::Result<()> {
         self.file.set_len(len)
     }
 
-    /// Writes all of `bytes` at `offset`, from any thread. The position is undefined afterwards.
+    /// Writes all of `bytes` at `offset`; several threads can do so at once. The position is undefined afterwards.
     ///
     /// # Errors
-    /// If they cannot be written; some of them may have been.
+    /// If they cannot be written; some of them may have been written.
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         reach(Stage::Write)?;
         write_all_at(&self.file, bytes, offset)
     }
 
-    /// Waits until the bytes written so far are on the disk, so that less is left to do for
-    /// [`commit`](AtomicFile::commit).
+    /// Syncs the bytes written so far to the disk, so that [`commit`](AtomicFile::commit) has less to do.
     ///
     /// # Errors
-    /// If the disk cannot take them.
+    /// If they cannot be written to the disk.
     pub fn sync_data(&self) -> io::Result<()> {
         reach(Stage::SyncFile)?;
         self.file.sync_data()
@@ -123,16 +122,16 @@ impl AtomicFile {
     /// Syncs the file to the disk and puts it in place, replacing the file that was there.
     ///
     /// # Errors
-    /// If a step fails. Then the old file is still there, unless only the folder could not be synced. A part file that can
-    /// be resumed stays, another is removed.
+    /// If a step fails. The old file is then still there, unless only the folder could not be synced. A part file that can
+    /// be resumed stays; others are removed.
     pub fn commit(self) -> io::Result<()> {
         let Some(Part { path, target, .. }) = &self.part else { return Ok(()) };
         reach(Stage::SyncFile)?;
         self.file.sync_all()?;
-        // It may have become something else since it was looked at.
+        // The target may have changed since it was checked.
         if fs::symlink_metadata(target).is_ok_and(|found| !found.is_file()) {
             return Err(io::Error::other(
-                "it was a regular file or nothing when writing began, and is no longer",
+                "it was a regular file or absent when writing began, and is no longer",
             ));
         }
         reach(Stage::Rename)?;
@@ -162,7 +161,7 @@ impl Write for AtomicFile {
     }
 }
 
-/// Of a file made by [`AtomicFile::resume`]; others are open for writing only.
+/// Only files made by [`AtomicFile::resume`] can be read; others are open for writing only.
 impl Read for AtomicFile {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.file.read(bytes)
@@ -178,41 +177,41 @@ impl Seek for AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some(Part { path, resumable: false, .. }) = &self.part {
-            // After a commit there is none. Otherwise there is nobody to report a failure to, and `sweep` will find it.
+            // Fails after a commit, because the part file is gone. Any other that cannot be removed is left to `sweep`.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Replaces the file at `path` by one with these bytes: [`AtomicFile::create`], write, [`AtomicFile::commit`].
+/// Replaces the file at `path` with these bytes: [`AtomicFile::create`], write, [`AtomicFile::commit`].
 ///
 /// # Errors
-/// Theirs.
+/// If one of the three fails.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes)?;
     file.commit()
 }
 
-/// Makes sure that a rename in the folder is on the disk.
+/// Syncs a folder to the disk, so that a rename in it survives a power failure.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if !cfg!(unix) {
-        // Only Unix lets one open a folder for that.
+        // Only Unix can open a folder to sync it.
         return Ok(());
     }
     let cannot = [io::ErrorKind::PermissionDenied, io::ErrorKind::InvalidInput, io::ErrorKind::Unsupported];
     match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // A folder that may be written to and not read, or a file system that has no such call.
+        // The folder is writable but not readable, or the file system cannot sync folders.
         Err(error) if cannot.contains(&error.kind()) => Ok(()),
         synced => synced,
     }
 }
 
-/// The permission bits of a file; `None` if there is none, or the system has none.
+/// The permission bits of a file; `None` if the file does not exist or the system has no such bits.
 #[cfg(unix)]
 fn mode(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt as _;
-    // Not those that make a program run as its owner: the contents are new.
+    // Without setuid and setgid, which were granted to the old contents.
     fs::metadata(path).ok().map(|found| found.permissions().mode() & 0o777)
 }
 
@@ -221,7 +220,7 @@ fn mode(_: &Path) -> Option<u32> {
     None
 }
 
-/// Has a file created with no more permissions than these, so that at no time others can open it.
+/// Limits the permissions that a file is created with, so that it is never open to more users than the old one.
 #[cfg_attr(not(unix), expect(unused_variables, reason = "permissions are inherited from the folder"))]
 fn restrict(options: &mut OpenOptions, mode: Option<u32>) {
     #[cfg(unix)]
@@ -231,7 +230,7 @@ fn restrict(options: &mut OpenOptions, mode: Option<u32>) {
     }
 }
 
-/// Gives a file exactly these permissions, whatever the user's mask took away.
+/// Sets the permissions of a file, regardless of the umask.
 #[cfg_attr(not(unix), expect(unused_variables, reason = "permissions are inherited from the folder"))]
 fn set_mode(file: &File, mode: Option<u32>) -> io::Result<()> {
     #[cfg(unix)]

@@ -29,7 +29,7 @@ pub(crate) enum Fault {
 
 #[cfg(test)]
 thread_local! {
-    /// The fault that this thread will meet.
+    /// The fault that this thread will run into.
     pub(crate) static FAULT: std::cell::Cell<Option<(Stage, Fault)>> = const { std::cell::Cell::new(None) };
 }
 

@@ -1,11 +1,11 @@
-//! Where a user's files belong, by the conventions of the operating system.
+//! The folders for a user's files, by the conventions of the operating system.
 
 use std::env;
 use std::path::PathBuf;
 
-/// The folder for what can be fetched or made again: `$XDG_CACHE_HOME/weft`, or `~/.cache/weft`,
-/// `~/Library/Caches/weft` (macOS), `%LOCALAPPDATA%\weft` (Windows). It need not exist. `None` if the environment does not
-/// say who the user is.
+/// The folder for files that can be fetched or made again: `$XDG_CACHE_HOME/weft`, or `~/.cache/weft`,
+/// `~/Library/Caches/weft` (macOS), `%LOCALAPPDATA%\weft` (Windows). It may not exist. `None` if the environment names no
+/// home folder.
 pub fn cache_folder() -> Option<PathBuf> {
     folder("XDG_CACHE_HOME", ".cache", "Library/Caches")
 }
@@ -14,14 +14,14 @@ pub fn cache_folder() -> Option<PathBuf> {
 /// machines.
 pub const PACKED_FOLDER: &str = "packed";
 
-/// The folder for what the user made: `$XDG_DATA_HOME/weft`, or `~/.local/share/weft`,
-/// `~/Library/Application Support/weft` (macOS), `%LOCALAPPDATA%\weft` (Windows). It need not exist. `None` if the
-/// environment does not say who the user is.
+/// The folder for the user's own data: `$XDG_DATA_HOME/weft`, or `~/.local/share/weft`,
+/// `~/Library/Application Support/weft` (macOS), `%LOCALAPPDATA%\weft` (Windows). It may not exist. `None` if the
+/// environment names no home folder.
 pub fn data_folder() -> Option<PathBuf> {
     folder("XDG_DATA_HOME", ".local/share", "Library/Application Support")
 }
 
-/// Our folder in that of the variable, or in the usual one of this system.
+/// Weft's folder within the folder that the variable names, or within the system's default one.
 fn folder(variable: &str, unix: &str, macos: &str) -> Option<PathBuf> {
     let usual = || {
         if cfg!(windows) {

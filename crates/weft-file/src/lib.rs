@@ -1,4 +1,4 @@
-//! Files that are replaced whole or not at all, and the folders where a user's files belong.
+//! Files that are replaced atomically, and the folders where a user's files belong.
 //!
 //! ```
 //! use std::io::Write as _;
@@ -10,7 +10,7 @@
 //! let path = folder.join("report.txt");
 //! weft_file::write(&path, b"first version")?;
 //!
-//! // Nothing is at `path` but the old version until `commit` returns.
+//! // Until `commit` is called, the old version is at `path`.
 //! let mut file = AtomicFile::create(&path)?;
 //! file.write_all(b"second version")?;
 //! assert_eq!(std::fs::read(&path)?, b"first version");
@@ -26,7 +26,7 @@
 //!
 //! 1. A **part file** is created beside the target, so that both are on the same file system. Its name is
 //!    `NAME.<16 hexadecimal digits>.part`; the digits are random and the file must be new, so no two writers share one,
-//!    in whichever process, container or machine they run.
+//!    whatever process, container or machine they run in.
 //! 2. The bytes are written to it. If the target exists, the part file has its permissions from the start.
 //! 3. [`AtomicFile::commit`] syncs the part file to the disk, renames it to the target, and syncs the folder (on Unix;
 //!    other systems have no call for that, and neither do some network file systems).
@@ -39,8 +39,8 @@
 //! A dropped [`AtomicFile`] removes its part file. A process that is killed cannot, and leaves it behind; since a writer
 //! holds a lock on its part file for as long as it lives, [`sweep`] can tell abandoned ones and remove them.
 //!
-//! A part file made by [`AtomicFile::resume`] has a name of the caller's choice and is never removed, so that a download
-//! can be continued by another process. It is committed in the same way.
+//! A part file made by [`AtomicFile::resume`] has a name that the caller chooses and is never removed, so that another
+//! process can continue a download. It is committed in the same way.
 //!
 //! Symbolic links are followed and stay; what they lead to is replaced. Devices, pipes and sockets are never replaced:
 //! they are opened and written to directly, with none of the guarantees above. Permissions of a replaced file are kept,

@@ -4,7 +4,7 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::Path;
 
-/// Returns the entries of `folder` in no particular order; none if there is no such folder.
+/// Returns the entries of `folder` in no particular order; none if the folder does not exist.
 ///
 /// # Errors
 /// If the folder exists and cannot be read.

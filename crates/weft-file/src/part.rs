@@ -1,4 +1,4 @@
-//! Part files: their names, the lock of their writer, and removing those that were abandoned.
+//! Part files: their names, the writer's lock, and removing abandoned ones.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use crate::listing::entries;
 
-/// What the names of part files end in.
+/// The suffix of part files.
 const SUFFIX: &str = ".part";
 
-/// Hexadecimal digits before it, in the names of those that one writer has for itself.
+/// The number of random hexadecimal digits before the suffix, if the file is not resumable.
 const DIGITS: usize = 16;
 
-/// The longest beginning of a target's name that is repeated in the name of its part file. File systems allow 255 bytes.
+/// The most bytes of a target's name that the name of its part file repeats. File systems allow names of 255 bytes.
 const MAX_NAME: usize = 200;
 
-/// How often another name is tried before giving up.
+/// The number of names tried before giving up.
 const TRIES: usize = 16;
 
 /// The path of a part file beside `target`, with `tag` before its suffix.
@@ -41,7 +41,7 @@ fn shortened(name: &OsStr) -> OsString {
     name[..name.floor_char_boundary(MAX_NAME)].into()
 }
 
-/// Creates a part file beside `target` that no other writer has, and locks it.
+/// Creates a new part file beside `target`, and locks it.
 ///
 /// # Errors
 /// If it cannot be created.
@@ -60,17 +60,17 @@ pub(crate) fn create(target: &Path, options: &OpenOptions) -> io::Result<(File, 
             return Ok((file, path));
         }
     }
-    Err(io::Error::other("no part file could be created that others leave alone"))
+    Err(io::Error::other("cannot create a part file: other processes lock or remove each one"))
 }
 
-/// Locks a part file for its writer. A file system without locks is no error: there, no part file ever looks abandoned.
+/// Locks a part file for its writer. A file system without locks is not an error: on it, no part file ever looks abandoned.
 ///
 /// # Errors
 /// If another writer has locked it.
 pub(crate) fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
-            Err(io::Error::new(io::ErrorKind::WouldBlock, "another writer is at it"))
+            Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is writing it"))
         }
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
@@ -78,8 +78,8 @@ pub(crate) fn lock(file: &File) -> io::Result<()> {
 
 /// Removes the part files directly in `folder` that killed processes left behind, and returns how many bytes that frees.
 ///
-/// Only files named as those of [`AtomicFile::create`](crate::AtomicFile::create) and not locked by a writer are removed;
-/// partial downloads stay. What cannot be removed stays as well.
+/// Only files that are named like those of [`AtomicFile::create`](crate::AtomicFile::create) and not locked by a writer are
+/// removed. Partial downloads stay, and so do files that cannot be removed.
 ///
 /// # Errors
 /// If the folder exists and cannot be read.
@@ -93,7 +93,7 @@ pub fn sweep(folder: &Path) -> io::Result<u64> {
     Ok(freed)
 }
 
-/// Whether this is the name of a part file that one writer has for itself.
+/// Whether this is the name of a part file that is not resumable.
 fn is_part(name: &str) -> bool {
     let tag = name.strip_suffix(SUFFIX).and_then(|rest| rest.rsplit_once('.'));
     tag.is_some_and(|(name, tag)| {
@@ -102,16 +102,16 @@ fn is_part(name: &str) -> bool {
     })
 }
 
-/// Removes a part file unless its writer lives.
+/// Removes a part file unless its writer is still alive. Returns the number of bytes freed.
 fn remove_abandoned(path: &Path) -> io::Result<u64> {
-    // Looked at first: opening a pipe would wait for its other end.
+    // Checked first, because opening a pipe would block.
     let about = fs::symlink_metadata(path)?;
     if !about.is_file() {
         return Ok(0);
     }
-    // Some network file systems lock only what is open for writing.
+    // Some network file systems only lock files that are open for writing.
     let file = OpenOptions::new().write(true).open(path)?;
-    // Where locks do not work, nothing is known to be abandoned.
+    // Without locks, no file is known to be abandoned.
     if file.try_lock().is_err() {
         return Ok(0);
     }
@@ -134,7 +134,7 @@ mod tests {
         for (name, expected) in [
             ("a.0123456789abcdef.part", true),
             ("model-Q4_0.gguf.ffffffffffffffff.part", true),
-            // A download, which is to be continued.
+            // A partial download, which can be resumed.
             ("a.gguf.01234567.part", false),
             ("a.0123456789ABCDEF.part", false),
             (".0123456789abcdef.part", false),

@@ -4,20 +4,20 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a path leads to, links followed.
+/// What a path leads to, with links followed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Target {
-    /// A regular file, or a place where none is yet. The path has no links in its last component.
+    /// A regular file, or a path where no file exists yet. Its last component is not a link.
     File(PathBuf),
     /// A device, a pipe or a socket.
     Stream,
 }
 
 impl Target {
-    /// Looks at a path.
+    /// Finds out what a path leads to.
     ///
     /// # Errors
-    /// If it is a folder, a broken symbolic link, or cannot be looked at.
+    /// If it is a folder or a broken symbolic link, or its metadata cannot be read.
     pub fn of(path: &Path) -> io::Result<Target> {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
@@ -32,7 +32,7 @@ impl Target {
     }
 }
 
-/// The folder a file is in.
+/// The folder that contains a file.
 pub(crate) fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,7 +1,7 @@
-//! How fast a loaded model reads prompts and writes replies.
+//! Benchmarks: how fast a loaded model computes prompts and replies.
 //!
-//! Tokens are drawn from the vocabulary, so that experts are picked as evenly as a random text has them picked. Everything is sampled in
-//! turns, round by round: what comes over the machine meanwhile comes over all settings, and over the roofs that they are held against.
+//! Tokens are random, so that the router picks experts as evenly as for random text. All settings and the device's limits are
+//! sampled in turns, round by round, so that whatever disturbs the machine affects all of them alike.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -21,29 +21,29 @@ use crate::need::{Need, PerToken, decode_together, prefill};
 use crate::roofs::Roofs;
 use crate::samples::Samples;
 
-/// What is measured.
+/// Options of a benchmark.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BenchOptions {
-    /// Tokens of a prompt; 0 for none.
+    /// Tokens of a prompt; 0 to measure none.
     pub prefill: usize,
-    /// Tokens of a reply; 0 for none.
+    /// Tokens of a reply; 0 to measure none.
     pub decode: usize,
-    /// How many tokens are in the cache before either.
+    /// Tokens in the cache before either; each depth is measured.
     pub depths: BTreeSet<usize>,
-    /// How many replies are computed at once; each number is measured by itself.
+    /// Replies computed at once; each number is measured.
     pub parallel: BTreeSet<usize>,
-    /// Samples of everything, after one round that does not count.
+    /// Samples of each setting, after a warm-up round.
     pub repeat: usize,
 }
 
 impl BenchOptions {
-    /// Tokens of a sequence that the engine must have room for.
+    /// The context that the engine must have room for, in tokens.
     pub fn context(&self) -> usize {
         let deepest = self.depths.last().copied().unwrap_or(0);
         deepest.saturating_add(self.prefill.max(self.decode))
     }
 
-    /// Tokens that are computed in all.
+    /// Tokens computed in all.
     fn tokens(&self) -> u64 {
         let replies = self.parallel.iter().fold(0usize, |sum, n| sum.saturating_add(*n));
         let tokens = self.decode.saturating_mul(replies).saturating_add(self.prefill) as u64;
@@ -53,47 +53,47 @@ impl BenchOptions {
     }
 }
 
-/// What was measured.
+/// The results of a benchmark.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bench {
     /// The machine.
     pub host: Host,
-    /// What the device could do meanwhile. Of `f32` there are no samples: no limit is made of them.
+    /// The device's limits, measured in the same rounds. `f32` arithmetic is not measured: no setting is limited by it.
     pub roofs: Roofs,
-    /// What the model takes.
+    /// The cost of a token.
     pub per_token: PerToken,
-    /// Every phase at every depth.
+    /// The settings that were measured: each phase at each depth.
     pub settings: Vec<Setting>,
 }
 
-/// Something that is measured.
+/// A phase at one depth, and how fast it was.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
-    /// What is computed.
+    /// The phase.
     pub phase: Phase,
-    /// How many tokens are in the cache before it.
+    /// Tokens in the cache before it.
     pub depth: usize,
-    /// How many sequences are computed at once.
+    /// Sequences computed at once.
     pub sequences: usize,
-    /// How many tokens each of them has.
+    /// Tokens of each sequence.
     pub tokens: usize,
-    /// Tokens a second.
+    /// Tokens per second.
     pub rates: Samples,
-    /// What it needs at least. A prompt's attention is left out.
+    /// The least that it needs. A prompt's attention is not counted.
     pub need: Need,
 }
 
 /// How tokens are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// As many at once as the engine takes, for the logits of the last: a prompt.
+    /// A prompt: as many tokens a step as the engine takes, with logits for the last one.
     Prefill,
-    /// One after another, each for its logits: a reply.
+    /// A reply: one token a step, each with logits.
     Decode,
 }
 
 impl Phase {
-    /// For people and programs.
+    /// Its name, in text and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Prefill => "prefill",
@@ -103,17 +103,17 @@ impl Phase {
 }
 
 impl Bench {
-    /// Tokens a second that the device could do at most, if only what the setting needs took time; NaN if that is not known.
+    /// The roofline limit of a setting in tokens per second; NaN if it is not known.
     pub fn limit(&self, setting: &Setting) -> f64 {
         setting.need.limit(setting.sequences * setting.tokens, &self.roofs)
     }
 
-    /// How much of the limit is reached, 1 being all; NaN if that is not known.
+    /// The fraction of the limit that was reached; NaN if it is not known.
     pub fn share(&self, setting: &Setting) -> f64 {
         setting.rates.median() / self.limit(setting)
     }
 
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         let setting = |setting: &Setting| {
             let Setting { phase, depth, sequences, tokens, rates, need } = setting;
@@ -130,7 +130,7 @@ impl Bench {
                 "limit_tokens_per_second": self.limit(setting),
                 "share_of_limit": self.share(setting),
             });
-            // Runs of one at a time are known by the same names as before several could be measured.
+            // Omitted for a single sequence, so that results can be compared with older ones.
             if *sequences > 1 {
                 json["sequences"] = json!(sequences);
             }
@@ -145,10 +145,11 @@ impl Bench {
     }
 }
 
-/// Measures a model, and its device with `meter`. `on` is told between samples how many tokens are computed; `cancel` is looked at before every step.
+/// Measures a model's speed, and its device's limits with `meter`. `on` is called between samples with the number of tokens computed;
+/// `cancel` is checked before every step.
 ///
 /// # Errors
-/// If the engine has no room for it or a step fails; [`Error::Interrupted`] if it was cancelled.
+/// If the engine's context is too short or a step fails; [`Error::Interrupted`] if it was cancelled.
 pub fn bench(
     engine: &mut Engine,
     meter: &mut Meter,
@@ -198,19 +199,19 @@ impl Setting {
     }
 }
 
-/// A model being measured.
+/// A benchmark in progress.
 struct Run<'a> {
     engine: &'a mut Engine,
     random: Random,
-    /// What is in the cache before everything that is measured; of a smaller depth it is the beginning.
+    /// The tokens in the cache at the greatest depth; smaller depths use their beginning.
     before: Vec<u32>,
     cancel: &'a AtomicBool,
-    /// Tokens computed, of all.
+    /// Tokens computed, and their total.
     progress: (u64, u64),
     on: OnProgress<'a>,
 }
 
-/// A reply that was decided before: its tokens are chosen whatever the model says.
+/// Forces a reply to be these tokens, whatever the model predicts.
 struct Decided(Vec<u32>);
 
 impl LogitProcessor for Decided {
@@ -224,7 +225,7 @@ impl LogitProcessor for Decided {
 }
 
 impl Run<'_> {
-    /// Fills the cache and takes all samples, those of the device before those of each depth.
+    /// Fills the cache and takes all samples. In each round, the device is sampled before the settings of each depth.
     fn all(
         &mut self,
         options: &BenchOptions,
@@ -255,11 +256,11 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Computes what a setting says, with random tokens. Returns how many were computed and how long it took.
+    /// Takes a sample of a setting, with random tokens. Returns the number of tokens computed and the seconds.
     fn sample(&mut self, setting: &Setting) -> Result<(usize, f64), Error> {
         let (new, reply) = match setting.phase {
             Phase::Prefill => (setting.tokens, 1),
-            // The first token of the reply comes out of the last one of the prompt.
+            // The prompt's last token predicts the first of the reply.
             Phase::Decode => (1, setting.tokens),
         };
         let sequence = |run: &mut Self| {
@@ -273,8 +274,8 @@ impl Run<'_> {
         Ok((computed, started.elapsed().as_secs_f64()))
     }
 
-    /// Answers prompts with replies that are decided, all at once, and returns how many tokens that computed: all but those that were in the
-    /// cache and the last of each reply.
+    /// Generates given replies to prompts, all at once, and returns the number of tokens computed: all but the cached ones and the last
+    /// of each reply.
     fn generate(&mut self, sequences: Vec<(Vec<u32>, Vec<u32>)>) -> Result<usize, Error> {
         let mut generations = Vec::with_capacity(sequences.len());
         for (prompt, reply) in sequences {
@@ -304,7 +305,7 @@ impl Run<'_> {
         computed.sum()
     }
 
-    /// A token of the vocabulary: the same ones each time.
+    /// The next random token; every run draws the same ones.
     fn token(&mut self) -> u32 {
         self.random.below(self.engine.model().graph().config.vocab) as u32
     }
@@ -332,17 +333,17 @@ pub(crate) mod tests {
     }
 
     fn small(context: usize, sequences: usize) -> EngineOptions {
-        // A batch is less than the prompts below, so that they take several steps.
+        // Prompts are longer than a batch, so that they take several steps.
         EngineOptions::default().threads(2).context(context).sequences(sequences).batch(4)
     }
 
-    /// A tiny model.
-    pub(crate) fn engine(context: usize, sequences: usize) -> Runner {
+    /// A tiny model with room for `sequences` sequences of `context` tokens.
+    pub(crate) fn runner(context: usize, sequences: usize) -> Runner {
         let report = &mut |_| ControlFlow::Continue(());
         Runner::load(&fixture(), &small(context, sequences), report).unwrap()
     }
 
-    /// One with next to nothing to read, for tests, which ask for no true figures.
+    /// A meter that reads little, since tests need no accurate figures.
     fn meter() -> Meter {
         Meter::from(Box::new(CpuProbe::new(Isa::best(), 1 << 20).unwrap()) as Box<dyn Probe>)
     }
@@ -372,7 +373,7 @@ pub(crate) mod tests {
         }
         let [shallow, deep] = [2, 3].map(|i| bench.settings[i].need.amount);
         assert_eq!(deep - shallow, 3.0 * 9.0 * bench.per_token.kv_bytes as f64);
-        // For each depth in each round that counts.
+        // One for each depth in each round after the warm-up.
         for roof in [Roof::Read, Roof::ReadInOrder, Roof::Dot] {
             assert_eq!(bench.roofs.of(roof).all().len(), 4, "{roof:?}");
         }
@@ -382,7 +383,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_share_is_the_rate_over_the_limit() {
+    fn a_share_is_the_rate_divided_by_the_limit() {
         let mut roofs = Roofs::new(NonZeroUsize::new(2).unwrap());
         roofs.read = [29e9, 30e9, 31e9].into_iter().collect();
         roofs.dot.push(256e9);
@@ -419,7 +420,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_multiplies_has_no_limit_where_only_reading_is_known() {
+    fn prefill_has_no_limit_if_only_the_bandwidth_is_known() {
         let mut roofs = Roofs::new(NonZeroUsize::MIN);
         roofs.read.push(30e9);
         let setting = |phase, roof| Setting {
@@ -439,7 +440,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn replies_at_once_are_settings_of_their_own() {
+    fn each_number_of_parallel_replies_is_a_setting() {
         let options = BenchOptions { prefill: 0, depths: [9].into(), parallel: [1, 3].into(), ..options() };
         assert_eq!(options.tokens(), 9 + 3 * (3 + 3 * 3));
         let mut engine = small(options.context(), 3).open(fixture()).unwrap();
@@ -458,7 +459,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_is_not_measured() {
+    fn a_phase_without_tokens_is_not_measured() {
         let options = BenchOptions { decode: 0, depths: [5].into(), ..options() };
         assert_eq!((options.context(), options.tokens()), (11, 5 + 3 * 6));
         let mut engine = small(options.context(), 1).open(fixture()).unwrap();
@@ -468,10 +469,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn whoever_cancels_gets_the_engine_back() {
+    fn the_engine_is_usable_after_a_cancellation() {
         let options = BenchOptions { repeat: 1_000_000, ..options() };
         let mut engine = small(options.context(), 1).open(fixture()).unwrap();
-        // If a generation were left behind, the next would wait for its room.
+        // If a generation were left behind, the next one would wait for its pages.
         for _ in 0..3 {
             let cancel = AtomicBool::new(false);
             let ended = bench(&mut engine, &mut meter(), &options, &cancel, &mut |done, _| {
@@ -482,7 +483,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_engine_without_room_is_an_error() {
+    fn a_context_that_is_too_short_is_an_error() {
         let options = options();
         let mut engine = small(options.context() - 1, 1).open(fixture()).unwrap();
         let ended = bench(&mut engine, &mut meter(), &options, &AtomicBool::new(false), &mut |_, _| {});

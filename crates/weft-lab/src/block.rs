@@ -1,8 +1,8 @@
-//! Blocks of a model alone: the attention of a layer, its feed-forward network, the whole layer.
+//! Benchmarks of single blocks of a model: the attention of a layer, its feed-forward network, and the whole layer.
 //!
-//! A block's launches are replayed as a program of their own, on what a step left behind, so that it computes what it computes in the model. In a
-//! step its weights come from memory, since all the others were read in between; so before each sample more memory is read than caches
-//! hold, which measures the device as well.
+//! A block's launches are replayed as a separate program on the data that a step left behind, so that it computes what it computes in
+//! the model. In a step its weights come from memory, because those of all other blocks are read in between. So before each sample,
+//! more memory is read than the caches hold, which measures the read bandwidth as well.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,34 +20,34 @@ use crate::profile::at_least;
 use crate::roofs::Roofs;
 use crate::samples::Samples;
 
-/// What is measured.
+/// Options of a benchmark of blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BlockOptions {
-    /// Samples of every block, after one that does not count.
+    /// Samples of each block, after one to warm up.
     pub repeat: usize,
-    /// How many tokens are in the cache before the step.
+    /// Tokens in the cache before the step.
     pub depth: usize,
-    /// Tokens computed at once: 1 for decoding, more for a prompt.
+    /// Tokens of the step: 1 for decode, more for prefill.
     pub tokens: usize,
 }
 
 impl BlockOptions {
-    /// Tokens of a sequence that the engine must have room for.
+    /// The context that the runner must have room for, in tokens.
     pub fn context(&self) -> usize {
         self.depth.saturating_add(self.tokens)
     }
 }
 
-/// What was measured.
+/// The results of a benchmark of blocks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Blocks {
     /// The machine.
     pub host: Host,
-    /// What the device could do meanwhile.
+    /// The device's limits, measured in the same rounds.
     pub roofs: Roofs,
-    /// The step that the blocks are of.
+    /// The step that the blocks belong to.
     pub shape: StepShape,
-    /// Every block of every kind of layer.
+    /// The blocks of each kind of layer.
     pub blocks: Vec<Block>,
 }
 
@@ -56,25 +56,25 @@ pub struct Blocks {
 pub struct Block {
     /// `attention`, `feed-forward` or `layer`.
     pub name: &'static str,
-    /// The layer it was measured in: `layer 1`.
+    /// The layer that was measured, such as `layer 1`.
     pub segment: String,
-    /// How many layers are like it.
+    /// The number of layers of this kind.
     pub layers: usize,
-    /// How many kernels it launches.
+    /// The number of kernels it launches.
     pub kernels: usize,
-    /// What it takes at least.
+    /// The bytes and multiplications it needs.
     pub amounts: Amounts,
-    /// How long it took, in seconds.
+    /// Seconds it took.
     pub times: Samples,
 }
 
 impl Blocks {
-    /// How much of what the machine can do a block reaches, 1 being all; NaN where that is not known.
+    /// The fraction of the roofline that a block reaches; NaN if it is not known.
     pub fn of_roof(&self, block: &Block) -> f64 {
         at_least(&block.amounts, &self.roofs) / block.times.median()
     }
 
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         let block = |block: &Block| {
             let Block { name, segment, layers, kernels, amounts, times } = block;
@@ -101,27 +101,27 @@ impl Blocks {
     }
 }
 
-/// Measures every block of every kind of layer of a loaded model, in turns, and its device with `meter`. `on` is told how many samples are
-/// taken; `cancel` is looked at before every one.
+/// Measures the blocks of each kind of layer of a loaded model, in turns, and the device's limits with `meter`. `on` is called with the
+/// number of samples taken; `cancel` is checked before every sample.
 ///
 /// # Errors
-/// If the engine has no room or a step fails; [`Error::Interrupted`] if it was cancelled.
+/// If the runner has no room or a step fails; [`Error::Interrupted`] if it was cancelled.
 pub fn bench_blocks(
-    engine: &mut Runner,
+    runner: &mut Runner,
     meter: &mut Meter,
     options: &BlockOptions,
     cancel: &AtomicBool,
     on: OnProgress<'_>,
 ) -> Result<Blocks, Error> {
-    let seq = engine.new_sequence();
-    let measured = measure(engine, seq, meter, options, cancel, on);
-    engine.drop_parts();
-    engine.free(seq);
+    let seq = runner.new_sequence();
+    let measured = measure(runner, seq, meter, options, cancel, on);
+    runner.drop_parts();
+    runner.free(seq);
     measured
 }
 
 fn measure(
-    engine: &mut Runner,
+    runner: &mut Runner,
     seq: SeqId,
     meter: &mut Meter,
     options: &BlockOptions,
@@ -131,46 +131,46 @@ fn measure(
     let BlockOptions { repeat, depth, tokens } = *options;
     let stop = || if cancel.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };
     let shape = StepShape { tokens, depth, logits: 0 };
-    let threads = NonZeroUsize::new(engine.device().threads).unwrap_or(NonZeroUsize::MIN);
+    let threads = NonZeroUsize::new(runner.device().threads).unwrap_or(NonZeroUsize::MIN);
     let mut roofs = Roofs::new(threads);
-    let mut blocks = find(&engine.launches(&shape));
+    let mut blocks = find(&runner.launches(&shape));
     let total = (blocks.len() * (repeat + 1)) as u64;
     on(0, total);
     let (mut random, mut batch, mut begin) = (Random::new(0), Batch::new(), 0);
-    let vocab = engine.model().graph().config.vocab;
+    let vocab = runner.model().graph().config.vocab;
     while begin < depth + tokens {
         stop()?;
-        // The last step is the one that blocks are of.
-        let end = if begin < depth { depth.min(begin + engine.batch()) } else { depth + tokens };
+        // The blocks are those of the last step.
+        let end = if begin < depth { depth.min(begin + runner.batch()) } else { depth + tokens };
         batch.clear();
         (begin..end).for_each(|_| batch.push(seq, random.below(vocab) as u32, false));
-        engine.step(&batch)?;
+        runner.step(&batch)?;
         begin = end;
     }
-    let empty = engine.empty_part(tokens, 1)?;
-    let parts = blocks.iter().map(|(_, launches)| engine.part(tokens, launches.clone()));
+    let empty = runner.empty_part(tokens, 1)?;
+    let parts = blocks.iter().map(|(_, launches)| runner.part(tokens, launches.clone()));
     let parts = parts.collect::<Result<Vec<PartId>, _>>()?;
     let mut done = 0;
     for round in 0..=repeat {
         for ((block, _), part) in blocks.iter_mut().zip(&parts) {
             stop()?;
-            meter.sample(engine.device_mut(), &mut roofs, &[Roof::Read])?;
-            // Threads that have slept meanwhile wake up for this.
-            engine.replay_part(empty)?;
-            let seconds = engine.replay_part(*part)?.as_secs_f64();
+            meter.sample(runner.device_mut(), &mut roofs, &[Roof::Read])?;
+            // Wakes threads that fell asleep.
+            runner.replay_part(empty)?;
+            let seconds = runner.replay_part(*part)?.as_secs_f64();
             if round > 0 {
                 block.times.push(seconds);
             }
             done += 1;
             on(done, total);
         }
-        meter.sample(engine.device_mut(), &mut roofs, &[Roof::Dot, Roof::MulAdd])?;
+        meter.sample(runner.device_mut(), &mut roofs, &[Roof::Dot, Roof::MulAdd])?;
     }
     let blocks = blocks.into_iter().map(|(block, _)| block).collect();
     Ok(Blocks { host: Host::this(), roofs, shape, blocks })
 }
 
-/// The blocks of the first layer of each kind, with their launches. What comes up to the last launch for attention is the attention block.
+/// The blocks of the first layer of each kind, with their launches. The attention block ends with the last launch for attention.
 fn find(launches: &[Launch]) -> Vec<(Block, std::ops::Range<usize>)> {
     let mut layers: Vec<std::ops::Range<usize>> = Vec::new();
     for (i, launch) in launches.iter().enumerate().filter(|(_, launch)| launch.layer.is_some()) {
@@ -217,7 +217,7 @@ mod tests {
     use weft_device::Probe;
 
     use super::*;
-    use crate::bench::tests::engine;
+    use crate::bench::tests::runner;
 
     fn options() -> BlockOptions {
         BlockOptions { repeat: 2, depth: 6, tokens: 1 }
@@ -230,15 +230,15 @@ mod tests {
     #[test]
     fn every_kind_of_layer_is_measured_block_by_block() {
         let options = options();
-        let mut engine = engine(options.context(), 1);
+        let mut runner = runner(options.context(), 1);
         let mut told = Vec::new();
         let cancel = AtomicBool::new(false);
         let blocks =
-            bench_blocks(&mut engine, &mut meter(), &options, &cancel, &mut |done, of| told.push((done, of)));
+            bench_blocks(&mut runner, &mut meter(), &options, &cancel, &mut |done, of| told.push((done, of)));
         let blocks = blocks.unwrap();
         let found: Vec<_> =
             blocks.blocks.iter().map(|b| (b.name, b.segment.as_str(), b.layers, b.kernels)).collect();
-        let layers = engine.model().graph().config.layers();
+        let layers = runner.model().graph().config.layers();
         let expected = [
             ("attention", "layer 0", 1, 6),
             ("feed-forward", "layer 0", 1, 2),
@@ -253,7 +253,7 @@ mod tests {
             assert!(block.times.min() > 0.0 && blocks.of_roof(block) > 0.0, "{block:?}");
         }
         for [attention, rest, whole] in blocks.blocks.as_chunks().0 {
-            // A norm's weights that both blocks read are counted where they are read first.
+            // The weights of a norm that both blocks read are counted in the first.
             assert_eq!(attention.amounts + rest.amounts, whole.amounts);
             assert!(attention.amounts.state_bytes > 0 && rest.amounts.state_bytes == 0);
         }
@@ -263,13 +263,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_cancels_gets_the_engine_back() {
+    fn the_runner_is_usable_after_a_cancellation() {
         let options = BlockOptions { repeat: 1_000_000, ..options() };
-        let mut engine = engine(options.context(), 1);
+        let mut runner = runner(options.context(), 1);
         // If a sequence were left behind, the second would find no room.
         for _ in 0..2 {
             let cancel = AtomicBool::new(false);
-            let ended = bench_blocks(&mut engine, &mut meter(), &options, &cancel, &mut |done, _| {
+            let ended = bench_blocks(&mut runner, &mut meter(), &options, &cancel, &mut |done, _| {
                 cancel.store(done > 2, Ordering::Relaxed);
             });
             assert!(matches!(ended, Err(Error::Interrupted)));

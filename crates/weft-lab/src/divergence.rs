@@ -158,7 +158,7 @@ mod tests {
     use weft_engine::EngineOptions;
 
     use super::*;
-    use crate::bench::tests::engine;
+    use crate::bench::tests::runner;
     use crate::windows::tests::windows;
 
     fn fixture(name: &str) -> Runner {
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_model_does_not_differ_from_itself() {
-        let (mut a, mut b) = (engine(16, 1), fixture("glm-tiny-q4_0.gguf"));
+        let (mut a, mut b) = (runner(16, 1), fixture("glm-tiny-q4_0.gguf"));
         let windows = windows(&a);
         let cancel = AtomicBool::new(false);
         let found = divergence(&mut a, &mut b, &windows, &cancel, &mut |_, _| {}).unwrap();

@@ -1,4 +1,4 @@
-//! Kernels that do one thing each, to measure any device by running them on it.
+//! Kernels that do one thing each, to measure the speed of any device.
 
 use weft_kern::{
     Access, Anchor, Binary, Dim, F32, Factor, Format, Instr, Kernel, Matrices, Param, Part, Pick, Product,
@@ -6,11 +6,11 @@ use weft_kern::{
 };
 use weft_quant::GgmlType;
 
-/// Values that [`read`] loads for each that it stores. They do not wait for each other, so that enough of them are under way at any time. (A
-/// large GPU needs 20 kB under way in each of its cores, and runs two thousand lanes there.)
+/// Values that [`read`] loads for each that it stores. The loads are independent, so that enough of them are in flight at any time. (A
+/// large GPU needs 20 kB in flight per core, where it runs two thousand lanes.)
 pub(crate) const TOGETHER: usize = 8;
 
-/// Columns of [`read`]: about as many as a workgroup has lanes, so that they load what lies side by side.
+/// Columns of [`read`]: about one for each lane of a workgroup, so that lanes load adjacent values.
 pub(crate) const COLS: usize = 256;
 
 /// Writes one number.
@@ -21,7 +21,7 @@ pub(crate) fn empty() -> Kernel {
     kernel("empty", [WRITE], Vec::new(), 1, Anchor::Map, body)
 }
 
-/// Reads so many bytes once, and adds up [`TOGETHER`] values for each that it writes.
+/// Reads `bytes` bytes once, and writes one value for the sum of each [`TOGETHER`] values.
 ///
 /// Parameters: from, `f32[bytes / 4]`; to, `f32[bytes / 4 / TOGETHER]`.
 pub(crate) fn read(bytes: usize) -> Kernel {
@@ -36,7 +36,7 @@ pub(crate) fn read(bytes: usize) -> Kernel {
     kernel("read", [READ, WRITE], vec![Dim::Const(bytes / 4 / row)], COLS, Anchor::Map, body)
 }
 
-/// A row program like that of a norm: the same `values` values, normed and added up again for each of `rows` rows. One row is one worker's.
+/// A row program like a norm: for each of `rows` rows, norms and sums the same `values` values. One worker computes a row.
 ///
 /// Parameters: from, `f32[values]`; to, `f32[rows]`.
 pub(crate) fn norm(rows: usize, values: usize) -> Kernel {
@@ -53,7 +53,7 @@ pub(crate) fn norm(rows: usize, values: usize) -> Kernel {
     kernel("norm", [READ, WRITE], vec![Dim::Const(rows)], values, Anchor::Reduce, body)
 }
 
-/// `rows` rows of `k` values times a matrix of `n` such rows.
+/// Multiplies `rows` rows of `k` values by a matrix of `n` such rows.
 ///
 /// Parameters: x, `q8[rows, k]` or `f32[rows, k]`; w, `ty[n, k]`; y, `f32[rows, n]`.
 pub(crate) fn product(ty: GgmlType, rows: usize, n: usize, k: usize) -> Kernel {
@@ -65,7 +65,7 @@ pub(crate) fn product(ty: GgmlType, rows: usize, n: usize, k: usize) -> Kernel {
     kernel("product", params, vec![Dim::Const(rows)], n, Anchor::Dot(products), body)
 }
 
-/// One row of `k` values times one of `count` matrices of `n` such rows, the one whose number is given.
+/// Multiplies one row of `k` values by one of `count` matrices of `n` such rows, picked by a number.
 ///
 /// Parameters: x, `q8[k]`; w, `ty[count · n, k]`; the number, `i32[1]`; y, `f32[n]`.
 pub(crate) fn picked_product(ty: GgmlType, count: usize, n: usize, k: usize) -> Kernel {
@@ -115,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// What a kernel computes; the last argument is the output, of NaN before.
+    /// Returns what a kernel computes; the last argument is the output, filled with NaN before.
     fn run(kernel: &Kernel, args: &[(usize, Vec<u8>)]) -> Vec<f32> {
         let values: Vec<usize> = args.iter().map(|(values, _)| *values).collect();
         verify_call(kernel, &values, &Sizes::default()).unwrap();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_the_buffer_is_read_once() {
+    fn the_whole_buffer_is_read_once() {
         let bytes = 16 << 20;
         let values = [bytes / 4, bytes / 4 / TOGETHER];
         verify_call(&read(bytes), &values, &Sizes::default()).unwrap();
@@ -152,22 +152,22 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_a_norm_are_alike_and_the_empty_one_writes_a_number() {
-        // The values over the root of the sum of their squares, each times itself: that root again.
+    fn rows_of_a_norm_are_equal_and_the_empty_kernel_writes_a_number() {
+        // Each value divided by the root of the sum of squares, times itself: their sum is that root.
         let found = run(&norm(3, 4), &[floats([1.0, 1.0, 1.0, 1.0].into_iter()), output(3)]);
         assert_eq!(found, [2.0; 3]);
         assert_eq!(run(&empty(), &[output(1)]), [0.0]);
     }
 
     #[test]
-    fn products_multiply_by_the_matrix_they_name() {
+    fn products_multiply_by_the_matrix_that_is_picked() {
         let (n, k) = (2, 32);
         let w = floats((0..n * k).map(|i| (i / k + 1) as f32));
         let x = floats((0..3 * k).map(|i| (i / k) as f32));
         let found = run(&product(GgmlType::F32, 3, n, k), &[x, w, output(3 * n)]);
         assert_eq!(found, [0.0, 0.0, 32.0, 64.0, 64.0, 128.0]);
 
-        // Blocks of q8_0 with a scale of one, and all numbers those of their row.
+        // Blocks of q8_0 with a scale of one, whose values are all the number of their row.
         let rows = 3 * n;
         let block = |row: usize| [&0x3c00u16.to_le_bytes()[..], &[row as u8; 32]].concat();
         let w: Vec<u8> = (0..rows).flat_map(block).collect();

@@ -1,4 +1,4 @@
-//! The lab: measures what a machine can do and how much of that a model gets, and checks that results are right.
+//! The lab: measures the limits of a machine and how near a model comes to them, and checks that results are correct.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/llama-tiny-q6_k.gguf");
 //! let options = EngineOptions::default().context(32);
 //! let mut verifier = Verifier::load(path.as_ref(), &options, &mut |_| std::ops::ControlFlow::Continue(()))?;
-//! // Every kernel is held to the interpreter, with bounds derived from the rounding of each value.
+//! // Every kernel is compared with the interpreter, within bounds derived from the rounding of each value.
 //! let wanted = VerifyOptions { columns: 8, ..VerifyOptions::default() };
 //! let found = verifier.verify(&[1, 2, 3], &wanted, &AtomicBool::new(false), &mut |_, _| {})?;
 //! assert_eq!(found.steps, [2, 1]); // two tokens together, then one
@@ -19,18 +19,18 @@
 //! # }
 //! ```
 //!
-//! | to find out | start with |
+//! | question | start with |
 //! |---|---|
-//! | how fast the machine reads memory and multiplies | [`roofline`](roofline()) |
-//! | how fast a model runs, and how near to those limits | [`bench()`] |
-//! | where the time of a step goes | [`profile`](profile()) |
-//! | what each decision of the compiler is worth | [`ablate`](ablate()) |
-//! | which schedule of a GPU kernel is faster | [`tune`](tune()) |
-//! | whether a device computes what kernels mean | [`Verifier`] |
-//! | how well a model predicts a text, alone or beside another | [`perplexity`](perplexity()), [`divergence`](divergence()) |
-//! | what was measured before | [`Journal`], [`report`](report()) |
+//! | How fast does the machine read memory and multiply? | [`roofline`](roofline()) |
+//! | How fast is a model, and how near to those limits? | [`bench()`] |
+//! | Where does the time of a step go? | [`profile`](profile()) |
+//! | What is each decision of the compiler worth? | [`ablate`](ablate()) |
+//! | Which schedule of a GPU kernel is faster? | [`tune`](tune()) |
+//! | Does a device compute what kernels mean? | [`Verifier`] |
+//! | How well does a model predict a text, alone or compared with another? | [`perplexity`](perplexity()), [`divergence`](divergence()) |
+//! | What was measured before? | [`Journal`], [`report`](report()) |
 //!
-//! Every figure comes with all its samples, and every rate with the limit of the machine, measured in the same minutes.
+//! Every figure comes with all its samples, and every rate with the limit of the machine, measured in the same run.
 #![forbid(unsafe_code)]
 
 mod ablate;
@@ -95,5 +95,5 @@ pub use verify::{
 pub use weft_device::{Device, Roof};
 pub use windows::Windows;
 
-/// A callback that is told the progress: how much is done, and the total.
+/// A callback for progress: how much is done, and the total.
 pub type OnProgress<'a> = &'a mut dyn FnMut(u64, u64);

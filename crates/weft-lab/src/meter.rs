@@ -1,8 +1,8 @@
-//! Measures the roofs of a device, beside whatever runs on it.
+//! Measures the limits of a device while a model is loaded.
 //!
-//! A device may have loops of its own for that ([`Probe`]): the processor has. Any other device is measured as it is used, by a program: one
-//! kernel reads a buffer larger than caches and writes an eighth as much, so nearly all it does is to read the device's memory. How fast
-//! the hardware multiplies at most, no kernel of ours would tell, only how fast that kernel is: that roof stays unknown.
+//! A device may come with a [`Probe`], loops written for this purpose; the CPU does. Any other device is measured by a program: a kernel
+//! reads a buffer larger than the caches and writes an eighth as much, so that its speed is the device's memory bandwidth. Its peak
+//! arithmetic rate stays unknown: a kernel would only tell its own speed.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -15,40 +15,40 @@ use crate::kernels::{self, TOGETHER};
 use crate::repeat::Repeated;
 use crate::roofs::{Roofs, bytes_to_read};
 
-/// Least and most bytes that a program reads, powers of two. Less may lie in caches.
+/// The fewest and most bytes that a program reads, powers of two. Fewer might fit in caches.
 const BYTES: [usize; 2] = [16 << 20, 512 << 20];
 
-/// How long a sample takes, about.
+/// The approximate duration of a sample.
 const SAMPLE: Duration = Duration::from_millis(50);
 
-/// A device that takes longer than this to read the least is given no more to read.
+/// A device that needs longer than this for the fewest bytes is measured with them.
 const SLOW: Duration = Duration::from_millis(20);
 
-/// Measures the roofs of a device.
+/// Measures the limits of a device.
 #[derive(Debug)]
 pub struct Meter(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    /// Its own loops.
+    /// The device's probe.
     Own(Box<dyn Probe>),
-    /// A program that reads; `None` on a device without room for enough to be read.
+    /// A program that reads; `None` if the device has too little memory for it.
     Program(Option<Reader>),
 }
 
-/// A program that reads.
+/// A program that reads memory.
 #[derive(Debug)]
 struct Reader {
     launches: Repeated,
-    /// What a launch reads, and what it writes, which passes through the same memory.
+    /// Bytes that a launch reads and writes.
     bytes: usize,
 }
 
 impl Meter {
-    /// For this device. Takes up to half a gigabyte of its memory, or, on the processor, several times its last-level cache.
+    /// Creates a meter for a device. Takes up to half a gigabyte of its memory; on the CPU, several times the last-level cache.
     ///
     /// # Errors
-    /// If the processor has no room, or the device fails.
+    /// If the CPU has too little memory, or the device fails.
     pub fn new(device: &mut dyn Device) -> Result<Meter, Error> {
         let own = device.probe(bytes_to_read())?;
         Ok(Meter(match own {
@@ -57,12 +57,12 @@ impl Meter {
         }))
     }
 
-    /// Whether the device has loops of its own: then all roofs are known, for any number of threads.
+    /// Whether the device has a probe, which measures all limits for any number of threads.
     pub fn has_own_loops(&self) -> bool {
         matches!(self.0, Kind::Own(_))
     }
 
-    /// A sample of a roof with so many threads of the host; `None` if there is no way to measure it.
+    /// Takes a sample of a limit with `threads` threads of the CPU; `None` if it cannot be measured.
     ///
     /// # Errors
     /// If threads cannot be started, or the device fails.
@@ -79,10 +79,10 @@ impl Meter {
         })
     }
 
-    /// Adds a sample of each of these roofs, if there is a way to measure it.
+    /// Adds a sample of each of these limits that can be measured.
     ///
     /// # Errors
-    /// Those of [`rate`](Meter::rate).
+    /// As for [`rate`](Meter::rate).
     pub(crate) fn sample(
         &mut self,
         device: &mut dyn Device,
@@ -99,14 +99,14 @@ impl Meter {
 }
 
 impl From<Box<dyn Probe>> for Meter {
-    /// A device that has this probe.
+    /// Creates a meter for a device with this probe.
     fn from(probe: Box<dyn Probe>) -> Meter {
         Meter(Kind::Own(probe))
     }
 }
 
 impl Reader {
-    /// Prepares to read as much as the device has room for; `None` if that is too little to say anything.
+    /// Creates a program that reads as much as the device has room for; `None` if that is too little for a measurement.
     fn new(device: &mut dyn Device) -> Result<Option<Reader>, DeviceError> {
         let [least, most] = BYTES;
         let largest = device.caps().largest_buffer;
@@ -116,7 +116,7 @@ impl Reader {
         let sizes = std::iter::successors(Some(most), |bytes| Some(bytes / 2));
         let mut sizes = sizes.take_while(|bytes| *bytes >= least).filter(|bytes| *bytes <= largest);
         let mark = Mark::of(device);
-        // The least first: a device that is slow at it gets no more.
+        // The smallest first: a slow device is not given more.
         let Some(reader) = Reader::of(device, least)? else { return Ok(None) };
         if reader.is_slow(device)? {
             return Ok(Some(reader));
@@ -129,7 +129,7 @@ impl Reader {
         Ok(self.launches.seconds(device)? > SLOW.as_secs_f64())
     }
 
-    /// Prepares to read so many bytes; `None` if there is no room.
+    /// Creates a program that reads `bytes` bytes; `None` if there is no room for them.
     fn of(device: &mut dyn Device, bytes: usize) -> Result<Option<Reader>, DeviceError> {
         let mark = Mark::of(device);
         let mut region = |bytes| {
@@ -162,7 +162,7 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    /// A device with so much memory and no more.
+    /// A device with `room` bytes of memory.
     struct Small {
         null: NullDevice,
         room: usize,
@@ -184,7 +184,7 @@ mod tests {
             self.null.alloc(bytes)
         }
 
-        /// A mebibyte takes a microsecond.
+        /// Takes a microsecond per mebibyte.
         fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
             let launches = &self.null.programs()[program.0 as usize].launches;
             let values: usize = launches.iter().map(|launch| launch.args[0].values).sum();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn as_much_is_read_as_there_is_room_for() {
+    fn the_program_reads_as_much_as_fits() {
         for (room, largest, read) in [
             (usize::MAX, usize::MAX, Some(512)),
             (usize::MAX, 300 * MIB, Some(256)),
@@ -211,9 +211,9 @@ mod tests {
         }
     }
 
-    /// A launch takes half a millisecond at the fastest; how long threads really sleep is the system's affair.
+    /// A launch takes at least half a millisecond; the system may let threads sleep longer.
     #[test]
-    fn a_sample_counts_what_is_read_and_what_is_written() {
+    fn a_rate_counts_bytes_read_and_written() {
         let mut device = Small { null: NullDevice::default(), room: usize::MAX };
         let reader = Reader::new(&mut device).unwrap().unwrap();
         assert_eq!(reader.bytes, 576 * MIB);

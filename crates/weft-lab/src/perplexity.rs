@@ -104,7 +104,7 @@ mod tests {
     use weft_engine::inspect::Batch;
 
     use super::*;
-    use crate::bench::tests::engine;
+    use crate::bench::tests::runner;
     use crate::windows::tests::windows;
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_text_is_scored() {
-        let mut runner = engine(16, 1);
+        let mut runner = runner(16, 1);
         let windows = windows(&runner);
         let cancel = AtomicBool::new(false);
         let found = perplexity(&mut runner, &windows, &cancel, &mut |_, _| {}).unwrap();
@@ -144,7 +144,7 @@ mod tests {
     /// The same from the rows of logits one by one.
     #[test]
     fn the_perplexity_is_that_of_the_rows() {
-        let mut runner = engine(16, 1);
+        let mut runner = runner(16, 1);
         let windows = windows(&runner);
         let mut direct = Vec::new();
         let tokens = {
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_cancelled_run_returns_what_was_scored() {
-        let mut runner = engine(8, 1);
+        let mut runner = runner(8, 1);
         let windows = windows(&runner);
         let cancel = AtomicBool::new(false);
         let stop = |done, _| cancel.store(done > 6, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What the kernels of a step took, from a profile that a journal has.
+//! The times of a step's kernels, from a profile in the journal.
 
 use serde_json::Value;
 

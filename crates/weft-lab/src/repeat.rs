@@ -1,4 +1,4 @@
-//! Kernels launched again and again, to be timed.
+//! Times a kernel by launching it repeatedly.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use weft_device::{Device, DeviceError, KernelLaunch, Program, ProgramId, Region};
 use weft_kern::{Kernel, Sizes};
 
-/// Most launches that are timed together.
+/// The most launches that are timed together.
 const MOST: usize = 1024;
 
-/// A program that launches one kernel again and again.
+/// A program that launches one kernel repeatedly.
 #[derive(Debug)]
 pub(crate) struct Repeated {
     program: ProgramId,
@@ -17,7 +17,7 @@ pub(crate) struct Repeated {
 }
 
 impl Repeated {
-    /// So many launches of a kernel; `args` are those of each by its number.
+    /// Compiles `launches` launches of a kernel; `args` returns the arguments of each by its number.
     ///
     /// # Errors
     /// If the device refuses it or has no room.
@@ -32,7 +32,7 @@ impl Repeated {
         Ok(Repeated { program: device.compile(&program)?, launches })
     }
 
-    /// As many launches of a kernel as take about this time, 1024 at most.
+    /// Compiles as many launches of a kernel as take about `time`, at most 1024.
     ///
     /// # Errors
     /// If the device refuses it, has no room or fails.
@@ -43,13 +43,13 @@ impl Repeated {
         args: impl Fn(usize) -> Vec<Region>,
     ) -> Result<Repeated, DeviceError> {
         let once = Repeated::of(device, kernel, 1, &args)?;
-        // The first time, memory is provided and caches are filled.
+        // The first run maps memory and fills caches.
         once.time(device)?;
         let enough = time.as_secs_f64() / once.time(device)?.as_secs_f64();
         Repeated::of(device, kernel, (enough.ceil() as usize).clamp(1, MOST), args)
     }
 
-    /// How long all of them take.
+    /// Runs all launches and returns the time they take.
     ///
     /// # Errors
     /// If the device fails.
@@ -61,7 +61,7 @@ impl Repeated {
         Ok(began.elapsed())
     }
 
-    /// How long one of them takes, in seconds.
+    /// Runs all launches and returns the seconds that one takes.
     ///
     /// # Errors
     /// If the device fails.

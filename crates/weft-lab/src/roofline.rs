@@ -1,4 +1,4 @@
-//! What a device can do at most: the processor for each number of threads.
+//! Measures the roofline of a device; on the CPU, for each number of threads.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,27 +14,27 @@ use crate::meter::Meter;
 use crate::roofs::Roofs;
 use crate::speed;
 
-/// Samples of each roof at each number of threads.
+/// Samples of each limit at each number of threads.
 const SAMPLES: usize = 5;
 
-/// Every number of threads up to this is measured; of more only powers of two, and all.
+/// Every number of threads up to this is measured; beyond it, powers of two and the most.
 const EACH: usize = 4;
 
-/// What a device can do at most.
+/// The limits of a device.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Roofline {
     /// The machine it is in.
     pub host: Host,
-    /// What the device calls itself.
+    /// The device's name.
     pub device: String,
-    /// For each number of threads, the fewest first; once for a device that does not compute with threads.
+    /// The limits for each number of threads, the fewest first; a single entry unless the device is the CPU.
     pub roofs: Vec<Roofs>,
-    /// How fast it is, for decisions by cost; `None` of a device too slow to be measured.
+    /// Its speed as the cost model needs it; `None` if the device is too slow to be measured.
     pub machine: Option<Machine>,
 }
 
 impl Roofline {
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         json!({
             "machine": self.host.json(),
@@ -45,7 +45,7 @@ impl Roofline {
     }
 }
 
-/// The numbers of a machine, for programs.
+/// The numbers of a machine as JSON.
 pub fn machine_json(machine: &Machine) -> Value {
     let named = machine.numbers().into_iter().map(|(name, number)| {
         let unit = if ["workers", "launch_ns"].contains(&name) { "" } else { "_per_s" };
@@ -54,8 +54,8 @@ pub fn machine_json(machine: &Machine) -> Value {
     named.collect()
 }
 
-/// Measures a device, the processor with 1 to `most` threads, in some ten seconds. Samples of everything are taken in turns, so that whatever else
-/// the machine does in that time affects all of it.
+/// Measures a device in about ten seconds; the CPU with 1 to `most` threads. Everything is sampled in turns, so that whatever disturbs the
+/// machine affects all results alike.
 ///
 /// # Errors
 /// If threads cannot be started or the device fails; [`Error::Interrupted`] if it was cancelled.
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_threads_are_measured_each_and_many_by_powers_of_two() {
+    fn every_small_number_of_threads_is_measured_then_powers_of_two() {
         let counts = |most| -> Vec<usize> {
             thread_counts(NonZeroUsize::new(most).unwrap()).into_iter().map(NonZeroUsize::get).collect()
         };
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn measuring_ends_when_it_is_cancelled() {
+    fn cancelling_stops_the_measurement() {
         let (cancel, mut told) = (AtomicBool::new(false), Vec::new());
         let mut device = CpuDevice::new(CpuOptions { threads: Some(1), ..CpuOptions::default() }).unwrap();
         let mut meter = Meter::from(device.probe(1 << 20).unwrap().unwrap());

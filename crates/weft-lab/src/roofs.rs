@@ -1,4 +1,4 @@
-//! What a device can do at most, as samples.
+//! Samples of the limits of a device: memory bandwidth and arithmetic rates.
 
 use std::num::NonZeroUsize;
 
@@ -8,24 +8,24 @@ use weft_device::Roof;
 use crate::host::Host;
 use crate::samples::Samples;
 
-/// How many times the last-level cache is read, so that nearly all of it comes from memory.
+/// The multiple of the last-level cache that is read, so that nearly all of it comes from memory.
 const CACHES: u64 = 4;
 
-/// Least and most bytes that are read, and what is read where the size of the cache is not known.
+/// The fewest and most bytes that are read, and the bytes read if the size of the cache is not known.
 const BYTES: [u64; 3] = [256 << 20, 4 << 30, 1 << 30];
 
-/// What a device can do at most: the processor with so many threads, or another device, of which only reading is known.
+/// The limits of a device: the CPU with a number of threads, or another device, of which only the memory bandwidth is known.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Roofs {
-    /// How many threads of the processor compute, or prepare work for the device that does.
+    /// Threads of the CPU that compute, or that prepare work for another device.
     pub threads: NonZeroUsize,
     /// Bytes per second read from memory.
     pub read: Samples,
-    /// Bytes per second read from memory by threads that go from one end to the other: less, but what most loops can hope for.
+    /// Bytes per second read from memory by threads that read sequentially: fewer, but what most loops can reach.
     pub read_in_order: Samples,
-    /// Multiplications of 8-bit integers per second, with their additions.
+    /// Multiply-accumulates of 8-bit integers per second.
     pub dot: Samples,
-    /// Multiplications of `f32` per second, with their additions.
+    /// Multiply-adds of `f32` per second.
     pub mul_add: Samples,
 }
 
@@ -35,7 +35,7 @@ impl Roofs {
         Roofs { threads, read, read_in_order, dot, mul_add }
     }
 
-    /// The samples of a roof; none if it was not measured.
+    /// The samples of a limit; empty if it was not measured.
     pub fn of(&self, roof: Roof) -> &Samples {
         match roof {
             Roof::Read => &self.read,
@@ -54,7 +54,7 @@ impl Roofs {
         }
     }
 
-    /// What was measured of them, for programs.
+    /// The limits that were measured, as JSON.
     pub fn json(&self) -> Value {
         let mut json = json!({ "threads": self.threads });
         for (name, samples) in [
@@ -71,7 +71,7 @@ impl Roofs {
     }
 }
 
-/// Bytes of memory that the processor's own loops should read on this machine, so that its caches do not matter.
+/// Bytes that the CPU's probe should read on this machine so that its caches do not matter.
 pub(crate) fn bytes_to_read() -> usize {
     usize::try_from(several_times(Host::this().cache)).unwrap_or(usize::MAX)
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_times_the_cache_is_read_within_reason() {
+    fn a_multiple_of_the_cache_is_read_within_bounds() {
         let mib = 1 << 20;
         for (cache, bytes) in [
             (None, 1024 * mib),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_go_to_the_roof_they_are_of() {
+    fn each_limit_has_its_own_samples() {
         let mut roofs = Roofs::new(NonZeroUsize::MIN);
         for (times, roof) in Roof::ALL.into_iter().enumerate() {
             (0..times).for_each(|i| roofs.of_mut(roof).push(i as f64));

@@ -1,9 +1,9 @@
-//! How fast a device is, in the numbers that decisions by cost go by: each is measured by running a kernel that does one thing.
+//! Measures the numbers that the cost model needs of a device, each with a kernel that does one thing.
 //!
-//! `docs/cost.md` says what the numbers mean. Rates are what kernels reach, launches left out, and [`Kernel::traffic`] counts what a kernel
-//! does, as it does for the cost model. A kernel that a device refuses, or has no room for, leaves the number of the table.
+//! `docs/cost.md` says what the numbers mean. Rates are those that kernels reach, without the launch overhead, and [`Kernel::traffic`]
+//! counts what a kernel does, as for the cost model. If a device refuses a kernel or has no room for it, the number from the table stays.
 //!
-//! Of several samples the fastest counts: whatever else the machine does makes a sample slower, never faster.
+//! The fastest of several samples counts: whatever disturbs the machine makes a sample slower, never faster.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -20,33 +20,33 @@ use crate::meter::Meter;
 use crate::repeat::Repeated;
 use crate::samples::Samples;
 
-/// Samples of each number, and how long one takes, about.
+/// Samples of each number, and the approximate duration of one.
 const SAMPLES: usize = 10;
 const SAMPLE: Duration = Duration::from_millis(10);
 
-/// Launches that do nothing, beyond a single one, and samples of them: short ones, which anything disturbs.
+/// Empty launches beyond a single one, and samples of them: more than of others, because short samples are noisy.
 const EMPTY: usize = 256;
 const EMPTY_SAMPLES: usize = 100;
 
-/// A device that reads fewer bytes per second is an interpreter: it is not measured, which would take minutes.
+/// A device that reads fewer bytes per second is an interpreter. It is not measured, because that would take minutes.
 const SLOWEST: f64 = 2e9;
 
-/// A kernel whose launch takes a larger part of its time says little about anything else; then this part of its time counts.
+/// The smallest fraction of a kernel's time that counts as work, even if an empty launch takes more than the rest.
 const LEAST_WORK: f64 = 0.2;
 
-/// Values of a norm, and rows of several.
+/// The values of a norm, and the rows of a large one.
 const NORM: [usize; 2] = [4096, 16384];
 
-/// Rows, columns and terms of a product of many rows.
+/// The rows, columns and inner dimension of a product of many rows.
 const PRODUCT: [usize; 3] = [128, 2048, 2048];
 
-/// Matrices, columns and terms of a product of one row and the fewest columns that are computed together.
+/// The matrices, columns and inner dimension of a product of one row, with as few columns as one worker computes.
 const PICKED: [usize; 3] = [512, 32, 8192];
 
-/// How weights are stored that are multiplied by in 8 bits.
+/// The type of weights for products in 8-bit integers.
 const INTEGERS: GgmlType = GgmlType::Q4_0;
 
-/// Measures how fast a device is, in a second or two; `None` if it is too slow for that.
+/// Measures the speed of a device in a second or two; `None` if the device is too slow for that.
 ///
 /// # Errors
 /// If the device fails; [`Error::Interrupted`] if it was cancelled.
@@ -65,7 +65,7 @@ pub fn measure(
 struct Measuring<'a> {
     device: &'a mut dyn Device,
     cancel: &'a AtomicBool,
-    /// Seconds of a launch that does nothing.
+    /// Seconds of an empty launch.
     launch: f64,
 }
 
@@ -85,7 +85,7 @@ impl Measuring<'_> {
             ..table
         };
         let worker_bytes = if meter.has_own_loops() {
-            // Threads: how many is known.
+            // The number of workers is the number of threads.
             self.roof(meter, NonZeroUsize::MIN)?
         } else {
             if let (Some(one), Some(all)) = (values, self.norm(NORM[1])?) {
@@ -104,7 +104,7 @@ impl Measuring<'_> {
         Ok(Some(machine))
     }
 
-    /// Takes so many samples.
+    /// Takes `count` samples.
     fn samples(
         &mut self,
         count: usize,
@@ -120,18 +120,18 @@ impl Measuring<'_> {
         Ok(samples)
     }
 
-    /// The seconds of a launch, of so many samples.
+    /// The fewest seconds of a launch, of `count` samples.
     fn seconds(&mut self, count: usize, launches: &Repeated) -> Result<f64, Error> {
         Ok(self.samples(count, |device| Ok(launches.seconds(device)?))?.min())
     }
 
-    /// Bytes per second that so many threads read.
+    /// Bytes per second that `threads` threads read; `None` if they cannot be measured.
     fn roof(&mut self, meter: &mut Meter, threads: NonZeroUsize) -> Result<Option<f64>, Error> {
         let rate = |device: &mut dyn Device| Ok(meter.rate(device, Roof::Read, threads)?.unwrap_or(f64::NAN));
         Ok(Some(self.samples(SAMPLES, rate)?.max()).filter(|rate| !rate.is_nan()))
     }
 
-    /// Seconds of a launch that does nothing: what each of many adds to a single one.
+    /// Seconds of an empty launch: what each of many adds to the time of one.
     fn empty(&mut self) -> Result<f64, Error> {
         let kernel = Arc::new(kernels::empty());
         let to = self.region(4, 1)?;
@@ -142,7 +142,7 @@ impl Measuring<'_> {
         Ok((many? - one?).max(0.0) / EMPTY as f64)
     }
 
-    /// Values per second of a norm of so many rows.
+    /// Values per second of a norm of `rows` rows.
     fn norm(&mut self, rows: usize) -> Result<Option<f64>, Error> {
         let [values, _] = NORM;
         self.rate(
@@ -155,7 +155,7 @@ impl Measuring<'_> {
         )
     }
 
-    /// Multiplications per second of a product of many rows by a weight of this type.
+    /// Multiplications per second of a product of many rows with a weight of this type.
     fn product(&mut self, ty: GgmlType) -> Result<Option<f64>, Error> {
         let [rows, n, k] = PRODUCT;
         self.rate(
@@ -169,8 +169,8 @@ impl Measuring<'_> {
         )
     }
 
-    /// Bytes per second of a weight that one worker reads and multiplies by one row: each launch another of many matrices, so that they come from
-    /// memory.
+    /// Bytes per second of weights that one worker reads and multiplies by one row. Each launch uses another of many matrices, so that they
+    /// come from memory.
     fn picked(&mut self) -> Result<Option<f64>, Error> {
         let [count, n, k] = PICKED;
         self.rate(
@@ -179,7 +179,7 @@ impl Measuring<'_> {
             |own| {
                 let fixed = [own.factor(INTEGERS, k)?, own.weight(INTEGERS, count * n, k)?];
                 let (numbers, to) = (own.region(64 * count, 1)?, own.region(4 * n, n)?);
-                // Regions begin at multiples of 64 bytes.
+                // Regions must begin at multiples of 64 bytes.
                 let all: Vec<u8> =
                     (0..count).flat_map(|i| [(i as u64).to_le_bytes(), [0; 8]].concat().repeat(4)).collect();
                 own.device.write(numbers.buffer, 0, &all)?;
@@ -191,7 +191,7 @@ impl Measuring<'_> {
         )
     }
 
-    /// How much of what is counted a kernel does per second, launches left out; `None` if the device does not run it.
+    /// How much of what `count` counts a kernel does per second, without the launch overhead; `None` if the device cannot run it.
     fn rate(
         &mut self,
         kernel: Kernel,
@@ -215,7 +215,7 @@ impl Measuring<'_> {
         Ok(Region { buffer: self.device.alloc(bytes)?, offset: 0, values })
     }
 
-    /// Zeros to multiply by a weight of this type.
+    /// An input of zeros for a product with a weight of this type.
     fn factor(&mut self, ty: GgmlType, values: usize) -> Result<Region, DeviceError> {
         let bytes =
             if ty.is_quantised() { q8::buffer_bytes(values).unwrap_or(usize::MAX) } else { 4 * values };
@@ -230,7 +230,7 @@ impl Measuring<'_> {
     }
 }
 
-/// The arguments of each launch, by its number.
+/// Returns the arguments of a launch by its number.
 type Args = Box<dyn Fn(usize) -> Vec<Region>>;
 
 fn whole(number: f64) -> u64 {
@@ -248,7 +248,7 @@ mod tests {
         AtomicBool::new(false)
     }
 
-    /// The processor, with a table that no processor is like.
+    /// The CPU, with a table of implausible numbers.
     struct Unknown {
         cpu: CpuDevice,
         caps: Caps,
@@ -268,9 +268,9 @@ mod tests {
         }
     }
 
-    /// The figures depend on the machine; but all of them are measured, and nothing is left behind.
+    /// The numbers depend on the machine, but all are measured, and all memory is freed.
     #[test]
-    fn every_number_of_the_processor_is_measured() {
+    fn every_number_of_the_cpu_is_measured() {
         let cpu = CpuDevice::new(CpuOptions { threads: Some(2), ..CpuOptions::default() }).unwrap();
         let mut caps = cpu.caps().clone();
         caps.hardware.machine = Machine::from_numbers(|_| Some(2)).unwrap();
@@ -284,7 +284,7 @@ mod tests {
         assert!(measured.iter().all(|(_, number)| *number > 2), "{found:?}");
     }
 
-    /// A device that computes nothing, and takes its time for it.
+    /// A device that computes nothing, slowly.
     #[derive(Default)]
     struct Slow(NullDevice);
 
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn measuring_ends_when_it_is_cancelled() {
+    fn cancelling_stops_the_measurement() {
         let mut device = NullDevice::default();
         let mut meter = Meter::new(&mut device).unwrap();
         let ended = measure(&mut device, &mut meter, &AtomicBool::new(true));

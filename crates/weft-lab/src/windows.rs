@@ -160,7 +160,7 @@ impl Windows {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::bench::tests::engine;
+    use crate::bench::tests::runner;
 
     /// Windows of 7 tokens, on a text of more than three of them.
     pub(crate) fn windows(runner: &Runner) -> Windows {
@@ -196,7 +196,7 @@ pub(crate) mod tests {
     /// However a window is cut into steps, the rows are those of the whole sequence.
     #[test]
     fn the_second_half_is_scored_against_the_actual_tokens() {
-        let mut runner = engine(16, 2);
+        let mut runner = runner(16, 2);
         let windows = windows(&runner);
         let mut expected = Vec::new();
         let vocab = runner.model().graph().config.vocab;
@@ -233,7 +233,7 @@ pub(crate) mod tests {
 
     #[test]
     fn cancelling_ends_it_and_frees_the_sequences() {
-        let mut runner = engine(8, 1);
+        let mut runner = runner(8, 1);
         let windows = windows(&runner);
         let cancel = AtomicBool::new(false);
         let mut rows = 0;

@@ -40,7 +40,7 @@ impl Drop for TestFolder {
     }
 }
 
-/// Does something while a stage fails.
+/// Calls a function while a stage fails.
 fn failing<T>(stage: Stage, act: impl FnOnce() -> T) -> T {
     FAULT.set(Some((stage, Fault::Fails)));
     let done = act();
@@ -56,7 +56,7 @@ fn whatever_fails_the_old_file_survives_and_nothing_is_left_over() {
         write(&path, b"old").unwrap();
         let error = failing(stage, || write(&path, b"new")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{stage:?}");
-        // The name is new already when the folder is synced.
+        // The file has been renamed by the time the folder is synced.
         let expected: &[u8] = if stage == Stage::SyncFolder { b"new" } else { b"old" };
         assert_eq!(fs::read(&path).unwrap(), expected, "{stage:?}");
         assert_eq!(folder.names(), ["a"], "{stage:?}");
@@ -91,7 +91,7 @@ fn whatever_fails_a_download_can_be_continued() {
     }
 }
 
-/// The folder that the process started by the next test is to work in, and its stage.
+/// The variable that tells the process started by the next test its stage and folder.
 const KILLED: &str = "WEFT_FILE_TEST_KILLED";
 
 #[test]
@@ -215,7 +215,7 @@ mod unix {
         let [pipe, link] = ["pipe", "link"].map(|name| folder.join(name));
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         symlink("pipe", &link).unwrap();
-        // Open for both, so that neither end waits for the other.
+        // Opened for reading and writing, so that neither end waits for the other.
         let mut reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
         for path in [&pipe, &link] {
             write(path, b"new").unwrap();
@@ -240,7 +240,7 @@ mod unix {
         let folder = TestFolder::new("permissions");
         let path = folder.join("a");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
-        // A new file gets what the user's mask leaves, as any other.
+        // A new file gets the permissions that the umask leaves, like any other.
         write(&path, b"old").unwrap();
         fs::write(folder.join("b"), "").unwrap();
         assert_eq!(mode(&path), mode(&folder.join("b")));

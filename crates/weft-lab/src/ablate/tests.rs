@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use weft_engine::{Mode, decision};
 
 use super::*;
-use crate::bench::tests::engine;
+use crate::bench::tests::runner;
 
 fn options() -> AblateOptions {
     AblateOptions {
@@ -28,7 +28,7 @@ fn off(name: &str) -> Change {
 }
 
 fn run(changes: &[Change], options: &AblateOptions) -> Ablation {
-    let mut runner = engine(options.context(), 2);
+    let mut runner = runner(options.context(), 2);
     ablate(&mut runner, changes, options, &AtomicBool::new(false), &mut |_, _| {}).unwrap()
 }
 
@@ -66,7 +66,7 @@ fn every_change_has_an_outcome() {
 
 #[test]
 fn the_runner_is_left_unchanged() {
-    let mut runner = engine(64, 2);
+    let mut runner = runner(64, 2);
     let options = options();
     let tokens = [1, 2, 3, 4, 5, 6, 7];
     let before = logits(&mut runner, &tokens, 7, 2).unwrap();
@@ -97,9 +97,9 @@ fn the_runner_is_left_unchanged() {
 #[test]
 fn golden_logits_take_the_place_of_the_base() {
     let tokens = vec![3, 1, 4, 1, 5];
-    let right = logits(&mut engine(16, 1), &tokens, 5, 4).unwrap();
+    let right = logits(&mut runner(16, 1), &tokens, 5, 4).unwrap();
     // The steps do not change a bit, and only wanted rows are returned.
-    let last = logits(&mut engine(16, 1), &tokens, 2, 1).unwrap();
+    let last = logits(&mut runner(16, 1), &tokens, 2, 1).unwrap();
     assert!(last.len() * 5 == right.len() * 2 && right.ends_with(&last));
     let wrong: Vec<f32> = right.iter().rev().copied().collect();
     for (logits, passes) in [(&right, true), (&wrong, true)] {
@@ -148,7 +148,7 @@ fn a_change_is_judged_by_all_of_its_phases() {
 #[test]
 fn winners_are_combined_while_they_win() {
     let options = options();
-    let mut runner = engine(options.context(), 2);
+    let mut runner = runner(options.context(), 2);
     let cancel = AtomicBool::new(false);
     let told = Cell::new((0, 0));
     let mut on = |done, total| {
@@ -201,7 +201,7 @@ fn programs_get_every_pair() {
 #[ignore = "times a machine that others may use: run by hand when the rule or the sampling changes"]
 fn what_changes_nothing_is_undecided() {
     let options = AblateOptions { prefill: 0, decode: 2, depth: 0, pairs: 30, ..options() };
-    let mut runner = engine(options.context(), 2);
+    let mut runner = runner(options.context(), 2);
     let undecided = |_: &usize| {
         let changes = [Change::Nothing];
         let ablation =

@@ -1,10 +1,10 @@
-//! The clock that closes: work, waits and the host's own time are a step's, and what is left of it is shown.
+//! Accounts for the time of a step: work, waiting, time on the host, and a residue that is shown.
 
 use serde_json::{Value, json};
 
 use crate::samples::Samples;
 
-/// The times of one launch, in seconds: means over the threads, and the longest work of one.
+/// The times of a launch in seconds: means over the threads, and the work of the slowest.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Times {
     pub(super) busy: f64,
@@ -12,43 +12,43 @@ pub(super) struct Times {
     pub(super) longest: f64,
 }
 
-/// A step, by the clock.
+/// The times of a step, in seconds.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct StepRecord {
     pub(super) wall: f64,
-    /// Outside of replays.
+    /// Outside replays.
     pub(super) host: f64,
     pub(super) launches: Vec<Times>,
-    /// For each thread, how long it worked and how long it waited between launches.
+    /// For each thread, its work and its waiting between launches.
     pub(super) workers: Vec<[f64; 2]>,
 }
 
-/// Where the time of a step went, in seconds: medians, of the launches one by one.
+/// Where the time of a step went, in seconds: medians over the steps, launch by launch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Clock {
-    /// All of it.
+    /// The whole step.
     pub wall: f64,
-    /// Threads worked on launches, on average.
+    /// Work on launches, averaged over the threads.
     pub kernels: f64,
-    /// Threads waited between two launches, on average.
+    /// Waiting between launches, averaged over the threads.
     pub waits: f64,
-    /// Outside of replays: indices written, logits read.
+    /// Outside replays: writing indices, reading logits.
     pub host: f64,
-    /// How much of a step is one of these, 1 being all, in the middle one. What is not is the way into a replay and out of it.
+    /// The fraction of a step that these account for (median). The rest is spent entering and leaving replays.
     pub closes: f64,
 }
 
-/// What a thread did in a step, in seconds.
+/// The time of a thread in a step, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Worker {
-    /// It worked.
+    /// Work on launches.
     pub busy: f64,
-    /// It waited between two launches.
+    /// Waiting between launches.
     pub waiting: f64,
 }
 
 impl Clock {
-    /// `launches` are the medians.
+    /// Takes the medians of the steps; `launches` are those of the launches.
     pub(super) fn new(steps: &[StepRecord], launches: &[Times]) -> Clock {
         let median = |of: fn(&StepRecord) -> f64| steps.iter().map(of).collect::<Samples>().median();
         let accounted = |step: &StepRecord| {
@@ -64,7 +64,7 @@ impl Clock {
         }
     }
 
-    /// What of the wall time is neither. Medians do not add up exactly: it can be less than nothing.
+    /// The wall time that is not accounted for. Medians do not add up exactly, so it can be negative.
     pub fn residue(&self) -> f64 {
         self.wall - self.kernels - self.waits - self.host
     }

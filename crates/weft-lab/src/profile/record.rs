@@ -1,4 +1,4 @@
-//! What the clock said in every step, and what is made of it: medians, launch by launch, and one step as it went.
+//! Records the timings of every step, and sums them up: medians launch by launch, and the timeline of one step.
 
 use std::time::Duration;
 
@@ -7,40 +7,40 @@ use weft_engine::inspect::{ReplayTimings, StepTimings};
 use super::clock::{Clock, StepRecord, Times, Worker};
 use crate::samples::Samples;
 
-/// When each thread was where in one step.
+/// What each thread did when in one step. Times are in seconds since the step began.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Timeline {
-    /// How long the step took.
+    /// The duration of the step.
     pub wall: f64,
-    /// When replays began and ended.
+    /// The beginning and end of each replay.
     pub replays: Vec<(f64, f64)>,
-    /// What each thread worked on, launch by launch.
+    /// The work of each thread, launch by launch.
     pub slices: Vec<Slice>,
 }
 
 /// A thread's work on a launch, in seconds since the step began.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Slice {
-    /// Which thread.
+    /// The index of the thread.
     pub worker: usize,
-    /// Which launch.
+    /// The index of the launch.
     pub launch: usize,
-    /// It began.
+    /// When it began.
     pub begin: f64,
-    /// It was done.
+    /// When it was done.
     pub done: f64,
 }
 
-/// Takes down what the clock said.
+/// Records the timings of steps.
 #[derive(Debug)]
 pub(super) struct Recorder {
     launches: usize,
     pub(super) steps: Vec<StepRecord>,
-    /// The fastest step so far.
+    /// The timeline of the fastest step so far.
     timeline: Timeline,
 }
 
-/// What is made of all steps.
+/// All steps, summed up.
 #[derive(Debug)]
 pub(super) struct Summary {
     pub(super) launches: Vec<Times>,
@@ -50,12 +50,12 @@ pub(super) struct Summary {
 }
 
 impl Recorder {
-    /// For steps of so many launches.
+    /// Creates a recorder for `steps` steps of `launches` launches.
     pub(super) fn new(launches: usize, steps: usize) -> Recorder {
         Recorder { launches, steps: Vec::with_capacity(steps), timeline: Timeline::default() }
     }
 
-    /// Takes down a step.
+    /// Records a step.
     pub(super) fn step(&mut self, timings: &StepTimings) {
         let seconds = |time: Duration| time.as_secs_f64();
         let replayed: f64 = timings.replays().iter().map(|r| seconds(r.ended) - seconds(r.began)).sum();
@@ -78,7 +78,7 @@ impl Recorder {
                 record.launches.push(times);
             }
         }
-        // A plan says how many launches there are, and a device runs them.
+        // The plan decides how many launches there are, whatever the device timed.
         record.launches.resize(self.launches, Times::default());
         if self.steps.iter().all(|step| record.wall < step.wall) {
             self.timeline = timeline(timings);

@@ -1,4 +1,4 @@
-//! A profile for programs. `docs/profile.md` describes it.
+//! A profile as JSON. `docs/profile.md` describes it.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::json::joined;
 use crate::lint::Lint;
 
 impl Profile {
-    /// All of it, for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         let wall = self.clock.wall;
         let rows = |rows: Vec<Row>, what: &str| -> Value {

@@ -1,4 +1,4 @@
-//! Launches put together: by what they are for, by kernel, by layer, by anchor, by type of weight.
+//! Groups launches by role, kernel, layer, anchor and type of weight.
 
 use serde_json::{Value, json};
 use weft_device::Roof;
@@ -13,34 +13,34 @@ use crate::roofs::Roofs;
 pub struct Timed {
     /// The launch.
     pub launch: Launch,
-    /// Threads worked on it, on average.
+    /// Work, averaged over the threads.
     pub busy: f64,
-    /// Threads waited after it, on average.
+    /// Waiting after it, averaged over the threads.
     pub waiting: f64,
-    /// The slowest thread worked on it.
+    /// Work of the slowest thread.
     pub longest: f64,
-    /// What it takes at least; NaN where that is not known.
+    /// The time at the roofline; NaN if it is not known.
     pub roof: f64,
 }
 
-/// Several launches, or pieces of them, put together. Times are in seconds a step.
+/// A group of launches, or of pieces of them. Times are in seconds per step.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Row {
-    /// What is put together here.
+    /// The name of the group.
     pub name: String,
-    /// What it is for.
+    /// The role of its launches.
     pub role: String,
-    /// Where in the model: `layer 1 to layer 7`, or a list with gaps.
+    /// Where in the model they are: `layer 1 to layer 7`, or a list if there are gaps.
     pub segments: String,
-    /// How many launches have a part in it.
+    /// The number of launches that belong to it, in whole or in part.
     pub launches: usize,
-    /// Threads worked, on average.
+    /// Work, averaged over the threads.
     pub busy: f64,
-    /// Threads waited, on average.
+    /// Waiting, averaged over the threads.
     pub waiting: f64,
-    /// How much longer than the average the slowest threads worked.
+    /// How much longer than the average the slowest thread of each launch worked.
     pub imbalance: f64,
-    /// What it takes at least; NaN where that is not known of all of it.
+    /// The time at the roofline; NaN unless it is known for all of the group.
     pub roof: f64,
     /// The bytes and multiplications.
     pub amounts: Amounts,
@@ -58,7 +58,7 @@ impl Timed {
         self.busy + self.waiting
     }
 
-    /// A part of it, 1 being all.
+    /// A row for a part of the launch: the fraction `share` of its times.
     fn part(&self, share: f64, amounts: Amounts) -> Row {
         Row {
             launches: 1,
@@ -78,27 +78,27 @@ impl Row {
         self.busy + self.waiting
     }
 
-    /// Seconds beyond what it takes at least; NaN where that is not known.
+    /// Seconds beyond the roofline; NaN if it is not known.
     pub fn lost(&self) -> f64 {
         self.time() - self.roof
     }
 
-    /// Seconds that may be lost: all of them, where it is not known.
+    /// Seconds that may be lost: all of them if the roofline is not known.
     fn at_stake(&self) -> f64 {
         if self.roof.is_nan() { self.time() } else { self.lost() }
     }
 
-    /// How much of what the machine can do is reached, 1 being all; NaN where that is not known.
+    /// The fraction of the roofline that is reached; NaN if it is not known.
     pub fn of_roof(&self) -> f64 {
         self.roof / self.time()
     }
 
-    /// Bytes of weights and cache a second.
+    /// Bytes of weights and KV cache read per second.
     pub fn bytes_per_second(&self) -> f64 {
         (self.amounts.weight_bytes + self.amounts.state_bytes) as f64 / self.time()
     }
 
-    /// Multiplications a second.
+    /// Multiplications per second.
     pub fn multiplications_per_second(&self) -> f64 {
         self.amounts.multiplications() as f64 / self.time()
     }
@@ -112,7 +112,7 @@ impl Row {
         self.amounts += other.amounts;
     }
 
-    /// The figures, `wall` being the time of the whole step.
+    /// The figures as JSON; `wall` is the time of the whole step in seconds.
     pub(super) fn json(&self, wall: f64) -> Value {
         let Amounts {
             weight_bytes,
@@ -143,12 +143,12 @@ impl Row {
     }
 }
 
-/// Multiplications for a byte of memory that a machine does while it waits for the next one: cards do seven and more in `f32`, processors more of
-/// 8-bit integers. So what multiplies no more than this is limited by reading alone.
+/// Multiplications per byte read that any machine can do while it reads: GPUs do seven and more in `f32`, CPUs more than that in 8-bit
+/// integers. Work with no more multiplications than this is limited by memory bandwidth.
 const FEW: u64 = 4;
 
-/// Seconds that the machine takes at least: for reading weights and cache from memory, or for multiplying, whichever is longer. NaN if that is not
-/// known: how fast it multiplies was not measured, and there is more to multiply than it does while it reads.
+/// The seconds at the roofline: for reading weights and KV cache from memory or for multiplying, whichever is longer. NaN if that is not
+/// known: the arithmetic rate was not measured, and there is too much to multiply for memory bandwidth to be the limit.
 pub(crate) fn at_least(amounts: &Amounts, roofs: &Roofs) -> f64 {
     let seconds = |amount: u64, roof| match amount {
         0 => 0.0,
@@ -159,7 +159,7 @@ pub(crate) fn at_least(amounts: &Amounts, roofs: &Roofs) -> f64 {
     let integers = seconds(amounts.integer_multiplications, Roof::Dot);
     let multiplied = integers + seconds(amounts.float_multiplications, Roof::MulAdd);
     let little = amounts.multiplications() <= FEW.saturating_mul(bytes);
-    // `max` would take what is not known for nothing.
+    // `max` would ignore a NaN.
     match (read.is_nan(), multiplied.is_nan()) {
         (false, false) => read.max(multiplied),
         (_, true) if little => read,
@@ -167,10 +167,10 @@ pub(crate) fn at_least(amounts: &Amounts, roofs: &Roofs) -> f64 {
     }
 }
 
-/// A part of the model: which in its order, and its name.
+/// A part of the model: its index and its name.
 type Place<'a> = (usize, &'a str);
 
-/// `layer 1 to layer 7`, or a list if there are gaps, from names with their places in the model.
+/// Abbreviates parts of the model: `layer 1 to layer 7`, or a list if there are gaps.
 fn span(names: &[Place<'_>]) -> String {
     let mut runs: Vec<(usize, usize, &str, &str)> = Vec::new();
     for &(at, name) in names {
@@ -187,7 +187,7 @@ fn span(names: &[Place<'_>]) -> String {
 }
 
 impl Profile {
-    /// All launches, the segments numbered in their order.
+    /// All launches, each with the index of its segment.
     fn numbered(&self) -> impl Iterator<Item = (usize, &Timed)> {
         let mut segment = 0;
         let mut before: Option<&str> = None;
@@ -199,17 +199,17 @@ impl Profile {
         })
     }
 
-    /// By kernel, where most time is lost first, or may be. Kernels that do the same in several layers are one.
+    /// Groups launches by kernel, the one that loses or may lose most time first. Kernels that do the same in several layers are one.
     pub fn kernels(&self) -> Vec<Row> {
         self.by_kernel().into_iter().map(|(_, row)| row).collect()
     }
 
-    /// The same, with the kernels' text forms.
+    /// Groups launches by kernel, as [`kernels`](Profile::kernels), with the text form of each.
     pub fn sources(&self) -> Vec<(Row, String)> {
         self.by_kernel().into_iter().map(|(first, row)| (row, first.launch.source())).collect()
     }
 
-    /// By kernel, with the first launch of each.
+    /// Groups launches by kernel, with the first launch of each.
     fn by_kernel(&self) -> Vec<(&Timed, Row)> {
         let mut rows: Vec<(&Timed, Row, Vec<Place<'_>>)> = Vec::new();
         for (segment, timed) in self.numbered() {
@@ -233,7 +233,7 @@ impl Profile {
         rows
     }
 
-    /// By layer, and what is before and after them, in the order of the model.
+    /// Groups launches by layer, including the segments before and after the layers, in the order of the model.
     pub fn layers(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         for (segment, timed) in self.numbered() {
@@ -245,18 +245,18 @@ impl Profile {
         rows
     }
 
-    /// By what launches are for, the longest first. The time of a launch that is for several things is divided by what each takes at least, or, where
-    /// that is not known, by what each multiplies.
+    /// Groups pieces of launches by role, the longest time first. The time of a launch with several roles is divided in proportion to their
+    /// times at the roofline or, if those are not known, to their multiplications.
     pub fn roles(&self) -> Vec<Row> {
         self.by_piece(|piece| piece.role.name().into())
     }
 
-    /// By anchor, divided in the same way.
+    /// Groups pieces of launches by anchor, with times divided as for [`roles`](Profile::roles).
     pub fn anchors(&self) -> Vec<Row> {
         self.by_piece(|piece| piece.anchor.into())
     }
 
-    /// By the type of the weight that is multiplied by, divided in the same way.
+    /// Groups pieces of launches by the type of their weight, with times divided as for [`roles`](Profile::roles).
     pub fn types(&self) -> Vec<Row> {
         self.by_piece(|piece| piece.ty.map_or("none", |ty| ty.name()).into())
     }
@@ -273,7 +273,7 @@ impl Profile {
             let all: f64 = needs.iter().sum();
             let mut counted: Vec<String> = Vec::new();
             for (piece, need) in pieces.iter().zip(needs) {
-                // Pieces of which none takes anything share evenly.
+                // If no piece needs anything, all share evenly.
                 let share = if all > 0.0 { need / all } else { 1.0 / pieces.len() as f64 };
                 let mut row = timed.part(share, piece.amounts);
                 row.name = name(piece);
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_told_by_their_ends() {
+    fn consecutive_places_are_abbreviated() {
         assert_eq!(span(&[(2, "layer 0")]), "layer 0");
         assert_eq!(span(&[(3, "layer 1"), (4, "layer 2"), (5, "layer 3")]), "layer 1 to layer 3");
         assert_eq!(span(&[(2, "layer 0"), (2, "layer 0"), (4, "layer 2")]), "layer 0, layer 2");

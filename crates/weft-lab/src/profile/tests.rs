@@ -1,4 +1,4 @@
-//! The arithmetic of profiles, on a device whose clock says what the test wants; and that the real clock closes.
+//! The arithmetic of profiles, on a device with scripted timings; and that the timings of a real step add up.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -12,9 +12,10 @@ use weft_kern::Sizes;
 
 use super::clock::{StepRecord, Times};
 use super::*;
-use crate::bench::tests::engine;
+use crate::bench::tests::runner;
 
-/// Computes nothing, and says that two threads worked 100 and 50 ns on the first launch of a replay, 200 and 100 ns on the second, and so on.
+/// Computes nothing, and reports that two threads worked 100 and 50 ns on the first launch of a replay, 200 and 100 ns on the second, and so
+/// on.
 #[derive(Default)]
 struct Scripted {
     null: NullDevice,
@@ -74,13 +75,13 @@ fn meter() -> Meter {
     Meter::from(Box::new(CpuProbe::new(Isa::best(), 1 << 20).unwrap()) as Box<dyn Probe>)
 }
 
-fn run(engine: &mut Runner, options: &ProfileOptions) -> Result<Profile, Error> {
-    profile(engine, &mut meter(), options, &AtomicBool::new(false), &mut |_, _| {})
+fn run(runner: &mut Runner, options: &ProfileOptions) -> Result<Profile, Error> {
+    profile(runner, &mut meter(), options, &AtomicBool::new(false), &mut |_, _| {})
 }
 
 const OPTIONS: ProfileOptions = ProfileOptions { steps: 3, depth: 5, tokens: 1 };
 
-/// The scripted profile, with launches that are held against a machine of round figures.
+/// The scripted profile, compared with a machine of round figures.
 fn scripted() -> Profile {
     let mut profile = run(&mut on(Box::<Scripted>::default()), &OPTIONS).unwrap();
     let one = |rate: f64| [rate].into_iter().collect();
@@ -99,11 +100,11 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn a_launch_takes_what_its_threads_worked_and_waited() {
+fn the_time_of_a_launch_is_work_and_waiting() {
     let profile = scripted();
     let last = profile.launches.len() - 1;
     for (i, timed) in profile.launches.iter().enumerate() {
-        // The head is a replay of its own.
+        // The head is a separate replay.
         let long = 100e-9 * if i == last { 1.0 } else { i as f64 + 1.0 };
         assert!(close(timed.busy, long * 0.75) && close(timed.longest, long), "{timed:?}");
         assert!(close(timed.waiting, 20e-9 + long * 0.25), "{timed:?}");
@@ -121,7 +122,7 @@ fn a_launch_takes_what_its_threads_worked_and_waited() {
 }
 
 #[test]
-fn however_launches_are_put_together_nothing_is_lost_or_counted_twice() {
+fn every_grouping_counts_everything_once() {
     let profile = scripted();
     let sum = |rows: &[Row]| {
         rows.iter().fold((0.0, 0.0, Amounts::default()), |(time, roof, amounts), row| {
@@ -163,7 +164,7 @@ fn layers_of_one_shape_share_a_row() {
 }
 
 #[test]
-fn a_shared_launch_is_divided_by_what_each_part_takes_at_least() {
+fn a_shared_launch_is_divided_in_proportion_to_the_roofline() {
     let profile = scripted();
     let shared = profile.launches.iter().find(|timed| timed.launch.roles().len() > 1).unwrap();
     let needs: Vec<f64> =
@@ -179,7 +180,7 @@ fn a_shared_launch_is_divided_by_what_each_part_takes_at_least() {
 }
 
 #[test]
-fn what_takes_longest_at_least_is_the_roof() {
+fn the_slower_of_reading_and_multiplying_is_the_roof() {
     let roofs = scripted().roofs;
     let amounts =
         Amounts { weight_bytes: 600, state_bytes: 400, activation_bytes: 9_000_000, ..Amounts::default() };
@@ -189,31 +190,31 @@ fn what_takes_longest_at_least_is_the_roof() {
 }
 
 #[test]
-fn where_only_reading_is_known_what_multiplies_little_has_a_roof() {
+fn with_only_the_bandwidth_known_few_multiplications_still_have_a_roof() {
     let read = [2e9].into_iter().collect();
     let roofs = Roofs { read, ..Roofs::new(NonZeroUsize::MIN) };
     let read = Amounts { weight_bytes: 600, state_bytes: 400, ..Amounts::default() };
     let of = |integer_multiplications, float_multiplications| {
         rows::at_least(&Amounts { integer_multiplications, float_multiplications, ..read }, &roofs)
     };
-    assert!(close(of(0, 0), 0.5e-6) && close(of(1800, 200), 0.5e-6), "what it reads takes longer");
-    assert!(of(4001, 0).is_nan() && of(3000, 1001).is_nan(), "nobody knows which takes longer");
+    assert!(close(of(0, 0), 0.5e-6) && close(of(1800, 200), 0.5e-6), "reading takes longer");
+    assert!(of(4001, 0).is_nan() && of(3000, 1001).is_nan(), "either may take longer");
     let nothing = Roofs::new(NonZeroUsize::MIN);
     assert!(rows::at_least(&read, &nothing).is_nan());
     assert_eq!(rows::at_least(&Amounts::default(), &nothing), 0.0);
 }
 
-/// The scripted device is not the processor, so it is measured by a program of its own.
+/// The scripted device has no probe, so it is measured by a program.
 #[test]
-fn of_another_device_reading_is_measured_and_what_it_multiplies_is_not_known() {
-    let mut engine = on(Box::<Scripted>::default());
-    let mut meter = Meter::new(engine.device_mut()).unwrap();
+fn a_device_without_a_probe_has_only_its_bandwidth_measured() {
+    let mut runner = on(Box::<Scripted>::default());
+    let mut meter = Meter::new(runner.device_mut()).unwrap();
     let options = ProfileOptions { tokens: 4, ..OPTIONS };
-    let profile = profile(&mut engine, &mut meter, &options, &AtomicBool::new(false), &mut |_, _| {});
+    let profile = profile(&mut runner, &mut meter, &options, &AtomicBool::new(false), &mut |_, _| {});
     let mut profile = profile.unwrap();
     let counts = [&profile.roofs.read, &profile.roofs.dot, &profile.roofs.mul_add];
     assert_eq!(counts.map(|samples| samples.all().len()), [3, 0, 0]);
-    // Its clock tells no more than that, so let there be something to lose.
+    // Slower reads than measured, so that there is time to lose.
     profile.roofs.read = [1e9].into_iter().collect();
     for timed in &mut profile.launches {
         timed.roof = rows::at_least(&timed.launch.amounts(), &profile.roofs);
@@ -229,7 +230,7 @@ fn of_another_device_reading_is_measured_and_what_it_multiplies_is_not_known() {
             assert_eq!(json[key].is_null(), row.roof.is_nan(), "{json}");
         }
     }
-    // Nothing is lost of what is divided.
+    // Dividing loses nothing.
     let all: f64 = profile.launches.iter().map(Timed::time).sum();
     assert!(close(profile.roles().iter().map(Row::time).sum(), all));
     for lint in profile.lints().iter().filter(|lint| lint.name == "far-from-roof") {
@@ -238,7 +239,7 @@ fn of_another_device_reading_is_measured_and_what_it_multiplies_is_not_known() {
 }
 
 #[test]
-fn steps_are_summed_up_by_their_medians_and_the_clock_says_what_is_left() {
+fn a_summary_has_medians_and_a_residue() {
     let times = |busy, waiting, longest| Times { busy, waiting, longest };
     let step = |wall, host, first, second| StepRecord {
         wall,
@@ -287,7 +288,7 @@ fn a_trace_has_a_track_for_each_thread_and_a_slice_for_each_launch() {
 }
 
 #[test]
-fn programs_get_every_row() {
+fn json_has_every_row() {
     let profile = scripted();
     let json = profile.json();
     let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
@@ -302,42 +303,42 @@ fn programs_get_every_row() {
 }
 
 #[test]
-fn a_device_without_a_clock_says_so() {
+fn a_device_that_cannot_time_launches_is_an_error() {
     let refused = run(&mut on(Box::<NullDevice>::default()), &OPTIONS).unwrap_err().to_string();
     assert_eq!(refused, "null cannot time single launches, so it cannot be profiled");
 }
 
 #[test]
-fn whoever_cancels_gets_the_engine_back() {
+fn the_runner_is_usable_after_a_cancellation() {
     let options = ProfileOptions { steps: 1_000_000, ..OPTIONS };
-    let mut engine = on(Box::<Scripted>::default());
-    // If a sequence were left behind, the third would find no room.
+    let mut runner = on(Box::<Scripted>::default());
+    // If a sequence were left behind, the third profile would find no room.
     for _ in 0..3 {
         let cancel = AtomicBool::new(false);
-        let ended = profile(&mut engine, &mut meter(), &options, &cancel, &mut |done, _| {
+        let ended = profile(&mut runner, &mut meter(), &options, &cancel, &mut |done, _| {
             cancel.store(done > 12, Ordering::Relaxed);
         });
         assert!(matches!(ended, Err(Error::Interrupted)));
     }
 }
 
-/// One thread, so that nobody has to be waited for who is not there: how busy the machine is must not decide.
+/// One thread, which waits for no other: the result must not depend on how busy the machine is.
 #[test]
-fn the_clock_of_a_real_step_closes() {
+fn the_timings_of_a_real_step_add_up() {
     let options = EngineOptions::default().threads(1).context(64).batch(32);
-    let mut engine = Runner::load(&fixture(), &options, &mut |_| ControlFlow::Continue(())).unwrap();
+    let mut runner = Runner::load(&fixture(), &options, &mut |_| ControlFlow::Continue(())).unwrap();
     for tokens in [1, 24] {
         let options = ProfileOptions { steps: 9, depth: 20, tokens };
         let mut told = Vec::new();
         let profile =
-            profile(&mut engine, &mut meter(), &options, &AtomicBool::new(false), &mut |done, of| {
+            profile(&mut runner, &mut meter(), &options, &AtomicBool::new(false), &mut |done, of| {
                 told.push((done, of));
             });
         let profile = profile.unwrap();
         assert!((0.98..=1.0).contains(&profile.clock.closes), "{:?}", profile.clock);
         assert!(profile.launches.iter().all(|timed| timed.busy > 0.0), "{:?}", profile.launches);
         assert!(profile.empty_launch < profile.clock.wall);
-        // Two steps for each of nine, for each of five times that the machine is measured, and to begin with.
+        // Two steps for each of the nine, for each of the five measurements of the limits, and to warm up.
         let total = 20 + 2 * (9 + 5 + 1) * tokens as u64;
         assert_eq!(told.last(), Some(&(total, total)));
     }
@@ -345,8 +346,8 @@ fn the_clock_of_a_real_step_closes() {
 
 #[test]
 fn a_step_on_several_threads_is_profiled_on_each() {
-    let mut engine = engine(OPTIONS.context(), 1);
-    let profile = run(&mut engine, &OPTIONS).unwrap();
+    let mut runner = runner(OPTIONS.context(), 1);
+    let profile = run(&mut runner, &OPTIONS).unwrap();
     assert_eq!(profile.workers.len(), 2);
     assert!(profile.workers.iter().all(|worker| worker.busy > 0.0));
     let slices = &profile.timeline.slices;

@@ -1,4 +1,4 @@
-//! One step as a trace: the events that `chrome://tracing` and Perfetto show, a track for each thread.
+//! A step as a trace for `chrome://tracing` and Perfetto, with a track for each thread.
 //!
 //! The format is Chrome's "Trace Event Format", JSON object form: complete events (`ph` is `X`) with times in microseconds, and metadata events
 //! (`M`) that name the tracks.
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use super::Profile;
 
-/// All tracks are of one process.
+/// The process of all tracks.
 const PROCESS: u32 = 1;
 
-/// The track of the thread that calls; workers' follow, the first of them being the same thread at work.
+/// The track of the calling thread. Those of the workers follow; the first worker is the same thread.
 const HOST: usize = 0;
 
 impl Profile {
-    /// The fastest step, for a viewer of traces.
+    /// The fastest step as a trace.
     pub fn trace(&self) -> Value {
         let timeline = &self.timeline;
         let mut events = vec![
@@ -56,7 +56,7 @@ fn named(track: usize, name: &str) -> Value {
     json!({ "ph": "M", "pid": PROCESS, "tid": track, "name": "thread_name", "args": { "name": name } })
 }
 
-/// Something that took from one time to another, in seconds.
+/// An event from `begin` to `done`, in seconds.
 fn slice(track: usize, name: &str, category: &str, (begin, done): (f64, f64), args: Value) -> Value {
     json!({
         "ph": "X",
