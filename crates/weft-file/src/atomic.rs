@@ -67,8 +67,9 @@ impl AtomicFile {
         };
         reach(Stage::Create)?;
         let path = part::path(&target, tag)?;
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
-        part::lock(&file)?;
+        let file = part::open_locked(&path, |path| {
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+        })?;
         Ok(AtomicFile { file, part: Some(Part { path, target, resumable: true }) })
     }
 

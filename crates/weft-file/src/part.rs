@@ -63,6 +63,35 @@ pub(crate) fn create(target: &Path, options: &OpenOptions) -> io::Result<(File, 
     Err(io::Error::other("cannot create a part file: other processes lock or remove each one"))
 }
 
+/// Opens a part file with `open`, which creates it if it is absent, and locks it.
+///
+/// # Errors
+/// If it cannot be opened, or another writer has locked it.
+pub(crate) fn open_locked(path: &Path, open: impl Fn(&Path) -> io::Result<File>) -> io::Result<File> {
+    for _ in 0..TRIES {
+        let file = open(path)?;
+        lock(&file)?;
+        // Between these two calls another writer may have committed the file: it is the target now, and complete.
+        if is_at(&file, path)? {
+            return Ok(file);
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::WouldBlock, "other processes are writing it"))
+}
+
+/// Whether `path` still leads to this open file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let own = file.metadata()?;
+    Ok(fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (own.dev(), own.ino())))
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
+}
+
 /// Locks a part file for its writer. A file system without locks is not an error: on it, no part file ever looks abandoned.
 ///
 /// # Errors

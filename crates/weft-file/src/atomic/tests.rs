@@ -152,6 +152,38 @@ fn two_writers_of_one_file_do_not_meet() {
 }
 
 #[test]
+fn a_download_committed_between_open_and_lock_is_not_written_again() {
+    let folder = TestFolder::new("committed");
+    let path = folder.join("a");
+    let mut other = AtomicFile::resume(&path, "v2").unwrap();
+    other.write_all(b"complete").unwrap();
+    let part = other.part_path().unwrap().to_path_buf();
+    let other = std::cell::Cell::new(Some(other));
+    let opened = std::cell::Cell::new(0);
+    let mut file = part::open_locked(&part, |path| {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        opened.set(opened.get() + 1);
+        if let Some(other) = other.take() {
+            other.commit()?;
+        }
+        Ok(file)
+    })
+    .unwrap();
+    file.write_all(b"new").unwrap();
+    assert_eq!(opened.get(), 2);
+    assert_eq!((fs::read(&path).unwrap(), fs::read(&part).unwrap()), (b"complete".to_vec(), b"new".to_vec()));
+
+    // A file that is gone each time is left to the others.
+    let error = part::open_locked(&part, |path| {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        fs::remove_file(path)?;
+        Ok(file)
+    });
+    drop(file);
+    assert_eq!(error.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+}
+
+#[test]
 fn threads_write_at_offsets() {
     let folder = TestFolder::new("offsets");
     let path = folder.join("a");
