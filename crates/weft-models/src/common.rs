@@ -27,12 +27,17 @@ impl Common {
     /// Reads the keys.
     pub(crate) fn read(keys: &Keys<'_>) -> Result<Common, Error> {
         refuse_two_way_attention(keys)?;
+        for factor in ["logit_scale", "embedding_scale", "residual_scale"] {
+            keys.refuse_factor(factor)?;
+        }
+        let context = keys.number("context_length", 1..=MAX_CONTEXT)?;
+        refuse_window(keys, context)?;
         Ok(Common {
             name: keys.metadata.str("general.name")?.map(str::to_string),
             blocks: keys.number("block_count", 1..=MAX_LAYERS)?,
             hidden: keys.number("embedding_length", 1..=MAX_WIDTH)?,
             vocab: vocab(keys)?,
-            context: keys.number("context_length", 1..=MAX_CONTEXT)?,
+            context,
             norm: RmsNorm { eps: keys.positive("attention.layer_norm_rms_epsilon")? },
             heads: keys.number("attention.head_count", 1..=MAX_HEADS)?,
         })
@@ -45,6 +50,19 @@ fn refuse_two_way_attention(keys: &Keys<'_>) -> Result<(), Error> {
     match keys.metadata.bool(&keys.name(CAUSAL))? {
         None | Some(true) => Ok(()),
         Some(false) => Err(keys.unsupported(CAUSAL, false, "it can only be true")),
+    }
+}
+
+/// Sliding windows are not built; one of the whole context changes nothing.
+fn refuse_window(keys: &Keys<'_>, context: usize) -> Result<(), Error> {
+    const WINDOW: &str = "attention.sliding_window";
+    match keys.metadata.u32(&keys.name(WINDOW))? {
+        Some(window) if window > 0 && (window as usize) < context => Err(keys.unsupported(
+            WINDOW,
+            window,
+            format!("it can only be 0, or at least context_length, {context}"),
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -75,6 +75,14 @@ impl Keys<'_> {
         }
     }
 
+    /// Returns an error if the file has a factor that is not built. Zero means "not set", and 1 changes nothing.
+    pub(crate) fn refuse_factor(&self, key: &str) -> Result<(), Error> {
+        match self.metadata.f32(&self.name(key))? {
+            None | Some(0.0 | 1.0) => Ok(()),
+            Some(factor) => Err(self.unsupported(key, factor, "it can only be 1")),
+        }
+    }
+
     fn above_zero(&self, key: &str, value: f32) -> Result<f32, Error> {
         if value.is_finite() && value > 0.0 {
             return Ok(value);

@@ -57,6 +57,22 @@ impl Heads {
         Ok(rotated)
     }
 
+    /// The usual scale, for families that read no key for it.
+    ///
+    /// # Errors
+    ///
+    /// If the file asks for another.
+    pub(crate) fn only_scale(&self, keys: &Keys<'_>) -> Result<f32, Error> {
+        const SCALE: &str = "attention.scale";
+        match keys.metadata.f32(&keys.name(SCALE))? {
+            None | Some(0.0) => Ok(self.scale()),
+            Some(scale) if scale == self.scale() => Ok(scale),
+            Some(scale) => {
+                Err(keys.unsupported(SCALE, scale, format!("it can only be {}, 1/√key_length", self.scale())))
+            }
+        }
+    }
+
     /// The usual scale, 1/√width.
     pub(crate) fn scale(&self) -> f32 {
         (1.0 / (self.width as f64).sqrt()) as f32

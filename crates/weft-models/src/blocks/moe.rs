@@ -135,6 +135,26 @@ impl Block for Experts {
 }
 
 impl Router {
+    /// Softmax, normalised over the chosen experts and not scaled: the only router of families that read no keys for it.
+    ///
+    /// # Errors
+    ///
+    /// If the file asks for another.
+    pub(crate) fn normalised_softmax(keys: &Keys<'_>) -> Result<Router, Error> {
+        refuse_groups(keys)?;
+        const GATING: &str = "expert_gating_func";
+        // Zero means "not set".
+        if let Some(gating) = keys.metadata.u32(&keys.name(GATING))?.filter(|gating| *gating > 1) {
+            return Err(keys.unsupported(GATING, gating, "it can only be 1 (softmax)"));
+        }
+        const NORM: &str = "expert_weights_norm";
+        if keys.metadata.bool(&keys.name(NORM))? == Some(false) {
+            return Err(keys.unsupported(NORM, false, "it can only be true"));
+        }
+        keys.refuse_factor("expert_weights_scale")?;
+        Ok(Router { gating: Gating::Softmax, bias: false, normalise: true, scale: 1.0 })
+    }
+
     /// The chosen experts of each token, `i32[T, used]`, and their weights, `f32[T, used]`.
     fn build(
         &self,

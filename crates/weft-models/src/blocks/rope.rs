@@ -187,6 +187,9 @@ fn scaling(keys: &Keys<'_>, context: usize, mscale_all_dim: Option<f32>) -> Resu
         "yarn" => {
             let original =
                 keys.number_opt("rope.scaling.original_context_length", 1..=crate::keys::MAX_CONTEXT)?;
+            // llama.cpp writes -1 for an extrapolation factor that is not set.
+            refuse_unless(keys, "rope.scaling.yarn_ext_factor", |factor| factor == 1.0 || factor < 0.0)?;
+            refuse_unless(keys, "rope.scaling.yarn_attn_factor", |factor| factor == 1.0)?;
             Ok(RopeScaling::Yarn {
                 factor,
                 original_context: original.unwrap_or(context),
@@ -200,6 +203,14 @@ fn scaling(keys: &Keys<'_>, context: usize, mscale_all_dim: Option<f32>) -> Resu
             format!("`{}`", other.escape_debug()),
             "it can be `none`, `linear` or `yarn`",
         )),
+    }
+}
+
+/// Returns an error if the file has a factor of YaRN that is not built.
+fn refuse_unless(keys: &Keys<'_>, key: &str, is_built: fn(f32) -> bool) -> Result<(), Error> {
+    match keys.metadata.f32(&keys.name(key))? {
+        Some(factor) if !is_built(factor) => Err(keys.unsupported(key, factor, "it can only be 1")),
+        _ => Ok(()),
     }
 }
 

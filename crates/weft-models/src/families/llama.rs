@@ -5,7 +5,7 @@
 use weft_ir::{RopeStyle, Unary};
 
 use super::family::Family;
-use crate::blocks::{Block, Count, Experts, Gated, Gating, Grouped, Heads, Rope, Router, refuse_groups};
+use crate::blocks::{Block, Count, Experts, Gated, Grouped, Heads, Rope, Router};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -39,16 +39,17 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
 fn feed_forward(file: &ModelFile<'_>, common: &Common) -> Result<Vec<Box<dyn Block>>, Error> {
     const WIDTH: &str = "feed_forward_length";
     let (keys, hidden) = (&file.keys, common.hidden);
-    let count = Count::read_opt(keys)?;
-    refuse_groups(keys)?;
-    // Mixtral's softmax over the chosen experts equals a softmax over all, normalised over the chosen.
-    let router = Router { gating: Gating::Softmax, bias: false, normalise: true, scale: 1.0 };
+    let experts = match Count::read_opt(keys)? {
+        None => None,
+        // Mixtral's softmax over the chosen experts equals a softmax over all, normalised over the chosen.
+        Some(count) => Some((count, Router::normalised_softmax(keys)?)),
+    };
     let block = |width: u32| -> Result<Box<dyn Block>, Error> {
         let width = keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
         let network = Gated { hidden, width, activation: Unary::Silu };
-        Ok(match count {
+        Ok(match experts {
             None => Box::new(network),
-            Some(count) => Box::new(Experts { count, expert: network, shared: 0, router }),
+            Some((count, router)) => Box::new(Experts { count, expert: network, shared: 0, router }),
         })
     };
     keys.per_layer(WIDTH, common.blocks)?.into_iter().map(block).collect()

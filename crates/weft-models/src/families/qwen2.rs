@@ -24,7 +24,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         heads,
         qk_norm: None,
         rope: Rope::read(&file.keys, RopeStyle::Halves, rotated, common.context)?,
-        scale: heads.scale(),
+        scale: heads.only_scale(&file.keys)?,
     };
     const WIDTH: &str = "feed_forward_length";
     let widths = file.keys.per_layer(WIDTH, common.blocks)?;

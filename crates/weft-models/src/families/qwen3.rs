@@ -38,6 +38,6 @@ pub(super) fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped
         heads,
         qk_norm: Some(common.norm),
         rope: Rope::read(&file.keys, RopeStyle::Halves, rotated, common.context)?,
-        scale: heads.scale(),
+        scale: heads.only_scale(&file.keys)?,
     })
 }

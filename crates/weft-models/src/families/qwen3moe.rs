@@ -6,7 +6,7 @@ use weft_ir::Unary;
 
 use super::family::Family;
 use super::qwen3;
-use crate::blocks::{Count, Experts, Gated, Gating, Router, refuse_groups};
+use crate::blocks::{Count, Experts, Gated, Router};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -18,9 +18,8 @@ pub(super) const FAMILY: Family = Family { architecture: "qwen3moe", build };
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;
     let attention = qwen3::attention(file, &common)?;
-    refuse_groups(&file.keys)?;
     let count = Count::read(&file.keys)?;
-    let router = Router { gating: Gating::Softmax, bias: false, normalise: true, scale: 1.0 };
+    let router = Router::normalised_softmax(&file.keys)?;
     const WIDTH: &str = "expert_feed_forward_length";
     let widths = file.keys.per_layer(WIDTH, common.blocks)?;
     let hidden = common.hidden;

@@ -50,7 +50,7 @@ const MODELS: [fn() -> File; 7] = [
 ];
 
 /// Optional keys that the tiny models do not have.
-const MORE_KEYS: [&str; 15] = [
+const MORE_KEYS: [&str; 24] = [
     "nextn_predict_layers",
     "expert_group_count",
     "attention.temperature_scale",
@@ -65,7 +65,16 @@ const MORE_KEYS: [&str; 15] = [
     "rope.scaling.original_context_length",
     "rope.scaling.yarn_beta_fast",
     "rope.scaling.yarn_beta_slow",
+    "rope.scaling.yarn_ext_factor",
+    "rope.scaling.yarn_attn_factor",
     "expert_shared_count",
+    "expert_gating_func",
+    "expert_weights_norm",
+    "expert_weights_scale",
+    "attention.sliding_window",
+    "logit_scale",
+    "embedding_scale",
+    "residual_scale",
 ];
 
 proptest! {

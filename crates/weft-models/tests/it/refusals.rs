@@ -160,6 +160,26 @@ fn error_messages() {
     refused(support::qwen3moe, &|f| f.set("qwen3moe.expert_group_count", 2u32));
     refused(support::qwen3moe, &|f| f.set("qwen3moe.expert_count", 0u32));
 
+    // Numbers that other programs compute with.
+    refused(v2_lite, &|f| f.set("deepseek2.rope.scaling.yarn_attn_factor", 0.5f32));
+    refused(v2_lite, &|f| f.set("deepseek2.rope.scaling.yarn_ext_factor", 0.0f32));
+    for model in [support::mixtral, support::qwen3moe] {
+        let set = |f: &mut File, key: &str, value: weft_gguf::Value| {
+            let name = f.architecture();
+            f.set(&format!("{name}.{key}"), value);
+        };
+        refused(model, &|f| set(f, "expert_gating_func", 2u32.into()));
+        refused(model, &|f| set(f, "expert_weights_norm", false.into()));
+        refused(model, &|f| set(f, "expert_weights_scale", 2.5f32.into()));
+    }
+    refused(llama, &|f| f.set("llama.attention.sliding_window", 4095u32));
+    for key in ["logit_scale", "embedding_scale", "residual_scale"] {
+        refused(llama, &|f| f.set(&format!("llama.{key}"), 0.5f32));
+    }
+    refused(support::qwen2, &|f| f.set("qwen2.attention.scale", 1.0f32));
+    refused(support::qwen3, &|f| f.set("qwen3.attention.scale", 0.5f32));
+    refused(support::qwen3moe, &|f| f.set("qwen3moe.attention.scale", f32::NAN));
+
     // Tensors.
     refused(llama, &|f| drop(f.take("blk.1.ffn_up.weight")));
     refused(llama, &|f| f.tensor("blk.1.ffn_up.weight").shape = vec![96, 64]);
@@ -173,12 +193,55 @@ fn error_messages() {
     refused(llama, &|f| f.vector("blk.7.attn_norm.weight", 64, 1.0));
     refused(support::mixtral, &|f| f.vector("blk.1.exp_probs_b.bias", 4, 0.0));
     refused(support::qwen2, &|f| f.vector("blk.1.attn_q_norm.weight", 16, 1.0));
+    refused(support::qwen2, &|f| f.vector("output.bias", support::VOCAB, 0.0));
+    refused(support::qwen2, &|f| f.matrix("blk.1.attn_qkv.weight", &[128, support::HIDDEN]));
     refused(support::qwen3moe, &|f| f.matrix("blk.0.ffn_gate_shexp.weight", &[96, 64]));
     // A reranker.
     refused(support::qwen3, &|f| f.matrix("cls.output.weight", &[2, 64]));
     refused(glm, &|f| f.vector("rope_freqs.weight", 8, 1.0));
 
     expect_file!["goldens/refusals.txt"].assert_eq(&text);
+}
+
+/// The values of the same keys that change nothing, such as those that llama.cpp writes for "not set".
+#[test]
+fn keys_that_change_nothing() {
+    let built = |model: fn() -> File, key: &str, value: weft_gguf::Value| {
+        let mut file = model();
+        let plain = file.build().unwrap();
+        let name = file.architecture();
+        file.set(&format!("{name}.{key}"), value);
+        let model = file.build().unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(model.segments.len(), plain.segments.len(), "{key}");
+        for (own, plain) in model.segments.iter().zip(&plain.segments) {
+            assert_eq!(own.graph.to_string(), plain.graph.to_string(), "{key}");
+        }
+    };
+    for factor in [-1.0f32, 1.0] {
+        built(support::v2_lite, "rope.scaling.yarn_ext_factor", factor.into());
+    }
+    built(support::v2_lite, "rope.scaling.yarn_attn_factor", 1.0f32.into());
+    // Without YaRN, its factors mean nothing.
+    built(support::llama, "rope.scaling.yarn_attn_factor", 0.5f32.into());
+    for model in [support::mixtral, support::qwen3moe] {
+        built(model, "expert_gating_func", 0u32.into());
+        built(model, "expert_gating_func", 1u32.into());
+        built(model, "expert_weights_norm", true.into());
+        built(model, "expert_weights_scale", 0.0f32.into());
+        built(model, "expert_weights_scale", 1.0f32.into());
+    }
+    // Without experts, so do the keys of the router.
+    built(support::llama, "expert_weights_norm", false.into());
+    built(support::llama, "attention.sliding_window", 0u32.into());
+    built(support::llama, "attention.sliding_window", 4096u32.into());
+    for key in ["logit_scale", "embedding_scale", "residual_scale"] {
+        built(support::llama, key, 0.0f32.into());
+        built(support::llama, key, 1.0f32.into());
+    }
+    for model in [support::qwen2, support::qwen3, support::qwen3moe] {
+        built(model, "attention.scale", 0.0f32.into());
+        built(model, "attention.scale", 0.25f32.into());
+    }
 }
 
 #[test]

@@ -41,6 +41,13 @@ impl File {
         self.keys.insert(key.to_string(), value.into());
     }
 
+    pub(crate) fn architecture(&self) -> String {
+        match &self.keys["general.architecture"] {
+            Value::String(name) => name.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// Adds a matrix or a stack of matrices. `shape` is outermost axis first.
     pub(crate) fn matrix(&mut self, name: &str, shape: &[usize]) {
         let scale = 1.0 / (shape[shape.len() - 1] as f32).sqrt();
