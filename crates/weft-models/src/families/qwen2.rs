@@ -1,7 +1,8 @@
 //! The `qwen2` family (Qwen1.5 to Qwen2.5): grouped-query attention with biases on queries, keys and values, and dense
 //! layers.
 //!
-//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen2.cpp`).
+//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen2.cpp`), except that `output.bias`, fused
+//! `attn_qkv` tensors and another `attention.scale` are refused.
 
 use weft_ir::{RopeStyle, Unary};
 

@@ -1,6 +1,7 @@
 //! The `qwen3` family: grouped-query attention with QK-norm on every head, and dense layers.
 //!
-//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen3.cpp`).
+//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen3.cpp`), except that fused `attn_qkv` tensors
+//! and another `attention.scale` are refused.
 
 use weft_ir::{RopeStyle, Unary};
 

@@ -1,6 +1,8 @@
 //! The `qwen3moe` family: the attention of `qwen3`, and in every layer routed experts with normalised softmax gating.
 //!
-//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen3moe.cpp`).
+//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen3moe.cpp`), except that
+//! `expert_feed_forward_length` is required (llama.cpp falls back to `feed_forward_length / expert_used_count`), and that
+//! fused `attn_qkv` tensors and keys that ask for another router or attention scale are refused.
 
 use weft_ir::Unary;
 
