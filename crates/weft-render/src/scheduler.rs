@@ -124,8 +124,8 @@ impl Scheduler {
     pub fn keep<'a>(&mut self, schedules: impl IntoIterator<Item = (&'a Kernel, &'a Sizes, &'a str)>) {
         for (kernel, max, schedule) in schedules {
             if let Ok(schedule) = schedule.parse() {
-                let own = choose(kernel, max, self.limits(), &self.tuned);
-                self.tuned.insert(kernel, max, schedule, &own);
+                let own = choose(kernel, max, &self.target.limits, &self.tuned);
+                self.tuned.insert(kernel, max, schedule, &own, &self.target.limits);
             }
         }
     }

@@ -8,12 +8,9 @@ use weft_kern::{Anchor, Attend, Format, Instr, Kernel, Part, Pick, Product, Size
 use weft_quant::GgmlType;
 
 use crate::limits::Limits;
-use crate::schedule::order::lanes_matter;
+use crate::schedule::order::{LANES, lanes_matter};
 use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::{Schedule, Split};
-
-/// Lanes per workgroup; every GPU of the last ten years runs as many.
-const LANES: u32 = 256;
 
 /// Lanes per workgroup of kernels with one row and long sums, where the number changes no bit.
 const MANY_LANES: u32 = 512;
@@ -62,7 +59,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
         match &part.anchor {
             Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
             Anchor::Dot(products) => {
-                let reduce = kept.reduce(kernel, part, lanes);
+                let reduce = kept.reduce(kernel, part, limits);
                 dot(kernel, part, products, &rows, lanes, reduce)
             }
             Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),

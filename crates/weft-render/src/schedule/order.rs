@@ -2,7 +2,11 @@
 
 use weft_kern::{Anchor, Instr, Kernel, Part, Pick, Product};
 
+use crate::limits::Limits;
 use crate::schedule::{Schedule, Split};
+
+/// Lanes per workgroup of most kernels; every GPU of the last ten years runs as many.
+pub(crate) const LANES: u32 = 256;
 
 /// The order in which sums are added up.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -38,6 +42,20 @@ fn product(kernel: &Kernel, Product { x: _, w, transposed }: &Product) -> String
     };
     let turned = if *transposed { " transposed" } else { "" };
     format!("{}[{}, {}]{turned}{picked}", kernel.params[w.param].format, w.n, w.k)
+}
+
+/// The most lanes that a tuned sum may have: as many as a workgroup has at least, for any step size
+/// and any other work of the kernel. Plans for other step sizes may have more lanes, so a bound by a
+/// plan's own lanes would let the order of a sum depend on the step size.
+pub(crate) fn most_tuned(limits: &Limits) -> u32 {
+    1 << LANES.min(limits.invocations).max(1).ilog2()
+}
+
+/// Whether no product has more lanes per sum than may be tuned.
+pub(crate) fn can_be_tuned(kernel: &Kernel, schedule: &Schedule, limits: &Limits) -> bool {
+    let most = most_tuned(limits);
+    let mut parts = kernel.parts.iter().zip(&schedule.parts);
+    parts.all(|(part, split)| part.products().is_empty() || split.reduce <= most)
 }
 
 /// Whether the number of lanes decides the order of sums: it does for reductions over rows and for

@@ -16,7 +16,7 @@ use crate::checksum::checksum;
 use crate::limits::Limits;
 use crate::schedule::Schedule;
 use crate::schedule::check::is_possible;
-use crate::schedule::order::{same_bits, sums};
+use crate::schedule::order::{can_be_tuned, most_tuned, same_bits, sums};
 
 /// The key of a whole schedule: the kernel's text without its name, and the largest step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -42,8 +42,19 @@ pub struct TunedSchedules {
 
 impl TunedSchedules {
     /// Keeps a kernel's schedule in place of its `own`. Where the order of its sums differs, the
-    /// new order holds for all kernels with such sums.
-    pub(crate) fn insert(&mut self, kernel: &Kernel, max: &Sizes, schedule: Schedule, own: &Schedule) {
+    /// new order holds for all kernels with such sums; a schedule with an order that some of them
+    /// cannot have is not kept.
+    pub(crate) fn insert(
+        &mut self,
+        kernel: &Kernel,
+        max: &Sizes,
+        schedule: Schedule,
+        own: &Schedule,
+        limits: &Limits,
+    ) {
+        if !can_be_tuned(kernel, &schedule, limits) {
+            return;
+        }
         for ((part, split), own) in kernel.parts.iter().zip(&schedule.parts).zip(&own.parts) {
             if let Some(sums) = sums(kernel, part).filter(|_| split.reduce != own.reduce) {
                 self.reduces.insert(sums, split.reduce);
@@ -52,13 +63,14 @@ impl TunedSchedules {
         self.kernels.insert(Key::new(kernel, max), schedule);
     }
 
-    /// The tuned lanes per sum of this part, if there is a legal one.
-    pub(crate) fn reduce(&self, kernel: &Kernel, part: &Part, lanes: usize) -> Option<usize> {
+    /// The tuned lanes per sum of this part, if the number is legal. This depends only on what is
+    /// multiplied and on the GPU.
+    pub(crate) fn reduce(&self, kernel: &Kernel, part: &Part, limits: &Limits) -> Option<usize> {
         if self.reduces.is_empty() {
             return None;
         }
-        let reduce = *self.reduces.get(&sums(kernel, part)?)? as usize;
-        (reduce.is_power_of_two() && reduce <= lanes).then_some(reduce)
+        let reduce = *self.reduces.get(&sums(kernel, part)?)?;
+        (reduce.is_power_of_two() && reduce <= most_tuned(limits)).then_some(reduce as usize)
     }
 
     /// The tuned schedule of a kernel, if it can replace `own`, which has the order of sums that

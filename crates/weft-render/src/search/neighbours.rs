@@ -6,7 +6,7 @@ use weft_kern::{Anchor, Kernel, Part, Sizes};
 use crate::limits::Limits;
 use crate::render::fits;
 use crate::schedule::check::is_possible;
-use crate::schedule::order::{lanes_matter, sums};
+use crate::schedule::order::{can_be_tuned, lanes_matter, sums};
 use crate::schedule::{Schedule, Split};
 
 /// Columns that are rounded together.
@@ -18,7 +18,8 @@ pub(crate) fn neighbours(kernel: &Kernel, max: &Sizes, from: &Schedule, limits: 
     let mut found: Vec<Schedule> = Vec::new();
     let mut offer = |schedule: Schedule| {
         let is_new = schedule != *from && !found.contains(&schedule);
-        if is_new && is_possible(kernel, &schedule, limits) && fits(kernel, &schedule, max, limits) {
+        let can = is_new && can_be_tuned(kernel, &schedule, limits);
+        if can && is_possible(kernel, &schedule, limits) && fits(kernel, &schedule, max, limits) {
             found.push(schedule);
         }
     };

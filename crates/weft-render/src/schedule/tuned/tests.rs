@@ -60,9 +60,9 @@ fn tuned_schedules_print_and_parse_back() {
     let mut kept = TunedSchedules::default();
     let schedule = "lanes 128; rows 2 width 64 reduce 4 upcast 1; rows 1 width 32 reduce 4 upcast 1";
     let own = choose(&kernel, &max, &limits(), &kept);
-    kept.insert(&kernel, &max, own.clone(), &own);
+    kept.insert(&kernel, &max, own.clone(), &own, &limits());
     assert!(kept.reduces.is_empty(), "an order that is the heuristic's own is not kept");
-    kept.insert(&kernel, &max, schedule.parse().unwrap(), &own);
+    kept.insert(&kernel, &max, schedule.parse().unwrap(), &own, &limits());
     let text = kept.to_string();
     assert!(text.starts_with(&format!("sums {SUMS}: reduce 4\nkernel ")), "{text}");
     assert!(text.ends_with(&format!(" in steps of 8: {schedule}\n")), "{text}");
@@ -94,11 +94,56 @@ fn the_order_of_a_sum_holds_for_all_kernels_with_such_sums() {
     let reduces = |schedule: &Schedule| schedule.parts.iter().map(|p| p.reduce).collect::<Vec<_>>();
     assert_ne!(reduces(&own), [2, 2]);
     assert_eq!(reduces(&chosen("sums q4_0[512, 256]: reduce 2\n").0), [2, 2]);
-    // Invalid numbers of lanes are ignored, and so are those above the workgroup's.
+    // Invalid numbers of lanes are ignored, and so are those above the bound for all step sizes.
     for odd in ["0", "3", "512", "4294967295", "-1", "x", ""] {
         assert_eq!(chosen(&format!("sums q4_0[512, 256]: reduce {odd}\n")).0, own, "{odd}");
     }
     assert_eq!(chosen("sums q4_0[512, 257]: reduce 2\n").0, own, "other sums");
+}
+
+/// Products of long sums have more lanes in steps of one token than in others.
+fn long() -> (Kernel, Sizes) {
+    let text = PLAN.replace("256", "8192").replace("512", "2048");
+    let plan = parse_plan(&text).unwrap_or_else(|e| panic!("{e}"));
+    (plan.kernels[0].clone(), plan.max)
+}
+
+#[test]
+fn a_tuned_order_holds_for_all_step_sizes_or_for_none() {
+    let (kernel, max) = long();
+    for (invocations, most) in [(1024, 256), (512, 256), (256, 256), (128, 128), (100, 64)] {
+        let limits = Limits { invocations, ..limits() };
+        let chosen = |tokens, kept: &TunedSchedules| choose(&kernel, &Sizes { tokens, ..max }, &limits, kept);
+        let own = chosen(1, &TunedSchedules::default());
+        assert_eq!(own.lanes, if invocations >= 512 { 512 } else { most });
+        for reduce in (0..=11).map(|log| 1 << log) {
+            let kept = TunedSchedules::parse(&format!("sums q4_0[2048, 8192]: reduce {reduce}\n"));
+            let expected = if reduce <= most { reduce } else { own.parts[0].reduce };
+            for tokens in [1, 16, 300] {
+                let reduces: Vec<u32> = chosen(tokens, &kept).parts.iter().map(|p| p.reduce).collect();
+                assert_eq!(reduces, [expected; 2], "{reduce} of {invocations}, {tokens} tokens");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_order_that_only_some_step_sizes_can_have_is_neither_tried_nor_kept() {
+    let ((kernel, max), limits) = (long(), limits());
+    let max = Sizes { tokens: 1, ..max };
+    let own = choose(&kernel, &max, &limits, &TunedSchedules::default());
+    let with = |reduce| -> Schedule {
+        let split = format!("rows 1 width 32 reduce {reduce} upcast 1");
+        format!("lanes 512; {split}; {split}").parse().unwrap()
+    };
+    assert!(is_possible(&kernel, &with(512), &limits), "a workgroup of one token has the lanes");
+    let tried = neighbours(&kernel, &max, &with(256), &limits);
+    assert!(!tried.is_empty() && tried.iter().flat_map(|s| &s.parts).all(|p| p.reduce <= 256), "{tried:?}");
+    let mut kept = TunedSchedules::default();
+    kept.insert(&kernel, &max, with(512), &own, &limits);
+    assert_eq!(kept, TunedSchedules::default());
+    kept.insert(&kernel, &max, with(256), &own, &limits);
+    assert!(kept.to_string().starts_with("sums q4_0[2048, 8192]: reduce 256\n"), "{kept}");
 }
 
 #[test]
