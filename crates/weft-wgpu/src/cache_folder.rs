@@ -22,7 +22,43 @@ pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// If the folder exists and cannot be read, or a file in it cannot be removed.
 pub(crate) fn clear(folder: &Path) -> io::Result<u64> {
-    weft_file::remove_files(folder, |name| {
-        [PIPELINES, SCHEDULES].iter().any(|prefix| name.starts_with(prefix))
+    weft_file::remove_files(folder, is_ours)
+}
+
+/// Returns whether a file name has the form that compiled pipelines or schedules get. A user's folder may hold
+/// other files, such as a copy of schedules.
+fn is_ours(name: &str) -> bool {
+    [(PIPELINES, ".bin"), (SCHEDULES, ".txt")].iter().any(|(prefix, extension)| {
+        let key = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(extension));
+        key.is_some_and(|key| key.len() == 16 && key.bytes().all(|b| b.is_ascii_hexdigit()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_with_names_of_our_form_are_removed() {
+        let folder = std::env::temp_dir().join(format!("weft-cache-folder-{}", std::process::id()));
+        assert_eq!(clear(&folder).unwrap(), 0, "there is no folder");
+        let ours = ["pipelines-0123456789abcdef.bin", "schedules-0123456789abcdef.txt"];
+        let foreign = [
+            "schedules-0123456789abcdef.txt.bak",
+            "schedules-0123456789abcdef.bin",
+            "schedules-0123456789abcde.txt",
+            "schedules-0123456789abcdef0.txt",
+            "schedules-0123456789abcdeg.txt",
+            "schedules-of-mine.txt",
+            "pipelines-0123456789abcdef.txt",
+            "pipelines-",
+        ];
+        for name in ours.iter().chain(&foreign) {
+            put(&folder.join(name), b"12345").unwrap();
+        }
+        assert_eq!(clear(&folder).unwrap(), 10);
+        assert!(ours.iter().all(|name| !folder.join(name).exists()));
+        assert!(foreign.iter().all(|name| folder.join(name).exists()));
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
