@@ -1,9 +1,11 @@
-//! Measurements of machines: a small text file in the cache folder for each kind of hardware and its driver.
+//! Measurements of machines: a small text file in the cache folder for each kind of hardware and its driver, and for
+//! each build of Weft, because its own kernels are measured.
 //!
 //! Measurements affect only decisions that change no bit ([`CostModel`]). A file that is missing, damaged or of other
-//! hardware therefore costs only time: the built-in numbers are used instead.
+//! hardware or another build therefore costs only time: the built-in numbers are used instead.
 
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -17,8 +19,19 @@ const PREFIX: &str = "machine-";
 /// The size of the largest file that is read.
 const MAX_BYTES: u64 = 4096;
 
-/// The range of plausible numbers.
-const PLAUSIBLE: [u64; 2] = [1, 1 << 60];
+/// The most workers that are plausible, and the most nanoseconds of a launch.
+const MOST_WORKERS: u64 = 1_000_000;
+const MOST_LAUNCH_NS: u64 = 1_000_000_000;
+
+/// The range of plausible rates per second.
+const RATES: RangeInclusive<u64> = 1_000_000..=100_000_000_000_000_000;
+
+/// The version and the kind of this build.
+const BUILD: &str = if cfg!(debug_assertions) {
+    concat!(env!("CARGO_PKG_VERSION"), " debug")
+} else {
+    env!("CARGO_PKG_VERSION")
+};
 
 /// Returns the cost model of this hardware, from the measurements in `folder` or, if there are none, from built-in
 /// numbers.
@@ -56,16 +69,21 @@ fn is_ours(name: &str) -> bool {
 }
 
 fn path(hardware: &Hardware, folder: &Path) -> PathBuf {
-    folder.join(format!("{PREFIX}{:016x}.txt", checksum(hardware.key.as_bytes())))
+    folder.join(format!("{PREFIX}{:016x}.txt", checksum(head(hardware).as_bytes())))
 }
 
 /// The first line of a file. Keys contain text from drivers, and could contain line breaks.
 fn head(hardware: &Hardware) -> String {
-    format!("weft machine 1 for {}", hardware.key.escape_debug())
+    format!("weft {BUILD}, machine 1 for {}", hardware.key.escape_debug())
 }
 
 fn text(hardware: &Hardware, machine: &Machine) -> String {
-    let mut text = head(hardware) + "\n";
+    sealed(&head(hardware), machine)
+}
+
+/// The text of a file with this first line.
+fn sealed(head: &str, machine: &Machine) -> String {
+    let mut text = format!("{head}\n");
     for (name, number) in machine.numbers() {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{name} {number}");
@@ -90,8 +108,20 @@ fn parse(hardware: &Hardware, found: &str) -> Option<Machine> {
 }
 
 fn is_plausible(machine: &Machine) -> bool {
-    let [least, most] = PLAUSIBLE;
-    machine.numbers().iter().all(|(_, number)| (least..=most).contains(number))
+    let Machine {
+        workers,
+        launch_ns,
+        worker_bytes,
+        bytes,
+        worker_multiplications,
+        worker_float_multiplications,
+        worker_values,
+    } = *machine;
+    let rates = [worker_bytes, bytes, worker_multiplications, worker_float_multiplications, worker_values];
+    (1..=MOST_WORKERS).contains(&workers)
+        && (1..=MOST_LAUNCH_NS).contains(&launch_ns)
+        && rates.iter().all(|rate| RATES.contains(rate))
+        && worker_bytes <= bytes
 }
 
 /// 64-bit FNV-1a, to detect accidental damage.
@@ -172,13 +202,52 @@ mod tests {
     }
 
     #[test]
+    fn measurements_of_other_builds_are_ignored() {
+        let (own, version) = (hardware("a card"), env!("CARGO_PKG_VERSION"));
+        let head = head(&own);
+        assert_eq!(head.contains("debug"), cfg!(debug_assertions), "{head}");
+        let other_kind = match head.contains("debug") {
+            true => head.replacen(" debug", "", 1),
+            false => head.replacen(version, &format!("{version} debug"), 1),
+        };
+        for other in [head.replacen(version, "0.0.0", 1), other_kind] {
+            assert_ne!(other, head);
+            assert_eq!(parse(&own, &sealed(&other, &measured())), None, "{other}");
+        }
+        assert_eq!(parse(&own, &sealed(&head, &measured())), Some(measured()));
+    }
+
+    #[test]
     fn implausible_measurements_are_refused() {
         with_folder("implausible", |folder| {
-            for (launch_ns, bytes) in [(0, 1 << 30), (1000, 0), (1000, u64::MAX)] {
-                let machine = Machine { launch_ns, bytes, ..measured() };
-                assert!(keep_machine(&hardware("a card"), folder, &machine).is_err());
+            let (own, fine) = (hardware("a card"), measured());
+            let (least, most) = (*RATES.start(), *RATES.end());
+            for machine in [
+                Machine { workers: 0, ..fine },
+                Machine { workers: 1_000_001, ..fine },
+                Machine { launch_ns: 0, ..fine },
+                Machine { launch_ns: 1_000_000_001, ..fine },
+                Machine { bytes: most + 1, ..fine },
+                Machine { worker_bytes: fine.bytes + 1, ..fine },
+                Machine { worker_bytes: least - 1, ..fine },
+                Machine { worker_multiplications: least - 1, ..fine },
+                Machine { worker_float_multiplications: most + 1, ..fine },
+                Machine { worker_values: u64::MAX, ..fine },
+            ] {
+                assert!(keep_machine(&own, folder, &machine).is_err(), "{machine:?}");
+                assert_eq!(parse(&own, &text(&own, &machine)), None, "{machine:?}");
             }
             assert!(!folder.exists());
+            let extreme = Machine {
+                workers: MOST_WORKERS,
+                launch_ns: MOST_LAUNCH_NS,
+                worker_bytes: most,
+                bytes: most,
+                worker_multiplications: least,
+                worker_float_multiplications: least,
+                worker_values: most,
+            };
+            assert_eq!(parse(&own, &text(&own, &extreme)), Some(extreme));
         });
     }
 }

@@ -34,8 +34,8 @@ impl fmt::Display for Cost {
 /// Adds up a plan's kernels in the largest step.
 pub(crate) fn cost(plan: &Plan, machine: &Machine) -> Cost {
     let calls = plan.traffic(&plan.max, &Seen::default());
-    let weight_bytes = calls.iter().flatten().map(|counted| counted.alone.weight_bytes).sum();
-    let ns = times(plan, &calls, &plan.max, machine).sum();
+    let weight_bytes = total(calls.iter().flatten().map(|counted| counted.alone.weight_bytes));
+    let ns = total(times(plan, &calls, &plan.max, machine));
     Cost { kernels: plan.calls.len() as u64, weight_bytes, ns }
 }
 
@@ -60,34 +60,40 @@ fn time(kernel: &Kernel, operations: &[Counted], sizes: &Sizes, machine: &Machin
     let mut longest = 0;
     for (at, part) in kernel.parts.iter().enumerate() {
         let own = operations.iter().filter(|counted| counted.operation.part == at);
-        let work: u64 = own.map(|counted| work(&counted.alone, machine)).sum();
-        busy += work;
+        let work = total(own.map(|counted| work(&counted.alone, machine)));
+        busy = total([busy, work]);
         longest = longest.max(work / pieces(part, sizes).max(1));
     }
     let all: Amounts = operations.iter().map(|counted| counted.alone).sum();
     let prologues = over(all.prologue_values, machine.worker_values);
-    let reading = over(all.weight_bytes + all.state_bytes, machine.bytes);
-    machine.launch_ns + prologues + (busy / machine.workers.max(1)).max(longest).max(reading)
+    let reading = over(total([all.weight_bytes, all.state_bytes]), machine.bytes);
+    let working = (busy / machine.workers.max(1)).max(longest).max(reading);
+    total([machine.launch_ns, prologues, working])
 }
 
 /// The nanoseconds that a single worker takes for an operation, without prologues.
 fn work(amounts: &Amounts, machine: &Machine) -> u64 {
-    let reading = over(amounts.weight_bytes + amounts.state_bytes, machine.worker_bytes);
+    let reading = over(total([amounts.weight_bytes, amounts.state_bytes]), machine.worker_bytes);
     let integers = over(amounts.integer_multiplications, machine.worker_multiplications);
     let floats = over(amounts.float_multiplications, machine.worker_float_multiplications);
-    over(amounts.values, machine.worker_values) + reading.max(integers + floats)
+    total([over(amounts.values, machine.worker_values), reading.max(total([integers, floats]))])
 }
 
 /// The number of pieces that a part's work can be divided into.
 fn pieces(part: &Part, sizes: &Sizes) -> u64 {
-    let rows: u64 = part.rows.iter().map(|dim| dim.eval(sizes) as u64).product();
+    let rows = part.rows.iter().fold(1, |rows: u64, dim| rows.saturating_mul(dim.eval(sizes) as u64));
     let divides = part.columns_independent() || matches!(part.anchor, Anchor::Attend(_));
-    rows * if divides { (part.cols as u64).div_ceil(TILE) } else { 1 }
+    rows.saturating_mul(if divides { (part.cols as u64).div_ceil(TILE) } else { 1 })
 }
 
 /// Nanoseconds for an amount at a rate per second.
 fn over(amount: u64, rate: u64) -> u64 {
-    (u128::from(amount) * 1_000_000_000 / u128::from(rate.max(1))) as u64
+    u64::try_from(u128::from(amount) * 1_000_000_000 / u128::from(rate.max(1))).unwrap_or(u64::MAX)
+}
+
+/// A sum, or the largest number if that is exceeded.
+fn total(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -137,6 +143,16 @@ call dot b0 b1 b2
         let sizes = Sizes { tokens, ..plan.max };
         let [ns] = estimate(&plan, &sizes, &Seen::default(), &machine)[..] else { panic!("one call") };
         ns
+    }
+
+    #[test]
+    fn estimates_saturate() {
+        let slow = Machine { launch_ns: u64::MAX, worker_bytes: 1, bytes: 1, worker_values: 1, ..machine() };
+        assert_eq!(ns(5, slow), u64::MAX);
+        let plan = parse_plan(&PLAN.replace("call dot b0 b1 b2\n", "call dot b0 b1 b2\ncall dot b0 b1 b2\n"))
+            .unwrap();
+        assert_eq!(cost(&plan, &slow).ns, u64::MAX);
+        assert_eq!([over(u64::MAX, 1), over(u64::MAX, 0), over(3, u64::MAX)], [u64::MAX, u64::MAX, 0]);
     }
 
     #[test]

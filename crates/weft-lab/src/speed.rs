@@ -94,7 +94,8 @@ impl Measuring<'_> {
             self.picked()?
         };
         let each = |all: f64| whole(all / machine.workers as f64);
-        machine.worker_bytes = worker_bytes.map_or_else(|| each(bytes), whole);
+        // Where the figures are nearly equal, or one worker's matrices fit a cache, it can seem faster than all.
+        machine.worker_bytes = worker_bytes.map_or_else(|| each(bytes), whole).min(machine.bytes);
         if let Some(all) = self.product(INTEGERS)? {
             machine.worker_multiplications = each(all);
         }
