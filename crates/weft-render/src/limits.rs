@@ -16,7 +16,7 @@ pub enum Language {
     /// WGSL, for wgpu.
     Wgsl,
     /// CUDA C++ for NVRTC, to be compiled with [`CUDA_OPTIONS`](crate::CUDA_OPTIONS). `subgroup`
-    /// must be 32 or `None`.
+    /// must be 32 or `None`; kernels for others are refused.
     Cuda,
 }
 
@@ -49,8 +49,8 @@ impl Limits {
             shared_bytes: 48 << 10,
             // The limit along `y`; along `x` there may be more.
             groups: 65_535,
-            // So few that pointers and `args` together stay below the 4 KiB of arguments that every
-            // driver takes.
+            // Every driver takes 4 KiB of arguments. These pointers are 1 KiB of them, `sizes` 16
+            // bytes, and `args` 8 bytes for each parameter of the kernel, so up to 382 parameters fit.
             storage_buffers: 128,
             // As many words as 32 bits can address.
             binding_bytes: 4 << 32,

@@ -40,6 +40,12 @@ pub enum Why {
         /// How many the GPU launches along an axis.
         limit: u32,
     },
+    /// CUDA with subgroups that are not warps.
+    #[error("CUDA needs subgroups of 32 lanes or none; the limits say {found}")]
+    Subgroup {
+        /// The smallest subgroup size by the limits.
+        found: u32,
+    },
     /// A schedule that does not fit the kernel or the GPU.
     #[error("the schedule is not legal: {0}")]
     Schedule(String),

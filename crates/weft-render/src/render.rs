@@ -3,7 +3,7 @@
 use weft_kern::{Kernel, Sizes};
 
 use crate::dialect::Dialect;
-use crate::dialect::cuda::Cuda;
+use crate::dialect::cuda::{Cuda, WARP};
 use crate::dialect::print::print;
 use crate::dialect::wgsl::Wgsl;
 use crate::limits::{Language, Limits, Target};
@@ -42,6 +42,11 @@ pub fn render_with(
     target: &Target,
 ) -> Result<Vec<Shader>, Refused> {
     let refused = |(part, why)| Refused { kernel: kernel.name.clone(), part, why };
+    if let (Language::Cuda, Some(found)) = (target.language, target.limits.subgroup)
+        && found != WARP
+    {
+        return Err(refused((None, Why::Subgroup { found })));
+    }
     let job = Job::new(kernel, slots, schedule, max, &target.limits).map_err(refused)?;
     let dialect: &dyn Dialect = match target.language {
         Language::Wgsl => &Wgsl { dot4: target.limits.dot4 },

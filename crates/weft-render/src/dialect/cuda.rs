@@ -5,7 +5,8 @@
 //!
 //! Texts must be compiled with [`CUDA_OPTIONS`]: a multiplication and an addition are fused only
 //! where the program says `fma`. So bits follow the kernel's own order, and every architecture
-//! rounds alike. WGSL cannot promise that: there the driver decides whether `a * b + c` rounds once
+//! rounds alike, except in `expf` and `rsqrtf`: PTX leaves the last bits of the approximations
+//! behind them open. WGSL cannot promise that: there the driver decides whether `a * b + c` rounds once
 //! or twice.
 
 use std::fmt::Write as _;
@@ -20,7 +21,7 @@ use crate::dialect::{Dialect, c_call, component};
 pub const CUDA_OPTIONS: [&str; 4] = ["--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false"];
 
 /// Lanes of a warp.
-const WARP: u32 = 32;
+pub(crate) const WARP: u32 = 32;
 
 /// CUDA C++.
 #[derive(Clone, Copy, Debug)]

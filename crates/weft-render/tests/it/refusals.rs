@@ -2,7 +2,7 @@
 
 use crate::valid::{adapters, validate};
 use weft_kern::{Kernel, Sizes, parse_plan};
-use weft_render::{Schedule, Why, render, render_with};
+use weft_render::{Language, Limits, Schedule, Target, Why, render, render_with};
 
 /// A kernel of two parameters by the lines of its part.
 fn kernel(params: [&str; 2], lines: &[&str]) -> Kernel {
@@ -93,6 +93,21 @@ fn schedules_are_checked() {
     ] {
         let refused = with(&across, wrong).unwrap_err();
         assert!(matches!(refused.why, Why::Schedule(_)), "{wrong}: {refused}");
+    }
+}
+
+#[test]
+fn cuda_with_subgroups_that_are_not_warps() {
+    let lines = ["rows [T] cols 64", "map", "v0 = load 64 p0[0; 64; 1]", "v1 = store v0 p1[0; 64; 1]"];
+    let kernel = kernel(["f32", "f32"], &lines);
+    let max = Sizes { tokens: 4, rows: 1, slots: 64, pages: 2 };
+    for (subgroup, fine) in [(None, true), (Some(32), true), (Some(16), false), (Some(64), false)] {
+        let limits = Limits { subgroup, ..Limits::cuda() };
+        let rendered = render(&kernel, &[0, 1], &max, &Target { language: Language::Cuda, limits });
+        match subgroup.filter(|_| !fine) {
+            Some(found) => assert_eq!(rendered.unwrap_err().why, Why::Subgroup { found }),
+            None => assert!(rendered.is_ok(), "{subgroup:?}"),
+        }
     }
 }
 
