@@ -45,7 +45,8 @@ struct Reader {
 }
 
 impl Meter {
-    /// Creates a meter for a device. Takes up to half a gigabyte of its memory; on the CPU, several times the last-level cache.
+    /// Creates a meter for a device. Takes up to 576 MiB of its memory; on the CPU, four times the last-level cache, at
+    /// most 4 GiB.
     ///
     /// # Errors
     /// If the CPU has too little memory, or the device fails.

@@ -18,7 +18,7 @@ pub(super) const COMMAND: Command = Command {
     name: "roofline",
     about: "Measure how fast this machine reads memory and multiplies",
     notes: "\
-Takes some seconds and up to a gigabyte of memory. The CPU is measured with 1 to --threads threads (above 4, only powers of \
+Takes some seconds and up to 4 GiB of memory. The CPU is measured with 1 to --threads threads (above 4, only powers of \
 two). READ reads memory at several places at once; IN ORDER reads it from one end to the other; DOT multiplies 8-bit integers, \
 as products with quantised weights do; FMA multiplies f32, as products with float weights do. (Attention multiplies 16-bit \
 integers, two in the time of one f32.) Each multiplication includes its addition. Figures are medians, with the minimum and \
