@@ -86,7 +86,7 @@ fn compile(graph: &Graph, switches: &Switches, options: &Options) -> Result<Fusi
     prologue::absorb(&graph, &mut groups, switches);
     let placed = place::place(&graph, &groups, switches)?;
     let pieces = emit::emit(&graph, &groups, &placed)?;
-    let launches = order::order(pieces, switches.on(&decide::BESIDE));
+    let launches = order::order(pieces, switches.on(&decide::BESIDE), &placed.buffers);
     let calls = launches.iter().map(|launch| computed(&groups, launch)).collect();
     let plan = memory::plan(graph.name(), &options.max, placed.buffers, launches);
     weft_kern::verify(&plan)?;

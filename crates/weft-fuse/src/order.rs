@@ -1,7 +1,9 @@
 //! The order of kernels, and which parts share one: whatever reads a buffer comes after everything that writes it.
 
+use std::collections::BTreeSet;
+
 use weft_ir::NodeId;
-use weft_kern::{Access, BufferId, Kernel, Param, ParamId, Part, View};
+use weft_kern::{Access, Buffer, BufferId, Kernel, Param, ParamId, Part, Source, View};
 use weft_kern::{Anchor, Factor, Instr, Pick};
 
 use crate::emit::EmittedPart;
@@ -15,12 +17,15 @@ pub(crate) struct Launch {
     pub(crate) groups: Vec<Option<usize>>,
 }
 
-/// Sorts parts into levels: those of a level need only what earlier levels compute. If `beside`, a level is one kernel; otherwise
-/// each part is one.
+/// The most buffers that parts side by side use together: as many storage buffers as WebGPU promises on every GPU.
+const MAX_BUFFERS: usize = 10;
+
+/// Sorts parts into levels: those of a level need only what earlier levels compute. If `beside`, a level is one kernel, or several
+/// if one would use too many buffers; otherwise each part is one. `buffers` are those of the plan.
 ///
 /// # Panics
 /// If parts depend on each other in a cycle, which groups never do.
-pub(crate) fn order(mut parts: Vec<EmittedPart>, beside: bool) -> Vec<Launch> {
+pub(crate) fn order(mut parts: Vec<EmittedPart>, beside: bool, buffers: &[Buffer]) -> Vec<Launch> {
     parts.sort_by_key(|p| p.key);
     let levels = levels(&parts);
     let mut ordered: Vec<(usize, NodeId, EmittedPart)> =
@@ -28,7 +33,9 @@ pub(crate) fn order(mut parts: Vec<EmittedPart>, beside: bool) -> Vec<Launch> {
     ordered.sort_by_key(|(level, key, _)| (*level, *key));
     let mut launches: Vec<(usize, Launch)> = Vec::new();
     for (level, _, part) in ordered {
-        let fits = |l: &&mut (usize, Launch)| beside && l.0 == level && !conflict(&l.1, &part);
+        let fits = |l: &&mut (usize, Launch)| {
+            beside && l.0 == level && !conflict(&l.1, &part) && count(&l.1, &part, buffers) <= MAX_BUFFERS
+        };
         match launches.iter_mut().rev().find(fits) {
             Some((_, launch)) => launch.add(part),
             None => {
@@ -77,6 +84,13 @@ fn conflict(launch: &Launch, part: &EmittedPart) -> bool {
         .iter()
         .zip(&launch.kernel.params)
         .any(|(a, p)| part.args.iter().zip(&part.params).any(|(b, q)| a == b && (written(p) || written(q))))
+}
+
+/// The number of buffers that a launch and a part use together. The arena is one.
+fn count(launch: &Launch, part: &EmittedPart, buffers: &[Buffer]) -> usize {
+    let in_arena = |arg: &BufferId| matches!(buffers[*arg].source, Source::Arena(_));
+    let used = launch.args.iter().chain(&part.args).map(|arg| if in_arena(arg) { None } else { Some(*arg) });
+    used.collect::<BTreeSet<_>>().len()
 }
 
 impl Launch {
