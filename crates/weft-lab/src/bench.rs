@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use weft_device::Roof;
-use weft_engine::{Engine, Finish, GenerateOptions, LogitProcessor, Request, Sampling};
+use weft_engine::{Engine, Finish, GenerateOptions, Generation, LogitProcessor, Request, Sampling, Usage};
 use weft_random::Random;
 
 use crate::OnProgress;
@@ -40,7 +40,8 @@ impl BenchOptions {
     /// The context that the engine must have room for, in tokens.
     pub fn context(&self) -> usize {
         let deepest = self.depths.last().copied().unwrap_or(0);
-        deepest.saturating_add(self.prefill.max(self.decode))
+        // A reply without depth has a prompt of one token.
+        deepest.saturating_add(self.prefill).max(deepest.max(1).saturating_add(self.decode))
     }
 
     /// Tokens computed in all.
@@ -79,7 +80,8 @@ pub struct Setting {
     pub tokens: usize,
     /// Tokens per second.
     pub rates: Samples,
-    /// The least that it needs. A prompt's attention is not counted.
+    /// An estimate of the least that it needs, without a prompt's attention. Replies decoded together are counted as if no two chose the
+    /// same expert, and as if each had a cache of its own.
     pub need: Need,
 }
 
@@ -236,7 +238,7 @@ impl Run<'_> {
         let deepest = options.depths.last().copied().unwrap_or(0);
         self.before = (0..deepest).map(|_| self.token()).collect();
         if deepest > 0 {
-            self.generate(vec![(self.before.clone(), Vec::new())])?;
+            self.fill(deepest)?;
             self.tell(deepest);
         }
         for round in 0..=options.repeat {
@@ -258,51 +260,96 @@ impl Run<'_> {
 
     /// Takes a sample of a setting, with random tokens. Returns the number of tokens computed and the seconds.
     fn sample(&mut self, setting: &Setting) -> Result<(usize, f64), Error> {
-        let (new, reply) = match setting.phase {
-            Phase::Prefill => (setting.tokens, 1),
-            // The prompt's last token predicts the first of the reply.
-            Phase::Decode => (1, setting.tokens),
-        };
-        let sequence = |run: &mut Self| {
-            let mut prompt = run.before[..setting.depth].to_vec();
-            prompt.extend((0..new).map(|_| run.token()));
-            (prompt, (0..reply).map(|_| run.token()).collect())
-        };
-        let sequences = (0..setting.sequences).map(|_| sequence(self)).collect();
-        let started = Instant::now();
-        let computed = self.generate(sequences)?;
-        Ok((computed, started.elapsed().as_secs_f64()))
+        let &Setting { phase, depth, sequences, tokens, .. } = setting;
+        match phase {
+            Phase::Prefill => self.sample_prefill(depth, tokens),
+            Phase::Decode => self.sample_decode(depth, tokens, sequences),
+        }
     }
 
-    /// Generates given replies to prompts, all at once, and returns the number of tokens computed: all but the cached ones and the last
-    /// of each reply.
-    fn generate(&mut self, sequences: Vec<(Vec<u32>, Vec<u32>)>) -> Result<usize, Error> {
-        let mut generations = Vec::with_capacity(sequences.len());
-        for (prompt, reply) in sequences {
-            let mut options = GenerateOptions::default();
-            options.max_tokens = Some(reply.len());
-            options.sampling = Sampling::greedy();
-            options.ignore_end = true;
-            let request = Request::new(prompt).options(options).processor(Decided(reply));
-            generations.push(self.engine.push(request)?);
+    /// Computes a prompt of `tokens` tokens after `depth` others.
+    fn sample_prefill(&mut self, depth: usize, tokens: usize) -> Result<(usize, f64), Error> {
+        // Earlier samples may have taken some of their pages.
+        self.fill(depth)?;
+        let mut prompt = self.before[..depth].to_vec();
+        prompt.extend((0..tokens).map(|_| self.token()));
+        let generation = [self.push(prompt, 1)?];
+        let started = Instant::now();
+        self.step_until(&generation, |usage| usage.tokens > 0)?;
+        Ok((tokens, started.elapsed().as_secs_f64()))
+    }
+
+    /// Computes `tokens` tokens of `sequences` replies after `depth` others. The clock starts when all replies have begun, so that it
+    /// measures nothing of prompts, whatever the cache still has of them.
+    fn sample_decode(
+        &mut self,
+        depth: usize,
+        tokens: usize,
+        sequences: usize,
+    ) -> Result<(usize, f64), Error> {
+        let mut generations = Vec::with_capacity(sequences);
+        for _ in 0..sequences {
+            let first = if depth == 0 { vec![self.token()] } else { self.before[..depth].to_vec() };
+            generations.push(self.push(first, self.engine.context())?);
         }
-        loop {
-            if self.cancel.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
-            self.engine.step()?;
-            if generations.iter().all(|generation| generation.finish().is_some()) {
+        self.step_until(&generations, |usage| usage.tokens > 0)?;
+        let count = |all: &[Generation]| all.iter().map(|one| one.usage().tokens).sum::<usize>();
+        let before = count(&generations);
+        let started = Instant::now();
+        for _ in 0..tokens {
+            self.step()?;
+            // If prompts took several steps, the first reply can fill its context before the last has all its tokens.
+            if generations.iter().any(|one| one.finish().is_some()) {
                 break;
             }
         }
-        let computed = generations.iter().map(|generation| match generation.finish() {
-            Some(Finish::Failed(why)) => Err(weft_engine::Error::Batch(why).into()),
-            _ => {
-                let usage = generation.usage();
-                Ok(usage.prompt_tokens - usage.cached_tokens + usage.tokens.saturating_sub(1))
-            }
-        });
-        computed.sum()
+        let seconds = started.elapsed().as_secs_f64();
+        generations.iter().try_for_each(failed)?;
+        let computed = count(&generations) - before;
+        drop(generations);
+        // Frees their pages.
+        self.step()?;
+        Ok((computed, seconds))
+    }
+
+    /// Computes the first `depth` tokens of `before`, unless the prefix cache has them.
+    fn fill(&mut self, depth: usize) -> Result<(), Error> {
+        if depth == 0 {
+            return Ok(());
+        }
+        let generation = [self.push(self.before[..depth].to_vec(), 0)?];
+        self.step_until(&generation, |_| false)
+    }
+
+    /// Begins a reply of random tokens to a prompt.
+    fn push(&mut self, prompt: Vec<u32>, reply: usize) -> Result<Generation, Error> {
+        let mut options = GenerateOptions::default();
+        options.max_tokens = Some(reply);
+        options.sampling = Sampling::greedy();
+        options.ignore_end = true;
+        let decided = Decided((0..reply).map(|_| self.token()).collect());
+        Ok(self.engine.push(Request::new(prompt).options(options).processor(decided))?)
+    }
+
+    /// Steps until each generation has ended or is as far as `enough` says.
+    fn step_until(
+        &mut self,
+        generations: &[Generation],
+        enough: impl Fn(Usage) -> bool,
+    ) -> Result<(), Error> {
+        while !generations.iter().all(|one| one.finish().is_some() || enough(one.usage())) {
+            self.step()?;
+        }
+        generations.iter().try_for_each(failed)
+    }
+
+    /// Computes a step.
+    fn step(&mut self) -> Result<(), Error> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        self.engine.step()?;
+        Ok(())
     }
 
     /// The next random token; every run draws the same ones.
@@ -313,6 +360,14 @@ impl Run<'_> {
     fn tell(&mut self, tokens: usize) {
         self.progress.0 += tokens as u64;
         (self.on)(self.progress.0, self.progress.1);
+    }
+}
+
+/// The error of a generation that failed.
+fn failed(generation: &Generation) -> Result<(), Error> {
+    match generation.finish() {
+        Some(Finish::Failed(why)) => Err(weft_engine::Error::Batch(why).into()),
+        _ => Ok(()),
     }
 }
 
@@ -380,6 +435,35 @@ pub(crate) mod tests {
         assert_eq!(told.first(), Some(&(0, 63)));
         assert_eq!(told.last(), Some(&(9 + 2 * 3 * (6 + 3), 63)));
         assert!(told.is_sorted());
+    }
+
+    #[test]
+    fn samples_count_only_the_tokens_they_time() {
+        // Depths that end within pages, and so many that the cache cannot keep all.
+        let depths: BTreeSet<usize> = [0, 9, 40, 70, 100].into();
+        let options = BenchOptions { prefill: 33, decode: 40, depths, parallel: [1, 3].into(), repeat: 1 };
+        let mut engine = small(options.context(), 3).batch(64).open(fixture()).unwrap();
+        let cancel = AtomicBool::new(false);
+        let mut run = Run {
+            engine: &mut engine,
+            random: Random::new(0),
+            before: Vec::new(),
+            cancel: &cancel,
+            progress: (0, 0),
+            on: &mut |_, _| {},
+        };
+        run.before = (0..100).map(|_| run.token()).collect();
+        for round in 0..2 {
+            for &depth in &options.depths {
+                assert_eq!(run.sample_prefill(depth, 33).unwrap().0, 33);
+                for sequences in [1, 3] {
+                    let (tokens, _) = run.sample_decode(depth, 40, sequences).unwrap();
+                    // Three prompts may take two steps, in which the first replies get ahead.
+                    let expected = 40 * sequences - 2 * (sequences - 1)..=40 * sequences;
+                    assert!(expected.contains(&tokens), "{tokens} at {depth} in round {round}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -44,11 +44,6 @@ impl PerToken {
         }
     }
 
-    /// Returns what a reply of `tokens` tokens reads after `depth` tokens: for each token, the weights it uses and the cache up to it.
-    pub fn decode(&self, depth: usize, tokens: usize) -> Need {
-        decode(self.weight_bytes, self.kv_bytes, depth, tokens, 1)
-    }
-
     /// Everything as JSON.
     pub fn json(&self) -> Value {
         let PerToken { weight_bytes, kv_bytes, multiplications } = self;
@@ -108,9 +103,8 @@ mod tests {
 
     #[test]
     fn each_token_of_a_reply_reads_the_weights_and_the_cache_so_far() {
-        let per_token = PerToken { weight_bytes: 1000, kv_bytes: 10, multiplications: 0 };
         for (depth, tokens, amount) in [(0, 1, 1010.0), (0, 3, 3060.0), (100, 1, 2010.0), (100, 2, 4030.0)] {
-            assert_eq!(per_token.decode(depth, tokens), Need { roof: Roof::Read, amount });
+            assert_eq!(decode(1000, 10, depth, tokens, 1), Need { roof: Roof::Read, amount });
         }
     }
 
@@ -118,7 +112,8 @@ mod tests {
     fn replies_decoded_together_share_weights() {
         let runner = runner(64, 4);
         let need = |tokens, sequences| decode_together(&runner, 16, tokens, sequences).amount;
-        assert_eq!(need(5, 1), PerToken::of(&runner).decode(16, 5).amount);
+        let PerToken { weight_bytes, kv_bytes, .. } = PerToken::of(&runner);
+        assert_eq!(need(5, 1), decode(weight_bytes, kv_bytes, 16, 5, 1).amount);
         // Four read more than one does, but less than four times as much.
         assert!(need(5, 4) < 4.0 * need(5, 1) && need(5, 4) > need(5, 1));
     }

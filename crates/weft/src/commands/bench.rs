@@ -28,9 +28,9 @@ pub(super) const COMMAND: Command = Command {
 Computes random tokens: prompts of --prefill tokens, with logits for the last, and replies of --decode tokens, each after \
 --depth other tokens. With --parallel, several replies are decoded together, and the figure is their total. All figures are \
 sampled in turns, --repeat times after one warm-up, and the table shows medians. The machine's limits are measured in the \
-same run, as by `weft roofline`. The limit of decode is reading the weights and the cache once per token (READ); that of \
-prefill is multiplying by the weights (DOT), without attention. Devices other than the CPU have no known multiplication \
-rate, and so no limit for prefill.
+same run, as by `weft roofline`. The limit of decode is reading the weights once per step and each reply's cache once per \
+token (READ); experts count as if no two replies chose the same. The limit of prefill is multiplying by the weights (DOT), \
+without attention. Devices other than the CPU have no known multiplication rate, and so no limit for prefill.
 
 Examples:
   weft bench model.gguf
@@ -63,7 +63,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let path = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = Gguf::open(&path)?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
-    check_room(&wanted, args.count("context"), &weft_models::build(&gguf, &build)?)?;
+    check_room(&wanted, args, &weft_models::build(&gguf, &build)?)?;
     let own = args.engine();
     let context = own.context.or(Some(wanted.context()));
     let options = own.context(context).sequences(wanted.parallel.last().copied().unwrap_or(1));
@@ -86,7 +86,13 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 }
 
 /// Checks that the model and the context have room for the measurement, before anything is loaded.
-fn check_room(wanted: &BenchOptions, context: Option<usize>, model: &ModelGraph) -> anyhow::Result<()> {
+fn check_room(wanted: &BenchOptions, args: Args<'_>, model: &ModelGraph) -> anyhow::Result<()> {
+    let parallel = wanted.parallel.last().copied().unwrap_or(1);
+    let batch = args.count("batch").unwrap_or(usize::MAX);
+    ensure!(
+        wanted.decode == 0 || parallel <= batch,
+        "--parallel {parallel} needs steps of {parallel} tokens, but --batch is {batch}; use a larger --batch"
+    );
     let needed = wanted.context();
     let deepest = wanted.depths.last().copied().unwrap_or(0);
     let more = needed.saturating_sub(deepest);
@@ -95,7 +101,7 @@ fn check_room(wanted: &BenchOptions, context: Option<usize>, model: &ModelGraph)
         needed <= trained,
         "{more} tokens at depth {deepest} need a context of {needed} tokens, but the model's limit is {trained}; use a smaller --depth"
     );
-    if let Some(context) = context {
+    if let Some(context) = args.count("context") {
         ensure!(
             needed <= context,
             "{more} tokens at depth {deepest} need a context of {needed} tokens, but --context is {context}"

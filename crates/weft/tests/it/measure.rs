@@ -39,6 +39,8 @@ fn impossible_benchmarks_are_refused() {
         refused.contains("5 tokens at depth 8 need a context of 13 tokens, but --context is 12"),
         "{refused}"
     );
+    let refused = bench(&["--parallel", "4", "--batch", "2"]).failed(1);
+    assert!(refused.contains("--parallel 4 needs steps of 4 tokens, but --batch is 2"), "{refused}");
 }
 
 #[test]
