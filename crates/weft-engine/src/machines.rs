@@ -59,13 +59,7 @@ pub fn keep_machine(hardware: &Hardware, folder: &Path, machine: &Machine) -> io
 
 /// Removes all measurements. Returns the number of bytes freed.
 pub(crate) fn clear(folder: &Path) -> io::Result<u64> {
-    weft_file::remove_files(folder, is_ours)
-}
-
-/// Returns whether a file name has the form that [`path`] makes. A user's folder may hold other files.
-fn is_ours(name: &str) -> bool {
-    let key = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(".txt"));
-    key.is_some_and(|key| key.len() == 16 && key.bytes().all(|b| b.is_ascii_hexdigit()))
+    weft_file::remove_files(folder, |name| weft_file::is_keyed(name, PREFIX, ".txt"))
 }
 
 fn path(hardware: &Hardware, folder: &Path) -> PathBuf {

@@ -56,6 +56,6 @@ mod target;
 
 pub use atomic::{AtomicFile, write};
 pub use folders::{PACKED_FOLDER, cache_folder, data_folder};
-pub use listing::{entries, remove_files};
+pub use listing::{entries, is_keyed, remove_files};
 pub use part::sweep;
 pub use target::Target;

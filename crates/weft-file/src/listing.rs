@@ -30,9 +30,32 @@ pub fn remove_files(folder: &Path, matches: impl Fn(&str) -> bool) -> io::Result
     Ok(freed)
 }
 
+/// Returns whether a file name is `prefix`, a 64-bit key as 16 hexadecimal digits, and `extension`. Before files are removed, it
+/// tells those that a program named by a key from others in the same folder, such as a user's copies.
+pub fn is_keyed(name: &str, prefix: &str, extension: &str) -> bool {
+    let key = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(extension));
+    key.is_some_and(|key| key.len() == 16 && key.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keyed_names_have_a_prefix_a_key_and_an_extension() {
+        let keyed = |name| is_keyed(name, "machine-", ".txt");
+        assert!(keyed("machine-0123456789abcdef.txt"));
+        for other in [
+            "machine-0123456789abcdef.txt.bak",
+            "machine-0123456789abcde.txt",
+            "machine-0123456789abcdeg.txt",
+            "machine-notes.txt",
+            "machine-.txt",
+            "a-machine-0123456789abcdef.txt",
+        ] {
+            assert!(!keyed(other), "{other}");
+        }
+    }
 
     #[test]
     fn only_files_with_matching_names_are_removed() {

@@ -22,15 +22,10 @@ pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// If the folder exists and cannot be read, or a file in it cannot be removed.
 pub(crate) fn clear(folder: &Path) -> io::Result<u64> {
-    weft_file::remove_files(folder, is_ours)
-}
-
-/// Returns whether a file name has the form that compiled pipelines or schedules get. A user's folder may hold
-/// other files, such as a copy of schedules.
-fn is_ours(name: &str) -> bool {
-    [(PIPELINES, ".bin"), (SCHEDULES, ".txt")].iter().any(|(prefix, extension)| {
-        let key = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(extension));
-        key.is_some_and(|key| key.len() == 16 && key.bytes().all(|b| b.is_ascii_hexdigit()))
+    weft_file::remove_files(folder, |name| {
+        [(PIPELINES, ".bin"), (SCHEDULES, ".txt")]
+            .iter()
+            .any(|(prefix, extension)| weft_file::is_keyed(name, prefix, extension))
     })
 }
 
