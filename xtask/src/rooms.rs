@@ -86,6 +86,7 @@ pub(crate) const ROOMS: &[Room] = &[
         ],
         ..IMPURE
     },
+    Room { name: "weft-serve", uses: &["weft-file", "weft-text", "weft-engine"], ..IMPURE },
     Room {
         name: "weft",
         uses: &[
@@ -99,6 +100,7 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-models",
             "weft-engine",
             "weft-lab",
+            "weft-serve",
         ],
         ..IMPURE
     },

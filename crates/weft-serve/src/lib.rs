@@ -1,0 +1,2 @@
+//! Serves models over HTTP.
+#![forbid(unsafe_code)]
