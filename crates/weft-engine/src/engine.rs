@@ -93,28 +93,16 @@ impl Engine {
     /// Adds a request. It begins with the first step that has room for it, after all earlier requests.
     ///
     /// # Errors
-    /// [`Error::Batch`] if the prompt is empty or has a token outside the vocabulary, or a sampling parameter is not
-    /// finite; [`Error::Context`] if the prompt is too long.
+    /// [`Error::Context`] if the prompt is too long. [`Error::Batch`] if it is empty, it or an option has a token outside
+    /// the vocabulary, a sampling parameter or bias is not finite, or `min_tokens` exceeds `max_tokens`.
     pub fn push(&mut self, request: Request) -> Result<Generation, Error> {
-        let (vocab, context) = (self.model().graph().config.vocab, self.context());
-        let len = request.prompt.len();
-        if len == 0 {
-            return Err(Error::Batch("the prompt is empty".into()));
-        }
-        if len > context {
-            return Err(Error::Context { len: 0, more: len, context });
-        }
-        if let Some(token) = request.prompt.iter().find(|token| **token as usize >= vocab) {
-            return Err(Error::Batch(format!("token {token} is not in the vocabulary of {vocab} tokens")));
-        }
-        if let Some((name, value)) = request.options.sampling.not_finite() {
-            return Err(Error::Batch(format!("{name} is {value}: expected a finite number")));
-        }
+        request.check(self.model().graph().config.vocab, self.context())?;
         let shared = Arc::new(Shared::default());
         let generation = Generation::new(self.pushed, Arc::clone(&shared));
         self.pushed += 1;
         let root = self.key.salted(&request.options.salt);
-        self.schedule.push(Running::new(request, root, shared));
+        let ends = self.runner.model().tokenizer().end_of_generation();
+        self.schedule.push(Running::new(request, root, shared, ends));
         Ok(generation)
     }
 

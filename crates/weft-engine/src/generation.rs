@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::failure::Failure;
+
 /// An event of a generation.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -16,7 +18,7 @@ pub enum Event {
         /// The number of tokens of the prompt.
         total: usize,
     },
-    /// A token was sampled. The token that ends the turn counts.
+    /// A token was sampled. The token that ends the turn counts, as does a stop token.
     Token(Token),
     /// More text of the reply: whole characters, without stop strings.
     Text(String),
@@ -44,14 +46,16 @@ pub enum Finish {
     EndOfTurn,
     /// This stop string came.
     Stop(String),
+    /// This stop token came.
+    StopToken(u32),
     /// The reply has the most tokens requested.
     Length,
     /// The context is full.
     Context,
     /// The generation was cancelled.
     Cancelled,
-    /// The generation failed, with this error message.
-    Failed(String),
+    /// The generation failed.
+    Failed(Failure),
 }
 
 /// The tokens of a generation.

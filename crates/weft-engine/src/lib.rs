@@ -54,11 +54,13 @@
 
 mod backends;
 mod batch;
+mod choose;
 mod compile;
 mod device_choice;
 mod engine;
 mod error;
 mod explain;
+mod failure;
 mod generation;
 mod launches;
 mod logprobs;
@@ -81,6 +83,7 @@ pub use backends::BACKENDS;
 pub use device_choice::DeviceChoice;
 pub use engine::Engine;
 pub use error::Error;
+pub use failure::{Failure, FailureKind};
 pub use generation::{Event, Finish, Generation, Reply, Timings, Token, Usage};
 pub use model::{Model, tokenizer};
 pub use options::EngineOptions;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::error::Error;
 use crate::processor::LogitProcessor;
 use crate::sample::Sampling;
 
@@ -16,6 +17,15 @@ pub struct GenerateOptions {
     pub sampling: Sampling,
     /// Stop strings, which end the reply and are not part of it.
     pub stop: Vec<String>,
+    /// Stop tokens, which end the reply beside those that end the model's turn. Their text is not part of it.
+    pub stop_tokens: Vec<u32>,
+    /// The fewest tokens of the reply. Until then, stop tokens and those that end the model's turn are forbidden, and no
+    /// stop string is looked for.
+    pub min_tokens: usize,
+    /// Added to the logits of these tokens, before penalties and logit processors.
+    pub logit_bias: Vec<(u32, f32)>,
+    /// Control tokens whose text is part of the reply's text. The text of others is not.
+    pub shown: Vec<u32>,
     /// Reports the log probability of each token, and those of this many of the likeliest tokens.
     pub logprobs: Option<usize>,
     /// Whether the reply continues after the model ends its turn, to measure replies of a known length.
@@ -33,6 +43,10 @@ impl Default for GenerateOptions {
             max_tokens: None,
             sampling: Sampling::default(),
             stop: Vec::new(),
+            stop_tokens: Vec::new(),
+            min_tokens: 0,
+            logit_bias: Vec::new(),
+            shown: Vec::new(),
             logprobs: None,
             ignore_end: false,
             cache: true,
@@ -54,14 +68,48 @@ impl Request {
         Request { prompt: prompt.into(), options: GenerateOptions::default(), processors: Vec::new() }
     }
 
-    /// Sets all options.
+    /// Checks the request against a model's vocabulary and context, both in tokens.
+    ///
+    /// # Errors
+    /// [`Error::Context`] if the prompt is too long, [`Error::Batch`] for everything else.
+    pub(crate) fn check(&self, vocab: usize, context: usize) -> Result<(), Error> {
+        let Request { prompt, options, .. } = self;
+        if prompt.is_empty() {
+            return Err(Error::Batch("the prompt is empty".into()));
+        }
+        if prompt.len() > context {
+            return Err(Error::Context { len: 0, more: prompt.len(), context });
+        }
+        let lists = [("", &prompt), ("stop_tokens: ", &&options.stop_tokens), ("shown: ", &&options.shown)];
+        let listed = lists.into_iter().flat_map(|(name, list)| list.iter().map(move |token| (name, *token)));
+        let biased = options.logit_bias.iter().map(|(token, _)| ("logit_bias: ", *token));
+        if let Some((name, token)) = listed.chain(biased).find(|(_, token)| *token as usize >= vocab) {
+            let why = format!("{name}token {token} is not in the vocabulary of {vocab} tokens");
+            return Err(Error::Batch(why));
+        }
+        let bias = options.logit_bias.iter().find(|(_, bias)| !bias.is_finite());
+        if let Some((name, value)) =
+            bias.map(|(_, bias)| ("logit_bias", *bias)).or(options.sampling.not_finite())
+        {
+            return Err(Error::Batch(format!("{name} is {value}: expected a finite number")));
+        }
+        match options.max_tokens {
+            Some(most) if most < options.min_tokens => {
+                let fewest = options.min_tokens;
+                Err(Error::Batch(format!("min_tokens is {fewest}: expected at most max_tokens, {most}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Replaces all options, including those that other methods have set: call it first.
     pub fn options(self, options: GenerateOptions) -> Request {
         Request { options, ..self }
     }
 
     /// Sets the [most tokens](GenerateOptions::max_tokens) of the reply.
-    pub fn max_tokens(mut self, most: usize) -> Request {
-        self.options.max_tokens = Some(most);
+    pub fn max_tokens(mut self, most: impl Into<Option<usize>>) -> Request {
+        self.options.max_tokens = most.into();
         self
     }
 
@@ -77,13 +125,55 @@ impl Request {
         self
     }
 
-    /// Asks for [log probabilities](GenerateOptions::logprobs).
-    pub fn logprobs(mut self, likeliest: usize) -> Request {
-        self.options.logprobs = Some(likeliest);
+    /// Adds a [stop token](GenerateOptions::stop_tokens).
+    pub fn stop_token(mut self, token: u32) -> Request {
+        self.options.stop_tokens.push(token);
         self
     }
 
-    /// Adds a logit processor. It runs after the penalties of the sampling options, and after processors added earlier.
+    /// Sets the [fewest tokens](GenerateOptions::min_tokens) of the reply.
+    pub fn min_tokens(mut self, fewest: usize) -> Request {
+        self.options.min_tokens = fewest;
+        self
+    }
+
+    /// Adds a [bias](GenerateOptions::logit_bias) to the logit of a token.
+    pub fn logit_bias(mut self, token: u32, bias: f32) -> Request {
+        self.options.logit_bias.push((token, bias));
+        self
+    }
+
+    /// Adds a control token whose text is [shown](GenerateOptions::shown).
+    pub fn shown(mut self, token: u32) -> Request {
+        self.options.shown.push(token);
+        self
+    }
+
+    /// Asks for [log probabilities](GenerateOptions::logprobs).
+    pub fn logprobs(mut self, likeliest: impl Into<Option<usize>>) -> Request {
+        self.options.logprobs = likeliest.into();
+        self
+    }
+
+    /// Sets whether the reply [continues](GenerateOptions::ignore_end) after the model ends its turn.
+    pub fn ignore_end(mut self, ignore: bool) -> Request {
+        self.options.ignore_end = ignore;
+        self
+    }
+
+    /// Sets whether the request uses the [prefix cache](GenerateOptions::cache).
+    pub fn cache(mut self, cache: bool) -> Request {
+        self.options.cache = cache;
+        self
+    }
+
+    /// Sets the [salt](GenerateOptions::salt) of its cached pages.
+    pub fn salt(mut self, salt: impl Into<String>) -> Request {
+        self.options.salt = salt.into();
+        self
+    }
+
+    /// Adds a logit processor. It runs after biases and penalties, and after processors added earlier.
     pub fn processor(mut self, processor: impl LogitProcessor + 'static) -> Request {
         self.processors.push(Box::new(processor));
         self

@@ -1,19 +1,15 @@
 //! A generation from the engine's side: its tokens, its sequence, and how the next token is sampled.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use weft_text::{StopMatcher, StreamDecoder, Tokenizer};
 
 use crate::batch::SeqId;
-use crate::error::Error;
+use crate::choose::Chooser;
 use crate::generation::{Event, Finish, Shared, Token};
-use crate::logprobs;
 use crate::pages::Key;
-use crate::processor::{LogitProcessor, Penalties};
 use crate::request::{GenerateOptions, Request};
-use crate::sample::Sampler;
 
 /// A request that the engine is working on.
 pub(crate) struct Running {
@@ -29,8 +25,7 @@ pub(crate) struct Running {
     /// The number of them that were reported as computed, if any report was made.
     reported: Option<usize>,
     options: GenerateOptions,
-    processors: Vec<Box<dyn LogitProcessor>>,
-    sampler: Sampler,
+    chooser: Chooser,
     decoder: StreamDecoder,
     stops: StopMatcher,
     times: Times,
@@ -45,9 +40,9 @@ struct Times {
 }
 
 impl Running {
-    pub(crate) fn new(request: Request, root: Key, shared: Arc<Shared>) -> Running {
+    /// Creates a generation that waits. `ends` are the tokens that end the model's turn.
+    pub(crate) fn new(request: Request, root: Key, shared: Arc<Shared>, ends: &[u32]) -> Running {
         let Request { prompt, options, processors } = request;
-        let penalties = Penalties::of(&options.sampling).map(|p| Box::new(p) as Box<dyn LogitProcessor>);
         shared.state().usage.prompt_tokens = prompt.len();
         Running {
             prompt: prompt.len(),
@@ -56,8 +51,7 @@ impl Running {
             seq: None,
             root,
             shared,
-            processors: penalties.into_iter().chain(processors).collect(),
-            sampler: Sampler::new(options.sampling),
+            chooser: Chooser::new(&options, processors, ends),
             decoder: StreamDecoder::new(),
             stops: StopMatcher::new(options.stop.iter().cloned()),
             times: Times { pushed: Instant::now(), begun: None, first: None },
@@ -94,68 +88,55 @@ impl Running {
         }
     }
 
-    /// Samples the next token from the logits of the last one, which processors may change, and reports it. Returns why
-    /// the reply ends with it, if it does.
-    ///
-    /// # Errors
-    /// [`Error::NotNumbers`] if a logit is NaN.
+    /// Chooses the next token from the logits of the last one, which it changes, and reports it. Returns why the reply
+    /// ends with it, if it does.
     pub(crate) fn choose(
         &mut self,
         logits: &mut [f32],
         tokenizer: &Tokenizer,
         context: usize,
-    ) -> Result<Option<Finish>, Error> {
+    ) -> Option<Finish> {
         let reply = self.tokens.len() - self.prompt;
         if self.options.max_tokens == Some(0) {
             self.time_prompt();
-            return Ok(Some(Finish::Length));
+            return Some(Finish::Length);
         }
-        let distribution = self.options.logprobs.map(|most| logprobs::Likeliest::of(logits, most));
-        let changed = !self.processors.is_empty();
-        let before = (distribution.is_some() && changed).then(|| logits.to_vec());
-        if let Err(why) = self.process(logits) {
-            return Ok(Some(Finish::Failed(why)));
-        }
-        let chosen = match self.sampler.sample(logits) {
-            Err(Error::NothingAllowed) => {
-                return Ok(Some(Finish::Failed(Error::NothingAllowed.to_string())));
-            }
-            chosen => chosen?,
+        let token = match self.chooser.choose(&self.tokens, self.prompt, logits) {
+            Ok(token) => token,
+            Err(failure) => return Some(Finish::Failed(failure)),
         };
-        self.tokens.push(chosen);
-        let mut token = Token { id: chosen, logprob: None, likeliest: Vec::new() };
-        if let Some(distribution) = distribution {
-            let logit = before.as_deref().unwrap_or(logits)[chosen as usize];
-            token.logprob = Some(distribution.of_logit(logit));
-            token.likeliest = distribution.tokens;
-        }
+        let id = token.id;
+        self.tokens.push(id);
         self.report(token, reply + 1);
-        if tokenizer.is_end_of_generation(chosen) {
-            if !self.options.ignore_end {
-                return Ok(Some(Finish::EndOfTurn));
-            }
-        } else if !tokenizer.is_control(chosen) {
-            let text = self.decoder.push(tokenizer.token_bytes(chosen));
-            if let Some(stop) = self.show(&text) {
-                return Ok(Some(Finish::Stop(self.options.stop[stop].clone())));
-            }
+        let finish = self.ends_with(id, tokenizer, reply + 1, context);
+        match finish {
+            None => self.chooser.chosen(id).err().map(Finish::Failed),
+            Some(_) => finish,
         }
-        if self.options.max_tokens.is_some_and(|most| reply + 1 >= most) {
-            return Ok(Some(Finish::Length));
-        }
-        Ok((self.tokens.len() > context).then_some(Finish::Context))
     }
 
-    /// Applies all processors to the logits.
-    ///
-    /// # Errors
-    /// The message of the first that fails or panics. A bug in one, say a grammar, must not take down other generations.
-    fn process(&mut self, logits: &mut [f32]) -> Result<(), String> {
-        let Running { processors, tokens, prompt, .. } = self;
-        let all = AssertUnwindSafe(|| {
-            processors.iter_mut().try_for_each(|processor| processor.process(tokens, *prompt, logits))
-        });
-        catch_unwind(all).unwrap_or_else(|_| Err("a logit processor panicked".into()))
+    /// Reports the text of a token, the `count`th of the reply. Returns why the reply ends with it, if it does.
+    fn ends_with(&mut self, id: u32, tokenizer: &Tokenizer, count: usize, context: usize) -> Option<Finish> {
+        let ends_turn = tokenizer.is_end_of_generation(id);
+        if ends_turn && !self.options.ignore_end {
+            return Some(Finish::EndOfTurn);
+        }
+        if self.options.stop_tokens.contains(&id) {
+            return Some(Finish::StopToken(id));
+        }
+        let markup = ends_turn || tokenizer.is_control(id);
+        if !markup || self.options.shown.contains(&id) {
+            let text = self.decoder.push(tokenizer.token_bytes(id));
+            if count < self.options.min_tokens {
+                self.report_text(text);
+            } else if let Some(stop) = self.show(&text) {
+                return Some(Finish::Stop(self.options.stop[stop].clone()));
+            }
+        }
+        if self.options.max_tokens.is_some_and(|most| count >= most) {
+            return Some(Finish::Length);
+        }
+        (self.tokens.len() > context).then_some(Finish::Context)
     }
 
     /// Returns when the first token was sampled, now if it is this one.

@@ -17,8 +17,10 @@ pub struct Sampling {
     pub presence_penalty: f32,
     /// Subtracted from the logits of tokens that occur there, once for each occurrence.
     pub frequency_penalty: f32,
-    /// The number of last tokens that penalties consider, of the prompt and the reply.
+    /// The number of last tokens that penalties consider. [`usize::MAX`] means all.
     pub repeat_last_n: usize,
+    /// Whether penalties consider the prompt too, and not only the reply.
+    pub penalize_prompt: bool,
     /// Keeps this many of the likeliest tokens. 0 keeps all.
     pub top_k: usize,
     /// Keeps the likeliest tokens until their probabilities add up to this. 1 keeps all.
@@ -39,6 +41,7 @@ impl Default for Sampling {
             presence_penalty: 0.0,
             frequency_penalty: 0.0,
             repeat_last_n: 64,
+            penalize_prompt: true,
             top_k: 40,
             top_p: 0.95,
             min_p: 0.05,

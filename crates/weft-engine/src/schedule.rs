@@ -7,6 +7,7 @@
 
 use crate::batch::{Batch, SeqId};
 use crate::error::Error;
+use crate::failure::{Failure, FailureKind};
 use crate::generation::Finish;
 use crate::pages::Pages;
 use crate::runner::Runner;
@@ -96,8 +97,8 @@ impl Schedule {
         match runner.step(&self.batch) {
             Ok(_) => self.take_results(runner),
             Err(error) => {
-                let why = error.to_string();
-                let ended = self.work.iter().map(|work| (work.at, Finish::Failed(why.clone()))).collect();
+                let why = Finish::Failed(Failure::from(&error));
+                let ended = self.work.iter().map(|work| (work.at, why.clone())).collect();
                 self.fail(ended, runner.pages_mut());
                 return Err(error);
             }
@@ -120,7 +121,7 @@ impl Schedule {
         let computed = first.seq.map_or(0, |seq| pages.len(seq));
         let needed = pages.pages_of(first.tokens.len()) - pages.pages_of(computed);
         let error = Error::Pages { needed, free: pages.pool().available() };
-        self.end(vec![(0, Finish::Failed(error.to_string()))], pages);
+        self.end(vec![(0, Finish::Failed(Failure::from(&error)))], pages);
         Err(error)
     }
 
@@ -139,13 +140,12 @@ impl Schedule {
                 let finish = runner
                     .with_logits(row, |logits, tokenizer, context| one.choose(logits, tokenizer, context));
                 row += 1;
-                let finish = finish.unwrap_or_else(|error| {
+                if let Some(Finish::Failed(Failure { kind: FailureKind::NotNumbers, .. })) = finish {
                     // Keys and values may be NaN as well.
                     one.seq = None;
                     runner.pages_mut().free(seq);
                     runner.pages_mut().forget();
-                    Some(Finish::Failed(error.to_string()))
-                });
+                }
                 ended.extend(finish.map(|finish| (at, finish)));
             }
         }
@@ -244,7 +244,7 @@ impl Schedule {
         if let Some(copy) = begun.copy
             && let Err(error) = runner.copy(&copy)
         {
-            let why = Finish::Failed(error.to_string());
+            let why = Finish::Failed(Failure::from(&error));
             self.fail(vec![(at, why)], runner.pages_mut());
             return Err(error);
         }
@@ -255,7 +255,8 @@ impl Schedule {
 /// Generations whose engine is dropped end.
 impl Drop for Schedule {
     fn drop(&mut self) {
-        self.all.drain(..).for_each(|one| one.finish(Finish::Failed("the engine was closed".into())));
+        let why = Finish::Failed(Failure::new(FailureKind::Closed, "the engine was closed"));
+        self.all.drain(..).for_each(|one| one.finish(why.clone()));
     }
 }
 

@@ -366,7 +366,7 @@ impl Run<'_> {
 /// The error of a generation that failed.
 fn failed(generation: &Generation) -> Result<(), Error> {
     match generation.finish() {
-        Some(Finish::Failed(why)) => Err(weft_engine::Error::Batch(why).into()),
+        Some(Finish::Failed(why)) => Err(weft_engine::Error::Batch(why.message).into()),
         _ => Ok(()),
     }
 }

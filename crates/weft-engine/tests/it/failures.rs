@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{BufferId, Device, DeviceError, Forward, ProgramId};
 use weft_engine::{
-    Engine, EngineOptions, Error, Event, Finish, GenerateOptions, LogitProcessor, Model, Request, Sampling,
+    Engine, EngineOptions, Error, Event, Failure, FailureKind, Finish, LogitProcessor, Model, Request,
+    Sampling,
 };
 use weft_ir::Sizes;
 use weft_quant::GgmlType;
@@ -22,15 +23,11 @@ fn options(context: usize) -> EngineOptions {
 }
 
 fn greedy(prompt: &[u32], tokens: usize) -> Request {
-    let mut options = GenerateOptions::default();
-    options.ignore_end = true;
-    Request::new(prompt).options(options).max_tokens(tokens).sampling(Sampling::greedy())
+    Request::new(prompt).ignore_end(true).max_tokens(tokens).sampling(Sampling::greedy())
 }
 
 fn uncached(prompt: &[u32], tokens: usize) -> Request {
-    let mut options = GenerateOptions::default();
-    (options.ignore_end, options.cache) = (true, false);
-    Request::new(prompt).options(options).max_tokens(tokens).sampling(Sampling::greedy())
+    greedy(prompt, tokens).cache(false)
 }
 
 /// An engine with a context of 128 tokens on a device that `wrap` puts in front of the CPU.
@@ -153,7 +150,10 @@ fn a_dropped_engine_ends_its_generations() {
     engine.step().unwrap();
     drop(engine);
     let last = std::iter::from_fn(|| generation.poll()).last();
-    assert_eq!(last, Some(Event::Finished(Finish::Failed("the engine was closed".into()))));
+    assert_eq!(
+        last,
+        Some(Event::Finished(Finish::Failed(Failure::new(FailureKind::Closed, "the engine was closed"))))
+    );
 }
 
 /// What a processor of a test does.
@@ -162,6 +162,7 @@ enum Does {
     ForbidAll,
     Fail,
     Panic,
+    PanicLater,
 }
 
 impl LogitProcessor for Does {
@@ -170,8 +171,13 @@ impl LogitProcessor for Does {
             Does::ForbidAll => logits.fill(f32::NEG_INFINITY),
             Does::Fail => return Err("no token fits the grammar".into()),
             Does::Panic => panic!("a bug in a grammar"),
+            Does::PanicLater => {}
         }
         Ok(())
+    }
+
+    fn chosen(&mut self, _: u32) {
+        panic!("a bug in a grammar");
     }
 }
 
@@ -181,17 +187,22 @@ fn a_processor_fails_only_its_own_generation() {
     let mut engine = options(128).sequences(2).batch(64).open(&fixture.path).unwrap();
     let expected = engine.complete(greedy(&fixture.tokens, 5).logprobs(1)).unwrap();
     let random = Sampling::default().temperature(1.0);
-    for (does, why) in [
-        (Does::ForbidAll, "the request's constraints allow no token at all here"),
-        (Does::Fail, "no token fits the grammar"),
-        (Does::Panic, "a logit processor panicked"),
+    for (does, kind, why) in [
+        (
+            Does::ForbidAll,
+            FailureKind::NothingAllowed,
+            "the request's constraints allow no token at all here",
+        ),
+        (Does::Fail, FailureKind::Processor, "no token fits the grammar"),
+        (Does::Panic, FailureKind::Processor, "a logit processor panicked"),
+        (Does::PanicLater, FailureKind::Processor, "a logit processor panicked"),
     ] {
         for sampling in [Sampling::greedy(), random] {
             let bad = greedy(&fixture.tokens[1..], 5).sampling(sampling).processor(does);
             let bad = engine.push(bad).unwrap();
             let good = engine.complete(greedy(&fixture.tokens, 5).logprobs(1)).unwrap();
             assert_eq!(good.tokens, expected.tokens);
-            assert_eq!(bad.finish(), Some(Finish::Failed(why.into())));
+            assert_eq!(bad.finish(), Some(Finish::Failed(Failure::new(kind, why))));
         }
     }
     assert_eq!(engine.stats().pages_held, 0);

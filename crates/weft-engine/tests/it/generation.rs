@@ -2,8 +2,7 @@
 
 use weft_engine::inspect::Batch;
 use weft_engine::{
-    Engine, EngineOptions, Error, Event, Finish, GenerateOptions, Generation, LogitProcessor, Reply, Request,
-    Sampling,
+    Engine, EngineOptions, Error, Event, Finish, Generation, LogitProcessor, Reply, Request, Sampling,
 };
 use weft_random::Random;
 
@@ -20,9 +19,7 @@ fn engine(options: EngineOptions) -> (Engine, Vec<u32>) {
 
 /// A greedy request that does not end with the turn.
 fn greedy(prompt: &[u32], tokens: usize) -> Request {
-    let mut options = GenerateOptions::default();
-    options.ignore_end = true;
-    Request::new(prompt).options(options).max_tokens(tokens).sampling(Sampling::greedy())
+    Request::new(prompt).ignore_end(true).max_tokens(tokens).sampling(Sampling::greedy())
 }
 
 fn ids(reply: &Reply) -> Vec<u32> {
@@ -62,11 +59,7 @@ fn the_prefix_cache_changes_no_reply() {
 
     let (mut fresh, _) = self::engine(options(128));
     for (request, warm) in [(greedy(&other, 10), branched), (greedy(&turn, 5), next)] {
-        let mut cold = GenerateOptions::default();
-        (cold.cache, cold.ignore_end) = (false, true);
-        cold.sampling = Sampling::greedy();
-        cold.max_tokens = Some(warm.tokens.len());
-        let cold = fresh.complete(request.options(cold)).unwrap();
+        let cold = fresh.complete(request.cache(false)).unwrap();
         assert_eq!((cold.usage.cached_tokens, cold.text, cold.tokens), (0, warm.text, warm.tokens));
     }
     assert_eq!(fresh.stats().pages_kept, 0, "nothing is kept without `cache`");
@@ -75,11 +68,7 @@ fn the_prefix_cache_changes_no_reply() {
 #[test]
 fn prompts_share_pages_only_with_the_same_salt() {
     let (mut engine, prompt) = engine(options(128));
-    let salted = |salt: &str| {
-        let mut options = GenerateOptions::default();
-        (options.salt, options.max_tokens) = (salt.into(), Some(1));
-        Request::new(prompt.as_slice()).options(options)
-    };
+    let salted = |salt: &str| Request::new(prompt.as_slice()).max_tokens(1).salt(salt);
     let cached = [("", 0), ("a", 0), ("b", 0), ("a", 31), ("", 31)];
     for (salt, expected) in cached {
         let reply = engine.complete(salted(salt)).unwrap();
@@ -168,9 +157,8 @@ fn replies_do_not_depend_on_the_batch() {
             })
             .collect();
         let request = |(prompt, tokens, sampling): &(Vec<u32>, usize, Sampling), cache| {
-            let mut options = GenerateOptions::default();
-            (options.ignore_end, options.cache) = (true, cache);
-            Request::new(prompt.as_slice()).options(options).max_tokens(*tokens).sampling(*sampling)
+            let request = Request::new(prompt.as_slice()).ignore_end(true).cache(cache);
+            request.max_tokens(*tokens).sampling(*sampling)
         };
         let mut single = open(options(96));
         let alone: Vec<Vec<u32>> =
@@ -357,9 +345,7 @@ fn later_requests_do_not_starve_an_earlier_one() {
 fn progress_of_a_prompt_never_goes_back() {
     let (mut engine, prompt) = engine(options(64).batch(2));
     let _first = engine.push(greedy(&prompt[..20], 30)).unwrap();
-    let mut options = GenerateOptions::default();
-    options.cache = false;
-    let mut second = engine.push(Request::new(&prompt[..30]).options(options).max_tokens(2)).unwrap();
+    let mut second = engine.push(Request::new(&prompt[..30]).cache(false).max_tokens(2)).unwrap();
     while engine.step().unwrap() {}
     assert!(engine.stats().preempted > 0);
     let events = std::iter::from_fn(|| second.poll());

@@ -7,5 +7,6 @@ mod golden;
 mod gpu;
 mod launches;
 mod packing;
+mod requests;
 mod support;
 mod variants;

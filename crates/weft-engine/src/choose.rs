@@ -1,0 +1,176 @@
+//! How a generation chooses its next token: biases, penalties, logit processors, then sampling.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::Error;
+use crate::failure::{Failure, FailureKind};
+use crate::generation::Token;
+use crate::logprobs::Likeliest;
+use crate::processor::{LogitProcessor, Penalties};
+use crate::request::GenerateOptions;
+use crate::sample::Sampler;
+
+/// Chooses the tokens of one generation.
+pub(crate) struct Chooser {
+    bias: Vec<(u32, f32)>,
+    penalties: Option<Penalties>,
+    processors: Vec<Box<dyn LogitProcessor>>,
+    sampler: Sampler,
+    logprobs: Option<usize>,
+    /// The tokens that are forbidden while the reply has fewer than `min_tokens`.
+    ends: Vec<u32>,
+    min_tokens: usize,
+}
+
+impl Chooser {
+    /// Creates a chooser. `ends` are the tokens that end the model's turn.
+    pub(crate) fn new(
+        options: &GenerateOptions,
+        processors: Vec<Box<dyn LogitProcessor>>,
+        ends: &[u32],
+    ) -> Chooser {
+        // Tokens that end nothing need not be forbidden.
+        let ends = if options.ignore_end { &[] } else { ends };
+        Chooser {
+            bias: options.logit_bias.clone(),
+            penalties: Penalties::of(&options.sampling),
+            processors,
+            sampler: Sampler::new(options.sampling),
+            logprobs: options.logprobs,
+            ends: ends.iter().chain(&options.stop_tokens).copied().collect(),
+            min_tokens: options.min_tokens,
+        }
+    }
+
+    /// Chooses the token after `tokens`, whose reply begins at `reply`, from its logits, which it changes.
+    ///
+    /// # Errors
+    /// If a logit is NaN, a processor fails, or no token is allowed.
+    pub(crate) fn choose(
+        &mut self,
+        tokens: &[u32],
+        reply: usize,
+        logits: &mut [f32],
+    ) -> Result<Token, Failure> {
+        let distribution = self.logprobs.map(|most| Likeliest::of(logits, most));
+        let before = (distribution.is_some() && self.changes()).then(|| logits.to_vec());
+        self.process(tokens, reply, logits)?;
+        let id = self.sampler.sample(logits).map_err(|error: Error| Failure::from(&error))?;
+        let mut token = Token { id, logprob: None, likeliest: Vec::new() };
+        if let Some(distribution) = distribution {
+            let logit = before.as_deref().unwrap_or(logits)[id as usize];
+            token.logprob = Some(distribution.of_logit(logit));
+            token.likeliest = distribution.tokens;
+        }
+        Ok(token)
+    }
+
+    /// Returns whether it may change logits.
+    fn changes(&self) -> bool {
+        !self.bias.is_empty()
+            || self.penalties.is_some()
+            || !self.processors.is_empty()
+            || self.min_tokens > 0
+    }
+
+    /// Tells the processors that the reply goes on with this token.
+    ///
+    /// # Errors
+    /// If one panics.
+    pub(crate) fn chosen(&mut self, token: u32) -> Result<(), Failure> {
+        guarded(|| {
+            self.processors.iter_mut().for_each(|processor| processor.chosen(token));
+            Ok(())
+        })
+    }
+
+    /// Changes the logits.
+    ///
+    /// # Errors
+    /// If a processor fails.
+    fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]) -> Result<(), Failure> {
+        for (token, bias) in &self.bias {
+            if let Some(logit) = logits.get_mut(*token as usize) {
+                *logit += bias;
+            }
+        }
+        if let Some(penalties) = &mut self.penalties {
+            penalties.apply(tokens, reply, logits);
+        }
+        let processors = &mut self.processors;
+        guarded(|| processors.iter_mut().try_for_each(|processor| processor.process(tokens, reply, logits)))?;
+        // Last, so that no processor can undo it.
+        if tokens.len() - reply < self.min_tokens {
+            for token in &self.ends {
+                if let Some(logit) = logits.get_mut(*token as usize) {
+                    *logit = f32::NEG_INFINITY;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Calls processors. A panic is an error: a bug in one, say a grammar, must not take down other generations.
+fn guarded(call: impl FnOnce() -> Result<(), String>) -> Result<(), Failure> {
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|_| Err("a logit processor panicked".into()))
+        .map_err(|why| Failure::new(FailureKind::Processor, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Sampling;
+
+    fn chooser(set: impl FnOnce(&mut GenerateOptions)) -> Chooser {
+        let mut options = GenerateOptions { sampling: Sampling::greedy(), ..GenerateOptions::default() };
+        set(&mut options);
+        Chooser::new(&options, Vec::new(), &[3])
+    }
+
+    fn id(chooser: &mut Chooser, tokens: &[u32], logits: [f32; 4]) -> Result<u32, Failure> {
+        chooser.choose(tokens, 1, &mut { logits }).map(|token| token.id)
+    }
+
+    #[test]
+    fn biases_are_added_before_penalties() {
+        let mut biased = chooser(|options| options.logit_bias = vec![(1, 2.0), (1, 1.5), (9, 4.0)]);
+        assert_eq!(id(&mut biased, &[0], [3.0, 0.0, 0.0, 0.0]), Ok(1));
+        let mut penalised = chooser(|options| {
+            options.logit_bias = vec![(1, 4.0)];
+            options.sampling.repeat_penalty = 2.0;
+        });
+        // (0 + 4) / 2 < 3; the other order would give 0 / 2 + 4.
+        assert_eq!(id(&mut penalised, &[1], [3.0, 0.0, 0.0, 0.0]), Ok(0));
+    }
+
+    #[test]
+    fn the_reply_cannot_end_before_it_is_long_enough() {
+        let mut patient = chooser(|options| {
+            options.min_tokens = 2;
+            options.stop_tokens = vec![2];
+        });
+        let logits = [0.0, 1.0, 2.0, 3.0];
+        let found = [&[0][..], &[0, 1], &[0, 1, 1]].map(|tokens| id(&mut patient, tokens, logits));
+        assert_eq!(found, [Ok(1), Ok(1), Ok(3)]);
+        let only_ends = [f32::NEG_INFINITY, f32::NEG_INFINITY, 0.0, 0.0];
+        let kind = id(&mut patient, &[0], only_ends).map_err(|failure| failure.kind);
+        assert_eq!(kind, Err(FailureKind::NothingAllowed));
+        // With `ignore_end`, the end of the turn is a token like any other.
+        let mut endless = chooser(|options| (options.min_tokens, options.ignore_end) = (2, true));
+        assert_eq!(id(&mut endless, &[0], logits), Ok(3));
+    }
+
+    #[test]
+    fn log_probabilities_are_those_before_changes() {
+        let logits = [0.5f32, 0.25, 0.125, 0.125].map(f32::ln);
+        let mut changed = chooser(|options| {
+            options.logprobs = Some(1);
+            options.logit_bias = vec![(2, 9.0)];
+        });
+        let token = changed.choose(&[0], 1, &mut { logits }).unwrap();
+        assert_eq!((token.id, token.likeliest[0].0), (2, 0));
+        assert!((token.logprob.unwrap().exp() - 0.125).abs() < 1e-6, "{token:?}");
+    }
+}
