@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::error::Error;
 use crate::failure::{Failure, FailureKind};
 use crate::generation::Token;
+use crate::logits::Row;
 use crate::logprobs::Likeliest;
 use crate::processor::{LogitProcessor, Penalties};
 use crate::request::GenerateOptions;
@@ -42,7 +43,7 @@ impl Chooser {
         }
     }
 
-    /// Chooses the token after `tokens`, whose reply begins at `reply`, from its logits, which it changes.
+    /// Chooses the token after `tokens`, whose reply begins at `reply`. `logits` is a copy of `row`, which it changes.
     ///
     /// # Errors
     /// If a logit is NaN, a processor fails, or no token is allowed.
@@ -50,27 +51,18 @@ impl Chooser {
         &mut self,
         tokens: &[u32],
         reply: usize,
+        row: Row<'_>,
         logits: &mut [f32],
     ) -> Result<Token, Failure> {
         let distribution = self.logprobs.map(|most| Likeliest::of(logits, most));
-        let before = (distribution.is_some() && self.changes()).then(|| logits.to_vec());
         self.process(tokens, reply, logits)?;
         let id = self.sampler.sample(logits).map_err(|error: Error| Failure::from(&error))?;
         let mut token = Token { id, logprob: None, likeliest: Vec::new() };
         if let Some(distribution) = distribution {
-            let logit = before.as_deref().unwrap_or(logits)[id as usize];
-            token.logprob = Some(distribution.of_logit(logit));
+            token.logprob = Some(distribution.of_logit(row.logit(id)));
             token.likeliest = distribution.tokens;
         }
         Ok(token)
-    }
-
-    /// Returns whether it may change logits.
-    fn changes(&self) -> bool {
-        !self.bias.is_empty()
-            || self.penalties.is_some()
-            || !self.processors.is_empty()
-            || self.min_tokens > 0
     }
 
     /// Tells the processors that the reply goes on with this token.
@@ -129,8 +121,13 @@ mod tests {
         Chooser::new(&options, Vec::new(), &[3])
     }
 
+    fn choose(chooser: &mut Chooser, tokens: &[u32], mut logits: [f32; 4]) -> Result<Token, Failure> {
+        let computed = logits.map(f32::to_le_bytes);
+        chooser.choose(tokens, 1, Row { computed: computed.as_flattened() }, &mut logits)
+    }
+
     fn id(chooser: &mut Chooser, tokens: &[u32], logits: [f32; 4]) -> Result<u32, Failure> {
-        chooser.choose(tokens, 1, &mut { logits }).map(|token| token.id)
+        choose(chooser, tokens, logits).map(|token| token.id)
     }
 
     #[test]
@@ -169,7 +166,7 @@ mod tests {
             options.logprobs = Some(1);
             options.logit_bias = vec![(2, 9.0)];
         });
-        let token = changed.choose(&[0], 1, &mut { logits }).unwrap();
+        let token = choose(&mut changed, &[0], logits).unwrap();
         assert_eq!((token.id, token.likeliest[0].0), (2, 0));
         assert!((token.logprob.unwrap().exp() - 0.125).abs() < 1e-6, "{token:?}");
     }

@@ -1,6 +1,6 @@
 //! Log probabilities of tokens.
 
-use std::cmp::Ordering;
+use crate::rank::select;
 
 /// The likeliest tokens of a distribution, and its log-sum-exp.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,15 +17,10 @@ impl Likeliest {
         let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let sum: f64 = logits.iter().map(|logit| f64::from(logit - top).exp()).sum();
         let mut distribution = Likeliest { tokens: Vec::new(), log_sum: f64::from(top) + sum.ln() };
-        let order = |a: &(u32, f32), b: &(u32, f32)| -> Ordering { b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)) };
-        let mut tokens: Vec<(u32, f32)> = (0u32..).zip(logits.iter().copied()).collect();
-        if most < tokens.len() {
-            tokens.select_nth_unstable_by(most, order);
-            tokens.truncate(most);
-        }
-        tokens.sort_unstable_by(order);
-        tokens.iter_mut().for_each(|(_, logit)| *logit = distribution.of_logit(*logit));
-        distribution.tokens = tokens;
+        let mut likeliest = Vec::new();
+        select(logits, most, &mut likeliest);
+        let tokens = likeliest.iter().map(|one| (one.token(), distribution.of_logit(one.logit())));
+        distribution.tokens = tokens.collect();
         distribution
     }
 

@@ -7,6 +7,7 @@ mod plans;
 mod timed;
 mod variants;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use weft_device::{Caps, Device, Region};
@@ -18,6 +19,7 @@ use weft_text::Tokenizer;
 use crate::batch::{Batch, SeqId};
 use crate::compile::{Shared, compile};
 use crate::error::Error;
+use crate::logits::Row;
 use crate::machines::cost_model;
 use crate::model::{Model, PAGE};
 use crate::options::EngineOptions;
@@ -28,15 +30,15 @@ pub use clock::{ReplayTimings, StepTimings};
 pub use timed::StepShape;
 pub use variants::{PartId, PlansId};
 
-/// The number of rows of logits that the head computes at once. More rows take several replays of the head; each row that
-/// is allocated costs the size of the vocabulary.
-const LOGIT_ROWS: usize = 8;
+/// The least and the most rows of logits that the head computes at once. More rows take several replays of the head, each
+/// of which reads its weights; each row that is allocated costs the size of the vocabulary, often 600 kB.
+const LOGIT_ROWS: RangeInclusive<usize> = 8..=64;
 
 /// The default context: enough for a conversation, with a KV cache that fits on any machine.
 const DEFAULT_CONTEXT: usize = 4096;
 
-/// How many times a page can be listed in a step, on average, if sequences share pages. Every sequence lists the pages
-/// that it reads.
+/// How many times a page can be listed in a step, on average, if sequences share pages: every sequence lists the pages
+/// that it reads. Also how many short sequences are expected to run in the room of one of full length.
 const SHARED: usize = 4;
 
 /// A compiled model, which computes batches of tokens of any number of sequences, in any order.
@@ -52,6 +54,9 @@ pub struct Runner {
     // Buffers of a step, kept so that no step allocates.
     indices: Indices,
     bytes: Vec<u8>,
+    /// The logits of the last step, as the device computed them.
+    computed: Vec<u8>,
+    /// A copy of all rows of them, or of one that a generation changes.
     logits: Vec<f32>,
     wanted: Vec<i32>,
 }
@@ -109,7 +114,8 @@ impl Runner {
         // Sequences that share a page all list it. A single sequence shares with none.
         let all = context.div_ceil(PAGE).saturating_mul(tokens);
         let listed = if options.sequences == 1 { pages } else { all.min(SHARED * pages).max(pages) };
-        let max = Sizes { tokens, rows: LOGIT_ROWS, slots: pages * PAGE, pages: listed };
+        let rows = options.sequences.saturating_mul(SHARED).clamp(*LOGIT_ROWS.start(), *LOGIT_ROWS.end());
+        let max = Sizes { tokens, rows, slots: pages * PAGE, pages: listed };
         let costs = cost_model(&device.caps().hardware, options.device_folder());
         let fusion = Options { max, switches: options.switches.clone(), costs, advise: false };
         let cache = options.cache.as_ref();
@@ -126,8 +132,9 @@ impl Runner {
             context,
             max,
             indices: Indices::with_capacity(tokens, listed, options.sequences),
-            bytes: Vec::with_capacity(inputs.max(4 * LOGIT_ROWS * vocab)),
-            logits: Vec::with_capacity(LOGIT_ROWS * vocab),
+            bytes: Vec::with_capacity(inputs),
+            computed: Vec::with_capacity(4 * rows * vocab),
+            logits: Vec::with_capacity(rows * vocab),
             wanted: Vec::with_capacity(tokens),
         })
     }
@@ -193,18 +200,34 @@ impl Runner {
     /// sequences are then unchanged.
     pub fn step(&mut self, batch: &Batch) -> Result<&[f32], Error> {
         self.step_with(batch, None)?;
-        Ok(&self.logits)
+        Ok(self.all_logits())
     }
 
-    /// Calls `show` with a row of the last step's logits, which it may change, the tokenizer and the context length.
+    /// Computes a batch like [`step`](Runner::step). [`with_logits`](Runner::with_logits) has the logits.
+    ///
+    /// # Errors
+    /// Those of [`step`](Runner::step).
+    pub(crate) fn compute(&mut self, batch: &Batch) -> Result<(), Error> {
+        self.step_with(batch, None)
+    }
+
+    /// The logits of the last step.
+    fn all_logits(&mut self) -> &[f32] {
+        Row { computed: &self.computed }.copy_to(&mut self.logits);
+        &self.logits
+    }
+
+    /// Calls `show` with a row of the last step's logits, a copy of it to change, the tokenizer and the context length.
     pub(crate) fn with_logits<T>(
         &mut self,
         row: usize,
-        show: impl FnOnce(&mut [f32], &Tokenizer, usize) -> T,
+        show: impl FnOnce(Row<'_>, &mut [f32], &Tokenizer, usize) -> T,
     ) -> T {
-        let vocab = self.model.graph().config.vocab;
-        let logits = self.logits.get_mut(row * vocab..(row + 1) * vocab).unwrap_or_default();
-        show(logits, self.model.tokenizer(), self.context)
+        let bytes = 4 * self.model.graph().config.vocab;
+        let computed = self.computed.get(row * bytes..(row + 1) * bytes).unwrap_or_default();
+        let row = Row { computed };
+        row.copy_to(&mut self.logits);
+        show(row, &mut self.logits, self.model.tokenizer(), self.context)
     }
 
     /// The pages of all sequences.
@@ -250,12 +273,12 @@ impl Runner {
             let why = format!("token {} is not in the vocabulary of {vocab} tokens", e.token);
             return Err(Error::Batch(why));
         }
-        self.logits.clear();
+        self.wanted.clear();
         if entries.is_empty() {
+            self.computed.clear();
             return Ok(());
         }
         self.pages.place(entries, &mut self.indices)?;
-        self.wanted.clear();
         self.wanted.extend(entries.iter().enumerate().filter(|(_, e)| e.logits).map(|(i, _)| i as i32));
         let done = self.replay(vocab, timings);
         if let Err(e) = done {
@@ -273,31 +296,33 @@ impl Runner {
 
     fn replay(&mut self, vocab: usize, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let sizes = self.sizes();
-        let Runner { device, shared, variants, indices, bytes, wanted, .. } = self;
+        let Runner { device, shared, variants, indices, bytes, wanted, computed, max, .. } = self;
         let inputs = [
             ("tokens", &indices.tokens[..]),
             ("pos", &indices.pos),
             ("slots", &indices.slots),
             ("first", &indices.first),
             ("pages", &indices.pages),
-            ("out_rows", wanted.chunks(LOGIT_ROWS).next().unwrap_or_default()),
+            ("out_rows", wanted.chunks(max.rows).next().unwrap_or_default()),
         ];
         write(&mut **device, shared, &inputs, bytes)?;
         let class = variants.used().class(sizes.tokens);
         let class = class.ok_or_else(|| Error::Option("the model was not compiled for any step".into()))?;
         let timed = timings.as_deref_mut().map(|timings| (timings, 0));
         clock::replay(&mut **device, class.body, &sizes, timed)?;
-        for (window, rows) in wanted.chunks(LOGIT_ROWS).enumerate() {
+        // All of it is overwritten, so only what is new is filled.
+        computed.resize(wanted.len() * vocab * 4, 0);
+        let mut rest = computed.as_mut_slice();
+        for (window, rows) in wanted.chunks(max.rows).enumerate() {
             // The first was written with the other inputs.
             if window > 0 {
                 write(&mut **device, shared, &[("out_rows", rows)], bytes)?;
             }
             let timed = timings.as_deref_mut().map(|timings| (timings, 1));
             clock::replay(&mut **device, class.head, &Sizes { rows: rows.len(), ..sizes }, timed)?;
-            bytes.clear();
-            bytes.resize(rows.len() * vocab * 4, 0);
-            device.read(class.logits.buffer, class.logits.offset, bytes)?;
-            self.logits.extend(bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)));
+            let (now, later) = rest.split_at_mut(rows.len() * vocab * 4);
+            device.read(class.logits.buffer, class.logits.offset, now)?;
+            rest = later;
         }
         Ok(())
     }

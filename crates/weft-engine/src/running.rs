@@ -8,6 +8,7 @@ use weft_text::{StopMatcher, StreamDecoder, Tokenizer};
 use crate::batch::SeqId;
 use crate::choose::Chooser;
 use crate::generation::{Event, Finish, Shared, Token};
+use crate::logits::Row;
 use crate::pages::Key;
 use crate::request::{GenerateOptions, Request};
 
@@ -88,10 +89,11 @@ impl Running {
         }
     }
 
-    /// Chooses the next token from the logits of the last one, which it changes, and reports it. Returns why the reply
-    /// ends with it, if it does.
+    /// Chooses the next token from the logits of the last one, and reports it. `logits` is a copy of `row`, which it
+    /// changes. Returns why the reply ends with the token, if it does.
     pub(crate) fn choose(
         &mut self,
+        row: Row<'_>,
         logits: &mut [f32],
         tokenizer: &Tokenizer,
         context: usize,
@@ -101,7 +103,7 @@ impl Running {
             self.time_prompt();
             return Some(Finish::Length);
         }
-        let token = match self.chooser.choose(&self.tokens, self.prompt, logits) {
+        let token = match self.chooser.choose(&self.tokens, self.prompt, row, logits) {
             Ok(token) => token,
             Err(failure) => return Some(Finish::Failed(failure)),
         };

@@ -1,10 +1,9 @@
 //! Sampling the next token.
 
-use std::cmp::Ordering;
-
 use weft_random::Random;
 
 use crate::error::Error;
+use crate::rank::{Ranking, has_nan, likeliest};
 
 /// Sampling parameters. They are applied in the order of the fields.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -86,20 +85,16 @@ impl Sampling {
 pub struct Sampler {
     sampling: Sampling,
     random: Random,
-    candidates: Vec<Candidate>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    token: u32,
-    logit: f32,
-    p: f32,
+    ranking: Ranking,
+    /// The probabilities of the first tokens of `ranking`, relative to that of the likeliest.
+    weights: Vec<f32>,
 }
 
 impl Sampler {
     /// Creates a sampler.
     pub fn new(sampling: Sampling) -> Sampler {
-        Sampler { sampling, random: Random::new(sampling.seed), candidates: Vec::new() }
+        let random = Random::new(sampling.seed);
+        Sampler { sampling, random, ranking: Ranking::default(), weights: Vec::new() }
     }
 
     /// Samples a token from the logits of a vocabulary. Penalties are not applied.
@@ -117,108 +112,83 @@ impl Sampler {
         if !random {
             return Ok(likeliest);
         }
-        self.gather(logits, if top_k == 0 { usize::MAX } else { top_k });
-        self.candidates.sort_unstable_by(order);
         let top = logits[likeliest as usize];
-        self.weigh(top, 1.0);
+        self.ranking.begin(logits, top, if top_k == 0 { usize::MAX } else { top_k });
+        let mut kept = usize::MAX;
         if top_p < 1.0 {
+            let total = self.weigh(logits, Weight { top, temperature: 1.0 }, kept);
             let mut sum = 0.0;
-            let total: f32 = self.candidates.iter().map(|c| c.p).sum();
-            let enough = self.candidates.iter().position(|c| {
-                sum += c.p;
+            let enough = self.weights.iter().position(|weight| {
+                sum += weight;
                 sum >= top_p * total
             });
-            self.candidates.truncate(enough.map_or(usize::MAX, |i| i + 1));
+            kept = enough.map_or(kept, |last| last + 1);
         }
         if min_p > 0.0 {
-            let keep = self.candidates.iter().take_while(|c| c.p >= min_p).count();
-            self.candidates.truncate(keep.max(1));
+            let weight = Weight { top, temperature: 1.0 };
+            let likely = |place: &usize| {
+                let one = self.ranking.get(logits, *place);
+                one.is_some_and(|one| weight.of(one.logit()) >= min_p)
+            };
+            kept = (0..kept).take_while(likely).count().max(1);
         }
-        self.weigh(top, temperature);
-        let total: f32 = self.candidates.iter().map(|c| c.p).sum();
+        let weight = Weight { top, temperature };
+        let total = self.weigh(logits, weight, kept);
         let mut left = self.random.uniform() * total;
-        for c in &self.candidates {
-            left -= c.p;
+        let mut last = likeliest;
+        for place in 0..kept {
+            let Some(one) = self.ranking.get(logits, place) else { break };
+            let p = self.weights.get(place).copied().unwrap_or_else(|| weight.of(one.logit()));
+            if p == 0.0 {
+                break;
+            }
+            left -= p;
+            last = one.token();
             if left < 0.0 {
-                return Ok(c.token);
+                break;
             }
         }
-        // The sum was rounded: take the least likely of those that are possible.
-        Ok(self.candidates.iter().rev().find(|c| c.p > 0.0).map_or(likeliest, |c| c.token))
+        // If the sum was rounded, nothing may be less than what is left: then the least likely that is possible.
+        Ok(last)
     }
 
-    /// Collects the `most` likeliest tokens as candidates, in no particular order.
-    fn gather(&mut self, logits: &[f32], most: usize) {
-        self.candidates.clear();
-        if most >= logits.len() {
-            let all = (0u32..).zip(logits).map(|(token, logit)| Candidate { token, logit: *logit, p: 0.0 });
-            self.candidates.extend(all);
-            return;
-        }
-        // Nearly all tokens are less likely than the least likely candidate so far, so few are looked at twice. One
-        // that is as likely comes after it, since it is a higher token.
-        let mut least = i32::MIN;
-        for (chunk, first) in logits.chunks(CHUNK).zip((0u32..).step_by(CHUNK)) {
-            if largest(chunk) <= least {
-                continue;
+    /// Sums the weights of the `most` likeliest tokens, in order, and notes those that the sum depends on.
+    fn weigh(&mut self, logits: &[f32], weight: Weight, most: usize) -> f32 {
+        self.weights.clear();
+        let mut total = 0.0;
+        for place in 0..most {
+            if let Some((sorted, bound)) = self.ranking.rest()
+                && place >= sorted
+                && place > 0
+                && total + weight.of(bound) == total
+            {
+                break;
             }
-            for (logit, token) in chunk.iter().zip(first..).filter(|(logit, _)| rank(**logit) > least) {
-                self.candidates.push(Candidate { token, logit: *logit, p: 0.0 });
+            let Some(one) = self.ranking.get(logits, place) else { break };
+            let p = weight.of(one.logit());
+            // So small that rounding loses it. All that follow are no larger.
+            if total + p == total {
+                break;
             }
-            if self.candidates.len() >= 4 * most {
-                self.candidates.select_nth_unstable_by(most - 1, order);
-                self.candidates.truncate(most);
-                least = self.candidates.last().map_or(least, |candidate| rank(candidate.logit));
-            }
+            total += p;
+            self.weights.push(p);
         }
-        if self.candidates.len() > most {
-            self.candidates.select_nth_unstable_by(most - 1, order);
-            self.candidates.truncate(most);
-        }
-    }
-
-    /// Sets `p` of each candidate, relative to the probability of a logit of `top`.
-    fn weigh(&mut self, top: f32, temperature: f32) {
-        for c in &mut self.candidates {
-            // Equal infinities are equally likely.
-            c.p = if c.logit == top { 1.0 } else { ((c.logit - top) / temperature).exp() };
-        }
+        total
     }
 }
 
-/// The likeliest first. Among equals, the lowest token comes first, so that results do not depend on the sorting
-/// algorithm.
-fn order(a: &Candidate, b: &Candidate) -> Ordering {
-    b.logit.total_cmp(&a.logit).then(a.token.cmp(&b.token))
+/// The probability of a logit, relative to that of the highest.
+#[derive(Clone, Copy)]
+struct Weight {
+    top: f32,
+    temperature: f32,
 }
 
-/// The number of logits compared at once, enough for the compiler to use vector instructions.
-const CHUNK: usize = 64;
-
-/// Maps each `f32` to an integer, in the order of [`f32::total_cmp`]. Vector instructions compare integers.
-fn rank(x: f32) -> i32 {
-    let bits = x.to_bits() as i32;
-    bits ^ ((bits >> 31) as u32 >> 1) as i32
-}
-
-/// The largest rank.
-fn largest(logits: &[f32]) -> i32 {
-    logits.iter().fold(i32::MIN, |most, logit| most.max(rank(*logit)))
-}
-
-/// Returns whether a logit is NaN. Negative NaNs rank below all other values, positive NaNs above.
-fn has_nan(logits: &[f32]) -> bool {
-    let bounds = logits
-        .iter()
-        .fold((i32::MAX, i32::MIN), |(least, most), logit| (least.min(rank(*logit)), most.max(rank(*logit))));
-    !logits.is_empty() && (bounds.0 < rank(f32::NEG_INFINITY) || bounds.1 > rank(f32::INFINITY))
-}
-
-/// The token with the highest logit, the first among equals, or `None` if all are `-∞`. No logit is NaN.
-fn likeliest(logits: &[f32]) -> Option<u32> {
-    let most = largest(logits);
-    let first = logits.iter().position(|logit| rank(*logit) == most)?;
-    (logits[first] > f32::NEG_INFINITY).then_some(first as u32)
+impl Weight {
+    fn of(self, logit: f32) -> f32 {
+        // Equal infinities are equally likely.
+        if logit == self.top { 1.0 } else { ((logit - self.top) / self.temperature).exp() }
+    }
 }
 
 #[cfg(test)]
@@ -274,28 +244,98 @@ mod tests {
         assert_ne!(choices(7), choices(8));
     }
 
-    #[test]
-    fn gathering_finds_what_sorting_would() {
-        let mut random = Random::new(3);
-        for (len, most) in [(1, 1), (50, 7), (1000, 40), (1000, 999), (7, 40)] {
-            // Few distinct values, so that many are equal; and ascending values, the worst order.
-            let few: Vec<f32> = (0..len).map(|_| random.below(9) as f32).collect();
-            let worst: Vec<f32> = (0..len).map(|i| i as f32).collect();
-            for logits in [few, worst] {
-                let mut sampler = Sampler::new(plain());
-                sampler.gather(&logits, most);
-                let mut found: Vec<u32> = sampler.candidates.iter().map(|c| c.token).collect();
-                let mut all: Vec<Candidate> = (0u32..)
-                    .zip(&logits)
-                    .map(|(token, logit)| Candidate { token, logit: *logit, p: 0.0 })
-                    .collect();
-                all.sort_by(order);
-                let mut expected: Vec<u32> = all.iter().take(most).map(|c| c.token).collect();
-                found.sort_unstable();
-                expected.sort_unstable();
-                assert_eq!(found, expected, "{most} of {len}");
+    /// Samples as the documentation says, sorting everything.
+    fn naive(sampling: Sampling, random: &mut Random, logits: &[f32]) -> u32 {
+        let Sampling { top_k, top_p, min_p, temperature, .. } = sampling;
+        let mut all: Vec<(u32, f32, f32)> =
+            (0u32..).zip(logits).map(|(id, logit)| (id, *logit, 0.0)).collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        all.truncate(if top_k == 0 { usize::MAX } else { top_k });
+        let top = all[0].1;
+        let weigh = |all: &mut Vec<(u32, f32, f32)>, temperature: f32| {
+            all.iter_mut().for_each(|one| {
+                one.2 = if one.1 == top { 1.0 } else { ((one.1 - top) / temperature).exp() };
+            });
+            all.iter().map(|one| one.2).sum::<f32>()
+        };
+        let total = weigh(&mut all, 1.0);
+        if top_p < 1.0 {
+            let mut sum = 0.0;
+            let enough = all.iter().position(|one| {
+                sum += one.2;
+                sum >= top_p * total
+            });
+            all.truncate(enough.map_or(usize::MAX, |last| last + 1));
+        }
+        if min_p > 0.0 {
+            let keep = all.iter().take_while(|one| one.2 >= min_p).count();
+            all.truncate(keep.max(1));
+        }
+        let mut left = random.uniform() * weigh(&mut all, temperature);
+        for (id, _, p) in &all {
+            left -= p;
+            if left < 0.0 {
+                return *id;
             }
         }
+        all.iter().rev().find(|one| one.2 > 0.0).unwrap().0
+    }
+
+    #[test]
+    fn sorting_less_changes_no_choice() {
+        let mut random = Random::new(5);
+        // Flat, peaked and very peaked distributions, the last mostly forbidden.
+        for (width, forbidden) in [(0.5, 0), (6.0, 1), (40.0, 8)] {
+            let logits: Vec<f32> = (0..3000)
+                .map(|_| match random.below(9) < forbidden {
+                    true => f32::NEG_INFINITY,
+                    false => (0..4).map(|_| width * random.signed()).sum(),
+                })
+                .collect();
+            for (top_k, top_p, min_p) in [
+                (0, 1.0, 0.0),
+                (0, 0.95, 0.0),
+                (0, 0.999_999_9, 0.0),
+                (0, 0.0, 0.0),
+                (0, 1.0, 0.05),
+                (0, 1.0, 1e-12),
+                (0, 1.0, 2.0),
+                (0, 0.9, 0.01),
+                (100, 1.0, 0.0),
+                (100, 0.9, 0.01),
+            ] {
+                for temperature in [0.1, 0.6, 1.0, 1.7, 30.0] {
+                    let s = Sampling { top_k, top_p, min_p, temperature, seed: 9, ..Sampling::default() };
+                    let (mut sampler, mut random) = (Sampler::new(s), Random::new(9));
+                    for _ in 0..30 {
+                        let expected = naive(s, &mut random, &logits);
+                        assert_eq!(sampler.sample(&logits).unwrap(), expected, "{width} {s:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Random numbers close to 1 choose among tokens that the sum loses by rounding.
+    #[test]
+    fn the_unlikeliest_tokens_can_be_chosen() {
+        let mut logits = vec![0.0f32];
+        logits.extend((0..40_000).map(|i| (0.7 * 2f32.powi(-23)).ln() - (i % 7) as f32));
+        let s = Sampling { seed: 1, ..plain() };
+        let (mut sampler, mut random) = (Sampler::new(s), Random::new(1));
+        let mut unlikely = 0;
+        for _ in 0..100_000 {
+            // Only these draws reach the tail, and sorting is slow.
+            if random.clone().uniform() < 0.999 {
+                random.uniform();
+                sampler.random.uniform();
+                continue;
+            }
+            let expected = naive(s, &mut random, &logits);
+            assert_eq!(sampler.sample(&logits).unwrap(), expected);
+            unlikely += usize::from(expected != 0);
+        }
+        assert!(unlikely > 0);
     }
 
     #[test]

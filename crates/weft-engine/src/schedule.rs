@@ -94,8 +94,8 @@ impl Schedule {
                 self.batch.push(*seq, *token, from + i + 1 == all.len());
             }
         }
-        match runner.step(&self.batch) {
-            Ok(_) => self.take_results(runner),
+        match runner.compute(&self.batch) {
+            Ok(()) => self.take_results(runner),
             Err(error) => {
                 let why = Finish::Failed(Failure::from(&error));
                 let ended = self.work.iter().map(|work| (work.at, why.clone())).collect();
@@ -137,8 +137,9 @@ impl Schedule {
             }
             one.prompt_done(computed);
             if computed == one.tokens.len() {
-                let finish = runner
-                    .with_logits(row, |logits, tokenizer, context| one.choose(logits, tokenizer, context));
+                let finish = runner.with_logits(row, |row, logits, tokenizer, context| {
+                    one.choose(row, logits, tokenizer, context)
+                });
                 row += 1;
                 if let Some(Finish::Failed(Failure { kind: FailureKind::NotNumbers, .. })) = finish {
                     // Keys and values may be NaN as well.

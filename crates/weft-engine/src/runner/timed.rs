@@ -8,9 +8,9 @@ use weft_device::{DeviceError, KernelLaunch, Program, Region};
 use weft_ir::{F32, Sizes};
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, Part, Plan, Seen, View};
 
+use super::Runner;
 use super::clock::StepTimings;
 use super::variants::{PartId, StepPart};
-use super::{LOGIT_ROWS, Runner};
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::launches::Launch;
@@ -36,9 +36,10 @@ impl Runner {
     pub fn step_timed(&mut self, batch: &Batch, timings: &mut StepTimings) -> Result<&[f32], Error> {
         let began = Instant::now();
         let logits = batch.entries().iter().filter(|entry| entry.logits).count();
-        if batch.is_empty() || logits > LOGIT_ROWS {
+        let most = self.max.rows;
+        if batch.is_empty() || logits > most {
             let why = format!(
-                "cannot time a step of {} tokens and {logits} rows of logits: expected at least 1 token and at most {LOGIT_ROWS} rows",
+                "cannot time a step of {} tokens and {logits} rows of logits: expected at least 1 token and at most {most} rows",
                 batch.len()
             );
             return Err(Error::Batch(why));
@@ -46,8 +47,9 @@ impl Runner {
         timings.began = Some(began);
         timings.head = logits > 0;
         self.step_with(batch, Some(&mut *timings))?;
+        let logits = self.all_logits();
         timings.wall = began.elapsed();
-        Ok(&self.logits)
+        Ok(logits)
     }
 
     /// Lists the launches of a step: those of the layers and, if logits are wanted, those of the head.

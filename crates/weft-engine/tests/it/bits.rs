@@ -35,6 +35,18 @@ fn threads_and_chunks_change_nothing_with_an_8_bit_cache() {
     }
 }
 
+/// Logits of many rows are computed in one replay of the head where there is room for many sequences.
+#[test]
+fn rows_computed_together_change_nothing() {
+    for (name, _) in &fixtures() {
+        let fixture = Fixture::load(name);
+        let found = [1, 3, 16].map(|sequences| {
+            bits(&all_logits(&mut fixture.runner(options(2, sequences)), &fixture.tokens, 512))
+        });
+        assert!(found[0] == found[1] && found[0] == found[2], "{name}");
+    }
+}
+
 /// Fusion does not change the order of sums: switching any decision that is on or by cost changes no bit, nor does
 /// switching all of them.
 #[test]
