@@ -97,7 +97,9 @@ pub use weft_device::{Backend, DeviceInfo, DeviceKind, Fact, FactValue, OpenErro
 pub use weft_fuse::{Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;
 pub use weft_pack::{OnReport, PackCache, Report};
-pub use weft_text::{ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError, Tokenizer};
+pub use weft_text::{
+    ChatTemplate, EncodeOptions, Message, RenderOptions, RenderedPrompt, TemplateError, Tokenizer,
+};
 
 pub mod inspect {
     //! The engine's insides, for measurements and checks: a [`Runner`] that computes batches assembled by hand, plans and

@@ -1,6 +1,7 @@
 //! A model file: its graphs, tokenizer and chat template.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use weft_gguf::{Gguf, Metadata};
 use weft_models::{BuildOptions, ModelGraph};
@@ -18,7 +19,8 @@ pub(crate) const PAGE: usize = BuildOptions::PAGE;
 pub struct Model {
     gguf: Gguf,
     graph: ModelGraph,
-    tokenizer: Tokenizer,
+    tokenizer: Arc<Tokenizer>,
+    template: Result<Arc<ChatTemplate>, TemplateError>,
     kv: GgmlType,
 }
 
@@ -37,8 +39,9 @@ impl Model {
     /// If the model or its tokenizer is not supported.
     pub fn new(gguf: Gguf, kv: GgmlType) -> Result<Model, Error> {
         let graph = weft_models::build(&gguf, &BuildOptions { kv, page: PAGE })?;
-        let tokenizer = tokenizer(gguf.metadata())?;
-        Ok(Model { gguf, graph, tokenizer, kv })
+        let tokenizer = Arc::new(tokenizer(gguf.metadata())?);
+        let template = ChatTemplate::of(&tokenizer).map(Arc::new);
+        Ok(Model { gguf, graph, tokenizer, template, kv })
     }
 
     /// The type of the KV cache.
@@ -57,24 +60,25 @@ impl Model {
     }
 
     /// The tokenizer.
-    pub fn tokenizer(&self) -> &Tokenizer {
+    pub fn tokenizer(&self) -> &Arc<Tokenizer> {
         &self.tokenizer
     }
 
-    /// Compiles the file's chat template.
+    /// The file's chat template, compiled when the model was opened.
     ///
     /// # Errors
     /// [`TemplateError`] if there is none, or it is not valid.
-    pub fn chat_template(&self) -> Result<ChatTemplate, TemplateError> {
-        ChatTemplate::of(&self.tokenizer)
+    pub fn chat_template(&self) -> Result<Arc<ChatTemplate>, TemplateError> {
+        self.template.clone()
     }
 
-    /// Encodes a conversation as a prompt, with the model's chat template.
+    /// Encodes a conversation as a prompt, with the model's chat template. Control tokens in the messages stay text.
     ///
     /// # Errors
     /// [`Error::Template`] if there is none, or it fails on the messages.
     pub fn chat(&self, messages: &[Message]) -> Result<Vec<u32>, Error> {
-        let prompt = self.chat_template()?.render(messages, &RenderOptions::default())?;
+        let template = self.chat_template()?;
+        let prompt = template.render(&template.adapt(messages)?, &RenderOptions::default())?;
         Ok(self.tokenizer.encode_chat(&prompt))
     }
 

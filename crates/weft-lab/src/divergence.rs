@@ -97,7 +97,7 @@ pub fn divergence(
     on: OnProgress<'_>,
 ) -> Result<Divergence, Error> {
     let models = [base.model(), other.model()];
-    same_tokens(models.map(|model| (model.tokenizer(), model.graph().config.vocab)))?;
+    same_tokens(models.map(|model| (&**model.tokenizer(), model.graph().config.vocab)))?;
     let started = Instant::now();
     let mut found = Divergence {
         each: Samples::new(),

@@ -1,7 +1,9 @@
 //! Well-known names of tokens that end a model's reply.
 //!
 //! A file names at most three such tokens (`eos`, `eot`, `eom`), and many files name fewer than their model uses.
-//! Therefore, as in llama.cpp, tokens with a well-known name end the reply too.
+//! Therefore, as in llama.cpp, tokens with a well-known name end the reply too. So do tokens that begin another speaker's
+//! turn, if the chat template writes them: a model that goes on after them makes up what the user or a tool says. GLM ends
+//! its replies with `<|user|>` and its tool calls with `<|observation|>`, of which most files say nothing.
 
 /// Returns whether models that have a token of this name end their replies with it.
 pub(crate) fn is_known(name: &[u8]) -> bool {
@@ -23,4 +25,26 @@ pub(crate) fn is_known(name: &[u8]) -> bool {
         "</s>",
     ];
     NAMES.iter().any(|known| known.as_bytes() == name)
+}
+
+/// Returns whether a token of this name begins another speaker's turn in this chat template.
+///
+/// A marker that models also write within their replies, such as the `<|start|>` of gpt-oss, is not one of them.
+pub(crate) fn begins_turn(name: &[u8], template: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "<|user|>",            // GLM, Phi 3
+        "<|observation|>",     // GLM, before a tool's result
+        "<|system|>",          // GLM, Phi 3
+        "<|tool|>",            // Phi 4
+        "<|im_start|>",        // ChatML
+        "<|im_user|>",         // Kimi
+        "<|im_system|>",       // Kimi, also before a tool's result
+        "<|start_header_id|>", // Llama 3
+        "<|header_start|>",    // Llama 4
+        "<|start_of_role|>",   // Granite
+        "<start_of_turn>",     // Gemma
+        "<｜User｜>",          // DeepSeek
+        "[INST]",              // Mistral
+    ];
+    NAMES.iter().any(|known| known.as_bytes() == name && template.contains(known))
 }

@@ -93,7 +93,7 @@ pub enum TokenizerError {
 }
 
 /// The error of a [`ChatTemplate`](crate::ChatTemplate).
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
     /// The model file has no template.
@@ -102,6 +102,16 @@ pub enum TemplateError {
     /// The template is too long or has a syntax error.
     #[error("the chat template is not valid: {0}")]
     Invalid(String),
+    /// A message does not have the form that [`ChatTemplate::adapt`](crate::ChatTemplate::adapt) expects.
+    #[error("{path}: expected {expected}, found {found}")]
+    Message {
+        /// Where, such as `messages[2].content`.
+        path: String,
+        /// What was expected there.
+        expected: &'static str,
+        /// What was found instead.
+        found: String,
+    },
     /// The template refused the messages with `raise_exception`.
     #[error("the chat template refuses these messages: {0}")]
     Refused(String),

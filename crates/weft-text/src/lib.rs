@@ -15,7 +15,7 @@
 //! #     ..TokenizerSpec::default()
 //! # };
 //! let tokenizer = Tokenizer::new(&spec)?;
-//! let template = ChatTemplate::new(CHATML, tokenizer.bos_text(), tokenizer.eos_text())?;
+//! let template = ChatTemplate::new(CHATML, &tokenizer)?;
 //! let prompt = template.render(&[Message::new("user", "hi!")], &RenderOptions::default())?;
 //! let ids = tokenizer.encode_chat(&prompt);
 //! # assert!(!ids.is_empty());
@@ -39,6 +39,7 @@ mod byte_level;
 mod end_of_generation;
 mod error;
 mod pre;
+mod prompt;
 mod special;
 mod stop;
 mod stream;
@@ -47,8 +48,9 @@ mod tokenizer;
 mod vocab;
 
 pub use error::{TemplateError, TokenizerError};
+pub use prompt::RenderedPrompt;
 pub use stop::StopMatcher;
 pub use stream::StreamDecoder;
-pub use template::{CHATML, ChatTemplate, Message, RenderOptions};
+pub use template::{ArgumentsForm, CHATML, ChatTemplate, Message, RenderOptions, TemplateFeatures};
 pub use tokenizer::{EncodeOptions, Tokenizer};
 pub use vocab::TokenizerSpec;

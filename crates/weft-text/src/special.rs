@@ -12,6 +12,34 @@ pub(crate) struct SpecialTokens {
     first: [bool; 256],
 }
 
+/// Where control tokens are parsed. User-defined tokens are part of the text and are parsed everywhere.
+#[derive(Clone, Copy)]
+pub(crate) enum Controls<'a> {
+    Nowhere,
+    Everywhere,
+    /// Not where they contain a character that ends at one of these offsets, which ascend.
+    Outside(&'a [usize]),
+}
+
+impl Controls<'_> {
+    /// The number of bytes from `at` on that a control token may have, given offsets before `at` that do not matter any
+    /// more.
+    fn room(&mut self, at: usize) -> usize {
+        match self {
+            Controls::Nowhere => 0,
+            Controls::Everywhere => usize::MAX,
+            Controls::Outside(ends) => {
+                while let Some((end, rest)) = ends.split_first()
+                    && *end <= at
+                {
+                    *ends = rest;
+                }
+                ends.first().map_or(usize::MAX, |end| end - at - 1)
+            }
+        }
+    }
+}
+
 /// A special token, or the text before, between or after special tokens.
 pub(crate) enum Segment<'t> {
     Text(&'t str),
@@ -43,20 +71,24 @@ impl SpecialTokens {
         Some(self.sorted[place])
     }
 
-    /// Splits `text` at special tokens, or without `parse_special` at user-defined tokens only, which are part of the
-    /// text and not markup.
+    /// The special tokens that are markup and not text.
+    pub(crate) fn controls(&self, vocab: &Vocab) -> impl Iterator<Item = u32> {
+        self.sorted.iter().copied().filter(|&id| vocab.kind(id) != TokenKind::UserDefined)
+    }
+
+    /// Splits `text` at user-defined tokens and, where `controls` allows them, at control tokens.
     pub(crate) fn split<'t>(
         &self,
         vocab: &Vocab,
         text: &'t str,
-        parse_special: bool,
+        mut controls: Controls<'_>,
         mut emit: impl FnMut(Segment<'t>),
     ) {
         let bytes = text.as_bytes();
         let (mut start, mut at) = (0, 0);
         while at < bytes.len() {
             let found = match self.first[usize::from(bytes[at])] {
-                true => self.longest_prefix(vocab, &bytes[at..], parse_special),
+                true => self.longest_prefix(vocab, &bytes[at..], controls.room(at)),
                 false => None,
             };
             let Some(id) = found else {
@@ -76,8 +108,8 @@ impl SpecialTokens {
         }
     }
 
-    /// The longest special token that `text` begins with.
-    fn longest_prefix(&self, vocab: &Vocab, text: &[u8], parse_special: bool) -> Option<u32> {
+    /// The longest special token that `text` begins with. Control tokens have at most `room` bytes.
+    fn longest_prefix(&self, vocab: &Vocab, text: &[u8], room: usize) -> Option<u32> {
         let mut longest = None;
         // The tokens that share the first `depth` bytes of the text, the shortest first.
         let mut candidates = &self.sorted[..];
@@ -85,7 +117,7 @@ impl SpecialTokens {
             if let Some((&id, rest)) = candidates.split_first()
                 && vocab.bytes(id).len() == depth
             {
-                if parse_special || vocab.kind(id) == TokenKind::UserDefined {
+                if depth <= room || vocab.kind(id) == TokenKind::UserDefined {
                     longest = Some(id);
                 }
                 candidates = rest;

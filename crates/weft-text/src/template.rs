@@ -5,6 +5,7 @@
 //! `{% break %}`, `{% continue %}`, `{% generation %}`, `raise_exception` and `strftime_now` exist.
 
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -12,13 +13,24 @@ use minijinja::{Environment, ErrorKind, Value};
 use minijinja_contrib::pycompat::unknown_method_callback;
 use serde_json::{Map, Value as Json};
 
-use self::sandbox::{FUEL, LimitedOutput, MAX_DEPTH, MAX_OUTPUT, MAX_SOURCE, on_large_stack};
+use self::marks::{Marker, Origin};
+use self::sandbox::{FUEL, LimitedOutput, MAX_DEPTH, MAX_OUTPUT, MAX_SOURCE, PROBE_FUEL, on_large_stack};
 use crate::error::TemplateError;
+use crate::prompt::RenderedPrompt;
 use crate::tokenizer::Tokenizer;
 
+mod adapt;
+mod features;
 mod json;
+mod marks;
+mod message;
 mod sandbox;
+mod sentinel;
+mod source;
 mod strftime;
+
+pub use features::{ArgumentsForm, TemplateFeatures};
+pub use message::Message;
 
 /// The ChatML template, for models that come without one. The caller decides whether the model understands it.
 pub const CHATML: &str = "\
@@ -28,25 +40,6 @@ pub const CHATML: &str = "\
 {%- if add_generation_prompt -%}
 {{- '<|im_start|>assistant\\n' -}}
 {%- endif -%}";
-
-/// One message of a conversation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Message {
-    /// `"system"`, `"user"`, `"assistant"`, `"tool"`, or another role that the template knows.
-    pub role: String,
-    /// A string, `null`, or the list of parts that some templates take.
-    pub content: Json,
-    /// More fields, as in HF `transformers`: `tool_calls` (whose `arguments` is an object, not a string of JSON),
-    /// `reasoning_content`, `name`. They do not override `role` and `content`.
-    pub extra: Map<String, Json>,
-}
-
-impl Message {
-    /// Creates a message without extra fields.
-    pub fn new(role: impl Into<String>, content: impl Into<Json>) -> Message {
-        Message { role: role.into(), content: content.into(), extra: Map::new() }
-    }
-}
 
 /// Options of [`ChatTemplate::render`].
 #[derive(Clone, Debug, PartialEq)]
@@ -68,12 +61,15 @@ impl Default for RenderOptions {
     }
 }
 
-/// A compiled chat template.
+/// A compiled chat template, for the tokenizer of one model.
 #[derive(Clone)]
 pub struct ChatTemplate {
     environment: Environment<'static>,
+    source: String,
+    marker: Marker,
     bos: Option<String>,
     eos: Option<String>,
+    features: OnceLock<TemplateFeatures>,
 }
 
 impl std::fmt::Debug for ChatTemplate {
@@ -86,11 +82,12 @@ impl std::fmt::Debug for ChatTemplate {
 const NAME: &str = "chat_template";
 
 impl ChatTemplate {
-    /// Compiles `source`. The template sees `bos` and `eos`, the texts of these tokens, as `bos_token` and `eos_token`.
+    /// Compiles `source` for prompts that `tokenizer` encodes. The template sees the texts of its BOS and EOS tokens as
+    /// `bos_token` and `eos_token`.
     ///
     /// # Errors
     /// [`TemplateError::Invalid`] if `source` is too long or has a syntax error.
-    pub fn new(source: &str, bos: Option<&str>, eos: Option<&str>) -> Result<ChatTemplate, TemplateError> {
+    pub fn new(source: &str, tokenizer: &Tokenizer) -> Result<ChatTemplate, TemplateError> {
         if source.len() > MAX_SOURCE {
             let length = source.len();
             return Err(TemplateError::Invalid(format!("{length} bytes: expected at most {MAX_SOURCE}")));
@@ -99,7 +96,15 @@ impl ChatTemplate {
             environment(without_generation_tags(source))
                 .map_err(|error| TemplateError::Invalid(describe(&error)))
         })?;
-        Ok(ChatTemplate { environment, bos: bos.map(str::to_owned), eos: eos.map(str::to_owned) })
+        let controls: Vec<&str> = tokenizer.control_texts().collect();
+        Ok(ChatTemplate {
+            environment,
+            source: source.to_owned(),
+            marker: Marker::new(&controls, &source::literals(source)),
+            bos: tokenizer.bos_text().map(str::to_owned),
+            eos: tokenizer.eos_text().map(str::to_owned),
+            features: OnceLock::new(),
+        })
     }
 
     /// Compiles the template that came with a tokenizer.
@@ -108,32 +113,86 @@ impl ChatTemplate {
     /// [`TemplateError::Missing`] if there is none (the caller may then choose [`CHATML`]), and those of
     /// [`new`](ChatTemplate::new).
     pub fn of(tokenizer: &Tokenizer) -> Result<ChatTemplate, TemplateError> {
-        let source = tokenizer.chat_template().ok_or(TemplateError::Missing)?;
-        ChatTemplate::new(source, tokenizer.bos_text(), tokenizer.eos_text())
+        ChatTemplate::new(tokenizer.chat_template().ok_or(TemplateError::Missing)?, tokenizer)
+    }
+
+    /// The Jinja source.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// What the template can do. The first call renders a dozen small conversations to find out.
+    pub fn features(&self) -> &TemplateFeatures {
+        self.features.get_or_init(|| {
+            let mut environment = self.environment.clone();
+            environment.set_fuel(Some(PROBE_FUEL));
+            let render = |messages: &[Message], tools: Option<&Json>| {
+                let mut options = RenderOptions { now: Some(0), ..RenderOptions::default() };
+                options.extra.extend(tools.map(|tools| ("tools".to_owned(), tools.clone())));
+                self.output(&environment, messages, &options).ok()
+            };
+            on_large_stack(|| Ok(features::find(&self.source, &render))).unwrap_or_default()
+        })
+    }
+
+    /// Brings messages in the form of OpenAI's API into the form that the template expects, so that nothing in them is lost:
+    ///
+    /// - the role `developer` becomes `system`, and `function` becomes `tool`;
+    /// - the arguments of tool calls become objects or JSON text, and empty lists of calls disappear;
+    /// - content that is `null` becomes `""`, unless the template tells calls from text by it, and lists of text parts
+    ///   become one string, unless the template takes parts;
+    /// - messages of tools get the `name` of the function whose call they answer;
+    /// - `reasoning` becomes `reasoning_content`;
+    /// - a system message in a place where the template would not write it joins the message before or after.
+    ///
+    /// Messages that have the right form already stay as they are.
+    ///
+    /// # Errors
+    /// [`TemplateError::Message`] if a message is malformed, has parts that are not text, or if the template cannot write
+    /// tool calls or their results.
+    pub fn adapt(&self, messages: &[Message]) -> Result<Vec<Message>, TemplateError> {
+        adapt::adapt(self.features(), messages)
     }
 
     /// Renders `messages` as a prompt, for [`Tokenizer::encode_chat`].
     ///
+    /// Control tokens in the messages and in `options.extra` stay text. Two things are up to the template: it may combine a
+    /// role with text of its own, as in `<|{{ message.role }}|>`, and messages of the assistant may contain the tokens that
+    /// the template itself looks for in messages, such as a `</think>` at which it splits them.
+    ///
     /// # Errors
     /// If the template refuses the messages, fails on them, or exceeds its limits.
-    pub fn render(&self, messages: &[Message], options: &RenderOptions) -> Result<String, TemplateError> {
-        on_large_stack(|| {
-            let mut output = LimitedOutput::default();
-            let template = self.environment.get_template(NAME);
-            template
-                .and_then(|template| {
-                    template.render_captured_to(self.context(messages, options), &mut output)
-                })
-                .map_err(|error| to_template_error(&error))?;
-            output.into_string()
-        })
+    pub fn render(
+        &self,
+        messages: &[Message],
+        options: &RenderOptions,
+    ) -> Result<RenderedPrompt, TemplateError> {
+        let output = on_large_stack(|| self.output(&self.environment, messages, options))?;
+        let (text, data) = sentinel::remove(output);
+        Ok(RenderedPrompt::new(text, data))
+    }
+
+    /// Runs the template on the large stack. The output still has its sentinels.
+    fn output(
+        &self,
+        environment: &Environment<'_>,
+        messages: &[Message],
+        options: &RenderOptions,
+    ) -> Result<String, TemplateError> {
+        let mut output = LimitedOutput::default();
+        let template = environment.get_template(NAME);
+        template
+            .and_then(|template| template.render_captured_to(self.context(messages, options), &mut output))
+            .map_err(|error| to_template_error(&error))?;
+        output.into_string()
     }
 
     fn context(&self, messages: &[Message], options: &RenderOptions) -> Value {
-        let messages: Value = messages.iter().map(message_value).collect();
+        let messages: Value = messages.iter().map(|message| self.message(message)).collect();
         // As in HF transformers, tools and documents are always defined.
         let mut pairs = vec![("tools", Value::from(())), ("documents", Value::from(()))];
-        pairs.extend(options.extra.iter().map(|(name, value)| (name.as_str(), Value::from(Serde(value)))));
+        let extra = options.extra.iter();
+        pairs.extend(extra.map(|(name, value)| (name.as_str(), self.value(value, Origin::Other))));
         pairs.extend(self.bos.as_deref().map(|text| ("bos_token", Value::from(text))));
         pairs.extend(self.eos.as_deref().map(|text| ("eos_token", Value::from(text))));
         if let Some(now) = options.now {
@@ -143,6 +202,22 @@ impl ChatTemplate {
         pairs.push(("messages", messages));
         pairs.push(("add_generation_prompt", Value::from(options.add_generation_prompt)));
         Value::from_pairs(pairs)
+    }
+
+    fn message(&self, message: &Message) -> Value {
+        let origin = if message.role == "assistant" { Origin::Assistant } else { Origin::Other };
+        let role = Value::from(self.marker.text(&message.role, Origin::Role).as_ref());
+        let mut pairs = vec![("role", role), ("content", self.value(&message.content, origin))];
+        for (name, value) in &message.extra {
+            if name != "role" && name != "content" {
+                pairs.push((name, self.value(value, origin)));
+            }
+        }
+        Value::from_pairs(pairs)
+    }
+
+    fn value(&self, value: &Json, origin: Origin) -> Value {
+        Value::from(Serde(&self.marker.json(value, origin)))
     }
 }
 
@@ -156,17 +231,6 @@ fn environment(source: String) -> Result<Environment<'static>, minijinja::Error>
     environment.add_function("raise_exception", raise_exception);
     environment.add_template_owned(NAME, source)?;
     Ok(environment)
-}
-
-fn message_value(message: &Message) -> Value {
-    let mut pairs =
-        vec![("role", Value::from(message.role.as_str())), ("content", Value::from(Serde(&message.content)))];
-    for (name, value) in &message.extra {
-        if name != "role" && name != "content" {
-            pairs.push((name, Value::from(Serde(value))));
-        }
-    }
-    Value::from_pairs(pairs)
 }
 
 /// The message of a template's `raise_exception`, passed through minijinja as the source of its error.
@@ -183,7 +247,7 @@ fn to_template_error(error: &minijinja::Error) -> TemplateError {
     let mut source: Option<&dyn std::error::Error> = Some(error);
     while let Some(cause) = source {
         if let Some(Refusal(message)) = cause.downcast_ref() {
-            return TemplateError::Refused(message.clone());
+            return TemplateError::Refused(sentinel::remove(message.clone()).0);
         }
         source = cause.source();
     }
@@ -202,7 +266,7 @@ fn describe(error: &minijinja::Error) -> String {
         let _ = write!(text, ": {cause}");
         source = cause.source();
     }
-    text
+    sentinel::remove(text).0
 }
 
 /// Replaces `{% generation %}` and `{% endgeneration %}` with `{% if true %}` and `{% endif %}`.

@@ -3,7 +3,8 @@
 use crate::bpe::{MergeList, Merges, WordEncoder};
 use crate::error::TokenizerError;
 use crate::pre::{self, PreTokenizer};
-use crate::special::{Segment, SpecialTokens};
+use crate::prompt::RenderedPrompt;
+use crate::special::{Controls, Segment, SpecialTokens};
 use crate::vocab::{TokenKind, TokenizerSpec, Vocab};
 
 /// How [`Tokenizer::encode`] treats special tokens.
@@ -54,7 +55,7 @@ impl Tokenizer {
             return Err(TokenizerError::Model { found: spec.model.to_owned() });
         }
         let family = pre::family(spec.pre)?;
-        let vocab = Vocab::new(spec)?;
+        let vocab = Vocab::new(spec, family.turn_markers)?;
         for (role, id) in spec.roles() {
             if id as usize >= vocab.len() {
                 return Err(TokenizerError::SpecialId { role, id, tokens: vocab.len() });
@@ -89,28 +90,35 @@ impl Tokenizer {
     pub fn encode(&self, text: &str, options: EncodeOptions) -> Vec<u32> {
         let bos = self.added_bos().filter(|_| options.add_special);
         let eos = self.eos.filter(|_| options.add_special && self.add_eos);
-        self.encode_between(bos, text, options.parse_special, eos)
+        let controls = if options.parse_special { Controls::Everywhere } else { Controls::Nowhere };
+        self.encode_between(bos, text, controls, eos)
     }
 
-    /// Encodes a prompt that a [`ChatTemplate`](crate::ChatTemplate) has written. Control tokens are parsed, and the BOS
-    /// token is added if the model wants one and the template has not written it already.
-    pub fn encode_chat(&self, prompt: &str) -> Vec<u32> {
-        let bos = self.bos.filter(|&id| self.add_bos && !prompt.as_bytes().starts_with(self.vocab.bytes(id)));
-        self.encode_between(bos, prompt, true, None)
+    /// Encodes a prompt that a [`ChatTemplate`](crate::ChatTemplate) has written. Control tokens are parsed only where the
+    /// template wrote them: `<|user|>` in a message is text. As in llama.cpp, user-defined tokens such as `<think>` are
+    /// parsed everywhere. The BOS token is added if the model wants one and the template has not written it already.
+    pub fn encode_chat(&self, prompt: &RenderedPrompt) -> Vec<u32> {
+        let (text, data) = (prompt.text(), prompt.data());
+        let has = |id| {
+            let bos = self.vocab.bytes(id);
+            text.as_bytes().starts_with(bos) && data.first().is_none_or(|&end| end > bos.len())
+        };
+        let bos = self.bos.filter(|&id| self.add_bos && !has(id));
+        self.encode_between(bos, text, Controls::Outside(data), None)
     }
 
     fn encode_between(
         &self,
         before: Option<u32>,
         text: &str,
-        parse_special: bool,
+        controls: Controls<'_>,
         after: Option<u32>,
     ) -> Vec<u32> {
         // Most languages take more than three bytes per token.
         let mut ids = Vec::with_capacity(text.len() / 3 + 2);
         ids.extend(before);
         let mut words = WordEncoder::new(&self.vocab, &self.merges, &self.byte_tokens);
-        self.special.split(&self.vocab, text, parse_special, |segment| match segment {
+        self.special.split(&self.vocab, text, controls, |segment| match segment {
             Segment::Token(id) => ids.push(id),
             Segment::Text(text) => self.pre.split(text, &mut |word| {
                 let whole = self.ignore_merges.then(|| self.vocab.find_text(word.as_bytes())).flatten();
@@ -144,8 +152,8 @@ impl Tokenizer {
     }
 
     /// Returns whether a token ends the model's reply. These are the file's EOS, EOT and EOM tokens, control and
-    /// user-defined tokens with a well-known name (`<|im_end|>`, `<|eot_id|>`, …), and for GLM `<|user|>` and
-    /// `<|observation|>`.
+    /// user-defined tokens with a well-known name (`<|im_end|>`, `<|eot_id|>`, …), and those that begin another speaker's
+    /// turn in the file's chat template (GLM's `<|user|>` and `<|observation|>`, which GLM files need no template for).
     pub fn is_end_of_generation(&self, id: u32) -> bool {
         self.ends.binary_search(&id).is_ok()
     }
@@ -153,6 +161,12 @@ impl Tokenizer {
     /// All ids for which [`is_end_of_generation`](Tokenizer::is_end_of_generation) is true, in ascending order.
     pub fn end_of_generation(&self) -> &[u32] {
         &self.ends
+    }
+
+    /// The texts of all control tokens.
+    pub(crate) fn control_texts(&self) -> impl Iterator<Item = &str> {
+        let texts = self.special.controls(&self.vocab).map(|id| std::str::from_utf8(self.vocab.bytes(id)));
+        texts.filter_map(Result::ok)
     }
 
     /// The number of tokens in the vocabulary.

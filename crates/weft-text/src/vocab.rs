@@ -58,6 +58,13 @@ impl TokenizerSpec<'_> {
         .into_iter()
         .filter_map(|(role, id)| Some((role, id?)))
     }
+
+    /// Returns whether a token of this name ends a reply. `turn_markers` are those of the tokenizer's family.
+    fn is_named_end(&self, name: &[u8], turn_markers: &[&str]) -> bool {
+        end_of_generation::is_known(name)
+            || turn_markers.iter().any(|marker| marker.as_bytes() == name)
+            || self.chat_template.is_some_and(|template| end_of_generation::begins_turn(name, template))
+    }
 }
 
 /// The type of a token.
@@ -105,8 +112,8 @@ pub(crate) struct Vocab {
 const EMPTY: u32 = u32::MAX;
 
 impl Vocab {
-    /// Decodes the spellings of `spec` and indexes the tokens.
-    pub(crate) fn new(spec: &TokenizerSpec<'_>) -> Result<Vocab, TokenizerError> {
+    /// Decodes the spellings of `spec` and indexes the tokens. `turn_markers` end a reply too.
+    pub(crate) fn new(spec: &TokenizerSpec<'_>, turn_markers: &[&str]) -> Result<Vocab, TokenizerError> {
         let tokens = spec.tokens.len();
         let bytes = spec.tokens.iter().map(|token| token.len()).sum();
         let count = u32::try_from(tokens).ok().filter(|&count| (1..EMPTY / 4).contains(&count));
@@ -133,10 +140,14 @@ impl Vocab {
                 None if spec.roles().any(|(_, role)| role == id) => TokenKind::Control,
                 None => TokenKind::Normal,
             };
-            // Some files do not mark the tokens that end a reply as control tokens; they would show up as text.
+            // Some files do not mark the tokens that end a reply as control tokens: they would show up as text, and text
+            // of a user would become them.
             let may_be_named = spec.token_types.is_none() || kind == TokenKind::UserDefined;
-            let kind =
-                if may_be_named && end_of_generation::is_known(token) { TokenKind::Control } else { kind };
+            let kind = if may_be_named && spec.is_named_end(token, turn_markers) {
+                TokenKind::Control
+            } else {
+                kind
+            };
             vocab.push(id, kind, utf8("tokens", id as usize, token)?)?;
         }
         // Normal tokens first: they win over user-defined tokens with the same bytes.
@@ -219,13 +230,12 @@ impl Vocab {
     }
 
     /// The tokens that end a reply, in ascending order: the `eos`, `eot` and `eom` tokens of `spec`, those with a
-    /// well-known name, and `turn_markers`. Normal tokens never count, whatever their name.
+    /// well-known name, those that begin another speaker's turn in its chat template, and `turn_markers`. Normal tokens
+    /// never count, whatever their name.
     pub(crate) fn end_of_generation(&self, spec: &TokenizerSpec<'_>, turn_markers: &[&str]) -> Vec<u32> {
         let mut ends: Vec<u32> = [spec.eos, spec.eot, spec.eom].into_iter().flatten().collect();
-        let markers: Vec<&[u8]> = turn_markers.iter().map(|name| name.as_bytes()).collect();
         let named = (0..).zip(&spec.tokens).filter(|(id, token)| {
-            self.kind(*id) != TokenKind::Normal
-                && (end_of_generation::is_known(token) || markers.contains(token))
+            self.kind(*id) != TokenKind::Normal && spec.is_named_end(token, turn_markers)
         });
         ends.extend(named.map(|(id, _)| id));
         ends.sort_unstable();

@@ -1,6 +1,7 @@
 //! A conversation with a model: keeps the messages, and streams the reply to the next one.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -34,7 +35,7 @@ pub(crate) struct Generated {
 /// A conversation.
 pub(crate) struct Conversation {
     engine: Engine,
-    template: ChatTemplate,
+    template: Arc<ChatTemplate>,
     messages: Vec<Message>,
     think: Option<bool>,
     generate: GenerateOptions,
@@ -57,9 +58,7 @@ impl Conversation {
             template => template.map_err(anyhow::Error::from),
         }?;
         let think = args.switch("think", "no-think");
-        let knows_think =
-            engine.model().tokenizer().chat_template().is_some_and(|t| t.contains("enable_thinking"));
-        if think.is_some() && !knows_think {
+        if think.is_some() && template.features().thinking.is_none() {
             note!(
                 "--think and --no-think have no effect: the model's chat template has no `enable_thinking`"
             );
@@ -126,8 +125,9 @@ impl Conversation {
             .ok()
             .and_then(|now| i64::try_from(now.as_secs()).ok());
         let mut options = RenderOptions { now, ..RenderOptions::default() };
-        options.extra.extend(self.think.map(|think| ("enable_thinking".to_string(), Value::Bool(think))));
-        let prompt = self.template.render(&self.messages, &options)?;
+        let think = self.template.features().thinking.zip(self.think);
+        options.extra.extend(think.map(|(name, think)| (name.to_string(), Value::Bool(think))));
+        let prompt = self.template.render(&self.template.adapt(&self.messages)?, &options)?;
         let prompt = self.engine.model().tokenizer().encode_chat(&prompt);
         stream(&mut self.engine, prompt, &self.generate, out)
     }

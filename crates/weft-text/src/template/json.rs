@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 
+use super::sentinel::{self, ESCAPE, MARK};
+
 /// The deepest nesting allowed, to prevent a stack overflow. Parsed JSON has at most 128.
 const MAX_DEPTH: usize = 200;
 
@@ -153,8 +155,15 @@ impl Writer {
 
     fn string(&mut self, string: &str) {
         self.text.push('"');
-        for c in string.chars() {
+        let mut chars = string.chars().peekable();
+        while let Some(c) = chars.next() {
             match c {
+                // Sentinels are no part of the text.
+                MARK => self.text.push(c),
+                ESCAPE if self.ensure_ascii => match chars.next_if(|&c| sentinel::of_code(c).is_some()) {
+                    Some(code) => self.escape(sentinel::of_code(code).unwrap_or(code)),
+                    None => self.escape(c),
+                },
                 '"' => self.text.push_str("\\\""),
                 '\\' => self.text.push_str("\\\\"),
                 '\n' => self.text.push_str("\\n"),

@@ -17,6 +17,8 @@ use crate::error::TemplateError;
 pub(super) const MAX_SOURCE: usize = 1 << 16;
 /// The most instructions that a template may execute: 200 for each of 5,000 messages, or a tenth of a second.
 pub(super) const FUEL: u64 = 1_000_000;
+/// The same for one of the small conversations that show what a template can do.
+pub(super) const PROBE_FUEL: u64 = 100_000;
 /// The longest prompt, in bytes: millions of tokens.
 pub(super) const MAX_OUTPUT: usize = 1 << 26;
 /// The deepest nesting of macro calls. minijinja counts each as several.

@@ -6,16 +6,18 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use weft_text::{CHATML, ChatTemplate, Message, RenderOptions, TemplateError};
 
-fn read(name: &str) -> String {
+use crate::support::bytes_and;
+
+pub(crate) fn read(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn object(value: &Value) -> Map<String, Value> {
+pub(crate) fn object(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-fn message(value: &Value) -> Message {
+pub(crate) fn message(value: &Value) -> Message {
     let mut message = Message::new(value["role"].as_str().unwrap(), value["content"].clone());
     message.extra = object(value);
     message
@@ -29,7 +31,8 @@ fn templates_render_as_in_python() {
     for case in cases {
         let name = case["name"].as_str().unwrap();
         let source = read(&format!("{}.jinja", case["template"].as_str().unwrap()));
-        let template = ChatTemplate::new(&source, case["bos"].as_str(), case["eos"].as_str()).unwrap();
+        let tokenizer = bytes_and(&[], case["bos"].as_str(), case["eos"].as_str(), None);
+        let template = ChatTemplate::new(&source, &tokenizer).unwrap();
         let messages: Vec<Message> = case["messages"].as_array().unwrap().iter().map(message).collect();
         let options = RenderOptions {
             add_generation_prompt: case["add_generation_prompt"].as_bool().unwrap_or(true),
@@ -37,7 +40,7 @@ fn templates_render_as_in_python() {
             extra: object(&case["extra"]),
         };
         match template.render(&messages, &options) {
-            Ok(prompt) => assert_eq!(Some(prompt.as_str()), expected[name]["prompt"].as_str(), "{name}"),
+            Ok(prompt) => assert_eq!(Some(prompt.text()), expected[name]["prompt"].as_str(), "{name}"),
             Err(TemplateError::Refused(message)) => {
                 assert_eq!(Some(message.as_str()), expected[name]["refused"].as_str(), "{name}");
             }
@@ -48,30 +51,31 @@ fn templates_render_as_in_python() {
 
 #[test]
 fn the_builtin_chatml() {
-    let template = ChatTemplate::new(CHATML, None, None).unwrap();
+    let template = ChatTemplate::new(CHATML, &bytes_and(&[], None, None, None)).unwrap();
     let messages = [Message::new("system", "S\n"), Message::new("user", "  U")];
     let prompt = template.render(&messages, &RenderOptions::default()).unwrap();
     assert_eq!(
-        prompt,
+        prompt.text(),
         "<|im_start|>system\nS\n<|im_end|>\n<|im_start|>user\n  U<|im_end|>\n<|im_start|>assistant\n"
     );
     let options = RenderOptions { add_generation_prompt: false, ..RenderOptions::default() };
-    assert!(template.render(&messages, &options).unwrap().ends_with("  U<|im_end|>\n"));
+    assert!(template.render(&messages, &options).unwrap().text().ends_with("  U<|im_end|>\n"));
 }
 
 #[test]
 fn extra_fields_and_variables_override_nothing() {
-    let template =
-        ChatTemplate::new("{{ messages[0].role }}{{ messages | length }}{{ bos_token }}", Some("B"), None);
+    let source = "{{ messages[0].role }}{{ messages | length }}{{ bos_token }}";
+    let template = ChatTemplate::new(source, &bytes_and(&[], Some("B"), None, None));
     let mut message = Message::new("user", "u");
     message.extra = object(&json!({"role": "system"}));
     let extra = object(&json!({"messages": [], "bos_token": "X"}));
     let options = RenderOptions { extra, ..RenderOptions::default() };
-    assert_eq!(template.unwrap().render(&[message], &options).unwrap(), "user1B");
+    assert_eq!(template.unwrap().render(&[message], &options).unwrap().text(), "user1B");
 }
 
 fn render(source: &str) -> Result<String, TemplateError> {
-    ChatTemplate::new(source, None, None)?.render(&[Message::new("user", "hi")], &RenderOptions::default())
+    let template = ChatTemplate::new(source, &bytes_and(&[], None, None, None))?;
+    Ok(template.render(&[Message::new("user", "hi")], &RenderOptions::default())?.into_text())
 }
 
 #[test]

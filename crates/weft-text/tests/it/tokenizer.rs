@@ -1,7 +1,10 @@
 //! The tokenizer on small vocabularies, right and wrong.
 
 use proptest::prelude::*;
-use weft_text::{ChatTemplate, EncodeOptions, TemplateError, Tokenizer, TokenizerError, TokenizerSpec};
+use weft_text::{
+    ChatTemplate, EncodeOptions, Message, RenderedPrompt, TemplateError, Tokenizer, TokenizerError,
+    TokenizerSpec,
+};
 
 const PLAIN: EncodeOptions = EncodeOptions { parse_special: false, add_special: false };
 const PARSE: EncodeOptions = EncodeOptions { parse_special: true, add_special: false };
@@ -90,10 +93,22 @@ fn the_file_or_else_the_family_decides_on_bos_and_eos() {
 fn a_chat_has_one_bos() {
     let spec = TokenizerSpec { add_bos: Some(true), add_eos: Some(true), ..abc() };
     let tokenizer = Tokenizer::new(&spec).unwrap();
-    assert_eq!(tokenizer.encode_chat("<s>ab"), [7, 4]);
-    assert_eq!(tokenizer.encode_chat("ab</s>ab"), [7, 4, 8, 4]);
+    assert_eq!(tokenizer.encode_chat(&RenderedPrompt::trusted("<s>ab")), [7, 4]);
+    assert_eq!(tokenizer.encode_chat(&RenderedPrompt::trusted("ab</s>ab")), [7, 4, 8, 4]);
     let tokenizer = Tokenizer::new(&TokenizerSpec { add_bos: Some(false), ..abc() }).unwrap();
-    assert_eq!(tokenizer.encode_chat("ab"), [4]);
+    assert_eq!(tokenizer.encode_chat(&RenderedPrompt::trusted("ab")), [4]);
+}
+
+#[test]
+fn a_message_cannot_write_the_bos_token() {
+    let spec =
+        TokenizerSpec { add_bos: Some(true), chat_template: Some("{{ messages[0].content }}"), ..abc() };
+    let tokenizer = Tokenizer::new(&spec).unwrap();
+    let template = ChatTemplate::of(&tokenizer).unwrap();
+    let prompt = template.render(&[Message::new("user", "<s>ab</s>")], &Default::default()).unwrap();
+    assert_eq!(prompt.text(), "<s>ab</s>");
+    // The vocabulary cannot spell the rest of the text.
+    assert_eq!(tokenizer.encode_chat(&prompt), [7, 4]);
 }
 
 #[test]
@@ -147,6 +162,29 @@ fn tokens_that_end_a_reply() {
 }
 
 #[test]
+fn tokens_that_begin_another_turn_in_the_template_end_a_reply() {
+    let tokens = [
+        ("<|user|>", CONTROL),
+        ("<|observation|>", USER_DEFINED),
+        ("<|assistant|>", CONTROL),
+        ("<|im_start|>", CONTROL),
+        ("<|system|>", NORMAL),
+        ("a", NORMAL),
+    ];
+    let source = "[gMASK]<|user|>{{ x }}<|observation|><|assistant|><|system|>";
+    let with = |pre, chat_template| {
+        Tokenizer::new(&TokenizerSpec { pre, chat_template, ..spec(&tokens, &[]) }).unwrap()
+    };
+    let tokenizer = with("gpt-2", Some(source));
+    assert_eq!(tokenizer.end_of_generation(), [0, 1], "normal tokens and the model's own marker do not");
+    assert!(tokenizer.is_control(1), "text must not become a token that ends replies");
+    assert_eq!(tokenizer.encode("<|observation|>", PLAIN), [5]);
+    assert_eq!(with("gpt-2", Some("{{ '<|im_start|>' }}")).end_of_generation(), [3]);
+    assert_eq!(with("gpt-2", None).end_of_generation(), [0; 0]);
+    assert_eq!(with("glm4", None).end_of_generation(), [0, 1]);
+}
+
+#[test]
 fn without_types_the_named_tokens_are_control() {
     let tokens = [("a", 0), ("<s>", 0), ("<|im_end|>", 0), ("<x>", 0)];
     let spec = TokenizerSpec { token_types: None, bos: Some(1), ..spec(&tokens, &[]) };
@@ -188,7 +226,7 @@ fn a_missing_template_is_an_error() {
     assert!(matches!(ChatTemplate::of(&tokenizer), Err(TemplateError::Missing)));
     let spec = TokenizerSpec { chat_template: Some("{{ bos_token }}-{{ eos_token }}"), ..abc() };
     let template = ChatTemplate::of(&Tokenizer::new(&spec).unwrap()).unwrap();
-    assert_eq!(template.render(&[], &Default::default()).unwrap(), "<s>-</s>");
+    assert_eq!(template.render(&[], &Default::default()).unwrap().text(), "<s>-</s>");
 }
 
 #[test]

@@ -109,7 +109,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(PROMPT, "system", Kind::Text("TEXT"), GENERATE).env("WEFT_SYSTEM").short('s')
         .help("System message, which tells the model how to behave"),
     knob(PROMPT, "raw", Kind::Flag, &["run"])
-        .help("Continue the prompt as plain text, without the model's chat template"),
+        .help("Continue the prompt as it is, without the model's chat template; control tokens in it are parsed"),
     knob(PROMPT, "think", Kind::Switch("no-think", "Answer without reasoning first"), GENERATE).env("WEFT_THINK").unset("up to the chat template")
         .help("Reason before answering, if the chat template supports `enable_thinking`"),
     knob(PROMPT, "max-tokens", Kind::Count(1, u32::MAX as u64), GENERATE).env("WEFT_MAX_TOKENS").short('n').unset("no limit")

@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(deepseek.find("<｜end▁of▁sentence｜>"), Some(100_001));
         let qwen = tokenizer(&QWEN, 151_936);
         assert_eq!((qwen.find("<|im_start|>"), qwen.find("</think>")), (Some(151_644), Some(151_668)));
-        assert_eq!(qwen.end_of_generation(), [151_643, 151_645, 151_662, 151_663, 151_664]);
+        assert_eq!(qwen.end_of_generation(), [151_643, 151_644, 151_645, 151_662, 151_663, 151_664]);
         let llama = tokenizer(&LLAMA3, 128_256);
         assert_eq!(
             (llama.find("<|begin_of_text|>"), llama.find("<|eot_id|>")),
@@ -215,7 +215,7 @@ mod tests {
         let options = RenderOptions { add_generation_prompt: true, ..RenderOptions::default() };
         let prompt = template.render(&messages, &options).unwrap();
         let ids = tokenizer.encode_chat(&prompt);
-        (prompt, ids)
+        (prompt.into_text(), ids)
     }
 
     #[test]

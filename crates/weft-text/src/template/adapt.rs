@@ -1,0 +1,245 @@
+//! Brings messages in the form of OpenAI's API into the form that a template expects.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::features::{ArgumentsForm, TemplateFeatures};
+use super::message::Message;
+use crate::error::TemplateError;
+
+/// See [`ChatTemplate::adapt`](crate::ChatTemplate::adapt).
+pub(super) fn adapt(
+    features: &TemplateFeatures,
+    messages: &[Message],
+) -> Result<Vec<Message>, TemplateError> {
+    let mut adapted = Vec::with_capacity(messages.len());
+    // The names of called functions, by the ids of their calls.
+    let mut called: BTreeMap<String, Json> = BTreeMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        let path = format!("messages[{index}]");
+        let mut extra = message.extra.clone();
+        rename_reasoning(&mut extra);
+        let calls = tool_calls(features, &mut extra, &path)?;
+        for call in &calls {
+            if let Some(id) = call["id"].as_str() {
+                called.insert(id.to_owned(), call["function"]["name"].clone());
+            }
+        }
+        let role = match message.role.as_str() {
+            "developer" => "system",
+            "function" => "tool",
+            role => role,
+        };
+        if role == "tool" {
+            if !features.tool_results {
+                let expected = "a role that the model's chat template can write";
+                return Err(wrong(format!("{path}.role"), expected, format!("{:?}", message.role)));
+            }
+            let name = extra.get("tool_call_id").and_then(Json::as_str).and_then(|id| called.get(id));
+            if let (Some(name), false) = (name, extra.get("name").is_some_and(Json::is_string)) {
+                extra.insert("name".to_owned(), name.clone());
+            }
+        }
+        let content = content(features, role, &message.content, &format!("{path}.content"))?;
+        let mut message = Message { role: role.to_owned(), content, extra };
+        if calls.is_empty() {
+            push(features, &mut adapted, message);
+            continue;
+        }
+        let is_empty = message.content == json!("");
+        if !is_empty && !features.text_with_calls {
+            // The text first, as the model wrote it.
+            push(features, &mut adapted, message.clone());
+            message.extra.remove("reasoning_content");
+        }
+        if features.null_content && (is_empty || !features.text_with_calls) {
+            message.content = Json::Null;
+        } else if !features.text_with_calls {
+            message.content = json!("");
+        }
+        message.extra.insert("tool_calls".to_owned(), Json::Array(calls));
+        adapted.push(message);
+    }
+    fold_late_system(features, &mut adapted);
+    Ok(adapted)
+}
+
+/// Adds a message; a system message that the template would not write joins the one before.
+fn push(features: &TemplateFeatures, messages: &mut Vec<Message>, message: Message) {
+    if message.role == "system"
+        && !features.second_system
+        && let [first] = &mut messages[..]
+        && first.role == "system"
+    {
+        first.content = joined(&first.content, &message.content);
+        return;
+    }
+    messages.push(message);
+}
+
+/// A system message that the template would not write becomes part of the user's next message, or a message of the user
+/// if none comes next.
+fn fold_late_system(features: &TemplateFeatures, messages: &mut Vec<Message>) {
+    let mut index = 0;
+    while index < messages.len() {
+        let written = if index == 0 { features.system } else { features.late_system };
+        let second = index == 1 && messages[0].role == "system" && features.second_system;
+        if messages[index].role != "system" || written || second {
+            index += 1;
+            continue;
+        }
+        if messages.get(index + 1).is_some_and(|next| next.role == "user") {
+            let text = messages.remove(index).content;
+            let next = &mut messages[index];
+            next.content = joined(&text, &next.content);
+        } else {
+            messages[index].role = "user".to_owned();
+        }
+    }
+}
+
+/// Two contents, each a string or a list of parts, as one.
+fn joined(first: &Json, second: &Json) -> Json {
+    let parts = |content: &Json| match content {
+        Json::Array(parts) => parts.clone(),
+        text => vec![json!({"type": "text", "text": text})],
+    };
+    match (first, second) {
+        (Json::String(first), Json::String(second)) => Json::String(format!("{first}\n\n{second}")),
+        _ => Json::Array([parts(first), parts(second)].concat()),
+    }
+}
+
+/// `reasoning` is another name of `reasoning_content`.
+fn rename_reasoning(extra: &mut Map<String, Json>) {
+    let other = extra.remove("reasoning").filter(Json::is_string);
+    if !extra.get("reasoning_content").is_some_and(Json::is_string) {
+        extra.remove("reasoning_content");
+        extra.extend(other.map(|text| ("reasoning_content".to_owned(), text)));
+    }
+}
+
+/// Takes the tool calls of a message, in the form that the template expects.
+fn tool_calls(
+    features: &TemplateFeatures,
+    extra: &mut Map<String, Json>,
+    path: &str,
+) -> Result<Vec<Json>, TemplateError> {
+    let path = format!("{path}.tool_calls");
+    let calls = match extra.remove("tool_calls") {
+        None | Some(Json::Null) => return Ok(Vec::new()),
+        Some(Json::Array(calls)) => calls,
+        Some(other) => return Err(wrong(path, "an array", kind(&other))),
+    };
+    if !calls.is_empty() && !features.tool_calls {
+        let expected = "none, because the model's chat template cannot write tool calls";
+        return Err(wrong(path, expected, calls.len().to_string()));
+    }
+    let calls = calls.into_iter().enumerate();
+    calls.map(|(index, call)| tool_call(features.arguments, call, &format!("{path}[{index}]"))).collect()
+}
+
+fn tool_call(form: ArgumentsForm, call: Json, path: &str) -> Result<Json, TemplateError> {
+    let Json::Object(mut call) = call else { return Err(wrong(path.to_owned(), "an object", kind(&call))) };
+    let mut function = match call.remove("function") {
+        Some(Json::Object(function)) => function,
+        other => {
+            return Err(wrong(format!("{path}.function"), "an object", kind(&other.unwrap_or_default())));
+        }
+    };
+    if !function.get("name").is_some_and(Json::is_string) {
+        let found = kind(function.get("name").unwrap_or(&Json::Null));
+        return Err(wrong(format!("{path}.function.name"), "a string", found));
+    }
+    let arguments = object(function.remove("arguments"), &format!("{path}.function.arguments"))?;
+    let arguments = match form {
+        ArgumentsForm::Object => Json::Object(arguments.0),
+        ArgumentsForm::Text => Json::String(arguments.1),
+    };
+    function.insert("arguments".to_owned(), arguments);
+    call.entry("type").or_insert_with(|| json!("function"));
+    call.insert("function".to_owned(), Json::Object(function));
+    Ok(Json::Object(call))
+}
+
+/// Arguments as an object, and as JSON text.
+fn object(arguments: Option<Json>, path: &str) -> Result<(Map<String, Json>, String), TemplateError> {
+    const EXPECTED: &str = "a JSON object, or one as a string";
+    match arguments {
+        None | Some(Json::Null) => Ok((Map::new(), "{}".to_owned())),
+        Some(Json::Object(object)) => {
+            let text = Json::Object(object.clone()).to_string();
+            Ok((object, text))
+        }
+        Some(Json::String(text)) if text.trim().is_empty() => Ok((Map::new(), "{}".to_owned())),
+        Some(Json::String(text)) => match serde_json::from_str(&text) {
+            Ok(Json::Object(object)) => Ok((object, text)),
+            // Some models write it where a function takes no arguments.
+            Ok(Json::Null) => Ok((Map::new(), "{}".to_owned())),
+            Ok(other) => Err(wrong(path.to_owned(), EXPECTED, format!("{} as a string", kind(&other)))),
+            Err(error) => Err(wrong(path.to_owned(), EXPECTED, format!("text that is not JSON ({error})"))),
+        },
+        Some(other) => Err(wrong(path.to_owned(), EXPECTED, kind(&other))),
+    }
+}
+
+/// The content of a message of this role: a string, or a list of parts where the template wants one.
+fn content(
+    features: &TemplateFeatures,
+    role: &str,
+    content: &Json,
+    path: &str,
+) -> Result<Json, TemplateError> {
+    let is_user = role == "user";
+    match content {
+        Json::Null => Ok(json!("")),
+        Json::String(text) if is_user && features.content_parts_only => {
+            Ok(json!([{"type": "text", "text": text}]))
+        }
+        Json::String(_) => Ok(content.clone()),
+        Json::Array(parts) => {
+            let parts = parts.iter().enumerate();
+            let texts = parts.map(|(index, part)| text_of(part, &format!("{path}[{index}]")));
+            let texts = texts.collect::<Result<Vec<&str>, _>>()?;
+            Ok(match is_user && features.content_parts {
+                true => texts.iter().map(|text| json!({"type": "text", "text": text})).collect(),
+                false => Json::String(texts.join("\n")),
+            })
+        }
+        other => Err(wrong(path.to_owned(), "a string or an array of parts", kind(other))),
+    }
+}
+
+/// The text of a part of a message.
+fn text_of<'p>(part: &'p Json, path: &str) -> Result<&'p str, TemplateError> {
+    match part {
+        Json::String(text) => Ok(text),
+        Json::Object(fields) => {
+            match fields.get("type").and_then(Json::as_str) {
+                Some("text" | "input_text" | "output_text") => {}
+                Some(other) => return Err(wrong(format!("{path}.type"), "\"text\"", format!("{other:?}"))),
+                None => return Err(wrong(format!("{path}.type"), "\"text\"", "nothing".to_owned())),
+            }
+            let text = fields.get("text").unwrap_or(&Json::Null);
+            text.as_str().ok_or_else(|| wrong(format!("{path}.text"), "a string", kind(text)))
+        }
+        other => Err(wrong(path.to_owned(), "a part with a type", kind(other))),
+    }
+}
+
+fn wrong(path: String, expected: &'static str, found: String) -> TemplateError {
+    TemplateError::Message { path, expected, found }
+}
+
+fn kind(value: &Json) -> String {
+    let kind = match value {
+        Json::Null => "nothing",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "an array",
+        Json::Object(_) => "an object",
+    };
+    kind.to_owned()
+}

@@ -1,0 +1,162 @@
+//! What a chat template can do, found out by rendering small conversations.
+//!
+//! Templates do not say which form of a message they expect: whether the arguments of a tool call are an object or JSON
+//! text, whether `content` may be a list. A template that gets the wrong form fails, or leaves something out, or prints
+//! Python. So a conversation with known words is rendered in each form, and the output shows which words are there.
+
+use serde_json::{Value as Json, json};
+
+use super::message::Message;
+
+/// The form in which a template expects the arguments of earlier tool calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArgumentsForm {
+    /// An object, as in HF `transformers`: GLM, Llama 3, Qwen. Templates that take both get this.
+    #[default]
+    Object,
+    /// A string of JSON, as in OpenAI's API: DeepSeek V3.
+    Text,
+}
+
+/// What a chat template can do. See [`ChatTemplate::features`](crate::ChatTemplate::features).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TemplateFeatures {
+    /// Whether it lists the tools of the variable `tools`.
+    pub tools: bool,
+    /// Whether it writes the `tool_calls` of messages.
+    pub tool_calls: bool,
+    /// The form of `tool_calls[].function.arguments`.
+    pub arguments: ArgumentsForm,
+    /// Whether it writes messages of the role `tool`.
+    pub tool_results: bool,
+    /// Whether a message with tool calls may have text as well.
+    pub text_with_calls: bool,
+    /// Whether the content of a message with tool calls and no text must be `null`. Everywhere else it is `""`, because
+    /// many templates print `null` as `None`.
+    pub null_content: bool,
+    /// Whether the content of a user's message may be a list of parts, `{"type": "text", "text": …}`.
+    pub content_parts: bool,
+    /// Whether the content of a user's message must be a list of parts.
+    pub content_parts_only: bool,
+    /// Whether it writes a first message of the role `system`.
+    pub system: bool,
+    /// Whether it writes a second system message after the first.
+    pub second_system: bool,
+    /// Whether it writes system messages within the conversation.
+    pub late_system: bool,
+    /// Whether it writes the `reasoning_content` of messages, of some at least.
+    pub reasoning_content: bool,
+    /// The variable that switches reasoning on and off: `enable_thinking`, or `thinking` (DeepSeek V3.1).
+    pub thinking: Option<&'static str>,
+    /// Whether the variable `clear_thinking` says if earlier reasoning is left out (GLM).
+    pub clear_thinking: bool,
+}
+
+/// Renders messages with these tools; `None` if the template fails on them.
+pub(super) type Render<'a> = &'a dyn Fn(&[Message], Option<&Json>) -> Option<String>;
+
+const FUNCTION: &str = "weft_function";
+const KEY: &str = "weft_key";
+const VALUE: &str = "weft_value";
+const TEXT: &str = "weft_text";
+
+/// Finds out what the template with this source can do.
+pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
+    let user = || Message::new("user", "weft_question");
+    let writes = |messages: &[Message]| render(messages, None).is_some_and(|output| output.contains(TEXT));
+    let parts = Message::new("user", json!([{"type": "text", "text": TEXT}]));
+    let content_parts = render(&[parts], None).is_some_and(|output| {
+        output.contains(TEXT) && !["'text'", "\"text\""].iter().any(|key| output.contains(key))
+    });
+    let (form, null_content) = calls(render);
+    let arguments = form.unwrap_or_default();
+    let text_with_calls = render(&[user(), call(arguments, json!(TEXT))], None)
+        .is_some_and(|output| output.contains(TEXT) && output.contains(FUNCTION));
+    let answered = call(arguments, if null_content { Json::Null } else { json!("") });
+    let mut result = Message::new("tool", TEXT);
+    result.extra.insert("tool_call_id".into(), json!(ID));
+    result.extra.insert("name".into(), json!(FUNCTION));
+    let system = || Message::new("system", TEXT);
+    let first_system = || Message::new("system", "weft_rule");
+    let reply = || Message::new("assistant", "weft_reply");
+    TemplateFeatures {
+        tools: render(&[user()], Some(&tools()))
+            .is_some_and(|output| output.contains(FUNCTION) && output.contains(KEY)),
+        tool_calls: form.is_some(),
+        arguments,
+        tool_results: writes(&[user(), answered, result]),
+        text_with_calls,
+        null_content,
+        content_parts,
+        content_parts_only: content_parts && !writes(&[Message::new("user", TEXT)]),
+        system: writes(&[system(), user()]),
+        second_system: writes(&[first_system(), system(), user()]),
+        late_system: writes(&[user(), reply(), system(), user()]),
+        reasoning_content: source.contains("reasoning_content"),
+        thinking: ["enable_thinking", "thinking"].into_iter().find(|name| asks_for(source, name)),
+        clear_thinking: asks_for(source, "clear_thinking"),
+    }
+}
+
+/// Tries the forms of tool calls. Returns that of the arguments, if the template writes calls at all, and whether the
+/// content must be `null`.
+fn calls(render: Render<'_>) -> (Option<ArgumentsForm>, bool) {
+    for content in [json!(""), Json::Null] {
+        for form in [ArgumentsForm::Object, ArgumentsForm::Text] {
+            let messages = [Message::new("user", "weft_question"), call(form, content.clone())];
+            let Some(output) = render(&messages, None) else { continue };
+            let readable = match form {
+                // Neither Python's form nor JSON in JSON.
+                ArgumentsForm::Object => {
+                    let broken = [format!("'{KEY}'"), format!("\\\"{KEY}")];
+                    output.contains(KEY)
+                        && output.contains(VALUE)
+                        && !broken.iter().any(|b| output.contains(b))
+                }
+                ArgumentsForm::Text => output.contains(&arguments().to_string()),
+            };
+            if output.contains(FUNCTION) && readable {
+                return (Some(form), content.is_null());
+            }
+        }
+    }
+    (None, false)
+}
+
+/// An id that all templates accept: Mistral's insist on nine letters and digits.
+const ID: &str = "call00001";
+
+fn arguments() -> Json {
+    json!({KEY: VALUE})
+}
+
+/// A message of the assistant with a tool call.
+fn call(form: ArgumentsForm, content: Json) -> Message {
+    let arguments = match form {
+        ArgumentsForm::Object => arguments(),
+        ArgumentsForm::Text => Json::String(arguments().to_string()),
+    };
+    let call = json!({"id": ID, "type": "function", "function": {"name": FUNCTION, "arguments": arguments}});
+    let mut message = Message::new("assistant", content);
+    message.extra.insert("tool_calls".into(), json!([call]));
+    message
+}
+
+fn tools() -> Json {
+    let parameters = json!({"type": "object", "properties": {KEY: {"type": "string", "description": "k"}}, "required": [KEY]});
+    json!([{"type": "function", "function": {"name": FUNCTION, "description": "f", "parameters": parameters}}])
+}
+
+/// Whether a template asks if a variable is defined, or uses it as a condition.
+fn asks_for(source: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    source.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&source[..at], &source[at + name.len()..]);
+        let whole = !before.ends_with(is_part) && !after.starts_with(is_part);
+        let before = before.trim_end();
+        let tested = after.trim_start().starts_with("is ")
+            || ["if", "not", "and", "or"].iter().any(|word| before.ends_with(word));
+        whole && tested
+    })
+}
