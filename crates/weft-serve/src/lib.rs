@@ -1,2 +1,6 @@
 //! Serves models over HTTP.
 #![forbid(unsafe_code)]
+
+// The router takes them up.
+#[allow(dead_code)]
+mod page;

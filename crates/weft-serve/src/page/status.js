@@ -1,0 +1,137 @@
+// Starts the status page: reads /metrics while the page is in sight, and draws what it says.
+
+import { models, onMissingKey, request } from "./api.js";
+import { askForKey } from "./ask.js";
+import { Chart, SPAN } from "./charts.js";
+import { byId, count, el, seconds } from "./dom.js";
+import { labelValues, parse, quantile, rate, reading } from "./metrics.js";
+
+/** How often the server is read, in milliseconds. */
+const EVERY = 1500;
+
+/** How far apart the readings are of which a speed is the difference: a single step's would jump. In milliseconds. */
+const SMOOTH = 6000;
+
+onMissingKey(askForKey);
+
+const percent = (share) => `${(share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+const speed = (value) => (value < 10 ? value.toFixed(1) : count(value));
+
+/** Each chart: its name, how its value follows from the readings, how that is written, and a remark. */
+const CHARTS = [
+  { name: "Reply tokens per second", of: (r, before) => rate(before, r, "generated"), format: speed, more: (r) => `${count(r.generated ?? 0)} since the start` },
+  { name: "Prompt tokens per second", of: (r, before) => rate(before, r, "prompt"), format: speed, more: (r) => `${count(r.prompt ?? 0)} since the start, cached ones included` },
+  { name: "Requests running", of: (r) => r.running, format: count, more: (r) => `${count(r.ended ?? 0)} answered since the start` },
+  { name: "Requests waiting", of: (r) => r.waiting, format: count, more: () => "" },
+  {
+    name: "KV cache in use", most: 1, of: (r) => r.cacheUse, format: percent,
+    more: (r) => (r.pages ? `${count(r.held ?? 0)} of ${count(r.pages)} pages; ${count(r.kept ?? 0)} more kept for later prompts` : ""),
+  },
+  {
+    name: "Prefix cache hits", most: 1, of: (r, _, window) => share(window[0], r), format: percent,
+    more: (r) => (r.queries ? `${count(r.hits ?? 0)} of ${count(r.queries)} prompt tokens since the start` : "no prompts yet"),
+  },
+  { name: "Time to first token", of: (r, _, window) => quantile(0.5, window[0].first, r.first), format: seconds, more: (r, window) => tail(window, "first") },
+  { name: "Time between tokens", of: (r, _, window) => quantile(0.5, window[0].between, r.between), format: seconds, more: (r, window) => tail(window, "between") },
+];
+
+/** The share of looked-up prompt tokens that were found, over the last minute in which there were any. */
+function share(before, now) {
+  if (now.queries === null || !now.queries) return null;
+  const queries = now.queries - before.queries;
+  return queries > 0 ? (now.hits - before.hits) / queries : now.hits / now.queries;
+}
+
+function tail(window, name) {
+  const late = quantile(0.99, window[0][name], window.at(-1)[name]);
+  return late === null ? "median; no tokens in the last minute" : `median of the last minute; 99 % below ${seconds(late)}`;
+}
+
+const charts = CHARTS.map(({ name, most }) => new Chart(name, { most }));
+byId("charts").append(...charts.map((chart) => chart.element));
+byId("table-head").append(el("th", { scope: "col" }, "Time"), ...CHARTS.map(({ name }) => el("th", { scope: "col" }, name)));
+
+let readings = [];
+/** For each reading, the values of all charts. */
+let rows = [];
+let offered = [];
+
+function add(now) {
+  const last = readings.at(-1);
+  // Counters that fall, or a long pause: what came before says nothing about now.
+  if (last && (now.uptime ?? 0) < (last.uptime ?? 0)) readings = [];
+  readings = readings.filter(({ at }) => now.at - at <= 60_000);
+  readings.push(now);
+  const before = readings.findLast(({ at }) => now.at - at >= SMOOTH) ?? (readings.length > 1 ? readings[0] : null);
+  rows = rows.filter(({ at }) => now.at - at <= SPAN);
+  rows.push({ at: now.at, values: CHARTS.map(({ of }) => of(now, before, readings)) });
+}
+
+function draw(now) {
+  CHARTS.forEach(({ format, more }, i) => {
+    const values = rows.map(({ at, values }) => [at, values[i]]);
+    charts[i].show(values, now.at, format, more(now, readings));
+  });
+  byId("facts").replaceChildren(
+    ...offered.flatMap(({ id, context }) => fact("Model", context ? `${id}, ${count(context)} tokens of context` : id)),
+    ...fact("Up for", now.uptime === null ? "–" : duration(now.uptime)),
+  );
+  if (document.querySelector(".as-table").open) drawTable();
+}
+
+const fact = (name, value) => [el("div", {}, el("dt", {}, name), el("dd", {}, value))];
+
+function drawTable() {
+  const shown = [];
+  for (const row of rows.toReversed()) {
+    if (shown.length === 0 || shown.at(-1).at - row.at >= 9_500) shown.push(row);
+  }
+  byId("table-body").replaceChildren(
+    ...shown.map(({ at, values }) =>
+      el("tr", {},
+        el("th", { scope: "row" }, new Date(at).toLocaleTimeString([], { hour12: false })),
+        ...values.map((value, i) => el("td", {}, value === null ? "–" : CHARTS[i].format(value)))),
+    ),
+  );
+}
+
+document.querySelector(".as-table").addEventListener("toggle", drawTable);
+
+function duration(total) {
+  const minutes = Math.floor(total / 60);
+  if (minutes < 1) return `${Math.floor(total)} s`;
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} days`;
+}
+
+function say(state, text) {
+  byId("state").dataset.state = state;
+  // A live region speaks whenever it is set.
+  if (byId("state-text").textContent !== text) byId("state-text").textContent = text;
+}
+
+async function read() {
+  try {
+    const samples = parse(await (await request("/metrics")).text());
+    const now = reading(samples, Date.now());
+    const named = labelValues(samples, "vllm:num_requests_running", "model_name");
+    if (offered.length === 0 || named.some((name) => !offered.some(({ id }) => id === name))) offered = await models();
+    add(now);
+    draw(now);
+    say("good", now.running ? "Working" : "Idle");
+  } catch (error) {
+    say("bad", error.message);
+  }
+}
+
+for (;;) {
+  if (document.visibilityState === "hidden") {
+    say("paused", "Paused");
+    await new Promise((seen) => document.addEventListener("visibilitychange", seen, { once: true }));
+    continue;
+  }
+  await read();
+  await new Promise((resolve) => setTimeout(resolve, EVERY));
+}
