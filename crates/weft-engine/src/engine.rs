@@ -67,7 +67,7 @@ impl Engine {
         let model = fingerprint(runner.model().gguf()).to_le_bytes();
         let numbers = format!("{} {:?}", options.kv, options.switches);
         let key = Key::root([model.as_slice(), numbers.as_bytes()]);
-        Engine { runner, schedule: Schedule::default(), key, pushed: 0 }
+        Engine { runner, schedule: Schedule::new(options.chunk), key, pushed: 0 }
     }
 
     /// The model.
@@ -85,7 +85,7 @@ impl Engine {
         self.runner.context()
     }
 
-    /// The number of generations and the use of the KV cache.
+    /// The number of generations, the use of the KV cache, and what was computed so far.
     pub fn stats(&self) -> Stats {
         self.schedule.stats(self.runner.pages())
     }
@@ -107,14 +107,19 @@ impl Engine {
     }
 
     /// Computes one batch: one token of every generation that is replying, and as many prompt tokens of others as there
-    /// is room for, in the order in which they came. Returns whether there was anything to compute. Events of earlier steps may still be unread when it
-    /// returns `false`.
+    /// is room for, in the order in which they came; beside replies at most [`chunk`](EngineOptions::chunk). Returns whether
+    /// there was anything to compute. Events of earlier steps may still be unread when it returns `false`.
     ///
     /// # Errors
     /// If the device fails. The generations of this batch then end as [`Finish::Failed`](crate::Finish::Failed). Others
     /// are computed again in later steps, and the prefix cache is emptied, since the device may report a failure late.
     pub fn step(&mut self) -> Result<bool, Error> {
         self.schedule.step(&mut self.runner)
+    }
+
+    /// Empties the prefix cache. Generations keep their pages, and what they compute from now on is kept again.
+    pub fn forget_prefixes(&mut self) {
+        self.runner.pages_mut().forget();
     }
 
     /// Runs one request to its end, together with all others.

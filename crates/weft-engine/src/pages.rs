@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::batch::{Entry, SeqId};
 use crate::error::Error;
 use pool::Pool;
-pub(crate) use prefix::Key;
+pub(crate) use prefix::{Key, Keys};
 
 /// The number of engines so far, which makes the ids of their sequences unique.
 static ENGINES: AtomicU64 = AtomicU64::new(0);
@@ -53,6 +53,15 @@ pub(crate) struct Begun {
     pub(crate) cached: usize,
     /// Rows to copy before anything else.
     pub(crate) copy: Option<PageCopy>,
+}
+
+/// What the prefix cache has of some tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Found {
+    /// The number of full pages.
+    pub(crate) pages: usize,
+    /// The number of them that no sequence holds.
+    pub(crate) idle: usize,
 }
 
 /// A copy of the first `rows` rows of a page to another.
@@ -125,20 +134,40 @@ impl Pages {
         id
     }
 
-    /// Begins a sequence with as many of these tokens as the prefix cache has after `root`, except the last, whose
-    /// logits are wanted.
+    /// Looks for these tokens in the prefix cache, except for the last, whose logits are wanted.
+    pub(crate) fn find(&self, keys: &Keys, tokens: &[u32]) -> Found {
+        let mut found = Found::default();
+        for page in self.cached(keys, tokens) {
+            found.pages += 1;
+            found.idle += usize::from(self.pool.is_idle(page));
+        }
+        found
+    }
+
+    /// The full pages that the prefix cache has of these tokens, except for the last.
+    fn cached<'a>(&'a self, keys: &'a Keys, tokens: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+        let most = tokens.len().saturating_sub(1);
+        let pages = tokens[..most].chunks_exact(self.page).enumerate();
+        pages.map_while(|(i, tokens)| self.pool.kept().find(keys.get(i)?, keys.before(i), tokens))
+    }
+
+    /// Returns whether there is room for `tokens` tokens, up to the whole context, of a sequence of which these pages are
+    /// in the prefix cache, beside `reserved` pages.
+    pub(crate) fn fits(&self, found: Found, tokens: usize, reserved: usize) -> bool {
+        let available = found.pages + (self.pool.available() - found.idle).saturating_sub(reserved);
+        available >= self.pages_of(tokens.min(self.context))
+    }
+
+    /// Begins a sequence with as many of these tokens as the prefix cache has, except for the last, whose logits are
+    /// wanted.
     ///
     /// If it returns a `copy`, that must be done before any other change to the pages.
-    pub(crate) fn begin(&mut self, root: &Key, tokens: &[u32]) -> Begun {
+    pub(crate) fn begin(&mut self, keys: &Keys, tokens: &[u32]) -> Begun {
         let seq = self.new_sequence();
         let most = tokens.len().saturating_sub(1);
-        let (mut key, mut pages) = (*root, Vec::new());
-        for tokens in tokens[..most].chunks_exact(self.page) {
-            let Some((page, next)) = self.pool.kept().find(&key, tokens) else { break };
-            self.pool.hold(page);
-            pages.push(page);
-            key = next;
-        }
+        let mut pages: Vec<u32> = self.cached(keys, tokens).collect();
+        pages.iter().for_each(|page| self.pool.hold(*page));
+        let key = *keys.before(pages.len());
         let full = pages.len();
         let mut cached = full * self.page;
         let rest = &tokens[cached..most.min(cached + self.page)];
@@ -397,6 +426,20 @@ mod tests {
         assert_eq!((one.len(a), one.len(b)), (1, 0));
     }
 
+    fn keys(root: &Key, tokens: &[u32], page: usize) -> Keys {
+        let mut keys = Keys::new(*root);
+        keys.extend(tokens, page);
+        keys
+    }
+
+    fn begin(pages: &mut Pages, root: &Key, tokens: &[u32]) -> Begun {
+        let keys = keys(root, tokens, pages.page);
+        let found = pages.find(&keys, tokens);
+        let begun = pages.begin(&keys, tokens);
+        assert_eq!(found.pages, begun.cached / pages.page);
+        begun
+    }
+
     /// Computes the rest of a sequence.
     fn compute(pages: &mut Pages, seq: SeqId, tokens: &[u32]) {
         let rest = &tokens[pages.len(seq)..];
@@ -411,12 +454,12 @@ mod tests {
         let mut pages = Pages::new(page, 6, 6 * page, 64);
         let root = Key::root([]);
         let tokens: Vec<u32> = (0..).take(2 * page + WORTH_A_COPY + 2).collect();
-        let first = pages.begin(&root, &tokens);
+        let first = begin(&mut pages, &root, &tokens);
         assert_eq!((first.cached, first.copy), (0, None));
         compute(&mut pages, first.seq, &tokens);
 
         // Full pages are shared while the first sequence still runs; its last page is not in the prefix cache yet.
-        let second = pages.begin(&root, &tokens);
+        let second = begin(&mut pages, &root, &tokens);
         assert_eq!((second.cached, second.copy), (2 * page, None));
         assert_eq!(pages.pool.available(), 6 - 3);
         pages.end(second.seq, &tokens);
@@ -425,7 +468,7 @@ mod tests {
         // Once it has ended, everything but the last token is shared.
         pages.end(first.seq, &tokens);
         assert_eq!((pages.pool.available(), pages.pool.idle()), (6, 3));
-        let third = pages.begin(&root, &tokens);
+        let third = begin(&mut pages, &root, &tokens);
         let Some(PageCopy { from, to, rows }) = third.copy else { panic!("{third:?}") };
         assert_eq!((third.cached, rows, from != to), (tokens.len() - 1, WORTH_A_COPY + 1, true));
         compute(&mut pages, third.seq, &tokens);
@@ -434,12 +477,12 @@ mod tests {
         // Other tokens in the middle of a page, another salt, and too few rows to be worth a copy.
         let mut other = tokens.clone();
         other[page + WORTH_A_COPY] = 99;
-        let fourth = pages.begin(&root, &other);
+        let fourth = begin(&mut pages, &root, &other);
         assert_eq!(fourth.cached, page + WORTH_A_COPY);
         pages.free(fourth.seq);
         other[WORTH_A_COPY - 1] = 99;
-        for (root, tokens) in [(root, &other), (Key::root([b"salt".as_slice()]), &tokens)] {
-            let none = pages.begin(&root, tokens);
+        for (root, tokens) in [(root, other.as_slice()), (Key::root([b"salt".as_slice()]), &tokens)] {
+            let none = begin(&mut pages, &root, tokens);
             assert_eq!((none.cached, none.copy), (0, None));
             pages.free(none.seq);
         }
@@ -450,15 +493,34 @@ mod tests {
         let page = 2 * WORTH_A_COPY;
         let mut pages = Pages::new(page, 1, 4 * page, 64);
         let (root, tokens) = (Key::root([]), (0..WORTH_A_COPY as u32 + 1).collect::<Vec<_>>());
-        let first = pages.begin(&root, &tokens);
+        let first = begin(&mut pages, &root, &tokens);
         compute(&mut pages, first.seq, &tokens);
         pages.end(first.seq, &tokens);
         assert_eq!((pages.pool.available(), pages.pool.idle()), (1, 1));
-        let second = pages.begin(&root, &tokens);
+        let second = begin(&mut pages, &root, &tokens);
         assert_eq!((second.cached, second.copy), (0, None), "there is no page to copy to");
         assert_eq!(pages.pool.idle(), 1);
         // To grow, it evicts the page.
         assert!(pages.grow(second.seq, page) && !pages.grow(second.seq, page + 1));
         assert_eq!((pages.room(second.seq), pages.pool.available()), (page, 0));
+    }
+    #[test]
+    fn idle_pages_that_are_shared_cannot_be_taken() {
+        let mut pages = Pages::new(2, 6, 16, 64);
+        let (root, tokens) = (Key::root([]), (0..9).collect::<Vec<u32>>());
+        let first = begin(&mut pages, &root, &tokens[..6]);
+        compute(&mut pages, first.seq, &tokens[..6]);
+        let keys = keys(&root, &tokens, 2);
+        // The third page's end is the last token of a prompt of six, and not of one of nine.
+        assert_eq!(pages.find(&keys, &tokens[..6]), Found { pages: 2, idle: 0 });
+        let all = Found { pages: 3, idle: 0 };
+        for found in [all, Found { idle: 3, ..all }] {
+            assert_eq!(pages.find(&keys, &tokens), found);
+            let fits = |tokens, reserved| pages.fits(found, tokens, reserved);
+            assert!(fits(12, 0) && !fits(13, 0) && fits(8, 2) && !fits(9, 2) && fits(6, 9));
+            pages.end(first.seq, &tokens[..6]);
+        }
+        // A sequence has at most the context, eight pages.
+        assert!(pages.fits(Found { pages: 8, idle: 3 }, 99, 6));
     }
 }

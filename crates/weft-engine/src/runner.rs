@@ -110,6 +110,10 @@ impl Runner {
             );
             return Err(Error::Option(why));
         }
+        if options.chunk == 0 {
+            let why = "chunks of 0 prompt tokens beside replies: expected at least 1";
+            return Err(Error::Option(why.into()));
+        }
         let tokens = options.batch.min(context.saturating_mul(options.sequences));
         // Sequences that share a page all list it. A single sequence shares with none.
         let all = context.div_ceil(PAGE).saturating_mul(tokens);

@@ -9,7 +9,7 @@ use crate::batch::SeqId;
 use crate::choose::Chooser;
 use crate::generation::{Event, Finish, Shared, Token};
 use crate::logits::Row;
-use crate::pages::Key;
+use crate::pages::{Key, Keys};
 use crate::request::{GenerateOptions, Request};
 
 /// A request that the engine is working on.
@@ -18,8 +18,8 @@ pub(crate) struct Running {
     pub(crate) tokens: Vec<u32>,
     /// Its sequence, while it has pages.
     pub(crate) seq: Option<SeqId>,
-    /// The root key of its pages in the prefix cache.
-    pub(crate) root: Key,
+    /// The keys of its pages in the prefix cache.
+    pub(crate) keys: Keys,
     pub(crate) shared: Arc<Shared>,
     /// The number of tokens of the prompt.
     prompt: usize,
@@ -50,7 +50,7 @@ impl Running {
             reported: None,
             tokens: prompt,
             seq: None,
-            root,
+            keys: Keys::new(root),
             shared,
             chooser: Chooser::new(&options, processors, ends),
             decoder: StreamDecoder::new(),
@@ -65,11 +65,12 @@ impl Running {
         self.options.cache
     }
 
-    /// Records that it has a sequence, with `cached` of its tokens in the KV cache.
-    pub(crate) fn begun(&mut self, seq: SeqId, cached: usize) {
+    /// Records that it has a sequence, with `cached` of its tokens in the KV cache. Returns whether it begins for the first
+    /// time, and not after a preemption.
+    pub(crate) fn begun(&mut self, seq: SeqId, cached: usize) -> bool {
         self.seq = Some(seq);
-        // Only the first time: after a preemption it begins again.
-        if self.times.begun.is_none() {
+        let first = self.times.begun.is_none();
+        if first {
             self.times.begun = Some(Instant::now());
             let mut state = self.shared.state();
             state.usage.cached_tokens = cached;
@@ -77,6 +78,7 @@ impl Running {
             drop(state);
             self.prompt_done(cached);
         }
+        first
     }
 
     /// Reports that `done` of its tokens have been computed, if that is more of the prompt than was reported before. (After

@@ -1,26 +1,43 @@
 //! The scheduler, which decides what a step computes: tokens of many generations in one ragged batch.
 //!
 //! Generations are served in the order in which they came. Those that are replying get their one token first; the rest
-//! of the token budget goes to prompts, in chunks. When pages run out, the generation that came last gives its pages
-//! back and is computed again later, mostly from the prefix cache. The first generation can always take what it needs
-//! from all others, so every generation ends.
+//! of the token budget goes to prompts, in chunks, which are smaller beside replies. When pages run out, the generation
+//! that came last gives its pages back and is computed again later, mostly from the prefix cache. The first generation can
+//! always take what it needs from all others, so every generation ends.
+//!
+//! A generation whose next page an earlier one is computing waits for that page, so that prompts with a common beginning
+//! compute it once, even if they come together. It waits only while the earlier one is active, which never waits for a
+//! later one.
 
 use crate::batch::{Batch, SeqId};
 use crate::error::Error;
 use crate::failure::{Failure, FailureKind};
 use crate::generation::Finish;
-use crate::pages::Pages;
+use crate::model::PAGE;
+use crate::pages::{Found, Pages};
 use crate::runner::Runner;
 use crate::running::Running;
 
 /// All generations of an engine.
-#[derive(Default)]
 pub(crate) struct Schedule {
+    /// The most prompt tokens of a step with replies.
+    chunk: usize,
     /// In the order in which they came. Those with a sequence are active.
     all: Vec<Running>,
     work: Vec<Work>,
     batch: Batch,
+    counts: Counts,
+}
+
+/// What a schedule has counted so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
     preempted: u64,
+    steps: u64,
+    computed: u64,
+    generated: u64,
+    prefix_queries: u64,
+    prefix_hits: u64,
 }
 
 /// The work of a step on one generation.
@@ -42,6 +59,16 @@ pub struct Stats {
     pub waiting: usize,
     /// The number of preemptions so far.
     pub preempted: u64,
+    /// The number of steps computed so far.
+    pub steps: u64,
+    /// The number of tokens computed so far: of prompts and replies, and again after preemptions.
+    pub computed: u64,
+    /// The number of tokens generated so far.
+    pub generated: u64,
+    /// The number of prompt tokens that were looked up in the prefix cache so far.
+    pub prefix_queries: u64,
+    /// The number of them that were found.
+    pub prefix_hits: u64,
     /// The number of pages of the KV cache.
     pub pages: usize,
     /// The number of pages that sequences hold.
@@ -51,6 +78,11 @@ pub struct Stats {
 }
 
 impl Schedule {
+    /// Creates a schedule without generations. `chunk` is the most prompt tokens of a step with replies.
+    pub(crate) fn new(chunk: usize) -> Schedule {
+        Schedule { chunk, all: Vec::new(), work: Vec::new(), batch: Batch::new(), counts: Counts::default() }
+    }
+
     /// Adds a generation.
     pub(crate) fn push(&mut self, running: Running) {
         self.all.push(running);
@@ -60,10 +92,16 @@ impl Schedule {
     pub(crate) fn stats(&self, pages: &Pages) -> Stats {
         let running = self.all.iter().filter(|one| one.seq.is_some()).count();
         let pool = pages.pool();
+        let Counts { preempted, steps, computed, generated, prefix_queries, prefix_hits } = self.counts;
         Stats {
             running,
             waiting: self.all.len() - running,
-            preempted: self.preempted,
+            preempted,
+            steps,
+            computed,
+            generated,
+            prefix_queries,
+            prefix_hits,
             pages: pool.count(),
             pages_held: pool.count() - pool.available(),
             pages_kept: pool.idle(),
@@ -95,7 +133,11 @@ impl Schedule {
             }
         }
         match runner.compute(&self.batch) {
-            Ok(()) => self.take_results(runner),
+            Ok(()) => {
+                self.counts.steps += 1;
+                self.counts.computed += self.batch.len() as u64;
+                self.take_results(runner);
+            }
             Err(error) => {
                 let why = Finish::Failed(Failure::from(&error));
                 let ended = self.work.iter().map(|work| (work.at, why.clone())).collect();
@@ -137,10 +179,12 @@ impl Schedule {
             }
             one.prompt_done(computed);
             if computed == one.tokens.len() {
+                let before = one.tokens.len();
                 let finish = runner.with_logits(row, |row, logits, tokenizer, context| {
                     one.choose(row, logits, tokenizer, context)
                 });
                 row += 1;
+                self.counts.generated += (one.tokens.len() - before) as u64;
                 if let Some(Finish::Failed(Failure { kind: FailureKind::NotNumbers, .. })) = finish {
                     // Keys and values may be NaN as well.
                     one.seq = None;
@@ -177,16 +221,58 @@ impl Schedule {
                     full |= !self.add(at, rest, &mut budget, runner.pages_mut());
                 }
             }
+            if replying && !self.work.is_empty() {
+                budget.tokens = budget.tokens.min(self.chunk);
+            }
         }
-        while budget.tokens > 0
-            && !full
-            && let Some(at) = self.all.iter().position(|one| one.seq.is_none())
-            && self.begin(at, runner)?
-        {
+        let mut reserved = 0;
+        for at in 0..self.all.len() {
+            if budget.tokens == 0 || full {
+                break;
+            }
+            if self.all[at].seq.is_some() {
+                continue;
+            }
+            let found = self.find(at, runner.pages());
+            if let Some(own) = self.awaits(at, found, runner.pages()) {
+                reserved += own;
+                continue;
+            }
+            if !self.begin(at, found, reserved, runner)? {
+                break;
+            }
             let rest = self.all[at].seq.map_or(0, |seq| self.all[at].tokens.len() - runner.pages().len(seq));
             full = !self.add(at, rest, &mut budget, runner.pages_mut());
         }
         Ok(())
+    }
+
+    /// Looks for the tokens of a waiting generation in the prefix cache.
+    fn find(&mut self, at: usize, pages: &Pages) -> Found {
+        let one = &mut self.all[at];
+        if !one.caches() {
+            return Found::default();
+        }
+        one.keys.extend(&one.tokens, PAGE);
+        pages.find(&one.keys, &one.tokens)
+    }
+
+    /// Returns whether a generation should wait for the page after those `found`, since an earlier one is computing it: the
+    /// number of pages that it needs beside those that they have in common.
+    fn awaits(&self, at: usize, found: Found, pages: &Pages) -> Option<usize> {
+        let one = &self.all[at];
+        let next = one.keys.get(found.pages).filter(|_| one.caches())?;
+        let end = (found.pages + 1) * PAGE;
+        // Its last token it computes itself.
+        if end >= one.tokens.len() {
+            return None;
+        }
+        let computes = |other: &&Running| {
+            let behind = other.seq.is_some_and(|seq| pages.len(seq) < end);
+            behind && other.caches() && other.keys.get(found.pages) == Some(next)
+        };
+        let other = self.all[..at].iter().find(computes)?;
+        Some(pages.pages_of(one.tokens.len() + 1) - one.keys.common(&other.keys))
     }
 
     /// Plans up to `rest` tokens of an active generation, and takes the pages for them. Returns whether it planned any.
@@ -224,24 +310,30 @@ impl Schedule {
             budget.pages += pages.pages_of(pages.len(seq) + tokens);
         }
         leave(one, seq, pages);
-        self.preempted += 1;
+        self.counts.preempted += 1;
     }
 
-    /// Begins a waiting generation if there is room for all its tokens and one more, or if no other is active. Returns
-    /// whether it did.
-    fn begin(&mut self, at: usize, runner: &mut Runner) -> Result<bool, Error> {
-        let context = runner.context();
+    /// Begins a waiting generation if there is room for all its tokens and one more beside the pages that are reserved for
+    /// earlier ones, or if no other is active. Returns whether it did.
+    fn begin(
+        &mut self,
+        at: usize,
+        found: Found,
+        reserved: usize,
+        runner: &mut Runner,
+    ) -> Result<bool, Error> {
         let alone = self.all.iter().all(|one| one.seq.is_none());
         let one = &mut self.all[at];
         let pages = runner.pages_mut();
-        let known = if one.caches() { one.tokens.as_slice() } else { &[] };
-        let begun = pages.begin(&one.root, known);
-        let needed = (one.tokens.len() + 1).min(context) - begun.cached;
-        if !alone && pages.room(begun.seq) < needed {
-            pages.free(begun.seq);
+        if !alone && !pages.fits(found, one.tokens.len() + 1, reserved) {
             return Ok(false);
         }
-        one.begun(begun.seq, begun.cached);
+        let known = if one.caches() { one.tokens.as_slice() } else { &[] };
+        let begun = pages.begin(&one.keys, known);
+        if one.begun(begun.seq, begun.cached) && one.caches() {
+            self.counts.prefix_queries += one.tokens.len() as u64;
+            self.counts.prefix_hits += begun.cached as u64;
+        }
         if let Some(copy) = begun.copy
             && let Err(error) = runner.copy(&copy)
         {

@@ -53,6 +53,11 @@ impl Pool {
         &self.kept
     }
 
+    /// Returns whether a page is idle.
+    pub(crate) fn is_idle(&self, page: u32) -> bool {
+        self.holders[page as usize] == 0 && self.kept.has(page)
+    }
+
     /// Takes a page for one sequence to write to, evicting one if necessary. Allocates no memory.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let page = match self.free.pop() {
@@ -122,9 +127,10 @@ mod tests {
         pages.iter().for_each(|page| pool.keep(*page, &root, &[*page]));
         [1, 0, 2].into_iter().for_each(|page| pool.release(page));
         assert_eq!((pool.available(), pool.idle()), (3, 3));
+        assert!(pages.iter().all(|page| pool.is_idle(*page)));
         // Page 1 is used again, so it is the most recent.
         pool.hold(1);
-        assert_eq!(pool.idle(), 2);
+        assert!(pool.idle() == 2 && !pool.is_idle(1));
         pool.hold(1);
         pool.release(1);
         assert_eq!(pool.idle(), 2, "another sequence holds it");

@@ -40,6 +40,43 @@ impl Key {
     }
 }
 
+/// The keys of the full pages of a list of tokens, so that looking for them again and again hashes them once.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    root: Key,
+    pages: Vec<Key>,
+}
+
+impl Keys {
+    /// Creates the keys of an empty list.
+    pub(crate) fn new(root: Key) -> Keys {
+        Keys { root, pages: Vec::new() }
+    }
+
+    /// Adds the keys of full pages that the list has gained at its end.
+    pub(crate) fn extend(&mut self, tokens: &[u32], page: usize) {
+        for tokens in tokens.chunks_exact(page).skip(self.pages.len()) {
+            let key = self.before(self.pages.len()).then(tokens);
+            self.pages.push(key);
+        }
+    }
+
+    /// The key of a page, if it is full.
+    pub(crate) fn get(&self, page: usize) -> Option<&Key> {
+        self.pages.get(page)
+    }
+
+    /// The key that a page continues. The page may be the one after the last.
+    pub(crate) fn before(&self, page: usize) -> &Key {
+        page.checked_sub(1).and_then(|page| self.pages.get(page)).unwrap_or(&self.root)
+    }
+
+    /// The number of pages at the beginning that two lists have in common.
+    pub(crate) fn common(&self, other: &Keys) -> usize {
+        self.pages.iter().zip(&other.pages).take_while(|(a, b)| a == b).count()
+    }
+}
+
 /// The contents of a page in the prefix cache.
 #[derive(Debug)]
 struct Contents {
@@ -91,13 +128,12 @@ impl Prefixes {
         }
     }
 
-    /// The page that holds exactly these tokens after `parent`.
-    pub(crate) fn find(&self, parent: &Key, tokens: &[u32]) -> Option<(u32, Key)> {
-        let key = parent.then(tokens);
-        let page = *self.by_key.get(&key)?;
+    /// The page with this key, which holds exactly these tokens after `parent`.
+    pub(crate) fn find(&self, key: &Key, parent: &Key, tokens: &[u32]) -> Option<u32> {
+        let page = *self.by_key.get(key)?;
         let contents = self.pages[page as usize].as_ref()?;
         // A hash collision must not give one prompt the values of another.
-        (contents.parent == *parent && *contents.tokens == *tokens).then_some((page, key))
+        (contents.parent == *parent && *contents.tokens == *tokens).then_some(page)
     }
 
     /// The page after `parent` with the longest common prefix with these tokens, and its length.
@@ -125,17 +161,38 @@ mod tests {
     fn a_page_is_found_by_all_tokens_up_to_its_end() {
         let mut prefixes = Prefixes::new(3);
         let (a, b) = (root(b"a"), root(b"b"));
+        let key = a.then(&[1, 2]);
         prefixes.insert(0, &a, &[1, 2]);
-        let (page, key) = prefixes.find(&a, &[1, 2]).unwrap();
-        assert_eq!((page, key), (0, a.then(&[1, 2])));
         prefixes.insert(1, &key, &[3, 4]);
-        assert_eq!(prefixes.find(&key, &[3, 4]).map(|(page, _)| page), Some(1));
+        let find = |prefixes: &Prefixes, parent: Key, tokens: &[u32]| {
+            prefixes.find(&parent.then(tokens), &parent, tokens)
+        };
+        assert_eq!(find(&prefixes, a, &[1, 2]), Some(0));
+        assert_eq!(find(&prefixes, key, &[3, 4]), Some(1));
         for (parent, tokens) in [(a, [3, 4]), (b, [1, 2]), (key, [1, 2]), (key, [4, 3])] {
-            assert_eq!(prefixes.find(&parent, &tokens), None, "{tokens:?}");
+            assert_eq!(find(&prefixes, parent, &tokens), None, "{tokens:?}");
         }
+        assert_eq!(prefixes.find(&key, &a, &[1, 3]), None, "a collision");
         prefixes.remove(0);
-        assert_eq!(prefixes.find(&a, &[1, 2]), None);
+        assert_eq!(find(&prefixes, a, &[1, 2]), None);
         assert!(!prefixes.has(0) && prefixes.has(1));
+    }
+
+    #[test]
+    fn keys_follow_their_list() {
+        let tokens: Vec<u32> = (0..9).collect();
+        let of = |tokens: &[u32]| {
+            let mut keys = Keys::new(root(b""));
+            keys.extend(tokens, 2);
+            keys
+        };
+        let mut grown = of(&tokens[..3]);
+        assert_eq!((grown.get(0), grown.get(1)), (Some(&root(b"").then(&[0, 1])), None));
+        assert_eq!((grown.before(0), grown.before(1)), (&root(b""), grown.get(0).unwrap()));
+        grown.extend(&tokens, 2);
+        assert_eq!(grown.pages, of(&tokens).pages);
+        assert_eq!(grown.before(4), &grown.pages[3]);
+        assert_eq!((grown.common(&of(&[0, 1, 2, 3, 4, 9])), grown.common(&of(&[1, 1]))), (2, 0));
     }
 
     #[test]

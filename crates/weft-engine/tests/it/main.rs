@@ -8,5 +8,6 @@ mod gpu;
 mod launches;
 mod packing;
 mod requests;
+mod scheduling;
 mod support;
 mod variants;
