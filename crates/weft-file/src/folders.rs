@@ -14,6 +14,9 @@ pub fn cache_folder() -> Option<PathBuf> {
 /// machines.
 pub const PACKED_FOLDER: &str = "packed";
 
+/// The name of the folder, within the cache folder, of computed prompts.
+pub const PROMPTS_FOLDER: &str = "prompts";
+
 /// The folder for the user's own data: `$XDG_DATA_HOME/weft`, or `~/.local/share/weft`,
 /// `~/Library/Application Support/weft` (macOS), `%LOCALAPPDATA%\weft` (Windows). It may not exist. `None` if the
 /// environment names no home folder.

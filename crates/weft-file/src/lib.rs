@@ -36,6 +36,9 @@
 //! exception: if only syncing the folder failed, the new file is in place, and which of the two a power failure leaves is
 //! up to the file system.
 //!
+//! Files of a cache that are verified at each use may skip the syncing ([`AtomicFile::commit_unsynced`]): they survive a
+//! killed process, and a power failure costs only the work of making them again.
+//!
 //! A dropped [`AtomicFile`] removes its part file. A process that is killed cannot, and leaves it behind; since a writer
 //! holds a lock on its part file for as long as it lives, [`sweep`] can tell abandoned ones and remove them.
 //!
@@ -55,7 +58,7 @@ mod part;
 mod target;
 
 pub use atomic::{AtomicFile, write};
-pub use folders::{PACKED_FOLDER, cache_folder, data_folder};
+pub use folders::{PACKED_FOLDER, PROMPTS_FOLDER, cache_folder, data_folder};
 pub use listing::{entries, is_keyed, remove_files};
 pub use part::sweep;
 pub use target::Target;

@@ -64,6 +64,28 @@ fn whatever_fails_the_old_file_survives_and_nothing_is_left_over() {
 }
 
 #[test]
+fn an_unsynced_file_is_replaced_whole_too() {
+    let folder = TestFolder::new("unsynced");
+    let path = folder.join("a");
+    let write_unsynced = |bytes: &[u8]| {
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(bytes)?;
+        file.commit_unsynced()
+    };
+    write_unsynced(b"old").unwrap();
+    for stage in [Stage::Create, Stage::Write, Stage::Rename] {
+        assert!(failing(stage, || write_unsynced(b"new")).is_err(), "{stage:?}");
+        assert_eq!(
+            (fs::read(&path).unwrap(), folder.names()),
+            (b"old".to_vec(), vec!["a".into()]),
+            "{stage:?}"
+        );
+    }
+    failing(Stage::SyncFile, || write_unsynced(b"new")).unwrap();
+    assert_eq!((fs::read(&path).unwrap(), folder.names()), (b"new".to_vec(), vec!["a".into()]));
+}
+
+#[test]
 fn whatever_fails_a_download_can_be_continued() {
     let folder = TestFolder::new("continued");
     let path = folder.join("a");
