@@ -20,6 +20,8 @@ pub(crate) fn hardware(isa: Isa, wanted: Option<usize>) -> Hardware {
     let threads = threads(wanted);
     Hardware {
         key: format!("cpu {}, {isa}, {threads} threads", processor_name()),
+        // All instruction sets and all numbers of threads give the same bits.
+        numbers: "cpu".into(),
         machine: Machine { workers: threads as u64, ..Machine::default() },
         rules_keep_bits: true,
     }
@@ -57,5 +59,6 @@ mod tests {
         assert_ne!(of(Isa::Portable, 3).key, of(Isa::Portable, 2).key);
         assert_ne!(of(Isa::Portable, 3).key, of(Isa::Avx2, 3).key);
         assert_eq!(of(Isa::Portable, 3).machine.workers, 3);
+        assert_eq!(of(Isa::Portable, 3).numbers, of(Isa::Avx2, 2).numbers);
     }
 }

@@ -7,6 +7,8 @@ use weft_kern::Machine;
 pub struct Hardware {
     /// Identifies the hardware, its driver and the share of it in use, such as a number of threads. Measurements are kept under this key.
     pub key: String,
+    /// Identifies what bits depend on besides the program: devices with the same `numbers` compute the same bits, on any machine.
+    pub numbers: String,
     /// The speed of such hardware according to a table, for decisions by cost until it has been measured.
     pub machine: Machine,
     /// Whether a value has the same bits whichever kernel computes it, so that for example a weighted sum of products equals the products
@@ -17,6 +19,6 @@ pub struct Hardware {
 impl Hardware {
     /// Nominal hardware with default numbers, for devices that are not built for speed.
     pub fn common(key: &str) -> Hardware {
-        Hardware { key: key.into(), machine: Machine::default(), rules_keep_bits: true }
+        Hardware { key: key.into(), numbers: key.into(), machine: Machine::default(), rules_keep_bits: true }
     }
 }

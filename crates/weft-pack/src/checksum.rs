@@ -14,8 +14,8 @@ const PAIR: usize = 2 * WORD;
 /// An odd number with about as many ones as zeros: 2⁶⁴ over the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Returns the checksum of `bytes`.
-pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+/// Returns a checksum of `bytes` that detects damage. It is no protection against forgery.
+pub fn checksum(bytes: &[u8]) -> u64 {
     let mut lanes: [u64; LANES] = std::array::from_fn(|lane| MULTIPLIER.wrapping_mul(lane as u64 + 1));
     let quarter = bytes.len() / (LANES * WORD) * PAIR;
     let (quarters, rest) = bytes.split_at(4 * quarter);

@@ -32,6 +32,12 @@ impl Identity {
     }
 }
 
+/// Returns a number that identifies a model's files, for caches of what was computed from them: files that were changed,
+/// replaced or downloaded again have another one, and so has a copy. `None` if the model was not read from files.
+pub fn identity(model: &Gguf) -> Option<u64> {
+    Identity::of(model).map(|identity| identity.0)
+}
+
 /// Returns a number that identifies a model independently of where its files are and when they were written: a checksum
 /// of their sizes, their metadata and tensor directories, and the first and last 4 KiB of each tensor. It is no
 /// protection against forgery.

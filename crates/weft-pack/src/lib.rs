@@ -43,7 +43,8 @@ use weft_device::{DeviceError, Packing, WeightBytes};
 use weft_gguf::Gguf;
 
 pub use cache::{PackCache, Packed, PackedOf};
-pub use identity::fingerprint;
+pub use checksum::checksum;
+pub use identity::{fingerprint, identity};
 pub use layout::SourceWeight;
 pub use report::{OnReport, PackError, Report};
 

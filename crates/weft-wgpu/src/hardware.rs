@@ -12,8 +12,11 @@ use crate::adapter::Adapter;
 pub(crate) fn hardware(adapter: &Adapter, threads: usize) -> Hardware {
     let software =
         if adapter.kind() == DeviceKind::Software { format!(", {threads} threads") } else { String::new() };
+    let key = format!("gpu {}{software}", adapter.key());
     Hardware {
-        key: format!("gpu {}{software}", adapter.key()),
+        // Drivers compile, and may contract or reorder.
+        numbers: key.clone(),
+        key,
         machine: machine(adapter.kind(), threads),
         // Lanes that share a sum add it up in another order.
         rules_keep_bits: false,
