@@ -36,6 +36,11 @@ impl Batch {
         self.entries.push(Entry { seq, token, logits });
     }
 
+    /// Returns whether the logits of any token are wanted.
+    pub(crate) fn wants_logits(&self) -> bool {
+        self.entries.iter().any(|entry| entry.logits)
+    }
+
     /// The number of tokens in the batch.
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -12,6 +12,7 @@ use crate::generation::{Event, Generation, Reply, Shared};
 use crate::model::Model;
 use crate::options::EngineOptions;
 use crate::pages::Key;
+use crate::prompts::{self, Prompts};
 use crate::request::Request;
 use crate::runner::Runner;
 use crate::running::Running;
@@ -50,7 +51,7 @@ impl Engine {
     /// If the file cannot be read, the model is not supported, there is no such device, or there is not enough memory;
     /// [`Error::Interrupted`] if `report` interrupts it.
     pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Engine, Error> {
-        Ok(Engine::of(Runner::load(path, options, report)?, options))
+        Engine::of(Runner::load(path, options, report)?, options)
     }
 
     /// Compiles a model for a device that is already open. The device and threads of `options` are ignored.
@@ -59,15 +60,20 @@ impl Engine {
     /// If an option is not valid for the model, or the device has not enough memory.
     pub fn new(model: Model, device: Box<dyn Device>, options: &EngineOptions) -> Result<Engine, Error> {
         let report = &mut |_| ControlFlow::Continue(());
-        Ok(Engine::of(Runner::new(model, device, options, report)?, options))
+        Engine::of(Runner::new(model, device, options, report)?, options)
     }
 
-    fn of(runner: Runner, options: &EngineOptions) -> Engine {
-        // Pages stay on the device that computed them, so the device need not be part of the key.
+    fn of(mut runner: Runner, options: &EngineOptions) -> Result<Engine, Error> {
+        // Pages in memory stay on the device that computed them, so the device need not be part of the key.
         let model = fingerprint(runner.model().gguf()).to_le_bytes();
         let numbers = format!("{} {:?}", options.kv, options.switches);
-        let key = Key::root([model.as_slice(), numbers.as_bytes()]);
-        Engine { runner, schedule: Schedule::new(options.chunk), key, pushed: 0 }
+        let mut key = Key::root([model.as_slice(), numbers.as_bytes()]);
+        let mut prompts = None;
+        if let Some(cache) = &options.prompts {
+            key = prompts::root(&key, &mut runner)?;
+            prompts = Some(Prompts::open(cache, &runner)?);
+        }
+        Ok(Engine { runner, schedule: Schedule::new(options.chunk, prompts), key, pushed: 0 })
     }
 
     /// The model.
@@ -117,9 +123,22 @@ impl Engine {
         self.schedule.step(&mut self.runner)
     }
 
-    /// Empties the prefix cache. Generations keep their pages, and what they compute from now on is kept again.
+    /// Empties the prefix cache in memory. Generations keep their pages, and what they compute from now on is kept again.
+    /// A prompt cache on disk is not changed.
     pub fn forget_prefixes(&mut self) {
         self.runner.pages_mut().forget();
+    }
+
+    /// Does work that can wait until there is nothing to compute, for a few milliseconds: with a
+    /// [prompt cache](crate::PromptCache), it writes computed prompts to disk. Returns whether there is more, so
+    /// that a caller that waits for requests can call it until one comes or nothing is left to do.
+    ///
+    /// Steps do some of this work too, and a dropped engine finishes it within two seconds or leaves the rest.
+    ///
+    /// # Errors
+    /// If the device fails, as for [`step`](Engine::step).
+    pub fn idle(&mut self) -> Result<bool, Error> {
+        self.schedule.idle(&mut self.runner)
     }
 
     /// Runs one request to its end, together with all others.
@@ -153,6 +172,15 @@ impl Engine {
     /// The engine's runner, to compute batches by hand. Sequences begun there hold pages, which generations then lack.
     pub fn inspect_mut(&mut self) -> &mut Runner {
         &mut self.runner
+    }
+}
+
+/// Hands over what is to be kept on disk.
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.schedule.close(&mut self.runner);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use weft_pack::PackCache;
 use weft_quant::GgmlType;
 
 use crate::device_choice::DeviceChoice;
+use crate::prompts::folder::PromptCache;
 
 /// Options of opening an engine. [`Engine::builder`](crate::Engine::builder) returns good defaults; each method changes
 /// one option, and calls can be chained.
@@ -43,6 +44,9 @@ pub struct EngineOptions {
     pub switches: Switches,
     /// The cache of packed weights. `None` packs them in memory each time.
     pub cache: Option<PackCache>,
+    /// The cache of computed prompts on disk, which a later engine need not compute again. `None` keeps them in memory
+    /// only.
+    pub prompts: Option<PromptCache>,
 }
 
 impl Default for EngineOptions {
@@ -58,6 +62,7 @@ impl Default for EngineOptions {
             kv: GgmlType::F16,
             switches: Switches::default(),
             cache: None,
+            prompts: None,
         }
     }
 }
@@ -106,6 +111,11 @@ impl EngineOptions {
     /// Sets the [cache](Self::cache) of packed weights.
     pub fn cache(self, cache: impl Into<Option<PackCache>>) -> EngineOptions {
         EngineOptions { cache: cache.into(), ..self }
+    }
+
+    /// Sets the cache of computed [prompts](Self::prompts) on disk.
+    pub fn prompts(self, prompts: impl Into<Option<PromptCache>>) -> EngineOptions {
+        EngineOptions { prompts: prompts.into(), ..self }
     }
 
     /// The folder of the device's own files and of what was measured of it: that of the packed weights.

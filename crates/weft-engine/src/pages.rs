@@ -220,6 +220,27 @@ impl Pages {
         self.free(seq);
     }
 
+    /// The page that a whole page of rows of a sequence is to be written to, after its full pages. It may hold rows that
+    /// the sequence has already. `None` if the sequence has ended, has all tokens of the context, or no page is available.
+    pub(crate) fn next_page(&mut self, seq: SeqId) -> Option<u32> {
+        let full = self.len(seq) / self.page;
+        let more = (full + 1) * self.page - self.len(seq);
+        ((full + 1) * self.page <= self.context && self.grow(seq, more)).then_some(())?;
+        self.sequence(seq)?.pages.get(full).copied()
+    }
+
+    /// Records that all rows of the [next page](Pages::next_page) of a sequence, which holds these tokens, have been
+    /// written.
+    pub(crate) fn fill_page(&mut self, seq: SeqId, tokens: &[u32]) {
+        let page = self.page;
+        if let Some(Some(sequence)) = self.sequences.get_mut(seq.place)
+            && sequence.id == seq
+        {
+            sequence.len = (sequence.len / page + 1) * page;
+        }
+        self.record(seq, tokens);
+    }
+
     /// Takes the pages for `more` tokens of a sequence. Returns `false` and changes nothing if there are not enough.
     pub(crate) fn grow(&mut self, seq: SeqId, more: usize) -> bool {
         let Some(sequence) = self.sequence(seq) else { return false };
@@ -247,6 +268,11 @@ impl Pages {
 
     pub(crate) fn len(&self, seq: SeqId) -> usize {
         self.sequence(seq).map_or(0, |s| s.len)
+    }
+
+    /// Returns whether a sequence has not ended.
+    pub(crate) fn has(&self, seq: SeqId) -> bool {
+        self.sequence(seq).is_some()
     }
 
     fn sequence(&self, seq: SeqId) -> Option<&Sequence> {

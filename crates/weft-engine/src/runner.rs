@@ -3,6 +3,7 @@
 //! It computes ragged batches of tokens and knows nothing about requests. The engine's scheduler and the lab drive it.
 
 mod clock;
+mod page_rows;
 mod plans;
 mod timed;
 mod variants;

@@ -81,6 +81,20 @@ impl Running {
         first
     }
 
+    /// Records that `cached` of its tokens have come from the prefix cache by now. Returns how many more that are than
+    /// before, or 0 if tokens had been computed, before a preemption.
+    pub(crate) fn restored(&mut self, cached: usize) -> usize {
+        let mut state = self.shared.state();
+        let before = state.usage.cached_tokens;
+        if self.reported != Some(before) || cached < before {
+            return 0;
+        }
+        state.usage.cached_tokens = cached;
+        drop(state);
+        self.prompt_done(cached);
+        cached - before
+    }
+
     /// Reports that `done` of its tokens have been computed, if that is more of the prompt than was reported before. (After
     /// a preemption it can be less.)
     pub(crate) fn prompt_done(&mut self, done: usize) {

@@ -9,12 +9,16 @@
 //! compute it once, even if they come together. It waits only while the earlier one is active, which never waits for a
 //! later one.
 
+use std::time::{Duration, Instant};
+
 use crate::batch::{Batch, SeqId};
 use crate::error::Error;
 use crate::failure::{Failure, FailureKind};
 use crate::generation::Finish;
 use crate::model::PAGE;
 use crate::pages::{Found, Pages};
+use crate::prompts::Prompts;
+use crate::prompts::counts::PromptCacheStats;
 use crate::runner::Runner;
 use crate::running::Running;
 
@@ -27,6 +31,8 @@ pub(crate) struct Schedule {
     work: Vec<Work>,
     batch: Batch,
     counts: Counts,
+    /// The prefix cache on disk.
+    prompts: Option<Prompts>,
 }
 
 /// What a schedule has counted so far.
@@ -75,12 +81,15 @@ pub struct Stats {
     pub pages_held: usize,
     /// The number of pages in the prefix cache that no sequence holds.
     pub pages_kept: usize,
+    /// What the prompt cache on disk did.
+    pub prompt_cache: PromptCacheStats,
 }
 
 impl Schedule {
     /// Creates a schedule without generations. `chunk` is the most prompt tokens of a step with replies.
-    pub(crate) fn new(chunk: usize) -> Schedule {
-        Schedule { chunk, all: Vec::new(), work: Vec::new(), batch: Batch::new(), counts: Counts::default() }
+    pub(crate) fn new(chunk: usize, prompts: Option<Prompts>) -> Schedule {
+        let (all, work, batch) = (Vec::new(), Vec::new(), Batch::new());
+        Schedule { chunk, all, work, batch, counts: Counts::default(), prompts }
     }
 
     /// Adds a generation.
@@ -105,6 +114,7 @@ impl Schedule {
             pages: pool.count(),
             pages_held: pool.count() - pool.available(),
             pages_kept: pool.idle(),
+            prompt_cache: self.prompts.as_ref().map(Prompts::stats).unwrap_or_default(),
         }
     }
 
@@ -119,9 +129,14 @@ impl Schedule {
     /// # Errors
     /// If the device fails. The generations of the step have then ended.
     pub(crate) fn step(&mut self, runner: &mut Runner) -> Result<bool, Error> {
+        let begun = Instant::now();
         self.sweep(runner.pages_mut());
+        self.restore(runner)?;
         self.plan(runner)?;
         if self.work.is_empty() {
+            if self.prompts.as_mut().is_some_and(Prompts::wait) {
+                return Ok(true);
+            }
             return self.nothing_planned(runner.pages_mut());
         }
         self.batch.clear();
@@ -137,6 +152,7 @@ impl Schedule {
                 self.counts.steps += 1;
                 self.counts.computed += self.batch.len() as u64;
                 self.take_results(runner);
+                self.hand_over(begun.elapsed(), runner)?;
             }
             Err(error) => {
                 let why = Finish::Failed(Failure::from(&error));
@@ -153,7 +169,39 @@ impl Schedule {
     fn fail(&mut self, ended: Vec<(usize, Finish)>, pages: &mut Pages) {
         self.all.iter_mut().filter_map(|one| one.seq.take()).for_each(|seq| pages.free(seq));
         pages.forget();
+        self.prompts.iter_mut().for_each(Prompts::drop_offers);
         self.end(ended, pages);
+    }
+
+    /// Takes pages that were read from disk.
+    fn restore(&mut self, runner: &mut Runner) -> Result<(), Error> {
+        let Some(prompts) = &mut self.prompts else { return Ok(()) };
+        let found = prompts.restore(&mut self.all, runner);
+        self.counts.prefix_hits += found.inspect_err(|_| self.fail(Vec::new(), runner.pages_mut()))? as u64;
+        Ok(())
+    }
+
+    /// Hands pages over to be written to disk, after a step that `took` so long. If the step chose no token, the device
+    /// may still be computing, and reading would wait for it.
+    fn hand_over(&mut self, took: Duration, runner: &mut Runner) -> Result<(), Error> {
+        let Some(prompts) = self.prompts.as_mut().filter(|_| self.batch.wants_logits()) else {
+            return Ok(());
+        };
+        prompts.hand_over(took, runner).inspect_err(|_| self.fail(Vec::new(), runner.pages_mut()))
+    }
+
+    /// Does work that can wait until there is nothing to compute. Returns whether there is more.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub(crate) fn idle(&mut self, runner: &mut Runner) -> Result<bool, Error> {
+        let Some(prompts) = &mut self.prompts else { return Ok(false) };
+        prompts.idle(runner).inspect_err(|_| self.fail(Vec::new(), runner.pages_mut()))
+    }
+
+    /// Finishes what can be finished quickly before the engine is dropped.
+    pub(crate) fn close(&mut self, runner: &mut Runner) {
+        self.prompts.iter_mut().for_each(|prompts| prompts.finish(runner));
     }
 
     /// Returns `false` if there are no generations. Otherwise there is no room for the first one, although all others
@@ -186,10 +234,21 @@ impl Schedule {
                 row += 1;
                 self.counts.generated += (one.tokens.len() - before) as u64;
                 if let Some(Finish::Failed(Failure { kind: FailureKind::NotNumbers, .. })) = finish {
-                    // Keys and values may be NaN as well.
+                    // Keys and values may be NaN as well, also those from disk.
+                    if let Some(prompts) = &mut self.prompts {
+                        prompts.distrust(&one.keys);
+                        prompts.drop_offers();
+                    }
                     one.seq = None;
                     runner.pages_mut().free(seq);
                     runner.pages_mut().forget();
+                }
+                if let Some(prompts) = &mut self.prompts
+                    && one.caches()
+                    && one.tokens.len() > computed
+                {
+                    one.keys.extend(&one.tokens, PAGE);
+                    prompts.offer(seq, &one.keys, computed);
                 }
                 ended.extend(finish.map(|finish| (at, finish)));
             }
@@ -215,7 +274,7 @@ impl Schedule {
         for replying in [true, false] {
             for at in 0..self.all.len() {
                 let one = &self.all[at];
-                let Some(seq) = one.seq else { continue };
+                let Some(seq) = one.seq.filter(|seq| !self.is_restoring(*seq)) else { continue };
                 let rest = one.tokens.len() - runner.pages().len(seq);
                 if (rest == 1) == replying && budget.tokens > 0 && (replying || !full) {
                     full |= !self.add(at, rest, &mut budget, runner.pages_mut());
@@ -241,7 +300,8 @@ impl Schedule {
             if !self.begin(at, found, reserved, runner)? {
                 break;
             }
-            let rest = self.all[at].seq.map_or(0, |seq| self.all[at].tokens.len() - runner.pages().len(seq));
+            let Some(seq) = self.all[at].seq.filter(|seq| !self.is_restoring(*seq)) else { continue };
+            let rest = self.all[at].tokens.len() - runner.pages().len(seq);
             full = !self.add(at, rest, &mut budget, runner.pages_mut());
         }
         Ok(())
@@ -273,6 +333,11 @@ impl Schedule {
         };
         let other = self.all[..at].iter().find(computes)?;
         Some(pages.pages_of(one.tokens.len() + 1) - one.keys.common(&other.keys))
+    }
+
+    /// Returns whether pages of a sequence are still being read from disk.
+    fn is_restoring(&self, seq: SeqId) -> bool {
+        self.prompts.as_ref().is_some_and(|prompts| prompts.is_restoring(seq))
     }
 
     /// Plans up to `rest` tokens of an active generation, and takes the pages for them. Returns whether it planned any.
@@ -333,6 +398,9 @@ impl Schedule {
         if one.begun(begun.seq, begun.cached) && one.caches() {
             self.counts.prefix_queries += one.tokens.len() as u64;
             self.counts.prefix_hits += begun.cached as u64;
+        }
+        if let Some(prompts) = self.prompts.as_mut().filter(|_| one.caches()) {
+            prompts.begin(begun.seq, &one.keys, one.tokens.len(), pages);
         }
         if let Some(copy) = begun.copy
             && let Err(error) = runner.copy(&copy)

@@ -7,6 +7,7 @@
 //! prefix counts token by token.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use sha2::{Digest, Sha256};
 
@@ -75,6 +76,25 @@ impl Keys {
     pub(crate) fn common(&self, other: &Keys) -> usize {
         self.pages.iter().zip(&other.pages).take_while(|(a, b)| a == b).count()
     }
+
+    /// The keys of all full pages.
+    pub(crate) fn pages(&self) -> &[Key] {
+        &self.pages
+    }
+}
+
+impl Key {
+    /// The hash.
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// The hash in hexadecimal digits.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
 }
 
 /// The contents of a page in the prefix cache.
@@ -126,6 +146,11 @@ impl Prefixes {
                 self.after.remove(&parent);
             }
         }
+    }
+
+    /// The page with this key.
+    pub(crate) fn page(&self, key: &Key) -> Option<u32> {
+        self.by_key.get(key).copied()
     }
 
     /// The page with this key, which holds exactly these tokens after `parent`.

@@ -7,6 +7,7 @@ mod golden;
 mod gpu;
 mod launches;
 mod packing;
+mod prompts;
 mod requests;
 mod scheduling;
 mod support;

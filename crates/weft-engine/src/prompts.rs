@@ -1,0 +1,271 @@
+//! The prefix cache on disk: pages of computed prompts, which a later engine need not compute again.
+//!
+//! A page of the prefix cache is identified by its [`Key`], a SHA-256 of everything its keys and values depend on: the
+//! tokens up to its end, the request's salt, the type of the KV cache, the compiler's decisions, and with a prompt cache
+//! also the model's files, the device's numbers ([`Runner::numbers`]), the version of Weft and [`NUMBERS`]. So a page is
+//! found only where computing it would give the same bits, and a file can be stored under its key alone
+//! ([`page_file`], [`folder`]).
+//!
+//! **Writing.** Whenever a generation has chosen a token, all full pages of its sequence are known to be good: the device
+//! has reported no failure, and the logits, which depend on all of them, are numbers. Only then are they offered to the
+//! [`writer`], a thread. Pages that it wants are read from the device in a thirty-second of the time of steps, or when the
+//! engine is idle, and written in the background. If the device fails, everything not yet read is dropped.
+//!
+//! **Reading.** When a generation begins, the pages after those in memory are read by the [`reader`], another thread, up to
+//! the first that is missing or damaged. The engine takes what has been read at the beginning of each step and writes it
+//! to the device, while other generations go on; then the rest of the prompt is computed. A later generation that needs
+//! the same pages waits for them, as for pages that are being computed.
+//!
+//! **Failures.** A file that is damaged in any way is removed, and its page is computed again and written again. If logits
+//! are NaN, the files of the sequence's pages are removed as well. A process that is killed leaves whole files, and
+//! possibly part files that the next one sweeps away. A disk that is full or cannot be written to costs nothing but a
+//! count ([`PromptCacheStats`]).
+//!
+//! **Limits.** Only full pages are kept, so the last 1 to 32 tokens of a prompt are always computed. Pages that leave the
+//! memory before the engine had time to read them are not kept. A build whose numbers changed without a change of
+//! [`NUMBERS`] or the version would find pages of the old ones.
+
+pub(crate) mod counts;
+pub(crate) mod folder;
+mod page_file;
+mod reader;
+mod writer;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use weft_pack::identity;
+
+use crate::batch::SeqId;
+use crate::error::Error;
+use crate::model::PAGE;
+use crate::pages::{Key, Keys, Pages};
+use crate::runner::Runner;
+use crate::running::Running;
+use counts::{Counts, PromptCacheStats};
+use folder::{PromptCache, time_of_use};
+use page_file::HEADER;
+use reader::{Next, Reader, Reading};
+use writer::{UsedPage, Writer};
+
+/// Increases whenever a model computes other bits than before. (A new version of Weft need not increase it.)
+const NUMBERS: u32 = 1;
+
+/// The longest time that a step spends on pages that were read.
+const SLICE: Duration = Duration::from_millis(4);
+
+/// The longest time that a step with nothing to compute waits for a page.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// The share of the time of steps that may be spent on reading pages from the device, and the most that is saved up.
+const SHARE: u32 = 32;
+const SAVED: Duration = Duration::from_millis(20);
+
+/// How long an engine that is dropped goes on handing over pages.
+const LAST: Duration = Duration::from_secs(2);
+
+/// The prompt cache of an engine.
+pub(crate) struct Prompts {
+    // Before the reader, which would wait for them.
+    restores: Vec<Restore>,
+    offered: Vec<Offered>,
+    reader: Reader,
+    writer: Writer,
+    counts: Arc<Counts>,
+    /// The time that may be spent on reading pages from the device, and has been overdrawn.
+    saved: Duration,
+    overdrawn: Duration,
+}
+
+/// The number of pages of a sequence that were offered.
+struct Offered {
+    seq: SeqId,
+    pages: usize,
+}
+
+/// A sequence whose pages are being read.
+struct Restore {
+    seq: SeqId,
+    reading: Reading,
+}
+
+/// Returns the root key of an engine that has a prompt cache. `key` is its root key without one.
+///
+/// # Errors
+/// [`Error::Option`] if the model was not read from files, so that it cannot be identified.
+pub(crate) fn root(key: &Key, runner: &mut Runner) -> Result<Key, Error> {
+    let model = identity(runner.model().gguf());
+    let model = model.ok_or_else(|| {
+        Error::Option("a prompt cache needs a model that is read from a file; leave the cache out".into())
+    })?;
+    let version = format!("weft {} numbers {NUMBERS}", env!("CARGO_PKG_VERSION"));
+    let machine = [std::env::consts::OS, std::env::consts::ARCH].join(" ");
+    let [model, numbers] = [model.to_le_bytes().to_vec(), runner.numbers().into_bytes()];
+    Ok(Key::root([key.bytes(), version.as_bytes(), machine.as_bytes(), &model, &numbers]))
+}
+
+impl Prompts {
+    /// Opens the cache of a model.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if the folder cannot be used, or has no room for a page.
+    pub(crate) fn open(cache: &PromptCache, runner: &Runner) -> Result<Prompts, Error> {
+        let bytes = runner.page_bytes();
+        if cache.bytes < (HEADER + bytes) as u64 {
+            let (limit, page) = (cache.bytes, HEADER + bytes);
+            return Err(Error::Option(format!(
+                "the prompt cache is limited to {limit} bytes: expected at least {page}, the size of a page of this model"
+            )));
+        }
+        let folder = cache.folder.display();
+        let failed = |error| Error::Option(format!("cannot keep prompts in {folder}: {error}"));
+        cache.prepare().map_err(failed)?;
+        let counts = Arc::new(Counts::default());
+        let pages = runner.pages().pool().count();
+        Ok(Prompts {
+            restores: Vec::new(),
+            offered: Vec::new(),
+            reader: Reader::start(cache.clone(), bytes, Arc::clone(&counts)).map_err(failed)?,
+            writer: Writer::start(cache.clone(), pages, Arc::clone(&counts)).map_err(failed)?,
+            counts,
+            saved: Duration::ZERO,
+            overdrawn: Duration::ZERO,
+        })
+    }
+
+    /// The counts so far.
+    pub(crate) fn stats(&self) -> PromptCacheStats {
+        self.counts.stats()
+    }
+
+    /// Begins to read the pages of a new sequence of `len` tokens that are not in memory.
+    pub(crate) fn begin(&mut self, seq: SeqId, keys: &Keys, len: usize, pages: &Pages) {
+        self.restores.retain(|restore| pages.has(restore.seq));
+        self.offered.retain(|offered| pages.has(offered.seq));
+        self.offered.push(Offered { seq, pages: 0 });
+        // The logits of the last token are wanted, so it has to be computed.
+        let (known, most) = (pages.len(seq) / PAGE, len.saturating_sub(1) / PAGE);
+        if let Some(missing) = keys.pages().get(known..most).filter(|missing| !missing.is_empty()) {
+            self.restores.push(Restore { seq, reading: self.reader.read(missing.to_vec()) });
+        }
+    }
+
+    /// Returns whether pages of a sequence are still being read.
+    pub(crate) fn is_restoring(&self, seq: SeqId) -> bool {
+        self.restores.iter().any(|restore| restore.seq == seq)
+    }
+
+    /// Writes pages that have been read to the device, and adds them to their sequences and the prefix cache. Returns the
+    /// number of prompt tokens that they hold.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub(crate) fn restore(&mut self, all: &mut [Running], runner: &mut Runner) -> Result<usize, Error> {
+        let begun = Instant::now();
+        let Prompts { restores, counts, .. } = self;
+        let (mut tokens, mut failed) = (0, None);
+        restores.retain_mut(|restore| {
+            let Some(one) = all.iter_mut().find(|one| one.seq == Some(restore.seq)) else { return false };
+            while failed.is_none() && begun.elapsed() < SLICE {
+                let rows = match restore.reading.next() {
+                    Next::Rows(rows) => rows,
+                    Next::Later => return true,
+                    Next::End => return false,
+                };
+                let Some(page) = runner.pages_mut().next_page(restore.seq) else { return false };
+                failed = runner.write_page(page, &rows).err();
+                if failed.is_none() {
+                    runner.pages_mut().fill_page(restore.seq, &one.tokens);
+                    tokens += one.restored(runner.pages().len(restore.seq));
+                    counts.restored.add(1);
+                }
+            }
+            true
+        });
+        failed.map_or(Ok(tokens), Err)
+    }
+
+    /// Waits for a page of the sequence that has waited longest. Returns `false` if no sequence waits for any.
+    pub(crate) fn wait(&mut self) -> bool {
+        let Some(first) = self.restores.first_mut() else { return false };
+        first.reading.wait(PATIENCE);
+        true
+    }
+
+    /// Offers the full pages of a sequence, of which `computed` tokens are computed and good.
+    pub(crate) fn offer(&mut self, seq: SeqId, keys: &Keys, computed: usize) {
+        let Some(offered) = self.offered.iter_mut().find(|offered| offered.seq == seq) else { return };
+        let full = computed / PAGE;
+        if full > offered.pages {
+            let now = SystemTime::now();
+            let pages = keys.pages().iter().enumerate().take(full).skip(offered.pages);
+            self.writer
+                .offer(pages.map(|(depth, key)| UsedPage { key: *key, used: time_of_use(now, depth) }));
+            offered.pages = full;
+        }
+    }
+
+    /// Drops what has been offered and not read from the device yet.
+    pub(crate) fn drop_offers(&mut self) {
+        self.writer.drop_offers();
+    }
+
+    /// Removes the files of pages.
+    pub(crate) fn distrust(&mut self, keys: &Keys) {
+        self.writer.remove(keys.pages());
+    }
+
+    /// Reads wanted pages from the device, in a share of the time that the step before it `took`.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub(crate) fn hand_over(&mut self, took: Duration, runner: &Runner) -> Result<(), Error> {
+        let gained = took / SHARE;
+        self.saved = (self.saved + gained.saturating_sub(self.overdrawn)).min(SAVED);
+        self.overdrawn = self.overdrawn.saturating_sub(gained);
+        while !self.saved.is_zero() {
+            let begun = Instant::now();
+            if !self.hand_over_one(runner)? {
+                break;
+            }
+            let spent = begun.elapsed();
+            self.overdrawn += spent.saturating_sub(self.saved);
+            self.saved = self.saved.saturating_sub(spent);
+        }
+        Ok(())
+    }
+
+    /// Works for a few milliseconds on pages that are to be written. Returns whether there are more.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub(crate) fn idle(&mut self, runner: &mut Runner) -> Result<bool, Error> {
+        let begun = Instant::now();
+        while !self.writer.is_idle() {
+            let Some(left) = SLICE.checked_sub(begun.elapsed()) else { return Ok(true) };
+            runner.wait()?;
+            if !self.hand_over_one(runner)? {
+                self.writer.wait(left);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Hands over what is wanted before the engine is dropped, as far as that is possible in a short time.
+    pub(crate) fn finish(&mut self, runner: &mut Runner) {
+        let begun = Instant::now();
+        while begun.elapsed() < LAST && self.idle(runner).is_ok_and(|more| more) {}
+    }
+
+    /// Reads one page that is wanted. Returns `false` if none is wanted or can be handed over.
+    fn hand_over_one(&mut self, runner: &Runner) -> Result<bool, Error> {
+        let Some(page) = self.writer.take_wanted() else { return Ok(false) };
+        // It may have left the memory.
+        if let Some(at) = runner.pages().pool().kept().page(&page.key) {
+            let mut rows = self.writer.buffer();
+            runner.read_page(at, &mut rows)?;
+            self.writer.hand(page, rows);
+        }
+        Ok(true)
+    }
+}
