@@ -61,6 +61,11 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// Whether a knob was set, on the command line or by its environment variable.
+    pub(crate) fn is_set(self, name: &str) -> bool {
+        matches!(self.0.value_source(name), Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+    }
+
     /// The value of a text, a choice or a positional.
     pub(crate) fn text(self, name: &str) -> Option<&'a str> {
         self.0.get_one::<String>(name).map(String::as_str)

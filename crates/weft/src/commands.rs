@@ -3,6 +3,7 @@
 mod ablate;
 mod bench;
 mod bench_block;
+mod bench_serve;
 mod cache;
 mod chat;
 mod command;
@@ -41,6 +42,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     tokenize::COMMAND,
     logits::COMMAND,
     bench::COMMAND,
+    bench_serve::COMMAND,
     profile::COMMAND,
     bench_block::COMMAND,
     roofline::COMMAND,

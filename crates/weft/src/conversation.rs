@@ -13,10 +13,10 @@ use weft_text::{ChatTemplate, Message, RenderOptions, TemplateError};
 
 use crate::args::Args;
 use crate::interrupt::Listener;
+use crate::messages::Messages;
 use crate::out::{Out, note};
 use crate::progress::{Progress, Unit};
 
-const SYSTEM: &str = "system";
 /// Prompts of more tokens than this may take long, so they show progress from the start.
 const LONG: usize = 128;
 
@@ -36,7 +36,7 @@ pub(crate) struct Generated {
 pub(crate) struct Conversation {
     engine: Engine,
     template: Arc<ChatTemplate>,
-    messages: Vec<Message>,
+    messages: Messages,
     think: Option<bool>,
     generate: GenerateOptions,
 }
@@ -63,10 +63,9 @@ impl Conversation {
                 "--think and --no-think have no effect: the model's chat template has no `enable_thinking`"
             );
         }
-        let messages = Vec::new();
-        let mut conversation = Conversation { engine, template, messages, think, generate };
-        conversation.set_system(args.system(own));
-        Ok(conversation)
+        let mut messages = Messages::default();
+        messages.set_system(args.system(own));
+        Ok(Conversation { engine, template, messages, think, generate })
     }
 
     /// The engine.
@@ -74,29 +73,9 @@ impl Conversation {
         &self.engine
     }
 
-    /// The system message.
-    pub(crate) fn system(&self) -> Option<&str> {
-        self.messages.first().filter(|message| message.role == SYSTEM)?.content.as_str()
-    }
-
-    /// Replaces the system message, or removes it.
-    pub(crate) fn set_system(&mut self, text: Option<&str>) {
-        if self.system().is_some() {
-            self.messages.remove(0);
-        }
-        if let Some(text) = text {
-            self.messages.insert(0, Message::new(SYSTEM, text));
-        }
-    }
-
-    /// Whether there are no messages but the system message.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.messages.iter().all(|message| message.role == SYSTEM)
-    }
-
-    /// Removes all messages but the system message.
-    pub(crate) fn clear(&mut self) {
-        self.messages.retain(|message| message.role == SYSTEM);
+    /// The messages so far.
+    pub(crate) fn messages(&mut self) -> &mut Messages {
+        &mut self.messages
     }
 
     /// Sends a message and streams the reply to `out`, until the reply ends or Ctrl-C is pressed.
@@ -105,17 +84,10 @@ impl Conversation {
     /// If the template rejects the message, the context is too small, or a step fails. The conversation is then
     /// unchanged.
     pub(crate) fn say(&mut self, text: &str, out: Option<&mut Out>) -> anyhow::Result<Generated> {
-        let before = self.messages.len();
-        self.messages.push(Message::new("user", text));
+        self.messages.ask(text);
         let reply = self.reply(out);
-        match &reply {
-            // Templates expect alternating turns, so a message without a reply is removed.
-            Ok(generated) if generated.text.is_empty() && generated.finish == Finish::Cancelled => {
-                self.messages.truncate(before);
-            }
-            Ok(generated) => self.messages.push(Message::new("assistant", generated.text.as_str())),
-            Err(_) => self.messages.truncate(before),
-        }
+        let kept = reply.as_ref().ok().filter(|r| !r.text.is_empty() || r.finish != Finish::Cancelled);
+        self.messages.answer(kept.map(|generated| Message::new("assistant", generated.text.as_str())));
         reply
     }
 
@@ -127,7 +99,7 @@ impl Conversation {
         let mut options = RenderOptions { now, ..RenderOptions::default() };
         let think = self.template.features().thinking.zip(self.think);
         options.extra.extend(think.map(|(name, think)| (name.to_string(), Value::Bool(think))));
-        let prompt = self.template.render(&self.template.adapt(&self.messages)?, &options)?;
+        let prompt = self.template.render(&self.template.adapt(self.messages.all())?, &options)?;
         let prompt = self.engine.model().tokenizer().encode_chat(&prompt);
         stream(&mut self.engine, prompt, &self.generate, out)
     }

@@ -7,6 +7,7 @@
 
 mod args;
 mod cli;
+mod client;
 mod commands;
 mod conversation;
 mod fetching;
@@ -17,6 +18,7 @@ mod load;
 mod machine;
 mod measured;
 mod measuring;
+mod messages;
 mod model_ref;
 mod out;
 mod output;

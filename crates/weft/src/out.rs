@@ -29,6 +29,14 @@ impl Out {
         self.flush()
     }
 
+    /// Writes and flushes text that matters less, dimmed. Without a terminal it is left out.
+    pub(crate) fn aside(&mut self, text: &str) -> io::Result<()> {
+        if self.terminal {
+            write!(self, "\x1b[2m{}\x1b[22m", text.replace(is_unsafe, ""))?;
+        }
+        self.flush()
+    }
+
     /// Writes an indented JSON value and a line end.
     pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
         writeln!(self, "{value:#}")

@@ -16,6 +16,8 @@ macro_rules! all_of {
 const RECORD: &[&str] = &["bench", "ablate", "tune", "profile", "bench-block", "perplexity", "kl", "verify"];
 /// Commands that generate text.
 const GENERATE: &[&str] = &["run", "chat"];
+/// Commands that talk to a running server.
+const REMOTE: &[&str] = &["chat", "bench-serve"];
 /// Commands that compute prompts.
 const BATCH: &[&str] = all_of![GENERATE, RECORD];
 /// Commands that run a model.
@@ -36,7 +38,18 @@ const THREADS: &[&str] = all_of![COMPILE, MAKE, &["roofline"]];
 const JSON: &[&str] = all_of![
     RECORD,
     MAKE,
-    &["run", "list", "cache", "inspect", "explain", "tokenize", "roofline", "devices", "journal"]
+    &[
+        "run",
+        "list",
+        "cache",
+        "inspect",
+        "explain",
+        "tokenize",
+        "roofline",
+        "devices",
+        "journal",
+        "bench-serve"
+    ]
 ];
 /// Commands that use the journal.
 const JOURNALS: &[&str] = all_of![RECORD, &["journal", "report", "explain"]];
@@ -68,6 +81,7 @@ const fn joined<const N: usize>(groups: &[&[&'static str]]) -> [&'static str; N]
 }
 
 const MODEL: &str = "Model";
+const SERVER: &str = "Server";
 const PROMPT: &str = "Prompt";
 const SAMPLING: &str = "Sampling";
 const INPUT: &str = "Input";
@@ -104,6 +118,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Data type of the KV cache"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
+
+    // The server that answers.
+    knob(SERVER, "server", Kind::Text("URL"), &["chat"])
+        .help("Address of a running server that answers instead of a model of this machine"),
+    knob(SERVER, "model", Kind::Text("NAME"), REMOTE).unset("the server's first model")
+        .help("Name of the server's model"),
+    knob(SERVER, "api-key", Kind::Text("KEY"), REMOTE).env("WEFT_API_KEY")
+        .help("The server's key; safer in the environment, where other users cannot see it"),
 
     // The prompt.
     knob(PROMPT, "system", Kind::Text("TEXT"), GENERATE).env("WEFT_SYSTEM").short('s')
@@ -160,6 +182,22 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Number of replies decoded together; comma-separated list"),
     knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench"]).short('r').default("5")
         .help("Number of samples of each figure, after one warm-up"),
+
+    // What `bench-serve` measures.
+    knob(MEASURE, "clients", Kind::Counts(1, 1024), &["bench-serve"]).default("1,4,16,64")
+        .help("Number of clients that send requests at once; comma-separated list"),
+    knob(MEASURE, "requests", Kind::Count(1, 1_000_000), &["bench-serve"]).unset("4 for each client")
+        .help("Number of requests per number of clients"),
+    knob(MEASURE, "prefill", Kind::Count(1, 1 << 20), &["bench-serve"]).short('p').default("256")
+        .help("Prompt length in tokens"),
+    knob(MEASURE, "decode", Kind::Count(1, 1 << 20), &["bench-serve"]).short('n').default("64")
+        .help("Reply length in tokens"),
+    knob(MEASURE, "shared-prefix", Kind::Count(0, 1 << 20), &["bench-serve"]).default("0")
+        .help("Number of tokens at the start of every prompt that are the same in all of them"),
+    knob(MEASURE, "seed", Kind::Count(0, u64::MAX), &["bench-serve"]).default("0")
+        .help("Random seed of the prompts"),
+    knob(MEASURE, "timeout", Kind::Count(1, 86_400), &["bench-serve"]).value_name("SECONDS").default("600")
+        .help("Maximum time that the server may send nothing"),
 
     // What `profile` and `bench-block` measure.
     knob(MEASURE, "steps", Kind::Count(1, 1000), &["profile"]).short('n').default("20")

@@ -30,6 +30,7 @@ fn every_command() {
     check(&["tokenize", "--help"], expect_file!["help/tokenize.txt"]);
     check(&["logits", "--help"], expect_file!["help/logits.txt"]);
     check(&["bench", "--help"], expect_file!["help/bench.txt"]);
+    check(&["bench-serve", "--help"], expect_file!["help/bench-serve.txt"]);
     check(&["ablate", "--help"], expect_file!["help/ablate.txt"]);
     check(&["tune", "--help"], expect_file!["help/tune.txt"]);
     check(&["journal", "--help"], expect_file!["help/journal.txt"]);

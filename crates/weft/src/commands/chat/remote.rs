@@ -1,0 +1,258 @@
+//! A conversation with a server.
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use weft_text::Message;
+
+use super::partner::{Ended, Partner, Reply};
+use crate::args::Args;
+use crate::client::{ClientError, Server};
+use crate::interrupt::Listener;
+use crate::messages::Messages;
+use crate::out::{Out, note};
+
+/// The longest time that a server may say nothing: prompts can be long, and queues too.
+const SILENCE: Duration = Duration::from_secs(600);
+/// How often Ctrl-C is looked for.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A server.
+pub(super) struct Remote {
+    server: Server,
+    model: Option<String>,
+    messages: Messages,
+    /// The fields of requests that the arguments set.
+    options: Map<String, Value>,
+}
+
+/// What has arrived of a reply.
+#[derive(Default)]
+struct Arrived {
+    text: String,
+    reasoning: String,
+    /// The server's reason for the end.
+    finish: Option<String>,
+    usage: Value,
+    /// When the first token arrived.
+    first: Option<Instant>,
+}
+
+impl Remote {
+    /// Connects to the server at `url`.
+    ///
+    /// # Errors
+    /// If no server answers there, or it wants a key.
+    pub(super) fn new(args: Args<'_>, url: &str) -> anyhow::Result<Remote> {
+        let server = Server::new(url, args.text("api-key"), SILENCE)?;
+        let model = match args.text("model") {
+            Some(model) => Some(model.to_string()),
+            None => first_model(&server)?,
+        };
+        let mut messages = Messages::default();
+        messages.set_system(args.system(None));
+        Ok(Remote { server, model, messages, options: options(args) })
+    }
+
+    /// The body of the next request.
+    fn body(&self) -> Value {
+        let mut body = self.options.clone();
+        body.extend(self.model.clone().map(|model| ("model".to_string(), Value::String(model))));
+        let messages = self.messages.all().iter().map(|message| {
+            let mut fields = Map::new();
+            fields.insert("role".to_string(), message.role.as_str().into());
+            fields.insert("content".to_string(), message.content.clone());
+            fields.extend(message.extra.clone());
+            Value::Object(fields)
+        });
+        body.insert("messages".to_string(), messages.collect());
+        body.insert("stream".to_string(), true.into());
+        body.insert("stream_options".to_string(), json!({"include_usage": true}));
+        Value::Object(body)
+    }
+
+    /// Requests a reply and shows it. Returns it and whether Ctrl-C ended it.
+    fn reply(&self, out: &mut Out) -> anyhow::Result<(Arrived, bool)> {
+        let listener = Listener::new();
+        let stop = listener.pressed();
+        // Connections of its own, which can be closed while the other thread waits.
+        let server = self.server.apart();
+        let events = request(server.clone(), self.body());
+        let mut arrived = Arrived::default();
+        let mut shown = Ok(());
+        let cancelled = loop {
+            // Without a reader there is no reason to continue.
+            if stop.load(Ordering::SeqCst) || shown.is_err() {
+                server.hang_up();
+                break true;
+            }
+            match events.recv_timeout(TICK) {
+                Ok(Ok(Some(event))) => shown = arrived.take(&event, out),
+                Ok(Ok(None)) | Err(RecvTimeoutError::Disconnected) => break false,
+                Ok(Err(error)) => {
+                    let _ = arrived.end(out);
+                    return Err(error.into());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        };
+        shown.and_then(|()| arrived.end(out))?;
+        Ok((arrived, cancelled))
+    }
+}
+
+/// Sends the request and receives its events on another thread.
+fn request(server: Server, body: Value) -> Receiver<Result<Option<Value>, ClientError>> {
+    let (send, events) = channel();
+    thread::spawn(move || {
+        let mut stream = match server.stream("/v1/chat/completions", &body) {
+            Ok(stream) => stream,
+            Err(error) => return drop(send.send(Err(error))),
+        };
+        loop {
+            let event = stream.next();
+            let last = !matches!(event, Ok(Some(_)));
+            if send.send(event).is_err() || last {
+                return;
+            }
+        }
+    });
+    events
+}
+
+impl Arrived {
+    /// Takes an event and shows what it brings.
+    fn take(&mut self, event: &Value, out: &mut Out) -> io::Result<()> {
+        if event["usage"].is_object() {
+            self.usage = event["usage"].clone();
+        }
+        let choice = &event["choices"][0];
+        if let Some(finish) = choice["finish_reason"].as_str() {
+            self.finish = Some(finish.to_string());
+        }
+        let delta = &choice["delta"];
+        let [text, reasoning, other] = ["content", "reasoning_content", "reasoning"]
+            .map(|name| delta[name].as_str().unwrap_or_default());
+        // Some servers write both.
+        let reasoning = if reasoning.is_empty() { other } else { reasoning };
+        if !text.is_empty() || !reasoning.is_empty() {
+            self.first.get_or_insert_with(Instant::now);
+        }
+        if !reasoning.is_empty() {
+            self.reasoning += reasoning;
+            out.aside(reasoning)?;
+        }
+        if !text.is_empty() {
+            if self.text.is_empty() && !self.reasoning.is_empty() {
+                out.aside(if self.reasoning.ends_with('\n') { "\n" } else { "\n\n" })?;
+            }
+            self.text += text;
+            out.foreign(text)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the last line, unless it has ended already.
+    fn end(&self, out: &mut Out) -> io::Result<()> {
+        match (self.text.as_str(), self.reasoning.as_str()) {
+            ("", "") => Ok(()),
+            ("", reasoning) if reasoning.ends_with('\n') => Ok(()),
+            ("", _) => out.aside("\n"),
+            (text, _) if text.ends_with('\n') => Ok(()),
+            _ => out.foreign("\n"),
+        }
+    }
+
+    fn statistics(&self, asked: Instant) -> String {
+        let count = |name: &str| self.usage[name].as_u64();
+        let cached = self.usage["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap_or(0);
+        let prompt = count("prompt_tokens").map_or("?".to_string(), |tokens| tokens.to_string());
+        let Some(first) = self.first else {
+            return format!("prompt: {prompt} tokens ({cached} cached); no reply");
+        };
+        let (wait, took) = ((first - asked).as_secs_f64(), first.elapsed().as_secs_f64());
+        let reply = count("completion_tokens").map_or("? tokens".to_string(), |tokens| {
+            let rate = if took > 0.0 { tokens.saturating_sub(1) as f64 / took } else { 0.0 };
+            format!("{tokens} tokens in {took:.2} s, {rate:.1} tokens/s")
+        });
+        format!("prompt: {prompt} tokens ({cached} cached), first token after {wait:.2} s; reply: {reply}")
+    }
+}
+
+impl Partner for Remote {
+    fn name(&self) -> String {
+        let model = self.model.as_deref().unwrap_or("a model").escape_debug();
+        format!("{model} at {}", self.server.url())
+    }
+
+    fn messages(&mut self) -> &mut Messages {
+        &mut self.messages
+    }
+
+    fn say(&mut self, message: &str, out: &mut Out) -> anyhow::Result<Reply> {
+        let asked = Instant::now();
+        self.messages.ask(message);
+        let reply = self.reply(out);
+        let kept = reply.as_ref().ok().filter(|(arrived, cancelled)| !arrived.text.is_empty() || !cancelled);
+        self.messages.answer(kept.map(|(arrived, _)| {
+            let mut message = Message::new("assistant", arrived.text.as_str());
+            if !arrived.reasoning.is_empty() {
+                // Templates need it where a turn is not over, and drop it elsewhere.
+                message.extra.insert("reasoning_content".to_string(), arrived.reasoning.as_str().into());
+            }
+            message
+        }));
+        let (arrived, cancelled) = reply?;
+        let cut = arrived.finish.as_deref() == Some("length") && !self.options.contains_key("max_tokens");
+        let ended = match cancelled {
+            true => Ended::Cancelled,
+            false if cut => Ended::Full,
+            false => Ended::Done,
+        };
+        Ok(Reply { ended, statistics: arrived.statistics(asked) })
+    }
+
+    fn is_full(&self, error: &anyhow::Error) -> bool {
+        matches!(error.downcast_ref(), Some(ClientError::Context(_)))
+    }
+
+    fn full(&self) -> String {
+        "the server's context, or its limit for a reply, is reached; /clear starts a new conversation"
+            .to_string()
+    }
+}
+
+/// The first model of a server; `None` if it does not list its models.
+fn first_model(server: &Server) -> Result<Option<String>, ClientError> {
+    let models = server.models()?;
+    if models.len() > 1 {
+        note!("the server offers {}; --model chooses one", models.join(", "));
+    }
+    Ok(models.into_iter().next())
+}
+
+/// The fields of requests for the options that the user has set.
+fn options(args: Args<'_>) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let mut set = |name: &str, field: &str, value: &dyn Fn() -> Value| {
+        if args.is_set(name) {
+            fields.insert(field.to_string(), value());
+        }
+    };
+    for name in ["temperature", "top-p", "min-p", "repeat-penalty", "presence-penalty", "frequency-penalty"] {
+        set(name, &name.replace('-', "_"), &|| args.number(name).into());
+    }
+    for name in ["top-k", "repeat-last-n", "max-tokens"] {
+        set(name, &name.replace('-', "_"), &|| args.count(name).into());
+    }
+    set("seed", "seed", &|| args.generate(None).sampling.seed.into());
+    set("stop", "stop", &|| args.texts("stop").into());
+    if let Some(think) = args.switch("think", "no-think") {
+        fields.insert("chat_template_kwargs".to_string(), json!({"enable_thinking": think}));
+    }
+    fields
+}
