@@ -1,8 +1,9 @@
-//! Tokenizers (byte-level BPE), chat templates and streaming decoding for language models.
+//! Tokenizers (byte-level BPE), chat templates, streaming decoding and the parsing of replies for language models.
 //!
 //! This crate knows no file format. The caller fills a [`TokenizerSpec`] from a model's `tokenizer.ggml.*` metadata and
 //! gets a [`Tokenizer`]. A prompt goes in through a [`ChatTemplate`] and [`Tokenizer::encode_chat`]; the reply comes out
-//! token by token through a [`StreamDecoder`], which yields whole characters only, and a [`StopMatcher`]:
+//! token by token through a [`StreamDecoder`], which yields whole characters only, and a [`StopMatcher`]. The module
+//! [`reply`] splits it into reasoning, text and tool calls.
 //!
 //! ```
 //! # use weft_text::*;
@@ -40,6 +41,7 @@ mod end_of_generation;
 mod error;
 mod pre;
 mod prompt;
+pub mod reply;
 mod special;
 mod stop;
 mod stream;

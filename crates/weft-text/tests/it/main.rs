@@ -3,6 +3,7 @@
 mod adapt;
 mod hf;
 mod injection;
+mod reply;
 mod smollm2;
 mod support;
 mod template;

@@ -1,0 +1,80 @@
+//! What the parsers of calls have in common.
+
+use super::piece::{Output, ReplyPiece};
+use super::tools::Tools;
+
+/// What a character is to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Undecided. It is held back, with all since the last `Take`.
+    Hold,
+    /// It belongs to the call, with all that was held back. The step in which a call begins is a `Take` or a `Done`.
+    Take,
+    /// The same, and the call is over.
+    Done,
+    /// It does not belong to the call, nor does anything that was held back: the call is over, or never was one.
+    Leave,
+}
+
+/// Where a call's pieces go.
+pub(crate) struct Sink<'a, 'o> {
+    pub(crate) output: &'a mut Output<'o>,
+    /// How many calls have begun.
+    pub(crate) calls: &'a mut usize,
+}
+
+impl Sink<'_, '_> {
+    pub(crate) fn begin(&mut self, tools: &Tools, tool: usize) {
+        self.output.push(ReplyPiece::ToolCall { index: *self.calls, name: tools.name(tool).to_owned() });
+        *self.calls += 1;
+    }
+
+    pub(crate) fn arguments(&mut self, json: &str) {
+        self.output.arguments(*self.calls - 1, json);
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.output.push(ReplyPiece::ToolCallEnd { index: *self.calls - 1 });
+    }
+}
+
+/// Reads one of several tags.
+#[derive(Default)]
+pub(crate) struct TagReader {
+    read: String,
+}
+
+/// What [`TagReader::push`] found.
+pub(crate) enum TagRead {
+    /// The beginning of a tag.
+    Part,
+    /// The tag with this place in the list.
+    Whole(usize),
+    /// Something else.
+    Other,
+}
+
+impl TagReader {
+    /// Whether no character has been read since the last tag.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, c: char, tags: &[&str]) -> TagRead {
+        self.read.push(c);
+        let found = tags.iter().position(|tag| tag.starts_with(&self.read));
+        match found {
+            Some(place) if tags[place].len() == self.read.len() => {
+                self.read.clear();
+                TagRead::Whole(place)
+            }
+            Some(_) => TagRead::Part,
+            None => TagRead::Other,
+        }
+    }
+
+    /// What has been read of a tag that turned out to be something else, with the character that showed it.
+    pub(crate) fn take(&mut self) -> String {
+        std::mem::take(&mut self.read)
+    }
+}

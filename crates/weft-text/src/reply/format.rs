@@ -1,0 +1,157 @@
+//! How a model writes reasoning and tool calls, recognised from its chat template.
+
+use crate::tokenizer::Tokenizer;
+
+/// How a model writes reasoning and tool calls.
+///
+/// The default has neither. A model whose template has no tools has `tools: None`; [`ToolSyntax::Hermes`] is what such
+/// models understand best when a prompt explains it to them, but that is for the caller to decide.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReplyFormat {
+    /// The tags around reasoning; `None` for models that do not reason.
+    pub reasoning: Option<ReasoningTags>,
+    /// How calls are written; `None` if the template has no tools, or in a way that is not known here.
+    pub tools: Option<ToolSyntax>,
+}
+
+/// The tags around reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReasoningTags {
+    /// For example `<think>`.
+    pub begin: &'static str,
+    /// For example `</think>`.
+    pub end: &'static str,
+}
+
+/// How a model writes tool calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ToolSyntax {
+    /// `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`. Strings are written as they are,
+    /// other values as JSON. GLM-4.5 and later.
+    Glm,
+    /// `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>name`, arguments in a fenced block of JSON,
+    /// `<｜tool▁call▁end｜><｜tool▁calls▁end｜>`. DeepSeek V3 and R1.
+    DeepSeekV3,
+    /// The same with `name<｜tool▁sep｜>arguments` and no fence. DeepSeek V3.1.
+    DeepSeekV31,
+    /// `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. Hermes, Qwen and many others.
+    Hermes,
+    /// `{"name": …, "parameters": {…}}` as the whole reply, optionally after `<|python_tag|>`; further calls follow after
+    /// `;`. Llama 3.
+    Llama3,
+}
+
+impl ReasoningTags {
+    const THINK: ReasoningTags = ReasoningTags { begin: "<think>", end: "</think>" };
+    const MISTRAL: ReasoningTags = ReasoningTags { begin: "[THINK]", end: "[/THINK]" };
+}
+
+pub(crate) const TOOL_CALL: &str = "<tool_call>";
+pub(crate) const TOOL_CALL_END: &str = "</tool_call>";
+pub(crate) const ARG_KEY: &str = "<arg_key>";
+pub(crate) const ARG_KEY_END: &str = "</arg_key>";
+pub(crate) const ARG_VALUE: &str = "<arg_value>";
+pub(crate) const ARG_VALUE_END: &str = "</arg_value>";
+pub(crate) const CALLS_BEGIN: &str = "<｜tool▁calls▁begin｜>";
+pub(crate) const CALLS_END: &str = "<｜tool▁calls▁end｜>";
+pub(crate) const CALL_BEGIN: &str = "<｜tool▁call▁begin｜>";
+pub(crate) const CALL_SEP: &str = "<｜tool▁sep｜>";
+pub(crate) const CALL_END: &str = "<｜tool▁call▁end｜>";
+pub(crate) const FENCE: &str = "```";
+pub(crate) const PYTHON_TAG: &str = "<|python_tag|>";
+
+impl ToolSyntax {
+    /// What a call, or a list of calls, begins with. For Llama 3 this counts only where `first` is true, at the beginning of
+    /// a reply, or right after another call.
+    pub(crate) fn openers(self, first: bool, after_call: bool) -> &'static [&'static str] {
+        match self {
+            ToolSyntax::Glm | ToolSyntax::Hermes => &[TOOL_CALL],
+            ToolSyntax::DeepSeekV3 | ToolSyntax::DeepSeekV31 => &[CALLS_BEGIN, CALL_BEGIN],
+            ToolSyntax::Llama3 if first => &[PYTHON_TAG, "{"],
+            ToolSyntax::Llama3 if after_call => &[PYTHON_TAG, "{", ";"],
+            ToolSyntax::Llama3 => &[],
+        }
+    }
+
+    /// What may follow a call's arguments, in this order, and belongs to the call.
+    pub(crate) fn closers(self) -> &'static [&'static str] {
+        match self {
+            ToolSyntax::Hermes => &[TOOL_CALL_END],
+            ToolSyntax::DeepSeekV3 => &[FENCE, CALL_END, CALLS_END],
+            ToolSyntax::DeepSeekV31 => &[CALL_END, CALLS_END],
+            ToolSyntax::Glm | ToolSyntax::Llama3 => &[],
+        }
+    }
+
+    /// All tags that can be a token of their own.
+    fn tags(self) -> &'static [&'static str] {
+        match self {
+            ToolSyntax::Glm => &[TOOL_CALL, TOOL_CALL_END, ARG_KEY, ARG_KEY_END, ARG_VALUE, ARG_VALUE_END],
+            ToolSyntax::Hermes => &[TOOL_CALL, TOOL_CALL_END],
+            ToolSyntax::DeepSeekV3 | ToolSyntax::DeepSeekV31 => {
+                &[CALLS_BEGIN, CALLS_END, CALL_BEGIN, CALL_SEP, CALL_END]
+            }
+            ToolSyntax::Llama3 => &[PYTHON_TAG],
+        }
+    }
+}
+
+impl ReplyFormat {
+    /// Recognises the format from the source of a chat template.
+    pub fn of(template: &str) -> ReplyFormat {
+        // Within a string of the template, quotes may be escaped.
+        let source = template.replace("\\\"", "\"");
+        let has = |text: &str| source.contains(text);
+        let reasoning = if has("<think>") || has("</think>") {
+            Some(ReasoningTags::THINK)
+        } else if has("[THINK]") && has("[/THINK]") {
+            Some(ReasoningTags::MISTRAL)
+        } else {
+            None
+        };
+        let tools = if has(ARG_KEY) && has(TOOL_CALL) {
+            Some(ToolSyntax::Glm)
+        } else if has(CALL_BEGIN) {
+            Some(if has("```json") { ToolSyntax::DeepSeekV3 } else { ToolSyntax::DeepSeekV31 })
+        } else if has("<function=") {
+            // Qwen3-Coder's form has the tag of Hermes around something else.
+            None
+        } else if has(TOOL_CALL) {
+            Some(ToolSyntax::Hermes)
+        } else if has(PYTHON_TAG) || (has(r#"{"name": "#) && has(r#""parameters": "#)) {
+            Some(ToolSyntax::Llama3)
+        } else {
+            None
+        };
+        ReplyFormat { reasoning, tools }
+    }
+
+    /// The control tokens whose text a [`ReplyParser`](crate::reply::ReplyParser) must see, in ascending order.
+    ///
+    /// Text of control tokens is usually left out of a reply. Tags that the vocabulary has as ordinary tokens, or that are
+    /// several tokens, are not listed. With a tool syntax in a request without tools, `<|python_tag|>` and the like would
+    /// come out as text; remove [`tools`](ReplyFormat::tools) from the format first.
+    pub fn shown(&self, tokenizer: &Tokenizer) -> Vec<u32> {
+        let mut shown: Vec<u32> = self
+            .tags()
+            .filter_map(|tag| tokenizer.find(tag))
+            .filter(|&id| tokenizer.is_control(id) && !tokenizer.is_end_of_generation(id))
+            .collect();
+        shown.sort_unstable();
+        shown.dedup();
+        shown
+    }
+
+    /// Whether a reply to this rendered prompt begins inside reasoning.
+    pub fn begins_in_reasoning(&self, prompt: &str) -> bool {
+        self.reasoning.is_some_and(|tags| prompt.trim_end().ends_with(tags.begin))
+    }
+
+    fn tags(&self) -> impl Iterator<Item = &'static str> {
+        let reasoning = self.reasoning.into_iter().flat_map(|tags| [tags.begin, tags.end]);
+        reasoning.chain(self.tools.into_iter().flat_map(|syntax| syntax.tags().iter().copied()))
+    }
+}

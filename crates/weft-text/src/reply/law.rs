@@ -1,0 +1,220 @@
+//! What must hold for every reply, for tests and fuzzing.
+//!
+//! 1. How a reply is cut makes no difference to its joined pieces.
+//! 2. No byte is lost, moved or changed: each is a byte of text or reasoning at its place, belongs to a call, is part of a
+//!    whole tag, or is white space beside a tag or call.
+//! 3. Calls are numbered from 0 and name declared tools. The pieces of one are not interrupted by others, and the arguments
+//!    of one that ends are a JSON object.
+
+use serde_json::{Value, json};
+
+use super::format::{ReasoningTags, ReplyFormat, ToolSyntax};
+use super::ledger::{Fate, Ledger};
+use super::parser::ReplyParser;
+use super::piece::{Output, ReplyPiece};
+use super::tools::Tool;
+
+/// The pieces of a reply that arrives cut at these places, joined.
+pub fn pieces(
+    format: &ReplyFormat,
+    tools: &[Tool],
+    prompt: &str,
+    reply: &str,
+    cuts: impl IntoIterator<Item = usize>,
+) -> Vec<ReplyPiece> {
+    run(&mut ReplyParser::new(format, tools, prompt), reply, cuts)
+}
+
+/// How much work a reply is that arrives one character at a time: characters handled, and bytes compared or moved.
+pub fn work(format: &ReplyFormat, tools: &[Tool], prompt: &str, reply: &str) -> usize {
+    let mut parser = ReplyParser::new(format, tools, prompt);
+    parser.keep_ledger();
+    run(&mut parser, reply, reply.char_indices().map(|(at, _)| at));
+    parser.take_ledger().work
+}
+
+/// Checks a reply, whole and cut in each of these ways.
+///
+/// # Panics
+/// If the law is broken.
+pub fn check(format: &ReplyFormat, tools: &[Tool], prompt: &str, reply: &str, cuts: &[Vec<usize>]) {
+    let mut parser = ReplyParser::new(format, tools, prompt);
+    parser.keep_ledger();
+    let whole = run(&mut parser, reply, []);
+    let Ledger { fates, .. } = parser.take_ledger();
+    check_bytes(format, reply, &fates, &whole);
+    check_calls(tools, &whole);
+
+    for cuts in cuts {
+        let cut = pieces(format, tools, prompt, reply, cuts.iter().copied());
+        assert_eq!(cut, whole, "cut at {cuts:?}: {reply:?}");
+    }
+    let characters = pieces(format, tools, prompt, reply, reply.char_indices().map(|(at, _)| at));
+    assert_eq!(characters, whole, "character by character: {reply:?}");
+}
+
+/// Checks a reply made of any bytes: the first says which format, the second how the prompt ends, the third where to cut.
+///
+/// # Panics
+/// If the law is broken.
+pub fn check_bytes_of_fuzzer(bytes: &[u8]) {
+    let [format, prompt, cut, reply @ ..] = bytes else { return };
+    let reply = String::from_utf8_lossy(reply);
+    let formats = formats();
+    let (_, format) = &formats[usize::from(*format) % formats.len()];
+    let prompt = ["", "<think>", "<think>\n\n</think>\n\n"][usize::from(*prompt) % 3];
+    let near = |at: usize| reply.floor_char_boundary(at.min(reply.len()));
+    let cut = near(usize::from(*cut));
+    let steps: Vec<usize> = (0..reply.len()).step_by(3).map(near).collect();
+    check(format, &tools(), prompt, &reply, &[vec![cut], vec![cut, near(cut + 7)], steps]);
+}
+
+/// Every format, with and without reasoning, and its name.
+pub fn formats() -> Vec<(&'static str, ReplyFormat)> {
+    let think = Some(ReasoningTags { begin: "<think>", end: "</think>" });
+    let tools = |syntax| ReplyFormat { reasoning: think, tools: Some(syntax) };
+    vec![
+        ("plain", ReplyFormat::default()),
+        ("think", ReplyFormat { reasoning: think, tools: None }),
+        ("glm", tools(ToolSyntax::Glm)),
+        ("deepseek-v3", tools(ToolSyntax::DeepSeekV3)),
+        ("deepseek-v3.1", tools(ToolSyntax::DeepSeekV31)),
+        ("hermes", tools(ToolSyntax::Hermes)),
+        ("llama3", ReplyFormat { reasoning: None, tools: Some(ToolSyntax::Llama3) }),
+    ]
+}
+
+/// Tools whose parameters have every kind of type.
+pub fn tools() -> Vec<Tool> {
+    let weather = json!({
+        "type": "object",
+        "properties": {
+            "city": {"type": "string"},
+            "days": {"type": "integer"},
+            "unit": {"enum": ["C", "F", null]},
+            "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "where": {"$ref": "#/$defs/Place"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "exact": {"type": ["boolean", "null"]},
+            "any": {},
+        },
+        "$defs": {"Place": {"type": "object"}},
+    });
+    vec![
+        Tool::new("weather", weather),
+        Tool::new("weather_map", json!({"properties": {"zoom": {"type": ["number", "string"]}}})),
+        Tool::new("time", Value::Null),
+    ]
+}
+
+fn run(parser: &mut ReplyParser, reply: &str, cuts: impl IntoIterator<Item = usize>) -> Vec<ReplyPiece> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    for cut in cuts {
+        parser.push(&reply[from..cut], &mut pieces);
+        from = cut;
+    }
+    parser.push(&reply[from..], &mut pieces);
+    parser.finish(&mut pieces);
+    join(&pieces)
+}
+
+/// Joins neighbours of one kind.
+fn join(pieces: &[ReplyPiece]) -> Vec<ReplyPiece> {
+    let mut joined = Vec::new();
+    let mut output = Output::new(&mut joined);
+    for piece in pieces {
+        match piece {
+            ReplyPiece::Reasoning(text) => output.reasoning(text),
+            ReplyPiece::Text(text) => output.text(text),
+            ReplyPiece::Arguments { index, json } => output.arguments(*index, json),
+            other => output.push(other.clone()),
+        }
+    }
+    joined
+}
+
+/// Checks that the pieces are what became of each byte.
+fn check_bytes(format: &ReplyFormat, reply: &str, fates: &[(Fate, usize)], pieces: &[ReplyPiece]) {
+    let total: usize = fates.iter().map(|(_, length)| length).sum();
+    assert_eq!(total, reply.len(), "bytes without a fate: {fates:?} of {reply:?}");
+    let reasoning = format.reasoning.into_iter().flat_map(|tags| [tags.begin, tags.end]);
+    let closers = format.tools.into_iter().flat_map(|syntax| syntax.closers().iter().copied());
+    let tags: Vec<&str> = reasoning.chain(closers).collect();
+
+    let (mut from, mut expected) = (0, Vec::new());
+    let mut output = Output::new(&mut expected);
+    for (at, &(fate, length)) in fates.iter().enumerate() {
+        let part = &reply[from..from + length];
+        match fate {
+            Fate::Text => output.text(part),
+            Fate::Reasoning => output.reasoning(part),
+            Fate::Tag => assert!(tags.contains(&part), "{part:?} is no tag: {reply:?}"),
+            Fate::Space => {
+                assert!(part.trim().is_empty(), "{part:?} is not white space: {reply:?}");
+                let beside =
+                    |fate: Option<&(Fate, usize)>| matches!(fate, Some((Fate::Tag | Fate::Call(_), _)));
+                let before = at.checked_sub(1).and_then(|at| fates.get(at));
+                assert!(
+                    beside(before) || beside(fates.get(at + 1)) || at == 0,
+                    "{part:?}: {fates:?} of {reply:?}"
+                );
+            }
+            Fate::Call(index) => {
+                let syntax = format.tools.expect("a call needs a syntax");
+                let opens = syntax.openers(true, false).iter().chain(syntax.openers(false, true));
+                assert!(opens.clone().any(|tag| part.starts_with(tag)), "call {index} begins with {part:?}");
+                output.push(ReplyPiece::ToolCallEnd { index });
+            }
+        }
+        from += length;
+    }
+    // Of a call, only its place counts here.
+    let found: Vec<ReplyPiece> = pieces
+        .iter()
+        .filter(|piece| !matches!(piece, ReplyPiece::Arguments { .. } | ReplyPiece::ToolCallEnd { .. }))
+        .map(|piece| match piece {
+            ReplyPiece::ToolCall { index, .. } => ReplyPiece::ToolCallEnd { index: *index },
+            other => other.clone(),
+        })
+        .collect();
+    assert_eq!(join(&found), expected, "{reply:?}");
+}
+
+/// Checks that calls are complete and name declared tools.
+fn check_calls(tools: &[Tool], pieces: &[ReplyPiece]) {
+    let mut next = 0;
+    let mut open: Option<String> = None;
+    for piece in pieces {
+        match piece {
+            ReplyPiece::ToolCall { index, name } => {
+                assert_eq!(*index, next, "{pieces:?}");
+                assert!(tools.iter().any(|tool| tool.name == *name), "{name} is not declared");
+                next += 1;
+                open = Some(String::new());
+            }
+            ReplyPiece::Arguments { index, json } => {
+                assert_eq!(*index + 1, next, "{pieces:?}");
+                open.as_mut().expect("arguments within a call").push_str(json);
+            }
+            ReplyPiece::ToolCallEnd { index } => {
+                assert_eq!(*index + 1, next, "{pieces:?}");
+                let arguments = open.take().expect("the end of an open call");
+                match serde_json::from_str::<Value>(&arguments) {
+                    Ok(value) => assert!(value.is_object(), "{arguments}"),
+                    // JSON by its grammar that has no value: a number that is too large, half a surrogate pair.
+                    Err(error) => {
+                        let error = error.to_string();
+                        let limit = ["out of range", "surrogate", "unexpected end of hex escape"];
+                        assert!(limit.iter().any(|part| error.contains(part)), "{error}: {arguments}");
+                    }
+                }
+            }
+            ReplyPiece::Text(text) | ReplyPiece::Reasoning(text) => {
+                assert!(!text.is_empty());
+                // A broken call is over.
+                open = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What became of each byte of a reply, for the tests' law that nothing is lost.
+
+/// What became of a part of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is text of the answer.
+    Text,
+    /// It is reasoning.
+    Reasoning,
+    /// It is a tag.
+    Tag,
+    /// It is white space next to a tag or a call.
+    Space,
+    /// It is a part of the call with this number.
+    Call(usize),
+}
+
+/// The fates of a reply's bytes, in order, and how much work they were.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    /// Fates, and the number of bytes.
+    pub(crate) fates: Vec<(Fate, usize)>,
+    /// Characters handled, and bytes moved or compared.
+    pub(crate) work: usize,
+}
