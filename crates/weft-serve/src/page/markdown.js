@@ -25,13 +25,13 @@ const fence = (tokens, at) => {
 };
 md.renderer.rules.fence = fence;
 md.renderer.rules.code_block = fence;
-// The page has the first two levels of headings.
-for (const rule of ["heading_open", "heading_close"]) {
-  md.renderer.rules[rule] = (tokens, at, options, _env, self) => {
-    tokens[at].tag = `h${Math.min(6, Number(tokens[at].tag[1]) + 2)}`;
-    return self.renderToken(tokens, at, options);
-  };
-}
+// The page has the first two levels of headings, and a level is never skipped. How large a heading is shown follows its mark.
+md.renderer.rules.heading_open = (tokens, at, _options, env) => {
+  const rank = Number(tokens[at].markup.startsWith("#") ? tokens[at].markup.length : tokens[at].tag[1]);
+  env.level = Math.min(rank + 2, env.level + 1, 6);
+  return `<h${env.level} class="rank-${rank}">`;
+};
+md.renderer.rules.heading_close = (_tokens, _at, _options, env) => `</h${env.level}>\n`;
 // Tables are aligned by a style, which the content security policy forbids.
 for (const rule of ["th_open", "td_open"]) {
   md.renderer.rules[rule] = (tokens, at, options, _env, self) => {
@@ -46,7 +46,7 @@ const ALLOWED = {
     ..."p br hr h3 h4 h5 h6 strong em s code pre blockquote ul ol li a".split(" "),
     ..."table thead tbody tr th td".split(" "),
   ],
-  ALLOWED_ATTR: ["href", "title", "start", "align"],
+  ALLOWED_ATTR: ["href", "title", "class", "start", "align"],
   ALLOWED_URI_REGEXP: LINK,
   // The expression is for addresses; these are not.
   ADD_URI_SAFE_ATTR: ["start", "align"],
@@ -93,24 +93,22 @@ export function codeBlock(text, language) {
   );
 }
 
-/** The top-level blocks of tokens: `{tokens, line}`, where `line` is the one a block begins at. */
-function blocksOf(tokens) {
+/** The top-level blocks of a text: `{tokens, line, source}`, where `line` is the one a block begins at. */
+function blocksOf(text, env) {
   const blocks = [];
-  for (const token of tokens) {
+  for (const token of md.parse(text, env)) {
     if (token.level === 0 && token.nesting >= 0) blocks.push({ tokens: [], line: token.map?.[0] ?? 0 });
     blocks.at(-1)?.tokens.push(token);
   }
+  const lines = text.split("\n");
+  blocks.forEach((block, i) => (block.source = lines.slice(block.line, blocks[i + 1]?.line).join("\n").trimEnd()));
   return blocks;
 }
 
 /** Where a line begins. */
 function offsetOf(text, line) {
   let at = 0;
-  for (let n = 0; n < line; n += 1) {
-    const end = text.indexOf("\n", at);
-    if (end < 0) return text.length;
-    at = end + 1;
-  }
+  for (let n = 0; n < line; n += 1) at = text.indexOf("\n", at) + 1;
   return at;
 }
 
@@ -118,9 +116,10 @@ function offsetOf(text, line) {
 export class MarkdownView {
   #root;
   #text = "";
-  /** How much of the text is in blocks that can no longer change. */
+  /** How much of the text is in blocks that can no longer change, and the level of the last heading in them. */
   #settled = 0;
-  /** The elements of the blocks that can. */
+  #level = 2;
+  /** The blocks that can: `{source, nodes, level}`. */
   #live = [];
   #env = {};
 
@@ -128,52 +127,67 @@ export class MarkdownView {
     this.#root = root;
   }
 
-  /** Shows `text`, which continues the text before. */
-  update(text) {
+  /** Shows `written`, which continues the text before. */
+  update(written) {
+    const text = written.replace(/\r\n?/g, "\n");
     if (text === this.#text) return;
     if (!text.startsWith(this.#text)) this.#reset();
     this.#text = text;
     const rest = text.slice(this.#settled);
-    const blocks = blocksOf(md.parse(rest, this.#env));
-    if (blocks.length === 1 && this.#growCode(blocks[0].tokens[0])) return;
-    for (const node of this.#live) node.remove();
+    const blocks = blocksOf(rest, this.#env);
+    let same = 0;
+    while (same < blocks.length && this.#keeps(this.#live[same], blocks[same])) same += 1;
+    for (const { nodes } of this.#live.splice(same)) nodes.forEach((node) => node.remove());
+    for (const block of blocks.slice(same)) this.#append(block);
     // A line that is not complete can still join the block before it, as `2` of a list does when it becomes `2.`
     const whole = rest.split("\n").length - 1;
     const last = Math.max(0, blocks.findLastIndex((block) => block.line < whole));
     if (last > 0) {
-      this.#root.append(toFragment(blocks.slice(0, last).flatMap((block) => block.tokens), this.#env));
+      this.#level = this.#live[last - 1].level;
+      this.#live.splice(0, last);
       this.#settled += offsetOf(rest, blocks[last].line);
     }
-    const fragment = toFragment(blocks.slice(last).flatMap((block) => block.tokens), this.#env);
-    this.#live = [...fragment.childNodes];
-    this.#root.append(fragment);
   }
 
   /** Shows a text that is complete: links whose targets came after them now work. */
   finish(text) {
+    if (this.#env.references) this.#reset();
     this.update(text);
     if (!this.#env.references) return;
-    const env = {};
-    this.#root.replaceChildren(toFragment(md.parse(text, env), env));
-    this.#live = [];
-    this.#settled = 0;
-    this.#text = text;
+    // Rendered once more, now that all targets are known.
+    const { references } = this.#env;
+    this.#reset();
+    this.#env = { references };
+    this.update(text);
   }
 
-  /** Code that grows keeps its element, and with it the selection and the focus. */
-  #growCode(token) {
-    const shown = this.#live.find((node) => node.classList?.contains("code"));
-    if (!shown || token.type !== "fence" || shown.dataset.language !== token.info.trim().split(/\s+/)[0]) return false;
-    const code = shown.querySelector("code");
+  #append({ tokens, source }) {
+    const level = this.#live.at(-1)?.level ?? this.#level;
+    const env = { ...this.#env, level };
+    const fragment = toFragment(tokens, env);
+    this.#live.push({ source, nodes: [...fragment.childNodes], level: env.level });
+    this.#root.append(fragment);
+  }
+
+  /** Returns whether what is shown of a block can stay, in which case it is brought up to date. */
+  #keeps(shown, { tokens: [token], source }) {
+    if (shown?.source === source) return true;
+    // Code that grows keeps its element, and with it the selection and the focus.
+    const box = shown?.nodes.find((node) => node.classList?.contains("code"));
+    if (!box || token.type !== "fence" || box.dataset.language !== token.info.trim().split(/\s+/)[0]) return false;
+    const code = box.querySelector("code");
     if (!token.content.startsWith(code.textContent)) return false;
     code.append(token.content.slice(code.textContent.length));
     code.normalize();
+    shown.source = source;
     return true;
   }
 
   #reset() {
     this.#root.replaceChildren();
+    this.#text = "";
     this.#settled = 0;
+    this.#level = 2;
     this.#live = [];
     this.#env = {};
   }

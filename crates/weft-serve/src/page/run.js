@@ -5,15 +5,25 @@ import { complete } from "./stream.js";
 
 /** What the server is told of a conversation. */
 export function toRequest(messages) {
-  return messages.map(({ role, content, reasoning, calls, call }) => {
-    const sent = { role, content };
-    if (role === "tool") sent.tool_call_id = call;
-    if (reasoning) sent.reasoning_content = reasoning;
-    if (calls?.length) {
-      sent.tool_calls = calls.map(({ id, name, json }) => ({ id, type: "function", function: { name, arguments: json } }));
+  const sent = [];
+  for (const { role, content, reasoning, calls, call } of messages) {
+    // A reply that failed before it began says nothing.
+    if (role === "assistant" && !content && !reasoning && !calls?.length) continue;
+    const last = sent.at(-1);
+    if (role === "user" && last?.role === "user") {
+      // Many templates expect the two sides to alternate.
+      last.content += `\n\n${content}`;
+      continue;
     }
-    return sent;
-  });
+    const message = { role, content };
+    if (role === "tool") message.tool_call_id = call;
+    if (reasoning) message.reasoning_content = reasoning;
+    if (calls?.length) {
+      message.tool_calls = calls.map(({ id, name, json }) => ({ id, type: "function", function: { name, arguments: json } }));
+    }
+    sent.push(message);
+  }
+  return sent;
 }
 
 /** Fires `update` whenever its message has changed and `end` once it is complete. */
