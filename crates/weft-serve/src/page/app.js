@@ -117,6 +117,10 @@ byId("new-chat").addEventListener("click", () => {
 });
 
 history.addEventListener("change", showChats);
+history.addEventListener("elsewhere", async () => {
+  // Another tab deleted the conversation that is shown here.
+  if (chat.id && !chat.running && !(await history.chat(chat.id))) await open(null);
+});
 chat.addEventListener("change", () => {
   showChats();
   sync();

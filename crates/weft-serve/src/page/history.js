@@ -31,7 +31,11 @@ const result = (request) =>
     request.onerror = () => reject(request.error);
   });
 
-/** Conversations are `{id, title, created, updated, leaf, model}`; messages are those of `Thread` with the `chat` they are in. */
+/**
+ * Fires `change` when anything was saved or deleted, and `elsewhere` too if another tab did it.
+ *
+ * Conversations are `{id, title, created, updated, leaf, model}`; messages are those of `Thread` with the `chat` they are in.
+ */
 class History extends EventTarget {
   #database;
   #memory = { chats: new Map(), messages: new Map() };
@@ -40,7 +44,10 @@ class History extends EventTarget {
   constructor(database) {
     super();
     this.#database = database;
-    this.#tabs.onmessage = () => this.dispatchEvent(new Event("change"));
+    this.#tabs.onmessage = () => {
+      this.dispatchEvent(new Event("change"));
+      this.dispatchEvent(new Event("elsewhere"));
+    };
     // Another tab has a newer version of the page: let it upgrade.
     if (database) database.onversionchange = () => database.close();
   }

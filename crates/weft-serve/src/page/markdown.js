@@ -122,6 +122,7 @@ export class MarkdownView {
   /** The blocks that can: `{source, nodes, level}`. */
   #live = [];
   #env = {};
+  #finished = null;
 
   constructor(root) {
     this.#root = root;
@@ -151,6 +152,8 @@ export class MarkdownView {
 
   /** Shows a text that is complete: links whose targets came after them now work. */
   finish(text) {
+    if (text === this.#finished) return;
+    this.#finished = text;
     if (this.#env.references) this.#reset();
     this.update(text);
     if (!this.#env.references) return;

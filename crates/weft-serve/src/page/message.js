@@ -164,6 +164,7 @@ export class MessageView {
       parts.push(iconButton("again", "Ask again", () => regenerate(message)));
       const notes = figures(message);
       if (message.finish === "length") notes.unshift("cut off at the limit of tokens");
+      if (message.finish === "interrupted") notes.unshift("interrupted: the page was closed");
       if (message.finish === "stopped") notes.unshift("stopped");
       parts.push(el("span", { class: "figures" }, notes.join(" · ")));
     }

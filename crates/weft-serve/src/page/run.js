@@ -142,10 +142,11 @@ export class Run extends EventTarget {
 /** An error as a sentence that says what to do. */
 function sentence(error) {
   const said = error.message.charAt(0).toUpperCase() + error.message.slice(1);
-  if (error.status === 429) {
-    const wait = error.retryAfter ? ` The server expects to have room in ${Math.ceil(error.retryAfter)} s.` : "";
-    return `The server is busy: ${error.message.replace(/\.$/, "")}.${wait}`;
-  }
-  if (error.code === "context_length_exceeded") return `${said.replace(/\.$/, "")}. Start a new chat, or edit an earlier message.`;
-  return /[.!?]$/.test(said) ? said : `${said}.`;
+  const what = error.status === 429 ? `The server is busy: ${error.message}` : said;
+  const then = error.retryAfter
+    ? ` Try again in ${Math.ceil(error.retryAfter)} s.`
+    : error.code === "context_length_exceeded"
+      ? " Start a new chat, or edit an earlier message."
+      : "";
+  return (/[.!?]$/.test(what) ? what : `${what}.`) + then;
 }
