@@ -9,7 +9,7 @@ use weft_pack::{OnReport, PackCache, fingerprint};
 
 use crate::error::Error;
 use crate::generation::{Event, Generation, Reply, Shared};
-use crate::model::Model;
+use crate::model::{Model, PAGE};
 use crate::options::EngineOptions;
 use crate::pages::Key;
 use crate::prompts::{self, Prompts};
@@ -89,6 +89,11 @@ impl Engine {
     /// The most tokens of a prompt and its reply together.
     pub fn context(&self) -> usize {
         self.runner.context()
+    }
+
+    /// The number of tokens of a page of the KV cache.
+    pub fn page(&self) -> usize {
+        PAGE
     }
 
     /// The number of generations, the use of the KV cache, and what was computed so far.

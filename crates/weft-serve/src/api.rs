@@ -1,0 +1,14 @@
+//! The routes: JSON in, tokens to a model, JSON or events out.
+
+mod chat;
+mod completions;
+mod dialogue;
+mod models;
+mod ops;
+mod route;
+mod sampling;
+mod submit;
+mod tokens;
+mod wire;
+
+pub(crate) use route::router;

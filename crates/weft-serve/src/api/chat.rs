@@ -1,0 +1,107 @@
+//! `/v1/chat/completions`.
+
+mod events;
+mod message;
+mod request;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use super::submit::{Ask, model, submit};
+use super::wire;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::http::{JsonBody, answer, new_id, sse};
+use crate::models::Loaded;
+use crate::reply::{Collected, Total, collect};
+use crate::tenant::Tenant;
+use events::ChatEvents;
+pub(crate) use request::ChatRequest;
+
+/// Answers a conversation.
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Extension(tenant): Extension<Tenant>,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    let name = body.get("model").and_then(Value::as_str);
+    let model = model(&app, name).await?;
+    let request = ChatRequest::read(&body, &model.defaults, model.facts.vocab)?;
+    let ChatRequest { dialogue, parameters, n, logprobs, stream, include_usage } = request;
+    let (_, prompt) = dialogue.prompt(&model).await?;
+    let mut options = parameters.options;
+    options.shown = prompt.shown;
+    let ask = Ask {
+        prompts: vec![prompt.tokens],
+        n,
+        options,
+        seeded: parameters.seeded,
+        grammar: None,
+        reading: prompt.reading,
+    };
+    let replies = submit(&app, &tenant, &model, ask)?;
+    if stream {
+        return Ok(sse::stream(replies, ChatEvents::new(Arc::clone(&model), n, logprobs, include_usage)));
+    }
+    let collected = collect(replies).await?;
+    Ok(answer(&completion(&model, &collected, logprobs)))
+}
+
+/// The whole answer.
+fn completion(model: &Loaded, replies: &[Collected], logprobs: bool) -> Value {
+    let mut total = Total::default();
+    replies.iter().filter_map(|reply| reply.outcome.as_ref()).for_each(|outcome| total.add(outcome));
+    let choices: Vec<Value> =
+        replies.iter().enumerate().map(|(index, reply)| choice(model, index, reply, logprobs)).collect();
+    let mut value = json!({
+        "id": new_id("chatcmpl-"),
+        "object": "chat.completion",
+        "created": wire::now(),
+        "model": model.name,
+        "system_fingerprint": wire::fingerprint(),
+        "choices": choices,
+        "usage": wire::usage(&total),
+    });
+    if let [Collected { outcome: Some(outcome), .. }] = replies {
+        value["timings"] = wire::timings(outcome);
+    }
+    value
+}
+
+fn choice(model: &Loaded, index: usize, reply: &Collected, logprobs: bool) -> Value {
+    let content = if reply.text.is_empty() && !reply.calls.is_empty() {
+        Value::Null
+    } else {
+        reply.text.as_str().into()
+    };
+    let mut message = json!({ "role": "assistant", "content": content });
+    if !reply.reasoning.is_empty() {
+        message["reasoning_content"] = reply.reasoning.as_str().into();
+    }
+    if !reply.calls.is_empty() {
+        let call = |call: &crate::reply::Call| {
+            json!({
+                "id": new_id("call_"),
+                "type": "function",
+                "function": { "name": call.name, "arguments": call.arguments },
+            })
+        };
+        message["tool_calls"] = reply.calls.iter().map(call).collect();
+    }
+    let tokenizer = &model.facts.tokenizer;
+    let listed =
+        || reply.tokens.iter().map(|token| wire::token_logprob(token, tokenizer)).collect::<Vec<_>>();
+    let reason =
+        reply.outcome.as_ref().map(|outcome| wire::finish_reason(&outcome.finish, !reply.calls.is_empty()));
+    json!({
+        "index": index,
+        "message": message,
+        "logprobs": if logprobs { json!({ "content": listed() }) } else { Value::Null },
+        "finish_reason": reason,
+    })
+}

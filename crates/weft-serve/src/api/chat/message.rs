@@ -1,0 +1,116 @@
+//! A message of a conversation, as OpenAI's chat API writes it.
+
+use serde_json::{Map, Value, json};
+use weft_engine::Message;
+
+use crate::error::ApiError;
+use crate::json::Fields;
+
+/// The most tool calls of a message.
+const CALLS: usize = 256;
+/// The most parts of a message.
+const PARTS: usize = 4096;
+
+/// Reads a message at `path`.
+///
+/// # Errors
+/// If it is not one, or has something other than text.
+pub(super) fn read(value: &Value, path: &str) -> Result<Message, ApiError> {
+    let mut fields = Fields::of(value, path)?;
+    let roles = ["system", "developer", "user", "assistant", "tool", "function"];
+    let Some(role) = fields.choice("role", &roles)? else {
+        let path = fields.at("role");
+        let message = format!("{path} is missing: expected `system`, `user`, `assistant` or `tool`");
+        return Err(ApiError::invalid(path, message));
+    };
+    let content = match fields.value("content") {
+        None => Value::Null,
+        Some(content) => text_of(content, &fields.at("content"))?.into(),
+    };
+    let mut extra = Map::new();
+    if let Some(name) = fields.text("name")? {
+        extra.insert("name".into(), name.into());
+    }
+    if role == "assistant" {
+        // vLLM's clients say `reasoning`.
+        let reasoning = fields.text("reasoning_content")?;
+        let reasoning = reasoning.or(fields.text("reasoning")?);
+        if let Some(reasoning) = reasoning {
+            extra.insert("reasoning_content".into(), reasoning.into());
+        }
+        let calls = fields.array("tool_calls", CALLS)?.unwrap_or_default();
+        let calls: Vec<Value> = calls
+            .iter()
+            .enumerate()
+            .map(|(i, call)| tool_call(call, &format!("{path}.tool_calls[{i}]")))
+            .collect::<Result<_, _>>()?;
+        if content.is_null() && calls.is_empty() && reasoning.is_none() {
+            let path = fields.at("content");
+            return Err(ApiError::invalid(path.clone(), format!("{path} is missing: expected a string")));
+        }
+        if !calls.is_empty() {
+            extra.insert("tool_calls".into(), calls.into());
+        }
+        fields.refuse("audio", &[], "only text is")?;
+        fields.refuse("function_call", &[], "use `tool_calls`")?;
+        // A reply that comes back may have these.
+        fields.ignore(&["refusal", "annotations"]);
+    } else if content.is_null() {
+        let path = fields.at("content");
+        return Err(ApiError::invalid(path.clone(), format!("{path} is missing: expected a string")));
+    }
+    if role == "tool" {
+        let id = fields.required_text("tool_call_id")?;
+        extra.insert("tool_call_id".into(), id.into());
+    }
+    fields.end()?;
+    Ok(Message { extra, ..Message::new(role, content) })
+}
+
+/// The text of a content: a string, or parts of type text.
+pub(crate) fn text_of(content: &Value, path: &str) -> Result<String, ApiError> {
+    let parts = match content {
+        Value::String(text) => return Ok(text.clone()),
+        Value::Array(parts) if parts.len() <= PARTS => parts,
+        _ => {
+            let message = format!("{path}: expected a string or an array of at most {PARTS} parts");
+            return Err(ApiError::invalid(path, message));
+        }
+    };
+    let mut text = String::new();
+    for (i, part) in parts.iter().enumerate() {
+        let path = format!("{path}[{i}]");
+        let mut fields = Fields::of(part, path.as_str())?;
+        let kind = fields.required_text("type")?;
+        if !matches!(kind, "text" | "input_text" | "output_text") {
+            let place = fields.at("type");
+            let message = format!("{place}: this model reads text only, so expected `text`, found {kind:?}");
+            return Err(ApiError::unsupported(place, message));
+        }
+        text += fields.required_text("text")?;
+        fields.ignore(&["annotations", "cache_control", "logprobs"]);
+        fields.end()?;
+    }
+    Ok(text)
+}
+
+/// A tool call of an earlier reply.
+fn tool_call(value: &Value, path: &str) -> Result<Value, ApiError> {
+    let mut fields = Fields::of(value, path)?;
+    let id = fields.text("id")?.unwrap_or_default().to_string();
+    fields.choice("type", &["function"])?;
+    fields.ignore(&["index"]);
+    let function = fields.required("function", "an object")?;
+    let mut function = Fields::of(function, fields.at("function"))?;
+    let name = function.required_text("name")?.to_string();
+    let arguments = match function.value("arguments") {
+        None => "{}".to_string(),
+        Some(Value::String(text)) => text.clone(),
+        // Ollama's clients send the object itself.
+        Some(object @ Value::Object(_)) => object.to_string(),
+        Some(other) => return Err(function.expected("arguments", "a string of JSON", other)),
+    };
+    function.end()?;
+    fields.end()?;
+    Ok(json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } }))
+}

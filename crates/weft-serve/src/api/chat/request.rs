@@ -1,0 +1,158 @@
+//! The request of a chat completion.
+
+use serde_json::{Map, Value};
+use weft_engine::GenerateOptions;
+
+use super::message;
+use super::tools;
+use crate::api::dialogue::{Dialogue, OutputFormat};
+use crate::api::sampling::{self, Parameters};
+use crate::error::ApiError;
+use crate::json::Fields;
+
+/// The most messages of a conversation.
+const MESSAGES: usize = 4096;
+/// The most replies to a request.
+pub(crate) const MOST_REPLIES: usize = 8;
+
+/// A request of a chat completion.
+#[derive(Clone, Debug)]
+pub(crate) struct ChatRequest {
+    /// The conversation.
+    pub(crate) dialogue: Dialogue,
+    /// How replies are generated.
+    pub(crate) parameters: Parameters,
+    /// The number of replies.
+    pub(crate) n: usize,
+    /// Whether log probabilities are wanted.
+    pub(crate) logprobs: bool,
+    /// Whether the reply is streamed.
+    pub(crate) stream: bool,
+    /// Whether a stream ends with the usage.
+    pub(crate) include_usage: bool,
+}
+
+impl ChatRequest {
+    /// Reads a request for a model with this many tokens.
+    ///
+    /// # Errors
+    /// If a field is missing, wrong, not supported or not known.
+    pub(crate) fn read(
+        body: &Value,
+        defaults: &GenerateOptions,
+        vocab: usize,
+    ) -> Result<ChatRequest, ApiError> {
+        let mut fields = Fields::of(body, "")?;
+        fields.text("model")?;
+        let mut dialogue = Dialogue { parallel: true, ..Dialogue::default() };
+        let messages = fields.required("messages", "an array of messages")?;
+        let Value::Array(messages) = messages else {
+            return Err(fields.expected("messages", "an array of messages", messages));
+        };
+        if messages.is_empty() || messages.len() > MESSAGES {
+            let message = format!("messages: expected 1 to {MESSAGES} messages, found {}", messages.len());
+            return Err(ApiError::invalid("messages", message));
+        }
+        for (i, value) in messages.iter().enumerate() {
+            dialogue.messages.push(message::read(value, &format!("messages[{i}]"))?);
+        }
+        tools::read(&mut fields, &mut dialogue)?;
+        let mut parameters = sampling::read(&mut fields, defaults, vocab)?;
+        let most = fields.count("max_completion_tokens", 1..=usize::MAX)?;
+        let most = most.or(fields.count("max_tokens", 1..=usize::MAX)?);
+        parameters.options.max_tokens = most.or(parameters.options.max_tokens);
+        let logprobs = fields.flag("logprobs")?.unwrap_or(false);
+        let top = fields.count("top_logprobs", 0..=20)?;
+        if top.is_some_and(|top| top > 0) && !logprobs {
+            return Err(ApiError::invalid("top_logprobs", "top_logprobs needs `logprobs` to be true"));
+        }
+        parameters.options.logprobs = logprobs.then_some(top.unwrap_or(0));
+        dialogue.format = output_format(&mut fields)?;
+        dialogue.variables = variables(&mut fields)?;
+        let n = fields.count("n", 1..=MOST_REPLIES)?.unwrap_or(1);
+        let stream = fields.flag("stream")?.unwrap_or(false);
+        let mut include_usage = false;
+        if let Some(mut options) = fields.object("stream_options")? {
+            include_usage = options.flag("include_usage")?.unwrap_or(false);
+            options.ignore(&["include_obfuscation"]);
+            options.end()?;
+        }
+        fields.refuse("modalities", &[serde_json::json!(["text"])], "replies are text")?;
+        fields.refuse("audio", &[], "replies are text")?;
+        fields.refuse("prediction", &[], "the server has no predicted outputs")?;
+        fields.refuse("web_search_options", &[], "the server does not search the web")?;
+        fields.refuse("functions", &[Value::Array(Vec::new())], "use `tools`")?;
+        fields.refuse("function_call", &["none".into(), "auto".into()], "use `tool_choice`")?;
+        fields.ignore(IGNORED);
+        fields.end()?;
+        Ok(ChatRequest { dialogue, parameters, n, logprobs, stream, include_usage })
+    }
+}
+
+/// Fields of the API that ask for nothing that this server could do or leave.
+const IGNORED: &[&str] = &[
+    "metadata",
+    "moderation",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "user",
+    "verbosity",
+    "cache_prompt",
+    "timings_per_token",
+    "return_progress",
+];
+
+/// The form that the reply must have.
+fn output_format(fields: &mut Fields<'_>) -> Result<Option<OutputFormat>, ApiError> {
+    let Some(mut format) = fields.object("response_format")? else { return Ok(None) };
+    let Some(kind) = format.choice("type", &["text", "json_object", "json_schema"])? else {
+        return Err(ApiError::invalid(
+            "response_format.type",
+            "response_format.type is missing: expected one of `text`, `json_object`, `json_schema`",
+        ));
+    };
+    let wanted = match kind {
+        "text" => None,
+        "json_object" => Some(OutputFormat::JsonObject),
+        _ => {
+            let value = format.required("json_schema", "an object")?;
+            let mut schema = Fields::of(value, "response_format.json_schema")?;
+            schema.text("name")?;
+            schema.text("description")?;
+            schema.flag("strict")?;
+            let value = schema.required("schema", "a JSON schema")?;
+            if !value.is_object() && !value.is_boolean() {
+                return Err(schema.expected("schema", "a JSON schema", value));
+            }
+            schema.end()?;
+            Some(OutputFormat::JsonSchema(value.clone()))
+        }
+    };
+    format.end()?;
+    Ok(wanted)
+}
+
+/// The variables of the chat template that a request may set. Others could change what the template does with the
+/// messages.
+fn variables(fields: &mut Fields<'_>) -> Result<Map<String, Value>, ApiError> {
+    let mut variables = Map::new();
+    if let Some(mut given) = fields.object("chat_template_kwargs")? {
+        for name in ["enable_thinking", "clear_thinking", "thinking"] {
+            if let Some(flag) = given.flag(name)? {
+                variables.insert(name.into(), flag.into());
+            }
+        }
+        given.end()?;
+    }
+    fields.refuse("chat_template", &[], "templates come with the model only")?;
+    // Models that reason at all do so always or never.
+    let efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+    if fields.choice("reasoning_effort", &efforts)? == Some("none") {
+        variables.insert("enable_thinking".into(), false.into());
+    }
+    Ok(variables)
+}

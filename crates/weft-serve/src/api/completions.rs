@@ -1,0 +1,154 @@
+//! `/v1/completions`: plain text or tokens, continued.
+
+mod events;
+mod request;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use serde_json::{Value, json};
+use weft_engine::{Token, Tokenizer};
+
+use super::submit::{Ask, model, submit};
+use super::wire;
+use crate::app::App;
+use crate::error::{ApiError, Kind};
+use crate::http::{JsonBody, answer, new_id, sse};
+use crate::models::Loaded;
+use crate::reply::{Collected, Reading, Total, collect};
+use crate::tenant::Tenant;
+use events::TextEvents;
+use request::{CompletionRequest, PromptText};
+
+/// Continues prompts.
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Extension(tenant): Extension<Tenant>,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    let name = body.get("model").and_then(Value::as_str);
+    let model = model(&app, name).await?;
+    let request = CompletionRequest::read(&body, &model.defaults, model.facts.vocab)?;
+    let CompletionRequest { prompts, parameters, n, echo, logprobs, stream, include_usage } = request;
+    let (prompts, echoes) = tokens(&model, prompts, echo).await?;
+    let count = prompts.len() * n;
+    let options = parameters.options;
+    let ask = Ask { prompts, n, options, seeded: parameters.seeded, grammar: None, reading: Reading::Plain };
+    let replies = submit(&app, &tenant, &model, ask)?;
+    // Every reply to a prompt repeats it.
+    let echoes: Vec<String> = echoes.into_iter().flat_map(|echo| std::iter::repeat_n(echo, n)).collect();
+    if stream {
+        let events = TextEvents::new(Arc::clone(&model), echoes, n, logprobs, include_usage);
+        return Ok(sse::stream(replies, events));
+    }
+    let collected = collect(replies).await?;
+    debug_assert_eq!(collected.len(), count);
+    Ok(answer(&completion(&model, &collected, &echoes, n, logprobs)))
+}
+
+/// The tokens of the prompts, and what is repeated of each.
+async fn tokens(
+    model: &Arc<Loaded>,
+    prompts: Vec<PromptText>,
+    echo: bool,
+) -> Result<(Vec<Vec<u32>>, Vec<String>), ApiError> {
+    let model = Arc::clone(model);
+    let encoded = tokio::task::spawn_blocking(move || {
+        let tokenizer = &model.facts.tokenizer;
+        let options = weft_engine::EncodeOptions { parse_special: true, add_special: true };
+        prompts
+            .into_iter()
+            .map(|prompt| match prompt {
+                PromptText::Text(text) => {
+                    (tokenizer.encode(&text, options), if echo { text } else { String::new() })
+                }
+                PromptText::Tokens(tokens) => {
+                    let text = if echo { decode(tokenizer, &tokens) } else { String::new() };
+                    (tokens, text)
+                }
+            })
+            .unzip()
+    });
+    let (prompts, echoes): (Vec<Vec<u32>>, Vec<String>) =
+        encoded.await.map_err(|_| ApiError::new(Kind::Internal, "the tokenizer panicked"))?;
+    if prompts.iter().any(Vec::is_empty) {
+        return Err(ApiError::invalid("prompt", "prompt: expected at least one token, found none"));
+    }
+    Ok((prompts, echoes))
+}
+
+/// The text of tokens.
+pub(crate) fn decode(tokenizer: &Tokenizer, tokens: &[u32]) -> String {
+    let bytes: Vec<u8> = tokens.iter().flat_map(|token| tokenizer.token_bytes(*token)).copied().collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The whole answer.
+fn completion(model: &Loaded, replies: &[Collected], echoes: &[String], n: usize, logprobs: bool) -> Value {
+    let mut usage = Usage::default();
+    let choice = |(index, (reply, echo)): (usize, (&Collected, &String))| {
+        let reason = reply.outcome.as_ref().map(|outcome| wire::finish_reason(&outcome.finish, false));
+        let mut offset = echo.chars().count();
+        let listed = logprobs.then(|| token_lists(&model.facts.tokenizer, &reply.tokens, &mut offset));
+        json!({ "index": index, "text": format!("{echo}{}", reply.text), "logprobs": listed, "finish_reason": reason })
+    };
+    let choices: Vec<Value> = replies.iter().zip(echoes).enumerate().map(choice).collect();
+    for (index, reply) in replies.iter().enumerate() {
+        if let Some(outcome) = &reply.outcome {
+            usage.add(index % n == 0, outcome);
+        }
+    }
+    let mut value = json!({
+        "id": new_id("cmpl-"),
+        "object": "text_completion",
+        "created": wire::now(),
+        "model": model.name,
+        "system_fingerprint": wire::fingerprint(),
+        "choices": choices,
+        "usage": wire::usage(&usage.0),
+    });
+    if let [Collected { outcome: Some(outcome), .. }] = replies {
+        value["timings"] = wire::timings(outcome);
+    }
+    value
+}
+
+/// The usage of replies to several prompts.
+#[derive(Default)]
+struct Usage(Total);
+
+impl Usage {
+    /// Adds a reply; the first to each prompt brings the prompt's tokens.
+    fn add(&mut self, first: bool, outcome: &crate::reply::Outcome) {
+        let mut one = Total::default();
+        one.add(outcome);
+        if first {
+            self.0.prompt += one.prompt;
+            self.0.cached += one.cached;
+        }
+        self.0.completion += one.completion;
+    }
+}
+
+/// Log probabilities of tokens, as lists. `offset` counts the characters of the text so far.
+fn token_lists(tokenizer: &Tokenizer, tokens: &[Token], offset: &mut usize) -> Value {
+    let text = |id: u32| String::from_utf8_lossy(tokenizer.token_bytes(id)).into_owned();
+    let mut offsets = Vec::new();
+    for token in tokens {
+        offsets.push(*offset);
+        *offset += text(token.id).chars().count();
+    }
+    let top = |token: &Token| -> Value {
+        let entries =
+            token.likeliest.iter().map(|(id, logprob)| (text(*id), wire::finite(Some(*logprob)).into()));
+        Value::Object(entries.collect())
+    };
+    json!({
+        "tokens": tokens.iter().map(|token| text(token.id)).collect::<Vec<_>>(),
+        "token_logprobs": tokens.iter().map(|token| wire::finite(token.logprob)).collect::<Vec<_>>(),
+        "top_logprobs": tokens.iter().map(top).collect::<Vec<_>>(),
+        "text_offset": offsets,
+    })
+}

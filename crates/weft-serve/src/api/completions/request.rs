@@ -1,0 +1,118 @@
+//! The request of a completion.
+
+use serde_json::Value;
+use weft_engine::GenerateOptions;
+
+use crate::api::sampling::{self, Parameters, token_ids};
+use crate::error::ApiError;
+use crate::json::{Fields, expected_at};
+
+/// The most prompts of a request.
+const PROMPTS: usize = 64;
+/// The most replies to each.
+const REPLIES: usize = 8;
+/// The tokens of a reply where the request does not say, as the API has it.
+const DEFAULT_TOKENS: usize = 16;
+
+/// A prompt.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum PromptText {
+    /// A text.
+    Text(String),
+    /// Tokens.
+    Tokens(Vec<u32>),
+}
+
+/// A request of a completion.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct CompletionRequest {
+    /// The prompts.
+    pub(super) prompts: Vec<PromptText>,
+    /// How replies are generated.
+    pub(super) parameters: Parameters,
+    /// The number of replies to each prompt.
+    pub(super) n: usize,
+    /// Whether replies repeat the prompt.
+    pub(super) echo: bool,
+    /// Whether log probabilities are wanted.
+    pub(super) logprobs: bool,
+    /// Whether the reply is streamed.
+    pub(super) stream: bool,
+    /// Whether a stream ends with the usage.
+    pub(super) include_usage: bool,
+}
+
+impl CompletionRequest {
+    /// Reads a request for a model with this many tokens.
+    ///
+    /// # Errors
+    /// If a field is missing, wrong, not supported or not known.
+    pub(super) fn read(
+        body: &Value,
+        defaults: &GenerateOptions,
+        vocab: usize,
+    ) -> Result<CompletionRequest, ApiError> {
+        let mut fields = Fields::of(body, "")?;
+        fields.text("model")?;
+        let prompts = prompts(fields.required("prompt", EXPECTED)?, vocab)?;
+        let mut parameters = sampling::read(&mut fields, defaults, vocab)?;
+        let most = fields.count("max_tokens", 0..=usize::MAX)?;
+        parameters.options.max_tokens =
+            Some(most.or(parameters.options.max_tokens).unwrap_or(DEFAULT_TOKENS));
+        let likeliest = fields.count("logprobs", 0..=20)?;
+        parameters.options.logprobs = likeliest;
+        let echo = fields.flag("echo")?.unwrap_or(false);
+        if echo && likeliest.is_some() {
+            let why = "this server has no log probabilities of prompts; ask for `echo` or `logprobs`";
+            return Err(ApiError::unsupported("echo", format!("echo with logprobs is not supported: {why}")));
+        }
+        let n = fields.count("n", 1..=REPLIES)?.unwrap_or(1);
+        let best = fields.count("best_of", 1..=REPLIES)?;
+        if best.is_some_and(|best| best != n) {
+            let why = "best_of is not supported: ask for `n` replies and choose";
+            return Err(ApiError::unsupported("best_of", why));
+        }
+        let stream = fields.flag("stream")?.unwrap_or(false);
+        let mut include_usage = false;
+        if let Some(mut options) = fields.object("stream_options")? {
+            include_usage = options.flag("include_usage")?.unwrap_or(false);
+            options.ignore(&["include_obfuscation"]);
+            options.end()?;
+        }
+        fields.refuse("suffix", &["".into()], "the server does not fill in the middle")?;
+        fields.ignore(&["user", "metadata", "store", "service_tier", "cache_prompt"]);
+        fields.end()?;
+        Ok(CompletionRequest {
+            prompts,
+            parameters,
+            n,
+            echo,
+            logprobs: likeliest.is_some(),
+            stream,
+            include_usage,
+        })
+    }
+}
+
+const EXPECTED: &str = "a string, an array of strings, an array of tokens, or an array of those";
+
+/// The prompts: a text, tokens, or an array of either.
+fn prompts(value: &Value, vocab: usize) -> Result<Vec<PromptText>, ApiError> {
+    let wrong = || expected_at("prompt", EXPECTED, value);
+    let Value::Array(items) = value else {
+        return value.as_str().map(|text| vec![PromptText::Text(text.into())]).ok_or_else(wrong);
+    };
+    if items.first().is_some_and(Value::is_number) {
+        return Ok(vec![PromptText::Tokens(token_ids("prompt", items, vocab)?)]);
+    }
+    if items.is_empty() || items.len() > PROMPTS {
+        let message = format!("prompt: expected 1 to {PROMPTS} prompts, found {}", items.len());
+        return Err(ApiError::invalid("prompt", message));
+    }
+    let one = |(i, item): (usize, &Value)| match item {
+        Value::String(text) => Ok(PromptText::Text(text.clone())),
+        Value::Array(tokens) => Ok(PromptText::Tokens(token_ids(&format!("prompt[{i}]"), tokens, vocab)?)),
+        _ => Err(wrong()),
+    };
+    items.iter().enumerate().map(one).collect()
+}

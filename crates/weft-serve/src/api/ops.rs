@@ -1,0 +1,76 @@
+//! How the server is: `/health`, `/ready`, `/metrics`, `/props`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::wire;
+use crate::app::App;
+use crate::http::answer;
+
+/// Whether the engines make progress. A supervisor restarts a server that is not healthy.
+pub(crate) async fn health(State(app): State<Arc<App>>) -> Response {
+    let stuck = app.models.loaded().find(|model| !model.worker.is_healthy());
+    match stuck {
+        None => answer(&json!({ "status": "ok" })),
+        Some(model) => {
+            let why =
+                format!("the model `{}` has made no step for {} s", model.name, app.limits.stall.as_secs());
+            (StatusCode::SERVICE_UNAVAILABLE, answer(&json!({ "status": "stuck", "message": why })))
+                .into_response()
+        }
+    }
+}
+
+/// Whether the server takes requests: the first model is loaded, and it is not shutting down.
+pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
+    let status = if app.is_draining() {
+        "draining"
+    } else if app.models.loaded().next().is_none() {
+        "loading"
+    } else {
+        return answer(&json!({ "status": "ready" }));
+    };
+    (StatusCode::SERVICE_UNAVAILABLE, answer(&json!({ "status": status }))).into_response()
+}
+
+/// The metrics, as Prometheus reads them.
+pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Response {
+    let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, media)], app.metrics.render()).into_response()
+}
+
+/// What the server is, by llama.cpp's names where it has them.
+pub(crate) async fn props(State(app): State<Arc<App>>) -> Response {
+    let limits = &app.limits;
+    let loaded = app.models.all().first().and_then(|slot| slot.loaded());
+    let model = loaded.as_ref().map(|model| {
+        json!({
+            "name": model.name,
+            "architecture": model.facts.architecture,
+            "device": model.facts.device,
+            "context": model.facts.context,
+            "trained_context": model.facts.trained,
+            "vocabulary": model.facts.vocab,
+        })
+    });
+    answer(&json!({
+        "build_info": wire::fingerprint(),
+        "total_slots": limits.parallel,
+        "chat_template": loaded.as_ref().and_then(|model| model.facts.tokenizer.chat_template().map(str::to_string)),
+        "default_generation_settings": { "n_ctx": loaded.as_ref().map(|model| model.facts.context) },
+        "model": model,
+        "limits": {
+            "queue_requests": limits.queue_requests,
+            "queue_tokens": limits.queue_tokens,
+            "per_key": limits.per_key,
+            "max_tokens": limits.max_tokens,
+            "request_seconds": limits.request_time.as_secs(),
+            "body_bytes": limits.body,
+        },
+        "uptime_seconds": app.metrics.uptime().as_secs(),
+    }))
+}

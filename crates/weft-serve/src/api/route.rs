@@ -1,0 +1,50 @@
+//! Which path is answered by what.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+
+use super::{chat, completions, models, ops, tokens};
+use crate::app::App;
+use crate::error::{ApiError, Kind};
+use crate::http::guard;
+use crate::page;
+
+/// All routes of a server.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    Router::new()
+        .route("/v1/chat/completions", post(chat::create))
+        .route("/v1/completions", post(completions::create))
+        .route("/v1/models", get(models::list))
+        .route("/v1/models/{*name}", get(models::show))
+        .route("/v1/embeddings", post(no_embeddings))
+        .route("/tokenize", post(tokens::tokenize))
+        .route("/detokenize", post(tokens::detokenize))
+        .route("/apply-template", post(tokens::apply_template))
+        .route("/health", get(ops::health))
+        .route("/ready", get(ops::ready))
+        .route("/metrics", get(ops::metrics))
+        .route("/props", get(ops::props))
+        .merge(page::routes())
+        .fallback(not_found)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn_with_state(Arc::clone(app), guard))
+        .with_state(Arc::clone(app))
+}
+
+async fn not_found() -> ApiError {
+    ApiError::new(Kind::NotFound, "there is nothing at this path; docs/serving.md lists the routes")
+}
+
+async fn wrong_method() -> ApiError {
+    ApiError::new(Kind::Method, "this path has another method: GET to read, POST to create")
+}
+
+async fn no_embeddings() -> ApiError {
+    ApiError::new(
+        Kind::NotFound,
+        "this server has no embeddings: the models it serves are made to write text",
+    )
+}

@@ -1,0 +1,130 @@
+//! The parameters of replies that OpenAI's two older APIs share, with the extensions of other servers.
+
+use serde_json::Value;
+use weft_engine::GenerateOptions;
+
+use crate::error::ApiError;
+use crate::json::{Fields, expected_at};
+
+/// The most stop strings of a request.
+const STOPS: usize = 16;
+/// The most bytes of a stop string.
+const STOP_BYTES: usize = 256;
+
+/// The most tokens with a bias.
+const BIASES: usize = 1024;
+
+/// How replies are to be generated.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Parameters {
+    /// For the engine.
+    pub(crate) options: GenerateOptions,
+    /// Whether the client gave the seed.
+    pub(crate) seeded: bool,
+}
+
+/// Reads the parameters, for a model with this many tokens; the model's defaults stand for what is left out.
+///
+/// # Errors
+/// If one is out of range.
+pub(crate) fn read(
+    fields: &mut Fields<'_>,
+    defaults: &GenerateOptions,
+    vocab: usize,
+) -> Result<Parameters, ApiError> {
+    let mut options = defaults.clone();
+    let sampling = &mut options.sampling;
+    let mut set = |name, range, target: &mut f32| -> Result<bool, ApiError> {
+        let number = fields.number(name, range)?;
+        if let Some(number) = number {
+            *target = number as f32;
+        }
+        Ok(number.is_some())
+    };
+    set("temperature", 0.0..=2.0, &mut sampling.temperature)?;
+    set("top_p", 0.0..=1.0, &mut sampling.top_p)?;
+    set("min_p", 0.0..=1.0, &mut sampling.min_p)?;
+    let presence = set("presence_penalty", -2.0..=2.0, &mut sampling.presence_penalty)?;
+    let frequency = set("frequency_penalty", -2.0..=2.0, &mut sampling.frequency_penalty)?;
+    if presence || frequency {
+        // As the API has it: they count the tokens of the reply.
+        sampling.penalize_prompt = false;
+        sampling.repeat_last_n = usize::MAX;
+    }
+    set("repetition_penalty", 0.01..=10.0, &mut sampling.repeat_penalty)?;
+    // llama.cpp's name.
+    set("repeat_penalty", 0.01..=10.0, &mut sampling.repeat_penalty)?;
+    if let Some(k) = fields.integer("top_k", -1..=1 << 31)? {
+        // vLLM writes -1 for all.
+        sampling.top_k = usize::try_from(k).unwrap_or(0);
+    }
+    let seed = fields.integer("seed", i64::MIN..=i64::MAX)?;
+    if let Some(seed) = seed {
+        sampling.seed = seed.cast_unsigned();
+    }
+    if let Some(stop) = fields.value("stop") {
+        options.stop = stops(&fields.at("stop"), stop)?;
+    }
+    if let Some(bias) = fields.value("logit_bias") {
+        options.logit_bias = logit_bias(&fields.at("logit_bias"), bias, vocab)?;
+    }
+    if let Some(tokens) = fields.array("stop_token_ids", STOPS)? {
+        options.stop_tokens.extend(token_ids(&fields.at("stop_token_ids"), tokens, vocab)?);
+    }
+    options.min_tokens = fields.count("min_tokens", 0..=usize::MAX)?.unwrap_or(options.min_tokens);
+    options.ignore_end = fields.flag("ignore_eos")?.unwrap_or(options.ignore_end);
+    Ok(Parameters { options, seeded: seed.is_some() })
+}
+
+fn stops(path: &str, value: &Value) -> Result<Vec<String>, ApiError> {
+    let wrong = |why: String| ApiError::invalid(path, format!("{path}: {why}"));
+    let texts: Vec<&Value> = match value {
+        Value::String(_) => vec![value],
+        Value::Array(items) if items.len() <= STOPS => items.iter().collect(),
+        Value::Array(items) => {
+            return Err(wrong(format!("expected at most {STOPS} strings, found {}", items.len())));
+        }
+        _ => return Err(wrong("expected a string or an array of strings".into())),
+    };
+    let text = |value: &Value| match value.as_str() {
+        Some("") => Err(wrong("a stop string is empty".into())),
+        Some(text) if text.len() <= STOP_BYTES => Ok(text.to_string()),
+        Some(text) => {
+            Err(wrong(format!("expected strings of at most {STOP_BYTES} bytes, found {}", text.len())))
+        }
+        None => Err(wrong("expected a string or an array of strings".into())),
+    };
+    texts.into_iter().map(text).collect()
+}
+
+/// Biases of tokens: an object of numbers by token id.
+fn logit_bias(path: &str, value: &Value, vocab: usize) -> Result<Vec<(u32, f32)>, ApiError> {
+    let Value::Object(biases) = value else { return Err(expected_at(path, "an object", value)) };
+    if biases.len() > BIASES {
+        let message = format!("{path}: expected at most {BIASES} tokens, found {}", biases.len());
+        return Err(ApiError::invalid(path, message));
+    }
+    let one = |(id, bias): (&String, &Value)| {
+        let token = id.parse::<u32>().ok().filter(|id| (*id as usize) < vocab);
+        let expected = || format!("a token id from 0 to {}", vocab.saturating_sub(1));
+        let token = token.ok_or_else(|| expected_at(path, &expected(), &Value::String(id.clone())))?;
+        let number = bias.as_f64().filter(|bias| (-100.0..=100.0).contains(bias));
+        let number = number
+            .ok_or_else(|| expected_at(&format!("{path}.{token}"), "a number from -100 to 100", bias))?;
+        Ok((token, number as f32))
+    };
+    biases.iter().map(one).collect()
+}
+
+/// Token ids of a vocabulary.
+///
+/// # Errors
+/// If one is not.
+pub(crate) fn token_ids(path: &str, items: &[Value], vocab: usize) -> Result<Vec<u32>, ApiError> {
+    let id = |(i, item): (usize, &Value)| {
+        let id = item.as_u64().filter(|id| *id < vocab as u64).and_then(|id| u32::try_from(id).ok());
+        let expected = || format!("a token id from 0 to {}", vocab.saturating_sub(1));
+        id.ok_or_else(|| expected_at(&format!("{path}[{i}]"), &expected(), item))
+    };
+    items.iter().enumerate().map(id).collect()
+}

@@ -1,0 +1,14 @@
+//! HTTP beneath the APIs: connections and their limits, who may do what, bodies, events.
+
+mod connection;
+mod guard;
+mod ids;
+mod json;
+mod unwind;
+
+pub(crate) mod sse;
+
+pub(crate) use connection::Connections;
+pub(crate) use guard::guard;
+pub(crate) use ids::{new_id, new_seed};
+pub(crate) use json::{JsonBody, answer};

@@ -1,0 +1,134 @@
+//! What every request passes: a request id, the checks of host, origin and key, and the log.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use tracing::info;
+
+use super::ids::{RequestId, new_id};
+use super::unwind::CatchUnwind;
+use crate::app::App;
+use crate::error::{ApiError, Dialect, Kind};
+use crate::tenant::Tenant;
+
+/// Routes that need no key: they say nothing about models or users.
+const OPEN: &[&str] = &["/health", "/ready", "/livez", "/readyz"];
+
+/// Checks a request, passes it on, and logs the answer.
+pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let id = request_id(request.headers());
+    let method = request.method().clone();
+    let path = request.uri().path().to_string();
+    let route = request.extensions().get::<MatchedPath>().map_or("other", |matched| matched.as_str());
+    let route = route.to_string();
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let checked = check(&app, &method, &path, request.headers());
+    let mut response = match checked {
+        Err(error) => Dialect::of(&path).respond(&error, &id),
+        Ok(tenant) => {
+            request.extensions_mut().insert(tenant);
+            let answered = CatchUnwind::new(next.run(request)).await;
+            answered.unwrap_or_else(|| {
+                let error = ApiError::new(
+                    Kind::Internal,
+                    "the server has a bug; its log says more under this request's id",
+                );
+                Dialect::of(&path).respond(&error, &id)
+            })
+        }
+    };
+    if let Some(error) = response.extensions().get::<ApiError>().cloned()
+        && Dialect::of(&path) == Dialect::Anthropic
+    {
+        response = Dialect::Anthropic.respond(&error, &id);
+    }
+    let headers = response.headers_mut();
+    headers.insert("x-request-id", HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("invalid")));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let status = response.status().as_u16();
+    app.metrics.response(&route, status);
+    let milliseconds = begun.elapsed().as_millis() as u64;
+    info!(request = %id, %method, %route, status, milliseconds, "answered");
+    response
+}
+
+/// The id that a client gives its request, if it is a plain word, or else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let given = headers.get("x-request-id").and_then(|id| id.to_str().ok());
+    let plain = |id: &&str| {
+        (1..=64).contains(&id.len())
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    given.filter(plain).map_or_else(|| new_id("req_"), str::to_string)
+}
+
+fn check(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<Tenant, ApiError> {
+    let host = header_text(headers, header::HOST.as_str());
+    if !host.is_some_and(|host| app.hosts.allows(host)) {
+        let found = host.map_or("none".to_string(), |host| format!("{:?}", short(host)));
+        let message = format!(
+            "the header Host is {found}: expected a name of this machine; to allow another, start the server with --allow-host"
+        );
+        return Err(ApiError::new(Kind::Permission, message));
+    }
+    // A link to the page may be on any site.
+    let page = method == Method::GET && crate::page::is_page(path);
+    if !page {
+        check_origin(app, host.unwrap_or_default(), headers)?;
+    }
+    if app.keys.is_empty() || OPEN.contains(&path) || page {
+        return Ok(Tenant::everyone());
+    }
+    if method == Method::OPTIONS {
+        // CORS is off, so nobody has a reason to ask.
+        return Err(ApiError::new(Kind::Method, "OPTIONS is not supported: this server does not use CORS"));
+    }
+    let bearer = header_text(headers, header::AUTHORIZATION.as_str()).and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+    });
+    let Some(key) = bearer.or_else(|| header_text(headers, "x-api-key")) else {
+        let message = "an API key is required: send it as `Authorization: Bearer KEY` or `x-api-key: KEY`";
+        return Err(ApiError::new(Kind::Authentication, message).code("missing_api_key"));
+    };
+    let unknown = || ApiError::new(Kind::Authentication, "the API key is not valid").code("invalid_api_key");
+    app.keys.tenant(key).ok_or_else(unknown)
+}
+
+/// Refuses requests that a page of another site makes.
+fn check_origin(app: &App, host: &str, headers: &HeaderMap) -> Result<(), ApiError> {
+    let refuse = |found: &str| {
+        let message = format!(
+            "the request comes from another site ({:?}); this server answers its own page and programs only",
+            short(found)
+        );
+        Err(ApiError::new(Kind::Permission, message))
+    };
+    if let Some(value) = headers.get(header::ORIGIN) {
+        let origin = value.to_str().unwrap_or("null");
+        let authority =
+            origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://")).unwrap_or_default();
+        let ours = authority.eq_ignore_ascii_case(host)
+            || matches!(&app.hosts, crate::app::Hosts::Only(more) if more.iter().any(|name| authority == name));
+        if authority.is_empty() || !ours {
+            return refuse(origin);
+        }
+    }
+    match header_text(headers, "sec-fetch-site") {
+        None | Some("same-origin" | "none") => Ok(()),
+        Some(site) => refuse(site),
+    }
+}
+
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(80).collect()
+}

@@ -1,0 +1,98 @@
+//! Server-sent events: a reply as a stream.
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+
+use crate::error::ApiError;
+use crate::reply::{Replies, Update};
+
+/// Silence after which a client is told that the server is alive. Some proxies close connections that are silent for 30 s.
+const PING: Duration = Duration::from_secs(15);
+
+/// The events of an API, as text in the form of server-sent events.
+#[derive(Default, Debug)]
+pub(crate) struct Frames(String);
+
+impl Frames {
+    /// Adds an event without a name.
+    pub(crate) fn data(&mut self, value: &Value) {
+        // Writing to a string cannot fail. JSON text has no line ends outside strings, and escapes those inside.
+        let _ = write!(self.0, "data: {value}\n\n");
+    }
+
+    /// Adds text that is not JSON, as `[DONE]`.
+    pub(crate) fn raw(&mut self, text: &str) {
+        let _ = write!(self.0, "data: {text}\n\n");
+    }
+
+    /// Adds a comment, which clients skip.
+    pub(crate) fn comment(&mut self, text: &str) {
+        let _ = write!(self.0, ": {text}\n\n");
+    }
+}
+
+/// An API's way to tell a reply: a state machine from updates to events.
+pub(crate) trait Events: Send + 'static {
+    /// The events before the first update.
+    fn begin(&mut self, out: &mut Frames);
+    /// The events of an update of reply number `choice`.
+    fn update(&mut self, choice: usize, update: Update, out: &mut Frames);
+    /// The events after all replies have ended.
+    fn end(&mut self, out: &mut Frames);
+    /// The events of a request that ended with an error. They are the last.
+    fn error(&mut self, error: &ApiError, out: &mut Frames);
+    /// What keeps a silent connection open.
+    fn ping(&mut self, out: &mut Frames) {
+        out.comment("ping");
+    }
+}
+
+/// Streams replies. When the client goes away, they are cancelled.
+pub(crate) fn stream(mut replies: Replies, mut events: impl Events) -> Response {
+    let (send, receive) = mpsc::channel::<Result<Bytes, Infallible>>(64);
+    tokio::spawn(async move {
+        let mut frames = Frames::default();
+        events.begin(&mut frames);
+        let mut going = true;
+        while going {
+            if !frames.0.is_empty() {
+                let text = Bytes::from(std::mem::take(&mut frames.0));
+                if send.send(Ok(text)).await.is_err() {
+                    return;
+                }
+            }
+            tokio::select! {
+                // The client has gone; dropping the replies cancels them.
+                () = send.closed() => return,
+                next = tokio::time::timeout(PING, replies.next()) => match next {
+                    Err(_) => events.ping(&mut frames),
+                    Ok(Ok(Some((choice, update)))) => events.update(choice, update, &mut frames),
+                    Ok(Ok(None)) => {
+                        events.end(&mut frames);
+                        going = false;
+                    }
+                    Ok(Err(error)) => {
+                        events.error(&error, &mut frames);
+                        going = false;
+                    }
+                },
+            }
+        }
+        let _ = send.send(Ok(Bytes::from(frames.0))).await;
+    });
+    let mut response = Response::new(Body::from_stream(ReceiverStream::new(receive)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Else nginx collects events before it passes them on.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}

@@ -1,0 +1,251 @@
+//! The models of a server: loaded on first use, unloaded when another needs the memory.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::Mutex;
+use tracing::{info, warn};
+use weft_engine::{ChatTemplate, Engine, EngineOptions, GenerateOptions, TemplateError, Tokenizer};
+use weft_text::reply::ReplyFormat;
+
+use crate::error::{ApiError, Kind};
+use crate::metrics::Metrics;
+use crate::options::{Limits, ModelSource};
+use crate::worker::Worker;
+
+/// All models of a server.
+pub(crate) struct Models {
+    slots: Vec<Slot>,
+    engine: EngineOptions,
+    limits: Limits,
+    metrics: Metrics,
+    /// Counts uses, to know which model was used last.
+    clock: AtomicU64,
+}
+
+/// A model of the server.
+pub(crate) struct Slot {
+    /// Its source.
+    pub(crate) source: ModelSource,
+    /// The modification time of its file, in seconds since 1970.
+    pub(crate) created: u64,
+    used: AtomicU64,
+    // Held while it loads: others wait for it.
+    loading: Mutex<()>,
+    loaded: std::sync::Mutex<Option<Arc<Loaded>>>,
+    context: OnceLock<usize>,
+}
+
+/// A model that is loaded.
+pub(crate) struct Loaded {
+    /// Its name in requests.
+    pub(crate) name: String,
+    /// What requests leave out.
+    pub(crate) defaults: GenerateOptions,
+    /// What its file says.
+    pub(crate) facts: Facts,
+    /// Its thread.
+    pub(crate) worker: Worker,
+}
+
+/// What a model's file says, and how it runs.
+pub(crate) struct Facts {
+    /// The tokenizer.
+    pub(crate) tokenizer: Arc<Tokenizer>,
+    /// The chat template, or why there is none.
+    pub(crate) template: Result<Arc<ChatTemplate>, TemplateError>,
+    /// How the model writes reasoning and tool calls.
+    pub(crate) format: ReplyFormat,
+    /// The most tokens of a prompt and its reply together.
+    pub(crate) context: usize,
+    /// The context that the model was trained for.
+    pub(crate) trained: usize,
+    /// The size of the vocabulary.
+    pub(crate) vocab: usize,
+    /// The architecture's name.
+    pub(crate) architecture: String,
+    /// The device's name.
+    pub(crate) device: String,
+}
+
+impl Facts {
+    fn of(engine: &Engine) -> Facts {
+        let model = engine.model();
+        let config = &model.graph().config;
+        let tokenizer = Arc::clone(model.tokenizer());
+        Facts {
+            format: tokenizer.chat_template().map(ReplyFormat::of).unwrap_or_default(),
+            template: model.chat_template(),
+            tokenizer,
+            context: engine.context(),
+            trained: config.context,
+            vocab: config.vocab,
+            architecture: config.architecture.to_string(),
+            device: engine.device().name.clone(),
+        }
+    }
+}
+
+impl Models {
+    /// Creates the models of a server, none of them loaded.
+    pub(crate) fn new(
+        sources: Vec<ModelSource>,
+        engine: EngineOptions,
+        limits: Limits,
+        metrics: Metrics,
+    ) -> Models {
+        let slots = sources.into_iter().map(Slot::new).collect();
+        Models { slots, engine, limits, metrics, clock: AtomicU64::new(1) }
+    }
+
+    /// All of them, in the order they were given.
+    pub(crate) fn all(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// Those that are loaded.
+    pub(crate) fn loaded(&self) -> impl Iterator<Item = Arc<Loaded>> + '_ {
+        self.slots.iter().filter_map(Slot::loaded)
+    }
+
+    /// The model that a request names, the first if it names none. Loads it if need be.
+    ///
+    /// # Errors
+    /// If there is no such model, or it cannot be loaded.
+    pub(crate) async fn get(self: &Arc<Models>, name: Option<&str>) -> Result<Arc<Loaded>, ApiError> {
+        let names =
+            || self.slots.iter().map(|slot| format!("`{}`", slot.source.name)).collect::<Vec<_>>().join(", ");
+        let at = match name {
+            None => Some(0),
+            Some(name) => self.slots.iter().position(|slot| slot.source.name == name),
+        };
+        let Some(slot) = at.and_then(|at| self.slots.get(at)) else {
+            let message = format!("there is no such model; this server has {}", names());
+            let error = ApiError { param: Some("model".into()), ..ApiError::new(Kind::NotFound, message) };
+            return Err(error.code("model_not_found"));
+        };
+        slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        if let Some(loaded) = slot.loaded() {
+            return Ok(loaded);
+        }
+        let _loading = slot.loading.lock().await;
+        if let Some(loaded) = slot.loaded() {
+            return Ok(loaded);
+        }
+        self.make_room(slot).await?;
+        self.load(slot).await
+    }
+
+    async fn load(&self, slot: &Slot) -> Result<Arc<Loaded>, ApiError> {
+        let ModelSource { name, path, defaults } = slot.source.clone();
+        let begun = Instant::now();
+        info!(model = %name, "loading");
+        let (options, metrics) = (self.engine.clone(), self.metrics.of_model(&name));
+        let failed = |why: String| {
+            warn!(model = %name, %why, "cannot load the model");
+            ApiError::new(Kind::Internal, format!("cannot load the model `{name}`: {why}"))
+        };
+        let describing = metrics.clone();
+        let describe = move |engine: &Engine| {
+            describing.observe(&engine.stats());
+            describing.cache(engine.page(), engine.stats().pages);
+            Facts::of(engine)
+        };
+        let (worker, facts) =
+            Worker::start(&name, &self.limits, metrics, move || options.open(&path), describe)
+                .map_err(|error| failed(error.to_string()))?;
+        let facts = match facts.await {
+            Ok(facts) => facts.map_err(failed)?,
+            Err(_) => return Err(failed("loading panicked".into())),
+        };
+        info!(model = %name, seconds = begun.elapsed().as_secs_f64(), device = %facts.device, "loaded");
+        let _ = slot.context.set(facts.context);
+        let loaded = Arc::new(Loaded { name, defaults, facts, worker });
+        slot.set(Some(Arc::clone(&loaded)));
+        Ok(loaded)
+    }
+
+    /// Unloads models that nobody uses, those used least recently first, until there is memory for this one.
+    async fn make_room(&self, slot: &Slot) -> Result<(), ApiError> {
+        let needed = slot.bytes();
+        loop {
+            let Some(available) = available_memory() else { return Ok(()) };
+            if available >= needed {
+                return Ok(());
+            }
+            let idle = self
+                .slots
+                .iter()
+                .filter(|other| other.loaded().is_some_and(|loaded| loaded.worker.jobs() == 0))
+                .min_by_key(|other| other.used.load(Ordering::Relaxed));
+            match idle {
+                Some(idle) => {
+                    info!(model = %idle.source.name, "unloading, to make room");
+                    let unloaded = idle.set(None);
+                    // Waits for its thread.
+                    let _ = tokio::task::spawn_blocking(move || drop(unloaded)).await;
+                }
+                None if self.loaded().next().is_some() => {
+                    let message = format!(
+                        "`{}` needs about {} MB of memory, {} MB are free, and other models are in use; try again later",
+                        slot.source.name,
+                        needed / 1_000_000,
+                        available / 1_000_000
+                    );
+                    return Err(ApiError::new(Kind::Unavailable, message)
+                        .retry_after(std::time::Duration::from_secs(10)));
+                }
+                // Nothing else to unload: the loader says what is missing, if anything is.
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+impl Slot {
+    fn new(source: ModelSource) -> Slot {
+        let modified = fs::metadata(&source.path).and_then(|file| file.modified()).ok();
+        let created = modified.unwrap_or_else(SystemTime::now).duration_since(UNIX_EPOCH);
+        Slot {
+            source,
+            created: created.map_or(0, |since| since.as_secs()),
+            used: AtomicU64::new(0),
+            loading: Mutex::new(()),
+            loaded: std::sync::Mutex::new(None),
+            context: OnceLock::new(),
+        }
+    }
+
+    /// The model, if it is loaded and its thread lives.
+    pub(crate) fn loaded(&self) -> Option<Arc<Loaded>> {
+        let loaded = self.loaded.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        loaded.clone().filter(|loaded| !loaded.worker.is_closed())
+    }
+
+    /// The context length, if the model was ever loaded.
+    pub(crate) fn context(&self) -> Option<usize> {
+        self.context.get().copied()
+    }
+
+    fn set(&self, loaded: Option<Arc<Loaded>>) -> Option<Arc<Loaded>> {
+        let mut slot = self.loaded.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        std::mem::replace(&mut slot, loaded)
+    }
+
+    /// The memory that the model needs, roughly: the size of its files, and a tenth more.
+    fn bytes(&self) -> u64 {
+        let size = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
+        size(&self.source.path) / 10 * 11
+    }
+}
+
+/// The memory that is free for programs, where the system says so.
+fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}

@@ -1,0 +1,106 @@
+//! The options of a server.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use weft_engine::{EngineOptions, GenerateOptions};
+
+/// A model that the server offers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ModelSource {
+    /// Its name in requests.
+    pub name: String,
+    /// Its (first) file.
+    pub path: PathBuf,
+    /// What requests leave out: sampling parameters.
+    pub defaults: GenerateOptions,
+}
+
+impl ModelSource {
+    /// A model with Weft's own defaults.
+    pub fn new(name: impl Into<String>, path: impl Into<PathBuf>) -> ModelSource {
+        ModelSource { name: name.into(), path: path.into(), defaults: GenerateOptions::default() }
+    }
+
+    /// Sets the [defaults](Self::defaults).
+    pub fn defaults(self, defaults: GenerateOptions) -> ModelSource {
+        ModelSource { defaults, ..self }
+    }
+}
+
+/// Options of a server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServeOptions {
+    /// The address to listen on. Addresses other than loopback need [`keys`](Self::keys).
+    pub address: SocketAddr,
+    /// The models. The first is loaded at once, others on first use.
+    pub models: Vec<ModelSource>,
+    /// How models are run.
+    pub engine: EngineOptions,
+    /// The API keys that clients may use. Without any, everyone who reaches the address may.
+    pub keys: Vec<String>,
+    /// Names besides loopback's that requests may use for this server, in `Host` and `Origin`.
+    pub hosts: Vec<String>,
+    /// The limits.
+    pub limits: Limits,
+}
+
+impl ServeOptions {
+    /// A server of these models on 127.0.0.1:8090, for everyone on this machine.
+    pub fn new(models: impl Into<Vec<ModelSource>>) -> ServeOptions {
+        ServeOptions {
+            address: SocketAddr::from(([127, 0, 0, 1], 8090)),
+            models: models.into(),
+            engine: EngineOptions::default().sequences(4),
+            keys: Vec::new(),
+            hosts: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What a server allows. Each limit that a request meets is named in the answer.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The most replies computed together. More wait.
+    pub parallel: usize,
+    /// The most requests that wait.
+    pub queue_requests: usize,
+    /// The most prompt tokens of all requests that wait.
+    pub queue_tokens: usize,
+    /// The most requests that one key has in work and waiting. `None` is no limit of its own.
+    pub per_key: Option<usize>,
+    /// The most tokens of a reply. `None` is the context's.
+    pub max_tokens: Option<usize>,
+    /// The longest that a request may take, waiting included.
+    pub request_time: Duration,
+    /// The most bytes of a body.
+    pub body: usize,
+    /// The most connections.
+    pub connections: usize,
+    /// How long replies may go on after the signal to end.
+    pub drain: Duration,
+    /// How long the engine may take for a step before `/health` says that it is stuck.
+    pub stall: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            parallel: 16,
+            queue_requests: 256,
+            queue_tokens: 1 << 20,
+            per_key: None,
+            max_tokens: None,
+            request_time: Duration::from_secs(3600),
+            body: 8 << 20,
+            connections: 1024,
+            drain: Duration::from_secs(30),
+            stall: Duration::from_secs(120),
+        }
+    }
+}

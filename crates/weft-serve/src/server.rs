@@ -1,0 +1,126 @@
+//! A server's life: listening, serving, draining.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tracing::{info, warn};
+
+use crate::api::router;
+use crate::app::{App, Hosts};
+use crate::error::{ApiError, Kind};
+use crate::http::Connections;
+use crate::metrics::Metrics;
+use crate::models::Models;
+use crate::options::ServeOptions;
+use crate::tenant::Keys;
+
+/// A server that listens.
+pub struct Server {
+    listener: TcpListener,
+    app: Arc<App>,
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// No model is given.
+    #[error("there is no model to serve")]
+    NoModel,
+    /// Two models have the same name.
+    #[error("two models are named `{0}`; give one of them another name with --model NAME=PATH")]
+    SameName(String),
+    /// Others could use the server without a key.
+    #[error(
+        "{0} can be reached from other machines: set an API key in WEFT_API_KEY or with --api-key-file, or listen on 127.0.0.1"
+    )]
+    Open(SocketAddr),
+    /// A key is empty.
+    #[error("an API key is empty")]
+    EmptyKey,
+    /// The address cannot be used.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+impl Server {
+    /// Listens. No model is loaded yet.
+    ///
+    /// # Errors
+    /// If the options are not safe, or the address cannot be used.
+    pub async fn bind(options: ServeOptions) -> Result<Server, ServeError> {
+        let ServeOptions { address, models, engine, keys, hosts, limits } = options;
+        if models.is_empty() {
+            return Err(ServeError::NoModel);
+        }
+        for (i, model) in models.iter().enumerate() {
+            if models[..i].iter().any(|other| other.name == model.name) {
+                return Err(ServeError::SameName(model.name.clone()));
+            }
+        }
+        if keys.iter().any(|key| key.trim().is_empty()) {
+            return Err(ServeError::EmptyKey);
+        }
+        if !address.ip().is_loopback() && keys.is_empty() {
+            return Err(ServeError::Open(address));
+        }
+        let listener =
+            TcpListener::bind(address).await.map_err(|source| ServeError::Listen { address, source })?;
+        let hosts =
+            if address.ip().is_loopback() || !hosts.is_empty() { Hosts::Only(hosts) } else { Hosts::Any };
+        let metrics = Metrics::new();
+        let models = Arc::new(Models::new(models, engine, limits.clone(), metrics.clone()));
+        let app = Arc::new(App::new(models, Keys::new(&keys), hosts, limits, metrics));
+        Ok(Server { listener, app })
+    }
+
+    /// The address it listens on, with the port that the system chose if none was given.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `end` is ready; then answers what has begun, for as long as the limits allow.
+    pub async fn run(self, end: impl Future<Output = ()>) {
+        let Server { listener, app } = self;
+        let most = app.limits.connections;
+        let connections = Connections::new(listener, router(&app), most);
+        let models = Arc::clone(&app.models);
+        let first = tokio::spawn(async move { models.get(None).await.map(drop) });
+        connections.accept_until(end).await;
+        app.drain();
+        first.abort();
+        info!("shutting down: no new requests are taken");
+        let drained = drained(&app);
+        // Requests that come meanwhile get an answer.
+        connections
+            .accept_until(async {
+                if tokio::time::timeout(app.limits.drain, drained).await.is_err() {
+                    warn!("some replies did not end in time");
+                    let error = ApiError::new(Kind::Unavailable, "the server is shutting down");
+                    app.models.loaded().for_each(|model| model.worker.abort(error.clone()));
+                }
+            })
+            .await;
+        // The last events are on their way.
+        let _ = tokio::time::timeout(Duration::from_secs(5), connections.close()).await;
+        info!("stopped");
+    }
+}
+
+/// Waits until no model has work.
+async fn drained(app: &App) {
+    while app.models.loaded().any(|model| model.worker.jobs() > 0) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

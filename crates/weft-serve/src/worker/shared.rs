@@ -1,0 +1,183 @@
+//! What the thread of a model shares with those who send it jobs.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::job::{Job, Signal};
+use super::queue::Queue;
+use crate::error::{ApiError, Kind};
+use crate::options::Limits;
+use crate::tenant::Tenant;
+
+/// The queue and the state of a model's thread.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    wake: Condvar,
+    /// The limits of the server.
+    pub(super) limits: Limits,
+}
+
+/// The state behind the lock.
+pub(super) struct State {
+    /// Jobs that wait.
+    pub(super) queue: Queue,
+    /// The number of jobs in work.
+    pub(super) active: usize,
+    /// The number of jobs of each tenant, waiting or in work.
+    tenants: BTreeMap<Tenant, usize>,
+    /// Whether the thread ends once it has nothing to do.
+    stopping: bool,
+    /// Ends all jobs.
+    pub(super) abort: Option<ApiError>,
+    /// Whether the thread has ended.
+    closed: bool,
+    /// When the engine began its current step. `None` if it has nothing to do.
+    working_since: Option<Instant>,
+    /// The time between the ends of two jobs while there was work, averaged.
+    per_job: Option<Duration>,
+    last_end: Option<Instant>,
+}
+
+impl Shared {
+    pub(super) fn new(limits: Limits) -> Shared {
+        let state = State {
+            queue: Queue::default(),
+            active: 0,
+            tenants: BTreeMap::new(),
+            stopping: false,
+            abort: None,
+            closed: false,
+            working_since: None,
+            per_job: None,
+            last_end: None,
+        };
+        Shared { state: Mutex::new(state), wake: Condvar::new(), limits }
+    }
+
+    /// Locks the state.
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while the state is locked, and no state is invalid.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn submit(&self, job: Job) -> Result<(), ApiError> {
+        let Limits { queue_requests, queue_tokens, per_key, .. } = self.limits;
+        let mut state = self.state();
+        if state.closed {
+            return Err(ApiError::new(Kind::Unavailable, "the model has stopped; try again in a moment")
+                .retry_after(Duration::from_secs(1)));
+        }
+        if let Some(error) = &state.abort {
+            return Err(error.clone());
+        }
+        let busy = |why: String, wait: Option<Duration>| {
+            let wait = wait.unwrap_or(Duration::from_secs(1));
+            let message =
+                format!("the server is busy: {why}; try again in about {} s", wait.as_secs().max(1));
+            ApiError::new(Kind::Busy, message).code("server_busy").retry_after(wait)
+        };
+        let waiting = state.queue.len();
+        if waiting >= queue_requests {
+            return Err(busy(format!("{waiting} requests wait, the most it takes"), state.wait()));
+        }
+        let tokens = state.queue.tokens();
+        if waiting > 0 && tokens + job.prompt_tokens > queue_tokens {
+            let why =
+                format!("the prompts that wait have {tokens} tokens, and it takes at most {queue_tokens}");
+            return Err(busy(why, state.wait()));
+        }
+        let own = state.tenants.get(&job.tenant).copied().unwrap_or(0);
+        if let Some(most) = per_key.filter(|most| own >= *most) {
+            return Err(busy(format!("this key has {own} requests, and may have {most}"), state.wait()));
+        }
+        *state.tenants.entry(job.tenant.clone()).or_default() += 1;
+        state.queue.push(job);
+        drop(state);
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Waits for work. Returns `None` once there is none and never will be.
+    pub(super) fn wait_for_work(&self, idle: bool) -> Option<MutexGuard<'_, State>> {
+        let mut state = self.state();
+        while idle && state.queue.len() == 0 {
+            state.working_since = None;
+            state.last_end = None;
+            if state.stopping {
+                state.closed = true;
+                return None;
+            }
+            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.working_since = Some(Instant::now());
+        Some(state)
+    }
+
+    /// Records that the engine has made a step.
+    pub(super) fn beat(&self) {
+        self.state().working_since = Some(Instant::now());
+    }
+
+    pub(super) fn is_healthy(&self) -> bool {
+        let state = self.state();
+        let stuck = state.working_since.is_some_and(|since| since.elapsed() > self.limits.stall);
+        !stuck && !state.closed
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
+    pub(super) fn jobs(&self) -> usize {
+        let state = self.state();
+        state.active + state.queue.len()
+    }
+
+    pub(super) fn abort(&self, error: ApiError) {
+        self.state().abort = Some(error);
+        self.wake.notify_one();
+    }
+
+    pub(super) fn stop(&self) {
+        self.state().stopping = true;
+        self.wake.notify_one();
+    }
+
+    /// Ends the queue, and all that wait in it with this error.
+    pub(super) fn close(&self, error: Option<ApiError>) {
+        let mut state = self.state();
+        state.closed = true;
+        let jobs = state.queue.remove(|_| true);
+        drop(state);
+        let error = error.unwrap_or_else(|| ApiError::new(Kind::Internal, "the model could not be loaded"));
+        jobs.into_iter().for_each(|job| {
+            let _ = job.signals.send(Signal::Refused(error.clone()));
+        });
+    }
+}
+
+impl State {
+    /// Records that a job has ended.
+    pub(super) fn ended(&mut self, tenant: &Tenant) {
+        if let Some(count) = self.tenants.get_mut(tenant) {
+            *count -= 1;
+            if *count == 0 {
+                self.tenants.remove(tenant);
+            }
+        }
+        let now = Instant::now();
+        if let Some(last) = self.last_end {
+            let took = now - last;
+            // Half of what is known is forgotten after some five jobs.
+            self.per_job = Some(self.per_job.map_or(took, |known| (known * 7 + took) / 8));
+        }
+        self.last_end = Some(now);
+    }
+
+    /// How long a new request would wait.
+    fn wait(&self) -> Option<Duration> {
+        let ahead = u32::try_from(self.queue.len() + 1).unwrap_or(u32::MAX);
+        self.per_job.map(|one| one.saturating_mul(ahead))
+    }
+}

@@ -1,0 +1,4 @@
+//! The server from outside: real sockets, small models.
+
+mod chat;
+mod support;
