@@ -195,6 +195,15 @@ impl<'a> Args<'a> {
 
     /// How replies are generated; `own` are the model's own settings.
     pub(crate) fn generate(self, own: Option<&Settings>) -> GenerateOptions {
+        let mut options = self.sampling_defaults(own);
+        options.sampling.seed = self.0.get_one("seed").copied().unwrap_or_else(fresh_seed);
+        options.max_tokens = self.count("max-tokens");
+        options.stop = self.texts("stop");
+        options
+    }
+
+    /// How tokens are sampled, without a seed; `own` are the model's own settings.
+    pub(crate) fn sampling_defaults(self, own: Option<&Settings>) -> GenerateOptions {
         let mut sampling = Sampling::default();
         sampling.temperature = self.real_or("temperature", own.map(|own| own.temperature));
         sampling.top_k = self.count("top-k").unwrap_or(0);
@@ -204,11 +213,8 @@ impl<'a> Args<'a> {
         sampling.repeat_last_n = self.count("repeat-last-n").unwrap_or(0);
         sampling.presence_penalty = self.real("presence-penalty");
         sampling.frequency_penalty = self.real("frequency-penalty");
-        sampling.seed = self.0.get_one("seed").copied().unwrap_or_else(fresh_seed);
         let mut options = GenerateOptions::default();
-        options.max_tokens = self.count("max-tokens");
         options.sampling = sampling;
-        options.stop = self.texts("stop");
         options
     }
 }

@@ -22,6 +22,7 @@ mod quantize;
 mod report;
 mod roofline;
 mod run;
+mod serve;
 mod synth;
 mod tokenize;
 mod tune;
@@ -34,6 +35,7 @@ pub(crate) use command::{Command, Outcome, Positional};
 pub(crate) const COMMANDS: &[Command] = &[
     run::COMMAND,
     chat::COMMAND,
+    serve::COMMAND,
     pull::COMMAND,
     list::COMMAND,
     cache::COMMAND,

@@ -18,8 +18,10 @@ const RECORD: &[&str] = &["bench", "ablate", "tune", "profile", "bench-block", "
 const GENERATE: &[&str] = &["run", "chat"];
 /// Commands that talk to a running server.
 const REMOTE: &[&str] = &["chat", "bench-serve"];
+/// Commands that sample tokens.
+const SAMPLE: &[&str] = all_of![GENERATE, &["serve"]];
 /// Commands that compute prompts.
-const BATCH: &[&str] = all_of![GENERATE, RECORD];
+const BATCH: &[&str] = all_of![SAMPLE, RECORD];
 /// Commands that run a model.
 const LOAD: &[&str] = all_of![BATCH, &["logits"]];
 /// Commands that compile a model, to run it or to show how.
@@ -83,6 +85,7 @@ const fn joined<const N: usize>(groups: &[&[&'static str]]) -> [&'static str; N]
 const MODEL: &str = "Model";
 const SERVER: &str = "Server";
 const PROMPT: &str = "Prompt";
+const SERVE: &str = "Serving";
 const SAMPLING: &str = "Sampling";
 const INPUT: &str = "Input";
 const MEASURE: &str = "Measuring";
@@ -106,7 +109,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Device to run on; see `weft devices`"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores")
         .help("Number of CPU threads"),
-    knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![GENERATE, &["tune"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
+    knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![SAMPLE, &["tune"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
         .help("Context size: maximum number of tokens of prompt and reply together"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate"]).short('c').unset("as many as needed")
         .help("Context size in tokens"),
@@ -139,22 +142,50 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(PROMPT, "stop", Kind::Texts("TEXT"), GENERATE)
         .help("End the reply before this text; may be given more than once"),
 
+    // How requests are served.
+    knob(SERVE, "model", Kind::Texts("NAME=MODEL"), &["serve"])
+        .help("Another model under a name, loaded when first used; may be given more than once"),
+    knob(SERVE, "host", Kind::Text("ADDRESS"), &["serve"]).env("WEFT_HOST").default("127.0.0.1")
+        .help("IP address to listen on; other machines can only be served with an API key"),
+    knob(SERVE, "port", Kind::Count(0, 65535), &["serve"]).env("WEFT_PORT").default("8090")
+        .help("Port to listen on; 0 for any"),
+    knob(SERVE, "api-key-file", Kind::Path("FILE"), &["serve"]).env("WEFT_API_KEY_FILE")
+        .help("File of API keys, one on each line, in addition to the one in WEFT_API_KEY"),
+    knob(SERVE, "allow-host", Kind::Texts("NAME"), &["serve"])
+        .help("Name that requests may use for this server besides localhost, such as that of a proxy; may be given more than once"),
+    knob(SERVE, "parallel", Kind::Count(1, 4096), &["serve"]).env("WEFT_PARALLEL").default("16")
+        .help("Maximum number of replies computed together"),
+    knob(SERVE, "kv-tokens", Kind::Count(1, 1 << 31), &["serve"]).env("WEFT_KV_TOKENS").unset("4 times --context")
+        .help("Room in the KV cache, in tokens, for the requests in work and the prefix cache"),
+    knob(SERVE, "queue", Kind::Count(1, 1 << 20), &["serve"]).default("256")
+        .help("Maximum number of waiting requests; more are refused with status 429"),
+    knob(SERVE, "queue-tokens", Kind::Count(1, 1 << 31), &["serve"]).default("1048576")
+        .help("Maximum number of prompt tokens of all waiting requests"),
+    knob(SERVE, "per-key", Kind::Count(1, 1 << 20), &["serve"]).unset("no limit")
+        .help("Maximum number of requests of one API key, in work and waiting"),
+    knob(SERVE, "timeout", Kind::Count(1, 1_000_000), &["serve"]).default("3600")
+        .help("Maximum time of a request, in seconds"),
+    knob(SERVE, "drain", Kind::Count(0, 1_000_000), &["serve"]).default("30")
+        .help("Time that replies have to end after Ctrl-C or SIGTERM, in seconds"),
+    knob(SERVE, "max-tokens", Kind::Count(1, u32::MAX as u64), &["serve"]).unset("no limit")
+        .help("Maximum number of tokens in a reply; requests that ask for more get this many"),
+
     // How tokens are sampled.
-    knob(SAMPLING, "temperature", Kind::Real(0.0, 100.0), GENERATE).env("WEFT_TEMPERATURE").default("0.6")
+    knob(SAMPLING, "temperature", Kind::Real(0.0, 100.0), SAMPLE).env("WEFT_TEMPERATURE").default("0.6")
         .help("Sampling temperature: 0 always picks the most likely token, higher values vary more"),
-    knob(SAMPLING, "top-k", Kind::Count(0, u32::MAX as u64), GENERATE).env("WEFT_TOP_K").default("40")
+    knob(SAMPLING, "top-k", Kind::Count(0, u32::MAX as u64), SAMPLE).env("WEFT_TOP_K").default("40")
         .help("Sample from the N most likely tokens; 0 for all"),
-    knob(SAMPLING, "top-p", Kind::Real(0.0, 1.0), GENERATE).env("WEFT_TOP_P").default("0.95")
+    knob(SAMPLING, "top-p", Kind::Real(0.0, 1.0), SAMPLE).env("WEFT_TOP_P").default("0.95")
         .help("Sample from the most likely tokens whose probabilities add up to N; 1 for all"),
-    knob(SAMPLING, "min-p", Kind::Real(0.0, 1.0), GENERATE).env("WEFT_MIN_P").default("0.05")
+    knob(SAMPLING, "min-p", Kind::Real(0.0, 1.0), SAMPLE).env("WEFT_MIN_P").default("0.05")
         .help("Sample from tokens at least N times as likely as the most likely one; 0 for all"),
-    knob(SAMPLING, "repeat-penalty", Kind::Real(0.01, 100.0), GENERATE).env("WEFT_REPEAT_PENALTY").default("1.0")
+    knob(SAMPLING, "repeat-penalty", Kind::Real(0.01, 100.0), SAMPLE).env("WEFT_REPEAT_PENALTY").default("1.0")
         .help("Divide the positive logits of recent tokens by N, and multiply the negative ones; 1 for no penalty"),
-    knob(SAMPLING, "repeat-last-n", Kind::Count(0, u32::MAX as u64), GENERATE).env("WEFT_REPEAT_LAST_N").default("64")
+    knob(SAMPLING, "repeat-last-n", Kind::Count(0, u32::MAX as u64), SAMPLE).env("WEFT_REPEAT_LAST_N").default("64")
         .help("Number of recent tokens that penalties apply to"),
-    knob(SAMPLING, "presence-penalty", Kind::Real(-100.0, 100.0), GENERATE).env("WEFT_PRESENCE_PENALTY").default("0")
+    knob(SAMPLING, "presence-penalty", Kind::Real(-100.0, 100.0), SAMPLE).env("WEFT_PRESENCE_PENALTY").default("0")
         .help("Subtract N from the logit of every recent token"),
-    knob(SAMPLING, "frequency-penalty", Kind::Real(-100.0, 100.0), GENERATE).env("WEFT_FREQUENCY_PENALTY").default("0")
+    knob(SAMPLING, "frequency-penalty", Kind::Real(-100.0, 100.0), SAMPLE).env("WEFT_FREQUENCY_PENALTY").default("0")
         .help("Subtract N from the logit of a recent token for each time it occurred"),
     knob(SAMPLING, "seed", Kind::Count(0, u64::MAX), GENERATE).env("WEFT_SEED").unset("random")
         .help("Random seed; the same seed gives the same reply"),
@@ -292,6 +323,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Print JSON"),
     knob(OUTPUT, "markdown", Kind::Flag, &["ablate", "tune"])
         .help("Print Markdown"),
+    knob(OUTPUT, "log-format", Kind::Choice(&["text", "json"]), &["serve"]).env("WEFT_LOG_FORMAT").value_name("FORMAT").default("text")
+        .help("Format of the log on standard error"),
     knob(OUTPUT, "verbose", Kind::Flag, &["run", "chat", "logits"]).env("WEFT_VERBOSE").short('v')
         .help("Print token counts and timings to standard error"),
     knob(JOURNAL, "journal", Kind::Path("FILE"), JOURNALS).env("WEFT_JOURNAL").unset("journal.db in the user's data folder")

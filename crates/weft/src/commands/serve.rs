@@ -1,0 +1,174 @@
+//! `weft serve`: answers HTTP requests.
+
+use std::fs;
+use std::io::IsTerminal as _;
+use std::net::{IpAddr, SocketAddr};
+use std::panic;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use weft_serve::{Limits, LogFormat, ModelSource, ServeOptions, Server};
+
+use super::{Command, Outcome, Positional};
+use crate::args::Args;
+use crate::interrupt::Listener;
+use crate::model_ref;
+use crate::out::note;
+
+const MODEL: Positional = Positional { required: false, ..super::MODEL };
+
+pub(super) const COMMAND: Command = Command {
+    name: "serve",
+    about: "Serve models over HTTP",
+    notes: "\
+Programs talk to it as to OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/models) or to Anthropic \
+(/v1/messages); a browser finds a page to chat at /. docs/serving.md has every route, and a line for each client. \
+MODEL defaults to smollm2. Ctrl-C or SIGTERM lets replies end first; Ctrl-C twice does not.
+
+Only this machine can reach it, unless --host says otherwise, which needs an API key in WEFT_API_KEY or --api-key-file.
+
+Examples:
+  weft serve
+  weft serve glm-4.7-flash --context 32768
+  weft serve --model small=smollm2 --model big=model.gguf
+  WEFT_API_KEY=$(openssl rand -hex 16) weft serve --host 0.0.0.0",
+    positionals: &[MODEL],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let options = options(args)?;
+    weft_serve::log_to_stderr(match args.text("log-format") {
+        Some("json") => LogFormat::Json,
+        _ => LogFormat::Text,
+    });
+    // A bug ends the request that met it, and not all others: the server catches panics, and says so in its log.
+    panic::set_hook(Box::new(weft_serve::log_panic));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let name = options.models.first().map_or(String::new(), |model| model.name.clone());
+        let server = Server::bind(options).await?;
+        let address = server.address()?;
+        note!(
+            "{name} at http://{address} (a page to chat) and http://{address}/v1 (for programs); Ctrl-C stops"
+        );
+        let listener = Listener::new();
+        let pressed = listener.pressed();
+        server
+            .run(async {
+                while !pressed.load(Ordering::SeqCst) {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                if std::io::stderr().is_terminal() {
+                    note!("waiting for replies to end; Ctrl-C again stops at once");
+                }
+            })
+            .await;
+        Ok(Outcome::Done)
+    })
+}
+
+fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
+    let mut options = ServeOptions::new(models(args)?);
+    let host = args.text("host").unwrap_or("127.0.0.1");
+    let host = if host == "localhost" { "127.0.0.1" } else { host };
+    let ip: IpAddr = host
+        .parse()
+        .with_context(|| format!("--host is {host:?}: expected an IP address, as 127.0.0.1 or ::"))?;
+    let port = u16::try_from(args.count("port").unwrap_or(0)).context("the port is too large")?;
+    options.address = SocketAddr::new(ip, port);
+    options.keys = keys(args.path("api-key-file"), std::env::var("WEFT_API_KEY").ok())?;
+    options.hosts = args.texts("allow-host");
+    let engine = args.engine();
+    let context = engine.context.unwrap_or(CONTEXT);
+    let tokens = args.count("kv-tokens").unwrap_or(4 * context);
+    options.engine = engine.sequences(tokens.div_ceil(context).max(1));
+    let mut limits = Limits::default();
+    limits.parallel = args.count("parallel").unwrap_or(limits.parallel);
+    limits.queue_requests = args.count("queue").unwrap_or(limits.queue_requests);
+    limits.queue_tokens = args.count("queue-tokens").unwrap_or(limits.queue_tokens);
+    limits.per_key = args.count("per-key");
+    limits.max_tokens = args.count("max-tokens");
+    let seconds = |name| args.count(name).map(|seconds| Duration::from_secs(seconds as u64));
+    limits.request_time = seconds("timeout").unwrap_or(limits.request_time);
+    limits.drain = seconds("drain").unwrap_or(limits.drain);
+    options.limits = limits;
+    Ok(options)
+}
+
+/// The context of the engine's options where none is set.
+const CONTEXT: usize = 4096;
+
+/// The models: MODEL, under its own name, and those of `--model`.
+fn models(args: Args<'_>) -> anyhow::Result<Vec<ModelSource>> {
+    let mut models = Vec::new();
+    let more = args.texts("model");
+    let first = args.text(MODEL.name);
+    if first.is_some() || more.is_empty() {
+        let path = model_ref::find(args, first)?;
+        let name = match model_ref::named(first) {
+            Some(known) => known.name.to_string(),
+            None => stem(&path),
+        };
+        models.push((name, path, model_ref::named(first)));
+    }
+    for pair in &more {
+        let Some((name, model)) = pair.split_once('=') else {
+            bail!("--model is {pair:?}: expected NAME=MODEL");
+        };
+        ensure!(!name.is_empty(), "--model is {pair:?}: the name is empty");
+        models.push((name.to_string(), model_ref::find(args, Some(model))?, model_ref::named(Some(model))));
+    }
+    let source = |(name, path, known): (String, _, Option<&weft_hub::CatalogModel>)| {
+        let own = known.map(|known| &known.settings);
+        ModelSource::new(name, path).defaults(args.sampling_defaults(own))
+    };
+    Ok(models.into_iter().map(source).collect())
+}
+
+/// A file's name without `.gguf`, and without the number of a split.
+fn stem(path: &Path) -> String {
+    let name = path.file_stem().map_or("model".into(), |name| name.to_string_lossy().into_owned());
+    match name.find("-00001-of-") {
+        Some(at) => name[..at].to_string(),
+        None => name,
+    }
+}
+
+/// The keys of a file, one on each line, and that of the environment.
+fn keys(file: Option<&Path>, environment: Option<String>) -> anyhow::Result<Vec<String>> {
+    let mut keys: Vec<String> = environment.into_iter().collect();
+    if let Some(path) = file {
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("cannot read the API keys in {}", path.display()))?;
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let before = keys.len();
+        keys.extend(lines.map(str::to_string));
+        ensure!(keys.len() > before, "there is no API key in {}: expected one on each line", path.display());
+    }
+    Ok(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_named_by_its_file() {
+        assert_eq!(stem(Path::new("/a/GLM-4.7-Flash-Q4_0.gguf")), "GLM-4.7-Flash-Q4_0");
+        assert_eq!(stem(Path::new("big-00001-of-00003.gguf")), "big");
+    }
+
+    #[test]
+    fn keys_come_from_the_environment_and_a_file() {
+        let folder = crate::test_folder::TestFolder::new("serve-keys");
+        let path = folder.join("keys");
+        fs::write(&path, "# ours\none\n\n two \n").unwrap();
+        assert_eq!(keys(Some(&path), Some("zero".into())).unwrap(), ["zero", "one", "two"]);
+        assert_eq!(keys(None, None).unwrap(), [""; 0]);
+        fs::write(&path, "# none\n").unwrap();
+        assert!(keys(Some(&path), None).unwrap_err().to_string().contains("no API key"));
+    }
+}
