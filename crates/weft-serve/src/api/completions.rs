@@ -1,6 +1,7 @@
 //! `/v1/completions`: plain text or tokens, continued.
 
 mod events;
+mod lists;
 mod request;
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
-use weft_engine::{Token, Tokenizer};
+use weft_engine::Tokenizer;
 
 use super::submit::{Ask, model, submit};
 use super::wire;
@@ -17,9 +18,10 @@ use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::{JsonBody, answer, new_id, sse};
 use crate::models::Loaded;
-use crate::reply::{Collected, Reading, Total, collect};
+use crate::reply::{Collected, Reading, collect};
 use crate::tenant::Tenant;
 use events::TextEvents;
+use lists::{Usage, token_lists};
 use request::{CompletionRequest, PromptText};
 
 /// Continues prompts.
@@ -113,42 +115,4 @@ fn completion(model: &Loaded, replies: &[Collected], echoes: &[String], n: usize
         value["timings"] = wire::timings(outcome);
     }
     value
-}
-
-/// The usage of replies to several prompts.
-#[derive(Default)]
-struct Usage(Total);
-
-impl Usage {
-    /// Adds a reply; the first to each prompt brings the prompt's tokens.
-    fn add(&mut self, first: bool, outcome: &crate::reply::Outcome) {
-        let mut one = Total::default();
-        one.add(outcome);
-        if first {
-            self.0.prompt += one.prompt;
-            self.0.cached += one.cached;
-        }
-        self.0.completion += one.completion;
-    }
-}
-
-/// Log probabilities of tokens, as lists. `offset` counts the characters of the text so far.
-fn token_lists(tokenizer: &Tokenizer, tokens: &[Token], offset: &mut usize) -> Value {
-    let text = |id: u32| String::from_utf8_lossy(tokenizer.token_bytes(id)).into_owned();
-    let mut offsets = Vec::new();
-    for token in tokens {
-        offsets.push(*offset);
-        *offset += text(token.id).chars().count();
-    }
-    let top = |token: &Token| -> Value {
-        let entries =
-            token.likeliest.iter().map(|(id, logprob)| (text(*id), wire::finite(Some(*logprob)).into()));
-        Value::Object(entries.collect())
-    };
-    json!({
-        "tokens": tokens.iter().map(|token| text(token.id)).collect::<Vec<_>>(),
-        "token_logprobs": tokens.iter().map(|token| wire::finite(token.logprob)).collect::<Vec<_>>(),
-        "top_logprobs": tokens.iter().map(top).collect::<Vec<_>>(),
-        "text_offset": offsets,
-    })
 }

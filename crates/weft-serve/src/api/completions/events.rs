@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weft_engine::Token;
 use weft_text::reply::ReplyPiece;
 
-use super::{Usage, token_lists};
+use super::lists::{Usage, token_lists};
 use crate::api::wire;
 use crate::error::ApiError;
 use crate::http::new_id;
