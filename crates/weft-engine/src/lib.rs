@@ -92,7 +92,7 @@ pub use model::{Model, tokenizer};
 pub use options::EngineOptions;
 pub use processor::LogitProcessor;
 pub use prompts::counts::PromptCacheStats;
-pub use prompts::folder::PromptCache;
+pub use prompts::folder::{PromptCache, PromptCacheUsage};
 pub use request::{GenerateOptions, Request};
 pub use sample::Sampling;
 pub use schedule::Stats;

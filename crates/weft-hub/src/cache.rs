@@ -2,7 +2,7 @@
 //!
 //! Models have the same paths as on the hub, `models/ORG/REPO/FILE`, and appear there only when complete and checked.
 //! Other GGUF files below `models` are found too. `locks` keeps processes from downloading the same file at once,
-//! `staging` is for unpacking, and `packed` for packed weights (see `weft-pack`).
+//! `staging` is for unpacking, `packed` for packed weights (see `weft-pack`), and `prompts` for computed prompts (see `weft-engine`).
 
 use std::fs;
 use std::io;
@@ -64,6 +64,11 @@ impl Cache {
     /// The folder of packed weights.
     pub fn packed(&self) -> PathBuf {
         self.folder.join(weft_file::PACKED_FOLDER)
+    }
+
+    /// The folder of computed prompts.
+    pub fn prompts(&self) -> PathBuf {
+        self.folder.join(weft_file::PROMPTS_FOLDER)
     }
 
     /// The folder of lock files.

@@ -33,6 +33,13 @@ struct Response {
     status: u16,
 }
 
+/// Labels of pages of the prompt cache.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct CachedPages {
+    model_name: String,
+    what: &'static str,
+}
+
 /// Labels of the KV cache's sizes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
 struct CacheConfig {
@@ -70,6 +77,7 @@ struct Families {
     generation_tokens: Family<Model, Counter>,
     prefix_queries: Family<Model, Counter>,
     prefix_hits: Family<Model, Counter>,
+    cached_pages: Family<CachedPages, Counter>,
     ended: Family<Ended, Counter>,
     first_token: Times,
     between_tokens: Times,
@@ -98,6 +106,7 @@ impl Metrics {
             generation_tokens: Family::default(),
             prefix_queries: Family::default(),
             prefix_hits: Family::default(),
+            cached_pages: Family::default(),
             ended: Family::default(),
             first_token: times(),
             between_tokens: times(),
@@ -122,6 +131,7 @@ impl Metrics {
         r.register("weft_pages", "Pages of the KV cache", f.pages.clone());
         r.register("weft_pages_held", "Pages that replies hold", f.pages_held.clone());
         r.register("weft_pages_kept", "Pages that only the prefix cache holds", f.pages_kept.clone());
+        r.register("weft_prompt_cache_pages", "Pages of the prompt cache on disk", f.cached_pages.clone());
         r.register("weft_steps", "Steps of the engine", f.steps.clone());
         r.register("weft_computed_tokens", "Tokens computed, of prompts and replies", f.computed.clone());
         let responses = Family::default();
@@ -202,6 +212,17 @@ impl ModelMetrics {
         grow(&f.prefix_hits, stats.prefix_hits, seen.prefix_hits);
         grow(&f.steps, stats.steps, seen.steps);
         grow(&f.computed, stats.computed, seen.computed);
+        let (now, before) = (stats.prompt_cache, seen.prompt_cache);
+        for (what, now, before) in [
+            ("restored", now.restored, before.restored),
+            ("written", now.written, before.written),
+            ("damaged", now.damaged, before.damaged),
+            ("failed", now.failed, before.failed),
+            ("evicted", now.evicted, before.evicted),
+        ] {
+            let labels = CachedPages { model_name: model.model_name.clone(), what };
+            f.cached_pages.get_or_create(&labels).inc_by(now.saturating_sub(before));
+        }
         *seen = *stats;
     }
 

@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use serde_json::Value;
 use weft_engine::{
-    Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, Sampling, Switches,
+    Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, PromptCache, Sampling, Switches,
 };
 use weft_hub::{Cache, Settings};
 use weft_quant::GgmlType;
@@ -169,6 +169,15 @@ impl<'a> Args<'a> {
             return None;
         }
         Some(self.cache().ok()?.packed())
+    }
+
+    /// The cache of computed prompts; `None` without --cache-prompts.
+    ///
+    /// # Errors
+    /// If there is no cache folder.
+    pub(crate) fn prompt_cache(self) -> anyhow::Result<Option<PromptCache>> {
+        let bytes = self.0.get_one::<u64>("cache-prompts").copied().filter(|bytes| *bytes > 0);
+        bytes.map(|bytes| Ok(PromptCache::new(self.cache()?.prompts(), bytes))).transpose()
     }
 
     /// The options of an engine for conversations and measurements.

@@ -14,6 +14,7 @@ use weft_hub::suggest;
 use crate::args::{Counts, Ids};
 use crate::commands::{COMMANDS, Command, Positional};
 use crate::knobs::{KNOBS, Kind, Knob};
+use crate::units;
 
 const ABOUT: &str = "Run language models from GGUF files, on the CPU or a GPU";
 const EXAMPLES: &str = "\
@@ -109,6 +110,7 @@ fn arguments(knob: &'static Knob) -> Vec<Arg> {
         Kind::Count(from, to) => {
             arg.allow_negative_numbers(true).value_parser(move |text: &str| integer(text, from, to))
         }
+        Kind::Size => arg.value_parser(units::parse_bytes),
         Kind::Real(from, to) => {
             arg.allow_negative_numbers(true).value_parser(move |text: &str| real(text, from, to))
         }

@@ -49,6 +49,8 @@ pub(crate) enum Kind {
     Path(&'static str),
     /// An integer in this inclusive range.
     Count(u64, u64),
+    /// A number of bytes, such as `500M` or `4G`; 0 is none.
+    Size,
     /// A number in this inclusive range.
     Real(f64, f64),
     /// One of these.
@@ -70,6 +72,7 @@ impl Knob {
             Kind::Flag | Kind::Switch(..) => None,
             Kind::Text(name) | Kind::Texts(name) | Kind::Path(name) => Some(name),
             Kind::Count(..) | Kind::Real(..) => Some("N"),
+            Kind::Size => Some("SIZE"),
             Kind::Choice(_) => Some("CHOICE"),
             Kind::Ids => Some("IDS"),
             Kind::Counts(..) => Some("N,N"),

@@ -40,6 +40,18 @@ pub struct PromptCache {
     pub bytes: u64,
 }
 
+/// What the folder of a prompt cache holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct PromptCacheUsage {
+    /// The number of pages, of 32 tokens each.
+    pub pages: u64,
+    /// Their size in bytes.
+    pub bytes: u64,
+    /// When one was last used.
+    pub used: Option<SystemTime>,
+}
+
 /// What the folder says about a page.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Found {
@@ -57,13 +69,17 @@ impl PromptCache {
         PromptCache { folder: folder.into(), bytes }
     }
 
-    /// Returns the number of pages in the folder and their size in bytes, of all models.
+    /// Returns what the folder holds, of all models.
     ///
     /// # Errors
     /// If the folder exists and cannot be read.
-    pub fn usage(&self) -> io::Result<(u64, u64)> {
+    pub fn usage(&self) -> io::Result<PromptCacheUsage> {
         let files = self.files()?;
-        Ok((files.len() as u64, files.iter().map(|file| file.bytes).sum()))
+        Ok(PromptCacheUsage {
+            pages: files.len() as u64,
+            bytes: files.iter().map(|file| file.bytes).sum(),
+            used: files.iter().map(|file| file.used).max(),
+        })
     }
 
     /// Removes all pages, and what killed processes left behind. Returns the number of bytes freed. Engines that use the
@@ -255,7 +271,7 @@ mod tests {
         cache.write(&key(0), &rows, SystemTime::now()).unwrap();
         assert_eq!(cache.read(&key(0), ROWS), Found::Rows(rows.clone()));
         assert_eq!(cache.read(&key(1), ROWS), Found::Missing);
-        assert_eq!(cache.usage().unwrap(), (1, FILE));
+        assert_eq!((cache.usage().unwrap().pages, cache.usage().unwrap().bytes), (1, FILE));
         // A file under another page's name, and one of another size.
         fs::rename(cache.path(&key(0)), cache.path(&key(1))).unwrap();
         assert_eq!(cache.read(&key(1), ROWS), Found::Damaged);
@@ -274,10 +290,10 @@ mod tests {
         let others = ["notes.txt", ".weftpage", &format!("{name}.bak"), &name.to_uppercase(), &name[1..]];
         others.iter().for_each(|other| fs::write(cache.folder.join(other), "mine").unwrap());
         cache.write(&key(0), &[1; ROWS], SystemTime::now()).unwrap();
-        assert_eq!(cache.usage().unwrap(), (1, FILE));
+        assert_eq!((cache.usage().unwrap().pages, cache.usage().unwrap().bytes), (1, FILE));
         assert_eq!(cache.clear().unwrap(), FILE);
         assert!(others.iter().all(|other| cache.folder.join(other).exists()));
-        assert_eq!(PromptCache::new("/nonexistent/weft", 1).usage().unwrap(), (0, 0));
+        assert_eq!(PromptCache::new("/nonexistent/weft", 1).usage().unwrap(), PromptCacheUsage::default());
         assert_eq!(PromptCache::new("/nonexistent/weft", 1).clear().unwrap(), 0);
     }
 
@@ -301,7 +317,7 @@ mod tests {
         let kept = |limit: u64| {
             let cache = PromptCache { bytes: limit, ..cache.clone() };
             let (left, _) = cache.make_room(0).unwrap();
-            assert!(left <= limit && left == cache.usage().unwrap().1);
+            assert!(left <= limit && left == cache.usage().unwrap().bytes);
             (0..9).filter(|page| cache.path(&key(*page)).exists()).collect::<Vec<u32>>()
         };
         assert_eq!(kept(9 * FILE), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
@@ -328,7 +344,7 @@ mod tests {
         }
         let TestCache(cache) = &TestCache::new("killed", u64::MAX);
         let name = "prompts::folder::tests::a_process_killed_while_it_writes_leaves_whole_files_and_parts_that_are_swept";
-        let parts = || fs::read_dir(&cache.folder).unwrap().count() as u64 - cache.usage().unwrap().0;
+        let parts = || fs::read_dir(&cache.folder).unwrap().count() as u64 - cache.usage().unwrap().pages;
         let mut left_over = 0;
         for round in 0..20 {
             let first = 1000 * round;
@@ -348,7 +364,7 @@ mod tests {
             assert!(
                 whole.clone().all(|page| cache.read(&key(page), rows.len()) == Found::Rows(rows.clone()))
             );
-            assert_eq!(cache.usage().unwrap().0, whole.count() as u64, "round {round}");
+            assert_eq!(cache.usage().unwrap().pages, whole.count() as u64, "round {round}");
             cache.clear().unwrap();
         }
         assert!(left_over > 0, "no process was killed while it wrote");

@@ -147,7 +147,7 @@ fn idle_engines_write_all_pages_and_a_dropped_one_those_that_are_left() {
     engine.complete(request(&prompt(2))).unwrap();
     drop(engine);
     assert_eq!(folder.files().len(), 10);
-    assert_eq!(folder.cache().usage().unwrap().0, 10);
+    assert_eq!(folder.cache().usage().unwrap().pages, 10);
 }
 
 /// A way to damage a file.
@@ -288,7 +288,7 @@ fn pages_serve_only_the_same_model_numbers_and_salt() {
 fn the_limit_is_kept_and_the_pages_used_last_survive() {
     let folder = TestFolder::new("limit");
     open(options(), Some(folder.cache())).complete(request(&prompt(0)).max_tokens(1)).unwrap();
-    let page = folder.cache().usage().unwrap().1 / 4;
+    let page = folder.cache().usage().unwrap().bytes / 4;
     let limit = 11 * page;
     let cache = PromptCache::new(&folder.0, limit);
     let mut engine = open(options(), Some(cache.clone()));
@@ -298,10 +298,10 @@ fn the_limit_is_kept_and_the_pages_used_last_survive() {
         for seed in [seed, 0] {
             engine.complete(request(&prompt(seed)).max_tokens(1)).unwrap();
             while engine.idle().unwrap() {
-                assert!(cache.usage().unwrap().1 <= limit);
+                assert!(cache.usage().unwrap().bytes <= limit);
             }
         }
-        assert!(cache.usage().unwrap().1 <= limit);
+        assert!(cache.usage().unwrap().bytes <= limit);
         evicted = engine.stats().prompt_cache.evicted;
     }
     assert!(evicted >= 4 * 8 - 11, "{evicted} pages");
@@ -459,13 +459,13 @@ fn nothing_is_written_after_the_device_has_failed() {
         engine.step().unwrap();
         generation.poll();
     }
-    let written = folder.cache().usage().unwrap().0;
+    let written = folder.cache().usage().unwrap().pages;
     fail.store(true, Ordering::SeqCst);
     assert!(engine.idle().is_err() || written >= 4, "wanted pages are read from the device");
     assert!((0..9).any(|_| engine.step().is_err()));
     fail.store(false, Ordering::SeqCst);
     while engine.idle().unwrap() {}
-    let kept = folder.cache().usage().unwrap().0;
+    let kept = folder.cache().usage().unwrap().pages;
     drop(generation);
     check(&engine.complete(request(&prompt)).unwrap(), &right, kept as usize * PAGE, "after a failure");
     drop(engine);

@@ -15,17 +15,23 @@ use crate::metrics::ModelMetrics;
 /// Serves jobs until it is told to stop and has none, or the engine fails for good.
 pub(super) fn run(engine: &mut Engine, shared: &Shared, metrics: &ModelMetrics) {
     let mut active: Vec<Active> = Vec::new();
+    // Whether the engine has something to do besides jobs: to write prompts to disk.
+    let mut more = false;
     loop {
         let stats = engine.stats();
-        let idle = active.is_empty() && stats.running + stats.waiting == 0;
+        let idle = active.is_empty() && stats.running + stats.waiting == 0 && !more;
         if !take(engine, shared, &mut active, metrics, idle) {
             return;
         }
         // A bug in the engine must not leave clients waiting for ever.
-        match catch_unwind(AssertUnwindSafe(|| engine.step())) {
-            Ok(Ok(_)) => {}
+        match catch_unwind(AssertUnwindSafe(|| if engine.step()? { Ok(true) } else { engine.idle() })) {
+            // A server that is to end leaves what is not written to the engine's drop, which takes a bounded time.
+            Ok(Ok(busy)) => more = busy && !shared.state().stopping,
             // Its generations say so themselves.
-            Ok(Err(failure)) => warn!(%failure, "a step failed"),
+            Ok(Err(failure)) => {
+                more = false;
+                warn!(%failure, "a step failed");
+            }
             Err(_) => {
                 error!("the engine panicked; the model is unloaded");
                 let failed =

@@ -27,7 +27,7 @@ pub(super) struct State {
     /// The number of jobs of each tenant, waiting or in work.
     tenants: BTreeMap<Tenant, usize>,
     /// Whether the thread ends once it has nothing to do.
-    stopping: bool,
+    pub(super) stopping: bool,
     /// Ends all jobs.
     pub(super) abort: Option<ApiError>,
     /// Whether the thread has ended.

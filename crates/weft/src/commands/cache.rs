@@ -1,4 +1,4 @@
-//! `weft cache`: lists and removes packed weights.
+//! `weft cache`: lists and removes packed weights and computed prompts.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
-use weft_engine::PackCache;
 use weft_engine::inspect::{Packed, clear_device_files};
+use weft_engine::{PackCache, PromptCache, PromptCacheUsage};
 use weft_hub::Cache;
 
 use super::{Command, Outcome, Positional};
@@ -30,12 +30,12 @@ const MODEL: Positional = Positional {
 
 pub(super) const COMMAND: Command = Command {
     name: "cache",
-    about: "List or clear cached packed weights",
+    about: "List or clear cached packed weights and prompts",
     notes: "\
 When a model is first run, its weights are packed into the layout that the CPU or GPU computes with, and kept in a file \
 about as large as the model. Clearing the cache deletes no models: weights are simply packed again when needed. \
 `clear` without a model also removes the files of devices: compiled kernels, the schedules found by `weft tune`, and \
-measured device speeds.
+measured device speeds; and the prompts that were kept with --cache-prompts.
 
 Examples:
   weft cache
@@ -48,6 +48,7 @@ Examples:
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let models = args.cache()?;
     let cache = PackCache::new(models.packed());
+    let prompts = PromptCache::new(models.prompts(), 0);
     let what = args.text(WHAT.name).unwrap_or("list");
     let model = args.text(MODEL.name);
     let json = args.flag("json");
@@ -72,10 +73,12 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         packed.retain(|packed| packed.of.as_ref().is_some_and(|of| of.model == path));
         ensure!(!packed.is_empty(), "there are no packed weights of `{model}`; `weft cache` lists all");
     }
+    let cannot_read = || format!("cannot read {}", prompts.folder.display());
+    let kept = if model.is_none() { prompts.usage().with_context(cannot_read)? } else { Default::default() };
     if what == "list" {
-        list(&cache, &packed, json)?;
+        list(&cache, &packed, (&prompts, kept), json)?;
     } else {
-        clear(&cache, &packed, model.is_none(), json)?;
+        clear(&cache, &packed, model.is_none().then_some(&prompts), json)?;
     }
     Ok(Outcome::Done)
 }
@@ -89,10 +92,24 @@ fn path_of(models: &Cache, name: &str) -> anyhow::Result<PathBuf> {
     Ok(path.canonicalize().unwrap_or(path.to_path_buf()))
 }
 
-fn list(cache: &PackCache, packed: &[Packed], json: bool) -> anyhow::Result<()> {
+fn list(
+    cache: &PackCache,
+    packed: &[Packed],
+    prompts: (&PromptCache, PromptCacheUsage),
+    json: bool,
+) -> anyhow::Result<()> {
     let mut out = Out::new();
+    let (PromptCache { folder, .. }, PromptCacheUsage { pages, bytes, used, .. }) = prompts;
     if json {
-        return Ok(out.json(&packed.iter().map(description).collect())?);
+        let prompts = used.map(|used| {
+            json!({ "prompts": pages, "bytes": bytes, "used": seconds(used), "path": folder.display().to_string() })
+        });
+        return Ok(out.json(&packed.iter().map(description).chain(prompts).collect())?);
+    }
+    if let Some(used) = used {
+        let since = SystemTime::now().duration_since(used).unwrap_or_default();
+        let (folder, since) = (folder.display(), HumanDuration(since));
+        note!("{} of prompts in {folder}, last used {since} ago", units::bytes(bytes));
     }
     if packed.is_empty() {
         note!("no packed weights in {}", cache.folder.display());
@@ -118,18 +135,29 @@ fn description(Packed { path, bytes, used, of }: &Packed) -> Value {
         "model": of.as_ref().map(|of| of.model.display().to_string()),
         "layout": of.as_ref().map(|of| &of.packing),
         "bytes": bytes,
-        "used": used.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        "used": seconds(*used),
         "path": path.display().to_string(),
     })
 }
 
-/// Removes these and, if `all`, also the files of devices, which belong to no model.
-fn clear(cache: &PackCache, packed: &[Packed], all: bool, json: bool) -> anyhow::Result<()> {
+/// The time in seconds since 1970.
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Removes these and, with `prompts`, also those and the files of devices, which belong to no model.
+fn clear(
+    cache: &PackCache,
+    packed: &[Packed],
+    prompts: Option<&PromptCache>,
+    json: bool,
+) -> anyhow::Result<()> {
     cache.sweep();
     let (mut freed, mut in_use) = (0, 0);
-    if all {
-        let folder = &cache.folder;
-        freed += clear_device_files(folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+    if let Some(prompts) = prompts {
+        let cannot = |folder: &Path| format!("cannot clear {}", folder.display());
+        freed += clear_device_files(&cache.folder).with_context(|| cannot(&cache.folder))?;
+        freed += prompts.clear().with_context(|| cannot(&prompts.folder))?;
     }
     for packed in packed {
         let bytes =

@@ -57,6 +57,7 @@ const LOCAL: &[&str] = &[
     "cache",
     "no-cache",
     "cache-limit",
+    "cache-prompts",
     "hub",
     "hub-token",
 ];

@@ -53,7 +53,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     };
     ensure!(!prompt.trim().is_empty(), "the prompt is empty");
     let path = model_ref::find(args, model)?;
-    let (mut engine, loaded) = load(&path, &args.engine())?;
+    let (mut engine, loaded) = load(&path, &args.engine().prompts(args.prompt_cache()?))?;
     let (device, context) = (engine.device().name.clone(), engine.context());
     let own = model_ref::named(model).map(|known| &known.settings);
     let options = args.generate(own);

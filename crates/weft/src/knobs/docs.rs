@@ -79,6 +79,7 @@ fn values(kind: Kind) -> String {
         Kind::Path(_) => "path".into(),
         Kind::Count(from, u64::MAX) => format!("{from} to 2^64 - 1"),
         Kind::Count(from, to) => format!("{from} to {to}"),
+        Kind::Size => "size such as `500M` or `4G`".into(),
         Kind::Real(from, to) => format!("{from} to {to}"),
         Kind::Choice(choices) => choices.join(", "),
         Kind::Ids => "token ids".into(),

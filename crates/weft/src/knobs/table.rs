@@ -337,6 +337,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Pack weights in memory instead of caching them on disk, and ignore tuned schedules"),
     knob(STORE, "cache-limit", Kind::Count(0, 1_000_000), LOAD).env("WEFT_CACHE_LIMIT").value_name("GB").default("64")
         .help("Maximum size of all packed weights on disk, in GB; the least recently used are removed first"),
+    knob(STORE, "cache-prompts", Kind::Size, SAMPLE).env("WEFT_CACHE_PROMPTS").default("0")
+        .help("Keep computed prompts on disk, up to this size such as 4G, so that a later process need not compute prompts that begin the same"),
     knob(STORE, "hub", Kind::Text("URL"), FETCH).env("HF_ENDPOINT").default("https://huggingface.co")
         .help("URL of the Hugging Face hub or a mirror"),
     knob(STORE, "hub-token", Kind::Text("TOKEN"), FETCH).env("HF_TOKEN")

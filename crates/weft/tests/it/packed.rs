@@ -1,4 +1,4 @@
-//! Tests of cached packed weights and `cache`. Caching never changes results.
+//! Tests of cached packed weights, cached prompts and `cache`. Caching never changes results.
 
 use std::fs;
 
@@ -116,6 +116,42 @@ fn the_cache_is_listed_and_cleared() {
     assert!(call(&["cache"]).ok().contains("is damaged or from another version"));
     assert!(call(&["cache", "clear"]).err.contains("freed"));
     assert_eq!(cache.files(), ["packed/mine.txt"]);
+}
+
+#[test]
+fn prompts_are_kept_listed_and_cleared() {
+    let cache = Folder::new();
+    let path = model(MODEL);
+    let prompt = "Once upon a midnight dreary, while I pondered, weak and weary, ".repeat(4);
+    let say = |args: &[&str]| {
+        let call =
+            ["run", path.to_str().unwrap(), &prompt, "--raw", "--max-tokens", "5", "--seed", "1", "--json"];
+        let mut said = weft([&call, args].concat()).env("WEFT_CACHE", cache.path()).run().json();
+        said["timings"].take();
+        said
+    };
+    let plain = say(&[]);
+    assert!(!cache.join("prompts").exists());
+    let tokens = plain["prompt_tokens"].as_u64().unwrap();
+    for _ in 0..2 {
+        assert_eq!(say(&["--cache-prompts", "1G"]), plain);
+        let prompts = list(&cache)[1].clone();
+        // The reply's last token is not computed.
+        assert_eq!(prompts["prompts"], (tokens + 4) / 32);
+        assert_eq!(prompts["path"], cache.join("prompts").to_str().unwrap());
+    }
+    let call = |args: &[&str]| weft(args).env("WEFT_CACHE", cache.path()).run();
+    assert!(call(&["cache"]).err.contains("of prompts in"));
+    call(&["cache", "clear", path.to_str().unwrap()]);
+    assert_eq!(list(&cache).as_array().unwrap().len(), 1, "prompts belong to no model");
+    let told = call(&["cache", "clear", "--json"]).json();
+    assert!(told["freed"].as_u64().unwrap() > 0);
+    assert_eq!(list(&cache), json!([]));
+    let told = weft(["run", "hi", "--cache-prompts", "much"]).run().failed(2);
+    assert!(told.contains("`much` is not a size"), "{told}");
+    let told = weft(["run", path.to_str().unwrap(), "hi", "--raw", "--cache-prompts", "1"]);
+    let told = told.env("WEFT_CACHE", cache.path()).run().failed(1);
+    assert!(told.contains("the prompt cache is limited to 1 bytes: expected at least"), "{told}");
 }
 
 #[test]

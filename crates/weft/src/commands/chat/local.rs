@@ -28,7 +28,7 @@ impl Local {
         let model = args.text("MODEL");
         let path = model_ref::find(args, model)?;
         let own = model_ref::named(model).map(|known| &known.settings);
-        let (engine, loaded) = load(&path, &args.engine())?;
+        let (engine, loaded) = load(&path, &args.engine().prompts(args.prompt_cache()?))?;
         let options = args.generate(own);
         let seed = options.sampling.seed;
         Ok(Local { conversation: Conversation::new(engine, args, own, options)?, loaded, seed })
