@@ -5,10 +5,12 @@ use std::io::IsTerminal as _;
 use std::net::{IpAddr, SocketAddr};
 use std::panic;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 use weft_serve::{Limits, LogFormat, ModelSource, ServeOptions, Server};
 
 use super::{Command, Outcome, Positional};
@@ -58,9 +60,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         let pressed = listener.pressed();
         server
             .run(async {
-                while !pressed.load(Ordering::SeqCst) {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
+                told_to_end(pressed).await;
                 if std::io::stderr().is_terminal() {
                     note!("waiting for replies to end; Ctrl-C again stops at once");
                 }
@@ -68,6 +68,26 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
             .await;
         Ok(Outcome::Done)
     })
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn told_to_end(pressed: &AtomicBool) {
+    let told = async {
+        while !pressed.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    // `nohup` and the background jobs of scripts begin with a signal ignored, and then `pressed` is never set. Those who
+    // manage servers send SIGTERM all the same.
+    #[cfg(unix)]
+    if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+        tokio::select! {
+            () = told => {}
+            _ = terminated.recv() => {}
+        }
+        return;
+    }
+    told.await;
 }
 
 fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
