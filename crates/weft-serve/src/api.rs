@@ -4,6 +4,7 @@ mod chat;
 mod completions;
 mod dialogue;
 mod models;
+mod openapi;
 mod ops;
 mod route;
 mod sampling;

@@ -5,3 +5,5 @@ mod fields;
 
 pub(crate) use body::parse;
 pub(crate) use fields::{Fields, expected_at};
+#[cfg(test)]
+pub(crate) use fields::record::recorded;

@@ -22,7 +22,8 @@ use crate::reply::{Collected, Reading, collect};
 use crate::tenant::Tenant;
 use events::TextEvents;
 use lists::{Usage, token_lists};
-use request::{CompletionRequest, PromptText};
+pub(crate) use request::CompletionRequest;
+use request::PromptText;
 
 /// Continues prompts.
 pub(crate) async fn create(

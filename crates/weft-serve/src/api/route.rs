@@ -6,7 +6,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 
-use super::{chat, completions, models, ops, tokens};
+use super::{chat, completions, models, openapi, ops, tokens};
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::guard;
@@ -27,6 +27,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/ready", get(ops::ready))
         .route("/metrics", get(ops::metrics))
         .route("/props", get(ops::props))
+        .route("/openapi.json", get(openapi::show))
         .merge(page::routes())
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)

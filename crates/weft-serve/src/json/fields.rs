@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
-use crate::error::ApiError;
+use crate::error::{ApiError, Kind};
 
 /// A JSON object whose fields are read one after the other. `null` counts as absent, as SDKs send it. Whatever was not
 /// read is refused at the [`end`](Fields::end).
@@ -22,11 +22,13 @@ impl<'a> Fields<'a> {
     pub(crate) fn of(value: &'a Value, path: impl Into<String>) -> Result<Fields<'a>, ApiError> {
         let path = path.into();
         let Value::Object(map) = value else {
-            let place = if path.is_empty() { "the body" } else { path.as_str() };
-            return Err(ApiError::invalid(
-                path.clone(),
-                format!("{place}: expected an object, found {}", kind(value)),
-            ));
+            let whole = path.is_empty();
+            let place = if whole { "the body" } else { path.as_str() };
+            let message = format!("{place}: expected an object, found {}", kind(value));
+            return Err(ApiError {
+                param: (!whole).then(|| path.clone()),
+                ..ApiError::new(Kind::Invalid, message)
+            });
         };
         Ok(Fields { path, map, known: Vec::new() })
     }
@@ -36,9 +38,15 @@ impl<'a> Fields<'a> {
         if self.path.is_empty() { name.to_string() } else { format!("{}.{name}", self.path) }
     }
 
+    fn know(&mut self, name: &'static str) {
+        #[cfg(test)]
+        record::add(self.at(name));
+        self.known.push(name);
+    }
+
     /// A field of any type.
     pub(crate) fn value(&mut self, name: &'static str) -> Option<&'a Value> {
-        self.known.push(name);
+        self.know(name);
         self.map.get(name).filter(|value| !value.is_null())
     }
 
@@ -182,7 +190,7 @@ impl<'a> Fields<'a> {
 
     /// Accepts fields that are part of the API and have no effect on this server.
     pub(crate) fn ignore(&mut self, names: &[&'static str]) {
-        self.known.extend(names);
+        names.iter().for_each(|name| self.know(name));
     }
 
     /// Refuses a field, unless it is absent or has this value, which asks for nothing.
@@ -241,6 +249,29 @@ fn short(text: &str) -> String {
         text.escape_debug().to_string()
     } else {
         format!("{}…", text.chars().take(60).collect::<String>().escape_debug())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod record {
+    //! Which fields a reader asks for: the test of `openapi.json` compares them with the file.
+
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
+    thread_local! {
+        static PATHS: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+    }
+
+    pub(super) fn add(path: String) {
+        PATHS.with_borrow_mut(|paths| paths.insert(path));
+    }
+
+    /// The result of reading, and the paths of all fields that were asked for.
+    pub(crate) fn recorded<T>(read: impl FnOnce() -> T) -> (T, BTreeSet<String>) {
+        PATHS.take();
+        let result = read();
+        (result, PATHS.take())
     }
 }
 

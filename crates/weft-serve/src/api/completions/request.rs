@@ -25,7 +25,7 @@ pub(super) enum PromptText {
 
 /// A request of a completion.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct CompletionRequest {
+pub(crate) struct CompletionRequest {
     /// The prompts.
     pub(super) prompts: Vec<PromptText>,
     /// How replies are generated.
@@ -47,7 +47,7 @@ impl CompletionRequest {
     ///
     /// # Errors
     /// If a field is missing, wrong, not supported or not known.
-    pub(super) fn read(
+    pub(crate) fn read(
         body: &Value,
         defaults: &GenerateOptions,
         vocab: usize,
