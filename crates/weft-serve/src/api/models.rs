@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -20,9 +21,11 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Response {
 /// Describes a model.
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
-    Path(name): Path<String>,
+    // A name that is not UTF-8 is no model's.
+    name: Result<Path<String>, PathRejection>,
 ) -> Result<Response, ApiError> {
-    let found = app.models.all().iter().find(|slot| slot.source.name == name);
+    let named = |slot: &&Slot| name.as_ref().is_ok_and(|Path(name)| slot.source.name == *name);
+    let found = app.models.all().iter().find(named);
     let missing = || ApiError::new(Kind::NotFound, "there is no such model").code("model_not_found");
     found.map(|slot| answer(&describe(slot))).ok_or_else(missing)
 }

@@ -33,7 +33,11 @@ pub(crate) async fn tokenize(
     fields.text("model")?;
     // vLLM says `prompt`, llama.cpp `content`.
     let prompt = fields.text("prompt")?;
-    let text = prompt.or(fields.text("content")?);
+    let content = fields.text("content")?;
+    if prompt.is_some() && content.is_some() {
+        return Err(ApiError::invalid("content", "content: expected `prompt` or `content`, found both"));
+    }
+    let text = prompt.or(content);
     let Some(text) = text.map(str::to_string) else {
         return Err(ApiError::invalid("prompt", "prompt is missing: expected a string, or `messages`"));
     };

@@ -69,6 +69,9 @@ fn request_id(headers: &HeaderMap) -> String {
 
 fn check(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<Tenant, ApiError> {
     let host = header_text(headers, header::HOST.as_str());
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return Err(ApiError::new(Kind::Invalid, "the header Host is there more than once"));
+    }
     if !host.is_some_and(|host| app.hosts.allows(host)) {
         let found = host.map_or("none".to_string(), |host| format!("{:?}", short(host)));
         let message = format!(

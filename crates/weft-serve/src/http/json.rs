@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::to_bytes;
+use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
+use tokio_stream::StreamExt as _;
 
 use crate::app::App;
 use crate::error::{ApiError, Kind};
@@ -33,23 +34,39 @@ impl FromRequest<Arc<App>> for JsonBody {
                 format!("the header Content-Type is {:?}: expected application/json", short(&found));
             return Err(ApiError::new(Kind::MediaType, message));
         }
+        if let Some(coding) = request.headers().get(header::CONTENT_ENCODING) {
+            let found = coding.to_str().unwrap_or("not text");
+            let message = format!("the header Content-Encoding is {:?}: expected none", short(found));
+            return Err(ApiError::new(Kind::MediaType, message));
+        }
         let most = app.limits.body;
-        let too_large = || {
-            ApiError::new(
-                Kind::TooLarge,
-                format!("the body is larger than {most} bytes, the most this server takes"),
-            )
-        };
         let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > most as u64) {
-            return Err(too_large());
+            return Err(too_large(most));
         }
-        let body = tokio::time::timeout(BODY_TIME, to_bytes(request.into_body(), most)).await;
-        let body = body
-            .map_err(|_| ApiError::new(Kind::Timeout, "the body did not arrive within 60 s"))?
-            .map_err(|_| too_large())?;
+        let body = tokio::time::timeout(BODY_TIME, collect(request.into_body(), most)).await;
+        let body = body.map_err(|_| ApiError::new(Kind::Timeout, "the body did not arrive within 60 s"))??;
         parse(&body).map(JsonBody)
     }
+}
+
+/// The bytes of a body of at most this many.
+async fn collect(body: Body, most: usize) -> Result<Vec<u8>, ApiError> {
+    let mut bytes = Vec::new();
+    let mut chunks = body.into_data_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk =
+            chunk.map_err(|error| ApiError::new(Kind::Invalid, format!("the body did not arrive whole: {error}")))?;
+        if chunk.len() > most - bytes.len() {
+            return Err(too_large(most));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+fn too_large(most: usize) -> ApiError {
+    ApiError::new(Kind::TooLarge, format!("the body is larger than {most} bytes, the most this server takes"))
 }
 
 /// A JSON answer.

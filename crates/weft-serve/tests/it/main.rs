@@ -1,4 +1,7 @@
 //! The server from outside: real sockets, small models.
 
 mod chat;
+mod lifecycle;
+mod refusals;
+mod soak;
 mod support;

@@ -1,11 +1,12 @@
 //! A server in this process, and a client that knows no more HTTP than it needs.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{ErrorKind, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use weft_engine::EngineOptions;
 use weft_serve::{ModelSource, ServeOptions, Server};
@@ -21,6 +22,21 @@ pub(crate) fn options(name: &str) -> ServeOptions {
     options.address = SocketAddr::from(([127, 0, 0, 1], 0));
     options.engine = EngineOptions::default().sequences(4).threads(2).context(256);
     options
+}
+
+/// A request for one token.
+pub(crate) fn one_token() -> Value {
+    json!({ "prompt": [1, 2, 3], "max_tokens": 1, "temperature": 0 })
+}
+
+/// The bytes of a request with these headers besides those that every client sends. The connection ends with the answer.
+pub(crate) fn request_bytes(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+    for (name, value) in headers {
+        text += &format!("{name}: {value}\r\n");
+    }
+    text += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
+    text.into_bytes()
 }
 
 /// A server that runs until it is dropped.
@@ -58,21 +74,36 @@ impl Running {
         Running::start(options(name))
     }
 
+    /// Tells the server to end, as SIGTERM does, and does not wait for it.
+    pub(crate) fn end(&mut self) {
+        drop(self.end.take());
+    }
+
+    /// Waits until the server has ended.
+    pub(crate) fn join(mut self) {
+        self.end();
+        self.thread.take().unwrap().join().unwrap();
+    }
+
+    /// A new connection.
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+        stream
+    }
+
     /// Sends bytes, and returns the whole answer.
     pub(crate) fn raw(&self, request: &[u8]) -> Answer {
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.write_all(request).unwrap();
+        let mut stream = self.connect();
+        // A server that has answered before it has read everything may close the connection.
+        let _ = stream.write_all(request);
         Answer::read(stream)
     }
 
     /// Sends a request with these headers besides those that every client sends.
     pub(crate) fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut text = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
-        for (name, value) in headers {
-            text += &format!("{name}: {value}\r\n");
-        }
-        text += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
-        self.raw(text.as_bytes())
+        self.raw(&request_bytes(method, path, headers, body))
     }
 
     /// Posts JSON.
@@ -88,15 +119,29 @@ impl Running {
     /// Waits until the server takes requests.
     pub(crate) fn ready(self) -> Running {
         while self.get("/ready").status != 200 {
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         }
         self
+    }
+
+    /// The value of a metric of the model.
+    pub(crate) fn metric(&self, name: &str) -> f64 {
+        metric(&self.get("/metrics").body, name)
+    }
+
+    /// Waits until a metric has a value for which this holds.
+    pub(crate) fn wait_for(&self, name: &str, holds: impl Fn(f64) -> bool) {
+        let begun = Instant::now();
+        while !holds(self.metric(name)) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{name} stays {}", self.metric(name));
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        drop(self.end.take());
+        self.end();
         if let Some(thread) = self.thread.take() {
             let ended = thread.join();
             assert!(ended.is_ok() || std::thread::panicking(), "the server panicked");
@@ -104,10 +149,17 @@ impl Drop for Running {
     }
 }
 
+/// A metric's value in the text of `/metrics`, 0 if it has none yet.
+pub(crate) fn metric(text: &str, name: &str) -> f64 {
+    let line = text.lines().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' '])));
+    let value = |line: &str| line.rsplit(' ').next().and_then(|value| value.parse().ok());
+    line.map_or(0.0, |line| value(line).unwrap_or_else(|| panic!("no number in {line:?}")))
+}
+
 /// An answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The status.
+    /// The status; 0 if the server closed the connection without an answer.
     pub(crate) status: u16,
     /// The headers, with names in lower case.
     pub(crate) headers: Vec<(String, String)>,
@@ -116,39 +168,34 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Reads an answer to its end.
-    pub(crate) fn read(stream: TcpStream) -> Answer {
-        let mut reader = BufReader::new(stream);
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        let status =
-            line.split(' ').nth(1).unwrap_or_else(|| panic!("no status in {line:?}")).parse().unwrap();
-        let mut headers = Vec::new();
+    /// Reads an answer to the end of the connection.
+    pub(crate) fn read(mut stream: impl Read) -> Answer {
+        let mut bytes = Vec::new();
+        let mut some = vec![0; 1 << 16];
         loop {
-            let mut line = String::new();
-            reader.read_line(&mut line).unwrap();
-            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-            headers.push((name.to_ascii_lowercase(), value.to_string()));
-        }
-        let header =
-            |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-        let mut body = Vec::new();
-        if header("transfer-encoding") == Some("chunked") {
-            loop {
-                let mut size = String::new();
-                reader.read_line(&mut size).unwrap();
-                let Ok(size) = usize::from_str_radix(size.trim(), 16) else { break };
-                let mut chunk = vec![0; size + 2];
-                if reader.read_exact(&mut chunk).is_err() || size == 0 {
-                    break;
-                }
-                body.extend_from_slice(&chunk[..size]);
+            match stream.read(&mut some) {
+                Ok(0) => break,
+                Ok(n) => bytes.extend_from_slice(&some[..n]),
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
+                Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&bytes)),
             }
-        } else if let Some(length) = header("content-length") {
-            body.resize(length.parse().unwrap(), 0);
-            reader.read_exact(&mut body).unwrap();
         }
-        Answer { status, headers, body: String::from_utf8(body).unwrap() }
+        let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+            assert!(bytes.is_empty(), "half an answer: {:?}", String::from_utf8_lossy(&bytes));
+            return Answer { status: 0, headers: Vec::new(), body: String::new() };
+        };
+        let head = std::str::from_utf8(&bytes[..end]).unwrap();
+        let mut lines = head.split("\r\n");
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|word| word.parse().ok());
+        let header = |line: &str| line.split_once(": ").map(|(n, v)| (n.to_ascii_lowercase(), v.to_string()));
+        let headers = lines.filter_map(header).collect();
+        let mut answer = Answer { status: status.expect("a status"), headers, body: String::new() };
+        let body = match answer.header("transfer-encoding") {
+            Some("chunked") => unchunk(&bytes[end + 4..]),
+            _ => bytes[end + 4..].to_vec(),
+        };
+        answer.body = String::from_utf8(body).unwrap();
+        answer
     }
 
     /// The body as JSON.
@@ -169,4 +216,21 @@ impl Answer {
             .filter_map(|event| event.lines().find_map(|line| line.strip_prefix("data: ")));
         data.filter(|data| *data != "[DONE]").map(|data| serde_json::from_str(data).unwrap()).collect()
     }
+}
+
+/// The bytes of a chunked body, as far as they came.
+fn unchunk(mut bytes: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(line) = bytes.windows(2).position(|two| two == b"\r\n") {
+        let size = std::str::from_utf8(&bytes[..line]).ok().and_then(|size| usize::from_str_radix(size, 16).ok());
+        let data = &bytes[line + 2..];
+        match size {
+            Some(size @ 1..) if data.len() >= size + 2 => {
+                body.extend_from_slice(&data[..size]);
+                bytes = &data[size + 2..];
+            }
+            _ => break,
+        }
+    }
+    body
 }
