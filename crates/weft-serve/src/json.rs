@@ -4,6 +4,6 @@ mod body;
 mod fields;
 
 pub(crate) use body::parse;
-pub(crate) use fields::{Fields, expected_at};
 #[cfg(test)]
 pub(crate) use fields::record::recorded;
+pub(crate) use fields::{Fields, expected_at};

@@ -23,7 +23,10 @@ mod tests {
     use crate::json::recorded;
 
     /// The fields that reading these bodies asks for, by their paths: `messages[].role`. Every body must be a good one.
-    fn known<T>(bodies: &[Value], read: impl Fn(&Value) -> Result<T, crate::error::ApiError>) -> BTreeSet<String> {
+    fn known<T>(
+        bodies: &[Value],
+        read: impl Fn(&Value) -> Result<T, crate::error::ApiError>,
+    ) -> BTreeSet<String> {
         let one = |body| {
             let (result, paths) = recorded(|| read(body));
             assert!(result.is_ok(), "{:?} of {body}", result.err());
@@ -39,7 +42,13 @@ mod tests {
     }
 
     /// The fields that a schema documents, by their paths. Those of objects that may have other fields are in `open`.
-    fn documented(file: &Value, schema: &Value, path: &str, all: &mut BTreeSet<String>, open: &mut BTreeSet<String>) {
+    fn documented(
+        file: &Value,
+        schema: &Value,
+        path: &str,
+        all: &mut BTreeSet<String>,
+        open: &mut BTreeSet<String>,
+    ) {
         if let Some(name) = schema["$ref"].as_str() {
             let target = file.pointer(name.trim_start_matches('#')).expect("a reference leads somewhere");
             return documented(file, target, path, all, open);
@@ -64,16 +73,13 @@ mod tests {
         }
     }
 
-    fn check<T>(
-        schema: &str,
-        bodies: &[Value],
-        read: impl Fn(&Value) -> Result<T, crate::error::ApiError>,
-    ) {
+    fn check<T>(schema: &str, bodies: &[Value], read: impl Fn(&Value) -> Result<T, crate::error::ApiError>) {
         let file: Value = serde_json::from_str(FILE).unwrap();
         let (mut written, mut open) = (BTreeSet::new(), BTreeSet::new());
         documented(&file, &file["components"]["schemas"][schema], "", &mut written, &mut open);
         let known = known(bodies, read);
-        let parent = |path: &str| path.rsplit_once('.').map_or(String::new(), |(parent, _)| parent.to_string());
+        let parent =
+            |path: &str| path.rsplit_once('.').map_or(String::new(), |(parent, _)| parent.to_string());
         let missing: Vec<&String> =
             known.difference(&written).filter(|path| !open.contains(&parent(path))).collect();
         assert!(missing.is_empty(), "openapi.json does not have these fields of {schema}: {missing:?}");

@@ -45,7 +45,8 @@ impl FromRequest<Arc<App>> for JsonBody {
             return Err(too_large(most));
         }
         let body = tokio::time::timeout(BODY_TIME, collect(request.into_body(), most)).await;
-        let body = body.map_err(|_| ApiError::new(Kind::Timeout, "the body did not arrive within 60 s"))??;
+        let body =
+            body.map_err(|_| ApiError::new(Kind::Timeout, "the body did not arrive within 60 s"))??;
         parse(&body).map(JsonBody)
     }
 }
@@ -55,8 +56,9 @@ async fn collect(body: Body, most: usize) -> Result<Vec<u8>, ApiError> {
     let mut bytes = Vec::new();
     let mut chunks = body.into_data_stream();
     while let Some(chunk) = chunks.next().await {
-        let chunk =
-            chunk.map_err(|error| ApiError::new(Kind::Invalid, format!("the body did not arrive whole: {error}")))?;
+        let chunk = chunk.map_err(|error| {
+            ApiError::new(Kind::Invalid, format!("the body did not arrive whole: {error}"))
+        })?;
         if chunk.len() > most - bytes.len() {
             return Err(too_large(most));
         }

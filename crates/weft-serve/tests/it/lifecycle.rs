@@ -136,7 +136,9 @@ fn a_slow_reader_delays_nobody_and_misses_nothing() {
     server.wait_for(RUNNING, |running| running == 0.0);
     let slow = Answer::read(slow);
     let quick = server.post("/v1/completions", &body);
-    let said = |answer: &Answer| -> Vec<Value> { answer.events().into_iter().map(|event| event["choices"].clone()).collect() };
+    let said = |answer: &Answer| -> Vec<Value> {
+        answer.events().into_iter().map(|event| event["choices"].clone()).collect()
+    };
     let mut both = [said(&slow), said(&quick)];
     // Replies of one request come in any order among themselves.
     both.iter_mut().for_each(|events| events.sort_by_key(|choices| choices[0]["index"].as_u64()));

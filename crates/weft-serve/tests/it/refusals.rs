@@ -211,7 +211,10 @@ fn describe(answer: &Answer) -> String {
             status => format!("{status} without a body\n"),
         };
     }
-    assert!(answer.header("content-type").is_some_and(|media| media.starts_with("application/json")), "{answer:?}");
+    assert!(
+        answer.header("content-type").is_some_and(|media| media.starts_with("application/json")),
+        "{answer:?}"
+    );
     assert!(answer.header("x-request-id").is_some_and(|id| !id.is_empty()), "{answer:?}");
     assert!((400..500).contains(&answer.status), "{answer:?}");
     let body = answer.json();
@@ -230,7 +233,9 @@ fn a_body_that_ends_early_is_refused() {
     let server = start("open");
     for head in ["Content-Length: 100", "Transfer-Encoding: chunked"] {
         let mut stream = server.connect();
-        let head = format!("POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{head}\r\n\r\n");
+        let head = format!(
+            "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{head}\r\n\r\n"
+        );
         stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(b"10\r\n{\"prompt\": ").unwrap();
         stream.shutdown(Shutdown::Write).unwrap();

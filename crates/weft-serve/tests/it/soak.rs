@@ -44,7 +44,8 @@ fn soak() {
     let seconds = std::env::var("WEFT_SOAK_SECONDS").map_or(6, |seconds| seconds.parse().unwrap());
     let requests = requests();
     // Each alone, on a server that has seen no other.
-    let alone: Vec<Said> = requests.iter().map(|(path, body)| say(&Soaked::start(), path, body, KEYS[0])).collect();
+    let alone: Vec<Said> =
+        requests.iter().map(|(path, body)| say(&Soaked::start(), path, body, KEYS[0])).collect();
     let server = Soaked::start();
     let findings = Mutex::new(Findings::default());
     let begun = Instant::now();
@@ -147,15 +148,27 @@ fn requests() -> Vec<(&'static str, Value)> {
     };
     let facts: String = (0..60).map(|i| format!("Fact {i}: {} is {}. ", i * 17, i * i)).collect();
     for i in 0..4 {
-        all.push((CHAT, json!({ "messages": user(format!("Say {i}.")), "max_tokens": 12 + 8 * i, "temperature": 0 })));
+        all.push((
+            CHAT,
+            json!({ "messages": user(format!("Say {i}.")), "max_tokens": 12 + 8 * i, "temperature": 0 }),
+        ));
         let shared = json!([{ "role": "system", "content": facts }, { "role": "user", "content": format!("What is fact {i}?") }]);
         all.push((CHAT, json!({ "messages": shared, "max_tokens": 24, "temperature": 0.8, "seed": i })));
         let text: String = (0..40 * (i + 1)).map(|j| format!("{} ", j * (i + 3) % 101)).collect();
-        all.push(("/v1/completions", json!({ "prompt": text, "max_tokens": 32, "temperature": 1, "seed": 5, "top_p": 0.9 })));
+        all.push((
+            "/v1/completions",
+            json!({ "prompt": text, "max_tokens": 32, "temperature": 1, "seed": 5, "top_p": 0.9 }),
+        ));
     }
-    all.push((CHAT, json!({ "messages": user("Count.".into()), "n": 3, "seed": 1, "temperature": 1, "max_tokens": 20 })));
+    all.push((
+        CHAT,
+        json!({ "messages": user("Count.".into()), "n": 3, "seed": 1, "temperature": 1, "max_tokens": 20 }),
+    ));
     all.push((CHAT, json!({ "messages": user("The weather?".into()), "tools": [tool("weather"), tool("news")], "max_tokens": 30, "temperature": 0 })));
-    all.push(("/v1/completions", json!({ "prompt": [[9, 8, 7, 6], [5, 4]], "max_tokens": 40, "ignore_eos": true, "temperature": 0 })));
+    all.push((
+        "/v1/completions",
+        json!({ "prompt": [[9, 8, 7, 6], [5, 4]], "max_tokens": 40, "ignore_eos": true, "temperature": 0 }),
+    ));
     all.push(("/v1/completions", json!({ "prompt": "Once", "max_tokens": 200, "frequency_penalty": 1.5, "temperature": 0, "stop": ["qq", "\n\n"] })));
     all
 }
@@ -201,7 +214,8 @@ impl Soaked {
             options.keys = KEYS.map(str::to_string).to_vec();
             return Soaked::Here(Running::start(options).ready());
         };
-        let model = std::env::var_os("WEFT_SOAK_MODEL").map_or_else(|| fixture("glm-tiny-q4_0.gguf"), PathBuf::from);
+        let model =
+            std::env::var_os("WEFT_SOAK_MODEL").map_or_else(|| fixture("glm-tiny-q4_0.gguf"), PathBuf::from);
         let file = std::env::temp_dir().join(format!("weft-soak-keys-{}", std::process::id()));
         std::fs::write(&file, KEYS.join("\n")).unwrap();
         let mut child = Command::new(program)

@@ -151,7 +151,8 @@ impl Drop for Running {
 
 /// A metric's value in the text of `/metrics`, 0 if it has none yet.
 pub(crate) fn metric(text: &str, name: &str) -> f64 {
-    let line = text.lines().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' '])));
+    let line =
+        text.lines().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' '])));
     let value = |line: &str| line.rsplit(' ').next().and_then(|value| value.parse().ok());
     line.map_or(0.0, |line| value(line).unwrap_or_else(|| panic!("no number in {line:?}")))
 }
@@ -222,7 +223,8 @@ impl Answer {
 fn unchunk(mut bytes: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(line) = bytes.windows(2).position(|two| two == b"\r\n") {
-        let size = std::str::from_utf8(&bytes[..line]).ok().and_then(|size| usize::from_str_radix(size, 16).ok());
+        let size =
+            std::str::from_utf8(&bytes[..line]).ok().and_then(|size| usize::from_str_radix(size, 16).ok());
         let data = &bytes[line + 2..];
         match size {
             Some(size @ 1..) if data.len() >= size + 2 => {
