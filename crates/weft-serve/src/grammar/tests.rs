@@ -1,0 +1,9 @@
+//! Grammars at work: with the tokenizers of the fixtures, through the processor that the engine calls.
+
+mod calls;
+mod hostile;
+mod json;
+mod masks;
+mod samples;
+mod support;
+mod validate;
