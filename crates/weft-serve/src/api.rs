@@ -3,6 +3,7 @@
 mod chat;
 mod completions;
 mod dialogue;
+mod fallback;
 mod models;
 mod openapi;
 mod ops;

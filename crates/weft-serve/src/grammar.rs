@@ -25,6 +25,8 @@ use weft_engine::LogitProcessor;
 use weft_text::Tokenizer;
 
 pub(crate) use error::GrammarError;
+#[cfg(test)]
+pub(crate) use error::Place;
 pub(crate) use spec::{CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec, ToolChoice};
 
 /// The grammars of one model.

@@ -21,6 +21,7 @@
 mod api;
 mod app;
 mod error;
+mod grammar;
 mod http;
 mod json;
 mod log;

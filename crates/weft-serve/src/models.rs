@@ -12,6 +12,7 @@ use weft_engine::{ChatTemplate, Engine, EngineOptions, GenerateOptions, Template
 use weft_text::reply::ReplyFormat;
 
 use crate::error::{ApiError, Kind};
+use crate::grammar::Grammars;
 use crate::metrics::Metrics;
 use crate::options::{Limits, ModelSource};
 use crate::worker::Worker;
@@ -47,6 +48,8 @@ pub(crate) struct Loaded {
     pub(crate) defaults: GenerateOptions,
     /// What its file says.
     pub(crate) facts: Facts,
+    /// Its grammars.
+    pub(crate) grammars: Grammars,
     /// Its thread.
     pub(crate) worker: Worker,
 }
@@ -163,7 +166,13 @@ impl Models {
         };
         info!(model = %name, seconds = begun.elapsed().as_secs_f64(), device = %facts.device, "loaded");
         let _ = slot.context.set(facts.context);
-        let loaded = Arc::new(Loaded { name, defaults, facts, worker });
+        let loaded = Arc::new(Loaded {
+            name,
+            defaults,
+            grammars: Grammars::new(Arc::clone(&facts.tokenizer)),
+            facts,
+            worker,
+        });
         slot.set(Some(Arc::clone(&loaded)));
         Ok(loaded)
     }

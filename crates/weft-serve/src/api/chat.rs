@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::submit::{Ask, model, submit};
+use super::submit::{Ask, constraints, model, submit};
 use super::wire;
 use crate::app::App;
 use crate::error::ApiError;
@@ -34,6 +34,7 @@ pub(crate) async fn create(
     let request = ChatRequest::read(&body, &model.defaults, model.facts.vocab)?;
     let ChatRequest { dialogue, parameters, n, logprobs, stream, include_usage } = request;
     let (_, prompt) = dialogue.prompt(&model).await?;
+    let constraints = constraints(&model, prompt.grammar, n).await?;
     let mut options = parameters.options;
     options.shown = prompt.shown;
     let ask = Ask {
@@ -41,7 +42,7 @@ pub(crate) async fn create(
         n,
         options,
         seeded: parameters.seeded,
-        grammar: None,
+        constraints,
         reading: prompt.reading,
     };
     let replies = submit(&app, &tenant, &model, ask)?;

@@ -38,7 +38,8 @@ pub(crate) async fn create(
     let (prompts, echoes) = tokens(&model, prompts, echo).await?;
     let count = prompts.len() * n;
     let options = parameters.options;
-    let ask = Ask { prompts, n, options, seeded: parameters.seeded, grammar: None, reading: Reading::Plain };
+    let seeded = parameters.seeded;
+    let ask = Ask { prompts, n, options, seeded, constraints: Vec::new(), reading: Reading::Plain };
     let replies = submit(&app, &tenant, &model, ask)?;
     // Every reply to a prompt repeats it.
     let echoes: Vec<String> = echoes.into_iter().flat_map(|echo| std::iter::repeat_n(echo, n)).collect();

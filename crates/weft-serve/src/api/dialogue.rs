@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use weft_engine::{Message, RenderOptions, TemplateError};
-use weft_text::reply::Tool;
+use weft_text::reply::{ReplyFormat, Tool, ToolSyntax};
 
+use super::fallback;
 use crate::error::{ApiError, Kind};
+use crate::grammar::{self, CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec};
 use crate::models::Loaded;
 use crate::reply::Reading;
 
@@ -60,6 +62,8 @@ pub(crate) struct Prompt {
     pub(crate) shown: Vec<u32>,
     /// How the reply to it is read.
     pub(crate) reading: Reading,
+    /// The grammar that the reply must follow.
+    pub(crate) grammar: GrammarSpec,
 }
 
 impl Dialogue {
@@ -87,20 +91,73 @@ impl Dialogue {
             error => ApiError::invalid("messages", format!("the model's chat template: {error}")),
         };
         let template = facts.template.as_ref().map_err(wrong)?;
+        let features = template.features();
         let now = i64::try_from(super::wire::now()).ok();
-        let mut options = RenderOptions { now, extra: self.variables.clone(), ..RenderOptions::default() };
-        let offered = !self.tools.is_empty() && self.choice != ToolChoice::None;
-        if offered {
-            let tools = self.tools.iter().map(tool_json).collect();
-            options.extra.insert("tools".into(), Value::Array(tools));
+        let mut options = RenderOptions { now, ..RenderOptions::default() };
+        for (name, value) in &self.variables {
+            // Templates name this switch in two ways.
+            let name = if name == "enable_thinking" { features.thinking.unwrap_or(name) } else { name };
+            options.extra.insert(name.into(), value.clone());
         }
-        let messages = template.adapt(&self.messages).map_err(|error| wrong(&error))?;
+        let offered = !self.tools.is_empty() && self.choice != ToolChoice::None;
+        let tools = if offered { self.tools.as_slice() } else { &[] };
+        let mut format = facts.format.clone();
+        let has_calls = self.messages.iter().any(|message| message.extra.contains_key("tool_calls"));
+        let messages = if (offered && !(features.tools && format.tools.is_some()))
+            || (has_calls && !(features.tool_calls && features.tool_results))
+        {
+            format.tools = Some(ToolSyntax::Hermes);
+            fallback::rewrite(&self.messages, tools)
+        } else {
+            if offered {
+                options.extra.insert("tools".into(), tools.iter().map(tool_json).collect());
+            }
+            self.messages.clone()
+        };
+        let messages = template.adapt(&messages).map_err(|error| wrong(&error))?;
         let rendered = template.render(&messages, &options).map_err(|error| wrong(&error))?;
         let tokens = facts.tokenizer.encode_chat(&rendered);
         let text: Arc<str> = rendered.text().into();
-        let tools: Arc<[Tool]> = if offered { self.tools.clone().into() } else { Arc::new([]) };
-        let reading = Reading::Chat { format: facts.format.clone(), tools, prompt: Arc::clone(&text) };
-        Ok(Prompt { tokens, text, shown: facts.format.shown(&facts.tokenizer), reading })
+        let shown = format.shown(&facts.tokenizer);
+        let grammar = self.grammar(&format, &text, offered);
+        let reading = Reading::Chat { format, tools: tools.into(), prompt: Arc::clone(&text) };
+        Ok(Prompt { tokens, text, shown, reading, grammar })
+    }
+
+    /// The grammar of the reply to a prompt that ends like this.
+    fn grammar(&self, format: &ReplyFormat, prompt: &str, offered: bool) -> GrammarSpec {
+        let reasoning = match &format.reasoning {
+            None => Reasoning::None,
+            Some(tags) if format.begins_in_reasoning(prompt) => Reasoning::Open { end: tags.end.into() },
+            // The template has ended the reasoning before it began.
+            Some(tags) if prompt.trim_end().ends_with(tags.end) => Reasoning::None,
+            Some(tags) => Reasoning::Optional { begin: tags.begin.into(), end: tags.end.into() },
+        };
+        let text = match &self.format {
+            None => TextSpec::Free,
+            Some(OutputFormat::JsonObject) => TextSpec::JsonObject,
+            Some(OutputFormat::JsonSchema(schema)) => TextSpec::JsonSchema(schema.clone()),
+        };
+        let form = match format.tools {
+            Some(ToolSyntax::Glm) => CallForm::Glm,
+            Some(ToolSyntax::DeepSeekV3) => CallForm::DeepSeekV3,
+            Some(ToolSyntax::DeepSeekV31) => CallForm::DeepSeekV31,
+            Some(ToolSyntax::Llama3) => CallForm::Llama3,
+            _ => CallForm::Hermes,
+        };
+        let choice = match &self.choice {
+            ToolChoice::Auto | ToolChoice::None => grammar::ToolChoice::Auto,
+            ToolChoice::Required => grammar::ToolChoice::Required,
+            ToolChoice::Named(name) => grammar::ToolChoice::Named(name.clone()),
+        };
+        let callable = |tool: &Tool| Callable {
+            name: tool.name.clone(),
+            parameters: tool.parameters.clone(),
+            strict: tool.strict,
+        };
+        let tools = self.tools.iter().map(callable).collect();
+        let calls = offered.then_some(CallSpec { form, tools, choice, parallel: self.parallel });
+        GrammarSpec { reasoning, text, calls }
     }
 }
 

@@ -7,14 +7,12 @@ use weft_engine::{GenerateOptions, LogitProcessor, Request};
 
 use crate::app::App;
 use crate::error::{ApiError, Kind};
+use crate::grammar::{GrammarError, GrammarSpec};
 use crate::http::new_seed;
 use crate::models::Loaded;
 use crate::reply::{Reading, Replies};
 use crate::tenant::Tenant;
 use crate::worker::{Job, Worker};
-
-/// Makes a grammar for each reply.
-pub(crate) type NewProcessor = Box<dyn Fn() -> Box<dyn LogitProcessor> + Send>;
 
 /// What a model is asked.
 pub(crate) struct Ask {
@@ -26,8 +24,8 @@ pub(crate) struct Ask {
     pub(crate) options: GenerateOptions,
     /// Whether the client gave the seed.
     pub(crate) seeded: bool,
-    /// The grammar of the replies.
-    pub(crate) grammar: Option<NewProcessor>,
+    /// What constrains each reply. Empty if nothing does.
+    pub(crate) constraints: Vec<Box<dyn LogitProcessor>>,
     /// How replies are read.
     pub(crate) reading: Reading,
 }
@@ -49,7 +47,7 @@ pub(crate) async fn model(app: &App, name: Option<&str>) -> Result<Arc<Loaded>, 
 /// # Errors
 /// If a prompt does not fit the context, or the server is busy.
 pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Result<Replies, ApiError> {
-    let Ask { prompts, n, mut options, seeded, grammar, reading } = ask;
+    let Ask { prompts, n, mut options, seeded, constraints, reading } = ask;
     let context = model.facts.context;
     // A reply without a limit of its own may fill the context; one that has more room than there is, likewise.
     for prompt in &prompts {
@@ -71,13 +69,14 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
     let longest = prompts.iter().map(Vec::len).max().unwrap_or(0);
     let reply_tokens = options.max_tokens.unwrap_or(context).min(context - longest) * count;
     let requests = prompts.into_iter().flat_map(|prompt| std::iter::repeat_n(prompt, n)).enumerate();
+    let mut constraints = constraints.into_iter();
     let requests = requests.map(|(choice, prompt)| {
         let mut options = options.clone();
         // The first reply to a seed is the same, whatever `n`.
         options.sampling.seed = seed.wrapping_add((choice % n) as u64);
         let request = Request::new(prompt).options(options);
-        match &grammar {
-            Some(new) => request.processor(new()),
+        match constraints.next() {
+            Some(constraint) => request.processor(constraint),
             None => request,
         }
     });
@@ -93,4 +92,33 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
     };
     model.worker.submit(job)?;
     Ok(Replies::new(receive, count, &reading))
+}
+
+/// Compiles a grammar for each of `n` replies; none if it allows everything.
+///
+/// # Errors
+/// If it cannot be enforced: an output that was asked for is never left to chance.
+pub(crate) async fn constraints(
+    model: &Arc<Loaded>,
+    grammar: GrammarSpec,
+    n: usize,
+) -> Result<Vec<Box<dyn LogitProcessor>>, ApiError> {
+    if !grammar.constrains() {
+        return Ok(Vec::new());
+    }
+    let model = Arc::clone(model);
+    let compiled = tokio::task::spawn_blocking(move || {
+        let one = |_| model.grammars.compile(&grammar);
+        let all: Result<Vec<_>, GrammarError> = (0..n).map(one).collect();
+        all.map(|all| all.into_iter().flatten().collect())
+    });
+    let compiled =
+        compiled.await.map_err(|_| ApiError::new(Kind::Internal, "the grammar compiler panicked"))?;
+    compiled.map_err(|error: GrammarError| {
+        let kind = if error.server { Kind::Unavailable } else { Kind::Invalid };
+        let param = error
+            .param("response_format.json_schema.schema", |tool| format!("tools[{tool}].function.parameters"));
+        let message = format!("this cannot be enforced: {error}");
+        ApiError { param, ..ApiError::new(kind, message) }.code("invalid_grammar")
+    })
 }

@@ -4,4 +4,5 @@ mod chat;
 mod lifecycle;
 mod refusals;
 mod soak;
+mod structured;
 mod support;

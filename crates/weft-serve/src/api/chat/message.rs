@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use weft_engine::Message;
 
 use crate::error::ApiError;
-use crate::json::Fields;
+use crate::json::{Fields, expected_at};
 
 /// The most tool calls of a message.
 const CALLS: usize = 256;
@@ -73,8 +73,8 @@ pub(crate) fn text_of(content: &Value, path: &str) -> Result<String, ApiError> {
         Value::String(text) => return Ok(text.clone()),
         Value::Array(parts) if parts.len() <= PARTS => parts,
         _ => {
-            let message = format!("{path}: expected a string or an array of at most {PARTS} parts");
-            return Err(ApiError::invalid(path, message));
+            let expected = format!("a string or an array of at most {PARTS} parts");
+            return Err(expected_at(path, &expected, content));
         }
     };
     let mut text = String::new();

@@ -1,0 +1,105 @@
+//! Output of a form that the request asks for. The models are random, so nothing but the grammar makes it valid.
+
+use serde_json::{Value, json};
+
+use weft_engine::EngineOptions;
+
+use crate::support::{Running, options};
+
+const GLM: &str = "glm-tiny-q4_0.gguf";
+/// Its template has no tools.
+const PLAIN: &str = "llama-tiny-q6_k.gguf";
+
+fn body(extra: Value) -> Value {
+    let mut body = json!({
+        "messages": [{ "role": "user", "content": "Weather?" }],
+        "max_tokens": 400,
+        "temperature": 1,
+        "seed": 3,
+        "chat_template_kwargs": { "enable_thinking": false },
+    });
+    body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    body
+}
+
+fn weather() -> Value {
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "city": { "type": "string", "enum": ["Oslo", "Rome"] },
+            "days": { "type": "integer", "minimum": 1, "maximum": 9 },
+        },
+        "required": ["city", "days"],
+        "additionalProperties": false,
+    });
+    json!([{ "type": "function", "function": { "name": "weather", "parameters": parameters } }])
+}
+
+#[test]
+fn a_schema_holds_for_every_seed() {
+    let server = Running::of(GLM);
+    let schema = json!({
+        "type": "object",
+        "properties": { "ok": { "type": "boolean" }, "size": { "enum": ["s", "m", "l"] } },
+        "required": ["ok", "size"],
+        "additionalProperties": false,
+    });
+    for seed in 0..6 {
+        let format = json!({ "type": "json_schema", "json_schema": { "name": "answer", "strict": true, "schema": schema } });
+        let answer =
+            server.post("/v1/chat/completions", &body(json!({ "response_format": format, "seed": seed })));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let choice = &answer.json()["choices"][0];
+        assert_eq!(choice["finish_reason"], "stop");
+        let value: Value = serde_json::from_str(choice["message"]["content"].as_str().unwrap()).unwrap();
+        assert!(
+            value["ok"].is_boolean() && ["s", "m", "l"].contains(&value["size"].as_str().unwrap()),
+            "{value}"
+        );
+    }
+}
+
+#[test]
+fn a_required_tool_is_called_with_valid_arguments() {
+    for model in [GLM, PLAIN] {
+        let mut options = options(model);
+        options.engine = EngineOptions::default().sequences(1).threads(2).context(1024);
+        let server = Running::start(options);
+        for choice in [json!("required"), json!({ "type": "function", "function": { "name": "weather" } })] {
+            let asked = json!({ "tools": weather(), "tool_choice": choice, "parallel_tool_calls": false });
+            let answer = server.post("/v1/chat/completions", &body(asked.clone()));
+            assert_eq!(answer.status, 200, "{model}: {answer:?}");
+            let complete = answer.json();
+            let reply = &complete["choices"][0];
+            assert_eq!(reply["finish_reason"], "tool_calls", "{model}: {complete}");
+            let calls = reply["message"]["tool_calls"].as_array().unwrap();
+            assert_eq!(calls.len(), 1);
+            assert_eq!(calls[0]["function"]["name"], "weather");
+            let text = calls[0]["function"]["arguments"].as_str().unwrap();
+            let arguments: Value = serde_json::from_str(text).unwrap();
+            assert!(["Oslo", "Rome"].contains(&arguments["city"].as_str().unwrap()), "{model}: {text}");
+            assert!((1..=9).contains(&arguments["days"].as_i64().unwrap()), "{model}: {text}");
+
+            let mut asked = asked;
+            asked["stream"] = true.into();
+            let events = server.post("/v1/chat/completions", &body(asked)).events();
+            let deltas =
+                || events.iter().filter_map(|event| event["choices"][0]["delta"]["tool_calls"].get(0));
+            let first = deltas().next().unwrap();
+            assert!(first["id"].is_string() && first["function"]["name"] == "weather", "{first}");
+            let streamed: String =
+                deltas().filter_map(|delta| delta["function"]["arguments"].as_str()).collect();
+            assert_eq!(streamed, text);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_enforced_is_refused() {
+    let server = Running::of(GLM);
+    let schema = json!({ "type": "string", "pattern": "(" });
+    let format = json!({ "type": "json_schema", "json_schema": { "name": "x", "schema": schema } });
+    let answer = server.post("/v1/chat/completions", &body(json!({ "response_format": format })));
+    assert_eq!(answer.status, 400, "{answer:?}");
+    assert_eq!(answer.json()["error"]["code"], "invalid_grammar");
+}
