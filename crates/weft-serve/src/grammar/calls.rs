@@ -2,6 +2,7 @@
 
 mod glm;
 mod json;
+mod parts;
 mod raw;
 
 use serde_json::Value;
@@ -13,31 +14,8 @@ use super::limits;
 use super::schema::{Mode, Schemas};
 use super::spec::{CallForm, CallSpec, Callable, ToolChoice};
 use super::vocabulary::Mark;
-
-/// The rules for all calls of a reply.
-pub(super) struct Calls {
-    /// How calls begin.
-    pub(super) opening: Opening,
-    /// The rule of all calls, after the mark if one opens them.
-    pub(super) calls: String,
-}
-
-/// How the parser of replies tells calls from text.
-pub(super) enum Opening {
-    /// By the mark `begin`. Free text contains neither it nor those of `never`.
-    Mark { begin: Mark, never: Vec<Mark> },
-    /// By a brace at the very beginning of the reply. This rule is of text that begins otherwise.
-    Brace { text: String },
-}
-
-/// A tool with its schema reduced.
-struct Tool<'s> {
-    index: usize,
-    name: &'s str,
-    mode: Mode,
-    /// The schema of its arguments.
-    arguments: Value,
-}
+use parts::Tool;
+pub(super) use parts::{Calls, Opening};
 
 /// Adds the rules for calls.
 ///
@@ -101,26 +79,4 @@ fn tools<'s>(schemas: &mut Schemas<'s>, spec: &'s CallSpec) -> Result<Vec<Tool<'
         return Err(GrammarError::new(Place::Request, "tool_choice", message));
     }
     Ok(tools)
-}
-
-/// Several calls with a rule each, or one.
-fn repeated(lark: &mut Lark, first: &str, next: &str, parallel: bool) -> String {
-    if parallel { lark.rule(&format!("{first} (WS? {next})*")) } else { lark.rule(first) }
-}
-
-/// Refuses names that cannot be told from the markup around them.
-///
-/// # Errors
-/// If the tool has such a name.
-fn plain_name(tool: &Tool<'_>) -> Result<(), GrammarError> {
-    let odd =
-        |c: char| c.is_control() || c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '`' | '｜');
-    if !tool.name.contains(odd) {
-        return Ok(());
-    }
-    Err(GrammarError::new(
-        Place::Tool(tool.index),
-        "name",
-        "expected a name without whitespace, control characters and any of <>{}`｜: this model writes names as they are",
-    ))
 }

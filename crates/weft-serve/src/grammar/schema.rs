@@ -8,6 +8,7 @@
 //! A schema that need not be followed to the letter, that of a tool without `strict`, loses the keywords that cannot be
 //! enforced instead. What remains accepts more, never less.
 
+mod additional;
 mod conjunction;
 mod finite;
 mod format;

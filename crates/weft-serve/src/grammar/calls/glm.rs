@@ -9,7 +9,8 @@ use super::super::error::{GrammarError, Place};
 use super::super::lark::{Lark, mark, quoted};
 use super::super::schema::{Mode, Schemas};
 use super::super::vocabulary::Mark;
-use super::{Calls, Opening, Tool, plain_name, raw, repeated};
+use super::parts::{Calls, Opening, Tool, plain_name, repeated};
+use super::raw;
 
 /// The marks around keys and values.
 struct Tags {

@@ -6,7 +6,7 @@ use super::super::error::GrammarError;
 use super::super::lark::{Lark, mark, quoted};
 use super::super::schema::Schemas;
 use super::super::vocabulary::Mark;
-use super::{Calls, Opening, Tool, plain_name, repeated};
+use super::parts::{Calls, Opening, Tool, plain_name, repeated};
 
 /// `<tool_call>{"name": …, "arguments": …}</tool_call>`
 pub(super) fn hermes(

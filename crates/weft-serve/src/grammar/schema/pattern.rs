@@ -45,7 +45,7 @@ fn repeats(pattern: &str) -> impl Iterator<Item = u32> {
 
 /// A pattern as a regular expression for a whole text, to go between slashes: `^a+$` is `a+`, and `a` is `(?s:.*)a(?s:.*)`.
 /// `None` if it has anchors anywhere else.
-pub(in super::super) fn unanchored(pattern: &str) -> Option<String> {
+pub(crate) fn unanchored(pattern: &str) -> Option<String> {
     let (begins, rest) = match pattern.strip_prefix('^') {
         Some(rest) => (true, rest),
         None => (false, pattern),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::error::{GrammarError, Place};
 use super::super::limits;
+use super::additional::name_all_properties;
 use super::conjunction::patterns;
 use super::finite::{finite, finite_definitions};
 use super::format;
@@ -16,7 +17,7 @@ use super::values::{count, kind, literal, multiple, name, number};
 
 /// What becomes of keywords that grammars cannot enforce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Mode {
+pub(crate) enum Mode {
     /// They are refused.
     Exact,
     /// They are left out.
@@ -24,7 +25,7 @@ pub(in super::super) enum Mode {
 }
 
 /// The schemas of a request, checked and reduced.
-pub(in super::super) struct Schemas<'r> {
+pub(crate) struct Schemas<'r> {
     roots: Vec<Root<'r>>,
     definitions: Map<String, Value>,
     /// The names of definitions by root and address of the value that `$ref` refers to.
@@ -46,7 +47,7 @@ struct Root<'r> {
 }
 
 impl<'r> Schemas<'r> {
-    pub(in super::super) fn new() -> Schemas<'r> {
+    pub(crate) fn new() -> Schemas<'r> {
         Schemas {
             roots: Vec::new(),
             definitions: Map::new(),
@@ -65,12 +66,7 @@ impl<'r> Schemas<'r> {
     ///
     /// # Errors
     /// If it is not a valid schema, is too complex, accepts nothing, or has a keyword that `mode` refuses.
-    pub(in super::super) fn add(
-        &mut self,
-        schema: &'r Value,
-        place: Place,
-        mode: Mode,
-    ) -> Result<Value, GrammarError> {
+    pub(crate) fn add(&mut self, schema: &'r Value, place: Place, mode: Mode) -> Result<Value, GrammarError> {
         self.bytes += schema.to_string().len();
         let root = self.roots.len();
         self.roots.push(Root { schema, place, mode });
@@ -110,12 +106,12 @@ impl<'r> Schemas<'r> {
     }
 
     /// The definition that a reduced schema refers to.
-    pub(in super::super) fn definition(&self, reference: &str) -> Option<&Value> {
+    pub(crate) fn definition(&self, reference: &str) -> Option<&Value> {
         self.definitions.get(reference.strip_prefix("#/$defs/")?)
     }
 
     /// A complete document for the compiler of grammars: `schema`, the definitions, and options.
-    pub(in super::super) fn document(&self, schema: &Value) -> Value {
+    pub(crate) fn document(&self, schema: &Value) -> Value {
         // Not both: the compiler refuses patterns that overlap.
         let patterns = self.roots.iter().any(|root| mentions(root.schema, "patternProperties"));
         let mut options = json!({ "whitespace_pattern": SPACE });
@@ -563,42 +559,6 @@ fn references<'v>(schema: &'v Value, found: &mut impl FnMut(&'v str)) {
             }
             _ => references(value, found),
         }),
-        _ => {}
-    }
-}
-
-/// Writes `additionalProperties` as a pattern that matches every name.
-///
-/// The compiler lets additional names have any escapes. `"\u0061"` would then pass as another name than a listed `"a"`,
-/// with a value that is not valid for it. Names that match patterns have one spelling only.
-fn name_all_properties(schema: &mut Value) {
-    match schema {
-        Value::Array(schemas) => schemas.iter_mut().for_each(name_all_properties),
-        Value::Object(members) => {
-            let listed = ["properties", "required"].iter().any(|key| members.contains_key(*key));
-            if listed && members.get("additionalProperties") != Some(&Value::Bool(false)) {
-                let more = members.insert("additionalProperties".into(), false.into());
-                let all = Map::from_iter([(String::new(), more.unwrap_or(Value::Bool(true)))]);
-                members.insert("patternProperties".into(), all.into());
-                // Before the keywords that combine schemas.
-                for key in ["$ref", "const", "enum", "allOf", "anyOf", "oneOf", "$defs"] {
-                    if let Some(value) = members.shift_remove(key) {
-                        members.insert(key.into(), value);
-                    }
-                }
-            }
-            for (key, value) in members.iter_mut() {
-                match key.as_str() {
-                    "properties" | "patternProperties" | "$defs" => {
-                        if let Value::Object(schemas) = value {
-                            schemas.values_mut().for_each(name_all_properties);
-                        }
-                    }
-                    "const" | "enum" | "required" => {}
-                    _ => name_all_properties(value),
-                }
-            }
-        }
         _ => {}
     }
 }
