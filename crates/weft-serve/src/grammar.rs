@@ -1,7 +1,42 @@
 //! Structured output: grammars that every reply to a request must follow.
 //!
-//! A [`GrammarSpec`] says what the reply must look like. [`Grammars`] compiles it to a logit processor, by
-//! [llguidance](https://github.com/guidance-ai/llguidance).
+//! A [`GrammarSpec`] says what replies must look like: perhaps reasoning, then text (free, a JSON object, or JSON by a
+//! schema) or calls of tools, in the model's own form. [`Grammars`], one per model, compiles it by
+//! [llguidance](https://github.com/guidance-ai/llguidance) to a logit processor, which forbids all tokens that do not continue
+//! the reply. What cannot be enforced is an error that names it; nothing is ignored.
+//!
+//! # Schemas
+//! - **Enforced**: `type`, `enum`, `const`, `anyOf`, `allOf`, `$ref` within the schema; `properties`, `patternProperties`
+//!   (no name may match two), `additionalProperties`, `required`, `minProperties` and `maxProperties` (where all listed
+//!   properties are required); `items`, `prefixItems`, `additionalItems`, `minItems`, `maxItems`; `minLength`,
+//!   `maxLength`, `pattern` (without look-around and back references), `format` (`date-time`, `date`, `time`, `duration`,
+//!   `email`, `hostname`, `ipv4`, `ipv6`, `uuid`, `uri`; for integers `int8` … `uint32`); `minimum`, `maximum`,
+//!   `exclusiveMinimum`, `exclusiveMaximum`, `multipleOf`. `oneOf` where its schemas exclude each other.
+//! - **Refused**: `not`, `if`, `dependent…`, `uniqueItems`, `contains`, `propertyNames`, `unevaluated…`, dynamic references,
+//!   and words that are no keywords. Where they say nothing (`"uniqueItems": false`), they may stay.
+//! - **Notes**: `title`, `description`, `default`, `examples`, `x-…` and the like have no effect.
+//!
+//! Properties come in the order of the schema. Additional ones may repeat a name. Between the parts of JSON there may be
+//! spaces or line breaks, but not many. Integers beyond 2⁵³ are refused: most parsers would read others.
+//!
+//! # Tools
+//! A reply to `auto` is constrained if a tool is `strict`: free text, and once a call begins, its name is that of a tool
+//! and its arguments follow the schema. The schema of a tool that is not strict loses the keywords above that are refused.
+//! GLM writes arguments one by one, in the order of `properties`; strings go without quotes and end at `</arg_value>`.
+//! Its schemas may not combine all arguments by `anyOf` and the like.
+//!
+//! # Limits
+//! `limits.rs` has the figures: bytes, depth and number of schemas, patterns, values and references, and llguidance's own
+//! limits of work and memory, most of them lowered. One grammar is compiled at a time, on a thread of its own with a deadline
+//! of 5 s; the 32 used last are kept. A reply that exceeds a limit ends alone, as failed.
+//!
+//! # Tokens
+//! A grammar sees the bytes of ordinary and user-defined tokens. Control tokens are no text: a grammar allows only those it
+//! names, and those that end a reply where the grammar is complete. The tree of tokens is built for a model's first grammar.
+//! Tokens are never forced: how a reply is cut into tokens is up to the model.
+//!
+//! # Time
+//! Masks are computed on one or two threads per model beside the forward pass.
 
 mod cache;
 mod calls;

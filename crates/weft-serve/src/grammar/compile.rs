@@ -100,6 +100,10 @@ pub(super) fn explain(error: &str) -> String {
         return "`minProperties` and `maxProperties` are supported only where all listed properties are required"
             .to_owned();
     }
+    if first.contains("intersection stack level") || first.contains("schema too large") {
+        return "the schemas are too complex together: use less `allOf`, and less beside `$ref` and `anyOf`"
+            .to_owned();
+    }
     if first.contains("circular references with sibling keys") {
         return "`$ref` in a circle is supported only without other keywords beside it".to_owned();
     }

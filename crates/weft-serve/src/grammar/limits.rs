@@ -17,6 +17,8 @@ pub(super) const VALUE_DEPTH: usize = 16;
 pub(super) const SUBSCHEMAS: usize = 5_000;
 /// The most properties of an object. Time to compile them grows with their square.
 pub(super) const PROPERTIES: usize = 1_000;
+/// The most schemas of one `anyOf`, `oneOf`, `allOf` or `prefixItems`.
+pub(super) const OPTIONS: usize = 500;
 /// The most different targets of `$ref` in a request. Each may be another level of recursion in the compiler.
 pub(super) const REFERENCES: usize = 128;
 /// The most values of all `enum` of a request.
@@ -61,8 +63,8 @@ pub(super) const VOCABULARY_BYTES: usize = 4_000_000;
 /// llguidance's own limits, most of them lower than its defaults.
 pub(super) fn parser() -> ParserLimits {
     ParserLimits {
-        // Default 2,000: alternatives at one place of an ambiguous grammar.
-        max_items_in_row: 2_000,
+        // Default 2,000: alternatives at one place. A thousand optional properties are 4,000.
+        max_items_in_row: 10_000,
         // Default 1,000,000, at 50,000 per millisecond.
         initial_lexer_fuel: 500_000,
         // Default 200,000, at 14,000 per millisecond: one mask takes 15 ms at most.

@@ -116,7 +116,7 @@ fn unexpected(token: u32) -> String {
 }
 
 fn failed(error: &str) -> String {
-    if error.contains("TooComplex") || error.contains("too complex") || error.contains("limit") {
+    if ["TooComplex", "too complex", "limit", "Current row has"].iter().any(|part| error.contains(part)) {
         return "the reply became too complex for its grammar".to_owned();
     }
     explain(error)

@@ -2,69 +2,51 @@
 //!
 //! The compiler decides whether any string satisfies them all, which takes time exponential in their number.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::super::limits;
+
 /// The most patterns and formats that can meet at one string of `schema`, as [`Schemas`](super::Schemas) writes it: an
-/// upper bound.
+/// upper bound, and not more than one above the limit.
 pub(super) fn patterns(schema: &Value, definitions: &Map<String, Value>) -> usize {
-    let mut walk = Walk { definitions, open: BTreeSet::new(), known: BTreeMap::new() };
-    walk.of(schema)
+    // Definitions refer to each other, perhaps in circles: their counts grow until they fit together.
+    let mut counts = BTreeMap::new();
+    loop {
+        let mut grown = false;
+        for (name, schema) in definitions {
+            let count = of(schema, &counts);
+            grown |= counts.insert(name.as_str(), count).unwrap_or(0) < count;
+        }
+        if !grown {
+            return of(schema, &counts);
+        }
+    }
 }
 
-struct Walk<'d> {
-    definitions: &'d Map<String, Value>,
-    /// The definitions that are being counted.
-    open: BTreeSet<&'d str>,
-    known: BTreeMap<&'d str, usize>,
-}
-
-impl<'d> Walk<'d> {
-    fn of(&mut self, schema: &'d Value) -> usize {
-        let Value::Object(members) = schema else { return 0 };
-        // Of the alternatives and parts, each is another string; all else meets.
-        let (mut together, mut parts) = (0, 0);
-        for (key, value) in members {
-            match (key.as_str(), value) {
-                ("pattern" | "format", _) => together += 1,
-                ("$ref", Value::String(to)) => together += self.definition(to),
-                ("allOf", Value::Array(all)) => {
-                    together += all.iter().map(|each| self.of(each)).sum::<usize>()
-                }
-                ("anyOf" | "oneOf", Value::Array(options)) => {
-                    together += options.iter().map(|each| self.of(each)).max().unwrap_or(0);
-                }
-                ("properties" | "patternProperties", Value::Object(schemas)) => {
-                    parts = schemas.values().map(|each| self.of(each)).fold(parts, usize::max);
-                }
-                ("prefixItems", Value::Array(schemas)) => {
-                    parts = schemas.iter().map(|each| self.of(each)).fold(parts, usize::max);
-                }
-                ("items" | "additionalProperties", schema) => parts = parts.max(self.of(schema)),
-                _ => {}
+fn of(schema: &Value, definitions: &BTreeMap<&str, usize>) -> usize {
+    let Value::Object(members) = schema else { return 0 };
+    let each = |schemas: &[Value]| schemas.iter().map(|schema| of(schema, definitions)).collect::<Vec<_>>();
+    // Alternatives and parts are different strings; all else meets.
+    let (mut together, mut parts) = (0, 0);
+    for (key, value) in members {
+        match (key.as_str(), value) {
+            ("pattern" | "format", _) => together += 1,
+            ("$ref", Value::String(to)) => {
+                together += definitions.get(to.strip_prefix("#/$defs/").unwrap_or_default()).unwrap_or(&0);
             }
+            ("allOf", Value::Array(all)) => together += each(all).iter().sum::<usize>(),
+            ("anyOf" | "oneOf", Value::Array(all)) => together += each(all).into_iter().max().unwrap_or(0),
+            ("prefixItems", Value::Array(items)) => parts = each(items).into_iter().fold(parts, usize::max),
+            ("properties" | "patternProperties", Value::Object(schemas)) => {
+                parts = schemas.values().map(|schema| of(schema, definitions)).fold(parts, usize::max);
+            }
+            ("items" | "additionalProperties", schema) => parts = parts.max(of(schema, definitions)),
+            _ => {}
         }
-        together + parts
     }
-
-    fn definition(&mut self, reference: &'d str) -> usize {
-        let name = reference.strip_prefix("#/$defs/").unwrap_or_default();
-        if let Some(known) = self.known.get(name) {
-            return *known;
-        }
-        let Some(schema) = self.definitions.get(name) else { return 0 };
-        if !self.open.insert(name) {
-            return 0;
-        }
-        let count = self.of(schema);
-        self.open.remove(name);
-        // Within a circle the count depends on where it was entered.
-        if self.open.is_empty() {
-            self.known.insert(name, count);
-        }
-        count
-    }
+    (together + parts).min(limits::PATTERNS_TOGETHER + 1)
 }
 
 #[cfg(test)]
@@ -77,6 +59,7 @@ mod tests {
         let p = json!({"type": "string", "pattern": "a"});
         let definitions = json!({
             "two": {"allOf": [p, p]},
+            "spiral": {"allOf": [p, {"$ref": "#/$defs/spiral"}]},
             "circle": {"type": "object", "properties": {"name": p, "next": {"$ref": "#/$defs/circle"}}},
         });
         let Value::Object(definitions) = definitions else { unreachable!() };
@@ -87,6 +70,7 @@ mod tests {
         assert_eq!(count(json!({"allOf": [{"properties": {"a": p}}, {"properties": {"a": p}}]})), 2);
         assert_eq!(count(json!({"$ref": "#/$defs/two", "pattern": "b", "format": "date"})), 4);
         assert_eq!(count(json!({"$ref": "#/$defs/circle"})), 1);
+        assert_eq!(count(json!({"$ref": "#/$defs/spiral"})), limits::PATTERNS_TOGETHER + 1);
         assert_eq!(count(json!(true)), 0);
     }
 }

@@ -71,8 +71,8 @@ fn object(schema: &Map<String, Value>, is: &impl Fn(&Value) -> bool) -> bool {
             match properties.and_then(|properties| properties.get(name)) {
                 Some(property) => is(property),
                 None => schema.get("additionalProperties").is_none_or(|more| {
-                    // Or a pattern accepts the name; the compiler of grammars knows.
-                    schema.contains_key("patternProperties") || is(more)
+                    // Or a pattern accepts the name, or nothing does; the compiler of grammars says so.
+                    schema.contains_key("patternProperties") || more == &Value::Bool(false) || is(more)
                 }),
             }
         })

@@ -423,6 +423,10 @@ impl<'r> Schemas<'r> {
         if schemas.is_empty() {
             return Err(self.error(root, "expected at least one schema, found none".into()));
         }
+        if schemas.len() > limits::OPTIONS {
+            let most = limits::OPTIONS;
+            return Err(self.error(root, format!("expected at most {most} schemas, found {}", schemas.len())));
+        }
         let mut out = Vec::with_capacity(schemas.len());
         for (index, schema) in schemas.iter().enumerate() {
             out.push(self.at(format!("[{index}]"), |this| this.schema(root, schema, depth + 1))?);
