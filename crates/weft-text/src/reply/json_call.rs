@@ -4,7 +4,7 @@
 //! - `arguments` and `parameters` mean the same. Their value is an object, a string that contains one, null, or missing; the
 //!   last two, and an empty string, stand for `{}`.
 //! - Of several members with one name, the first counts.
-//! - Arguments are passed on byte for byte, but for control characters in strings, which are escaped.
+//! - Arguments are passed on byte for byte, but for what [`Scanner`] repairs in strings.
 
 use super::call::{Sink, Step};
 use super::scanner::{Scan, Scanner, is_space};

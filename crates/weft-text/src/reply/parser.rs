@@ -89,13 +89,14 @@ impl ReplyParser {
     pub fn new(format: &ReplyFormat, tools: &[Tool], prompt: &str) -> ReplyParser {
         let tools = Tools::new(tools);
         let begun = format.begins_in_reasoning(prompt);
+        let ended = format.reasoning.is_some_and(|tags| prompt.trim_end().ends_with(tags.end));
         let mut parser = ReplyParser {
             reasoning: format.reasoning,
             syntax: format.tools.filter(|_| !tools.is_empty()),
             tools,
             channel: if begun { Channel::Reasoning } else { Channel::Text },
             place: Place::Beginning,
-            trim: begun,
+            trim: begun || ended,
             interrupted: false,
             tags: Vec::new(),
             held: String::new(),

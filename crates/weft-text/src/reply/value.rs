@@ -33,7 +33,7 @@ enum State {
     /// The beginning of JSON.
     Json(Scanner, String),
     /// JSON, and perhaps white space after it.
-    AfterJson,
+    AfterJson(String),
     /// What is left of one of Python's words, and the JSON for it.
     Python(&'static str, &'static str),
     /// It is a string, whose beginning has been sent.
@@ -78,16 +78,16 @@ impl ValueWriter {
             State::Json(scanner, copy) => match scanner.push(c, copy) {
                 Scan::More => true,
                 Scan::Done => {
-                    self.state = State::AfterJson;
+                    self.state = State::AfterJson(std::mem::take(copy));
                     true
                 }
                 Scan::Past => {
-                    self.state = State::AfterJson;
+                    self.state = State::AfterJson(std::mem::take(copy));
                     c.is_whitespace()
                 }
                 Scan::Invalid => false,
             },
-            State::AfterJson | State::Python("", _) => c.is_whitespace(),
+            State::AfterJson(_) | State::Python("", _) => c.is_whitespace(),
             State::Python(rest, json) => match rest.strip_prefix(c) {
                 Some(rest) => {
                     self.state = State::Python(rest, json);
@@ -104,13 +104,13 @@ impl ValueWriter {
 
     /// The text is complete.
     pub(crate) fn finish(&mut self, sink: &mut Sink<'_, '_>) {
-        let json = match self.state {
+        let json = match &self.state {
             State::String => return sink.arguments("\""),
             State::Space => None,
-            State::Python(rest, json) => rest.is_empty().then_some(json),
+            State::Python(rest, json) => rest.is_empty().then_some(*json),
             // The scanner does not check everything: a number can be too large.
-            State::Json(..) | State::AfterJson => match serde_json::from_str::<Value>(&self.text) {
-                Ok(value) if self.types.meets(Types::of(&value)) => Some(self.text.trim()),
+            State::Json(_, copy) | State::AfterJson(copy) => match serde_json::from_str::<Value>(copy) {
+                Ok(value) if self.types.meets(Types::of(&value)) => Some(copy.as_str()),
                 _ => None,
             },
         };

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use weft_text::reply::{ReplyFormat, ReplyPiece, Tool, ToolSyntax, law};
 
+#[path = "../../../../fuzz/for_a_while.rs"]
+mod for_a_while;
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/replies")
 }
@@ -249,8 +252,27 @@ proptest! {
 
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        law::check_bytes_of_fuzzer(&bytes);
+        law::check_fuzzed(&bytes);
     }
+}
+
+/// `fuzz/for_a_while.rs` says for how long.
+#[test]
+#[ignore = "runs as long as WEFT_FUZZ_SECONDS says"]
+fn fuzz_for_a_while() {
+    let formats = law::formats();
+    let number = |name: &str| formats.iter().position(|(other, _)| *other == name).unwrap() as u8;
+    let mut seeds = Vec::new();
+    for file in fs::read_dir(folder()).unwrap() {
+        for case in read(&fs::read_to_string(file.unwrap().path()).unwrap()).1 {
+            let prompt = if case.prompt().is_empty() { 0 } else { 1 };
+            let mut seed = vec![number(case.get("format").unwrap()), prompt, 20];
+            seed.extend(case.reply.bytes());
+            seeds.push(seed);
+        }
+    }
+    let words = formats.iter().flat_map(|(name, _)| parts(name)).map(String::into_bytes).collect();
+    for_a_while::fuzz(&for_a_while::Target { name: "reply_parser", seeds, words, check: &law::check_fuzzed });
 }
 
 #[test]
