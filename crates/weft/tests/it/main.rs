@@ -19,6 +19,7 @@ mod quality;
 mod remote;
 mod report;
 mod server;
+mod serving;
 mod support;
 mod talk;
 mod tune;
