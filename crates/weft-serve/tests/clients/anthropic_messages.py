@@ -6,6 +6,8 @@ from harness import DESCRIPTIONS, KEY, MODEL, SCHEMAS, TIMEOUT, URL, case, main,
 
 client = anthropic.Anthropic(base_url=URL, api_key=KEY, timeout=TIMEOUT, max_retries=0)
 HELLO = [{"role": "user", "content": "Say hello in two words."}]
+# Models with random weights rarely stop to think.
+DIRECT = {"thinking": {"type": "disabled"}}
 TOOLS = [
     {"name": name, "description": DESCRIPTIONS[name], "input_schema": schema} for name, schema in SCHEMAS.items()
 ]
@@ -62,7 +64,7 @@ def the_stream_is_the_answer():
     check_stream()
     check_stream(system="Be brief.", max_tokens=40, temperature=1, top_k=1)
     check_stream(system=[{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}])
-    check_stream(thinking={"type": "disabled"})
+    check_stream(**DIRECT)
 
 
 @case
@@ -80,10 +82,10 @@ def counting():
 
 @case
 def stop_sequences():
-    said = create(max_tokens=32, thinking={"type": "disabled"})
+    said = create(max_tokens=32, **DIRECT)
     text = "".join(block.text for block in said.content if block.type == "text")
     stop = text[len(text) // 2 :][:2]
-    answer = check_stream(max_tokens=32, stop_sequences=[stop], thinking={"type": "disabled"})
+    answer = check_stream(max_tokens=32, stop_sequences=[stop], **DIRECT)
     same((answer.stop_reason, answer.stop_sequence), ("stop_sequence", stop))
 
 
@@ -91,7 +93,7 @@ def stop_sequences():
 def forced_tools():
     for choice in ({"type": "any"}, {"type": "tool", "name": "get_weather"}):
         choice["disable_parallel_tool_use"] = True
-        answer = check_stream(max_tokens=600, tools=TOOLS, tool_choice=choice)
+        answer = check_stream(max_tokens=400, **DIRECT, tools=TOOLS, tool_choice=choice)
         same(answer.stop_reason, "tool_use", answer)
         calls = [block for block in answer.content if block.type == "tool_use"]
         same(len(calls), 1)
@@ -101,7 +103,7 @@ def forced_tools():
 
 @case
 def a_tool_answers():
-    answer = create(max_tokens=600, tools=TOOLS, tool_choice={"type": "tool", "name": "get_time"})
+    answer = create(max_tokens=400, **DIRECT, tools=TOOLS, tool_choice={"type": "tool", "name": "get_time"})
     call = next(block for block in answer.content if block.type == "tool_use")
     result = {"type": "tool_result", "tool_use_id": call.id, "content": [{"type": "text", "text": "12:00"}]}
     messages = [*HELLO, {"role": "assistant", "content": [block.to_dict() for block in answer.content]}]

@@ -138,7 +138,10 @@ fn sigterm_lets_eight_streams_end() {
     for mut lines in streams {
         let mut rest = String::new();
         lines.read_to_string(&mut rest).unwrap();
-        assert!(rest.contains(r#""finish_reason":"length""#) && rest.contains("data: [DONE]"), "cut off: {rest}");
+        assert!(
+            rest.contains(r#""finish_reason":"length""#) && rest.contains("data: [DONE]"),
+            "cut off: {rest}"
+        );
     }
     let (status, log) = serving.wait();
     assert_eq!(status.code(), Some(0), "{log}");
