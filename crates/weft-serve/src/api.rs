@@ -11,6 +11,7 @@ mod route;
 mod sampling;
 mod submit;
 mod tokens;
+mod tools;
 mod wire;
 
 pub(crate) use route::router;

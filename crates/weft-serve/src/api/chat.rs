@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::submit::{Ask, constraints, model, submit};
+use super::submit::{Conversation, converse, model};
 use super::wire;
 use crate::app::App;
 use crate::error::ApiError;
@@ -33,19 +33,7 @@ pub(crate) async fn create(
     let model = model(&app, name).await?;
     let request = ChatRequest::read(&body, &model.defaults, model.facts.vocab)?;
     let ChatRequest { dialogue, parameters, n, logprobs, stream, include_usage } = request;
-    let (_, prompt) = dialogue.prompt(&model).await?;
-    let constraints = constraints(&model, prompt.grammar, n).await?;
-    let mut options = parameters.options;
-    options.shown = prompt.shown;
-    let ask = Ask {
-        prompts: vec![prompt.tokens],
-        n,
-        options,
-        seeded: parameters.seeded,
-        constraints,
-        reading: prompt.reading,
-    };
-    let replies = submit(&app, &tenant, &model, ask)?;
+    let Conversation { replies, .. } = converse(&app, &tenant, &model, dialogue, parameters, n).await?;
     if stream {
         return Ok(sse::stream(replies, ChatEvents::new(Arc::clone(&model), n, logprobs, include_usage)));
     }

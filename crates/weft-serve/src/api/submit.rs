@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use weft_engine::{GenerateOptions, LogitProcessor, Request};
 
+use super::dialogue::Dialogue;
+use super::sampling::Parameters;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::grammar::{GrammarError, GrammarSpec};
@@ -40,6 +42,36 @@ pub(crate) async fn model(app: &App, name: Option<&str>) -> Result<Arc<Loaded>, 
         return Err(ApiError::new(Kind::Unavailable, message).retry_after(std::time::Duration::from_secs(5)));
     }
     app.models.get(name).await
+}
+
+/// The replies to a conversation.
+pub(crate) struct Conversation {
+    /// The number of tokens of the prompt.
+    pub(crate) prompt_tokens: usize,
+    /// The replies, as they come.
+    pub(crate) replies: Replies,
+}
+
+/// Asks a model for `n` replies to a conversation.
+///
+/// # Errors
+/// If the chat template refuses it, its grammar cannot be compiled, it does not fit the context, or the server is busy.
+pub(crate) async fn converse(
+    app: &App,
+    tenant: &Tenant,
+    model: &Arc<Loaded>,
+    dialogue: Dialogue,
+    parameters: Parameters,
+    n: usize,
+) -> Result<Conversation, ApiError> {
+    let (_, prompt) = dialogue.prompt(model).await?;
+    let constraints = constraints(model, prompt.grammar, n).await?;
+    let Parameters { mut options, seeded } = parameters;
+    options.shown = prompt.shown;
+    let prompt_tokens = prompt.tokens.len();
+    let ask = Ask { prompts: vec![prompt.tokens], n, options, seeded, constraints, reading: prompt.reading };
+    let replies = submit(app, tenant, model, ask)?;
+    Ok(Conversation { prompt_tokens, replies })
 }
 
 /// Asks a model. The replies are numbered in the order of the prompts.
