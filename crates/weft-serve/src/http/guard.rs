@@ -48,7 +48,11 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, nex
         response = Dialect::Anthropic.respond(&error, &id);
     }
     let headers = response.headers_mut();
-    headers.insert("x-request-id", HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("invalid")));
+    let id_value = HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("invalid"));
+    if Dialect::of(&path) == Dialect::Anthropic {
+        headers.insert("request-id", id_value.clone());
+    }
+    headers.insert("x-request-id", id_value);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let status = response.status().as_u16();
     app.metrics.response(&route, status);

@@ -9,6 +9,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::error::ApiError;
@@ -62,8 +63,10 @@ pub(crate) fn stream(mut replies: Replies, mut events: impl Events) -> Response 
         let mut frames = Frames::default();
         events.begin(&mut frames);
         let mut going = true;
+        let mut spoken = Instant::now();
         while going {
             if !frames.0.is_empty() {
+                spoken = Instant::now();
                 let text = Bytes::from(std::mem::take(&mut frames.0));
                 if send.send(Ok(text)).await.is_err() {
                     return;
@@ -72,7 +75,8 @@ pub(crate) fn stream(mut replies: Replies, mut events: impl Events) -> Response 
             tokio::select! {
                 // The client has gone; dropping the replies cancels them.
                 () = send.closed() => return,
-                next = tokio::time::timeout(PING, replies.next()) => match next {
+                // Not every update is an event: a long reply can be silent too.
+                next = tokio::time::timeout_at(spoken + PING, replies.next()) => match next {
                     Err(_) => events.ping(&mut frames),
                     Ok(Ok(Some((choice, update)))) => events.update(choice, update, &mut frames),
                     Ok(Ok(None)) => {
