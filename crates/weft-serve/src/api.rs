@@ -4,12 +4,18 @@ mod chat;
 mod completions;
 mod dialogue;
 mod fallback;
+mod ignored;
 mod models;
+mod opaque;
 mod openapi;
 mod ops;
+mod responses;
 mod route;
 mod sampling;
+#[cfg(test)]
+mod scripted;
 mod submit;
+mod thinking;
 mod tokens;
 mod tools;
 mod wire;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 
-use super::{chat, completions, models, openapi, ops, tokens};
+use super::{chat, completions, models, openapi, ops, responses, tokens};
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::guard;
@@ -17,6 +17,8 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(chat::create))
         .route("/v1/completions", post(completions::create))
+        .route("/v1/responses", post(responses::create))
+        .route("/v1/responses/{*id}", any(responses::stored))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*name}", get(models::show))
         .route("/v1/embeddings", post(no_embeddings))

@@ -29,6 +29,11 @@ impl Frames {
         let _ = write!(self.0, "data: {value}\n\n");
     }
 
+    /// Adds an event with a name.
+    pub(crate) fn event(&mut self, name: &str, value: &Value) {
+        let _ = write!(self.0, "event: {name}\ndata: {value}\n\n");
+    }
+
     /// Adds text that is not JSON, as `[DONE]`.
     pub(crate) fn raw(&mut self, text: &str) {
         let _ = write!(self.0, "data: {text}\n\n");
@@ -37,6 +42,12 @@ impl Frames {
     /// Adds a comment, which clients skip.
     pub(crate) fn comment(&mut self, text: &str) {
         let _ = write!(self.0, ": {text}\n\n");
+    }
+
+    /// The text so far.
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.0
     }
 }
 
@@ -54,6 +65,17 @@ pub(crate) trait Events: Send + 'static {
     fn ping(&mut self, out: &mut Frames) {
         out.comment("ping");
     }
+}
+
+/// Feeds replies to a state machine without streaming them.
+///
+/// # Errors
+/// If the request ends before its replies have.
+pub(crate) async fn fold(mut replies: Replies, events: &mut impl Events) -> Result<(), ApiError> {
+    while let Some((choice, update)) = replies.next().await? {
+        events.update(choice, update, &mut Frames::default());
+    }
+    Ok(())
 }
 
 /// Streams replies. When the client goes away, they are cancelled.

@@ -210,12 +210,17 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The names of the fields that were not read.
+    pub(crate) fn rest(&self) -> impl Iterator<Item = &'a str> {
+        self.map.keys().map(String::as_str).filter(|name| !self.known.contains(name))
+    }
+
     /// Ends the object.
     ///
     /// # Errors
     /// If it has a field that was not read: nothing that a client asks for is dropped in silence.
     pub(crate) fn end(self) -> Result<(), ApiError> {
-        match self.map.keys().find(|name| !self.known.contains(&name.as_str())) {
+        match self.rest().next() {
             None => Ok(()),
             Some(name) => {
                 let path = self.at(&short(name));

@@ -3,6 +3,7 @@
 mod chat;
 mod lifecycle;
 mod refusals;
+mod responses;
 mod soak;
 mod structured;
 mod support;

@@ -1,0 +1,60 @@
+//! `/v1/responses`: OpenAI's API for agents, without storage.
+
+mod custom;
+mod events;
+mod input;
+mod item;
+mod request;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use serde_json::Value;
+
+use super::submit::{Conversation, converse, model};
+use super::wire;
+use crate::app::App;
+use crate::error::{ApiError, Kind};
+use crate::http::{JsonBody, answer, new_id, sse};
+use crate::tenant::Tenant;
+use events::{Outline, ResponseEvents};
+use request::ResponseRequest;
+
+/// Answers a conversation.
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Extension(tenant): Extension<Tenant>,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    let name = body.get("model").and_then(Value::as_str);
+    let model = model(&app, name).await?;
+    let request = ResponseRequest::read(&body, &model.defaults, model.facts.vocab)?;
+    let ResponseRequest { dialogue, callables, parameters, reasoning, logprobs, stream, mut echo, ignored } =
+        request;
+    echo.insert("model".into(), model.name.as_str().into());
+    let Conversation { replies, .. } = converse(&app, &tenant, &model, dialogue, parameters, 1).await?;
+    let mut events = ResponseEvents::new(Outline {
+        id: new_id(""),
+        created: wire::now(),
+        fixed: echo,
+        callables,
+        reasoning,
+        logprobs: logprobs.then(|| Arc::clone(&model.facts.tokenizer)),
+        clock: wire::now,
+    });
+    if stream {
+        return Ok(ignored.mark(sse::stream(replies, events)));
+    }
+    sse::fold(replies, &mut events).await?;
+    Ok(ignored.mark(answer(&events.response())))
+}
+
+/// Responses cannot be fetched, deleted or cancelled later.
+pub(crate) async fn stored() -> ApiError {
+    ApiError::new(Kind::NotFound, "this server stores no responses; send the whole conversation in `input`")
+}
