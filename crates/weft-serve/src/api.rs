@@ -5,6 +5,7 @@ mod completions;
 mod dialogue;
 mod fallback;
 mod ignored;
+mod messages;
 mod models;
 mod opaque;
 mod openapi;

@@ -2,8 +2,10 @@
 
 mod body;
 mod fields;
+mod partial;
 
 pub(crate) use body::parse;
 #[cfg(test)]
 pub(crate) use fields::record::recorded;
 pub(crate) use fields::{Fields, expected_at};
+pub(crate) use partial::object_prefix;

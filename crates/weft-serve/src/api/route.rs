@@ -6,7 +6,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get, post};
 
-use super::{chat, completions, models, openapi, ops, responses, tokens};
+use super::{chat, completions, messages, models, openapi, ops, responses, tokens};
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::guard;
@@ -19,6 +19,8 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/v1/completions", post(completions::create))
         .route("/v1/responses", post(responses::create))
         .route("/v1/responses/{*id}", any(responses::stored))
+        .route("/v1/messages", post(messages::create))
+        .route("/v1/messages/count_tokens", post(messages::count_tokens))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*name}", get(models::show))
         .route("/v1/embeddings", post(no_embeddings))

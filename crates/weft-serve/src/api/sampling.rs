@@ -76,7 +76,11 @@ pub(crate) fn read(
     Ok(Parameters { options, seeded: seed.is_some() })
 }
 
-fn stops(path: &str, value: &Value) -> Result<Vec<String>, ApiError> {
+/// Stop strings: one, or an array.
+///
+/// # Errors
+/// If one is empty, there are too many, or they are too long.
+pub(crate) fn stops(path: &str, value: &Value) -> Result<Vec<String>, ApiError> {
     let wrong = |why: String| ApiError::invalid(path, format!("{path}: {why}"));
     let texts: Vec<&Value> = match value {
         Value::String(_) => vec![value],

@@ -2,6 +2,7 @@
 
 mod chat;
 mod lifecycle;
+mod messages;
 mod refusals;
 mod responses;
 mod soak;

@@ -1,0 +1,235 @@
+//! The messages of a request: blocks, which become messages as chat templates know them.
+
+use serde_json::{Map, Value, json};
+use weft_engine::Message;
+
+use crate::api::dialogue::Dialogue;
+use crate::api::ignored::Ignored;
+use crate::api::opaque;
+use crate::error::ApiError;
+use crate::json::{Fields, expected_at};
+
+/// The most messages of a request.
+const MESSAGES: usize = 16384;
+/// The most blocks of a message.
+const BLOCKS: usize = 4096;
+/// A line that Claude Code puts before its system prompt. It differs from request to request, so that no prompt would
+/// begin with an earlier one.
+const BILLING: &str = "x-anthropic-billing-header";
+/// What a failed tool's result begins with.
+const FAILED: &str = "Error: ";
+
+/// Reads `system` and `messages` into a conversation.
+///
+/// # Errors
+/// If one is malformed, or has something other than text.
+pub(super) fn read(
+    fields: &mut Fields<'_>,
+    dialogue: &mut Dialogue,
+    ignored: &mut Ignored,
+) -> Result<(), ApiError> {
+    if let Some(system) = fields.value("system") {
+        let text = text(system, "system", ignored, |text| !text.starts_with(BILLING))?;
+        if !text.is_empty() {
+            dialogue.messages.push(Message::new("system", text));
+        }
+    }
+    let value = fields.required("messages", "an array of messages")?;
+    let Value::Array(messages) = value else {
+        return Err(fields.expected("messages", "an array of messages", value));
+    };
+    if messages.is_empty() || messages.len() > MESSAGES {
+        let message = format!("messages: expected 1 to {MESSAGES} messages, found {}", messages.len());
+        return Err(ApiError::invalid("messages", message));
+    }
+    for (i, value) in messages.iter().enumerate() {
+        let path = format!("messages[{i}]");
+        let mut fields = Fields::of(value, path.as_str())?;
+        let Some(role) = fields.choice("role", &["user", "assistant", "system"])? else {
+            let path = fields.at("role");
+            let message = format!("{path} is missing: expected `user` or `assistant`");
+            return Err(ApiError::invalid(path, message));
+        };
+        let content = fields.required("content", "a string or an array of blocks")?;
+        let place = fields.at("content");
+        match role {
+            "assistant" => assistant(content, &place, dialogue, ignored)?,
+            "user" => user(content, &place, dialogue, ignored)?,
+            _ => {
+                let text = text(content, &place, ignored, |_| true)?;
+                dialogue.messages.push(Message::new("system", text));
+            }
+        }
+        ignored.fields("messages[]", fields.rest());
+    }
+    if dialogue.messages.last().is_some_and(|last| last.role == "assistant") {
+        let path = format!("messages[{}]", messages.len() - 1);
+        let message = format!(
+            "{path}: the last message is the assistant's, and this server does not continue messages; end with a user's"
+        );
+        return Err(ApiError::unsupported(path, message));
+    }
+    Ok(())
+}
+
+/// The blocks of a content. A string is one block.
+fn blocks<'a>(content: &'a Value, path: &str) -> Result<Blocks<'a>, ApiError> {
+    match content {
+        Value::String(text) => Ok(Blocks::Text(text)),
+        Value::Array(blocks) if blocks.len() <= BLOCKS => Ok(Blocks::List(blocks)),
+        Value::Array(blocks) => {
+            let message = format!("{path}: expected at most {BLOCKS} blocks, found {}", blocks.len());
+            Err(ApiError::invalid(path, message))
+        }
+        other => Err(expected_at(path, "a string or an array of blocks", other)),
+    }
+}
+
+enum Blocks<'a> {
+    Text(&'a str),
+    List(&'a [Value]),
+}
+
+/// The text of a content whose blocks are all text, each on lines of its own. Blocks that `keep` refuses are left out.
+fn text(
+    content: &Value,
+    path: &str,
+    ignored: &mut Ignored,
+    keep: impl Fn(&str) -> bool,
+) -> Result<String, ApiError> {
+    let list = match blocks(content, path)? {
+        Blocks::Text(text) => return Ok(text.to_string()),
+        Blocks::List(list) => list,
+    };
+    let mut text = String::new();
+    for (i, block) in list.iter().enumerate() {
+        let mut fields = Fields::of(block, format!("{path}[{i}]"))?;
+        match fields.required_text("type")? {
+            "text" => {
+                let more = fields.required_text("text")?;
+                if keep(more) {
+                    join(&mut text, more);
+                }
+                fields.ignore(&["cache_control", "citations"]);
+                ignored.fields("content[]", fields.rest());
+            }
+            other => return Err(not_text(&fields, other)),
+        }
+    }
+    Ok(text)
+}
+
+fn join(text: &mut String, more: &str) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(more);
+}
+
+fn not_text(fields: &Fields<'_>, found: &str) -> ApiError {
+    let place = fields.at("type");
+    let found: String = found.chars().take(60).collect();
+    let message =
+        format!("{place}: this model reads text only, and cannot read a block of the type {found:?}");
+    ApiError::unsupported(place, message)
+}
+
+/// A user's message: text, and the results of tools, which templates expect in messages of their own.
+fn user(content: &Value, path: &str, dialogue: &mut Dialogue, ignored: &mut Ignored) -> Result<(), ApiError> {
+    let list = match blocks(content, path)? {
+        Blocks::Text(text) => {
+            dialogue.messages.push(Message::new("user", text));
+            return Ok(());
+        }
+        Blocks::List(list) => list,
+    };
+    let mut said: Option<String> = None;
+    for (i, block) in list.iter().enumerate() {
+        let place = format!("{path}[{i}]");
+        let mut fields = Fields::of(block, place.as_str())?;
+        match fields.required_text("type")? {
+            "text" => {
+                join(said.get_or_insert_default(), fields.required_text("text")?);
+                fields.ignore(&["cache_control", "citations"]);
+            }
+            "tool_result" => {
+                dialogue.messages.extend(said.take().map(|text| Message::new("user", text)));
+                let id = fields.required_text("tool_use_id")?;
+                let failed = fields.flag("is_error")?.unwrap_or(false);
+                let result = match fields.value("content") {
+                    None => String::new(),
+                    Some(content) => text(content, &fields.at("content"), ignored, |_| true)?,
+                };
+                let result = if failed { format!("{FAILED}{result}") } else { result };
+                let extra = Map::from_iter([("tool_call_id".to_string(), id.into())]);
+                dialogue.messages.push(Message { extra, ..Message::new("tool", result) });
+                fields.ignore(&["cache_control"]);
+            }
+            other => return Err(not_text(&fields, other)),
+        }
+        ignored.fields("content[]", fields.rest());
+    }
+    dialogue.messages.extend(said.map(|text| Message::new("user", text)));
+    Ok(())
+}
+
+/// A message of the assistant: its thinking, its text, its calls.
+fn assistant(
+    content: &Value,
+    path: &str,
+    dialogue: &mut Dialogue,
+    ignored: &mut Ignored,
+) -> Result<(), ApiError> {
+    let list = match blocks(content, path)? {
+        Blocks::Text(text) => {
+            dialogue.messages.push(Message::new("assistant", text));
+            return Ok(());
+        }
+        Blocks::List(list) => list,
+    };
+    let (mut thinking, mut said, mut calls) = (String::new(), String::new(), Vec::new());
+    for (i, block) in list.iter().enumerate() {
+        let place = format!("{path}[{i}]");
+        let mut fields = Fields::of(block, place.as_str())?;
+        match fields.required_text("type")? {
+            "text" => {
+                said += fields.required_text("text")?;
+                fields.ignore(&["citations"]);
+            }
+            "thinking" => {
+                let visible = fields.required_text("thinking")?;
+                let signature = fields.text("signature")?.unwrap_or_default();
+                let hidden = || opaque::reveal(signature).unwrap_or_default();
+                thinking += if visible.is_empty() { hidden() } else { visible };
+            }
+            "tool_use" => {
+                let id = fields.required_text("id")?;
+                let name = fields.required_text("name")?;
+                let input = fields.required("input", "an object")?;
+                if !input.is_object() {
+                    return Err(fields.expected("input", "an object", input));
+                }
+                let function = json!({ "name": name, "arguments": input.to_string() });
+                calls.push(json!({ "id": id, "type": "function", "function": function }));
+                fields.ignore(&["caller"]);
+            }
+            kind @ ("image" | "document") => return Err(not_text(&fields, kind)),
+            // What Anthropic's servers did or hid.
+            other => {
+                ignored.add(format!("{place} ({})", other.chars().take(60).collect::<String>()));
+                continue;
+            }
+        }
+        fields.ignore(&["cache_control"]);
+        ignored.fields("content[]", fields.rest());
+    }
+    let mut message = Message::new("assistant", said);
+    if !thinking.is_empty() {
+        message.extra.insert("reasoning_content".into(), thinking.into());
+    }
+    if !calls.is_empty() {
+        message.extra.insert("tool_calls".into(), calls.into());
+    }
+    dialogue.messages.push(message);
+    Ok(())
+}

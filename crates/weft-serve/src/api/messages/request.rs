@@ -1,0 +1,146 @@
+//! The request of a message.
+
+use serde_json::Value;
+use weft_engine::GenerateOptions;
+
+use super::content;
+use super::tools;
+use crate::api::dialogue::{Dialogue, OutputFormat};
+use crate::api::ignored::Ignored;
+use crate::api::sampling::{self, Parameters};
+use crate::api::thinking;
+use crate::error::ApiError;
+use crate::json::Fields;
+
+/// A request of a message, or of the number of its tokens.
+#[derive(Clone, Debug)]
+pub(super) struct MessageRequest {
+    /// The conversation.
+    pub(super) dialogue: Dialogue,
+    /// How the reply is generated.
+    pub(super) parameters: Parameters,
+    /// Whether the client wants to see the thinking.
+    pub(super) thinking_shown: bool,
+    /// Whether the reply is streamed.
+    pub(super) stream: bool,
+    /// What has no effect.
+    pub(super) ignored: Ignored,
+}
+
+/// Fields that ask for nothing that this server could do or leave.
+const IGNORED: &[&str] = &[
+    "betas",
+    "billing_policy",
+    "cache_control",
+    "diagnostics",
+    "fallback_credit_token",
+    "fallbacks",
+    "inference_geo",
+    "metadata",
+    "service_tier",
+    "speed",
+    "user_profile_id",
+    "workspace_id",
+];
+
+/// Fields that ask for something that a request does without: the client manages its context itself if the server does
+/// not.
+const LEFT_OUT: &[&str] = &["compaction", "context_management"];
+
+impl MessageRequest {
+    /// Reads a request for a model with this many tokens. Only a request of a message, not one of a count, must say how
+    /// long the message may be.
+    ///
+    /// # Errors
+    /// If a field is missing, wrong, not supported or not known.
+    pub(super) fn read(
+        body: &Value,
+        defaults: &GenerateOptions,
+        vocab: usize,
+        count: bool,
+    ) -> Result<MessageRequest, ApiError> {
+        let mut fields = Fields::of(body, "")?;
+        let mut ignored = Ignored::default();
+        let mut dialogue = Dialogue::default();
+        fields.text("model")?;
+        let most = fields.count("max_tokens", 1..=usize::MAX)?;
+        if most.is_none() && !count {
+            let message = "max_tokens is missing: expected an integer of at least 1";
+            return Err(ApiError::invalid("max_tokens", message));
+        }
+        content::read(&mut fields, &mut dialogue, &mut ignored)?;
+        tools::read(&mut fields, &mut dialogue, &mut ignored)?;
+        let mut parameters = sampling::read(&mut fields, defaults, vocab)?;
+        parameters.options.max_tokens = most.or(parameters.options.max_tokens);
+        if let Some(stop) = fields.value("stop_sequences") {
+            if !stop.is_array() {
+                return Err(fields.expected("stop_sequences", "an array of strings", stop));
+            }
+            parameters.options.stop = sampling::stops("stop_sequences", stop)?;
+        }
+        let thinking_shown = thinking(&mut fields, &mut dialogue, &mut ignored)?;
+        if let Some(mut output) = fields.object("output_config")? {
+            output.choice("effort", &thinking::EFFORTS[1..])?;
+            if let Some(format) = output.object("format")? {
+                dialogue.format = Some(output_format(format)?);
+            }
+            ignored.fields("output_config", output.rest());
+        }
+        // Its name in an earlier version.
+        if let Some(format) = fields.object("output_format")? {
+            dialogue.format = Some(output_format(format)?);
+        }
+        let stream = fields.flag("stream")?.unwrap_or(false);
+        for name in LEFT_OUT {
+            if fields.value(name).is_some() {
+                ignored.add(*name);
+            }
+        }
+        fields.refuse("container", &[], "this server runs no code")?;
+        fields.refuse(
+            "mcp_servers",
+            &[Value::Array(Vec::new())],
+            "this server connects to no other servers",
+        )?;
+        fields.refuse("thread", &[], "this server stores no messages; send the whole conversation")?;
+        fields.ignore(IGNORED);
+        fields.end()?;
+        Ok(MessageRequest { dialogue, parameters, thinking_shown, stream, ignored })
+    }
+}
+
+/// Reads `thinking`. Returns whether the client wants to see it.
+fn thinking(
+    fields: &mut Fields<'_>,
+    dialogue: &mut Dialogue,
+    ignored: &mut Ignored,
+) -> Result<bool, ApiError> {
+    let Some(mut thinking) = fields.object("thinking")? else { return Ok(true) };
+    let kinds = ["enabled", "adaptive", "between_tools", "disabled"];
+    let Some(kind) = thinking.choice("type", &kinds)? else {
+        let message = "thinking.type is missing: expected one of `enabled`, `adaptive`, `disabled`";
+        return Err(ApiError::invalid("thinking.type", message));
+    };
+    thinking::set(dialogue, kind != "disabled");
+    let display = thinking.choice("display", &["summarized", "omitted"])?;
+    if thinking.count("budget_tokens", 0..=usize::MAX)?.is_some() {
+        ignored.add("thinking.budget_tokens");
+    }
+    ignored.fields("thinking", thinking.rest());
+    Ok(display != Some("omitted"))
+}
+
+/// Reads the form of the reply.
+fn output_format(mut format: Fields<'_>) -> Result<OutputFormat, ApiError> {
+    let place = format.at("type");
+    if format.choice("type", &["json_schema"])?.is_none() {
+        let message = format!("{place} is missing: expected `json_schema`");
+        return Err(ApiError::invalid(place, message));
+    }
+    let schema = format.required("schema", "a JSON schema")?;
+    if !schema.is_object() && !schema.is_boolean() {
+        return Err(format.expected("schema", "a JSON schema", schema));
+    }
+    format.end()?;
+    Ok(OutputFormat::JsonSchema(schema.clone()))
+}
