@@ -141,7 +141,8 @@ impl ChatTemplate {
     /// - the arguments of tool calls become objects or JSON text, and empty lists of calls disappear;
     /// - content that is `null` becomes `""`, unless the template tells calls from text by it, and lists of text parts
     ///   become one string, unless the template takes parts;
-    /// - messages of tools get the `name` of the function whose call they answer;
+    /// - messages of tools get the `name` of the function whose call they answer, and ids name their functions where the
+    ///   template needs it;
     /// - `reasoning` becomes `reasoning_content`;
     /// - a system message in a place where the template would not write it joins the message before or after.
     ///
@@ -228,6 +229,8 @@ fn environment(source: String) -> Result<Environment<'static>, minijinja::Error>
     environment.set_recursion_limit(MAX_DEPTH);
     environment.set_unknown_method_callback(unknown_method_callback);
     environment.add_filter("tojson", json::tojson);
+    // As in Python, where `None` cannot be iterated over: templates ask so whether there are tools.
+    environment.add_test("iterable", |value: &Value| !value.is_none() && value.try_iter().is_ok());
     environment.add_function("raise_exception", raise_exception);
     environment.add_template_owned(NAME, source)?;
     Ok(environment)

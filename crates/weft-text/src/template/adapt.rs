@@ -14,17 +14,22 @@ pub(super) fn adapt(
     messages: &[Message],
 ) -> Result<Vec<Message>, TemplateError> {
     let mut adapted = Vec::with_capacity(messages.len());
-    // The names of called functions, by the ids of their calls.
+    // The calls so far, by the ids that the client knows.
     let mut called: BTreeMap<String, Json> = BTreeMap::new();
+    let mut count = 0;
     for (index, message) in messages.iter().enumerate() {
         let path = format!("messages[{index}]");
         let mut extra = message.extra.clone();
         rename_reasoning(&mut extra);
-        let calls = tool_calls(features, &mut extra, &path)?;
-        for call in &calls {
-            if let Some(id) = call["id"].as_str() {
-                called.insert(id.to_owned(), call["function"]["name"].clone());
+        let mut calls = tool_calls(features, &mut extra, &path)?;
+        for call in &mut calls {
+            let id = call["id"].as_str().map(str::to_owned);
+            if features.named_ids {
+                let name = call["function"]["name"].as_str().unwrap_or_default();
+                call["id"] = format!("functions.{name}:{count}").into();
             }
+            count += 1;
+            called.extend(id.map(|id| (id, call.clone())));
         }
         let role = match message.role.as_str() {
             "developer" => "system",
@@ -36,9 +41,12 @@ pub(super) fn adapt(
                 let expected = "a role that the model's chat template can write";
                 return Err(wrong(format!("{path}.role"), expected, format!("{:?}", message.role)));
             }
-            let name = extra.get("tool_call_id").and_then(Json::as_str).and_then(|id| called.get(id));
-            if let (Some(name), false) = (name, extra.get("name").is_some_and(Json::is_string)) {
-                extra.insert("name".to_owned(), name.clone());
+            let call = extra.get("tool_call_id").and_then(Json::as_str).and_then(|id| called.get(id));
+            if let Some(call) = call {
+                if !extra.get("name").is_some_and(Json::is_string) {
+                    extra.insert("name".to_owned(), call["function"]["name"].clone());
+                }
+                extra.insert("tool_call_id".to_owned(), call["id"].clone());
             }
         }
         let content = content(features, role, &message.content, &format!("{path}.content"))?;

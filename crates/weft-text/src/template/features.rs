@@ -28,6 +28,9 @@ pub struct TemplateFeatures {
     pub tool_calls: bool,
     /// The form of `tool_calls[].function.arguments`.
     pub arguments: ArgumentsForm,
+    /// Whether it writes the id of a call and not the name of the function, so that the id must contain the name: Kimi K2
+    /// knows calls as `functions.NAME:INDEX`.
+    pub named_ids: bool,
     /// Whether it writes messages of the role `tool`.
     pub tool_results: bool,
     /// Whether a message with tool calls may have text as well.
@@ -69,10 +72,11 @@ pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
     let content_parts = render(&[parts], None).is_some_and(|output| {
         output.contains(TEXT) && !["'text'", "\"text\""].iter().any(|key| output.contains(key))
     });
-    let (form, null_content) = calls(render);
-    let arguments = form.unwrap_or_default();
+    let written = calls(render);
+    let (arguments, null_content) =
+        written.as_ref().map_or_else(Default::default, |calls| (calls.form, calls.null_content));
     let text_with_calls = render(&[user(), call(arguments, json!(TEXT))], None)
-        .is_some_and(|output| output.contains(TEXT) && output.contains(FUNCTION));
+        .is_some_and(|output| output.contains(TEXT) && output.contains(KEY));
     let answered = call(arguments, if null_content { Json::Null } else { json!("") });
     let mut result = Message::new("tool", TEXT);
     result.extra.insert("tool_call_id".into(), json!(ID));
@@ -83,8 +87,9 @@ pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
     TemplateFeatures {
         tools: render(&[user()], Some(&tools()))
             .is_some_and(|output| output.contains(FUNCTION) && output.contains(KEY)),
-        tool_calls: form.is_some(),
+        tool_calls: written.is_some(),
         arguments,
+        named_ids: written.is_some_and(|calls| !calls.output.contains(FUNCTION)),
         tool_results: writes(&[user(), answered, result]),
         text_with_calls,
         null_content,
@@ -99,9 +104,16 @@ pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
     }
 }
 
-/// Tries the forms of tool calls. Returns that of the arguments, if the template writes calls at all, and whether the
-/// content must be `null`.
-fn calls(render: Render<'_>) -> (Option<ArgumentsForm>, bool) {
+/// How a template writes tool calls.
+struct Calls {
+    form: ArgumentsForm,
+    /// Whether the content must be `null`.
+    null_content: bool,
+    output: String,
+}
+
+/// Tries the forms of tool calls; `None` if the template writes none.
+fn calls(render: Render<'_>) -> Option<Calls> {
     for content in [json!(""), Json::Null] {
         for form in [ArgumentsForm::Object, ArgumentsForm::Text] {
             let messages = [Message::new("user", "weft_question"), call(form, content.clone())];
@@ -112,16 +124,16 @@ fn calls(render: Render<'_>) -> (Option<ArgumentsForm>, bool) {
                     let broken = [format!("'{KEY}'"), format!("\\\"{KEY}")];
                     output.contains(KEY)
                         && output.contains(VALUE)
-                        && !broken.iter().any(|b| output.contains(b))
+                        && !broken.iter().any(|broken| output.contains(broken))
                 }
                 ArgumentsForm::Text => output.contains(&arguments().to_string()),
             };
-            if output.contains(FUNCTION) && readable {
-                return (Some(form), content.is_null());
+            if readable && (output.contains(FUNCTION) || output.contains(ID)) {
+                return Some(Calls { form, null_content: content.is_null(), output });
             }
         }
     }
-    (None, false)
+    None
 }
 
 /// An id that all templates accept: Mistral's insist on nine letters and digits.

@@ -19,6 +19,11 @@ const TEXT_ARGUMENTS: &str = "\
 {% elif m.role == 'tool' %}<out>{{ m.name ~ ':' ~ m.content }}</out>{% else %}<{{ m.role }}>{{ m.content }}{% endif %}\
 {% endfor %}{% if not thinking is defined %}{% set thinking = false %}{% endif %}{{ '<think>' if thinking }}";
 
+/// Kimi K2's calls, which only their ids name.
+const NAMED_IDS: &str = "\
+{% for m in messages %}<{{ m.role }}>{% if m.role == 'tool' %}{{ m.tool_call_id }}:{% endif %}{{ m.content }}\
+{% for t in m.tool_calls or [] %}<call>{{ t.id }}<args>{{ t.function.arguments | tojson }}</call>{% endfor %}{% endfor %}";
+
 /// Only lists of parts.
 const PARTS: &str = "\
 {% for m in messages %}<{{ m.role }}>{% if m.content is string and m.role != 'user' %}{{ m.content }}{% else %}\
@@ -48,6 +53,7 @@ fn features(template: &ChatTemplate) -> Value {
         tools,
         tool_calls,
         arguments,
+        named_ids,
         tool_results,
         text_with_calls,
         null_content,
@@ -65,6 +71,7 @@ fn features(template: &ChatTemplate) -> Value {
         ("tools", tools),
         ("calls", tool_calls),
         ("text arguments", arguments == ArgumentsForm::Text),
+        ("named ids", named_ids),
         ("results", tool_results),
         ("text and calls", text_with_calls),
         ("null", null_content),
@@ -113,6 +120,11 @@ fn what_templates_can_do() {
             ]),
         ),
         (
+            "named ids",
+            template(NAMED_IDS),
+            json!(["calls, named ids, results, text and calls, system, second system, late system", null]),
+        ),
+        (
             "parts",
             template(PARTS),
             json!(["results, parts, parts only, system, second system, late system", null]),
@@ -153,6 +165,24 @@ fn a_conversation_with_a_tool() {
     assert_eq!(
         prompt(&template(TEXT_ARGUMENTS), conversation()),
         "<system>S<user>Q1\nQ2<call>f\n{\"a\":\"x\",\"b\":2}</call><out>f:out</out><assistant>A"
+    );
+}
+
+#[test]
+fn ids_name_functions_where_nothing_else_does() {
+    let call = |id: &str, name: &str| json!({"id": id, "function": {"name": name, "arguments": "{}"}});
+    let talk = json!([
+        {"role": "user", "content": "Q"},
+        {"role": "assistant", "tool_calls": [call("x", "f"), call("y", "g")]},
+        {"role": "tool", "tool_call_id": "y", "content": "G"},
+        {"role": "tool", "tool_call_id": "x", "content": "F"},
+        {"role": "assistant", "tool_calls": [call("x", "g")]},
+        {"role": "tool", "tool_call_id": "x", "content": "G"},
+    ]);
+    assert_eq!(
+        prompt(&template(NAMED_IDS), talk),
+        "<user>Q<assistant><call>functions.f:0<args>{}</call><call>functions.g:1<args>{}</call>\
+         <tool>functions.g:1:G<tool>functions.f:0:F<assistant><call>functions.g:2<args>{}</call><tool>functions.g:2:G"
     );
 }
 

@@ -73,6 +73,15 @@ fn extra_fields_and_variables_override_nothing() {
     assert_eq!(template.unwrap().render(&[message], &options).unwrap().text(), "user1B");
 }
 
+#[test]
+fn none_is_not_iterable() {
+    assert_eq!(
+        render("{{ tools is iterable }}{{ [] is iterable }}{{ 'a' is iterable }}{{ 1 is iterable }}")
+            .unwrap(),
+        "FalseTrueTrueFalse"
+    );
+}
+
 fn render(source: &str) -> Result<String, TemplateError> {
     let template = ChatTemplate::new(source, &bytes_and(&[], None, None, None))?;
     Ok(template.render(&[Message::new("user", "hi")], &RenderOptions::default())?.into_text())
