@@ -57,12 +57,10 @@ impl Chooser {
         let distribution = self.logprobs.map(|most| Likeliest::of(logits, most));
         self.process(tokens, reply, logits)?;
         let id = self.sampler.sample(logits).map_err(|error: Error| Failure::from(&error))?;
-        let mut token = Token { id, logprob: None, likeliest: Vec::new() };
-        if let Some(distribution) = distribution {
-            token.logprob = Some(distribution.of_logit(row.logit(id)));
-            token.likeliest = distribution.tokens;
-        }
-        Ok(token)
+        Ok(match distribution {
+            Some(distribution) => distribution.token(id, row.logit(id)),
+            None => Token { id, logprob: None, likeliest: Vec::new() },
+        })
     }
 
     /// Tells the processors that the reply goes on with this token.

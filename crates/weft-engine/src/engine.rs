@@ -152,17 +152,18 @@ impl Engine {
     /// Those of [`push`](Engine::push) and [`step`](Engine::step).
     pub fn complete(&mut self, request: Request) -> Result<Reply, Error> {
         let mut generation = self.push(request)?;
-        let (mut text, mut tokens) = (String::new(), Vec::new());
+        let (mut text, mut prompt, mut tokens) = (String::new(), Vec::new(), Vec::new());
         loop {
             self.step()?;
             while let Some(event) = generation.poll() {
                 match event {
                     Event::Prompt { .. } => {}
+                    Event::PromptToken(token) => prompt.push(token),
                     Event::Token(token) => tokens.push(token),
                     Event::Text(more) => text += &more,
                     Event::Finished(finish) => {
                         let (usage, timings) = (generation.usage(), generation.timings());
-                        return Ok(Reply { text, tokens, finish, usage, timings });
+                        return Ok(Reply { prompt, text, tokens, finish, usage, timings });
                     }
                 }
             }

@@ -18,6 +18,9 @@ pub enum Event {
         /// The number of tokens of the prompt.
         total: usize,
     },
+    /// The next token of the prompt, with its log probability if it is not the first, if
+    /// [requested](crate::GenerateOptions::prompt_logprobs). All come before the first token of the reply.
+    PromptToken(Token),
     /// A token was sampled. The token that ends the turn counts, as does a stop token.
     Token(Token),
     /// More text of the reply: whole characters, without stop strings.
@@ -26,13 +29,14 @@ pub enum Event {
     Finished(Finish),
 }
 
-/// A sampled token.
+/// A token, sampled or of a prompt.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Token {
     /// The token's id.
     pub id: u32,
-    /// The log probability that the model gives the token, if requested: before logit processors, temperature and cuts.
+    /// The log probability that the model gives the token, if requested: before biases, penalties, logit processors,
+    /// temperature and cuts.
     pub logprob: Option<f32>,
     /// The likeliest tokens with their log probabilities, as many as requested, the likeliest first.
     pub likeliest: Vec<(u32, f32)>,
@@ -86,6 +90,8 @@ pub struct Timings {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Reply {
+    /// The tokens of the prompt, if their log probabilities were requested.
+    pub prompt: Vec<Token>,
     /// Its text.
     pub text: String,
     /// Its tokens.

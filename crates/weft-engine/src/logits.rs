@@ -14,9 +14,8 @@ impl Row<'_> {
         logit.map_or(f32::NAN, |bytes| f32::from_le_bytes(*bytes))
     }
 
-    /// Replaces `logits` by a copy.
-    pub(crate) fn copy_to(self, logits: &mut Vec<f32>) {
-        logits.clear();
+    /// Appends a copy to `logits`.
+    pub(crate) fn append_to(self, logits: &mut Vec<f32>) {
         logits.extend(self.computed.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)));
     }
 }

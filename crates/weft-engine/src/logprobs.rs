@@ -1,5 +1,6 @@
 //! Log probabilities of tokens.
 
+use crate::generation::Token;
 use crate::rank::select;
 
 /// The likeliest tokens of a distribution, and its log-sum-exp.
@@ -22,6 +23,11 @@ impl Likeliest {
         let tokens = likeliest.iter().map(|one| (one.token(), distribution.of_logit(one.logit())));
         distribution.tokens = tokens.collect();
         distribution
+    }
+
+    /// A token with this logit, with log probabilities.
+    pub(crate) fn token(self, id: u32, logit: f32) -> Token {
+        Token { id, logprob: Some(self.of_logit(logit)), likeliest: self.tokens }
     }
 
     /// The log probability of a token with this logit.

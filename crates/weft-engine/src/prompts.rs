@@ -138,7 +138,7 @@ impl Prompts {
         self.counts.stats()
     }
 
-    /// Begins to read the pages of a new sequence of `len` tokens that are not in memory.
+    /// Begins to read the pages of a new sequence that are not in memory, of its first `len` tokens.
     pub(crate) fn begin(&mut self, seq: SeqId, keys: &Keys, len: usize, pages: &Pages) {
         self.restores.retain(|restore| pages.has(restore.seq));
         self.offered.retain(|offered| pages.has(offered.seq));

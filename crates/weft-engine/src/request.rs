@@ -28,6 +28,9 @@ pub struct GenerateOptions {
     pub shown: Vec<u32>,
     /// Reports the log probability of each token, and those of this many of the likeliest tokens.
     pub logprobs: Option<usize>,
+    /// Reports the log probability of each token of the prompt after the first, and those of this many of the likeliest
+    /// tokens at its place. They have to be computed, so the prompt does not come from the prefix cache.
+    pub prompt_logprobs: Option<usize>,
     /// Whether the reply continues after the model ends its turn, to measure replies of a known length.
     pub ignore_end: bool,
     /// Whether the request uses the prefix cache: takes the beginning of its prompt from it, and leaves its pages there.
@@ -48,6 +51,7 @@ impl Default for GenerateOptions {
             logit_bias: Vec::new(),
             shown: Vec::new(),
             logprobs: None,
+            prompt_logprobs: None,
             ignore_end: false,
             cache: true,
             salt: String::new(),
@@ -152,6 +156,12 @@ impl Request {
     /// Asks for [log probabilities](GenerateOptions::logprobs).
     pub fn logprobs(mut self, likeliest: impl Into<Option<usize>>) -> Request {
         self.options.logprobs = likeliest.into();
+        self
+    }
+
+    /// Asks for [log probabilities of the prompt](GenerateOptions::prompt_logprobs).
+    pub fn prompt_logprobs(mut self, likeliest: impl Into<Option<usize>>) -> Request {
+        self.options.prompt_logprobs = likeliest.into();
         self
     }
 

@@ -18,7 +18,7 @@ use weft_pack::OnReport;
 use weft_text::Tokenizer;
 
 use crate::batch::{Batch, SeqId};
-use crate::compile::{Shared, compile};
+use crate::compile::{Class, Shared, compile};
 use crate::error::Error;
 use crate::logits::Row;
 use crate::machines::cost_model;
@@ -55,11 +55,14 @@ pub struct Runner {
     // Buffers of a step, kept so that no step allocates.
     indices: Indices,
     bytes: Vec<u8>,
-    /// The logits of the last step, as the device computed them.
-    computed: Vec<u8>,
-    /// A copy of all rows of them, or of one that a generation changes.
-    logits: Vec<f32>,
+    /// The tokens of the last step whose logits are wanted. The head computes a window of them at once.
     wanted: Vec<i32>,
+    /// The window whose logits are in `computed`.
+    window: Option<usize>,
+    /// The logits of a window of the last step, as the device computed them.
+    computed: Vec<u8>,
+    /// A copy of all logits of the last step, or of a row that a generation changes.
+    logits: Vec<f32>,
 }
 
 impl Runner {
@@ -141,6 +144,7 @@ impl Runner {
             computed: Vec::with_capacity(4 * rows * vocab),
             logits: Vec::with_capacity(rows * vocab),
             wanted: Vec::with_capacity(tokens),
+            window: None,
         })
     }
 
@@ -204,35 +208,36 @@ impl Runner {
     /// If the batch is too large, has an unknown token or sequence, or exceeds the context, or the device fails. The
     /// sequences are then unchanged.
     pub fn step(&mut self, batch: &Batch) -> Result<&[f32], Error> {
-        self.step_with(batch, None)?;
-        Ok(self.all_logits())
+        self.compute(batch, None)?;
+        self.all_logits(batch)
     }
 
-    /// Computes a batch like [`step`](Runner::step). [`with_logits`](Runner::with_logits) has the logits.
-    ///
-    /// # Errors
-    /// Those of [`step`](Runner::step).
-    pub(crate) fn compute(&mut self, batch: &Batch) -> Result<(), Error> {
-        self.step_with(batch, None)
-    }
-
-    /// The logits of the last step.
-    fn all_logits(&mut self) -> &[f32] {
-        Row { computed: &self.computed }.copy_to(&mut self.logits);
-        &self.logits
+    /// The logits of the last step, which computed `batch`.
+    fn all_logits(&mut self, batch: &Batch) -> Result<&[f32], Error> {
+        self.logits.clear();
+        for window in 0..self.wanted.len().div_ceil(self.max.rows) {
+            self.show_window(window, None).inspect_err(|_| self.pages.undo(batch.entries()))?;
+            Row { computed: &self.computed }.append_to(&mut self.logits);
+        }
+        Ok(&self.logits)
     }
 
     /// Calls `show` with a row of the last step's logits, a copy of it to change, the tokenizer and the context length.
+    ///
+    /// # Errors
+    /// If the device fails. The step's tokens are then still in their sequences.
     pub(crate) fn with_logits<T>(
         &mut self,
         row: usize,
         show: impl FnOnce(Row<'_>, &mut [f32], &Tokenizer, usize) -> T,
-    ) -> T {
+    ) -> Result<T, Error> {
+        self.show_window(row / self.max.rows, None)?;
         let bytes = 4 * self.model.graph().config.vocab;
-        let computed = self.computed.get(row * bytes..(row + 1) * bytes).unwrap_or_default();
+        let computed = self.computed.chunks(bytes).nth(row % self.max.rows).unwrap_or_default();
         let row = Row { computed };
-        row.copy_to(&mut self.logits);
-        show(row, &mut self.logits, self.model.tokenizer(), self.context)
+        self.logits.clear();
+        row.append_to(&mut self.logits);
+        Ok(show(row, &mut self.logits, self.model.tokenizer(), self.context))
     }
 
     /// The pages of all sequences.
@@ -263,8 +268,11 @@ impl Runner {
         Ok(())
     }
 
-    /// Computes a batch, and leaves the logits in `logits`.
-    fn step_with(&mut self, batch: &Batch, timings: Option<&mut StepTimings>) -> Result<(), Error> {
+    /// Computes a batch and the first window of its logits.
+    ///
+    /// # Errors
+    /// Those of [`step`](Runner::step).
+    pub(crate) fn compute(&mut self, batch: &Batch, timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let entries = batch.entries();
         let vocab = self.model.graph().config.vocab;
         if entries.len() > self.max.tokens {
@@ -278,14 +286,14 @@ impl Runner {
             let why = format!("token {} is not in the vocabulary of {vocab} tokens", e.token);
             return Err(Error::Batch(why));
         }
+        self.window = None;
         self.wanted.clear();
         if entries.is_empty() {
-            self.computed.clear();
             return Ok(());
         }
         self.pages.place(entries, &mut self.indices)?;
         self.wanted.extend(entries.iter().enumerate().filter(|(_, e)| e.logits).map(|(i, _)| i as i32));
-        let done = self.replay(vocab, timings);
+        let done = self.replay(timings);
         if let Err(e) = done {
             self.pages.undo(entries);
             return Err(e);
@@ -299,9 +307,9 @@ impl Runner {
         Sizes { tokens: tokens.len(), rows: 0, slots: self.max.slots, pages: pages.len() }
     }
 
-    fn replay(&mut self, vocab: usize, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
+    fn replay(&mut self, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let sizes = self.sizes();
-        let Runner { device, shared, variants, indices, bytes, wanted, computed, max, .. } = self;
+        let Runner { device, shared, variants, indices, bytes, wanted, max, .. } = self;
         let inputs = [
             ("tokens", &indices.tokens[..]),
             ("pos", &indices.pos),
@@ -311,26 +319,41 @@ impl Runner {
             ("out_rows", wanted.chunks(max.rows).next().unwrap_or_default()),
         ];
         write(&mut **device, shared, &inputs, bytes)?;
-        let class = variants.used().class(sizes.tokens);
-        let class = class.ok_or_else(|| Error::Option("the model was not compiled for any step".into()))?;
+        let class = class(variants, &sizes)?;
         let timed = timings.as_deref_mut().map(|timings| (timings, 0));
         clock::replay(&mut **device, class.body, &sizes, timed)?;
-        // All of it is overwritten, so only what is new is filled.
-        computed.resize(wanted.len() * vocab * 4, 0);
-        let mut rest = computed.as_mut_slice();
-        for (window, rows) in wanted.chunks(max.rows).enumerate() {
-            // The first was written with the other inputs.
-            if window > 0 {
-                write(&mut **device, shared, &[("out_rows", rows)], bytes)?;
-            }
-            let timed = timings.as_deref_mut().map(|timings| (timings, 1));
-            clock::replay(&mut **device, class.head, &Sizes { rows: rows.len(), ..sizes }, timed)?;
-            let (now, later) = rest.split_at_mut(rows.len() * vocab * 4);
-            device.read(class.logits.buffer, class.logits.offset, now)?;
-            rest = later;
+        if wanted.is_empty() { Ok(()) } else { self.show_window(0, timings) }
+    }
+
+    /// Computes the rows of logits of a window, unless they are those in `computed`. The last hidden state stays in its
+    /// place until the next step.
+    fn show_window(&mut self, window: usize, timings: Option<&mut StepTimings>) -> Result<(), Error> {
+        if self.window == Some(window) {
+            return Ok(());
         }
+        let sizes = self.sizes();
+        let vocab = self.model.graph().config.vocab;
+        let Runner { device, shared, variants, bytes, wanted, computed, max, .. } = self;
+        let rows = wanted.chunks(max.rows).nth(window).unwrap_or_default();
+        // Those of the first were written with the other inputs.
+        if self.window.take().is_some() {
+            write(&mut **device, shared, &[("out_rows", rows)], bytes)?;
+        }
+        let class = class(variants, &sizes)?;
+        let timed = timings.map(|timings| (timings, 1));
+        clock::replay(&mut **device, class.head, &Sizes { rows: rows.len(), ..sizes }, timed)?;
+        // All of it is overwritten, so only what is new is filled.
+        computed.resize(rows.len() * vocab * 4, 0);
+        device.read(class.logits.buffer, class.logits.offset, computed)?;
+        self.window = Some(window);
         Ok(())
     }
+}
+
+/// The programs of a step.
+fn class<'a>(variants: &'a Variants, sizes: &Sizes) -> Result<&'a Class, Error> {
+    let class = variants.used().class(sizes.tokens);
+    class.ok_or_else(|| Error::Option("the model was not compiled for any step".into()))
 }
 
 /// Writes inputs of a step at once, including the unused bytes between them.

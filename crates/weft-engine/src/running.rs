@@ -7,9 +7,13 @@ use weft_text::{StopMatcher, StreamDecoder, Tokenizer};
 
 use crate::batch::SeqId;
 use crate::choose::Chooser;
+use crate::error::Error;
+use crate::failure::Failure;
 use crate::generation::{Event, Finish, Shared, Token};
 use crate::logits::Row;
+use crate::logprobs::Likeliest;
 use crate::pages::{Key, Keys};
+use crate::rank::has_nan;
 use crate::request::{GenerateOptions, Request};
 
 /// A request that the engine is working on.
@@ -25,6 +29,8 @@ pub(crate) struct Running {
     prompt: usize,
     /// The number of them that were reported as computed, if any report was made.
     reported: Option<usize>,
+    /// The number of them that were reported with their log probabilities.
+    scored: usize,
     options: GenerateOptions,
     chooser: Chooser,
     decoder: StreamDecoder,
@@ -48,6 +54,7 @@ impl Running {
         Running {
             prompt: prompt.len(),
             reported: None,
+            scored: 0,
             tokens: prompt,
             seq: None,
             keys: Keys::new(root),
@@ -65,6 +72,22 @@ impl Running {
         self.options.cache
     }
 
+    /// The tokens that it can take from the prefix cache, and the one after them, whose logits are wanted.
+    pub(crate) fn reusable(&self) -> &[u32] {
+        let scores = self.options.prompt_logprobs.is_some() && self.scored < self.prompt;
+        &self.tokens[..if scores { self.scored.max(1) } else { self.tokens.len() }]
+    }
+
+    /// Returns whether the logits of a token are wanted: it is the last, or the next one is to be scored.
+    pub(crate) fn wants_logits(&self, at: usize) -> bool {
+        at + 1 == self.tokens.len() || self.scores(at)
+    }
+
+    /// Returns whether the token after this one is to be scored.
+    fn scores(&self, at: usize) -> bool {
+        self.options.prompt_logprobs.is_some() && (self.scored..self.prompt).contains(&(at + 1))
+    }
+
     /// Records that it has a sequence, with `cached` of its tokens in the KV cache. Returns whether it begins for the first
     /// time, and not after a preemption.
     pub(crate) fn begun(&mut self, seq: SeqId, cached: usize) -> bool {
@@ -77,6 +100,10 @@ impl Running {
             state.timings.queued = self.times.pushed.elapsed();
             drop(state);
             self.prompt_done(cached);
+            if self.options.prompt_logprobs.is_some() {
+                // Nothing predicts the first.
+                self.scored(Token { id: self.tokens[0], logprob: None, likeliest: Vec::new() });
+            }
         }
         first
     }
@@ -105,9 +132,40 @@ impl Running {
         }
     }
 
-    /// Chooses the next token from the logits of the last one, and reports it. `logits` is a copy of `row`, which it
-    /// changes. Returns why the reply ends with the token, if it does.
-    pub(crate) fn choose(
+    /// Takes the logits of a token: scores the next one of the prompt, or chooses the next one of the reply. `logits` is a
+    /// copy of `row`, which it changes. Returns why the reply ends, if it does.
+    pub(crate) fn take_logits(
+        &mut self,
+        at: usize,
+        row: Row<'_>,
+        logits: &mut [f32],
+        tokenizer: &Tokenizer,
+        context: usize,
+    ) -> Option<Finish> {
+        match self.options.prompt_logprobs.filter(|_| self.scores(at)) {
+            Some(most) => self.score(at + 1, most, logits),
+            None => self.choose(row, logits, tokenizer, context),
+        }
+    }
+
+    /// Reports a token of the prompt with its log probability and those of the `most` likeliest tokens.
+    fn score(&mut self, at: usize, most: usize, logits: &[f32]) -> Option<Finish> {
+        if has_nan(logits) {
+            return Some(Finish::Failed(Failure::from(&Error::NotNumbers)));
+        }
+        let id = self.tokens[at];
+        self.scored(Likeliest::of(logits, most).token(id, logits[id as usize]));
+        None
+    }
+
+    fn scored(&mut self, token: Token) {
+        self.scored += 1;
+        self.shared.state().events.push_back(Event::PromptToken(token));
+    }
+
+    /// Chooses the next token from the logits of the last one, and reports it. Returns why the reply ends with it, if it
+    /// does.
+    fn choose(
         &mut self,
         row: Row<'_>,
         logits: &mut [f32],

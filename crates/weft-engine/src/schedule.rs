@@ -141,26 +141,20 @@ impl Schedule {
         }
         self.batch.clear();
         for &Work { at, tokens } in &self.work {
-            let Running { seq: Some(seq), tokens: all, .. } = &self.all[at] else { continue };
-            let from = runner.pages().len(*seq);
-            for (i, token) in all[from..from + tokens].iter().enumerate() {
-                self.batch.push(*seq, *token, from + i + 1 == all.len());
+            let one = &self.all[at];
+            let Some(seq) = one.seq else { continue };
+            let from = runner.pages().len(seq);
+            for (i, token) in one.tokens[from..from + tokens].iter().enumerate() {
+                self.batch.push(seq, *token, one.wants_logits(from + i));
             }
         }
-        match runner.compute(&self.batch) {
-            Ok(()) => {
-                self.counts.steps += 1;
-                self.counts.computed += self.batch.len() as u64;
-                self.take_results(runner);
-                self.hand_over(begun.elapsed(), runner)?;
-            }
-            Err(error) => {
-                let why = Finish::Failed(Failure::from(&error));
-                let ended = self.work.iter().map(|work| (work.at, why.clone())).collect();
-                self.fail(ended, runner.pages_mut());
-                return Err(error);
-            }
+        if let Err(error) = runner.compute(&self.batch, None).and_then(|()| self.take_results(runner)) {
+            let why = Finish::Failed(Failure::from(&error));
+            let ended = self.work.iter().map(|work| (work.at, why.clone())).collect();
+            self.fail(ended, runner.pages_mut());
+            return Err(error);
         }
+        self.hand_over(begun.elapsed(), runner)?;
         Ok(true)
     }
 
@@ -215,45 +209,57 @@ impl Schedule {
         Err(error)
     }
 
-    /// Adds full pages to the prefix cache, and samples the next tokens.
-    fn take_results(&mut self, runner: &mut Runner) {
+    /// Adds full pages to the prefix cache, and takes the logits.
+    ///
+    /// # Errors
+    /// If the device fails. No generation has then ended.
+    fn take_results(&mut self, runner: &mut Runner) -> Result<(), Error> {
+        self.counts.steps += 1;
+        self.counts.computed += self.batch.len() as u64;
         let (mut row, mut ended) = (0, Vec::new());
-        for &Work { at, .. } in &self.work {
+        for &Work { at, tokens } in &self.work {
             let one = &mut self.all[at];
             let Some(seq) = one.seq else { continue };
-            let computed = runner.pages().len(seq);
+            let (computed, before) = (runner.pages().len(seq), one.tokens.len());
             if one.caches() {
                 runner.pages_mut().record(seq, &one.tokens);
             }
             one.prompt_done(computed);
-            if computed == one.tokens.len() {
-                let before = one.tokens.len();
-                let finish = runner.with_logits(row, |row, logits, tokenizer, context| {
-                    one.choose(row, logits, tokenizer, context)
-                });
+            let mut finish = None;
+            for token in computed - tokens..computed {
+                if !one.wants_logits(token) {
+                    continue;
+                }
+                if finish.is_none() {
+                    finish = runner.with_logits(row, |row, logits, tokenizer, context| {
+                        one.take_logits(token, row, logits, tokenizer, context)
+                    })?;
+                }
                 row += 1;
-                self.counts.generated += (one.tokens.len() - before) as u64;
-                if let Some(Finish::Failed(Failure { kind: FailureKind::NotNumbers, .. })) = finish {
-                    // Keys and values may be NaN as well, also those from disk.
-                    if let Some(prompts) = &mut self.prompts {
-                        prompts.distrust(&one.keys);
-                        prompts.drop_offers();
-                    }
-                    one.seq = None;
-                    runner.pages_mut().free(seq);
-                    runner.pages_mut().forget();
-                }
-                if let Some(prompts) = &mut self.prompts
-                    && one.caches()
-                    && one.tokens.len() > computed
-                {
-                    one.keys.extend(&one.tokens, PAGE);
-                    prompts.offer(seq, &one.keys, computed);
-                }
-                ended.extend(finish.map(|finish| (at, finish)));
             }
+            let chosen = one.tokens.len() - before;
+            self.counts.generated += chosen as u64;
+            if let Some(Finish::Failed(Failure { kind: FailureKind::NotNumbers, .. })) = finish {
+                // Keys and values may be NaN as well, also those from disk.
+                if let Some(prompts) = &mut self.prompts {
+                    prompts.distrust(&one.keys);
+                    prompts.drop_offers();
+                }
+                one.seq = None;
+                runner.pages_mut().free(seq);
+                runner.pages_mut().forget();
+            }
+            if let Some(prompts) = &mut self.prompts
+                && one.caches()
+                && chosen > 0
+            {
+                one.keys.extend(&one.tokens, PAGE);
+                prompts.offer(seq, &one.keys, computed);
+            }
+            ended.extend(finish.map(|finish| (at, finish)));
         }
         self.end(ended, runner.pages_mut());
+        Ok(())
     }
 
     /// Ends generations, given by index.
@@ -314,7 +320,7 @@ impl Schedule {
             return Found::default();
         }
         one.keys.extend(&one.tokens, PAGE);
-        pages.find(&one.keys, &one.tokens)
+        pages.find(&one.keys, one.reusable())
     }
 
     /// Returns whether a generation should wait for the page after those `found`, since an earlier one is computing it: the
@@ -323,8 +329,8 @@ impl Schedule {
         let one = &self.all[at];
         let next = one.keys.get(found.pages).filter(|_| one.caches())?;
         let end = (found.pages + 1) * PAGE;
-        // Its last token it computes itself.
-        if end >= one.tokens.len() {
+        // Tokens whose logits are wanted it computes itself.
+        if end >= one.reusable().len() {
             return None;
         }
         let computes = |other: &&Running| {
@@ -393,14 +399,14 @@ impl Schedule {
         if !alone && !pages.fits(found, one.tokens.len() + 1, reserved) {
             return Ok(false);
         }
-        let known = if one.caches() { one.tokens.as_slice() } else { &[] };
+        let known = if one.caches() { one.reusable() } else { &[] };
         let begun = pages.begin(&one.keys, known);
         if one.begun(begun.seq, begun.cached) && one.caches() {
             self.counts.prefix_queries += one.tokens.len() as u64;
             self.counts.prefix_hits += begun.cached as u64;
         }
         if let Some(prompts) = self.prompts.as_mut().filter(|_| one.caches()) {
-            prompts.begin(begun.seq, &one.keys, one.tokens.len(), pages);
+            prompts.begin(begun.seq, &one.keys, one.reusable().len(), pages);
         }
         if let Some(copy) = begun.copy
             && let Err(error) = runner.copy(&copy)

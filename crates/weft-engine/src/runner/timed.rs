@@ -46,8 +46,8 @@ impl Runner {
         }
         timings.began = Some(began);
         timings.head = logits > 0;
-        self.step_with(batch, Some(&mut *timings))?;
-        let logits = self.all_logits();
+        self.compute(batch, Some(&mut *timings))?;
+        let logits = self.all_logits(batch)?;
         timings.wall = began.elapsed();
         Ok(logits)
     }

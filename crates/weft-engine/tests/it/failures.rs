@@ -1,7 +1,7 @@
 //! What fails ends one generation, with a reason, and leaves nothing wrong behind.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{BufferId, Device, DeviceError, Forward, ProgramId};
@@ -37,8 +37,8 @@ fn engine<D: Device + 'static>(fixture: &Fixture, wrap: impl FnOnce(CpuDevice) -
     Engine::new(model, Box::new(wrap(cpu)), &options(128)).unwrap()
 }
 
-/// Fails one read when told to.
-struct FailsToRead(CpuDevice, Arc<AtomicBool>);
+/// Fails one read, after as many others as it is told.
+struct FailsToRead(CpuDevice, Arc<AtomicI64>);
 
 impl Forward for FailsToRead {
     fn inner(&self) -> &dyn Device {
@@ -50,7 +50,7 @@ impl Forward for FailsToRead {
     }
 
     fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        if self.1.swap(false, Ordering::SeqCst) {
+        if self.1.fetch_sub(1, Ordering::SeqCst) == 0 {
             return Err(DeviceError::Memory { device: "test".into(), bytes: out.len() });
         }
         self.0.read(buffer, offset, out)
@@ -60,12 +60,12 @@ impl Forward for FailsToRead {
 #[test]
 fn rows_that_could_not_be_copied_are_not_cached() {
     let fixture = fixture();
-    let fail = Arc::new(AtomicBool::new(false));
+    let fail = Arc::new(AtomicI64::new(-1));
     let mut engine = engine(&fixture, |cpu| FailsToRead(cpu, Arc::clone(&fail)));
     let expected = engine.complete(greedy(&fixture.tokens, 5).logprobs(1)).unwrap();
-    fail.store(true, Ordering::SeqCst);
+    fail.store(0, Ordering::SeqCst);
     assert!(engine.complete(greedy(&fixture.tokens, 5)).is_err());
-    assert!(!fail.load(Ordering::SeqCst), "rows of the cached page were read to be copied");
+    assert!(fail.load(Ordering::SeqCst) < 0, "rows of the cached page were read to be copied");
     // Takes three of the four pages, the least recently used first.
     let other: Vec<u32> = (0..90).collect();
     engine.complete(uncached(&other, 2)).unwrap();
@@ -122,12 +122,12 @@ fn failures_that_are_reported_late_leave_no_pages() {
 #[test]
 fn generations_outside_a_failed_batch_continue() {
     let fixture = fixture();
-    let fail = Arc::new(AtomicBool::new(false));
+    let fail = Arc::new(AtomicI64::new(-1));
     let mut engine = engine(&fixture, |cpu| FailsToRead(cpu, Arc::clone(&fail)));
     let expected = engine.complete(uncached(&fixture.tokens, 5)).unwrap().text;
     let first = engine.push(uncached(&fixture.tokens, 5)).unwrap();
     let mut waiting = engine.push(uncached(&fixture.tokens, 5)).unwrap();
-    fail.store(true, Ordering::SeqCst);
+    fail.store(0, Ordering::SeqCst);
     while first.finish().is_none() {
         assert_eq!(engine.step().is_err(), first.finish().is_some());
     }
@@ -139,6 +139,31 @@ fn generations_outside_a_failed_batch_continue() {
         }
     }
     assert_eq!((waiting.finish(), text), (Some(Finish::Length), expected));
+    assert_eq!(engine.stats().pages_held, 0);
+}
+
+/// A device can fail when some rows of a step's logits have been taken already.
+#[test]
+fn later_rows_of_logits_can_fail() {
+    let fixture = fixture();
+    let fail = Arc::new(AtomicI64::new(-1));
+    let mut engine = engine(&fixture, |cpu| FailsToRead(cpu, Arc::clone(&fail)));
+    let request = || uncached(&fixture.tokens, 2).prompt_logprobs(1);
+    let expected = engine.complete(request()).unwrap();
+    let failed = engine.push(request()).unwrap();
+    let mut waiting = engine.push(uncached(&fixture.tokens, 2)).unwrap();
+    // The first step wants sixteen rows, and computes eight at once.
+    fail.store(1, Ordering::SeqCst);
+    while failed.finish().is_none() {
+        assert_eq!(engine.step().is_err(), failed.finish().is_some());
+    }
+    let Some(Finish::Failed(Failure { kind: FailureKind::Device, .. })) = failed.finish() else {
+        panic!("{:?}", failed.finish())
+    };
+    while engine.step().unwrap() {}
+    assert_eq!(std::iter::from_fn(|| waiting.poll()).last(), Some(Event::Finished(Finish::Length)));
+    let again = engine.complete(request()).unwrap();
+    assert_eq!((again.prompt, again.tokens), (expected.prompt, expected.tokens));
     assert_eq!(engine.stats().pages_held, 0);
 }
 

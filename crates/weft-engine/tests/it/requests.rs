@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use weft_engine::{
-    Engine, EngineOptions, Error, Finish, GenerateOptions, LogitProcessor, Reply, Request, Sampling,
+    Engine, EngineOptions, Error, Event, Finish, GenerateOptions, LogitProcessor, Reply, Request, Sampling,
 };
 
 use crate::support::Fixture;
@@ -172,6 +172,66 @@ fn penalties_can_ignore_the_prompt() {
 }
 
 #[test]
+fn tokens_of_a_prompt_are_scored_as_if_they_were_chosen() {
+    let (mut engine, prompt) = engine();
+    let scored = engine.complete(greedy(&prompt, 1).prompt_logprobs(3)).unwrap();
+    let plain = engine.complete(greedy(&prompt, 1)).unwrap();
+    assert_eq!((plain.usage.cached_tokens, plain.prompt.len()), (31, 0), "others find a scored prompt");
+    assert_eq!(scored.prompt.iter().map(|token| token.id).collect::<Vec<_>>(), prompt);
+    assert_eq!((scored.prompt[0].logprob, scored.prompt[0].likeliest.len()), (None, 0));
+    for (at, token) in scored.prompt.iter().enumerate().skip(1) {
+        // A bias makes the reply that token.
+        let forced = greedy(&prompt[..at], 1).logprobs(3).logit_bias(token.id, 1e4);
+        assert_eq!(engine.complete(forced).unwrap().tokens[0], *token);
+    }
+    // Without a reply, and with no likeliest tokens.
+    let alone = engine.complete(greedy(&prompt, 0).prompt_logprobs(0)).unwrap();
+    let logprobs = |reply: &Reply| reply.prompt.iter().map(|token| token.logprob).collect::<Vec<_>>();
+    assert_eq!((logprobs(&alone), alone.finish.clone()), (logprobs(&scored), Finish::Length));
+    assert!(alone.prompt.iter().all(|token| token.likeliest.is_empty()));
+    assert_eq!((alone.usage.cached_tokens, alone.usage.tokens), (0, 0));
+    let one = engine.complete(greedy(&prompt[..1], 1).prompt_logprobs(3)).unwrap();
+    assert_eq!((one.prompt.len(), one.tokens.len()), (1, 1));
+}
+
+/// Scores do not depend on chunks, preemptions, other requests or the prefix cache.
+#[test]
+fn scores_do_not_depend_on_the_batch() {
+    let fixture = Fixture::load("glm-tiny-q4_k_m");
+    let open = |sequences, batch| {
+        let options = EngineOptions::default().threads(2).context(128).sequences(sequences).batch(batch);
+        options.open(&fixture.path).unwrap()
+    };
+    let prompt: Vec<u32> =
+        fixture.tokens.iter().chain(&fixture.tokens[3..]).chain(&[5, 6]).copied().collect();
+    // The first soon needs a third page, which it takes from the second while that is scored.
+    let request = |i: usize| greedy(&prompt[i % 2..63 - 3 * i], 20).prompt_logprobs(2).logprobs(2);
+    let mut single = open(1, 512);
+    let alone: Vec<Reply> = (0..6).map(|i| single.complete(request(i).cache(false)).unwrap()).collect();
+    for (sequences, batch) in [(1, 7), (1, 64), (6, 40)] {
+        let mut engine = open(sequences, batch);
+        for warm in [false, true] {
+            let mut all: Vec<_> = (0..6).map(|i| engine.push(request(i)).unwrap()).collect();
+            while engine.step().unwrap() {}
+            for (one, alone) in all.iter_mut().zip(&alone) {
+                let (mut prompt, mut tokens) = (Vec::new(), Vec::new());
+                while let Some(event) = one.poll() {
+                    match event {
+                        Event::PromptToken(token) => prompt.push(token),
+                        Event::Token(token) => tokens.push(token),
+                        _ => {}
+                    }
+                }
+                assert!(prompt == alone.prompt, "{sequences} sequences, batches of {batch}, warm {warm}");
+                assert!(tokens == alone.tokens, "{sequences} sequences, batches of {batch}, warm {warm}");
+                assert_eq!(one.usage().cached_tokens, 0);
+            }
+        }
+        assert_eq!(engine.stats().preempted > 0, sequences == 1);
+    }
+}
+
+#[test]
 fn options_are_checked() {
     let (mut engine, prompt) = engine();
     let vocab = engine.model().graph().config.vocab;
@@ -204,6 +264,7 @@ fn setters_set_their_options() {
     expected.logit_bias = vec![(1, 0.5), (2, -0.5)];
     expected.shown = vec![5];
     expected.logprobs = Some(3);
+    expected.prompt_logprobs = Some(4);
     (expected.ignore_end, expected.cache, expected.salt) = (true, false, "s".into());
     let built = Request::new([1])
         .max_tokens(9)
@@ -217,6 +278,7 @@ fn setters_set_their_options() {
         .logit_bias(2, -0.5)
         .shown(5)
         .logprobs(3)
+        .prompt_logprobs(4)
         .ignore_end(true)
         .cache(false)
         .salt("s");
