@@ -14,8 +14,8 @@ const provider = createOpenAICompatible({
 });
 const model = provider(WEFT_MODEL);
 const hello = { model, prompt: "Say hello in two words.", temperature: 0, maxOutputTokens: 24, maxRetries: 0 };
-// Models with random weights rarely stop to reason.
-const direct = { ...hello, maxOutputTokens: 400, providerOptions: { weft: { reasoningEffort: "none" } } };
+// Models with random weights rarely stop, to reason or to call.
+const direct = { ...hello, maxOutputTokens: 400, providerOptions: { weft: { reasoningEffort: "none", parallel_tool_calls: false } } };
 const schema = {
   type: "object",
   properties: { city: { type: "string", enum: ["Paris", "Oslo"] }, days: { type: "integer", minimum: 1, maximum: 9 } },

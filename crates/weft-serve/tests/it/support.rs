@@ -177,8 +177,9 @@ impl Answer {
             match stream.read(&mut some) {
                 Ok(0) => break,
                 Ok(n) => bytes.extend_from_slice(&some[..n]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
-                Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&bytes)),
+                Err(error) => panic!("{error} after {} bytes", bytes.len()),
             }
         }
         let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
