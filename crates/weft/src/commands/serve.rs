@@ -104,7 +104,9 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     let engine = args.engine();
     let context = engine.context.unwrap_or(CONTEXT);
     let tokens = args.count("kv-tokens").unwrap_or(4 * context);
-    options.engine = engine.sequences(tokens.div_ceil(context).max(1)).prompts(args.prompt_cache()?);
+    let chunk = args.count("chunk").unwrap_or(engine.chunk);
+    let sequences = tokens.div_ceil(context).max(1);
+    options.engine = engine.chunk(chunk).sequences(sequences).prompts(args.prompt_cache()?);
     let mut limits = Limits::default();
     limits.parallel = args.count("parallel").unwrap_or(limits.parallel);
     limits.queue_requests = args.count("queue").unwrap_or(limits.queue_requests);

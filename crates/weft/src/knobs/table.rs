@@ -157,6 +157,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Maximum number of replies computed together"),
     knob(SERVE, "kv-tokens", Kind::Count(1, 1 << 31), &["serve"]).env("WEFT_KV_TOKENS").unset("4 times --context")
         .help("Room in the KV cache, in tokens, for the requests in work and the prefix cache"),
+    knob(SERVE, "chunk", Kind::Count(1, 65536), &["serve"]).env("WEFT_CHUNK").default("64")
+        .help("Maximum number of prompt tokens computed in a step while replies run; fewer make replies smoother and prompts slower"),
     knob(SERVE, "queue", Kind::Count(1, 1 << 20), &["serve"]).default("256")
         .help("Maximum number of waiting requests; more are refused with status 429"),
     knob(SERVE, "queue-tokens", Kind::Count(1, 1 << 31), &["serve"]).default("1048576")
