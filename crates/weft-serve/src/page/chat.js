@@ -22,7 +22,9 @@ export class Chat extends EventTarget {
   #runs = new Map();
   #follower = new Follower(byId("thread"), byId("to-end"));
   #announcer = new Announcer(byId("live"));
-  #frame = 0;
+  #scheduled = false;
+  /** How long to wait before the reply is rendered again, in milliseconds. */
+  #rest = 0;
 
   /** `context` returns the length of the context of the model that is selected, or null. */
   constructor(history, settings, context) {
@@ -174,17 +176,25 @@ export class Chat extends EventTarget {
     }
   }
 
-  /** Updates the reply that is coming, once per frame. */
+  /** Updates the reply that is coming, at most once per frame, and for at most a fifth of the time. */
   #schedule() {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      const run = this.#runs.get(this.id);
-      if (!run) return;
-      this.#showMessage(run.message);
-      this.#announcer.push(run.takeNew());
-      this.showContext();
-      this.#follower.follow();
-    });
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setTimeout(() => requestAnimationFrame(() => this.#showRun()), this.#rest);
+  }
+
+  #showRun() {
+    const begun = performance.now();
+    this.#scheduled = false;
+    const run = this.#runs.get(this.id);
+    if (!run) return;
+    this.#showMessage(run.message);
+    this.#announcer.push(run.takeNew());
+    this.showContext();
+    this.#follower.follow();
+    // A long block, such as a list of a thousand lines, takes long to render again.
+    const took = performance.now() - begun;
+    this.#rest = took > 10 ? Math.min(4 * took, 2000) : 0;
   }
 
   #show() {

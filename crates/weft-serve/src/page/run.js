@@ -144,7 +144,7 @@ function sentence(error) {
   const said = error.message.charAt(0).toUpperCase() + error.message.slice(1);
   const what = error.status === 429 ? `The server is busy: ${error.message}` : said;
   const then = error.retryAfter
-    ? ` Try again in ${Math.ceil(error.retryAfter)} s.`
+    ? ` Try again in ${Math.ceil(error.retryAfter)}\u00a0s.`
     : error.code === "context_length_exceeded"
       ? " Start a new chat, or edit an earlier message."
       : "";

@@ -20,7 +20,8 @@ const speed = (value) => (value < 10 ? value.toFixed(1) : count(value));
 /** Each chart: its name, how its value follows from the readings, how that is written, and a remark. */
 const CHARTS = [
   { name: "Reply tokens per second", of: (r, before) => rate(before, r, "generated"), format: speed, more: (r) => `${count(r.generated ?? 0)} since the start` },
-  { name: "Prompt tokens per second", of: (r, before) => rate(before, r, "prompt"), format: speed, more: (r) => `${count(r.prompt ?? 0)} since the start, cached ones included` },
+  { name: "Prompt tokens per second", of: (r, before) => promptRate(before, r), format: speed, more: (r) => `${count(r.prompt ?? 0)} since the start, cached ones included` },
+  { name: "Tokens per step", of: (r, before) => batch(before, r), format: speed, more: (r) => `the batch; ${count(r.steps ?? 0)} steps since the start` },
   { name: "Requests running", of: (r) => r.running, format: count, more: (r) => `${count(r.ended ?? 0)} answered since the start` },
   { name: "Requests waiting", of: (r) => r.waiting, format: count, more: () => "" },
   {
@@ -34,6 +35,18 @@ const CHARTS = [
   { name: "Time to first token", of: (r, _, window) => quantile(0.5, window[0].first, r.first), format: seconds, more: (r, window) => tail(window, "first") },
   { name: "Time between tokens", of: (r, _, window) => quantile(0.5, window[0].between, r.between), format: seconds, more: (r, window) => tail(window, "between") },
 ];
+
+/** The tokens of prompts that were computed per second: of all that were computed, those that did not follow from a reply's. */
+function promptRate(before, now) {
+  const [all, replies] = [rate(before, now, "computed"), rate(before, now, "generated")];
+  return all === null || replies === null ? null : Math.max(0, all - replies);
+}
+
+/** How many tokens the engine computed together, on average. */
+function batch(before, now) {
+  const [tokens, steps] = [rate(before, now, "computed"), rate(before, now, "steps")];
+  return steps === null || tokens === null ? null : steps > 0 ? tokens / steps : 0;
+}
 
 /** The share of looked-up prompt tokens that were found, over the last minute in which there were any. */
 function share(before, now) {

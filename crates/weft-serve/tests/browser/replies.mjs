@@ -93,7 +93,7 @@ export async function replies(t) {
     await send(page, "Busy?");
     const failure = page.getByRole("alert").filter({ hasText: "busy" });
     await failure.waitFor();
-    assert.match(await failure.innerText(), /The server is busy: the queue is full: 256 requests wait\. Try again in 9 s\.\s+Try again \(in \d s\)/);
+    assert.match(await failure.innerText(), /The server is busy: the queue is full: 256 requests wait\. Try again in 9\ss\.\s+Try again \(in \d s\)/);
     await t.accessible(page, "busy");
     await script(page, { pieces: words("Now there is room. ") });
     await page.getByRole("button", { name: /Try again/ }).click();
