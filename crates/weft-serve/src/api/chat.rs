@@ -32,10 +32,11 @@ pub(crate) async fn create(
     let name = body.get("model").and_then(Value::as_str);
     let model = model(&app, name).await?;
     let request = ChatRequest::read(&body, &model.defaults, model.facts.vocab)?;
-    let ChatRequest { dialogue, parameters, n, logprobs, stream, include_usage } = request;
+    let ChatRequest { dialogue, parameters, n, logprobs, stream, include_usage, progress } = request;
     let Conversation { replies, .. } = converse(&app, &tenant, &model, dialogue, parameters, n).await?;
     if stream {
-        return Ok(sse::stream(replies, ChatEvents::new(Arc::clone(&model), n, logprobs, include_usage)));
+        let events = ChatEvents::new(Arc::clone(&model), n, logprobs, include_usage, progress);
+        return Ok(sse::stream(replies, events));
     }
     let collected = collect(replies).await?;
     Ok(answer(&completion(&model, &collected, logprobs)))

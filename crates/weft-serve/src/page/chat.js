@@ -131,6 +131,7 @@ export class Chat extends EventTarget {
       messages,
       stream: true,
       stream_options: { include_usage: true },
+      return_progress: true,
       ...this.#settings.parameters(),
     };
   }

@@ -70,6 +70,25 @@ fn a_stream_adds_up_to_the_whole_answer() {
 }
 
 #[test]
+fn a_stream_says_how_far_the_prompt_is_if_asked() {
+    let server = Running::of(MODEL);
+    let mut body = question();
+    body["stream"] = true.into();
+    body["stream_options"] = json!({ "include_usage": true });
+    let progress = |body: &Value| {
+        let events = server.post("/v1/chat/completions", body).events();
+        let told: Vec<Value> = events.iter().map(|event| event["prompt_progress"].clone()).collect();
+        let told: Vec<Value> = told.into_iter().filter(|progress| !progress.is_null()).collect();
+        (told, events.last().unwrap()["usage"]["prompt_tokens"].clone())
+    };
+    assert_eq!(progress(&body).0, Vec::<Value>::new());
+    body["return_progress"] = true.into();
+    body["messages"][0]["content"] = "Hello again".into();
+    let (told, tokens) = progress(&body);
+    assert_eq!(told.last().unwrap(), &json!({ "total": tokens, "processed": tokens }));
+}
+
+#[test]
 fn a_seed_decides_the_reply() {
     let server = Running::of(MODEL);
     let text = |seed: u64| {

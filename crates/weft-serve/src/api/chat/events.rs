@@ -20,6 +20,7 @@ pub(crate) struct ChatEvents {
     created: u64,
     logprobs: bool,
     include_usage: bool,
+    progress: bool,
     total: Total,
     choices: Vec<Choice>,
 }
@@ -34,13 +35,20 @@ struct Choice {
 }
 
 impl ChatEvents {
-    pub(crate) fn new(model: Arc<Loaded>, n: usize, logprobs: bool, include_usage: bool) -> ChatEvents {
+    pub(crate) fn new(
+        model: Arc<Loaded>,
+        n: usize,
+        logprobs: bool,
+        include_usage: bool,
+        progress: bool,
+    ) -> ChatEvents {
         ChatEvents {
             model,
             id: new_id("chatcmpl-"),
             created: wire::now(),
             logprobs,
             include_usage,
+            progress,
             total: Total::default(),
             choices: vec![Choice::default(); n],
         }
@@ -92,7 +100,15 @@ impl Events for ChatEvents {
 
     fn update(&mut self, index: usize, update: Update, out: &mut Frames) {
         let delta = match update {
-            Update::Prompt { .. } => return,
+            Update::Prompt { done, total } => {
+                // All replies have the same prompt.
+                if self.progress && index == 0 {
+                    let mut chunk = self.chunk(json!([]));
+                    chunk["prompt_progress"] = json!({ "total": total, "processed": done });
+                    out.data(&chunk);
+                }
+                return;
+            }
             Update::Token(token) => {
                 if self.logprobs {
                     self.choices[index].tokens.push(token);

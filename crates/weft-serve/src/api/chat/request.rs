@@ -30,6 +30,8 @@ pub(crate) struct ChatRequest {
     pub(crate) stream: bool,
     /// Whether a stream ends with the usage.
     pub(crate) include_usage: bool,
+    /// Whether a stream says how much of the prompt has been computed.
+    pub(crate) progress: bool,
 }
 
 impl ChatRequest {
@@ -77,6 +79,8 @@ impl ChatRequest {
             options.ignore(&["include_obfuscation"]);
             options.end()?;
         }
+        // llama.cpp's name.
+        let progress = fields.flag("return_progress")?.unwrap_or(false);
         fields.refuse("modalities", &[serde_json::json!(["text"])], "replies are text")?;
         fields.refuse("audio", &[], "replies are text")?;
         fields.refuse("prediction", &[], "the server has no predicted outputs")?;
@@ -85,7 +89,7 @@ impl ChatRequest {
         fields.refuse("function_call", &["none".into(), "auto".into()], "use `tool_choice`")?;
         fields.ignore(IGNORED);
         fields.end()?;
-        Ok(ChatRequest { dialogue, parameters, n, logprobs, stream, include_usage })
+        Ok(ChatRequest { dialogue, parameters, n, logprobs, stream, include_usage, progress })
     }
 }
 
@@ -103,7 +107,6 @@ const IGNORED: &[&str] = &[
     "verbosity",
     "cache_prompt",
     "timings_per_token",
-    "return_progress",
 ];
 
 /// The form that the reply must have.
