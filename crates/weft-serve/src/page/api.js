@@ -65,6 +65,8 @@ async function refused(response) {
   } catch {
     // Not JSON: the status has to do.
   }
+  // What the server says of its key is for programs.
+  if (response.status === 401) said.message = "This server asks for an API key, which can be entered in the settings.";
   const wait = Number.parseFloat(response.headers.get("retry-after") ?? "");
   return new ApiError(said.message || `The server answered ${response.status} ${response.statusText}`.trim(), {
     status: response.status,

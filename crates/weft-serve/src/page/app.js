@@ -33,10 +33,12 @@ async function showModels() {
   try {
     offered = await models();
   } catch (error) {
-    select.replaceChildren(el("option", {}, "No connection"));
+    const locked = error.status === 401;
+    select.replaceChildren(el("option", {}, locked ? "A key is needed" : "No connection"));
     select.disabled = true;
     toast(error.message);
-    setTimeout(showModels, 5000);
+    // Whoever did not enter a key is not asked again; the settings have a button for it.
+    if (!locked) setTimeout(showModels, 5000);
     return;
   }
   if (!offered.some((model) => model.id === settings.get("model"))) settings.set("model", offered[0]?.id ?? null);

@@ -135,8 +135,16 @@ async function read() {
     draw(now);
     say("good", now.running ? "Working" : "Idle");
   } catch (error) {
-    say("bad", error.message);
+    say("bad", error.status === 401 ? "This server asks for an API key." : error.message);
+    if (error.status === 401) await clicked(byId("enter-key"));
   }
+}
+
+/** Shows a button until it is clicked. */
+async function clicked(button) {
+  button.hidden = false;
+  await new Promise((resolve) => button.addEventListener("click", resolve, { once: true }));
+  button.hidden = true;
 }
 
 for (;;) {

@@ -151,7 +151,7 @@ export async function replies(t) {
     await send(other, "And without?");
     await other.getByRole("button", { name: "Cancel" }).click();
     await complete(other);
-    assert.match(await other.locator(".failure").innerText(), /An API key is required/);
+    assert.match(await other.locator(".failure").innerText(), /This server asks for an API key/);
     await other.context().close();
   });
 
