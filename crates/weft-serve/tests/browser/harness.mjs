@@ -11,10 +11,13 @@ import { scripted } from "./scripted.mjs";
 const PATIENCE = 30_000;
 
 /** Starts `weft serve` on a free port, or uses the server at `url`. Returns its address and how to end it. */
-export async function startServer({ url, weft, model }) {
+export async function startServer({ url, weft, model, key }) {
   if (url) return { url: url.replace(/\/$/, ""), stop: async () => {} };
   const port = 20_000 + Math.floor(Math.random() * 20_000);
-  const server = spawn(weft, ["serve", model, "--port", String(port), "--temperature", "1"], { stdio: ["ignore", "pipe", "pipe"] });
+  const server = spawn(weft, ["serve", model, "--port", String(port), "--temperature", "1"], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...(key ? { WEFT_API_KEY: key } : {}) },
+  });
   let said = "";
   for (const stream of [server.stdout, server.stderr]) stream.on("data", (text) => (said += text));
   const ended = new Promise((resolve) => server.on("exit", resolve));
@@ -76,7 +79,7 @@ export class Tester {
       const own = request.url().startsWith(`${this.url}/`) || /^(blob|data):/.test(request.url());
       if (!own) this.#problems.push(`a request to ${request.url()}`);
     });
-    await page.goto(this.url + path);
+    await page.goto(path.startsWith("/") ? this.url + path : path);
     return page;
   }
 

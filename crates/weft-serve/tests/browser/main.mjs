@@ -2,6 +2,7 @@
 
 import { Tester, startServer } from "./harness.mjs";
 import { chat } from "./chat.mjs";
+import { keys } from "./keys.mjs";
 import { modules } from "./modules.mjs";
 import { replies } from "./replies.mjs";
 import { screens } from "./screens.mjs";
@@ -12,8 +13,8 @@ const server = await startServer({ url, weft, model });
 const tester = await Tester.launch(chromium, server.url, shots);
 let failed;
 try {
-  for (const suite of [modules, chat, replies, screens]) {
-    if (only.length === 0 || only.includes(suite.name)) await suite(tester);
+  for (const suite of [modules, chat, replies, screens, keys]) {
+    if (only.length === 0 || only.includes(suite.name)) await suite(tester, { url, weft, model });
   }
 } finally {
   failed = await tester.close();

@@ -155,6 +155,17 @@ export async function replies(t) {
     await other.context().close();
   });
 
+  await t.check("the page waits for a server that is away", async () => {
+    const other = await t.open("about:blank");
+    await other.route("**/v1/models", (route) => route.abort());
+    t.expect("net::ERR_FAILED");
+    await other.goto(`${t.url}/`);
+    await until(other, () => document.getElementById("model").innerText === "No connection");
+    await other.unroute("**/v1/models");
+    await until(other, () => !document.getElementById("model").disabled);
+    await other.context().close();
+  });
+
   await t.check("the end stays in view until the reader scrolls up", async () => {
     const other = await t.open("/", { height: 500 });
     const lines = (n) => words(Array.from({ length: n }, (_, i) => `Line ${i}.\n\n`).join(""));
