@@ -4,7 +4,8 @@
  * `window.reply(script)` lets the next chat completion be answered by a script: `{status, headers, body}` for a refusal, or
  * `{pieces, cut}`, where a piece is a chunk's delta, a whole chunk, or the word `hold`, at which the reply waits for
  * `window.go()`. With `cut` the connection ends without a word. `window.sent` lists the bodies of all requests, and `window.keys`
- * their keys. What `window.also` has is added to requests that a model answers.
+ * their keys. What `window.also` has is added to requests that a model answers; `window.events` is the number of events of its
+ * reply.
  */
 export function scripted() {
   const scripts = [];
@@ -19,7 +20,11 @@ export function scripted() {
     window.sent.push(JSON.parse(init.body));
     window.keys.push(init.headers.get("authorization"));
     const script = scripts.shift();
-    if (!script) return real(url, { ...init, body: JSON.stringify({ ...window.sent.at(-1), ...window.also }) });
+    if (!script) {
+      const response = await real(url, { ...init, body: JSON.stringify({ ...window.sent.at(-1), ...window.also }) });
+      window.events = response.clone().text().then((text) => text.split("\n\n").length, () => null);
+      return response;
+    }
     if (script.unreachable) throw new TypeError("Failed to fetch");
     if (script.status) return new Response(JSON.stringify(script.body), { status: script.status, headers: script.headers });
     return new Response(stream(script, init.signal));
