@@ -69,7 +69,8 @@ def the_stream_is_the_answer(provider):
 
 @both
 def forced_tools(provider):
-    answer = check_stream(provider, max_tokens=400, tools=TOOLS, tool_choice="required", **DIRECT[provider])
+    answer = check_stream(provider, max_tokens=400, tools=TOOLS, tool_choice="required", parallel_tool_calls=False,
+                          **DIRECT[provider])
     same(answer.choices[0].finish_reason, "tool_calls")
     for name, arguments in content(answer.choices[0].message)[1]:
         jsonschema.validate(arguments, SCHEMAS[name])

@@ -221,7 +221,8 @@ impl Soaked {
         let mut child = Command::new(program)
             .arg("serve")
             .arg(model)
-            .args(["--port", "0", "--api-key-file"])
+            // Small, so that all of it has been used early: memory that was never used is not resident.
+            .args(["--context", "4096", "--kv-tokens", "4096", "--port", "0", "--api-key-file"])
             .arg(&file)
             .stderr(Stdio::piped())
             .spawn()
@@ -282,7 +283,7 @@ impl Soaked {
         }
     }
 
-    /// The resident memory of the program, in MB, without its files.
+    /// The resident memory of the program, in MB, without the files that it maps.
     fn memory(&self) -> Option<f64> {
         let Soaked::There(child, _) = self else { return None };
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
