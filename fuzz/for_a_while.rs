@@ -27,6 +27,15 @@ pub(crate) struct Target<'a> {
     pub(crate) check: &'a dyn Fn(&[u8]) -> Vec<u64>,
 }
 
+/// The inputs that were kept for a target.
+pub(crate) fn corpus(name: &str) -> Vec<Vec<u8>> {
+    files(&folder("corpus", name)).iter().map(|path| fs::read(path).expect("a file of the corpus")).collect()
+}
+
+fn folder(kind: &str, name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(kind).join(name)
+}
+
 /// Fuzzes a target. Prints how many inputs it tried.
 ///
 /// # Panics
@@ -35,15 +44,13 @@ pub(crate) fn fuzz(target: &Target<'_>) {
     let seconds =
         std::env::var("WEFT_FUZZ_SECONDS").map_or(20, |text| text.parse().expect("seconds: a number"));
     let keep = std::env::var_os("WEFT_FUZZ_KEEP").is_some();
-    let folder =
-        |kind: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(kind).join(target.name);
-    let corpus = folder("corpus");
+    let artifacts = folder("artifacts", target.name);
 
     let mut inputs = target.seeds.clone();
-    inputs.extend(files(&corpus).iter().map(|path| fs::read(path).expect("a file of the corpus")));
+    inputs.extend(corpus(target.name));
     let mut seen = BTreeSet::new();
     for input in &inputs {
-        seen.extend(checked(target, input, &folder("artifacts")));
+        seen.extend(checked(target, input, &artifacts));
     }
     assert!(!inputs.is_empty(), "{}: no inputs to begin with", target.name);
 
@@ -55,7 +62,7 @@ pub(crate) fn fuzz(target: &Target<'_>) {
         for _ in 0..64 {
             let input = mutate(&inputs, &target.words, &mut random);
             tried += 1;
-            let found = checked(target, &input, &folder("artifacts"));
+            let found = checked(target, &input, &artifacts);
             if found.iter().any(|feature| !seen.contains(feature)) {
                 seen.extend(found);
                 inputs.push(input);
@@ -64,8 +71,9 @@ pub(crate) fn fuzz(target: &Target<'_>) {
     }
     let new = inputs.len() - known;
     if keep {
-        let old = files(&corpus);
-        let kept: Vec<PathBuf> = shortest(target, inputs).iter().map(|input| save(&corpus, input)).collect();
+        let folder = folder("corpus", target.name);
+        let old = files(&folder);
+        let kept: Vec<PathBuf> = shortest(target, inputs).iter().map(|input| save(&folder, input)).collect();
         old.iter()
             .filter(|path| !kept.contains(path))
             .for_each(|path| fs::remove_file(path).expect("a file"));

@@ -4,6 +4,7 @@ mod chat;
 mod completions;
 mod dialogue;
 mod fallback;
+mod fuzz;
 mod ignored;
 mod messages;
 mod models;
@@ -21,4 +22,5 @@ mod tokens;
 mod tools;
 mod wire;
 
+pub use fuzz::request_body;
 pub(crate) use route::router;

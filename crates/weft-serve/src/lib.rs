@@ -34,6 +34,8 @@ mod server;
 mod tenant;
 mod worker;
 
+#[doc(hidden)]
+pub use api::request_body as fuzz_request_body;
 pub use log::{LogFormat, log_panic, log_to_stderr};
 pub use options::{Limits, ModelSource, ServeOptions};
 pub use server::{ServeError, Server};

@@ -20,7 +20,7 @@ use crate::error::ApiError;
 use crate::http::{JsonBody, RequestId, answer, new_id, sse};
 use crate::tenant::Tenant;
 use events::{MessageEvents, Outline};
-use request::MessageRequest;
+pub(crate) use request::MessageRequest;
 
 /// Answers a conversation.
 pub(crate) async fn create(

@@ -23,7 +23,7 @@ use crate::error::{ApiError, Kind};
 use crate::http::{JsonBody, answer, new_id, sse};
 use crate::tenant::Tenant;
 use events::{Outline, ResponseEvents};
-use request::ResponseRequest;
+pub(crate) use request::ResponseRequest;
 
 /// Answers a conversation.
 pub(crate) async fn create(

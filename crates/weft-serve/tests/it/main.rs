@@ -1,6 +1,7 @@
 //! The server from outside: real sockets, small models.
 
 mod chat;
+mod fuzz;
 mod lifecycle;
 mod messages;
 mod refusals;

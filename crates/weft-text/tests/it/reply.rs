@@ -256,6 +256,13 @@ proptest! {
     }
 }
 
+#[test]
+fn the_corpus_of_the_fuzzer() {
+    let corpus = for_a_while::corpus("reply_parser");
+    assert!(!corpus.is_empty());
+    corpus.iter().for_each(|bytes| drop(law::check_fuzzed(bytes)));
+}
+
 /// `fuzz/for_a_while.rs` says for how long.
 #[test]
 #[ignore = "runs as long as WEFT_FUZZ_SECONDS says"]

@@ -14,9 +14,9 @@ use crate::json::Fields;
 
 /// A request of a message, or of the number of its tokens.
 #[derive(Clone, Debug)]
-pub(super) struct MessageRequest {
+pub(crate) struct MessageRequest {
     /// The conversation.
-    pub(super) dialogue: Dialogue,
+    pub(crate) dialogue: Dialogue,
     /// How the reply is generated.
     pub(super) parameters: Parameters,
     /// Whether the client wants to see the thinking.
@@ -53,7 +53,7 @@ impl MessageRequest {
     ///
     /// # Errors
     /// If a field is missing, wrong, not supported or not known.
-    pub(super) fn read(
+    pub(crate) fn read(
         body: &Value,
         defaults: &GenerateOptions,
         vocab: usize,

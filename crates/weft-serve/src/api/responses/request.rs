@@ -15,9 +15,9 @@ use crate::json::Fields;
 
 /// A request of a response.
 #[derive(Clone, Debug)]
-pub(super) struct ResponseRequest {
+pub(crate) struct ResponseRequest {
     /// The conversation.
-    pub(super) dialogue: Dialogue,
+    pub(crate) dialogue: Dialogue,
     /// The tools, by the names that the model knows.
     pub(super) callables: Callables,
     /// How the reply is generated.
@@ -64,7 +64,7 @@ impl ResponseRequest {
     ///
     /// # Errors
     /// If a field is missing, wrong, not supported or not known.
-    pub(super) fn read(
+    pub(crate) fn read(
         body: &Value,
         defaults: &GenerateOptions,
         vocab: usize,

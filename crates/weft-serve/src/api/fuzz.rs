@@ -1,0 +1,84 @@
+//! Request bodies of any bytes, for fuzzing: each is read, or refused with an error that is the client's.
+
+use serde_json::Value;
+use weft_engine::GenerateOptions;
+use weft_text::reply::{ReplyFormat, ReplyParser, Tool};
+
+use super::chat::ChatRequest;
+use super::completions::CompletionRequest;
+use super::fallback;
+use super::messages::MessageRequest;
+use super::responses::ResponseRequest;
+use crate::error::{ApiError, Kind};
+use crate::json;
+
+/// The number of tokens of a vocabulary that does not exist.
+const VOCAB: usize = 1000;
+
+/// Reads a body as a server does. The first byte says of which API.
+///
+/// Returns numbers that say what was found, for a fuzzer to look for more.
+///
+/// # Panics
+/// If the body is refused with an error that is not the client's, or that says nothing.
+pub fn request_body(bytes: &[u8]) -> Vec<u64> {
+    let [api, body @ ..] = bytes else { return Vec::new() };
+    let api = api % 4;
+    let defaults = GenerateOptions::default();
+    let read = json::parse(body).and_then(|body| {
+        let dialogue = match api {
+            0 => ChatRequest::read(&body, &defaults, VOCAB)?.dialogue,
+            1 => ResponseRequest::read(&body, &defaults, VOCAB)?.dialogue,
+            2 => MessageRequest::read(&body, &defaults, VOCAB, false)?.dialogue,
+            _ => {
+                CompletionRequest::read(&body, &defaults, VOCAB)?;
+                return Ok(body);
+            }
+        };
+        fallback::rewrite(&dialogue.messages, &dialogue.tools);
+        read_tools(&dialogue.tools);
+        Ok(body)
+    });
+    let shown = match read {
+        Ok(body) => {
+            let fields = body.as_object().into_iter().flatten();
+            fields.map(|(name, value)| format!("{api} {name} {}", kind(value))).collect()
+        }
+        Err(error) => vec![format!("{api} {}", checked(&error))],
+    };
+    shown.iter().map(|text| hash(text)).collect()
+}
+
+/// The parser of replies reads the schemas of tools.
+fn read_tools(tools: &[Tool]) {
+    let mut format = ReplyFormat::default();
+    format.tools = Some(weft_text::reply::ToolSyntax::Glm);
+    drop(ReplyParser::new(&format, tools, ""));
+}
+
+/// The sentence of an error without what it quotes from the body: the field, names, numbers, and what was found.
+fn checked(error: &ApiError) -> String {
+    assert_eq!(error.kind, Kind::Invalid, "{error:?}");
+    assert!(!error.message.is_empty(), "{error:?}");
+    let field = error.param.as_deref().filter(|field| !field.is_empty());
+    let sentence = field.map_or(error.message.clone(), |field| error.message.replace(field, ""));
+    let fixed = sentence.split("found").next().unwrap_or_default().split(['`', '"']).step_by(2);
+    fixed.collect::<String>().chars().filter(|c| !c.is_ascii_digit()).take(48).collect()
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// FNV-1a, which is the same in every run.
+fn hash(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

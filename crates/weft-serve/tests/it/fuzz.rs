@@ -1,0 +1,86 @@
+//! Request bodies of any bytes: the corpus of the fuzzer, and on demand more.
+
+use weft_serve::fuzz_request_body;
+
+#[path = "../../../../fuzz/for_a_while.rs"]
+mod for_a_while;
+
+/// Bodies that are read, of each API.
+const SEEDS: &[(u8, &str)] = &[
+    (0, r#"{"messages": [{"role": "user", "content": "Hi"}]}"#),
+    (
+        0,
+        r##"{"model": "m", "messages": [{"role": "system", "content": [{"type": "text", "text": "S"}]},
+            {"role": "assistant", "content": null, "reasoning_content": "r", "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"x\": [1, null]}"}}]},
+            {"role": "tool", "tool_call_id": "a", "content": "4"}],
+            "tools": [{"type": "function", "function": {"name": "f", "description": "d", "strict": true, "parameters":
+                {"type": "object", "properties": {"x": {"anyOf": [{"$ref": "#/$defs/X"}, {"type": ["string", "null"]}]}},
+                 "$defs": {"X": {"type": "array", "items": {"enum": [1, "a"]}}}}}}],
+            "tool_choice": {"type": "function", "function": {"name": "f"}}, "parallel_tool_calls": false}"##,
+    ),
+    (
+        0,
+        r#"{"messages": [{"role": "user", "content": "Hi"}], "temperature": 0.5, "top_p": 0.9, "top_k": 40, "min_p": 0.1,
+            "seed": 7, "n": 2, "stop": ["a", "b"], "logit_bias": {"5": -100}, "presence_penalty": 1,
+            "frequency_penalty": -1.5, "logprobs": true, "top_logprobs": 3, "max_completion_tokens": 9, "stream": true,
+            "stream_options": {"include_usage": true}, "chat_template_kwargs": {"enable_thinking": false},
+            "response_format": {"type": "json_schema", "json_schema": {"name": "j", "schema": {"type": "object"}}}}"#,
+    ),
+    (
+        1,
+        r#"{"input": "Hi", "instructions": "S", "stream": true, "reasoning": {"effort": "low"}, "store": false}"#,
+    ),
+    (
+        1,
+        r#"{"input": [{"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+            {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "a", "output": "4"}],
+            "tools": [{"type": "function", "name": "f", "parameters": {"type": "object"}}], "tool_choice": "auto"}"#,
+    ),
+    (
+        2,
+        r#"{"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], "system": "S", "stop_sequences": ["a"]}"#,
+    ),
+    (
+        2,
+        r#"{"max_tokens": 9, "system": [{"type": "text", "text": "S"}], "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": "s"},
+                {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "4"}]}],
+            "tools": [{"name": "f", "input_schema": {"type": "object"}}], "tool_choice": {"type": "any"}}"#,
+    ),
+    (3, r#"{"prompt": "Hi", "max_tokens": 4, "echo": true, "n": 2, "best_of": 2, "user": "u"}"#),
+    (3, r#"{"prompt": [[1, 2], [3]], "logprobs": 2, "stop": "\n", "suffix": null, "stream": false}"#),
+    (3, r#"{"prompt": ["a", "b"], "temperature": 1e-3, "repetition_penalty": 1.1, "ignore_eos": true}"#),
+];
+
+/// What mutations insert: JSON's parts, and fields.
+const WORDS: &str = r#"{ } [ ] : , "a" "\u0000" "\ud800" null true false 0 -1 1e999 18446744073709551616 0.5 "" {} [] [[[[
+    "role": "user" "assistant" "tool" "system" "function" "content": "messages": "tools": "tool_choice": "required" "none"
+    "auto" "type": "text" "image_url" "object" "strict": "parameters": "properties": "$ref": "name": "arguments": "{}" "id":
+    "response_format": "json_object" "json_schema" "schema": "stop": "logit_bias": "n": "seed": "max_tokens": "stream":
+    "prompt": "input": "input_text" "output": "call_id": "function_call" "function_call_output" "system": "tool_use"
+    "tool_result" "tool_use_id": "thinking" "signature": "input_schema": "stop_sequences": "echo": "logprobs": "temperature": "top_logprobs": "chat_template_kwargs": "reasoning_effort": "minimal""#;
+
+fn seeds() -> Vec<Vec<u8>> {
+    SEEDS.iter().map(|(api, body)| [&[*api], body.as_bytes()].concat()).collect()
+}
+
+#[test]
+fn the_corpus_of_the_fuzzer() {
+    for bytes in seeds().into_iter().chain(for_a_while::corpus("request_body")) {
+        fuzz_request_body(&bytes);
+    }
+}
+
+/// `fuzz/for_a_while.rs` says for how long.
+#[test]
+#[ignore = "runs as long as WEFT_FUZZ_SECONDS says"]
+fn fuzz_for_a_while() {
+    let words = WORDS.split_whitespace().map(|word| word.as_bytes().to_vec()).collect();
+    let target =
+        for_a_while::Target { name: "request_body", seeds: seeds(), words, check: &fuzz_request_body };
+    for_a_while::fuzz(&target);
+}
