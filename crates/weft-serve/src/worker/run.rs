@@ -44,6 +44,8 @@ pub(super) fn run(engine: &mut Engine, shared: &Shared, metrics: &ModelMetrics) 
             }
         }
         shared.beat();
+        // A client that has read its reply finds its tokens counted.
+        metrics.observe(&engine.stats());
         let now = Instant::now();
         let ended: Vec<Active> = active.extract_if(.., |one| one.poll(now, metrics)).collect();
         if !ended.is_empty() {
