@@ -75,6 +75,16 @@ impl ApiError {
         ApiError { code: Some("context_length_exceeded"), ..ApiError::invalid("messages", message) }
     }
 
+    /// Says where the field at fault is in another API. Each place is what the path begins with, and what it is there.
+    pub(crate) fn moved(mut self, places: &[(&str, &str)]) -> ApiError {
+        if let Some(param) = &mut self.param
+            && let Some((_, there)) = places.iter().find(|(here, _)| param.starts_with(here))
+        {
+            *param = (*there).to_string();
+        }
+        self
+    }
+
     /// Sets the [code](Self::code).
     pub(crate) fn code(self, code: &'static str) -> ApiError {
         ApiError { code: Some(code), ..self }

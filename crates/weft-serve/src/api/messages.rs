@@ -22,6 +22,9 @@ use crate::tenant::Tenant;
 use events::{MessageEvents, Outline};
 pub(crate) use request::MessageRequest;
 
+/// Where the fields of a chat completion are in this API.
+const PLACES: &[(&str, &str)] = &[("tools", "tools"), ("response_format", "output_config.format.schema")];
+
 /// Answers a conversation.
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
@@ -32,8 +35,9 @@ pub(crate) async fn create(
     let model = model(&app, body.get("model").and_then(Value::as_str)).await?;
     let request = MessageRequest::read(&body, &model.defaults, model.facts.vocab, false)?;
     let MessageRequest { dialogue, parameters, thinking_shown, stream, ignored } = request;
-    let Conversation { prompt_tokens, replies } =
-        converse(&app, &tenant, &model, dialogue, parameters, 1).await?;
+    let Conversation { prompt_tokens, replies } = converse(&app, &tenant, &model, dialogue, parameters, 1)
+        .await
+        .map_err(|error| error.moved(PLACES))?;
     let mut events = MessageEvents::new(Outline {
         id: new_id(""),
         request_id,

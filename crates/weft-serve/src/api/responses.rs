@@ -25,6 +25,10 @@ use crate::tenant::Tenant;
 use events::{Outline, ResponseEvents};
 pub(crate) use request::ResponseRequest;
 
+/// Where the fields of a chat completion are in this API.
+const PLACES: &[(&str, &str)] =
+    &[("messages", "input"), ("tools", "tools"), ("response_format", "text.format.schema")];
+
 /// Answers a conversation.
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
@@ -37,7 +41,9 @@ pub(crate) async fn create(
     let ResponseRequest { dialogue, callables, parameters, reasoning, logprobs, stream, mut echo, ignored } =
         request;
     echo.insert("model".into(), model.name.as_str().into());
-    let Conversation { replies, .. } = converse(&app, &tenant, &model, dialogue, parameters, 1).await?;
+    let Conversation { replies, .. } = converse(&app, &tenant, &model, dialogue, parameters, 1)
+        .await
+        .map_err(|error| error.moved(PLACES))?;
     let mut events = ResponseEvents::new(Outline {
         id: new_id(""),
         created: wire::now(),

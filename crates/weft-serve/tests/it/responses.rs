@@ -136,4 +136,10 @@ fn what_is_not_stored_cannot_be_fetched() {
     body["input"] = "word ".repeat(400).into();
     let error = server.post("/v1/responses", &body).json();
     assert_eq!(error["error"]["code"], "context_length_exceeded");
+    assert_eq!(error["error"]["param"], "input");
+    body = question();
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "robot" } } });
+    body["text"] = json!({ "format": { "type": "json_schema", "name": "a", "schema": schema } });
+    let answer = server.post("/v1/responses", &body);
+    assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!("text.format.schema")));
 }
