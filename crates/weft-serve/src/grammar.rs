@@ -36,7 +36,13 @@
 //! Tokens are never forced: how a reply is cut into tokens is up to the model.
 //!
 //! # Time
-//! Masks are computed on one or two threads per model beside the forward pass.
+//! Masks are computed on one or two threads per model beside the forward pass. In a barely optimised build on two busy
+//! cores, over JSON, prose and calls of 20 strict tools (`tests/measure.rs`):
+//!
+//! | tokens | first grammar | mask, mean | p99 | compilation |
+//! |---|---|---|---|---|
+//! | 49,152 | 0.4 s, 21 MB | 0.05 to 0.3 ms | 5 ms | 10 to 45 ms |
+//! | 151,936 | 1 s, 61 MB | 0.1 to 0.8 ms | 8 ms | 10 to 60 ms |
 
 mod cache;
 mod calls;

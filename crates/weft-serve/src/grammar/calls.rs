@@ -4,6 +4,7 @@ mod glm;
 mod json;
 mod parts;
 mod raw;
+mod value;
 
 use serde_json::Value;
 use weft_text::Tokenizer;

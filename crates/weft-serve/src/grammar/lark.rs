@@ -56,17 +56,18 @@ impl Lark {
     /// Adds a rule for free text without any of `never`, up to and with `end`.
     pub(super) fn text_until(&mut self, end: &Mark, never: &[&Mark]) -> String {
         let never: Vec<&Mark> = never.iter().copied().chain([end]).collect();
-        self.ended("/(?s:.*)/", end, &never)
+        self.ended("/(?s:.*)/", true, end, &never)
     }
 
-    /// Adds a rule for text by `body`, a terminal's expression, where it contains none of `never`; then `end`.
-    pub(super) fn ended(&mut self, body: &str, end: &Mark, never: &[&Mark]) -> String {
+    /// Adds a rule for text by `body`, a terminal's expression, where it contains none of `never`; then `end`. `empty` is
+    /// whether the text may be empty by `body`.
+    pub(super) fn ended(&mut self, body: &str, empty: bool, end: &Mark, never: &[&Mark]) -> String {
         let body = without(body, never);
         match end.token {
             None => self.terminal(&format!("{body} {}", quoted(&end.text))),
             Some(_) => {
                 let text = self.terminal(&body);
-                self.rule(&format!("{text}? {}", mark(end)))
+                self.rule(&format!("{text}{} {}", if empty { "?" } else { "" }, mark(end)))
             }
         }
     }

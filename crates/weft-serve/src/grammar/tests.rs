@@ -4,6 +4,7 @@ mod calls;
 mod hostile;
 mod json;
 mod masks;
+mod measure;
 mod samples;
 mod support;
 mod validate;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use llguidance::ParserFactory;
-use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
+use toktrie::{ApproximateTokEnv, InferenceCapabilities, TokEnv, TokRxInfo, TokTrie};
 use weft_text::Tokenizer;
 
 use super::error::GrammarError;
@@ -34,6 +34,17 @@ fn is_special(tokenizer: &Tokenizer, id: u32) -> bool {
     tokenizer.is_control(id) || tokenizer.is_end_of_generation(id)
 }
 
+/// Sets of tokens that are allowed or not as one, where a grammar allows all texts of the kind.
+///
+/// The second and third are the larger part of a vocabulary. They have no `<`, so that they can also be allowed in text that
+/// must not contain a tag.
+const SLICES: [&str; 4] = [
+    r"[\x20\x0A\x0D\x09]+",
+    r#"[^"\\<\x00-\x1F\x7F]{1,10}"#,
+    r#"[^"\\<\x00-\x1F\x7F]+"#,
+    r#"[^"\\\x00-\x1F\x7F]+"#,
+];
+
 /// Builds what compiles grammars for a tokenizer. Takes about a second and 60 MB for 150,000 tokens.
 ///
 /// # Errors
@@ -57,7 +68,8 @@ pub(super) fn factory(tokenizer: &Tokenizer) -> Result<ParserFactory, GrammarErr
     drop(words);
     // Not canonical: llguidance then never forces tokens, which would change how a reply is cut into tokens.
     let env: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
-    let mut factory = ParserFactory::new_simple(&env)
+    let slices = SLICES.map(str::to_owned);
+    let mut factory = ParserFactory::new(&env, InferenceCapabilities::default(), &slices)
         .map_err(|why| GrammarError::server(format!("structured output is not available: {why}")))?;
     factory.quiet();
     *factory.limits_mut() = limits::parser();

@@ -3,14 +3,14 @@
 //! Arguments come in the order of the schema's `properties`; required ones must come. Where the schema lists none, any key
 //! may come.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::super::error::{GrammarError, Place};
 use super::super::lark::{Lark, mark, quoted};
 use super::super::schema::{Mode, Schemas};
 use super::super::vocabulary::Mark;
 use super::parts::{Calls, Opening, Tool, plain_name, repeated};
-use super::raw;
+use super::value::{resolve, value};
 
 /// The marks around keys and values.
 struct Tags {
@@ -90,8 +90,8 @@ fn arguments(
         rule.push(format!("(WS? {argument}){}", if is_required { "" } else { "?" }));
     }
     if rule.is_empty() && more != Some(&Value::Bool(false)) {
-        let key = lark.ended("/[^<]+/", &tags.key.1, &[]);
-        let value = value(lark, schemas, tool, "", more.unwrap_or(&any), tags)?;
+        let key = lark.ended("/[^<]+/", false, &tags.key.1, &[]);
+        let value = value(lark, schemas, tool, "", more.unwrap_or(&any), &tags.value.1)?;
         rule.push(format!("(WS? {} {key} WS? {} {value})*", mark(&tags.key.0), mark(&tags.value.0)));
     }
     Ok(if rule.is_empty() { "\"\"".to_owned() } else { lark.rule(&rule.join(" ")) })
@@ -114,128 +114,7 @@ fn argument(
              without <",
         ));
     }
-    let value = value(lark, schemas, tool, key, schema, tags)?;
+    let value = value(lark, schemas, tool, key, schema, &tags.value.1)?;
     let [begin, end, begin_value] = [&tags.key.0, &tags.key.1, &tags.value.0].map(mark);
     Ok(lark.rule(&format!("{begin} {} {end} WS? {begin_value} {value}", quoted(key))))
-}
-
-/// The rule of a value and the tag that ends it.
-fn value(
-    lark: &mut Lark,
-    schemas: &Schemas<'_>,
-    tool: &Tool<'_>,
-    key: &str,
-    schema: &Value,
-    tags: &Tags,
-) -> Result<String, GrammarError> {
-    let relaxed = tool.mode == Mode::Relaxed;
-    let end = &tags.value.1;
-    let at = |keyword: &str, why: String| {
-        let path = format!("properties.{key}.{keyword}");
-        GrammarError::new(Place::Tool(tool.index), path.trim_end_matches('.'), why)
-    };
-    let schema = resolve(schemas, schema);
-    let alone = [schema.clone()];
-    let branches = match schema {
-        Value::Object(members) if members.len() == 1 => {
-            members.get("anyOf").and_then(Value::as_array).map_or(&alone[..], Vec::as_slice)
-        }
-        _ => &alone[..],
-    };
-    let mut options = Vec::new();
-    // What is written as JSON.
-    let mut others = Vec::new();
-    for branch in branches {
-        let branch = match resolve(schemas, branch) {
-            Value::Object(branch) => branch.clone(),
-            Value::Bool(false) => continue,
-            _ => Map::new(),
-        };
-        let types: Vec<&str> = match branch.get("type") {
-            Some(Value::String(one)) => vec![one],
-            Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
-            _ => vec!["string", "null", "boolean", "number", "array", "object"],
-        };
-        if !types.contains(&"string") {
-            others.push(Value::Object(branch));
-            continue;
-        }
-        if let Some(keyword) =
-            ["$ref", "allOf", "anyOf", "oneOf"].iter().find(|key| branch.contains_key(**key))
-        {
-            if !relaxed {
-                let why = "this keyword is not supported for arguments that may be strings, which this model writes \
-                           without quotes; use anyOf alone, or give them another type";
-                return Err(at(keyword, why.to_owned()));
-            }
-            options.push(raw::string(lark, &Map::new(), end, true).map_err(|(key, why)| at(key, why))?);
-            continue;
-        }
-        if let Some(values) = listed(&branch) {
-            if !relaxed && let Some(key) = ["pattern", "format"].iter().find(|key| branch.contains_key(**key))
-            {
-                return Err(at(key, "this keyword is not supported beside `enum` and `const`".to_owned()));
-            }
-            let length = |key: &str| branch.get(key).and_then(Value::as_u64);
-            let (least, most) = (length("minLength").unwrap_or(0), length("maxLength").unwrap_or(u64::MAX));
-            let fits = |text: &&str| (least..=most).contains(&(text.chars().count() as u64));
-            let texts: Vec<&str> = values.iter().filter_map(|value| value.as_str()).filter(fits).collect();
-            options.extend(raw::one_of(lark, &texts, end));
-            let rest: Vec<&Value> = values.into_iter().filter(|value| !value.is_string()).collect();
-            if !rest.is_empty() {
-                let mut rest = json!({ "enum": rest });
-                if let Some(types) = branch.get("type") {
-                    rest["type"] = types.clone();
-                }
-                others.push(rest);
-            }
-            continue;
-        }
-        options.push(raw::string(lark, &branch, end, relaxed).map_err(|(key, why)| at(key, why))?);
-        let rest = json!(types.into_iter().filter(|name| *name != "string").collect::<Vec<_>>());
-        if rest != json!([]) {
-            let mut branch = branch;
-            branch.insert("type".into(), rest);
-            others.push(Value::Object(branch));
-        }
-    }
-    if !others.is_empty() {
-        let schema = if others.len() == 1 { others.remove(0) } else { json!({ "anyOf": others }) };
-        let json = lark.json(|| schemas.document(&schema));
-        options.push(lark.rule(&format!("WS? {json} WS? {}", mark(end))));
-    }
-    match options.len() {
-        0 => Err(at("", "the schema accepts no value that this model can write".into())),
-        1 => Ok(options.remove(0)),
-        _ => Ok(lark.rule(&options.join(" | "))),
-    }
-}
-
-/// The values that a schema lists.
-fn listed(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
-    match (schema.get("const"), schema.get("enum")) {
-        (Some(value), None) => Some(vec![value]),
-        (None, Some(Value::Array(values))) => Some(values.iter().collect()),
-        (Some(value), Some(Value::Array(values))) => {
-            Some(values.iter().filter(|each| *each == value).collect())
-        }
-        _ => None,
-    }
-}
-
-/// The schema that a reference stands for, if it is nothing but a reference.
-fn resolve<'s>(schemas: &'s Schemas<'_>, mut schema: &'s Value) -> &'s Value {
-    // A circle of references accepts nothing and has been refused.
-    for _ in 0..64 {
-        let Value::Object(members) = schema else { return schema };
-        let target = match members.get("$ref") {
-            Some(Value::String(to)) if members.len() == 1 => schemas.definition(to),
-            _ => None,
-        };
-        match target {
-            Some(target) => schema = target,
-            None => return schema,
-        }
-    }
-    schema
 }

@@ -34,9 +34,9 @@ pub(super) fn llama3(
 ) -> Result<Calls, GrammarError> {
     let tag = of("<|python_tag|>");
     let call = lark.json(|| schemas.document(&any_call(tools, "parameters")));
-    let call = lark.rule(&format!("({} WS?)? {call}", mark(&tag)));
+    let first = lark.rule(&format!("({} WS?)? {call}", mark(&tag)));
     let next = lark.rule(&format!("\";\" WS? {call}"));
-    let calls = if parallel { lark.rule(&format!("{call} (WS? {next})*")) } else { call };
+    let calls = repeated(lark, &first, &next, parallel);
     let text = lark.text_by(r"/[ \t\r\n]*[^{ \t\r\n](?s:.*)/", &[&tag]);
     Ok(Calls { opening: Opening::Brace { text }, calls })
 }

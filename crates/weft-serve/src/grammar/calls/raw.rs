@@ -1,5 +1,8 @@
 //! Strings that are written as they are, without quotes, up to a mark.
 
+use std::collections::BTreeSet;
+
+use llguidance::derivre::RegexBuilder;
 use serde_json::{Map, Value};
 
 use super::super::lark::{Lark, escaped, mark, quoted};
@@ -7,15 +10,17 @@ use super::super::schema::unanchored;
 use super::super::vocabulary::Mark;
 
 /// The keywords that constrain strings.
-const OF_STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
+pub(super) const OF_STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
 
-/// Adds a rule for a string that is valid by the keywords of `schema` for strings, and the mark that ends it.
+/// Adds a rule for a string that is valid by the keywords of `schema` for strings and does not read as JSON of the types
+/// `others`; then the mark that ends it.
 ///
 /// # Errors
 /// The keyword that cannot be expressed, and why. With `relaxed` such keywords are left out instead.
 pub(super) fn string(
     lark: &mut Lark,
     schema: &Map<String, Value>,
+    others: &BTreeSet<&str>,
     end: &Mark,
     relaxed: bool,
 ) -> Result<String, (&'static str, String)> {
@@ -41,8 +46,16 @@ pub(super) fn string(
             }
         }
     }
+    let json: Vec<&str> = others.iter().map(|name| beginning(name)).collect();
+    if !json.is_empty() {
+        parts.push(format!(r"~/[ \t\r\n]*({})/", json.join("|")));
+    }
     let body = if parts.is_empty() { "/(?s:.*)/".to_owned() } else { parts.join(" & ") };
-    Ok(lark.ended(&format!("({body})"), end, &[end]))
+    let pattern = schema.get("pattern").and_then(Value::as_str).and_then(unanchored);
+    let empty = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0) == 0
+        && schema.get("format").and_then(Value::as_str).and_then(format_of).is_none()
+        && pattern.is_none_or(|pattern| accepts_empty(&pattern));
+    Ok(lark.ended(&format!("({body})"), empty, end, &[end]))
 }
 
 /// Adds a rule for one of several strings, and the mark that ends it. `None` if none can be written.
@@ -62,6 +75,24 @@ pub(super) fn one_of(lark: &mut Lark, values: &[&str], end: &Mark) -> Option<Str
             lark.rule(&format!("({}) {}", all.join(" | "), mark(end)))
         }
     })
+}
+
+/// Whether a regular expression matches the empty text.
+fn accepts_empty(pattern: &str) -> bool {
+    let mut builder = RegexBuilder::new();
+    let expression = builder.mk_regex(pattern);
+    expression.is_ok_and(|expression| builder.is_nullable(expression))
+}
+
+/// A regular expression of texts that may read as JSON of a type.
+fn beginning(name: &str) -> &'static str {
+    match name {
+        "null" => r"null[ \t\r\n]*",
+        "boolean" => r"(true|false)[ \t\r\n]*",
+        "array" => r"\[(?s:.*)",
+        "object" => r"\{(?s:.*)",
+        _ => r"-?[0-9]+(\.[0-9]+)?([eE][+\-]?[0-9]+)?[ \t\r\n]*",
+    }
 }
 
 /// The regular expressions of the formats that are supported.

@@ -113,7 +113,11 @@ impl<'r> Schemas<'r> {
     /// A complete document for the compiler of grammars: `schema`, the definitions, and options.
     pub(crate) fn document(&self, schema: &Value) -> Value {
         // Not both: the compiler refuses patterns that overlap.
-        let patterns = self.roots.iter().any(|root| mentions(root.schema, "patternProperties"));
+        // Nor with schemas of additional properties, which would then hold for listed ones too.
+        let patterns = self.roots.iter().any(|root| {
+            mentions(root.schema, "patternProperties", &|_| true)
+                || mentions(root.schema, "additionalProperties", &Value::is_object)
+        });
         let mut options = json!({ "whitespace_pattern": SPACE });
         if patterns {
             options["json_allowed_escapes"] = ESCAPES.into();
@@ -542,11 +546,13 @@ fn brief(value: &Value) -> String {
     }
 }
 
-/// Whether `key` occurs anywhere in a value.
-fn mentions(value: &Value, key: &str) -> bool {
+/// Whether `key` occurs anywhere in a value, with a value that `is` so.
+fn mentions(value: &Value, key: &str, is: &dyn Fn(&Value) -> bool) -> bool {
     match value {
-        Value::Array(items) => items.iter().any(|item| mentions(item, key)),
-        Value::Object(members) => members.iter().any(|(name, value)| name == key || mentions(value, key)),
+        Value::Array(items) => items.iter().any(|item| mentions(item, key, is)),
+        Value::Object(members) => {
+            members.iter().any(|(name, value)| (name == key && is(value)) || mentions(value, key, is))
+        }
         _ => false,
     }
 }

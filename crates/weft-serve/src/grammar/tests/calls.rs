@@ -192,12 +192,17 @@ fn glm_strings_have_the_schemas_bounds() {
         |value: &str| format!("<tool_call>f<arg_key>v</arg_key><arg_value>{value}</arg_value></tool_call>");
     let cases: &[(Value, &[&str], &[&str])] = &[
         (json!({"type": "string", "minLength": 2, "maxLength": 3}), &["ab", "äöü"], &["a", "abcd"]),
-        (json!({"type": "string", "pattern": "^a/\\d+$"}), &["a/1"], &["a/", "xa/1", "a/1x"]),
+        (json!({"type": "string", "pattern": "^a/\\d+$"}), &["a/1"], &["", "a/", "xa/1", "a/1x"]),
         (json!({"type": "string", "pattern": "b"}), &["abc"], &["ac"]),
         (json!({"type": "string", "format": "date"}), &["2026-01-31"], &["2026-02-31", "x"]),
         (json!({"type": "string", "format": "date-time"}), &["2026-01-31T12:00:00Z"], &["2026-01-31"]),
         (json!({"enum": ["a|b", "c.d", 1, true]}), &["a|b", "c.d", "1", "true"], &["a", "cxd", "2"]),
         (json!({"const": "x\ny\"/"}), &["x\ny\"/"], &["x"]),
+        (
+            json!({"anyOf": [{"type": "string", "maxLength": 6}, {"type": "integer", "minimum": 5}, {"type": "boolean"}]}),
+            &["5", "abc", "4a", "true", "truth", "[", "0x3"],
+            &["4", " 4", "1234567a", "letters"],
+        ),
         (json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), &["null", "Smith\""], &[]),
         (
             json!({"anyOf": [{"enum": ["a"]}, {"type": "array", "items": {"type": "integer"}}]}),
