@@ -4,6 +4,7 @@ mod chat;
 mod fuzz;
 mod lifecycle;
 mod messages;
+mod prompts;
 mod refusals;
 mod responses;
 mod soak;
