@@ -20,6 +20,8 @@ pub(crate) enum Update {
         /// The number of tokens of the prompt.
         total: usize,
     },
+    /// A token of the prompt, if its log probability was asked for.
+    PromptToken(Token),
     /// A token came. The pieces that it completes follow.
     Token(Token),
     /// More of the reply.
@@ -117,6 +119,7 @@ impl Replies {
     fn event(&mut self, choice: usize, event: Event) {
         match event {
             Event::Prompt { done, total } => self.pending.push_back((choice, Update::Prompt { done, total })),
+            Event::PromptToken(token) => self.pending.push_back((choice, Update::PromptToken(token))),
             Event::Token(token) => {
                 let reply = &mut self.choices[choice];
                 reply.reasoning_tokens += usize::from(reply.reasoning);
@@ -171,6 +174,8 @@ pub(crate) struct Collected {
     pub(crate) text: String,
     /// Its tool calls, in order.
     pub(crate) calls: Vec<Call>,
+    /// The tokens of the prompt, if their log probabilities were asked for.
+    pub(crate) prompt: Vec<Token>,
     /// Its tokens.
     pub(crate) tokens: Vec<Token>,
     /// How it ended.
@@ -191,6 +196,7 @@ impl Collected {
     pub(crate) fn add(&mut self, update: Update) {
         match update {
             Update::Prompt { .. } => {}
+            Update::PromptToken(token) => self.prompt.push(token),
             Update::Token(token) => self.tokens.push(token),
             Update::Piece(ReplyPiece::Reasoning(more)) => self.reasoning += &more,
             Update::Piece(ReplyPiece::Text(more)) => self.text += &more,

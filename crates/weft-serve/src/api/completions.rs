@@ -94,8 +94,9 @@ fn completion(model: &Loaded, replies: &[Collected], echoes: &[String], n: usize
     let mut usage = Usage::default();
     let choice = |(index, (reply, echo)): (usize, (&Collected, &String))| {
         let reason = reply.outcome.as_ref().map(|outcome| wire::finish_reason(&outcome.finish, false));
-        let mut offset = echo.chars().count();
-        let listed = logprobs.then(|| token_lists(&model.facts.tokenizer, &reply.tokens, &mut offset));
+        let mut offset = if reply.prompt.is_empty() { echo.chars().count() } else { 0 };
+        let tokens = reply.prompt.iter().chain(&reply.tokens);
+        let listed = logprobs.then(|| token_lists(&model.facts.tokenizer, tokens, &mut offset));
         json!({ "index": index, "text": format!("{echo}{}", reply.text), "logprobs": listed, "finish_reason": reason })
     };
     let choices: Vec<Value> = replies.iter().zip(echoes).enumerate().map(choice).collect();

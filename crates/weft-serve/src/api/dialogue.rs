@@ -114,6 +114,10 @@ impl Dialogue {
             }
             self.messages.clone()
         };
+        if !offered {
+            // Marks of calls are text then, and some are control tokens.
+            format.tools = None;
+        }
         let messages = template.adapt(&messages).map_err(|error| wrong(&error))?;
         let rendered = template.render(&messages, &options).map_err(|error| wrong(&error))?;
         let tokens = facts.tokenizer.encode_chat(&rendered);

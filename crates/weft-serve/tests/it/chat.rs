@@ -139,3 +139,33 @@ fn models_health_and_metrics_are_there() {
         assert!(metrics.contains(line), "no {line:?} in {metrics}");
     }
 }
+
+#[test]
+fn an_echo_has_the_log_probabilities_of_the_prompt() {
+    let server = Running::of(MODEL);
+    let mut body =
+        json!({ "prompt": "Hello there", "max_tokens": 3, "temperature": 0, "echo": true, "logprobs": 1 });
+    let complete = server.post("/v1/completions", &body).json();
+    let whole = &complete["choices"][0];
+    let lists = &whole["logprobs"];
+    let tokens = complete["usage"]["total_tokens"].as_u64().unwrap() as usize;
+    for name in ["tokens", "token_logprobs", "top_logprobs", "text_offset"] {
+        assert_eq!(lists[name].as_array().unwrap().len(), tokens, "{name} in {lists}");
+    }
+    assert!(lists["token_logprobs"][0].is_null() && lists["token_logprobs"][1].as_f64().unwrap() < 0.0);
+    // The reply's own are those of a reply without the echo.
+    body["echo"] = false.into();
+    let own = server.post("/v1/completions", &body).json();
+    let own = own["choices"][0]["logprobs"]["token_logprobs"].as_array().unwrap().clone();
+    assert_eq!(lists["token_logprobs"].as_array().unwrap()[tokens - own.len()..], own);
+    // A stream adds up to the same lists.
+    body["echo"] = true.into();
+    body["stream"] = true.into();
+    let events = server.post("/v1/completions", &body).events();
+    let streamed =
+        events.iter().filter_map(|event| event["choices"][0]["logprobs"]["token_logprobs"].as_array());
+    assert_eq!(
+        streamed.flatten().collect::<Vec<_>>(),
+        lists["token_logprobs"].as_array().unwrap().iter().collect::<Vec<_>>()
+    );
+}

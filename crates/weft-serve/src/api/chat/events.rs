@@ -100,6 +100,8 @@ impl Events for ChatEvents {
 
     fn update(&mut self, index: usize, update: Update, out: &mut Frames) {
         let delta = match update {
+            // Completions have them, chats do not.
+            Update::PromptToken(_) => return,
             Update::Prompt { done, total } => {
                 // All replies have the same prompt.
                 if self.progress && index == 0 {

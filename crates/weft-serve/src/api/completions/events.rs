@@ -93,6 +93,13 @@ impl Events for TextEvents {
 
     fn update(&mut self, index: usize, update: Update, out: &mut Frames) {
         match update {
+            Update::PromptToken(token) => {
+                let choice = &mut self.choices[index];
+                if choice.tokens.is_empty() {
+                    choice.offset = 0;
+                }
+                choice.tokens.push(token);
+            }
             Update::Token(token) if self.logprobs => self.choices[index].tokens.push(token),
             Update::Piece(ReplyPiece::Text(text)) => {
                 let chunk = self.text(index, &text, None);

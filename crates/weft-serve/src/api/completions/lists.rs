@@ -23,23 +23,24 @@ impl Usage {
     }
 }
 
-/// Log probabilities of tokens, as lists. `offset` counts the characters of the text so far.
-pub(super) fn token_lists(tokenizer: &Tokenizer, tokens: &[Token], offset: &mut usize) -> Value {
+/// Log probabilities of tokens, as lists. `offset` counts the characters of the text so far; control tokens are no text.
+pub(super) fn token_lists<'a>(
+    tokenizer: &Tokenizer,
+    tokens: impl IntoIterator<Item = &'a Token>,
+    offset: &mut usize,
+) -> Value {
     let text = |id: u32| String::from_utf8_lossy(tokenizer.token_bytes(id)).into_owned();
-    let mut offsets = Vec::new();
+    let (mut texts, mut logprobs, mut tops, mut offsets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for token in tokens {
+        let own = text(token.id);
         offsets.push(*offset);
-        *offset += text(token.id).chars().count();
-    }
-    let top = |token: &Token| -> Value {
+        *offset += if tokenizer.is_control(token.id) { 0 } else { own.chars().count() };
+        texts.push(own);
+        // The first token of a prompt follows nothing, so it has no probability.
+        logprobs.push(token.logprob.map(|logprob| wire::finite(Some(logprob))));
         let entries =
             token.likeliest.iter().map(|(id, logprob)| (text(*id), wire::finite(Some(*logprob)).into()));
-        Value::Object(entries.collect())
-    };
-    json!({
-        "tokens": tokens.iter().map(|token| text(token.id)).collect::<Vec<_>>(),
-        "token_logprobs": tokens.iter().map(|token| wire::finite(token.logprob)).collect::<Vec<_>>(),
-        "top_logprobs": tokens.iter().map(top).collect::<Vec<_>>(),
-        "text_offset": offsets,
-    })
+        tops.push(if token.logprob.is_some() { Value::Object(entries.collect()) } else { Value::Null });
+    }
+    json!({ "tokens": texts, "token_logprobs": logprobs, "top_logprobs": tops, "text_offset": offsets })
 }

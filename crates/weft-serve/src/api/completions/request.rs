@@ -62,10 +62,8 @@ impl CompletionRequest {
         let likeliest = fields.count("logprobs", 0..=20)?;
         parameters.options.logprobs = likeliest;
         let echo = fields.flag("echo")?.unwrap_or(false);
-        if echo && likeliest.is_some() {
-            let why = "this server has no log probabilities of prompts; ask for `echo` or `logprobs`";
-            return Err(ApiError::unsupported("echo", format!("echo with logprobs is not supported: {why}")));
-        }
+        // With `echo` the lists begin with the prompt's tokens.
+        parameters.options.prompt_logprobs = likeliest.filter(|_| echo);
         let n = fields.count("n", 1..=REPLIES)?.unwrap_or(1);
         let best = fields.count("best_of", 1..=REPLIES)?;
         if best.is_some_and(|best| best != n) {

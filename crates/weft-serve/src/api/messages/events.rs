@@ -191,7 +191,7 @@ impl Events for MessageEvents {
 
     fn update(&mut self, _: usize, update: Update, out: &mut Frames) {
         match update {
-            Update::Prompt { .. } | Update::Token(_) => {}
+            Update::Prompt { .. } | Update::PromptToken(_) | Update::Token(_) => {}
             Update::Piece(piece) => self.piece(piece, out),
             Update::Finished(outcome) => {
                 self.end_block(out);

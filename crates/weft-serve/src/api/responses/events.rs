@@ -251,7 +251,7 @@ impl Events for ResponseEvents {
 
     fn update(&mut self, _: usize, update: Update, out: &mut Frames) {
         match update {
-            Update::Prompt { .. } => {}
+            Update::Prompt { .. } | Update::PromptToken(_) => {}
             Update::Token(token) => {
                 if let Some(tokenizer) = &self.outline.logprobs {
                     self.pending.push(wire::token_logprob(&token, tokenizer));
