@@ -20,6 +20,8 @@ mod tests {
     use super::FILE;
     use crate::api::chat::ChatRequest;
     use crate::api::completions::CompletionRequest;
+    use crate::api::messages::MessageRequest;
+    use crate::api::responses::ResponseRequest;
     use crate::json::recorded;
 
     /// The fields that reading these bodies asks for, by their paths: `messages[].role`. Every body must be a good one.
@@ -117,6 +119,29 @@ mod tests {
     fn the_fields_of_a_completion_are_those_of_the_file() {
         let bodies = [json!({ "prompt": "Hi", "stream_options": {} })];
         check("CompletionRequest", &bodies, |body| CompletionRequest::read(body, &defaults(), 100));
+    }
+
+    #[test]
+    fn the_fields_of_a_response_are_those_of_the_file() {
+        let bodies = [json!({
+            "input": "Hi",
+            "tools": [{ "type": "function", "name": "f" }],
+            "text": { "format": { "type": "json_schema", "name": "a", "schema": {} } },
+            "reasoning": {}
+        })];
+        check("ResponseRequest", &bodies, |body| ResponseRequest::read(body, &defaults(), 100));
+    }
+
+    #[test]
+    fn the_fields_of_a_message_are_those_of_the_file() {
+        let format = json!({ "type": "json_schema", "schema": {} });
+        let bodies = [json!({
+            "messages": [{ "role": "user", "content": "Hi" }],
+            "output_config": { "format": format },
+            "output_format": format,
+            "thinking": { "type": "disabled" }
+        })];
+        check("CountTokensRequest", &bodies, |body| MessageRequest::read(body, &defaults(), 100, true));
     }
 
     #[test]

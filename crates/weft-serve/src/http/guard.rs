@@ -139,3 +139,53 @@ fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 fn short(text: &str) -> String {
     text.chars().take(80).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::body::{Body, to_bytes};
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::get;
+    use tower::ServiceExt as _;
+    use weft_engine::EngineOptions;
+
+    use super::*;
+    use crate::app::Hosts;
+    use crate::metrics::Metrics;
+    use crate::models::Models;
+    use crate::options::Limits;
+    use crate::tenant::Keys;
+
+    async fn panics() -> &'static str {
+        panic!("a secret")
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_one_request() {
+        let metrics = Metrics::new();
+        let models = Models::new(Vec::new(), EngineOptions::default(), Limits::default(), metrics.clone());
+        let app =
+            App::new(Arc::new(models), Keys::new(&[]), Hosts::Only(Vec::new()), Limits::default(), metrics);
+        let app = Arc::new(app);
+        let routes = Router::new()
+            .route("/panic", get(panics))
+            .route("/v1/messages/panic", get(panics))
+            .route("/good", get(|| async { "good" }))
+            .layer(from_fn_with_state(Arc::clone(&app), guard))
+            .with_state(app);
+        for (path, status, says) in [
+            ("/panic", 500, r#""type":"server_error""#),
+            ("/good", 200, "good"),
+            ("/v1/messages/panic", 500, r#""type":"api_error""#),
+            ("/good", 200, "good"),
+        ] {
+            let request = Request::builder().uri(path).header("host", "localhost").body(Body::empty()).unwrap();
+            let response = routes.clone().oneshot(request).await.unwrap();
+            assert_eq!(response.status().as_u16(), status, "{path}");
+            assert!(response.headers().contains_key("x-request-id"), "{path}");
+            let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+            let body = String::from_utf8(body.to_vec()).unwrap();
+            assert!(body.contains(says) && !body.contains("secret"), "{path}: {body}");
+        }
+    }
+}
