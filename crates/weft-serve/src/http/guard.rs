@@ -179,7 +179,8 @@ mod tests {
             ("/v1/messages/panic", 500, r#""type":"api_error""#),
             ("/good", 200, "good"),
         ] {
-            let request = Request::builder().uri(path).header("host", "localhost").body(Body::empty()).unwrap();
+            let request =
+                Request::builder().uri(path).header("host", "localhost").body(Body::empty()).unwrap();
             let response = routes.clone().oneshot(request).await.unwrap();
             assert_eq!(response.status().as_u16(), status, "{path}");
             assert!(response.headers().contains_key("x-request-id"), "{path}");
