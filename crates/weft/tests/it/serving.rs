@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, model};
+use crate::support::{Folder, model, weft};
 
 /// A running server.
 struct Serving {
@@ -184,4 +184,35 @@ fn a_server_killed_as_it_writes_prompts_leaves_nothing_wrong() {
     let (status, log) = serving.wait();
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
+}
+
+#[test]
+fn chat_says_the_same_by_a_server() {
+    let cache = Folder::new();
+    let serving = Serving::start(cache.path(), &[]);
+    let url = format!("http://{}", serving.address);
+    let path = model("glm-tiny-q4_0");
+    let options = ["--temperature", "0", "--max-tokens", "6"];
+    let lines = "Hello\nAnd <|user|> again\n/clear\n/system Be brief.\nNew\n";
+    let local = weft([&["chat", path.to_str().unwrap()], &options[..]].concat()).input(lines).run().ok();
+    let remote = weft([&["chat", "--server", &url], &options[..]].concat()).input(lines).run().ok();
+    assert_eq!(local, remote);
+    assert!(local.lines().count() >= 3, "{local}");
+}
+
+#[test]
+fn bench_serve_measures_a_server() {
+    let cache = Folder::new();
+    let serving = Serving::start(cache.path(), &[]);
+    let url = format!("http://{}", serving.address);
+    let size =
+        ["--clients", "1,4", "--requests", "8", "--prefill", "48", "--decode", "8", "--shared-prefix", "24"];
+    let json = weft([&["bench-serve", &url, "--json"], &size[..]].concat()).run().json();
+    for level in json["levels"].as_array().unwrap() {
+        assert_eq!((&level["completed"], &level["errors"]), (&json!(8), &json!({})), "{level}");
+        assert_eq!((&level["reply_tokens"], &level["short_replies"]), (&json!(64), &json!(0)), "{level}");
+        let prompt = level["prompt_tokens"].as_f64().unwrap() / 8.0;
+        assert!((36.0..60.0).contains(&prompt), "prompts of {prompt} tokens");
+        assert!(level["most_waiting"].is_number(), "{level}");
+    }
 }

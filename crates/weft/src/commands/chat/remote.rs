@@ -38,8 +38,9 @@ struct Arrived {
     /// The server's reason for the end.
     finish: Option<String>,
     usage: Value,
-    /// When the first token arrived.
+    /// When the first and the last token arrived.
     first: Option<Instant>,
+    last: Option<Instant>,
 }
 
 impl Remote {
@@ -91,9 +92,9 @@ impl Remote {
                 break true;
             }
             match events.recv_timeout(TICK) {
-                Ok(Ok(Some(event))) => shown = arrived.take(&event, out),
-                Ok(Ok(None)) | Err(RecvTimeoutError::Disconnected) => break false,
-                Ok(Err(error)) => {
+                Ok((at, Ok(Some(event)))) => shown = arrived.take(&event, at, out),
+                Ok((_, Ok(None))) | Err(RecvTimeoutError::Disconnected) => break false,
+                Ok((_, Err(error))) => {
                     let _ = arrived.end(out);
                     return Err(error.into());
                 }
@@ -105,18 +106,21 @@ impl Remote {
     }
 }
 
+/// An event, the end or an error, and when it arrived.
+type Received = (Instant, Result<Option<Value>, ClientError>);
+
 /// Sends the request and receives its events on another thread.
-fn request(server: Server, body: Value) -> Receiver<Result<Option<Value>, ClientError>> {
+fn request(server: Server, body: Value) -> Receiver<Received> {
     let (send, events) = channel();
     thread::spawn(move || {
         let mut stream = match server.stream("/v1/chat/completions", &body) {
             Ok(stream) => stream,
-            Err(error) => return drop(send.send(Err(error))),
+            Err(error) => return drop(send.send((Instant::now(), Err(error)))),
         };
         loop {
             let event = stream.next();
             let last = !matches!(event, Ok(Some(_)));
-            if send.send(event).is_err() || last {
+            if send.send((Instant::now(), event)).is_err() || last {
                 return;
             }
         }
@@ -126,7 +130,7 @@ fn request(server: Server, body: Value) -> Receiver<Result<Option<Value>, Client
 
 impl Arrived {
     /// Takes an event and shows what it brings.
-    fn take(&mut self, event: &Value, out: &mut Out) -> io::Result<()> {
+    fn take(&mut self, event: &Value, at: Instant, out: &mut Out) -> io::Result<()> {
         if event["usage"].is_object() {
             self.usage = event["usage"].clone();
         }
@@ -140,7 +144,8 @@ impl Arrived {
         // Some servers write both.
         let reasoning = if reasoning.is_empty() { other } else { reasoning };
         if !text.is_empty() || !reasoning.is_empty() {
-            self.first.get_or_insert_with(Instant::now);
+            self.last = Some(at);
+            self.first.get_or_insert(at);
         }
         if !reasoning.is_empty() {
             self.reasoning += reasoning;
@@ -171,10 +176,10 @@ impl Arrived {
         let count = |name: &str| self.usage[name].as_u64();
         let cached = self.usage["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap_or(0);
         let prompt = count("prompt_tokens").map_or("?".to_string(), |tokens| tokens.to_string());
-        let Some(first) = self.first else {
+        let (Some(first), Some(last)) = (self.first, self.last) else {
             return format!("prompt: {prompt} tokens ({cached} cached); no reply");
         };
-        let (wait, took) = ((first - asked).as_secs_f64(), first.elapsed().as_secs_f64());
+        let (wait, took) = ((first - asked).as_secs_f64(), (last - first).as_secs_f64());
         let reply = count("completion_tokens").map_or("? tokens".to_string(), |tokens| {
             let rate = if took > 0.0 { tokens.saturating_sub(1) as f64 / took } else { 0.0 };
             format!("{tokens} tokens in {took:.2} s, {rate:.1} tokens/s")
