@@ -13,9 +13,19 @@ TOOLS = [
 ]
 
 
-def create(messages=HELLO, **options):
+# This package has no parameters for them any more.
+EXTRA = ("temperature", "top_k", "temprature")
+
+
+def arguments(options):
+    """The arguments of a call: what the package does not know goes into the body as it is."""
     options = {"max_tokens": 24, "temperature": 0} | options
-    return client.messages.create(model=MODEL, messages=messages, **options)
+    extra = {name: options.pop(name) for name in EXTRA if name in options}
+    return options | {"model": MODEL, "extra_body": extra}
+
+
+def create(messages=HELLO, **options):
+    return client.messages.create(messages=messages, **arguments(options))
 
 
 def content(message):
@@ -26,9 +36,8 @@ def content(message):
 def check_stream(messages=HELLO, **options):
     """The stream of a request adds up to its answer. Returns the answer."""
     whole = create(messages, **options)
-    options = {"max_tokens": 24, "temperature": 0} | options
     order, texts = [], ""
-    with client.messages.stream(model=MODEL, messages=messages, **options) as stream:
+    with client.messages.stream(messages=messages, **arguments(options)) as stream:
         for event in stream:
             order.append(event.type)
             if event.type == "text":
@@ -120,7 +129,7 @@ def errors():
     refused(anthropic.AuthenticationError, lambda: client.with_options(api_key="wrong").messages.create(
         model=MODEL, messages=HELLO, max_tokens=1))
     refused(anthropic.BadRequestError, lambda: create([{"role": "user", "content": "a b c d " * 20_000}]))
-    error = refused(anthropic.BadRequestError, lambda: create(extra_body={"temprature": 1}))
+    error = refused(anthropic.BadRequestError, lambda: create(temprature=1))
     assert error.request_id and "temprature" in str(error), error
 
 

@@ -21,7 +21,7 @@ PROVIDERS = {"openai": f"{URL}/v1", "anthropic": URL}
 # Models with random weights rarely stop to think.
 DIRECT = {
     "openai": {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}}},
-    "anthropic": {"thinking": {"type": "disabled"}},
+    "anthropic": {"thinking": {"type": "disabled"}, "allowed_openai_params": ["thinking"]},
 }
 COMMON = {"api_key": KEY, "timeout": TIMEOUT, "num_retries": 0, "max_retries": 0}
 
