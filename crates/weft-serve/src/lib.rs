@@ -8,7 +8,7 @@
 //! let options = ServeOptions::new([ModelSource::new("my-model", "model.gguf")]);
 //! let server = Server::bind(options).await?;
 //! println!("http://{}", server.address()?);
-//! server.run(std::future::pending()).await;
+//! server.run(std::future::pending()).await?;
 //! # Ok(())
 //! # }
 //! ```

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use crate::api::router;
@@ -41,6 +42,9 @@ pub enum ServeError {
     /// A key is empty.
     #[error("an API key is empty")]
     EmptyKey,
+    /// The first model cannot be loaded.
+    #[error("{0}")]
+    Load(String),
     /// The address cannot be used.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -91,13 +95,30 @@ impl Server {
     }
 
     /// Serves until `end` is ready; then answers what has begun, for as long as the limits allow.
-    pub async fn run(self, end: impl Future<Output = ()>) {
+    ///
+    /// # Errors
+    /// [`ServeError::Load`] if the first model cannot be loaded.
+    pub async fn run(self, end: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Server { listener, app } = self;
         let most = app.limits.connections;
         let connections = Connections::new(listener, router(&app), most);
         let models = Arc::clone(&app.models);
-        let first = tokio::spawn(async move { models.get(None).await.map(drop) });
-        connections.accept_until(end).await;
+        let (send, failed) = oneshot::channel();
+        let first = tokio::spawn(async move {
+            if let Err(error) = models.get(None).await {
+                let _ = send.send(error.message);
+            }
+        });
+        let mut outcome = Ok(());
+        connections
+            .accept_until(async {
+                tokio::select! {
+                    () = end => {}
+                    // If the model loads, this branch never comes.
+                    Ok(why) = failed => outcome = Err(ServeError::Load(why)),
+                }
+            })
+            .await;
         app.drain();
         first.abort();
         info!("shutting down: no new requests are taken");
@@ -115,6 +136,7 @@ impl Server {
         // The last events are on their way.
         let _ = tokio::time::timeout(Duration::from_secs(5), connections.close()).await;
         info!("stopped");
+        outcome
     }
 }
 

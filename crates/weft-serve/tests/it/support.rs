@@ -62,7 +62,8 @@ impl Running {
                     .run(async {
                         let _ = ended.await;
                     })
-                    .await;
+                    .await
+                    .unwrap();
             });
         });
         let address = receive.recv().expect("the server starts");

@@ -65,7 +65,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
                     note!("waiting for replies to end; Ctrl-C again stops at once");
                 }
             })
-            .await;
+            .await?;
         Ok(Outcome::Done)
     })
 }

@@ -216,3 +216,13 @@ fn bench_serve_measures_a_server() {
         assert!(level["most_waiting"].is_number(), "{level}");
     }
 }
+
+#[test]
+fn a_model_that_cannot_be_loaded_ends_the_server() {
+    let cache = Folder::new();
+    let path = cache.join("broken.gguf");
+    std::fs::write(&path, b"GGUF and no more").unwrap();
+    let arguments = ["serve".as_ref(), path.as_os_str(), "--port".as_ref(), "0".as_ref()];
+    let error = weft(arguments).run().failed(1);
+    assert!(error.contains("cannot load the model `broken`"), "{error}");
+}
