@@ -116,7 +116,8 @@ export async function screens(t) {
     await until(page, () => [...document.querySelectorAll(".line")].some((line) => (line.getAttribute("d").match(/L/g) ?? []).length >= 2));
     await t.accessible(page, "status");
     await page.getByText("The same as a table").click();
-    assert.ok((await page.locator("#table-body tr").count()) >= 1);
+    // The browser tells the page of the click later.
+    await page.locator("#table-body tr").first().waitFor();
     await t.accessible(page, "status-table");
     await page.setViewportSize({ width: 360, height: 700 });
     await fits(page);
