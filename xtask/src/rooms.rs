@@ -86,7 +86,7 @@ pub(crate) const ROOMS: &[Room] = &[
         ],
         ..IMPURE
     },
-    Room { name: "weft-serve", uses: &["weft-file", "weft-text", "weft-engine"], ..IMPURE },
+    Room { name: "weft-serve", uses: &["weft-text", "weft-engine"], ..IMPURE },
     Room {
         name: "weft",
         uses: &[

@@ -16,6 +16,7 @@ mod route;
 mod sampling;
 #[cfg(test)]
 mod scripted;
+mod streaming;
 mod submit;
 mod thinking;
 mod tokens;

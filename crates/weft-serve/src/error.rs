@@ -95,7 +95,7 @@ impl ApiError {
         ApiError { retry_after: Some(wait), ..self }
     }
 
-    /// The HTTP status. Anthropic's clients expect another one when the server is busy.
+    /// The HTTP status, the same in each API.
     pub(crate) fn status(&self) -> StatusCode {
         match self.kind {
             Kind::Invalid => StatusCode::BAD_REQUEST,
@@ -163,6 +163,11 @@ impl ApiError {
         headers.insert("x-should-retry", HeaderValue::from_static(if retry { "true" } else { "false" }));
         response
     }
+}
+
+/// The beginning of a text that a client sent, for a message.
+pub(crate) fn beginning(text: &str) -> String {
+    text.chars().take(60).collect()
 }
 
 /// The API whose form an error takes.

@@ -29,13 +29,12 @@ pub(crate) async fn create(
     Extension(tenant): Extension<Tenant>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let name = body.get("model").and_then(Value::as_str);
-    let model = model(&app, name).await?;
+    let model = model(&app, &body).await?;
     let request = ChatRequest::read(&body, &model.defaults, model.facts.vocab)?;
-    let ChatRequest { dialogue, parameters, n, logprobs, stream, include_usage, progress } = request;
+    let ChatRequest { dialogue, parameters, n, logprobs, streaming, progress } = request;
     let Conversation { replies, .. } = converse(&app, &tenant, &model, dialogue, parameters, n).await?;
-    if stream {
-        let events = ChatEvents::new(Arc::clone(&model), n, logprobs, include_usage, progress);
+    if streaming.stream {
+        let events = ChatEvents::new(Arc::clone(&model), n, logprobs, streaming.include_usage, progress);
         return Ok(sse::stream(replies, events));
     }
     let collected = collect(replies).await?;

@@ -31,10 +31,9 @@ pub(crate) async fn create(
     Extension(tenant): Extension<Tenant>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let name = body.get("model").and_then(Value::as_str);
-    let model = model(&app, name).await?;
+    let model = model(&app, &body).await?;
     let request = CompletionRequest::read(&body, &model.defaults, model.facts.vocab)?;
-    let CompletionRequest { prompts, parameters, n, echo, logprobs, stream, include_usage } = request;
+    let CompletionRequest { prompts, parameters, n, echo, logprobs, streaming } = request;
     let (prompts, echoes) = tokens(&model, prompts, echo).await?;
     let count = prompts.len() * n;
     let options = parameters.options;
@@ -43,8 +42,8 @@ pub(crate) async fn create(
     let replies = submit(&app, &tenant, &model, ask)?;
     // Every reply to a prompt repeats it.
     let echoes: Vec<String> = echoes.into_iter().flat_map(|echo| std::iter::repeat_n(echo, n)).collect();
-    if stream {
-        let events = TextEvents::new(Arc::clone(&model), echoes, n, logprobs, include_usage);
+    if streaming.stream {
+        let events = TextEvents::new(Arc::clone(&model), echoes, n, logprobs, streaming.include_usage);
         return Ok(sse::stream(replies, events));
     }
     let collected = collect(replies).await?;

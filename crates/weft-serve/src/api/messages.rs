@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::submit::{Conversation, converse, model};
 use crate::app::App;
@@ -32,7 +32,7 @@ pub(crate) async fn create(
     Extension(RequestId(request_id)): Extension<RequestId>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, body.get("model").and_then(Value::as_str)).await?;
+    let model = model(&app, &body).await?;
     let request = MessageRequest::read(&body, &model.defaults, model.facts.vocab, false)?;
     let MessageRequest { dialogue, parameters, thinking_shown, stream, ignored } = request;
     let Conversation { prompt_tokens, replies } = converse(&app, &tenant, &model, dialogue, parameters, 1)
@@ -57,7 +57,7 @@ pub(crate) async fn count_tokens(
     State(app): State<Arc<App>>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, body.get("model").and_then(Value::as_str)).await?;
+    let model = model(&app, &body).await?;
     let MessageRequest { dialogue, ignored, .. } =
         MessageRequest::read(&body, &model.defaults, model.facts.vocab, true)?;
     let (_, prompt) = dialogue.prompt(&model).await?;

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use serde_json::Value;
 
 use super::submit::{Conversation, converse, model};
 use super::wire;
@@ -35,8 +34,7 @@ pub(crate) async fn create(
     Extension(tenant): Extension<Tenant>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let name = body.get("model").and_then(Value::as_str);
-    let model = model(&app, name).await?;
+    let model = model(&app, &body).await?;
     let request = ResponseRequest::read(&body, &model.defaults, model.facts.vocab)?;
     let ResponseRequest { dialogue, callables, parameters, reasoning, logprobs, stream, mut echo, ignored } =
         request;

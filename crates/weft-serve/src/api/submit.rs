@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde_json::Value;
 use weft_engine::{GenerateOptions, LogitProcessor, Request};
 
 use super::dialogue::Dialogue;
@@ -32,16 +33,17 @@ pub(crate) struct Ask {
     pub(crate) reading: Reading,
 }
 
-/// The model that a request names.
+/// The model that the body of a request names.
 ///
 /// # Errors
 /// If there is none, it cannot be loaded, or the server is shutting down.
-pub(crate) async fn model(app: &App, name: Option<&str>) -> Result<Arc<Loaded>, ApiError> {
+pub(crate) async fn model(app: &App, body: &Value) -> Result<Arc<Loaded>, ApiError> {
     if app.is_draining() {
         let message = "the server is shutting down; try again when it is back";
         return Err(ApiError::new(Kind::Unavailable, message).retry_after(std::time::Duration::from_secs(5)));
     }
-    app.models.get(name).await
+    // What is not a text is refused with the other fields.
+    app.models.get(body.get("model").and_then(Value::as_str)).await
 }
 
 /// The replies to a conversation.

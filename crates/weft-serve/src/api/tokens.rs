@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
-use serde_json::{Value, json};
+use serde_json::json;
 use weft_engine::EncodeOptions;
 
 use super::chat::ChatRequest;
@@ -21,7 +21,7 @@ pub(crate) async fn tokenize(
     State(app): State<Arc<App>>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, body.get("model").and_then(Value::as_str)).await?;
+    let model = model(&app, &body).await?;
     let context = model.facts.context;
     if body.get("messages").is_some_and(|messages| !messages.is_null()) {
         let request = ChatRequest::read(&body, &model.defaults, model.facts.vocab)?;
@@ -74,7 +74,7 @@ pub(crate) async fn detokenize(
     State(app): State<Arc<App>>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, body.get("model").and_then(Value::as_str)).await?;
+    let model = model(&app, &body).await?;
     let mut fields = Fields::of(&body, "")?;
     fields.text("model")?;
     let tokens = fields.array("tokens", 1 << 20)?;
@@ -92,7 +92,7 @@ pub(crate) async fn apply_template(
     State(app): State<Arc<App>>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, body.get("model").and_then(Value::as_str)).await?;
+    let model = model(&app, &body).await?;
     let request = ChatRequest::read(&body, &model.defaults, model.facts.vocab)?;
     let (_, prompt) = request.dialogue.prompt(&model).await?;
     Ok(answer(&json!({ "prompt": &*prompt.text })))

@@ -12,7 +12,7 @@ use tracing::info;
 use super::ids::{RequestId, new_id};
 use super::unwind::CatchUnwind;
 use crate::app::App;
-use crate::error::{ApiError, Dialect, Kind};
+use crate::error::{ApiError, Dialect, Kind, beginning};
 use crate::tenant::Tenant;
 
 /// Routes that need no key: they say nothing about models or users.
@@ -77,7 +77,7 @@ fn check(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<
         return Err(ApiError::new(Kind::Invalid, "the header Host is there more than once"));
     }
     if !host.is_some_and(|host| app.hosts.allows(host)) {
-        let found = host.map_or("none".to_string(), |host| format!("{:?}", short(host)));
+        let found = host.map_or("none".to_string(), |host| format!("{:?}", beginning(host)));
         let message = format!(
             "the header Host is {found}: expected a name of this machine; to allow another, start the server with --allow-host"
         );
@@ -112,7 +112,7 @@ fn check_origin(app: &App, host: &str, headers: &HeaderMap) -> Result<(), ApiErr
     let refuse = |found: &str| {
         let message = format!(
             "the request comes from another site ({:?}); this server answers its own page and programs only",
-            short(found)
+            beginning(found)
         );
         Err(ApiError::new(Kind::Permission, message))
     };
@@ -134,10 +134,6 @@ fn check_origin(app: &App, host: &str, headers: &HeaderMap) -> Result<(), ApiErr
 
 fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-fn short(text: &str) -> String {
-    text.chars().take(80).collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio_stream::StreamExt as _;
 
 use crate::app::App;
-use crate::error::{ApiError, Kind};
+use crate::error::{ApiError, Kind, beginning};
 use crate::json::parse;
 
 /// How long a client may take to send a body.
@@ -31,12 +31,12 @@ impl FromRequest<Arc<App>> for JsonBody {
             // Browsers send other types to foreign sites without asking first.
             let found = media.unwrap_or("none".into());
             let message =
-                format!("the header Content-Type is {:?}: expected application/json", short(&found));
+                format!("the header Content-Type is {:?}: expected application/json", beginning(&found));
             return Err(ApiError::new(Kind::MediaType, message));
         }
         if let Some(coding) = request.headers().get(header::CONTENT_ENCODING) {
             let found = coding.to_str().unwrap_or("not text");
-            let message = format!("the header Content-Encoding is {:?}: expected none", short(found));
+            let message = format!("the header Content-Encoding is {:?}: expected none", beginning(found));
             return Err(ApiError::new(Kind::MediaType, message));
         }
         let most = app.limits.body;
@@ -74,8 +74,4 @@ fn too_large(most: usize) -> ApiError {
 /// A JSON answer.
 pub(crate) fn answer(value: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], value.to_string()).into_response()
-}
-
-fn short(text: &str) -> String {
-    text.chars().take(80).collect()
 }

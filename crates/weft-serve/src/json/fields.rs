@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
-use crate::error::{ApiError, Kind};
+use crate::error::{ApiError, Kind, beginning};
 
 /// A JSON object whose fields are read one after the other. `null` counts as absent, as SDKs send it. Whatever was not
 /// read is refused at the [`end`](Fields::end).
@@ -250,11 +250,9 @@ fn kind(value: &Value) -> String {
 
 /// The beginning of a text that a client sent, for an error message.
 fn short(text: &str) -> String {
-    if text.chars().count() <= 60 {
-        text.escape_debug().to_string()
-    } else {
-        format!("{}…", text.chars().take(60).collect::<String>().escape_debug())
-    }
+    let shown = beginning(text);
+    let more = if shown.len() < text.len() { "…" } else { "" };
+    format!("{}{more}", shown.escape_debug())
 }
 
 #[cfg(test)]

@@ -53,8 +53,6 @@ pub(super) fn run(engine: &mut Engine, shared: &Shared, metrics: &ModelMetrics) 
             ended.iter().for_each(|one| state.ended(&one.job.tenant));
             state.active = active.len();
         }
-        drop(ended);
-        metrics.observe(&engine.stats());
     }
 }
 

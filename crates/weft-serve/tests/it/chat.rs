@@ -169,3 +169,17 @@ fn an_echo_has_the_log_probabilities_of_the_prompt() {
         lists["token_logprobs"].as_array().unwrap().iter().collect::<Vec<_>>()
     );
 }
+
+#[test]
+fn a_request_can_leave_the_prefix_cache_alone() {
+    let server = Running::of(MODEL);
+    let cached = |cache: bool| {
+        let prompt: Vec<u32> = (300..400).collect();
+        let body = json!({ "prompt": prompt, "max_tokens": 1, "temperature": 0, "cache_prompt": cache });
+        let answer = server.post("/v1/completions", &body).json();
+        answer["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap()
+    };
+    assert_eq!((cached(false), cached(true)), (0, 0));
+    assert!(cached(true) > 0);
+    assert_eq!(cached(false), 0);
+}

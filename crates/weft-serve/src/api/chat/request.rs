@@ -7,6 +7,7 @@ use super::message;
 use super::tools;
 use crate::api::dialogue::{Dialogue, OutputFormat};
 use crate::api::sampling::{self, Parameters};
+use crate::api::streaming::{self, Streaming};
 use crate::error::ApiError;
 use crate::json::Fields;
 
@@ -27,9 +28,7 @@ pub(crate) struct ChatRequest {
     /// Whether log probabilities are wanted.
     pub(crate) logprobs: bool,
     /// Whether the reply is streamed.
-    pub(crate) stream: bool,
-    /// Whether a stream ends with the usage.
-    pub(crate) include_usage: bool,
+    pub(crate) streaming: Streaming,
     /// Whether a stream says how much of the prompt has been computed.
     pub(crate) progress: bool,
 }
@@ -72,24 +71,20 @@ impl ChatRequest {
         dialogue.format = output_format(&mut fields)?;
         dialogue.variables = variables(&mut fields)?;
         let n = fields.count("n", 1..=MOST_REPLIES)?.unwrap_or(1);
-        let stream = fields.flag("stream")?.unwrap_or(false);
-        let mut include_usage = false;
-        if let Some(mut options) = fields.object("stream_options")? {
-            include_usage = options.flag("include_usage")?.unwrap_or(false);
-            options.ignore(&["include_obfuscation"]);
-            options.end()?;
-        }
+        let streaming = Streaming::read(&mut fields)?;
+        streaming::read_cache(&mut fields, &mut parameters.options)?;
         // llama.cpp's name.
         let progress = fields.flag("return_progress")?.unwrap_or(false);
         fields.refuse("modalities", &[serde_json::json!(["text"])], "replies are text")?;
         fields.refuse("audio", &[], "replies are text")?;
         fields.refuse("prediction", &[], "the server has no predicted outputs")?;
         fields.refuse("web_search_options", &[], "the server does not search the web")?;
+        fields.refuse("timings_per_token", &[false.into()], "`timings` come with the last chunk")?;
         fields.refuse("functions", &[Value::Array(Vec::new())], "use `tools`")?;
         fields.refuse("function_call", &["none".into(), "auto".into()], "use `tool_choice`")?;
         fields.ignore(IGNORED);
         fields.end()?;
-        Ok(ChatRequest { dialogue, parameters, n, logprobs, stream, include_usage, progress })
+        Ok(ChatRequest { dialogue, parameters, n, logprobs, streaming, progress })
     }
 }
 
@@ -105,8 +100,6 @@ const IGNORED: &[&str] = &[
     "store",
     "user",
     "verbosity",
-    "cache_prompt",
-    "timings_per_token",
 ];
 
 /// The form that the reply must have.

@@ -4,6 +4,7 @@ use serde_json::Value;
 use weft_engine::GenerateOptions;
 
 use crate::api::sampling::{self, Parameters, token_ids};
+use crate::api::streaming::{self, Streaming};
 use crate::error::ApiError;
 use crate::json::{Fields, expected_at};
 
@@ -37,9 +38,7 @@ pub(crate) struct CompletionRequest {
     /// Whether log probabilities are wanted.
     pub(super) logprobs: bool,
     /// Whether the reply is streamed.
-    pub(super) stream: bool,
-    /// Whether a stream ends with the usage.
-    pub(super) include_usage: bool,
+    pub(super) streaming: Streaming,
 }
 
 impl CompletionRequest {
@@ -70,25 +69,12 @@ impl CompletionRequest {
             let why = "best_of is not supported: ask for `n` replies and choose";
             return Err(ApiError::unsupported("best_of", why));
         }
-        let stream = fields.flag("stream")?.unwrap_or(false);
-        let mut include_usage = false;
-        if let Some(mut options) = fields.object("stream_options")? {
-            include_usage = options.flag("include_usage")?.unwrap_or(false);
-            options.ignore(&["include_obfuscation"]);
-            options.end()?;
-        }
+        let streaming = Streaming::read(&mut fields)?;
+        streaming::read_cache(&mut fields, &mut parameters.options)?;
         fields.refuse("suffix", &["".into()], "the server does not fill in the middle")?;
-        fields.ignore(&["user", "metadata", "store", "service_tier", "cache_prompt"]);
+        fields.ignore(&["user", "metadata", "store", "service_tier"]);
         fields.end()?;
-        Ok(CompletionRequest {
-            prompts,
-            parameters,
-            n,
-            echo,
-            logprobs: likeliest.is_some(),
-            stream,
-            include_usage,
-        })
+        Ok(CompletionRequest { prompts, parameters, n, echo, logprobs: likeliest.is_some(), streaming })
     }
 }
 

@@ -10,7 +10,7 @@ use super::custom::FIELD;
 use crate::api::dialogue::{Dialogue, ToolChoice};
 use crate::api::ignored::Ignored;
 use crate::api::tools::{self, TOOLS};
-use crate::error::ApiError;
+use crate::error::{ApiError, beginning};
 use crate::json::{Fields, expected_at};
 
 /// The namespace of tools that have none.
@@ -92,7 +92,7 @@ impl Callables {
                 return Ok(());
             }
             other => {
-                ignored.add(format!("{path} ({})", short(other)));
+                ignored.add(format!("{path} ({})", beginning(other)));
                 return Ok(());
             }
         };
@@ -135,7 +135,7 @@ impl Callables {
                     kind => match self.named(kind, &mut choice)? {
                         Some(name) => ToolChoice::Named(name),
                         None => {
-                            let kind = short(kind);
+                            let kind = beginning(kind);
                             let message =
                                 format!("tool_choice: this server does not run tools of the type {kind:?}");
                             return Err(ApiError::unsupported("tool_choice", message));
@@ -165,12 +165,13 @@ impl Callables {
             let kind = fields.required_text("type")?;
             match self.named(kind, &mut fields)? {
                 Some(name) => allowed.push(name),
-                None => ignored.add(format!("{path} ({})", short(kind))),
+                None => ignored.add(format!("{path} ({})", beginning(kind))),
             }
             ignored.fields("tool_choice.tools[]", fields.rest());
         }
         if let Some(missing) = allowed.iter().find(|name| !self.by_name.contains_key(*name)) {
-            let message = format!("tool_choice allows {:?}, which is not among the tools", short(missing));
+            let message =
+                format!("tool_choice allows {:?}, which is not among the tools", beginning(missing));
             return Err(ApiError::invalid("tool_choice", message));
         }
         dialogue.tools.retain(|tool| allowed.contains(&tool.name));
@@ -247,8 +248,4 @@ fn echo(value: &Value) -> Value {
         }
     }
     value
-}
-
-fn short(text: &str) -> String {
-    text.chars().take(60).collect()
 }
