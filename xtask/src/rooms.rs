@@ -47,8 +47,13 @@ pub(crate) const ROOMS: &[Room] = &[
         ..PURE
     },
     Room {
-        name: "weft-wgpu",
+        name: "weft-gpu",
         uses: &["weft-file", "weft-quant", "weft-kern", "weft-device", "weft-render"],
+        ..IMPURE
+    },
+    Room {
+        name: "weft-wgpu",
+        uses: &["weft-kern", "weft-device", "weft-render", "weft-gpu"],
         unsafe_in: &["src/memory.rs", "src/pipeline_cache.rs", "src/pipelines.rs"],
         ..IMPURE
     },

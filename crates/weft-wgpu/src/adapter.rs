@@ -1,7 +1,10 @@
 //! The GPUs of this machine, which wgpu calls adapters, and what each can do.
 
+use std::path::Path;
+
 use weft_device::DeviceKind;
-use weft_render::Limits;
+use weft_gpu::Scheduler;
+use weft_render::{Language, Limits, Target};
 use wgpu::{AdapterInfo, Backends, DeviceType, Features, InstanceDescriptor, InstanceFlags};
 
 use crate::memory;
@@ -104,6 +107,11 @@ impl Adapter {
     /// Metal does not, and software is faster with floats.
     fn dot4(&self) -> bool {
         self.info.backend == wgpu::Backend::Vulkan && self.kind() != DeviceKind::Software
+    }
+
+    /// The schedules of its kernels, with those kept for it in a folder.
+    pub(crate) fn scheduler(&self, folder: Option<&Path>) -> Scheduler {
+        Scheduler::open(&self.key(), Target { language: Language::Wgsl, limits: self.limits() }, folder)
     }
 
     /// Whether it can time kernels.

@@ -8,10 +8,8 @@ use weft_device::{
 };
 
 use crate::adapter::{Adapter, adapters};
-use crate::cache_folder;
 use crate::device::GpuDevice;
 use crate::hardware::hardware;
-use crate::scheduler::{Scheduler, departures};
 
 /// The [`Backend`] of GPUs that Vulkan or Metal reaches.
 #[derive(Clone, Copy, Debug)]
@@ -45,17 +43,17 @@ impl Backend for GpuBackend {
 
     fn target(&self, name: Option<&str>, options: &OpenOptions) -> Result<Target, OpenError> {
         let adapter = find(name)?;
-        let scheduler = Scheduler::open(&adapter, options.folder.as_deref());
+        let scheduler = adapter.scheduler(options.folder.as_deref());
         let hardware = hardware(&adapter, options.host_threads());
         Ok(Target { hardware, text: Some(Box::new(scheduler)) })
     }
 
     fn departures(&self) -> Vec<&'static Departure> {
-        departures().collect()
+        weft_gpu::departures().collect()
     }
 
     fn clear(&self, folder: &Path) -> io::Result<u64> {
-        cache_folder::clear(folder)
+        weft_gpu::clear(folder)
     }
 }
 

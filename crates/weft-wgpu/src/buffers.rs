@@ -2,16 +2,14 @@
 
 use std::cell::RefCell;
 
-use weft_device::{DeviceError, Packing, RowsOf16, Tile, Weight};
+use weft_device::{DeviceError, Weight};
+use weft_gpu::{WeightLayout, lay_out};
 use wgpu::{BufferUsages, SubmissionIndex};
 
 use crate::context::Context;
 
 /// The unit in which GPUs address buffers.
 const WORD: usize = 4;
-
-/// Bytes uploaded at a time. Two such pieces of host memory are in use during an upload.
-const PIECE: usize = 16 << 20;
 
 /// A buffer of the device.
 #[derive(Debug)]
@@ -23,15 +21,6 @@ pub(crate) struct Buffer {
     pub(crate) weight: Option<WeightLayout>,
 }
 
-/// How a weight is laid out in its buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum WeightLayout {
-    /// As in the file.
-    Plain,
-    /// In tiles, of rows of this length.
-    Tiles(usize),
-}
-
 impl Buffer {
     /// A buffer of zeros.
     pub(crate) fn zeroed(context: &Context, bytes: usize, largest: usize) -> Result<Buffer, DeviceError> {
@@ -39,56 +28,15 @@ impl Buffer {
         Ok(Buffer { raw, bytes, weight: None })
     }
 
-    /// A weight as it is, or packed if it is quantised: kernels read quantised weights in tiles
+    /// A weight as it is, or in tiles if it is quantised: kernels read quantised weights in tiles
     /// only.
     pub(crate) fn weight(context: &Context, weight: &Weight, largest: usize) -> Result<Buffer, DeviceError> {
-        let bytes = (*weight.bytes).as_ref();
-        match RowsOf16.tile(weight.ty, weight.row_len) {
-            None => {
-                let raw = create(context, bytes.len(), largest)?;
-                let mut upload = Upload::new(context, &raw);
-                bytes.chunks(PIECE).try_for_each(|piece| upload.push(piece))?;
-                Ok(Buffer { raw, bytes: bytes.len(), weight: Some(WeightLayout::Plain) })
-            }
-            Some(tile) => {
-                let raw = create(context, tiles_bytes(weight, tile)?, largest)?;
-                let mut upload = Upload::new(context, &raw);
-                let row = bytes.len() / weight.rows.max(1);
-                let together = (PIECE / tile.bytes).max(1);
-                let mut packed = Vec::new();
-                for rows in bytes.chunks((row * tile.rows * together).max(1)) {
-                    let tiles = rows.chunks((row * tile.rows).max(1));
-                    packed.resize(tiles.len() * tile.bytes, 0);
-                    for (rows, out) in tiles.zip(packed.chunks_exact_mut(tile.bytes)) {
-                        RowsOf16.pack(weight.ty, weight.row_len, rows, out);
-                    }
-                    upload.push(&packed)?;
-                }
-                Ok(Buffer { raw, bytes: bytes.len(), weight: Some(WeightLayout::Tiles(weight.row_len)) })
-            }
-        }
-    }
-
-    /// A weight whose tiles are given.
-    pub(crate) fn tiles(
-        context: &Context,
-        weight: &Weight,
-        tiles: &[u8],
-        largest: usize,
-    ) -> Result<Buffer, DeviceError> {
-        let tile = RowsOf16.tile(weight.ty, weight.row_len);
-        let tile = tile.ok_or_else(|| DeviceError::Usage(format!("tiles of {weight:?}, which has none")))?;
-        let expected = tiles_bytes(weight, tile)?;
-        if tiles.len() != expected {
-            let found = tiles.len();
-            let why = format!("{found} bytes of tiles of {weight:?}, which has {expected}");
-            return Err(DeviceError::Usage(why));
-        }
-        let raw = create(context, expected, largest)?;
+        let layout = WeightLayout::of(weight);
+        let raw = create(context, layout.bytes(weight)?, largest)?;
         let mut upload = Upload::new(context, &raw);
-        tiles.chunks(PIECE).try_for_each(|piece| upload.push(piece))?;
+        lay_out(weight, layout, |piece| upload.push(piece))?;
         let bytes = (*weight.bytes).as_ref().len();
-        Ok(Buffer { raw, bytes, weight: Some(WeightLayout::Tiles(weight.row_len)) })
+        Ok(Buffer { raw, bytes, weight: Some(layout) })
     }
 
     /// Copies bytes in. If they begin or end within a word, that word is read first, which waits
@@ -134,12 +82,6 @@ pub(crate) fn create(context: &Context, bytes: usize, largest: usize) -> Result<
         mapped_at_creation: false,
     };
     context.checked("a buffer", bytes, || context.device.create_buffer(&described))
-}
-
-/// Bytes of all of a weight's tiles.
-fn tiles_bytes(weight: &Weight, tile: Tile) -> Result<usize, DeviceError> {
-    let bytes = weight.rows.div_ceil(tile.rows).checked_mul(tile.bytes);
-    bytes.ok_or_else(|| DeviceError::Usage(format!("{weight:?} is too large for any memory")))
 }
 
 /// An upload into a buffer, from its beginning on.

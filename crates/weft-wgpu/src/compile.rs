@@ -1,15 +1,14 @@
 //! From a program to launches that can be encoded: renders kernels, compiles shaders, binds
 //! buffers.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use weft_device::{BufferId, DeviceError, KernelLaunch, Program, Region};
-use weft_kern::{Access, Anchor, Format, Instr, Kernel, ParamId, Part, Sizes};
-use weft_render::{Grid, Refused, Shader, args_words};
+use weft_device::{BufferId, DeviceError, KernelLaunch, Program};
+use weft_gpu::{Render, slots};
+use weft_kern::Sizes;
+use weft_render::{Grid, Shader, args_words};
 
-use crate::buffers::{self, Buffer, WeightLayout};
+use crate::buffers::{self, Buffer};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::pipelines::{Pipeline, Pipelines};
@@ -42,15 +41,6 @@ pub(crate) struct Dispatch {
     pub(crate) grid: Grid,
 }
 
-/// The slot of each argument of a launch, and the buffer of each slot: arguments in one buffer
-/// share a slot.
-pub(crate) fn slots(args: &[Region]) -> (Vec<usize>, Vec<BufferId>) {
-    weft_render::slots(args.iter().map(|region| region.buffer))
-}
-
-/// Renders a kernel of the program, by its number, for arguments in these slots.
-pub(crate) type Render<'a> = &'a dyn Fn(usize, &[usize]) -> Result<Vec<Shader>, Refused>;
-
 /// Verifies a program, renders and compiles its kernels, and binds its launches.
 pub(crate) fn compile(
     context: &Context,
@@ -61,35 +51,9 @@ pub(crate) fn compile(
     threads: usize,
 ) -> Result<Compiled, DeviceError> {
     program.verify(|id| buffers.get(id.0 as usize).map(|buffer| buffer.bytes))?;
-    // Launches of one kernel with the same slots share their shaders.
-    let mut known: BTreeMap<(usize, Vec<usize>), Arc<[Shader]>> = BTreeMap::new();
-    let mut shaders = Vec::with_capacity(program.launches.len());
-    for (index, launch) in program.launches.iter().enumerate() {
-        let kernel = &program.kernels[launch.kernel];
-        check(kernel, launch, buffers).map_err(|why| DeviceError::Program {
-            launch: index,
-            kernel: kernel.name.clone(),
-            why,
-        })?;
-        let (slots, _) = slots(&launch.args);
-        let rendered = match known.entry((launch.kernel, slots)) {
-            Entry::Occupied(known) => Arc::clone(known.get()),
-            Entry::Vacant(new) => {
-                let rendered = render(launch.kernel, &new.key().1);
-                let shaders = rendered.map_err(|refused| DeviceError::Kernel {
-                    device: context.name.clone(),
-                    kernel: refused.kernel,
-                    why: match refused.part {
-                        Some(part) => format!("part {part}: {}", refused.why),
-                        None => refused.why.to_string(),
-                    },
-                })?;
-                Arc::clone(new.insert(shaders.into()))
-            }
-        };
-        shaders.push(rendered);
-    }
-    pipelines.make(context, known.values().flat_map(|shaders| &**shaders), threads)?;
+    let layout = |id: BufferId| buffers[id.0 as usize].weight;
+    let shaders = weft_gpu::render(&context.name, program, layout, render)?;
+    pipelines.make(context, shaders.iter().flat_map(|shaders| &**shaders), threads)?;
     prepare(context, program, &shaders, buffers, pipelines)
 }
 
@@ -130,59 +94,6 @@ pub(crate) fn prepare(
         next: None,
         sizes_written: None,
     })
-}
-
-/// Checks that weights are not written, and that they are laid out as kernels expect.
-fn check(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<(), String> {
-    for (p, (region, param)) in launch.args.iter().zip(&kernel.params).enumerate() {
-        let held = buffers[region.buffer.0 as usize].weight;
-        let Region { buffer, offset, .. } = region;
-        if param.access == Access::Write && held.is_some() {
-            return Err(format!("p{p}: {buffer:?} is a weight and cannot be written"));
-        }
-        // The blocks of a state are in their own order; those of a weight are in tiles.
-        let quantised = matches!(param.format, Format::Ggml(ty) if ty.is_quantised()) && !is_state(kernel, p);
-        if quantised != matches!(held, Some(WeightLayout::Tiles(_))) {
-            return Err(format!("p{p}: values of {} in {buffer:?}, which holds {held:?}", param.format));
-        }
-        if quantised && *offset != 0 {
-            return Err(format!("p{p}: a quantised weight must be bound as a whole"));
-        }
-    }
-    for (param, len) in kernel.parts.iter().flat_map(rows_read) {
-        match buffers[launch.args[param].buffer.0 as usize].weight {
-            Some(WeightLayout::Tiles(row_len)) if row_len != len => {
-                return Err(format!(
-                    "p{param}: rows of {len} of a weight that is packed in rows of {row_len}"
-                ));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Whether a parameter is a state: written, or read by attention alone.
-fn is_state(kernel: &Kernel, param: ParamId) -> bool {
-    let attended = |part: &Part| match &part.anchor {
-        Anchor::Attend(attend) => [attend.k.param, attend.v.param].contains(&param),
-        _ => false,
-    };
-    let mut rows = kernel.parts.iter().flat_map(rows_read);
-    kernel.params[param].access == Access::Write
-        || kernel.parts.iter().any(attended) && rows.all(|(other, _)| other != param)
-}
-
-/// The parameters whose rows a part reads, with the rows' length: those it multiplies by, and those
-/// it loads.
-fn rows_read(part: &Part) -> impl Iterator<Item = (ParamId, usize)> {
-    let products = part.products().iter().map(|product| (product.w.param, product.w.k));
-    let before = part.prologue.iter().flat_map(|prologue| &prologue.body);
-    let loads = before.chain(&part.body).filter_map(|instr| match instr {
-        Instr::Load { view, len, .. } => Some((view.param, *len)),
-        _ => None,
-    });
-    products.chain(loads)
 }
 
 /// Binds the launches of a program.

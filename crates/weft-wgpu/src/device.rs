@@ -4,18 +4,18 @@ use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Program, ProgramId,
     RowsOf16, Timing, Timings, Tuning, Weight,
 };
+use weft_gpu::{Render, Scheduler};
 use weft_kern::Sizes;
 use weft_render::{Schedule, render_with};
 
 use crate::adapter::Adapter;
 use crate::buffers::{Buffer, Staging};
 use crate::clock::Clock;
-use crate::compile::{Compiled, Render, compile};
+use crate::compile::{Compiled, compile};
 use crate::context::Context;
 use crate::hardware::hardware;
 use crate::pipelines::Pipelines;
 use crate::replay::{InFlight, replay};
-use crate::scheduler::Scheduler;
 
 /// A device that runs kernels on a GPU, through wgpu.
 ///
@@ -54,7 +54,7 @@ impl GpuDevice {
                 packing: Some(&RowsOf16),
             },
             context,
-            scheduler: Scheduler::open(adapter, options.folder.as_deref()),
+            scheduler: adapter.scheduler(options.folder.as_deref()),
             pipelines,
             buffers: Vec::new(),
             programs: Vec::new(),
@@ -147,12 +147,8 @@ impl Device for GpuDevice {
     }
 
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        weight.check()?;
         let largest = self.caps.largest_buffer;
-        let buffer = match &weight.tiles {
-            Some(tiles) => Buffer::tiles(&self.context, &weight, (**tiles).as_ref(), largest)?,
-            None => Buffer::weight(&self.context, &weight, largest)?,
-        };
+        let buffer = Buffer::weight(&self.context, &weight, largest)?;
         self.add(buffer)
     }
 

@@ -25,7 +25,6 @@
 mod adapter;
 mod backend;
 mod buffers;
-mod cache_folder;
 mod clock;
 mod compile;
 mod context;
@@ -39,8 +38,6 @@ mod pipeline_cache;
 #[allow(unsafe_code, reason = "compiles without the checks that the renderer makes itself")]
 mod pipelines;
 mod replay;
-mod schedule_file;
-mod scheduler;
 
 pub use adapter::{Adapter, adapters};
 pub use backend::GpuBackend;

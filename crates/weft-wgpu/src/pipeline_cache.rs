@@ -8,11 +8,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use weft_gpu::{PIPELINES, put};
 use weft_render::checksum;
 use wgpu::{PipelineCache, PipelineCacheDescriptor};
 
 use crate::adapter::Adapter;
-use crate::cache_folder::{PIPELINES, put};
 use crate::context::Context;
 
 /// The first bytes of a file: the format and its version.

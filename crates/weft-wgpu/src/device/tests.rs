@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use weft_device::{KernelLaunch, Region};
+use weft_gpu::slots;
 use weft_kern::{Dim, parse_plan};
 use weft_render::{Grid, Groups, Shader};
 
 use super::*;
-use crate::compile::{prepare, slots};
+use crate::compile::prepare;
 
 /// `p1[i] = p0[i] + tokens`; both are in one buffer.
 const TEXT: &str = "

@@ -5,23 +5,22 @@ use std::sync::LazyLock;
 
 use weft_device::{Departure, DeviceError, Order, Region, Scheduled, SourceText, Tuning};
 use weft_kern::{Kernel, Sizes};
-use weft_render::{Language, Refused, Shader, Target};
+use weft_render::{Refused, Shader, Target};
 
-use crate::adapter::Adapter;
 use crate::schedule_file::ScheduleFile;
 
 /// Chooses the schedules of a GPU's kernels, and renders them.
 #[derive(Clone, Debug)]
-pub(crate) struct Scheduler {
-    pub(crate) renderer: weft_render::Scheduler,
+pub struct Scheduler {
+    /// The schedules and the renderer.
+    pub renderer: weft_render::Scheduler,
     file: Option<ScheduleFile>,
 }
 
 impl Scheduler {
-    /// For an adapter, with the schedules kept for it in a folder.
-    pub(crate) fn open(adapter: &Adapter, folder: Option<&Path>) -> Scheduler {
-        let file = folder.map(|folder| ScheduleFile::new(adapter, folder));
-        let target = Target { language: Language::Wgsl, limits: adapter.limits() };
+    /// For a target, with the schedules kept in a folder for the GPU and driver that `key` identifies.
+    pub fn open(key: &str, target: Target, folder: Option<&Path>) -> Scheduler {
+        let file = folder.map(|folder| ScheduleFile::new(key, folder));
         let tuned = file.as_ref().map(ScheduleFile::read).unwrap_or_default();
         Scheduler { renderer: weft_render::Scheduler::new(target, tuned), file }
     }
@@ -30,12 +29,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// Those of `render`.
-    pub(crate) fn shaders(
-        &self,
-        kernel: &Kernel,
-        slots: &[usize],
-        max: &Sizes,
-    ) -> Result<Vec<Shader>, Refused> {
+    pub fn shaders(&self, kernel: &Kernel, slots: &[usize], max: &Sizes) -> Result<Vec<Shader>, Refused> {
         self.renderer.render(kernel, slots, max)
     }
 }
@@ -46,7 +40,7 @@ static DEPARTURES: LazyLock<Vec<Departure>> = LazyLock::new(|| {
 });
 
 /// The ways in which schedules can differ from the heuristic's.
-pub(crate) fn departures() -> impl Iterator<Item = &'static Departure> {
+pub fn departures() -> impl Iterator<Item = &'static Departure> {
     DEPARTURES.iter()
 }
 

@@ -1,6 +1,6 @@
-//! The file of tuned schedules, beside the packed weights: a text, one for each adapter and driver.
+//! The file of tuned schedules, beside the packed weights: a text, one for each GPU and driver.
 //!
-//! It may be read and edited. A file of another adapter or driver is ignored, and so are lines that
+//! It may be read and edited. A file of another GPU or driver is ignored, and so are lines that
 //! make no sense.
 
 use std::path::{Path, PathBuf};
@@ -8,13 +8,12 @@ use std::{fs, io};
 
 use weft_render::{TunedSchedules, checksum};
 
-use crate::adapter::Adapter;
 use crate::cache_folder::{SCHEDULES, put};
 
 /// Larger files are not read; the schedules of a model take some thousand bytes.
 const MOST: u64 = 4 << 20;
 
-/// The file of an adapter and its driver.
+/// The file of a GPU and its driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ScheduleFile {
     path: PathBuf,
@@ -23,11 +22,8 @@ pub(crate) struct ScheduleFile {
 }
 
 impl ScheduleFile {
-    pub(crate) fn new(adapter: &Adapter, folder: &Path) -> ScheduleFile {
-        ScheduleFile::of(&adapter.key(), folder)
-    }
-
-    fn of(key: &str, folder: &Path) -> ScheduleFile {
+    /// The file in a folder for a GPU and driver that this key identifies.
+    pub(crate) fn new(key: &str, folder: &Path) -> ScheduleFile {
         // A driver may put line breaks in a name.
         let key = key.escape_debug();
         let path = folder.join(format!("{SCHEDULES}{:016x}.txt", checksum(key.to_string().as_bytes())));
@@ -38,7 +34,7 @@ impl ScheduleFile {
         &self.path
     }
 
-    /// The tuned schedules; none, if there is no file or it belongs to another adapter.
+    /// The tuned schedules; none, if there is no file or it belongs to another GPU.
     pub(crate) fn read(&self) -> TunedSchedules {
         let small = fs::metadata(&self.path).is_ok_and(|file| file.len() <= MOST);
         let bytes = small.then(|| fs::read(&self.path).ok()).flatten().unwrap_or_default();
@@ -63,9 +59,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_by_the_same_adapter_and_driver_alone() {
+    fn what_was_written_is_read_by_the_same_gpu_and_driver_alone() {
         let folder = std::env::temp_dir().join(format!("weft-schedules-{}", std::process::id()));
-        let file = ScheduleFile::of("card 10de:1 driver 1\n", &folder);
+        let file = ScheduleFile::new("card 10de:1 driver 1\n", &folder);
         assert_eq!(file.read(), TunedSchedules::default(), "there is none");
         let kept = TunedSchedules::parse("sums q4_0[32, 64]: reduce 8\n");
         file.write(&kept).unwrap();
@@ -73,7 +69,7 @@ mod tests {
         let text = fs::read_to_string(file.path()).unwrap();
         assert_eq!(text, "weft schedules 1 for card 10de:1 driver 1\\n\nsums q4_0[32, 64]: reduce 8\n");
         // The file of another driver, renamed.
-        let other = ScheduleFile::of("card 10de:1 driver 2", &folder);
+        let other = ScheduleFile::new("card 10de:1 driver 2", &folder);
         assert_ne!(other.path(), file.path());
         fs::copy(file.path(), other.path()).unwrap();
         assert_eq!(other.read(), TunedSchedules::default());

@@ -1,0 +1,122 @@
+//! The kernels of a program, rendered for its launches.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use weft_device::{BufferId, DeviceError, KernelLaunch, Program, Region};
+use weft_kern::{Access, Anchor, Format, Instr, Kernel, ParamId, Part};
+use weft_render::{Refused, Shader};
+
+use crate::weights::WeightLayout;
+
+/// Renders a kernel of the program, by its number, for arguments in these slots.
+pub type Render<'a> = &'a dyn Fn(usize, &[usize]) -> Result<Vec<Shader>, Refused>;
+
+/// The shaders of each launch of a program, which are launched one after another. Launches of one kernel with the
+/// same slots share them.
+pub type Rendered = Vec<Arc<[Shader]>>;
+
+/// The slot of each argument of a launch, and the buffer of each slot: arguments in one buffer
+/// share a slot.
+pub fn slots(args: &[Region]) -> (Vec<usize>, Vec<BufferId>) {
+    weft_render::slots(args.iter().map(|region| region.buffer))
+}
+
+/// Renders the kernels of a verified program. `layout` says how the weight in a buffer is laid out, if it is one.
+///
+/// # Errors
+/// [`DeviceError::Program`] if a weight is written, or not laid out as its kernel expects; [`DeviceError::Kernel`] if
+/// a kernel cannot be rendered.
+pub fn render(
+    device: &str,
+    program: &Program,
+    layout: impl Fn(BufferId) -> Option<WeightLayout>,
+    render: Render<'_>,
+) -> Result<Rendered, DeviceError> {
+    let mut known: BTreeMap<(usize, Vec<usize>), Arc<[Shader]>> = BTreeMap::new();
+    let mut shaders = Vec::with_capacity(program.launches.len());
+    for (index, launch) in program.launches.iter().enumerate() {
+        let kernel = &program.kernels[launch.kernel];
+        check(kernel, launch, &layout).map_err(|why| DeviceError::Program {
+            launch: index,
+            kernel: kernel.name.clone(),
+            why,
+        })?;
+        let (slots, _) = slots(&launch.args);
+        let rendered = match known.entry((launch.kernel, slots)) {
+            Entry::Occupied(known) => Arc::clone(known.get()),
+            Entry::Vacant(new) => {
+                let rendered = render(launch.kernel, &new.key().1);
+                let shaders = rendered.map_err(|refused| DeviceError::Kernel {
+                    device: device.to_string(),
+                    kernel: refused.kernel,
+                    why: match refused.part {
+                        Some(part) => format!("part {part}: {}", refused.why),
+                        None => refused.why.to_string(),
+                    },
+                })?;
+                Arc::clone(new.insert(shaders.into()))
+            }
+        };
+        shaders.push(rendered);
+    }
+    Ok(shaders)
+}
+
+/// Checks that weights are not written, and that they are laid out as kernels expect.
+fn check(
+    kernel: &Kernel,
+    launch: &KernelLaunch,
+    layout: &impl Fn(BufferId) -> Option<WeightLayout>,
+) -> Result<(), String> {
+    for (p, (region, param)) in launch.args.iter().zip(&kernel.params).enumerate() {
+        let held = layout(region.buffer);
+        let Region { buffer, offset, .. } = region;
+        if param.access == Access::Write && held.is_some() {
+            return Err(format!("p{p}: {buffer:?} is a weight and cannot be written"));
+        }
+        // The blocks of a state are in their own order; those of a weight are in tiles.
+        let quantised = matches!(param.format, Format::Ggml(ty) if ty.is_quantised()) && !is_state(kernel, p);
+        if quantised != matches!(held, Some(WeightLayout::Tiles(_))) {
+            return Err(format!("p{p}: values of {} in {buffer:?}, which holds {held:?}", param.format));
+        }
+        if quantised && *offset != 0 {
+            return Err(format!("p{p}: a quantised weight must be bound as a whole"));
+        }
+    }
+    for (param, len) in kernel.parts.iter().flat_map(rows_read) {
+        match layout(launch.args[param].buffer) {
+            Some(WeightLayout::Tiles(row_len)) if row_len != len => {
+                return Err(format!(
+                    "p{param}: rows of {len} of a weight that is packed in rows of {row_len}"
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a parameter is a state: written, or read by attention alone.
+fn is_state(kernel: &Kernel, param: ParamId) -> bool {
+    let attended = |part: &Part| match &part.anchor {
+        Anchor::Attend(attend) => [attend.k.param, attend.v.param].contains(&param),
+        _ => false,
+    };
+    let mut rows = kernel.parts.iter().flat_map(rows_read);
+    kernel.params[param].access == Access::Write
+        || kernel.parts.iter().any(attended) && rows.all(|(other, _)| other != param)
+}
+
+/// The parameters whose rows a part reads, with the rows' length: those it multiplies by, and those
+/// it loads.
+fn rows_read(part: &Part) -> impl Iterator<Item = (ParamId, usize)> {
+    let products = part.products().iter().map(|product| (product.w.param, product.w.k));
+    let before = part.prologue.iter().flat_map(|prologue| &prologue.body);
+    let loads = before.chain(&part.body).filter_map(|instr| match instr {
+        Instr::Load { view, len, .. } => Some((view.param, *len)),
+        _ => None,
+    });
+    products.chain(loads)
+}
