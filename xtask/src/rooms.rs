@@ -57,6 +57,12 @@ pub(crate) const ROOMS: &[Room] = &[
         unsafe_in: &["src/memory.rs", "src/pipeline_cache.rs", "src/pipelines.rs"],
         ..IMPURE
     },
+    // Tests only. No room that ships depends on it.
+    Room {
+        name: "weft-check",
+        uses: &["weft-random", "weft-quant", "weft-kern", "weft-device", "weft-render"],
+        ..IMPURE
+    },
     Room { name: "weft-pack", uses: &["weft-file", "weft-gguf", "weft-device"], ..IMPURE },
     Room {
         name: "weft-engine",

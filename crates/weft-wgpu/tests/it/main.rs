@@ -1,5 +1,6 @@
-//! The GPU device against the interpreter, and what every device promises.
+//! A GPU against the interpreter, what every device promises, and compiled pipelines that are kept.
 
-mod device;
-mod kernels;
+mod kept;
 mod support;
+
+weft_check::device_tests!(crate::support::device);

@@ -4,10 +4,7 @@
 //! gives as a number of roundings. And the device's bits must be the same with every instruction set, with 1, 2, 3 and
 //! 5 threads, and for each token computed alone.
 
-#[allow(dead_code, reason = "shared with weft-wgpu's tests, which use all of it")]
-pub(crate) mod arg;
 pub(crate) mod attention;
-pub(crate) mod data;
 
 use std::sync::Arc;
 
@@ -21,7 +18,7 @@ use weft_kern::{
 };
 use weft_quant::GgmlType;
 
-pub(crate) use arg::Arg;
+pub(crate) use weft_check::{Arg, data};
 
 /// A kernel with its arguments.
 #[derive(Clone, Debug)]

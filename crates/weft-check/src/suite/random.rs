@@ -1,15 +1,15 @@
 //! Random row programs after random anchors. Each is rendered and right, or refused with a reason.
 
-use weft_device::DeviceError;
+use weft_device::{Device, DeviceError};
 use weft_kern::{
     Anchor, Binary, Dim, Factor, Format, Instr, Part, Pick, Product, Prologue, Reduce, RopeStyle, Unary,
     ValueId,
 };
 use weft_quant::GgmlType;
 
-use super::case::data::Random;
-use super::case::{Arg, Case, constant, load_of, matrices, part, store_to, view};
-use crate::support::device;
+use crate::arg::Arg;
+use crate::case::{Case, constant, load_of, matrices, part, store_to, view};
+use crate::data::Random;
 
 /// A kernel being grown.
 struct Grower {
@@ -167,9 +167,8 @@ impl Grower {
     }
 }
 
-#[test]
-fn random_kernels() {
-    let Some(mut device) = device("random_kernels") else { return };
+/// Random kernels of one or two parts.
+pub fn random_kernels(device: &mut dyn Device) {
     let (mut ran, mut refused) = (0, 0);
     for seed in 0..200 {
         let mut random = Random::new(seed + 1);
@@ -178,7 +177,7 @@ fn random_kernels() {
         let parts: Vec<Part> = (0..1 + seed % 2).map(|_| grower.part()).collect();
         let case = Case::new(parts, grower.args, tokens, grower.roundings);
         let case = Case { least: 1.0, ..case };
-        match case.run(&mut device, tokens) {
+        match case.run(device, tokens) {
             Ok(found) => {
                 case.compare(&found);
                 ran += 1;

@@ -4,28 +4,31 @@ use weft_kern::q8;
 use weft_quant::GgmlType;
 
 /// A generator of numbers, vectors and weights.
-pub(crate) struct Random(weft_random::Random);
+pub struct Random(weft_random::Random);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
+    /// A generator that this seed determines.
+    pub fn new(seed: u64) -> Random {
         Random(weft_random::Random::new(seed))
     }
 
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
         self.0.below(n)
     }
 
     /// In −1..1.
-    pub(crate) fn float(&mut self) -> f32 {
+    pub fn float(&mut self) -> f32 {
         self.0.signed()
     }
 
-    pub(crate) fn floats(&mut self, n: usize) -> Vec<f32> {
+    /// `n` numbers in −1..1.
+    pub fn floats(&mut self, n: usize) -> Vec<f32> {
         (0..n).map(|_| self.float()).collect()
     }
 
     /// `n` of the numbers below `of`, none twice.
-    pub(crate) fn distinct(&mut self, n: usize, of: usize) -> Vec<i32> {
+    pub fn distinct(&mut self, n: usize, of: usize) -> Vec<i32> {
         let mut all: Vec<i32> = (0..of as i32).collect();
         for i in 0..n {
             let j = i + self.below(of - i);
@@ -36,7 +39,7 @@ impl Random {
     }
 
     /// A row of any type, with every bit of the quantised numbers random and scales of a sane size.
-    pub(crate) fn weight(&mut self, ty: GgmlType, values: usize) -> Vec<u8> {
+    pub fn weight(&mut self, ty: GgmlType, values: usize) -> Vec<u8> {
         let bytes = ty.row_bytes(values as u64).unwrap() as usize;
         if ty.int_layout().is_none() {
             let mut out = vec![0; bytes];
@@ -67,7 +70,7 @@ impl Random {
 }
 
 /// Rounded activations, as a buffer holds them.
-pub(crate) fn rounded(values: &[f32]) -> Vec<u8> {
+pub fn rounded(values: &[f32]) -> Vec<u8> {
     let blocks: Vec<q8::Block> = values.as_chunks().0.iter().map(q8::quantise).collect();
     let mut out: Vec<u8> = blocks.iter().flat_map(|b| b.quants.map(|q| q as u8)).collect();
     out.extend(blocks.iter().flat_map(|b| b.scale.to_le_bytes()));
@@ -76,6 +79,6 @@ pub(crate) fn rounded(values: &[f32]) -> Vec<u8> {
 }
 
 /// Every type a weight can have.
-pub(crate) fn weight_types() -> impl Iterator<Item = GgmlType> {
+pub fn weight_types() -> impl Iterator<Item = GgmlType> {
     GgmlType::ALL.iter().copied().filter(|ty| ty.can_decode())
 }

@@ -1,15 +1,15 @@
 //! Row programs without a product: every instruction, format and kind of row.
 
+use weft_device::Device;
 use weft_kern::{Anchor, Binary, Dim, Format, Indexed, Instr, Reduce, RopeStyle, Unary, View};
 use weft_quant::GgmlType;
 
-use super::case::data::{Random, weight_types};
-use super::case::{Arg, Case, POISON, constant, load_of, part, store_to, view};
-use crate::support::device;
+use crate::arg::{Arg, POISON};
+use crate::case::{Case, constant, load_of, part, store_to, view};
+use crate::data::{Random, weight_types};
 
-#[test]
-fn every_function_and_format() {
-    let Some(mut device) = device("every_function") else { return };
+/// Every elementwise function, and every format that rows can be stored in.
+pub fn every_function_and_format(device: &mut dyn Device) {
     let mut random = Random::new(1);
     for cols in [1, 6, 64, 300, 1024] {
         for tokens in [1, 3, 40] {
@@ -46,15 +46,13 @@ fn every_function_and_format() {
                     body.push(store_to(args.len() - 1, &[cols], 6));
                 }
             }
-            Case::new(vec![part(&[Dim::T], cols, Anchor::Map, body)], args, tokens, 32).check(&mut device);
+            Case::new(vec![part(&[Dim::T], cols, Anchor::Map, body)], args, tokens, 32).check(device);
         }
     }
 }
 
 /// Positions of long contexts, as angles.
-#[test]
-fn angles_of_any_size() {
-    let Some(mut device) = device("angles") else { return };
+pub fn angles_of_any_size(device: &mut dyn Device) {
     let mut random = Random::new(2);
     let n = 512;
     let mut x: Vec<f32> = (0..n).map(|i| random.float() * 10f32.powi((i % 7) as i32)).collect();
@@ -68,14 +66,12 @@ fn angles_of_any_size() {
         store_to(2, &[0], 2),
     ];
     let args = vec![Arg::f32(&x), Arg::out(Format::F32, n), Arg::out(Format::F32, n)];
-    Case::new(vec![part(&[Dim::Const(1)], n, Anchor::Map, body)], args, 1, 8).check(&mut device);
+    Case::new(vec![part(&[Dim::Const(1)], n, Anchor::Map, body)], args, 1, 8).check(device);
 }
 
 /// Rows of a quantised table read by index, and rows written by index; an index that is out of
 /// bounds reads the last row, and writes none.
-#[test]
-fn rows_by_number() {
-    let Some(mut device) = device("by_number") else { return };
+pub fn rows_by_number(device: &mut dyn Device) {
     let mut random = Random::new(3);
     for ty in weight_types() {
         let (cols, rows, tokens) = (ty.block_len().max(64), 37, 9);
@@ -95,7 +91,7 @@ fn rows_by_number() {
             Instr::Store { value: 0, view: view(4, &[0], 1), indexed: by(2) },
         ];
         let mut case = Case::new(vec![part(&[Dim::T], cols, Anchor::Map, body)], args, tokens, 2);
-        let right = case.check(&mut device);
+        let right = case.check(device);
         if ty != GgmlType::Q4_0 {
             continue;
         }
@@ -103,7 +99,7 @@ fn rows_by_number() {
         let wild = |ids: &[i32]| [&[i32::MIN, -1, i32::MAX, 37][..], &ids[4..]].concat();
         case.args[1] = Arg::i32(&wild(&ids));
         case.args[2] = Arg::i32(&wild(&slots));
-        let found = case.run(&mut device, tokens).unwrap();
+        let found = case.run(device, tokens).unwrap();
         let row = cols * 4;
         assert_eq!(found[3][4 * row..], right[3][4 * row..]);
         assert!((1..4).all(|t| found[3][t * row..][..row] == found[3][..row]));
@@ -116,9 +112,7 @@ fn rows_by_number() {
 /// Rows of a cache of `q8_0`, written by index, as a whole or from the middle on. Blocks are not
 /// whole words: what a row's first and last words hold of its neighbours stays as it was, or
 /// becomes what the neighbours write there at the same time.
-#[test]
-fn states_of_8_bits() {
-    let Some(mut device) = device("states_of_8_bits") else { return };
+pub fn states_of_8_bits(device: &mut dyn Device) {
     let mut random = Random::new(6);
     let ty = GgmlType::Q8_0;
     for [first, second] in [[32, 32], [64, 32], [32, 320], [64, 320], [512, 64], [288, 96]] {
@@ -159,7 +153,7 @@ fn states_of_8_bits() {
                 };
                 let parts = vec![part(&[Dim::T], cols, anchor, body)];
                 let mut case = Case::new(parts, args, tokens, 4);
-                let found = case.check(&mut device).remove(2);
+                let found = case.check(device).remove(2);
                 let bytes = row / 32 * 34;
                 // Of rows that are written in part, that part.
                 let written = if whole { 0 } else { first / 32 * 34 };
@@ -174,7 +168,7 @@ fn states_of_8_bits() {
                 let mut wild = places.clone();
                 wild[0] = [i32::MIN, -1, i32::MAX, slots as i32][tokens % 4];
                 case.args[1] = Arg::i32(&wild);
-                let others = case.run(&mut device, tokens).unwrap().remove(2);
+                let others = case.run(device, tokens).unwrap().remove(2);
                 let gone = places[0] as usize;
                 assert!(untouched(&others, gone));
                 assert_eq!(others[..gone * bytes], found[..gone * bytes]);
@@ -185,9 +179,7 @@ fn states_of_8_bits() {
 }
 
 /// What looks across columns: softmax, selections among equals, NaN and infinities, pairs of pairs.
-#[test]
-fn across_columns() {
-    let Some(mut device) = device("across_columns") else { return };
+pub fn across_columns(device: &mut dyn Device) {
     let mut random = Random::new(4);
     for cols in [2, 10, 64, 250, 600] {
         for tokens in [1, 7] {
@@ -236,15 +228,13 @@ fn across_columns() {
                 store_to(7, &[1], 7),
             ];
             let case = Case::new(vec![part(&[Dim::T], cols, Anchor::Reduce, body)], args, tokens, 64 + cols);
-            case.check(&mut device);
+            case.check(device);
         }
     }
 }
 
 /// Views that step, repeat and begin anywhere, over rows of several axes; whole rows rounded.
-#[test]
-fn views() {
-    let Some(mut device) = device("views") else { return };
+pub fn views(device: &mut dyn Device) {
     let mut random = Random::new(5);
     let (a, b, cols) = (3, 4, 64);
     for tokens in [1, 6] {
@@ -271,7 +261,7 @@ fn views() {
             body.push(Instr::Store { value, view: y.clone(), indexed: None });
             body.push(Instr::Store { value, view: z.clone(), indexed: None });
             let anchor = if whole { Anchor::Reduce } else { Anchor::Map };
-            Case::new(vec![part(&rows, cols, anchor, body)], args.clone(), tokens, 128).check(&mut device);
+            Case::new(vec![part(&rows, cols, anchor, body)], args.clone(), tokens, 128).check(device);
         }
     }
 }

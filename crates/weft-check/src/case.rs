@@ -1,43 +1,39 @@
-//! A kernel with its arguments, run on the GPU and by the interpreter.
+//! A kernel with its arguments, run on a device and by the interpreter.
 
 use std::sync::Arc;
 
-use weft_device::{Checkpoints, Device, DeviceError, KernelLaunch, Program, ProgramId, Region, Weight};
+use weft_device::{
+    Checkpoints, Device, DeviceError, KernelLaunch, Program, Region, Scheduled, Tuning, Weight,
+};
 use weft_kern::{
     Access, Anchor, Dim, F32, Factor, Format, Instr, Kernel, Matrices, Param, Part, Pick, Product, Sizes,
     View, interp,
 };
 use weft_quant::GgmlType;
-use weft_wgpu::GpuDevice;
+use weft_render::Schedule;
 
-#[path = "../../../../weft-cpu/tests/it/support/arg.rs"]
-#[allow(dead_code, reason = "shared with weft-cpu's tests")]
-mod arg;
-#[path = "../../../../weft-cpu/tests/it/support/data.rs"]
-#[allow(dead_code, reason = "shared with weft-cpu's tests")]
-pub(super) mod data;
-
-pub(super) use arg::{Arg, POISON};
+use crate::arg::Arg;
 
 /// A kernel with its arguments.
 #[derive(Clone, Debug)]
-pub(super) struct Case {
-    pub(super) kernel: Kernel,
-    pub(super) args: Vec<Arg>,
-    pub(super) tokens: usize,
+pub struct Case {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// An argument for each of its parameters.
+    pub args: Vec<Arg>,
+    /// The tokens of the step.
+    pub tokens: usize,
     /// Most roundings on the way to an output, each by half a unit in the last place of the largest
     /// output.
-    pub(super) roundings: usize,
+    pub roundings: usize,
     /// A lower bound for the largest output, where outputs may be what large terms leave of each
     /// other.
-    pub(super) least: f32,
+    pub least: f32,
 }
 
-/// A way to compile a program.
-type Compile<'a> = &'a dyn Fn(&mut GpuDevice, &Program) -> Result<ProgramId, DeviceError>;
-
 impl Case {
-    pub(super) fn new(parts: Vec<Part>, args: Vec<Arg>, tokens: usize, roundings: usize) -> Case {
+    /// A kernel of these parts. It must be valid for these arguments.
+    pub fn new(parts: Vec<Part>, args: Vec<Arg>, tokens: usize, roundings: usize) -> Case {
         let params = args.iter().map(|a| Param { access: a.access, format: a.format }).collect();
         let kernel = Kernel { name: "tested".into(), params, parts };
         let values: Vec<usize> = args.iter().map(|a| a.values).collect();
@@ -46,7 +42,8 @@ impl Case {
         case
     }
 
-    pub(super) fn sizes(&self) -> Sizes {
+    /// The sizes of the step, which uses all pages.
+    pub fn sizes(&self) -> Sizes {
         self.sizes_of(self.tokens)
     }
 
@@ -68,28 +65,31 @@ impl Case {
         buffers.iter().map(interp::Buffer::to_bytes).collect()
     }
 
-    /// Runs it on the GPU, compiled for steps of up to `max` tokens. Returns the bytes of every
+    /// Runs it on the device, compiled for steps of up to `max` tokens. Returns the bytes of every
     /// argument afterwards.
-    pub(super) fn run(&self, device: &mut GpuDevice, max: usize) -> Result<Vec<Vec<u8>>, DeviceError> {
-        self.run_by(device, max, &|device, program| device.compile(program))
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn run(&self, device: &mut dyn Device, max: usize) -> Result<Vec<Vec<u8>>, DeviceError> {
+        self.run_scheduled(device, max, None)
     }
 
     /// Runs it with this schedule and compares the numbers with the interpreter's.
-    pub(super) fn check_with(&self, device: &mut GpuDevice, schedule: &str) -> Vec<Vec<u8>> {
-        let schedules = [schedule.parse().unwrap()];
-        let compile = |device: &mut GpuDevice, program: &Program| device.compile_with(program, &schedules);
-        let found = self.run_by(device, self.tokens, &compile).unwrap();
+    pub fn check_with(&self, device: &mut dyn Device, schedule: &str) -> Vec<Vec<u8>> {
+        let found = self.run_scheduled(device, self.tokens, Some(schedule)).unwrap();
         self.compare(&found);
         found
     }
 
-    fn run_by(
+    fn run_scheduled(
         &self,
-        device: &mut GpuDevice,
+        device: &mut dyn Device,
         max: usize,
-        compile: Compile<'_>,
+        schedule: Option<&str>,
     ) -> Result<Vec<Vec<u8>>, DeviceError> {
-        let mark = device.mark();
+        let max = self.sizes_of(max);
+        let kernel = Arc::new(self.kernel.clone());
+        let mark = checkpoints(device).mark();
         let regions: Vec<Region> = self
             .args
             .iter()
@@ -105,13 +105,21 @@ impl Case {
                 region(buffer)
             })
             .collect();
-        let program = Program {
-            max: self.sizes_of(max),
-            kernels: vec![Arc::new(self.kernel.clone())],
-            launches: vec![KernelLaunch { kernel: 0, args: regions.clone() }],
+        let launches = vec![KernelLaunch { kernel: 0, args: regions.clone() }];
+        let program = Program { max, kernels: vec![Arc::clone(&kernel)], launches };
+        let compiled = match schedule {
+            None => device.compile(&program)?,
+            Some(schedule) => {
+                // A text that is no schedule would be ignored.
+                schedule.parse::<Schedule>().unwrap();
+                let tried = Scheduled { kernel, max, schedule: schedule.into() };
+                tuning(device).try_out(&[tried]);
+                let compiled = device.compile(&program);
+                tuning(device).try_out(&[]);
+                compiled?
+            }
         };
-        let program = compile(device, &program)?;
-        device.replay(program, &self.sizes())?;
+        device.replay(compiled, &self.sizes())?;
         let read = |(arg, region): (&Arg, &Region)| match arg.access {
             Access::Read => arg.bytes.clone(),
             Access::Write => {
@@ -121,18 +129,19 @@ impl Case {
             }
         };
         let found = self.args.iter().zip(&regions).map(read).collect();
-        device.rewind(mark);
+        checkpoints(device).rewind(mark);
         Ok(found)
     }
 
     /// Runs it and compares the numbers with the interpreter's.
-    pub(super) fn check(&self, device: &mut GpuDevice) -> Vec<Vec<u8>> {
+    pub fn check(&self, device: &mut dyn Device) -> Vec<Vec<u8>> {
         let found = self.run(device, self.tokens).unwrap();
         self.compare(&found);
         found
     }
 
-    pub(super) fn compare(&self, found: &[Vec<u8>]) {
+    /// Compares the bytes that [`run`](Case::run) returned with the interpreter's.
+    pub fn compare(&self, found: &[Vec<u8>]) {
         let expected = self.oracle();
         for (p, arg) in self.args.iter().enumerate().filter(|(_, a)| a.access == Access::Write) {
             let (expected, found) = (arg.floats(&expected[p]), arg.floats(&found[p]));
@@ -150,41 +159,53 @@ impl Case {
     }
 }
 
+fn tuning(device: &mut dyn Device) -> &mut dyn Tuning {
+    device.tuning().expect("a device whose schedules can be varied")
+}
+
+fn checkpoints(device: &mut dyn Device) -> &mut dyn Checkpoints {
+    device.checkpoints().expect("a device that can be rewound")
+}
+
 /// A view that begins at 0.
-pub(super) fn view(param: usize, strides: &[usize], step: usize) -> View {
+pub fn view(param: usize, strides: &[usize], step: usize) -> View {
     View { param, offset: 0, strides: strides.to_vec(), step }
 }
 
 /// A part without a prologue.
-pub(super) fn part(rows: &[Dim], cols: usize, anchor: Anchor, body: Vec<Instr>) -> Part {
+pub fn part(rows: &[Dim], cols: usize, anchor: Anchor, body: Vec<Instr>) -> Part {
     Part { rows: rows.to_vec(), cols, prologue: None, anchor, body }
 }
 
 /// A stack of equal matrices in a parameter, one after another.
-pub(super) fn matrices(param: usize, pick: Pick, count: usize, n: usize, k: usize) -> Matrices {
+pub fn matrices(param: usize, pick: Pick, count: usize, n: usize, k: usize) -> Matrices {
     Matrices { param, pick, count, n, k, first: 0, stride: n }
 }
 
-pub(super) fn product(x: View, w: Matrices, transposed: bool) -> Product {
+/// A product of rows with matrices.
+pub fn product(x: View, w: Matrices, transposed: bool) -> Product {
     Product { x: Factor::View(x), w, transposed }
 }
 
-pub(super) fn load_of(param: usize, strides: &[usize], len: usize) -> Instr {
+/// Loads `len` values of a parameter.
+pub fn load_of(param: usize, strides: &[usize], len: usize) -> Instr {
     Instr::Load { view: view(param, strides, 1), indexed: None, len }
 }
 
-pub(super) fn store_to(param: usize, strides: &[usize], value: usize) -> Instr {
+/// Stores a value to a parameter.
+pub fn store_to(param: usize, strides: &[usize], value: usize) -> Instr {
     Instr::Store { value, view: view(param, strides, 1), indexed: None }
 }
 
-pub(super) fn constant(value: f32) -> Instr {
+/// A constant.
+pub fn constant(value: f32) -> Instr {
     Instr::Const(F32(value))
 }
 
 /// Roundings of a dot's output. Each addition is of a product that was itself rounded a few times.
 /// Partial sums of random terms are about as large as the largest output, so this is a generous
 /// bound.
-pub(super) fn roundings(ty: GgmlType, k: usize) -> usize {
+pub fn roundings(ty: GgmlType, k: usize) -> usize {
     match ty.int_layout() {
         Some(_) => 8 + 2 * k / 16,
         None => 8 + 2 * k,

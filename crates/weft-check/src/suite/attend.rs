@@ -1,11 +1,12 @@
 //! Attention: latent and grouped, one position and many, pages in any order.
 
+use weft_device::Device;
 use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr};
 use weft_quant::GgmlType;
 
-use super::case::data::Random;
-use super::case::{Arg, Case, load_of, part, store_to, view};
-use crate::support::device;
+use crate::arg::Arg;
+use crate::case::{Case, load_of, part, store_to, view};
+use crate::data::Random;
 
 /// Heads, key heads, and the values of a query and of a result.
 #[derive(Clone, Copy)]
@@ -77,9 +78,8 @@ fn case(random: &mut Random, ty: GgmlType, shape: Shape, last: &[usize]) -> Case
     Case::new(vec![part(&rows, v_len, Anchor::Attend(Box::new(attend)), body)], args, tokens, roundings)
 }
 
-#[test]
-fn latent_and_grouped() {
-    let Some(mut device) = device("latent_and_grouped") else { return };
+/// Every cache format, with heads that share keys, or keys and values.
+pub fn latent_and_grouped(device: &mut dyn Device) {
     let mut random = Random::new(1);
     let shapes = [
         Shape { heads: 5, kv_heads: 1, k_len: 72, v_len: 64, latent: true },
@@ -94,32 +94,28 @@ fn latent_and_grouped() {
             if ![shape.k_len, shape.v_len].iter().all(|len| len.is_multiple_of(ty.block_len())) {
                 continue;
             }
-            case(&mut random, ty, shape, &[0]).check(&mut device);
-            case(&mut random, ty, shape, &[200, 3, 63, 64, 700, 127, 128]).check(&mut device);
+            case(&mut random, ty, shape, &[0]).check(device);
+            case(&mut random, ty, shape, &[200, 3, 63, 64, 700, 127, 128]).check(device);
         }
     }
 }
 
 /// Many tokens take several heads at a time; the bits are those of one token.
-#[test]
-fn tokens_have_the_bits_that_they_have_alone() {
-    let Some(mut device) = device("attend_alone") else { return };
+pub fn tokens_have_the_bits_that_they_have_alone(device: &mut dyn Device) {
     let mut random = Random::new(2);
     let shape = Shape { heads: 8, kv_heads: 1, k_len: 64, v_len: 48, latent: true };
     let last: Vec<usize> = (0..330).map(|t| (500 + t) % 551).collect();
     let case = case(&mut random, GgmlType::F16, shape, &last);
-    let many = case.check(&mut device);
+    let many = case.check(device);
     let bytes = 2 * 8 * 48 * 4;
     for max in [2, 16] {
-        let few = Case { tokens: 2, ..case.clone() }.run(&mut device, max).unwrap();
+        let few = Case { tokens: 2, ..case.clone() }.run(device, max).unwrap();
         assert_eq!(many[6][..bytes], few[6][..bytes]);
     }
 }
 
 /// Schedules that the heuristic does not choose.
-#[test]
-fn every_layout() {
-    let Some(mut device) = device("attend_layouts") else { return };
+pub fn every_layout(device: &mut dyn Device) {
     let mut random = Random::new(3);
     let shape = Shape { heads: 8, kv_heads: 2, k_len: 48, v_len: 40, latent: false };
     let case = case(&mut random, GgmlType::BF16, shape, &[5, 70, 31]);
@@ -130,8 +126,8 @@ fn every_layout() {
         "lanes 128; rows 1 width 40 reduce 32 upcast 1",
     ] {
         for chunk in [5, 32, 1000] {
-            let whole = case.check_with(&mut device, &format!("{layout} chunk {chunk}"));
-            let spread = case.check_with(&mut device, &format!("{layout} chunk {chunk} spread"));
+            let whole = case.check_with(device, &format!("{layout} chunk {chunk}"));
+            let spread = case.check_with(device, &format!("{layout} chunk {chunk} spread"));
             assert!(
                 whole[6] == spread[6],
                 "{layout}: chunks of {chunk} give other bits when they are spread"
@@ -142,22 +138,20 @@ fn every_layout() {
 
 /// Positions and pages in the data are not trusted: nothing outside of the state is read, and other
 /// tokens are not affected.
-#[test]
-fn wild_positions() {
-    let Some(mut device) = device("wild_positions") else { return };
+pub fn wild_positions(device: &mut dyn Device) {
     let mut random = Random::new(4);
     let shape = Shape { heads: 2, kv_heads: 1, k_len: 32, v_len: 32, latent: true };
     let mut case = case(&mut random, GgmlType::F16, shape, &[20, 20, 20, 20]);
-    let right = case.check(&mut device);
+    let right = case.check(device);
     let pages: Vec<i32> =
         (0..12).map(|p| if p < 3 { -7 } else { [i32::MAX, i32::MIN, 1 << 29][p % 3] }).collect();
     for (param, wild) in [(3, vec![-1, i32::MAX, i32::MIN, 20]), (4, vec![-3, i32::MAX, i32::MIN, 9])] {
         let sound = std::mem::replace(&mut case.args[param], Arg::i32(&wild));
-        let found = case.run(&mut device, 4).unwrap();
+        let found = case.run(device, 4).unwrap();
         let row = 2 * 32 * 4;
         assert_eq!(found[6][3 * row..], right[6][3 * row..]);
         case.args[param] = sound;
     }
     case.args[5] = Arg::i32(&pages);
-    case.run(&mut device, 4).unwrap();
+    case.run(device, 4).unwrap();
 }

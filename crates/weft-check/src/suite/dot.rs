@@ -1,15 +1,15 @@
 //! Products: every format, pick, number of rows and kind of epilogue.
 
+use weft_device::Device;
 use weft_kern::{
     Anchor, Binary, Dim, Factor, Format, Instr, Part, Pick, Product, Prologue, Reduce, RopeStyle, Sum, Unary,
     View,
 };
 use weft_quant::GgmlType;
-use weft_wgpu::GpuDevice;
 
-use super::case::data::{Random, weight_types};
-use super::case::{Arg, Case, constant, load_of, matrices, part, product, roundings, store_to, view};
-use crate::support::device;
+use crate::arg::Arg;
+use crate::case::{Case, constant, load_of, matrices, part, product, roundings, store_to, view};
+use crate::data::{Random, weight_types};
 
 /// Numbers of tokens: one, a few, and more than a tile, odd and even.
 const TOKENS: [usize; 4] = [1, 2, 5, 19];
@@ -33,37 +33,33 @@ fn matrix(
     Case { least: 0.25, ..case }
 }
 
-#[test]
-fn every_format() {
-    let Some(mut device) = device("every_format") else { return };
+/// Every stored format, in odd sizes.
+pub fn every_format(device: &mut dyn Device) {
     let mut random = Random::new(1);
     for ty in weight_types() {
         let unit = ty.block_len();
         // The last ones have several pieces in flight.
         for (tokens, n, blocks) in [(1, 1, 1), (1, 16, 3), (3, 33, 2), (9, 50, 5), (1, 5, 64), (2, 3, 32)] {
             let k = if unit == 1 { 7 * blocks } else { unit * blocks };
-            matrix(&mut random, ty, tokens, (n, k), false).check(&mut device);
+            matrix(&mut random, ty, tokens, (n, k), false).check(device);
         }
     }
 }
 
-#[test]
-fn transposed() {
-    let Some(mut device) = device("transposed") else { return };
+/// Products with a transposed matrix.
+pub fn transposed(device: &mut dyn Device) {
     let mut random = Random::new(2);
     for ty in weight_types() {
         for (tokens, n) in [(1, 1), (4, 37)] {
             let k = if ty.is_quantised() { ty.block_len().max(64) } else { 45 };
-            matrix(&mut random, ty, tokens, (n, k), true).check(&mut device);
+            matrix(&mut random, ty, tokens, (n, k), true).check(device);
         }
     }
 }
 
 /// Results are batch-invariant: they depend neither on other rows nor on how many rows the kernel
 /// was compiled for.
-#[test]
-fn rows_have_the_bits_that_they_have_alone() {
-    let Some(mut device) = device("alone") else { return };
+pub fn rows_have_the_bits_that_they_have_alone(device: &mut dyn Device) {
     let mut random = Random::new(3);
     for ty in [GgmlType::Q4_0, GgmlType::Q6_K, GgmlType::Q5_1, GgmlType::F32, GgmlType::F16] {
         let (n, k, tokens) = (70, 2048, 13);
@@ -76,10 +72,10 @@ fn rows_have_the_bits_that_they_have_alone() {
             let body = vec![Instr::Acc(0), store_to(2, &[n], 0)];
             Case::new(vec![part(&[Dim::T], n, Anchor::Dot(products), body)], args, rows, roundings(ty, k))
         };
-        let all = case(&x).check(&mut device);
+        let all = case(&x).check(device);
         for t in [0, 7, 12] {
             let one = case(&x[t * k..][..k]);
-            let alone = one.run(&mut device, 1).unwrap();
+            let alone = one.run(device, 1).unwrap();
             assert_eq!(alone[2], all[2][t * n * 4..][..n * 4], "{ty}, token {t}");
         }
     }
@@ -87,23 +83,21 @@ fn rows_have_the_bits_that_they_have_alone() {
 
 /// Schedules that the heuristic does not choose: several columns per lane, several passes, other
 /// numbers of lanes, tiles of rows. Those that add in the same order give the same bits.
-#[test]
-fn every_layout() {
-    let Some(mut device) = device("every_layout") else { return };
+pub fn every_layout(device: &mut dyn Device) {
     let mut random = Random::new(8);
     for ty in [GgmlType::Q4_0, GgmlType::Q6_K, GgmlType::F32, GgmlType::BF16] {
         for transposed in [false, true] {
             let case = matrix(&mut random, ty, 7, (if transposed { 33 } else { 100 }, 256), transposed);
-            let bits = |device: &mut GpuDevice, lanes, reduce, rest: [(u32, u32, u32); 3]| {
+            let bits = |device: &mut dyn Device, lanes, reduce, rest: [(u32, u32, u32); 3]| {
                 let of = |(rows, width, upcast)| {
                     format!("lanes {lanes}; rows {rows} width {width} reduce {reduce} upcast {upcast}")
                 };
                 let found = rest.map(|rest| case.check_with(device, &of(rest)));
                 assert!(found.iter().all(|f| *f == found[0]), "{ty}, {lanes} lanes, {reduce}");
             };
-            bits(&mut device, 64, 4, [(1, 16, 1), (4, 64, 2), (3, 256, 4)]);
-            bits(&mut device, 32, 1, [(1, 32, 1), (8, 64, 2), (2, 96, 3)]);
-            bits(&mut device, 128, 8, [(1, 16, 1), (5, 48, 3), (7, 256, 1)]);
+            bits(device, 64, 4, [(1, 16, 1), (4, 64, 2), (3, 256, 4)]);
+            bits(device, 32, 1, [(1, 32, 1), (8, 64, 2), (2, 96, 3)]);
+            bits(device, 128, 8, [(1, 16, 1), (5, 48, 3), (7, 256, 1)]);
         }
     }
 }
@@ -119,9 +113,8 @@ fn gated(strides: &[usize], out: usize) -> Vec<Instr> {
     ]
 }
 
-#[test]
-fn gate_and_up_of_picked_matrices() {
-    let Some(mut device) = device("gate_and_up") else { return };
+/// Two products with one epilogue, with matrices picked in every way.
+pub fn gate_and_up_of_picked_matrices(device: &mut dyn Device) {
     let mut random = Random::new(4);
     let (count, chosen) = (6, 3);
     for ty in [GgmlType::Q4_0, GgmlType::Q6_K, GgmlType::MXFP4, GgmlType::BF16] {
@@ -138,15 +131,14 @@ fn gate_and_up_of_picked_matrices() {
                 let axes = [Dim::T, Dim::Const(chosen)];
                 let anchor = Anchor::Dot(vec![of(0), of(1)]);
                 let parts = vec![part(&axes, n, anchor, gated(&[chosen * n, n], 4))];
-                Case::new(parts, args, tokens, 8 * roundings(ty, k)).check(&mut device);
+                Case::new(parts, args, tokens, 8 * roundings(ty, k)).check(device);
             }
         }
     }
 }
 
-#[test]
-fn sums_over_experts_beside_a_product_and_a_residual() {
-    let Some(mut device) = device("sums") else { return };
+/// A weighted sum over experts, another product and a residual, stored in four formats.
+pub fn sums_over_experts_beside_a_product_and_a_residual(device: &mut dyn Device) {
     let mut random = Random::new(5);
     let count = 7;
     for ty in weight_types() {
@@ -183,7 +175,7 @@ fn sums_over_experts_beside_a_product_and_a_residual() {
                 store_to(10, &[n], 4),
             ];
             let parts = vec![part(&[Dim::T], n, Anchor::Dot(products), body)];
-            Case::new(parts, args, tokens, 5 * roundings(GgmlType::Q6_K, 256)).check(&mut device);
+            Case::new(parts, args, tokens, 5 * roundings(GgmlType::Q6_K, 256)).check(device);
         }
     }
 }
@@ -210,9 +202,7 @@ fn of_prologue(p: usize, n: usize, k: usize) -> Product {
 
 /// As at the beginning of a layer: a router with its whole selection, beside a rotated projection,
 /// both over the same norm.
-#[test]
-fn a_router_beside_a_rotated_projection_over_a_norm() {
-    let Some(mut device) = device("router") else { return };
+pub fn a_router_beside_a_rotated_projection_over_a_norm(device: &mut dyn Device) {
     let mut random = Random::new(6);
     let (len, experts, k, head) = (320, 24, 4, 64);
     for ty in [GgmlType::Q4_0, GgmlType::F16] {
@@ -260,16 +250,14 @@ fn a_router_beside_a_rotated_projection_over_a_norm() {
                 if ty.is_quantised() {
                     case.roundings = 1 << 16;
                 }
-                case.check(&mut device);
+                case.check(device);
             }
         }
     }
 }
 
 /// Matrices that begin within a tile, in a stack with gaps, with rows that are apart.
-#[test]
-fn parts_of_weights_and_rows() {
-    let Some(mut device) = device("parts_of_weights") else { return };
+pub fn parts_of_weights_and_rows(device: &mut dyn Device) {
     let mut random = Random::new(7);
     for ty in [GgmlType::Q4_K, GgmlType::Q8_0, GgmlType::F32, GgmlType::BF16] {
         let (n, k, first, stride, heads) = (40, 256, 9, 45, 3);
@@ -291,16 +279,14 @@ fn parts_of_weights_and_rows() {
             let mut case = Case::new(parts, args, tokens, roundings(ty, k));
             // What precedes the first row is not touched.
             case.args[2] = Arg::out(Format::F32, tokens * heads * n + 5);
-            case.check(&mut device);
+            case.check(device);
         }
     }
 }
 
 /// Matrix numbers in the data are not trusted: those out of bounds pick the last one, and other
 /// rows are not affected.
-#[test]
-fn wild_numbers() {
-    let Some(mut device) = device("wild_numbers") else { return };
+pub fn wild_numbers(device: &mut dyn Device) {
     let mut random = Random::new(9);
     let (count, n, k, tokens) = (3, 40, 64, 5);
     let case = |ids: [i32; 5]| {
@@ -316,8 +302,8 @@ fn wild_numbers() {
         let parts = vec![part(&[Dim::T], n, anchor, vec![Instr::Acc(0), store_to(3, &[n], 0)])];
         Case::new(parts, args, tokens, roundings(GgmlType::Q4_0, k))
     };
-    let right = case([2, 2, 2, 1, 0]).check(&mut device);
+    let right = case([2, 2, 2, 1, 0]).check(device);
     let last = random.below(1000) as i32 + 3;
-    let wild = case([-1, i32::MIN, last, 1, 0]).run(&mut device, tokens).unwrap();
+    let wild = case([-1, i32::MIN, last, 1, 0]).run(device, tokens).unwrap();
     assert_eq!(right[3], wild[3]);
 }

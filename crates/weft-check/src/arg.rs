@@ -1,54 +1,61 @@
-//! An argument of a kernel under test, and the values of its bytes. (The GPU device's tests include this file, too.)
+//! An argument of a kernel under test, and the values of its bytes.
 
 use weft_kern::{Access, Format, q8};
 use weft_quant::GgmlType;
 
-use super::data;
+use crate::data;
 
 /// The bytes of an output before it is written: NaNs, or other bits that no kernel writes.
-pub(crate) const POISON: u8 = 0xff;
+pub const POISON: u8 = 0xff;
 
 /// An argument of a kernel under test.
 #[derive(Clone, Debug)]
-pub(crate) struct Arg {
-    pub(crate) format: Format,
-    pub(crate) access: Access,
-    pub(crate) values: usize,
+pub struct Arg {
+    /// How its values are stored.
+    pub format: Format,
+    /// Whether the kernel writes it.
+    pub access: Access,
+    /// How many values it has.
+    pub values: usize,
     /// Its contents.
-    pub(crate) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// Values of one token, if that is what the first axis counts.
-    pub(crate) per_token: Option<usize>,
+    pub per_token: Option<usize>,
     /// If the device gets it as a weight: the values per row.
-    pub(crate) row_len: Option<usize>,
+    pub row_len: Option<usize>,
 }
 
 impl Arg {
-    pub(crate) fn read(format: Format, values: usize, bytes: Vec<u8>) -> Arg {
+    /// An input with these bytes.
+    pub fn read(format: Format, values: usize, bytes: Vec<u8>) -> Arg {
         assert_eq!(format.bytes(values), Some(bytes.len()));
         Arg { format, access: Access::Read, values, bytes, per_token: None, row_len: None }
     }
 
-    pub(crate) fn f32(values: &[f32]) -> Arg {
+    /// An input of `f32`.
+    pub fn f32(values: &[f32]) -> Arg {
         Arg::read(Format::F32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
     }
 
-    pub(crate) fn i32(values: &[i32]) -> Arg {
+    /// An input of `i32`.
+    pub fn i32(values: &[i32]) -> Arg {
         Arg::read(Format::I32, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect())
     }
 
-    /// Floats of any width or blocks of them, as a state has them.
-    pub(crate) fn floats_of(ty: GgmlType, values: &[f32]) -> Arg {
+    /// An input of floats of any width, or of blocks, as in a state.
+    pub fn floats_of(ty: GgmlType, values: &[f32]) -> Arg {
         let mut bytes = vec![0; Format::Ggml(ty).bytes(values.len()).unwrap()];
         weft_quant::encode(ty, values, &mut bytes).unwrap();
         Arg::read(Format::Ggml(ty), values.len(), bytes)
     }
 
-    pub(crate) fn weight(ty: GgmlType, rows: usize, row_len: usize, bytes: Vec<u8>) -> Arg {
+    /// A matrix that the device gets as a weight.
+    pub fn weight(ty: GgmlType, rows: usize, row_len: usize, bytes: Vec<u8>) -> Arg {
         Arg { row_len: Some(row_len), ..Arg::read(Format::Ggml(ty), rows * row_len, bytes) }
     }
 
     /// Rows that are multiplied by a weight of this type: rounded if it is quantised.
-    pub(crate) fn activations(ty: GgmlType, values: &[f32]) -> Arg {
+    pub fn activations(ty: GgmlType, values: &[f32]) -> Arg {
         match ty.is_quantised() {
             true => Arg::read(Format::Q8, values.len(), data::rounded(values)),
             false => Arg::f32(values),
@@ -56,18 +63,18 @@ impl Arg {
     }
 
     /// An output, poisoned.
-    pub(crate) fn out(format: Format, values: usize) -> Arg {
+    pub fn out(format: Format, values: usize) -> Arg {
         let bytes = vec![POISON; format.bytes(values).unwrap()];
         Arg { access: Access::Write, ..Arg::read(format, values, bytes) }
     }
 
     /// With `values` of them for each token.
-    pub(crate) fn per_token(self, values: usize) -> Arg {
+    pub fn per_token(self, values: usize) -> Arg {
         Arg { per_token: Some(values), ..self }
     }
 
     /// The bytes of some tokens' values, of all bytes of this argument.
-    pub(crate) fn of_tokens(&self, bytes: &[u8], tokens: std::ops::Range<usize>) -> Option<Vec<u8>> {
+    pub fn of_tokens(&self, bytes: &[u8], tokens: std::ops::Range<usize>) -> Option<Vec<u8>> {
         let values = self.per_token?;
         let (start, end) = (tokens.start * values, tokens.end * values);
         Some(match self.format {
@@ -83,7 +90,7 @@ impl Arg {
     }
 
     /// As floats, indices as such; of rounded values their sums as well.
-    pub(crate) fn floats(&self, bytes: &[u8]) -> Vec<f32> {
+    pub fn floats(&self, bytes: &[u8]) -> Vec<f32> {
         match self.format {
             Format::I32 => bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
             Format::Ggml(ty) => {
@@ -116,7 +123,7 @@ impl Arg {
 
     /// How far a stored value may differ from the oracle's beyond the tolerance of the computation: one step of the format, relative to the
     /// largest value, where rounding may go to the neighbour.
-    pub(crate) fn step(&self) -> f32 {
+    pub fn step(&self) -> f32 {
         match self.format {
             Format::Ggml(GgmlType::F16) => 1.0 / 1024.0,
             Format::Ggml(GgmlType::BF16) => 1.0 / 128.0,

@@ -1,0 +1,24 @@
+//! Tests that devices must pass, and what they are made of.
+//!
+//! Only tests use this crate. [`device_tests!`] makes a test of every function in [`suite`], for a device that
+//! renders kernels with [`weft_render`]:
+//!
+//! ```
+//! // In a test, the best GPU; `None` skips the test.
+//! fn device(test: &str) -> Option<weft_device::ReferenceDevice> {
+//!     None
+//! }
+//!
+//! weft_check::device_tests!(device);
+//! ```
+//!
+//! A [`Case`](case::Case) is a kernel with its arguments, which knows what the interpreter computes.
+#![forbid(unsafe_code)]
+
+mod arg;
+pub mod case;
+pub mod data;
+mod macros;
+pub mod suite;
+
+pub use arg::{Arg, POISON};

@@ -1,0 +1,56 @@
+//! The list of all tests.
+
+/// Makes a test of every function in [`suite`](crate::suite), in modules of the same names. The argument is a function
+/// that opens a device. It gets the test's name, and returns `None` if the test is to be skipped.
+#[macro_export]
+macro_rules! device_tests {
+    ($open:path) => {
+        $crate::device_tests! { $open:
+            attend {
+                latent_and_grouped,
+                tokens_have_the_bits_that_they_have_alone,
+                every_layout,
+                wild_positions,
+            }
+            dot {
+                every_format,
+                transposed,
+                rows_have_the_bits_that_they_have_alone,
+                every_layout,
+                gate_and_up_of_picked_matrices,
+                sums_over_experts_beside_a_product_and_a_residual,
+                a_router_beside_a_rotated_projection_over_a_norm,
+                parts_of_weights_and_rows,
+                wild_numbers,
+            }
+            promises {
+                memory_is_zero_and_keeps_what_is_written_at_any_offset,
+                what_does_not_exist_is_a_usage_error,
+                weights_come_in_any_form_that_fits,
+                what_is_too_large_is_refused_with_the_limit,
+                a_rewound_device_has_forgotten,
+            }
+            random {
+                random_kernels,
+            }
+            rows {
+                every_function_and_format,
+                angles_of_any_size,
+                rows_by_number,
+                states_of_8_bits,
+                across_columns,
+                views,
+            }
+        }
+    };
+    ($open:path: $($module:ident { $($test:ident,)* })*) => {
+        $(mod $module {
+            $(#[test]
+            fn $test() {
+                if let Some(mut device) = $open(concat!(stringify!($module), "::", stringify!($test))) {
+                    $crate::suite::$module::$test(&mut device);
+                }
+            })*
+        })*
+    };
+}

@@ -1,0 +1,7 @@
+//! What every device that renders kernels must pass: its promises, and kernels against the interpreter.
+
+pub mod attend;
+pub mod dot;
+pub mod promises;
+pub mod random;
+pub mod rows;
