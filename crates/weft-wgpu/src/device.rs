@@ -4,9 +4,8 @@ use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Program, ProgramId,
     RowsOf16, Timing, Timings, Tuning, Weight,
 };
-use weft_gpu::{Render, Scheduler};
+use weft_gpu::Scheduler;
 use weft_kern::Sizes;
-use weft_render::{Schedule, render_with};
 
 use crate::adapter::Adapter;
 use crate::buffers::{Buffer, Staging};
@@ -61,34 +60,6 @@ impl GpuDevice {
             staging: Staging::default(),
             in_flight: InFlight::default(),
         })
-    }
-
-    /// [`Device::compile`] with a given schedule for each of the program's kernels.
-    ///
-    /// # Errors
-    /// [`DeviceError::Kernel`] if a schedule does not fit its kernel, and those of `compile`.
-    pub fn compile_with(
-        &mut self,
-        program: &Program,
-        schedules: &[Schedule],
-    ) -> Result<ProgramId, DeviceError> {
-        if schedules.len() != program.kernels.len() {
-            let (given, needed) = (schedules.len(), program.kernels.len());
-            return Err(DeviceError::Usage(format!("{given} schedules for {needed} kernels")));
-        }
-        let target = self.scheduler.renderer.target().clone();
-        self.compile_by(program, &|kernel, slots| {
-            render_with(&program.kernels[kernel], slots, &schedules[kernel], &program.max, &target)
-        })
-    }
-
-    fn compile_by(&mut self, program: &Program, render: Render<'_>) -> Result<ProgramId, DeviceError> {
-        let GpuDevice { context, buffers, pipelines, caps, .. } = self;
-        let compiled = compile(context, program, buffers, render, pipelines, caps.threads)?;
-        let id =
-            u32::try_from(self.programs.len()).map_err(|_| DeviceError::Usage("too many programs".into()))?;
-        self.programs.push(compiled);
-        Ok(ProgramId(id))
     }
 
     fn add(&mut self, buffer: Buffer) -> Result<BufferId, DeviceError> {
@@ -153,11 +124,15 @@ impl Device for GpuDevice {
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let scheduler = self.scheduler.clone();
-        self.pipelines.keep(!scheduler.renderer.is_trying());
-        self.compile_by(program, &|kernel, slots| {
-            scheduler.shaders(&program.kernels[kernel], slots, &program.max)
-        })
+        let GpuDevice { context, scheduler, buffers, pipelines, caps, .. } = self;
+        pipelines.keep(!scheduler.renderer.is_trying());
+        let shaders =
+            |kernel: usize, slots: &[usize]| scheduler.shaders(&program.kernels[kernel], slots, &program.max);
+        let compiled = compile(context, program, buffers, &shaders, pipelines, caps.threads)?;
+        let id =
+            u32::try_from(self.programs.len()).map_err(|_| DeviceError::Usage("too many programs".into()))?;
+        self.programs.push(compiled);
+        Ok(ProgramId(id))
     }
 
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
