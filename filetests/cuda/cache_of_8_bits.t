@@ -13,6 +13,18 @@ graph cache_of_8_bits {
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ unsigned int pack_halves(float low, float high) {
   unsigned short lower, upper;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(lower) : "f"(low));
@@ -23,9 +35,9 @@ static __device__ __forceinline__ unsigned int pack_halves(float low, float high
 extern "C" __global__ void __launch_bounds__(256) weft_map_96(
   const Args args,
   const Sizes sizes,
-  const unsigned int* __restrict__ b0,
-  const unsigned int* __restrict__ b1,
-  unsigned int* __restrict__ b2
+  const unsigned int* b0,
+  const unsigned int* b1,
+  unsigned int* b2
 ) {
   __shared__ unsigned int pool[66];
   const unsigned int lane = threadIdx.x;
@@ -34,8 +46,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_96(
   const auto p1 = args.words[2];
   const auto p2 = args.words[4];
   const auto n2 = args.words[5];
+  launch_next();
   // part 0: map [T] × 96; rows 2 width 96 reduce 1 upcast 1
   const auto own_group = blockIdx.x;
+  wait_for_previous();
   const auto word = min(lane, 47u);
   const auto r = (word * 4u) / 96u;
   const auto own = (word * 4u) % 96u;

@@ -114,6 +114,18 @@ graph mla_moe_layer {
 struct Args { unsigned int words[20]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -130,15 +142,15 @@ static __device__ __forceinline__ unsigned int pack_halves(float low, float high
 extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const Args args,
   const Sizes sizes,
-  const unsigned int* __restrict__ b0,
+  const unsigned int* b0,
   const unsigned int* __restrict__ b1,
   const unsigned int* __restrict__ b2,
-  unsigned int* __restrict__ b3,
+  unsigned int* b3,
   const unsigned int* __restrict__ b4,
-  const unsigned int* __restrict__ b5,
-  const unsigned int* __restrict__ b6,
-  const unsigned int* __restrict__ b7,
-  unsigned int* __restrict__ b8
+  const unsigned int* b5,
+  const unsigned int* b6,
+  const unsigned int* b7,
+  unsigned int* b8
 ) {
   __shared__ unsigned int pool[5128];
   const unsigned int lane = threadIdx.x;
@@ -154,6 +166,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const auto p8 = args.words[16];
   const auto p9 = args.words[18];
   const auto n9 = args.words[19];
+  launch_next();
   // part 0: dot [T] × 768; rows 1 width 16 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 48u;
@@ -161,6 +174,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto tiles = sizes.words[0];
     const auto rows_at = own_group % tiles;
     const auto first = (own_group / tiles) * 16u;
+    wait_for_previous();
     // what is multiplied
     for (auto time = 0u; time < 8u; time += 1u) {
       const auto c = time * 256u + lane;
@@ -336,6 +350,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto tiles_2 = sizes.words[0];
     const auto rows_at_2 = own_group_2 % tiles_2;
     const auto first_2 = (own_group_2 / tiles_2) * 16u;
+    wait_for_previous();
     // what is multiplied
     for (auto time_4 = 0u; time_4 < 8u; time_4 += 1u) {
       const auto c_3 = time_4 * 256u + lane;
@@ -509,6 +524,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const auto own_group_3 = blockIdx.x - end;
   const auto count_3 = sizes.words[0];
   if (own_group_3 < count_3) {
+    wait_for_previous();
     // what is multiplied
     for (auto time_7 = 0u; time_7 < 8u; time_7 += 1u) {
       const auto c_5 = time_7 * 256u + lane;
@@ -707,6 +723,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
 struct Args { unsigned int words[24]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -723,14 +751,14 @@ static __device__ __forceinline__ unsigned int pack_halves(float low, float high
 extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const Args args,
   const Sizes sizes,
-  unsigned int* __restrict__ b0,
+  unsigned int* b0,
   const unsigned int* __restrict__ b1,
   const unsigned int* __restrict__ b2,
-  const unsigned int* __restrict__ b3,
-  const unsigned int* __restrict__ b4,
+  const unsigned int* b3,
+  const unsigned int* b4,
   const unsigned int* __restrict__ b5,
-  const unsigned int* __restrict__ b6,
-  unsigned int* __restrict__ b7
+  const unsigned int* b6,
+  unsigned int* b7
 ) {
   __shared__ unsigned int pool[2128];
   const unsigned int lane = threadIdx.x;
@@ -748,10 +776,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto p10 = args.words[20];
   const auto n6 = args.words[13];
   const auto n10 = args.words[21];
+  launch_next();
   // part 0: dot [T, 20] × 64; rows 1 width 64 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 20u;
   if (own_group < count) {
+    wait_for_previous();
     // what is multiplied
     const auto i = own_group / 20u;
     const auto i_2 = (own_group % 20u) % 20u;
@@ -891,6 +921,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto tiles = sizes.words[0] * 20u;
     const auto rows_at = own_group_2 % tiles;
     const auto first = (own_group_2 / tiles) * 32u;
+    wait_for_previous();
     // what is multiplied
     const auto i_7 = rows_at / 20u;
     const auto i_8 = (rows_at % 20u) % 20u;
@@ -1074,6 +1105,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto own_group_3 = blockIdx.x - end;
   const auto count_3 = sizes.words[0];
   if (own_group_3 < count_3) {
+    wait_for_previous();
     for (auto time_5 = 0u; time_5 < 2u; time_5 += 1u) {
       const auto c_5 = time_5 * 256u + lane;
       const auto at_9 = own_group_3 * 512u + c_5;
@@ -1126,6 +1158,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -1135,7 +1179,7 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
 extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   const Args args,
   const Sizes sizes,
-  unsigned int* __restrict__ b0,
+  unsigned int* b0,
   const unsigned int* __restrict__ b1
 ) {
   __shared__ unsigned int pool[256];
@@ -1144,11 +1188,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   const auto p1 = args.words[2];
   const auto p2 = args.words[4];
   const auto n0 = args.words[1];
+  launch_next();
   // part 0: dot [T, 20] × 512; rows 1 width 64 reduce 4 upcast 1
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0] * 20u;
   const auto rows_at = own_group % tiles;
   const auto first = (own_group / tiles) * 64u;
+  wait_for_previous();
   const auto i = rows_at / 20u;
   const auto i_2 = (rows_at % 20u) % 20u;
   const auto share = lane / 64u;
@@ -1206,6 +1252,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
 struct Args { unsigned int words[12]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -1215,12 +1273,12 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
 extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const Args args,
   const Sizes sizes,
-  unsigned int* __restrict__ b0,
-  const unsigned int* __restrict__ b1,
-  const unsigned int* __restrict__ b2,
-  const unsigned int* __restrict__ b3,
-  const unsigned int* __restrict__ b4,
-  unsigned int* __restrict__ b5
+  unsigned int* b0,
+  const unsigned int* b1,
+  const unsigned int* b2,
+  const unsigned int* b3,
+  const unsigned int* b4,
+  unsigned int* b5
 ) {
   __shared__ unsigned int pool[3432];
   const unsigned int lane = threadIdx.x;
@@ -1231,11 +1289,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto p4 = args.words[8];
   const auto n1 = args.words[3];
   const auto n4 = args.words[9];
+  launch_next();
   // part 0: attend [T, 20] × 512; rows 2 width 512 reduce 16 upcast 4 chunk 128 spread; chunks
   const auto own_group = blockIdx.x;
   const auto tiles = (sizes.words[0] * 20u + 1u) / 2u;
   const auto rows_at = own_group % tiles;
   const auto chunk = own_group / tiles;
+  wait_for_previous();
   const auto row = rows_at * 2u;
   const auto i = row / 20u;
   const auto i_2 = (row % 20u) % 20u;
@@ -1769,15 +1829,27 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
 struct Args { unsigned int words[12]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const Args args,
   const Sizes sizes,
-  unsigned int* __restrict__ b0,
-  const unsigned int* __restrict__ b1,
-  const unsigned int* __restrict__ b2,
-  const unsigned int* __restrict__ b3,
-  const unsigned int* __restrict__ b4,
-  unsigned int* __restrict__ b5
+  unsigned int* b0,
+  const unsigned int* b1,
+  const unsigned int* b2,
+  const unsigned int* b3,
+  const unsigned int* b4,
+  unsigned int* b5
 ) {
   __shared__ unsigned int pool[1376];
   const unsigned int lane = threadIdx.x;
@@ -1788,8 +1860,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto n1 = args.words[3];
   const auto n4 = args.words[9];
   const auto n5 = args.words[11];
+  launch_next();
   // part 0: attend [T, 20] × 512; rows 2 width 512 reduce 16 upcast 4 chunk 128 spread; together
   const auto own_group = blockIdx.x;
+  wait_for_previous();
   const auto row = own_group * 2u;
   const auto i = row / 20u;
   const auto i_2 = (row % 20u) % 20u;
@@ -1994,6 +2068,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -2003,7 +2089,7 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
 extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const Args args,
   const Sizes sizes,
-  unsigned int* __restrict__ b0,
+  unsigned int* b0,
   const unsigned int* __restrict__ b1
 ) {
   __shared__ unsigned int pool[299];
@@ -2014,11 +2100,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto p2 = args.words[4];
   const auto n0 = args.words[1];
   const auto n2 = args.words[5];
+  launch_next();
   // part 0: dot [T, 20] × 256; rows 1 width 32 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0] * 20u;
   const auto rows_at = own_group % tiles;
   const auto first = (own_group / tiles) * 32u;
+  wait_for_previous();
   const auto i = rows_at / 20u;
   const auto i_2 = (rows_at % 20u) % 20u;
   for (auto at = 0u; at < 32u; at += 16u) {
@@ -2130,6 +2218,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -2139,9 +2239,9 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
 extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const Args args,
   const Sizes sizes,
-  unsigned int* __restrict__ b0,
+  unsigned int* b0,
   const unsigned int* __restrict__ b1,
-  const unsigned int* __restrict__ b2
+  const unsigned int* b2
 ) {
   __shared__ unsigned int pool[512];
   const unsigned int lane = threadIdx.x;
@@ -2150,11 +2250,13 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto p2 = args.words[4];
   const auto p3 = args.words[6];
   const auto n0 = args.words[1];
+  launch_next();
   // part 0: dot [T] × 2048; rows 1 width 16 reduce 32 upcast 1
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0];
   const auto rows_at = own_group % tiles;
   const auto first = (own_group / tiles) * 16u;
+  wait_for_previous();
   const auto share = lane / 16u;
   const auto own = lane % 16u;
   const auto column = first + own;
@@ -2281,6 +2383,18 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
 struct Args { unsigned int words[20]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -2290,7 +2404,7 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
 extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_1536x2048_q4_0_1(
   const Args args,
   const Sizes sizes,
-  unsigned int* __restrict__ b0,
+  unsigned int* b0,
   const unsigned int* __restrict__ b1,
   const unsigned int* __restrict__ b2,
   const unsigned int* __restrict__ b3,
@@ -2310,10 +2424,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
   const auto p7 = args.words[14];
   const auto p8 = args.words[16];
   const auto n8 = args.words[17];
+  launch_next();
   // part 0: dot [T] × 64; rows 1 width 64 reduce 32 upcast 1
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0];
   if (own_group < count) {
+    wait_for_previous();
     // what is multiplied
     for (auto time = 0u; time < 8u; time += 1u) {
       const auto c = time * 256u + lane;
@@ -2485,6 +2601,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto tiles = sizes.words[0];
     const auto rows_at = own_group_2 % tiles;
     const auto first = (own_group_2 / tiles) * 32u;
+    wait_for_previous();
     // what is multiplied
     for (auto time_4 = 0u; time_4 < 8u; time_4 += 1u) {
       const auto c_13 = time_4 * 256u + lane;
@@ -2801,6 +2918,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
 struct Args { unsigned int words[12]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -2810,7 +2939,7 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
 extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0_select_dot_1536x2048_q4_0(
   const Args args,
   const Sizes sizes,
-  unsigned int* __restrict__ b0,
+  unsigned int* b0,
   const unsigned int* __restrict__ b1,
   const unsigned int* __restrict__ b2,
   const unsigned int* __restrict__ b3
@@ -2825,11 +2954,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto p4 = args.words[8];
   const auto p5 = args.words[10];
   const auto n5 = args.words[11];
+  launch_next();
   // part 0: dot [T, 4] × 1536; rows 1 width 32 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0] * 4u;
   const auto rows_at = own_group % tiles;
   const auto first = (own_group / tiles) * 32u;
+  wait_for_previous();
   // what is multiplied
   const auto i = rows_at / 4u;
   const auto i_2 = (rows_at % 4u) % 4u;
@@ -3164,6 +3295,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
 struct Args { unsigned int words[16]; };
 struct Sizes { unsigned int words[4]; };
 
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -3173,10 +3316,10 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
 extern "C" __global__ void __launch_bounds__(512) weft_select_sum_2048x1536_q4_0_dot_2048x1536_q4_0(
   const Args args,
   const Sizes sizes,
-  const unsigned int* __restrict__ b0,
+  const unsigned int* b0,
   const unsigned int* __restrict__ b1,
   const unsigned int* __restrict__ b2,
-  unsigned int* __restrict__ b3
+  unsigned int* b3
 ) {
   __shared__ unsigned int pool[1024];
   const unsigned int lane = threadIdx.x;
@@ -3190,11 +3333,13 @@ extern "C" __global__ void __launch_bounds__(512) weft_select_sum_2048x1536_q4_0
   const auto p7 = args.words[14];
   const auto n0 = args.words[1];
   const auto n4 = args.words[9];
+  launch_next();
   // part 0: dot [T] × 2048; rows 1 width 16 reduce 32 upcast 1
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0];
   const auto rows_at = own_group % tiles;
   const auto first = (own_group / tiles) * 16u;
+  wait_for_previous();
   const auto share = lane / 16u;
   const auto own = lane % 16u;
   const auto column = first + own;

@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, KernelLaunch, Program, Region};
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, ParamId, Part};
-use weft_render::{Refused, Shader};
+use weft_render::{Refused, Shader, Slots};
 
 use crate::weights::WeightLayout;
 
 /// Renders a kernel of the program, by its number, for arguments in these slots.
-pub type Render<'a> = &'a dyn Fn(usize, &[usize]) -> Result<Vec<Shader>, Refused>;
+pub type Render<'a> = &'a dyn Fn(usize, &Slots) -> Result<Vec<Shader>, Refused>;
 
 /// The shaders of each launch of a program, which are launched one after another. Launches of one kernel with the
 /// same slots share them.
 pub type Rendered = Vec<Arc<[Shader]>>;
 
 /// The slot of each argument of a launch, and the buffer of each slot: arguments in one buffer
-/// share a slot.
-pub fn slots(args: &[Region]) -> (Vec<usize>, Vec<BufferId>) {
-    weft_render::slots(args.iter().map(|region| region.buffer))
+/// share a slot. `layout` says which buffers are weights.
+pub fn slots(args: &[Region], layout: impl Fn(BufferId) -> Option<WeightLayout>) -> (Slots, Vec<BufferId>) {
+    Slots::new(args.iter().map(|region| (region.buffer, layout(region.buffer).is_some())))
 }
 
 /// Renders the kernels of a verified program. `layout` says how the weight in a buffer is laid out, if it is one.
@@ -34,7 +34,7 @@ pub fn render(
     layout: impl Fn(BufferId) -> Option<WeightLayout>,
     render: Render<'_>,
 ) -> Result<Rendered, DeviceError> {
-    let mut known: BTreeMap<(usize, Vec<usize>), Arc<[Shader]>> = BTreeMap::new();
+    let mut known: BTreeMap<(usize, Slots), Arc<[Shader]>> = BTreeMap::new();
     let mut shaders = Vec::with_capacity(program.launches.len());
     for (index, launch) in program.launches.iter().enumerate() {
         let kernel = &program.kernels[launch.kernel];
@@ -43,7 +43,7 @@ pub fn render(
             kernel: kernel.name.clone(),
             why,
         })?;
-        let (slots, _) = slots(&launch.args);
+        let (slots, _) = slots(&launch.args, &layout);
         let rendered = match known.entry((launch.kernel, slots)) {
             Entry::Occupied(known) => Arc::clone(known.get()),
             Entry::Vacant(new) => {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use weft_device::{Departure, DeviceError, Order, Region, Scheduled, SourceText, Tuning};
 use weft_kern::{Kernel, Sizes};
-use weft_render::{Refused, Shader, Target};
+use weft_render::{Refused, Shader, Slots, Target};
 
 use crate::schedule_file::ScheduleFile;
 
@@ -29,7 +29,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// Those of `render`.
-    pub fn shaders(&self, kernel: &Kernel, slots: &[usize], max: &Sizes) -> Result<Vec<Shader>, Refused> {
+    pub fn shaders(&self, kernel: &Kernel, slots: &Slots, max: &Sizes) -> Result<Vec<Shader>, Refused> {
         self.renderer.render(kernel, slots, max)
     }
 }
@@ -82,7 +82,7 @@ impl Tuning for Scheduler {
 
 impl SourceText for Scheduler {
     fn render(&self, kernel: &Kernel, args: &[Region], max: &Sizes) -> Result<String, String> {
-        let (slots, _) = weft_render::slots(args.iter().map(|region| region.buffer));
+        let slots = Slots::without_weights(args.iter().map(|region| region.buffer));
         let shaders = self.shaders(kernel, &slots, max).map_err(|refused| refused.to_string())?;
         Ok(shaders.into_iter().map(|shader| shader.source).collect::<Vec<_>>().join("\n"))
     }

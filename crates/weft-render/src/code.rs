@@ -4,3 +4,4 @@ pub(crate) mod builder;
 pub(crate) mod expr;
 pub(crate) mod module;
 pub(crate) mod stmt;
+pub(crate) mod waits;

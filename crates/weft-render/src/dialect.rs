@@ -21,6 +21,16 @@ pub(crate) trait Dialect {
     /// [`Stmt::Barrier`](crate::code::stmt::Stmt::Barrier).
     fn barrier(&self) -> &'static str;
 
+    /// [`Stmt::LaunchNext`](crate::code::stmt::Stmt::LaunchNext); nothing in languages without it.
+    fn launch_next(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// [`Stmt::Wait`](crate::code::stmt::Stmt::Wait); nothing in languages without it.
+    fn wait(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The entry point's name, for a kernel of this name.
     fn entry_name(&self, _kernel: &str) -> String {
         "main".into()

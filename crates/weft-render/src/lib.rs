@@ -3,7 +3,7 @@
 //! ```
 //! use weft_ir::{Builder, Dim, Sizes};
 //! use weft_quant::GgmlType::F32;
-//! use weft_render::{Language, Limits, Target, render};
+//! use weft_render::{Language, Limits, Slots, Target, render};
 //!
 //! let mut g = Builder::new("square");
 //! let x = g.input("x", F32, [Dim::T, 64.into()]);
@@ -14,7 +14,7 @@
 //!
 //! // The kernel's two parameters are in separate buffers: slots 0 and 1.
 //! let target = Target { language: Language::Cuda, limits: Limits::cuda() };
-//! let shaders = render(&plan.kernels[0], &[0, 1], &max, &target)?;
+//! let shaders = render(&plan.kernels[0], &Slots::without_weights([0, 1]), &max, &target)?;
 //! assert!(shaders[0].source.contains("__global__"));
 //! assert_eq!(shaders[0].slots, [false, true]); // the second one is written
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -52,4 +52,4 @@ pub use schedule::tuned::TunedSchedules;
 pub use schedule::{NoSchedule, Schedule, Split};
 pub use scheduler::Scheduler;
 pub use search::departures::{Departure, departures};
-pub use shader::{Shader, args_words, slots};
+pub use shader::{Shader, Slots, args_words};

@@ -39,6 +39,12 @@ pub struct Limits {
     pub f16: bool,
     /// Dot products of four bytes in one instruction.
     pub dot4: bool,
+    /// Multiprocessors, for schedules that fill whole waves of them; 0 if unknown.
+    pub processors: u32,
+    /// Whether a launch may begin before the one it depends on has ended (CUDA's programmatic
+    /// dependent launch). Then each shader waits for that one before it touches anything but
+    /// weights, and can fetch weights earlier.
+    pub dependent_launch: bool,
 }
 
 impl Limits {
@@ -57,6 +63,8 @@ impl Limits {
             subgroup: Some(32),
             f16: true,
             dot4: true,
+            processors: 0,
+            dependent_launch: false,
         }
     }
 }

@@ -20,8 +20,9 @@ mod writer;
 use weft_kern::{Access, Anchor, Kernel, Part, Sizes};
 
 use crate::code::expr::Expr;
-use crate::code::module::Module;
+use crate::code::module::{Module, Slot};
 use crate::code::stmt::Stmt;
+use crate::code::waits;
 use crate::grid::Grid;
 use crate::limits::Limits;
 use crate::lower::attend::Pass;
@@ -32,12 +33,12 @@ use crate::lower::writer::Writer;
 use crate::refused::Why;
 use crate::schedule::check::check;
 use crate::schedule::{Schedule, Split};
-use crate::shader::args_words;
+use crate::shader::{Slots, args_words};
 
 /// A kernel being lowered.
 pub(crate) struct Job<'a> {
     kernel: &'a Kernel,
-    slots: &'a [usize],
+    slots: &'a Slots,
     schedule: &'a Schedule,
     max: &'a Sizes,
     limits: &'a Limits,
@@ -49,7 +50,7 @@ impl<'a> Job<'a> {
     /// Checks the schedule of a verified kernel.
     pub(crate) fn new(
         kernel: &'a Kernel,
-        slots: &'a [usize],
+        slots: &'a Slots,
         schedule: &'a Schedule,
         max: &'a Sizes,
         limits: &'a Limits,
@@ -67,11 +68,11 @@ impl<'a> Job<'a> {
     /// The first or the second shader, its grid, and the bytes of scratch memory between the two.
     pub(crate) fn module(&self, first: bool) -> Result<(Module, Grid, u64), (Option<usize>, Why)> {
         let Job { kernel, slots, schedule, max, limits, spread } = *self;
-        let mut written = written_slots(kernel, slots).map_err(|why| (None, why))?;
-        let scratch = written.len();
-        written.extend(spread.then_some(true));
-        if written.len() > limits.storage_buffers as usize {
-            let (needed, limit) = (written.len(), limits.storage_buffers);
+        let mut held = held_slots(kernel, slots).map_err(|why| (None, why))?;
+        let scratch = held.len();
+        held.extend(spread.then_some(Slot { written: true, weight: false }));
+        if held.len() > limits.storage_buffers as usize {
+            let (needed, limit) = (held.len(), limits.storage_buffers);
             return Err((None, Why::Buffers { needed, limit }));
         }
         let mut spaces = Vec::new();
@@ -105,9 +106,16 @@ impl<'a> Job<'a> {
             return Err((None, Why::Groups { needed, limit: limits.groups }));
         }
 
-        let mut w = Writer::new(kernel, slots, schedule.lanes, limits);
+        let mut w = Writer::new(kernel, &slots.of, schedule.lanes, limits);
+        // Each workgroup has one part, unless the grid's last row is not full.
+        let (one_row, dependent) = (needed <= u64::from(grid.wide), limits.dependent_launch);
+        if dependent {
+            w.code.push(Stmt::LaunchNext);
+            w.code.push_if(!one_row, Stmt::Wait);
+        }
+        w.waits = dependent && one_row;
         let mut group = Expr::Group(0);
-        if needed > u64::from(grid.wide) {
+        if !one_row {
             group = w.code.set("group_number", Expr::Group(1) * grid.wide + group);
         }
         let mut kept = 0;
@@ -119,7 +127,7 @@ impl<'a> Job<'a> {
             w.code.note(format!("part {i}: {}; {split}{}", title(part), pass.title()));
             let own = w.code.set("own_group", &group - &begin);
             // A single part has all workgroups, unless the grid's last row is not full.
-            if spaces.len() == 1 && needed <= u64::from(grid.wide) {
+            if spaces.len() == 1 && one_row {
                 written_part(&mut w, part, split, (space, *pass), &own).map_err(fail)?;
             } else {
                 let count = space.count(&mut w.code);
@@ -144,13 +152,17 @@ impl<'a> Job<'a> {
         let module = Module {
             name: kernel.name.clone(),
             title: format!("{}: {schedule}", kernel.name),
-            slots: written,
+            slots: held,
             args_words: args_words(kernel.params.len()),
             lanes: schedule.lanes,
+            dependent,
             shared_words: kept,
             functions: functions::called(&body),
             body,
         };
+        if dependent {
+            debug_assert_eq!(waits::check(&module), Ok(()), "{}", module.title);
+        }
         Ok((module, grid, 4 * scratch_words))
     }
 }
@@ -159,21 +171,24 @@ fn too_much() -> Why {
     Why::Form("needs more scratch memory than a buffer can have".into())
 }
 
-/// Whether each slot is written; slots are numbered without a gap.
-fn written_slots(kernel: &Kernel, slots: &[usize]) -> Result<Vec<bool>, Why> {
-    let count = slots.iter().map(|s| s + 1).max().unwrap_or(0);
-    if slots.len() != kernel.params.len() || count > slots.len() {
+/// What each slot holds; slots are numbered without a gap.
+fn held_slots(kernel: &Kernel, slots: &Slots) -> Result<Vec<Slot>, Why> {
+    let Slots { of, weights } = slots;
+    let count = of.iter().map(|s| s + 1).max().unwrap_or(0);
+    if of.len() != kernel.params.len() || count != weights.len() {
+        let (bound, params) = (of.len(), kernel.params.len());
         return Err(Why::Form(format!(
-            "has {} parameters, of which {} are bound",
-            kernel.params.len(),
-            slots.len()
+            "has {params} parameters, of which {bound} are bound to {count} slots"
         )));
     }
-    let mut written = vec![false; count];
-    for (slot, param) in slots.iter().zip(&kernel.params) {
-        written[*slot] |= param.access == Access::Write;
+    let mut held: Vec<Slot> = weights.iter().map(|weight| Slot { written: false, weight: *weight }).collect();
+    for (slot, param) in of.iter().zip(&kernel.params) {
+        held[*slot].written |= param.access == Access::Write;
     }
-    Ok(written)
+    match held.iter().position(|slot| slot.written && slot.weight) {
+        Some(slot) => Err(Why::Form(format!("writes slot {slot}, which is a weight"))),
+        None => Ok(held),
+    }
 }
 
 /// Writes the work of a workgroup on a part.
@@ -185,6 +200,7 @@ fn written_part(
     group: &Expr,
 ) -> Result<(), Why> {
     let place = space.place(&mut w.code, group);
+    w.wait();
     let made = prologue::prologue(w, part, &place)?;
     let results = match &part.anchor {
         Anchor::Map | Anchor::Reduce => Vec::new(),

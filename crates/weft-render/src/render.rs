@@ -12,20 +12,15 @@ use crate::refused::{Refused, Why};
 use crate::schedule::Schedule;
 use crate::schedule::heuristic::{choose, smaller};
 use crate::schedule::tuned::TunedSchedules;
-use crate::shader::Shader;
+use crate::shader::{Shader, Slots};
 
 /// Renders a verified kernel for steps of sizes up to `max`, with the heuristic's schedule. Returns
-/// its shaders, which must be launched one after another. `slots[i]` is the slot of the
-/// kernel's parameter `i`; slots are numbered from 0 without a gap.
+/// its shaders, which must be launched one after another. `slots` says where its parameters are
+/// bound.
 ///
 /// # Errors
 /// [`Refused`], naming the limit that the kernel exceeds.
-pub fn render(
-    kernel: &Kernel,
-    slots: &[usize],
-    max: &Sizes,
-    target: &Target,
-) -> Result<Vec<Shader>, Refused> {
+pub fn render(kernel: &Kernel, slots: &Slots, max: &Sizes, target: &Target) -> Result<Vec<Shader>, Refused> {
     let chosen = choose(kernel, max, &target.limits, &TunedSchedules::default());
     render_with(kernel, slots, &fitting(kernel, chosen, max, &target.limits)?, max, target)
 }
@@ -36,7 +31,7 @@ pub fn render(
 /// [`Refused`], also if the schedule does not fit the kernel.
 pub fn render_with(
     kernel: &Kernel,
-    slots: &[usize],
+    slots: &Slots,
     schedule: &Schedule,
     max: &Sizes,
     target: &Target,
@@ -61,7 +56,7 @@ pub fn render_with(
             shared_bytes: 4 * module.shared_words,
             scratch_bytes,
             lanes: module.lanes,
-            slots: module.slots,
+            slots: module.slots.iter().map(|slot| slot.written).collect(),
             grid,
         })
     };
@@ -102,7 +97,7 @@ fn alone(
     max: &Sizes,
     limits: &Limits,
 ) -> Result<(), (Option<usize>, Why)> {
-    let slots: Vec<usize> = (0..kernel.params.len()).collect();
+    let slots = Slots::without_weights(0..kernel.params.len());
     let limits = Limits { storage_buffers: u32::MAX, ..limits.clone() };
     let job = Job::new(kernel, &slots, schedule, max, &limits)?;
     job.passes().iter().try_for_each(|first| job.module(*first).map(drop))

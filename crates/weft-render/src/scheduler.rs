@@ -13,7 +13,7 @@ use crate::schedule::order::{SumOrder, orders};
 use crate::schedule::tuned::{Key, TunedSchedules};
 use crate::search::departures::{Departure, depart, departures};
 use crate::search::neighbours::neighbours;
-use crate::shader::Shader;
+use crate::shader::{Shader, Slots};
 
 /// Chooses the schedules of a device's kernels, and renders them.
 ///
@@ -63,7 +63,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// As for `render`.
-    pub fn render(&self, kernel: &Kernel, slots: &[usize], max: &Sizes) -> Result<Vec<Shader>, Refused> {
+    pub fn render(&self, kernel: &Kernel, slots: &Slots, max: &Sizes) -> Result<Vec<Shader>, Refused> {
         let tried = match &self.trial {
             Trial::Schedules(tried) => tried.get(&Key::new(kernel, max)).cloned(),
             Trial::Nothing | Trial::Departures(_) => None,

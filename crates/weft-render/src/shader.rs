@@ -71,18 +71,36 @@ pub const fn args_words(params: usize) -> usize {
     if words == 0 { VECTOR } else { words }
 }
 
-/// The slot of each argument of a launch, and the buffer of each slot: arguments in one buffer
-/// share a slot.
-pub fn slots<B: PartialEq>(buffers: impl IntoIterator<Item = B>) -> (Vec<usize>, Vec<B>) {
-    let mut distinct: Vec<B> = Vec::new();
-    let slot = |buffer: B| {
-        distinct.iter().position(|known| *known == buffer).unwrap_or_else(|| {
-            distinct.push(buffer);
-            distinct.len() - 1
-        })
-    };
-    let slots = buffers.into_iter().map(slot).collect();
-    (slots, distinct)
+/// Where the arguments of a launch are bound. Arguments in one buffer share a slot.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Slots {
+    /// The slot of each argument; slots are numbered from 0 without a gap.
+    pub of: Vec<usize>,
+    /// Whether each slot is a weight, which no kernel ever writes.
+    pub weights: Vec<bool>,
+}
+
+impl Slots {
+    /// The slots of arguments in these buffers, each with whether it is a weight, and the buffer of
+    /// each slot.
+    pub fn new<B: PartialEq>(buffers: impl IntoIterator<Item = (B, bool)>) -> (Slots, Vec<B>) {
+        let (mut slots, mut distinct) = (Slots::default(), Vec::new());
+        for (buffer, weight) in buffers {
+            let slot = distinct.iter().position(|known| *known == buffer).unwrap_or_else(|| {
+                distinct.push(buffer);
+                slots.weights.push(weight);
+                distinct.len() - 1
+            });
+            slots.of.push(slot);
+            slots.weights[slot] &= weight;
+        }
+        (slots, distinct)
+    }
+
+    /// The slots of arguments in these buffers, none of which is known to be a weight.
+    pub fn without_weights<B: PartialEq>(buffers: impl IntoIterator<Item = B>) -> Slots {
+        Slots::new(buffers.into_iter().map(|buffer| (buffer, false))).0
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +109,9 @@ mod tests {
 
     #[test]
     fn arguments_in_one_buffer_share_a_slot() {
-        assert_eq!(slots([7, 3, 7, 9, 3]), (vec![0, 1, 0, 2, 1], vec![7, 3, 9]));
-        assert_eq!(slots([0; 0]), (vec![], vec![]));
+        let (slots, buffers) = Slots::new([7, 3, 7, 9, 3].map(|buffer| (buffer, buffer == 3)));
+        assert_eq!((slots.of, slots.weights), (vec![0, 1, 0, 2, 1], vec![false, true, false]));
+        assert_eq!(buffers, [7, 3, 9]);
+        assert_eq!(Slots::without_weights([0; 0]), Slots::default());
     }
 }

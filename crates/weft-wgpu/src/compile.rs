@@ -76,7 +76,7 @@ pub(crate) fn prepare(
         let args = shader
             .args(launch.args.iter().map(|region| (region.offset, region.values)))
             .ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
-        let (_, bound) = slots(&launch.args);
+        let (_, bound) = slots(&launch.args, |id| buffers[id.0 as usize].weight);
         let bound = bound.iter().map(|id| &buffers[id.0 as usize].raw);
         let scratch = binder.scratch.as_ref().filter(|_| shader.scratch_bytes > 0);
         let bindings = binder.bind(index, pipeline, &args, bound.chain(scratch))?;

@@ -6,6 +6,7 @@ use weft_device::{
 };
 use weft_gpu::Scheduler;
 use weft_kern::Sizes;
+use weft_render::Slots;
 
 use crate::adapter::Adapter;
 use crate::buffers::{Buffer, Staging};
@@ -127,7 +128,7 @@ impl Device for GpuDevice {
         let GpuDevice { context, scheduler, buffers, pipelines, caps, .. } = self;
         pipelines.keep(!scheduler.renderer.is_trying());
         let shaders =
-            |kernel: usize, slots: &[usize]| scheduler.shaders(&program.kernels[kernel], slots, &program.max);
+            |kernel: usize, slots: &Slots| scheduler.shaders(&program.kernels[kernel], slots, &program.max);
         let compiled = compile(context, program, buffers, &shaders, pipelines, caps.threads)?;
         let id =
             u32::try_from(self.programs.len()).map_err(|_| DeviceError::Usage("too many programs".into()))?;

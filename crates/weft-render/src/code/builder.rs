@@ -30,6 +30,13 @@ impl Builder {
         }
     }
 
+    /// Pushes a statement if a condition holds.
+    pub(crate) fn push_if(&mut self, condition: bool, stmt: Stmt) {
+        if condition {
+            self.push(stmt);
+        }
+    }
+
     pub(crate) fn note(&mut self, text: impl Into<String>) {
         self.push(Stmt::Note(text.into()));
     }

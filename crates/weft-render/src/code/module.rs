@@ -20,6 +20,14 @@ pub(crate) struct Function {
     pub(crate) value: Expr,
 }
 
+/// A buffer that a shader binds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slot {
+    pub(crate) written: bool,
+    /// Whether no shader ever writes it.
+    pub(crate) weight: bool,
+}
+
 /// A shader before a dialect spells it.
 #[derive(Clone, Debug)]
 pub(crate) struct Module {
@@ -27,10 +35,11 @@ pub(crate) struct Module {
     pub(crate) name: String,
     /// A comment at the top.
     pub(crate) title: String,
-    /// Whether each slot is written.
-    pub(crate) slots: Vec<bool>,
+    pub(crate) slots: Vec<Slot>,
     pub(crate) args_words: usize,
     pub(crate) lanes: u32,
+    /// Whether it may begin before the launch that it depends on has ended.
+    pub(crate) dependent: bool,
     /// Words of workgroup memory.
     pub(crate) shared_words: u32,
     pub(crate) functions: Vec<Function>,

@@ -27,6 +27,10 @@ pub(crate) enum Stmt {
     /// Waits for all lanes of the workgroup, and makes what they stored in workgroup memory
     /// visible.
     Barrier,
+    /// Lets the launch that depends on this one begin.
+    LaunchNext,
+    /// Waits until the launch that this one depends on has ended, and makes what it wrote visible.
+    Wait,
     /// Names a word that is the same in all lanes. Languages that require uniform control flow
     /// learn here that it is uniform. All lanes must get here.
     Uniform(String, Expr),
@@ -52,7 +56,7 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 condition.visit(expr);
                 visit(then, stmt, expr);
             }
-            Stmt::Note(_) | Stmt::Barrier => {}
+            Stmt::Note(_) | Stmt::Barrier | Stmt::LaunchNext | Stmt::Wait => {}
         }
     }
 }

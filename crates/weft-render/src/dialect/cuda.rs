@@ -12,8 +12,8 @@
 use std::fmt::Write as _;
 
 use crate::code::expr::{Expr, Fun};
-use crate::code::module::Module;
-use crate::code::stmt::visit;
+use crate::code::module::{Module, Slot};
+use crate::code::stmt::{Stmt, visit};
 use crate::dialect::{Dialect, c_call, component};
 
 /// The NVRTC options that decide how numbers are rounded: no contraction into fused multiply-adds,
@@ -43,17 +43,42 @@ const PACK_HALVES: &str =
 }
 ";
 
+/// Programmatic dependent launch, which GPUs before compute capability 9.0 lack: there a launch
+/// begins when the one before it has ended.
+const LAUNCH_NEXT: &str = "static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(\"griddepcontrol.launch_dependents;\");
+#endif
+}
+";
+const WAIT_FOR_PREVIOUS: &str = "static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");
+#endif
+}
+";
+
 impl Dialect for Cuda {
     fn globals(&self, module: &Module) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "struct Args {{ unsigned int words[{}]; }};", module.args_words);
         let _ = writeln!(out, "struct Sizes {{ unsigned int words[4]; }};");
         let (mut widens, mut packs) = (false, false);
-        visit(&module.body, &mut |_| {}, &mut |e| {
+        let (mut launches, mut waits) = (false, false);
+        let mut stmt = |stmt: &Stmt| {
+            launches |= matches!(stmt, Stmt::LaunchNext);
+            waits |= matches!(stmt, Stmt::Wait);
+        };
+        visit(&module.body, &mut stmt, &mut |e| {
             widens |= matches!(e, Expr::Call(Fun::Half, _));
             packs |= matches!(e, Expr::Call(Fun::PackHalves, _));
         });
-        for (used, helper) in [(widens, HALF_TO_FLOAT), (packs, PACK_HALVES)] {
+        for (used, helper) in [
+            (launches, LAUNCH_NEXT),
+            (waits, WAIT_FOR_PREVIOUS),
+            (widens, HALF_TO_FLOAT),
+            (packs, PACK_HALVES),
+        ] {
             if used {
                 let _ = write!(out, "\n{helper}");
             }
@@ -63,8 +88,10 @@ impl Dialect for Cuda {
 
     fn entry(&self, module: &Module) -> String {
         let mut params = vec!["const Args args".to_string(), "const Sizes sizes".to_string()];
-        params.extend(module.slots.iter().enumerate().map(|(slot, written)| {
-            format!("{}unsigned int* __restrict__ b{slot}", if *written { "" } else { "const " })
+        params.extend(module.slots.iter().enumerate().map(|(slot, Slot { written, weight })| {
+            // The compiler may move loads through restricted pointers over the wait.
+            let restrict = if module.dependent && !weight { "" } else { " __restrict__" };
+            format!("{}unsigned int*{restrict} b{slot}", if *written { "" } else { "const " })
         }));
         format!(
             "extern \"C\" __global__ void __launch_bounds__({}) {}(\n  {}\n)",
@@ -82,6 +109,14 @@ impl Dialect for Cuda {
 
     fn barrier(&self) -> &'static str {
         "__syncthreads();"
+    }
+
+    fn launch_next(&self) -> Option<&'static str> {
+        Some("launch_next();")
+    }
+
+    fn wait(&self) -> Option<&'static str> {
+        Some("wait_for_previous();")
     }
 
     fn prelude(&self, module: &Module) -> Vec<String> {

@@ -97,6 +97,8 @@ impl Printer<'_> {
                 self.line("}");
             }
             Stmt::Barrier => self.line(self.dialect.barrier()),
+            Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
+            Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
             Stmt::Uniform(name, value) => {
                 let value = self.expr(value);
                 self.dialect.uniform(name, &value).iter().for_each(|line| self.line(line));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::code::expr::{Expr, Fun};
-use crate::code::module::{Function, Module, Type, slots_of_halves};
+use crate::code::module::{Function, Module, Slot, Type, slots_of_halves};
 use crate::code::stmt::{Stmt, visit};
 use crate::dialect::{Dialect, component};
 
@@ -29,7 +29,7 @@ impl Dialect for Wgsl {
         let _ = writeln!(out, "@group(0) @binding(0) var<uniform> args: array<vec4<u32>, {vectors}>;");
         let _ = writeln!(out, "@group(0) @binding(1) var<uniform> sizes: vec4<u32>;");
         let halves = slots_of_halves(&module.body);
-        for (slot, written) in module.slots.iter().enumerate() {
+        for (slot, Slot { written, .. }) in module.slots.iter().enumerate() {
             let (binding, access) = (slot + 2, if *written { "read_write" } else { "read" });
             let word = if halves.contains(&slot) { "atomic<u32>" } else { "u32" };
             let _ =

@@ -8,6 +8,7 @@ use weft_quant::GgmlType;
 
 use crate::code::builder::Builder;
 use crate::code::expr::{Expr, Fun};
+use crate::code::stmt::Stmt;
 use crate::limits::Limits;
 use crate::lower::tile::Tiles;
 use crate::refused::{Why, word};
@@ -24,6 +25,8 @@ pub(crate) struct Writer<'k> {
     /// Parameters whose first word, or number of values, is used.
     pub(crate) starts: BTreeSet<ParamId>,
     pub(crate) counts: BTreeSet<ParamId>,
+    /// Whether each part waits for the launch before this one.
+    pub(crate) waits: bool,
 }
 
 /// Allocates workgroup memory, one range after another. Each part begins at 0 again, because a
@@ -61,7 +64,14 @@ impl<'k> Writer<'k> {
     pub(crate) fn new(kernel: &'k Kernel, slots: &'k [usize], lanes: u32, limits: &Limits) -> Writer<'k> {
         let (code, pool) = (Builder::new(lanes), Pool::new(limits));
         let subgroup = limits.subgroup.filter(|n| n.is_power_of_two()).map_or(1, |n| n.min(lanes));
-        Writer { kernel, slots, code, pool, subgroup, starts: BTreeSet::new(), counts: BTreeSet::new() }
+        let (starts, counts) = (BTreeSet::new(), BTreeSet::new());
+        Writer { kernel, slots, code, pool, subgroup, starts, counts, waits: false }
+    }
+
+    /// Waits for the launch before this one, unless the workgroup has done so. From here on memory
+    /// other than weights can be used.
+    pub(crate) fn wait(&mut self) {
+        self.code.push_if(self.waits, Stmt::Wait);
     }
 
     /// A parameter's first word within its slot.

@@ -12,9 +12,10 @@ use weft_render::{CUDA_OPTIONS, Language, Limits, Shader, Target, render};
 /// Ampere, Hopper, Blackwell.
 const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_120"];
 
-/// Any GPU that CUDA knows.
+/// An H200, with launches that begin before the one before them has ended.
 pub(super) fn target() -> Target {
-    Target { language: Language::Cuda, limits: Limits::cuda() }
+    let limits = Limits { processors: 132, dependent_launch: true, ..Limits::cuda() };
+    Target { language: Language::Cuda, limits }
 }
 
 /// The distinct texts of plans, by all of a text but its first line and its kernel's name.

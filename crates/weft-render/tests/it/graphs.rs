@@ -9,6 +9,7 @@ use weft_ir::{Graph, Sizes, Switches};
 use weft_kern::{Machine, Plan, Source};
 use weft_models::{BuildOptions, build};
 use weft_quant::GgmlType;
+use weft_render::Slots;
 
 /// A path in the repository.
 pub(super) fn root(path: &str) -> PathBuf {
@@ -95,7 +96,10 @@ pub(super) fn plans(graph: &Graph) -> Plans {
 }
 
 /// The slots of a call: arguments in the arena share a buffer.
-pub(super) fn slots(plan: &Plan, call: &weft_kern::Call) -> Vec<usize> {
-    let buffer = |arg: &usize| (!matches!(plan.buffers[*arg].source, Source::Arena(_))).then_some(*arg);
-    weft_render::slots(call.args.iter().map(buffer)).0
+pub(super) fn slots(plan: &Plan, call: &weft_kern::Call) -> Slots {
+    let buffer = |arg: &usize| match plan.buffers[*arg].source {
+        Source::Arena(_) => (None, false),
+        ref source => (Some(*arg), matches!(source, Source::Weight(_))),
+    };
+    Slots::new(call.args.iter().map(buffer)).0
 }

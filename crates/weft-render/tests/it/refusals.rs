@@ -2,7 +2,7 @@
 
 use crate::valid::{adapters, validate};
 use weft_kern::{Kernel, Sizes, parse_plan};
-use weft_render::{Language, Limits, Schedule, Target, Why, render, render_with};
+use weft_render::{Language, Limits, Schedule, Slots, Target, Why, render, render_with};
 
 /// A kernel of two parameters by the lines of its part.
 fn kernel(params: [&str; 2], lines: &[&str]) -> Kernel {
@@ -26,7 +26,7 @@ call tested b0 b1
 
 fn why(kernel: &Kernel) -> Why {
     let max = Sizes { tokens: 4, rows: 1, slots: 64, pages: 2 };
-    render(kernel, &[0, 1], &max, &adapters()[0]).unwrap_err().why
+    render(kernel, &Slots::without_weights([0, 1]), &max, &adapters()[0]).unwrap_err().why
 }
 
 #[test]
@@ -76,7 +76,8 @@ fn schedules_are_checked() {
     let [large, _] = adapters();
     let with = |kernel: &Kernel, text: &str| {
         let schedule: Schedule = text.parse().unwrap();
-        render_with(kernel, &[0, 1], &schedule, &max, &large).map(|shaders| shaders.iter().for_each(validate))
+        render_with(kernel, &Slots::without_weights([0, 1]), &schedule, &max, &large)
+            .map(|shaders| shaders.iter().for_each(validate))
     };
     for fine in ["lanes 32; rows 1 width 16 reduce 1 upcast 1", "lanes 1; rows 3 width 64 reduce 1 upcast 1"]
     {
@@ -103,7 +104,12 @@ fn cuda_with_subgroups_that_are_not_warps() {
     let max = Sizes { tokens: 4, rows: 1, slots: 64, pages: 2 };
     for (subgroup, fine) in [(None, true), (Some(32), true), (Some(16), false), (Some(64), false)] {
         let limits = Limits { subgroup, ..Limits::cuda() };
-        let rendered = render(&kernel, &[0, 1], &max, &Target { language: Language::Cuda, limits });
+        let rendered = render(
+            &kernel,
+            &Slots::without_weights([0, 1]),
+            &max,
+            &Target { language: Language::Cuda, limits },
+        );
         match subgroup.filter(|_| !fine) {
             Some(found) => assert_eq!(rendered.unwrap_err().why, Why::Subgroup { found }),
             None => assert!(rendered.is_ok(), "{subgroup:?}"),
@@ -140,7 +146,7 @@ call tested b0 b1 b2
     let reduces = reduces.map(|body| {
         let text = text(body);
         let kernel = parse_plan(&text).unwrap_or_else(|e| panic!("{e}\n{text}")).kernels.remove(0);
-        let shaders = render(&kernel, &[0, 1, 2], &max, &adapters()[0]).unwrap();
+        let shaders = render(&kernel, &Slots::without_weights([0, 1, 2]), &max, &adapters()[0]).unwrap();
         let head = shaders[0].source.lines().next().unwrap().to_string();
         head.split_whitespace().skip_while(|word| *word != "reduce").nth(1).unwrap().to_string()
     });

@@ -44,6 +44,8 @@ fn limits() -> Limits {
         subgroup: None,
         f16: true,
         dot4: false,
+        processors: 0,
+        dependent_launch: false,
     }
 }
 

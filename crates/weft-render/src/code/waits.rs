@@ -1,0 +1,144 @@
+//! Checks where a shader waits for the launch before it.
+//!
+//! The law: on every path, a workgroup waits exactly once before it first touches a slot that is
+//! not a weight, and never again.
+
+use crate::code::expr::Expr;
+use crate::code::module::{Module, Slot};
+use crate::code::stmt::{Stmt, visit};
+
+/// Checks the law for a module.
+///
+/// Parts of a kernel are blocks side by side that exclude each other; either each of them waits, or
+/// none does, and the module waits before them.
+///
+/// # Errors
+/// The rule that is broken.
+pub(crate) fn check(module: &Module) -> Result<(), String> {
+    let mut waited = false;
+    let mut parts = 0u32;
+    for stmt in &module.body {
+        match stmt {
+            Stmt::If { condition, then } if !waited && waits(then) => {
+                touches_none(condition, &module.slots)?;
+                alone(then, &module.slots)?;
+                parts += 1;
+            }
+            _ => step(stmt, &module.slots, &mut waited)?,
+        }
+    }
+    match (waited, parts) {
+        (true, 0) | (false, 1..) => Ok(()),
+        (true, _) => Err("a path waits twice".into()),
+        (false, 0) => Err("no path waits".into()),
+    }
+}
+
+/// A block that waits once.
+fn alone(stmts: &[Stmt], slots: &[Slot]) -> Result<(), String> {
+    let mut waited = false;
+    stmts.iter().try_for_each(|stmt| step(stmt, slots, &mut waited))
+}
+
+fn step(stmt: &Stmt, slots: &[Slot], waited: &mut bool) -> Result<(), String> {
+    if matches!(stmt, Stmt::Wait) {
+        return if std::mem::replace(waited, true) { Err("a path waits twice".into()) } else { Ok(()) };
+    }
+    let one = std::slice::from_ref(stmt);
+    if waits(one) {
+        return Err("waits within a loop or on some paths only".into());
+    }
+    if *waited {
+        return Ok(());
+    }
+    let mut fault = Ok(());
+    let mut stored = None;
+    visit(
+        one,
+        &mut |stmt| match stmt {
+            Stmt::Store(slot, ..) | Stmt::StoreHalf { slot, .. } => stored = Some(*slot),
+            _ => {}
+        },
+        &mut |e| {
+            if let (Ok(()), Expr::Word(slot, _)) = (&fault, e) {
+                fault = touched(*slot, slots);
+            }
+        },
+    );
+    fault.and(stored.map_or(Ok(()), |slot| Err(format!("stores to slot {slot} before it waits"))))
+}
+
+fn touches_none(e: &Expr, slots: &[Slot]) -> Result<(), String> {
+    let mut fault = Ok(());
+    e.visit(&mut |e| {
+        if let (Ok(()), Expr::Word(slot, _)) = (&fault, e) {
+            fault = touched(*slot, slots);
+        }
+    });
+    fault
+}
+
+fn touched(slot: usize, slots: &[Slot]) -> Result<(), String> {
+    match slots.get(slot) {
+        Some(Slot { weight: true, .. }) => Ok(()),
+        _ => Err(format!("loads from slot {slot} before it waits")),
+    }
+}
+
+fn waits(stmts: &[Stmt]) -> bool {
+    let mut found = false;
+    visit(stmts, &mut |stmt| found |= matches!(stmt, Stmt::Wait), &mut |_| {});
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(body: Vec<Stmt>) -> Module {
+        let slot = |weight: bool| Slot { written: !weight, weight };
+        Module {
+            name: String::new(),
+            title: String::new(),
+            slots: vec![slot(true), slot(false)],
+            args_words: 4,
+            lanes: 32,
+            dependent: true,
+            shared_words: 0,
+            functions: Vec::new(),
+            body,
+        }
+    }
+
+    fn load(slot: usize) -> Stmt {
+        Stmt::Let("x".into(), Expr::Word(slot, Expr::U32(0).into()))
+    }
+
+    fn when(then: Vec<Stmt>) -> Stmt {
+        Stmt::If { condition: Expr::True, then }
+    }
+
+    #[test]
+    fn each_path_waits_once_before_it_touches_more_than_weights() {
+        for good in [
+            vec![load(0), Stmt::Wait, load(1)],
+            vec![load(0), Stmt::Wait, when(vec![load(1)])],
+            vec![when(vec![load(0), Stmt::Wait, load(1)]), when(vec![Stmt::Wait])],
+        ] {
+            assert_eq!(check(&module(good.clone())), Ok(()), "{good:?}");
+        }
+        for bad in [
+            vec![load(0)],
+            vec![load(1), Stmt::Wait],
+            vec![Stmt::Store(1, 0u32.into(), 0u32.into()), Stmt::Wait],
+            vec![Stmt::Wait, Stmt::Wait],
+            vec![Stmt::Wait, when(vec![Stmt::Wait])],
+            vec![when(vec![Stmt::Wait]), Stmt::Wait],
+            vec![when(vec![Stmt::Wait]), load(1)],
+            vec![when(vec![load(1), Stmt::Wait])],
+            vec![when(vec![when(vec![Stmt::Wait]), load(1)])],
+        ] {
+            assert!(check(&module(bad.clone())).is_err(), "{bad:?}");
+        }
+    }
+}
