@@ -60,7 +60,8 @@ pub(crate) const ROOMS: &[Room] = &[
     // Tests only. No room that ships depends on it.
     Room {
         name: "weft-check",
-        uses: &["weft-random", "weft-quant", "weft-kern", "weft-device", "weft-render"],
+        uses: &["weft-random", "weft-quant", "weft-kern", "weft-device", "weft-render", "weft-gpu"],
+        unsafe_in: &["src/emulator/library.rs"],
         ..IMPURE
     },
     Room { name: "weft-pack", uses: &["weft-file", "weft-gguf", "weft-device"], ..IMPURE },

@@ -142,6 +142,16 @@ impl Case {
 
     /// Compares the bytes that [`run`](Case::run) returned with the interpreter's.
     pub fn compare(&self, found: &[Vec<u8>]) {
+        if let Err(what) = self.agrees(found) {
+            panic!("{} tokens: {what}\n{:?}", self.tokens, self.kernel);
+        }
+    }
+
+    /// Whether the bytes that [`run`](Case::run) returned are what the interpreter computes.
+    ///
+    /// # Errors
+    /// The first value that is not, in words.
+    pub fn agrees(&self, found: &[Vec<u8>]) -> Result<(), String> {
         let expected = self.oracle();
         for (p, arg) in self.args.iter().enumerate().filter(|(_, a)| a.access == Access::Write) {
             let (expected, found) = (arg.floats(&expected[p]), arg.floats(&found[p]));
@@ -149,13 +159,12 @@ impl Case {
             let tolerance = top * (self.roundings as f32 * f32::EPSILON / 2.0 + arg.step());
             for (i, (e, f)) in expected.iter().zip(&found).enumerate() {
                 let close = e == f || (e - f).abs() <= tolerance || e.is_nan() && f.is_nan();
-                assert!(
-                    close,
-                    "{} tokens: p{p}[{i}] is {f}, expected {e} ± {tolerance}\n{:?}",
-                    self.tokens, self.kernel
-                );
+                if !close {
+                    return Err(format!("p{p}[{i}] is {f}, expected {e} ± {tolerance}"));
+                }
             }
         }
+        Ok(())
     }
 }
 

@@ -13,12 +13,15 @@
 //! ```
 //!
 //! A [`Case`](case::Case) is a kernel with its arguments, which knows what the interpreter computes.
-#![forbid(unsafe_code)]
+//! The [`Emulator`] runs the CUDA texts of kernels without a GPU.
+#![deny(unsafe_code)]
 
 mod arg;
 pub mod case;
 pub mod data;
+mod emulator;
 mod macros;
 pub mod suite;
 
 pub use arg::{Arg, POISON};
+pub use emulator::Emulator;

@@ -1,0 +1,315 @@
+//! A device that runs CUDA texts on the CPU, slowly and strictly.
+//!
+//! Kernels are rendered as CUDA C++ and compiled by the system's C++ compiler, with a shim for what CUDA defines. The
+//! threads of a block are fibers of one thread that take turns in a random order; so are blocks. What texts must not
+//! rely on is poison or varies, and what they must not do is an error: an access outside of a buffer or of shared
+//! memory, a barrier or shuffle that not all lanes reach.
+
+mod compiler;
+#[allow(unsafe_code, reason = "runs compiled texts")]
+mod library;
+mod memory;
+mod text;
+
+use std::io::Write as _;
+use std::path::Path;
+
+use weft_device::{
+    BufferId, Caps, Checkpoints, Device, DeviceError, Hardware, Mark, Program, ProgramId, RowsOf16, Tuning,
+    Weight,
+};
+use weft_gpu::{Scheduler, WeightLayout, lay_out, slots};
+use weft_kern::Sizes;
+use weft_render::{Grid, Language, Limits, Shader, Slots, Target};
+
+use crate::emulator::compiler::Compiler;
+use crate::emulator::library::{Launch, Library};
+use crate::emulator::memory::Memory;
+
+/// What scratch memory holds before a launch.
+const POISON: u8 = 0xff;
+
+/// Bytes of the largest buffer: more than any test needs.
+const LARGEST: usize = 1 << 30;
+
+/// A device that runs CUDA texts on the CPU.
+pub struct Emulator {
+    caps: Caps,
+    scheduler: Scheduler,
+    compiler: Compiler,
+    buffers: Vec<Buffer>,
+    programs: Vec<Compiled>,
+    /// Stacks of a block's threads.
+    stacks: Vec<u8>,
+    /// How many kernels were launched; each is a new seed.
+    launches: u64,
+    /// What is done to texts before they are compiled.
+    edit: Edit,
+}
+
+/// A change of a text.
+type Edit = Box<dyn Fn(&str) -> String + Send>;
+
+struct Buffer {
+    memory: Memory,
+    /// Its bytes as asked for; of a weight, as the file has it.
+    bytes: usize,
+    weight: Option<WeightLayout>,
+}
+
+struct Compiled {
+    max: Sizes,
+    library: Option<Library>,
+    /// For each launch of the program, its shaders.
+    launches: Vec<Vec<Dispatch>>,
+    scratch: Memory,
+}
+
+struct Dispatch {
+    name: String,
+    /// Which of the library's texts.
+    entry: usize,
+    args: Vec<u32>,
+    /// The buffer of each slot.
+    slots: Vec<BufferId>,
+    /// Whether the scratch memory is one more slot.
+    scratch: bool,
+    lanes: u32,
+    grid: Grid,
+}
+
+impl Emulator {
+    /// Opens it. Compiled texts are kept in this folder. `None` if there is no C++ compiler.
+    pub fn open(folder: &Path) -> Option<Emulator> {
+        // As on an H200.
+        let limits = Limits { processors: 132, dependent_launch: true, ..Limits::cuda() };
+        let target = Target { language: Language::Cuda, limits };
+        let caps = Caps {
+            name: "emulator (CUDA)".into(),
+            threads: 1,
+            largest_buffer: LARGEST,
+            hardware: Hardware { rules_keep_bits: false, ..Hardware::common("emulator of CUDA") },
+            packing: Some(&RowsOf16),
+        };
+        Some(Emulator {
+            caps,
+            scheduler: Scheduler::open("emulator", target, None),
+            compiler: Compiler::find(folder)?,
+            buffers: Vec::new(),
+            programs: Vec::new(),
+            stacks: Vec::new(),
+            launches: 0,
+            edit: Box::new(str::to_string),
+        })
+    }
+
+    /// Opens it for a test. Without a C++ compiler the test is skipped with a message, or fails if
+    /// `WEFT_TEST_EMULATOR` is set.
+    pub fn for_test(test: &str, folder: &Path) -> Option<Emulator> {
+        let emulator = Emulator::open(folder);
+        if emulator.is_none() {
+            assert!(std::env::var_os("WEFT_TEST_EMULATOR").is_none(), "{test}: neither g++ nor clang++");
+            // Past the harness, which captures what passing tests print.
+            let _ = writeln!(std::io::stderr(), "{test} SKIPPED: neither g++ nor clang++");
+        }
+        emulator
+    }
+
+    /// Changes the texts of programs that are compiled from now on, to see that what is wrong with them is found.
+    pub fn edit(&mut self, edit: impl Fn(&str) -> String + Send + 'static) {
+        self.edit = Box::new(edit);
+    }
+
+    fn add(&mut self, buffer: Buffer) -> BufferId {
+        self.buffers.push(buffer);
+        BufferId(self.buffers.len() as u32 - 1)
+    }
+
+    /// The index of a buffer that the host may access in this range.
+    fn host_range(&self, id: BufferId, offset: usize, len: usize) -> Result<usize, DeviceError> {
+        let index = id.0 as usize;
+        match self.buffers.get(index) {
+            None => Err(DeviceError::Usage(format!("{id:?} does not exist"))),
+            Some(Buffer { weight: Some(_), .. }) => Err(DeviceError::Usage(format!("{id:?} is a weight"))),
+            Some(buffer) if offset.checked_add(len).is_some_and(|end| end <= buffer.bytes) => Ok(index),
+            Some(buffer) => {
+                let has = buffer.bytes;
+                Err(DeviceError::Usage(format!("{len} bytes at {offset} of {id:?}, which has {has}")))
+            }
+        }
+    }
+
+    fn memory(&self, bytes: usize) -> Result<Memory, DeviceError> {
+        let device = || self.caps.name.clone();
+        match bytes <= LARGEST {
+            true => Ok(Memory::zeroed(bytes)),
+            false => Err(DeviceError::TooLarge { device: device(), bytes, largest: LARGEST }),
+        }
+    }
+}
+
+impl Device for Emulator {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
+        let memory = self.memory(bytes)?;
+        Ok(self.add(Buffer { memory, bytes, weight: None }))
+    }
+
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        let index = self.host_range(buffer, offset, bytes.len())?;
+        self.buffers[index].memory.bytes_mut()[offset..][..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        let index = self.host_range(buffer, offset, out.len())?;
+        out.copy_from_slice(&self.buffers[index].memory.bytes()[offset..][..out.len()]);
+        Ok(())
+    }
+
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        weight.check()?;
+        let layout = WeightLayout::of(&weight);
+        let mut memory = self.memory(layout.bytes(&weight)?)?;
+        let mut at = 0;
+        lay_out(&weight, layout, |piece| {
+            memory.bytes_mut()[at..][..piece.len()].copy_from_slice(piece);
+            at += piece.len();
+            Ok(())
+        })?;
+        let bytes = (*weight.bytes).as_ref().len();
+        Ok(self.add(Buffer { memory, bytes, weight: Some(layout) }))
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        program.verify(|id| self.buffers.get(id.0 as usize).map(|buffer| buffer.bytes))?;
+        let render = |kernel: usize, slots: &Slots| {
+            self.scheduler.shaders(&program.kernels[kernel], slots, &program.max)
+        };
+        let layout = |id: BufferId| self.buffers[id.0 as usize].weight;
+        let rendered = weft_gpu::render(&self.caps.name, program, layout, &render)?;
+        // Each text once.
+        let mut texts: Vec<Shader> = Vec::new();
+        let mut launches = Vec::new();
+        for (index, (launch, shaders)) in program.launches.iter().zip(&rendered).enumerate() {
+            let dispatch = |shader: &Shader| {
+                let args = launch.args.iter().map(|region| (region.offset, region.values));
+                let args = shader.args(args).ok_or_else(|| DeviceError::Program {
+                    launch: index,
+                    kernel: shader.name.clone(),
+                    why: "lies beyond what 32 bits can count".into(),
+                })?;
+                let source = (self.edit)(&shader.source);
+                let known = texts.iter().position(|text| text.source == source);
+                let entry = known.unwrap_or_else(|| {
+                    texts.push(Shader { source, ..shader.clone() });
+                    texts.len() - 1
+                });
+                Ok(Dispatch {
+                    name: shader.name.clone(),
+                    entry,
+                    args,
+                    slots: slots(&launch.args, layout).1,
+                    scratch: shader.scratch_bytes > 0,
+                    lanes: shader.lanes,
+                    grid: shader.grid.clone(),
+                })
+            };
+            launches.push(shaders.iter().map(dispatch).collect::<Result<Vec<_>, DeviceError>>()?);
+        }
+        let scratch = texts.iter().map(|text| text.scratch_bytes).max().unwrap_or(0);
+        let library = match texts.is_empty() {
+            true => None,
+            false => Some(self.library(&texts)?),
+        };
+        self.programs.push(Compiled {
+            max: program.max,
+            library,
+            launches,
+            scratch: self.memory(usize::try_from(scratch).unwrap_or(usize::MAX))?,
+        });
+        Ok(ProgramId(self.programs.len() as u32 - 1))
+    }
+
+    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
+        let Emulator { caps, buffers, programs, stacks, launches, .. } = self;
+        let found = programs.get_mut(program.0 as usize);
+        let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
+        if !sizes.fit(&program.max) {
+            let max = program.max;
+            return Err(DeviceError::Usage(format!("{sizes:?} exceed what was compiled for: {max:?}")));
+        }
+        let Some(library) = &program.library else { return Ok(()) };
+        for dispatches in &program.launches {
+            program.scratch.bytes_mut().fill(POISON);
+            for dispatch in dispatches {
+                let [wide, high, _] = dispatch.grid.groups(sizes);
+                if wide == 0 {
+                    continue;
+                }
+                *launches += 1;
+                let launch = Launch {
+                    entry: dispatch.entry,
+                    args: &dispatch.args,
+                    sizes: Shader::sizes(sizes),
+                    lanes: dispatch.lanes,
+                    blocks: [wide, high],
+                    seed: *launches,
+                };
+                let mut bound: Vec<Option<&mut Memory>> = dispatch.slots.iter().map(|_| None).collect();
+                for (index, buffer) in buffers.iter_mut().enumerate() {
+                    if let Some(slot) = dispatch.slots.iter().position(|id| id.0 as usize == index) {
+                        bound[slot] = Some(&mut buffer.memory);
+                    }
+                }
+                let scratch = dispatch.scratch.then_some(&mut program.scratch);
+                let mut bound: Vec<&mut Memory> = bound.into_iter().flatten().chain(scratch).collect();
+                let mut done =
+                    library.launch(&launch, &mut bound.iter_mut().map(|memory| &mut **memory), stacks);
+                if let Some(slot) = bound.iter().position(|memory| !memory.is_sound()) {
+                    done = done.and(Err(format!("wrote beside slot {slot}")));
+                }
+                done.map_err(|why| DeviceError::Refused {
+                    device: caps.name.clone(),
+                    what: format!("`{}`", dispatch.name),
+                    why: format!("{why} (seed {launches})"),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tuning(&mut self) -> Option<&mut dyn Tuning> {
+        Some(&mut self.scheduler)
+    }
+
+    fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {
+        Some(self)
+    }
+}
+
+impl Emulator {
+    /// Compiles texts to a library.
+    fn library(&self, texts: &[Shader]) -> Result<Library, DeviceError> {
+        let compiled = self.compiler.library(&text::file(texts));
+        compiled.and_then(|path| Library::load(&path)).map_err(|why| DeviceError::Refused {
+            device: self.caps.name.clone(),
+            what: "the texts of a program".into(),
+            why,
+        })
+    }
+}
+
+impl Checkpoints for Emulator {
+    fn mark(&mut self) -> Mark {
+        Mark { buffers: self.buffers.len(), programs: self.programs.len() }
+    }
+
+    fn rewind(&mut self, mark: Mark) {
+        self.programs.truncate(mark.programs);
+        self.buffers.truncate(mark.buffers);
+    }
+}

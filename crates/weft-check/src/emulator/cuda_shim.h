@@ -1,0 +1,152 @@
+// CUDA C++ for an ordinary C++ compiler: what the rendered texts use, on the emulator of runtime.cpp.
+//
+// Only what CUDA defines is here. Helper functions that a text defines in PTX are at the end.
+#pragma once
+
+// One word buffer of the launch. Every access is checked.
+struct Words {
+  unsigned int* words;
+  unsigned long long count;
+  unsigned long long slot;
+
+  const unsigned int& operator[](unsigned int at) const { return at < count ? words[at] : *outside(at); }
+  unsigned int& operator[](unsigned int at) { return at < count ? words[at] : *outside(at); }
+  const unsigned int* operator+(unsigned int at) const { return at < count ? words + at : outside(at); }
+  unsigned int* operator+(unsigned int at) { return at < count ? words + at : outside(at); }
+
+private:
+  [[noreturn]] unsigned int* outside(unsigned int at) const;
+};
+
+// A kernel, and the shared memory that it declares.
+struct Entry {
+  void (*run)(const unsigned int* args, const unsigned int* sizes, const Words* slots);
+  char *shared, *shared_end;
+};
+extern const Entry weft_entries[];
+
+struct Index {
+  unsigned int x, y, z;
+};
+
+// The lane that runs, and where it is.
+extern unsigned int weft_lane;
+extern Index weft_threads[1024], weft_block, weft_block_size, weft_grid;
+
+void weft_barrier(int line);
+// Waits for the lanes of a mask. Returns what the warp's lanes have brought along.
+const unsigned int* weft_exchange(unsigned int mask, unsigned int value, int line);
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#define threadIdx (weft_threads[weft_lane])
+#define blockIdx weft_block
+#define blockDim weft_block_size
+#define gridDim weft_grid
+#define __syncthreads() weft_barrier(__LINE__)
+#define __syncwarp(...) weft_exchange(weft_mask(__VA_ARGS__), 0, __LINE__)
+#define __shfl_xor_sync(mask, value, lanes) weft_shuffle(mask, value, (weft_lane ^ (lanes)) % 32u, __LINE__)
+#define __shfl_sync(mask, value, lane) weft_shuffle(mask, value, (lane) % 32u, __LINE__)
+#define __shfl_down_sync(mask, value, by) weft_shuffle(mask, value, weft_down(by), __LINE__)
+
+// Threads see what others store at once, and only one runs at a time.
+static inline void __threadfence() {}
+static inline void __threadfence_block() {}
+static inline unsigned int atomicAdd(unsigned int* at, unsigned int value) {
+  const unsigned int before = *at;
+  *at += value;
+  return before;
+}
+
+struct __attribute__((aligned(16))) uint4 {
+  unsigned int x, y, z, w;
+};
+
+static inline unsigned int weft_mask(unsigned int mask = 0xffffffffu) { return mask; }
+
+static inline unsigned int weft_down(unsigned int by) {
+  const unsigned int own = weft_lane % 32u;
+  return own + by < 32u ? own + by : own;
+}
+
+// The same bits as another type.
+template <class To, class From>
+static inline To weft_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From), "types of different sizes");
+  To to;
+  __builtin_memcpy(&to, &from, sizeof(to));
+  return to;
+}
+
+template <class T>
+static inline T weft_shuffle(unsigned int mask, T value, unsigned int from, int line) {
+  return weft_bits<T>(weft_exchange(mask, weft_bits<unsigned int>(value), line)[from]);
+}
+
+static inline unsigned int __float_as_uint(float x) { return weft_bits<unsigned int>(x); }
+static inline float __uint_as_float(unsigned int x) { return weft_bits<float>(x); }
+static inline int __float_as_int(float x) { return weft_bits<int>(x); }
+static inline float __int_as_float(int x) { return weft_bits<float>(x); }
+
+// Conversions saturate, and NaN becomes 0.
+static inline int __float2int_rz(float x) {
+  return x != x ? 0 : x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? -2147483647 - 1 : (int)x;
+}
+static inline unsigned int __float2uint_rz(float x) {
+  return !(x > 0.0f) ? 0u : x >= 4294967296.0f ? 4294967295u : (unsigned int)x;
+}
+
+static inline int __dp4a(int a, int b, int c) {
+  const unsigned int x = (unsigned int)a, y = (unsigned int)b;
+  int sum = 0;
+  for (int i = 0; i < 32; i += 8) sum += (int)(signed char)(x >> i) * (int)(signed char)(y >> i);
+  return (int)((unsigned int)c + (unsigned int)sum);
+}
+
+static inline unsigned int min(unsigned int a, unsigned int b) { return a < b ? a : b; }
+static inline unsigned int max(unsigned int a, unsigned int b) { return a > b ? a : b; }
+static inline int min(int a, int b) { return a < b ? a : b; }
+static inline int max(int a, int b) { return a > b ? a : b; }
+// Of a NaN and a number, the number.
+static inline float min(float a, float b) { return a < b || b != b ? a : b; }
+static inline float max(float a, float b) { return a > b || b != b ? a : b; }
+static inline float fminf(float a, float b) { return min(a, b); }
+static inline float fmaxf(float a, float b) { return max(a, b); }
+
+static inline float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+static inline float rintf(float x) { return __builtin_rintf(x); }
+static inline float expf(float x) { return __builtin_expf(x); }
+static inline float sqrtf(float x) { return __builtin_sqrtf(x); }
+static inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
+
+// Helpers that the texts define in PTX.
+
+// Launches run one after another.
+static inline void launch_next() {}
+static inline void wait_for_previous() {}
+
+static inline unsigned int load_early(const unsigned int* from) { return *from; }
+static inline uint4 load_early_4(const unsigned int* from) { return *(const uint4*)from; }
+
+static inline float half_to_float(unsigned int bits) {
+  const unsigned int sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
+  if (rest >= 0x7c00u) return __uint_as_float(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
+  // As an exponent too small by 112; exact, also for subnormal numbers.
+  return __uint_as_float(sign | __float_as_uint(__uint_as_float(rest << 13) * 0x1p112f));
+}
+
+// Rounds to nearest, ties to even.
+static inline unsigned int weft_half(float x) {
+  const unsigned int bits = __float_as_uint(x), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
+  if (rest > 0x7f800000u) return 0x7fffu;
+  if (rest >= 0x477ff000u) return sign | 0x7c00u;
+  // Below the normal numbers, an addition rounds at the last bit.
+  if (rest < 0x38800000u) return sign | (__float_as_uint(__uint_as_float(rest) + 0.5f) - 0x3f000000u);
+  return sign | (rest - 0x38000000u + 0xfffu + (rest >> 13 & 1u)) >> 13;
+}
+
+static inline unsigned int pack_halves(float low, float high) { return weft_half(low) | weft_half(high) << 16; }

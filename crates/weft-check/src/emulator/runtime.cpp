@@ -1,0 +1,244 @@
+// The emulator's blocks: threads as fibers, in an order that varies.
+//
+// The threads of a block take turns on one processor. A thread runs until it has to wait for others, at a barrier or
+// for a value of another lane, and then any thread that need not wait goes on. Blocks run one after another in a
+// random order. What a block finds in shared memory is poison. So a kernel that lacks a barrier, or whose blocks
+// depend on each other, computes something else than on most days of a GPU, and the tests see it.
+#include "cuda_shim.h"
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <sched.h>
+#include <ucontext.h>
+
+// Without the checks and the saved signal mask of the ordinary functions.
+#define SAVE(to) _setjmp(to)
+#define GO(to) _longjmp(to, 1)
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+struct Launch {
+  unsigned long long entry;
+  const unsigned int* args;
+  const unsigned int* sizes;
+  const Words* slots;
+  unsigned long long lanes;
+  unsigned long long blocks[2];
+  unsigned long long seed;
+  // Stacks of `lanes` fibers.
+  char* stacks;
+  unsigned long long stack_bytes;
+  // Where a failure is described.
+  char* message;
+  unsigned long long message_bytes;
+};
+
+unsigned int weft_lane;
+Index weft_threads[1024], weft_block, weft_block_size, weft_grid;
+
+enum State { READY, BARRIER, EXCHANGE, DONE };
+
+struct Fiber {
+  jmp_buf at;
+  State state;
+  // Where it waits or last waited, and for which lanes with which value.
+  int line;
+  unsigned int mask, value;
+};
+
+static const unsigned int WARP = 32;
+
+// At the end of a stack, which grows towards it.
+static const unsigned long long MARK = 0x6b6174732d666f2d;
+
+static Fiber fibers[1024];
+static unsigned int lanes;
+// Fibers that need not wait.
+static unsigned int ready[1024], ready_count;
+// What the lanes of each warp brought to their last exchange.
+static unsigned int brought[1024];
+static jmp_buf host;
+static const Launch* launch;
+static unsigned long long random_state;
+
+static unsigned int below(unsigned int n) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (unsigned int)((random_state >> 32) * n >> 32);
+}
+
+[[noreturn]] __attribute__((format(printf, 1, 2))) static void fail(const char* why, ...) {
+  va_list args;
+  va_start(args, why);
+  int n = snprintf(launch->message, launch->message_bytes, "block (%u, %u): ", weft_block.x, weft_block.y);
+  vsnprintf(launch->message + n, launch->message_bytes - n, why, args);
+  va_end(args);
+  GO(host);
+}
+
+static void make_ready(unsigned int lane) {
+  fibers[lane].state = READY;
+  ready[ready_count++] = lane;
+}
+
+// Why the exchange that a lane waits in cannot complete.
+[[noreturn]] static void fail_exchange(unsigned int lane) {
+  const Fiber& own = fibers[lane];
+  for (unsigned int i = 0; i < WARP; i++) {
+    if (!(own.mask >> i & 1)) continue;
+    const unsigned int l = lane / WARP * WARP + i;
+    if (l >= lanes) fail("line %d: a shuffle for lane %u, of a block of %u", own.line, l, lanes);
+    const Fiber& other = fibers[l];
+    if (other.state == EXCHANGE && other.line == own.line && other.mask == own.mask) continue;
+    fail("line %d: lane %u shuffles with lane %u, which %s line %d", own.line, lane, l,
+         other.state == DONE ? "has ended; it last waited at" : "waits at", other.line);
+  }
+  fail("line %d: lane %u shuffles without itself, mask %#x", own.line, lane, own.mask);
+}
+
+// No thread can go on: the block has ended, or all threads are at a barrier, or something is wrong.
+static void settle() {
+  unsigned int done = 0, waiting = 0;
+  for (unsigned int l = 0; l < lanes; l++) {
+    if (fibers[l].state == EXCHANGE) fail_exchange(l);
+    if (fibers[l].state == DONE) done++;
+    if (fibers[l].state == BARRIER) waiting = l;
+  }
+  if (done == lanes) GO(host);
+  for (unsigned int l = 0; l < lanes; l++) {
+    const Fiber &own = fibers[waiting], &other = fibers[l];
+    if (other.state == BARRIER && other.line == own.line) continue;
+    fail("line %d: lane %u is at a barrier, and lane %u %s line %d", own.line, waiting, l,
+         other.state == DONE ? "has ended; it last waited at" : "waits at", other.line);
+  }
+  for (unsigned int l = 0; l < lanes; l++) make_ready(l);
+}
+
+// Goes on with any thread that need not wait. Returns when this one is chosen.
+static void pass_on() {
+  if (SAVE(fibers[weft_lane].at)) return;
+  if (ready_count == 0) settle();
+  const unsigned int at = below(ready_count);
+  weft_lane = ready[at];
+  ready[at] = ready[--ready_count];
+  GO(fibers[weft_lane].at);
+}
+
+static void wait(State state, int line) {
+  fibers[weft_lane].state = state;
+  fibers[weft_lane].line = line;
+  pass_on();
+}
+
+void weft_barrier(int line) { wait(BARRIER, line); }
+
+const unsigned int* weft_exchange(unsigned int mask, unsigned int value, int line) {
+  Fiber& own = fibers[weft_lane];
+  const unsigned int warp = weft_lane / WARP * WARP;
+  own.mask = mask;
+  own.value = value;
+  own.state = EXCHANGE;
+  own.line = line;
+  bool all = mask >> weft_lane % WARP & 1;
+  for (unsigned int i = 0; i < WARP && all; i++) {
+    if (!(mask >> i & 1)) continue;
+    const Fiber& other = fibers[warp + i];
+    all = warp + i < lanes && other.state == EXCHANGE && other.line == line && other.mask == mask;
+  }
+  if (all) {
+    for (unsigned int i = 0; i < WARP; i++) {
+      if (!(mask >> i & 1)) continue;
+      brought[warp + i] = fibers[warp + i].value;
+      make_ready(warp + i);
+    }
+  }
+  pass_on();
+  return brought + warp;
+}
+
+unsigned int* Words::outside(unsigned int at) const {
+  fail("lane %u: word %u of slot %llu, which has %llu", weft_lane, at, slot, count);
+}
+
+// Called by code that -fsanitize=bounds adds, where an index is outside of an array.
+struct Place {
+  const char* file;
+  unsigned int line, column;
+};
+EXPORT void __ubsan_handle_out_of_bounds(const Place* place, unsigned long index) {
+  fail("lane %u: line %u: index %ld of an array is out of bounds", weft_lane, place->line, (long)index);
+}
+
+// A thread: runs its part of every block.
+static void thread(int lane) {
+  if (!SAVE(fibers[lane].at)) GO(host);
+  for (;;) {
+    weft_entries[launch->entry].run(launch->args, launch->sizes, launch->slots);
+    wait(DONE, fibers[lane].line);
+  }
+}
+
+static void make_threads() {
+  for (unsigned int l = 0; l < lanes; l++) {
+    weft_threads[l] = {l, 0, 0};
+    char* stack = launch->stacks + l * launch->stack_bytes;
+    memcpy(stack, &MARK, sizeof(MARK));
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = stack;
+    context.uc_stack.ss_size = launch->stack_bytes;
+    context.uc_link = nullptr;
+    makecontext(&context, (void (*)())thread, 1, (int)l);
+    if (!SAVE(host)) setcontext(&context);
+  }
+}
+
+// Runs a block. Whether it failed.
+static bool run_block(const Entry& entry) {
+  // NaNs and no index, or large numbers.
+  memset(entry.shared, below(2) ? 0xff : 0x7f, entry.shared_end - entry.shared);
+  launch->message[0] = 0;
+  ready_count = 0;
+  for (unsigned int l = 0; l < lanes; l++) {
+    fibers[l].line = 0;
+    make_ready(l);
+  }
+  if (!SAVE(host)) {
+    weft_lane = ready[--ready_count];
+    GO(fibers[weft_lane].at);
+  }
+  for (unsigned int l = 0; l < lanes && launch->message[0] == 0; l++) {
+    if (memcmp(launch->stacks + l * launch->stack_bytes, &MARK, sizeof(MARK)) != 0) {
+      snprintf(launch->message, launch->message_bytes, "lane %u: its stack is too small for the emulator", l);
+    }
+  }
+  return launch->message[0] != 0;
+}
+
+static char busy;
+
+// Runs all blocks of a launch. Returns 0, or 1 after a failure.
+EXPORT int weft_launch(const Launch* given) {
+  // The state of the threads is this library's, and several callers may share it.
+  while (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) sched_yield();
+  launch = given;
+  lanes = (unsigned int)given->lanes;
+  random_state = (given->seed + 1) * 0x9e3779b97f4a7c15 | 1;
+  const unsigned int wide = (unsigned int)given->blocks[0], high = (unsigned int)given->blocks[1], all = wide * high;
+  weft_block_size = {lanes, 1, 1};
+  weft_grid = {wide, high, 1};
+  make_threads();
+  // In steps of a prime, which visit every block unless it divides their number.
+  const unsigned long long step = all % 1299709 ? 1299709 : 7919;
+  unsigned long long block = below(all);
+  bool failed = false;
+  for (unsigned int i = 0; i < all && !failed; i++, block = (block + step) % all) {
+    weft_block = {(unsigned int)block % wide, (unsigned int)block / wide, 0};
+    failed = run_block(weft_entries[given->entry]);
+  }
+  __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+  return failed;
+}

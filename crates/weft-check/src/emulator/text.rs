@@ -1,0 +1,93 @@
+//! Several CUDA texts as one C++ file.
+
+use std::fmt::Write as _;
+
+use weft_render::Shader;
+
+/// The shim that the file includes.
+pub(crate) const SHIM: &str = include_str!("cuda_shim.h");
+
+/// A C++ file with all these texts, each in a namespace of its own, and the table of their entry points that the
+/// runtime expects, in this order.
+pub(crate) fn file(shaders: &[Shader]) -> String {
+    let mut out = String::from("#include \"cuda_shim.h\"\n");
+    let mut entries = String::new();
+    for (i, shader) in shaders.iter().enumerate() {
+        let Shader { source, entry, slots, .. } = shader;
+        let slots: Vec<String> = (0..slots.len()).map(|slot| format!(", slots[{slot}]")).collect();
+        let slots = slots.concat();
+        // Each text's shared memory is a section of its own, whose bounds the linker knows. `used`: the runtime poisons it.
+        let _ = write!(
+            out,
+            "
+#undef __shared__
+#define __shared__ static __attribute__((section(\"weft_shared_{i}\"), used))
+extern char __start_weft_shared_{i}[] __attribute__((weak, visibility(\"hidden\")));
+extern char __stop_weft_shared_{i}[] __attribute__((weak, visibility(\"hidden\")));
+namespace n{i} {{
+#line 1 \"{entry}\"
+{text}
+static void run(const unsigned int* args, const unsigned int* sizes, const Words* slots) {{
+  {entry}(*(const Args*)args, *(const Sizes*)sizes{slots});
+}}
+}}
+",
+            text = portable(source),
+        );
+        let _ = writeln!(entries, "  {{n{i}::run, __start_weft_shared_{i}, __stop_weft_shared_{i}}},");
+    }
+    let _ = write!(out, "\nconst Entry weft_entries[] = {{\n{entries}}};\n");
+    out
+}
+
+/// A text with checked slots instead of pointers, without the functions that are written in PTX, which the shim has.
+/// Lines stay where they are, so that errors name those of the text.
+fn portable(source: &str) -> String {
+    let mut out = String::new();
+    let mut function: Option<String> = None;
+    for line in source.lines() {
+        if line.starts_with("static __device__") {
+            function = Some(String::new());
+        }
+        let to = function.as_mut().unwrap_or(&mut out);
+        to.push_str(
+            &slot(line).unwrap_or_else(|| line.replace("extern \"C\" __global__", "static __global__")),
+        );
+        to.push('\n');
+        if line == "}"
+            && let Some(function) = function.take()
+        {
+            match function.contains("asm") {
+                true => out.extend(function.lines().map(|_| '\n')),
+                false => out.push_str(&function),
+            }
+        }
+    }
+    out
+}
+
+/// A line that declares a slot, as checked words: `const unsigned int* __restrict__ b7,`.
+fn slot(line: &str) -> Option<String> {
+    let (pointer, name) = line.strip_prefix("  ")?.rsplit_once(' ')?;
+    name.strip_prefix('b')?.trim_end_matches(',').parse::<usize>().ok()?;
+    match pointer.trim_end_matches(" __restrict__") {
+        "const unsigned int*" => Some(format!("  const Words {name}")),
+        "unsigned int*" => Some(format!("  Words {name}")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::portable;
+
+    #[test]
+    fn helpers_in_ptx_go_and_the_rest_keeps_its_lines() {
+        let text = "// a\nstatic __device__ float half_to_float(unsigned int bits) {\n  asm(\"x\");\n}\n\n\
+                    static __device__ float twice(float x) {\n  return x + x;\n}\n\
+                    extern \"C\" __global__ void f(\n  const unsigned int* __restrict__ b0,\n  unsigned int* b1\n) {\n}\n";
+        let expected = "// a\n\n\n\n\nstatic __device__ float twice(float x) {\n  return x + x;\n}\n\
+                        static __global__ void f(\n  const Words b0,\n  Words b1\n) {\n}\n";
+        assert_eq!(portable(text), expected);
+    }
+}
