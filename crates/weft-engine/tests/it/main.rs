@@ -1,6 +1,7 @@
 //! The engine on the fixtures.
 
 mod bits;
+mod emulator;
 mod failures;
 mod generation;
 mod golden;
