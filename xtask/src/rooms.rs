@@ -64,6 +64,12 @@ pub(crate) const ROOMS: &[Room] = &[
         unsafe_in: &["src/emulator/library.rs"],
         ..IMPURE
     },
+    Room {
+        name: "weft-cuda",
+        uses: &["weft-kern", "weft-device", "weft-render", "weft-gpu"],
+        unsafe_in: &["src/driver.rs", "src/driver/", "src/nvrtc.rs"],
+        ..IMPURE
+    },
     Room { name: "weft-pack", uses: &["weft-file", "weft-gguf", "weft-device"], ..IMPURE },
     Room {
         name: "weft-engine",
@@ -80,6 +86,7 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-device",
             "weft-cpu",
             "weft-wgpu",
+            "weft-cuda",
             "weft-pack",
         ],
         unsafe_in: &["tests/allocations.rs"],

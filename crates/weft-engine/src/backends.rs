@@ -1,6 +1,6 @@
 //! The backends of this build: one line for each.
 //!
-//! A new device needs a crate and a line here. No other file asks for the cargo feature `gpu`.
+//! A new device needs a crate and a line here. No other file asks for the cargo features `gpu` and `cuda`.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use weft_device::{Backend, ReferenceBackend};
 use crate::machines;
 
 /// All backends, the default first.
-pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, GPU, &ReferenceBackend];
+pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, GPU, CUDA, &ReferenceBackend];
 
 #[cfg(feature = "gpu")]
 const GPU: &dyn Backend = &weft_wgpu::GpuBackend;
@@ -23,7 +23,17 @@ const GPU: &dyn Backend = &left_out::LeftOut {
     why: "this build of Weft has no GPU support; build it with `--features gpu`, which is on by default, or use `--device cpu`",
 };
 
-#[cfg(not(feature = "gpu"))]
+#[cfg(feature = "cuda")]
+const CUDA: &dyn Backend = &weft_cuda::CudaBackend;
+
+#[cfg(not(feature = "cuda"))]
+const CUDA: &dyn Backend = &left_out::LeftOut {
+    name: "cuda",
+    about: "an NVIDIA GPU, through CUDA; not in this build",
+    why: "this build of Weft has no CUDA support; build it with `--features cuda`, which is on by default, or use `--device cpu`",
+};
+
+#[cfg(not(all(feature = "gpu", feature = "cuda")))]
 mod left_out {
     //! A backend that this build does not include. It keeps its name, so that an error can say what to do.
 

@@ -26,7 +26,7 @@ pub struct DeviceChoice {
 }
 
 impl DeviceChoice {
-    /// The forms of a choice, for help and error messages: `` `cpu`, `gpu`, `gpu:NAME` or `reference` ``.
+    /// The forms of a choice, for help and error messages: `` `cpu`, `gpu`, `gpu:NAME`, `cuda`, `cuda:NAME` or `reference` ``.
     pub fn forms() -> String {
         let forms = BACKENDS.iter().flat_map(|backend| {
             let name = backend.name();
@@ -123,20 +123,20 @@ mod tests {
 
     #[test]
     fn choices_round_trip() {
-        for text in ["cpu", "gpu", "gpu:NVIDIA H200", "reference"] {
+        for text in ["cpu", "gpu", "gpu:NVIDIA H200", "cuda:1", "reference"] {
             let choice: DeviceChoice = text.parse().unwrap();
             assert_eq!(choice.to_string(), text);
         }
         let parse = |text: &str| text.parse::<DeviceChoice>().unwrap();
         assert_eq!(parse("cpu"), DeviceChoice::default());
         assert_ne!(parse("gpu:a"), parse("gpu:b"));
-        for wrong in ["", "GPU", "gpu:", "gpu: ", "cpu:1", "cuda", "cpu gpu", ":", ":gpu"] {
+        for wrong in ["", "GPU", "gpu:", "gpu: ", "cpu:1", "metal", "cpu gpu", ":", ":gpu"] {
             assert!(wrong.parse::<DeviceChoice>().is_err(), "{wrong}");
         }
         assert_eq!(
-            "cuda".parse::<DeviceChoice>().unwrap_err().to_string(),
-            "unknown device `cuda`: expected `cpu`, `gpu`, `gpu:NAME` or `reference`, with NAME part of a device's name; \
-             `weft devices` lists them"
+            "metal".parse::<DeviceChoice>().unwrap_err().to_string(),
+            "unknown device `metal`: expected `cpu`, `gpu`, `gpu:NAME`, `cuda`, `cuda:NAME` or `reference`, with NAME part of a \
+             device's name; `weft devices` lists them"
         );
     }
 

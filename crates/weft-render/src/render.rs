@@ -56,6 +56,7 @@ pub fn render_with(
             shared_bytes: 4 * module.shared_words,
             scratch_bytes,
             lanes: module.lanes,
+            sizes_read: module.sizes_read(),
             slots: module.slots.iter().map(|slot| slot.written).collect(),
             grid,
         })

@@ -40,6 +40,8 @@ pub struct Shader {
     pub scratch_bytes: u64,
     /// The workgroups of a launch.
     pub grid: Grid,
+    /// Which words of `sizes` its text reads: steps that differ only in the others can share its arguments.
+    pub sizes_read: [bool; 4],
 }
 
 impl Shader {

@@ -10,9 +10,10 @@ use weft_engine::inspect::{ExplainOptions, Runner, StepShape, cost_model, explai
 use weft_engine::{BACKENDS, Decision, DeviceChoice, EngineOptions, Error, Mode, PackCache, Switches};
 use weft_quant::GgmlType;
 
-/// The best GPU, or with `:NAME` the one of that name.
+/// The best GPU, or with `:NAME` the one of that name. `WEFT_TEST_GPU` says which backend's: `gpu`, unless it is set.
 fn gpu(name: &str) -> DeviceChoice {
-    format!("gpu{name}").parse().unwrap()
+    let backend = std::env::var("WEFT_TEST_GPU").unwrap_or_else(|_| "gpu".into());
+    format!("{backend}{name}").parse().unwrap()
 }
 
 /// A runner on the best GPU. Without a GPU, the test is skipped with a message, or fails if `WEFT_TEST_ADAPTER` is set.

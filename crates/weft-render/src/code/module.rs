@@ -47,6 +47,17 @@ pub(crate) struct Module {
 }
 
 impl Module {
+    /// Which words of `sizes` it reads.
+    pub(crate) fn sizes_read(&self) -> [bool; 4] {
+        let mut read = [false; 4];
+        visit(&self.body, &mut |_| {}, &mut |e| {
+            if let Expr::Size(i) = e {
+                read[*i] = true;
+            }
+        });
+        read
+    }
+
     /// Whether lanes exchange values within subgroups.
     pub(crate) fn shuffles(&self) -> bool {
         let mut shuffles = false;

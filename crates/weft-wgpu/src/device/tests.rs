@@ -68,6 +68,7 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
         lanes: 4,
         shared_bytes: 0,
         scratch_bytes: 0,
+        sizes_read: [true; 4],
         grid: Grid {
             wide: 8,
             parts: vec![Groups { axis: Dim::T, inner: 4, tile: 4, times: 1, chunks: None }],
@@ -117,6 +118,7 @@ fn a_text_that_does_not_compile_is_an_error() {
         lanes: 1,
         shared_bytes: 0,
         scratch_bytes: 0,
+        sizes_read: [true; 4],
         grid: Grid { wide: 1, parts: vec![] },
     };
     let made = device.pipelines.make(&device.context, [&shader].into_iter(), 1);

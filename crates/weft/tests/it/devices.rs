@@ -47,8 +47,8 @@ fn the_reference_device_agrees_with_the_cpu() {
 fn unknown_devices_are_refused_before_anything_is_loaded() {
     let model = model("glm-tiny-q4_0");
     let model = model.to_str().unwrap();
-    let error = weft(["run", model, "hi", "--device", "cuda"]).run().failed(2);
-    assert!(error.contains("`cpu`, `gpu`, `gpu:NAME` or `reference`"), "{error}");
+    let error = weft(["run", model, "hi", "--device", "metal"]).run().failed(2);
+    assert!(error.contains("`cpu`, `gpu`, `gpu:NAME`, `cuda`, `cuda:NAME` or `reference`"), "{error}");
     let folder = Folder::new();
     let out = folder.join("out.f32");
     let call =

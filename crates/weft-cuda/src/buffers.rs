@@ -1,0 +1,91 @@
+//! The device's buffers, and how bytes get into and out of them.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use weft_device::{DeviceError, Weight};
+use weft_gpu::{WeightLayout, lay_out};
+
+use crate::driver::{Context, DeviceMemory, Failure, PinnedMemory};
+
+/// Bytes of host memory through which all bytes go to the card: several pieces of a weight.
+const RING: usize = 64 << 20;
+
+/// A buffer of the device.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    pub(crate) memory: DeviceMemory,
+    /// Its size in bytes, as asked for; for a weight, its bytes in the file.
+    pub(crate) bytes: usize,
+    /// How its weight is laid out, if it is one, which kernels only read.
+    pub(crate) weight: Option<WeightLayout>,
+}
+
+/// Host memory that the card copies from and to. The card works through copies in order, while the host goes on.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    context: Arc<Context>,
+    /// Bytes on their way to the card: those before `at` may still be needed.
+    ring: PinnedMemory,
+    at: usize,
+    /// Bytes read back. It grows as needed.
+    back: RefCell<PinnedMemory>,
+}
+
+impl Staging {
+    pub(crate) fn new(context: &Arc<Context>) -> Result<Staging, Failure> {
+        Ok(Staging {
+            context: Arc::clone(context),
+            ring: PinnedMemory::zeroed(context, RING)?,
+            at: 0,
+            back: RefCell::new(PinnedMemory::zeroed(context, 0)?),
+        })
+    }
+
+    /// Copies bytes into a memory, after all work before.
+    pub(crate) fn write(&mut self, to: &DeviceMemory, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
+        let mut offset = offset;
+        for piece in bytes.chunks(RING / 4) {
+            if self.at + piece.len() > RING {
+                self.context.wait()?;
+                self.at = 0;
+            }
+            self.ring.fill(self.at, piece);
+            to.write(offset, &self.ring, self.at, piece.len())?;
+            self.at += piece.len();
+            offset += piece.len();
+        }
+        Ok(())
+    }
+
+    /// Copies bytes out of a memory, after all work before.
+    pub(crate) fn read(&self, from: &DeviceMemory, offset: usize, out: &mut [u8]) -> Result<(), Failure> {
+        let mut back = self.back.borrow_mut();
+        if back.bytes() < out.len() {
+            *back = PinnedMemory::zeroed(&self.context, out.len().next_power_of_two())?;
+        }
+        from.read(offset, &mut back, out.len())?;
+        out.copy_from_slice(&back.as_slice()[..out.len()]);
+        Ok(())
+    }
+}
+
+/// A weight on the card: as it is, or in tiles if it is quantised, since kernels read quantised weights in tiles only.
+/// `error` describes a failure with so many bytes.
+pub(crate) fn weight(
+    context: &Arc<Context>,
+    staging: &mut Staging,
+    weight: &Weight,
+    error: impl Fn(usize, &Failure) -> DeviceError,
+) -> Result<Buffer, DeviceError> {
+    let layout = WeightLayout::of(weight);
+    let bytes = layout.bytes(weight)?;
+    let memory = DeviceMemory::zeroed(context, bytes).map_err(|failure| error(bytes, &failure))?;
+    let mut at = 0;
+    lay_out(weight, layout, |piece| {
+        staging.write(&memory, at, piece).map_err(|failure| error(piece.len(), &failure))?;
+        at += piece.len();
+        Ok(())
+    })?;
+    Ok(Buffer { memory, bytes: (*weight.bytes).as_ref().len(), weight: Some(layout) })
+}

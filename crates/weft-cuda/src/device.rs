@@ -1,0 +1,220 @@
+//! A card as a [`Device`].
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_device::{
+    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Program, ProgramId,
+    RowsOf16, Span, Timing, Timings, Tuning, Weight,
+};
+use weft_gpu::Scheduler;
+use weft_kern::Sizes;
+use weft_render::{Language, Slots, Target};
+
+use crate::buffers::{self, Buffer, Staging};
+use crate::card::Card;
+use crate::compile::{Compiled, compile};
+use crate::cubins::Cubins;
+use crate::driver::{Context, DeviceMemory, Failure};
+use crate::error::error;
+use crate::hardware::hardware;
+
+/// A device that runs kernels on an NVIDIA card.
+///
+/// Quantised weights are stored in tiles, all others as the file has them. A step is one launch of a graph, which returns before the step has
+/// finished. A replay allocates nothing. An index in a step's data that is out of bounds is clamped silently.
+#[derive(Debug)]
+pub struct CudaDevice {
+    // Dropped in this order: programs use buffers, and all use the context.
+    programs: Vec<Compiled>,
+    buffers: Vec<Buffer>,
+    staging: Staging,
+    cubins: Cubins,
+    scheduler: Scheduler,
+    caps: Caps,
+    context: Arc<Context>,
+}
+
+/// The schedules of a card's kernels, with those kept for it in a folder.
+pub(crate) fn scheduler(card: &Card, folder: Option<&Path>) -> Scheduler {
+    Scheduler::open(&card.key(), Target { language: Language::Cuda, limits: card.limits() }, folder)
+}
+
+impl CudaDevice {
+    /// Opens a card.
+    ///
+    /// # Errors
+    /// [`OpenError::Failed`] if Weft does not support it, or its driver refuses.
+    pub fn open(card: &Card, options: &OpenOptions) -> Result<CudaDevice, OpenError> {
+        let failed = |why: String| OpenError::Failed { device: card.name.clone(), why };
+        if let Some(why) = card.unsupported() {
+            return Err(failed(why));
+        }
+        let context = Context::open(card.handle).map_err(|failure| failed(failure.why))?;
+        let staging = Staging::new(&context).map_err(|failure| failed(failure.why))?;
+        let folder = options.folder.as_deref();
+        Ok(CudaDevice {
+            programs: Vec::new(),
+            buffers: Vec::new(),
+            staging,
+            cubins: Cubins::new(card, folder),
+            scheduler: scheduler(card, folder),
+            caps: Caps {
+                name: format!("cuda ({})", card.name),
+                threads: options.host_threads(),
+                // As many words as kernels can address.
+                largest_buffer: card.memory.min(card.limits().binding_bytes as usize) & !3,
+                hardware: hardware(card),
+                packing: Some(&RowsOf16),
+            },
+            context,
+        })
+    }
+
+    fn add(&mut self, buffer: Buffer) -> Result<BufferId, DeviceError> {
+        let id = u32::try_from(self.buffers.len());
+        let id = id.map_err(|_| DeviceError::Usage("too many buffers".into()))?;
+        self.buffers.push(buffer);
+        Ok(BufferId(id))
+    }
+
+    /// Whether a buffer can have so many bytes.
+    fn check_size(&self, bytes: usize) -> Result<(), DeviceError> {
+        let Caps { name, largest_buffer, .. } = &self.caps;
+        if bytes <= *largest_buffer {
+            return Ok(());
+        }
+        Err(DeviceError::TooLarge { device: name.clone(), bytes, largest: *largest_buffer })
+    }
+
+    fn program(&mut self, id: ProgramId, sizes: &Sizes) -> Result<&mut Compiled, DeviceError> {
+        let found = self.programs.get_mut(id.0 as usize);
+        let program = found.ok_or_else(|| DeviceError::Usage(format!("{id:?} does not exist")))?;
+        if !sizes.fit(&program.max) {
+            let max = program.max;
+            return Err(DeviceError::Usage(format!("{sizes:?} exceed what was compiled for: {max:?}")));
+        }
+        Ok(program)
+    }
+
+    fn failed(&self, what: &str, bytes: usize, failure: &Failure) -> DeviceError {
+        error(&self.caps.name, what, bytes, failure)
+    }
+}
+
+/// The place in a list of a buffer, if the host may access this range of it.
+fn host_range(buffers: &[Buffer], id: BufferId, offset: usize, len: usize) -> Result<&Buffer, DeviceError> {
+    let end = offset.checked_add(len);
+    match buffers.get(id.0 as usize) {
+        None => Err(DeviceError::Usage(format!("{id:?} does not exist"))),
+        Some(Buffer { weight: Some(_), .. }) => {
+            Err(DeviceError::Usage(format!("{id:?} is a weight, which only kernels can read")))
+        }
+        Some(buffer) if end.is_some_and(|end| end <= buffer.bytes) => Ok(buffer),
+        Some(buffer) => {
+            let has = buffer.bytes;
+            Err(DeviceError::Usage(format!("{len} bytes at {offset} of {id:?}, which has {has}")))
+        }
+    }
+}
+
+impl Device for CudaDevice {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
+        self.check_size(bytes)?;
+        // Kernels read whole words.
+        let memory = DeviceMemory::zeroed(&self.context, bytes.next_multiple_of(4));
+        let memory = memory.map_err(|failure| self.failed("a buffer", bytes, &failure))?;
+        self.add(Buffer { memory, bytes, weight: None })
+    }
+
+    fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        let to = host_range(&self.buffers, buffer, offset, bytes.len())?;
+        let written = self.staging.write(&to.memory, offset, bytes);
+        written.map_err(|failure| self.failed("bytes for a buffer", bytes.len(), &failure))
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        let from = host_range(&self.buffers, buffer, offset, out.len())?;
+        let read = self.staging.read(&from.memory, offset, out);
+        read.map_err(|failure| self.failed("to read a buffer", out.len(), &failure))
+    }
+
+    fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
+        weight.check()?;
+        self.check_size(weft_gpu::WeightLayout::of(&weight).bytes(&weight)?)?;
+        let name = &self.caps.name;
+        let failed = |bytes: usize, failure: &Failure| error(name, "a weight", bytes, failure);
+        let buffer = buffers::weight(&self.context, &mut self.staging, &weight, failed)?;
+        self.add(buffer)
+    }
+
+    fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
+        let CudaDevice { context, scheduler, buffers, cubins, caps, programs, .. } = self;
+        cubins.keep(!scheduler.renderer.is_trying());
+        let shaders =
+            |kernel: usize, slots: &Slots| scheduler.shaders(&program.kernels[kernel], slots, &program.max);
+        let early = scheduler.renderer.target().limits.dependent_launch;
+        let compiled =
+            compile(context, &caps.name, program, buffers, &shaders, cubins, (caps.threads, early))?;
+        let id = u32::try_from(programs.len()).map_err(|_| DeviceError::Usage("too many programs".into()))?;
+        programs.push(compiled);
+        Ok(ProgramId(id))
+    }
+
+    fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
+        let launched = self.program(program, sizes)?.launch(sizes);
+        launched.map_err(|failure| self.failed("a step", 0, &failure))
+    }
+
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        self.context.wait().map_err(|failure| self.failed("to wait", 0, &failure))
+    }
+
+    fn timing(&mut self) -> Option<&mut dyn Timing> {
+        Some(self)
+    }
+
+    fn tuning(&mut self) -> Option<&mut dyn Tuning> {
+        Some(&mut self.scheduler)
+    }
+
+    fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {
+        Some(self)
+    }
+}
+
+impl Timing for CudaDevice {
+    fn replay_timed(
+        &mut self,
+        program: ProgramId,
+        sizes: &Sizes,
+        timings: &mut Timings,
+    ) -> Result<(), DeviceError> {
+        self.wait()?;
+        let context = Arc::clone(&self.context);
+        let compiled = self.program(program, sizes)?;
+        timings.begin(1, compiled.launches());
+        let lane = timings.lane(0);
+        let submitted = timings.origin().map_or(0, |origin| origin.elapsed().as_nanos() as u64);
+        let timed = compiled.launch_timed(&context, sizes, &mut |launch, begin, end| {
+            let (begin, done) = (submitted + begin, submitted + end);
+            lane.set(launch, Span { begin, done, free: done });
+        });
+        timed.map_err(|failure| self.failed("a timed step", 0, &failure))
+    }
+}
+
+impl Checkpoints for CudaDevice {
+    fn mark(&mut self) -> Mark {
+        Mark { buffers: self.buffers.len(), programs: self.programs.len() }
+    }
+
+    fn rewind(&mut self, mark: Mark) {
+        self.programs.truncate(mark.programs);
+        self.buffers.truncate(mark.buffers);
+    }
+}

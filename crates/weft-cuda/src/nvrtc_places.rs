@@ -1,0 +1,113 @@
+//! Where NVRTC may be: the user's choice, the toolkit's places, and Python's packages.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use crate::nvrtc::Nvrtc;
+
+/// The environment variable that names the library.
+const VARIABLE: &str = "WEFT_NVRTC";
+
+/// The major versions of CUDA whose NVRTC can be used, the newest first.
+const MAJORS: [i32; 2] = [13, 12];
+
+/// Loads the first NVRTC whose kernels a driver of this CUDA version can load.
+///
+/// # Errors
+/// That there is none, and how to get one.
+pub(crate) fn find(driver: (i32, i32)) -> Result<Nvrtc, String> {
+    if let Some(file) = env::var_os(VARIABLE) {
+        let file = PathBuf::from(file);
+        return Nvrtc::load(&file).map_err(|why| format!("cannot load {VARIABLE}={}: {why}", file.display()));
+    }
+    for major in MAJORS.into_iter().filter(|major| *major <= driver.0) {
+        for file in candidates(major) {
+            if let Ok(nvrtc) = Nvrtc::load(&file)
+                && nvrtc.version().0 == major
+            {
+                return Ok(nvrtc);
+            }
+        }
+    }
+    Err(format!(
+        "NVRTC, NVIDIA's run-time compiler, was not found. Install it with `pip install nvidia-cuda-nvrtc` (in a virtual \
+         environment that is active), or install the CUDA toolkit, or set {VARIABLE} to the path of \
+         libnvrtc.so.{}",
+        driver.0.min(MAJORS[0])
+    ))
+}
+
+/// Files that may be the library of a major version.
+fn candidates(major: i32) -> Vec<PathBuf> {
+    let name = format!("libnvrtc.so.{major}");
+    // What the system's loader finds.
+    let mut files = vec![PathBuf::from(&name)];
+    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
+    let usual = ["/usr/local/cuda", "/opt/cuda"].into_iter().map(PathBuf::from);
+    let versions = subfolders(Path::new("/usr/local"), |name| name.starts_with("cuda-"));
+    for toolkit in toolkits.chain(usual).chain(versions) {
+        files.extend(["lib64", "lib"].map(|lib| toolkit.join(lib).join(&name)));
+    }
+    for packages in python_packages() {
+        // The package's layout since CUDA 13, and before.
+        files.push(packages.join(format!("nvidia/cu{major}/lib")).join(&name));
+        files.push(packages.join("nvidia/cuda_nvrtc/lib").join(&name));
+    }
+    files.retain(|file| file.components().count() == 1 || file.exists());
+    files
+}
+
+/// Folders of Python packages: of the active environment, of the user, of the first `python3`, of the system.
+fn python_packages() -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> =
+        ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from).collect();
+    roots.extend(env::var_os("HOME").map(|home| PathBuf::from(home).join(".local")));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let python = env::split_paths(&path).find(|folder| folder.join("python3").exists());
+    roots.extend(python.and_then(|bin| bin.parent().map(Path::to_path_buf)));
+    roots.extend(["/usr/local", "/usr"].map(PathBuf::from));
+    let mut packages = Vec::new();
+    for root in roots {
+        for lib in ["lib", "lib64"] {
+            for version in subfolders(&root.join(lib), |name| name.starts_with("python3")) {
+                packages.extend(["site-packages", "dist-packages"].map(|name| version.join(name)));
+            }
+        }
+    }
+    packages
+}
+
+/// The folders in a folder with such names, in order.
+fn subfolders(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.filter(|entry| entry.file_name().to_str().is_some_and(&wanted)).map(|e| e.path()).collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_nvrtc_an_error_says_how_to_get_it() {
+        // No NVRTC is for a driver as old as this.
+        let said = find((11, 8)).unwrap_err();
+        for way in ["pip install nvidia-cuda-nvrtc", "CUDA toolkit", "WEFT_NVRTC"] {
+            assert!(env::var_os(VARIABLE).is_some() || said.contains(way), "{said}");
+        }
+    }
+
+    #[test]
+    fn python_packages_are_found_by_their_layout() {
+        let root = env::temp_dir().join(format!("weft-nvrtc-{}", std::process::id()));
+        for version in ["python3.12", "python3.9", "perl5"] {
+            fs::create_dir_all(root.join(version)).unwrap();
+        }
+        let found = subfolders(&root, |name| name.starts_with("python3"));
+        assert_eq!(found, ["python3.12", "python3.9"].map(|name| root.join(name)));
+        assert!(subfolders(&root.join("none"), |_| true).is_empty());
+        fs::remove_dir_all(root).unwrap();
+    }
+}
