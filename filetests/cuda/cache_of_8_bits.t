@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_96(
   const unsigned int* b1,
   unsigned int* b2
 ) {
-  __shared__ unsigned int pool[66];
+  __shared__ __align__(16) unsigned int pool[68];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -98,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_96(
   if (lane < 48u) {
     pool[lane] = packed;
     if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 54u] = __float_as_uint((float)(both_5) * __uint_as_float(scale));
+      pool[(lane / 4u) + 56u] = __float_as_uint((float)(both_5) * __uint_as_float(scale));
     }
     if ((lane % 8u) == 0u) {
       pool[(lane / 8u) + 48u] = scale;

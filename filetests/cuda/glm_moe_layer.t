@@ -110,7 +110,7 @@ graph mla_moe_layer {
   output x = %104
 }
 ---
-// dot_768x2048_q4_0+2: lanes 256; rows 1 width 16 reduce 16 upcast 1; rows 1 width 16 reduce 16 upcast 1; rows 1 width 64 reduce 16 upcast 1
+// dot_768x2048_q4_0+2: lanes 256; rows 1 width 16 reduce 16 upcast 1; rows 1 width 16 reduce 16 upcast 1; rows 1 width 64 reduce 16 upcast 4
 struct Args { unsigned int words[20]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -124,6 +124,19 @@ static __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
+  unsigned int word;
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
+  return word;
+}
+
+static __device__ __forceinline__ uint4 load_early_4(const unsigned int* from) {
+  uint4 words;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w) : "l"(from));
+  return words;
 }
 
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
@@ -152,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const unsigned int* b7,
   unsigned int* b8
 ) {
-  __shared__ unsigned int pool[5128];
+  __shared__ __align__(16) unsigned int pool[1736];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -174,23 +187,62 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto tiles = sizes.words[0];
     const auto rows_at = own_group % tiles;
     const auto first = (own_group / tiles) * 16u;
+    const auto share = lane / 16u;
+    const auto own = lane % 16u;
+    const auto column = first + own;
+    const auto tile = p2 + (column / 16u) * 4608u;
+    const auto lane_row = column % 16u;
+    const auto at = tile + lane_row + share * 64u;
+    const auto w = load_early(&b2[at]);
+    const auto w_2 = load_early(&b2[at + 16u]);
+    const auto w_3 = load_early(&b2[at + 32u]);
+    const auto w_4 = load_early(&b2[at + 48u]);
+    const auto word = load_early(&b2[tile + 4096u + (share * 8u + (lane_row / 2u))]);
+    const auto b = share + 16u;
+    const auto at_2 = tile + lane_row + b * 64u;
+    const auto w_5 = load_early(&b2[at_2]);
+    const auto w_6 = load_early(&b2[at_2 + 16u]);
+    const auto w_7 = load_early(&b2[at_2 + 32u]);
+    const auto w_8 = load_early(&b2[at_2 + 48u]);
+    const auto word_2 = load_early(&b2[tile + 4096u + (b * 8u + (lane_row / 2u))]);
+    const auto b_2 = share + 32u;
+    const auto at_3 = tile + lane_row + b_2 * 64u;
+    const auto w_9 = load_early(&b2[at_3]);
+    const auto w_10 = load_early(&b2[at_3 + 16u]);
+    const auto w_11 = load_early(&b2[at_3 + 32u]);
+    const auto w_12 = load_early(&b2[at_3 + 48u]);
+    const auto word_3 = load_early(&b2[tile + 4096u + (b_2 * 8u + (lane_row / 2u))]);
+    const auto b_3 = share + 48u;
+    const auto at_4 = tile + lane_row + b_3 * 64u;
+    const auto w_13 = load_early(&b2[at_4]);
+    const auto w_14 = load_early(&b2[at_4 + 16u]);
+    const auto w_15 = load_early(&b2[at_4 + 32u]);
+    const auto w_16 = load_early(&b2[at_4 + 48u]);
+    const auto word_4 = load_early(&b2[tile + 4096u + (b_3 * 8u + (lane_row / 2u))]);
+    const auto word_5 = lane + 256u;
+    const auto x = load_early_4(&b1[p1 + lane * 4u]);
+    const auto x_2 = load_early_4(&b1[p1 + word_5 * 4u]);
     wait_for_previous();
     // what is multiplied
-    for (auto time = 0u; time < 8u; time += 1u) {
-      const auto c = time * 256u + lane;
-      const auto at = rows_at * 2048u + c;
-      const auto v = __uint_as_float(b0[p0 + at]);
-      const auto v_2 = __uint_as_float(b1[p1 + c]);
-      pool[c + 704u] = __float_as_uint(v);
-      pool[c + 2752u] = __float_as_uint(v_2);
-    }
-    __syncthreads();
+    const auto x_3 = *(const uint4*)&b0[p0 + (rows_at * 2048u + lane * 4u)];
+    const auto x_4 = *(const uint4*)&b0[p0 + (rows_at * 2048u + word_5 * 4u)];
     auto total = 0.0f;
-    for (auto time_2 = 0u; time_2 < 8u; time_2 += 1u) {
-      const auto c_2 = time_2 * 256u + lane;
-      const auto v_3 = __uint_as_float(pool[c_2 + 704u]) * __uint_as_float(pool[c_2 + 704u]);
-      total = total + v_3;
-    }
+    const auto v = __uint_as_float(x_3.x) * __uint_as_float(x_3.x);
+    total = total + v;
+    const auto v_2 = __uint_as_float(x_3.y) * __uint_as_float(x_3.y);
+    total = total + v_2;
+    const auto v_3 = __uint_as_float(x_3.z) * __uint_as_float(x_3.z);
+    total = total + v_3;
+    const auto v_4 = __uint_as_float(x_3.w) * __uint_as_float(x_3.w);
+    total = total + v_4;
+    const auto v_5 = __uint_as_float(x_4.x) * __uint_as_float(x_4.x);
+    total = total + v_5;
+    const auto v_6 = __uint_as_float(x_4.y) * __uint_as_float(x_4.y);
+    total = total + v_6;
+    const auto v_7 = __uint_as_float(x_4.z) * __uint_as_float(x_4.z);
+    total = total + v_7;
+    const auto v_8 = __uint_as_float(x_4.w) * __uint_as_float(x_4.w);
+    total = total + v_8;
     const auto other = __shfl_xor_sync(warp, total, 1u);
     const auto both = total + other;
     const auto other_2 = __shfl_xor_sync(warp, both, 2u);
@@ -202,145 +254,117 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_5 = __shfl_xor_sync(warp, both_4, 16u);
     const auto both_5 = both_4 + other_5;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 4800u] = __float_as_uint(both_5);
+      pool[(lane / 32u) + 704u] = __float_as_uint(both_5);
     }
     __syncthreads();
-    auto total_2 = __uint_as_float(pool[4800u]);
+    auto total_2 = __uint_as_float(pool[704u]);
     for (auto l = 1u; l < 8u; l += 1u) {
-      total_2 = total_2 + __uint_as_float(pool[l + 4800u]);
+      total_2 = total_2 + __uint_as_float(pool[l + 704u]);
     }
-    const auto v_4 = total_2 / 2048.0f;
-    const auto v_5 = v_4 + 1e-5f;
-    const auto v_6 = rsqrtf(v_5);
-    for (auto time_3 = 0u; time_3 < 2u; time_3 += 1u) {
-      const auto word = time_3 * 256u + lane;
-      const auto v_7 = __uint_as_float(pool[word * 4u + 704u]) * v_6;
-      const auto v_8 = v_7 * __uint_as_float(pool[word * 4u + 2752u]);
-      const auto v_9 = __uint_as_float(pool[word * 4u + 705u]) * v_6;
-      const auto v_10 = v_9 * __uint_as_float(pool[word * 4u + 2753u]);
-      const auto v_11 = __uint_as_float(pool[word * 4u + 706u]) * v_6;
-      const auto v_12 = v_11 * __uint_as_float(pool[word * 4u + 2754u]);
-      const auto v_13 = __uint_as_float(pool[word * 4u + 707u]) * v_6;
-      const auto v_14 = v_13 * __uint_as_float(pool[word * 4u + 2755u]);
-      const auto mine = max(max(max(__float_as_uint(v_8) & 0x7fffffffu, __float_as_uint(v_10) & 0x7fffffffu), __float_as_uint(v_12) & 0x7fffffffu), __float_as_uint(v_14) & 0x7fffffffu);
-      const auto other_6 = __shfl_xor_sync(warp, mine, 1u);
-      const auto both_6 = max(mine, other_6);
-      const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
-      const auto both_7 = max(both_6, other_7);
-      const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
-      const auto both_8 = max(both_7, other_8);
-      const auto largest = __uint_as_float(both_8);
-      const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-      const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? 127.0f / largest : 0.0f);
-      const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_8 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_10 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_12 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_14 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-      const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
-      const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
-      const auto both_9 = mine_2 + other_9;
-      const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
-      const auto both_10 = both_9 + other_10;
-      pool[word] = packed;
-      if ((word % 4u) == 0u) {
-        pool[(word / 4u) + 576u] = __float_as_uint((float)(both_10) * __uint_as_float(scale));
-      }
-      if ((word % 8u) == 0u) {
-        pool[(word / 8u) + 512u] = scale;
-      }
+    const auto v_9 = total_2 / 2048.0f;
+    const auto v_10 = v_9 + 1e-5f;
+    const auto v_11 = rsqrtf(v_10);
+    const auto v_12 = __uint_as_float(x_3.x) * v_11;
+    const auto v_13 = v_12 * __uint_as_float(x.x);
+    const auto v_14 = __uint_as_float(x_3.y) * v_11;
+    const auto v_15 = v_14 * __uint_as_float(x.y);
+    const auto v_16 = __uint_as_float(x_3.z) * v_11;
+    const auto v_17 = v_16 * __uint_as_float(x.z);
+    const auto v_18 = __uint_as_float(x_3.w) * v_11;
+    const auto v_19 = v_18 * __uint_as_float(x.w);
+    const auto v_20 = __uint_as_float(x_4.x) * v_11;
+    const auto v_21 = v_20 * __uint_as_float(x_2.x);
+    const auto v_22 = __uint_as_float(x_4.y) * v_11;
+    const auto v_23 = v_22 * __uint_as_float(x_2.y);
+    const auto v_24 = __uint_as_float(x_4.z) * v_11;
+    const auto v_25 = v_24 * __uint_as_float(x_2.z);
+    const auto v_26 = __uint_as_float(x_4.w) * v_11;
+    const auto v_27 = v_26 * __uint_as_float(x_2.w);
+    const auto mine = max(max(max(__float_as_uint(v_13) & 0x7fffffffu, __float_as_uint(v_15) & 0x7fffffffu), __float_as_uint(v_17) & 0x7fffffffu), __float_as_uint(v_19) & 0x7fffffffu);
+    const auto other_6 = __shfl_xor_sync(warp, mine, 1u);
+    const auto both_6 = max(mine, other_6);
+    const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
+    const auto both_7 = max(both_6, other_7);
+    const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
+    const auto both_8 = max(both_7, other_8);
+    const auto largest = __uint_as_float(both_8);
+    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
+    const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? 127.0f / largest : 0.0f);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
+    const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_9 = mine_2 + other_9;
+    const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
+    const auto both_10 = both_9 + other_10;
+    pool[lane] = packed;
+    if ((lane % 4u) == 0u) {
+      pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_10) * __uint_as_float(scale));
+    }
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 512u] = scale;
+    }
+    const auto mine_3 = max(max(max(__float_as_uint(v_21) & 0x7fffffffu, __float_as_uint(v_23) & 0x7fffffffu), __float_as_uint(v_25) & 0x7fffffffu), __float_as_uint(v_27) & 0x7fffffffu);
+    const auto other_11 = __shfl_xor_sync(warp, mine_3, 1u);
+    const auto both_11 = max(mine_3, other_11);
+    const auto other_12 = __shfl_xor_sync(warp, both_11, 2u);
+    const auto both_12 = max(both_11, other_12);
+    const auto other_13 = __shfl_xor_sync(warp, both_12, 4u);
+    const auto both_13 = max(both_12, other_13);
+    const auto largest_2 = __uint_as_float(both_13);
+    const auto scale_2 = (both_13 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 3.74e-37f && both_13 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
+    const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
+    const auto other_14 = __shfl_xor_sync(warp, mine_4, 1u);
+    const auto both_14 = mine_4 + other_14;
+    const auto other_15 = __shfl_xor_sync(warp, both_14, 2u);
+    const auto both_15 = both_14 + other_15;
+    pool[word_5] = packed_2;
+    if ((word_5 % 4u) == 0u) {
+      pool[(word_5 / 4u) + 576u] = __float_as_uint((float)(both_15) * __uint_as_float(scale_2));
+    }
+    if ((word_5 % 8u) == 0u) {
+      pool[(word_5 / 8u) + 512u] = scale_2;
     }
     __syncthreads();
-    const auto share = lane / 16u;
-    const auto own = lane % 16u;
-    const auto column = first + own;
     // times q4_0[768, 2048]
     auto sum = 0.0f;
-    const auto tile = p2 + (column / 16u) * 4608u;
-    const auto lane_row = column % 16u;
-    const auto at_2 = tile + lane_row + share * 64u;
-    const auto w = b2[at_2];
-    const auto w_2 = b2[at_2 + 16u];
-    const auto w_3 = b2[at_2 + 32u];
-    const auto w_4 = b2[at_2 + 48u];
-    const auto scale_2 = half_to_float(b2[tile + 4096u + ((share * 16u + lane_row) / 2u)] >> (((share * 16u + lane_row) % 2u) * 16u));
-    const auto b = share + 16u;
-    const auto at_3 = tile + lane_row + b * 64u;
-    const auto w_5 = b2[at_3];
-    const auto w_6 = b2[at_3 + 16u];
-    const auto w_7 = b2[at_3 + 32u];
-    const auto w_8 = b2[at_3 + 48u];
-    const auto scale_3 = half_to_float(b2[tile + 4096u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u));
-    const auto b_2 = share + 32u;
-    const auto at_4 = tile + lane_row + b_2 * 64u;
-    const auto w_9 = b2[at_4];
-    const auto w_10 = b2[at_4 + 16u];
-    const auto w_11 = b2[at_4 + 32u];
-    const auto w_12 = b2[at_4 + 48u];
-    const auto scale_4 = half_to_float(b2[tile + 4096u + ((b_2 * 16u + lane_row) / 2u)] >> (((b_2 * 16u + lane_row) % 2u) * 16u));
-    const auto b_3 = share + 48u;
-    const auto at_5 = tile + lane_row + b_3 * 64u;
-    const auto w_13 = b2[at_5];
-    const auto w_14 = b2[at_5 + 16u];
-    const auto w_15 = b2[at_5 + 32u];
-    const auto w_16 = b2[at_5 + 48u];
-    const auto scale_5 = half_to_float(b2[tile + 4096u + ((b_3 * 16u + lane_row) / 2u)] >> (((b_3 * 16u + lane_row) % 2u) * 16u));
     const auto xw = share * 8u;
-    const auto xq = pool[xw];
-    const auto xq_2 = pool[xw + 1u];
-    const auto xq_3 = pool[xw + 2u];
-    const auto xq_4 = pool[xw + 3u];
-    const auto xq_5 = pool[xw + 4u];
-    const auto xq_6 = pool[xw + 5u];
-    const auto xq_7 = pool[xw + 6u];
-    const auto xq_8 = pool[xw + 7u];
-    const auto d = __uint_as_float(pool[share + 512u]);
-    sum = fmaf((float)(__dp4a((int)(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_8), __dp4a((int)(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_7), __dp4a((int)(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_6), __dp4a((int)(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_5), __dp4a((int)((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_4), __dp4a((int)((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_3), __dp4a((int)((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_2), __dp4a((int)((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq), 0))))))))), scale_2 * d, sum);
+    const auto xq = *(const uint4*)&pool[xw];
+    const auto xq_2 = *(const uint4*)&pool[xw + 4u];
+    const auto d = __uint_as_float(pool[share + 512u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
     const auto xw_2 = b * 8u;
-    const auto xq_9 = pool[xw_2];
-    const auto xq_10 = pool[xw_2 + 1u];
-    const auto xq_11 = pool[xw_2 + 2u];
-    const auto xq_12 = pool[xw_2 + 3u];
-    const auto xq_13 = pool[xw_2 + 4u];
-    const auto xq_14 = pool[xw_2 + 5u];
-    const auto xq_15 = pool[xw_2 + 6u];
-    const auto xq_16 = pool[xw_2 + 7u];
-    const auto d_2 = __uint_as_float(pool[b + 512u]);
-    sum = fmaf((float)(__dp4a((int)(((((w_8 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_16), __dp4a((int)(((((w_7 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_15), __dp4a((int)(((((w_6 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_14), __dp4a((int)(((((w_5 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_13), __dp4a((int)((((w_8 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_12), __dp4a((int)((((w_7 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_11), __dp4a((int)((((w_6 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_10), __dp4a((int)((((w_5 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_9), 0))))))))), scale_3 * d_2, sum);
+    const auto xq_3 = *(const uint4*)&pool[xw_2];
+    const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
+    const auto d_2 = __uint_as_float(pool[b + 512u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_2, sum);
     const auto xw_3 = b_2 * 8u;
-    const auto xq_17 = pool[xw_3];
-    const auto xq_18 = pool[xw_3 + 1u];
-    const auto xq_19 = pool[xw_3 + 2u];
-    const auto xq_20 = pool[xw_3 + 3u];
-    const auto xq_21 = pool[xw_3 + 4u];
-    const auto xq_22 = pool[xw_3 + 5u];
-    const auto xq_23 = pool[xw_3 + 6u];
-    const auto xq_24 = pool[xw_3 + 7u];
-    const auto d_3 = __uint_as_float(pool[b_2 + 512u]);
-    sum = fmaf((float)(__dp4a((int)(((((w_12 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_24), __dp4a((int)(((((w_11 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_23), __dp4a((int)(((((w_10 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_22), __dp4a((int)(((((w_9 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_21), __dp4a((int)((((w_12 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_20), __dp4a((int)((((w_11 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_19), __dp4a((int)((((w_10 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_18), __dp4a((int)((((w_9 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_17), 0))))))))), scale_4 * d_3, sum);
+    const auto xq_5 = *(const uint4*)&pool[xw_3];
+    const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
+    const auto d_3 = __uint_as_float(pool[b_2 + 512u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_3, sum);
     const auto xw_4 = b_3 * 8u;
-    const auto xq_25 = pool[xw_4];
-    const auto xq_26 = pool[xw_4 + 1u];
-    const auto xq_27 = pool[xw_4 + 2u];
-    const auto xq_28 = pool[xw_4 + 3u];
-    const auto xq_29 = pool[xw_4 + 4u];
-    const auto xq_30 = pool[xw_4 + 5u];
-    const auto xq_31 = pool[xw_4 + 6u];
-    const auto xq_32 = pool[xw_4 + 7u];
-    const auto d_4 = __uint_as_float(pool[b_3 + 512u]);
-    sum = fmaf((float)(__dp4a((int)(((((w_16 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_32), __dp4a((int)(((((w_15 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_31), __dp4a((int)(((((w_14 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_30), __dp4a((int)(((((w_13 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_29), __dp4a((int)((((w_16 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_28), __dp4a((int)((((w_15 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_27), __dp4a((int)((((w_14 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_26), __dp4a((int)((((w_13 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_25), 0))))))))), scale_5 * d_4, sum);
-    const auto to = share * 16u + own + 4808u;
+    const auto xq_7 = *(const uint4*)&pool[xw_4];
+    const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
+    const auto d_4 = __uint_as_float(pool[b_3 + 512u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_4, sum);
+    const auto to = share * 16u + own + 712u;
     pool[to] = __float_as_uint(sum);
     __syncthreads();
     if (lane < 16u) {
       const auto own_2 = lane % 16u;
-      auto total_3 = __uint_as_float(pool[lane + 4808u]);
+      auto total_3 = __uint_as_float(pool[lane + 712u]);
       for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-        total_3 = total_3 + __uint_as_float(pool[lane + 4808u + l_2 * 16u]);
+        total_3 = total_3 + __uint_as_float(pool[lane + 712u + l_2 * 16u]);
       }
-      pool[(lane / 16u) * 16u + own_2 + 4808u] = __float_as_uint(total_3);
+      pool[(lane / 16u) * 16u + own_2 + 712u] = __float_as_uint(total_3);
     }
     __syncthreads();
     if (lane < 16u) {
       const auto column_2 = first + lane;
-      const auto v_15 = __uint_as_float(pool[lane + 4808u]);
-      b3[p3 + (rows_at * 768u + column_2)] = __float_as_uint(v_15);
+      const auto v_28 = __uint_as_float(pool[lane + 712u]);
+      b3[p3 + (rows_at * 768u + column_2)] = __float_as_uint(v_28);
     }
   }
   // part 1: dot [T] × 512; rows 1 width 16 reduce 16 upcast 1
@@ -350,376 +374,497 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto tiles_2 = sizes.words[0];
     const auto rows_at_2 = own_group_2 % tiles_2;
     const auto first_2 = (own_group_2 / tiles_2) * 16u;
-    wait_for_previous();
-    // what is multiplied
-    for (auto time_4 = 0u; time_4 < 8u; time_4 += 1u) {
-      const auto c_3 = time_4 * 256u + lane;
-      const auto at_6 = rows_at_2 * 2048u + c_3;
-      const auto v_16 = __uint_as_float(b0[p0 + at_6]);
-      const auto v_17 = __uint_as_float(b1[p1 + c_3]);
-      pool[c_3 + 704u] = __float_as_uint(v_16);
-      pool[c_3 + 2752u] = __float_as_uint(v_17);
-    }
-    __syncthreads();
-    auto total_4 = 0.0f;
-    for (auto time_5 = 0u; time_5 < 8u; time_5 += 1u) {
-      const auto c_4 = time_5 * 256u + lane;
-      const auto v_18 = __uint_as_float(pool[c_4 + 704u]) * __uint_as_float(pool[c_4 + 704u]);
-      total_4 = total_4 + v_18;
-    }
-    const auto other_11 = __shfl_xor_sync(warp, total_4, 1u);
-    const auto both_11 = total_4 + other_11;
-    const auto other_12 = __shfl_xor_sync(warp, both_11, 2u);
-    const auto both_12 = both_11 + other_12;
-    const auto other_13 = __shfl_xor_sync(warp, both_12, 4u);
-    const auto both_13 = both_12 + other_13;
-    const auto other_14 = __shfl_xor_sync(warp, both_13, 8u);
-    const auto both_14 = both_13 + other_14;
-    const auto other_15 = __shfl_xor_sync(warp, both_14, 16u);
-    const auto both_15 = both_14 + other_15;
-    if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 4800u] = __float_as_uint(both_15);
-    }
-    __syncthreads();
-    auto total_5 = __uint_as_float(pool[4800u]);
-    for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
-      total_5 = total_5 + __uint_as_float(pool[l_3 + 4800u]);
-    }
-    const auto v_19 = total_5 / 2048.0f;
-    const auto v_20 = v_19 + 1e-5f;
-    const auto v_21 = rsqrtf(v_20);
-    for (auto time_6 = 0u; time_6 < 2u; time_6 += 1u) {
-      const auto word_2 = time_6 * 256u + lane;
-      const auto v_22 = __uint_as_float(pool[word_2 * 4u + 704u]) * v_21;
-      const auto v_23 = v_22 * __uint_as_float(pool[word_2 * 4u + 2752u]);
-      const auto v_24 = __uint_as_float(pool[word_2 * 4u + 705u]) * v_21;
-      const auto v_25 = v_24 * __uint_as_float(pool[word_2 * 4u + 2753u]);
-      const auto v_26 = __uint_as_float(pool[word_2 * 4u + 706u]) * v_21;
-      const auto v_27 = v_26 * __uint_as_float(pool[word_2 * 4u + 2754u]);
-      const auto v_28 = __uint_as_float(pool[word_2 * 4u + 707u]) * v_21;
-      const auto v_29 = v_28 * __uint_as_float(pool[word_2 * 4u + 2755u]);
-      const auto mine_3 = max(max(max(__float_as_uint(v_23) & 0x7fffffffu, __float_as_uint(v_25) & 0x7fffffffu), __float_as_uint(v_27) & 0x7fffffffu), __float_as_uint(v_29) & 0x7fffffffu);
-      const auto other_16 = __shfl_xor_sync(warp, mine_3, 1u);
-      const auto both_16 = max(mine_3, other_16);
-      const auto other_17 = __shfl_xor_sync(warp, both_16, 2u);
-      const auto both_17 = max(both_16, other_17);
-      const auto other_18 = __shfl_xor_sync(warp, both_17, 4u);
-      const auto both_18 = max(both_17, other_18);
-      const auto largest_2 = __uint_as_float(both_18);
-      const auto scale_6 = (both_18 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
-      const auto inverse_2 = (largest_2 > 3.74e-37f && both_18 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
-      const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_29 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
-      const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
-      const auto other_19 = __shfl_xor_sync(warp, mine_4, 1u);
-      const auto both_19 = mine_4 + other_19;
-      const auto other_20 = __shfl_xor_sync(warp, both_19, 2u);
-      const auto both_20 = both_19 + other_20;
-      pool[word_2] = packed_2;
-      if ((word_2 % 4u) == 0u) {
-        pool[(word_2 / 4u) + 576u] = __float_as_uint((float)(both_20) * __uint_as_float(scale_6));
-      }
-      if ((word_2 % 8u) == 0u) {
-        pool[(word_2 / 8u) + 512u] = scale_6;
-      }
-    }
-    __syncthreads();
     const auto share_2 = lane / 16u;
     const auto own_3 = lane % 16u;
     const auto column_3 = first_2 + own_3;
-    // times q4_0[512, 2048]
-    auto sum_2 = 0.0f;
     const auto tile_2 = p4 + (column_3 / 16u) * 4608u;
     const auto lane_row_2 = column_3 % 16u;
-    const auto at_7 = tile_2 + lane_row_2 + share_2 * 64u;
-    const auto w_17 = b4[at_7];
-    const auto w_18 = b4[at_7 + 16u];
-    const auto w_19 = b4[at_7 + 32u];
-    const auto w_20 = b4[at_7 + 48u];
-    const auto scale_7 = half_to_float(b4[tile_2 + 4096u + ((share_2 * 16u + lane_row_2) / 2u)] >> (((share_2 * 16u + lane_row_2) % 2u) * 16u));
+    const auto at_5 = tile_2 + lane_row_2 + share_2 * 64u;
+    const auto w_17 = load_early(&b4[at_5]);
+    const auto w_18 = load_early(&b4[at_5 + 16u]);
+    const auto w_19 = load_early(&b4[at_5 + 32u]);
+    const auto w_20 = load_early(&b4[at_5 + 48u]);
+    const auto word_6 = load_early(&b4[tile_2 + 4096u + (share_2 * 8u + (lane_row_2 / 2u))]);
     const auto b_4 = share_2 + 16u;
-    const auto at_8 = tile_2 + lane_row_2 + b_4 * 64u;
-    const auto w_21 = b4[at_8];
-    const auto w_22 = b4[at_8 + 16u];
-    const auto w_23 = b4[at_8 + 32u];
-    const auto w_24 = b4[at_8 + 48u];
-    const auto scale_8 = half_to_float(b4[tile_2 + 4096u + ((b_4 * 16u + lane_row_2) / 2u)] >> (((b_4 * 16u + lane_row_2) % 2u) * 16u));
+    const auto at_6 = tile_2 + lane_row_2 + b_4 * 64u;
+    const auto w_21 = load_early(&b4[at_6]);
+    const auto w_22 = load_early(&b4[at_6 + 16u]);
+    const auto w_23 = load_early(&b4[at_6 + 32u]);
+    const auto w_24 = load_early(&b4[at_6 + 48u]);
+    const auto word_7 = load_early(&b4[tile_2 + 4096u + (b_4 * 8u + (lane_row_2 / 2u))]);
     const auto b_5 = share_2 + 32u;
-    const auto at_9 = tile_2 + lane_row_2 + b_5 * 64u;
-    const auto w_25 = b4[at_9];
-    const auto w_26 = b4[at_9 + 16u];
-    const auto w_27 = b4[at_9 + 32u];
-    const auto w_28 = b4[at_9 + 48u];
-    const auto scale_9 = half_to_float(b4[tile_2 + 4096u + ((b_5 * 16u + lane_row_2) / 2u)] >> (((b_5 * 16u + lane_row_2) % 2u) * 16u));
+    const auto at_7 = tile_2 + lane_row_2 + b_5 * 64u;
+    const auto w_25 = load_early(&b4[at_7]);
+    const auto w_26 = load_early(&b4[at_7 + 16u]);
+    const auto w_27 = load_early(&b4[at_7 + 32u]);
+    const auto w_28 = load_early(&b4[at_7 + 48u]);
+    const auto word_8 = load_early(&b4[tile_2 + 4096u + (b_5 * 8u + (lane_row_2 / 2u))]);
     const auto b_6 = share_2 + 48u;
-    const auto at_10 = tile_2 + lane_row_2 + b_6 * 64u;
-    const auto w_29 = b4[at_10];
-    const auto w_30 = b4[at_10 + 16u];
-    const auto w_31 = b4[at_10 + 32u];
-    const auto w_32 = b4[at_10 + 48u];
-    const auto scale_10 = half_to_float(b4[tile_2 + 4096u + ((b_6 * 16u + lane_row_2) / 2u)] >> (((b_6 * 16u + lane_row_2) % 2u) * 16u));
+    const auto at_8 = tile_2 + lane_row_2 + b_6 * 64u;
+    const auto w_29 = load_early(&b4[at_8]);
+    const auto w_30 = load_early(&b4[at_8 + 16u]);
+    const auto w_31 = load_early(&b4[at_8 + 32u]);
+    const auto w_32 = load_early(&b4[at_8 + 48u]);
+    const auto word_9 = load_early(&b4[tile_2 + 4096u + (b_6 * 8u + (lane_row_2 / 2u))]);
+    const auto word_10 = lane + 256u;
+    const auto x_5 = load_early_4(&b1[p1 + lane * 4u]);
+    const auto x_6 = load_early_4(&b1[p1 + word_10 * 4u]);
+    wait_for_previous();
+    // what is multiplied
+    const auto x_7 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + lane * 4u)];
+    const auto x_8 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + word_10 * 4u)];
+    auto total_4 = 0.0f;
+    const auto v_29 = __uint_as_float(x_7.x) * __uint_as_float(x_7.x);
+    total_4 = total_4 + v_29;
+    const auto v_30 = __uint_as_float(x_7.y) * __uint_as_float(x_7.y);
+    total_4 = total_4 + v_30;
+    const auto v_31 = __uint_as_float(x_7.z) * __uint_as_float(x_7.z);
+    total_4 = total_4 + v_31;
+    const auto v_32 = __uint_as_float(x_7.w) * __uint_as_float(x_7.w);
+    total_4 = total_4 + v_32;
+    const auto v_33 = __uint_as_float(x_8.x) * __uint_as_float(x_8.x);
+    total_4 = total_4 + v_33;
+    const auto v_34 = __uint_as_float(x_8.y) * __uint_as_float(x_8.y);
+    total_4 = total_4 + v_34;
+    const auto v_35 = __uint_as_float(x_8.z) * __uint_as_float(x_8.z);
+    total_4 = total_4 + v_35;
+    const auto v_36 = __uint_as_float(x_8.w) * __uint_as_float(x_8.w);
+    total_4 = total_4 + v_36;
+    const auto other_16 = __shfl_xor_sync(warp, total_4, 1u);
+    const auto both_16 = total_4 + other_16;
+    const auto other_17 = __shfl_xor_sync(warp, both_16, 2u);
+    const auto both_17 = both_16 + other_17;
+    const auto other_18 = __shfl_xor_sync(warp, both_17, 4u);
+    const auto both_18 = both_17 + other_18;
+    const auto other_19 = __shfl_xor_sync(warp, both_18, 8u);
+    const auto both_19 = both_18 + other_19;
+    const auto other_20 = __shfl_xor_sync(warp, both_19, 16u);
+    const auto both_20 = both_19 + other_20;
+    if ((lane % 32u) == 0u) {
+      pool[(lane / 32u) + 704u] = __float_as_uint(both_20);
+    }
+    __syncthreads();
+    auto total_5 = __uint_as_float(pool[704u]);
+    for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
+      total_5 = total_5 + __uint_as_float(pool[l_3 + 704u]);
+    }
+    const auto v_37 = total_5 / 2048.0f;
+    const auto v_38 = v_37 + 1e-5f;
+    const auto v_39 = rsqrtf(v_38);
+    const auto v_40 = __uint_as_float(x_7.x) * v_39;
+    const auto v_41 = v_40 * __uint_as_float(x_5.x);
+    const auto v_42 = __uint_as_float(x_7.y) * v_39;
+    const auto v_43 = v_42 * __uint_as_float(x_5.y);
+    const auto v_44 = __uint_as_float(x_7.z) * v_39;
+    const auto v_45 = v_44 * __uint_as_float(x_5.z);
+    const auto v_46 = __uint_as_float(x_7.w) * v_39;
+    const auto v_47 = v_46 * __uint_as_float(x_5.w);
+    const auto v_48 = __uint_as_float(x_8.x) * v_39;
+    const auto v_49 = v_48 * __uint_as_float(x_6.x);
+    const auto v_50 = __uint_as_float(x_8.y) * v_39;
+    const auto v_51 = v_50 * __uint_as_float(x_6.y);
+    const auto v_52 = __uint_as_float(x_8.z) * v_39;
+    const auto v_53 = v_52 * __uint_as_float(x_6.z);
+    const auto v_54 = __uint_as_float(x_8.w) * v_39;
+    const auto v_55 = v_54 * __uint_as_float(x_6.w);
+    const auto mine_5 = max(max(max(__float_as_uint(v_41) & 0x7fffffffu, __float_as_uint(v_43) & 0x7fffffffu), __float_as_uint(v_45) & 0x7fffffffu), __float_as_uint(v_47) & 0x7fffffffu);
+    const auto other_21 = __shfl_xor_sync(warp, mine_5, 1u);
+    const auto both_21 = max(mine_5, other_21);
+    const auto other_22 = __shfl_xor_sync(warp, both_21, 2u);
+    const auto both_22 = max(both_21, other_22);
+    const auto other_23 = __shfl_xor_sync(warp, both_22, 4u);
+    const auto both_23 = max(both_22, other_23);
+    const auto largest_3 = __uint_as_float(both_23);
+    const auto scale_3 = (both_23 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 3.74e-37f && both_23 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
+    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_41 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_43 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_45 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_47 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
+    const auto other_24 = __shfl_xor_sync(warp, mine_6, 1u);
+    const auto both_24 = mine_6 + other_24;
+    const auto other_25 = __shfl_xor_sync(warp, both_24, 2u);
+    const auto both_25 = both_24 + other_25;
+    pool[lane] = packed_3;
+    if ((lane % 4u) == 0u) {
+      pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_25) * __uint_as_float(scale_3));
+    }
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 512u] = scale_3;
+    }
+    const auto mine_7 = max(max(max(__float_as_uint(v_49) & 0x7fffffffu, __float_as_uint(v_51) & 0x7fffffffu), __float_as_uint(v_53) & 0x7fffffffu), __float_as_uint(v_55) & 0x7fffffffu);
+    const auto other_26 = __shfl_xor_sync(warp, mine_7, 1u);
+    const auto both_26 = max(mine_7, other_26);
+    const auto other_27 = __shfl_xor_sync(warp, both_26, 2u);
+    const auto both_27 = max(both_26, other_27);
+    const auto other_28 = __shfl_xor_sync(warp, both_27, 4u);
+    const auto both_28 = max(both_27, other_28);
+    const auto largest_4 = __uint_as_float(both_28);
+    const auto scale_4 = (both_28 < 0x7f800000u ? __float_as_uint(largest_4 / 127.0f) : 0x7fc00000u);
+    const auto inverse_4 = (largest_4 > 3.74e-37f && both_28 < 0x7f800000u ? 127.0f / largest_4 : 0.0f);
+    const auto packed_4 = ((unsigned int)(__float2int_rz(min(max(rintf(v_49 * inverse_4), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_51 * inverse_4), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_53 * inverse_4), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_55 * inverse_4), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto mine_8 = __dp4a((int)(packed_4), (int)(0x1010101u), 0);
+    const auto other_29 = __shfl_xor_sync(warp, mine_8, 1u);
+    const auto both_29 = mine_8 + other_29;
+    const auto other_30 = __shfl_xor_sync(warp, both_29, 2u);
+    const auto both_30 = both_29 + other_30;
+    pool[word_10] = packed_4;
+    if ((word_10 % 4u) == 0u) {
+      pool[(word_10 / 4u) + 576u] = __float_as_uint((float)(both_30) * __uint_as_float(scale_4));
+    }
+    if ((word_10 % 8u) == 0u) {
+      pool[(word_10 / 8u) + 512u] = scale_4;
+    }
+    __syncthreads();
+    // times q4_0[512, 2048]
+    auto sum_2 = 0.0f;
     const auto xw_5 = share_2 * 8u;
-    const auto xq_33 = pool[xw_5];
-    const auto xq_34 = pool[xw_5 + 1u];
-    const auto xq_35 = pool[xw_5 + 2u];
-    const auto xq_36 = pool[xw_5 + 3u];
-    const auto xq_37 = pool[xw_5 + 4u];
-    const auto xq_38 = pool[xw_5 + 5u];
-    const auto xq_39 = pool[xw_5 + 6u];
-    const auto xq_40 = pool[xw_5 + 7u];
-    const auto d_5 = __uint_as_float(pool[share_2 + 512u]);
-    sum_2 = fmaf((float)(__dp4a((int)(((((w_20 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_40), __dp4a((int)(((((w_19 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_39), __dp4a((int)(((((w_18 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_38), __dp4a((int)(((((w_17 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_37), __dp4a((int)((((w_20 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_36), __dp4a((int)((((w_19 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_35), __dp4a((int)((((w_18 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_34), __dp4a((int)((((w_17 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_33), 0))))))))), scale_7 * d_5, sum_2);
+    const auto xq_9 = *(const uint4*)&pool[xw_5];
+    const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
+    const auto d_5 = __uint_as_float(pool[share_2 + 512u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_6 >> ((lane_row_2 % 2u) * 16u)) * d_5, sum_2);
     const auto xw_6 = b_4 * 8u;
-    const auto xq_41 = pool[xw_6];
-    const auto xq_42 = pool[xw_6 + 1u];
-    const auto xq_43 = pool[xw_6 + 2u];
-    const auto xq_44 = pool[xw_6 + 3u];
-    const auto xq_45 = pool[xw_6 + 4u];
-    const auto xq_46 = pool[xw_6 + 5u];
-    const auto xq_47 = pool[xw_6 + 6u];
-    const auto xq_48 = pool[xw_6 + 7u];
-    const auto d_6 = __uint_as_float(pool[b_4 + 512u]);
-    sum_2 = fmaf((float)(__dp4a((int)(((((w_24 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_48), __dp4a((int)(((((w_23 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_47), __dp4a((int)(((((w_22 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_46), __dp4a((int)(((((w_21 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_45), __dp4a((int)((((w_24 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_44), __dp4a((int)((((w_23 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_43), __dp4a((int)((((w_22 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_42), __dp4a((int)((((w_21 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_41), 0))))))))), scale_8 * d_6, sum_2);
+    const auto xq_11 = *(const uint4*)&pool[xw_6];
+    const auto xq_12 = *(const uint4*)&pool[xw_6 + 4u];
+    const auto d_6 = __uint_as_float(pool[b_4 + 512u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_6, sum_2);
     const auto xw_7 = b_5 * 8u;
-    const auto xq_49 = pool[xw_7];
-    const auto xq_50 = pool[xw_7 + 1u];
-    const auto xq_51 = pool[xw_7 + 2u];
-    const auto xq_52 = pool[xw_7 + 3u];
-    const auto xq_53 = pool[xw_7 + 4u];
-    const auto xq_54 = pool[xw_7 + 5u];
-    const auto xq_55 = pool[xw_7 + 6u];
-    const auto xq_56 = pool[xw_7 + 7u];
-    const auto d_7 = __uint_as_float(pool[b_5 + 512u]);
-    sum_2 = fmaf((float)(__dp4a((int)(((((w_28 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_56), __dp4a((int)(((((w_27 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_55), __dp4a((int)(((((w_26 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_54), __dp4a((int)(((((w_25 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_53), __dp4a((int)((((w_28 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_52), __dp4a((int)((((w_27 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_51), __dp4a((int)((((w_26 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_50), __dp4a((int)((((w_25 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_49), 0))))))))), scale_9 * d_7, sum_2);
+    const auto xq_13 = *(const uint4*)&pool[xw_7];
+    const auto xq_14 = *(const uint4*)&pool[xw_7 + 4u];
+    const auto d_7 = __uint_as_float(pool[b_5 + 512u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_8 >> ((lane_row_2 % 2u) * 16u)) * d_7, sum_2);
     const auto xw_8 = b_6 * 8u;
-    const auto xq_57 = pool[xw_8];
-    const auto xq_58 = pool[xw_8 + 1u];
-    const auto xq_59 = pool[xw_8 + 2u];
-    const auto xq_60 = pool[xw_8 + 3u];
-    const auto xq_61 = pool[xw_8 + 4u];
-    const auto xq_62 = pool[xw_8 + 5u];
-    const auto xq_63 = pool[xw_8 + 6u];
-    const auto xq_64 = pool[xw_8 + 7u];
-    const auto d_8 = __uint_as_float(pool[b_6 + 512u]);
-    sum_2 = fmaf((float)(__dp4a((int)(((((w_32 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_64), __dp4a((int)(((((w_31 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_63), __dp4a((int)(((((w_30 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_62), __dp4a((int)(((((w_29 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_61), __dp4a((int)((((w_32 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_60), __dp4a((int)((((w_31 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_59), __dp4a((int)((((w_30 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_58), __dp4a((int)((((w_29 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_57), 0))))))))), scale_10 * d_8, sum_2);
-    const auto to_2 = share_2 * 16u + own_3 + 4808u;
+    const auto xq_15 = *(const uint4*)&pool[xw_8];
+    const auto xq_16 = *(const uint4*)&pool[xw_8 + 4u];
+    const auto d_8 = __uint_as_float(pool[b_6 + 512u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_8, sum_2);
+    const auto to_2 = share_2 * 16u + own_3 + 712u;
     pool[to_2] = __float_as_uint(sum_2);
     __syncthreads();
     if (lane < 16u) {
       const auto own_4 = lane % 16u;
-      auto total_6 = __uint_as_float(pool[lane + 4808u]);
+      auto total_6 = __uint_as_float(pool[lane + 712u]);
       for (auto l_4 = 1u; l_4 < 16u; l_4 += 1u) {
-        total_6 = total_6 + __uint_as_float(pool[lane + 4808u + l_4 * 16u]);
+        total_6 = total_6 + __uint_as_float(pool[lane + 712u + l_4 * 16u]);
       }
-      pool[(lane / 16u) * 16u + own_4 + 4808u] = __float_as_uint(total_6);
+      pool[(lane / 16u) * 16u + own_4 + 712u] = __float_as_uint(total_6);
     }
     __syncthreads();
     if (lane < 16u) {
       const auto column_4 = first_2 + lane;
-      const auto v_30 = __uint_as_float(pool[lane + 4808u]);
-      b3[p5 + (rows_at_2 * 512u + column_4)] = __float_as_uint(v_30);
+      const auto v_56 = __uint_as_float(pool[lane + 712u]);
+      b3[p5 + (rows_at_2 * 512u + column_4)] = __float_as_uint(v_56);
     }
   }
   const auto end = count + count_2;
-  // part 2: dot [T] × 64; rows 1 width 64 reduce 16 upcast 1
+  // part 2: dot [T] × 64; rows 1 width 64 reduce 16 upcast 4
   const auto own_group_3 = blockIdx.x - end;
   const auto count_3 = sizes.words[0];
   if (own_group_3 < count_3) {
+    const auto share_3 = lane / 16u;
+    const auto own_5 = lane % 16u;
+    const auto own_6 = (lane % 16u) + 16u;
+    const auto own_7 = (lane % 16u) + 32u;
+    const auto own_8 = (lane % 16u) + 48u;
+    const auto tile_3 = p4 + ((own_5 + 512u) / 16u) * 4608u;
+    const auto lane_row_3 = (own_5 + 512u) % 16u;
+    const auto tile_4 = p4 + ((own_6 + 512u) / 16u) * 4608u;
+    const auto lane_row_4 = (own_6 + 512u) % 16u;
+    const auto tile_5 = p4 + ((own_7 + 512u) / 16u) * 4608u;
+    const auto lane_row_5 = (own_7 + 512u) % 16u;
+    const auto tile_6 = p4 + ((own_8 + 512u) / 16u) * 4608u;
+    const auto lane_row_6 = (own_8 + 512u) % 16u;
+    const auto at_9 = tile_3 + lane_row_3 + share_3 * 64u;
+    const auto w_33 = load_early(&b4[at_9]);
+    const auto w_34 = load_early(&b4[at_9 + 16u]);
+    const auto w_35 = load_early(&b4[at_9 + 32u]);
+    const auto w_36 = load_early(&b4[at_9 + 48u]);
+    const auto word_11 = load_early(&b4[tile_3 + 4096u + (share_3 * 8u + (lane_row_3 / 2u))]);
+    const auto at_10 = tile_4 + lane_row_4 + share_3 * 64u;
+    const auto w_37 = load_early(&b4[at_10]);
+    const auto w_38 = load_early(&b4[at_10 + 16u]);
+    const auto w_39 = load_early(&b4[at_10 + 32u]);
+    const auto w_40 = load_early(&b4[at_10 + 48u]);
+    const auto word_12 = load_early(&b4[tile_4 + 4096u + (share_3 * 8u + (lane_row_4 / 2u))]);
+    const auto at_11 = tile_5 + lane_row_5 + share_3 * 64u;
+    const auto w_41 = load_early(&b4[at_11]);
+    const auto w_42 = load_early(&b4[at_11 + 16u]);
+    const auto w_43 = load_early(&b4[at_11 + 32u]);
+    const auto w_44 = load_early(&b4[at_11 + 48u]);
+    const auto word_13 = load_early(&b4[tile_5 + 4096u + (share_3 * 8u + (lane_row_5 / 2u))]);
+    const auto at_12 = tile_6 + lane_row_6 + share_3 * 64u;
+    const auto w_45 = load_early(&b4[at_12]);
+    const auto w_46 = load_early(&b4[at_12 + 16u]);
+    const auto w_47 = load_early(&b4[at_12 + 32u]);
+    const auto w_48 = load_early(&b4[at_12 + 48u]);
+    const auto word_14 = load_early(&b4[tile_6 + 4096u + (share_3 * 8u + (lane_row_6 / 2u))]);
+    const auto b_7 = share_3 + 16u;
+    const auto at_13 = tile_3 + lane_row_3 + b_7 * 64u;
+    const auto w_49 = load_early(&b4[at_13]);
+    const auto w_50 = load_early(&b4[at_13 + 16u]);
+    const auto w_51 = load_early(&b4[at_13 + 32u]);
+    const auto w_52 = load_early(&b4[at_13 + 48u]);
+    const auto word_15 = load_early(&b4[tile_3 + 4096u + (b_7 * 8u + (lane_row_3 / 2u))]);
+    const auto at_14 = tile_4 + lane_row_4 + b_7 * 64u;
+    const auto w_53 = load_early(&b4[at_14]);
+    const auto w_54 = load_early(&b4[at_14 + 16u]);
+    const auto w_55 = load_early(&b4[at_14 + 32u]);
+    const auto w_56 = load_early(&b4[at_14 + 48u]);
+    const auto word_16 = load_early(&b4[tile_4 + 4096u + (b_7 * 8u + (lane_row_4 / 2u))]);
+    const auto at_15 = tile_5 + lane_row_5 + b_7 * 64u;
+    const auto w_57 = load_early(&b4[at_15]);
+    const auto w_58 = load_early(&b4[at_15 + 16u]);
+    const auto w_59 = load_early(&b4[at_15 + 32u]);
+    const auto w_60 = load_early(&b4[at_15 + 48u]);
+    const auto word_17 = load_early(&b4[tile_5 + 4096u + (b_7 * 8u + (lane_row_5 / 2u))]);
+    const auto at_16 = tile_6 + lane_row_6 + b_7 * 64u;
+    const auto w_61 = load_early(&b4[at_16]);
+    const auto w_62 = load_early(&b4[at_16 + 16u]);
+    const auto w_63 = load_early(&b4[at_16 + 32u]);
+    const auto w_64 = load_early(&b4[at_16 + 48u]);
+    const auto word_18 = load_early(&b4[tile_6 + 4096u + (b_7 * 8u + (lane_row_6 / 2u))]);
+    const auto b_8 = share_3 + 32u;
+    const auto at_17 = tile_3 + lane_row_3 + b_8 * 64u;
+    const auto w_65 = load_early(&b4[at_17]);
+    const auto w_66 = load_early(&b4[at_17 + 16u]);
+    const auto w_67 = load_early(&b4[at_17 + 32u]);
+    const auto w_68 = load_early(&b4[at_17 + 48u]);
+    const auto word_19 = load_early(&b4[tile_3 + 4096u + (b_8 * 8u + (lane_row_3 / 2u))]);
+    const auto at_18 = tile_4 + lane_row_4 + b_8 * 64u;
+    const auto w_69 = load_early(&b4[at_18]);
+    const auto w_70 = load_early(&b4[at_18 + 16u]);
+    const auto w_71 = load_early(&b4[at_18 + 32u]);
+    const auto w_72 = load_early(&b4[at_18 + 48u]);
+    const auto word_20 = load_early(&b4[tile_4 + 4096u + (b_8 * 8u + (lane_row_4 / 2u))]);
+    const auto at_19 = tile_5 + lane_row_5 + b_8 * 64u;
+    const auto w_73 = load_early(&b4[at_19]);
+    const auto w_74 = load_early(&b4[at_19 + 16u]);
+    const auto w_75 = load_early(&b4[at_19 + 32u]);
+    const auto w_76 = load_early(&b4[at_19 + 48u]);
+    const auto word_21 = load_early(&b4[tile_5 + 4096u + (b_8 * 8u + (lane_row_5 / 2u))]);
+    const auto at_20 = tile_6 + lane_row_6 + b_8 * 64u;
+    const auto w_77 = load_early(&b4[at_20]);
+    const auto w_78 = load_early(&b4[at_20 + 16u]);
+    const auto w_79 = load_early(&b4[at_20 + 32u]);
+    const auto w_80 = load_early(&b4[at_20 + 48u]);
+    const auto word_22 = load_early(&b4[tile_6 + 4096u + (b_8 * 8u + (lane_row_6 / 2u))]);
+    const auto b_9 = share_3 + 48u;
+    const auto at_21 = tile_3 + lane_row_3 + b_9 * 64u;
+    const auto w_81 = load_early(&b4[at_21]);
+    const auto w_82 = load_early(&b4[at_21 + 16u]);
+    const auto w_83 = load_early(&b4[at_21 + 32u]);
+    const auto w_84 = load_early(&b4[at_21 + 48u]);
+    const auto word_23 = load_early(&b4[tile_3 + 4096u + (b_9 * 8u + (lane_row_3 / 2u))]);
+    const auto at_22 = tile_4 + lane_row_4 + b_9 * 64u;
+    const auto w_85 = load_early(&b4[at_22]);
+    const auto w_86 = load_early(&b4[at_22 + 16u]);
+    const auto w_87 = load_early(&b4[at_22 + 32u]);
+    const auto w_88 = load_early(&b4[at_22 + 48u]);
+    const auto word_24 = load_early(&b4[tile_4 + 4096u + (b_9 * 8u + (lane_row_4 / 2u))]);
+    const auto at_23 = tile_5 + lane_row_5 + b_9 * 64u;
+    const auto w_89 = load_early(&b4[at_23]);
+    const auto w_90 = load_early(&b4[at_23 + 16u]);
+    const auto w_91 = load_early(&b4[at_23 + 32u]);
+    const auto w_92 = load_early(&b4[at_23 + 48u]);
+    const auto word_25 = load_early(&b4[tile_5 + 4096u + (b_9 * 8u + (lane_row_5 / 2u))]);
+    const auto at_24 = tile_6 + lane_row_6 + b_9 * 64u;
+    const auto w_93 = load_early(&b4[at_24]);
+    const auto w_94 = load_early(&b4[at_24 + 16u]);
+    const auto w_95 = load_early(&b4[at_24 + 32u]);
+    const auto w_96 = load_early(&b4[at_24 + 48u]);
+    const auto word_26 = load_early(&b4[tile_6 + 4096u + (b_9 * 8u + (lane_row_6 / 2u))]);
+    const auto word_27 = lane + 256u;
+    const auto x_9 = load_early_4(&b1[p1 + lane * 4u]);
+    const auto x_10 = load_early_4(&b1[p1 + word_27 * 4u]);
     wait_for_previous();
     // what is multiplied
-    for (auto time_7 = 0u; time_7 < 8u; time_7 += 1u) {
-      const auto c_5 = time_7 * 256u + lane;
-      const auto at_11 = own_group_3 * 2048u + c_5;
-      const auto v_31 = __uint_as_float(b0[p0 + at_11]);
-      const auto v_32 = __uint_as_float(b1[p1 + c_5]);
-      pool[c_5 + 704u] = __float_as_uint(v_31);
-      pool[c_5 + 2752u] = __float_as_uint(v_32);
-    }
-    __syncthreads();
+    const auto x_11 = *(const uint4*)&b0[p0 + (own_group_3 * 2048u + lane * 4u)];
+    const auto x_12 = *(const uint4*)&b0[p0 + (own_group_3 * 2048u + word_27 * 4u)];
     auto total_7 = 0.0f;
-    for (auto time_8 = 0u; time_8 < 8u; time_8 += 1u) {
-      const auto c_6 = time_8 * 256u + lane;
-      const auto v_33 = __uint_as_float(pool[c_6 + 704u]) * __uint_as_float(pool[c_6 + 704u]);
-      total_7 = total_7 + v_33;
-    }
-    const auto other_21 = __shfl_xor_sync(warp, total_7, 1u);
-    const auto both_21 = total_7 + other_21;
-    const auto other_22 = __shfl_xor_sync(warp, both_21, 2u);
-    const auto both_22 = both_21 + other_22;
-    const auto other_23 = __shfl_xor_sync(warp, both_22, 4u);
-    const auto both_23 = both_22 + other_23;
-    const auto other_24 = __shfl_xor_sync(warp, both_23, 8u);
-    const auto both_24 = both_23 + other_24;
-    const auto other_25 = __shfl_xor_sync(warp, both_24, 16u);
-    const auto both_25 = both_24 + other_25;
+    const auto v_57 = __uint_as_float(x_11.x) * __uint_as_float(x_11.x);
+    total_7 = total_7 + v_57;
+    const auto v_58 = __uint_as_float(x_11.y) * __uint_as_float(x_11.y);
+    total_7 = total_7 + v_58;
+    const auto v_59 = __uint_as_float(x_11.z) * __uint_as_float(x_11.z);
+    total_7 = total_7 + v_59;
+    const auto v_60 = __uint_as_float(x_11.w) * __uint_as_float(x_11.w);
+    total_7 = total_7 + v_60;
+    const auto v_61 = __uint_as_float(x_12.x) * __uint_as_float(x_12.x);
+    total_7 = total_7 + v_61;
+    const auto v_62 = __uint_as_float(x_12.y) * __uint_as_float(x_12.y);
+    total_7 = total_7 + v_62;
+    const auto v_63 = __uint_as_float(x_12.z) * __uint_as_float(x_12.z);
+    total_7 = total_7 + v_63;
+    const auto v_64 = __uint_as_float(x_12.w) * __uint_as_float(x_12.w);
+    total_7 = total_7 + v_64;
+    const auto other_31 = __shfl_xor_sync(warp, total_7, 1u);
+    const auto both_31 = total_7 + other_31;
+    const auto other_32 = __shfl_xor_sync(warp, both_31, 2u);
+    const auto both_32 = both_31 + other_32;
+    const auto other_33 = __shfl_xor_sync(warp, both_32, 4u);
+    const auto both_33 = both_32 + other_33;
+    const auto other_34 = __shfl_xor_sync(warp, both_33, 8u);
+    const auto both_34 = both_33 + other_34;
+    const auto other_35 = __shfl_xor_sync(warp, both_34, 16u);
+    const auto both_35 = both_34 + other_35;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 4800u] = __float_as_uint(both_25);
+      pool[(lane / 32u) + 704u] = __float_as_uint(both_35);
     }
     __syncthreads();
-    auto total_8 = __uint_as_float(pool[4800u]);
+    auto total_8 = __uint_as_float(pool[704u]);
     for (auto l_5 = 1u; l_5 < 8u; l_5 += 1u) {
-      total_8 = total_8 + __uint_as_float(pool[l_5 + 4800u]);
+      total_8 = total_8 + __uint_as_float(pool[l_5 + 704u]);
     }
-    const auto v_34 = total_8 / 2048.0f;
-    const auto v_35 = v_34 + 1e-5f;
-    const auto v_36 = rsqrtf(v_35);
-    for (auto time_9 = 0u; time_9 < 2u; time_9 += 1u) {
-      const auto word_3 = time_9 * 256u + lane;
-      const auto v_37 = __uint_as_float(pool[word_3 * 4u + 704u]) * v_36;
-      const auto v_38 = v_37 * __uint_as_float(pool[word_3 * 4u + 2752u]);
-      const auto v_39 = __uint_as_float(pool[word_3 * 4u + 705u]) * v_36;
-      const auto v_40 = v_39 * __uint_as_float(pool[word_3 * 4u + 2753u]);
-      const auto v_41 = __uint_as_float(pool[word_3 * 4u + 706u]) * v_36;
-      const auto v_42 = v_41 * __uint_as_float(pool[word_3 * 4u + 2754u]);
-      const auto v_43 = __uint_as_float(pool[word_3 * 4u + 707u]) * v_36;
-      const auto v_44 = v_43 * __uint_as_float(pool[word_3 * 4u + 2755u]);
-      const auto mine_5 = max(max(max(__float_as_uint(v_38) & 0x7fffffffu, __float_as_uint(v_40) & 0x7fffffffu), __float_as_uint(v_42) & 0x7fffffffu), __float_as_uint(v_44) & 0x7fffffffu);
-      const auto other_26 = __shfl_xor_sync(warp, mine_5, 1u);
-      const auto both_26 = max(mine_5, other_26);
-      const auto other_27 = __shfl_xor_sync(warp, both_26, 2u);
-      const auto both_27 = max(both_26, other_27);
-      const auto other_28 = __shfl_xor_sync(warp, both_27, 4u);
-      const auto both_28 = max(both_27, other_28);
-      const auto largest_3 = __uint_as_float(both_28);
-      const auto scale_11 = (both_28 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
-      const auto inverse_3 = (largest_3 > 3.74e-37f && both_28 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
-      const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_38 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_40 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_42 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_44 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
-      const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
-      const auto other_29 = __shfl_xor_sync(warp, mine_6, 1u);
-      const auto both_29 = mine_6 + other_29;
-      const auto other_30 = __shfl_xor_sync(warp, both_29, 2u);
-      const auto both_30 = both_29 + other_30;
-      pool[word_3] = packed_3;
-      if ((word_3 % 4u) == 0u) {
-        pool[(word_3 / 4u) + 576u] = __float_as_uint((float)(both_30) * __uint_as_float(scale_11));
-      }
-      if ((word_3 % 8u) == 0u) {
-        pool[(word_3 / 8u) + 512u] = scale_11;
-      }
+    const auto v_65 = total_8 / 2048.0f;
+    const auto v_66 = v_65 + 1e-5f;
+    const auto v_67 = rsqrtf(v_66);
+    const auto v_68 = __uint_as_float(x_11.x) * v_67;
+    const auto v_69 = v_68 * __uint_as_float(x_9.x);
+    const auto v_70 = __uint_as_float(x_11.y) * v_67;
+    const auto v_71 = v_70 * __uint_as_float(x_9.y);
+    const auto v_72 = __uint_as_float(x_11.z) * v_67;
+    const auto v_73 = v_72 * __uint_as_float(x_9.z);
+    const auto v_74 = __uint_as_float(x_11.w) * v_67;
+    const auto v_75 = v_74 * __uint_as_float(x_9.w);
+    const auto v_76 = __uint_as_float(x_12.x) * v_67;
+    const auto v_77 = v_76 * __uint_as_float(x_10.x);
+    const auto v_78 = __uint_as_float(x_12.y) * v_67;
+    const auto v_79 = v_78 * __uint_as_float(x_10.y);
+    const auto v_80 = __uint_as_float(x_12.z) * v_67;
+    const auto v_81 = v_80 * __uint_as_float(x_10.z);
+    const auto v_82 = __uint_as_float(x_12.w) * v_67;
+    const auto v_83 = v_82 * __uint_as_float(x_10.w);
+    const auto mine_9 = max(max(max(__float_as_uint(v_69) & 0x7fffffffu, __float_as_uint(v_71) & 0x7fffffffu), __float_as_uint(v_73) & 0x7fffffffu), __float_as_uint(v_75) & 0x7fffffffu);
+    const auto other_36 = __shfl_xor_sync(warp, mine_9, 1u);
+    const auto both_36 = max(mine_9, other_36);
+    const auto other_37 = __shfl_xor_sync(warp, both_36, 2u);
+    const auto both_37 = max(both_36, other_37);
+    const auto other_38 = __shfl_xor_sync(warp, both_37, 4u);
+    const auto both_38 = max(both_37, other_38);
+    const auto largest_5 = __uint_as_float(both_38);
+    const auto scale_5 = (both_38 < 0x7f800000u ? __float_as_uint(largest_5 / 127.0f) : 0x7fc00000u);
+    const auto inverse_5 = (largest_5 > 3.74e-37f && both_38 < 0x7f800000u ? 127.0f / largest_5 : 0.0f);
+    const auto packed_5 = ((unsigned int)(__float2int_rz(min(max(rintf(v_69 * inverse_5), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_71 * inverse_5), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_73 * inverse_5), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_75 * inverse_5), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto mine_10 = __dp4a((int)(packed_5), (int)(0x1010101u), 0);
+    const auto other_39 = __shfl_xor_sync(warp, mine_10, 1u);
+    const auto both_39 = mine_10 + other_39;
+    const auto other_40 = __shfl_xor_sync(warp, both_39, 2u);
+    const auto both_40 = both_39 + other_40;
+    pool[lane] = packed_5;
+    if ((lane % 4u) == 0u) {
+      pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_40) * __uint_as_float(scale_5));
+    }
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 512u] = scale_5;
+    }
+    const auto mine_11 = max(max(max(__float_as_uint(v_77) & 0x7fffffffu, __float_as_uint(v_79) & 0x7fffffffu), __float_as_uint(v_81) & 0x7fffffffu), __float_as_uint(v_83) & 0x7fffffffu);
+    const auto other_41 = __shfl_xor_sync(warp, mine_11, 1u);
+    const auto both_41 = max(mine_11, other_41);
+    const auto other_42 = __shfl_xor_sync(warp, both_41, 2u);
+    const auto both_42 = max(both_41, other_42);
+    const auto other_43 = __shfl_xor_sync(warp, both_42, 4u);
+    const auto both_43 = max(both_42, other_43);
+    const auto largest_6 = __uint_as_float(both_43);
+    const auto scale_6 = (both_43 < 0x7f800000u ? __float_as_uint(largest_6 / 127.0f) : 0x7fc00000u);
+    const auto inverse_6 = (largest_6 > 3.74e-37f && both_43 < 0x7f800000u ? 127.0f / largest_6 : 0.0f);
+    const auto packed_6 = ((unsigned int)(__float2int_rz(min(max(rintf(v_77 * inverse_6), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_79 * inverse_6), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_81 * inverse_6), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_83 * inverse_6), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto mine_12 = __dp4a((int)(packed_6), (int)(0x1010101u), 0);
+    const auto other_44 = __shfl_xor_sync(warp, mine_12, 1u);
+    const auto both_44 = mine_12 + other_44;
+    const auto other_45 = __shfl_xor_sync(warp, both_44, 2u);
+    const auto both_45 = both_44 + other_45;
+    pool[word_27] = packed_6;
+    if ((word_27 % 4u) == 0u) {
+      pool[(word_27 / 4u) + 576u] = __float_as_uint((float)(both_45) * __uint_as_float(scale_6));
+    }
+    if ((word_27 % 8u) == 0u) {
+      pool[(word_27 / 8u) + 512u] = scale_6;
     }
     __syncthreads();
-    for (auto at_12 = 0u; at_12 < 64u; at_12 += 16u) {
-      const auto share_3 = lane / 16u;
-      const auto own_5 = lane % 16u;
-      const auto column_5 = at_12 + own_5;
-      // times q4_0[64, 2048]
-      auto sum_3 = 0.0f;
-      const auto tile_3 = p4 + ((column_5 + 512u) / 16u) * 4608u;
-      const auto lane_row_3 = (column_5 + 512u) % 16u;
-      const auto at_13 = tile_3 + lane_row_3 + share_3 * 64u;
-      const auto w_33 = b4[at_13];
-      const auto w_34 = b4[at_13 + 16u];
-      const auto w_35 = b4[at_13 + 32u];
-      const auto w_36 = b4[at_13 + 48u];
-      const auto scale_12 = half_to_float(b4[tile_3 + 4096u + ((share_3 * 16u + lane_row_3) / 2u)] >> (((share_3 * 16u + lane_row_3) % 2u) * 16u));
-      const auto b_7 = share_3 + 16u;
-      const auto at_14 = tile_3 + lane_row_3 + b_7 * 64u;
-      const auto w_37 = b4[at_14];
-      const auto w_38 = b4[at_14 + 16u];
-      const auto w_39 = b4[at_14 + 32u];
-      const auto w_40 = b4[at_14 + 48u];
-      const auto scale_13 = half_to_float(b4[tile_3 + 4096u + ((b_7 * 16u + lane_row_3) / 2u)] >> (((b_7 * 16u + lane_row_3) % 2u) * 16u));
-      const auto b_8 = share_3 + 32u;
-      const auto at_15 = tile_3 + lane_row_3 + b_8 * 64u;
-      const auto w_41 = b4[at_15];
-      const auto w_42 = b4[at_15 + 16u];
-      const auto w_43 = b4[at_15 + 32u];
-      const auto w_44 = b4[at_15 + 48u];
-      const auto scale_14 = half_to_float(b4[tile_3 + 4096u + ((b_8 * 16u + lane_row_3) / 2u)] >> (((b_8 * 16u + lane_row_3) % 2u) * 16u));
-      const auto b_9 = share_3 + 48u;
-      const auto at_16 = tile_3 + lane_row_3 + b_9 * 64u;
-      const auto w_45 = b4[at_16];
-      const auto w_46 = b4[at_16 + 16u];
-      const auto w_47 = b4[at_16 + 32u];
-      const auto w_48 = b4[at_16 + 48u];
-      const auto scale_15 = half_to_float(b4[tile_3 + 4096u + ((b_9 * 16u + lane_row_3) / 2u)] >> (((b_9 * 16u + lane_row_3) % 2u) * 16u));
-      const auto xw_9 = share_3 * 8u;
-      const auto xq_65 = pool[xw_9];
-      const auto xq_66 = pool[xw_9 + 1u];
-      const auto xq_67 = pool[xw_9 + 2u];
-      const auto xq_68 = pool[xw_9 + 3u];
-      const auto xq_69 = pool[xw_9 + 4u];
-      const auto xq_70 = pool[xw_9 + 5u];
-      const auto xq_71 = pool[xw_9 + 6u];
-      const auto xq_72 = pool[xw_9 + 7u];
-      const auto d_9 = __uint_as_float(pool[share_3 + 512u]);
-      sum_3 = fmaf((float)(__dp4a((int)(((((w_36 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_72), __dp4a((int)(((((w_35 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_71), __dp4a((int)(((((w_34 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_70), __dp4a((int)(((((w_33 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_69), __dp4a((int)((((w_36 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_68), __dp4a((int)((((w_35 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_67), __dp4a((int)((((w_34 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_66), __dp4a((int)((((w_33 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_65), 0))))))))), scale_12 * d_9, sum_3);
-      const auto xw_10 = b_7 * 8u;
-      const auto xq_73 = pool[xw_10];
-      const auto xq_74 = pool[xw_10 + 1u];
-      const auto xq_75 = pool[xw_10 + 2u];
-      const auto xq_76 = pool[xw_10 + 3u];
-      const auto xq_77 = pool[xw_10 + 4u];
-      const auto xq_78 = pool[xw_10 + 5u];
-      const auto xq_79 = pool[xw_10 + 6u];
-      const auto xq_80 = pool[xw_10 + 7u];
-      const auto d_10 = __uint_as_float(pool[b_7 + 512u]);
-      sum_3 = fmaf((float)(__dp4a((int)(((((w_40 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_80), __dp4a((int)(((((w_39 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_79), __dp4a((int)(((((w_38 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_78), __dp4a((int)(((((w_37 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_77), __dp4a((int)((((w_40 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_76), __dp4a((int)((((w_39 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_75), __dp4a((int)((((w_38 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_74), __dp4a((int)((((w_37 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_73), 0))))))))), scale_13 * d_10, sum_3);
-      const auto xw_11 = b_8 * 8u;
-      const auto xq_81 = pool[xw_11];
-      const auto xq_82 = pool[xw_11 + 1u];
-      const auto xq_83 = pool[xw_11 + 2u];
-      const auto xq_84 = pool[xw_11 + 3u];
-      const auto xq_85 = pool[xw_11 + 4u];
-      const auto xq_86 = pool[xw_11 + 5u];
-      const auto xq_87 = pool[xw_11 + 6u];
-      const auto xq_88 = pool[xw_11 + 7u];
-      const auto d_11 = __uint_as_float(pool[b_8 + 512u]);
-      sum_3 = fmaf((float)(__dp4a((int)(((((w_44 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_88), __dp4a((int)(((((w_43 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_87), __dp4a((int)(((((w_42 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_86), __dp4a((int)(((((w_41 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_85), __dp4a((int)((((w_44 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_84), __dp4a((int)((((w_43 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_83), __dp4a((int)((((w_42 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_82), __dp4a((int)((((w_41 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_81), 0))))))))), scale_14 * d_11, sum_3);
-      const auto xw_12 = b_9 * 8u;
-      const auto xq_89 = pool[xw_12];
-      const auto xq_90 = pool[xw_12 + 1u];
-      const auto xq_91 = pool[xw_12 + 2u];
-      const auto xq_92 = pool[xw_12 + 3u];
-      const auto xq_93 = pool[xw_12 + 4u];
-      const auto xq_94 = pool[xw_12 + 5u];
-      const auto xq_95 = pool[xw_12 + 6u];
-      const auto xq_96 = pool[xw_12 + 7u];
-      const auto d_12 = __uint_as_float(pool[b_9 + 512u]);
-      sum_3 = fmaf((float)(__dp4a((int)(((((w_48 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_96), __dp4a((int)(((((w_47 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_95), __dp4a((int)(((((w_46 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_94), __dp4a((int)(((((w_45 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_93), __dp4a((int)((((w_48 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_92), __dp4a((int)((((w_47 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_91), __dp4a((int)((((w_46 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_90), __dp4a((int)((((w_45 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_89), 0))))))))), scale_15 * d_12, sum_3);
-      const auto to_3 = share_3 * 16u + own_5 + 4808u;
-      pool[to_3] = __float_as_uint(sum_3);
-      __syncthreads();
-      if (lane < 16u) {
-        const auto own_6 = at_12 + (lane % 16u);
-        auto total_9 = __uint_as_float(pool[lane + 4808u]);
-        for (auto l_6 = 1u; l_6 < 16u; l_6 += 1u) {
-          total_9 = total_9 + __uint_as_float(pool[lane + 4808u + l_6 * 16u]);
-        }
-        pool[(lane / 16u) * 64u + own_6 + 5064u] = __float_as_uint(total_9);
+    // times q4_0[64, 2048]
+    auto sum_3 = 0.0f;
+    auto sum_4 = 0.0f;
+    auto sum_5 = 0.0f;
+    auto sum_6 = 0.0f;
+    const auto xw_9 = share_3 * 8u;
+    const auto xq_17 = *(const uint4*)&pool[xw_9];
+    const auto xq_18 = *(const uint4*)&pool[xw_9 + 4u];
+    const auto d_9 = __uint_as_float(pool[share_3 + 512u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.x), 0))))))))), half_to_float(word_11 >> ((lane_row_3 % 2u) * 16u)) * d_9, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.x), 0))))))))), half_to_float(word_12 >> ((lane_row_4 % 2u) * 16u)) * d_9, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.x), 0))))))))), half_to_float(word_13 >> ((lane_row_5 % 2u) * 16u)) * d_9, sum_5);
+    sum_6 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.x), 0))))))))), half_to_float(word_14 >> ((lane_row_6 % 2u) * 16u)) * d_9, sum_6);
+    const auto xw_10 = b_7 * 8u;
+    const auto xq_19 = *(const uint4*)&pool[xw_10];
+    const auto xq_20 = *(const uint4*)&pool[xw_10 + 4u];
+    const auto d_10 = __uint_as_float(pool[b_7 + 512u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.x), 0))))))))), half_to_float(word_15 >> ((lane_row_3 % 2u) * 16u)) * d_10, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.x), 0))))))))), half_to_float(word_16 >> ((lane_row_4 % 2u) * 16u)) * d_10, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.x), 0))))))))), half_to_float(word_17 >> ((lane_row_5 % 2u) * 16u)) * d_10, sum_5);
+    sum_6 = fmaf((float)(__dp4a((int)((w_64 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.w), __dp4a((int)((w_63 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.z), __dp4a((int)((w_62 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.y), __dp4a((int)((w_61 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.x), __dp4a((int)(((w_64 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.w), __dp4a((int)(((w_63 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.z), __dp4a((int)(((w_62 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.y), __dp4a((int)(((w_61 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.x), 0))))))))), half_to_float(word_18 >> ((lane_row_6 % 2u) * 16u)) * d_10, sum_6);
+    const auto xw_11 = b_8 * 8u;
+    const auto xq_21 = *(const uint4*)&pool[xw_11];
+    const auto xq_22 = *(const uint4*)&pool[xw_11 + 4u];
+    const auto d_11 = __uint_as_float(pool[b_8 + 512u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_68 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.w), __dp4a((int)((w_67 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.z), __dp4a((int)((w_66 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.y), __dp4a((int)((w_65 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.x), __dp4a((int)(((w_68 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.w), __dp4a((int)(((w_67 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.z), __dp4a((int)(((w_66 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.y), __dp4a((int)(((w_65 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.x), 0))))))))), half_to_float(word_19 >> ((lane_row_3 % 2u) * 16u)) * d_11, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_72 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.w), __dp4a((int)((w_71 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.z), __dp4a((int)((w_70 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.y), __dp4a((int)((w_69 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.x), __dp4a((int)(((w_72 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.w), __dp4a((int)(((w_71 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.z), __dp4a((int)(((w_70 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.y), __dp4a((int)(((w_69 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.x), 0))))))))), half_to_float(word_20 >> ((lane_row_4 % 2u) * 16u)) * d_11, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_76 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.w), __dp4a((int)((w_75 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.z), __dp4a((int)((w_74 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.y), __dp4a((int)((w_73 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.x), __dp4a((int)(((w_76 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.w), __dp4a((int)(((w_75 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.z), __dp4a((int)(((w_74 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.y), __dp4a((int)(((w_73 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.x), 0))))))))), half_to_float(word_21 >> ((lane_row_5 % 2u) * 16u)) * d_11, sum_5);
+    sum_6 = fmaf((float)(__dp4a((int)((w_80 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.w), __dp4a((int)((w_79 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.z), __dp4a((int)((w_78 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.y), __dp4a((int)((w_77 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.x), __dp4a((int)(((w_80 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.w), __dp4a((int)(((w_79 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.z), __dp4a((int)(((w_78 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.y), __dp4a((int)(((w_77 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.x), 0))))))))), half_to_float(word_22 >> ((lane_row_6 % 2u) * 16u)) * d_11, sum_6);
+    const auto xw_12 = b_9 * 8u;
+    const auto xq_23 = *(const uint4*)&pool[xw_12];
+    const auto xq_24 = *(const uint4*)&pool[xw_12 + 4u];
+    const auto d_12 = __uint_as_float(pool[b_9 + 512u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_84 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.w), __dp4a((int)((w_83 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.z), __dp4a((int)((w_82 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.y), __dp4a((int)((w_81 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.x), __dp4a((int)(((w_84 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.w), __dp4a((int)(((w_83 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.z), __dp4a((int)(((w_82 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.y), __dp4a((int)(((w_81 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.x), 0))))))))), half_to_float(word_23 >> ((lane_row_3 % 2u) * 16u)) * d_12, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_88 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.w), __dp4a((int)((w_87 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.z), __dp4a((int)((w_86 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.y), __dp4a((int)((w_85 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.x), __dp4a((int)(((w_88 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.w), __dp4a((int)(((w_87 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.z), __dp4a((int)(((w_86 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.y), __dp4a((int)(((w_85 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.x), 0))))))))), half_to_float(word_24 >> ((lane_row_4 % 2u) * 16u)) * d_12, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_92 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.w), __dp4a((int)((w_91 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.z), __dp4a((int)((w_90 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.y), __dp4a((int)((w_89 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.x), __dp4a((int)(((w_92 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.w), __dp4a((int)(((w_91 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.z), __dp4a((int)(((w_90 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.y), __dp4a((int)(((w_89 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.x), 0))))))))), half_to_float(word_25 >> ((lane_row_5 % 2u) * 16u)) * d_12, sum_5);
+    sum_6 = fmaf((float)(__dp4a((int)((w_96 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.w), __dp4a((int)((w_95 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.z), __dp4a((int)((w_94 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.y), __dp4a((int)((w_93 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.x), __dp4a((int)(((w_96 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.w), __dp4a((int)(((w_95 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.z), __dp4a((int)(((w_94 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.y), __dp4a((int)(((w_93 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.x), 0))))))))), half_to_float(word_26 >> ((lane_row_6 % 2u) * 16u)) * d_12, sum_6);
+    const auto to_3 = share_3 * 64u + own_5 + 712u;
+    pool[to_3] = __float_as_uint(sum_3);
+    const auto to_4 = share_3 * 64u + own_6 + 712u;
+    pool[to_4] = __float_as_uint(sum_4);
+    const auto to_5 = share_3 * 64u + own_7 + 712u;
+    pool[to_5] = __float_as_uint(sum_5);
+    const auto to_6 = share_3 * 64u + own_8 + 712u;
+    pool[to_6] = __float_as_uint(sum_6);
+    __syncthreads();
+    if (lane < 64u) {
+      const auto own_9 = lane % 64u;
+      auto total_9 = __uint_as_float(pool[lane + 712u]);
+      for (auto l_6 = 1u; l_6 < 16u; l_6 += 1u) {
+        total_9 = total_9 + __uint_as_float(pool[lane + 712u + l_6 * 64u]);
       }
-      __syncthreads();
+      pool[(lane / 64u) * 64u + own_9 + 712u] = __float_as_uint(total_9);
     }
+    __syncthreads();
     if (lane < 32u) {
       const auto pair = (lane * 2u) / 2u;
       const auto a = pair * 2u;
       const auto b_10 = a + 1u;
-      const auto v_45 = __uint_as_float(pool[a + 5064u]);
-      const auto v_46 = __uint_as_float(pool[b_10 + 5064u]);
-      const auto at_17 = own_group_3 * 32u + pair;
-      const auto v_47 = __uint_as_float(b5[p6 + at_17]);
-      const auto at_18 = own_group_3 * 32u + pair;
-      const auto v_48 = __uint_as_float(b6[p7 + at_18]);
-      const auto v_49 = (lane * 2u == a ? v_45 * v_47 - v_46 * v_48 : v_45 * v_48 + v_46 * v_47);
+      const auto v_84 = __uint_as_float(pool[a + 712u]);
+      const auto v_85 = __uint_as_float(pool[b_10 + 712u]);
+      const auto at_25 = own_group_3 * 32u + pair;
+      const auto v_86 = __uint_as_float(b5[p6 + at_25]);
+      const auto at_26 = own_group_3 * 32u + pair;
+      const auto v_87 = __uint_as_float(b6[p7 + at_26]);
+      const auto v_88 = (lane * 2u == a ? v_84 * v_86 - v_85 * v_87 : v_84 * v_87 + v_85 * v_86);
       const auto pair_2 = (lane * 2u + 1u) / 2u;
       const auto a_2 = pair_2 * 2u;
       const auto b_11 = a_2 + 1u;
-      const auto v_50 = __uint_as_float(pool[a_2 + 5064u]);
-      const auto v_51 = __uint_as_float(pool[b_11 + 5064u]);
-      const auto at_19 = own_group_3 * 32u + pair_2;
-      const auto v_52 = __uint_as_float(b5[p6 + at_19]);
-      const auto at_20 = own_group_3 * 32u + pair_2;
-      const auto v_53 = __uint_as_float(b6[p7 + at_20]);
-      const auto v_54 = (lane * 2u + 1u == a_2 ? v_50 * v_52 - v_51 * v_53 : v_50 * v_53 + v_51 * v_52);
+      const auto v_89 = __uint_as_float(pool[a_2 + 712u]);
+      const auto v_90 = __uint_as_float(pool[b_11 + 712u]);
+      const auto at_27 = own_group_3 * 32u + pair_2;
+      const auto v_91 = __uint_as_float(b5[p6 + at_27]);
+      const auto at_28 = own_group_3 * 32u + pair_2;
+      const auto v_92 = __uint_as_float(b6[p7 + at_28]);
+      const auto v_93 = (lane * 2u + 1u == a_2 ? v_89 * v_91 - v_90 * v_92 : v_89 * v_92 + v_90 * v_91);
       const auto index = b7[p8 + own_group_3];
       if (index < (n9 / 576u)) {
-        b8[p9 + ((index * 576u + 512u + lane * 2u) / 2u)] = pack_halves(v_49, v_54);
+        b8[p9 + ((index * 576u + 512u + lane * 2u) / 2u)] = pack_halves(v_88, v_93);
       }
     }
   }
   const auto end_2 = end + count_3;
 }
 
-// head_dot_192x768_q4_0+2: lanes 256; rows 1 width 64 reduce 16 upcast 1; rows 1 width 32 reduce 16 upcast 1; rows 1 width 512 reduce 1 upcast 1
+// head_dot_192x768_q4_0+2: lanes 256; rows 1 width 64 reduce 8 upcast 2; rows 1 width 64 reduce 8 upcast 2; rows 1 width 512 reduce 1 upcast 1
 struct Args { unsigned int words[24]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -733,6 +878,19 @@ static __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
+  unsigned int word;
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
+  return word;
+}
+
+static __device__ __forceinline__ uint4 load_early_4(const unsigned int* from) {
+  uint4 words;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w) : "l"(from));
+  return words;
 }
 
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
@@ -760,7 +918,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const unsigned int* b6,
   unsigned int* b7
 ) {
-  __shared__ unsigned int pool[2128];
+  __shared__ __align__(16) unsigned int pool[1032];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -777,29 +935,73 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto n6 = args.words[13];
   const auto n10 = args.words[21];
   launch_next();
-  // part 0: dot [T, 20] × 64; rows 1 width 64 reduce 16 upcast 1
+  // part 0: dot [T, 20] × 64; rows 1 width 64 reduce 8 upcast 2
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 20u;
   if (own_group < count) {
-    wait_for_previous();
-    // what is multiplied
     const auto i = own_group / 20u;
     const auto i_2 = (own_group % 20u) % 20u;
-    for (auto time = 0u; time < 3u; time += 1u) {
-      const auto c = time * 256u + lane;
-      const auto at = i * 768u + c;
-      const auto v = __uint_as_float(b0[p0 + at]);
-      const auto v_2 = __uint_as_float(b1[p1 + c]);
-      pool[c + 264u] = __float_as_uint(v);
-      pool[c + 1032u] = __float_as_uint(v_2);
-    }
-    __syncthreads();
+    const auto share = lane / 32u;
+    const auto own = lane % 32u;
+    const auto own_2 = (lane % 32u) + 32u;
+    const auto tile = p2 + ((i_2 * 256u + 192u + own) / 16u) * 1728u;
+    const auto lane_row = (i_2 * 256u + 192u + own) % 16u;
+    const auto tile_2 = p2 + ((i_2 * 256u + 192u + own_2) / 16u) * 1728u;
+    const auto lane_row_2 = (i_2 * 256u + 192u + own_2) % 16u;
+    const auto at = tile + lane_row + share * 64u;
+    const auto w = load_early(&b2[at]);
+    const auto w_2 = load_early(&b2[at + 16u]);
+    const auto w_3 = load_early(&b2[at + 32u]);
+    const auto w_4 = load_early(&b2[at + 48u]);
+    const auto word = load_early(&b2[tile + 1536u + (share * 8u + (lane_row / 2u))]);
+    const auto at_2 = tile_2 + lane_row_2 + share * 64u;
+    const auto w_5 = load_early(&b2[at_2]);
+    const auto w_6 = load_early(&b2[at_2 + 16u]);
+    const auto w_7 = load_early(&b2[at_2 + 32u]);
+    const auto w_8 = load_early(&b2[at_2 + 48u]);
+    const auto word_2 = load_early(&b2[tile_2 + 1536u + (share * 8u + (lane_row_2 / 2u))]);
+    const auto b = share + 8u;
+    const auto at_3 = tile + lane_row + b * 64u;
+    const auto w_9 = load_early(&b2[at_3]);
+    const auto w_10 = load_early(&b2[at_3 + 16u]);
+    const auto w_11 = load_early(&b2[at_3 + 32u]);
+    const auto w_12 = load_early(&b2[at_3 + 48u]);
+    const auto word_3 = load_early(&b2[tile + 1536u + (b * 8u + (lane_row / 2u))]);
+    const auto at_4 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_13 = load_early(&b2[at_4]);
+    const auto w_14 = load_early(&b2[at_4 + 16u]);
+    const auto w_15 = load_early(&b2[at_4 + 32u]);
+    const auto w_16 = load_early(&b2[at_4 + 48u]);
+    const auto word_4 = load_early(&b2[tile_2 + 1536u + (b * 8u + (lane_row_2 / 2u))]);
+    const auto b_2 = share + 16u;
+    const auto at_5 = tile + lane_row + b_2 * 64u;
+    const auto w_17 = load_early(&b2[at_5]);
+    const auto w_18 = load_early(&b2[at_5 + 16u]);
+    const auto w_19 = load_early(&b2[at_5 + 32u]);
+    const auto w_20 = load_early(&b2[at_5 + 48u]);
+    const auto word_5 = load_early(&b2[tile + 1536u + (b_2 * 8u + (lane_row / 2u))]);
+    const auto at_6 = tile_2 + lane_row_2 + b_2 * 64u;
+    const auto w_21 = load_early(&b2[at_6]);
+    const auto w_22 = load_early(&b2[at_6 + 16u]);
+    const auto w_23 = load_early(&b2[at_6 + 32u]);
+    const auto w_24 = load_early(&b2[at_6 + 48u]);
+    const auto word_6 = load_early(&b2[tile_2 + 1536u + (b_2 * 8u + (lane_row_2 / 2u))]);
+    const auto word_7 = min(lane, 191u);
+    const auto x = load_early_4(&b1[p1 + word_7 * 4u]);
+    wait_for_previous();
+    // what is multiplied
+    const auto i_3 = own_group / 20u;
+    const auto i_4 = (own_group % 20u) % 20u;
+    const auto x_2 = *(const uint4*)&b0[p0 + (i_3 * 768u + word_7 * 4u)];
     auto total = 0.0f;
-    for (auto time_2 = 0u; time_2 < 3u; time_2 += 1u) {
-      const auto c_2 = time_2 * 256u + lane;
-      const auto v_3 = __uint_as_float(pool[c_2 + 264u]) * __uint_as_float(pool[c_2 + 264u]);
-      total = total + v_3;
-    }
+    const auto v = __uint_as_float(x_2.x) * __uint_as_float(x_2.x);
+    total = (lane < 192u ? total + v : total);
+    const auto v_2 = __uint_as_float(x_2.y) * __uint_as_float(x_2.y);
+    total = (lane < 192u ? total + v_2 : total);
+    const auto v_3 = __uint_as_float(x_2.z) * __uint_as_float(x_2.z);
+    total = (lane < 192u ? total + v_3 : total);
+    const auto v_4 = __uint_as_float(x_2.w) * __uint_as_float(x_2.w);
+    total = (lane < 192u ? total + v_4 : total);
     const auto other = __shfl_xor_sync(warp, total, 1u);
     const auto both = total + other;
     const auto other_2 = __shfl_xor_sync(warp, both, 2u);
@@ -811,26 +1013,25 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto other_5 = __shfl_xor_sync(warp, both_4, 16u);
     const auto both_5 = both_4 + other_5;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 1800u] = __float_as_uint(both_5);
+      pool[(lane / 32u) + 264u] = __float_as_uint(both_5);
     }
     __syncthreads();
-    auto total_2 = __uint_as_float(pool[1800u]);
+    auto total_2 = __uint_as_float(pool[264u]);
     for (auto l = 1u; l < 8u; l += 1u) {
-      total_2 = total_2 + __uint_as_float(pool[l + 1800u]);
+      total_2 = total_2 + __uint_as_float(pool[l + 264u]);
     }
-    const auto v_4 = total_2 / 768.0f;
-    const auto v_5 = v_4 + 1e-5f;
-    const auto v_6 = rsqrtf(v_5);
-    const auto word = min(lane, 191u);
-    const auto v_7 = __uint_as_float(pool[word * 4u + 264u]) * v_6;
-    const auto v_8 = v_7 * __uint_as_float(pool[word * 4u + 1032u]);
-    const auto v_9 = __uint_as_float(pool[word * 4u + 265u]) * v_6;
-    const auto v_10 = v_9 * __uint_as_float(pool[word * 4u + 1033u]);
-    const auto v_11 = __uint_as_float(pool[word * 4u + 266u]) * v_6;
-    const auto v_12 = v_11 * __uint_as_float(pool[word * 4u + 1034u]);
-    const auto v_13 = __uint_as_float(pool[word * 4u + 267u]) * v_6;
-    const auto v_14 = v_13 * __uint_as_float(pool[word * 4u + 1035u]);
-    const auto mine = max(max(max(__float_as_uint(v_8) & 0x7fffffffu, __float_as_uint(v_10) & 0x7fffffffu), __float_as_uint(v_12) & 0x7fffffffu), __float_as_uint(v_14) & 0x7fffffffu);
+    const auto v_5 = total_2 / 768.0f;
+    const auto v_6 = v_5 + 1e-5f;
+    const auto v_7 = rsqrtf(v_6);
+    const auto v_8 = __uint_as_float(x_2.x) * v_7;
+    const auto v_9 = v_8 * __uint_as_float(x.x);
+    const auto v_10 = __uint_as_float(x_2.y) * v_7;
+    const auto v_11 = v_10 * __uint_as_float(x.y);
+    const auto v_12 = __uint_as_float(x_2.z) * v_7;
+    const auto v_13 = v_12 * __uint_as_float(x.z);
+    const auto v_14 = __uint_as_float(x_2.w) * v_7;
+    const auto v_15 = v_14 * __uint_as_float(x.w);
+    const auto mine = max(max(max(__float_as_uint(v_9) & 0x7fffffffu, __float_as_uint(v_11) & 0x7fffffffu), __float_as_uint(v_13) & 0x7fffffffu), __float_as_uint(v_15) & 0x7fffffffu);
     const auto other_6 = __shfl_xor_sync(warp, mine, 1u);
     const auto both_6 = max(mine, other_6);
     const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
@@ -840,7 +1041,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto largest = __uint_as_float(both_8);
     const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
     const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? 127.0f / largest : 0.0f);
-    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_8 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_10 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_12 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_14 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_9 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_11 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
     const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
     const auto both_9 = mine_2 + other_9;
@@ -856,90 +1057,129 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
       }
     }
     __syncthreads();
-    const auto i_3 = own_group / 20u;
-    const auto i_4 = (own_group % 20u) % 20u;
-    for (auto at_2 = 0u; at_2 < 64u; at_2 += 16u) {
-      const auto share = lane / 16u;
-      const auto own = lane % 16u;
-      const auto column = at_2 + own;
-      // times q4_0[64, 768]
-      auto sum = 0.0f;
-      const auto tile = p2 + ((i_4 * 256u + 192u + column) / 16u) * 1728u;
-      const auto lane_row = (i_4 * 256u + 192u + column) % 16u;
-      for (auto b = share; b < 24u; b += 16u) {
-        const auto at_3 = tile + lane_row + b * 64u;
-        const auto w = b2[at_3];
-        const auto w_2 = b2[at_3 + 16u];
-        const auto w_3 = b2[at_3 + 32u];
-        const auto w_4 = b2[at_3 + 48u];
-        const auto scale_2 = half_to_float(b2[tile + 1536u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u));
-        const auto xw = b * 8u;
-        const auto xq = pool[xw];
-        const auto xq_2 = pool[xw + 1u];
-        const auto xq_3 = pool[xw + 2u];
-        const auto xq_4 = pool[xw + 3u];
-        const auto xq_5 = pool[xw + 4u];
-        const auto xq_6 = pool[xw + 5u];
-        const auto xq_7 = pool[xw + 6u];
-        const auto xq_8 = pool[xw + 7u];
-        const auto d = __uint_as_float(pool[b + 192u]);
-        sum = fmaf((float)(__dp4a((int)(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_8), __dp4a((int)(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_7), __dp4a((int)(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_6), __dp4a((int)(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_5), __dp4a((int)((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_4), __dp4a((int)((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_3), __dp4a((int)((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_2), __dp4a((int)((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq), 0))))))))), scale_2 * d, sum);
+    // times q4_0[64, 768]
+    auto sum = 0.0f;
+    auto sum_2 = 0.0f;
+    const auto xw = share * 8u;
+    const auto xq = *(const uint4*)&pool[xw];
+    const auto xq_2 = *(const uint4*)&pool[xw + 4u];
+    const auto d = __uint_as_float(pool[share + 192u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
+    sum_2 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row_2 % 2u) * 16u)) * d, sum_2);
+    const auto xw_2 = b * 8u;
+    const auto xq_3 = *(const uint4*)&pool[xw_2];
+    const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
+    const auto d_2 = __uint_as_float(pool[b + 192u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_2, sum);
+    sum_2 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_2);
+    const auto xw_3 = b_2 * 8u;
+    const auto xq_5 = *(const uint4*)&pool[xw_3];
+    const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
+    const auto d_3 = __uint_as_float(pool[b_2 + 192u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_5 >> ((lane_row % 2u) * 16u)) * d_3, sum);
+    sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_2);
+    const auto to = share * 64u + own + 272u;
+    pool[to] = __float_as_uint(sum);
+    const auto to_2 = share * 64u + own_2 + 272u;
+    pool[to_2] = __float_as_uint(sum_2);
+    __syncthreads();
+    if (lane < 64u) {
+      const auto own_3 = lane % 64u;
+      auto total_3 = __uint_as_float(pool[lane + 272u]);
+      for (auto l_2 = 1u; l_2 < 8u; l_2 += 1u) {
+        total_3 = total_3 + __uint_as_float(pool[lane + 272u + l_2 * 64u]);
       }
-      const auto to = share * 16u + own + 1808u;
-      pool[to] = __float_as_uint(sum);
-      __syncthreads();
-      if (lane < 16u) {
-        const auto own_2 = at_2 + (lane % 16u);
-        auto total_3 = __uint_as_float(pool[lane + 1808u]);
-        for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-          total_3 = total_3 + __uint_as_float(pool[lane + 1808u + l_2 * 16u]);
-        }
-        pool[(lane / 16u) * 64u + own_2 + 2064u] = __float_as_uint(total_3);
-      }
-      __syncthreads();
+      pool[(lane / 64u) * 64u + own_3 + 272u] = __float_as_uint(total_3);
     }
+    __syncthreads();
     const auto i_5 = own_group / 20u;
     const auto i_6 = (own_group % 20u) % 20u;
     if (lane < 64u) {
       const auto pair = lane / 2u;
       const auto a = pair * 2u;
-      const auto b_2 = a + 1u;
-      const auto v_15 = __uint_as_float(pool[a + 2064u]);
-      const auto v_16 = __uint_as_float(pool[b_2 + 2064u]);
-      const auto at_4 = i_5 * 32u + pair;
-      const auto v_17 = __uint_as_float(b3[p3 + at_4]);
-      const auto at_5 = i_5 * 32u + pair;
-      const auto v_18 = __uint_as_float(b4[p4 + at_5]);
-      const auto v_19 = (lane == a ? v_15 * v_17 - v_16 * v_18 : v_15 * v_18 + v_16 * v_17);
-      b0[p5 + (i_5 * 11520u + i_6 * 576u + 512u + lane)] = __float_as_uint(v_19);
+      const auto b_3 = a + 1u;
+      const auto v_16 = __uint_as_float(pool[a + 272u]);
+      const auto v_17 = __uint_as_float(pool[b_3 + 272u]);
+      const auto at_7 = i_5 * 32u + pair;
+      const auto v_18 = __uint_as_float(b3[p3 + at_7]);
+      const auto at_8 = i_5 * 32u + pair;
+      const auto v_19 = __uint_as_float(b4[p4 + at_8]);
+      const auto v_20 = (lane == a ? v_16 * v_18 - v_17 * v_19 : v_16 * v_19 + v_17 * v_18);
+      b0[p5 + (i_5 * 11520u + i_6 * 576u + 512u + lane)] = __float_as_uint(v_20);
     }
   }
-  // part 1: dot [T, 20] × 192; rows 1 width 32 reduce 16 upcast 1
+  // part 1: dot [T, 20] × 192; rows 1 width 64 reduce 8 upcast 2
   const auto own_group_2 = blockIdx.x - count;
-  const auto count_2 = sizes.words[0] * 120u;
+  const auto count_2 = sizes.words[0] * 60u;
   if (own_group_2 < count_2) {
     const auto tiles = sizes.words[0] * 20u;
     const auto rows_at = own_group_2 % tiles;
-    const auto first = (own_group_2 / tiles) * 32u;
-    wait_for_previous();
-    // what is multiplied
+    const auto first = (own_group_2 / tiles) * 64u;
     const auto i_7 = rows_at / 20u;
     const auto i_8 = (rows_at % 20u) % 20u;
-    for (auto time_3 = 0u; time_3 < 3u; time_3 += 1u) {
-      const auto c_3 = time_3 * 256u + lane;
-      const auto at_6 = i_7 * 768u + c_3;
-      const auto v_20 = __uint_as_float(b0[p0 + at_6]);
-      const auto v_21 = __uint_as_float(b1[p1 + c_3]);
-      pool[c_3 + 264u] = __float_as_uint(v_20);
-      pool[c_3 + 1032u] = __float_as_uint(v_21);
-    }
-    __syncthreads();
+    const auto share_2 = lane / 32u;
+    const auto own_4 = lane % 32u;
+    const auto own_5 = (lane % 32u) + 32u;
+    const auto column = first + own_4;
+    const auto column_2 = first + own_5;
+    const auto tile_3 = p2 + ((i_8 * 256u + column) / 16u) * 1728u;
+    const auto lane_row_3 = (i_8 * 256u + column) % 16u;
+    const auto tile_4 = p2 + ((i_8 * 256u + column_2) / 16u) * 1728u;
+    const auto lane_row_4 = (i_8 * 256u + column_2) % 16u;
+    const auto at_9 = tile_3 + lane_row_3 + share_2 * 64u;
+    const auto w_25 = load_early(&b2[at_9]);
+    const auto w_26 = load_early(&b2[at_9 + 16u]);
+    const auto w_27 = load_early(&b2[at_9 + 32u]);
+    const auto w_28 = load_early(&b2[at_9 + 48u]);
+    const auto word_8 = load_early(&b2[tile_3 + 1536u + (share_2 * 8u + (lane_row_3 / 2u))]);
+    const auto at_10 = tile_4 + lane_row_4 + share_2 * 64u;
+    const auto w_29 = load_early(&b2[at_10]);
+    const auto w_30 = load_early(&b2[at_10 + 16u]);
+    const auto w_31 = load_early(&b2[at_10 + 32u]);
+    const auto w_32 = load_early(&b2[at_10 + 48u]);
+    const auto word_9 = load_early(&b2[tile_4 + 1536u + (share_2 * 8u + (lane_row_4 / 2u))]);
+    const auto b_4 = share_2 + 8u;
+    const auto at_11 = tile_3 + lane_row_3 + b_4 * 64u;
+    const auto w_33 = load_early(&b2[at_11]);
+    const auto w_34 = load_early(&b2[at_11 + 16u]);
+    const auto w_35 = load_early(&b2[at_11 + 32u]);
+    const auto w_36 = load_early(&b2[at_11 + 48u]);
+    const auto word_10 = load_early(&b2[tile_3 + 1536u + (b_4 * 8u + (lane_row_3 / 2u))]);
+    const auto at_12 = tile_4 + lane_row_4 + b_4 * 64u;
+    const auto w_37 = load_early(&b2[at_12]);
+    const auto w_38 = load_early(&b2[at_12 + 16u]);
+    const auto w_39 = load_early(&b2[at_12 + 32u]);
+    const auto w_40 = load_early(&b2[at_12 + 48u]);
+    const auto word_11 = load_early(&b2[tile_4 + 1536u + (b_4 * 8u + (lane_row_4 / 2u))]);
+    const auto b_5 = share_2 + 16u;
+    const auto at_13 = tile_3 + lane_row_3 + b_5 * 64u;
+    const auto w_41 = load_early(&b2[at_13]);
+    const auto w_42 = load_early(&b2[at_13 + 16u]);
+    const auto w_43 = load_early(&b2[at_13 + 32u]);
+    const auto w_44 = load_early(&b2[at_13 + 48u]);
+    const auto word_12 = load_early(&b2[tile_3 + 1536u + (b_5 * 8u + (lane_row_3 / 2u))]);
+    const auto at_14 = tile_4 + lane_row_4 + b_5 * 64u;
+    const auto w_45 = load_early(&b2[at_14]);
+    const auto w_46 = load_early(&b2[at_14 + 16u]);
+    const auto w_47 = load_early(&b2[at_14 + 32u]);
+    const auto w_48 = load_early(&b2[at_14 + 48u]);
+    const auto word_13 = load_early(&b2[tile_4 + 1536u + (b_5 * 8u + (lane_row_4 / 2u))]);
+    const auto word_14 = min(lane, 191u);
+    const auto x_3 = load_early_4(&b1[p1 + word_14 * 4u]);
+    wait_for_previous();
+    // what is multiplied
+    const auto i_9 = rows_at / 20u;
+    const auto i_10 = (rows_at % 20u) % 20u;
+    const auto x_4 = *(const uint4*)&b0[p0 + (i_9 * 768u + word_14 * 4u)];
     auto total_4 = 0.0f;
-    for (auto time_4 = 0u; time_4 < 3u; time_4 += 1u) {
-      const auto c_4 = time_4 * 256u + lane;
-      const auto v_22 = __uint_as_float(pool[c_4 + 264u]) * __uint_as_float(pool[c_4 + 264u]);
-      total_4 = total_4 + v_22;
-    }
+    const auto v_21 = __uint_as_float(x_4.x) * __uint_as_float(x_4.x);
+    total_4 = (lane < 192u ? total_4 + v_21 : total_4);
+    const auto v_22 = __uint_as_float(x_4.y) * __uint_as_float(x_4.y);
+    total_4 = (lane < 192u ? total_4 + v_22 : total_4);
+    const auto v_23 = __uint_as_float(x_4.z) * __uint_as_float(x_4.z);
+    total_4 = (lane < 192u ? total_4 + v_23 : total_4);
+    const auto v_24 = __uint_as_float(x_4.w) * __uint_as_float(x_4.w);
+    total_4 = (lane < 192u ? total_4 + v_24 : total_4);
     const auto other_11 = __shfl_xor_sync(warp, total_4, 1u);
     const auto both_11 = total_4 + other_11;
     const auto other_12 = __shfl_xor_sync(warp, both_11, 2u);
@@ -951,26 +1191,25 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto other_15 = __shfl_xor_sync(warp, both_14, 16u);
     const auto both_15 = both_14 + other_15;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 1800u] = __float_as_uint(both_15);
+      pool[(lane / 32u) + 264u] = __float_as_uint(both_15);
     }
     __syncthreads();
-    auto total_5 = __uint_as_float(pool[1800u]);
+    auto total_5 = __uint_as_float(pool[264u]);
     for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
-      total_5 = total_5 + __uint_as_float(pool[l_3 + 1800u]);
+      total_5 = total_5 + __uint_as_float(pool[l_3 + 264u]);
     }
-    const auto v_23 = total_5 / 768.0f;
-    const auto v_24 = v_23 + 1e-5f;
-    const auto v_25 = rsqrtf(v_24);
-    const auto word_2 = min(lane, 191u);
-    const auto v_26 = __uint_as_float(pool[word_2 * 4u + 264u]) * v_25;
-    const auto v_27 = v_26 * __uint_as_float(pool[word_2 * 4u + 1032u]);
-    const auto v_28 = __uint_as_float(pool[word_2 * 4u + 265u]) * v_25;
-    const auto v_29 = v_28 * __uint_as_float(pool[word_2 * 4u + 1033u]);
-    const auto v_30 = __uint_as_float(pool[word_2 * 4u + 266u]) * v_25;
-    const auto v_31 = v_30 * __uint_as_float(pool[word_2 * 4u + 1034u]);
-    const auto v_32 = __uint_as_float(pool[word_2 * 4u + 267u]) * v_25;
-    const auto v_33 = v_32 * __uint_as_float(pool[word_2 * 4u + 1035u]);
-    const auto mine_3 = max(max(max(__float_as_uint(v_27) & 0x7fffffffu, __float_as_uint(v_29) & 0x7fffffffu), __float_as_uint(v_31) & 0x7fffffffu), __float_as_uint(v_33) & 0x7fffffffu);
+    const auto v_25 = total_5 / 768.0f;
+    const auto v_26 = v_25 + 1e-5f;
+    const auto v_27 = rsqrtf(v_26);
+    const auto v_28 = __uint_as_float(x_4.x) * v_27;
+    const auto v_29 = v_28 * __uint_as_float(x_3.x);
+    const auto v_30 = __uint_as_float(x_4.y) * v_27;
+    const auto v_31 = v_30 * __uint_as_float(x_3.y);
+    const auto v_32 = __uint_as_float(x_4.z) * v_27;
+    const auto v_33 = v_32 * __uint_as_float(x_3.z);
+    const auto v_34 = __uint_as_float(x_4.w) * v_27;
+    const auto v_35 = v_34 * __uint_as_float(x_3.w);
+    const auto mine_3 = max(max(max(__float_as_uint(v_29) & 0x7fffffffu, __float_as_uint(v_31) & 0x7fffffffu), __float_as_uint(v_33) & 0x7fffffffu), __float_as_uint(v_35) & 0x7fffffffu);
     const auto other_16 = __shfl_xor_sync(warp, mine_3, 1u);
     const auto both_16 = max(mine_3, other_16);
     const auto other_17 = __shfl_xor_sync(warp, both_16, 2u);
@@ -978,9 +1217,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto other_18 = __shfl_xor_sync(warp, both_17, 4u);
     const auto both_18 = max(both_17, other_18);
     const auto largest_2 = __uint_as_float(both_18);
-    const auto scale_3 = (both_18 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
+    const auto scale_2 = (both_18 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
     const auto inverse_2 = (largest_2 > 3.74e-37f && both_18 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
-    const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_29 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_33 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_29 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_33 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_35 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
     const auto other_19 = __shfl_xor_sync(warp, mine_4, 1u);
     const auto both_19 = mine_4 + other_19;
@@ -989,73 +1228,66 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     if (lane < 192u) {
       pool[lane] = packed_2;
       if ((lane % 4u) == 0u) {
-        pool[(lane / 4u) + 216u] = __float_as_uint((float)(both_20) * __uint_as_float(scale_3));
+        pool[(lane / 4u) + 216u] = __float_as_uint((float)(both_20) * __uint_as_float(scale_2));
       }
       if ((lane % 8u) == 0u) {
-        pool[(lane / 8u) + 192u] = scale_3;
+        pool[(lane / 8u) + 192u] = scale_2;
       }
     }
     __syncthreads();
-    const auto i_9 = rows_at / 20u;
-    const auto i_10 = (rows_at % 20u) % 20u;
-    for (auto at_7 = 0u; at_7 < 32u; at_7 += 16u) {
-      const auto share_2 = lane / 16u;
-      const auto own_3 = lane % 16u;
-      const auto column_2 = first + (at_7 + own_3);
-      // times q4_0[192, 768]
-      auto sum_2 = 0.0f;
-      const auto tile_2 = p2 + ((i_10 * 256u + column_2) / 16u) * 1728u;
-      const auto lane_row_2 = (i_10 * 256u + column_2) % 16u;
-      for (auto b_3 = share_2; b_3 < 24u; b_3 += 16u) {
-        const auto at_8 = tile_2 + lane_row_2 + b_3 * 64u;
-        const auto w_5 = b2[at_8];
-        const auto w_6 = b2[at_8 + 16u];
-        const auto w_7 = b2[at_8 + 32u];
-        const auto w_8 = b2[at_8 + 48u];
-        const auto scale_4 = half_to_float(b2[tile_2 + 1536u + ((b_3 * 16u + lane_row_2) / 2u)] >> (((b_3 * 16u + lane_row_2) % 2u) * 16u));
-        const auto xw_2 = b_3 * 8u;
-        const auto xq_9 = pool[xw_2];
-        const auto xq_10 = pool[xw_2 + 1u];
-        const auto xq_11 = pool[xw_2 + 2u];
-        const auto xq_12 = pool[xw_2 + 3u];
-        const auto xq_13 = pool[xw_2 + 4u];
-        const auto xq_14 = pool[xw_2 + 5u];
-        const auto xq_15 = pool[xw_2 + 6u];
-        const auto xq_16 = pool[xw_2 + 7u];
-        const auto d_2 = __uint_as_float(pool[b_3 + 192u]);
-        sum_2 = fmaf((float)(__dp4a((int)(((((w_8 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_16), __dp4a((int)(((((w_7 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_15), __dp4a((int)(((((w_6 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_14), __dp4a((int)(((((w_5 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_13), __dp4a((int)((((w_8 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_12), __dp4a((int)((((w_7 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_11), __dp4a((int)((((w_6 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_10), __dp4a((int)((((w_5 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_9), 0))))))))), scale_4 * d_2, sum_2);
+    // times q4_0[192, 768]
+    auto sum_3 = 0.0f;
+    auto sum_4 = 0.0f;
+    const auto xw_4 = share_2 * 8u;
+    const auto xq_7 = *(const uint4*)&pool[xw_4];
+    const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
+    const auto d_4 = __uint_as_float(pool[share_2 + 192u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row_3 % 2u) * 16u)) * d_4, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_4 % 2u) * 16u)) * d_4, sum_4);
+    const auto xw_5 = b_4 * 8u;
+    const auto xq_9 = *(const uint4*)&pool[xw_5];
+    const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
+    const auto d_5 = __uint_as_float(pool[b_4 + 192u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_4);
+    const auto xw_6 = b_5 * 8u;
+    const auto xq_11 = *(const uint4*)&pool[xw_6];
+    const auto xq_12 = *(const uint4*)&pool[xw_6 + 4u];
+    const auto d_6 = __uint_as_float(pool[b_5 + 192u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_4);
+    const auto to_3 = share_2 * 64u + own_4 + 272u;
+    pool[to_3] = __float_as_uint(sum_3);
+    const auto to_4 = share_2 * 64u + own_5 + 272u;
+    pool[to_4] = __float_as_uint(sum_4);
+    __syncthreads();
+    if (lane < 64u) {
+      const auto own_6 = lane % 64u;
+      auto total_6 = __uint_as_float(pool[lane + 272u]);
+      for (auto l_4 = 1u; l_4 < 8u; l_4 += 1u) {
+        total_6 = total_6 + __uint_as_float(pool[lane + 272u + l_4 * 64u]);
       }
-      const auto to_2 = share_2 * 16u + own_3 + 1808u;
-      pool[to_2] = __float_as_uint(sum_2);
-      __syncthreads();
-      if (lane < 16u) {
-        const auto own_4 = at_7 + (lane % 16u);
-        auto total_6 = __uint_as_float(pool[lane + 1808u]);
-        for (auto l_4 = 1u; l_4 < 16u; l_4 += 1u) {
-          total_6 = total_6 + __uint_as_float(pool[lane + 1808u + l_4 * 16u]);
-        }
-        pool[(lane / 16u) * 32u + own_4 + 2064u] = __float_as_uint(total_6);
-      }
-      __syncthreads();
+      pool[(lane / 64u) * 64u + own_6 + 272u] = __float_as_uint(total_6);
     }
-    const auto word_3 = min(lane, 7u);
+    __syncthreads();
+    const auto word_15 = min(lane, 15u);
     const auto i_11 = rows_at / 20u;
     const auto i_12 = (rows_at % 20u) % 20u;
-    const auto column_3 = first + word_3 * 4u;
-    const auto v_34 = __uint_as_float(pool[word_3 * 4u + 2064u]);
+    const auto column_3 = first + word_15 * 4u;
+    const auto v_36 = __uint_as_float(pool[word_15 * 4u + 272u]);
     const auto i_13 = rows_at / 20u;
     const auto i_14 = (rows_at % 20u) % 20u;
-    const auto column_4 = first + (word_3 * 4u + 1u);
-    const auto v_35 = __uint_as_float(pool[word_3 * 4u + 2065u]);
+    const auto column_4 = first + (word_15 * 4u + 1u);
+    const auto v_37 = __uint_as_float(pool[word_15 * 4u + 273u]);
     const auto i_15 = rows_at / 20u;
     const auto i_16 = (rows_at % 20u) % 20u;
-    const auto column_5 = first + (word_3 * 4u + 2u);
-    const auto v_36 = __uint_as_float(pool[word_3 * 4u + 2066u]);
+    const auto column_5 = first + (word_15 * 4u + 2u);
+    const auto v_38 = __uint_as_float(pool[word_15 * 4u + 274u]);
     const auto i_17 = rows_at / 20u;
     const auto i_18 = (rows_at % 20u) % 20u;
-    const auto column_6 = first + (word_3 * 4u + 3u);
-    const auto v_37 = __uint_as_float(pool[word_3 * 4u + 2067u]);
-    const auto mine_5 = max(max(max(__float_as_uint(v_34) & 0x7fffffffu, __float_as_uint(v_35) & 0x7fffffffu), __float_as_uint(v_36) & 0x7fffffffu), __float_as_uint(v_37) & 0x7fffffffu);
+    const auto column_6 = first + (word_15 * 4u + 3u);
+    const auto v_39 = __uint_as_float(pool[word_15 * 4u + 275u]);
+    const auto mine_5 = max(max(max(__float_as_uint(v_36) & 0x7fffffffu, __float_as_uint(v_37) & 0x7fffffffu), __float_as_uint(v_38) & 0x7fffffffu), __float_as_uint(v_39) & 0x7fffffffu);
     const auto other_21 = __shfl_xor_sync(warp, mine_5, 1u);
     const auto both_21 = max(mine_5, other_21);
     const auto other_22 = __shfl_xor_sync(warp, both_21, 2u);
@@ -1063,41 +1295,41 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto other_23 = __shfl_xor_sync(warp, both_22, 4u);
     const auto both_23 = max(both_22, other_23);
     const auto largest_3 = __uint_as_float(both_23);
-    const auto scale_5 = (both_23 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
+    const auto scale_3 = (both_23 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
     const auto inverse_3 = (largest_3 > 3.74e-37f && both_23 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
-    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_34 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_35 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_36 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_37 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_36 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_37 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_38 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_39 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
     const auto other_24 = __shfl_xor_sync(warp, mine_6, 1u);
     const auto both_24 = mine_6 + other_24;
     const auto other_25 = __shfl_xor_sync(warp, both_24, 2u);
     const auto both_25 = both_24 + other_25;
-    if (lane < 8u) {
-      pool[lane + 2096u] = packed_3;
+    if (lane < 16u) {
+      pool[lane + 784u] = packed_3;
       if ((lane % 4u) == 0u) {
-        pool[(lane / 4u) + 2105u] = __float_as_uint((float)(both_25) * __uint_as_float(scale_5));
+        pool[(lane / 4u) + 804u] = __float_as_uint((float)(both_25) * __uint_as_float(scale_3));
       }
       if ((lane % 8u) == 0u) {
-        pool[(lane / 8u) + 2104u] = scale_5;
+        pool[(lane / 8u) + 800u] = scale_3;
       }
     }
     __syncthreads();
-    if (lane < 8u) {
+    if (lane < 16u) {
       const auto i_19 = rows_at / 20u;
       const auto i_20 = (rows_at % 20u) % 20u;
       const auto column_7 = first + lane * 4u;
-      b0[p6 + ((i_19 * 3840u + i_20 * 192u + column_7) / 4u)] = pool[((lane * 4u) / 4u) + 2096u];
+      b0[p6 + ((i_19 * 3840u + i_20 * 192u + column_7) / 4u)] = pool[((lane * 4u) / 4u) + 784u];
     }
-    if (lane < 1u) {
+    if (lane < 2u) {
       const auto i_21 = rows_at / 20u;
       const auto i_22 = (rows_at % 20u) % 20u;
       const auto column_8 = first + lane * 32u;
-      b0[p6 + (n6 / 4u) + ((i_21 * 3840u + i_22 * 192u + column_8) / 32u)] = pool[((lane * 32u) / 32u) + 2104u];
+      b0[p6 + (n6 / 4u) + ((i_21 * 3840u + i_22 * 192u + column_8) / 32u)] = pool[((lane * 32u) / 32u) + 800u];
     }
-    if (lane < 2u) {
+    if (lane < 4u) {
       const auto i_23 = rows_at / 20u;
       const auto i_24 = (rows_at % 20u) % 20u;
       const auto column_9 = first + lane * 16u;
-      b0[p6 + ((n6 / 4u) + (n6 / 32u)) + ((i_23 * 3840u + i_24 * 192u + column_9) / 16u)] = pool[((lane * 16u) / 16u) + 2105u];
+      b0[p6 + ((n6 / 4u) + (n6 / 32u)) + ((i_23 * 3840u + i_24 * 192u + column_9) / 16u)] = pool[((lane * 16u) / 16u) + 804u];
     }
   }
   const auto end = count + count_2;
@@ -1106,21 +1338,25 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto count_3 = sizes.words[0];
   if (own_group_3 < count_3) {
     wait_for_previous();
-    for (auto time_5 = 0u; time_5 < 2u; time_5 += 1u) {
-      const auto c_5 = time_5 * 256u + lane;
-      const auto at_9 = own_group_3 * 512u + c_5;
-      const auto v_38 = __uint_as_float(b0[p7 + at_9]);
-      const auto v_39 = __uint_as_float(b5[p8 + c_5]);
-      pool[c_5] = __float_as_uint(v_38);
-      pool[c_5 + 512u] = __float_as_uint(v_39);
+    for (auto time = 0u; time < 2u; time += 1u) {
+      const auto c = time * 256u + lane;
+      const auto at_15 = own_group_3 * 512u + c;
+      const auto v_40 = __uint_as_float(b0[p7 + at_15]);
+      const auto v_41 = __uint_as_float(b5[p8 + c]);
+      pool[c] = __float_as_uint(v_40);
+      pool[c + 512u] = __float_as_uint(v_41);
     }
     __syncthreads();
     auto total_7 = 0.0f;
-    for (auto time_6 = 0u; time_6 < 2u; time_6 += 1u) {
-      const auto c_6 = time_6 * 256u + lane;
-      const auto v_40 = __uint_as_float(pool[c_6]) * __uint_as_float(pool[c_6]);
-      total_7 = total_7 + v_40;
-    }
+    const auto word_16 = min(lane, 127u);
+    const auto v_42 = __uint_as_float(pool[word_16 * 4u]) * __uint_as_float(pool[word_16 * 4u]);
+    total_7 = (lane < 128u ? total_7 + v_42 : total_7);
+    const auto v_43 = __uint_as_float(pool[word_16 * 4u + 1u]) * __uint_as_float(pool[word_16 * 4u + 1u]);
+    total_7 = (lane < 128u ? total_7 + v_43 : total_7);
+    const auto v_44 = __uint_as_float(pool[word_16 * 4u + 2u]) * __uint_as_float(pool[word_16 * 4u + 2u]);
+    total_7 = (lane < 128u ? total_7 + v_44 : total_7);
+    const auto v_45 = __uint_as_float(pool[word_16 * 4u + 3u]) * __uint_as_float(pool[word_16 * 4u + 3u]);
+    total_7 = (lane < 128u ? total_7 + v_45 : total_7);
     const auto other_26 = __shfl_xor_sync(warp, total_7, 1u);
     const auto both_26 = total_7 + other_26;
     const auto other_27 = __shfl_xor_sync(warp, both_26, 2u);
@@ -1139,22 +1375,22 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     for (auto l_5 = 1u; l_5 < 8u; l_5 += 1u) {
       total_8 = total_8 + __uint_as_float(pool[l_5 + 1024u]);
     }
-    const auto v_41 = total_8 / 512.0f;
-    const auto v_42 = v_41 + 1e-5f;
-    const auto v_43 = rsqrtf(v_42);
-    const auto v_44 = __uint_as_float(pool[lane * 2u]) * v_43;
-    const auto v_45 = v_44 * __uint_as_float(pool[lane * 2u + 512u]);
-    const auto v_46 = __uint_as_float(pool[lane * 2u + 1u]) * v_43;
-    const auto v_47 = v_46 * __uint_as_float(pool[lane * 2u + 513u]);
+    const auto v_46 = total_8 / 512.0f;
+    const auto v_47 = v_46 + 1e-5f;
+    const auto v_48 = rsqrtf(v_47);
+    const auto v_49 = __uint_as_float(pool[lane * 2u]) * v_48;
+    const auto v_50 = v_49 * __uint_as_float(pool[lane * 2u + 512u]);
+    const auto v_51 = __uint_as_float(pool[lane * 2u + 1u]) * v_48;
+    const auto v_52 = v_51 * __uint_as_float(pool[lane * 2u + 513u]);
     const auto index = b6[p9 + own_group_3];
     if (index < (n10 / 576u)) {
-      b7[p10 + ((index * 576u + lane * 2u) / 2u)] = pack_halves(v_45, v_47);
+      b7[p10 + ((index * 576u + lane * 2u) / 2u)] = pack_halves(v_50, v_52);
     }
   }
   const auto end_2 = end + count_3;
 }
 
-// head_dot_512x192_q4_0: lanes 256; rows 1 width 64 reduce 4 upcast 1
+// head_dot_512x192_q4_0: lanes 256; rows 1 width 128 reduce 2 upcast 1
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -1170,6 +1406,12 @@ static __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
+  unsigned int word;
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
+  return word;
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -1182,73 +1424,99 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   unsigned int* b0,
   const unsigned int* __restrict__ b1
 ) {
-  __shared__ unsigned int pool[256];
+  __shared__ __align__(16) unsigned int pool[324];
   const unsigned int lane = threadIdx.x;
   const auto p0 = args.words[0];
   const auto p1 = args.words[2];
   const auto p2 = args.words[4];
   const auto n0 = args.words[1];
   launch_next();
-  // part 0: dot [T, 20] × 512; rows 1 width 64 reduce 4 upcast 1
+  // part 0: dot [T, 20] × 512; rows 1 width 128 reduce 2 upcast 1
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0] * 20u;
   const auto rows_at = own_group % tiles;
-  const auto first = (own_group / tiles) * 64u;
-  wait_for_previous();
+  const auto first = (own_group / tiles) * 128u;
   const auto i = rows_at / 20u;
   const auto i_2 = (rows_at % 20u) % 20u;
-  const auto share = lane / 64u;
-  const auto own = lane % 64u;
+  const auto share = lane / 128u;
+  const auto own = lane % 128u;
   const auto column = first + own;
-  // times q4_0[512, 192]
-  auto sum = 0.0f;
-  const auto x = i * 3840u + i_2 * 192u;
-  const auto x_2 = p0 + (x / 4u);
-  const auto xd = p0 + (n0 / 4u) + (x / 32u);
-  const auto xs = p0 + (n0 / 4u) + (n0 / 32u) + (x / 16u);
   const auto tile = p1 + ((i_2 * 512u + column) / 16u) * 432u;
   const auto lane_row = (i_2 * 512u + column) % 16u;
-  for (auto b = share; b < 6u; b += 4u) {
-    const auto at = tile + lane_row + b * 64u;
-    const auto w = b1[at];
-    const auto w_2 = b1[at + 16u];
-    const auto w_3 = b1[at + 32u];
-    const auto w_4 = b1[at + 48u];
-    const auto scale = half_to_float(b1[tile + 384u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u));
-    const auto xw = x_2 + b * 8u;
-    const auto xq = b0[xw];
-    const auto xq_2 = b0[xw + 1u];
-    const auto xq_3 = b0[xw + 2u];
-    const auto xq_4 = b0[xw + 3u];
-    const auto xq_5 = b0[xw + 4u];
-    const auto xq_6 = b0[xw + 5u];
-    const auto xq_7 = b0[xw + 6u];
-    const auto xq_8 = b0[xw + 7u];
-    const auto d = __uint_as_float(b0[xd + b]);
-    sum = fmaf((float)(__dp4a((int)(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_8), __dp4a((int)(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_7), __dp4a((int)(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_6), __dp4a((int)(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_5), __dp4a((int)((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_4), __dp4a((int)((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_3), __dp4a((int)((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_2), __dp4a((int)((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq), 0))))))))), scale * d, sum);
+  const auto at = tile + lane_row + share * 64u;
+  const auto w = load_early(&b1[at]);
+  const auto w_2 = load_early(&b1[at + 16u]);
+  const auto w_3 = load_early(&b1[at + 32u]);
+  const auto w_4 = load_early(&b1[at + 48u]);
+  const auto word = load_early(&b1[tile + 384u + (share * 8u + (lane_row / 2u))]);
+  const auto b = share + 2u;
+  const auto at_2 = tile + lane_row + b * 64u;
+  const auto w_5 = load_early(&b1[at_2]);
+  const auto w_6 = load_early(&b1[at_2 + 16u]);
+  const auto w_7 = load_early(&b1[at_2 + 32u]);
+  const auto w_8 = load_early(&b1[at_2 + 48u]);
+  const auto word_2 = load_early(&b1[tile + 384u + (b * 8u + (lane_row / 2u))]);
+  const auto b_2 = share + 4u;
+  const auto at_3 = tile + lane_row + b_2 * 64u;
+  const auto w_9 = load_early(&b1[at_3]);
+  const auto w_10 = load_early(&b1[at_3 + 16u]);
+  const auto w_11 = load_early(&b1[at_3 + 32u]);
+  const auto w_12 = load_early(&b1[at_3 + 48u]);
+  const auto word_3 = load_early(&b1[tile + 384u + (b_2 * 8u + (lane_row / 2u))]);
+  wait_for_previous();
+  const auto x = i * 3840u + i_2 * 192u;
+  const auto from = p0 + (x / 4u);
+  if (lane < 12u) {
+    const auto x_2 = *(const uint4*)&b0[from + lane * 4u];
+    pool[lane * 4u] = x_2.x;
+    pool[lane * 4u + 1u] = x_2.y;
+    pool[lane * 4u + 2u] = x_2.z;
+    pool[lane * 4u + 3u] = x_2.w;
   }
-  const auto to = share * 64u + own;
+  const auto from_2 = p0 + (n0 / 4u) + (x / 32u);
+  if (lane < 6u) {
+    pool[lane + 48u] = b0[from_2 + lane];
+  }
+  __syncthreads();
+  // times q4_0[512, 192]
+  auto sum = 0.0f;
+  const auto xw = share * 8u;
+  const auto xq = *(const uint4*)&pool[xw];
+  const auto xq_2 = *(const uint4*)&pool[xw + 4u];
+  const auto d = __uint_as_float(pool[share + 48u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
+  const auto xw_2 = b * 8u;
+  const auto xq_3 = *(const uint4*)&pool[xw_2];
+  const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
+  const auto d_2 = __uint_as_float(pool[b + 48u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_2, sum);
+  const auto xw_3 = b_2 * 8u;
+  const auto xq_5 = *(const uint4*)&pool[xw_3];
+  const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
+  const auto d_3 = __uint_as_float(pool[b_2 + 48u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_3, sum);
+  const auto to = share * 128u + own + 68u;
   pool[to] = __float_as_uint(sum);
   __syncthreads();
-  if (lane < 64u) {
-    const auto own_2 = lane % 64u;
-    auto total = __uint_as_float(pool[lane]);
-    for (auto l = 1u; l < 4u; l += 1u) {
-      total = total + __uint_as_float(pool[lane + l * 64u]);
+  if (lane < 128u) {
+    const auto own_2 = lane % 128u;
+    auto total = __uint_as_float(pool[lane + 68u]);
+    for (auto l = 1u; l < 2u; l += 1u) {
+      total = total + __uint_as_float(pool[lane + 68u + l * 128u]);
     }
-    pool[(lane / 64u) * 64u + own_2] = __float_as_uint(total);
+    pool[(lane / 128u) * 128u + own_2 + 68u] = __float_as_uint(total);
   }
   __syncthreads();
-  if (lane < 64u) {
+  if (lane < 128u) {
     const auto i_3 = rows_at / 20u;
     const auto i_4 = (rows_at % 20u) % 20u;
     const auto column_2 = first + lane;
-    const auto v = __uint_as_float(pool[lane]);
+    const auto v = __uint_as_float(pool[lane + 68u]);
     b0[p2 + (i_3 * 11520u + i_4 * 576u + column_2)] = __float_as_uint(v);
   }
 }
 
-// attend_20x576: lanes 256; rows 2 width 512 reduce 16 upcast 4 chunk 128 spread
+// attend_20x576: lanes 256; rows 2 width 512 reduce 8 upcast 2 chunk 64 spread
 struct Args { unsigned int words[12]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -1280,8 +1548,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const unsigned int* b4,
   unsigned int* b5
 ) {
-  __shared__ unsigned int pool[3432];
+  __shared__ __align__(16) unsigned int pool[5488];
   const unsigned int lane = threadIdx.x;
+  const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
   const auto p1 = args.words[2];
   const auto p2 = args.words[4];
@@ -1290,7 +1559,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto n1 = args.words[3];
   const auto n4 = args.words[9];
   launch_next();
-  // part 0: attend [T, 20] × 512; rows 2 width 512 reduce 16 upcast 4 chunk 128 spread; chunks
+  // part 0: attend [T, 20] × 512; rows 2 width 512 reduce 8 upcast 2 chunk 64 spread; chunks
   const auto own_group = blockIdx.x;
   const auto tiles = (sizes.words[0] * 20u + 1u) / 2u;
   const auto rows_at = own_group % tiles;
@@ -1307,7 +1576,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto last_row = max(min(n1 / 576u, n1 / 576u), 1u) - 1u;
   const auto pages_at = b3[p3 + i_3];
   const auto group_of = i_2 / 20u;
-  const auto chunk_start = chunk * 128u;
+  const auto chunk_start = chunk * 64u;
   if (chunk_start < seen) {
     for (auto time = 0u; time < 5u; time += 1u) {
       const auto c = time * 256u + lane;
@@ -1319,7 +1588,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         pool[c] = b0[p0 + (i_6 * 11520u + i_5 * 576u + (c % 576u))];
       }
     }
-    const auto chunk_end = min(chunk_start + 128u, seen);
+    const auto chunk_end = min(chunk_start + 64u, seen);
     auto top = -3e38f;
     auto top_2 = -3e38f;
     auto total = 0.0f;
@@ -1332,6 +1601,14 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     auto y_6 = 0.0f;
     auto y_7 = 0.0f;
     auto y_8 = 0.0f;
+    auto y_9 = 0.0f;
+    auto y_10 = 0.0f;
+    auto y_11 = 0.0f;
+    auto y_12 = 0.0f;
+    auto y_13 = 0.0f;
+    auto y_14 = 0.0f;
+    auto y_15 = 0.0f;
+    auto y_16 = 0.0f;
     __syncthreads();
     for (auto start = chunk_start; start < chunk_end; start += 64u) {
       if (lane < 64u) {
@@ -1339,253 +1616,564 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         pool[lane + 1152u] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
       }
       __syncthreads();
-      const auto share = lane % 16u;
-      const auto b = lane / 16u;
+      const auto share = lane % 8u;
+      const auto b = lane / 8u;
       const auto row_3 = pool[b + 1152u] * 576u + group_of * 576u;
-      const auto b_2 = (lane / 16u) + 16u;
+      const auto b_2 = (lane / 8u) + 32u;
       const auto row_4 = pool[b_2 + 1152u] * 576u + group_of * 576u;
-      const auto b_3 = (lane / 16u) + 32u;
-      const auto row_5 = pool[b_3 + 1152u] * 576u + group_of * 576u;
-      const auto b_4 = (lane / 16u) + 48u;
-      const auto row_6 = pool[b_4 + 1152u] * 576u + group_of * 576u;
       auto score = 0.0f;
       auto score_2 = 0.0f;
       auto score_3 = 0.0f;
       auto score_4 = 0.0f;
-      auto score_5 = 0.0f;
-      auto score_6 = 0.0f;
-      auto score_7 = 0.0f;
-      auto score_8 = 0.0f;
-      for (auto c_2 = share; c_2 < 288u; c_2 += 96u) {
-        const auto pair = b1[p1 + ((row_3 / 2u) + c_2)];
-        const auto pair_2 = b1[p1 + ((row_4 / 2u) + c_2)];
-        const auto pair_3 = b1[p1 + ((row_5 / 2u) + c_2)];
-        const auto pair_4 = b1[p1 + ((row_6 / 2u) + c_2)];
-        const auto c_3 = c_2 + 16u;
-        const auto pair_5 = b1[p1 + ((row_3 / 2u) + c_3)];
-        const auto pair_6 = b1[p1 + ((row_4 / 2u) + c_3)];
-        const auto pair_7 = b1[p1 + ((row_5 / 2u) + c_3)];
-        const auto pair_8 = b1[p1 + ((row_6 / 2u) + c_3)];
-        const auto c_4 = c_2 + 32u;
-        const auto pair_9 = b1[p1 + ((row_3 / 2u) + c_4)];
-        const auto pair_10 = b1[p1 + ((row_4 / 2u) + c_4)];
-        const auto pair_11 = b1[p1 + ((row_5 / 2u) + c_4)];
-        const auto pair_12 = b1[p1 + ((row_6 / 2u) + c_4)];
-        const auto c_5 = c_2 + 48u;
-        const auto pair_13 = b1[p1 + ((row_3 / 2u) + c_5)];
-        const auto pair_14 = b1[p1 + ((row_4 / 2u) + c_5)];
-        const auto pair_15 = b1[p1 + ((row_5 / 2u) + c_5)];
-        const auto pair_16 = b1[p1 + ((row_6 / 2u) + c_5)];
-        const auto c_6 = c_2 + 64u;
-        const auto pair_17 = b1[p1 + ((row_3 / 2u) + c_6)];
-        const auto pair_18 = b1[p1 + ((row_4 / 2u) + c_6)];
-        const auto pair_19 = b1[p1 + ((row_5 / 2u) + c_6)];
-        const auto pair_20 = b1[p1 + ((row_6 / 2u) + c_6)];
-        const auto c_7 = c_2 + 80u;
-        const auto pair_21 = b1[p1 + ((row_3 / 2u) + c_7)];
-        const auto pair_22 = b1[p1 + ((row_4 / 2u) + c_7)];
-        const auto pair_23 = b1[p1 + ((row_5 / 2u) + c_7)];
-        const auto pair_24 = b1[p1 + ((row_6 / 2u) + c_7)];
-        const auto key = half_to_float(pair);
-        const auto key_2 = half_to_float(pair >> 16u);
-        const auto key_3 = half_to_float(pair_2);
-        const auto key_4 = half_to_float(pair_2 >> 16u);
-        const auto key_5 = half_to_float(pair_3);
-        const auto key_6 = half_to_float(pair_3 >> 16u);
-        const auto key_7 = half_to_float(pair_4);
-        const auto key_8 = half_to_float(pair_4 >> 16u);
-        const auto q = __uint_as_float(pool[c_2 * 2u]);
-        score = fmaf(key, q, score);
-        score_3 = fmaf(key_3, q, score_3);
-        score_5 = fmaf(key_5, q, score_5);
-        score_7 = fmaf(key_7, q, score_7);
-        const auto q_2 = __uint_as_float(pool[c_2 * 2u + 1u]);
-        score = fmaf(key_2, q_2, score);
-        score_3 = fmaf(key_4, q_2, score_3);
-        score_5 = fmaf(key_6, q_2, score_5);
-        score_7 = fmaf(key_8, q_2, score_7);
-        const auto q_3 = __uint_as_float(pool[c_2 * 2u + 576u]);
-        score_2 = fmaf(key, q_3, score_2);
-        score_4 = fmaf(key_3, q_3, score_4);
-        score_6 = fmaf(key_5, q_3, score_6);
-        score_8 = fmaf(key_7, q_3, score_8);
-        const auto q_4 = __uint_as_float(pool[c_2 * 2u + 577u]);
-        score_2 = fmaf(key_2, q_4, score_2);
-        score_4 = fmaf(key_4, q_4, score_4);
-        score_6 = fmaf(key_6, q_4, score_6);
-        score_8 = fmaf(key_8, q_4, score_8);
-        const auto key_9 = half_to_float(pair_5);
-        const auto key_10 = half_to_float(pair_5 >> 16u);
-        const auto key_11 = half_to_float(pair_6);
-        const auto key_12 = half_to_float(pair_6 >> 16u);
-        const auto key_13 = half_to_float(pair_7);
-        const auto key_14 = half_to_float(pair_7 >> 16u);
-        const auto key_15 = half_to_float(pair_8);
-        const auto key_16 = half_to_float(pair_8 >> 16u);
-        const auto q_5 = __uint_as_float(pool[c_3 * 2u]);
-        score = fmaf(key_9, q_5, score);
-        score_3 = fmaf(key_11, q_5, score_3);
-        score_5 = fmaf(key_13, q_5, score_5);
-        score_7 = fmaf(key_15, q_5, score_7);
-        const auto q_6 = __uint_as_float(pool[c_3 * 2u + 1u]);
-        score = fmaf(key_10, q_6, score);
-        score_3 = fmaf(key_12, q_6, score_3);
-        score_5 = fmaf(key_14, q_6, score_5);
-        score_7 = fmaf(key_16, q_6, score_7);
-        const auto q_7 = __uint_as_float(pool[c_3 * 2u + 576u]);
-        score_2 = fmaf(key_9, q_7, score_2);
-        score_4 = fmaf(key_11, q_7, score_4);
-        score_6 = fmaf(key_13, q_7, score_6);
-        score_8 = fmaf(key_15, q_7, score_8);
-        const auto q_8 = __uint_as_float(pool[c_3 * 2u + 577u]);
-        score_2 = fmaf(key_10, q_8, score_2);
-        score_4 = fmaf(key_12, q_8, score_4);
-        score_6 = fmaf(key_14, q_8, score_6);
-        score_8 = fmaf(key_16, q_8, score_8);
-        const auto key_17 = half_to_float(pair_9);
-        const auto key_18 = half_to_float(pair_9 >> 16u);
-        const auto key_19 = half_to_float(pair_10);
-        const auto key_20 = half_to_float(pair_10 >> 16u);
-        const auto key_21 = half_to_float(pair_11);
-        const auto key_22 = half_to_float(pair_11 >> 16u);
-        const auto key_23 = half_to_float(pair_12);
-        const auto key_24 = half_to_float(pair_12 >> 16u);
-        const auto q_9 = __uint_as_float(pool[c_4 * 2u]);
-        score = fmaf(key_17, q_9, score);
-        score_3 = fmaf(key_19, q_9, score_3);
-        score_5 = fmaf(key_21, q_9, score_5);
-        score_7 = fmaf(key_23, q_9, score_7);
-        const auto q_10 = __uint_as_float(pool[c_4 * 2u + 1u]);
-        score = fmaf(key_18, q_10, score);
-        score_3 = fmaf(key_20, q_10, score_3);
-        score_5 = fmaf(key_22, q_10, score_5);
-        score_7 = fmaf(key_24, q_10, score_7);
-        const auto q_11 = __uint_as_float(pool[c_4 * 2u + 576u]);
-        score_2 = fmaf(key_17, q_11, score_2);
-        score_4 = fmaf(key_19, q_11, score_4);
-        score_6 = fmaf(key_21, q_11, score_6);
-        score_8 = fmaf(key_23, q_11, score_8);
-        const auto q_12 = __uint_as_float(pool[c_4 * 2u + 577u]);
-        score_2 = fmaf(key_18, q_12, score_2);
-        score_4 = fmaf(key_20, q_12, score_4);
-        score_6 = fmaf(key_22, q_12, score_6);
-        score_8 = fmaf(key_24, q_12, score_8);
-        const auto key_25 = half_to_float(pair_13);
-        const auto key_26 = half_to_float(pair_13 >> 16u);
-        const auto key_27 = half_to_float(pair_14);
-        const auto key_28 = half_to_float(pair_14 >> 16u);
-        const auto key_29 = half_to_float(pair_15);
-        const auto key_30 = half_to_float(pair_15 >> 16u);
-        const auto key_31 = half_to_float(pair_16);
-        const auto key_32 = half_to_float(pair_16 >> 16u);
-        const auto q_13 = __uint_as_float(pool[c_5 * 2u]);
-        score = fmaf(key_25, q_13, score);
-        score_3 = fmaf(key_27, q_13, score_3);
-        score_5 = fmaf(key_29, q_13, score_5);
-        score_7 = fmaf(key_31, q_13, score_7);
-        const auto q_14 = __uint_as_float(pool[c_5 * 2u + 1u]);
-        score = fmaf(key_26, q_14, score);
-        score_3 = fmaf(key_28, q_14, score_3);
-        score_5 = fmaf(key_30, q_14, score_5);
-        score_7 = fmaf(key_32, q_14, score_7);
-        const auto q_15 = __uint_as_float(pool[c_5 * 2u + 576u]);
-        score_2 = fmaf(key_25, q_15, score_2);
-        score_4 = fmaf(key_27, q_15, score_4);
-        score_6 = fmaf(key_29, q_15, score_6);
-        score_8 = fmaf(key_31, q_15, score_8);
-        const auto q_16 = __uint_as_float(pool[c_5 * 2u + 577u]);
-        score_2 = fmaf(key_26, q_16, score_2);
-        score_4 = fmaf(key_28, q_16, score_4);
-        score_6 = fmaf(key_30, q_16, score_6);
-        score_8 = fmaf(key_32, q_16, score_8);
-        const auto key_33 = half_to_float(pair_17);
-        const auto key_34 = half_to_float(pair_17 >> 16u);
-        const auto key_35 = half_to_float(pair_18);
-        const auto key_36 = half_to_float(pair_18 >> 16u);
-        const auto key_37 = half_to_float(pair_19);
-        const auto key_38 = half_to_float(pair_19 >> 16u);
-        const auto key_39 = half_to_float(pair_20);
-        const auto key_40 = half_to_float(pair_20 >> 16u);
-        const auto q_17 = __uint_as_float(pool[c_6 * 2u]);
-        score = fmaf(key_33, q_17, score);
-        score_3 = fmaf(key_35, q_17, score_3);
-        score_5 = fmaf(key_37, q_17, score_5);
-        score_7 = fmaf(key_39, q_17, score_7);
-        const auto q_18 = __uint_as_float(pool[c_6 * 2u + 1u]);
-        score = fmaf(key_34, q_18, score);
-        score_3 = fmaf(key_36, q_18, score_3);
-        score_5 = fmaf(key_38, q_18, score_5);
-        score_7 = fmaf(key_40, q_18, score_7);
-        const auto q_19 = __uint_as_float(pool[c_6 * 2u + 576u]);
-        score_2 = fmaf(key_33, q_19, score_2);
-        score_4 = fmaf(key_35, q_19, score_4);
-        score_6 = fmaf(key_37, q_19, score_6);
-        score_8 = fmaf(key_39, q_19, score_8);
-        const auto q_20 = __uint_as_float(pool[c_6 * 2u + 577u]);
-        score_2 = fmaf(key_34, q_20, score_2);
-        score_4 = fmaf(key_36, q_20, score_4);
-        score_6 = fmaf(key_38, q_20, score_6);
-        score_8 = fmaf(key_40, q_20, score_8);
-        const auto key_41 = half_to_float(pair_21);
-        const auto key_42 = half_to_float(pair_21 >> 16u);
-        const auto key_43 = half_to_float(pair_22);
-        const auto key_44 = half_to_float(pair_22 >> 16u);
-        const auto key_45 = half_to_float(pair_23);
-        const auto key_46 = half_to_float(pair_23 >> 16u);
-        const auto key_47 = half_to_float(pair_24);
-        const auto key_48 = half_to_float(pair_24 >> 16u);
-        const auto q_21 = __uint_as_float(pool[c_7 * 2u]);
-        score = fmaf(key_41, q_21, score);
-        score_3 = fmaf(key_43, q_21, score_3);
-        score_5 = fmaf(key_45, q_21, score_5);
-        score_7 = fmaf(key_47, q_21, score_7);
-        const auto q_22 = __uint_as_float(pool[c_7 * 2u + 1u]);
-        score = fmaf(key_42, q_22, score);
-        score_3 = fmaf(key_44, q_22, score_3);
-        score_5 = fmaf(key_46, q_22, score_5);
-        score_7 = fmaf(key_48, q_22, score_7);
-        const auto q_23 = __uint_as_float(pool[c_7 * 2u + 576u]);
-        score_2 = fmaf(key_41, q_23, score_2);
-        score_4 = fmaf(key_43, q_23, score_4);
-        score_6 = fmaf(key_45, q_23, score_6);
-        score_8 = fmaf(key_47, q_23, score_8);
-        const auto q_24 = __uint_as_float(pool[c_7 * 2u + 577u]);
-        score_2 = fmaf(key_42, q_24, score_2);
-        score_4 = fmaf(key_44, q_24, score_4);
-        score_6 = fmaf(key_46, q_24, score_6);
-        score_8 = fmaf(key_48, q_24, score_8);
+      for (auto c_2 = share; c_2 < 72u; c_2 += 72u) {
+        const auto eight = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_2) * 4u];
+        const auto eight_2 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_2) * 4u];
+        const auto c_3 = c_2 + 8u;
+        const auto eight_3 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_3) * 4u];
+        const auto eight_4 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_3) * 4u];
+        const auto c_4 = c_2 + 16u;
+        const auto eight_5 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_4) * 4u];
+        const auto eight_6 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_4) * 4u];
+        const auto c_5 = c_2 + 24u;
+        const auto eight_7 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_5) * 4u];
+        const auto eight_8 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_5) * 4u];
+        const auto c_6 = c_2 + 32u;
+        const auto eight_9 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_6) * 4u];
+        const auto eight_10 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_6) * 4u];
+        const auto c_7 = c_2 + 40u;
+        const auto eight_11 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_7) * 4u];
+        const auto eight_12 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_7) * 4u];
+        const auto c_8 = c_2 + 48u;
+        const auto eight_13 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_8) * 4u];
+        const auto eight_14 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_8) * 4u];
+        const auto c_9 = c_2 + 56u;
+        const auto eight_15 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_9) * 4u];
+        const auto eight_16 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_9) * 4u];
+        const auto c_10 = c_2 + 64u;
+        const auto eight_17 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_10) * 4u];
+        const auto eight_18 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_10) * 4u];
+        const auto key = half_to_float(eight.x);
+        const auto key_2 = half_to_float(eight.x >> 16u);
+        const auto key_3 = half_to_float(eight.y);
+        const auto key_4 = half_to_float(eight.y >> 16u);
+        const auto key_5 = half_to_float(eight.z);
+        const auto key_6 = half_to_float(eight.z >> 16u);
+        const auto key_7 = half_to_float(eight.w);
+        const auto key_8 = half_to_float(eight.w >> 16u);
+        const auto key_9 = half_to_float(eight_2.x);
+        const auto key_10 = half_to_float(eight_2.x >> 16u);
+        const auto key_11 = half_to_float(eight_2.y);
+        const auto key_12 = half_to_float(eight_2.y >> 16u);
+        const auto key_13 = half_to_float(eight_2.z);
+        const auto key_14 = half_to_float(eight_2.z >> 16u);
+        const auto key_15 = half_to_float(eight_2.w);
+        const auto key_16 = half_to_float(eight_2.w >> 16u);
+        const auto q = *(const uint4*)&pool[c_2 * 8u];
+        const auto q_2 = *(const uint4*)&pool[c_2 * 8u + 4u];
+        score = fmaf(key, __uint_as_float(q.x), score);
+        score_3 = fmaf(key_9, __uint_as_float(q.x), score_3);
+        score = fmaf(key_2, __uint_as_float(q.y), score);
+        score_3 = fmaf(key_10, __uint_as_float(q.y), score_3);
+        score = fmaf(key_3, __uint_as_float(q.z), score);
+        score_3 = fmaf(key_11, __uint_as_float(q.z), score_3);
+        score = fmaf(key_4, __uint_as_float(q.w), score);
+        score_3 = fmaf(key_12, __uint_as_float(q.w), score_3);
+        score = fmaf(key_5, __uint_as_float(q_2.x), score);
+        score_3 = fmaf(key_13, __uint_as_float(q_2.x), score_3);
+        score = fmaf(key_6, __uint_as_float(q_2.y), score);
+        score_3 = fmaf(key_14, __uint_as_float(q_2.y), score_3);
+        score = fmaf(key_7, __uint_as_float(q_2.z), score);
+        score_3 = fmaf(key_15, __uint_as_float(q_2.z), score_3);
+        score = fmaf(key_8, __uint_as_float(q_2.w), score);
+        score_3 = fmaf(key_16, __uint_as_float(q_2.w), score_3);
+        const auto q_3 = *(const uint4*)&pool[c_2 * 8u + 576u];
+        const auto q_4 = *(const uint4*)&pool[c_2 * 8u + 580u];
+        score_2 = fmaf(key, __uint_as_float(q_3.x), score_2);
+        score_4 = fmaf(key_9, __uint_as_float(q_3.x), score_4);
+        score_2 = fmaf(key_2, __uint_as_float(q_3.y), score_2);
+        score_4 = fmaf(key_10, __uint_as_float(q_3.y), score_4);
+        score_2 = fmaf(key_3, __uint_as_float(q_3.z), score_2);
+        score_4 = fmaf(key_11, __uint_as_float(q_3.z), score_4);
+        score_2 = fmaf(key_4, __uint_as_float(q_3.w), score_2);
+        score_4 = fmaf(key_12, __uint_as_float(q_3.w), score_4);
+        score_2 = fmaf(key_5, __uint_as_float(q_4.x), score_2);
+        score_4 = fmaf(key_13, __uint_as_float(q_4.x), score_4);
+        score_2 = fmaf(key_6, __uint_as_float(q_4.y), score_2);
+        score_4 = fmaf(key_14, __uint_as_float(q_4.y), score_4);
+        score_2 = fmaf(key_7, __uint_as_float(q_4.z), score_2);
+        score_4 = fmaf(key_15, __uint_as_float(q_4.z), score_4);
+        score_2 = fmaf(key_8, __uint_as_float(q_4.w), score_2);
+        score_4 = fmaf(key_16, __uint_as_float(q_4.w), score_4);
+        const auto key_17 = half_to_float(eight_3.x);
+        const auto key_18 = half_to_float(eight_3.x >> 16u);
+        const auto key_19 = half_to_float(eight_3.y);
+        const auto key_20 = half_to_float(eight_3.y >> 16u);
+        const auto key_21 = half_to_float(eight_3.z);
+        const auto key_22 = half_to_float(eight_3.z >> 16u);
+        const auto key_23 = half_to_float(eight_3.w);
+        const auto key_24 = half_to_float(eight_3.w >> 16u);
+        const auto key_25 = half_to_float(eight_4.x);
+        const auto key_26 = half_to_float(eight_4.x >> 16u);
+        const auto key_27 = half_to_float(eight_4.y);
+        const auto key_28 = half_to_float(eight_4.y >> 16u);
+        const auto key_29 = half_to_float(eight_4.z);
+        const auto key_30 = half_to_float(eight_4.z >> 16u);
+        const auto key_31 = half_to_float(eight_4.w);
+        const auto key_32 = half_to_float(eight_4.w >> 16u);
+        const auto q_5 = *(const uint4*)&pool[c_3 * 8u];
+        const auto q_6 = *(const uint4*)&pool[c_3 * 8u + 4u];
+        score = fmaf(key_17, __uint_as_float(q_5.x), score);
+        score_3 = fmaf(key_25, __uint_as_float(q_5.x), score_3);
+        score = fmaf(key_18, __uint_as_float(q_5.y), score);
+        score_3 = fmaf(key_26, __uint_as_float(q_5.y), score_3);
+        score = fmaf(key_19, __uint_as_float(q_5.z), score);
+        score_3 = fmaf(key_27, __uint_as_float(q_5.z), score_3);
+        score = fmaf(key_20, __uint_as_float(q_5.w), score);
+        score_3 = fmaf(key_28, __uint_as_float(q_5.w), score_3);
+        score = fmaf(key_21, __uint_as_float(q_6.x), score);
+        score_3 = fmaf(key_29, __uint_as_float(q_6.x), score_3);
+        score = fmaf(key_22, __uint_as_float(q_6.y), score);
+        score_3 = fmaf(key_30, __uint_as_float(q_6.y), score_3);
+        score = fmaf(key_23, __uint_as_float(q_6.z), score);
+        score_3 = fmaf(key_31, __uint_as_float(q_6.z), score_3);
+        score = fmaf(key_24, __uint_as_float(q_6.w), score);
+        score_3 = fmaf(key_32, __uint_as_float(q_6.w), score_3);
+        const auto q_7 = *(const uint4*)&pool[c_3 * 8u + 576u];
+        const auto q_8 = *(const uint4*)&pool[c_3 * 8u + 580u];
+        score_2 = fmaf(key_17, __uint_as_float(q_7.x), score_2);
+        score_4 = fmaf(key_25, __uint_as_float(q_7.x), score_4);
+        score_2 = fmaf(key_18, __uint_as_float(q_7.y), score_2);
+        score_4 = fmaf(key_26, __uint_as_float(q_7.y), score_4);
+        score_2 = fmaf(key_19, __uint_as_float(q_7.z), score_2);
+        score_4 = fmaf(key_27, __uint_as_float(q_7.z), score_4);
+        score_2 = fmaf(key_20, __uint_as_float(q_7.w), score_2);
+        score_4 = fmaf(key_28, __uint_as_float(q_7.w), score_4);
+        score_2 = fmaf(key_21, __uint_as_float(q_8.x), score_2);
+        score_4 = fmaf(key_29, __uint_as_float(q_8.x), score_4);
+        score_2 = fmaf(key_22, __uint_as_float(q_8.y), score_2);
+        score_4 = fmaf(key_30, __uint_as_float(q_8.y), score_4);
+        score_2 = fmaf(key_23, __uint_as_float(q_8.z), score_2);
+        score_4 = fmaf(key_31, __uint_as_float(q_8.z), score_4);
+        score_2 = fmaf(key_24, __uint_as_float(q_8.w), score_2);
+        score_4 = fmaf(key_32, __uint_as_float(q_8.w), score_4);
+        const auto key_33 = half_to_float(eight_5.x);
+        const auto key_34 = half_to_float(eight_5.x >> 16u);
+        const auto key_35 = half_to_float(eight_5.y);
+        const auto key_36 = half_to_float(eight_5.y >> 16u);
+        const auto key_37 = half_to_float(eight_5.z);
+        const auto key_38 = half_to_float(eight_5.z >> 16u);
+        const auto key_39 = half_to_float(eight_5.w);
+        const auto key_40 = half_to_float(eight_5.w >> 16u);
+        const auto key_41 = half_to_float(eight_6.x);
+        const auto key_42 = half_to_float(eight_6.x >> 16u);
+        const auto key_43 = half_to_float(eight_6.y);
+        const auto key_44 = half_to_float(eight_6.y >> 16u);
+        const auto key_45 = half_to_float(eight_6.z);
+        const auto key_46 = half_to_float(eight_6.z >> 16u);
+        const auto key_47 = half_to_float(eight_6.w);
+        const auto key_48 = half_to_float(eight_6.w >> 16u);
+        const auto q_9 = *(const uint4*)&pool[c_4 * 8u];
+        const auto q_10 = *(const uint4*)&pool[c_4 * 8u + 4u];
+        score = fmaf(key_33, __uint_as_float(q_9.x), score);
+        score_3 = fmaf(key_41, __uint_as_float(q_9.x), score_3);
+        score = fmaf(key_34, __uint_as_float(q_9.y), score);
+        score_3 = fmaf(key_42, __uint_as_float(q_9.y), score_3);
+        score = fmaf(key_35, __uint_as_float(q_9.z), score);
+        score_3 = fmaf(key_43, __uint_as_float(q_9.z), score_3);
+        score = fmaf(key_36, __uint_as_float(q_9.w), score);
+        score_3 = fmaf(key_44, __uint_as_float(q_9.w), score_3);
+        score = fmaf(key_37, __uint_as_float(q_10.x), score);
+        score_3 = fmaf(key_45, __uint_as_float(q_10.x), score_3);
+        score = fmaf(key_38, __uint_as_float(q_10.y), score);
+        score_3 = fmaf(key_46, __uint_as_float(q_10.y), score_3);
+        score = fmaf(key_39, __uint_as_float(q_10.z), score);
+        score_3 = fmaf(key_47, __uint_as_float(q_10.z), score_3);
+        score = fmaf(key_40, __uint_as_float(q_10.w), score);
+        score_3 = fmaf(key_48, __uint_as_float(q_10.w), score_3);
+        const auto q_11 = *(const uint4*)&pool[c_4 * 8u + 576u];
+        const auto q_12 = *(const uint4*)&pool[c_4 * 8u + 580u];
+        score_2 = fmaf(key_33, __uint_as_float(q_11.x), score_2);
+        score_4 = fmaf(key_41, __uint_as_float(q_11.x), score_4);
+        score_2 = fmaf(key_34, __uint_as_float(q_11.y), score_2);
+        score_4 = fmaf(key_42, __uint_as_float(q_11.y), score_4);
+        score_2 = fmaf(key_35, __uint_as_float(q_11.z), score_2);
+        score_4 = fmaf(key_43, __uint_as_float(q_11.z), score_4);
+        score_2 = fmaf(key_36, __uint_as_float(q_11.w), score_2);
+        score_4 = fmaf(key_44, __uint_as_float(q_11.w), score_4);
+        score_2 = fmaf(key_37, __uint_as_float(q_12.x), score_2);
+        score_4 = fmaf(key_45, __uint_as_float(q_12.x), score_4);
+        score_2 = fmaf(key_38, __uint_as_float(q_12.y), score_2);
+        score_4 = fmaf(key_46, __uint_as_float(q_12.y), score_4);
+        score_2 = fmaf(key_39, __uint_as_float(q_12.z), score_2);
+        score_4 = fmaf(key_47, __uint_as_float(q_12.z), score_4);
+        score_2 = fmaf(key_40, __uint_as_float(q_12.w), score_2);
+        score_4 = fmaf(key_48, __uint_as_float(q_12.w), score_4);
+        const auto key_49 = half_to_float(eight_7.x);
+        const auto key_50 = half_to_float(eight_7.x >> 16u);
+        const auto key_51 = half_to_float(eight_7.y);
+        const auto key_52 = half_to_float(eight_7.y >> 16u);
+        const auto key_53 = half_to_float(eight_7.z);
+        const auto key_54 = half_to_float(eight_7.z >> 16u);
+        const auto key_55 = half_to_float(eight_7.w);
+        const auto key_56 = half_to_float(eight_7.w >> 16u);
+        const auto key_57 = half_to_float(eight_8.x);
+        const auto key_58 = half_to_float(eight_8.x >> 16u);
+        const auto key_59 = half_to_float(eight_8.y);
+        const auto key_60 = half_to_float(eight_8.y >> 16u);
+        const auto key_61 = half_to_float(eight_8.z);
+        const auto key_62 = half_to_float(eight_8.z >> 16u);
+        const auto key_63 = half_to_float(eight_8.w);
+        const auto key_64 = half_to_float(eight_8.w >> 16u);
+        const auto q_13 = *(const uint4*)&pool[c_5 * 8u];
+        const auto q_14 = *(const uint4*)&pool[c_5 * 8u + 4u];
+        score = fmaf(key_49, __uint_as_float(q_13.x), score);
+        score_3 = fmaf(key_57, __uint_as_float(q_13.x), score_3);
+        score = fmaf(key_50, __uint_as_float(q_13.y), score);
+        score_3 = fmaf(key_58, __uint_as_float(q_13.y), score_3);
+        score = fmaf(key_51, __uint_as_float(q_13.z), score);
+        score_3 = fmaf(key_59, __uint_as_float(q_13.z), score_3);
+        score = fmaf(key_52, __uint_as_float(q_13.w), score);
+        score_3 = fmaf(key_60, __uint_as_float(q_13.w), score_3);
+        score = fmaf(key_53, __uint_as_float(q_14.x), score);
+        score_3 = fmaf(key_61, __uint_as_float(q_14.x), score_3);
+        score = fmaf(key_54, __uint_as_float(q_14.y), score);
+        score_3 = fmaf(key_62, __uint_as_float(q_14.y), score_3);
+        score = fmaf(key_55, __uint_as_float(q_14.z), score);
+        score_3 = fmaf(key_63, __uint_as_float(q_14.z), score_3);
+        score = fmaf(key_56, __uint_as_float(q_14.w), score);
+        score_3 = fmaf(key_64, __uint_as_float(q_14.w), score_3);
+        const auto q_15 = *(const uint4*)&pool[c_5 * 8u + 576u];
+        const auto q_16 = *(const uint4*)&pool[c_5 * 8u + 580u];
+        score_2 = fmaf(key_49, __uint_as_float(q_15.x), score_2);
+        score_4 = fmaf(key_57, __uint_as_float(q_15.x), score_4);
+        score_2 = fmaf(key_50, __uint_as_float(q_15.y), score_2);
+        score_4 = fmaf(key_58, __uint_as_float(q_15.y), score_4);
+        score_2 = fmaf(key_51, __uint_as_float(q_15.z), score_2);
+        score_4 = fmaf(key_59, __uint_as_float(q_15.z), score_4);
+        score_2 = fmaf(key_52, __uint_as_float(q_15.w), score_2);
+        score_4 = fmaf(key_60, __uint_as_float(q_15.w), score_4);
+        score_2 = fmaf(key_53, __uint_as_float(q_16.x), score_2);
+        score_4 = fmaf(key_61, __uint_as_float(q_16.x), score_4);
+        score_2 = fmaf(key_54, __uint_as_float(q_16.y), score_2);
+        score_4 = fmaf(key_62, __uint_as_float(q_16.y), score_4);
+        score_2 = fmaf(key_55, __uint_as_float(q_16.z), score_2);
+        score_4 = fmaf(key_63, __uint_as_float(q_16.z), score_4);
+        score_2 = fmaf(key_56, __uint_as_float(q_16.w), score_2);
+        score_4 = fmaf(key_64, __uint_as_float(q_16.w), score_4);
+        const auto key_65 = half_to_float(eight_9.x);
+        const auto key_66 = half_to_float(eight_9.x >> 16u);
+        const auto key_67 = half_to_float(eight_9.y);
+        const auto key_68 = half_to_float(eight_9.y >> 16u);
+        const auto key_69 = half_to_float(eight_9.z);
+        const auto key_70 = half_to_float(eight_9.z >> 16u);
+        const auto key_71 = half_to_float(eight_9.w);
+        const auto key_72 = half_to_float(eight_9.w >> 16u);
+        const auto key_73 = half_to_float(eight_10.x);
+        const auto key_74 = half_to_float(eight_10.x >> 16u);
+        const auto key_75 = half_to_float(eight_10.y);
+        const auto key_76 = half_to_float(eight_10.y >> 16u);
+        const auto key_77 = half_to_float(eight_10.z);
+        const auto key_78 = half_to_float(eight_10.z >> 16u);
+        const auto key_79 = half_to_float(eight_10.w);
+        const auto key_80 = half_to_float(eight_10.w >> 16u);
+        const auto q_17 = *(const uint4*)&pool[c_6 * 8u];
+        const auto q_18 = *(const uint4*)&pool[c_6 * 8u + 4u];
+        score = fmaf(key_65, __uint_as_float(q_17.x), score);
+        score_3 = fmaf(key_73, __uint_as_float(q_17.x), score_3);
+        score = fmaf(key_66, __uint_as_float(q_17.y), score);
+        score_3 = fmaf(key_74, __uint_as_float(q_17.y), score_3);
+        score = fmaf(key_67, __uint_as_float(q_17.z), score);
+        score_3 = fmaf(key_75, __uint_as_float(q_17.z), score_3);
+        score = fmaf(key_68, __uint_as_float(q_17.w), score);
+        score_3 = fmaf(key_76, __uint_as_float(q_17.w), score_3);
+        score = fmaf(key_69, __uint_as_float(q_18.x), score);
+        score_3 = fmaf(key_77, __uint_as_float(q_18.x), score_3);
+        score = fmaf(key_70, __uint_as_float(q_18.y), score);
+        score_3 = fmaf(key_78, __uint_as_float(q_18.y), score_3);
+        score = fmaf(key_71, __uint_as_float(q_18.z), score);
+        score_3 = fmaf(key_79, __uint_as_float(q_18.z), score_3);
+        score = fmaf(key_72, __uint_as_float(q_18.w), score);
+        score_3 = fmaf(key_80, __uint_as_float(q_18.w), score_3);
+        const auto q_19 = *(const uint4*)&pool[c_6 * 8u + 576u];
+        const auto q_20 = *(const uint4*)&pool[c_6 * 8u + 580u];
+        score_2 = fmaf(key_65, __uint_as_float(q_19.x), score_2);
+        score_4 = fmaf(key_73, __uint_as_float(q_19.x), score_4);
+        score_2 = fmaf(key_66, __uint_as_float(q_19.y), score_2);
+        score_4 = fmaf(key_74, __uint_as_float(q_19.y), score_4);
+        score_2 = fmaf(key_67, __uint_as_float(q_19.z), score_2);
+        score_4 = fmaf(key_75, __uint_as_float(q_19.z), score_4);
+        score_2 = fmaf(key_68, __uint_as_float(q_19.w), score_2);
+        score_4 = fmaf(key_76, __uint_as_float(q_19.w), score_4);
+        score_2 = fmaf(key_69, __uint_as_float(q_20.x), score_2);
+        score_4 = fmaf(key_77, __uint_as_float(q_20.x), score_4);
+        score_2 = fmaf(key_70, __uint_as_float(q_20.y), score_2);
+        score_4 = fmaf(key_78, __uint_as_float(q_20.y), score_4);
+        score_2 = fmaf(key_71, __uint_as_float(q_20.z), score_2);
+        score_4 = fmaf(key_79, __uint_as_float(q_20.z), score_4);
+        score_2 = fmaf(key_72, __uint_as_float(q_20.w), score_2);
+        score_4 = fmaf(key_80, __uint_as_float(q_20.w), score_4);
+        const auto key_81 = half_to_float(eight_11.x);
+        const auto key_82 = half_to_float(eight_11.x >> 16u);
+        const auto key_83 = half_to_float(eight_11.y);
+        const auto key_84 = half_to_float(eight_11.y >> 16u);
+        const auto key_85 = half_to_float(eight_11.z);
+        const auto key_86 = half_to_float(eight_11.z >> 16u);
+        const auto key_87 = half_to_float(eight_11.w);
+        const auto key_88 = half_to_float(eight_11.w >> 16u);
+        const auto key_89 = half_to_float(eight_12.x);
+        const auto key_90 = half_to_float(eight_12.x >> 16u);
+        const auto key_91 = half_to_float(eight_12.y);
+        const auto key_92 = half_to_float(eight_12.y >> 16u);
+        const auto key_93 = half_to_float(eight_12.z);
+        const auto key_94 = half_to_float(eight_12.z >> 16u);
+        const auto key_95 = half_to_float(eight_12.w);
+        const auto key_96 = half_to_float(eight_12.w >> 16u);
+        const auto q_21 = *(const uint4*)&pool[c_7 * 8u];
+        const auto q_22 = *(const uint4*)&pool[c_7 * 8u + 4u];
+        score = fmaf(key_81, __uint_as_float(q_21.x), score);
+        score_3 = fmaf(key_89, __uint_as_float(q_21.x), score_3);
+        score = fmaf(key_82, __uint_as_float(q_21.y), score);
+        score_3 = fmaf(key_90, __uint_as_float(q_21.y), score_3);
+        score = fmaf(key_83, __uint_as_float(q_21.z), score);
+        score_3 = fmaf(key_91, __uint_as_float(q_21.z), score_3);
+        score = fmaf(key_84, __uint_as_float(q_21.w), score);
+        score_3 = fmaf(key_92, __uint_as_float(q_21.w), score_3);
+        score = fmaf(key_85, __uint_as_float(q_22.x), score);
+        score_3 = fmaf(key_93, __uint_as_float(q_22.x), score_3);
+        score = fmaf(key_86, __uint_as_float(q_22.y), score);
+        score_3 = fmaf(key_94, __uint_as_float(q_22.y), score_3);
+        score = fmaf(key_87, __uint_as_float(q_22.z), score);
+        score_3 = fmaf(key_95, __uint_as_float(q_22.z), score_3);
+        score = fmaf(key_88, __uint_as_float(q_22.w), score);
+        score_3 = fmaf(key_96, __uint_as_float(q_22.w), score_3);
+        const auto q_23 = *(const uint4*)&pool[c_7 * 8u + 576u];
+        const auto q_24 = *(const uint4*)&pool[c_7 * 8u + 580u];
+        score_2 = fmaf(key_81, __uint_as_float(q_23.x), score_2);
+        score_4 = fmaf(key_89, __uint_as_float(q_23.x), score_4);
+        score_2 = fmaf(key_82, __uint_as_float(q_23.y), score_2);
+        score_4 = fmaf(key_90, __uint_as_float(q_23.y), score_4);
+        score_2 = fmaf(key_83, __uint_as_float(q_23.z), score_2);
+        score_4 = fmaf(key_91, __uint_as_float(q_23.z), score_4);
+        score_2 = fmaf(key_84, __uint_as_float(q_23.w), score_2);
+        score_4 = fmaf(key_92, __uint_as_float(q_23.w), score_4);
+        score_2 = fmaf(key_85, __uint_as_float(q_24.x), score_2);
+        score_4 = fmaf(key_93, __uint_as_float(q_24.x), score_4);
+        score_2 = fmaf(key_86, __uint_as_float(q_24.y), score_2);
+        score_4 = fmaf(key_94, __uint_as_float(q_24.y), score_4);
+        score_2 = fmaf(key_87, __uint_as_float(q_24.z), score_2);
+        score_4 = fmaf(key_95, __uint_as_float(q_24.z), score_4);
+        score_2 = fmaf(key_88, __uint_as_float(q_24.w), score_2);
+        score_4 = fmaf(key_96, __uint_as_float(q_24.w), score_4);
+        const auto key_97 = half_to_float(eight_13.x);
+        const auto key_98 = half_to_float(eight_13.x >> 16u);
+        const auto key_99 = half_to_float(eight_13.y);
+        const auto key_100 = half_to_float(eight_13.y >> 16u);
+        const auto key_101 = half_to_float(eight_13.z);
+        const auto key_102 = half_to_float(eight_13.z >> 16u);
+        const auto key_103 = half_to_float(eight_13.w);
+        const auto key_104 = half_to_float(eight_13.w >> 16u);
+        const auto key_105 = half_to_float(eight_14.x);
+        const auto key_106 = half_to_float(eight_14.x >> 16u);
+        const auto key_107 = half_to_float(eight_14.y);
+        const auto key_108 = half_to_float(eight_14.y >> 16u);
+        const auto key_109 = half_to_float(eight_14.z);
+        const auto key_110 = half_to_float(eight_14.z >> 16u);
+        const auto key_111 = half_to_float(eight_14.w);
+        const auto key_112 = half_to_float(eight_14.w >> 16u);
+        const auto q_25 = *(const uint4*)&pool[c_8 * 8u];
+        const auto q_26 = *(const uint4*)&pool[c_8 * 8u + 4u];
+        score = fmaf(key_97, __uint_as_float(q_25.x), score);
+        score_3 = fmaf(key_105, __uint_as_float(q_25.x), score_3);
+        score = fmaf(key_98, __uint_as_float(q_25.y), score);
+        score_3 = fmaf(key_106, __uint_as_float(q_25.y), score_3);
+        score = fmaf(key_99, __uint_as_float(q_25.z), score);
+        score_3 = fmaf(key_107, __uint_as_float(q_25.z), score_3);
+        score = fmaf(key_100, __uint_as_float(q_25.w), score);
+        score_3 = fmaf(key_108, __uint_as_float(q_25.w), score_3);
+        score = fmaf(key_101, __uint_as_float(q_26.x), score);
+        score_3 = fmaf(key_109, __uint_as_float(q_26.x), score_3);
+        score = fmaf(key_102, __uint_as_float(q_26.y), score);
+        score_3 = fmaf(key_110, __uint_as_float(q_26.y), score_3);
+        score = fmaf(key_103, __uint_as_float(q_26.z), score);
+        score_3 = fmaf(key_111, __uint_as_float(q_26.z), score_3);
+        score = fmaf(key_104, __uint_as_float(q_26.w), score);
+        score_3 = fmaf(key_112, __uint_as_float(q_26.w), score_3);
+        const auto q_27 = *(const uint4*)&pool[c_8 * 8u + 576u];
+        const auto q_28 = *(const uint4*)&pool[c_8 * 8u + 580u];
+        score_2 = fmaf(key_97, __uint_as_float(q_27.x), score_2);
+        score_4 = fmaf(key_105, __uint_as_float(q_27.x), score_4);
+        score_2 = fmaf(key_98, __uint_as_float(q_27.y), score_2);
+        score_4 = fmaf(key_106, __uint_as_float(q_27.y), score_4);
+        score_2 = fmaf(key_99, __uint_as_float(q_27.z), score_2);
+        score_4 = fmaf(key_107, __uint_as_float(q_27.z), score_4);
+        score_2 = fmaf(key_100, __uint_as_float(q_27.w), score_2);
+        score_4 = fmaf(key_108, __uint_as_float(q_27.w), score_4);
+        score_2 = fmaf(key_101, __uint_as_float(q_28.x), score_2);
+        score_4 = fmaf(key_109, __uint_as_float(q_28.x), score_4);
+        score_2 = fmaf(key_102, __uint_as_float(q_28.y), score_2);
+        score_4 = fmaf(key_110, __uint_as_float(q_28.y), score_4);
+        score_2 = fmaf(key_103, __uint_as_float(q_28.z), score_2);
+        score_4 = fmaf(key_111, __uint_as_float(q_28.z), score_4);
+        score_2 = fmaf(key_104, __uint_as_float(q_28.w), score_2);
+        score_4 = fmaf(key_112, __uint_as_float(q_28.w), score_4);
+        const auto key_113 = half_to_float(eight_15.x);
+        const auto key_114 = half_to_float(eight_15.x >> 16u);
+        const auto key_115 = half_to_float(eight_15.y);
+        const auto key_116 = half_to_float(eight_15.y >> 16u);
+        const auto key_117 = half_to_float(eight_15.z);
+        const auto key_118 = half_to_float(eight_15.z >> 16u);
+        const auto key_119 = half_to_float(eight_15.w);
+        const auto key_120 = half_to_float(eight_15.w >> 16u);
+        const auto key_121 = half_to_float(eight_16.x);
+        const auto key_122 = half_to_float(eight_16.x >> 16u);
+        const auto key_123 = half_to_float(eight_16.y);
+        const auto key_124 = half_to_float(eight_16.y >> 16u);
+        const auto key_125 = half_to_float(eight_16.z);
+        const auto key_126 = half_to_float(eight_16.z >> 16u);
+        const auto key_127 = half_to_float(eight_16.w);
+        const auto key_128 = half_to_float(eight_16.w >> 16u);
+        const auto q_29 = *(const uint4*)&pool[c_9 * 8u];
+        const auto q_30 = *(const uint4*)&pool[c_9 * 8u + 4u];
+        score = fmaf(key_113, __uint_as_float(q_29.x), score);
+        score_3 = fmaf(key_121, __uint_as_float(q_29.x), score_3);
+        score = fmaf(key_114, __uint_as_float(q_29.y), score);
+        score_3 = fmaf(key_122, __uint_as_float(q_29.y), score_3);
+        score = fmaf(key_115, __uint_as_float(q_29.z), score);
+        score_3 = fmaf(key_123, __uint_as_float(q_29.z), score_3);
+        score = fmaf(key_116, __uint_as_float(q_29.w), score);
+        score_3 = fmaf(key_124, __uint_as_float(q_29.w), score_3);
+        score = fmaf(key_117, __uint_as_float(q_30.x), score);
+        score_3 = fmaf(key_125, __uint_as_float(q_30.x), score_3);
+        score = fmaf(key_118, __uint_as_float(q_30.y), score);
+        score_3 = fmaf(key_126, __uint_as_float(q_30.y), score_3);
+        score = fmaf(key_119, __uint_as_float(q_30.z), score);
+        score_3 = fmaf(key_127, __uint_as_float(q_30.z), score_3);
+        score = fmaf(key_120, __uint_as_float(q_30.w), score);
+        score_3 = fmaf(key_128, __uint_as_float(q_30.w), score_3);
+        const auto q_31 = *(const uint4*)&pool[c_9 * 8u + 576u];
+        const auto q_32 = *(const uint4*)&pool[c_9 * 8u + 580u];
+        score_2 = fmaf(key_113, __uint_as_float(q_31.x), score_2);
+        score_4 = fmaf(key_121, __uint_as_float(q_31.x), score_4);
+        score_2 = fmaf(key_114, __uint_as_float(q_31.y), score_2);
+        score_4 = fmaf(key_122, __uint_as_float(q_31.y), score_4);
+        score_2 = fmaf(key_115, __uint_as_float(q_31.z), score_2);
+        score_4 = fmaf(key_123, __uint_as_float(q_31.z), score_4);
+        score_2 = fmaf(key_116, __uint_as_float(q_31.w), score_2);
+        score_4 = fmaf(key_124, __uint_as_float(q_31.w), score_4);
+        score_2 = fmaf(key_117, __uint_as_float(q_32.x), score_2);
+        score_4 = fmaf(key_125, __uint_as_float(q_32.x), score_4);
+        score_2 = fmaf(key_118, __uint_as_float(q_32.y), score_2);
+        score_4 = fmaf(key_126, __uint_as_float(q_32.y), score_4);
+        score_2 = fmaf(key_119, __uint_as_float(q_32.z), score_2);
+        score_4 = fmaf(key_127, __uint_as_float(q_32.z), score_4);
+        score_2 = fmaf(key_120, __uint_as_float(q_32.w), score_2);
+        score_4 = fmaf(key_128, __uint_as_float(q_32.w), score_4);
+        const auto key_129 = half_to_float(eight_17.x);
+        const auto key_130 = half_to_float(eight_17.x >> 16u);
+        const auto key_131 = half_to_float(eight_17.y);
+        const auto key_132 = half_to_float(eight_17.y >> 16u);
+        const auto key_133 = half_to_float(eight_17.z);
+        const auto key_134 = half_to_float(eight_17.z >> 16u);
+        const auto key_135 = half_to_float(eight_17.w);
+        const auto key_136 = half_to_float(eight_17.w >> 16u);
+        const auto key_137 = half_to_float(eight_18.x);
+        const auto key_138 = half_to_float(eight_18.x >> 16u);
+        const auto key_139 = half_to_float(eight_18.y);
+        const auto key_140 = half_to_float(eight_18.y >> 16u);
+        const auto key_141 = half_to_float(eight_18.z);
+        const auto key_142 = half_to_float(eight_18.z >> 16u);
+        const auto key_143 = half_to_float(eight_18.w);
+        const auto key_144 = half_to_float(eight_18.w >> 16u);
+        const auto q_33 = *(const uint4*)&pool[c_10 * 8u];
+        const auto q_34 = *(const uint4*)&pool[c_10 * 8u + 4u];
+        score = fmaf(key_129, __uint_as_float(q_33.x), score);
+        score_3 = fmaf(key_137, __uint_as_float(q_33.x), score_3);
+        score = fmaf(key_130, __uint_as_float(q_33.y), score);
+        score_3 = fmaf(key_138, __uint_as_float(q_33.y), score_3);
+        score = fmaf(key_131, __uint_as_float(q_33.z), score);
+        score_3 = fmaf(key_139, __uint_as_float(q_33.z), score_3);
+        score = fmaf(key_132, __uint_as_float(q_33.w), score);
+        score_3 = fmaf(key_140, __uint_as_float(q_33.w), score_3);
+        score = fmaf(key_133, __uint_as_float(q_34.x), score);
+        score_3 = fmaf(key_141, __uint_as_float(q_34.x), score_3);
+        score = fmaf(key_134, __uint_as_float(q_34.y), score);
+        score_3 = fmaf(key_142, __uint_as_float(q_34.y), score_3);
+        score = fmaf(key_135, __uint_as_float(q_34.z), score);
+        score_3 = fmaf(key_143, __uint_as_float(q_34.z), score_3);
+        score = fmaf(key_136, __uint_as_float(q_34.w), score);
+        score_3 = fmaf(key_144, __uint_as_float(q_34.w), score_3);
+        const auto q_35 = *(const uint4*)&pool[c_10 * 8u + 576u];
+        const auto q_36 = *(const uint4*)&pool[c_10 * 8u + 580u];
+        score_2 = fmaf(key_129, __uint_as_float(q_35.x), score_2);
+        score_4 = fmaf(key_137, __uint_as_float(q_35.x), score_4);
+        score_2 = fmaf(key_130, __uint_as_float(q_35.y), score_2);
+        score_4 = fmaf(key_138, __uint_as_float(q_35.y), score_4);
+        score_2 = fmaf(key_131, __uint_as_float(q_35.z), score_2);
+        score_4 = fmaf(key_139, __uint_as_float(q_35.z), score_4);
+        score_2 = fmaf(key_132, __uint_as_float(q_35.w), score_2);
+        score_4 = fmaf(key_140, __uint_as_float(q_35.w), score_4);
+        score_2 = fmaf(key_133, __uint_as_float(q_36.x), score_2);
+        score_4 = fmaf(key_141, __uint_as_float(q_36.x), score_4);
+        score_2 = fmaf(key_134, __uint_as_float(q_36.y), score_2);
+        score_4 = fmaf(key_142, __uint_as_float(q_36.y), score_4);
+        score_2 = fmaf(key_135, __uint_as_float(q_36.z), score_2);
+        score_4 = fmaf(key_143, __uint_as_float(q_36.z), score_4);
+        score_2 = fmaf(key_136, __uint_as_float(q_36.w), score_2);
+        score_4 = fmaf(key_144, __uint_as_float(q_36.w), score_4);
       }
-      pool[share * 128u + b + 1376u] = __float_as_uint(score);
-      pool[(share * 2u + 1u) * 64u + b + 1376u] = __float_as_uint(score_2);
-      pool[share * 128u + b_2 + 1376u] = __float_as_uint(score_3);
-      pool[(share * 2u + 1u) * 64u + b_2 + 1376u] = __float_as_uint(score_4);
-      pool[share * 128u + b_3 + 1376u] = __float_as_uint(score_5);
-      pool[(share * 2u + 1u) * 64u + b_3 + 1376u] = __float_as_uint(score_6);
-      pool[share * 128u + b_4 + 1376u] = __float_as_uint(score_7);
-      pool[(share * 2u + 1u) * 64u + b_4 + 1376u] = __float_as_uint(score_8);
-      __syncthreads();
-      if (lane < 128u) {
-        auto total_3 = __uint_as_float(pool[lane + 1376u]);
-        for (auto l = 1u; l < 16u; l += 1u) {
-          total_3 = total_3 + __uint_as_float(pool[lane + 1376u + l * 128u]);
-        }
-        pool[lane + 1216u] = __float_as_uint((start + (lane % 64u) < chunk_end ? total_3 * 0.0625f : -3e38f));
+      const auto exists = start + b < chunk_end;
+      const auto other = __shfl_xor_sync(warp, score, 1u);
+      const auto both = score + other;
+      const auto other_2 = __shfl_xor_sync(warp, both, 2u);
+      const auto both_2 = both + other_2;
+      const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
+      const auto both_3 = both_2 + other_3;
+      if (share == 0u) {
+        pool[b + 1216u] = __float_as_uint((exists ? both_3 * 0.0625f : -3e38f));
+      }
+      const auto other_4 = __shfl_xor_sync(warp, score_2, 1u);
+      const auto both_4 = score_2 + other_4;
+      const auto other_5 = __shfl_xor_sync(warp, both_4, 2u);
+      const auto both_5 = both_4 + other_5;
+      const auto other_6 = __shfl_xor_sync(warp, both_5, 4u);
+      const auto both_6 = both_5 + other_6;
+      if (share == 0u) {
+        pool[b + 1280u] = __float_as_uint((exists ? both_6 * 0.0625f : -3e38f));
+      }
+      const auto exists_2 = start + b_2 < chunk_end;
+      const auto other_7 = __shfl_xor_sync(warp, score_3, 1u);
+      const auto both_7 = score_3 + other_7;
+      const auto other_8 = __shfl_xor_sync(warp, both_7, 2u);
+      const auto both_8 = both_7 + other_8;
+      const auto other_9 = __shfl_xor_sync(warp, both_8, 4u);
+      const auto both_9 = both_8 + other_9;
+      if (share == 0u) {
+        pool[b_2 + 1216u] = __float_as_uint((exists_2 ? both_9 * 0.0625f : -3e38f));
+      }
+      const auto other_10 = __shfl_xor_sync(warp, score_4, 1u);
+      const auto both_10 = score_4 + other_10;
+      const auto other_11 = __shfl_xor_sync(warp, both_10, 2u);
+      const auto both_11 = both_10 + other_11;
+      const auto other_12 = __shfl_xor_sync(warp, both_11, 4u);
+      const auto both_12 = both_11 + other_12;
+      if (share == 0u) {
+        pool[b_2 + 1280u] = __float_as_uint((exists_2 ? both_12 * 0.0625f : -3e38f));
       }
       __syncthreads();
       if (lane < 32u) {
         const auto from_score = (lane / 16u) * 64u + (lane % 16u) + 1216u;
-        auto total_4 = __uint_as_float(pool[from_score]);
-        for (auto l_2 = 1u; l_2 < 4u; l_2 += 1u) {
-          total_4 = max(total_4, __uint_as_float(pool[from_score + l_2 * 16u]));
+        auto total_3 = __uint_as_float(pool[from_score]);
+        for (auto l = 1u; l < 4u; l += 1u) {
+          total_3 = max(total_3, __uint_as_float(pool[from_score + l * 16u]));
         }
-        pool[lane + 1344u] = __float_as_uint(total_4);
+        pool[lane + 1344u] = __float_as_uint(total_3);
       }
       __syncthreads();
-      auto total_5 = __uint_as_float(pool[1344u]);
-      for (auto l_3 = 1u; l_3 < 16u; l_3 += 1u) {
-        total_5 = max(total_5, __uint_as_float(pool[l_3 + 1344u]));
+      auto total_4 = __uint_as_float(pool[1344u]);
+      for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
+        total_4 = max(total_4, __uint_as_float(pool[l_2 + 1344u]));
       }
-      const auto new_top = max(top, total_5);
+      const auto new_top = max(top, total_4);
       const auto shrink = expf(top - new_top);
       top = new_top;
       total = total * shrink;
@@ -1593,239 +2181,576 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       y_2 = y_2 * shrink;
       y_3 = y_3 * shrink;
       y_4 = y_4 * shrink;
+      y_5 = y_5 * shrink;
+      y_6 = y_6 * shrink;
+      y_7 = y_7 * shrink;
+      y_8 = y_8 * shrink;
       if (lane < 64u) {
         pool[lane + 1216u] = __float_as_uint(expf(__uint_as_float(pool[lane + 1216u]) - new_top));
       }
-      auto total_6 = __uint_as_float(pool[1360u]);
-      for (auto l_4 = 1u; l_4 < 16u; l_4 += 1u) {
-        total_6 = max(total_6, __uint_as_float(pool[l_4 + 1360u]));
+      auto total_5 = __uint_as_float(pool[1360u]);
+      for (auto l_3 = 1u; l_3 < 16u; l_3 += 1u) {
+        total_5 = max(total_5, __uint_as_float(pool[l_3 + 1360u]));
       }
-      const auto new_top_2 = max(top_2, total_6);
+      const auto new_top_2 = max(top_2, total_5);
       const auto shrink_2 = expf(top_2 - new_top_2);
       top_2 = new_top_2;
       total_2 = total_2 * shrink_2;
-      y_5 = y_5 * shrink_2;
-      y_6 = y_6 * shrink_2;
-      y_7 = y_7 * shrink_2;
-      y_8 = y_8 * shrink_2;
+      y_9 = y_9 * shrink_2;
+      y_10 = y_10 * shrink_2;
+      y_11 = y_11 * shrink_2;
+      y_12 = y_12 * shrink_2;
+      y_13 = y_13 * shrink_2;
+      y_14 = y_14 * shrink_2;
+      y_15 = y_15 * shrink_2;
+      y_16 = y_16 * shrink_2;
       if (lane < 64u) {
         pool[lane + 1280u] = __float_as_uint(expf(__uint_as_float(pool[lane + 1280u]) - new_top_2));
       }
       __syncthreads();
-      const auto column = lane % 128u;
-      const auto team = lane / 128u;
-      const auto item = min(column, 255u);
-      const auto item_2 = min(column + 128u, 255u);
+      const auto column = lane % 64u;
+      const auto team = lane / 64u;
+      const auto item = min(column, 63u);
       const auto here = min(chunk_end - start, 64u);
-      for (auto b_5 = team * 8u; b_5 < here; b_5 += 16u) {
-        const auto row_7 = pool[b_5 + 1152u] * 576u + group_of * 512u;
-        const auto pair_25 = b1[p1 + ((row_7 / 2u) + item)];
-        const auto pair_26 = b1[p1 + ((row_7 / 2u) + item_2)];
-        const auto row_8 = pool[b_5 + 1153u] * 576u + group_of * 512u;
-        const auto pair_27 = b1[p1 + ((row_8 / 2u) + item)];
-        const auto pair_28 = b1[p1 + ((row_8 / 2u) + item_2)];
-        const auto row_9 = pool[b_5 + 1154u] * 576u + group_of * 512u;
-        const auto pair_29 = b1[p1 + ((row_9 / 2u) + item)];
-        const auto pair_30 = b1[p1 + ((row_9 / 2u) + item_2)];
-        const auto row_10 = pool[b_5 + 1155u] * 576u + group_of * 512u;
-        const auto pair_31 = b1[p1 + ((row_10 / 2u) + item)];
-        const auto pair_32 = b1[p1 + ((row_10 / 2u) + item_2)];
-        const auto row_11 = pool[b_5 + 1156u] * 576u + group_of * 512u;
-        const auto pair_33 = b1[p1 + ((row_11 / 2u) + item)];
-        const auto pair_34 = b1[p1 + ((row_11 / 2u) + item_2)];
-        const auto row_12 = pool[b_5 + 1157u] * 576u + group_of * 512u;
-        const auto pair_35 = b1[p1 + ((row_12 / 2u) + item)];
-        const auto pair_36 = b1[p1 + ((row_12 / 2u) + item_2)];
-        const auto row_13 = pool[b_5 + 1158u] * 576u + group_of * 512u;
-        const auto pair_37 = b1[p1 + ((row_13 / 2u) + item)];
-        const auto pair_38 = b1[p1 + ((row_13 / 2u) + item_2)];
-        const auto row_14 = pool[b_5 + 1159u] * 576u + group_of * 512u;
-        const auto pair_39 = b1[p1 + ((row_14 / 2u) + item)];
-        const auto pair_40 = b1[p1 + ((row_14 / 2u) + item_2)];
-        const auto value = half_to_float(pair_25);
-        const auto value_2 = half_to_float(pair_25 >> 16u);
-        const auto value_3 = half_to_float(pair_26);
-        const auto value_4 = half_to_float(pair_26 >> 16u);
-        const auto weight = __uint_as_float(pool[b_5 + 1216u]);
+      for (auto b_3 = team * 16u; b_3 < here; b_3 += 64u) {
+        const auto row_5 = pool[b_3 + 1152u] * 576u + group_of * 512u;
+        const auto eight_19 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + item) * 4u];
+        const auto row_6 = pool[b_3 + 1153u] * 576u + group_of * 512u;
+        const auto eight_20 = *(const uint4*)&b1[p1 + ((row_6 / 8u) + item) * 4u];
+        const auto row_7 = pool[b_3 + 1154u] * 576u + group_of * 512u;
+        const auto eight_21 = *(const uint4*)&b1[p1 + ((row_7 / 8u) + item) * 4u];
+        const auto row_8 = pool[b_3 + 1155u] * 576u + group_of * 512u;
+        const auto eight_22 = *(const uint4*)&b1[p1 + ((row_8 / 8u) + item) * 4u];
+        const auto row_9 = pool[b_3 + 1156u] * 576u + group_of * 512u;
+        const auto eight_23 = *(const uint4*)&b1[p1 + ((row_9 / 8u) + item) * 4u];
+        const auto row_10 = pool[b_3 + 1157u] * 576u + group_of * 512u;
+        const auto eight_24 = *(const uint4*)&b1[p1 + ((row_10 / 8u) + item) * 4u];
+        const auto row_11 = pool[b_3 + 1158u] * 576u + group_of * 512u;
+        const auto eight_25 = *(const uint4*)&b1[p1 + ((row_11 / 8u) + item) * 4u];
+        const auto row_12 = pool[b_3 + 1159u] * 576u + group_of * 512u;
+        const auto eight_26 = *(const uint4*)&b1[p1 + ((row_12 / 8u) + item) * 4u];
+        const auto row_13 = pool[b_3 + 1160u] * 576u + group_of * 512u;
+        const auto eight_27 = *(const uint4*)&b1[p1 + ((row_13 / 8u) + item) * 4u];
+        const auto row_14 = pool[b_3 + 1161u] * 576u + group_of * 512u;
+        const auto eight_28 = *(const uint4*)&b1[p1 + ((row_14 / 8u) + item) * 4u];
+        const auto row_15 = pool[b_3 + 1162u] * 576u + group_of * 512u;
+        const auto eight_29 = *(const uint4*)&b1[p1 + ((row_15 / 8u) + item) * 4u];
+        const auto row_16 = pool[b_3 + 1163u] * 576u + group_of * 512u;
+        const auto eight_30 = *(const uint4*)&b1[p1 + ((row_16 / 8u) + item) * 4u];
+        const auto row_17 = pool[b_3 + 1164u] * 576u + group_of * 512u;
+        const auto eight_31 = *(const uint4*)&b1[p1 + ((row_17 / 8u) + item) * 4u];
+        const auto row_18 = pool[b_3 + 1165u] * 576u + group_of * 512u;
+        const auto eight_32 = *(const uint4*)&b1[p1 + ((row_18 / 8u) + item) * 4u];
+        const auto row_19 = pool[b_3 + 1166u] * 576u + group_of * 512u;
+        const auto eight_33 = *(const uint4*)&b1[p1 + ((row_19 / 8u) + item) * 4u];
+        const auto row_20 = pool[b_3 + 1167u] * 576u + group_of * 512u;
+        const auto eight_34 = *(const uint4*)&b1[p1 + ((row_20 / 8u) + item) * 4u];
+        const auto value = half_to_float(eight_19.x);
+        const auto value_2 = half_to_float(eight_19.x >> 16u);
+        const auto value_3 = half_to_float(eight_19.y);
+        const auto value_4 = half_to_float(eight_19.y >> 16u);
+        const auto value_5 = half_to_float(eight_19.z);
+        const auto value_6 = half_to_float(eight_19.z >> 16u);
+        const auto value_7 = half_to_float(eight_19.w);
+        const auto value_8 = half_to_float(eight_19.w >> 16u);
+        const auto weight = __uint_as_float(pool[b_3 + 1216u]);
         total = total + weight;
         y = fmaf(weight, value, y);
         y_2 = fmaf(weight, value_2, y_2);
         y_3 = fmaf(weight, value_3, y_3);
         y_4 = fmaf(weight, value_4, y_4);
-        const auto weight_2 = __uint_as_float(pool[b_5 + 1280u]);
+        y_5 = fmaf(weight, value_5, y_5);
+        y_6 = fmaf(weight, value_6, y_6);
+        y_7 = fmaf(weight, value_7, y_7);
+        y_8 = fmaf(weight, value_8, y_8);
+        const auto weight_2 = __uint_as_float(pool[b_3 + 1280u]);
         total_2 = total_2 + weight_2;
-        y_5 = fmaf(weight_2, value, y_5);
-        y_6 = fmaf(weight_2, value_2, y_6);
-        y_7 = fmaf(weight_2, value_3, y_7);
-        y_8 = fmaf(weight_2, value_4, y_8);
-        const auto value_5 = half_to_float(pair_27);
-        const auto value_6 = half_to_float(pair_27 >> 16u);
-        const auto value_7 = half_to_float(pair_28);
-        const auto value_8 = half_to_float(pair_28 >> 16u);
-        const auto weight_3 = __uint_as_float(pool[b_5 + 1217u]);
+        y_9 = fmaf(weight_2, value, y_9);
+        y_10 = fmaf(weight_2, value_2, y_10);
+        y_11 = fmaf(weight_2, value_3, y_11);
+        y_12 = fmaf(weight_2, value_4, y_12);
+        y_13 = fmaf(weight_2, value_5, y_13);
+        y_14 = fmaf(weight_2, value_6, y_14);
+        y_15 = fmaf(weight_2, value_7, y_15);
+        y_16 = fmaf(weight_2, value_8, y_16);
+        const auto value_9 = half_to_float(eight_20.x);
+        const auto value_10 = half_to_float(eight_20.x >> 16u);
+        const auto value_11 = half_to_float(eight_20.y);
+        const auto value_12 = half_to_float(eight_20.y >> 16u);
+        const auto value_13 = half_to_float(eight_20.z);
+        const auto value_14 = half_to_float(eight_20.z >> 16u);
+        const auto value_15 = half_to_float(eight_20.w);
+        const auto value_16 = half_to_float(eight_20.w >> 16u);
+        const auto weight_3 = __uint_as_float(pool[b_3 + 1217u]);
         total = total + weight_3;
-        y = fmaf(weight_3, value_5, y);
-        y_2 = fmaf(weight_3, value_6, y_2);
-        y_3 = fmaf(weight_3, value_7, y_3);
-        y_4 = fmaf(weight_3, value_8, y_4);
-        const auto weight_4 = __uint_as_float(pool[b_5 + 1281u]);
+        y = fmaf(weight_3, value_9, y);
+        y_2 = fmaf(weight_3, value_10, y_2);
+        y_3 = fmaf(weight_3, value_11, y_3);
+        y_4 = fmaf(weight_3, value_12, y_4);
+        y_5 = fmaf(weight_3, value_13, y_5);
+        y_6 = fmaf(weight_3, value_14, y_6);
+        y_7 = fmaf(weight_3, value_15, y_7);
+        y_8 = fmaf(weight_3, value_16, y_8);
+        const auto weight_4 = __uint_as_float(pool[b_3 + 1281u]);
         total_2 = total_2 + weight_4;
-        y_5 = fmaf(weight_4, value_5, y_5);
-        y_6 = fmaf(weight_4, value_6, y_6);
-        y_7 = fmaf(weight_4, value_7, y_7);
-        y_8 = fmaf(weight_4, value_8, y_8);
-        const auto value_9 = half_to_float(pair_29);
-        const auto value_10 = half_to_float(pair_29 >> 16u);
-        const auto value_11 = half_to_float(pair_30);
-        const auto value_12 = half_to_float(pair_30 >> 16u);
-        const auto weight_5 = __uint_as_float(pool[b_5 + 1218u]);
+        y_9 = fmaf(weight_4, value_9, y_9);
+        y_10 = fmaf(weight_4, value_10, y_10);
+        y_11 = fmaf(weight_4, value_11, y_11);
+        y_12 = fmaf(weight_4, value_12, y_12);
+        y_13 = fmaf(weight_4, value_13, y_13);
+        y_14 = fmaf(weight_4, value_14, y_14);
+        y_15 = fmaf(weight_4, value_15, y_15);
+        y_16 = fmaf(weight_4, value_16, y_16);
+        const auto value_17 = half_to_float(eight_21.x);
+        const auto value_18 = half_to_float(eight_21.x >> 16u);
+        const auto value_19 = half_to_float(eight_21.y);
+        const auto value_20 = half_to_float(eight_21.y >> 16u);
+        const auto value_21 = half_to_float(eight_21.z);
+        const auto value_22 = half_to_float(eight_21.z >> 16u);
+        const auto value_23 = half_to_float(eight_21.w);
+        const auto value_24 = half_to_float(eight_21.w >> 16u);
+        const auto weight_5 = __uint_as_float(pool[b_3 + 1218u]);
         total = total + weight_5;
-        y = fmaf(weight_5, value_9, y);
-        y_2 = fmaf(weight_5, value_10, y_2);
-        y_3 = fmaf(weight_5, value_11, y_3);
-        y_4 = fmaf(weight_5, value_12, y_4);
-        const auto weight_6 = __uint_as_float(pool[b_5 + 1282u]);
+        y = fmaf(weight_5, value_17, y);
+        y_2 = fmaf(weight_5, value_18, y_2);
+        y_3 = fmaf(weight_5, value_19, y_3);
+        y_4 = fmaf(weight_5, value_20, y_4);
+        y_5 = fmaf(weight_5, value_21, y_5);
+        y_6 = fmaf(weight_5, value_22, y_6);
+        y_7 = fmaf(weight_5, value_23, y_7);
+        y_8 = fmaf(weight_5, value_24, y_8);
+        const auto weight_6 = __uint_as_float(pool[b_3 + 1282u]);
         total_2 = total_2 + weight_6;
-        y_5 = fmaf(weight_6, value_9, y_5);
-        y_6 = fmaf(weight_6, value_10, y_6);
-        y_7 = fmaf(weight_6, value_11, y_7);
-        y_8 = fmaf(weight_6, value_12, y_8);
-        const auto value_13 = half_to_float(pair_31);
-        const auto value_14 = half_to_float(pair_31 >> 16u);
-        const auto value_15 = half_to_float(pair_32);
-        const auto value_16 = half_to_float(pair_32 >> 16u);
-        const auto weight_7 = __uint_as_float(pool[b_5 + 1219u]);
+        y_9 = fmaf(weight_6, value_17, y_9);
+        y_10 = fmaf(weight_6, value_18, y_10);
+        y_11 = fmaf(weight_6, value_19, y_11);
+        y_12 = fmaf(weight_6, value_20, y_12);
+        y_13 = fmaf(weight_6, value_21, y_13);
+        y_14 = fmaf(weight_6, value_22, y_14);
+        y_15 = fmaf(weight_6, value_23, y_15);
+        y_16 = fmaf(weight_6, value_24, y_16);
+        const auto value_25 = half_to_float(eight_22.x);
+        const auto value_26 = half_to_float(eight_22.x >> 16u);
+        const auto value_27 = half_to_float(eight_22.y);
+        const auto value_28 = half_to_float(eight_22.y >> 16u);
+        const auto value_29 = half_to_float(eight_22.z);
+        const auto value_30 = half_to_float(eight_22.z >> 16u);
+        const auto value_31 = half_to_float(eight_22.w);
+        const auto value_32 = half_to_float(eight_22.w >> 16u);
+        const auto weight_7 = __uint_as_float(pool[b_3 + 1219u]);
         total = total + weight_7;
-        y = fmaf(weight_7, value_13, y);
-        y_2 = fmaf(weight_7, value_14, y_2);
-        y_3 = fmaf(weight_7, value_15, y_3);
-        y_4 = fmaf(weight_7, value_16, y_4);
-        const auto weight_8 = __uint_as_float(pool[b_5 + 1283u]);
+        y = fmaf(weight_7, value_25, y);
+        y_2 = fmaf(weight_7, value_26, y_2);
+        y_3 = fmaf(weight_7, value_27, y_3);
+        y_4 = fmaf(weight_7, value_28, y_4);
+        y_5 = fmaf(weight_7, value_29, y_5);
+        y_6 = fmaf(weight_7, value_30, y_6);
+        y_7 = fmaf(weight_7, value_31, y_7);
+        y_8 = fmaf(weight_7, value_32, y_8);
+        const auto weight_8 = __uint_as_float(pool[b_3 + 1283u]);
         total_2 = total_2 + weight_8;
-        y_5 = fmaf(weight_8, value_13, y_5);
-        y_6 = fmaf(weight_8, value_14, y_6);
-        y_7 = fmaf(weight_8, value_15, y_7);
-        y_8 = fmaf(weight_8, value_16, y_8);
-        const auto value_17 = half_to_float(pair_33);
-        const auto value_18 = half_to_float(pair_33 >> 16u);
-        const auto value_19 = half_to_float(pair_34);
-        const auto value_20 = half_to_float(pair_34 >> 16u);
-        const auto weight_9 = __uint_as_float(pool[b_5 + 1220u]);
+        y_9 = fmaf(weight_8, value_25, y_9);
+        y_10 = fmaf(weight_8, value_26, y_10);
+        y_11 = fmaf(weight_8, value_27, y_11);
+        y_12 = fmaf(weight_8, value_28, y_12);
+        y_13 = fmaf(weight_8, value_29, y_13);
+        y_14 = fmaf(weight_8, value_30, y_14);
+        y_15 = fmaf(weight_8, value_31, y_15);
+        y_16 = fmaf(weight_8, value_32, y_16);
+        const auto value_33 = half_to_float(eight_23.x);
+        const auto value_34 = half_to_float(eight_23.x >> 16u);
+        const auto value_35 = half_to_float(eight_23.y);
+        const auto value_36 = half_to_float(eight_23.y >> 16u);
+        const auto value_37 = half_to_float(eight_23.z);
+        const auto value_38 = half_to_float(eight_23.z >> 16u);
+        const auto value_39 = half_to_float(eight_23.w);
+        const auto value_40 = half_to_float(eight_23.w >> 16u);
+        const auto weight_9 = __uint_as_float(pool[b_3 + 1220u]);
         total = total + weight_9;
-        y = fmaf(weight_9, value_17, y);
-        y_2 = fmaf(weight_9, value_18, y_2);
-        y_3 = fmaf(weight_9, value_19, y_3);
-        y_4 = fmaf(weight_9, value_20, y_4);
-        const auto weight_10 = __uint_as_float(pool[b_5 + 1284u]);
+        y = fmaf(weight_9, value_33, y);
+        y_2 = fmaf(weight_9, value_34, y_2);
+        y_3 = fmaf(weight_9, value_35, y_3);
+        y_4 = fmaf(weight_9, value_36, y_4);
+        y_5 = fmaf(weight_9, value_37, y_5);
+        y_6 = fmaf(weight_9, value_38, y_6);
+        y_7 = fmaf(weight_9, value_39, y_7);
+        y_8 = fmaf(weight_9, value_40, y_8);
+        const auto weight_10 = __uint_as_float(pool[b_3 + 1284u]);
         total_2 = total_2 + weight_10;
-        y_5 = fmaf(weight_10, value_17, y_5);
-        y_6 = fmaf(weight_10, value_18, y_6);
-        y_7 = fmaf(weight_10, value_19, y_7);
-        y_8 = fmaf(weight_10, value_20, y_8);
-        const auto value_21 = half_to_float(pair_35);
-        const auto value_22 = half_to_float(pair_35 >> 16u);
-        const auto value_23 = half_to_float(pair_36);
-        const auto value_24 = half_to_float(pair_36 >> 16u);
-        const auto weight_11 = __uint_as_float(pool[b_5 + 1221u]);
+        y_9 = fmaf(weight_10, value_33, y_9);
+        y_10 = fmaf(weight_10, value_34, y_10);
+        y_11 = fmaf(weight_10, value_35, y_11);
+        y_12 = fmaf(weight_10, value_36, y_12);
+        y_13 = fmaf(weight_10, value_37, y_13);
+        y_14 = fmaf(weight_10, value_38, y_14);
+        y_15 = fmaf(weight_10, value_39, y_15);
+        y_16 = fmaf(weight_10, value_40, y_16);
+        const auto value_41 = half_to_float(eight_24.x);
+        const auto value_42 = half_to_float(eight_24.x >> 16u);
+        const auto value_43 = half_to_float(eight_24.y);
+        const auto value_44 = half_to_float(eight_24.y >> 16u);
+        const auto value_45 = half_to_float(eight_24.z);
+        const auto value_46 = half_to_float(eight_24.z >> 16u);
+        const auto value_47 = half_to_float(eight_24.w);
+        const auto value_48 = half_to_float(eight_24.w >> 16u);
+        const auto weight_11 = __uint_as_float(pool[b_3 + 1221u]);
         total = total + weight_11;
-        y = fmaf(weight_11, value_21, y);
-        y_2 = fmaf(weight_11, value_22, y_2);
-        y_3 = fmaf(weight_11, value_23, y_3);
-        y_4 = fmaf(weight_11, value_24, y_4);
-        const auto weight_12 = __uint_as_float(pool[b_5 + 1285u]);
+        y = fmaf(weight_11, value_41, y);
+        y_2 = fmaf(weight_11, value_42, y_2);
+        y_3 = fmaf(weight_11, value_43, y_3);
+        y_4 = fmaf(weight_11, value_44, y_4);
+        y_5 = fmaf(weight_11, value_45, y_5);
+        y_6 = fmaf(weight_11, value_46, y_6);
+        y_7 = fmaf(weight_11, value_47, y_7);
+        y_8 = fmaf(weight_11, value_48, y_8);
+        const auto weight_12 = __uint_as_float(pool[b_3 + 1285u]);
         total_2 = total_2 + weight_12;
-        y_5 = fmaf(weight_12, value_21, y_5);
-        y_6 = fmaf(weight_12, value_22, y_6);
-        y_7 = fmaf(weight_12, value_23, y_7);
-        y_8 = fmaf(weight_12, value_24, y_8);
-        const auto value_25 = half_to_float(pair_37);
-        const auto value_26 = half_to_float(pair_37 >> 16u);
-        const auto value_27 = half_to_float(pair_38);
-        const auto value_28 = half_to_float(pair_38 >> 16u);
-        const auto weight_13 = __uint_as_float(pool[b_5 + 1222u]);
+        y_9 = fmaf(weight_12, value_41, y_9);
+        y_10 = fmaf(weight_12, value_42, y_10);
+        y_11 = fmaf(weight_12, value_43, y_11);
+        y_12 = fmaf(weight_12, value_44, y_12);
+        y_13 = fmaf(weight_12, value_45, y_13);
+        y_14 = fmaf(weight_12, value_46, y_14);
+        y_15 = fmaf(weight_12, value_47, y_15);
+        y_16 = fmaf(weight_12, value_48, y_16);
+        const auto value_49 = half_to_float(eight_25.x);
+        const auto value_50 = half_to_float(eight_25.x >> 16u);
+        const auto value_51 = half_to_float(eight_25.y);
+        const auto value_52 = half_to_float(eight_25.y >> 16u);
+        const auto value_53 = half_to_float(eight_25.z);
+        const auto value_54 = half_to_float(eight_25.z >> 16u);
+        const auto value_55 = half_to_float(eight_25.w);
+        const auto value_56 = half_to_float(eight_25.w >> 16u);
+        const auto weight_13 = __uint_as_float(pool[b_3 + 1222u]);
         total = total + weight_13;
-        y = fmaf(weight_13, value_25, y);
-        y_2 = fmaf(weight_13, value_26, y_2);
-        y_3 = fmaf(weight_13, value_27, y_3);
-        y_4 = fmaf(weight_13, value_28, y_4);
-        const auto weight_14 = __uint_as_float(pool[b_5 + 1286u]);
+        y = fmaf(weight_13, value_49, y);
+        y_2 = fmaf(weight_13, value_50, y_2);
+        y_3 = fmaf(weight_13, value_51, y_3);
+        y_4 = fmaf(weight_13, value_52, y_4);
+        y_5 = fmaf(weight_13, value_53, y_5);
+        y_6 = fmaf(weight_13, value_54, y_6);
+        y_7 = fmaf(weight_13, value_55, y_7);
+        y_8 = fmaf(weight_13, value_56, y_8);
+        const auto weight_14 = __uint_as_float(pool[b_3 + 1286u]);
         total_2 = total_2 + weight_14;
-        y_5 = fmaf(weight_14, value_25, y_5);
-        y_6 = fmaf(weight_14, value_26, y_6);
-        y_7 = fmaf(weight_14, value_27, y_7);
-        y_8 = fmaf(weight_14, value_28, y_8);
-        const auto value_29 = half_to_float(pair_39);
-        const auto value_30 = half_to_float(pair_39 >> 16u);
-        const auto value_31 = half_to_float(pair_40);
-        const auto value_32 = half_to_float(pair_40 >> 16u);
-        const auto weight_15 = __uint_as_float(pool[b_5 + 1223u]);
+        y_9 = fmaf(weight_14, value_49, y_9);
+        y_10 = fmaf(weight_14, value_50, y_10);
+        y_11 = fmaf(weight_14, value_51, y_11);
+        y_12 = fmaf(weight_14, value_52, y_12);
+        y_13 = fmaf(weight_14, value_53, y_13);
+        y_14 = fmaf(weight_14, value_54, y_14);
+        y_15 = fmaf(weight_14, value_55, y_15);
+        y_16 = fmaf(weight_14, value_56, y_16);
+        const auto value_57 = half_to_float(eight_26.x);
+        const auto value_58 = half_to_float(eight_26.x >> 16u);
+        const auto value_59 = half_to_float(eight_26.y);
+        const auto value_60 = half_to_float(eight_26.y >> 16u);
+        const auto value_61 = half_to_float(eight_26.z);
+        const auto value_62 = half_to_float(eight_26.z >> 16u);
+        const auto value_63 = half_to_float(eight_26.w);
+        const auto value_64 = half_to_float(eight_26.w >> 16u);
+        const auto weight_15 = __uint_as_float(pool[b_3 + 1223u]);
         total = total + weight_15;
-        y = fmaf(weight_15, value_29, y);
-        y_2 = fmaf(weight_15, value_30, y_2);
-        y_3 = fmaf(weight_15, value_31, y_3);
-        y_4 = fmaf(weight_15, value_32, y_4);
-        const auto weight_16 = __uint_as_float(pool[b_5 + 1287u]);
+        y = fmaf(weight_15, value_57, y);
+        y_2 = fmaf(weight_15, value_58, y_2);
+        y_3 = fmaf(weight_15, value_59, y_3);
+        y_4 = fmaf(weight_15, value_60, y_4);
+        y_5 = fmaf(weight_15, value_61, y_5);
+        y_6 = fmaf(weight_15, value_62, y_6);
+        y_7 = fmaf(weight_15, value_63, y_7);
+        y_8 = fmaf(weight_15, value_64, y_8);
+        const auto weight_16 = __uint_as_float(pool[b_3 + 1287u]);
         total_2 = total_2 + weight_16;
-        y_5 = fmaf(weight_16, value_29, y_5);
-        y_6 = fmaf(weight_16, value_30, y_6);
-        y_7 = fmaf(weight_16, value_31, y_7);
-        y_8 = fmaf(weight_16, value_32, y_8);
+        y_9 = fmaf(weight_16, value_57, y_9);
+        y_10 = fmaf(weight_16, value_58, y_10);
+        y_11 = fmaf(weight_16, value_59, y_11);
+        y_12 = fmaf(weight_16, value_60, y_12);
+        y_13 = fmaf(weight_16, value_61, y_13);
+        y_14 = fmaf(weight_16, value_62, y_14);
+        y_15 = fmaf(weight_16, value_63, y_15);
+        y_16 = fmaf(weight_16, value_64, y_16);
+        const auto value_65 = half_to_float(eight_27.x);
+        const auto value_66 = half_to_float(eight_27.x >> 16u);
+        const auto value_67 = half_to_float(eight_27.y);
+        const auto value_68 = half_to_float(eight_27.y >> 16u);
+        const auto value_69 = half_to_float(eight_27.z);
+        const auto value_70 = half_to_float(eight_27.z >> 16u);
+        const auto value_71 = half_to_float(eight_27.w);
+        const auto value_72 = half_to_float(eight_27.w >> 16u);
+        const auto weight_17 = __uint_as_float(pool[b_3 + 1224u]);
+        total = total + weight_17;
+        y = fmaf(weight_17, value_65, y);
+        y_2 = fmaf(weight_17, value_66, y_2);
+        y_3 = fmaf(weight_17, value_67, y_3);
+        y_4 = fmaf(weight_17, value_68, y_4);
+        y_5 = fmaf(weight_17, value_69, y_5);
+        y_6 = fmaf(weight_17, value_70, y_6);
+        y_7 = fmaf(weight_17, value_71, y_7);
+        y_8 = fmaf(weight_17, value_72, y_8);
+        const auto weight_18 = __uint_as_float(pool[b_3 + 1288u]);
+        total_2 = total_2 + weight_18;
+        y_9 = fmaf(weight_18, value_65, y_9);
+        y_10 = fmaf(weight_18, value_66, y_10);
+        y_11 = fmaf(weight_18, value_67, y_11);
+        y_12 = fmaf(weight_18, value_68, y_12);
+        y_13 = fmaf(weight_18, value_69, y_13);
+        y_14 = fmaf(weight_18, value_70, y_14);
+        y_15 = fmaf(weight_18, value_71, y_15);
+        y_16 = fmaf(weight_18, value_72, y_16);
+        const auto value_73 = half_to_float(eight_28.x);
+        const auto value_74 = half_to_float(eight_28.x >> 16u);
+        const auto value_75 = half_to_float(eight_28.y);
+        const auto value_76 = half_to_float(eight_28.y >> 16u);
+        const auto value_77 = half_to_float(eight_28.z);
+        const auto value_78 = half_to_float(eight_28.z >> 16u);
+        const auto value_79 = half_to_float(eight_28.w);
+        const auto value_80 = half_to_float(eight_28.w >> 16u);
+        const auto weight_19 = __uint_as_float(pool[b_3 + 1225u]);
+        total = total + weight_19;
+        y = fmaf(weight_19, value_73, y);
+        y_2 = fmaf(weight_19, value_74, y_2);
+        y_3 = fmaf(weight_19, value_75, y_3);
+        y_4 = fmaf(weight_19, value_76, y_4);
+        y_5 = fmaf(weight_19, value_77, y_5);
+        y_6 = fmaf(weight_19, value_78, y_6);
+        y_7 = fmaf(weight_19, value_79, y_7);
+        y_8 = fmaf(weight_19, value_80, y_8);
+        const auto weight_20 = __uint_as_float(pool[b_3 + 1289u]);
+        total_2 = total_2 + weight_20;
+        y_9 = fmaf(weight_20, value_73, y_9);
+        y_10 = fmaf(weight_20, value_74, y_10);
+        y_11 = fmaf(weight_20, value_75, y_11);
+        y_12 = fmaf(weight_20, value_76, y_12);
+        y_13 = fmaf(weight_20, value_77, y_13);
+        y_14 = fmaf(weight_20, value_78, y_14);
+        y_15 = fmaf(weight_20, value_79, y_15);
+        y_16 = fmaf(weight_20, value_80, y_16);
+        const auto value_81 = half_to_float(eight_29.x);
+        const auto value_82 = half_to_float(eight_29.x >> 16u);
+        const auto value_83 = half_to_float(eight_29.y);
+        const auto value_84 = half_to_float(eight_29.y >> 16u);
+        const auto value_85 = half_to_float(eight_29.z);
+        const auto value_86 = half_to_float(eight_29.z >> 16u);
+        const auto value_87 = half_to_float(eight_29.w);
+        const auto value_88 = half_to_float(eight_29.w >> 16u);
+        const auto weight_21 = __uint_as_float(pool[b_3 + 1226u]);
+        total = total + weight_21;
+        y = fmaf(weight_21, value_81, y);
+        y_2 = fmaf(weight_21, value_82, y_2);
+        y_3 = fmaf(weight_21, value_83, y_3);
+        y_4 = fmaf(weight_21, value_84, y_4);
+        y_5 = fmaf(weight_21, value_85, y_5);
+        y_6 = fmaf(weight_21, value_86, y_6);
+        y_7 = fmaf(weight_21, value_87, y_7);
+        y_8 = fmaf(weight_21, value_88, y_8);
+        const auto weight_22 = __uint_as_float(pool[b_3 + 1290u]);
+        total_2 = total_2 + weight_22;
+        y_9 = fmaf(weight_22, value_81, y_9);
+        y_10 = fmaf(weight_22, value_82, y_10);
+        y_11 = fmaf(weight_22, value_83, y_11);
+        y_12 = fmaf(weight_22, value_84, y_12);
+        y_13 = fmaf(weight_22, value_85, y_13);
+        y_14 = fmaf(weight_22, value_86, y_14);
+        y_15 = fmaf(weight_22, value_87, y_15);
+        y_16 = fmaf(weight_22, value_88, y_16);
+        const auto value_89 = half_to_float(eight_30.x);
+        const auto value_90 = half_to_float(eight_30.x >> 16u);
+        const auto value_91 = half_to_float(eight_30.y);
+        const auto value_92 = half_to_float(eight_30.y >> 16u);
+        const auto value_93 = half_to_float(eight_30.z);
+        const auto value_94 = half_to_float(eight_30.z >> 16u);
+        const auto value_95 = half_to_float(eight_30.w);
+        const auto value_96 = half_to_float(eight_30.w >> 16u);
+        const auto weight_23 = __uint_as_float(pool[b_3 + 1227u]);
+        total = total + weight_23;
+        y = fmaf(weight_23, value_89, y);
+        y_2 = fmaf(weight_23, value_90, y_2);
+        y_3 = fmaf(weight_23, value_91, y_3);
+        y_4 = fmaf(weight_23, value_92, y_4);
+        y_5 = fmaf(weight_23, value_93, y_5);
+        y_6 = fmaf(weight_23, value_94, y_6);
+        y_7 = fmaf(weight_23, value_95, y_7);
+        y_8 = fmaf(weight_23, value_96, y_8);
+        const auto weight_24 = __uint_as_float(pool[b_3 + 1291u]);
+        total_2 = total_2 + weight_24;
+        y_9 = fmaf(weight_24, value_89, y_9);
+        y_10 = fmaf(weight_24, value_90, y_10);
+        y_11 = fmaf(weight_24, value_91, y_11);
+        y_12 = fmaf(weight_24, value_92, y_12);
+        y_13 = fmaf(weight_24, value_93, y_13);
+        y_14 = fmaf(weight_24, value_94, y_14);
+        y_15 = fmaf(weight_24, value_95, y_15);
+        y_16 = fmaf(weight_24, value_96, y_16);
+        const auto value_97 = half_to_float(eight_31.x);
+        const auto value_98 = half_to_float(eight_31.x >> 16u);
+        const auto value_99 = half_to_float(eight_31.y);
+        const auto value_100 = half_to_float(eight_31.y >> 16u);
+        const auto value_101 = half_to_float(eight_31.z);
+        const auto value_102 = half_to_float(eight_31.z >> 16u);
+        const auto value_103 = half_to_float(eight_31.w);
+        const auto value_104 = half_to_float(eight_31.w >> 16u);
+        const auto weight_25 = __uint_as_float(pool[b_3 + 1228u]);
+        total = total + weight_25;
+        y = fmaf(weight_25, value_97, y);
+        y_2 = fmaf(weight_25, value_98, y_2);
+        y_3 = fmaf(weight_25, value_99, y_3);
+        y_4 = fmaf(weight_25, value_100, y_4);
+        y_5 = fmaf(weight_25, value_101, y_5);
+        y_6 = fmaf(weight_25, value_102, y_6);
+        y_7 = fmaf(weight_25, value_103, y_7);
+        y_8 = fmaf(weight_25, value_104, y_8);
+        const auto weight_26 = __uint_as_float(pool[b_3 + 1292u]);
+        total_2 = total_2 + weight_26;
+        y_9 = fmaf(weight_26, value_97, y_9);
+        y_10 = fmaf(weight_26, value_98, y_10);
+        y_11 = fmaf(weight_26, value_99, y_11);
+        y_12 = fmaf(weight_26, value_100, y_12);
+        y_13 = fmaf(weight_26, value_101, y_13);
+        y_14 = fmaf(weight_26, value_102, y_14);
+        y_15 = fmaf(weight_26, value_103, y_15);
+        y_16 = fmaf(weight_26, value_104, y_16);
+        const auto value_105 = half_to_float(eight_32.x);
+        const auto value_106 = half_to_float(eight_32.x >> 16u);
+        const auto value_107 = half_to_float(eight_32.y);
+        const auto value_108 = half_to_float(eight_32.y >> 16u);
+        const auto value_109 = half_to_float(eight_32.z);
+        const auto value_110 = half_to_float(eight_32.z >> 16u);
+        const auto value_111 = half_to_float(eight_32.w);
+        const auto value_112 = half_to_float(eight_32.w >> 16u);
+        const auto weight_27 = __uint_as_float(pool[b_3 + 1229u]);
+        total = total + weight_27;
+        y = fmaf(weight_27, value_105, y);
+        y_2 = fmaf(weight_27, value_106, y_2);
+        y_3 = fmaf(weight_27, value_107, y_3);
+        y_4 = fmaf(weight_27, value_108, y_4);
+        y_5 = fmaf(weight_27, value_109, y_5);
+        y_6 = fmaf(weight_27, value_110, y_6);
+        y_7 = fmaf(weight_27, value_111, y_7);
+        y_8 = fmaf(weight_27, value_112, y_8);
+        const auto weight_28 = __uint_as_float(pool[b_3 + 1293u]);
+        total_2 = total_2 + weight_28;
+        y_9 = fmaf(weight_28, value_105, y_9);
+        y_10 = fmaf(weight_28, value_106, y_10);
+        y_11 = fmaf(weight_28, value_107, y_11);
+        y_12 = fmaf(weight_28, value_108, y_12);
+        y_13 = fmaf(weight_28, value_109, y_13);
+        y_14 = fmaf(weight_28, value_110, y_14);
+        y_15 = fmaf(weight_28, value_111, y_15);
+        y_16 = fmaf(weight_28, value_112, y_16);
+        const auto value_113 = half_to_float(eight_33.x);
+        const auto value_114 = half_to_float(eight_33.x >> 16u);
+        const auto value_115 = half_to_float(eight_33.y);
+        const auto value_116 = half_to_float(eight_33.y >> 16u);
+        const auto value_117 = half_to_float(eight_33.z);
+        const auto value_118 = half_to_float(eight_33.z >> 16u);
+        const auto value_119 = half_to_float(eight_33.w);
+        const auto value_120 = half_to_float(eight_33.w >> 16u);
+        const auto weight_29 = __uint_as_float(pool[b_3 + 1230u]);
+        total = total + weight_29;
+        y = fmaf(weight_29, value_113, y);
+        y_2 = fmaf(weight_29, value_114, y_2);
+        y_3 = fmaf(weight_29, value_115, y_3);
+        y_4 = fmaf(weight_29, value_116, y_4);
+        y_5 = fmaf(weight_29, value_117, y_5);
+        y_6 = fmaf(weight_29, value_118, y_6);
+        y_7 = fmaf(weight_29, value_119, y_7);
+        y_8 = fmaf(weight_29, value_120, y_8);
+        const auto weight_30 = __uint_as_float(pool[b_3 + 1294u]);
+        total_2 = total_2 + weight_30;
+        y_9 = fmaf(weight_30, value_113, y_9);
+        y_10 = fmaf(weight_30, value_114, y_10);
+        y_11 = fmaf(weight_30, value_115, y_11);
+        y_12 = fmaf(weight_30, value_116, y_12);
+        y_13 = fmaf(weight_30, value_117, y_13);
+        y_14 = fmaf(weight_30, value_118, y_14);
+        y_15 = fmaf(weight_30, value_119, y_15);
+        y_16 = fmaf(weight_30, value_120, y_16);
+        const auto value_121 = half_to_float(eight_34.x);
+        const auto value_122 = half_to_float(eight_34.x >> 16u);
+        const auto value_123 = half_to_float(eight_34.y);
+        const auto value_124 = half_to_float(eight_34.y >> 16u);
+        const auto value_125 = half_to_float(eight_34.z);
+        const auto value_126 = half_to_float(eight_34.z >> 16u);
+        const auto value_127 = half_to_float(eight_34.w);
+        const auto value_128 = half_to_float(eight_34.w >> 16u);
+        const auto weight_31 = __uint_as_float(pool[b_3 + 1231u]);
+        total = total + weight_31;
+        y = fmaf(weight_31, value_121, y);
+        y_2 = fmaf(weight_31, value_122, y_2);
+        y_3 = fmaf(weight_31, value_123, y_3);
+        y_4 = fmaf(weight_31, value_124, y_4);
+        y_5 = fmaf(weight_31, value_125, y_5);
+        y_6 = fmaf(weight_31, value_126, y_6);
+        y_7 = fmaf(weight_31, value_127, y_7);
+        y_8 = fmaf(weight_31, value_128, y_8);
+        const auto weight_32 = __uint_as_float(pool[b_3 + 1295u]);
+        total_2 = total_2 + weight_32;
+        y_9 = fmaf(weight_32, value_121, y_9);
+        y_10 = fmaf(weight_32, value_122, y_10);
+        y_11 = fmaf(weight_32, value_123, y_11);
+        y_12 = fmaf(weight_32, value_124, y_12);
+        y_13 = fmaf(weight_32, value_125, y_13);
+        y_14 = fmaf(weight_32, value_126, y_14);
+        y_15 = fmaf(weight_32, value_127, y_15);
+        y_16 = fmaf(weight_32, value_128, y_16);
       }
       __syncthreads();
     }
-    const auto column_2 = lane % 128u;
-    const auto team_2 = lane / 128u;
+    const auto column_2 = lane % 64u;
+    const auto team_2 = lane / 64u;
     const auto at = team_2 * 1028u + 1376u;
     pool[at + 512u] = __float_as_uint(total);
     pool[at + 513u] = __float_as_uint(top);
-    if (column_2 < 256u) {
-      pool[at + column_2 * 2u] = __float_as_uint(y);
-      pool[at + column_2 * 2u + 1u] = __float_as_uint(y_2);
-    }
-    const auto item_3 = column_2 + 128u;
-    if (item_3 < 256u) {
-      pool[at + item_3 * 2u] = __float_as_uint(y_3);
-      pool[at + item_3 * 2u + 1u] = __float_as_uint(y_4);
+    if (column_2 < 64u) {
+      pool[at + column_2 * 8u] = __float_as_uint(y);
+      pool[at + column_2 * 8u + 1u] = __float_as_uint(y_2);
+      pool[at + column_2 * 8u + 2u] = __float_as_uint(y_3);
+      pool[at + column_2 * 8u + 3u] = __float_as_uint(y_4);
+      pool[at + column_2 * 8u + 4u] = __float_as_uint(y_5);
+      pool[at + column_2 * 8u + 5u] = __float_as_uint(y_6);
+      pool[at + column_2 * 8u + 6u] = __float_as_uint(y_7);
+      pool[at + column_2 * 8u + 7u] = __float_as_uint(y_8);
     }
     const auto at_2 = (team_2 * 2u + 1u) * 514u + 1376u;
     pool[at_2 + 512u] = __float_as_uint(total_2);
     pool[at_2 + 513u] = __float_as_uint(top_2);
-    if (column_2 < 256u) {
-      pool[at_2 + column_2 * 2u] = __float_as_uint(y_5);
-      pool[at_2 + column_2 * 2u + 1u] = __float_as_uint(y_6);
-    }
-    const auto item_4 = column_2 + 128u;
-    if (item_4 < 256u) {
-      pool[at_2 + item_4 * 2u] = __float_as_uint(y_7);
-      pool[at_2 + item_4 * 2u + 1u] = __float_as_uint(y_8);
+    if (column_2 < 64u) {
+      pool[at_2 + column_2 * 8u] = __float_as_uint(y_9);
+      pool[at_2 + column_2 * 8u + 1u] = __float_as_uint(y_10);
+      pool[at_2 + column_2 * 8u + 2u] = __float_as_uint(y_11);
+      pool[at_2 + column_2 * 8u + 3u] = __float_as_uint(y_12);
+      pool[at_2 + column_2 * 8u + 4u] = __float_as_uint(y_13);
+      pool[at_2 + column_2 * 8u + 5u] = __float_as_uint(y_14);
+      pool[at_2 + column_2 * 8u + 6u] = __float_as_uint(y_15);
+      pool[at_2 + column_2 * 8u + 7u] = __float_as_uint(y_16);
     }
     __syncthreads();
     for (auto time_2 = 0u; time_2 < 4u; time_2 += 1u) {
-      const auto c_8 = time_2 * 256u + lane;
-      const auto h = c_8 / 512u;
-      const auto column_3 = c_8 % 512u;
+      const auto c_11 = time_2 * 256u + lane;
+      const auto h = c_11 / 512u;
+      const auto column_3 = c_11 % 512u;
       const auto from_team = h * 514u + column_3 + 1376u;
-      auto total_7 = __uint_as_float(pool[from_team]);
-      for (auto l_5 = 1u; l_5 < 2u; l_5 += 1u) {
-        total_7 = total_7 + __uint_as_float(pool[from_team + l_5 * 1028u]);
+      auto total_6 = __uint_as_float(pool[from_team]);
+      for (auto l_4 = 1u; l_4 < 4u; l_4 += 1u) {
+        total_6 = total_6 + __uint_as_float(pool[from_team + l_4 * 1028u]);
       }
-      b5[((rows_at * ((sizes.words[3] * 32u + 127u) / 128u) + chunk) * 2u + h) * 514u + column_3] = __float_as_uint(total_7);
+      b5[((rows_at * ((sizes.words[3] * 32u + 63u) / 64u) + chunk) * 2u + h) * 514u + column_3 + 256u] = __float_as_uint(total_6);
     }
     if (lane < 2u) {
-      const auto to = ((rows_at * ((sizes.words[3] * 32u + 127u) / 128u) + chunk) * 2u + lane) * 514u + 512u;
+      const auto to = ((rows_at * ((sizes.words[3] * 32u + 63u) / 64u) + chunk) * 2u + lane) * 514u + 768u;
       const auto from_team_2 = lane * 514u + 1888u;
-      auto total_8 = __uint_as_float(pool[from_team_2]);
-      for (auto l_6 = 1u; l_6 < 2u; l_6 += 1u) {
-        total_8 = total_8 + __uint_as_float(pool[from_team_2 + l_6 * 1028u]);
+      auto total_7 = __uint_as_float(pool[from_team_2]);
+      for (auto l_5 = 1u; l_5 < 4u; l_5 += 1u) {
+        total_7 = total_7 + __uint_as_float(pool[from_team_2 + l_5 * 1028u]);
       }
       const auto its_top = __uint_as_float(pool[lane * 514u + 1889u]);
-      b5[to] = __float_as_uint(total_8);
+      b5[to] = __float_as_uint(total_7);
       b5[to + 1u] = __float_as_uint(its_top);
     }
   }
 }
 
-// attend_20x576: lanes 256; rows 2 width 512 reduce 16 upcast 4 chunk 128 spread
+// attend_20x576: lanes 256; rows 2 width 512 reduce 8 upcast 2 chunk 64 spread
 struct Args { unsigned int words[12]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -1851,7 +2776,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const unsigned int* b4,
   unsigned int* b5
 ) {
-  __shared__ unsigned int pool[1376];
+  __shared__ __align__(16) unsigned int pool[88];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p2 = args.words[4];
@@ -1861,71 +2786,71 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto n4 = args.words[9];
   const auto n5 = args.words[11];
   launch_next();
-  // part 0: attend [T, 20] × 512; rows 2 width 512 reduce 16 upcast 4 chunk 128 spread; together
+  // part 0: attend [T, 20] × 512; rows 1 width 64 reduce 8 upcast 2 chunk 64 spread; together
   const auto own_group = blockIdx.x;
+  const auto tiles = sizes.words[0] * 20u;
+  const auto rows_at = own_group % tiles;
+  const auto first = (own_group / tiles) * 64u;
   wait_for_previous();
-  const auto row = own_group * 2u;
-  const auto i = row / 20u;
-  const auto i_2 = (row % 20u) % 20u;
-  const auto i_3 = min(i, sizes.words[0] - 1u);
+  const auto i = rows_at / 20u;
+  const auto i_2 = (rows_at % 20u) % 20u;
   const auto last_page = max(min(n4, sizes.words[3]), 1u) - 1u;
   const auto last_position = last_page * 32u + 31u;
-  const auto position = b2[p2 + i_3];
+  const auto position = b2[p2 + i];
   const auto seen = min(position, last_position) + 1u;
   const auto last_row = max(min(n1 / 576u, n1 / 576u), 1u) - 1u;
-  const auto pages_at = b3[p3 + i_3];
-  const auto chunks = (seen + 127u) / 128u;
-  for (auto time = 0u; time < 4u; time += 1u) {
-    const auto c = time * 256u + lane;
-    const auto h = c / 512u;
-    const auto column = c % 512u;
+  const auto pages_at = b3[p3 + i];
+  const auto chunks = (seen + 63u) / 64u;
+  if (lane < 64u) {
+    const auto h = lane / 64u;
+    const auto column = first + (lane % 64u);
     auto sum = 0.0f;
     auto sum_2 = 0.0f;
     auto top = -3e38f;
     for (auto chunk = 0u; chunk < chunks; chunk += 8u) {
-      const auto put_at = ((own_group * ((sizes.words[3] * 32u + 127u) / 128u) + min(chunk, chunks - 1u)) * 2u + h) * 514u;
+      const auto put_at = (((rows_at / 2u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk, chunks - 1u)) * 2u + (rows_at % 2u)) * 514u + 256u;
       const auto put_down = __uint_as_float(b5[column + put_at]);
       const auto put_down_2 = __uint_as_float(b5[put_at + 512u]);
       const auto put_down_3 = __uint_as_float(b5[put_at + 513u]);
       const auto its_top = (chunk < chunks ? put_down_3 : -3e38f);
       const auto chunk_2 = chunk + 1u;
-      const auto put_at_2 = ((own_group * ((sizes.words[3] * 32u + 127u) / 128u) + min(chunk_2, chunks - 1u)) * 2u + h) * 514u;
+      const auto put_at_2 = (((rows_at / 2u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_2, chunks - 1u)) * 2u + (rows_at % 2u)) * 514u + 256u;
       const auto put_down_4 = __uint_as_float(b5[column + put_at_2]);
       const auto put_down_5 = __uint_as_float(b5[put_at_2 + 512u]);
       const auto put_down_6 = __uint_as_float(b5[put_at_2 + 513u]);
       const auto its_top_2 = (chunk_2 < chunks ? put_down_6 : -3e38f);
       const auto chunk_3 = chunk + 2u;
-      const auto put_at_3 = ((own_group * ((sizes.words[3] * 32u + 127u) / 128u) + min(chunk_3, chunks - 1u)) * 2u + h) * 514u;
+      const auto put_at_3 = (((rows_at / 2u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_3, chunks - 1u)) * 2u + (rows_at % 2u)) * 514u + 256u;
       const auto put_down_7 = __uint_as_float(b5[column + put_at_3]);
       const auto put_down_8 = __uint_as_float(b5[put_at_3 + 512u]);
       const auto put_down_9 = __uint_as_float(b5[put_at_3 + 513u]);
       const auto its_top_3 = (chunk_3 < chunks ? put_down_9 : -3e38f);
       const auto chunk_4 = chunk + 3u;
-      const auto put_at_4 = ((own_group * ((sizes.words[3] * 32u + 127u) / 128u) + min(chunk_4, chunks - 1u)) * 2u + h) * 514u;
+      const auto put_at_4 = (((rows_at / 2u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_4, chunks - 1u)) * 2u + (rows_at % 2u)) * 514u + 256u;
       const auto put_down_10 = __uint_as_float(b5[column + put_at_4]);
       const auto put_down_11 = __uint_as_float(b5[put_at_4 + 512u]);
       const auto put_down_12 = __uint_as_float(b5[put_at_4 + 513u]);
       const auto its_top_4 = (chunk_4 < chunks ? put_down_12 : -3e38f);
       const auto chunk_5 = chunk + 4u;
-      const auto put_at_5 = ((own_group * ((sizes.words[3] * 32u + 127u) / 128u) + min(chunk_5, chunks - 1u)) * 2u + h) * 514u;
+      const auto put_at_5 = (((rows_at / 2u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_5, chunks - 1u)) * 2u + (rows_at % 2u)) * 514u + 256u;
       const auto put_down_13 = __uint_as_float(b5[column + put_at_5]);
       const auto put_down_14 = __uint_as_float(b5[put_at_5 + 512u]);
       const auto put_down_15 = __uint_as_float(b5[put_at_5 + 513u]);
       const auto its_top_5 = (chunk_5 < chunks ? put_down_15 : -3e38f);
       const auto chunk_6 = chunk + 5u;
-      const auto put_at_6 = ((own_group * ((sizes.words[3] * 32u + 127u) / 128u) + min(chunk_6, chunks - 1u)) * 2u + h) * 514u;
+      const auto put_at_6 = (((rows_at / 2u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_6, chunks - 1u)) * 2u + (rows_at % 2u)) * 514u + 256u;
       const auto put_down_16 = __uint_as_float(b5[column + put_at_6]);
       const auto put_down_17 = __uint_as_float(b5[put_at_6 + 512u]);
       const auto put_down_18 = __uint_as_float(b5[put_at_6 + 513u]);
       const auto its_top_6 = (chunk_6 < chunks ? put_down_18 : -3e38f);
       const auto chunk_7 = chunk + 6u;
-      const auto put_at_7 = ((own_group * ((sizes.words[3] * 32u + 127u) / 128u) + min(chunk_7, chunks - 1u)) * 2u + h) * 514u;
+      const auto put_at_7 = (((rows_at / 2u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_7, chunks - 1u)) * 2u + (rows_at % 2u)) * 514u + 256u;
       const auto put_down_19 = __uint_as_float(b5[column + put_at_7]);
       const auto put_down_20 = __uint_as_float(b5[put_at_7 + 512u]);
       const auto put_down_21 = __uint_as_float(b5[put_at_7 + 513u]);
       const auto its_top_7 = (chunk_7 < chunks ? put_down_21 : -3e38f);
       const auto chunk_8 = chunk + 7u;
-      const auto put_at_8 = ((own_group * ((sizes.words[3] * 32u + 127u) / 128u) + min(chunk_8, chunks - 1u)) * 2u + h) * 514u;
+      const auto put_at_8 = (((rows_at / 2u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_8, chunks - 1u)) * 2u + (rows_at % 2u)) * 514u + 256u;
       const auto put_down_22 = __uint_as_float(b5[column + put_at_8]);
       const auto put_down_23 = __uint_as_float(b5[put_at_8 + 512u]);
       const auto put_down_24 = __uint_as_float(b5[put_at_8 + 513u]);
@@ -1979,37 +2904,26 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       sum_2 = fmaf(put_down_23, shrink_16, sum_2 * shrink_15);
       top = new_top_8;
     }
-    pool[c] = __float_as_uint(sum / sum_2);
+    pool[lane] = __float_as_uint(sum / sum_2);
   }
   __syncthreads();
-  const auto r = (lane * 4u) / 512u;
-  const auto own = (lane * 4u) % 512u;
-  const auto row_2 = own_group * 2u + r;
-  const auto i_4 = row_2 / 20u;
-  const auto i_5 = (row_2 % 20u) % 20u;
-  const auto i_6 = min(i_4, sizes.words[0] - 1u);
-  const auto v = __uint_as_float(pool[r * 512u + own]);
-  const auto r_2 = (lane * 4u + 1u) / 512u;
-  const auto own_2 = (lane * 4u + 1u) % 512u;
-  const auto row_3 = own_group * 2u + r_2;
-  const auto i_7 = row_3 / 20u;
-  const auto i_8 = (row_3 % 20u) % 20u;
-  const auto i_9 = min(i_7, sizes.words[0] - 1u);
-  const auto v_2 = __uint_as_float(pool[r_2 * 512u + own_2]);
-  const auto r_3 = (lane * 4u + 2u) / 512u;
-  const auto own_3 = (lane * 4u + 2u) % 512u;
-  const auto row_4 = own_group * 2u + r_3;
-  const auto i_10 = row_4 / 20u;
-  const auto i_11 = (row_4 % 20u) % 20u;
-  const auto i_12 = min(i_10, sizes.words[0] - 1u);
-  const auto v_3 = __uint_as_float(pool[r_3 * 512u + own_3]);
-  const auto r_4 = (lane * 4u + 3u) / 512u;
-  const auto own_4 = (lane * 4u + 3u) % 512u;
-  const auto row_5 = own_group * 2u + r_4;
-  const auto i_13 = row_5 / 20u;
-  const auto i_14 = (row_5 % 20u) % 20u;
-  const auto i_15 = min(i_13, sizes.words[0] - 1u);
-  const auto v_4 = __uint_as_float(pool[r_4 * 512u + own_4]);
+  const auto word = min(lane, 15u);
+  const auto i_3 = rows_at / 20u;
+  const auto i_4 = (rows_at % 20u) % 20u;
+  const auto column_2 = first + word * 4u;
+  const auto v = __uint_as_float(pool[word * 4u]);
+  const auto i_5 = rows_at / 20u;
+  const auto i_6 = (rows_at % 20u) % 20u;
+  const auto column_3 = first + (word * 4u + 1u);
+  const auto v_2 = __uint_as_float(pool[word * 4u + 1u]);
+  const auto i_7 = rows_at / 20u;
+  const auto i_8 = (rows_at % 20u) % 20u;
+  const auto column_4 = first + (word * 4u + 2u);
+  const auto v_3 = __uint_as_float(pool[word * 4u + 2u]);
+  const auto i_9 = rows_at / 20u;
+  const auto i_10 = (rows_at % 20u) % 20u;
+  const auto column_5 = first + (word * 4u + 3u);
+  const auto v_4 = __uint_as_float(pool[word * 4u + 3u]);
   const auto mine = max(max(max(__float_as_uint(v) & 0x7fffffffu, __float_as_uint(v_2) & 0x7fffffffu), __float_as_uint(v_3) & 0x7fffffffu), __float_as_uint(v_4) & 0x7fffffffu);
   const auto other = __shfl_xor_sync(warp, mine, 1u);
   const auto both = max(mine, other);
@@ -2026,45 +2940,37 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto both_4 = mine_2 + other_4;
   const auto other_5 = __shfl_xor_sync(warp, both_4, 2u);
   const auto both_5 = both_4 + other_5;
-  pool[lane + 1024u] = packed;
-  if ((lane % 4u) == 0u) {
-    pool[(lane / 4u) + 1312u] = __float_as_uint((float)(both_5) * __uint_as_float(scale));
-  }
-  if ((lane % 8u) == 0u) {
-    pool[(lane / 8u) + 1280u] = scale;
+  if (lane < 16u) {
+    pool[lane + 64u] = packed;
+    if ((lane % 4u) == 0u) {
+      pool[(lane / 4u) + 84u] = __float_as_uint((float)(both_5) * __uint_as_float(scale));
+    }
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 80u] = scale;
+    }
   }
   __syncthreads();
-  const auto r_5 = lane / 128u;
-  const auto own_5 = (lane % 128u) * 4u;
-  const auto row_6 = own_group * 2u + r_5;
-  const auto i_16 = row_6 / 20u;
-  const auto i_17 = (row_6 % 20u) % 20u;
-  if (row_6 < sizes.words[0] * 20u) {
-    b0[p5 + ((i_16 * 10240u + i_17 * 512u + own_5) / 4u)] = pool[((r_5 * 512u + own_5) / 4u) + 1024u];
+  if (lane < 16u) {
+    const auto i_11 = rows_at / 20u;
+    const auto i_12 = (rows_at % 20u) % 20u;
+    const auto column_6 = first + lane * 4u;
+    b0[p5 + ((i_11 * 10240u + i_12 * 512u + column_6) / 4u)] = pool[((lane * 4u) / 4u) + 64u];
   }
-  if (lane < 32u) {
-    const auto r_6 = lane / 16u;
-    const auto own_6 = (lane % 16u) * 32u;
-    const auto row_7 = own_group * 2u + r_6;
-    const auto i_18 = row_7 / 20u;
-    const auto i_19 = (row_7 % 20u) % 20u;
-    if (row_7 < sizes.words[0] * 20u) {
-      b0[p5 + (n5 / 4u) + ((i_18 * 10240u + i_19 * 512u + own_6) / 32u)] = pool[((r_6 * 512u + own_6) / 32u) + 1280u];
-    }
+  if (lane < 2u) {
+    const auto i_13 = rows_at / 20u;
+    const auto i_14 = (rows_at % 20u) % 20u;
+    const auto column_7 = first + lane * 32u;
+    b0[p5 + (n5 / 4u) + ((i_13 * 10240u + i_14 * 512u + column_7) / 32u)] = pool[((lane * 32u) / 32u) + 80u];
   }
-  if (lane < 64u) {
-    const auto r_7 = lane / 32u;
-    const auto own_7 = (lane % 32u) * 16u;
-    const auto row_8 = own_group * 2u + r_7;
-    const auto i_20 = row_8 / 20u;
-    const auto i_21 = (row_8 % 20u) % 20u;
-    if (row_8 < sizes.words[0] * 20u) {
-      b0[p5 + ((n5 / 4u) + (n5 / 32u)) + ((i_20 * 10240u + i_21 * 512u + own_7) / 16u)] = pool[((r_7 * 512u + own_7) / 16u) + 1312u];
-    }
+  if (lane < 4u) {
+    const auto i_15 = rows_at / 20u;
+    const auto i_16 = (rows_at % 20u) % 20u;
+    const auto column_8 = first + lane * 16u;
+    b0[p5 + ((n5 / 4u) + (n5 / 32u)) + ((i_15 * 10240u + i_16 * 512u + column_8) / 16u)] = pool[((lane * 16u) / 16u) + 84u];
   }
 }
 
-// head_dot_256x512_q4_0: lanes 256; rows 1 width 32 reduce 16 upcast 1
+// head_dot_256x512_q4_0: lanes 256; rows 1 width 64 reduce 16 upcast 4
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -2080,6 +2986,12 @@ static __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
+  unsigned int word;
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
+  return word;
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -2092,7 +3004,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   unsigned int* b0,
   const unsigned int* __restrict__ b1
 ) {
-  __shared__ unsigned int pool[299];
+  __shared__ __align__(16) unsigned int pool[1224];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -2101,73 +3013,117 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto n0 = args.words[1];
   const auto n2 = args.words[5];
   launch_next();
-  // part 0: dot [T, 20] × 256; rows 1 width 32 reduce 16 upcast 1
+  // part 0: dot [T, 20] × 256; rows 1 width 64 reduce 16 upcast 4
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0] * 20u;
   const auto rows_at = own_group % tiles;
-  const auto first = (own_group / tiles) * 32u;
-  wait_for_previous();
+  const auto first = (own_group / tiles) * 64u;
   const auto i = rows_at / 20u;
   const auto i_2 = (rows_at % 20u) % 20u;
-  for (auto at = 0u; at < 32u; at += 16u) {
-    const auto share = lane / 16u;
-    const auto own = lane % 16u;
-    const auto column = first + (at + own);
-    // times q4_0[256, 512]
-    auto sum = 0.0f;
-    const auto x = i * 10240u + i_2 * 512u;
-    const auto x_2 = p0 + (x / 4u);
-    const auto xd = p0 + (n0 / 4u) + (x / 32u);
-    const auto xs = p0 + (n0 / 4u) + (n0 / 32u) + (x / 16u);
-    const auto tile = p1 + ((i_2 * 256u + column) / 16u) * 1152u;
-    const auto lane_row = (i_2 * 256u + column) % 16u;
-    const auto at_2 = tile + lane_row + share * 64u;
-    const auto w = b1[at_2];
-    const auto w_2 = b1[at_2 + 16u];
-    const auto w_3 = b1[at_2 + 32u];
-    const auto w_4 = b1[at_2 + 48u];
-    const auto scale = half_to_float(b1[tile + 1024u + ((share * 16u + lane_row) / 2u)] >> (((share * 16u + lane_row) % 2u) * 16u));
-    const auto xw = x_2 + share * 8u;
-    const auto xq = b0[xw];
-    const auto xq_2 = b0[xw + 1u];
-    const auto xq_3 = b0[xw + 2u];
-    const auto xq_4 = b0[xw + 3u];
-    const auto xq_5 = b0[xw + 4u];
-    const auto xq_6 = b0[xw + 5u];
-    const auto xq_7 = b0[xw + 6u];
-    const auto xq_8 = b0[xw + 7u];
-    const auto d = __uint_as_float(b0[xd + share]);
-    sum = fmaf((float)(__dp4a((int)(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_8), __dp4a((int)(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_7), __dp4a((int)(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_6), __dp4a((int)(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_5), __dp4a((int)((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_4), __dp4a((int)((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_3), __dp4a((int)((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_2), __dp4a((int)((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq), 0))))))))), scale * d, sum);
-    const auto to = share * 16u + own;
-    pool[to] = __float_as_uint(sum);
-    __syncthreads();
-    if (lane < 16u) {
-      const auto own_2 = at + (lane % 16u);
-      auto total = __uint_as_float(pool[lane]);
-      for (auto l = 1u; l < 16u; l += 1u) {
-        total = total + __uint_as_float(pool[lane + l * 16u]);
-      }
-      pool[(lane / 16u) * 32u + own_2 + 256u] = __float_as_uint(total);
-    }
-    __syncthreads();
+  const auto share = lane / 16u;
+  const auto own = lane % 16u;
+  const auto own_2 = (lane % 16u) + 16u;
+  const auto own_3 = (lane % 16u) + 32u;
+  const auto own_4 = (lane % 16u) + 48u;
+  const auto column = first + own;
+  const auto column_2 = first + own_2;
+  const auto column_3 = first + own_3;
+  const auto column_4 = first + own_4;
+  const auto tile = p1 + ((i_2 * 256u + column) / 16u) * 1152u;
+  const auto lane_row = (i_2 * 256u + column) % 16u;
+  const auto tile_2 = p1 + ((i_2 * 256u + column_2) / 16u) * 1152u;
+  const auto lane_row_2 = (i_2 * 256u + column_2) % 16u;
+  const auto tile_3 = p1 + ((i_2 * 256u + column_3) / 16u) * 1152u;
+  const auto lane_row_3 = (i_2 * 256u + column_3) % 16u;
+  const auto tile_4 = p1 + ((i_2 * 256u + column_4) / 16u) * 1152u;
+  const auto lane_row_4 = (i_2 * 256u + column_4) % 16u;
+  const auto at = tile + lane_row + share * 64u;
+  const auto w = load_early(&b1[at]);
+  const auto w_2 = load_early(&b1[at + 16u]);
+  const auto w_3 = load_early(&b1[at + 32u]);
+  const auto w_4 = load_early(&b1[at + 48u]);
+  const auto word = load_early(&b1[tile + 1024u + (share * 8u + (lane_row / 2u))]);
+  const auto at_2 = tile_2 + lane_row_2 + share * 64u;
+  const auto w_5 = load_early(&b1[at_2]);
+  const auto w_6 = load_early(&b1[at_2 + 16u]);
+  const auto w_7 = load_early(&b1[at_2 + 32u]);
+  const auto w_8 = load_early(&b1[at_2 + 48u]);
+  const auto word_2 = load_early(&b1[tile_2 + 1024u + (share * 8u + (lane_row_2 / 2u))]);
+  const auto at_3 = tile_3 + lane_row_3 + share * 64u;
+  const auto w_9 = load_early(&b1[at_3]);
+  const auto w_10 = load_early(&b1[at_3 + 16u]);
+  const auto w_11 = load_early(&b1[at_3 + 32u]);
+  const auto w_12 = load_early(&b1[at_3 + 48u]);
+  const auto word_3 = load_early(&b1[tile_3 + 1024u + (share * 8u + (lane_row_3 / 2u))]);
+  const auto at_4 = tile_4 + lane_row_4 + share * 64u;
+  const auto w_13 = load_early(&b1[at_4]);
+  const auto w_14 = load_early(&b1[at_4 + 16u]);
+  const auto w_15 = load_early(&b1[at_4 + 32u]);
+  const auto w_16 = load_early(&b1[at_4 + 48u]);
+  const auto word_4 = load_early(&b1[tile_4 + 1024u + (share * 8u + (lane_row_4 / 2u))]);
+  wait_for_previous();
+  const auto x = i * 10240u + i_2 * 512u;
+  const auto from = p0 + (x / 4u);
+  if (lane < 32u) {
+    const auto x_2 = *(const uint4*)&b0[from + lane * 4u];
+    pool[lane * 4u] = x_2.x;
+    pool[lane * 4u + 1u] = x_2.y;
+    pool[lane * 4u + 2u] = x_2.z;
+    pool[lane * 4u + 3u] = x_2.w;
   }
-  const auto word = min(lane, 7u);
+  const auto from_2 = p0 + (n0 / 4u) + (x / 32u);
+  if (lane < 16u) {
+    pool[lane + 128u] = b0[from_2 + lane];
+  }
+  __syncthreads();
+  // times q4_0[256, 512]
+  auto sum = 0.0f;
+  auto sum_2 = 0.0f;
+  auto sum_3 = 0.0f;
+  auto sum_4 = 0.0f;
+  const auto xw = share * 8u;
+  const auto xq = *(const uint4*)&pool[xw];
+  const auto xq_2 = *(const uint4*)&pool[xw + 4u];
+  const auto d = __uint_as_float(pool[share + 128u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
+  sum_2 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row_2 % 2u) * 16u)) * d, sum_2);
+  sum_3 = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_3 >> ((lane_row_3 % 2u) * 16u)) * d, sum_3);
+  sum_4 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_4 >> ((lane_row_4 % 2u) * 16u)) * d, sum_4);
+  const auto to = share * 64u + own + 176u;
+  pool[to] = __float_as_uint(sum);
+  const auto to_2 = share * 64u + own_2 + 176u;
+  pool[to_2] = __float_as_uint(sum_2);
+  const auto to_3 = share * 64u + own_3 + 176u;
+  pool[to_3] = __float_as_uint(sum_3);
+  const auto to_4 = share * 64u + own_4 + 176u;
+  pool[to_4] = __float_as_uint(sum_4);
+  __syncthreads();
+  if (lane < 64u) {
+    const auto own_5 = lane % 64u;
+    auto total = __uint_as_float(pool[lane + 176u]);
+    for (auto l = 1u; l < 16u; l += 1u) {
+      total = total + __uint_as_float(pool[lane + 176u + l * 64u]);
+    }
+    pool[(lane / 64u) * 64u + own_5 + 176u] = __float_as_uint(total);
+  }
+  __syncthreads();
+  const auto word_5 = min(lane, 15u);
   const auto i_3 = rows_at / 20u;
   const auto i_4 = (rows_at % 20u) % 20u;
-  const auto column_2 = first + word * 4u;
-  const auto v = __uint_as_float(pool[word * 4u + 256u]);
+  const auto column_5 = first + word_5 * 4u;
+  const auto v = __uint_as_float(pool[word_5 * 4u + 176u]);
   const auto i_5 = rows_at / 20u;
   const auto i_6 = (rows_at % 20u) % 20u;
-  const auto column_3 = first + (word * 4u + 1u);
-  const auto v_2 = __uint_as_float(pool[word * 4u + 257u]);
+  const auto column_6 = first + (word_5 * 4u + 1u);
+  const auto v_2 = __uint_as_float(pool[word_5 * 4u + 177u]);
   const auto i_7 = rows_at / 20u;
   const auto i_8 = (rows_at % 20u) % 20u;
-  const auto column_4 = first + (word * 4u + 2u);
-  const auto v_3 = __uint_as_float(pool[word * 4u + 258u]);
+  const auto column_7 = first + (word_5 * 4u + 2u);
+  const auto v_3 = __uint_as_float(pool[word_5 * 4u + 178u]);
   const auto i_9 = rows_at / 20u;
   const auto i_10 = (rows_at % 20u) % 20u;
-  const auto column_5 = first + (word * 4u + 3u);
-  const auto v_4 = __uint_as_float(pool[word * 4u + 259u]);
+  const auto column_8 = first + (word_5 * 4u + 3u);
+  const auto v_4 = __uint_as_float(pool[word_5 * 4u + 179u]);
   const auto mine = max(max(max(__float_as_uint(v) & 0x7fffffffu, __float_as_uint(v_2) & 0x7fffffffu), __float_as_uint(v_3) & 0x7fffffffu), __float_as_uint(v_4) & 0x7fffffffu);
   const auto other = __shfl_xor_sync(warp, mine, 1u);
   const auto both = max(mine, other);
@@ -2176,7 +3132,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
   const auto both_3 = max(both_2, other_3);
   const auto largest = __uint_as_float(both_3);
-  const auto scale_2 = (both_3 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
+  const auto scale = (both_3 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
   const auto inverse = (largest > 3.74e-37f && both_3 < 0x7f800000u ? 127.0f / largest : 0.0f);
   const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_2 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_3 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_4 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
@@ -2184,33 +3140,33 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto both_4 = mine_2 + other_4;
   const auto other_5 = __shfl_xor_sync(warp, both_4, 2u);
   const auto both_5 = both_4 + other_5;
-  if (lane < 8u) {
-    pool[lane + 288u] = packed;
+  if (lane < 16u) {
+    pool[lane + 1200u] = packed;
     if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 297u] = __float_as_uint((float)(both_5) * __uint_as_float(scale_2));
+      pool[(lane / 4u) + 1220u] = __float_as_uint((float)(both_5) * __uint_as_float(scale));
     }
     if ((lane % 8u) == 0u) {
-      pool[(lane / 8u) + 296u] = scale_2;
+      pool[(lane / 8u) + 1216u] = scale;
     }
   }
   __syncthreads();
-  if (lane < 8u) {
+  if (lane < 16u) {
     const auto i_11 = rows_at / 20u;
     const auto i_12 = (rows_at % 20u) % 20u;
-    const auto column_6 = first + lane * 4u;
-    b0[p2 + ((i_11 * 5120u + i_12 * 256u + column_6) / 4u)] = pool[((lane * 4u) / 4u) + 288u];
-  }
-  if (lane < 1u) {
-    const auto i_13 = rows_at / 20u;
-    const auto i_14 = (rows_at % 20u) % 20u;
-    const auto column_7 = first + lane * 32u;
-    b0[p2 + (n2 / 4u) + ((i_13 * 5120u + i_14 * 256u + column_7) / 32u)] = pool[((lane * 32u) / 32u) + 296u];
+    const auto column_9 = first + lane * 4u;
+    b0[p2 + ((i_11 * 5120u + i_12 * 256u + column_9) / 4u)] = pool[((lane * 4u) / 4u) + 1200u];
   }
   if (lane < 2u) {
+    const auto i_13 = rows_at / 20u;
+    const auto i_14 = (rows_at % 20u) % 20u;
+    const auto column_10 = first + lane * 32u;
+    b0[p2 + (n2 / 4u) + ((i_13 * 5120u + i_14 * 256u + column_10) / 32u)] = pool[((lane * 32u) / 32u) + 1216u];
+  }
+  if (lane < 4u) {
     const auto i_15 = rows_at / 20u;
     const auto i_16 = (rows_at % 20u) % 20u;
-    const auto column_8 = first + lane * 16u;
-    b0[p2 + ((n2 / 4u) + (n2 / 32u)) + ((i_15 * 5120u + i_16 * 256u + column_8) / 16u)] = pool[((lane * 16u) / 16u) + 297u];
+    const auto column_11 = first + lane * 16u;
+    b0[p2 + ((n2 / 4u) + (n2 / 32u)) + ((i_15 * 5120u + i_16 * 256u + column_11) / 16u)] = pool[((lane * 16u) / 16u) + 1220u];
   }
 }
 
@@ -2230,6 +3186,12 @@ static __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
+  unsigned int word;
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
+  return word;
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -2243,7 +3205,7 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const unsigned int* __restrict__ b1,
   const unsigned int* b2
 ) {
-  __shared__ unsigned int pool[512];
+  __shared__ __align__(16) unsigned int pool[2272];
   const unsigned int lane = threadIdx.x;
   const auto p0 = args.words[0];
   const auto p1 = args.words[2];
@@ -2256,130 +3218,110 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto tiles = sizes.words[0];
   const auto rows_at = own_group % tiles;
   const auto first = (own_group / tiles) * 16u;
-  wait_for_previous();
   const auto share = lane / 16u;
   const auto own = lane % 16u;
   const auto column = first + own;
-  // times q4_0[2048, 5120]
-  auto sum = 0.0f;
-  const auto x = rows_at * 5120u;
-  const auto x_2 = p0 + (x / 4u);
-  const auto xd = p0 + (n0 / 4u) + (x / 32u);
-  const auto xs = p0 + (n0 / 4u) + (n0 / 32u) + (x / 16u);
   const auto tile = p1 + (column / 16u) * 11520u;
   const auto lane_row = column % 16u;
   const auto at = tile + lane_row + share * 64u;
-  const auto w = b1[at];
-  const auto w_2 = b1[at + 16u];
-  const auto w_3 = b1[at + 32u];
-  const auto w_4 = b1[at + 48u];
-  const auto scale = half_to_float(b1[tile + 10240u + ((share * 16u + lane_row) / 2u)] >> (((share * 16u + lane_row) % 2u) * 16u));
+  const auto w = load_early(&b1[at]);
+  const auto w_2 = load_early(&b1[at + 16u]);
+  const auto w_3 = load_early(&b1[at + 32u]);
+  const auto w_4 = load_early(&b1[at + 48u]);
+  const auto word = load_early(&b1[tile + 10240u + (share * 8u + (lane_row / 2u))]);
   const auto b = share + 32u;
   const auto at_2 = tile + lane_row + b * 64u;
-  const auto w_5 = b1[at_2];
-  const auto w_6 = b1[at_2 + 16u];
-  const auto w_7 = b1[at_2 + 32u];
-  const auto w_8 = b1[at_2 + 48u];
-  const auto scale_2 = half_to_float(b1[tile + 10240u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u));
+  const auto w_5 = load_early(&b1[at_2]);
+  const auto w_6 = load_early(&b1[at_2 + 16u]);
+  const auto w_7 = load_early(&b1[at_2 + 32u]);
+  const auto w_8 = load_early(&b1[at_2 + 48u]);
+  const auto word_2 = load_early(&b1[tile + 10240u + (b * 8u + (lane_row / 2u))]);
   const auto b_2 = share + 64u;
   const auto at_3 = tile + lane_row + b_2 * 64u;
-  const auto w_9 = b1[at_3];
-  const auto w_10 = b1[at_3 + 16u];
-  const auto w_11 = b1[at_3 + 32u];
-  const auto w_12 = b1[at_3 + 48u];
-  const auto scale_3 = half_to_float(b1[tile + 10240u + ((b_2 * 16u + lane_row) / 2u)] >> (((b_2 * 16u + lane_row) % 2u) * 16u));
+  const auto w_9 = load_early(&b1[at_3]);
+  const auto w_10 = load_early(&b1[at_3 + 16u]);
+  const auto w_11 = load_early(&b1[at_3 + 32u]);
+  const auto w_12 = load_early(&b1[at_3 + 48u]);
+  const auto word_3 = load_early(&b1[tile + 10240u + (b_2 * 8u + (lane_row / 2u))]);
   const auto b_3 = share + 96u;
   const auto at_4 = tile + lane_row + b_3 * 64u;
-  const auto w_13 = b1[at_4];
-  const auto w_14 = b1[at_4 + 16u];
-  const auto w_15 = b1[at_4 + 32u];
-  const auto w_16 = b1[at_4 + 48u];
-  const auto scale_4 = half_to_float(b1[tile + 10240u + ((b_3 * 16u + lane_row) / 2u)] >> (((b_3 * 16u + lane_row) % 2u) * 16u));
+  const auto w_13 = load_early(&b1[at_4]);
+  const auto w_14 = load_early(&b1[at_4 + 16u]);
+  const auto w_15 = load_early(&b1[at_4 + 32u]);
+  const auto w_16 = load_early(&b1[at_4 + 48u]);
+  const auto word_4 = load_early(&b1[tile + 10240u + (b_3 * 8u + (lane_row / 2u))]);
   const auto b_4 = share + 128u;
   const auto at_5 = tile + lane_row + b_4 * 64u;
-  const auto w_17 = b1[at_5];
-  const auto w_18 = b1[at_5 + 16u];
-  const auto w_19 = b1[at_5 + 32u];
-  const auto w_20 = b1[at_5 + 48u];
-  const auto scale_5 = half_to_float(b1[tile + 10240u + ((b_4 * 16u + lane_row) / 2u)] >> (((b_4 * 16u + lane_row) % 2u) * 16u));
-  const auto xw = x_2 + share * 8u;
-  const auto xq = b0[xw];
-  const auto xq_2 = b0[xw + 1u];
-  const auto xq_3 = b0[xw + 2u];
-  const auto xq_4 = b0[xw + 3u];
-  const auto xq_5 = b0[xw + 4u];
-  const auto xq_6 = b0[xw + 5u];
-  const auto xq_7 = b0[xw + 6u];
-  const auto xq_8 = b0[xw + 7u];
-  const auto d = __uint_as_float(b0[xd + share]);
-  sum = fmaf((float)(__dp4a((int)(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_8), __dp4a((int)(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_7), __dp4a((int)(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_6), __dp4a((int)(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_5), __dp4a((int)((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_4), __dp4a((int)((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_3), __dp4a((int)((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_2), __dp4a((int)((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq), 0))))))))), scale * d, sum);
-  const auto xw_2 = x_2 + b * 8u;
-  const auto xq_9 = b0[xw_2];
-  const auto xq_10 = b0[xw_2 + 1u];
-  const auto xq_11 = b0[xw_2 + 2u];
-  const auto xq_12 = b0[xw_2 + 3u];
-  const auto xq_13 = b0[xw_2 + 4u];
-  const auto xq_14 = b0[xw_2 + 5u];
-  const auto xq_15 = b0[xw_2 + 6u];
-  const auto xq_16 = b0[xw_2 + 7u];
-  const auto d_2 = __uint_as_float(b0[xd + b]);
-  sum = fmaf((float)(__dp4a((int)(((((w_8 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_16), __dp4a((int)(((((w_7 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_15), __dp4a((int)(((((w_6 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_14), __dp4a((int)(((((w_5 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_13), __dp4a((int)((((w_8 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_12), __dp4a((int)((((w_7 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_11), __dp4a((int)((((w_6 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_10), __dp4a((int)((((w_5 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_9), 0))))))))), scale_2 * d_2, sum);
-  const auto xw_3 = x_2 + b_2 * 8u;
-  const auto xq_17 = b0[xw_3];
-  const auto xq_18 = b0[xw_3 + 1u];
-  const auto xq_19 = b0[xw_3 + 2u];
-  const auto xq_20 = b0[xw_3 + 3u];
-  const auto xq_21 = b0[xw_3 + 4u];
-  const auto xq_22 = b0[xw_3 + 5u];
-  const auto xq_23 = b0[xw_3 + 6u];
-  const auto xq_24 = b0[xw_3 + 7u];
-  const auto d_3 = __uint_as_float(b0[xd + b_2]);
-  sum = fmaf((float)(__dp4a((int)(((((w_12 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_24), __dp4a((int)(((((w_11 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_23), __dp4a((int)(((((w_10 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_22), __dp4a((int)(((((w_9 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_21), __dp4a((int)((((w_12 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_20), __dp4a((int)((((w_11 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_19), __dp4a((int)((((w_10 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_18), __dp4a((int)((((w_9 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_17), 0))))))))), scale_3 * d_3, sum);
-  const auto xw_4 = x_2 + b_3 * 8u;
-  const auto xq_25 = b0[xw_4];
-  const auto xq_26 = b0[xw_4 + 1u];
-  const auto xq_27 = b0[xw_4 + 2u];
-  const auto xq_28 = b0[xw_4 + 3u];
-  const auto xq_29 = b0[xw_4 + 4u];
-  const auto xq_30 = b0[xw_4 + 5u];
-  const auto xq_31 = b0[xw_4 + 6u];
-  const auto xq_32 = b0[xw_4 + 7u];
-  const auto d_4 = __uint_as_float(b0[xd + b_3]);
-  sum = fmaf((float)(__dp4a((int)(((((w_16 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_32), __dp4a((int)(((((w_15 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_31), __dp4a((int)(((((w_14 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_30), __dp4a((int)(((((w_13 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_29), __dp4a((int)((((w_16 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_28), __dp4a((int)((((w_15 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_27), __dp4a((int)((((w_14 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_26), __dp4a((int)((((w_13 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_25), 0))))))))), scale_4 * d_4, sum);
-  const auto xw_5 = x_2 + b_4 * 8u;
-  const auto xq_33 = b0[xw_5];
-  const auto xq_34 = b0[xw_5 + 1u];
-  const auto xq_35 = b0[xw_5 + 2u];
-  const auto xq_36 = b0[xw_5 + 3u];
-  const auto xq_37 = b0[xw_5 + 4u];
-  const auto xq_38 = b0[xw_5 + 5u];
-  const auto xq_39 = b0[xw_5 + 6u];
-  const auto xq_40 = b0[xw_5 + 7u];
-  const auto d_5 = __uint_as_float(b0[xd + b_4]);
-  sum = fmaf((float)(__dp4a((int)(((((w_20 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_40), __dp4a((int)(((((w_19 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_39), __dp4a((int)(((((w_18 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_38), __dp4a((int)(((((w_17 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_37), __dp4a((int)((((w_20 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_36), __dp4a((int)((((w_19 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_35), __dp4a((int)((((w_18 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_34), __dp4a((int)((((w_17 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_33), 0))))))))), scale_5 * d_5, sum);
-  const auto to = share * 16u + own;
+  const auto w_17 = load_early(&b1[at_5]);
+  const auto w_18 = load_early(&b1[at_5 + 16u]);
+  const auto w_19 = load_early(&b1[at_5 + 32u]);
+  const auto w_20 = load_early(&b1[at_5 + 48u]);
+  const auto word_5 = load_early(&b1[tile + 10240u + (b_4 * 8u + (lane_row / 2u))]);
+  wait_for_previous();
+  const auto x = rows_at * 5120u;
+  const auto from = p0 + (x / 4u);
+  if (lane < 320u) {
+    const auto x_2 = *(const uint4*)&b0[from + lane * 4u];
+    pool[lane * 4u] = x_2.x;
+    pool[lane * 4u + 1u] = x_2.y;
+    pool[lane * 4u + 2u] = x_2.z;
+    pool[lane * 4u + 3u] = x_2.w;
+  }
+  const auto from_2 = p0 + (n0 / 4u) + (x / 32u);
+  if (lane < 160u) {
+    pool[lane + 1280u] = b0[from_2 + lane];
+  }
+  __syncthreads();
+  // times q4_0[2048, 5120]
+  auto sum = 0.0f;
+  const auto xw = share * 8u;
+  const auto xq = *(const uint4*)&pool[xw];
+  const auto xq_2 = *(const uint4*)&pool[xw + 4u];
+  const auto d = __uint_as_float(pool[share + 1280u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
+  const auto xw_2 = b * 8u;
+  const auto xq_3 = *(const uint4*)&pool[xw_2];
+  const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
+  const auto d_2 = __uint_as_float(pool[b + 1280u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_2, sum);
+  const auto xw_3 = b_2 * 8u;
+  const auto xq_5 = *(const uint4*)&pool[xw_3];
+  const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
+  const auto d_3 = __uint_as_float(pool[b_2 + 1280u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_3, sum);
+  const auto xw_4 = b_3 * 8u;
+  const auto xq_7 = *(const uint4*)&pool[xw_4];
+  const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
+  const auto d_4 = __uint_as_float(pool[b_3 + 1280u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_4, sum);
+  const auto xw_5 = b_4 * 8u;
+  const auto xq_9 = *(const uint4*)&pool[xw_5];
+  const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
+  const auto d_5 = __uint_as_float(pool[b_4 + 1280u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_5 >> ((lane_row % 2u) * 16u)) * d_5, sum);
+  const auto to = share * 16u + own + 1760u;
   pool[to] = __float_as_uint(sum);
   __syncthreads();
   if (lane < 16u) {
     const auto own_2 = lane % 16u;
-    auto total = __uint_as_float(pool[lane]);
+    auto total = __uint_as_float(pool[lane + 1760u]);
     for (auto l = 1u; l < 32u; l += 1u) {
-      total = total + __uint_as_float(pool[lane + l * 16u]);
+      total = total + __uint_as_float(pool[lane + 1760u + l * 16u]);
     }
-    pool[(lane / 16u) * 16u + own_2] = __float_as_uint(total);
+    pool[(lane / 16u) * 16u + own_2 + 1760u] = __float_as_uint(total);
   }
   __syncthreads();
   if (lane < 16u) {
     const auto column_2 = first + lane;
     const auto at_6 = rows_at * 2048u + column_2;
     const auto v = __uint_as_float(b2[p2 + at_6]);
-    const auto v_2 = __uint_as_float(pool[lane]);
+    const auto v_2 = __uint_as_float(pool[lane + 1760u]);
     const auto v_3 = v + v_2;
     b0[p3 + (rows_at * 2048u + column_2)] = __float_as_uint(v_3);
   }
 }
 
-// dot_1536x2048_q4_0&dot_1536x2048_q4_0+1: lanes 256; rows 1 width 64 reduce 32 upcast 1; rows 1 width 32 reduce 16 upcast 1
+// dot_1536x2048_q4_0&dot_1536x2048_q4_0+1: lanes 256; rows 1 width 4 reduce 64 upcast 1 spread; rows 1 width 32 reduce 16 upcast 2
 struct Args { unsigned int words[20]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -2393,6 +3335,34 @@ static __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
+  unsigned int word;
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
+  return word;
+}
+
+static __device__ __forceinline__ uint4 load_early_4(const unsigned int* from) {
+  uint4 words;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w) : "l"(from));
+  return words;
+}
+
+static __device__ __forceinline__ bool is_last(unsigned int* arrived, unsigned int count) {
+  __shared__ unsigned int before;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0u) {
+    before = atomicAdd(arrived, 1u);
+    if (before == count - 1u) {
+      *arrived = 0u;
+    }
+  }
+  __syncthreads();
+  __threadfence();
+  return before == count - 1u;
 }
 
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
@@ -2409,9 +3379,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
   const unsigned int* __restrict__ b2,
   const unsigned int* __restrict__ b3,
   const unsigned int* __restrict__ b4,
-  const unsigned int* __restrict__ b5
+  const unsigned int* __restrict__ b5,
+  unsigned int* b6
 ) {
-  __shared__ unsigned int pool[6676];
+  __shared__ __align__(16) unsigned int pool[2580];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -2425,27 +3396,56 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
   const auto p8 = args.words[16];
   const auto n8 = args.words[17];
   launch_next();
-  // part 0: dot [T] × 64; rows 1 width 64 reduce 32 upcast 1
+  // part 0: dot [T] × 64; rows 1 width 4 reduce 64 upcast 1 spread; gathered
   const auto own_group = blockIdx.x;
-  const auto count = sizes.words[0];
+  const auto count = sizes.words[0] * 16u;
   if (own_group < count) {
+    const auto tiles = sizes.words[0];
+    const auto rows_at = own_group % tiles;
+    const auto first = (own_group / tiles) * 4u;
+    const auto share = lane % 64u;
+    const auto own = lane / 64u;
+    const auto column = first + own;
+    const auto row = column * 2048u;
+    const auto four = load_early_4(&b2[p2 + (row + share * 4u)]);
+    const auto c = share + 64u;
+    const auto four_2 = load_early_4(&b2[p2 + (row + c * 4u)]);
+    const auto c_2 = share + 128u;
+    const auto four_3 = load_early_4(&b2[p2 + (row + c_2 * 4u)]);
+    const auto c_3 = share + 192u;
+    const auto four_4 = load_early_4(&b2[p2 + (row + c_3 * 4u)]);
+    const auto c_4 = share + 256u;
+    const auto four_5 = load_early_4(&b2[p2 + (row + c_4 * 4u)]);
+    const auto c_5 = share + 320u;
+    const auto four_6 = load_early_4(&b2[p2 + (row + c_5 * 4u)]);
+    const auto c_6 = share + 384u;
+    const auto four_7 = load_early_4(&b2[p2 + (row + c_6 * 4u)]);
+    const auto c_7 = share + 448u;
+    const auto four_8 = load_early_4(&b2[p2 + (row + c_7 * 4u)]);
+    const auto word = lane + 256u;
+    const auto x = load_early_4(&b1[p1 + lane * 4u]);
+    const auto x_2 = load_early_4(&b1[p1 + word * 4u]);
     wait_for_previous();
     // what is multiplied
-    for (auto time = 0u; time < 8u; time += 1u) {
-      const auto c = time * 256u + lane;
-      const auto at = own_group * 2048u + c;
-      const auto v = __uint_as_float(b0[p0 + at]);
-      const auto v_2 = __uint_as_float(b1[p1 + c]);
-      pool[c + 2048u] = __float_as_uint(v);
-      pool[c + 4096u] = __float_as_uint(v_2);
-    }
-    __syncthreads();
+    const auto x_3 = *(const uint4*)&b0[p0 + (rows_at * 2048u + lane * 4u)];
+    const auto x_4 = *(const uint4*)&b0[p0 + (rows_at * 2048u + word * 4u)];
     auto total = 0.0f;
-    for (auto time_2 = 0u; time_2 < 8u; time_2 += 1u) {
-      const auto c_2 = time_2 * 256u + lane;
-      const auto v_3 = __uint_as_float(pool[c_2 + 2048u]) * __uint_as_float(pool[c_2 + 2048u]);
-      total = total + v_3;
-    }
+    const auto v = __uint_as_float(x_3.x) * __uint_as_float(x_3.x);
+    total = total + v;
+    const auto v_2 = __uint_as_float(x_3.y) * __uint_as_float(x_3.y);
+    total = total + v_2;
+    const auto v_3 = __uint_as_float(x_3.z) * __uint_as_float(x_3.z);
+    total = total + v_3;
+    const auto v_4 = __uint_as_float(x_3.w) * __uint_as_float(x_3.w);
+    total = total + v_4;
+    const auto v_5 = __uint_as_float(x_4.x) * __uint_as_float(x_4.x);
+    total = total + v_5;
+    const auto v_6 = __uint_as_float(x_4.y) * __uint_as_float(x_4.y);
+    total = total + v_6;
+    const auto v_7 = __uint_as_float(x_4.z) * __uint_as_float(x_4.z);
+    total = total + v_7;
+    const auto v_8 = __uint_as_float(x_4.w) * __uint_as_float(x_4.w);
+    total = total + v_8;
     const auto other = __shfl_xor_sync(warp, total, 1u);
     const auto both = total + other;
     const auto other_2 = __shfl_xor_sync(warp, both, 2u);
@@ -2457,167 +3457,333 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto other_5 = __shfl_xor_sync(warp, both_4, 16u);
     const auto both_5 = both_4 + other_5;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 6144u] = __float_as_uint(both_5);
+      pool[(lane / 32u) + 2048u] = __float_as_uint(both_5);
     }
     __syncthreads();
-    auto total_2 = __uint_as_float(pool[6144u]);
+    auto total_2 = __uint_as_float(pool[2048u]);
     for (auto l = 1u; l < 8u; l += 1u) {
-      total_2 = total_2 + __uint_as_float(pool[l + 6144u]);
+      total_2 = total_2 + __uint_as_float(pool[l + 2048u]);
     }
-    const auto v_4 = total_2 / 2048.0f;
-    const auto v_5 = v_4 + 1e-5f;
-    const auto v_6 = rsqrtf(v_5);
-    for (auto time_3 = 0u; time_3 < 8u; time_3 += 1u) {
-      const auto c_3 = time_3 * 256u + lane;
-      const auto v_7 = __uint_as_float(pool[c_3 + 2048u]) * v_6;
-      const auto v_8 = v_7 * __uint_as_float(pool[c_3 + 4096u]);
-      pool[c_3] = __float_as_uint(v_8);
+    const auto v_9 = total_2 / 2048.0f;
+    const auto v_10 = v_9 + 1e-5f;
+    const auto v_11 = rsqrtf(v_10);
+    const auto v_12 = __uint_as_float(x_3.x) * v_11;
+    const auto v_13 = v_12 * __uint_as_float(x.x);
+    const auto v_14 = __uint_as_float(x_3.y) * v_11;
+    const auto v_15 = v_14 * __uint_as_float(x.y);
+    const auto v_16 = __uint_as_float(x_3.z) * v_11;
+    const auto v_17 = v_16 * __uint_as_float(x.z);
+    const auto v_18 = __uint_as_float(x_3.w) * v_11;
+    const auto v_19 = v_18 * __uint_as_float(x.w);
+    const auto v_20 = __uint_as_float(x_4.x) * v_11;
+    const auto v_21 = v_20 * __uint_as_float(x_2.x);
+    const auto v_22 = __uint_as_float(x_4.y) * v_11;
+    const auto v_23 = v_22 * __uint_as_float(x_2.y);
+    const auto v_24 = __uint_as_float(x_4.z) * v_11;
+    const auto v_25 = v_24 * __uint_as_float(x_2.z);
+    const auto v_26 = __uint_as_float(x_4.w) * v_11;
+    const auto v_27 = v_26 * __uint_as_float(x_2.w);
+    pool[lane * 4u] = __float_as_uint(v_13);
+    pool[lane * 4u + 1u] = __float_as_uint(v_15);
+    pool[lane * 4u + 2u] = __float_as_uint(v_17);
+    pool[lane * 4u + 3u] = __float_as_uint(v_19);
+    pool[word * 4u] = __float_as_uint(v_21);
+    pool[word * 4u + 1u] = __float_as_uint(v_23);
+    pool[word * 4u + 2u] = __float_as_uint(v_25);
+    pool[word * 4u + 3u] = __float_as_uint(v_27);
+    __syncthreads();
+    // times f32[64, 2048]
+    auto sum = 0.0f;
+    const auto xv = *(const uint4*)&pool[share * 4u];
+    sum = fmaf(__uint_as_float(four.x), __uint_as_float(xv.x), sum);
+    sum = fmaf(__uint_as_float(four.y), __uint_as_float(xv.y), sum);
+    sum = fmaf(__uint_as_float(four.z), __uint_as_float(xv.z), sum);
+    sum = fmaf(__uint_as_float(four.w), __uint_as_float(xv.w), sum);
+    const auto xv_2 = *(const uint4*)&pool[c * 4u];
+    sum = fmaf(__uint_as_float(four_2.x), __uint_as_float(xv_2.x), sum);
+    sum = fmaf(__uint_as_float(four_2.y), __uint_as_float(xv_2.y), sum);
+    sum = fmaf(__uint_as_float(four_2.z), __uint_as_float(xv_2.z), sum);
+    sum = fmaf(__uint_as_float(four_2.w), __uint_as_float(xv_2.w), sum);
+    const auto xv_3 = *(const uint4*)&pool[c_2 * 4u];
+    sum = fmaf(__uint_as_float(four_3.x), __uint_as_float(xv_3.x), sum);
+    sum = fmaf(__uint_as_float(four_3.y), __uint_as_float(xv_3.y), sum);
+    sum = fmaf(__uint_as_float(four_3.z), __uint_as_float(xv_3.z), sum);
+    sum = fmaf(__uint_as_float(four_3.w), __uint_as_float(xv_3.w), sum);
+    const auto xv_4 = *(const uint4*)&pool[c_3 * 4u];
+    sum = fmaf(__uint_as_float(four_4.x), __uint_as_float(xv_4.x), sum);
+    sum = fmaf(__uint_as_float(four_4.y), __uint_as_float(xv_4.y), sum);
+    sum = fmaf(__uint_as_float(four_4.z), __uint_as_float(xv_4.z), sum);
+    sum = fmaf(__uint_as_float(four_4.w), __uint_as_float(xv_4.w), sum);
+    const auto xv_5 = *(const uint4*)&pool[c_4 * 4u];
+    sum = fmaf(__uint_as_float(four_5.x), __uint_as_float(xv_5.x), sum);
+    sum = fmaf(__uint_as_float(four_5.y), __uint_as_float(xv_5.y), sum);
+    sum = fmaf(__uint_as_float(four_5.z), __uint_as_float(xv_5.z), sum);
+    sum = fmaf(__uint_as_float(four_5.w), __uint_as_float(xv_5.w), sum);
+    const auto xv_6 = *(const uint4*)&pool[c_5 * 4u];
+    sum = fmaf(__uint_as_float(four_6.x), __uint_as_float(xv_6.x), sum);
+    sum = fmaf(__uint_as_float(four_6.y), __uint_as_float(xv_6.y), sum);
+    sum = fmaf(__uint_as_float(four_6.z), __uint_as_float(xv_6.z), sum);
+    sum = fmaf(__uint_as_float(four_6.w), __uint_as_float(xv_6.w), sum);
+    const auto xv_7 = *(const uint4*)&pool[c_6 * 4u];
+    sum = fmaf(__uint_as_float(four_7.x), __uint_as_float(xv_7.x), sum);
+    sum = fmaf(__uint_as_float(four_7.y), __uint_as_float(xv_7.y), sum);
+    sum = fmaf(__uint_as_float(four_7.z), __uint_as_float(xv_7.z), sum);
+    sum = fmaf(__uint_as_float(four_7.w), __uint_as_float(xv_7.w), sum);
+    const auto xv_8 = *(const uint4*)&pool[c_7 * 4u];
+    sum = fmaf(__uint_as_float(four_8.x), __uint_as_float(xv_8.x), sum);
+    sum = fmaf(__uint_as_float(four_8.y), __uint_as_float(xv_8.y), sum);
+    sum = fmaf(__uint_as_float(four_8.z), __uint_as_float(xv_8.z), sum);
+    sum = fmaf(__uint_as_float(four_8.w), __uint_as_float(xv_8.w), sum);
+    const auto to = share * 4u + own + 2056u;
+    pool[to] = __float_as_uint(sum);
+    __syncthreads();
+    if (lane < 4u) {
+      const auto own_2 = lane % 4u;
+      auto total_3 = __uint_as_float(pool[lane + 2056u]);
+      for (auto l_2 = 1u; l_2 < 64u; l_2 += 1u) {
+        total_3 = total_3 + __uint_as_float(pool[lane + 2056u + l_2 * 4u]);
+      }
+      pool[(lane / 4u) * 4u + own_2 + 2056u] = __float_as_uint(total_3);
     }
     __syncthreads();
-    for (auto at_2 = 0u; at_2 < 64u; at_2 += 8u) {
-      const auto share = lane % 32u;
-      const auto own = lane / 32u;
-      const auto column = at_2 + own;
-      // times f32[64, 2048]
-      auto sum = 0.0f;
-      const auto row = column * 2048u;
-      for (auto c_4 = share; c_4 < 2048u; c_4 += 256u) {
-        const auto value = __uint_as_float(b2[p2 + (row + c_4)]);
-        const auto c_5 = c_4 + 32u;
-        const auto value_2 = __uint_as_float(b2[p2 + (row + c_5)]);
-        const auto c_6 = c_4 + 64u;
-        const auto value_3 = __uint_as_float(b2[p2 + (row + c_6)]);
-        const auto c_7 = c_4 + 96u;
-        const auto value_4 = __uint_as_float(b2[p2 + (row + c_7)]);
-        const auto c_8 = c_4 + 128u;
-        const auto value_5 = __uint_as_float(b2[p2 + (row + c_8)]);
-        const auto c_9 = c_4 + 160u;
-        const auto value_6 = __uint_as_float(b2[p2 + (row + c_9)]);
-        const auto c_10 = c_4 + 192u;
-        const auto value_7 = __uint_as_float(b2[p2 + (row + c_10)]);
-        const auto c_11 = c_4 + 224u;
-        const auto value_8 = __uint_as_float(b2[p2 + (row + c_11)]);
-        const auto xv = __uint_as_float(pool[c_4]);
-        sum = fmaf(value, xv, sum);
-        const auto xv_2 = __uint_as_float(pool[c_5]);
-        sum = fmaf(value_2, xv_2, sum);
-        const auto xv_3 = __uint_as_float(pool[c_6]);
-        sum = fmaf(value_3, xv_3, sum);
-        const auto xv_4 = __uint_as_float(pool[c_7]);
-        sum = fmaf(value_4, xv_4, sum);
-        const auto xv_5 = __uint_as_float(pool[c_8]);
-        sum = fmaf(value_5, xv_5, sum);
-        const auto xv_6 = __uint_as_float(pool[c_9]);
-        sum = fmaf(value_6, xv_6, sum);
-        const auto xv_7 = __uint_as_float(pool[c_10]);
-        sum = fmaf(value_7, xv_7, sum);
-        const auto xv_8 = __uint_as_float(pool[c_11]);
-        sum = fmaf(value_8, xv_8, sum);
+    const auto gathered = rows_at * 64u + 256u;
+    if (lane < 4u) {
+      const auto own_3 = lane % 4u;
+      const auto column_2 = first + own_3;
+      b6[gathered + (lane / 4u) * 64u + column_2] = pool[lane + 2056u];
+    }
+    const auto last = is_last(&b6[rows_at], 16u);
+    if (last) {
+      if (lane < 64u) {
+        pool[lane + 2312u] = b6[gathered + lane];
       }
-      const auto to = share * 8u + own + 6152u;
-      pool[to] = __float_as_uint(sum);
       __syncthreads();
-      if (lane < 8u) {
-        const auto own_2 = at_2 + (lane % 8u);
-        auto total_3 = __uint_as_float(pool[lane + 6152u]);
-        for (auto l_2 = 1u; l_2 < 32u; l_2 += 1u) {
-          total_3 = total_3 + __uint_as_float(pool[lane + 6152u + l_2 * 8u]);
+      if (lane < 64u) {
+        const auto v_28 = __uint_as_float(b3[p3 + lane]);
+        pool[lane + 2376u] = __float_as_uint(v_28);
+      }
+      __syncthreads();
+      // the 4 largest of 64
+      if (lane < 64u) {
+        const auto v_29 = __uint_as_float(pool[lane + 2312u]);
+        const auto v_30 = 1.0f / (expf(min(-(v_29), 80.0f)) + 1.0f);
+        const auto v_31 = v_30 + __uint_as_float(pool[lane + 2376u]);
+        const auto bits = __float_as_uint(v_31);
+        const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0xff800000u : bits);
+        pool[lane + 2440u] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
+      }
+      __syncthreads();
+      for (auto c_8 = lane; c_8 < 64u; c_8 += 256u) {
+        const auto own_4 = pool[c_8 + 2440u];
+        auto place = 0u;
+        for (auto other_6 = 0u; other_6 < 64u; other_6 += 1u) {
+          const auto key = pool[other_6 + 2440u];
+          place = ((key > own_4) || (key == own_4 && other_6 < c_8) ? place + 1u : place);
         }
-        pool[(lane / 8u) * 64u + own_2 + 6408u] = __float_as_uint(total_3);
+        if (place < 4u) {
+          pool[place + 2504u] = __float_as_uint((float)(c_8));
+        }
       }
       __syncthreads();
-    }
-    if (lane < 64u) {
-      const auto v_9 = __uint_as_float(b3[p3 + lane]);
-      pool[lane + 6472u] = __float_as_uint(v_9);
-    }
-    __syncthreads();
-    // the 4 largest of 64
-    if (lane < 64u) {
-      const auto v_10 = __uint_as_float(pool[lane + 6408u]);
-      const auto v_11 = 1.0f / (expf(min(-(v_10), 80.0f)) + 1.0f);
-      const auto v_12 = v_11 + __uint_as_float(pool[lane + 6472u]);
-      const auto bits = __float_as_uint(v_12);
-      const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0xff800000u : bits);
-      pool[lane + 6536u] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
-    }
-    __syncthreads();
-    for (auto c_12 = lane; c_12 < 64u; c_12 += 256u) {
-      const auto own_3 = pool[c_12 + 6536u];
-      auto place = 0u;
-      for (auto other_6 = 0u; other_6 < 64u; other_6 += 1u) {
-        const auto key = pool[other_6 + 6536u];
-        place = ((key > own_3) || (key == own_3 && other_6 < c_12) ? place + 1u : place);
+      if (lane < 64u) {
+        const auto v_32 = __uint_as_float(pool[lane + 2312u]);
+        const auto v_33 = 1.0f / (expf(min(-(v_32), 80.0f)) + 1.0f);
+        pool[lane + 2508u] = __float_as_uint(v_33);
       }
-      if (place < 4u) {
-        pool[place + 6600u] = __float_as_uint((float)(c_12));
+      __syncthreads();
+      auto total_4 = 0.0f;
+      const auto id = min(__float2uint_rz(__uint_as_float(pool[2504u])), 63u);
+      const auto v_34 = __uint_as_float(pool[id + 2508u]);
+      total_4 = (lane < 1u ? total_4 + v_34 : total_4);
+      const auto id_2 = min(__float2uint_rz(__uint_as_float(pool[2505u])), 63u);
+      const auto v_35 = __uint_as_float(pool[id_2 + 2508u]);
+      total_4 = (lane < 1u ? total_4 + v_35 : total_4);
+      const auto id_3 = min(__float2uint_rz(__uint_as_float(pool[2506u])), 63u);
+      const auto v_36 = __uint_as_float(pool[id_3 + 2508u]);
+      total_4 = (lane < 1u ? total_4 + v_36 : total_4);
+      const auto id_4 = min(__float2uint_rz(__uint_as_float(pool[2507u])), 63u);
+      const auto v_37 = __uint_as_float(pool[id_4 + 2508u]);
+      total_4 = (lane < 1u ? total_4 + v_37 : total_4);
+      const auto other_7 = __shfl_xor_sync(warp, total_4, 1u);
+      const auto both_6 = total_4 + other_7;
+      const auto other_8 = __shfl_xor_sync(warp, both_6, 2u);
+      const auto both_7 = both_6 + other_8;
+      const auto other_9 = __shfl_xor_sync(warp, both_7, 4u);
+      const auto both_8 = both_7 + other_9;
+      const auto other_10 = __shfl_xor_sync(warp, both_8, 8u);
+      const auto both_9 = both_8 + other_10;
+      const auto other_11 = __shfl_xor_sync(warp, both_9, 16u);
+      const auto both_10 = both_9 + other_11;
+      if ((lane % 32u) == 0u) {
+        pool[(lane / 32u) + 2572u] = __float_as_uint(both_10);
       }
-    }
-    __syncthreads();
-    if (lane < 64u) {
-      const auto v_13 = __uint_as_float(pool[lane + 6408u]);
-      const auto v_14 = 1.0f / (expf(min(-(v_13), 80.0f)) + 1.0f);
-      pool[lane + 6604u] = __float_as_uint(v_14);
-    }
-    __syncthreads();
-    auto total_4 = 0.0f;
-    if (lane < 4u) {
-      const auto id = min(__float2uint_rz(__uint_as_float(pool[lane + 6600u])), 63u);
-      const auto v_15 = __uint_as_float(pool[id + 6604u]);
-      total_4 = total_4 + v_15;
-    }
-    const auto other_7 = __shfl_xor_sync(warp, total_4, 1u);
-    const auto both_6 = total_4 + other_7;
-    const auto other_8 = __shfl_xor_sync(warp, both_6, 2u);
-    const auto both_7 = both_6 + other_8;
-    const auto other_9 = __shfl_xor_sync(warp, both_7, 4u);
-    const auto both_8 = both_7 + other_9;
-    const auto other_10 = __shfl_xor_sync(warp, both_8, 8u);
-    const auto both_9 = both_8 + other_10;
-    const auto other_11 = __shfl_xor_sync(warp, both_9, 16u);
-    const auto both_10 = both_9 + other_11;
-    if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 6668u] = __float_as_uint(both_10);
-    }
-    __syncthreads();
-    auto total_5 = __uint_as_float(pool[6668u]);
-    for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
-      total_5 = total_5 + __uint_as_float(pool[l_3 + 6668u]);
-    }
-    const auto v_16 = max(total_5, 6.1035156e-5f);
-    if (lane < 4u) {
-      b0[p4 + (own_group * 4u + lane)] = (unsigned int)(__float2int_rz(__uint_as_float(pool[lane + 6600u])));
-      const auto id_2 = min(__float2uint_rz(__uint_as_float(pool[lane + 6600u])), 63u);
-      const auto v_17 = __uint_as_float(pool[id_2 + 6604u]);
-      const auto v_18 = v_17 / v_16;
-      const auto v_19 = v_18 * 1.8f;
-      b0[p5 + (own_group * 4u + lane)] = __float_as_uint(v_19);
+      __syncthreads();
+      auto total_5 = __uint_as_float(pool[2572u]);
+      for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
+        total_5 = total_5 + __uint_as_float(pool[l_3 + 2572u]);
+      }
+      const auto v_38 = max(total_5, 6.1035156e-5f);
+      if (lane < 4u) {
+        b0[p4 + (rows_at * 4u + lane)] = (unsigned int)(__float2int_rz(__uint_as_float(pool[lane + 2504u])));
+        const auto id_5 = min(__float2uint_rz(__uint_as_float(pool[lane + 2504u])), 63u);
+        const auto v_39 = __uint_as_float(pool[id_5 + 2508u]);
+        const auto v_40 = v_39 / v_38;
+        const auto v_41 = v_40 * 1.8f;
+        b0[p5 + (rows_at * 4u + lane)] = __float_as_uint(v_41);
+      }
     }
   }
-  // part 1: dot [T] × 1536; rows 1 width 32 reduce 16 upcast 1
+  // part 1: dot [T] × 1536; rows 1 width 32 reduce 16 upcast 2
   const auto own_group_2 = blockIdx.x - count;
   const auto count_2 = sizes.words[0] * 48u;
   if (own_group_2 < count_2) {
-    const auto tiles = sizes.words[0];
-    const auto rows_at = own_group_2 % tiles;
-    const auto first = (own_group_2 / tiles) * 32u;
+    const auto tiles_2 = sizes.words[0];
+    const auto rows_at_2 = own_group_2 % tiles_2;
+    const auto first_2 = (own_group_2 / tiles_2) * 32u;
+    const auto share_2 = lane / 16u;
+    const auto own_5 = lane % 16u;
+    const auto own_6 = (lane % 16u) + 16u;
+    const auto column_3 = first_2 + own_5;
+    const auto column_4 = first_2 + own_6;
+    const auto tile = p6 + (column_3 / 16u) * 4608u;
+    const auto lane_row = column_3 % 16u;
+    const auto tile_2 = p6 + (column_4 / 16u) * 4608u;
+    const auto lane_row_2 = column_4 % 16u;
+    const auto at = tile + lane_row + share_2 * 64u;
+    const auto w = load_early(&b4[at]);
+    const auto w_2 = load_early(&b4[at + 16u]);
+    const auto w_3 = load_early(&b4[at + 32u]);
+    const auto w_4 = load_early(&b4[at + 48u]);
+    const auto word_2 = load_early(&b4[tile + 4096u + (share_2 * 8u + (lane_row / 2u))]);
+    const auto at_2 = tile_2 + lane_row_2 + share_2 * 64u;
+    const auto w_5 = load_early(&b4[at_2]);
+    const auto w_6 = load_early(&b4[at_2 + 16u]);
+    const auto w_7 = load_early(&b4[at_2 + 32u]);
+    const auto w_8 = load_early(&b4[at_2 + 48u]);
+    const auto word_3 = load_early(&b4[tile_2 + 4096u + (share_2 * 8u + (lane_row_2 / 2u))]);
+    const auto b = share_2 + 16u;
+    const auto at_3 = tile + lane_row + b * 64u;
+    const auto w_9 = load_early(&b4[at_3]);
+    const auto w_10 = load_early(&b4[at_3 + 16u]);
+    const auto w_11 = load_early(&b4[at_3 + 32u]);
+    const auto w_12 = load_early(&b4[at_3 + 48u]);
+    const auto word_4 = load_early(&b4[tile + 4096u + (b * 8u + (lane_row / 2u))]);
+    const auto at_4 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_13 = load_early(&b4[at_4]);
+    const auto w_14 = load_early(&b4[at_4 + 16u]);
+    const auto w_15 = load_early(&b4[at_4 + 32u]);
+    const auto w_16 = load_early(&b4[at_4 + 48u]);
+    const auto word_5 = load_early(&b4[tile_2 + 4096u + (b * 8u + (lane_row_2 / 2u))]);
+    const auto b_2 = share_2 + 32u;
+    const auto at_5 = tile + lane_row + b_2 * 64u;
+    const auto w_17 = load_early(&b4[at_5]);
+    const auto w_18 = load_early(&b4[at_5 + 16u]);
+    const auto w_19 = load_early(&b4[at_5 + 32u]);
+    const auto w_20 = load_early(&b4[at_5 + 48u]);
+    const auto word_6 = load_early(&b4[tile + 4096u + (b_2 * 8u + (lane_row / 2u))]);
+    const auto at_6 = tile_2 + lane_row_2 + b_2 * 64u;
+    const auto w_21 = load_early(&b4[at_6]);
+    const auto w_22 = load_early(&b4[at_6 + 16u]);
+    const auto w_23 = load_early(&b4[at_6 + 32u]);
+    const auto w_24 = load_early(&b4[at_6 + 48u]);
+    const auto word_7 = load_early(&b4[tile_2 + 4096u + (b_2 * 8u + (lane_row_2 / 2u))]);
+    const auto b_3 = share_2 + 48u;
+    const auto at_7 = tile + lane_row + b_3 * 64u;
+    const auto w_25 = load_early(&b4[at_7]);
+    const auto w_26 = load_early(&b4[at_7 + 16u]);
+    const auto w_27 = load_early(&b4[at_7 + 32u]);
+    const auto w_28 = load_early(&b4[at_7 + 48u]);
+    const auto word_8 = load_early(&b4[tile + 4096u + (b_3 * 8u + (lane_row / 2u))]);
+    const auto at_8 = tile_2 + lane_row_2 + b_3 * 64u;
+    const auto w_29 = load_early(&b4[at_8]);
+    const auto w_30 = load_early(&b4[at_8 + 16u]);
+    const auto w_31 = load_early(&b4[at_8 + 32u]);
+    const auto w_32 = load_early(&b4[at_8 + 48u]);
+    const auto word_9 = load_early(&b4[tile_2 + 4096u + (b_3 * 8u + (lane_row_2 / 2u))]);
+    const auto share_3 = lane / 16u;
+    const auto own_7 = lane % 16u;
+    const auto own_8 = (lane % 16u) + 16u;
+    const auto column_5 = first_2 + own_7;
+    const auto column_6 = first_2 + own_8;
+    const auto tile_3 = p7 + (column_5 / 16u) * 4608u;
+    const auto lane_row_3 = column_5 % 16u;
+    const auto tile_4 = p7 + (column_6 / 16u) * 4608u;
+    const auto lane_row_4 = column_6 % 16u;
+    const auto at_9 = tile_3 + lane_row_3 + share_3 * 64u;
+    const auto w_33 = load_early(&b5[at_9]);
+    const auto w_34 = load_early(&b5[at_9 + 16u]);
+    const auto w_35 = load_early(&b5[at_9 + 32u]);
+    const auto w_36 = load_early(&b5[at_9 + 48u]);
+    const auto word_10 = load_early(&b5[tile_3 + 4096u + (share_3 * 8u + (lane_row_3 / 2u))]);
+    const auto at_10 = tile_4 + lane_row_4 + share_3 * 64u;
+    const auto w_37 = load_early(&b5[at_10]);
+    const auto w_38 = load_early(&b5[at_10 + 16u]);
+    const auto w_39 = load_early(&b5[at_10 + 32u]);
+    const auto w_40 = load_early(&b5[at_10 + 48u]);
+    const auto word_11 = load_early(&b5[tile_4 + 4096u + (share_3 * 8u + (lane_row_4 / 2u))]);
+    const auto b_4 = share_3 + 16u;
+    const auto at_11 = tile_3 + lane_row_3 + b_4 * 64u;
+    const auto w_41 = load_early(&b5[at_11]);
+    const auto w_42 = load_early(&b5[at_11 + 16u]);
+    const auto w_43 = load_early(&b5[at_11 + 32u]);
+    const auto w_44 = load_early(&b5[at_11 + 48u]);
+    const auto word_12 = load_early(&b5[tile_3 + 4096u + (b_4 * 8u + (lane_row_3 / 2u))]);
+    const auto at_12 = tile_4 + lane_row_4 + b_4 * 64u;
+    const auto w_45 = load_early(&b5[at_12]);
+    const auto w_46 = load_early(&b5[at_12 + 16u]);
+    const auto w_47 = load_early(&b5[at_12 + 32u]);
+    const auto w_48 = load_early(&b5[at_12 + 48u]);
+    const auto word_13 = load_early(&b5[tile_4 + 4096u + (b_4 * 8u + (lane_row_4 / 2u))]);
+    const auto b_5 = share_3 + 32u;
+    const auto at_13 = tile_3 + lane_row_3 + b_5 * 64u;
+    const auto w_49 = load_early(&b5[at_13]);
+    const auto w_50 = load_early(&b5[at_13 + 16u]);
+    const auto w_51 = load_early(&b5[at_13 + 32u]);
+    const auto w_52 = load_early(&b5[at_13 + 48u]);
+    const auto word_14 = load_early(&b5[tile_3 + 4096u + (b_5 * 8u + (lane_row_3 / 2u))]);
+    const auto at_14 = tile_4 + lane_row_4 + b_5 * 64u;
+    const auto w_53 = load_early(&b5[at_14]);
+    const auto w_54 = load_early(&b5[at_14 + 16u]);
+    const auto w_55 = load_early(&b5[at_14 + 32u]);
+    const auto w_56 = load_early(&b5[at_14 + 48u]);
+    const auto word_15 = load_early(&b5[tile_4 + 4096u + (b_5 * 8u + (lane_row_4 / 2u))]);
+    const auto b_6 = share_3 + 48u;
+    const auto at_15 = tile_3 + lane_row_3 + b_6 * 64u;
+    const auto w_57 = load_early(&b5[at_15]);
+    const auto w_58 = load_early(&b5[at_15 + 16u]);
+    const auto w_59 = load_early(&b5[at_15 + 32u]);
+    const auto w_60 = load_early(&b5[at_15 + 48u]);
+    const auto word_16 = load_early(&b5[tile_3 + 4096u + (b_6 * 8u + (lane_row_3 / 2u))]);
+    const auto at_16 = tile_4 + lane_row_4 + b_6 * 64u;
+    const auto w_61 = load_early(&b5[at_16]);
+    const auto w_62 = load_early(&b5[at_16 + 16u]);
+    const auto w_63 = load_early(&b5[at_16 + 32u]);
+    const auto w_64 = load_early(&b5[at_16 + 48u]);
+    const auto word_17 = load_early(&b5[tile_4 + 4096u + (b_6 * 8u + (lane_row_4 / 2u))]);
+    const auto word_18 = lane + 256u;
+    const auto x_5 = load_early_4(&b1[p1 + lane * 4u]);
+    const auto x_6 = load_early_4(&b1[p1 + word_18 * 4u]);
     wait_for_previous();
     // what is multiplied
-    for (auto time_4 = 0u; time_4 < 8u; time_4 += 1u) {
-      const auto c_13 = time_4 * 256u + lane;
-      const auto at_3 = rows_at * 2048u + c_13;
-      const auto v_20 = __uint_as_float(b0[p0 + at_3]);
-      const auto v_21 = __uint_as_float(b1[p1 + c_13]);
-      pool[c_13 + 704u] = __float_as_uint(v_20);
-      pool[c_13 + 2752u] = __float_as_uint(v_21);
-    }
-    __syncthreads();
+    const auto x_7 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + lane * 4u)];
+    const auto x_8 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + word_18 * 4u)];
     auto total_6 = 0.0f;
-    for (auto time_5 = 0u; time_5 < 8u; time_5 += 1u) {
-      const auto c_14 = time_5 * 256u + lane;
-      const auto v_22 = __uint_as_float(pool[c_14 + 704u]) * __uint_as_float(pool[c_14 + 704u]);
-      total_6 = total_6 + v_22;
-    }
+    const auto v_42 = __uint_as_float(x_7.x) * __uint_as_float(x_7.x);
+    total_6 = total_6 + v_42;
+    const auto v_43 = __uint_as_float(x_7.y) * __uint_as_float(x_7.y);
+    total_6 = total_6 + v_43;
+    const auto v_44 = __uint_as_float(x_7.z) * __uint_as_float(x_7.z);
+    total_6 = total_6 + v_44;
+    const auto v_45 = __uint_as_float(x_7.w) * __uint_as_float(x_7.w);
+    total_6 = total_6 + v_45;
+    const auto v_46 = __uint_as_float(x_8.x) * __uint_as_float(x_8.x);
+    total_6 = total_6 + v_46;
+    const auto v_47 = __uint_as_float(x_8.y) * __uint_as_float(x_8.y);
+    total_6 = total_6 + v_47;
+    const auto v_48 = __uint_as_float(x_8.z) * __uint_as_float(x_8.z);
+    total_6 = total_6 + v_48;
+    const auto v_49 = __uint_as_float(x_8.w) * __uint_as_float(x_8.w);
+    total_6 = total_6 + v_49;
     const auto other_12 = __shfl_xor_sync(warp, total_6, 1u);
     const auto both_11 = total_6 + other_12;
     const auto other_13 = __shfl_xor_sync(warp, both_11, 2u);
@@ -2629,250 +3795,56 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto other_16 = __shfl_xor_sync(warp, both_14, 16u);
     const auto both_15 = both_14 + other_16;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 4800u] = __float_as_uint(both_15);
+      pool[(lane / 32u) + 704u] = __float_as_uint(both_15);
     }
     __syncthreads();
-    auto total_7 = __uint_as_float(pool[4800u]);
+    auto total_7 = __uint_as_float(pool[704u]);
     for (auto l_4 = 1u; l_4 < 8u; l_4 += 1u) {
-      total_7 = total_7 + __uint_as_float(pool[l_4 + 4800u]);
+      total_7 = total_7 + __uint_as_float(pool[l_4 + 704u]);
     }
-    const auto v_23 = total_7 / 2048.0f;
-    const auto v_24 = v_23 + 1e-5f;
-    const auto v_25 = rsqrtf(v_24);
-    for (auto time_6 = 0u; time_6 < 2u; time_6 += 1u) {
-      const auto word = time_6 * 256u + lane;
-      const auto v_26 = __uint_as_float(pool[word * 4u + 704u]) * v_25;
-      const auto v_27 = v_26 * __uint_as_float(pool[word * 4u + 2752u]);
-      const auto v_28 = __uint_as_float(pool[word * 4u + 705u]) * v_25;
-      const auto v_29 = v_28 * __uint_as_float(pool[word * 4u + 2753u]);
-      const auto v_30 = __uint_as_float(pool[word * 4u + 706u]) * v_25;
-      const auto v_31 = v_30 * __uint_as_float(pool[word * 4u + 2754u]);
-      const auto v_32 = __uint_as_float(pool[word * 4u + 707u]) * v_25;
-      const auto v_33 = v_32 * __uint_as_float(pool[word * 4u + 2755u]);
-      const auto mine = max(max(max(__float_as_uint(v_27) & 0x7fffffffu, __float_as_uint(v_29) & 0x7fffffffu), __float_as_uint(v_31) & 0x7fffffffu), __float_as_uint(v_33) & 0x7fffffffu);
-      const auto other_17 = __shfl_xor_sync(warp, mine, 1u);
-      const auto both_16 = max(mine, other_17);
-      const auto other_18 = __shfl_xor_sync(warp, both_16, 2u);
-      const auto both_17 = max(both_16, other_18);
-      const auto other_19 = __shfl_xor_sync(warp, both_17, 4u);
-      const auto both_18 = max(both_17, other_19);
-      const auto largest = __uint_as_float(both_18);
-      const auto scale = (both_18 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-      const auto inverse = (largest > 3.74e-37f && both_18 < 0x7f800000u ? 127.0f / largest : 0.0f);
-      const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_29 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_33 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-      const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
-      const auto other_20 = __shfl_xor_sync(warp, mine_2, 1u);
-      const auto both_19 = mine_2 + other_20;
-      const auto other_21 = __shfl_xor_sync(warp, both_19, 2u);
-      const auto both_20 = both_19 + other_21;
-      pool[word] = packed;
-      if ((word % 4u) == 0u) {
-        pool[(word / 4u) + 576u] = __float_as_uint((float)(both_20) * __uint_as_float(scale));
-      }
-      if ((word % 8u) == 0u) {
-        pool[(word / 8u) + 512u] = scale;
-      }
+    const auto v_50 = total_7 / 2048.0f;
+    const auto v_51 = v_50 + 1e-5f;
+    const auto v_52 = rsqrtf(v_51);
+    const auto v_53 = __uint_as_float(x_7.x) * v_52;
+    const auto v_54 = v_53 * __uint_as_float(x_5.x);
+    const auto v_55 = __uint_as_float(x_7.y) * v_52;
+    const auto v_56 = v_55 * __uint_as_float(x_5.y);
+    const auto v_57 = __uint_as_float(x_7.z) * v_52;
+    const auto v_58 = v_57 * __uint_as_float(x_5.z);
+    const auto v_59 = __uint_as_float(x_7.w) * v_52;
+    const auto v_60 = v_59 * __uint_as_float(x_5.w);
+    const auto v_61 = __uint_as_float(x_8.x) * v_52;
+    const auto v_62 = v_61 * __uint_as_float(x_6.x);
+    const auto v_63 = __uint_as_float(x_8.y) * v_52;
+    const auto v_64 = v_63 * __uint_as_float(x_6.y);
+    const auto v_65 = __uint_as_float(x_8.z) * v_52;
+    const auto v_66 = v_65 * __uint_as_float(x_6.z);
+    const auto v_67 = __uint_as_float(x_8.w) * v_52;
+    const auto v_68 = v_67 * __uint_as_float(x_6.w);
+    const auto mine = max(max(max(__float_as_uint(v_54) & 0x7fffffffu, __float_as_uint(v_56) & 0x7fffffffu), __float_as_uint(v_58) & 0x7fffffffu), __float_as_uint(v_60) & 0x7fffffffu);
+    const auto other_17 = __shfl_xor_sync(warp, mine, 1u);
+    const auto both_16 = max(mine, other_17);
+    const auto other_18 = __shfl_xor_sync(warp, both_16, 2u);
+    const auto both_17 = max(both_16, other_18);
+    const auto other_19 = __shfl_xor_sync(warp, both_17, 4u);
+    const auto both_18 = max(both_17, other_19);
+    const auto largest = __uint_as_float(both_18);
+    const auto scale = (both_18 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
+    const auto inverse = (largest > 3.74e-37f && both_18 < 0x7f800000u ? 127.0f / largest : 0.0f);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_54 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_56 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_58 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_60 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
+    const auto other_20 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_19 = mine_2 + other_20;
+    const auto other_21 = __shfl_xor_sync(warp, both_19, 2u);
+    const auto both_20 = both_19 + other_21;
+    pool[lane] = packed;
+    if ((lane % 4u) == 0u) {
+      pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_20) * __uint_as_float(scale));
     }
-    __syncthreads();
-    for (auto at_4 = 0u; at_4 < 32u; at_4 += 16u) {
-      const auto share_2 = lane / 16u;
-      const auto own_4 = lane % 16u;
-      const auto column_2 = first + (at_4 + own_4);
-      // times q4_0[1536, 2048]
-      auto sum_2 = 0.0f;
-      const auto tile = p6 + (column_2 / 16u) * 4608u;
-      const auto lane_row = column_2 % 16u;
-      const auto at_5 = tile + lane_row + share_2 * 64u;
-      const auto w = b4[at_5];
-      const auto w_2 = b4[at_5 + 16u];
-      const auto w_3 = b4[at_5 + 32u];
-      const auto w_4 = b4[at_5 + 48u];
-      const auto scale_2 = half_to_float(b4[tile + 4096u + ((share_2 * 16u + lane_row) / 2u)] >> (((share_2 * 16u + lane_row) % 2u) * 16u));
-      const auto b = share_2 + 16u;
-      const auto at_6 = tile + lane_row + b * 64u;
-      const auto w_5 = b4[at_6];
-      const auto w_6 = b4[at_6 + 16u];
-      const auto w_7 = b4[at_6 + 32u];
-      const auto w_8 = b4[at_6 + 48u];
-      const auto scale_3 = half_to_float(b4[tile + 4096u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u));
-      const auto b_2 = share_2 + 32u;
-      const auto at_7 = tile + lane_row + b_2 * 64u;
-      const auto w_9 = b4[at_7];
-      const auto w_10 = b4[at_7 + 16u];
-      const auto w_11 = b4[at_7 + 32u];
-      const auto w_12 = b4[at_7 + 48u];
-      const auto scale_4 = half_to_float(b4[tile + 4096u + ((b_2 * 16u + lane_row) / 2u)] >> (((b_2 * 16u + lane_row) % 2u) * 16u));
-      const auto b_3 = share_2 + 48u;
-      const auto at_8 = tile + lane_row + b_3 * 64u;
-      const auto w_13 = b4[at_8];
-      const auto w_14 = b4[at_8 + 16u];
-      const auto w_15 = b4[at_8 + 32u];
-      const auto w_16 = b4[at_8 + 48u];
-      const auto scale_5 = half_to_float(b4[tile + 4096u + ((b_3 * 16u + lane_row) / 2u)] >> (((b_3 * 16u + lane_row) % 2u) * 16u));
-      const auto xw = share_2 * 8u;
-      const auto xq = pool[xw];
-      const auto xq_2 = pool[xw + 1u];
-      const auto xq_3 = pool[xw + 2u];
-      const auto xq_4 = pool[xw + 3u];
-      const auto xq_5 = pool[xw + 4u];
-      const auto xq_6 = pool[xw + 5u];
-      const auto xq_7 = pool[xw + 6u];
-      const auto xq_8 = pool[xw + 7u];
-      const auto d = __uint_as_float(pool[share_2 + 512u]);
-      sum_2 = fmaf((float)(__dp4a((int)(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_8), __dp4a((int)(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_7), __dp4a((int)(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_6), __dp4a((int)(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_5), __dp4a((int)((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_4), __dp4a((int)((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_3), __dp4a((int)((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_2), __dp4a((int)((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq), 0))))))))), scale_2 * d, sum_2);
-      const auto xw_2 = b * 8u;
-      const auto xq_9 = pool[xw_2];
-      const auto xq_10 = pool[xw_2 + 1u];
-      const auto xq_11 = pool[xw_2 + 2u];
-      const auto xq_12 = pool[xw_2 + 3u];
-      const auto xq_13 = pool[xw_2 + 4u];
-      const auto xq_14 = pool[xw_2 + 5u];
-      const auto xq_15 = pool[xw_2 + 6u];
-      const auto xq_16 = pool[xw_2 + 7u];
-      const auto d_2 = __uint_as_float(pool[b + 512u]);
-      sum_2 = fmaf((float)(__dp4a((int)(((((w_8 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_16), __dp4a((int)(((((w_7 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_15), __dp4a((int)(((((w_6 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_14), __dp4a((int)(((((w_5 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_13), __dp4a((int)((((w_8 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_12), __dp4a((int)((((w_7 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_11), __dp4a((int)((((w_6 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_10), __dp4a((int)((((w_5 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_9), 0))))))))), scale_3 * d_2, sum_2);
-      const auto xw_3 = b_2 * 8u;
-      const auto xq_17 = pool[xw_3];
-      const auto xq_18 = pool[xw_3 + 1u];
-      const auto xq_19 = pool[xw_3 + 2u];
-      const auto xq_20 = pool[xw_3 + 3u];
-      const auto xq_21 = pool[xw_3 + 4u];
-      const auto xq_22 = pool[xw_3 + 5u];
-      const auto xq_23 = pool[xw_3 + 6u];
-      const auto xq_24 = pool[xw_3 + 7u];
-      const auto d_3 = __uint_as_float(pool[b_2 + 512u]);
-      sum_2 = fmaf((float)(__dp4a((int)(((((w_12 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_24), __dp4a((int)(((((w_11 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_23), __dp4a((int)(((((w_10 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_22), __dp4a((int)(((((w_9 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_21), __dp4a((int)((((w_12 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_20), __dp4a((int)((((w_11 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_19), __dp4a((int)((((w_10 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_18), __dp4a((int)((((w_9 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_17), 0))))))))), scale_4 * d_3, sum_2);
-      const auto xw_4 = b_3 * 8u;
-      const auto xq_25 = pool[xw_4];
-      const auto xq_26 = pool[xw_4 + 1u];
-      const auto xq_27 = pool[xw_4 + 2u];
-      const auto xq_28 = pool[xw_4 + 3u];
-      const auto xq_29 = pool[xw_4 + 4u];
-      const auto xq_30 = pool[xw_4 + 5u];
-      const auto xq_31 = pool[xw_4 + 6u];
-      const auto xq_32 = pool[xw_4 + 7u];
-      const auto d_4 = __uint_as_float(pool[b_3 + 512u]);
-      sum_2 = fmaf((float)(__dp4a((int)(((((w_16 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_32), __dp4a((int)(((((w_15 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_31), __dp4a((int)(((((w_14 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_30), __dp4a((int)(((((w_13 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_29), __dp4a((int)((((w_16 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_28), __dp4a((int)((((w_15 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_27), __dp4a((int)((((w_14 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_26), __dp4a((int)((((w_13 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_25), 0))))))))), scale_5 * d_4, sum_2);
-      const auto to_2 = share_2 * 16u + own_4 + 4808u;
-      pool[to_2] = __float_as_uint(sum_2);
-      const auto share_3 = lane / 16u;
-      const auto own_5 = lane % 16u;
-      const auto column_3 = first + (at_4 + own_5);
-      // times q4_0[1536, 2048]
-      auto sum_3 = 0.0f;
-      const auto tile_2 = p7 + (column_3 / 16u) * 4608u;
-      const auto lane_row_2 = column_3 % 16u;
-      const auto at_9 = tile_2 + lane_row_2 + share_3 * 64u;
-      const auto w_17 = b5[at_9];
-      const auto w_18 = b5[at_9 + 16u];
-      const auto w_19 = b5[at_9 + 32u];
-      const auto w_20 = b5[at_9 + 48u];
-      const auto scale_6 = half_to_float(b5[tile_2 + 4096u + ((share_3 * 16u + lane_row_2) / 2u)] >> (((share_3 * 16u + lane_row_2) % 2u) * 16u));
-      const auto b_4 = share_3 + 16u;
-      const auto at_10 = tile_2 + lane_row_2 + b_4 * 64u;
-      const auto w_21 = b5[at_10];
-      const auto w_22 = b5[at_10 + 16u];
-      const auto w_23 = b5[at_10 + 32u];
-      const auto w_24 = b5[at_10 + 48u];
-      const auto scale_7 = half_to_float(b5[tile_2 + 4096u + ((b_4 * 16u + lane_row_2) / 2u)] >> (((b_4 * 16u + lane_row_2) % 2u) * 16u));
-      const auto b_5 = share_3 + 32u;
-      const auto at_11 = tile_2 + lane_row_2 + b_5 * 64u;
-      const auto w_25 = b5[at_11];
-      const auto w_26 = b5[at_11 + 16u];
-      const auto w_27 = b5[at_11 + 32u];
-      const auto w_28 = b5[at_11 + 48u];
-      const auto scale_8 = half_to_float(b5[tile_2 + 4096u + ((b_5 * 16u + lane_row_2) / 2u)] >> (((b_5 * 16u + lane_row_2) % 2u) * 16u));
-      const auto b_6 = share_3 + 48u;
-      const auto at_12 = tile_2 + lane_row_2 + b_6 * 64u;
-      const auto w_29 = b5[at_12];
-      const auto w_30 = b5[at_12 + 16u];
-      const auto w_31 = b5[at_12 + 32u];
-      const auto w_32 = b5[at_12 + 48u];
-      const auto scale_9 = half_to_float(b5[tile_2 + 4096u + ((b_6 * 16u + lane_row_2) / 2u)] >> (((b_6 * 16u + lane_row_2) % 2u) * 16u));
-      const auto xw_5 = share_3 * 8u;
-      const auto xq_33 = pool[xw_5];
-      const auto xq_34 = pool[xw_5 + 1u];
-      const auto xq_35 = pool[xw_5 + 2u];
-      const auto xq_36 = pool[xw_5 + 3u];
-      const auto xq_37 = pool[xw_5 + 4u];
-      const auto xq_38 = pool[xw_5 + 5u];
-      const auto xq_39 = pool[xw_5 + 6u];
-      const auto xq_40 = pool[xw_5 + 7u];
-      const auto d_5 = __uint_as_float(pool[share_3 + 512u]);
-      sum_3 = fmaf((float)(__dp4a((int)(((((w_20 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_40), __dp4a((int)(((((w_19 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_39), __dp4a((int)(((((w_18 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_38), __dp4a((int)(((((w_17 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_37), __dp4a((int)((((w_20 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_36), __dp4a((int)((((w_19 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_35), __dp4a((int)((((w_18 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_34), __dp4a((int)((((w_17 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_33), 0))))))))), scale_6 * d_5, sum_3);
-      const auto xw_6 = b_4 * 8u;
-      const auto xq_41 = pool[xw_6];
-      const auto xq_42 = pool[xw_6 + 1u];
-      const auto xq_43 = pool[xw_6 + 2u];
-      const auto xq_44 = pool[xw_6 + 3u];
-      const auto xq_45 = pool[xw_6 + 4u];
-      const auto xq_46 = pool[xw_6 + 5u];
-      const auto xq_47 = pool[xw_6 + 6u];
-      const auto xq_48 = pool[xw_6 + 7u];
-      const auto d_6 = __uint_as_float(pool[b_4 + 512u]);
-      sum_3 = fmaf((float)(__dp4a((int)(((((w_24 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_48), __dp4a((int)(((((w_23 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_47), __dp4a((int)(((((w_22 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_46), __dp4a((int)(((((w_21 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_45), __dp4a((int)((((w_24 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_44), __dp4a((int)((((w_23 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_43), __dp4a((int)((((w_22 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_42), __dp4a((int)((((w_21 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_41), 0))))))))), scale_7 * d_6, sum_3);
-      const auto xw_7 = b_5 * 8u;
-      const auto xq_49 = pool[xw_7];
-      const auto xq_50 = pool[xw_7 + 1u];
-      const auto xq_51 = pool[xw_7 + 2u];
-      const auto xq_52 = pool[xw_7 + 3u];
-      const auto xq_53 = pool[xw_7 + 4u];
-      const auto xq_54 = pool[xw_7 + 5u];
-      const auto xq_55 = pool[xw_7 + 6u];
-      const auto xq_56 = pool[xw_7 + 7u];
-      const auto d_7 = __uint_as_float(pool[b_5 + 512u]);
-      sum_3 = fmaf((float)(__dp4a((int)(((((w_28 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_56), __dp4a((int)(((((w_27 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_55), __dp4a((int)(((((w_26 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_54), __dp4a((int)(((((w_25 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_53), __dp4a((int)((((w_28 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_52), __dp4a((int)((((w_27 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_51), __dp4a((int)((((w_26 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_50), __dp4a((int)((((w_25 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_49), 0))))))))), scale_8 * d_7, sum_3);
-      const auto xw_8 = b_6 * 8u;
-      const auto xq_57 = pool[xw_8];
-      const auto xq_58 = pool[xw_8 + 1u];
-      const auto xq_59 = pool[xw_8 + 2u];
-      const auto xq_60 = pool[xw_8 + 3u];
-      const auto xq_61 = pool[xw_8 + 4u];
-      const auto xq_62 = pool[xw_8 + 5u];
-      const auto xq_63 = pool[xw_8 + 6u];
-      const auto xq_64 = pool[xw_8 + 7u];
-      const auto d_8 = __uint_as_float(pool[b_6 + 512u]);
-      sum_3 = fmaf((float)(__dp4a((int)(((((w_32 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_64), __dp4a((int)(((((w_31 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_63), __dp4a((int)(((((w_30 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_62), __dp4a((int)(((((w_29 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_61), __dp4a((int)((((w_32 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_60), __dp4a((int)((((w_31 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_59), __dp4a((int)((((w_30 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_58), __dp4a((int)((((w_29 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_57), 0))))))))), scale_9 * d_8, sum_3);
-      const auto to_3 = share_3 * 16u + own_5 + 5064u;
-      pool[to_3] = __float_as_uint(sum_3);
-      __syncthreads();
-      if (lane < 16u) {
-        const auto own_6 = at_4 + (lane % 16u);
-        auto total_8 = __uint_as_float(pool[lane + 4808u]);
-        for (auto l_5 = 1u; l_5 < 16u; l_5 += 1u) {
-          total_8 = total_8 + __uint_as_float(pool[lane + 4808u + l_5 * 16u]);
-        }
-        pool[(lane / 16u) * 32u + own_6 + 5320u] = __float_as_uint(total_8);
-        auto total_9 = __uint_as_float(pool[lane + 5064u]);
-        for (auto l_6 = 1u; l_6 < 16u; l_6 += 1u) {
-          total_9 = total_9 + __uint_as_float(pool[lane + 5064u + l_6 * 16u]);
-        }
-        pool[(lane / 16u) * 32u + own_6 + 5352u] = __float_as_uint(total_9);
-      }
-      __syncthreads();
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 512u] = scale;
     }
-    const auto word_2 = min(lane, 7u);
-    const auto column_4 = first + word_2 * 4u;
-    const auto v_34 = __uint_as_float(pool[word_2 * 4u + 5320u]);
-    const auto v_35 = v_34 / (expf(min(-(v_34), 80.0f)) + 1.0f);
-    const auto v_36 = __uint_as_float(pool[word_2 * 4u + 5352u]);
-    const auto v_37 = v_35 * v_36;
-    const auto column_5 = first + (word_2 * 4u + 1u);
-    const auto v_38 = __uint_as_float(pool[word_2 * 4u + 5321u]);
-    const auto v_39 = v_38 / (expf(min(-(v_38), 80.0f)) + 1.0f);
-    const auto v_40 = __uint_as_float(pool[word_2 * 4u + 5353u]);
-    const auto v_41 = v_39 * v_40;
-    const auto column_6 = first + (word_2 * 4u + 2u);
-    const auto v_42 = __uint_as_float(pool[word_2 * 4u + 5322u]);
-    const auto v_43 = v_42 / (expf(min(-(v_42), 80.0f)) + 1.0f);
-    const auto v_44 = __uint_as_float(pool[word_2 * 4u + 5354u]);
-    const auto v_45 = v_43 * v_44;
-    const auto column_7 = first + (word_2 * 4u + 3u);
-    const auto v_46 = __uint_as_float(pool[word_2 * 4u + 5323u]);
-    const auto v_47 = v_46 / (expf(min(-(v_46), 80.0f)) + 1.0f);
-    const auto v_48 = __uint_as_float(pool[word_2 * 4u + 5355u]);
-    const auto v_49 = v_47 * v_48;
-    const auto mine_3 = max(max(max(__float_as_uint(v_37) & 0x7fffffffu, __float_as_uint(v_41) & 0x7fffffffu), __float_as_uint(v_45) & 0x7fffffffu), __float_as_uint(v_49) & 0x7fffffffu);
+    const auto mine_3 = max(max(max(__float_as_uint(v_62) & 0x7fffffffu, __float_as_uint(v_64) & 0x7fffffffu), __float_as_uint(v_66) & 0x7fffffffu), __float_as_uint(v_68) & 0x7fffffffu);
     const auto other_22 = __shfl_xor_sync(warp, mine_3, 1u);
     const auto both_21 = max(mine_3, other_22);
     const auto other_23 = __shfl_xor_sync(warp, both_21, 2u);
@@ -2880,41 +3852,163 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto other_24 = __shfl_xor_sync(warp, both_22, 4u);
     const auto both_23 = max(both_22, other_24);
     const auto largest_2 = __uint_as_float(both_23);
-    const auto scale_10 = (both_23 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
+    const auto scale_2 = (both_23 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
     const auto inverse_2 = (largest_2 > 3.74e-37f && both_23 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
-    const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_37 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_41 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_45 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_49 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_62 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_64 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_66 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_68 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
     const auto other_25 = __shfl_xor_sync(warp, mine_4, 1u);
     const auto both_24 = mine_4 + other_25;
     const auto other_26 = __shfl_xor_sync(warp, both_24, 2u);
     const auto both_25 = both_24 + other_26;
+    pool[word_18] = packed_2;
+    if ((word_18 % 4u) == 0u) {
+      pool[(word_18 / 4u) + 576u] = __float_as_uint((float)(both_25) * __uint_as_float(scale_2));
+    }
+    if ((word_18 % 8u) == 0u) {
+      pool[(word_18 / 8u) + 512u] = scale_2;
+    }
+    __syncthreads();
+    // times q4_0[1536, 2048]
+    auto sum_2 = 0.0f;
+    auto sum_3 = 0.0f;
+    const auto xw = share_2 * 8u;
+    const auto xq = *(const uint4*)&pool[xw];
+    const auto xq_2 = *(const uint4*)&pool[xw + 4u];
+    const auto d = __uint_as_float(pool[share_2 + 512u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_3 >> ((lane_row_2 % 2u) * 16u)) * d, sum_3);
+    const auto xw_2 = b * 8u;
+    const auto xq_3 = *(const uint4*)&pool[xw_2];
+    const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
+    const auto d_2 = __uint_as_float(pool[b + 512u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_2, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_3);
+    const auto xw_3 = b_2 * 8u;
+    const auto xq_5 = *(const uint4*)&pool[xw_3];
+    const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
+    const auto d_3 = __uint_as_float(pool[b_2 + 512u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row % 2u) * 16u)) * d_3, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_3);
+    const auto xw_4 = b_3 * 8u;
+    const auto xq_7 = *(const uint4*)&pool[xw_4];
+    const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
+    const auto d_4 = __uint_as_float(pool[b_3 + 512u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row % 2u) * 16u)) * d_4, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_4, sum_3);
+    const auto to_2 = share_2 * 32u + own_5 + 712u;
+    pool[to_2] = __float_as_uint(sum_2);
+    const auto to_3 = share_2 * 32u + own_6 + 712u;
+    pool[to_3] = __float_as_uint(sum_3);
+    // times q4_0[1536, 2048]
+    auto sum_4 = 0.0f;
+    auto sum_5 = 0.0f;
+    const auto xw_5 = share_3 * 8u;
+    const auto xq_9 = *(const uint4*)&pool[xw_5];
+    const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
+    const auto d_5 = __uint_as_float(pool[share_3 + 512u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_5);
+    const auto xw_6 = b_4 * 8u;
+    const auto xq_11 = *(const uint4*)&pool[xw_6];
+    const auto xq_12 = *(const uint4*)&pool[xw_6 + 4u];
+    const auto d_6 = __uint_as_float(pool[b_4 + 512u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_5);
+    const auto xw_7 = b_5 * 8u;
+    const auto xq_13 = *(const uint4*)&pool[xw_7];
+    const auto xq_14 = *(const uint4*)&pool[xw_7 + 4u];
+    const auto d_7 = __uint_as_float(pool[b_5 + 512u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_14 >> ((lane_row_3 % 2u) * 16u)) * d_7, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_15 >> ((lane_row_4 % 2u) * 16u)) * d_7, sum_5);
+    const auto xw_8 = b_6 * 8u;
+    const auto xq_15 = *(const uint4*)&pool[xw_8];
+    const auto xq_16 = *(const uint4*)&pool[xw_8 + 4u];
+    const auto d_8 = __uint_as_float(pool[b_6 + 512u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_16 >> ((lane_row_3 % 2u) * 16u)) * d_8, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_64 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_63 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_62 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_61 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_64 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_63 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_62 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_61 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_17 >> ((lane_row_4 % 2u) * 16u)) * d_8, sum_5);
+    const auto to_4 = share_3 * 32u + own_7 + 1224u;
+    pool[to_4] = __float_as_uint(sum_4);
+    const auto to_5 = share_3 * 32u + own_8 + 1224u;
+    pool[to_5] = __float_as_uint(sum_5);
+    __syncthreads();
+    if (lane < 32u) {
+      const auto own_9 = lane % 32u;
+      auto total_8 = __uint_as_float(pool[lane + 712u]);
+      for (auto l_5 = 1u; l_5 < 16u; l_5 += 1u) {
+        total_8 = total_8 + __uint_as_float(pool[lane + 712u + l_5 * 32u]);
+      }
+      pool[(lane / 32u) * 32u + own_9 + 712u] = __float_as_uint(total_8);
+      auto total_9 = __uint_as_float(pool[lane + 1224u]);
+      for (auto l_6 = 1u; l_6 < 16u; l_6 += 1u) {
+        total_9 = total_9 + __uint_as_float(pool[lane + 1224u + l_6 * 32u]);
+      }
+      pool[(lane / 32u) * 32u + own_9 + 1224u] = __float_as_uint(total_9);
+    }
+    __syncthreads();
+    const auto word_19 = min(lane, 7u);
+    const auto column_7 = first_2 + word_19 * 4u;
+    const auto v_69 = __uint_as_float(pool[word_19 * 4u + 712u]);
+    const auto v_70 = v_69 / (expf(min(-(v_69), 80.0f)) + 1.0f);
+    const auto v_71 = __uint_as_float(pool[word_19 * 4u + 1224u]);
+    const auto v_72 = v_70 * v_71;
+    const auto column_8 = first_2 + (word_19 * 4u + 1u);
+    const auto v_73 = __uint_as_float(pool[word_19 * 4u + 713u]);
+    const auto v_74 = v_73 / (expf(min(-(v_73), 80.0f)) + 1.0f);
+    const auto v_75 = __uint_as_float(pool[word_19 * 4u + 1225u]);
+    const auto v_76 = v_74 * v_75;
+    const auto column_9 = first_2 + (word_19 * 4u + 2u);
+    const auto v_77 = __uint_as_float(pool[word_19 * 4u + 714u]);
+    const auto v_78 = v_77 / (expf(min(-(v_77), 80.0f)) + 1.0f);
+    const auto v_79 = __uint_as_float(pool[word_19 * 4u + 1226u]);
+    const auto v_80 = v_78 * v_79;
+    const auto column_10 = first_2 + (word_19 * 4u + 3u);
+    const auto v_81 = __uint_as_float(pool[word_19 * 4u + 715u]);
+    const auto v_82 = v_81 / (expf(min(-(v_81), 80.0f)) + 1.0f);
+    const auto v_83 = __uint_as_float(pool[word_19 * 4u + 1227u]);
+    const auto v_84 = v_82 * v_83;
+    const auto mine_5 = max(max(max(__float_as_uint(v_72) & 0x7fffffffu, __float_as_uint(v_76) & 0x7fffffffu), __float_as_uint(v_80) & 0x7fffffffu), __float_as_uint(v_84) & 0x7fffffffu);
+    const auto other_27 = __shfl_xor_sync(warp, mine_5, 1u);
+    const auto both_26 = max(mine_5, other_27);
+    const auto other_28 = __shfl_xor_sync(warp, both_26, 2u);
+    const auto both_27 = max(both_26, other_28);
+    const auto other_29 = __shfl_xor_sync(warp, both_27, 4u);
+    const auto both_28 = max(both_27, other_29);
+    const auto largest_3 = __uint_as_float(both_28);
+    const auto scale_3 = (both_28 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 3.74e-37f && both_28 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
+    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_72 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_76 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_80 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_84 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
+    const auto other_30 = __shfl_xor_sync(warp, mine_6, 1u);
+    const auto both_29 = mine_6 + other_30;
+    const auto other_31 = __shfl_xor_sync(warp, both_29, 2u);
+    const auto both_30 = both_29 + other_31;
     if (lane < 8u) {
-      pool[lane + 5384u] = packed_2;
+      pool[lane + 1736u] = packed_3;
       if ((lane % 4u) == 0u) {
-        pool[(lane / 4u) + 5393u] = __float_as_uint((float)(both_25) * __uint_as_float(scale_10));
+        pool[(lane / 4u) + 1748u] = __float_as_uint((float)(both_30) * __uint_as_float(scale_3));
       }
       if ((lane % 8u) == 0u) {
-        pool[(lane / 8u) + 5392u] = scale_10;
+        pool[(lane / 8u) + 1744u] = scale_3;
       }
     }
     __syncthreads();
     if (lane < 8u) {
-      const auto column_8 = first + lane * 4u;
-      b0[p8 + ((rows_at * 1536u + column_8) / 4u)] = pool[((lane * 4u) / 4u) + 5384u];
+      const auto column_11 = first_2 + lane * 4u;
+      b0[p8 + ((rows_at_2 * 1536u + column_11) / 4u)] = pool[((lane * 4u) / 4u) + 1736u];
     }
     if (lane < 1u) {
-      const auto column_9 = first + lane * 32u;
-      b0[p8 + (n8 / 4u) + ((rows_at * 1536u + column_9) / 32u)] = pool[((lane * 32u) / 32u) + 5392u];
+      const auto column_12 = first_2 + lane * 32u;
+      b0[p8 + (n8 / 4u) + ((rows_at_2 * 1536u + column_12) / 32u)] = pool[((lane * 32u) / 32u) + 1744u];
     }
     if (lane < 2u) {
-      const auto column_10 = first + lane * 16u;
-      b0[p8 + ((n8 / 4u) + (n8 / 32u)) + ((rows_at * 1536u + column_10) / 16u)] = pool[((lane * 16u) / 16u) + 5393u];
+      const auto column_13 = first_2 + lane * 16u;
+      b0[p8 + ((n8 / 4u) + (n8 / 32u)) + ((rows_at_2 * 1536u + column_13) / 16u)] = pool[((lane * 16u) / 16u) + 1748u];
     }
   }
   const auto end = count + count_2;
 }
 
-// select_dot_1536x2048_q4_0&select_dot_1536x2048_q4_0: lanes 256; rows 1 width 32 reduce 16 upcast 1
+// select_dot_1536x2048_q4_0&select_dot_1536x2048_q4_0: lanes 256; rows 1 width 32 reduce 16 upcast 2
 struct Args { unsigned int words[12]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -2928,6 +4022,19 @@ static __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
+  unsigned int word;
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
+  return word;
+}
+
+static __device__ __forceinline__ uint4 load_early_4(const unsigned int* from) {
+  uint4 words;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w) : "l"(from));
+  return words;
 }
 
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
@@ -2944,7 +4051,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const unsigned int* __restrict__ b2,
   const unsigned int* __restrict__ b3
 ) {
-  __shared__ unsigned int pool[5395];
+  __shared__ __align__(16) unsigned int pool[1750];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -2955,30 +4062,161 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto p5 = args.words[10];
   const auto n5 = args.words[11];
   launch_next();
-  // part 0: dot [T, 4] × 1536; rows 1 width 32 reduce 16 upcast 1
+  // part 0: dot [T, 4] × 1536; rows 1 width 32 reduce 16 upcast 2
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0] * 4u;
   const auto rows_at = own_group % tiles;
   const auto first = (own_group / tiles) * 32u;
-  wait_for_previous();
-  // what is multiplied
   const auto i = rows_at / 4u;
   const auto i_2 = (rows_at % 4u) % 4u;
-  for (auto time = 0u; time < 8u; time += 1u) {
-    const auto c = time * 256u + lane;
-    const auto at = i * 2048u + c;
-    const auto v = __uint_as_float(b0[p0 + at]);
-    const auto v_2 = __uint_as_float(b1[p1 + c]);
-    pool[c + 704u] = __float_as_uint(v);
-    pool[c + 2752u] = __float_as_uint(v_2);
-  }
-  __syncthreads();
+  const auto word = lane + 256u;
+  const auto x = load_early_4(&b1[p1 + lane * 4u]);
+  const auto x_2 = load_early_4(&b1[p1 + word * 4u]);
+  wait_for_previous();
+  const auto share = lane / 16u;
+  const auto own = lane % 16u;
+  const auto own_2 = (lane % 16u) + 16u;
+  const auto column = first + own;
+  const auto column_2 = first + own_2;
+  const auto index = min(b0[p2 + (i * 4u + i_2)], 63u);
+  const auto tile = p3 + ((index * 1536u + column) / 16u) * 4608u;
+  const auto lane_row = (index * 1536u + column) % 16u;
+  const auto tile_2 = p3 + ((index * 1536u + column_2) / 16u) * 4608u;
+  const auto lane_row_2 = (index * 1536u + column_2) % 16u;
+  const auto at = tile + lane_row + share * 64u;
+  const auto w = load_early(&b2[at]);
+  const auto w_2 = load_early(&b2[at + 16u]);
+  const auto w_3 = load_early(&b2[at + 32u]);
+  const auto w_4 = load_early(&b2[at + 48u]);
+  const auto word_2 = load_early(&b2[tile + 4096u + (share * 8u + (lane_row / 2u))]);
+  const auto at_2 = tile_2 + lane_row_2 + share * 64u;
+  const auto w_5 = load_early(&b2[at_2]);
+  const auto w_6 = load_early(&b2[at_2 + 16u]);
+  const auto w_7 = load_early(&b2[at_2 + 32u]);
+  const auto w_8 = load_early(&b2[at_2 + 48u]);
+  const auto word_3 = load_early(&b2[tile_2 + 4096u + (share * 8u + (lane_row_2 / 2u))]);
+  const auto b = share + 16u;
+  const auto at_3 = tile + lane_row + b * 64u;
+  const auto w_9 = load_early(&b2[at_3]);
+  const auto w_10 = load_early(&b2[at_3 + 16u]);
+  const auto w_11 = load_early(&b2[at_3 + 32u]);
+  const auto w_12 = load_early(&b2[at_3 + 48u]);
+  const auto word_4 = load_early(&b2[tile + 4096u + (b * 8u + (lane_row / 2u))]);
+  const auto at_4 = tile_2 + lane_row_2 + b * 64u;
+  const auto w_13 = load_early(&b2[at_4]);
+  const auto w_14 = load_early(&b2[at_4 + 16u]);
+  const auto w_15 = load_early(&b2[at_4 + 32u]);
+  const auto w_16 = load_early(&b2[at_4 + 48u]);
+  const auto word_5 = load_early(&b2[tile_2 + 4096u + (b * 8u + (lane_row_2 / 2u))]);
+  const auto b_2 = share + 32u;
+  const auto at_5 = tile + lane_row + b_2 * 64u;
+  const auto w_17 = load_early(&b2[at_5]);
+  const auto w_18 = load_early(&b2[at_5 + 16u]);
+  const auto w_19 = load_early(&b2[at_5 + 32u]);
+  const auto w_20 = load_early(&b2[at_5 + 48u]);
+  const auto word_6 = load_early(&b2[tile + 4096u + (b_2 * 8u + (lane_row / 2u))]);
+  const auto at_6 = tile_2 + lane_row_2 + b_2 * 64u;
+  const auto w_21 = load_early(&b2[at_6]);
+  const auto w_22 = load_early(&b2[at_6 + 16u]);
+  const auto w_23 = load_early(&b2[at_6 + 32u]);
+  const auto w_24 = load_early(&b2[at_6 + 48u]);
+  const auto word_7 = load_early(&b2[tile_2 + 4096u + (b_2 * 8u + (lane_row_2 / 2u))]);
+  const auto b_3 = share + 48u;
+  const auto at_7 = tile + lane_row + b_3 * 64u;
+  const auto w_25 = load_early(&b2[at_7]);
+  const auto w_26 = load_early(&b2[at_7 + 16u]);
+  const auto w_27 = load_early(&b2[at_7 + 32u]);
+  const auto w_28 = load_early(&b2[at_7 + 48u]);
+  const auto word_8 = load_early(&b2[tile + 4096u + (b_3 * 8u + (lane_row / 2u))]);
+  const auto at_8 = tile_2 + lane_row_2 + b_3 * 64u;
+  const auto w_29 = load_early(&b2[at_8]);
+  const auto w_30 = load_early(&b2[at_8 + 16u]);
+  const auto w_31 = load_early(&b2[at_8 + 32u]);
+  const auto w_32 = load_early(&b2[at_8 + 48u]);
+  const auto word_9 = load_early(&b2[tile_2 + 4096u + (b_3 * 8u + (lane_row_2 / 2u))]);
+  const auto share_2 = lane / 16u;
+  const auto own_3 = lane % 16u;
+  const auto own_4 = (lane % 16u) + 16u;
+  const auto column_3 = first + own_3;
+  const auto column_4 = first + own_4;
+  const auto index_2 = min(b0[p2 + (i * 4u + i_2)], 63u);
+  const auto tile_3 = p4 + ((index_2 * 1536u + column_3) / 16u) * 4608u;
+  const auto lane_row_3 = (index_2 * 1536u + column_3) % 16u;
+  const auto tile_4 = p4 + ((index_2 * 1536u + column_4) / 16u) * 4608u;
+  const auto lane_row_4 = (index_2 * 1536u + column_4) % 16u;
+  const auto at_9 = tile_3 + lane_row_3 + share_2 * 64u;
+  const auto w_33 = load_early(&b3[at_9]);
+  const auto w_34 = load_early(&b3[at_9 + 16u]);
+  const auto w_35 = load_early(&b3[at_9 + 32u]);
+  const auto w_36 = load_early(&b3[at_9 + 48u]);
+  const auto word_10 = load_early(&b3[tile_3 + 4096u + (share_2 * 8u + (lane_row_3 / 2u))]);
+  const auto at_10 = tile_4 + lane_row_4 + share_2 * 64u;
+  const auto w_37 = load_early(&b3[at_10]);
+  const auto w_38 = load_early(&b3[at_10 + 16u]);
+  const auto w_39 = load_early(&b3[at_10 + 32u]);
+  const auto w_40 = load_early(&b3[at_10 + 48u]);
+  const auto word_11 = load_early(&b3[tile_4 + 4096u + (share_2 * 8u + (lane_row_4 / 2u))]);
+  const auto b_4 = share_2 + 16u;
+  const auto at_11 = tile_3 + lane_row_3 + b_4 * 64u;
+  const auto w_41 = load_early(&b3[at_11]);
+  const auto w_42 = load_early(&b3[at_11 + 16u]);
+  const auto w_43 = load_early(&b3[at_11 + 32u]);
+  const auto w_44 = load_early(&b3[at_11 + 48u]);
+  const auto word_12 = load_early(&b3[tile_3 + 4096u + (b_4 * 8u + (lane_row_3 / 2u))]);
+  const auto at_12 = tile_4 + lane_row_4 + b_4 * 64u;
+  const auto w_45 = load_early(&b3[at_12]);
+  const auto w_46 = load_early(&b3[at_12 + 16u]);
+  const auto w_47 = load_early(&b3[at_12 + 32u]);
+  const auto w_48 = load_early(&b3[at_12 + 48u]);
+  const auto word_13 = load_early(&b3[tile_4 + 4096u + (b_4 * 8u + (lane_row_4 / 2u))]);
+  const auto b_5 = share_2 + 32u;
+  const auto at_13 = tile_3 + lane_row_3 + b_5 * 64u;
+  const auto w_49 = load_early(&b3[at_13]);
+  const auto w_50 = load_early(&b3[at_13 + 16u]);
+  const auto w_51 = load_early(&b3[at_13 + 32u]);
+  const auto w_52 = load_early(&b3[at_13 + 48u]);
+  const auto word_14 = load_early(&b3[tile_3 + 4096u + (b_5 * 8u + (lane_row_3 / 2u))]);
+  const auto at_14 = tile_4 + lane_row_4 + b_5 * 64u;
+  const auto w_53 = load_early(&b3[at_14]);
+  const auto w_54 = load_early(&b3[at_14 + 16u]);
+  const auto w_55 = load_early(&b3[at_14 + 32u]);
+  const auto w_56 = load_early(&b3[at_14 + 48u]);
+  const auto word_15 = load_early(&b3[tile_4 + 4096u + (b_5 * 8u + (lane_row_4 / 2u))]);
+  const auto b_6 = share_2 + 48u;
+  const auto at_15 = tile_3 + lane_row_3 + b_6 * 64u;
+  const auto w_57 = load_early(&b3[at_15]);
+  const auto w_58 = load_early(&b3[at_15 + 16u]);
+  const auto w_59 = load_early(&b3[at_15 + 32u]);
+  const auto w_60 = load_early(&b3[at_15 + 48u]);
+  const auto word_16 = load_early(&b3[tile_3 + 4096u + (b_6 * 8u + (lane_row_3 / 2u))]);
+  const auto at_16 = tile_4 + lane_row_4 + b_6 * 64u;
+  const auto w_61 = load_early(&b3[at_16]);
+  const auto w_62 = load_early(&b3[at_16 + 16u]);
+  const auto w_63 = load_early(&b3[at_16 + 32u]);
+  const auto w_64 = load_early(&b3[at_16 + 48u]);
+  const auto word_17 = load_early(&b3[tile_4 + 4096u + (b_6 * 8u + (lane_row_4 / 2u))]);
+  // what is multiplied
+  const auto i_3 = rows_at / 4u;
+  const auto i_4 = (rows_at % 4u) % 4u;
+  const auto x_3 = *(const uint4*)&b0[p0 + (i_3 * 2048u + lane * 4u)];
+  const auto x_4 = *(const uint4*)&b0[p0 + (i_3 * 2048u + word * 4u)];
   auto total = 0.0f;
-  for (auto time_2 = 0u; time_2 < 8u; time_2 += 1u) {
-    const auto c_2 = time_2 * 256u + lane;
-    const auto v_3 = __uint_as_float(pool[c_2 + 704u]) * __uint_as_float(pool[c_2 + 704u]);
-    total = total + v_3;
-  }
+  const auto v = __uint_as_float(x_3.x) * __uint_as_float(x_3.x);
+  total = total + v;
+  const auto v_2 = __uint_as_float(x_3.y) * __uint_as_float(x_3.y);
+  total = total + v_2;
+  const auto v_3 = __uint_as_float(x_3.z) * __uint_as_float(x_3.z);
+  total = total + v_3;
+  const auto v_4 = __uint_as_float(x_3.w) * __uint_as_float(x_3.w);
+  total = total + v_4;
+  const auto v_5 = __uint_as_float(x_4.x) * __uint_as_float(x_4.x);
+  total = total + v_5;
+  const auto v_6 = __uint_as_float(x_4.y) * __uint_as_float(x_4.y);
+  total = total + v_6;
+  const auto v_7 = __uint_as_float(x_4.z) * __uint_as_float(x_4.z);
+  total = total + v_7;
+  const auto v_8 = __uint_as_float(x_4.w) * __uint_as_float(x_4.w);
+  total = total + v_8;
   const auto other = __shfl_xor_sync(warp, total, 1u);
   const auto both = total + other;
   const auto other_2 = __shfl_xor_sync(warp, both, 2u);
@@ -2990,262 +4228,56 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto other_5 = __shfl_xor_sync(warp, both_4, 16u);
   const auto both_5 = both_4 + other_5;
   if ((lane % 32u) == 0u) {
-    pool[(lane / 32u) + 4800u] = __float_as_uint(both_5);
+    pool[(lane / 32u) + 704u] = __float_as_uint(both_5);
   }
   __syncthreads();
-  auto total_2 = __uint_as_float(pool[4800u]);
+  auto total_2 = __uint_as_float(pool[704u]);
   for (auto l = 1u; l < 8u; l += 1u) {
-    total_2 = total_2 + __uint_as_float(pool[l + 4800u]);
+    total_2 = total_2 + __uint_as_float(pool[l + 704u]);
   }
-  const auto v_4 = total_2 / 2048.0f;
-  const auto v_5 = v_4 + 1e-5f;
-  const auto v_6 = rsqrtf(v_5);
-  for (auto time_3 = 0u; time_3 < 2u; time_3 += 1u) {
-    const auto word = time_3 * 256u + lane;
-    const auto v_7 = __uint_as_float(pool[word * 4u + 704u]) * v_6;
-    const auto v_8 = v_7 * __uint_as_float(pool[word * 4u + 2752u]);
-    const auto v_9 = __uint_as_float(pool[word * 4u + 705u]) * v_6;
-    const auto v_10 = v_9 * __uint_as_float(pool[word * 4u + 2753u]);
-    const auto v_11 = __uint_as_float(pool[word * 4u + 706u]) * v_6;
-    const auto v_12 = v_11 * __uint_as_float(pool[word * 4u + 2754u]);
-    const auto v_13 = __uint_as_float(pool[word * 4u + 707u]) * v_6;
-    const auto v_14 = v_13 * __uint_as_float(pool[word * 4u + 2755u]);
-    const auto mine = max(max(max(__float_as_uint(v_8) & 0x7fffffffu, __float_as_uint(v_10) & 0x7fffffffu), __float_as_uint(v_12) & 0x7fffffffu), __float_as_uint(v_14) & 0x7fffffffu);
-    const auto other_6 = __shfl_xor_sync(warp, mine, 1u);
-    const auto both_6 = max(mine, other_6);
-    const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
-    const auto both_7 = max(both_6, other_7);
-    const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
-    const auto both_8 = max(both_7, other_8);
-    const auto largest = __uint_as_float(both_8);
-    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? 127.0f / largest : 0.0f);
-    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_8 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_10 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_12 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_14 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
-    const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
-    const auto both_9 = mine_2 + other_9;
-    const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
-    const auto both_10 = both_9 + other_10;
-    pool[word] = packed;
-    if ((word % 4u) == 0u) {
-      pool[(word / 4u) + 576u] = __float_as_uint((float)(both_10) * __uint_as_float(scale));
-    }
-    if ((word % 8u) == 0u) {
-      pool[(word / 8u) + 512u] = scale;
-    }
+  const auto v_9 = total_2 / 2048.0f;
+  const auto v_10 = v_9 + 1e-5f;
+  const auto v_11 = rsqrtf(v_10);
+  const auto v_12 = __uint_as_float(x_3.x) * v_11;
+  const auto v_13 = v_12 * __uint_as_float(x.x);
+  const auto v_14 = __uint_as_float(x_3.y) * v_11;
+  const auto v_15 = v_14 * __uint_as_float(x.y);
+  const auto v_16 = __uint_as_float(x_3.z) * v_11;
+  const auto v_17 = v_16 * __uint_as_float(x.z);
+  const auto v_18 = __uint_as_float(x_3.w) * v_11;
+  const auto v_19 = v_18 * __uint_as_float(x.w);
+  const auto v_20 = __uint_as_float(x_4.x) * v_11;
+  const auto v_21 = v_20 * __uint_as_float(x_2.x);
+  const auto v_22 = __uint_as_float(x_4.y) * v_11;
+  const auto v_23 = v_22 * __uint_as_float(x_2.y);
+  const auto v_24 = __uint_as_float(x_4.z) * v_11;
+  const auto v_25 = v_24 * __uint_as_float(x_2.z);
+  const auto v_26 = __uint_as_float(x_4.w) * v_11;
+  const auto v_27 = v_26 * __uint_as_float(x_2.w);
+  const auto mine = max(max(max(__float_as_uint(v_13) & 0x7fffffffu, __float_as_uint(v_15) & 0x7fffffffu), __float_as_uint(v_17) & 0x7fffffffu), __float_as_uint(v_19) & 0x7fffffffu);
+  const auto other_6 = __shfl_xor_sync(warp, mine, 1u);
+  const auto both_6 = max(mine, other_6);
+  const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
+  const auto both_7 = max(both_6, other_7);
+  const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
+  const auto both_8 = max(both_7, other_8);
+  const auto largest = __uint_as_float(both_8);
+  const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
+  const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? 127.0f / largest : 0.0f);
+  const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
+  const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
+  const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
+  const auto both_9 = mine_2 + other_9;
+  const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
+  const auto both_10 = both_9 + other_10;
+  pool[lane] = packed;
+  if ((lane % 4u) == 0u) {
+    pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_10) * __uint_as_float(scale));
   }
-  __syncthreads();
-  const auto i_3 = rows_at / 4u;
-  const auto i_4 = (rows_at % 4u) % 4u;
-  for (auto at_2 = 0u; at_2 < 32u; at_2 += 16u) {
-    const auto share = lane / 16u;
-    const auto own = lane % 16u;
-    const auto column = first + (at_2 + own);
-    // times q4_0[1536, 2048]
-    auto sum = 0.0f;
-    const auto index = min(b0[p2 + (i_3 * 4u + i_4)], 63u);
-    const auto tile = p3 + ((index * 1536u + column) / 16u) * 4608u;
-    const auto lane_row = (index * 1536u + column) % 16u;
-    const auto at_3 = tile + lane_row + share * 64u;
-    const auto w = b2[at_3];
-    const auto w_2 = b2[at_3 + 16u];
-    const auto w_3 = b2[at_3 + 32u];
-    const auto w_4 = b2[at_3 + 48u];
-    const auto scale_2 = half_to_float(b2[tile + 4096u + ((share * 16u + lane_row) / 2u)] >> (((share * 16u + lane_row) % 2u) * 16u));
-    const auto b = share + 16u;
-    const auto at_4 = tile + lane_row + b * 64u;
-    const auto w_5 = b2[at_4];
-    const auto w_6 = b2[at_4 + 16u];
-    const auto w_7 = b2[at_4 + 32u];
-    const auto w_8 = b2[at_4 + 48u];
-    const auto scale_3 = half_to_float(b2[tile + 4096u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u));
-    const auto b_2 = share + 32u;
-    const auto at_5 = tile + lane_row + b_2 * 64u;
-    const auto w_9 = b2[at_5];
-    const auto w_10 = b2[at_5 + 16u];
-    const auto w_11 = b2[at_5 + 32u];
-    const auto w_12 = b2[at_5 + 48u];
-    const auto scale_4 = half_to_float(b2[tile + 4096u + ((b_2 * 16u + lane_row) / 2u)] >> (((b_2 * 16u + lane_row) % 2u) * 16u));
-    const auto b_3 = share + 48u;
-    const auto at_6 = tile + lane_row + b_3 * 64u;
-    const auto w_13 = b2[at_6];
-    const auto w_14 = b2[at_6 + 16u];
-    const auto w_15 = b2[at_6 + 32u];
-    const auto w_16 = b2[at_6 + 48u];
-    const auto scale_5 = half_to_float(b2[tile + 4096u + ((b_3 * 16u + lane_row) / 2u)] >> (((b_3 * 16u + lane_row) % 2u) * 16u));
-    const auto xw = share * 8u;
-    const auto xq = pool[xw];
-    const auto xq_2 = pool[xw + 1u];
-    const auto xq_3 = pool[xw + 2u];
-    const auto xq_4 = pool[xw + 3u];
-    const auto xq_5 = pool[xw + 4u];
-    const auto xq_6 = pool[xw + 5u];
-    const auto xq_7 = pool[xw + 6u];
-    const auto xq_8 = pool[xw + 7u];
-    const auto d = __uint_as_float(pool[share + 512u]);
-    sum = fmaf((float)(__dp4a((int)(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_8), __dp4a((int)(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_7), __dp4a((int)(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_6), __dp4a((int)(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_5), __dp4a((int)((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_4), __dp4a((int)((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_3), __dp4a((int)((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_2), __dp4a((int)((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq), 0))))))))), scale_2 * d, sum);
-    const auto xw_2 = b * 8u;
-    const auto xq_9 = pool[xw_2];
-    const auto xq_10 = pool[xw_2 + 1u];
-    const auto xq_11 = pool[xw_2 + 2u];
-    const auto xq_12 = pool[xw_2 + 3u];
-    const auto xq_13 = pool[xw_2 + 4u];
-    const auto xq_14 = pool[xw_2 + 5u];
-    const auto xq_15 = pool[xw_2 + 6u];
-    const auto xq_16 = pool[xw_2 + 7u];
-    const auto d_2 = __uint_as_float(pool[b + 512u]);
-    sum = fmaf((float)(__dp4a((int)(((((w_8 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_16), __dp4a((int)(((((w_7 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_15), __dp4a((int)(((((w_6 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_14), __dp4a((int)(((((w_5 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_13), __dp4a((int)((((w_8 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_12), __dp4a((int)((((w_7 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_11), __dp4a((int)((((w_6 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_10), __dp4a((int)((((w_5 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_9), 0))))))))), scale_3 * d_2, sum);
-    const auto xw_3 = b_2 * 8u;
-    const auto xq_17 = pool[xw_3];
-    const auto xq_18 = pool[xw_3 + 1u];
-    const auto xq_19 = pool[xw_3 + 2u];
-    const auto xq_20 = pool[xw_3 + 3u];
-    const auto xq_21 = pool[xw_3 + 4u];
-    const auto xq_22 = pool[xw_3 + 5u];
-    const auto xq_23 = pool[xw_3 + 6u];
-    const auto xq_24 = pool[xw_3 + 7u];
-    const auto d_3 = __uint_as_float(pool[b_2 + 512u]);
-    sum = fmaf((float)(__dp4a((int)(((((w_12 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_24), __dp4a((int)(((((w_11 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_23), __dp4a((int)(((((w_10 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_22), __dp4a((int)(((((w_9 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_21), __dp4a((int)((((w_12 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_20), __dp4a((int)((((w_11 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_19), __dp4a((int)((((w_10 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_18), __dp4a((int)((((w_9 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_17), 0))))))))), scale_4 * d_3, sum);
-    const auto xw_4 = b_3 * 8u;
-    const auto xq_25 = pool[xw_4];
-    const auto xq_26 = pool[xw_4 + 1u];
-    const auto xq_27 = pool[xw_4 + 2u];
-    const auto xq_28 = pool[xw_4 + 3u];
-    const auto xq_29 = pool[xw_4 + 4u];
-    const auto xq_30 = pool[xw_4 + 5u];
-    const auto xq_31 = pool[xw_4 + 6u];
-    const auto xq_32 = pool[xw_4 + 7u];
-    const auto d_4 = __uint_as_float(pool[b_3 + 512u]);
-    sum = fmaf((float)(__dp4a((int)(((((w_16 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_32), __dp4a((int)(((((w_15 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_31), __dp4a((int)(((((w_14 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_30), __dp4a((int)(((((w_13 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_29), __dp4a((int)((((w_16 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_28), __dp4a((int)((((w_15 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_27), __dp4a((int)((((w_14 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_26), __dp4a((int)((((w_13 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_25), 0))))))))), scale_5 * d_4, sum);
-    const auto to = share * 16u + own + 4808u;
-    pool[to] = __float_as_uint(sum);
-    const auto share_2 = lane / 16u;
-    const auto own_2 = lane % 16u;
-    const auto column_2 = first + (at_2 + own_2);
-    // times q4_0[1536, 2048]
-    auto sum_2 = 0.0f;
-    const auto index_2 = min(b0[p2 + (i_3 * 4u + i_4)], 63u);
-    const auto tile_2 = p4 + ((index_2 * 1536u + column_2) / 16u) * 4608u;
-    const auto lane_row_2 = (index_2 * 1536u + column_2) % 16u;
-    const auto at_7 = tile_2 + lane_row_2 + share_2 * 64u;
-    const auto w_17 = b3[at_7];
-    const auto w_18 = b3[at_7 + 16u];
-    const auto w_19 = b3[at_7 + 32u];
-    const auto w_20 = b3[at_7 + 48u];
-    const auto scale_6 = half_to_float(b3[tile_2 + 4096u + ((share_2 * 16u + lane_row_2) / 2u)] >> (((share_2 * 16u + lane_row_2) % 2u) * 16u));
-    const auto b_4 = share_2 + 16u;
-    const auto at_8 = tile_2 + lane_row_2 + b_4 * 64u;
-    const auto w_21 = b3[at_8];
-    const auto w_22 = b3[at_8 + 16u];
-    const auto w_23 = b3[at_8 + 32u];
-    const auto w_24 = b3[at_8 + 48u];
-    const auto scale_7 = half_to_float(b3[tile_2 + 4096u + ((b_4 * 16u + lane_row_2) / 2u)] >> (((b_4 * 16u + lane_row_2) % 2u) * 16u));
-    const auto b_5 = share_2 + 32u;
-    const auto at_9 = tile_2 + lane_row_2 + b_5 * 64u;
-    const auto w_25 = b3[at_9];
-    const auto w_26 = b3[at_9 + 16u];
-    const auto w_27 = b3[at_9 + 32u];
-    const auto w_28 = b3[at_9 + 48u];
-    const auto scale_8 = half_to_float(b3[tile_2 + 4096u + ((b_5 * 16u + lane_row_2) / 2u)] >> (((b_5 * 16u + lane_row_2) % 2u) * 16u));
-    const auto b_6 = share_2 + 48u;
-    const auto at_10 = tile_2 + lane_row_2 + b_6 * 64u;
-    const auto w_29 = b3[at_10];
-    const auto w_30 = b3[at_10 + 16u];
-    const auto w_31 = b3[at_10 + 32u];
-    const auto w_32 = b3[at_10 + 48u];
-    const auto scale_9 = half_to_float(b3[tile_2 + 4096u + ((b_6 * 16u + lane_row_2) / 2u)] >> (((b_6 * 16u + lane_row_2) % 2u) * 16u));
-    const auto xw_5 = share_2 * 8u;
-    const auto xq_33 = pool[xw_5];
-    const auto xq_34 = pool[xw_5 + 1u];
-    const auto xq_35 = pool[xw_5 + 2u];
-    const auto xq_36 = pool[xw_5 + 3u];
-    const auto xq_37 = pool[xw_5 + 4u];
-    const auto xq_38 = pool[xw_5 + 5u];
-    const auto xq_39 = pool[xw_5 + 6u];
-    const auto xq_40 = pool[xw_5 + 7u];
-    const auto d_5 = __uint_as_float(pool[share_2 + 512u]);
-    sum_2 = fmaf((float)(__dp4a((int)(((((w_20 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_40), __dp4a((int)(((((w_19 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_39), __dp4a((int)(((((w_18 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_38), __dp4a((int)(((((w_17 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_37), __dp4a((int)((((w_20 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_36), __dp4a((int)((((w_19 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_35), __dp4a((int)((((w_18 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_34), __dp4a((int)((((w_17 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_33), 0))))))))), scale_6 * d_5, sum_2);
-    const auto xw_6 = b_4 * 8u;
-    const auto xq_41 = pool[xw_6];
-    const auto xq_42 = pool[xw_6 + 1u];
-    const auto xq_43 = pool[xw_6 + 2u];
-    const auto xq_44 = pool[xw_6 + 3u];
-    const auto xq_45 = pool[xw_6 + 4u];
-    const auto xq_46 = pool[xw_6 + 5u];
-    const auto xq_47 = pool[xw_6 + 6u];
-    const auto xq_48 = pool[xw_6 + 7u];
-    const auto d_6 = __uint_as_float(pool[b_4 + 512u]);
-    sum_2 = fmaf((float)(__dp4a((int)(((((w_24 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_48), __dp4a((int)(((((w_23 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_47), __dp4a((int)(((((w_22 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_46), __dp4a((int)(((((w_21 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_45), __dp4a((int)((((w_24 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_44), __dp4a((int)((((w_23 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_43), __dp4a((int)((((w_22 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_42), __dp4a((int)((((w_21 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_41), 0))))))))), scale_7 * d_6, sum_2);
-    const auto xw_7 = b_5 * 8u;
-    const auto xq_49 = pool[xw_7];
-    const auto xq_50 = pool[xw_7 + 1u];
-    const auto xq_51 = pool[xw_7 + 2u];
-    const auto xq_52 = pool[xw_7 + 3u];
-    const auto xq_53 = pool[xw_7 + 4u];
-    const auto xq_54 = pool[xw_7 + 5u];
-    const auto xq_55 = pool[xw_7 + 6u];
-    const auto xq_56 = pool[xw_7 + 7u];
-    const auto d_7 = __uint_as_float(pool[b_5 + 512u]);
-    sum_2 = fmaf((float)(__dp4a((int)(((((w_28 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_56), __dp4a((int)(((((w_27 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_55), __dp4a((int)(((((w_26 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_54), __dp4a((int)(((((w_25 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_53), __dp4a((int)((((w_28 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_52), __dp4a((int)((((w_27 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_51), __dp4a((int)((((w_26 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_50), __dp4a((int)((((w_25 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_49), 0))))))))), scale_8 * d_7, sum_2);
-    const auto xw_8 = b_6 * 8u;
-    const auto xq_57 = pool[xw_8];
-    const auto xq_58 = pool[xw_8 + 1u];
-    const auto xq_59 = pool[xw_8 + 2u];
-    const auto xq_60 = pool[xw_8 + 3u];
-    const auto xq_61 = pool[xw_8 + 4u];
-    const auto xq_62 = pool[xw_8 + 5u];
-    const auto xq_63 = pool[xw_8 + 6u];
-    const auto xq_64 = pool[xw_8 + 7u];
-    const auto d_8 = __uint_as_float(pool[b_6 + 512u]);
-    sum_2 = fmaf((float)(__dp4a((int)(((((w_32 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_64), __dp4a((int)(((((w_31 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_63), __dp4a((int)(((((w_30 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_62), __dp4a((int)(((((w_29 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_61), __dp4a((int)((((w_32 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_60), __dp4a((int)((((w_31 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_59), __dp4a((int)((((w_30 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_58), __dp4a((int)((((w_29 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_57), 0))))))))), scale_9 * d_8, sum_2);
-    const auto to_2 = share_2 * 16u + own_2 + 5064u;
-    pool[to_2] = __float_as_uint(sum_2);
-    __syncthreads();
-    if (lane < 16u) {
-      const auto own_3 = at_2 + (lane % 16u);
-      auto total_3 = __uint_as_float(pool[lane + 4808u]);
-      for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-        total_3 = total_3 + __uint_as_float(pool[lane + 4808u + l_2 * 16u]);
-      }
-      pool[(lane / 16u) * 32u + own_3 + 5320u] = __float_as_uint(total_3);
-      auto total_4 = __uint_as_float(pool[lane + 5064u]);
-      for (auto l_3 = 1u; l_3 < 16u; l_3 += 1u) {
-        total_4 = total_4 + __uint_as_float(pool[lane + 5064u + l_3 * 16u]);
-      }
-      pool[(lane / 16u) * 32u + own_3 + 5352u] = __float_as_uint(total_4);
-    }
-    __syncthreads();
+  if ((lane % 8u) == 0u) {
+    pool[(lane / 8u) + 512u] = scale;
   }
-  const auto word_2 = min(lane, 7u);
-  const auto i_5 = rows_at / 4u;
-  const auto i_6 = (rows_at % 4u) % 4u;
-  const auto column_3 = first + word_2 * 4u;
-  const auto v_15 = __uint_as_float(pool[word_2 * 4u + 5320u]);
-  const auto v_16 = v_15 / (expf(min(-(v_15), 80.0f)) + 1.0f);
-  const auto v_17 = __uint_as_float(pool[word_2 * 4u + 5352u]);
-  const auto v_18 = v_16 * v_17;
-  const auto i_7 = rows_at / 4u;
-  const auto i_8 = (rows_at % 4u) % 4u;
-  const auto column_4 = first + (word_2 * 4u + 1u);
-  const auto v_19 = __uint_as_float(pool[word_2 * 4u + 5321u]);
-  const auto v_20 = v_19 / (expf(min(-(v_19), 80.0f)) + 1.0f);
-  const auto v_21 = __uint_as_float(pool[word_2 * 4u + 5353u]);
-  const auto v_22 = v_20 * v_21;
-  const auto i_9 = rows_at / 4u;
-  const auto i_10 = (rows_at % 4u) % 4u;
-  const auto column_5 = first + (word_2 * 4u + 2u);
-  const auto v_23 = __uint_as_float(pool[word_2 * 4u + 5322u]);
-  const auto v_24 = v_23 / (expf(min(-(v_23), 80.0f)) + 1.0f);
-  const auto v_25 = __uint_as_float(pool[word_2 * 4u + 5354u]);
-  const auto v_26 = v_24 * v_25;
-  const auto i_11 = rows_at / 4u;
-  const auto i_12 = (rows_at % 4u) % 4u;
-  const auto column_6 = first + (word_2 * 4u + 3u);
-  const auto v_27 = __uint_as_float(pool[word_2 * 4u + 5323u]);
-  const auto v_28 = v_27 / (expf(min(-(v_27), 80.0f)) + 1.0f);
-  const auto v_29 = __uint_as_float(pool[word_2 * 4u + 5355u]);
-  const auto v_30 = v_28 * v_29;
-  const auto mine_3 = max(max(max(__float_as_uint(v_18) & 0x7fffffffu, __float_as_uint(v_22) & 0x7fffffffu), __float_as_uint(v_26) & 0x7fffffffu), __float_as_uint(v_30) & 0x7fffffffu);
+  const auto mine_3 = max(max(max(__float_as_uint(v_21) & 0x7fffffffu, __float_as_uint(v_23) & 0x7fffffffu), __float_as_uint(v_25) & 0x7fffffffu), __float_as_uint(v_27) & 0x7fffffffu);
   const auto other_11 = __shfl_xor_sync(warp, mine_3, 1u);
   const auto both_11 = max(mine_3, other_11);
   const auto other_12 = __shfl_xor_sync(warp, both_11, 2u);
@@ -3253,45 +4285,175 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto other_13 = __shfl_xor_sync(warp, both_12, 4u);
   const auto both_13 = max(both_12, other_13);
   const auto largest_2 = __uint_as_float(both_13);
-  const auto scale_10 = (both_13 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
+  const auto scale_2 = (both_13 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
   const auto inverse_2 = (largest_2 > 3.74e-37f && both_13 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
-  const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_18 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_22 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_26 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_30 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+  const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
   const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
   const auto other_14 = __shfl_xor_sync(warp, mine_4, 1u);
   const auto both_14 = mine_4 + other_14;
   const auto other_15 = __shfl_xor_sync(warp, both_14, 2u);
   const auto both_15 = both_14 + other_15;
+  pool[word] = packed_2;
+  if ((word % 4u) == 0u) {
+    pool[(word / 4u) + 576u] = __float_as_uint((float)(both_15) * __uint_as_float(scale_2));
+  }
+  if ((word % 8u) == 0u) {
+    pool[(word / 8u) + 512u] = scale_2;
+  }
+  __syncthreads();
+  // times q4_0[1536, 2048]
+  auto sum = 0.0f;
+  auto sum_2 = 0.0f;
+  const auto xw = share * 8u;
+  const auto xq = *(const uint4*)&pool[xw];
+  const auto xq_2 = *(const uint4*)&pool[xw + 4u];
+  const auto d = __uint_as_float(pool[share + 512u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d, sum);
+  sum_2 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_3 >> ((lane_row_2 % 2u) * 16u)) * d, sum_2);
+  const auto xw_2 = b * 8u;
+  const auto xq_3 = *(const uint4*)&pool[xw_2];
+  const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
+  const auto d_2 = __uint_as_float(pool[b + 512u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_2, sum);
+  sum_2 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_2);
+  const auto xw_3 = b_2 * 8u;
+  const auto xq_5 = *(const uint4*)&pool[xw_3];
+  const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
+  const auto d_3 = __uint_as_float(pool[b_2 + 512u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row % 2u) * 16u)) * d_3, sum);
+  sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_2);
+  const auto xw_4 = b_3 * 8u;
+  const auto xq_7 = *(const uint4*)&pool[xw_4];
+  const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
+  const auto d_4 = __uint_as_float(pool[b_3 + 512u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row % 2u) * 16u)) * d_4, sum);
+  sum_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_4, sum_2);
+  const auto to = share * 32u + own + 712u;
+  pool[to] = __float_as_uint(sum);
+  const auto to_2 = share * 32u + own_2 + 712u;
+  pool[to_2] = __float_as_uint(sum_2);
+  // times q4_0[1536, 2048]
+  auto sum_3 = 0.0f;
+  auto sum_4 = 0.0f;
+  const auto xw_5 = share_2 * 8u;
+  const auto xq_9 = *(const uint4*)&pool[xw_5];
+  const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
+  const auto d_5 = __uint_as_float(pool[share_2 + 512u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_3);
+  sum_4 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_4);
+  const auto xw_6 = b_4 * 8u;
+  const auto xq_11 = *(const uint4*)&pool[xw_6];
+  const auto xq_12 = *(const uint4*)&pool[xw_6 + 4u];
+  const auto d_6 = __uint_as_float(pool[b_4 + 512u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_3);
+  sum_4 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_4);
+  const auto xw_7 = b_5 * 8u;
+  const auto xq_13 = *(const uint4*)&pool[xw_7];
+  const auto xq_14 = *(const uint4*)&pool[xw_7 + 4u];
+  const auto d_7 = __uint_as_float(pool[b_5 + 512u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_14 >> ((lane_row_3 % 2u) * 16u)) * d_7, sum_3);
+  sum_4 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_15 >> ((lane_row_4 % 2u) * 16u)) * d_7, sum_4);
+  const auto xw_8 = b_6 * 8u;
+  const auto xq_15 = *(const uint4*)&pool[xw_8];
+  const auto xq_16 = *(const uint4*)&pool[xw_8 + 4u];
+  const auto d_8 = __uint_as_float(pool[b_6 + 512u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_16 >> ((lane_row_3 % 2u) * 16u)) * d_8, sum_3);
+  sum_4 = fmaf((float)(__dp4a((int)((w_64 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_63 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_62 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_61 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_64 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_63 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_62 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_61 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_17 >> ((lane_row_4 % 2u) * 16u)) * d_8, sum_4);
+  const auto to_3 = share_2 * 32u + own_3 + 1224u;
+  pool[to_3] = __float_as_uint(sum_3);
+  const auto to_4 = share_2 * 32u + own_4 + 1224u;
+  pool[to_4] = __float_as_uint(sum_4);
+  __syncthreads();
+  if (lane < 32u) {
+    const auto own_5 = lane % 32u;
+    auto total_3 = __uint_as_float(pool[lane + 712u]);
+    for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
+      total_3 = total_3 + __uint_as_float(pool[lane + 712u + l_2 * 32u]);
+    }
+    pool[(lane / 32u) * 32u + own_5 + 712u] = __float_as_uint(total_3);
+    auto total_4 = __uint_as_float(pool[lane + 1224u]);
+    for (auto l_3 = 1u; l_3 < 16u; l_3 += 1u) {
+      total_4 = total_4 + __uint_as_float(pool[lane + 1224u + l_3 * 32u]);
+    }
+    pool[(lane / 32u) * 32u + own_5 + 1224u] = __float_as_uint(total_4);
+  }
+  __syncthreads();
+  const auto word_18 = min(lane, 7u);
+  const auto i_5 = rows_at / 4u;
+  const auto i_6 = (rows_at % 4u) % 4u;
+  const auto column_5 = first + word_18 * 4u;
+  const auto v_28 = __uint_as_float(pool[word_18 * 4u + 712u]);
+  const auto v_29 = v_28 / (expf(min(-(v_28), 80.0f)) + 1.0f);
+  const auto v_30 = __uint_as_float(pool[word_18 * 4u + 1224u]);
+  const auto v_31 = v_29 * v_30;
+  const auto i_7 = rows_at / 4u;
+  const auto i_8 = (rows_at % 4u) % 4u;
+  const auto column_6 = first + (word_18 * 4u + 1u);
+  const auto v_32 = __uint_as_float(pool[word_18 * 4u + 713u]);
+  const auto v_33 = v_32 / (expf(min(-(v_32), 80.0f)) + 1.0f);
+  const auto v_34 = __uint_as_float(pool[word_18 * 4u + 1225u]);
+  const auto v_35 = v_33 * v_34;
+  const auto i_9 = rows_at / 4u;
+  const auto i_10 = (rows_at % 4u) % 4u;
+  const auto column_7 = first + (word_18 * 4u + 2u);
+  const auto v_36 = __uint_as_float(pool[word_18 * 4u + 714u]);
+  const auto v_37 = v_36 / (expf(min(-(v_36), 80.0f)) + 1.0f);
+  const auto v_38 = __uint_as_float(pool[word_18 * 4u + 1226u]);
+  const auto v_39 = v_37 * v_38;
+  const auto i_11 = rows_at / 4u;
+  const auto i_12 = (rows_at % 4u) % 4u;
+  const auto column_8 = first + (word_18 * 4u + 3u);
+  const auto v_40 = __uint_as_float(pool[word_18 * 4u + 715u]);
+  const auto v_41 = v_40 / (expf(min(-(v_40), 80.0f)) + 1.0f);
+  const auto v_42 = __uint_as_float(pool[word_18 * 4u + 1227u]);
+  const auto v_43 = v_41 * v_42;
+  const auto mine_5 = max(max(max(__float_as_uint(v_31) & 0x7fffffffu, __float_as_uint(v_35) & 0x7fffffffu), __float_as_uint(v_39) & 0x7fffffffu), __float_as_uint(v_43) & 0x7fffffffu);
+  const auto other_16 = __shfl_xor_sync(warp, mine_5, 1u);
+  const auto both_16 = max(mine_5, other_16);
+  const auto other_17 = __shfl_xor_sync(warp, both_16, 2u);
+  const auto both_17 = max(both_16, other_17);
+  const auto other_18 = __shfl_xor_sync(warp, both_17, 4u);
+  const auto both_18 = max(both_17, other_18);
+  const auto largest_3 = __uint_as_float(both_18);
+  const auto scale_3 = (both_18 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
+  const auto inverse_3 = (largest_3 > 3.74e-37f && both_18 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
+  const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_35 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_39 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_43 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
+  const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
+  const auto other_19 = __shfl_xor_sync(warp, mine_6, 1u);
+  const auto both_19 = mine_6 + other_19;
+  const auto other_20 = __shfl_xor_sync(warp, both_19, 2u);
+  const auto both_20 = both_19 + other_20;
   if (lane < 8u) {
-    pool[lane + 5384u] = packed_2;
+    pool[lane + 1736u] = packed_3;
     if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 5393u] = __float_as_uint((float)(both_15) * __uint_as_float(scale_10));
+      pool[(lane / 4u) + 1748u] = __float_as_uint((float)(both_20) * __uint_as_float(scale_3));
     }
     if ((lane % 8u) == 0u) {
-      pool[(lane / 8u) + 5392u] = scale_10;
+      pool[(lane / 8u) + 1744u] = scale_3;
     }
   }
   __syncthreads();
   if (lane < 8u) {
     const auto i_13 = rows_at / 4u;
     const auto i_14 = (rows_at % 4u) % 4u;
-    const auto column_7 = first + lane * 4u;
-    b0[p5 + ((i_13 * 6144u + i_14 * 1536u + column_7) / 4u)] = pool[((lane * 4u) / 4u) + 5384u];
+    const auto column_9 = first + lane * 4u;
+    b0[p5 + ((i_13 * 6144u + i_14 * 1536u + column_9) / 4u)] = pool[((lane * 4u) / 4u) + 1736u];
   }
   if (lane < 1u) {
     const auto i_15 = rows_at / 4u;
     const auto i_16 = (rows_at % 4u) % 4u;
-    const auto column_8 = first + lane * 32u;
-    b0[p5 + (n5 / 4u) + ((i_15 * 6144u + i_16 * 1536u + column_8) / 32u)] = pool[((lane * 32u) / 32u) + 5392u];
+    const auto column_10 = first + lane * 32u;
+    b0[p5 + (n5 / 4u) + ((i_15 * 6144u + i_16 * 1536u + column_10) / 32u)] = pool[((lane * 32u) / 32u) + 1744u];
   }
   if (lane < 2u) {
     const auto i_17 = rows_at / 4u;
     const auto i_18 = (rows_at % 4u) % 4u;
-    const auto column_9 = first + lane * 16u;
-    b0[p5 + ((n5 / 4u) + (n5 / 32u)) + ((i_17 * 6144u + i_18 * 1536u + column_9) / 16u)] = pool[((lane * 16u) / 16u) + 5393u];
+    const auto column_11 = first + lane * 16u;
+    b0[p5 + ((n5 / 4u) + (n5 / 32u)) + ((i_17 * 6144u + i_18 * 1536u + column_11) / 16u)] = pool[((lane * 16u) / 16u) + 1748u];
   }
 }
 
-// select_sum_2048x1536_q4_0&dot_2048x1536_q4_0: lanes 512; rows 1 width 16 reduce 32 upcast 1
+// select_sum_2048x1536_q4_0&dot_2048x1536_q4_0: lanes 256; rows 1 width 16 reduce 16 upcast 1
 struct Args { unsigned int words[16]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -3307,13 +4469,19 @@ static __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
+  unsigned int word;
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
+  return word;
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
   return value;
 }
 
-extern "C" __global__ void __launch_bounds__(512) weft_select_sum_2048x1536_q4_0_dot_2048x1536_q4_0(
+extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0_dot_2048x1536_q4_0(
   const Args args,
   const Sizes sizes,
   const unsigned int* b0,
@@ -3321,7 +4489,7 @@ extern "C" __global__ void __launch_bounds__(512) weft_select_sum_2048x1536_q4_0
   const unsigned int* __restrict__ b2,
   unsigned int* b3
 ) {
-  __shared__ unsigned int pool[1024];
+  __shared__ __align__(16) unsigned int pool[3152];
   const unsigned int lane = threadIdx.x;
   const auto p0 = args.words[0];
   const auto p1 = args.words[2];
@@ -3334,103 +4502,278 @@ extern "C" __global__ void __launch_bounds__(512) weft_select_sum_2048x1536_q4_0
   const auto n0 = args.words[1];
   const auto n4 = args.words[9];
   launch_next();
-  // part 0: dot [T] × 2048; rows 1 width 16 reduce 32 upcast 1
+  // part 0: dot [T] × 2048; rows 1 width 16 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0];
   const auto rows_at = own_group % tiles;
   const auto first = (own_group / tiles) * 16u;
-  wait_for_previous();
   const auto share = lane / 16u;
   const auto own = lane % 16u;
   const auto column = first + own;
-  // times q4_0[2048, 1536]
-  auto sum = 0.0f;
-  for (auto term = 0u; term < 4u; term += 1u) {
-    const auto index = min(b0[p1 + (rows_at * 4u + term)], 63u);
-    const auto weight = __uint_as_float(b0[p2 + (rows_at * 4u + term)]);
-    auto part = 0.0f;
-    const auto x = rows_at * 6144u + term * 1536u;
-    const auto x_2 = p0 + (x / 4u);
-    const auto xd = p0 + (n0 / 4u) + (x / 32u);
-    const auto xs = p0 + (n0 / 4u) + (n0 / 32u) + (x / 16u);
-    const auto tile = p3 + ((index * 2048u + column) / 16u) * 3456u;
-    const auto lane_row = (index * 2048u + column) % 16u;
-    for (auto b = share; b < 48u; b += 32u) {
-      const auto at = tile + lane_row + b * 64u;
-      const auto w = b1[at];
-      const auto w_2 = b1[at + 16u];
-      const auto w_3 = b1[at + 32u];
-      const auto w_4 = b1[at + 48u];
-      const auto scale = half_to_float(b1[tile + 3072u + ((b * 16u + lane_row) / 2u)] >> (((b * 16u + lane_row) % 2u) * 16u));
-      const auto xw = x_2 + b * 8u;
-      const auto xq = b0[xw];
-      const auto xq_2 = b0[xw + 1u];
-      const auto xq_3 = b0[xw + 2u];
-      const auto xq_4 = b0[xw + 3u];
-      const auto xq_5 = b0[xw + 4u];
-      const auto xq_6 = b0[xw + 5u];
-      const auto xq_7 = b0[xw + 6u];
-      const auto xq_8 = b0[xw + 7u];
-      const auto d = __uint_as_float(b0[xd + b]);
-      part = fmaf((float)(__dp4a((int)(((((w_4 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_8), __dp4a((int)(((((w_3 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_7), __dp4a((int)(((((w_2 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_6), __dp4a((int)(((((w >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_5), __dp4a((int)((((w_4 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_4), __dp4a((int)((((w_3 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_3), __dp4a((int)((((w_2 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_2), __dp4a((int)((((w & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq), 0))))))))), scale * d, part);
-    }
-    sum = fmaf(weight, part, sum);
-  }
-  const auto to = share * 16u + own;
-  pool[to] = __float_as_uint(sum);
+  const auto tile = p5 + (column / 16u) * 3456u;
+  const auto lane_row = column % 16u;
+  const auto at = tile + lane_row + share * 64u;
+  const auto w = load_early(&b2[at]);
+  const auto w_2 = load_early(&b2[at + 16u]);
+  const auto w_3 = load_early(&b2[at + 32u]);
+  const auto w_4 = load_early(&b2[at + 48u]);
+  const auto word = load_early(&b2[tile + 3072u + (share * 8u + (lane_row / 2u))]);
+  const auto b = share + 16u;
+  const auto at_2 = tile + lane_row + b * 64u;
+  const auto w_5 = load_early(&b2[at_2]);
+  const auto w_6 = load_early(&b2[at_2 + 16u]);
+  const auto w_7 = load_early(&b2[at_2 + 32u]);
+  const auto w_8 = load_early(&b2[at_2 + 48u]);
+  const auto word_2 = load_early(&b2[tile + 3072u + (b * 8u + (lane_row / 2u))]);
+  const auto b_2 = share + 32u;
+  const auto at_3 = tile + lane_row + b_2 * 64u;
+  const auto w_9 = load_early(&b2[at_3]);
+  const auto w_10 = load_early(&b2[at_3 + 16u]);
+  const auto w_11 = load_early(&b2[at_3 + 32u]);
+  const auto w_12 = load_early(&b2[at_3 + 48u]);
+  const auto word_3 = load_early(&b2[tile + 3072u + (b_2 * 8u + (lane_row / 2u))]);
+  wait_for_previous();
   const auto share_2 = lane / 16u;
   const auto own_2 = lane % 16u;
   const auto column_2 = first + own_2;
+  const auto index = min(b0[p1 + rows_at * 4u], 63u);
+  const auto weight = __uint_as_float(b0[p2 + rows_at * 4u]);
+  const auto index_2 = min(b0[p1 + (rows_at * 4u + 1u)], 63u);
+  const auto weight_2 = __uint_as_float(b0[p2 + (rows_at * 4u + 1u)]);
+  const auto index_3 = min(b0[p1 + (rows_at * 4u + 2u)], 63u);
+  const auto weight_3 = __uint_as_float(b0[p2 + (rows_at * 4u + 2u)]);
+  const auto index_4 = min(b0[p1 + (rows_at * 4u + 3u)], 63u);
+  const auto weight_4 = __uint_as_float(b0[p2 + (rows_at * 4u + 3u)]);
+  const auto tile_2 = p3 + ((index * 2048u + column_2) / 16u) * 3456u;
+  const auto lane_row_2 = (index * 2048u + column_2) % 16u;
+  const auto tile_3 = p3 + ((index_2 * 2048u + column_2) / 16u) * 3456u;
+  const auto lane_row_3 = (index_2 * 2048u + column_2) % 16u;
+  const auto tile_4 = p3 + ((index_3 * 2048u + column_2) / 16u) * 3456u;
+  const auto lane_row_4 = (index_3 * 2048u + column_2) % 16u;
+  const auto tile_5 = p3 + ((index_4 * 2048u + column_2) / 16u) * 3456u;
+  const auto lane_row_5 = (index_4 * 2048u + column_2) % 16u;
+  const auto at_4 = tile_2 + lane_row_2 + share_2 * 64u;
+  const auto w_13 = load_early(&b1[at_4]);
+  const auto w_14 = load_early(&b1[at_4 + 16u]);
+  const auto w_15 = load_early(&b1[at_4 + 32u]);
+  const auto w_16 = load_early(&b1[at_4 + 48u]);
+  const auto word_4 = load_early(&b1[tile_2 + 3072u + (share_2 * 8u + (lane_row_2 / 2u))]);
+  const auto b_3 = share_2 + 16u;
+  const auto at_5 = tile_2 + lane_row_2 + b_3 * 64u;
+  const auto w_17 = load_early(&b1[at_5]);
+  const auto w_18 = load_early(&b1[at_5 + 16u]);
+  const auto w_19 = load_early(&b1[at_5 + 32u]);
+  const auto w_20 = load_early(&b1[at_5 + 48u]);
+  const auto word_5 = load_early(&b1[tile_2 + 3072u + (b_3 * 8u + (lane_row_2 / 2u))]);
+  const auto b_4 = share_2 + 32u;
+  const auto at_6 = tile_2 + lane_row_2 + b_4 * 64u;
+  const auto w_21 = load_early(&b1[at_6]);
+  const auto w_22 = load_early(&b1[at_6 + 16u]);
+  const auto w_23 = load_early(&b1[at_6 + 32u]);
+  const auto w_24 = load_early(&b1[at_6 + 48u]);
+  const auto word_6 = load_early(&b1[tile_2 + 3072u + (b_4 * 8u + (lane_row_2 / 2u))]);
+  const auto at_7 = tile_3 + lane_row_3 + share_2 * 64u;
+  const auto w_25 = load_early(&b1[at_7]);
+  const auto w_26 = load_early(&b1[at_7 + 16u]);
+  const auto w_27 = load_early(&b1[at_7 + 32u]);
+  const auto w_28 = load_early(&b1[at_7 + 48u]);
+  const auto word_7 = load_early(&b1[tile_3 + 3072u + (share_2 * 8u + (lane_row_3 / 2u))]);
+  const auto b_5 = share_2 + 16u;
+  const auto at_8 = tile_3 + lane_row_3 + b_5 * 64u;
+  const auto w_29 = load_early(&b1[at_8]);
+  const auto w_30 = load_early(&b1[at_8 + 16u]);
+  const auto w_31 = load_early(&b1[at_8 + 32u]);
+  const auto w_32 = load_early(&b1[at_8 + 48u]);
+  const auto word_8 = load_early(&b1[tile_3 + 3072u + (b_5 * 8u + (lane_row_3 / 2u))]);
+  const auto b_6 = share_2 + 32u;
+  const auto at_9 = tile_3 + lane_row_3 + b_6 * 64u;
+  const auto w_33 = load_early(&b1[at_9]);
+  const auto w_34 = load_early(&b1[at_9 + 16u]);
+  const auto w_35 = load_early(&b1[at_9 + 32u]);
+  const auto w_36 = load_early(&b1[at_9 + 48u]);
+  const auto word_9 = load_early(&b1[tile_3 + 3072u + (b_6 * 8u + (lane_row_3 / 2u))]);
+  const auto at_10 = tile_4 + lane_row_4 + share_2 * 64u;
+  const auto w_37 = load_early(&b1[at_10]);
+  const auto w_38 = load_early(&b1[at_10 + 16u]);
+  const auto w_39 = load_early(&b1[at_10 + 32u]);
+  const auto w_40 = load_early(&b1[at_10 + 48u]);
+  const auto word_10 = load_early(&b1[tile_4 + 3072u + (share_2 * 8u + (lane_row_4 / 2u))]);
+  const auto b_7 = share_2 + 16u;
+  const auto at_11 = tile_4 + lane_row_4 + b_7 * 64u;
+  const auto w_41 = load_early(&b1[at_11]);
+  const auto w_42 = load_early(&b1[at_11 + 16u]);
+  const auto w_43 = load_early(&b1[at_11 + 32u]);
+  const auto w_44 = load_early(&b1[at_11 + 48u]);
+  const auto word_11 = load_early(&b1[tile_4 + 3072u + (b_7 * 8u + (lane_row_4 / 2u))]);
+  const auto b_8 = share_2 + 32u;
+  const auto at_12 = tile_4 + lane_row_4 + b_8 * 64u;
+  const auto w_45 = load_early(&b1[at_12]);
+  const auto w_46 = load_early(&b1[at_12 + 16u]);
+  const auto w_47 = load_early(&b1[at_12 + 32u]);
+  const auto w_48 = load_early(&b1[at_12 + 48u]);
+  const auto word_12 = load_early(&b1[tile_4 + 3072u + (b_8 * 8u + (lane_row_4 / 2u))]);
+  const auto at_13 = tile_5 + lane_row_5 + share_2 * 64u;
+  const auto w_49 = load_early(&b1[at_13]);
+  const auto w_50 = load_early(&b1[at_13 + 16u]);
+  const auto w_51 = load_early(&b1[at_13 + 32u]);
+  const auto w_52 = load_early(&b1[at_13 + 48u]);
+  const auto word_13 = load_early(&b1[tile_5 + 3072u + (share_2 * 8u + (lane_row_5 / 2u))]);
+  const auto b_9 = share_2 + 16u;
+  const auto at_14 = tile_5 + lane_row_5 + b_9 * 64u;
+  const auto w_53 = load_early(&b1[at_14]);
+  const auto w_54 = load_early(&b1[at_14 + 16u]);
+  const auto w_55 = load_early(&b1[at_14 + 32u]);
+  const auto w_56 = load_early(&b1[at_14 + 48u]);
+  const auto word_14 = load_early(&b1[tile_5 + 3072u + (b_9 * 8u + (lane_row_5 / 2u))]);
+  const auto b_10 = share_2 + 32u;
+  const auto at_15 = tile_5 + lane_row_5 + b_10 * 64u;
+  const auto w_57 = load_early(&b1[at_15]);
+  const auto w_58 = load_early(&b1[at_15 + 16u]);
+  const auto w_59 = load_early(&b1[at_15 + 32u]);
+  const auto w_60 = load_early(&b1[at_15 + 48u]);
+  const auto word_15 = load_early(&b1[tile_5 + 3072u + (b_10 * 8u + (lane_row_5 / 2u))]);
+  const auto x = rows_at * 6144u;
+  const auto from = p0 + (x / 4u);
+  for (auto time = 0u; time < 2u; time += 1u) {
+    const auto c = time * 256u + lane;
+    if (c < 384u) {
+      const auto x_2 = *(const uint4*)&b0[from + c * 4u];
+      pool[c * 4u] = x_2.x;
+      pool[c * 4u + 1u] = x_2.y;
+      pool[c * 4u + 2u] = x_2.z;
+      pool[c * 4u + 3u] = x_2.w;
+    }
+  }
+  const auto from_2 = p0 + (n0 / 4u) + (x / 32u);
+  if (lane < 192u) {
+    pool[lane + 1536u] = b0[from_2 + lane];
+  }
+  const auto x_3 = rows_at * 1536u;
+  const auto from_3 = p4 + (x_3 / 4u);
+  if (lane < 96u) {
+    const auto x_4 = *(const uint4*)&b0[from_3 + lane * 4u];
+    pool[lane * 4u + 2112u] = x_4.x;
+    pool[lane * 4u + 2113u] = x_4.y;
+    pool[lane * 4u + 2114u] = x_4.z;
+    pool[lane * 4u + 2115u] = x_4.w;
+  }
+  const auto from_4 = p4 + (n4 / 4u) + (x_3 / 32u);
+  if (lane < 48u) {
+    pool[lane + 2496u] = b0[from_4 + lane];
+  }
+  __syncthreads();
+  // times q4_0[2048, 1536]
+  auto sum = 0.0f;
+  auto part = 0.0f;
+  const auto xw = share_2 * 8u;
+  const auto xq = *(const uint4*)&pool[xw];
+  const auto xq_2 = *(const uint4*)&pool[xw + 4u];
+  const auto d = __uint_as_float(pool[share_2 + 1536u]) * 0.0625f;
+  part = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_4 >> ((lane_row_2 % 2u) * 16u)) * d, part);
+  const auto xw_2 = b_3 * 8u;
+  const auto xq_3 = *(const uint4*)&pool[xw_2];
+  const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
+  const auto d_2 = __uint_as_float(pool[b_3 + 1536u]) * 0.0625f;
+  part = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_2, part);
+  const auto xw_3 = b_4 * 8u;
+  const auto xq_5 = *(const uint4*)&pool[xw_3];
+  const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
+  const auto d_3 = __uint_as_float(pool[b_4 + 1536u]) * 0.0625f;
+  part = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row_2 % 2u) * 16u)) * d_3, part);
+  sum = fmaf(weight, part, sum);
+  auto part_2 = 0.0f;
+  const auto xw_4 = share_2 * 8u + 384u;
+  const auto xq_7 = *(const uint4*)&pool[xw_4];
+  const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
+  const auto d_4 = __uint_as_float(pool[share_2 + 1584u]) * 0.0625f;
+  part_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_7 >> ((lane_row_3 % 2u) * 16u)) * d_4, part_2);
+  const auto xw_5 = b_5 * 8u + 384u;
+  const auto xq_9 = *(const uint4*)&pool[xw_5];
+  const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
+  const auto d_5 = __uint_as_float(pool[b_5 + 1584u]) * 0.0625f;
+  part_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_8 >> ((lane_row_3 % 2u) * 16u)) * d_5, part_2);
+  const auto xw_6 = b_6 * 8u + 384u;
+  const auto xq_11 = *(const uint4*)&pool[xw_6];
+  const auto xq_12 = *(const uint4*)&pool[xw_6 + 4u];
+  const auto d_6 = __uint_as_float(pool[b_6 + 1584u]) * 0.0625f;
+  part_2 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_9 >> ((lane_row_3 % 2u) * 16u)) * d_6, part_2);
+  sum = fmaf(weight_2, part_2, sum);
+  auto part_3 = 0.0f;
+  const auto xw_7 = share_2 * 8u + 768u;
+  const auto xq_13 = *(const uint4*)&pool[xw_7];
+  const auto xq_14 = *(const uint4*)&pool[xw_7 + 4u];
+  const auto d_7 = __uint_as_float(pool[share_2 + 1632u]) * 0.0625f;
+  part_3 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_10 >> ((lane_row_4 % 2u) * 16u)) * d_7, part_3);
+  const auto xw_8 = b_7 * 8u + 768u;
+  const auto xq_15 = *(const uint4*)&pool[xw_8];
+  const auto xq_16 = *(const uint4*)&pool[xw_8 + 4u];
+  const auto d_8 = __uint_as_float(pool[b_7 + 1632u]) * 0.0625f;
+  part_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_8, part_3);
+  const auto xw_9 = b_8 * 8u + 768u;
+  const auto xq_17 = *(const uint4*)&pool[xw_9];
+  const auto xq_18 = *(const uint4*)&pool[xw_9 + 4u];
+  const auto d_9 = __uint_as_float(pool[b_8 + 1632u]) * 0.0625f;
+  part_3 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.x), 0))))))))), half_to_float(word_12 >> ((lane_row_4 % 2u) * 16u)) * d_9, part_3);
+  sum = fmaf(weight_3, part_3, sum);
+  auto part_4 = 0.0f;
+  const auto xw_10 = share_2 * 8u + 1152u;
+  const auto xq_19 = *(const uint4*)&pool[xw_10];
+  const auto xq_20 = *(const uint4*)&pool[xw_10 + 4u];
+  const auto d_10 = __uint_as_float(pool[share_2 + 1680u]) * 0.0625f;
+  part_4 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.x), 0))))))))), half_to_float(word_13 >> ((lane_row_5 % 2u) * 16u)) * d_10, part_4);
+  const auto xw_11 = b_9 * 8u + 1152u;
+  const auto xq_21 = *(const uint4*)&pool[xw_11];
+  const auto xq_22 = *(const uint4*)&pool[xw_11 + 4u];
+  const auto d_11 = __uint_as_float(pool[b_9 + 1680u]) * 0.0625f;
+  part_4 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.x), 0))))))))), half_to_float(word_14 >> ((lane_row_5 % 2u) * 16u)) * d_11, part_4);
+  const auto xw_12 = b_10 * 8u + 1152u;
+  const auto xq_23 = *(const uint4*)&pool[xw_12];
+  const auto xq_24 = *(const uint4*)&pool[xw_12 + 4u];
+  const auto d_12 = __uint_as_float(pool[b_10 + 1680u]) * 0.0625f;
+  part_4 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.x), 0))))))))), half_to_float(word_15 >> ((lane_row_5 % 2u) * 16u)) * d_12, part_4);
+  sum = fmaf(weight_4, part_4, sum);
+  const auto to = share_2 * 16u + own_2 + 2640u;
+  pool[to] = __float_as_uint(sum);
   // times q4_0[2048, 1536]
   auto sum_2 = 0.0f;
-  const auto x_3 = rows_at * 1536u;
-  const auto x_4 = p4 + (x_3 / 4u);
-  const auto xd_2 = p4 + (n4 / 4u) + (x_3 / 32u);
-  const auto xs_2 = p4 + (n4 / 4u) + (n4 / 32u) + (x_3 / 16u);
-  const auto tile_2 = p5 + (column_2 / 16u) * 3456u;
-  const auto lane_row_2 = column_2 % 16u;
-  for (auto b_2 = share_2; b_2 < 48u; b_2 += 32u) {
-    const auto at_2 = tile_2 + lane_row_2 + b_2 * 64u;
-    const auto w_5 = b2[at_2];
-    const auto w_6 = b2[at_2 + 16u];
-    const auto w_7 = b2[at_2 + 32u];
-    const auto w_8 = b2[at_2 + 48u];
-    const auto scale_2 = half_to_float(b2[tile_2 + 3072u + ((b_2 * 16u + lane_row_2) / 2u)] >> (((b_2 * 16u + lane_row_2) % 2u) * 16u));
-    const auto xw_2 = x_4 + b_2 * 8u;
-    const auto xq_9 = b0[xw_2];
-    const auto xq_10 = b0[xw_2 + 1u];
-    const auto xq_11 = b0[xw_2 + 2u];
-    const auto xq_12 = b0[xw_2 + 3u];
-    const auto xq_13 = b0[xw_2 + 4u];
-    const auto xq_14 = b0[xw_2 + 5u];
-    const auto xq_15 = b0[xw_2 + 6u];
-    const auto xq_16 = b0[xw_2 + 7u];
-    const auto d_2 = __uint_as_float(b0[xd_2 + b_2]);
-    sum_2 = fmaf((float)(__dp4a((int)(((((w_8 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_16), __dp4a((int)(((((w_7 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_15), __dp4a((int)(((((w_6 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_14), __dp4a((int)(((((w_5 >> 4u) & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_13), __dp4a((int)((((w_8 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_12), __dp4a((int)((((w_7 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_11), __dp4a((int)((((w_6 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_10), __dp4a((int)((((w_5 & 0xf0f0f0fu) | 0x80808080u) - 0x8080808u) ^ 0x80808080u), (int)(xq_9), 0))))))))), scale_2 * d_2, sum_2);
-  }
-  const auto to_2 = share_2 * 16u + own_2 + 512u;
+  const auto xw_13 = share * 8u + 2112u;
+  const auto xq_25 = *(const uint4*)&pool[xw_13];
+  const auto xq_26 = *(const uint4*)&pool[xw_13 + 4u];
+  const auto d_13 = __uint_as_float(pool[share + 2496u]) * 0.0625f;
+  sum_2 = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_26.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_26.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_26.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_26.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_25.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_25.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_25.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_25.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d_13, sum_2);
+  const auto xw_14 = b * 8u + 2112u;
+  const auto xq_27 = *(const uint4*)&pool[xw_14];
+  const auto xq_28 = *(const uint4*)&pool[xw_14 + 4u];
+  const auto d_14 = __uint_as_float(pool[b + 2496u]) * 0.0625f;
+  sum_2 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_28.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_28.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_28.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_28.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_27.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_27.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_27.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_27.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_14, sum_2);
+  const auto xw_15 = b_2 * 8u + 2112u;
+  const auto xq_29 = *(const uint4*)&pool[xw_15];
+  const auto xq_30 = *(const uint4*)&pool[xw_15 + 4u];
+  const auto d_15 = __uint_as_float(pool[b_2 + 2496u]) * 0.0625f;
+  sum_2 = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_30.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_30.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_30.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_30.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_29.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_29.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_29.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_29.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_15, sum_2);
+  const auto to_2 = share * 16u + own + 2896u;
   pool[to_2] = __float_as_uint(sum_2);
   __syncthreads();
   if (lane < 16u) {
     const auto own_3 = lane % 16u;
-    auto total = __uint_as_float(pool[lane]);
-    for (auto l = 1u; l < 32u; l += 1u) {
-      total = total + __uint_as_float(pool[lane + l * 16u]);
+    auto total = __uint_as_float(pool[lane + 2640u]);
+    for (auto l = 1u; l < 16u; l += 1u) {
+      total = total + __uint_as_float(pool[lane + 2640u + l * 16u]);
     }
-    pool[(lane / 16u) * 16u + own_3] = __float_as_uint(total);
-    auto total_2 = __uint_as_float(pool[lane + 512u]);
-    for (auto l_2 = 1u; l_2 < 32u; l_2 += 1u) {
-      total_2 = total_2 + __uint_as_float(pool[lane + 512u + l_2 * 16u]);
+    pool[(lane / 16u) * 16u + own_3 + 2640u] = __float_as_uint(total);
+    auto total_2 = __uint_as_float(pool[lane + 2896u]);
+    for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
+      total_2 = total_2 + __uint_as_float(pool[lane + 2896u + l_2 * 16u]);
     }
-    pool[(lane / 16u) * 16u + own_3 + 512u] = __float_as_uint(total_2);
+    pool[(lane / 16u) * 16u + own_3 + 2896u] = __float_as_uint(total_2);
   }
   __syncthreads();
   if (lane < 16u) {
     const auto column_3 = first + lane;
-    const auto at_3 = rows_at * 2048u + column_3;
-    const auto v = __uint_as_float(b0[p6 + at_3]);
-    const auto v_2 = __uint_as_float(pool[lane]);
-    const auto v_3 = __uint_as_float(pool[lane + 512u]);
+    const auto at_16 = rows_at * 2048u + column_3;
+    const auto v = __uint_as_float(b0[p6 + at_16]);
+    const auto v_2 = __uint_as_float(pool[lane + 2640u]);
+    const auto v_3 = __uint_as_float(pool[lane + 2896u]);
     const auto v_4 = v_2 + v_3;
     const auto v_5 = v + v_4;
     b3[p7 + (rows_at * 2048u + column_3)] = __float_as_uint(v_5);

@@ -20,7 +20,7 @@ use weft_device::{
 };
 use weft_gpu::{Scheduler, WeightLayout, lay_out, slots};
 use weft_kern::Sizes;
-use weft_render::{Grid, Language, Limits, Shader, Slots, Target};
+use weft_render::{COUNTER_BYTES, Grid, Language, Limits, Shader, Slots, Target};
 
 use crate::emulator::compiler::Compiler;
 use crate::emulator::library::{Launch, Library};
@@ -244,7 +244,8 @@ impl Device for Emulator {
         }
         let Some(library) = &program.library else { return Ok(()) };
         for dispatches in &program.launches {
-            program.scratch.bytes_mut().fill(POISON);
+            // Counters of arrivals are zero between launches.
+            program.scratch.bytes_mut().iter_mut().skip(COUNTER_BYTES as usize).for_each(|b| *b = POISON);
             for dispatch in dispatches {
                 let [wide, high, _] = dispatch.grid.groups(sizes);
                 if wide == 0 {

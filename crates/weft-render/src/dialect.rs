@@ -88,6 +88,21 @@ pub(crate) trait Dialect {
         format!("b{slot}[{at}]")
     }
 
+    /// Four words from one on, which is `place`.
+    fn four(&self, place: &str) -> String {
+        format!("*(const uint4*)&{place}")
+    }
+
+    /// A word of a weight, or four from one on, loaded here and not later.
+    fn early(&self, place: &str, four: bool) -> String {
+        format!("load_early{}(&{place})", if four { "_4" } else { "" })
+    }
+
+    /// [`Stmt::Arrive`](crate::code::stmt::Stmt::Arrive), as a condition; `place` is the word.
+    fn arrive(&self, place: &str, count: u32) -> String {
+        format!("is_last(&{place}, {count}u)")
+    }
+
     /// [`Stmt::Store`](crate::code::stmt::Stmt::Store).
     fn store(&self, slot: usize, at: &str, word: &str, _halves: bool) -> String {
         format!("b{slot}[{at}] = {word};")

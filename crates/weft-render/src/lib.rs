@@ -52,4 +52,4 @@ pub use schedule::tuned::TunedSchedules;
 pub use schedule::{NoSchedule, Schedule, Split};
 pub use scheduler::Scheduler;
 pub use search::departures::{Departure, departures};
-pub use shader::{Shader, Slots, args_words};
+pub use shader::{COUNTER_BYTES, Shader, Slots, args_words};

@@ -39,6 +39,12 @@ pub struct Limits {
     pub f16: bool,
     /// Dot products of four bytes in one instruction.
     pub dot4: bool,
+    /// Loads of four neighbouring words at once. Lanes then take rows in groups of four values,
+    /// which is another order of sums than without.
+    pub quads: bool,
+    /// Most words of weights that a lane loads ahead of all that it does with them, each into a
+    /// register: before it waits for the launch before it, if it knows which; 0 for none.
+    pub early_words: u32,
     /// Multiprocessors, for schedules that fill whole waves of them; 0 if unknown.
     pub processors: u32,
     /// Whether a launch may begin before the one it depends on has ended (CUDA's programmatic
@@ -63,6 +69,8 @@ impl Limits {
             subgroup: Some(32),
             f16: true,
             dot4: true,
+            quads: true,
+            early_words: 128,
             processors: 0,
             dependent_launch: false,
         }

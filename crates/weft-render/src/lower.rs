@@ -6,8 +6,12 @@
 mod attend;
 mod blocks;
 mod dot;
+mod factors;
 mod functions;
+mod gather;
+mod loads;
 mod prologue;
+mod quads;
 mod reduce;
 mod round;
 mod row_program;
@@ -33,7 +37,7 @@ use crate::lower::writer::Writer;
 use crate::refused::Why;
 use crate::schedule::check::check;
 use crate::schedule::{Schedule, Split};
-use crate::shader::{Slots, args_words};
+use crate::shader::{COUNTER_BYTES, Slots, args_words};
 
 /// A kernel being lowered.
 pub(crate) struct Job<'a> {
@@ -42,8 +46,10 @@ pub(crate) struct Job<'a> {
     schedule: &'a Schedule,
     max: &'a Sizes,
     limits: &'a Limits,
-    /// Whether some part spreads its chunks, so that a second shader joins their results.
+    /// Whether some part spreads its work, so that workgroups need scratch memory.
     spread: bool,
+    /// Whether some part spreads chunks, so that a second shader joins their results.
+    joins: bool,
 }
 
 impl<'a> Job<'a> {
@@ -57,17 +63,18 @@ impl<'a> Job<'a> {
     ) -> Result<Job<'a>, (Option<usize>, Why)> {
         check(kernel, schedule, limits).map_err(|(part, why)| (part, Why::Schedule(why)))?;
         let spread = schedule.parts.iter().any(|split| split.spread);
-        Ok(Job { kernel, slots, schedule, max, limits, spread })
+        let joins = schedule.parts.iter().any(|split| split.spread && split.chunk > 0);
+        Ok(Job { kernel, slots, schedule, max, limits, spread, joins })
     }
 
     /// The kernel's shaders: for each, whether it is the first.
     pub(crate) fn passes(&self) -> &'static [bool] {
-        if self.spread { &[true, false] } else { &[true] }
+        if self.joins { &[true, false] } else { &[true] }
     }
 
     /// The first or the second shader, its grid, and the bytes of scratch memory between the two.
     pub(crate) fn module(&self, first: bool) -> Result<(Module, Grid, u64), (Option<usize>, Why)> {
-        let Job { kernel, slots, schedule, max, limits, spread } = *self;
+        let Job { kernel, slots, schedule, max, limits, spread, .. } = *self;
         let mut held = held_slots(kernel, slots).map_err(|why| (None, why))?;
         let scratch = held.len();
         held.extend(spread.then_some(Slot { written: true, weight: false }));
@@ -76,37 +83,52 @@ impl<'a> Job<'a> {
             return Err((None, Why::Buffers { needed, limit }));
         }
         let mut spaces = Vec::new();
-        let mut scratch_words: u64 = 0;
+        // Where lanes can load four words at once, the first words of the scratch memory count the
+        // workgroups that have arrived. They are 0 between launches.
+        let mut counters: u64 = 0;
+        let mut scratch_words: u64 = if spread && limits.quads { COUNTERS } else { 0 };
         for (i, (part, split)) in kernel.parts.iter().zip(&schedule.parts).enumerate() {
             let fail = |why| (Some(i), why);
-            // The second shader only has the parts with chunks to join.
-            if !first && !split.spread {
-                continue;
-            }
-            let space = Space::new(part, split, split.spread && first).map_err(fail)?;
+            let chunks = split.spread && split.chunk > 0;
+            let space = Space::new(part, split, chunks && first).map_err(fail)?;
             let mut pass = Pass::Whole;
             if split.spread {
                 let at = u32::try_from(scratch_words).map_err(|_| fail(too_much()))?;
-                let words = space.chunk_rows(max).saturating_mul(u64::from(chunk_words(space.cols)));
-                scratch_words = scratch_words.saturating_add(words);
-                pass = match first {
-                    true => Pass::Chunks { slot: scratch, at },
-                    false => Pass::Join { slot: scratch, at },
+                let (tiles, rows) = space.tiles_and_rows(max);
+                let words = match chunks {
+                    true => space.chunk_rows(max).saturating_mul(u64::from(chunk_words(space.cols))),
+                    false => rows.saturating_mul(u64::from(space.cols) * part.products().len() as u64),
                 };
+                scratch_words = scratch_words.saturating_add(words);
+                pass = match (chunks, first) {
+                    (true, true) => Pass::Chunks { slot: scratch, at },
+                    (true, false) => Pass::Join { slot: scratch, at, rows: split.rows },
+                    (false, _) => Pass::Gather { slot: scratch, at, counter: counters as u32 },
+                };
+                counters = counters.saturating_add(if chunks { 0 } else { tiles });
+                if counters > COUNTERS {
+                    return Err(fail(Why::Form(format!("has {counters} tiles that gather their columns"))));
+                }
             }
-            spaces.push((i, space, pass));
+            // The second shader only has the parts with chunks to join.
+            if first {
+                spaces.push((i, *split, space, pass));
+            } else if chunks {
+                let split = joining(part, split, limits);
+                spaces.push((i, split, Space::new(part, &split, false).map_err(fail)?, pass));
+            }
         }
         if 4 * scratch_words > limits.binding_bytes || scratch_words > u64::from(u32::MAX) {
             return Err((None, too_much()));
         }
-        let groups = spaces.iter().map(|(_, space, _)| space.groups());
+        let groups = spaces.iter().map(|(_, _, space, _)| space.groups());
         let grid = Grid { wide: 1 << limits.groups.max(1).ilog2(), parts: groups.collect() };
         let needed = grid.all(max);
         if needed > u64::from(grid.wide) * u64::from(grid.wide) {
             return Err((None, Why::Groups { needed, limit: limits.groups }));
         }
 
-        let mut w = Writer::new(kernel, &slots.of, schedule.lanes, limits);
+        let mut w = Writer::new(kernel, slots, schedule.lanes, limits);
         // Each workgroup has one part, unless the grid's last row is not full.
         let (one_row, dependent) = (needed <= u64::from(grid.wide), limits.dependent_launch);
         if dependent {
@@ -120,8 +142,8 @@ impl<'a> Job<'a> {
         }
         let mut kept = 0;
         let mut begin = Expr::U32(0);
-        for (i, space, pass) in &spaces {
-            let (part, split) = (&kernel.parts[*i], &schedule.parts[*i]);
+        for (i, split, space, pass) in &spaces {
+            let part = &kernel.parts[*i];
             let fail = |why| (Some(*i), why);
             w.pool.clear();
             w.code.note(format!("part {i}: {}; {split}{}", title(part), pass.title()));
@@ -167,6 +189,21 @@ impl<'a> Job<'a> {
     }
 }
 
+/// How the second shader of a part with this schedule is split: more finely where columns can be,
+/// since its workgroups do little.
+fn joining(part: &Part, split: &Split, limits: &Limits) -> Split {
+    if limits.quads && part.columns_independent() && part.cols.is_multiple_of(JOINED as usize) {
+        return Split { rows: 1, width: JOINED, ..*split };
+    }
+    *split
+}
+
+/// Columns of a workgroup that joins chunks.
+const JOINED: u32 = 64;
+
+/// Words of scratch memory that count arrivals.
+const COUNTERS: u64 = COUNTER_BYTES / 4;
+
 fn too_much() -> Why {
     Why::Form("needs more scratch memory than a buffer can have".into())
 }
@@ -200,11 +237,26 @@ fn written_part(
     group: &Expr,
 ) -> Result<(), Why> {
     let place = space.place(&mut w.code, group);
+    let mut dot = match &part.anchor {
+        Anchor::Dot(_) => Some(Dot::new(w, part, &place, split)?),
+        _ => None,
+    };
+    let held = prologue::early(w, part)?;
     w.wait();
-    let made = prologue::prologue(w, part, &place)?;
+    for dot in dot.iter_mut() {
+        dot.load_picked(w)?;
+        dot.copy(w)?;
+    }
+    let made = prologue::prologue(w, part, &place, held.as_ref())?;
     let results = match &part.anchor {
         Anchor::Map | Anchor::Reduce => Vec::new(),
-        Anchor::Dot(_) => Dot::write(w, part, &place, split, made)?,
+        Anchor::Dot(_) => {
+            let results = dot.map_or(Ok(Vec::new()), |dot| dot.write(w, made))?;
+            if let Pass::Gather { slot, at, counter } = pass {
+                return gather::gather(w, part, &place, &results, (slot, at, counter));
+            }
+            results
+        }
         Anchor::Attend(attend) => match attend::attend(w, attend, &place, split, pass)? {
             Some(result) => vec![result],
             // The second shader runs the row program.

@@ -10,8 +10,9 @@ use crate::limits::{Language, Limits, Target};
 use crate::lower::Job;
 use crate::refused::{Refused, Why};
 use crate::schedule::Schedule;
-use crate::schedule::heuristic::{choose, smaller};
+use crate::schedule::heuristic::smaller;
 use crate::schedule::tuned::TunedSchedules;
+use crate::schedule::waves::choose;
 use crate::shader::{Shader, Slots};
 
 /// Renders a verified kernel for steps of sizes up to `max`, with the heuristic's schedule. Returns

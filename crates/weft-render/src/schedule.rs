@@ -12,9 +12,13 @@ pub(crate) mod check;
 pub(crate) mod heuristic;
 pub(crate) mod order;
 pub(crate) mod tuned;
+pub(crate) mod waves;
 
 use std::fmt;
 use std::str::FromStr;
+
+/// Most words of weights that all lanes of a workgroup load ahead: each takes a register.
+pub(crate) const EARLY_REGISTERS: u32 = 40 << 10;
 
 /// The schedule of a kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -41,7 +45,9 @@ pub struct Split {
     pub upcast: u32,
     /// In attention, the positions of a chunk, which are summed up before chunks are joined; else 0.
     pub chunk: u32,
-    /// Whether each chunk has its own workgroup, and a second shader joins them.
+    /// In attention, whether each chunk has its own workgroup, and a second shader joins them. In
+    /// products whose row program needs whole rows, whether workgroups have `width` columns each,
+    /// and the last one runs the row program.
     pub spread: bool,
 }
 
@@ -58,9 +64,9 @@ impl fmt::Display for Split {
         let apart = if *along_first { " apart" } else { "" };
         write!(f, "rows {rows}{apart} width {width} reduce {reduce} upcast {upcast}")?;
         if *chunk > 0 {
-            write!(f, " chunk {chunk}{}", if *spread { " spread" } else { "" })?;
+            write!(f, " chunk {chunk}")?;
         }
-        Ok(())
+        f.write_str(if *spread { " spread" } else { "" })
     }
 }
 
@@ -74,7 +80,7 @@ impl fmt::Display for Schedule {
 /// A text that is not a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N [spread]]; …`"
+    "`{0}` is not a schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N] [spread]; …`"
 )]
 pub struct NoSchedule(String);
 
@@ -90,10 +96,13 @@ impl FromStr for Schedule {
             _ => return Err(fail()),
         };
         let split = |words: Vec<&str>| {
-            let (words, chunk, spread) = match &words[..] {
-                [words @ .., "chunk", chunk, "spread"] => (words, number(chunk)?, true),
-                [words @ .., "chunk", chunk] => (words, number(chunk)?, false),
-                words => (words, 0, false),
+            let (words, spread) = match &words[..] {
+                [words @ .., "spread"] => (words, true),
+                words => (words, false),
+            };
+            let (words, chunk) = match words {
+                [words @ .., "chunk", chunk] => (words, number(chunk)?),
+                words => (words, 0),
             };
             let ["rows", rows, apart @ .., "width", width, "reduce", reduce, "upcast", upcast] = words else {
                 return Err(fail());
@@ -122,12 +131,13 @@ mod tests {
     #[test]
     fn a_schedule_prints_and_parses_back() {
         let text = "lanes 256; rows 8 apart width 32 reduce 8 upcast 2; rows 1 width 64 reduce 1 upcast 1; \
-                    rows 2 width 64 reduce 16 upcast 4 chunk 64; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread";
+                    rows 2 width 64 reduce 16 upcast 4 chunk 64; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread; \
+                    rows 1 width 4 reduce 16 upcast 1 spread";
         let schedule: Schedule = text.parse().unwrap();
-        assert_eq!(schedule.parts.len(), 4);
+        assert_eq!(schedule.parts.len(), 5);
         assert_eq!(
             schedule.parts.iter().map(|s| (s.chunk, s.spread)).collect::<Vec<_>>(),
-            [(0, false), (0, false), (64, false), (128, true)]
+            [(0, false), (0, false), (64, false), (128, true), (0, true)]
         );
         assert!(schedule.parts[0].along_first && !schedule.parts[1].along_first);
         assert_eq!(schedule.to_string(), text);
@@ -138,7 +148,7 @@ mod tests {
             "lanes 8; rows 1",
             "lanes 8; rows 1 b width 1 reduce 1 upcast 1",
             "lanes 8; rows 1 width 1 reduce 1 upcast 1 chunk 0",
-            "lanes 8; rows 1 width 1 reduce 1 upcast 1 spread",
+            "lanes 8; rows 1 width 1 reduce 1 upcast 1 spread chunk 8",
         ] {
             assert!(wrong.parse::<Schedule>().is_err(), "{wrong}");
         }

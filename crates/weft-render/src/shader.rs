@@ -17,6 +17,9 @@ use weft_kern::{Sizes, Sym};
 
 use crate::grid::Grid;
 
+/// Bytes at the beginning of scratch memory that count workgroups in CUDA: zero between launches.
+pub const COUNTER_BYTES: u64 = 1 << 10;
+
 /// Words of a vector in a uniform buffer.
 const VECTOR: usize = 4;
 
@@ -36,7 +39,8 @@ pub struct Shader {
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
     /// Bytes of scratch memory that the kernel's shaders share at the largest sizes, in a slot
-    /// after the kernel's own; 0 if there is none.
+    /// after the kernel's own; 0 if there is none. In CUDA the first [`COUNTER_BYTES`] of it are zero
+    /// before the first launch; shaders leave them so.
     pub scratch_bytes: u64,
     /// The workgroups of a launch.
     pub grid: Grid,

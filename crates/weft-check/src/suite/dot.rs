@@ -204,13 +204,15 @@ fn of_prologue(p: usize, n: usize, k: usize) -> Product {
 /// both over the same norm.
 pub fn a_router_beside_a_rotated_projection_over_a_norm(device: &mut dyn Device) {
     let mut random = Random::new(6);
-    let (len, experts, k, head) = (320, 24, 4, 64);
-    for ty in [GgmlType::Q4_0, GgmlType::F16] {
-        for style in [RopeStyle::Pairs, RopeStyle::Halves] {
-            for tokens in TOKENS {
+    let (experts, k, head) = (24, 4, 64);
+    for (len, ty) in [(320, GgmlType::Q4_0), (320, GgmlType::F16), (2048, GgmlType::Q4_0)] {
+        // Many weights may be spread over workgroups.
+        let (styles, steps) = if len > 320 { (1, 3) } else { (2, TOKENS.len()) };
+        for style in [RopeStyle::Pairs, RopeStyle::Halves].into_iter().take(styles) {
+            for tokens in TOKENS.into_iter().take(steps) {
                 let args = vec![
                     Arg::f32(&random.floats(tokens * len)),
-                    Arg::f32(&random.floats(len)),
+                    Arg::weight(GgmlType::F32, 1, len, random.weight(GgmlType::F32, len)),
                     Arg::weight(GgmlType::F32, experts, len, random.weight(GgmlType::F32, experts * len)),
                     Arg::f32(&random.floats(experts)),
                     Arg::weight(ty, head, len, random.weight(ty, head * len)),

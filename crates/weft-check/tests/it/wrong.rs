@@ -153,7 +153,7 @@ fn what_is_out_of_bounds() {
     check("b0[", "b0[0u - 1u - ", "of slot 0, which has 1536");
     check("b1[", "b1[5000000u + ", "of slot 1, which has");
     check("b2[", "b2[200u + ", "of slot 2, which has 120");
-    check("= pool[", "= pool[1u << 20u | ", "of an array is out of bounds");
+    check("&pool[", "&pool[1u << 20u | ", "of an array is out of bounds");
     check("__syncthreads();", "((unsigned int*)(b2 + 119u))[1] = 0u;", "wrote beside slot 2");
     check("const auto", "const auto x y", "error:");
 }

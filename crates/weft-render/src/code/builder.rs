@@ -58,6 +58,21 @@ impl Builder {
         Expr::name(name)
     }
 
+    /// Names four words that are loaded at once.
+    pub(crate) fn four(&mut self, stem: &str, value: Expr) -> [Expr; 4] {
+        let name = self.fresh(stem);
+        self.push(Stmt::Let(name.clone(), value));
+        std::array::from_fn(|i| Expr::Part(name.as_str().into(), i))
+    }
+
+    /// Counts the workgroup at word `at` of a slot, and names whether it is the last of `count`. All
+    /// lanes must get here.
+    pub(crate) fn arrive(&mut self, stem: &str, slot: usize, at: Expr, count: u32) -> Expr {
+        let name = self.fresh(stem);
+        self.push(Stmt::Arrive { name: name.clone(), slot, at, count });
+        Expr::name(name)
+    }
+
     /// Names a word that is the same in all lanes. All lanes must get here.
     pub(crate) fn uniform(&mut self, stem: &str, word: Expr) -> Expr {
         let name = self.fresh(stem);
@@ -96,6 +111,14 @@ impl Builder {
     /// Begins a block.
     pub(crate) fn open(&mut self) {
         self.blocks.push(Vec::new());
+    }
+
+    /// Ends a block whose statements are kept among those around it, or dropped.
+    pub(crate) fn close_if_kept(&mut self, kept: bool) {
+        let block = self.blocks.pop().unwrap_or_default();
+        if let Some(around) = self.blocks.last_mut().filter(|_| kept) {
+            around.extend(block);
+        }
     }
 
     /// Ends a block that runs for `name = from; name < to; name += step`.

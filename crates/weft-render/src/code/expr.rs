@@ -83,6 +83,13 @@ pub(crate) enum Expr {
     Word(usize, Rc<Expr>),
     /// A word of workgroup memory.
     Shared(Rc<Expr>),
+    /// Four words of a slot, or of workgroup memory, from a multiple of four on. Only a `Let` has
+    /// such a value; [`Part`](Expr::Part)s of its name are words.
+    Four(Option<usize>, Rc<Expr>),
+    /// One of four words.
+    Part(Rc<str>, usize),
+    /// A word or four words of a weight, loaded here and not later. Only a `Let` has such a value.
+    Early(Rc<Expr>),
     Binary(Op, Rc<Expr>, Rc<Expr>),
     Call(Fun, Vec<Expr>),
     /// A call of one of the shader's own functions.
@@ -164,14 +171,14 @@ impl Expr {
 
     /// Whether repeating it costs nothing.
     pub(crate) fn is_atom(&self) -> bool {
-        matches!(self, Expr::U32(_) | Expr::F32(_) | Expr::True | Expr::Name(_) | Expr::Lane)
+        matches!(self, Expr::U32(_) | Expr::F32(_) | Expr::True | Expr::Name(_) | Expr::Part(..) | Expr::Lane)
     }
 
     /// Calls `see` with each subexpression, itself first.
     pub(crate) fn visit(&self, see: &mut impl FnMut(&Expr)) {
         see(self);
         match self {
-            Expr::Word(_, at) | Expr::Shared(at) => at.visit(see),
+            Expr::Word(_, at) | Expr::Shared(at) | Expr::Four(_, at) | Expr::Early(at) => at.visit(see),
             Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| e.visit(see)),
             Expr::Call(_, args) | Expr::Own(_, args) => args.iter().for_each(|e| e.visit(see)),
             _ => {}

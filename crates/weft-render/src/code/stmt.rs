@@ -31,6 +31,10 @@ pub(crate) enum Stmt {
     LaunchNext,
     /// Waits until the launch that this one depends on has ended, and makes what it wrote visible.
     Wait,
+    /// Makes what the workgroup stored visible to others, and counts it at word `at` of a slot.
+    /// Names whether it is the last of `count`, which then sees what all of them stored; the word is
+    /// 0 before the first and after the last. All lanes must get here.
+    Arrive { name: String, slot: usize, at: Expr, count: u32 },
     /// Names a word that is the same in all lanes. Languages that require uniform control flow
     /// learn here that it is uniform. All lanes must get here.
     Uniform(String, Expr),
@@ -56,6 +60,7 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 condition.visit(expr);
                 visit(then, stmt, expr);
             }
+            Stmt::Arrive { at, .. } => at.visit(expr),
             Stmt::Note(_) | Stmt::Barrier | Stmt::LaunchNext | Stmt::Wait => {}
         }
     }

@@ -56,11 +56,13 @@ fn step(stmt: &Stmt, slots: &[Slot], waited: &mut bool) -> Result<(), String> {
     visit(
         one,
         &mut |stmt| match stmt {
-            Stmt::Store(slot, ..) | Stmt::StoreHalf { slot, .. } => stored = Some(*slot),
+            Stmt::Store(slot, ..) | Stmt::StoreHalf { slot, .. } | Stmt::Arrive { slot, .. } => {
+                stored = Some(*slot)
+            }
             _ => {}
         },
         &mut |e| {
-            if let (Ok(()), Expr::Word(slot, _)) = (&fault, e) {
+            if let (Ok(()), Expr::Word(slot, _) | Expr::Four(Some(slot), _)) = (&fault, e) {
                 fault = touched(*slot, slots);
             }
         },
@@ -71,7 +73,7 @@ fn step(stmt: &Stmt, slots: &[Slot], waited: &mut bool) -> Result<(), String> {
 fn touches_none(e: &Expr, slots: &[Slot]) -> Result<(), String> {
     let mut fault = Ok(());
     e.visit(&mut |e| {
-        if let (Ok(()), Expr::Word(slot, _)) = (&fault, e) {
+        if let (Ok(()), Expr::Word(slot, _) | Expr::Four(Some(slot), _)) = (&fault, e) {
             fault = touched(*slot, slots);
         }
     });

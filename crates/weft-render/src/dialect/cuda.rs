@@ -58,24 +58,67 @@ const WAIT_FOR_PREVIOUS: &str = "static __device__ __forceinline__ void wait_for
 }
 ";
 
+/// Loads of weights that the compiler leaves where they are, so that those before a wait are in
+/// flight while it waits. It would move non-coherent loads (`ld.global.nc`) behind the wait.
+const LOAD_EARLY: &str =
+    "static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
+  unsigned int word;
+  asm volatile(\"ld.global.L1::no_allocate.u32 %0, [%1];\" : \"=r\"(word) : \"l\"(from));
+  return word;
+}
+";
+const LOAD_EARLY_4: &str = "static __device__ __forceinline__ uint4 load_early_4(const unsigned int* from) {
+  uint4 words;
+  asm volatile(\"ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\"
+    : \"=r\"(words.x), \"=r\"(words.y), \"=r\"(words.z), \"=r\"(words.w) : \"l\"(from));
+  return words;
+}
+";
+
+/// Counts workgroups as they arrive; the last one sees what all of them stored.
+const IS_LAST: &str =
+    "static __device__ __forceinline__ bool is_last(unsigned int* arrived, unsigned int count) {
+  __shared__ unsigned int before;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0u) {
+    before = atomicAdd(arrived, 1u);
+    if (before == count - 1u) {
+      *arrived = 0u;
+    }
+  }
+  __syncthreads();
+  __threadfence();
+  return before == count - 1u;
+}
+";
+
 impl Dialect for Cuda {
     fn globals(&self, module: &Module) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "struct Args {{ unsigned int words[{}]; }};", module.args_words);
         let _ = writeln!(out, "struct Sizes {{ unsigned int words[4]; }};");
         let (mut widens, mut packs) = (false, false);
-        let (mut launches, mut waits) = (false, false);
+        let (mut launches, mut waits, mut arrives) = (false, false, false);
+        let (mut early, mut early_4) = (false, false);
         let mut stmt = |stmt: &Stmt| {
             launches |= matches!(stmt, Stmt::LaunchNext);
             waits |= matches!(stmt, Stmt::Wait);
+            arrives |= matches!(stmt, Stmt::Arrive { .. });
         };
         visit(&module.body, &mut stmt, &mut |e| {
             widens |= matches!(e, Expr::Call(Fun::Half, _));
             packs |= matches!(e, Expr::Call(Fun::PackHalves, _));
+            if let Expr::Early(from) = e {
+                *(if matches!(**from, Expr::Four(..)) { &mut early_4 } else { &mut early }) = true;
+            }
         });
         for (used, helper) in [
             (launches, LAUNCH_NEXT),
             (waits, WAIT_FOR_PREVIOUS),
+            (early, LOAD_EARLY),
+            (early_4, LOAD_EARLY_4),
+            (arrives, IS_LAST),
             (widens, HALF_TO_FLOAT),
             (packs, PACK_HALVES),
         ] {
@@ -122,7 +165,7 @@ impl Dialect for Cuda {
     fn prelude(&self, module: &Module) -> Vec<String> {
         let mut lines = Vec::new();
         if module.shared_words > 0 {
-            lines.push(format!("__shared__ unsigned int pool[{}];", module.shared_words));
+            lines.push(format!("__shared__ __align__(16) unsigned int pool[{}];", module.shared_words));
         }
         lines.push("const unsigned int lane = threadIdx.x;".into());
         if module.shuffles() && module.lanes < WARP {

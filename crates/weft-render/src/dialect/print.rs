@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::code::expr::{Expr, Fun, Op};
 use crate::code::module::{Module, slots_of_halves};
 use crate::code::stmt::Stmt;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, component};
 
 /// The whole text of a shader.
 pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
@@ -99,6 +99,11 @@ impl Printer<'_> {
             Stmt::Barrier => self.line(self.dialect.barrier()),
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
             Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
+            Stmt::Arrive { name, slot, at, count } => {
+                let arrived = self.dialect.arrive(&self.place(Some(*slot), at), *count);
+                let text = self.dialect.define(name, &arrived, false);
+                self.line(&text);
+            }
             Stmt::Uniform(name, value) => {
                 let value = self.expr(value);
                 self.dialect.uniform(name, &value).iter().for_each(|line| self.line(line));
@@ -111,6 +116,12 @@ impl Printer<'_> {
             Expr::Name(name) => name.to_string(),
             Expr::Word(slot, at) => self.dialect.word(*slot, &self.expr(at), self.halves.contains(slot)),
             Expr::Shared(at) => self.dialect.shared(&self.expr(at)),
+            Expr::Four(slot, at) => self.dialect.four(&self.place(*slot, at)),
+            Expr::Part(name, i) => format!("{name}.{}", component(*i)),
+            Expr::Early(from) => match &**from {
+                Expr::Four(slot, at) => self.dialect.early(&self.place(*slot, at), true),
+                other => self.dialect.early(&self.expr(other), false),
+            },
             Expr::Binary(op, a, b) => {
                 if let (Op::Add, Expr::Call(Fun::Dot4, args)) = (*op, &**b)
                     && let Some(text) = self.dialect.dot4_added(&self.expr(a), &self.all(args))
@@ -129,6 +140,14 @@ impl Printer<'_> {
             Expr::Group(axis) => self.dialect.group(*axis),
             Expr::Arg(i) => self.dialect.arg(*i),
             Expr::Size(i) => self.dialect.size(*i),
+        }
+    }
+
+    /// A word of a slot or of workgroup memory.
+    fn place(&self, slot: Option<usize>, at: &Expr) -> String {
+        match slot {
+            Some(slot) => self.dialect.word(slot, &self.expr(at), self.halves.contains(&slot)),
+            None => self.dialect.shared(&self.expr(at)),
         }
     }
 

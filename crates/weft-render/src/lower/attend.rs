@@ -30,8 +30,11 @@ pub(crate) enum Pass {
     Whole,
     /// The result of each chunk, stored in a scratch slot from word `at` on.
     Chunks { slot: usize, at: u32 },
-    /// The chunks' results, joined.
-    Join { slot: usize, at: u32 },
+    /// The chunks' results, joined; they were computed for tiles of `rows` rows.
+    Join { slot: usize, at: u32, rows: u32 },
+    /// Some columns of a product, stored in a scratch slot from word `at` on; the last workgroup of
+    /// a tile, by a counter of that slot, runs the row program.
+    Gather { slot: usize, at: u32, counter: u32 },
 }
 
 impl Pass {
@@ -41,6 +44,7 @@ impl Pass {
             Pass::Whole => "",
             Pass::Chunks { .. } => "; chunks",
             Pass::Join { .. } => "; together",
+            Pass::Gather { .. } => "; gathered",
         }
     }
 }
@@ -65,8 +69,8 @@ pub(crate) fn attend(
         return Err(Why::Form("attends over rows that are not tokens × heads".into()));
     };
     let context = Context::new(w, attend, token, split.chunk)?;
-    if let Pass::Join { slot, at } = pass {
-        return join::join(w, place, &context, (slot, at)).map(Some);
+    if let Pass::Join { slot, at, rows } = pass {
+        return join::join(w, place, &context, (slot, at, rows)).map(Some);
     }
     let group = w.code.set("group_of", head / word(attend.heads / attend.kv_heads)?);
     let keys = State::new(w, &attend.k, &group, k_len)?;

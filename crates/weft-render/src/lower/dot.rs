@@ -3,17 +3,18 @@
 //! workgroup memory and are added there in a fixed order. That order depends on the weight's shape
 //! alone: results are batch-invariant, bit for bit.
 
-use weft_kern::{Factor, Format, Part, Pick, Product, View};
-use weft_quant::GgmlType;
+use weft_kern::{Factor, Format, Part, Pick, Product, Sum, View};
 
-use crate::code::expr::{Expr, Fun};
+use crate::code::expr::Expr;
+use crate::lower::factors::Factors;
+use crate::lower::loads::{Piece, Rows};
 use crate::lower::prologue::PrologueValues;
 use crate::lower::reduce::{self, Fold};
+use crate::lower::round::{self, Rounded};
 use crate::lower::space::Place;
-use crate::lower::tile::{Block, QUADS, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::Split;
+use crate::schedule::{EARLY_REGISTERS, Split};
 
 /// Most loads of a lane in flight at once: each takes a register.
 const MOST_LOADS: u32 = 32;
@@ -26,37 +27,39 @@ pub(crate) struct Dot<'a> {
     made: PrologueValues,
     /// Each tile row's index along each axis.
     rows: Vec<Vec<Expr>>,
+    /// For each product, what was loaded beforehand, if it was.
+    early: Vec<Option<Early>>,
+    /// Registers of a lane that are left for that.
+    room: u32,
+    /// Rounded activations that were copied to workgroup memory.
+    copies: Vec<Copied>,
+}
+
+/// Rounded activations of the tile's rows in workgroup memory.
+struct Copied {
+    view: View,
+    /// Values of a row, from the view's first one on.
+    n: u32,
+    at: Rounded,
+}
+
+/// A term and the pieces of its matrix, by number.
+type Loaded = (Term, Vec<(Expr, Piece)>);
+
+/// All that a lane needs of a weight.
+struct Early {
+    lane: Lane,
+    terms: Vec<Loaded>,
 }
 
 /// A product's columns for a lane.
+#[derive(Clone)]
 struct Lane {
     /// Which of the lanes that share a sum this is.
     share: Expr,
     /// Its columns, numbered within the pass and within the part.
     own: Vec<Expr>,
     columns: Vec<Expr>,
-}
-
-/// A row of activations: where the planes of its first value begin, in words.
-struct Factors {
-    /// The slot, or `None` for workgroup memory.
-    slot: Option<usize>,
-    values: Expr,
-    scales: Expr,
-    sums: Expr,
-}
-
-impl Factors {
-    fn word(&self, at: Expr) -> Expr {
-        match self.slot {
-            Some(slot) => Expr::Word(slot, at.into()),
-            None => Expr::Shared(at.into()),
-        }
-    }
-
-    fn float(&self, at: Expr) -> Expr {
-        self.word(at).float()
-    }
 }
 
 /// A matrix of a sum.
@@ -70,17 +73,168 @@ struct Term {
 }
 
 impl<'a> Dot<'a> {
-    /// Writes the products of a part. Returns where each result is in workgroup memory: a row of
-    /// the block's width per tile row.
-    pub(crate) fn write(
+    /// Prepares the products of a part. Where workgroups have yet to wait, loads what lanes need of
+    /// weights whose rows are known, as much as fits their registers.
+    pub(crate) fn new(
         w: &mut Writer<'_>,
         part: &'a Part,
         place: &'a Place,
         split: &'a Split,
-        made: PrologueValues,
-    ) -> Result<Vec<u32>, Why> {
-        let rows = (0..place.tile()).map(|i| place.row_to_read(&mut w.code, &Expr::U32(i)).axes).collect();
-        let dot = Dot { part, place, split, made, rows };
+    ) -> Result<Dot<'a>, Why> {
+        let rows: Vec<_> =
+            (0..place.tile()).map(|i| place.row_to_read(&mut w.code, &Expr::U32(i)).axes).collect();
+        let sums = rows.len() as u32 * split.upcast * part.products().len() as u32;
+        let room = w.early_words.min(EARLY_REGISTERS / w.code.lanes).saturating_sub(4 * sums);
+        let early = part.products().iter().map(|_| None).collect();
+        let mut dot = Dot {
+            part,
+            place,
+            split,
+            made: PrologueValues::default(),
+            rows,
+            early,
+            room,
+            copies: Vec::new(),
+        };
+        if w.waits {
+            dot.load(w, false)?;
+        }
+        Ok(dot)
+    }
+
+    /// Loads what lanes need of weights that are picked by number, as much as fits. The workgroup
+    /// must have waited.
+    pub(crate) fn load_picked(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
+        if w.quads { self.load(w, true) } else { Ok(()) }
+    }
+
+    /// Whether some product of these activations has a weight with minima.
+    fn reads_sums(&self, w: &Writer<'_>, view: &View) -> bool {
+        let min = |format| matches!(format, Format::Ggml(ty) if ty.int_layout().is_some_and(|l| l.has_min));
+        let own = |product: &&Product| matches!(&product.x, Factor::View(of) if of == view);
+        self.part.products().iter().filter(own).any(|product| min(w.format(product.w.param)))
+    }
+
+    /// Copies the rounded activations that products read to workgroup memory, if they fit, so that
+    /// they are loaded once and all at once.
+    pub(crate) fn copy(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
+        if !w.quads {
+            return Ok(());
+        }
+        for product in self.part.products() {
+            let Factor::View(view) = &product.x else { continue };
+            let n = match &product.w.pick {
+                Pick::Sum(sum) => sum.apart * (sum.terms - 1) + product.w.k,
+                _ => product.w.k,
+            };
+            let (n, rows) = (word(n)?, self.rows.len() as u32);
+            let words = rows.saturating_mul(n / 4 + n / 32 + n / 16);
+            let known = self.copies.iter().any(|copied| copied.view == *view && copied.n >= n);
+            if known || !product.rounds(&w.kernel.params) || words as usize > w.pool.spare {
+                continue;
+            }
+            let at = round::room(w, rows * n);
+            let (slot, start, values) = (w.slot(view.param), w.start(view.param), w.values(view.param));
+            let planes = [
+                (at.quants, 4, Expr::U32(0)),
+                (at.scales, 32, &values / 4u32),
+                (at.sums, 16, &values / 4u32 + &values / 32u32),
+            ];
+            // Only formats with minima need sums.
+            let planes = if self.reads_sums(w, view) { &planes[..] } else { &planes[..2] };
+            for (i, axes) in self.rows.iter().enumerate() {
+                let first = w.base(view, axes)?;
+                let first = w.code.set("x", first);
+                for (to, per, plane) in planes {
+                    let (to, words) = (to + i as u32 * (n / per), n / per);
+                    let from = w.code.set("from", &start + plane + &first / *per);
+                    // Only the plane of quants is known to begin at a multiple of four words.
+                    let each = if *per == 4 { 4 } else { 1 };
+                    w.share(words / each, |w, c| {
+                        let loaded = match each {
+                            4 => w.code.four("x", Expr::Four(Some(slot), (&from + &c * 4u32).into())).into(),
+                            _ => vec![Expr::Word(slot, (&from + &c).into())],
+                        };
+                        for (j, word) in loaded.into_iter().enumerate() {
+                            w.code.store_shared(&c * each + (to + j as u32), word);
+                        }
+                        Ok(())
+                    })?;
+                }
+            }
+            self.copies.push(Copied { view: view.clone(), n, at });
+        }
+        if !self.copies.is_empty() {
+            w.code.barrier();
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, w: &mut Writer<'_>, picked: bool) -> Result<(), Why> {
+        if self.place.width() > self.pass_width(w) {
+            return Ok(());
+        }
+        let reduce = self.split.reduce;
+        for (i, product) in self.part.products().iter().enumerate() {
+            let by_number = matches!(product.w.pick, Pick::Ids(_) | Pick::Sum(_));
+            let known = w.is_weight(product.w.param) && !product.transposed && !self.rows.is_empty();
+            if !known || by_number != picked {
+                continue;
+            }
+            w.code.open();
+            let lane = self.lane(w, product, &Expr::U32(0));
+            let terms = self.picked(w, product)?;
+            let weights = terms.iter().map(|term| Rows::new(w, product, &term.matrix, &lane.columns));
+            let weights: Vec<Rows> = weights.collect::<Result<_, _>>()?;
+            let needed = weights.iter().map(|weight| weight.pieces / reduce * weight.registers).sum::<u32>();
+            let even = |weight: &Rows| weight.can_be_early() && weight.pieces.is_multiple_of(reduce);
+            let fits = needed <= self.room && weights.iter().all(even);
+            w.code.close_if_kept(fits);
+            if !fits {
+                continue;
+            }
+            self.room -= needed;
+            let load = |weight: &Rows| pieces(w, weight, &lane.share, (reduce, weight.pieces / reduce), true);
+            let loaded: Vec<_> = weights.iter().map(load).collect::<Result<_, _>>()?;
+            self.early[i] = Some(Early { lane, terms: terms.into_iter().zip(loaded).collect() });
+        }
+        Ok(())
+    }
+
+    /// The matrices that the tile's first row is multiplied by.
+    fn picked(&self, w: &mut Writer<'_>, product: &Product) -> Result<Vec<Term>, Why> {
+        let m = &product.w;
+        let (count, first, stride) = (word(m.count)?, word(m.first)?, word(m.stride)?);
+        let Some(axes) = self.rows.first() else { return Ok(Vec::new()) };
+        let one = |number: Expr| Term { matrix: number * stride + first, weight: None, apart: Expr::U32(0) };
+        Ok(match &m.pick {
+            Pick::Only => vec![one(Expr::U32(0))],
+            Pick::Axis(axis) => vec![one(axes[*axis].clone())],
+            Pick::Ids(view) => vec![one(w.index(view, axes, &Expr::U32(0), count)?)],
+            Pick::Sum(sum) => {
+                let term = |i| self.term(w, product, sum, &Expr::U32(i));
+                (0..word(sum.terms)?).map(term).collect::<Result<_, _>>()?
+            }
+        })
+    }
+
+    /// Term `i` of a weighted sum.
+    fn term(&self, w: &mut Writer<'_>, product: &Product, sum: &Sum, i: &Expr) -> Result<Term, Why> {
+        let m = &product.w;
+        let (count, first, stride) = (word(m.count)?, word(m.first)?, word(m.stride)?);
+        let axes = self.rows.first().map_or(&[][..], |axes| axes);
+        let number = w.index(&sum.ids, axes, i, count)?;
+        let at = w.base(&sum.weights, axes)? + i * word(sum.weights.step)?;
+        let weight = w.load(sum.weights.param, &at)?;
+        let weight = Some(w.code.set("weight", weight));
+        Ok(Term { matrix: number * stride + first, weight, apart: i * word(sum.apart)? })
+    }
+
+    /// Writes the products, with the prologue's values. Returns where each result is in workgroup
+    /// memory: a row of the block's width per tile row.
+    pub(crate) fn write(mut self, w: &mut Writer<'_>, made: PrologueValues) -> Result<Vec<u32>, Why> {
+        self.made = made;
+        let (dot, split, place, part) = (&self, self.split, self.place, self.part);
         let pass = split.across(w.code.lanes) * split.upcast;
         let passes = place.width().div_ceil(pass);
         let n = (dot.rows.len() as u32).saturating_mul(pass);
@@ -113,9 +267,12 @@ impl<'a> Dot<'a> {
     /// Computes each lane's share of all products, for the columns from `at` on.
     fn pass(&self, w: &mut Writer<'_>, at: &Expr, shares: &[u32]) -> Result<(), Why> {
         let width = self.pass_width(w);
-        for (product, share) in self.part.products().iter().zip(shares) {
-            let lane = self.lane(w, product, at);
-            let sums = self.product(w, product, &lane)?;
+        for ((product, share), early) in self.part.products().iter().zip(shares).zip(&self.early) {
+            let (lane, early) = match early {
+                Some(Early { lane, terms }) => (lane.clone(), Some(&terms[..])),
+                None => (self.lane(w, product, at), None),
+            };
+            let sums = self.product(w, product, &lane, early)?;
             for (u, own) in lane.own.iter().enumerate() {
                 for (i, sum) in sums[u].iter().enumerate() {
                     let row = &lane.share * (self.rows.len() as u32) + i as u32;
@@ -168,32 +325,30 @@ impl<'a> Dot<'a> {
     }
 
     /// A lane's sums, for each of its columns and each row.
-    fn product(&self, w: &mut Writer<'_>, product: &Product, lane: &Lane) -> Result<Vec<Vec<Expr>>, Why> {
+    fn product(
+        &self,
+        w: &mut Writer<'_>,
+        product: &Product,
+        lane: &Lane,
+        early: Option<&[Loaded]>,
+    ) -> Result<Vec<Vec<Expr>>, Why> {
         w.code.note(title(w, product));
         let sums = self.zeros(w, "sum");
-        let m = &product.w;
-        let (count, first, stride) = (word(m.count)?, word(m.first)?, word(m.stride)?);
-        let Some(axes) = self.rows.first() else { return Ok(sums) };
-        let matrix = |number: Expr| number * stride + first;
-        let one = |number: Expr| Term { matrix: matrix(number), weight: None, apart: Expr::U32(0) };
-        match &m.pick {
-            Pick::Only => self.terms(w, product, lane, &one(Expr::U32(0)), &sums)?,
-            Pick::Axis(axis) => self.terms(w, product, lane, &one(axes[*axis].clone()), &sums)?,
-            Pick::Ids(view) => {
-                let number = w.index(view, axes, &Expr::U32(0), count)?;
-                self.terms(w, product, lane, &one(number), &sums)?;
+        if let Some(early) = early {
+            for (term, pieces) in early {
+                self.terms(w, product, lane, (term, Some(pieces)), &sums)?;
             }
-            Pick::Sum(sum) => {
-                let apart = word(sum.apart)?;
-                w.count("term", (0u32.into(), word(sum.terms)?.into(), 1), |w, term| {
-                    let number = w.index(&sum.ids, axes, &term, count)?;
-                    let at = w.base(&sum.weights, axes)? + &term * word(sum.weights.step)?;
-                    let weight = w.load(sum.weights.param, &at)?;
-                    let weight = Some(w.code.set("weight", weight));
-                    let term = Term { matrix: matrix(number), weight, apart: term * apart };
-                    self.terms(w, product, lane, &term, &sums)
-                })?;
-            }
+            return Ok(sums);
+        }
+        if let Pick::Sum(sum) = &product.w.pick {
+            w.count("term", (0u32.into(), word(sum.terms)?.into(), 1), |w, i| {
+                let term = self.term(w, product, sum, &i)?;
+                self.terms(w, product, lane, (&term, None), &sums)
+            })?;
+            return Ok(sums);
+        }
+        for term in self.picked(w, product)? {
+            self.terms(w, product, lane, (&term, None), &sums)?;
         }
         Ok(sums)
     }
@@ -209,7 +364,7 @@ impl<'a> Dot<'a> {
         w: &mut Writer<'_>,
         product: &Product,
         lane: &Lane,
-        term: &Term,
+        (term, early): (&Term, Option<&[(Expr, Piece)]>),
         sums: &[Vec<Expr>],
     ) -> Result<(), Why> {
         // A weighted product is added up on its own first.
@@ -217,10 +372,13 @@ impl<'a> Dot<'a> {
         let into = own.as_deref().unwrap_or(sums);
         let factors: Vec<Factors> =
             (0..self.rows.len()).map(|i| self.factors(w, product, i, term)).collect::<Result<_, _>>()?;
-        match w.tiles(product.w.param, product.w.k)? {
-            _ if product.transposed => self.transposed(w, product, lane, term, &factors, into)?,
-            Some(tiles) => tile_rows(w, product, &tiles, (lane, self.split.reduce), term, &factors, into)?,
-            None => float_rows(w, product, (lane, self.split.reduce), term, &factors, into)?,
+        if product.transposed {
+            self.transposed(w, product, lane, term, &factors, into)?;
+        } else if let Some(early) = early {
+            early.iter().for_each(|(at, piece)| piece.multiply(w, at, &factors, into));
+        } else {
+            let weight = Rows::new(w, product, &term.matrix, &lane.columns)?;
+            rows(w, &weight, (lane, self.split.reduce), &factors, into)?;
         }
         if let (Some(own), Some(weight)) = (own, &term.weight) {
             for (sum, part) in sums.iter().flatten().zip(own.into_iter().flatten()) {
@@ -251,6 +409,11 @@ impl<'a> Dot<'a> {
                 });
             }
         };
+        if let Some(Copied { n, at, .. }) = self.copies.iter().find(|copied| rounds && copied.view == *view) {
+            let plane = |plane: u32, per: u32| &term.apart / per + (plane + i as u32 * (n / per));
+            let (values, scales, sums) = (plane(at.quants, 4), plane(at.scales, 32), plane(at.sums, 16));
+            return Ok(Factors { slot: None, values, scales, sums });
+        }
         let at = w.base(view, &self.rows[i])? + &term.apart;
         let at = w.code.set("x", at);
         let (slot, start) = (Some(w.slot(view.param)), w.start(view.param));
@@ -301,74 +464,6 @@ impl<'a> Dot<'a> {
     }
 }
 
-/// Quantised rows times rounded activations: 32 columns at a time, in integers first.
-fn tile_rows(
-    w: &mut Writer<'_>,
-    product: &Product,
-    tiles: &Tiles,
-    (lane, reduce): (&Lane, u32),
-    term: &Term,
-    factors: &[Factors],
-    sums: &[Vec<Expr>],
-) -> Result<(), Why> {
-    let blocks = word(product.w.k / 32)?;
-    let rows: Vec<_> = lane.columns.iter().map(|c| tiles.row(&mut w.code, &(&term.matrix + c))).collect();
-    let loads = rows.len() as u32 * (tiles.vectors() + 1);
-    let ahead = ahead(blocks, reduce, factors, loads);
-    let range = (lane.share.clone(), blocks.into(), reduce * ahead);
-    w.count_or_once("b", range, |w, first| {
-        let loaded: Vec<(Expr, Vec<Block>)> = (0..ahead)
-            .map(|a| {
-                let b = w.code.set("b", &first + a * reduce);
-                let blocks = rows.iter().map(|row| tiles.block(&mut w.code, row, &b)).collect();
-                (b, blocks)
-            })
-            .collect();
-        for (b, blocks) in &loaded {
-            for (i, x) in factors.iter().enumerate() {
-                times_block(w, x, b, blocks, sums.iter().map(|sums| &sums[i]));
-            }
-        }
-        Ok(())
-    })
-}
-
-/// Adds the products of 32 columns with a row of activations to a sum for each of the lane's
-/// columns.
-fn times_block<'e>(
-    w: &mut Writer<'_>,
-    x: &Factors,
-    b: &Expr,
-    blocks: &[Block],
-    sums: impl Iterator<Item = &'e Expr>,
-) {
-    let at = w.code.set("xw", &x.values + b * (QUADS as u32));
-    let quads: Vec<Expr> = (0..QUADS as u32).map(|q| w.code.set("xq", x.word(&at + q))).collect();
-    let scale = w.code.set("d", x.float(&x.scales + b));
-    let halves: Vec<Expr> = match blocks.iter().any(|b| !b.mins.is_empty()) {
-        true => (0..2u32).map(|h| w.code.set("s", x.float(&x.sums + b * 2u32 + h))).collect(),
-        false => Vec::new(),
-    };
-    for (block, sum) in blocks.iter().zip(sums) {
-        let per = QUADS / block.scales.len();
-        for (g, own) in block.scales.iter().enumerate() {
-            let pairs = block.quads.iter().zip(&quads).skip(g * per).take(per);
-            let dots = pairs.map(|(q, x)| Expr::call(Fun::Dot4, [q.clone(), x.clone()]));
-            let dots = dots.reduce(|a, b| a + b).unwrap_or(Expr::U32(0));
-            let number = Expr::call(Fun::FloatOfI32, [dots]);
-            w.code.add_product(sum, number, own * &scale);
-        }
-        match (&block.mins[..], &halves[..]) {
-            ([all], [a, b]) => w.code.add_product(sum, all.clone(), a + b),
-            ([one, other], [a, b]) => {
-                w.code.add_product(sum, one.clone(), a.clone());
-                w.code.add_product(sum, other.clone(), b.clone());
-            }
-            _ => {}
-        }
-    }
-}
-
 /// How many pieces of the weight are loaded before the first is used, to have more loads in flight:
 /// only if they divide evenly, and only where a lane does little work per piece. Each piece takes
 /// that many `loads`.
@@ -378,55 +473,36 @@ fn ahead(pieces: u32, reduce: u32, rows: &[Factors], loads: u32) -> u32 {
     if rows.len() > 2 { 1 } else { (1..=most).rev().find(even).unwrap_or(1) }
 }
 
-/// Rows of floats times floats.
-fn float_rows(
+/// A weight's rows times activations, piece by piece.
+fn rows(
     w: &mut Writer<'_>,
-    product: &Product,
+    weight: &Rows,
     (lane, reduce): (&Lane, u32),
-    term: &Term,
     factors: &[Factors],
     sums: &[Vec<Expr>],
 ) -> Result<(), Why> {
-    let (k, param) = (word(product.w.k)?, product.w.param);
-    let rows: Vec<Expr> = lane.columns.iter().map(|c| w.code.set("row", (&term.matrix + c) * k)).collect();
-    // Two halves at a time, where every row begins at a word boundary.
-    let pairs = match w.format(param) {
-        Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)) if k.is_multiple_of(2) => Some(ty),
-        _ => None,
-    };
-    let per = if pairs.is_some() { 2 } else { 1 };
-    let ahead = ahead(k / per, reduce, factors, rows.len() as u32);
-    let range = (lane.share.clone(), (k / per).into(), reduce * ahead);
-    w.count_or_once("c", range, |w, first| {
-        let mut loaded: Vec<(Expr, Vec<Vec<Expr>>)> = Vec::new();
-        for a in 0..ahead {
-            let c = w.code.set("c", &first + a * reduce);
-            let mut values = Vec::new();
-            for row in &rows {
-                values.push(match pairs {
-                    Some(ty) => w.load_pair(param, ty, row / 2u32 + &c).into(),
-                    None => {
-                        let value = w.load(param, &(row + &c))?;
-                        vec![w.code.set("value", value)]
-                    }
-                });
-            }
-            loaded.push((c, values));
-        }
-        for (c, values) in loaded {
-            for part in 0..per {
-                let values: Vec<Expr> =
-                    values.iter().map(|v| w.code.set("value", v[part as usize].clone())).collect();
-                for (i, x) in factors.iter().enumerate() {
-                    let x = w.code.set("xv", x.float(&x.values + &c * per + part));
-                    for (value, sums) in values.iter().zip(sums) {
-                        w.code.add_product(&sums[i], value.clone(), x.clone());
-                    }
-                }
-            }
-        }
+    let ahead = ahead(weight.pieces, reduce, factors, weight.registers);
+    let range = (lane.share.clone(), weight.pieces.into(), reduce * ahead);
+    w.count_or_once(weight.stem(), range, |w, first| {
+        let loaded = pieces(w, weight, &first, (reduce, ahead), false)?;
+        loaded.iter().for_each(|(at, piece)| piece.multiply(w, at, factors, sums));
         Ok(())
     })
+}
+
+/// Loads `n` pieces, the first at `first` and each `reduce` after the one before.
+fn pieces(
+    w: &mut Writer<'_>,
+    weight: &Rows,
+    first: &Expr,
+    (reduce, n): (u32, u32),
+    early: bool,
+) -> Result<Vec<(Expr, Piece)>, Why> {
+    let piece = |a| {
+        let at = w.code.set(weight.stem(), first + a * reduce);
+        Ok((at.clone(), weight.load(w, &at, early)?))
+    };
+    (0..n).map(piece).collect()
 }
 
 /// A product's title, for the comment above it.

@@ -3,11 +3,18 @@
 use weft_kern::{Param, Part, Product, Prologue};
 
 use crate::code::expr::Expr;
+use crate::lower::quads::Quads;
 use crate::lower::round::{self, Rounded};
 use crate::lower::row_program::{Column, RowProgram, RowState};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
+
+/// Most values of a row that a lane holds.
+const MOST_HELD: u32 = 16;
+
+/// Lanes that round a block together, four values each.
+const LEAST_SUBGROUP: u32 = 8;
 
 /// A prologue's results for the rows of a tile, in workgroup memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,8 +25,31 @@ pub(crate) struct PrologueValues {
     pub(crate) rounded: Option<Rounded>,
 }
 
-/// Computes a part's prologue, if it has one.
-pub(crate) fn prologue(w: &mut Writer<'_>, part: &Part, place: &Place) -> Result<PrologueValues, Why> {
+/// The values of a part's prologue that lanes hold, where the GPU loads four at once: those that
+/// are weights are loaded right away if workgroups have yet to wait.
+pub(crate) fn early(w: &mut Writer<'_>, part: &Part) -> Result<Option<Quads>, Why> {
+    let Some(prologue) = part.prologue.as_ref().filter(|_| w.quads && w.subgroup >= LEAST_SUBGROUP) else {
+        return Ok(None);
+    };
+    let n = word(prologue.lens()[prologue.value])?;
+    if !n.is_multiple_of(4) || n > MOST_HELD * w.code.lanes {
+        return Ok(None);
+    }
+    let mut quads = Quads::new(w, n);
+    if w.waits {
+        let lens = prologue.lens();
+        quads.load(w, &prologue.body, &lens, &[], true)?;
+    }
+    Ok(Some(quads))
+}
+
+/// Computes a part's prologue, if it has one. `held` is what [`early`] returned.
+pub(crate) fn prologue(
+    w: &mut Writer<'_>,
+    part: &Part,
+    place: &Place,
+    held: Option<&Quads>,
+) -> Result<PrologueValues, Why> {
     let Some(prologue) = &part.prologue else { return Ok(PrologueValues::default()) };
     let params: &[Param] = &w.kernel.params;
     let reads = |rounds: bool| {
@@ -38,10 +68,10 @@ pub(crate) fn prologue(w: &mut Writer<'_>, part: &Part, place: &Place) -> Result
     w.code.note("what is multiplied");
     let mut program = RowProgram::new(&prologue.body, lens, Vec::new(), 0);
     if rows == 1 {
-        row(w, &mut program, prologue, place, (n, Expr::U32(0)), made)?;
+        row(w, &mut program, prologue, place, (n, Expr::U32(0), held), made)?;
     } else {
         w.count("r", (0u32.into(), rows.into(), 1), |w, r| {
-            row(w, &mut program, prologue, place, (n, r), made)
+            row(w, &mut program, prologue, place, (n, r, held), made)
         })?;
     }
     Ok(made)
@@ -53,12 +83,15 @@ fn row(
     program: &mut RowProgram<'_>,
     prologue: &Prologue,
     place: &Place,
-    (n, r): (u32, Expr),
+    (n, r, held): (u32, Expr, Option<&Quads>),
     made: PrologueValues,
 ) -> Result<(), Why> {
     let mut axes = place.row_to_read(&mut w.code, &r).axes;
     axes.truncate(1);
     let mut spot = RowState::new(axes, r.clone());
+    if let Some(quads) = held {
+        return held_row(w, program, prologue, quads, (n, r, spot), made);
+    }
     program.prepare(w, &mut spot)?;
     let mut value = |w: &mut Writer<'_>, c: &Expr| {
         program.value(w, &mut spot.clone(), prologue.value, &Column::whole(c.clone()))
@@ -74,5 +107,46 @@ fn row(
     match made.rounded {
         Some(to) => round::round(w, n, &r, to, &mut value),
         None => Ok(()),
+    }
+}
+
+/// Computes a row whose values lanes hold.
+fn held_row(
+    w: &mut Writer<'_>,
+    program: &mut RowProgram<'_>,
+    prologue: &Prologue,
+    quads: &Quads,
+    (n, r, mut spot): (u32, Expr, RowState),
+    made: PrologueValues,
+) -> Result<(), Why> {
+    let mut quads = quads.clone();
+    quads.load(w, program.body, &program.lens, &spot.axes, false)?;
+    spot.hold(&quads);
+    program.prepare_held(w, &mut spot)?;
+    let mut values = Vec::new();
+    for four in quads.columns() {
+        let mut each = Vec::new();
+        for column in four {
+            each.push(program.value(w, &mut spot, prologue.value, &Column::whole(column))?);
+        }
+        values.push(each);
+    }
+    if let Some(floats) = made.floats {
+        for (words, values) in quads.words().iter().zip(&values) {
+            w.when(words.exists.clone(), |w| {
+                for (j, value) in values.iter().enumerate() {
+                    let at = &r * n + (&words.word * 4u32 + (j as u32 + floats));
+                    w.code.store_shared(at, value.clone().bits());
+                }
+                Ok(())
+            })?;
+        }
+    }
+    match made.rounded {
+        Some(to) => round::held(w, n, &r, to, quads.words(), &values),
+        None => {
+            w.code.barrier();
+            Ok(())
+        }
     }
 }

@@ -3,6 +3,7 @@
 use weft_kern::q8;
 
 use crate::code::expr::{Expr, Fun};
+use crate::lower::quads::Four;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::writer::Writer;
 use crate::refused::Why;
@@ -53,30 +54,59 @@ fn in_subgroups(
             let value = value(w, &(&read * 4u32 + j))?;
             values.push(w.code.set("value", value));
         }
-        let magnitudes = values.iter().map(|value| value.clone().bits() & 0x7fff_ffffu32);
-        let top = magnitudes.reduce(Expr::max).unwrap_or(Expr::U32(0));
-        // Compared as bits, where infinities and NaNs are above all numbers.
-        let top = reduce::subgroups(w, Fold::Max, top, BLOCK / 4);
-        let (scale, inverse) = scale(w, &top);
-        let inverse = w.code.set("inverse", inverse);
-        let bytes = values.into_iter().zip([0u32, 8, 16, 24]).map(|(value, at)| byte(value, &inverse) << at);
-        let packed = bytes.reduce(|a, b| a | b).unwrap_or(Expr::U32(0));
-        let packed = w.code.set("packed", packed);
-        let sum = Expr::call(Fun::Dot4, [packed.clone(), 0x0101_0101u32.into()]);
-        let sum = reduce::subgroups(w, Fold::Sum, sum, BLOCK / 8);
-        let sum = Expr::call(Fun::FloatOfI32, [sum]) * scale.clone().float();
-        w.when(exists, |w| {
-            w.code.store_shared(&word + &quants, packed);
-            w.when((&word % (BLOCK / 8)).equal(0u32), |w| {
-                w.code.store_shared(&word / (BLOCK / 8) + &sums, sum.bits());
-                Ok(())
-            })?;
-            w.when((&word % (BLOCK / 4)).equal(0u32), |w| {
-                w.code.store_shared(&word / (BLOCK / 4) + &scales, scale);
-                Ok(())
-            })
-        })
+        four(w, (&word, exists), &values, [&quants, &scales, &sums])
     })?;
+    w.code.barrier();
+    Ok(())
+}
+
+/// Rounds four values of a lane; eight neighbouring lanes have a block. Stores them if they exist.
+fn four(
+    w: &mut Writer<'_>,
+    (word, exists): (&Expr, Expr),
+    values: &[Expr],
+    [quants, scales, sums]: [&Expr; 3],
+) -> Result<(), Why> {
+    let magnitudes = values.iter().map(|value| value.clone().bits() & 0x7fff_ffffu32);
+    let top = magnitudes.reduce(Expr::max).unwrap_or(Expr::U32(0));
+    // Compared as bits, where infinities and NaNs are above all numbers.
+    let top = reduce::subgroups(w, Fold::Max, top, BLOCK / 4);
+    let (scale, inverse) = scale(w, &top);
+    let inverse = w.code.set("inverse", inverse);
+    let bytes = values.iter().cloned().zip([0u32, 8, 16, 24]);
+    let bytes = bytes.map(|(value, at)| byte(value, &inverse) << at);
+    let packed = bytes.reduce(|a, b| a | b).unwrap_or(Expr::U32(0));
+    let packed = w.code.set("packed", packed);
+    let sum = Expr::call(Fun::Dot4, [packed.clone(), 0x0101_0101u32.into()]);
+    let sum = reduce::subgroups(w, Fold::Sum, sum, BLOCK / 8);
+    let sum = Expr::call(Fun::FloatOfI32, [sum]) * scale.clone().float();
+    w.when(exists, |w| {
+        w.code.store_shared(word + quants, packed);
+        w.when((word % (BLOCK / 8)).equal(0u32), |w| {
+            w.code.store_shared(word / (BLOCK / 8) + sums, sum.bits());
+            Ok(())
+        })?;
+        w.when((word % (BLOCK / 4)).equal(0u32), |w| {
+            w.code.store_shared(word / (BLOCK / 4) + scales, scale);
+            Ok(())
+        })
+    })
+}
+
+/// Rounds a row of `n` values that lanes hold. All planes can be read afterwards.
+pub(crate) fn held(
+    w: &mut Writer<'_>,
+    n: u32,
+    row: &Expr,
+    to: Rounded,
+    fours: &[Four],
+    values: &[Vec<Expr>],
+) -> Result<(), Why> {
+    let planes = [(to.quants, 4), (to.scales, BLOCK), (to.sums, BLOCK / 2)];
+    let [quants, scales, sums] = planes.map(|(at, per)| row * (n / per) + at);
+    for (of, values) in fours.iter().zip(values) {
+        four(w, (&of.word, of.exists.clone()), values, [&quants, &scales, &sums])?;
+    }
     w.code.barrier();
     Ok(())
 }

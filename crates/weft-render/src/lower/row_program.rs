@@ -6,6 +6,7 @@ use weft_kern::{Format, Instr, Reduce, RopeStyle, Unary, ValueId};
 
 use crate::code::expr::{Expr, Fun};
 use crate::lower::functions::SINE;
+use crate::lower::quads::{Four, Quads};
 use crate::lower::reduce::{self, Fold};
 use crate::lower::select;
 use crate::lower::writer::Writer;
@@ -39,11 +40,19 @@ pub(crate) struct RowState {
     /// Its number within the tile.
     pub(crate) row: Expr,
     written: Vec<(ValueId, Expr, Expr)>,
+    /// The fours of rows of a length that the lane holds.
+    held: Option<(u32, Vec<Four>)>,
 }
 
 impl RowState {
     pub(crate) fn new(axes: Vec<Expr>, row: Expr) -> RowState {
-        RowState { axes, row, written: Vec::new() }
+        RowState { axes, row, written: Vec::new(), held: None }
+    }
+
+    /// Takes over the values that the lane holds.
+    pub(crate) fn hold(&mut self, quads: &Quads) {
+        self.written.extend_from_slice(quads.values());
+        self.held = Some((quads.n, quads.words().to_vec()));
     }
 }
 
@@ -76,6 +85,16 @@ impl<'p> RowProgram<'p> {
     pub(crate) fn prepare(&mut self, w: &mut Writer<'_>, spot: &mut RowState) -> Result<(), Why> {
         self.known = vec![None; self.lens.len()];
         self.fetch(w, spot)?;
+        self.prepare_all(w, spot)
+    }
+
+    /// The same for a row whose values lanes hold, as far as `spot` knows them.
+    pub(crate) fn prepare_held(&mut self, w: &mut Writer<'_>, spot: &mut RowState) -> Result<(), Why> {
+        self.known = vec![None; self.lens.len()];
+        self.prepare_all(w, spot)
+    }
+
+    fn prepare_all(&mut self, w: &mut Writer<'_>, spot: &mut RowState) -> Result<(), Why> {
         for (v, instr) in self.body.iter().enumerate() {
             if self.known[v].is_some() {
                 continue;
@@ -163,7 +182,7 @@ impl<'p> RowProgram<'p> {
         Ok(())
     }
 
-    fn reduced(&self, w: &mut Writer<'_>, spot: &RowState, op: Reduce, x: ValueId) -> Result<Expr, Why> {
+    fn reduced(&self, w: &mut Writer<'_>, spot: &mut RowState, op: Reduce, x: ValueId) -> Result<Expr, Why> {
         let n = self.len(x)?;
         let fold = match op {
             Reduce::Sum => Fold::Sum,
@@ -177,12 +196,46 @@ impl<'p> RowProgram<'p> {
                 w.code.var("top", first)
             }
         };
+        if w.quads && n.is_multiple_of(4) {
+            self.add_fours(w, spot, (fold, &total), x, n)?;
+            return Ok(reduce::lanes(w, fold, total));
+        }
         w.share(n, |w, c| {
             let value = self.value(w, &mut spot.clone(), x, &Column::whole(c))?;
             w.code.assign(&total, fold.of(total.clone(), value));
             Ok(())
         })?;
         Ok(reduce::lanes(w, fold, total))
+    }
+
+    /// Reduces a lane's values four by four, in the same order whether it holds them or not.
+    fn add_fours(
+        &self,
+        w: &mut Writer<'_>,
+        spot: &mut RowState,
+        (fold, total): (Fold, &Expr),
+        x: ValueId,
+        n: u32,
+    ) -> Result<(), Why> {
+        let add = |w: &mut Writer<'_>, spot: &mut RowState, four: &Four| {
+            for column in four.columns() {
+                let value = self.value(w, spot, x, &Column::whole(column))?;
+                let next = fold.of(total.clone(), value);
+                let exists = &four.exists;
+                let next = if *exists == Expr::True { next } else { total.clone().unless(exists, next) };
+                w.code.assign(total, next);
+            }
+            Ok(())
+        };
+        let held = spot.held.iter().find(|(of, _)| *of == n).map(|(_, fours)| fours.clone());
+        if let Some(fours) = held {
+            return fours.iter().try_for_each(|four| add(w, spot, four));
+        }
+        let times = (n / 4).div_ceil(w.code.lanes);
+        w.count_or_once("time", (0u32.into(), times.into(), 1), |w, time| {
+            let four = Four::new(w, n, &time);
+            add(w, &mut spot.clone(), &four)
+        })
     }
 
     /// Puts a vector in workgroup memory, unless it is as cheap to compute at any column.

@@ -69,6 +69,12 @@ impl Space {
         })
     }
 
+    /// The most tiles in a step of these sizes, and of rows in them.
+    pub(crate) fn tiles_and_rows(&self, sizes: &Sizes) -> (u64, u64) {
+        let tiles = Groups { chunks: None, ..self.groups() }.count(sizes) / u64::from(self.blocks());
+        (tiles, tiles.saturating_mul(u64::from(self.tile)))
+    }
+
     /// The most rows of chunk results in a step of these sizes: one per head and chunk.
     pub(crate) fn chunk_rows(&self, sizes: &Sizes) -> u64 {
         let tiles = Groups { chunks: None, ..self.groups() }.count(sizes);
@@ -76,6 +82,7 @@ impl Space {
         tiles.saturating_mul(u64::from(self.tile)).saturating_mul(chunks)
     }
 
+    /// Blocks of columns.
     fn blocks(&self) -> u32 {
         self.cols.div_ceil(self.width)
     }
@@ -193,10 +200,30 @@ impl Place {
         row
     }
 
-    /// The row of chunk results for row `h` of the tile.
-    pub(crate) fn chunk_row(&self, chunk: &Expr, h: &Expr) -> Expr {
+    /// The same rows with all columns.
+    pub(crate) fn with_all_columns(&self) -> Place {
+        let space = Space { width: self.space.cols, ..self.space.clone() };
+        Place { space, column: Expr::U32(0), ..self.clone() }
+    }
+
+    /// The number of the tile.
+    pub(crate) fn tile_number(&self) -> &Expr {
+        &self.tile
+    }
+
+    /// Workgroups that share a tile's columns.
+    pub(crate) fn blocks(&self) -> u32 {
+        self.space.blocks()
+    }
+
+    /// The row of chunk results for row `h` of the tile, where they are kept for tiles of `rows`
+    /// rows: as many as this tile has, or else this one has a single row.
+    pub(crate) fn chunk_row(&self, chunk: &Expr, h: &Expr, rows: u32) -> Expr {
         let chunks = self.space.chunks.map_or(Expr::U32(1), Chunks::written);
-        (&self.tile * chunks + chunk) * self.space.tile + h
+        if rows == self.space.tile {
+            return (&self.tile * chunks + chunk) * rows + h;
+        }
+        (&self.tile / rows * chunks + chunk) * rows + &self.tile % rows
     }
 
     /// Rows of the tile.

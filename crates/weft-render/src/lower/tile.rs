@@ -30,6 +30,10 @@ pub(crate) struct Tiles {
     tile: u32,
     scales: u32,
     groups: u32,
+    /// Whether numbers are unpacked to the upper bits of bytes where that takes fewer operations.
+    upper: bool,
+    /// Whether words are loaded here and not later.
+    early: bool,
 }
 
 /// A row within its tile.
@@ -56,10 +60,17 @@ pub(crate) struct Block {
     pub(crate) scales: Vec<Expr>,
     /// As many, if the format has minima.
     pub(crate) mins: Vec<Expr>,
+    /// What quads must be multiplied by: a power of two.
+    pub(crate) factor: f32,
 }
 
 impl Tiles {
-    pub(crate) fn new(ty: GgmlType, k: usize, slot: usize, start: Expr) -> Result<Tiles, Why> {
+    pub(crate) fn new(
+        ty: GgmlType,
+        k: usize,
+        (slot, start): (usize, Expr),
+        upper: bool,
+    ) -> Result<Tiles, Why> {
         let unknown = || Why::Form(format!("multiplies or reads rows of {k} values of {ty}"));
         let layout = Layout::of(ty).filter(|_| k.is_multiple_of(ty.block_len())).ok_or_else(unknown)?;
         let bytes = layout.tile_bytes(k).ok_or_else(unknown)?;
@@ -72,7 +83,14 @@ impl Tiles {
             tile: word(bytes / 4)?,
             scales: word(scales / 4)?,
             groups: word((scales + layout.groups_at(k)) / 4)?,
+            upper,
+            early: false,
         })
+    }
+
+    /// The same weight, with loads that stay where they are or not.
+    pub(crate) fn loaded(&self, early: bool) -> Tiles {
+        Tiles { early, ..self.clone() }
     }
 
     /// Words that hold a row's numbers in 32 columns.
@@ -87,7 +105,8 @@ impl Tiles {
     }
 
     fn word(&self, at: Expr) -> Expr {
-        Expr::Word(self.slot, at.into())
+        let word = Expr::Word(self.slot, at.into());
+        if self.early { Expr::Early(word.into()) } else { word }
     }
 
     /// The 32 columns `32 · block ..` of a row.
@@ -99,18 +118,21 @@ impl Tiles {
                 code.set("w", word)
             })
             .collect();
-        let quads = (0..QUADS as u32).map(|quad| {
-            self.quad(&Expr::U32(quad), |vector| vectors[vector.known().unwrap_or(0) as usize].clone())
-        });
-        let quads = quads.collect();
+        let vector = |vector: Expr| vectors[vector.known().unwrap_or(0) as usize].clone();
+        let (shift, quads) = match self.shift() {
+            Some(shift) => (shift, (0..QUADS as u32).map(|quad| self.upper(quad, shift, vector)).collect()),
+            None => (0, (0..QUADS as u32).map(|quad| self.quad(&Expr::U32(quad), vector)).collect()),
+        };
         let halves = (COLUMNS / self.layout.group) as u32;
         let (mut scales, mut mins) = (Vec::new(), Vec::new());
         for half in 0..halves {
-            let group = self.group(of, &(block * halves + half), &(block / (SUPER / COLUMNS as u32)));
-            scales.push(code.set("scale", group.scale));
-            mins.extend(group.min.map(|min| code.set("least", min)));
+            let (group, super_block) = (block * halves + half, block / (SUPER / COLUMNS as u32));
+            let Group { scale, min } = self.group(code, of, &group, &super_block);
+            let mut named = |stem, value| if self.early { value } else { code.set(stem, value) };
+            scales.push(named("scale", scale));
+            mins.extend(min.map(|min| named("least", min)));
         }
-        Block { quads, scales, mins }
+        Block { quads, scales, mins, factor: 1.0 / (1u32 << shift) as f32 }
     }
 
     /// One value of a row, as a float.
@@ -123,7 +145,7 @@ impl Tiles {
         let byte = (quad >> ((column % 4u32) * 8u32)) << 24u32;
         let number = Expr::call(Fun::Signed, [byte]) >> 24u32;
         let number = Expr::call(Fun::FloatOfI32, [number]);
-        let Group { scale, min } = self.group(of, &(column / group), &(column / SUPER));
+        let Group { scale, min } = self.group(code, of, &(column / group), &(column / SUPER));
         match min {
             Some(min) => Expr::call(Fun::Fma, [number, scale, min]),
             None => number * scale,
@@ -132,6 +154,11 @@ impl Tiles {
 
     /// Four columns of a row as signed bytes. `vector(v)` is the row's word of vector `v`.
     fn quad(&self, quad: &Expr, vector: impl Fn(Expr) -> Expr) -> Expr {
+        self.signed(self.numbers(quad, vector))
+    }
+
+    /// The stored numbers of four columns of a row.
+    fn numbers(&self, quad: &Expr, vector: impl Fn(Expr) -> Expr) -> Expr {
         let bits = self.layout.bits;
         // The low bits are stored together, the others after them.
         let low = match bits {
@@ -149,7 +176,26 @@ impl Tiles {
         if bits > low {
             numbers = numbers | (take(bits - low, low as u32) << low as u32);
         }
-        self.signed(numbers)
+        numbers
+    }
+
+    /// How far numbers are shifted to the top of their bytes, where flipping the top bit subtracts
+    /// the offset; `None` for formats that gain nothing by that.
+    fn shift(&self) -> Option<u32> {
+        let Layout { bits, offset, .. } = self.layout;
+        let centred = bits < 8 && usize::from(offset) == 1 << (bits - 1);
+        (self.upper && centred && self.layout.table.is_none()).then_some(8 - bits as u32)
+    }
+
+    /// Four columns of a row as signed bytes, multiplied by `1 << shift`.
+    fn upper(&self, quad: u32, shift: u32, vector: impl Fn(Expr) -> Expr) -> Expr {
+        let numbers = if self.layout.bits == 4 {
+            // Nibbles are masked where they are.
+            (vector(Expr::U32(quad % 4)) << (4 - quad / 4 * 4)) & 0xf0f0_f0f0u32
+        } else {
+            self.numbers(&Expr::U32(quad), vector) << shift
+        };
+        numbers ^ 0x8080_8080u32
     }
 
     /// Converts stored numbers to their values, as signed bytes.
@@ -166,37 +212,43 @@ impl Tiles {
     }
 
     /// The scale of a group of columns in super-block `block`.
-    fn group(&self, of: &TileRow, group: &Expr, block: &Expr) -> Group {
+    fn group(&self, code: &mut Builder, of: &TileRow, group: &Expr, block: &Expr) -> Group {
         let (supers, groups) = (&of.tile + self.scales, &of.tile + self.groups);
-        let rows = ROWS as u32;
-        // The bits of half number `n` from a word on, and of byte number `n`.
-        let half_bits = |from: &Expr, n: Expr| {
-            let n = n * rows + &of.row;
-            self.word(from + &n / 2u32) >> ((n % 2u32) * 16u32)
+        // Number `n` of those from a word on, of which a word has `per`: its bits and those above.
+        let mut bits = |from: &Expr, n: Expr, per: u32| {
+            let rows = ROWS as u32;
+            let (at, within) = if self.upper {
+                (n * (rows / per) + &of.row / per, &of.row % per)
+            } else {
+                let n = n * rows + &of.row;
+                (&n / per, n % per)
+            };
+            let word = self.word(from + at);
+            // Words that are loaded early are looked at later.
+            let word = if self.early { code.set("word", word) } else { word };
+            word >> (within * (32 / per))
         };
-        let half = |from: &Expr, n: Expr| Expr::call(Fun::Half, [half_bits(from, n)]);
-        let byte = |n: Expr| {
-            let n = n * rows + &of.row;
-            self.word(&groups + &n / 4u32) >> ((n % 4u32) * 8u32)
-        };
+        let half = |bits: Expr| Expr::call(Fun::Half, [bits]);
         let float = |byte: Expr| Expr::call(Fun::FloatOfU32, [byte & 0xffu32]);
         match self.layout.scales {
-            Scales::Half => Group { scale: half(&groups, group.clone()), min: None },
+            Scales::Half => Group { scale: half(bits(&groups, group.clone(), 2)), min: None },
             Scales::HalfMin => {
-                Group { scale: half(&groups, group * 2u32), min: Some(half(&groups, group * 2u32 + 1u32)) }
+                let scale = half(bits(&groups, group * 2u32, 2));
+                Group { scale, min: Some(half(bits(&groups, group * 2u32 + 1u32, 2))) }
             }
-            Scales::Power => Group { scale: (half_bits(&groups, group.clone()) << 16u32).float(), min: None },
+            Scales::Power => Group { scale: (bits(&groups, group.clone(), 2) << 16u32).float(), min: None },
             Scales::Super => {
-                let byte = Expr::call(Fun::Signed, [byte(group.clone()) << 24u32]) >> 24u32;
-                let scale = half(&supers, block.clone()) * Expr::call(Fun::FloatOfI32, [byte]);
+                let scale = half(bits(&supers, block.clone(), 2));
+                let byte = Expr::call(Fun::Signed, [bits(&groups, group.clone(), 4) << 24u32]) >> 24u32;
+                let scale = scale * Expr::call(Fun::FloatOfI32, [byte]);
                 Group { scale, min: None }
             }
             Scales::SuperMin => {
-                let min = half(&supers, block * 2u32 + 1u32) * float(byte(group * 2u32 + 1u32));
-                Group {
-                    scale: half(&supers, block * 2u32) * float(byte(group * 2u32)),
-                    min: Some(Expr::call(Fun::Negate, [min])),
-                }
+                let min = half(bits(&supers, block * 2u32 + 1u32, 2));
+                let min = min * float(bits(&groups, group * 2u32 + 1u32, 4));
+                let scale = half(bits(&supers, block * 2u32, 2));
+                let scale = scale * float(bits(&groups, group * 2u32, 4));
+                Group { scale, min: Some(Expr::call(Fun::Negate, [min])) }
             }
         }
     }

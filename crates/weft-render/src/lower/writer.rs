@@ -12,12 +12,15 @@ use crate::code::stmt::Stmt;
 use crate::limits::Limits;
 use crate::lower::tile::Tiles;
 use crate::refused::{Why, word};
+use crate::shader::Slots;
 
 /// Lowers a kernel.
 pub(crate) struct Writer<'k> {
     pub(crate) kernel: &'k Kernel,
     /// The slot of each parameter.
     slots: &'k [usize],
+    /// Whether each slot is a weight.
+    weights: &'k [bool],
     pub(crate) code: Builder,
     pub(crate) pool: Pool,
     /// Lanes that can exchange values: a power of two; 1 if none can.
@@ -25,6 +28,10 @@ pub(crate) struct Writer<'k> {
     /// Parameters whose first word, or number of values, is used.
     pub(crate) starts: BTreeSet<ParamId>,
     pub(crate) counts: BTreeSet<ParamId>,
+    /// Whether four neighbouring words are loaded at once.
+    pub(crate) quads: bool,
+    /// Most words of weights that a lane loads ahead.
+    pub(crate) early_words: u32,
     /// Whether each part waits for the launch before this one.
     pub(crate) waits: bool,
 }
@@ -34,6 +41,8 @@ pub(crate) struct Writer<'k> {
 #[derive(Debug)]
 pub(crate) struct Pool {
     next: u32,
+    /// Each range begins at a multiple of so many words.
+    align: u32,
     /// The most words allocated since the part began.
     pub(crate) top: u32,
     /// Words that may be spent on values that could be loaded again.
@@ -43,15 +52,16 @@ pub(crate) struct Pool {
 impl Pool {
     /// Allocates some words. Returns the first one.
     pub(crate) fn room(&mut self, words: u32) -> u32 {
-        let at = self.next;
-        self.next = self.next.saturating_add(words);
+        let at = self.next.next_multiple_of(self.align);
+        self.next = at.saturating_add(words);
         self.top = self.top.max(self.next);
         at
     }
 
     /// A third of the GPU's workgroup memory may be spent on saving loads.
     fn new(limits: &Limits) -> Pool {
-        Pool { next: 0, top: 0, spare: limits.shared_bytes as usize / 4 / 3 }
+        let align = if limits.quads { 4 } else { 1 };
+        Pool { next: 0, align, top: 0, spare: limits.shared_bytes as usize / 4 / 3 }
     }
 
     /// Frees everything.
@@ -61,11 +71,25 @@ impl Pool {
 }
 
 impl<'k> Writer<'k> {
-    pub(crate) fn new(kernel: &'k Kernel, slots: &'k [usize], lanes: u32, limits: &Limits) -> Writer<'k> {
+    pub(crate) fn new(kernel: &'k Kernel, slots: &'k Slots, lanes: u32, limits: &Limits) -> Writer<'k> {
+        let Slots { of: slots, weights } = slots;
         let (code, pool) = (Builder::new(lanes), Pool::new(limits));
         let subgroup = limits.subgroup.filter(|n| n.is_power_of_two()).map_or(1, |n| n.min(lanes));
         let (starts, counts) = (BTreeSet::new(), BTreeSet::new());
-        Writer { kernel, slots, code, pool, subgroup, starts, counts, waits: false }
+        let quads = limits.quads;
+        Writer {
+            kernel,
+            slots,
+            weights,
+            code,
+            pool,
+            subgroup,
+            starts,
+            counts,
+            quads,
+            early_words: limits.early_words,
+            waits: false,
+        }
     }
 
     /// Waits for the launch before this one, unless the workgroup has done so. From here on memory
@@ -92,6 +116,11 @@ impl<'k> Writer<'k> {
 
     pub(crate) fn slot(&self, param: ParamId) -> usize {
         self.slots[param]
+    }
+
+    /// Whether a parameter is a weight.
+    pub(crate) fn is_weight(&self, param: ParamId) -> bool {
+        self.weights[self.slots[param]]
     }
 
     /// A word of a parameter.
@@ -129,6 +158,22 @@ impl<'k> Writer<'k> {
         let both = self.param_word(param, pair);
         let both = self.code.set("pair", both);
         [0, 1].map(|i| half(ty, both.clone(), Expr::U32(i)))
+    }
+
+    /// Eight consecutive values of a parameter of halves: group number `eight` of them.
+    pub(crate) fn load_eight(&mut self, param: ParamId, ty: GgmlType, eight: &Expr) -> Vec<Expr> {
+        let from = self.start(param) + eight * 4u32;
+        let words = self.code.four("eight", Expr::Four(Some(self.slots[param]), from.into()));
+        words.into_iter().flat_map(|word| [0, 1].map(|i| half(ty, word.clone(), Expr::U32(i)))).collect()
+    }
+
+    /// Words of workgroup memory from `at` on, a multiple of four if they are loaded four at once.
+    pub(crate) fn shared_words(&mut self, stem: &str, at: &Expr, n: u32) -> Vec<Expr> {
+        if self.quads && n.is_multiple_of(4) {
+            let fours = (0..n / 4).flat_map(|i| self.code.four(stem, Expr::Four(None, (at + i * 4).into())));
+            return fours.collect();
+        }
+        (0..n).map(|i| self.code.set(stem, Expr::Shared((at + i).into()))).collect()
     }
 
     /// The integer at a view, for a row and a column.
@@ -184,7 +229,7 @@ impl<'k> Writer<'k> {
         match self.format(param) {
             Format::Ggml(ty) if ty.is_quantised() => {
                 let start = self.start(param);
-                Tiles::new(ty, k, self.slots[param], start).map(Some)
+                Tiles::new(ty, k, (self.slots[param], start), self.quads).map(Some)
             }
             _ => Ok(None),
         }

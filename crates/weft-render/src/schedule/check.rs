@@ -30,12 +30,17 @@ pub(crate) fn check(
         return Err((None, format!("{} splits for {} parts", parts.len(), kernel.parts.len())));
     }
     for (i, (part, split)) in kernel.parts.iter().zip(parts).enumerate() {
-        part_of(kernel, part, split, *lanes).map_err(|why| (Some(i), why))?;
+        part_of(kernel, part, split, (*lanes, limits)).map_err(|why| (Some(i), why))?;
     }
     Ok(())
 }
 
-fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<(), String> {
+fn part_of(
+    kernel: &Kernel,
+    part: &Part,
+    split: &Split,
+    (lanes, limits): (u32, &Limits),
+) -> Result<(), String> {
     let Split { rows, along_first, width, reduce, upcast, chunk, spread } = *split;
     if [rows, width, reduce, upcast].contains(&0) || !reduce.is_power_of_two() || reduce > lanes {
         return Err(format!(
@@ -47,11 +52,12 @@ fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<()
         return Err(format!("`{split}`: a lane can have {MOST} rows and columns at most"));
     }
     let whole = width as usize >= part.cols;
-    if !whole && (!part.columns_independent() || matches!(part.anchor, Anchor::Attend(_))) {
+    let is_dot = matches!(part.anchor, Anchor::Dot(_));
+    let gathers = spread && is_dot && limits.quads && !part.columns_independent();
+    if !whole && (!part.columns_independent() && !gathers || matches!(part.anchor, Anchor::Attend(_))) {
         return Err(format!("a workgroup needs all {} columns, it has {width}", part.cols));
     }
     let pass = u64::from(split.across(lanes)) * u64::from(upcast);
-    let is_dot = matches!(part.anchor, Anchor::Dot(_));
     if is_dot && !whole && !u64::from(width).is_multiple_of(pass) && u64::from(width) > pass {
         return Err(format!("{width} columns are not a multiple of the {pass} that lanes compute at a time"));
     }
@@ -62,13 +68,16 @@ fn part_of(kernel: &Kernel, part: &Part, split: &Split, lanes: u32) -> Result<()
             Format::Ggml(ty) if ty.block_bytes() == 2 => 2,
             _ => 1,
         };
-        if !whole && !width.is_multiple_of(unit) {
+        if !whole && !gathers && !width.is_multiple_of(unit) {
             return Err(format!("{width} columns are not a multiple of the {unit} that are stored together"));
         }
     }
     let attends = matches!(part.anchor, Anchor::Attend(_));
-    if attends != (chunk > 0) || spread && !attends {
+    if attends != (chunk > 0) {
         return Err(format!("`{split}`: attention needs a chunk, and nothing else may have one"));
+    }
+    if spread && !attends && !gathers {
+        return Err(format!("`{split}`: only attention and products of whole rows can be spread"));
     }
     if let Anchor::Attend(attend) = &part.anchor {
         let group = attend.heads / attend.kv_heads.max(1);

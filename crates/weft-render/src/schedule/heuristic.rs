@@ -9,7 +9,6 @@ use weft_quant::GgmlType;
 
 use crate::limits::Limits;
 use crate::schedule::order::{LANES, lanes_matter};
-use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::{Schedule, Split};
 
 /// Lanes per workgroup of kernels with one row and long sums, where the number changes no bit.
@@ -50,18 +49,20 @@ const BUSY_GROUPS: usize = 256;
 /// Most words of scratch memory for chunks that are spread over workgroups.
 const MOST_PUT_DOWN: usize = 16 << 20;
 
-/// A schedule for a kernel in steps of sizes up to `max`. A `reduce` that was tuned for what a part
-/// multiplies takes precedence.
-pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &TunedSchedules) -> Schedule {
+/// A schedule for a kernel in steps of sizes up to `max`. `reduce` may give the number of lanes that
+/// share a part's sums; it must depend on what the part multiplies alone.
+pub(crate) fn choose(
+    kernel: &Kernel,
+    max: &Sizes,
+    limits: &Limits,
+    reduce: impl Fn(&Part) -> Option<usize>,
+) -> Schedule {
     let lanes = below(lanes(kernel, max).min(limits.invocations) as usize);
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
             Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
-            Anchor::Dot(products) => {
-                let reduce = kept.reduce(kernel, part, limits);
-                dot(kernel, part, products, &rows, lanes, reduce)
-            }
+            Anchor::Dot(products) => dot(kernel, part, products, &rows, lanes, reduce(part)),
             Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),
         }
     });
@@ -109,19 +110,19 @@ pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
 }
 
 /// The largest power of two that is at most `n`; 1 for 0.
-fn below(n: usize) -> usize {
+pub(crate) fn below(n: usize) -> usize {
     1 << n.max(1).ilog2()
 }
 
-fn number(n: usize) -> u32 {
+pub(crate) fn number(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// One row, one lane per column.
-const PLAIN: Split =
+pub(crate) const PLAIN: Split =
     Split { rows: 1, along_first: false, width: 1, reduce: 1, upcast: 1, chunk: 0, spread: false };
 
-fn elementwise(part: &Part, rows: &[usize], lanes: usize) -> Split {
+pub(crate) fn elementwise(part: &Part, rows: &[usize], lanes: usize) -> Split {
     let (mut tile, mut width) = (1, part.cols);
     if part.columns_independent() {
         width = part.cols.min(lanes);
@@ -150,12 +151,8 @@ fn dot(
     let least = if tiles { LEAST_SHARES } else { 1 };
     let most = if longest(kernel, products) >= LONG { 2 * MOST_SHARES } else { MOST_SHARES };
     let own = || below(wanted.clamp(least, most)).min(below(pieces)).min(lanes);
-    let reduce = reduce.unwrap_or_else(own);
-    let shared = products.iter().all(|p| match p.w.pick {
-        Pick::Only => true,
-        Pick::Axis(axis) => axis > 0,
-        Pick::Ids(_) | Pick::Sum(_) => false,
-    });
+    let reduce = reduce.unwrap_or_else(own).min(lanes);
+    let shared = share_a_matrix(products);
     let mut across = lanes / reduce;
     let mut upcast = 1;
     if apart && tiles && rows.first().is_some_and(|rows| *rows >= MANY_ROWS) {
@@ -169,31 +166,44 @@ fn dot(
     }
     let mut width = part.cols;
     if apart {
-        let rounds = part.body.iter().any(|i| match i {
-            Instr::Store { view, .. } => {
-                matches!(kernel.params[view.param].format, Format::Q8 | Format::Ggml(GgmlType::Q8_0))
-            }
-            _ => false,
-        });
+        let rounds = rounds(kernel, part);
         let passes = (part.cols.saturating_mul(inner) / (across * MANY_GROUPS)).clamp(1, 4);
         width = part.cols.min(if rounds { across.max(32) } else { (passes * across).max(2) });
     }
-    let along_first = products.iter().any(|p| matches!(p.w.pick, Pick::Axis(axis) if axis > 0));
-    let first = rows.first().copied().unwrap_or(1);
-    let all = if along_first { first } else { first.saturating_mul(inner) };
-    let most = MOST_ROWS.min(MOST_SUMS / products.len().min(MOST_SUMS));
-    let tile = if shared { below(all.min(most)) } else { 1 };
-    Split {
-        rows: number(tile),
-        along_first: along_first && tile > 1,
-        width: number(width),
-        reduce: number(reduce),
-        upcast: number(upcast),
-        ..PLAIN
-    }
+    Split { width: number(width), reduce: number(reduce), upcast: number(upcast), ..tile(products, rows) }
 }
 
-fn attention(part: &Part, attend: &Attend, rows: &[usize], max: &Sizes, lanes: usize) -> Split {
+/// Whether a part stores rounded values, which are whole blocks.
+pub(crate) fn rounds(kernel: &Kernel, part: &Part) -> bool {
+    part.body.iter().any(|i| match i {
+        Instr::Store { view, .. } => {
+            matches!(kernel.params[view.param].format, Format::Q8 | Format::Ggml(GgmlType::Q8_0))
+        }
+        _ => false,
+    })
+}
+
+/// Whether all rows of a tile are multiplied by the same matrix.
+fn share_a_matrix(products: &[Product]) -> bool {
+    products.iter().all(|p| match p.w.pick {
+        Pick::Only => true,
+        Pick::Axis(axis) => axis > 0,
+        Pick::Ids(_) | Pick::Sum(_) => false,
+    })
+}
+
+/// The rows of a workgroup's products.
+pub(crate) fn tile(products: &[Product], rows: &[usize]) -> Split {
+    let along_first = products.iter().any(|p| matches!(p.w.pick, Pick::Axis(axis) if axis > 0));
+    let first = rows.first().copied().unwrap_or(1);
+    let inner: usize = rows.iter().skip(1).fold(1, |n, r| n.saturating_mul(*r));
+    let all = if along_first { first } else { first.saturating_mul(inner) };
+    let most = MOST_ROWS.min(MOST_SUMS / products.len().min(MOST_SUMS));
+    let tile = if share_a_matrix(products) { below(all.min(most)) } else { 1 };
+    Split { rows: number(tile), along_first: along_first && tile > 1, ..PLAIN }
+}
+
+pub(crate) fn attention(part: &Part, attend: &Attend, rows: &[usize], max: &Sizes, lanes: usize) -> Split {
     // Sixteen lanes read 64 bytes of a row of halves.
     let reduce = 16.min(below(attend.k_len / 2)).min(lanes);
     let all = rows.iter().fold(1, |n: usize, r| n.saturating_mul(*r));

@@ -38,7 +38,13 @@ static ALL: [(Departure, Choice); 12] = [
     (named("schedule.reduce=16", "Sixteen lanes share each sum."), Choice::Reduce(16)),
     (named("schedule.reduce=32", "Thirty-two lanes share each sum."), Choice::Reduce(32)),
     (named("schedule.rows=1", "A workgroup has one row of products and attention."), Choice::Rows(1)),
-    (named("schedule.spread=off", "A workgroup walks all chunks of attention."), Choice::Spread(false)),
+    (
+        named(
+            "schedule.spread=off",
+            "A workgroup walks all chunks of attention, and has all columns of a router.",
+        ),
+        Choice::Spread(false),
+    ),
     (named("schedule.width=half", "A workgroup has half as many columns."), Choice::Width(1)),
     (named("schedule.width=double", "A workgroup has twice as many columns."), Choice::Width(4)),
     (named("schedule.upcast=2", "A lane has two columns at a time."), Choice::Upcast(2)),
@@ -88,7 +94,10 @@ pub(crate) fn depart(
                 split.rows = rows;
                 split.along_first &= rows > 1;
             }
-            Choice::Spread(spread) if matches!(part.anchor, Anchor::Attend(_)) => split.spread = spread,
+            Choice::Spread(spread) if split.spread != spread && (split.spread || !is_dot) => {
+                split.spread = spread;
+                split.width = part.cols as u32;
+            }
             Choice::Width(halves) if is_dot => split.width = scaled(part, split.width, halves, 2),
             Choice::Upcast(upcast) if is_dot => {
                 split.width = scaled(part, split.width, upcast, split.upcast);

@@ -15,6 +15,8 @@ pub(super) fn adapters() -> [Target; 2] {
         subgroup: Some(32),
         f16: true,
         dot4: true,
+        quads: false,
+        early_words: 0,
         processors: 0,
         dependent_launch: false,
     };

@@ -103,20 +103,20 @@ impl Joined {
     }
 }
 
-/// Chunks joined by another shader than the one that computed them.
+/// Chunks joined by another shader than the one that computed them, for tiles of `rows` rows.
 pub(super) fn join(
     w: &mut Writer<'_>,
     place: &Place,
     context: &Context,
-    (slot, at): (usize, u32),
+    (slot, at, rows): (usize, u32, u32),
 ) -> Result<u32, Why> {
-    let (heads, cols) = (place.tile(), place.cols());
+    let (heads, width, cols) = (place.tile(), place.width(), place.cols());
     let words = chunk_words(cols);
-    let results = w.pool.room(heads * cols);
+    let results = w.pool.room(heads * width);
     let chunks = w.code.set("chunks", (&context.seen + (context.chunk - 1)) / context.chunk);
-    w.share(heads * cols, |w, item| {
-        let h = w.code.set("h", &item / cols);
-        let column = w.code.set("column", &item % cols);
+    w.share(heads * width, |w, item| {
+        let h = w.code.set("h", &item / width);
+        let column = w.code.set("column", &place.column + &item % width);
         let [sum, total] = [(); 2].map(|()| w.code.var("sum", 0.0f32));
         let top = w.code.var("top", LOWEST);
         w.count("chunk", (0u32.into(), chunks.clone(), AHEAD), |w, first| {
@@ -124,7 +124,7 @@ pub(super) fn join(
             for a in 0..AHEAD {
                 let chunk = w.code.set("chunk", &first + a);
                 let exists = chunk.less(&chunks);
-                let from = place.chunk_row(&chunk.min(&chunks - 1u32), &h) * words + at;
+                let from = place.chunk_row(&chunk.min(&chunks - 1u32), &h, rows) * words + at;
                 let from = w.code.set("put_at", from);
                 let [value, weights, top] = [&column + &from, &from + cols, from + (cols + 1)]
                     .map(|at| w.code.set("put_down", Expr::Word(slot, at.into()).float()));

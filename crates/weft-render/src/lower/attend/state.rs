@@ -1,4 +1,4 @@
-//! Keys and values of a state: rows of words that hold one value, two or four.
+//! Keys and values of a state: rows of words that hold one value, two or four, or four words at a time.
 
 use weft_kern::{Cached, Format};
 use weft_quant::GgmlType;
@@ -20,6 +20,8 @@ pub(super) struct State {
 enum Together {
     One,
     Pair(GgmlType),
+    /// Four words of two halves.
+    Eight(GgmlType),
     /// Four of a block.
     Quad,
 }
@@ -29,6 +31,11 @@ impl State {
         let even = [cached.offset, cached.row_stride, cached.head_stride, len as usize];
         let together = match w.format(cached.param) {
             Format::Ggml(GgmlType::Q8_0) => Together::Quad,
+            Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16))
+                if w.quads && even.iter().all(|n| n.is_multiple_of(8)) =>
+            {
+                Together::Eight(ty)
+            }
             Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16))
                 if even.iter().all(|n| n.is_multiple_of(2)) =>
             {
@@ -46,6 +53,7 @@ impl State {
             Together::One => 1,
             Together::Pair(_) => 2,
             Together::Quad => 4,
+            Together::Eight(_) => 8,
         }
     }
 
@@ -60,6 +68,7 @@ impl State {
         Ok(match self.together {
             Together::Quad => blocks::quad(w, param, &(row / 4u32 + item)).into(),
             Together::Pair(ty) => w.load_pair(param, ty, row / 2u32 + item).into(),
+            Together::Eight(ty) => w.load_eight(param, ty, &(row / 8u32 + item)),
             Together::One => {
                 let value = w.load(param, &(row + item))?;
                 vec![w.code.set("value", value)]

@@ -73,7 +73,8 @@ impl<'a> Walk<'a> {
         let items = cols / values.per();
         // A lane has several items where there are many, so that what it reads of workgroup memory
         // serves all of them.
-        let columns = items.div_ceil(ITEMS).next_power_of_two().min(lanes);
+        let each = if values.per() < 8 { ITEMS } else { 1 };
+        let columns = items.div_ceil(each).next_power_of_two().min(lanes);
         let teams = (lanes / columns).min(block);
         let [query, rows, scores, tops] =
             [heads * k_len, block, heads * block, heads * SEEKERS].map(|n| w.pool.room(n));
@@ -190,9 +191,17 @@ impl<'a> Walk<'a> {
                     .map(|each| each.into_iter().map(|v| w.code.set("key", v)).collect())
                     .collect();
                 for h in 0..heads {
+                    let eight = per == 8 && (h * self.k_len).is_multiple_of(4);
+                    let query = &c * per + (self.query + h * self.k_len);
+                    let many = if eight { w.shared_words("q", &query, per) } else { Vec::new() };
                     for part in 0..per {
-                        let q = w.load_shared(&c * per + (self.query + h * self.k_len + part));
-                        let q = w.code.set("q", q);
+                        let q = match many.get(part as usize) {
+                            Some(q) => q.clone().float(),
+                            None => {
+                                let q = w.load_shared(&query + part);
+                                w.code.set("q", q)
+                            }
+                        };
                         for (key, sums) in loaded.iter().zip(&sums) {
                             w.code.add_product(&sums[h as usize], key[part as usize].clone(), q.clone());
                         }
@@ -201,6 +210,21 @@ impl<'a> Walk<'a> {
             }
             Ok(())
         })?;
+        if w.quads && self.share <= w.subgroup {
+            for (b, sums) in positions.iter().zip(&sums) {
+                let exists = w.code.set("exists", (start + b).less(end));
+                for (h, sum) in sums.iter().enumerate() {
+                    let score = reduce::subgroups(w, Fold::Sum, sum.clone(), self.share);
+                    let score = Expr::F32(LOWEST).unless(&exists, score * self.attend.scale.0);
+                    w.when(share.equal(0u32), |w| {
+                        w.code.store_shared(b + (self.scores + h as u32 * block), score.bits());
+                        Ok(())
+                    })?;
+                }
+            }
+            w.code.barrier();
+            return Ok(());
+        }
         for (b, sums) in positions.iter().zip(&sums) {
             for (h, sum) in sums.iter().enumerate() {
                 let to = (&share * heads + h as u32) * block + b + self.parts;
@@ -369,13 +393,13 @@ impl<'a> Walk<'a> {
         let words = chunk_words(cols);
         w.share(heads * cols, |w, item| {
             let (h, column) = (w.code.set("h", &item / cols), w.code.set("column", item % cols));
-            let row = place.chunk_row(chunk, &h);
+            let row = place.chunk_row(chunk, &h, heads);
             let sum = self.sum(w, &h, &column);
             w.code.push(Stmt::Store(slot, row * words + column + first, sum.bits()));
             Ok(())
         })?;
         w.share(heads, |w, h| {
-            let to = w.code.set("to", place.chunk_row(chunk, &h) * words + (first + cols));
+            let to = w.code.set("to", place.chunk_row(chunk, &h, heads) * words + (first + cols));
             let (total, top) = (self.total(w, &h), self.top(w, &h));
             w.code.push(Stmt::Store(slot, to.clone(), total.bits()));
             w.code.push(Stmt::Store(slot, to + 1u32, top.bits()));

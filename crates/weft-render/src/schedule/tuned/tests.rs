@@ -5,8 +5,8 @@ use weft_kern::parse_plan;
 
 use super::*;
 use crate::schedule::Split;
-use crate::schedule::heuristic::choose;
 use crate::schedule::order::orders;
+use crate::schedule::waves::choose;
 use crate::search::departures::{depart, departures};
 use crate::search::neighbours::neighbours;
 
@@ -44,6 +44,8 @@ fn limits() -> Limits {
         subgroup: None,
         f16: true,
         dot4: false,
+        quads: false,
+        early_words: 0,
         processors: 0,
         dependent_launch: false,
     }

@@ -1,0 +1,37 @@
+//! A row of activations that products multiply, in a slot or in workgroup memory.
+
+use crate::code::expr::Expr;
+use crate::lower::writer::Writer;
+
+/// Where the planes of a row's first value begin, in words.
+pub(crate) struct Factors {
+    /// The slot, or `None` for workgroup memory.
+    pub(crate) slot: Option<usize>,
+    pub(crate) values: Expr,
+    pub(crate) scales: Expr,
+    pub(crate) sums: Expr,
+}
+
+impl Factors {
+    fn word(&self, at: Expr) -> Expr {
+        match self.slot {
+            Some(slot) => Expr::Word(slot, at.into()),
+            None => Expr::Shared(at.into()),
+        }
+    }
+
+    /// A value of a plane of floats.
+    pub(crate) fn float(&self, at: Expr) -> Expr {
+        self.word(at).float()
+    }
+
+    /// `n` words from `at` on, a multiple of four where the GPU loads four at once.
+    pub(crate) fn words(&self, w: &mut Writer<'_>, stem: &str, at: &Expr, n: u32) -> Vec<Expr> {
+        if w.quads && n.is_multiple_of(4) {
+            let fours =
+                (0..n / 4).flat_map(|i| w.code.four(stem, Expr::Four(self.slot, (at + i * 4).into())));
+            return fours.collect();
+        }
+        (0..n).map(|i| w.code.set(stem, self.word(at + i))).collect()
+    }
+}

@@ -1,0 +1,197 @@
+//! The rows of a weight that a lane multiplies by, in pieces: blocks of quantised rows, or single
+//! values, pairs or fours of floats.
+
+use weft_kern::{Format, Product};
+use weft_quant::GgmlType;
+
+use crate::code::expr::Expr;
+use crate::code::expr::Fun;
+use crate::lower::factors::Factors;
+use crate::lower::tile::{Block, QUADS, TileRow, Tiles};
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
+
+/// The rows of a weight that a lane multiplies by, one for each of its columns.
+pub(crate) struct Rows {
+    rows: Kind,
+    /// Pieces of a row.
+    pub(crate) pieces: u32,
+    /// Registers that a piece of all rows takes.
+    pub(crate) registers: u32,
+}
+
+enum Kind {
+    Tiles(Tiles, Vec<TileRow>),
+    Floats { product: usize, rows: Vec<Expr>, together: Together },
+}
+
+/// How many floats are loaded at once.
+#[derive(Clone, Copy)]
+enum Together {
+    One,
+    Pair(GgmlType),
+    Four,
+}
+
+/// A piece of each row.
+pub(crate) enum Piece {
+    Blocks(Vec<Block>),
+    Floats(Vec<Vec<Expr>>),
+}
+
+impl Rows {
+    /// The rows `columns` of a matrix that begins at row `matrix` of the product's weight.
+    pub(crate) fn new(
+        w: &mut Writer<'_>,
+        product: &Product,
+        matrix: &Expr,
+        columns: &[Expr],
+    ) -> Result<Rows, Why> {
+        let (param, k) = (product.w.param, word(product.w.k)?);
+        let n = columns.len() as u32;
+        if let Some(tiles) = w.tiles(param, product.w.k)? {
+            let rows = columns.iter().map(|c| tiles.row(&mut w.code, &(matrix + c))).collect();
+            let registers = n * (tiles.vectors() + 1);
+            return Ok(Rows { pieces: k / 32, registers, rows: Kind::Tiles(tiles, rows) });
+        }
+        let rows = columns.iter().map(|c| w.code.set("row", (matrix + c) * k)).collect();
+        // Several at a time, where every row begins where they may.
+        let together = match w.format(param) {
+            Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)) if k.is_multiple_of(2) => Together::Pair(ty),
+            Format::Ggml(GgmlType::F32) if w.quads && k.is_multiple_of(4) => Together::Four,
+            _ => Together::One,
+        };
+        let (per, registers) = match together {
+            Together::One => (1, 1),
+            Together::Pair(_) => (2, 1),
+            Together::Four => (4, 4),
+        };
+        let rows = Kind::Floats { product: param, rows, together };
+        Ok(Rows { rows, pieces: k / per, registers: n * registers })
+    }
+
+    /// What the pieces are numbered by.
+    pub(crate) fn stem(&self) -> &'static str {
+        match self.rows {
+            Kind::Tiles(..) => "b",
+            Kind::Floats { .. } => "c",
+        }
+    }
+
+    /// Loads piece `at` of each row; `early` says whether nothing may move the loads to a later
+    /// place.
+    pub(crate) fn load(&self, w: &mut Writer<'_>, at: &Expr, early: bool) -> Result<Piece, Why> {
+        let timed = |word: Expr| if early { Expr::Early(word.into()) } else { word };
+        Ok(match &self.rows {
+            Kind::Tiles(tiles, rows) => {
+                let tiles = tiles.loaded(early);
+                Piece::Blocks(rows.iter().map(|row| tiles.block(&mut w.code, row, at)).collect())
+            }
+            Kind::Floats { product: param, rows, together } => {
+                let mut values = Vec::new();
+                for row in rows {
+                    values.push(match together {
+                        Together::Four => {
+                            let from = w.start(*param) + (row + at * 4u32);
+                            let four = timed(Expr::Four(Some(w.slot(*param)), from.into()));
+                            w.code.four("four", four).map(Expr::float).into()
+                        }
+                        Together::Pair(ty) => w.load_pair(*param, *ty, row / 2u32 + at).into(),
+                        Together::One => {
+                            let value = w.load(*param, &(row + at))?;
+                            vec![w.code.set("value", value)]
+                        }
+                    });
+                }
+                Piece::Floats(values)
+            }
+        })
+    }
+
+    /// Whether [`load`](Rows::load) can be early.
+    pub(crate) fn can_be_early(&self) -> bool {
+        matches!(self.rows, Kind::Tiles(..) | Kind::Floats { together: Together::Four, .. })
+    }
+}
+
+impl Piece {
+    /// Adds the products of piece `at` with each row of activations to `sums`, by column and row.
+    pub(crate) fn multiply(&self, w: &mut Writer<'_>, at: &Expr, factors: &[Factors], sums: &[Vec<Expr>]) {
+        match self {
+            Piece::Blocks(blocks) => {
+                for (i, x) in factors.iter().enumerate() {
+                    times_block(w, x, at, blocks, sums.iter().map(|sums| &sums[i]));
+                }
+            }
+            Piece::Floats(values) => times_floats(w, at, values, factors, sums),
+        }
+    }
+}
+
+/// Adds the products of 32 columns with a row of activations to a sum for each of the lane's
+/// columns.
+fn times_block<'e>(
+    w: &mut Writer<'_>,
+    x: &Factors,
+    b: &Expr,
+    blocks: &[Block],
+    sums: impl Iterator<Item = &'e Expr>,
+) {
+    let at = w.code.set("xw", &x.values + b * (QUADS as u32));
+    let quads = x.words(w, "xq", &at, QUADS as u32);
+    let mut scale = x.float(&x.scales + b);
+    // The numbers of all blocks are too large by the same power of two.
+    if let Some(block) = blocks.first().filter(|block| block.factor != 1.0) {
+        scale = scale * block.factor;
+    }
+    let scale = w.code.set("d", scale);
+    let halves: Vec<Expr> = match blocks.iter().any(|b| !b.mins.is_empty()) {
+        true => (0..2u32).map(|h| w.code.set("s", x.float(&x.sums + b * 2u32 + h))).collect(),
+        false => Vec::new(),
+    };
+    for (block, sum) in blocks.iter().zip(sums) {
+        let per = QUADS / block.scales.len();
+        for (g, own) in block.scales.iter().enumerate() {
+            let pairs = block.quads.iter().zip(&quads).skip(g * per).take(per);
+            let dots = pairs.map(|(q, x)| Expr::call(Fun::Dot4, [q.clone(), x.clone()]));
+            let dots = dots.reduce(|a, b| a + b).unwrap_or(Expr::U32(0));
+            let number = Expr::call(Fun::FloatOfI32, [dots]);
+            w.code.add_product(sum, number, own * &scale);
+        }
+        match (&block.mins[..], &halves[..]) {
+            ([all], [a, b]) => w.code.add_product(sum, all.clone(), a + b),
+            ([one, other], [a, b]) => {
+                w.code.add_product(sum, one.clone(), a.clone());
+                w.code.add_product(sum, other.clone(), b.clone());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Adds the products of floats with each row of activations to a sum for each of the lane's
+/// columns.
+fn times_floats(w: &mut Writer<'_>, c: &Expr, values: &[Vec<Expr>], factors: &[Factors], sums: &[Vec<Expr>]) {
+    let per = values.first().map_or(0, Vec::len) as u32;
+    if per == 4 {
+        for (i, x) in factors.iter().enumerate() {
+            let xs = x.words(w, "xv", &(&x.values + c * 4u32), 4);
+            for (values, sums) in values.iter().zip(sums) {
+                for (value, x) in values.iter().zip(&xs) {
+                    w.code.add_product(&sums[i], value.clone(), x.clone().float());
+                }
+            }
+        }
+        return;
+    }
+    for part in 0..per {
+        let values: Vec<Expr> =
+            values.iter().map(|v| w.code.set("value", v[part as usize].clone())).collect();
+        for (i, x) in factors.iter().enumerate() {
+            let x = w.code.set("xv", x.float(&x.values + c * per + part));
+            for (value, sums) in values.iter().zip(sums) {
+                w.code.add_product(&sums[i], value.clone(), x.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A row of values in the registers of a workgroup's lanes, four neighbouring values at a time.
+
+use weft_kern::{Format, Instr, ValueId};
+use weft_quant::GgmlType;
+
+use crate::code::expr::Expr;
+use crate::lower::writer::Writer;
+use crate::refused::Why;
+
+/// Four values of a lane.
+#[derive(Clone, Debug)]
+pub(crate) struct Four {
+    /// The number of these four, whether they exist, and the number of four that do.
+    pub(crate) word: Expr,
+    pub(crate) exists: Expr,
+    read: Expr,
+}
+
+impl Four {
+    /// The lane's four number `time` in a row of `n` values.
+    pub(crate) fn new(w: &mut Writer<'_>, n: u32, time: &Expr) -> Four {
+        let (words, lanes) = (n / 4, w.code.lanes);
+        let word = w.code.set("word", time * lanes + Expr::Lane);
+        let all = match time.known() {
+            Some(time) => (time + 1) * lanes <= words,
+            None => words.is_multiple_of(lanes),
+        };
+        let exists = if all { Expr::True } else { word.less(words) };
+        let last = word.clone().min(words - 1);
+        let read = if all { word.clone() } else { w.code.set("word", last) };
+        Four { word, exists, read }
+    }
+
+    /// The columns to read; a lane without values reads the last ones.
+    pub(crate) fn columns(&self) -> [Expr; 4] {
+        [0u32, 1, 2, 3].map(|j| &self.read * 4u32 + j)
+    }
+}
+
+/// A row's fours, and what is known of its values: each with the column it belongs to.
+#[derive(Clone, Debug)]
+pub(crate) struct Quads {
+    /// The row's length.
+    pub(crate) n: u32,
+    fours: Vec<Four>,
+    loaded: Vec<ValueId>,
+    values: Vec<(ValueId, Expr, Expr)>,
+}
+
+impl Quads {
+    pub(crate) fn new(w: &mut Writer<'_>, n: u32) -> Quads {
+        let times = (n / 4).div_ceil(w.code.lanes);
+        let fours = (0..times).map(|time| Four::new(w, n, &time.into())).collect();
+        Quads { n, fours, loaded: Vec::new(), values: Vec::new() }
+    }
+
+    /// Loads the vectors of a row program that are floats, of a row with these axes. `early` only
+    /// loads weights that are the same for all rows.
+    pub(crate) fn load(
+        &mut self,
+        w: &mut Writer<'_>,
+        body: &[Instr],
+        lens: &[usize],
+        axes: &[Expr],
+        early: bool,
+    ) -> Result<(), Why> {
+        for (v, instr) in body.iter().enumerate() {
+            let Instr::Load { view, indexed: None, len: _ } = instr else { continue };
+            let fours = |n: &usize| n.is_multiple_of(4);
+            let aligned = fours(&view.offset) && view.strides.iter().all(fours) && view.step == 1;
+            let wanted = lens[v] == self.n as usize && w.format(view.param) == Format::Ggml(GgmlType::F32);
+            let fixed = w.is_weight(view.param) && view.strides.iter().all(|stride| *stride == 0);
+            if !aligned || !wanted || self.loaded.contains(&v) || early && !fixed {
+                continue;
+            }
+            let base = w.base(view, axes)?;
+            let slot = w.slot(view.param);
+            for four in &self.fours {
+                let from = w.start(view.param) + (&base + &four.read * 4u32);
+                let from = Expr::Four(Some(slot), from.into());
+                let values = w.code.four("x", if early { Expr::Early(from.into()) } else { from });
+                let known = four.columns().into_iter().zip(values);
+                self.values.extend(known.map(|(column, value)| (v, column, value.float())));
+            }
+            self.loaded.push(v);
+        }
+        Ok(())
+    }
+
+    /// The values that are known.
+    pub(crate) fn values(&self) -> &[(ValueId, Expr, Expr)] {
+        &self.values
+    }
+
+    /// The row's fours.
+    pub(crate) fn words(&self) -> &[Four] {
+        &self.fours
+    }
+
+    /// The columns of each four.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = [Expr; 4]> {
+        self.fours.iter().map(Four::columns)
+    }
+}

@@ -1,0 +1,289 @@
+//! The heuristic for GPUs whose number of multiprocessors is known.
+//!
+//! The kernels of a decode step are short. What counts is that all workgroups run at once, about one
+//! on each multiprocessor and each with the same work, and that lanes load all their weights before
+//! they do anything else. So widths are as small as one wave allows, lanes have their columns in one
+//! pass, and sums are split into equal shares. Longer steps are left to the general heuristic.
+//!
+//! The order of a sum depends on the length of what is added up alone.
+
+use weft_kern::{Anchor, Attend, Format, Kernel, Part, Pick, Product, Sizes};
+use weft_quant::GgmlType;
+use weft_quant::packed::{Layout, Scales};
+
+use crate::limits::Limits;
+use crate::schedule::heuristic::{self, attention, below, elementwise, number, rounds, tile};
+use crate::schedule::order::{LANES, lanes_matter};
+use crate::schedule::tuned::TunedSchedules;
+use crate::schedule::{EARLY_REGISTERS, Schedule, Split};
+
+/// The tokens of the longest step whose kernels are spread over one wave.
+const FEW_TOKENS: usize = 8;
+
+/// Most lanes that share a sum of quantised rows, also of long ones, and of floats.
+const MOST_SHARES: usize = 16;
+const MOST_LONG_SHARES: usize = 32;
+const MOST_FLOAT_SHARES: usize = 64;
+
+/// Most pieces of a sum that lanes take rather than unequal shares.
+const MOST_PIECES: usize = 12;
+
+/// Sums of at least so many pieces are long.
+const LONG: usize = 128;
+
+/// The columns of a tile, which are the least a workgroup has of a product, and of a rounded block.
+const TILE: usize = 16;
+const BLOCK: usize = 32;
+
+/// Lanes across columns that read whole tiles.
+const ACROSS: usize = 16;
+
+/// Most lanes of a workgroup, where the number changes no bit.
+const MOST_LANES: usize = 512;
+
+/// Positions of a chunk of attention: what the lanes of a workgroup score at once.
+const CHUNK: u32 = 64;
+
+/// Most sums of a lane.
+const MOST_SUMS: usize = 32;
+
+/// Products that have more workgroups for each multiprocessor take their columns in several passes,
+/// with so many workgroups for each.
+const WAVES: usize = 8;
+const LONG_WAVES: usize = 4;
+
+/// Weights of products of whole rows that are worth spreading, and what each workgroup then reads.
+const MUCH: usize = 128 << 10;
+const SHARE: usize = 32 << 10;
+
+/// A schedule for a kernel in steps of sizes up to `max`. A `reduce` that was tuned for what a part
+/// multiplies takes precedence.
+pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &TunedSchedules) -> Schedule {
+    let tuned = |part: &Part| kept.reduce(kernel, part, limits);
+    if limits.processors == 0 {
+        return heuristic::choose(kernel, max, limits, tuned);
+    }
+    let reduce = |part: &Part| Some(tuned(part).unwrap_or_else(|| shares(kernel, part.products(), limits)));
+    if max.tokens > FEW_TOKENS {
+        let mut schedule = heuristic::choose(kernel, max, limits, reduce);
+        for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
+            if let Anchor::Attend(attend) = &part.anchor {
+                *split = scored(kernel, attend, limits, schedule.lanes, *split);
+            }
+        }
+        return schedule;
+    }
+    let lanes = lanes(kernel, limits, reduce);
+    let parts = kernel.parts.iter().map(|part| {
+        let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
+        match &part.anchor {
+            Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
+            Anchor::Dot(products) => {
+                let reduce = reduce(part).unwrap_or(1).min(lanes);
+                Columns::new(kernel, part, products, lanes, reduce, limits).split(part, &rows, limits)
+            }
+            Anchor::Attend(attend) => {
+                let split = attention(part, attend, &rows, max, lanes);
+                let split = scored(kernel, attend, limits, number(lanes), split);
+                // More heads share keys where there are more tokens.
+                let heads = attend.heads / attend.kv_heads.max(1);
+                let most = if max.tokens >= 4 { 4 } else { 2 };
+                let rows = below(most).min(1 << heads.max(1).trailing_zeros());
+                if split.spread { Split { rows: number(rows), ..split } } else { split }
+            }
+        }
+    });
+    let mut schedule = Schedule { lanes: number(lanes), parts: parts.collect() };
+    widen(kernel, max, limits, &mut schedule);
+    schedule
+}
+
+/// The order in which attention adds up: what each chunk has, and how lanes share its scores. It
+/// depends on the state alone.
+fn scored(kernel: &Kernel, attend: &Attend, limits: &Limits, lanes: u32, split: Split) -> Split {
+    let aligned = [attend.k.offset, attend.k.row_stride, attend.k.head_stride, attend.k_len];
+    let per = match kernel.params[attend.k.param].format {
+        Format::Ggml(GgmlType::F16 | GgmlType::BF16)
+            if limits.quads && aligned.iter().all(|n| n.is_multiple_of(8)) =>
+        {
+            8
+        }
+        Format::Ggml(GgmlType::F16 | GgmlType::BF16) => 2,
+        Format::Ggml(GgmlType::Q8_0) => 4,
+        _ => 1,
+    };
+    let pieces = (attend.k_len / per).max(1);
+    let most = if per == 8 { 8 } else { 16 };
+    let reduce = number(most.min(1 << pieces.trailing_zeros())).min(lanes);
+    let upcast = (CHUNK * reduce / lanes).max(1);
+    Split { reduce, upcast, chunk: CHUNK, ..split }
+}
+
+/// Lanes of a workgroup: enough for a tile's columns where the number changes no bit.
+fn lanes(kernel: &Kernel, limits: &Limits, reduce: impl Fn(&Part) -> Option<usize>) -> usize {
+    let usual = LANES as usize;
+    let dots = kernel.parts.iter().all(|part| matches!(part.anchor, Anchor::Dot(_)));
+    let wanted = if lanes_matter(kernel) || !dots {
+        usual
+    } else {
+        let most = kernel.parts.iter().filter_map(reduce).max().unwrap_or(1);
+        (most * ACROSS).clamp(usual, MOST_LANES)
+    };
+    below(wanted.min(limits.invocations as usize))
+}
+
+/// Pieces of a sum that lanes take, as they are loaded.
+fn pieces(kernel: &Kernel, product: &Product, limits: &Limits) -> usize {
+    match kernel.params[product.w.param].format {
+        _ if product.transposed => product.w.n,
+        Format::Ggml(ty) if ty.is_quantised() => product.w.k / BLOCK,
+        Format::Ggml(GgmlType::F16 | GgmlType::BF16) if product.w.k.is_multiple_of(2) => product.w.k / 2,
+        Format::Ggml(GgmlType::F32) if limits.quads && product.w.k.is_multiple_of(4) => product.w.k / 4,
+        _ => product.w.k,
+    }
+}
+
+/// Lanes that share the sums of products: as many as leave each of them the same number of pieces.
+fn shares(kernel: &Kernel, products: &[Product], limits: &Limits) -> usize {
+    let pieces = products.iter().map(|p| pieces(kernel, p, limits)).min().unwrap_or(1).max(1);
+    let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
+    let most = match (tiles, pieces >= LONG) {
+        (false, _) => MOST_FLOAT_SHARES,
+        (true, false) => MOST_SHARES,
+        (true, true) => MOST_LONG_SHARES,
+    };
+    let even = 1 << pieces.trailing_zeros();
+    let all = below(pieces).min(most);
+    // Unequal shares are better than a few long ones.
+    let even = even.min(all);
+    if pieces / even <= MOST_PIECES { even } else { all }
+}
+
+/// How many columns lanes can have.
+struct Columns {
+    across: usize,
+    reduce: usize,
+    /// Most columns per lane whose weights fit its registers; at least 1.
+    most: usize,
+    /// The columns that belong together.
+    unit: usize,
+    /// Bytes of a row of all weights.
+    row_bytes: usize,
+    floats: bool,
+    apart: bool,
+}
+
+impl Columns {
+    fn new(
+        kernel: &Kernel,
+        part: &Part,
+        products: &[Product],
+        lanes: usize,
+        reduce: usize,
+        limits: &Limits,
+    ) -> Columns {
+        let each = products.iter().map(|product| {
+            let terms = if let Pick::Sum(sum) = &product.w.pick { sum.terms } else { 1 };
+            pieces(kernel, product, limits).div_ceil(reduce) * registers(kernel, product, limits) * terms
+        });
+        let room = limits.early_words.min(EARLY_REGISTERS / lanes.max(1) as u32) as usize;
+        let most = room / each.sum::<usize>().max(1);
+        let row_bytes = |p: &Product| match kernel.params[p.w.param].format {
+            Format::Ggml(ty) => ty.row_bytes(p.w.k as u64).unwrap_or(0) as usize,
+            Format::Q8 => p.w.k,
+        };
+        Columns {
+            across: lanes / reduce,
+            reduce,
+            most: below(most.max(1)),
+            unit: if rounds(kernel, part) { BLOCK } else { TILE },
+            row_bytes: products.iter().map(row_bytes).sum(),
+            floats: products.iter().all(|p| !p.rounds(&kernel.params)),
+            apart: part.columns_independent(),
+        }
+    }
+
+    fn split(&self, part: &Part, rows: &[usize], limits: &Limits) -> Split {
+        let Columns { across, reduce, unit, .. } = *self;
+        let products = part.products();
+        let rows_of = tile(products, rows);
+        let sums = rows_of.rows as usize * products.len();
+        let most = self.most.min(below((MOST_SUMS / sums).max(1)));
+        let split = |width: usize, upcast: usize, spread: bool| Split {
+            width: number(width),
+            reduce: number(reduce),
+            upcast: number(upcast),
+            spread,
+            ..rows_of
+        };
+        if !self.apart {
+            if self.floats && limits.quads && part.cols * self.row_bytes >= MUCH {
+                let width = below(SHARE / self.row_bytes.max(1)).min(across).min(part.cols);
+                return split(width, 1, true);
+            }
+            return split(part.cols, part.cols.div_ceil(across).next_power_of_two().min(most), false);
+        }
+        let tiles = rows.iter().product::<usize>().div_ceil(rows_of.rows as usize).max(1);
+        let groups = |width: usize| part.cols.div_ceil(width) * tiles;
+        let processors = limits.processors as usize;
+        let one = products.iter().all(|p| matches!(p.w.pick, Pick::Only));
+        let widest = across * most;
+        if one && groups(widest) > WAVES * processors {
+            let pass = across * most.min(2);
+            let passes = (part.cols * tiles / (pass * LONG_WAVES * processors)).max(1);
+            return split((pass * passes).next_multiple_of(unit), most.min(2), false);
+        }
+        let mut width = across.max(unit).min(part.cols);
+        while groups(width) > processors && 2 * width <= widest.min(part.cols) {
+            width *= 2;
+        }
+        split(width, width.div_ceil(across).min(most), false)
+    }
+}
+
+/// Registers that a piece of a row takes.
+fn registers(kernel: &Kernel, product: &Product, limits: &Limits) -> usize {
+    match kernel.params[product.w.param].format {
+        Format::Ggml(ty) if ty.is_quantised() => Layout::of(ty).map_or(8, |layout| {
+            let words = match layout.scales {
+                Scales::Half | Scales::Power => 1,
+                Scales::HalfMin => 2,
+                Scales::Super => 2,
+                Scales::SuperMin => 4,
+            };
+            layout.bits + words * (BLOCK / layout.group)
+        }),
+        Format::Ggml(GgmlType::F32) if limits.quads && product.w.k.is_multiple_of(4) => 4,
+        _ => 1,
+    }
+}
+
+/// Doubles widths until all workgroups of a kernel are one wave, where registers allow it.
+fn widen(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Schedule) {
+    let groups = |part: &Part, split: &Split| {
+        let rows = part.rows.iter().map(|d| d.eval(max)).product::<usize>();
+        part.cols.div_ceil(split.width.max(1) as usize) * rows.div_ceil(split.rows.max(1) as usize)
+    };
+    loop {
+        let each = kernel.parts.iter().zip(&schedule.parts).map(|(part, split)| groups(part, split));
+        let each: Vec<usize> = each.collect();
+        let all: usize = each.iter().sum();
+        let processors = limits.processors as usize;
+        if all <= processors || all > 2 * processors {
+            return;
+        }
+        let can = |i: &usize| {
+            let (part, split) = (&kernel.parts[*i], &schedule.parts[*i]);
+            let Anchor::Dot(products) = &part.anchor else { return false };
+            let (lanes, reduce) = (schedule.lanes as usize, split.reduce as usize);
+            let columns = Columns::new(kernel, part, products, lanes, reduce, limits);
+            let width = 2 * split.width as usize;
+            columns.apart && width <= part.cols && width <= columns.across * columns.most
+        };
+        let Some(i) = (0..each.len()).filter(can).max_by_key(|i| each[*i]) else { return };
+        let split = &mut schedule.parts[i];
+        let across = schedule.lanes / split.reduce;
+        split.width *= 2;
+        split.upcast = split.width.div_ceil(across);
+    }
+}
