@@ -244,8 +244,10 @@ impl Device for Emulator {
         }
         let Some(library) = &program.library else { return Ok(()) };
         for dispatches in &program.launches {
-            // Counters of arrivals are zero between launches.
-            program.scratch.bytes_mut().iter_mut().skip(COUNTER_BYTES as usize).for_each(|b| *b = POISON);
+            // Counters before chunks.
+            if let Some(chunks) = program.scratch.bytes_mut().get_mut(COUNTER_BYTES as usize..) {
+                chunks.fill(POISON);
+            }
             for dispatch in dispatches {
                 let [wide, high, _] = dispatch.grid.groups(sizes);
                 if wide == 0 {
@@ -272,6 +274,10 @@ impl Device for Emulator {
                     library.launch(&launch, &mut bound.iter_mut().map(|memory| &mut **memory), stacks);
                 if let Some(slot) = bound.iter().position(|memory| !memory.is_sound()) {
                     done = done.and(Err(format!("wrote beside slot {slot}")));
+                }
+                let counters = program.scratch.bytes().iter().take(COUNTER_BYTES as usize);
+                if counters.copied().any(|byte| byte != 0) {
+                    done = done.and(Err("left counters that are not 0".into()));
                 }
                 done.map_err(|why| DeviceError::Refused {
                     device: caps.name.clone(),

@@ -66,6 +66,17 @@ struct __attribute__((aligned(16))) uint4 {
   unsigned int x, y, z, w;
 };
 
+// Four words, which must lie together: `weft_quad << &b0[at]` for `*(const uint4*)&b0[at]`.
+[[noreturn]] void weft_apart(int line);
+struct Quad {
+  int line;
+  uint4 operator<<(const unsigned int* from) const {
+    if ((unsigned long long)from % 16) weft_apart(line);
+    return *(const uint4*)from;
+  }
+};
+#define weft_quad Quad{__LINE__}
+
 static inline unsigned int weft_mask(unsigned int mask = 0xffffffffu) { return mask; }
 
 static inline unsigned int weft_down(unsigned int by) {
@@ -130,7 +141,7 @@ static inline void launch_next() {}
 static inline void wait_for_previous() {}
 
 static inline unsigned int load_early(const unsigned int* from) { return *from; }
-static inline uint4 load_early_4(const unsigned int* from) { return *(const uint4*)from; }
+#define load_early_4(from) (weft_quad << (from))
 
 static inline float half_to_float(unsigned int bits) {
   const unsigned int sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;

@@ -163,6 +163,8 @@ unsigned int* Words::outside(unsigned int at) const {
   fail("lane %u: word %u of slot %llu, which has %llu", weft_lane, at, slot, count);
 }
 
+void weft_apart(int line) { fail("line %d: lane %u: four words do not begin at a multiple of four", line, weft_lane); }
+
 // Called by code that -fsanitize=bounds adds, where an index is outside of an array.
 struct Place {
   const char* file;

@@ -50,9 +50,10 @@ fn portable(source: &str) -> String {
             function = Some(String::new());
         }
         let to = function.as_mut().unwrap_or(&mut out);
-        to.push_str(
-            &slot(line).unwrap_or_else(|| line.replace("extern \"C\" __global__", "static __global__")),
-        );
+        to.push_str(&slot(line).unwrap_or_else(|| {
+            line.replace("extern \"C\" __global__", "static __global__")
+                .replace("*(const uint4*)&", "weft_quad << &")
+        }));
         to.push('\n');
         if line == "}"
             && let Some(function) = function.take()

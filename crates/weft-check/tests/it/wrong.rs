@@ -150,7 +150,8 @@ fn what_is_out_of_bounds() {
         assert!(found.as_ref().is_some_and(|found| found.contains(expected)), "{with}: {found:?}");
     };
     check("b0[", "b0[2000u + ", "of slot 0, which has 1536");
-    check("b0[", "b0[0u - 1u - ", "of slot 0, which has 1536");
+    check("b0[", "b0[0u - 4u + ", "of slot 0, which has 1536");
+    check("*(const uint4*)&b0[", "*(const uint4*)&b0[1u + ", "do not begin at a multiple of four");
     check("b1[", "b1[5000000u + ", "of slot 1, which has");
     check("b2[", "b2[200u + ", "of slot 2, which has 120");
     check("&pool[", "&pool[1u << 20u | ", "of an array is out of bounds");
