@@ -10,7 +10,7 @@ use weft_kern::Sizes;
 
 use crate::buffer::Buffer;
 use crate::compile::{Compiled, Launch, compile};
-use crate::hardware::{MAX_THREADS, hardware, threads};
+use crate::hardware::{MAX_THREADS, available_memory, hardware, threads};
 use crate::isa::{Arch, Isa};
 use crate::memory::Memory;
 use crate::probe::CpuProbe;
@@ -166,6 +166,22 @@ impl Device for CpuDevice {
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
         let memory = Memory::zeroed(bytes).ok_or_else(|| self.out_of_memory(bytes))?;
         self.add(Buffer::Memory(memory))
+    }
+
+    /// Where the system says how much memory is available, this fails rather than let the system end the process.
+    fn commit(&mut self, buffers: &[BufferId]) -> Result<(), DeviceError> {
+        let index = |buffer: &BufferId| buffer.0 as usize;
+        let memories = buffers.iter().filter_map(|b| self.buffers.get(index(b))?.memory());
+        let bytes: usize = memories.map(Memory::len).sum();
+        if available_memory().is_some_and(|available| available < bytes as u64) {
+            return Err(self.out_of_memory(bytes));
+        }
+        for buffer in buffers {
+            if let Some(memory) = self.buffers.get_mut(index(buffer)).and_then(Buffer::memory_mut) {
+                memory.commit();
+            }
+        }
+        Ok(())
     }
 
     fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {

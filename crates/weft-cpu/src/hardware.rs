@@ -39,6 +39,17 @@ fn model_name(info: &str) -> Option<&str> {
     line.split_once(':').map(|(_, name)| name.trim()).filter(|name| !name.is_empty())
 }
 
+/// The memory that programs can still get, in bytes, if the system reports it.
+pub fn available_memory() -> Option<u64> {
+    available(&std::fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+/// The available memory in Linux's `/proc/meminfo`.
+fn available(info: &str) -> Option<u64> {
+    let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +60,17 @@ mod tests {
         assert_eq!(model_name(info), Some("A Processor: 3 GHz"));
         for nameless in ["", "processor: 0\n", "model name\t:\n", "model name\n"] {
             assert_eq!(model_name(nameless), None, "{nameless:?}");
+        }
+    }
+
+    #[test]
+    fn available_memory_is_what_linux_reports() {
+        let info = "MemTotal:       24000000 kB\nMemAvailable:    2000000 kB\nBuffers: 1 kB\n";
+        assert_eq!(available(info), Some(2_048_000_000));
+        for silent in
+            ["", "MemAvailable:\n", "MemAvailable: many kB\n", "MemAvailable: 18446744073709551615 kB\n"]
+        {
+            assert_eq!(available(silent), None, "{silent:?}");
         }
     }
 

@@ -95,7 +95,7 @@ mod thread;
 
 pub use backend::CpuBackend;
 pub use device::{CpuDevice, CpuOptions};
-pub use hardware::processor_name;
+pub use hardware::{available_memory, processor_name};
 pub use isa::Isa;
 pub use probe::CpuProbe;
 

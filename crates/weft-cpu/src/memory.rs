@@ -1,6 +1,7 @@
 //! Buffers, and the one way kernels access them: an [`Arg`], which checks every access against its bounds.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::hint::black_box;
 use std::ptr::{self, NonNull};
 
 use weft_kern::{Access, Format, q8};
@@ -12,6 +13,9 @@ const ALIGN: usize = 64;
 /// The allocator's natural alignment. A larger one would make the allocator write all the zeros itself, instead of
 /// leaving that to the operating system, which zeroes each page when it is first touched.
 const NATURAL: usize = 16;
+
+/// At most the size of a page of memory, on any system.
+const PAGE: usize = 4096;
 
 /// Zeroed memory, aligned to [`ALIGN`].
 #[derive(Debug)]
@@ -35,6 +39,15 @@ impl Memory {
         // SAFETY: the layout has a size, at least `ALIGN`.
         let base = NonNull::new(unsafe { alloc_zeroed(Memory::layout(len)?) })?;
         Some(Memory { base, skip: base.addr().get().wrapping_neg() % ALIGN, len })
+    }
+
+    /// Writes to every page, so that the system provides it now. Changes no byte.
+    pub(crate) fn commit(&mut self) {
+        let bytes = self.bytes_mut();
+        for at in (0..bytes.len()).step_by(PAGE).chain(bytes.len().checked_sub(1)) {
+            // The compiler must not see that this changes nothing.
+            bytes[at] = black_box(bytes[at]);
+        }
     }
 
     fn layout(len: usize) -> Option<Layout> {
@@ -283,6 +296,36 @@ mod tests {
         assert_eq!((memory.bytes()[0], memory.bytes()[end / 2], memory.bytes()[end]), (0, 0, 7));
         assert!(Memory::zeroed(usize::MAX - 8).is_none());
         assert_eq!(Memory::zeroed(0).unwrap().bytes(), []);
+    }
+
+    #[test]
+    fn committing_changes_nothing() {
+        for len in [0, 1, PAGE - 1, 3 * PAGE + 5] {
+            let mut memory = Memory::zeroed(len).unwrap();
+            memory.bytes_mut().iter_mut().enumerate().for_each(|(i, byte)| *byte = i as u8);
+            memory.commit();
+            assert!(memory.bytes().iter().enumerate().all(|(i, &byte)| byte == i as u8));
+        }
+    }
+
+    /// Linux says of every page whether it is in memory: bit 63 of its entry.
+    #[test]
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn committed_memory_is_there() {
+        use std::os::unix::fs::FileExt as _;
+
+        let present = |memory: &Memory| {
+            let map = std::fs::File::open("/proc/self/pagemap").unwrap();
+            let first = memory.as_ptr().addr() / PAGE;
+            let last = (memory.as_ptr().addr() + memory.len() - 1) / PAGE;
+            let mut entries = vec![0; 8 * (last - first + 1)];
+            map.read_exact_at(&mut entries, 8 * first as u64).unwrap();
+            entries.chunks(8).filter(|entry| entry[7] & 0x80 != 0).count() * 100 / (last - first + 1)
+        };
+        let mut memory = Memory::zeroed(8 << 20).unwrap();
+        assert!(present(&memory) < 50);
+        memory.commit();
+        assert_eq!(present(&memory), 100);
     }
 
     #[test]

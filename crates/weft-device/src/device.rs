@@ -45,6 +45,17 @@ pub trait Device: Send {
     /// [`DeviceError::Memory`], [`DeviceError::TooLarge`].
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError>;
 
+    /// Takes the memory of these buffers now rather than when it is first written. They keep what they hold.
+    ///
+    /// Does nothing on a device that takes a buffer's memory when it is allocated.
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`] if there is less memory than they need.
+    fn commit(&mut self, buffers: &[BufferId]) -> Result<(), DeviceError> {
+        let _ = buffers;
+        Ok(())
+    }
+
     /// Copies bytes into a buffer that is not a weight.
     ///
     /// # Errors

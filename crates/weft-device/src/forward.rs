@@ -69,6 +69,14 @@ pub trait Forward: Send {
         self.inner_mut().alloc(bytes)
     }
 
+    /// [`Device::commit`]
+    ///
+    /// # Errors
+    /// Those of the inner device.
+    fn commit(&mut self, buffers: &[BufferId]) -> Result<(), DeviceError> {
+        self.inner_mut().commit(buffers)
+    }
+
     /// [`Device::write`]
     ///
     /// # Errors
@@ -148,6 +156,10 @@ impl<F: Forward> Device for F {
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
         Forward::alloc(self, bytes)
+    }
+
+    fn commit(&mut self, buffers: &[BufferId]) -> Result<(), DeviceError> {
+        Forward::commit(self, buffers)
     }
 
     fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {

@@ -95,6 +95,19 @@ pub enum Error {
     Batch(String),
 }
 
+impl Error {
+    /// Returns whether there was too little memory, so that it may work once other memory is freed.
+    pub fn is_out_of_memory(&self) -> bool {
+        let (Error::Device(error)
+        | Error::Weight { source: error, .. }
+        | Error::Link(LinkError::Device(error))) = self
+        else {
+            return false;
+        };
+        matches!(error, DeviceError::Memory { .. })
+    }
+}
+
 impl From<PackError> for Error {
     fn from(error: PackError) -> Error {
         match error {

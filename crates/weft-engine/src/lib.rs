@@ -96,6 +96,7 @@ pub use prompts::folder::{PromptCache, PromptCacheUsage};
 pub use request::{GenerateOptions, Request};
 pub use sample::Sampling;
 pub use schedule::Stats;
+pub use weft_cpu::available_memory;
 pub use weft_device::{Backend, DeviceInfo, DeviceKind, Fact, FactValue, OpenError};
 pub use weft_fuse::{Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;

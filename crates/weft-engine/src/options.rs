@@ -40,6 +40,9 @@ pub struct EngineOptions {
     pub chunk: usize,
     /// The type of the KV cache: F16, BF16, F32 or Q8_0.
     pub kv: GgmlType,
+    /// Whether the KV cache takes all its memory when the model is opened, rather than as it fills. A program that runs
+    /// for long then fails at its start if there is too little memory, and not hours later.
+    pub commit: bool,
     /// Compiler decisions set by hand.
     pub switches: Switches,
     /// The cache of packed weights. `None` packs them in memory each time.
@@ -60,6 +63,7 @@ impl Default for EngineOptions {
             batch: 512,
             chunk: 128,
             kv: GgmlType::F16,
+            commit: false,
             switches: Switches::default(),
             cache: None,
             prompts: None,
@@ -101,6 +105,11 @@ impl EngineOptions {
     /// Sets the type of the [KV cache](Self::kv).
     pub fn kv(self, kv: GgmlType) -> EngineOptions {
         EngineOptions { kv, ..self }
+    }
+
+    /// Sets whether the KV cache takes its memory [at once](Self::commit).
+    pub fn commit(self, commit: bool) -> EngineOptions {
+        EngineOptions { commit, ..self }
     }
 
     /// Sets [compiler decisions](Self::switches).

@@ -128,6 +128,9 @@ impl Runner {
         let fusion = Options { max, switches: options.switches.clone(), costs, advise: false };
         let cache = options.cache.as_ref();
         let (shared, compiled) = compile(&mut *device, model.gguf(), model.graph(), &fusion, cache, report)?;
+        if options.commit {
+            device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;
+        }
         let vocab = model.graph().config.vocab;
         let inputs =
             shared.inputs.values().map(|region| region.offset + 4 * region.values).max().unwrap_or(0);

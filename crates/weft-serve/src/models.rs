@@ -8,7 +8,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Mutex;
 use tracing::{info, warn};
-use weft_engine::{ChatTemplate, Engine, EngineOptions, GenerateOptions, TemplateError, Tokenizer};
+use weft_engine::{
+    ChatTemplate, Engine, EngineOptions, GenerateOptions, TemplateError, Tokenizer, available_memory,
+};
 use weft_text::reply::ReplyFormat;
 
 use crate::error::{ApiError, Kind};
@@ -52,6 +54,13 @@ pub(crate) struct Loaded {
     pub(crate) grammars: Grammars,
     /// Its thread.
     pub(crate) worker: Worker,
+}
+
+/// Why a model cannot be loaded.
+struct Unfit {
+    /// It may work once other models are unloaded.
+    out_of_memory: bool,
+    error: ApiError,
 }
 
 /// What a model's file says, and how it runs.
@@ -139,17 +148,23 @@ impl Models {
             return Ok(loaded);
         }
         self.make_room(slot).await?;
-        self.load(slot).await
+        loop {
+            match self.load(slot).await {
+                Err(Unfit { out_of_memory: true, .. }) if self.unload_one().await => {}
+                loaded => return loaded.map_err(|unfit| unfit.error),
+            }
+        }
     }
 
-    async fn load(&self, slot: &Slot) -> Result<Arc<Loaded>, ApiError> {
+    async fn load(&self, slot: &Slot) -> Result<Arc<Loaded>, Unfit> {
         let ModelSource { name, path, defaults } = slot.source.clone();
         let begun = Instant::now();
         info!(model = %name, "loading");
         let (options, metrics) = (self.engine.clone(), self.metrics.of_model(&name));
-        let failed = |why: String| {
+        let failed = |why: String, out_of_memory: bool| {
             warn!(model = %name, %why, "cannot load the model");
-            ApiError::new(Kind::Internal, format!("cannot load the model `{name}`: {why}"))
+            let error = ApiError::new(Kind::Internal, format!("cannot load the model `{name}`: {why}"));
+            Unfit { out_of_memory, error }
         };
         let describing = metrics.clone();
         let describe = move |engine: &Engine| {
@@ -159,10 +174,10 @@ impl Models {
         };
         let (worker, facts) =
             Worker::start(&name, &self.limits, metrics, move || options.open(&path), describe)
-                .map_err(|error| failed(error.to_string()))?;
+                .map_err(|error| failed(error.to_string(), false))?;
         let facts = match facts.await {
-            Ok(facts) => facts.map_err(failed)?,
-            Err(_) => return Err(failed("loading panicked".into())),
+            Ok(facts) => facts.map_err(|error| failed(error.to_string(), error.is_out_of_memory()))?,
+            Err(_) => return Err(failed("loading panicked".into(), false)),
         };
         info!(model = %name, seconds = begun.elapsed().as_secs_f64(), device = %facts.device, "loaded");
         let _ = slot.context.set(facts.context);
@@ -185,32 +200,38 @@ impl Models {
             if available >= needed {
                 return Ok(());
             }
-            let idle = self
-                .slots
-                .iter()
-                .filter(|other| other.loaded().is_some_and(|loaded| loaded.worker.jobs() == 0))
-                .min_by_key(|other| other.used.load(Ordering::Relaxed));
-            match idle {
-                Some(idle) => {
-                    info!(model = %idle.source.name, "unloading, to make room");
-                    let unloaded = idle.set(None);
-                    // Waits for its thread.
-                    let _ = tokio::task::spawn_blocking(move || drop(unloaded)).await;
-                }
-                None if self.loaded().next().is_some() => {
-                    let message = format!(
-                        "`{}` needs about {} MB of memory, {} MB are free, and other models are in use; try again later",
-                        slot.source.name,
-                        needed / 1_000_000,
-                        available / 1_000_000
-                    );
-                    return Err(ApiError::new(Kind::Unavailable, message)
-                        .retry_after(std::time::Duration::from_secs(10)));
-                }
-                // Nothing else to unload: the loader says what is missing, if anything is.
-                None => return Ok(()),
+            if self.unload_one().await {
+                continue;
             }
+            if self.loaded().next().is_none() {
+                // Nothing else to unload: the loader says what is missing, if anything is.
+                return Ok(());
+            }
+            let message = format!(
+                "`{}` needs about {} MB of memory, {} MB are free, and other models are in use; try again later",
+                slot.source.name,
+                needed / 1_000_000,
+                available / 1_000_000
+            );
+            return Err(
+                ApiError::new(Kind::Unavailable, message).retry_after(std::time::Duration::from_secs(10))
+            );
         }
+    }
+
+    /// Unloads the model that was used least recently, of those that nobody uses. Returns whether there was one.
+    async fn unload_one(&self) -> bool {
+        let idle = self
+            .slots
+            .iter()
+            .filter(|other| other.loaded().is_some_and(|loaded| loaded.worker.jobs() == 0))
+            .min_by_key(|other| other.used.load(Ordering::Relaxed));
+        let Some(idle) = idle else { return false };
+        info!(model = %idle.source.name, "unloading, to make room");
+        let unloaded = idle.set(None);
+        // Waits for its thread.
+        let _ = tokio::task::spawn_blocking(move || drop(unloaded)).await;
+        true
     }
 }
 
@@ -249,12 +270,4 @@ impl Slot {
         let size = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
         size(&self.source.path) / 10 * 11
     }
-}
-
-/// The memory that is free for programs, where the system says so.
-fn available_memory() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    kilobytes.checked_mul(1024)
 }

@@ -54,7 +54,7 @@ impl ServeOptions {
         ServeOptions {
             address: SocketAddr::from(([127, 0, 0, 1], 8090)),
             models: models.into(),
-            engine: EngineOptions::default().sequences(4),
+            engine: EngineOptions::default().sequences(4).commit(true),
             keys: Vec::new(),
             hosts: Vec::new(),
             limits: Limits::default(),

@@ -33,14 +33,14 @@ impl Worker {
         metrics: ModelMetrics,
         open: impl FnOnce() -> Result<Engine, Error> + Send + 'static,
         describe: impl FnOnce(&Engine) -> T + Send + 'static,
-    ) -> std::io::Result<(Worker, oneshot::Receiver<Result<T, String>>)> {
+    ) -> std::io::Result<(Worker, oneshot::Receiver<Result<T, Error>>)> {
         let (send, receive) = oneshot::channel();
         let shared = Arc::new(Shared::new(limits.clone()));
         let theirs = Arc::clone(&shared);
         let thread =
             std::thread::Builder::new().name(format!("model {name}")).spawn(move || match open() {
                 Err(error) => {
-                    let _ = send.send(Err(error.to_string()));
+                    let _ = send.send(Err(error));
                     theirs.close(None);
                 }
                 Ok(mut engine) => {

@@ -254,3 +254,38 @@ fn parameters_that_are_not_finite_are_refused() {
         }
     }
 }
+
+/// Has no memory for the buffers that are to be committed, whose number it records.
+struct FailsToCommit(CpuDevice, Arc<AtomicI64>);
+
+impl Forward for FailsToCommit {
+    fn inner(&self) -> &dyn Device {
+        &self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut self.0
+    }
+
+    fn commit(&mut self, buffers: &[BufferId]) -> Result<(), DeviceError> {
+        self.1.store(buffers.len() as i64, Ordering::SeqCst);
+        Err(DeviceError::Memory { device: "test".into(), bytes: 1 })
+    }
+}
+
+#[test]
+fn too_little_memory_for_the_kv_cache_is_found_at_the_start() {
+    let fixture = fixture();
+    let committed = Arc::new(AtomicI64::new(0));
+    let open = |commit| {
+        let cpu = CpuDevice::new(CpuOptions { threads: Some(1), ..CpuOptions::default() }).unwrap();
+        let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
+        let device = FailsToCommit(cpu, Arc::clone(&committed));
+        Engine::new(model, Box::new(device), &options(128).commit(commit))
+    };
+    assert!(open(false).is_ok());
+    assert_eq!(committed.load(Ordering::SeqCst), 0);
+    let Err(error) = open(true) else { panic!("the engine has no KV cache") };
+    assert!(error.is_out_of_memory(), "{error}");
+    assert!(committed.load(Ordering::SeqCst) > 0);
+}

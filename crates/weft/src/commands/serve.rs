@@ -106,7 +106,7 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     let tokens = args.count("kv-tokens").unwrap_or(4 * context);
     let chunk = args.count("chunk").unwrap_or(engine.chunk);
     let sequences = tokens.div_ceil(context).max(1);
-    options.engine = engine.chunk(chunk).sequences(sequences).prompts(args.prompt_cache()?);
+    options.engine = engine.chunk(chunk).sequences(sequences).commit(true).prompts(args.prompt_cache()?);
     let mut limits = Limits::default();
     limits.parallel = args.count("parallel").unwrap_or(limits.parallel);
     limits.queue_requests = args.count("queue").unwrap_or(limits.queue_requests);
