@@ -12,6 +12,8 @@ pub(crate) enum Step {
     Take,
     /// The same, and the call is over.
     Done,
+    /// What was held back, and it, are to be read again: the call has changed its mind about what came before.
+    Again,
     /// It does not belong to the call, nor does anything that was held back: the call is over, or never was one.
     Leave,
 }

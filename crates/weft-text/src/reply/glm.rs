@@ -1,13 +1,15 @@
 //! GLM's calls: `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`.
 //!
-//! White space between the tags is allowed (GLM-4.5 writes newlines). Of several arguments with one key, the first counts,
+//! White space between the tags is allowed (GLM-4.5 writes newlines). A value that is JSON may contain `</arg_value>` in its
+//! strings. Whether that ends the value is not known until the JSON is complete, which it then does not, or turns out to be
+//! broken, or the reply ends; what comes after it is read again in the last two cases. Of several arguments with one key, the first counts,
 //! since it may have been sent already.
 
 use std::collections::BTreeSet;
 
 use super::call::{Sink, Step, TagRead, TagReader};
 use super::format::{ARG_KEY, ARG_KEY_END, ARG_VALUE, ARG_VALUE_END, TOOL_CALL_END};
-use super::scanner::escape_into;
+use super::scanner::{Scan, escape_into};
 use super::tools::{NamePrefix, Tools};
 use super::value::ValueWriter;
 
@@ -20,6 +22,8 @@ pub(crate) struct GlmCall {
     /// The keys that were sent.
     keys: BTreeSet<String>,
     begun: bool,
+    /// The length of the value before an `</arg_value>` within a string of its JSON, while that may be the value's end.
+    doubt: Option<usize>,
 }
 
 enum State {
@@ -35,11 +39,36 @@ enum State {
 impl GlmCall {
     pub(crate) fn new(tools: &Tools) -> GlmCall {
         let state = State::Name(tools.prefix());
-        GlmCall { state, tag: TagReader::default(), key: String::new(), keys: BTreeSet::new(), begun: false }
+        let (key, keys) = (String::new(), BTreeSet::new());
+        GlmCall { state, tag: TagReader::default(), key, keys, begun: false, doubt: None }
+    }
+
+    /// The reply has ended, or JSON is broken: if an `</arg_value>` was in doubt, it ended the value. Returns whether it was;
+    /// then what came after it is to be read again.
+    pub(crate) fn end_doubt(&mut self, sink: &mut Sink<'_, '_>) -> bool {
+        let Some(length) = self.doubt.take() else { return false };
+        if let State::Value(tool, value) = &mut self.state {
+            if let Some(value) = value {
+                value.cut(length, sink);
+            }
+            self.state = State::Argument(*tool);
+        }
+        true
     }
 
     pub(crate) fn push(&mut self, c: char, tools: &Tools, sink: &mut Sink<'_, '_>) -> Step {
         match &mut self.state {
+            State::Value(_, Some(value)) if self.doubt.is_some() => match value.push_json(c) {
+                Scan::More => Step::Hold,
+                Scan::Done => {
+                    self.doubt = None;
+                    Step::Take
+                }
+                Scan::Past | Scan::Invalid => {
+                    self.end_doubt(sink);
+                    Step::Again
+                }
+            },
             State::Name(prefix) => {
                 if (prefix.is_empty() && c.is_whitespace()) || tools.extend(prefix, c) {
                     return Step::Hold;
@@ -99,8 +128,16 @@ impl GlmCall {
                 match self.tag.push(c, &[ARG_VALUE_END]) {
                     TagRead::Part => {}
                     TagRead::Whole(_) => {
-                        if let Some(value) = value {
-                            value.finish(sink);
+                        self.doubt = value.as_ref().and_then(ValueWriter::in_json_string);
+                        match value {
+                            Some(value) if self.doubt.is_some() => {
+                                for c in ARG_VALUE_END.chars() {
+                                    value.push_json(c);
+                                }
+                                return Step::Take;
+                            }
+                            Some(value) => value.finish(sink),
+                            None => {}
                         }
                         self.state = State::Argument(*tool);
                     }

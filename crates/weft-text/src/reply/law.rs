@@ -2,7 +2,7 @@
 //!
 //! 1. How a reply is cut makes no difference to its joined pieces.
 //! 2. No byte is lost, moved or changed: each is a byte of text or reasoning at its place, belongs to a call, is part of a
-//!    whole tag, or is white space beside a tag or call.
+//!    whole tag (or, at the end, of the beginning of one that closes a call), or is white space beside a tag or call.
 //! 3. Calls are numbered from 0 and name declared tools. The pieces of one are not interrupted by others, and the arguments
 //!    of one that ends are a JSON object.
 
@@ -172,7 +172,7 @@ fn check_bytes(format: &ReplyFormat, reply: &str, fates: &[(Fate, usize)], piece
     assert_eq!(total, reply.len(), "bytes without a fate: {fates:?} of {reply:?}");
     let reasoning = format.reasoning.into_iter().flat_map(|tags| [tags.begin, tags.end]);
     let closers = format.tools.into_iter().flat_map(|syntax| syntax.closers().iter().copied());
-    let tags: Vec<&str> = reasoning.chain(closers).collect();
+    let tags: Vec<&str> = reasoning.chain(closers.clone()).collect();
 
     let (mut from, mut expected) = (0, Vec::new());
     let mut output = Output::new(&mut expected);
@@ -181,7 +181,10 @@ fn check_bytes(format: &ReplyFormat, reply: &str, fates: &[(Fate, usize)], piece
         match fate {
             Fate::Text => output.text(part),
             Fate::Reasoning => output.reasoning(part),
-            Fate::Tag => assert!(tags.contains(&part), "{part:?} is no tag: {reply:?}"),
+            Fate::Tag => {
+                let cut_off = at + 1 == fates.len() && closers.clone().any(|tag| tag.starts_with(part));
+                assert!(cut_off || tags.contains(&part), "{part:?} is no tag: {reply:?}");
+            }
             Fate::Space => {
                 assert!(part.trim().is_empty(), "{part:?} is not white space: {reply:?}");
                 let beside =
@@ -232,11 +235,8 @@ fn check_calls(tools: &[Tool], pieces: &[ReplyPiece]) {
             ReplyPiece::ToolCallEnd { index } => {
                 assert_eq!(*index + 1, next, "{pieces:?}");
                 let arguments = open.take().expect("the end of an open call");
-                match serde_json::from_str::<Value>(&arguments) {
-                    Ok(value) => assert!(value.is_object(), "{arguments}"),
-                    // JSON by its grammar that has no value here: a number that is too large.
-                    Err(error) => assert!(error.to_string().contains("out of range"), "{error}: {arguments}"),
-                }
+                let value = serde_json::from_str::<Value>(&arguments);
+                assert!(value.is_ok_and(|value| value.is_object()), "{arguments}");
             }
             ReplyPiece::Text(text) | ReplyPiece::Reasoning(text) => {
                 assert!(!text.is_empty());

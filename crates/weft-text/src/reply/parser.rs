@@ -115,19 +115,33 @@ impl ReplyParser {
         text.chars().for_each(|c| self.step(c, &mut output));
     }
 
-    /// Ends the reply: appends the text that was held back. What was held back of a call that has begun is dropped.
+    /// Ends the reply: appends the text that was held back. What was held back of a call that has begun is dropped, and so is
+    /// the beginning of a tag that closes a call.
     pub fn finish(&mut self, out: &mut Vec<ReplyPiece>) {
         let mut output = Output::new(out);
+        while let Some(OpenCall { syntax: CallSyntax::Glm(call), .. }) = &mut self.call
+            && call.end_doubt(&mut Sink { output: &mut output, calls: &mut self.calls })
+        {
+            self.read_again(&mut output);
+        }
         match self.call.take() {
             Some(call) if self.calls > call.index => self.settle_call(),
             Some(_) => self.release(self.held.len(), &mut output),
-            None if matches!(self.place, Place::AfterCall(_)) && self.held.len() == self.space => {
+            None if matches!(self.place, Place::AfterCall(_)) && self.may_close() => {
                 self.settle(Fate::Space, self.space);
+                self.settle(Fate::Tag, self.held.len() - self.space);
             }
             None => self.release(self.held.len(), &mut output),
         }
         self.held.clear();
         self.space = 0;
+    }
+
+    /// Whether what is held after white space is nothing, or the beginning of a tag that closes a call.
+    fn may_close(&self) -> bool {
+        let rest = &self.held[self.space..];
+        let closes = |(kind, tag): &(Tag, &str)| matches!(kind, Tag::AfterCall(_)) && tag.starts_with(rest);
+        rest.is_empty() || self.tags.iter().any(closes)
     }
 
     /// Whether the next character is expected to be reasoning, for counting tokens.
@@ -170,8 +184,15 @@ impl ReplyParser {
                 self.settle_call();
                 self.end_call();
             }
+            Step::Again => self.read_again(output),
             Step::Leave => self.leave_call(output),
         }
+    }
+
+    /// Reads what is held again.
+    fn read_again(&mut self, output: &mut Output<'_>) {
+        self.space = 0;
+        std::mem::take(&mut self.held).chars().for_each(|c| self.step(c, output));
     }
 
     /// Whether the reasoning ends here, in the middle of what may be a call. A model that thinks about calls may write one

@@ -102,14 +102,42 @@ impl ValueWriter {
         }
     }
 
+    /// The length of the text, if its last character is within a string of JSON.
+    pub(crate) fn in_json_string(&self) -> Option<usize> {
+        matches!(&self.state, State::Json(scanner, _) if scanner.in_string()).then_some(self.text.len())
+    }
+
+    /// Takes the next character of JSON. If no JSON goes on like that, [`cut`](ValueWriter::cut) must follow.
+    pub(crate) fn push_json(&mut self, c: char) -> Scan {
+        let State::Json(scanner, copy) = &mut self.state else { return Scan::Invalid };
+        self.text.push(c);
+        let scan = scanner.push(c, copy);
+        if scan == Scan::Done {
+            self.state = State::AfterJson(std::mem::take(copy));
+        }
+        scan
+    }
+
+    /// The text ended after `length` bytes, in the middle of JSON.
+    pub(crate) fn cut(&mut self, length: usize, sink: &mut Sink<'_, '_>) {
+        self.text.truncate(length);
+        self.begin_string(sink);
+        sink.arguments("\"");
+    }
+
     /// The text is complete.
     pub(crate) fn finish(&mut self, sink: &mut Sink<'_, '_>) {
+        if let State::Json(scanner, copy) = &mut self.state {
+            scanner.finish(copy);
+        }
         let json = match &self.state {
             State::String => return sink.arguments("\""),
             State::Space => None,
             State::Python(rest, json) => rest.is_empty().then_some(*json),
-            // The scanner does not check everything: a number can be too large.
+            // The JSON may be incomplete, and its type another.
             State::Json(_, copy) | State::AfterJson(copy) => match serde_json::from_str::<Value>(copy) {
+                // A number that is too large was replaced, and is better kept as a string.
+                Ok(Value::Number(_)) if *copy != self.text.trim() => None,
                 Ok(value) if self.types.meets(Types::of(&value)) => Some(copy.as_str()),
                 _ => None,
             },
