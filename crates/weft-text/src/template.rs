@@ -2,7 +2,8 @@
 //!
 //! Templates are written for Python's Jinja as HF `transformers` configures it, and [`ChatTemplate`] behaves like that:
 //! blocks leave no blank lines, `tojson` is `json.dumps` without HTML escapes, values have their Python methods, and
-//! `{% break %}`, `{% continue %}`, `{% generation %}`, `raise_exception` and `strftime_now` exist.
+//! `{% break %}`, `{% continue %}`, `{% generation %}`, `raise_exception` and `strftime_now` exist. Beyond that, lists that begin
+//! empty can be changed (`lists.rs`).
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -13,6 +14,7 @@ use minijinja::{Environment, ErrorKind, Value};
 use minijinja_contrib::pycompat::unknown_method_callback;
 use serde_json::{Map, Value as Json};
 
+use self::lists::GrowingList;
 use self::marks::{Marker, Origin};
 use self::sandbox::{FUEL, LimitedOutput, MAX_DEPTH, MAX_OUTPUT, MAX_SOURCE, PROBE_FUEL, on_large_stack};
 use crate::error::TemplateError;
@@ -22,6 +24,7 @@ use crate::tokenizer::Tokenizer;
 mod adapt;
 mod features;
 mod json;
+mod lists;
 mod marks;
 mod message;
 mod sandbox;
@@ -93,7 +96,7 @@ impl ChatTemplate {
             return Err(TemplateError::Invalid(format!("{length} bytes: expected at most {MAX_SOURCE}")));
         }
         let environment = on_large_stack(|| {
-            environment(without_generation_tags(source))
+            environment(lists::growing(without_generation_tags(source)))
                 .map_err(|error| TemplateError::Invalid(describe(&error)))
         })?;
         let controls: Vec<&str> = tokenizer.control_texts().collect();
@@ -232,6 +235,7 @@ fn environment(source: String) -> Result<Environment<'static>, minijinja::Error>
     // As in Python, where `None` cannot be iterated over: templates ask so whether there are tools.
     environment.add_test("iterable", |value: &Value| !value.is_none() && value.try_iter().is_ok());
     environment.add_function("raise_exception", raise_exception);
+    environment.add_function(lists::NEW, GrowingList::value);
     environment.add_template_owned(NAME, source)?;
     Ok(environment)
 }

@@ -88,6 +88,27 @@ fn render(source: &str) -> Result<String, TemplateError> {
 }
 
 #[test]
+fn lists_can_be_changed() {
+    let queue = "{%- set q = namespace(ids=[], n=[]) -%}{%- set plain = [] -%}
+        {%- for id in ['a', 'b', 'c'] -%}{%- set _ = q.ids.append('f:' + id) -%}{%- set _ = plain.append(loop.index) -%}{%- endfor -%}
+        {{ q.ids.pop(0) }} {{ q.ids.pop() }} {{ q.ids }} {{ q.ids | length }} {{ q.ids[0] }} {{ 'f:b' in q.ids }}
+        {{- ' ' ~ (plain | join('+')) }} {{ plain == [1, 2, 3] }} {{ 'some' if q.ids else 'none' }} {{ 'some' if q.n else 'none' }}";
+    // As Jinja's `SandboxedEnvironment`; the immutable one, which `transformers` uses, refuses `append`.
+    assert_eq!(render(queue).unwrap(), "f:a f:c ['f:b'] 1 f:b True 1+2+3 True some none");
+    for (source, error) in [
+        ("{% set a = [] %}{{ a.append(a) }}", "found a sequence"),
+        ("{% set a = [] %}{{ a.append({'a': a}) }}", "found a map"),
+        ("{% set a = [] %}{{ a.append(1) }}{{ a.pop(1) }}", "expected nothing or 0"),
+        ("{% set a = [] %}{{ a.append() }}", "expected one value, found 0"),
+        ("{% set a = [] %}{{ a.append(1) }}{{ a.pop() }}{{ a.pop() }}", "the list is empty"),
+        ("{% set a = [] %}{{ a.append(1) }}{{ a.remove(1) }}", "remove"),
+    ] {
+        let found = render(source).unwrap_err().to_string();
+        assert!(found.contains(error), "{source}: {found}");
+    }
+}
+
+#[test]
 fn errors_say_what_is_wrong_and_where() {
     let invalid = render("line\n{% if %}").unwrap_err();
     assert!(matches!(invalid, TemplateError::Invalid(_)), "{invalid:?}");
