@@ -89,8 +89,12 @@ impl Chooser {
         }
         let processors = &mut self.processors;
         guarded(|| processors.iter_mut().try_for_each(|processor| processor.process(tokens, reply, logits)))?;
-        // Last, so that no processor can undo it.
-        if tokens.len() - reply < self.min_tokens {
+        // Last, so that no processor can undo it. Where processors allow nothing else, the reply is complete.
+        let ends = &self.ends;
+        let goes_on = |id: usize| !ends.iter().any(|end| *end as usize == id);
+        let can_go_on =
+            || logits.iter().enumerate().any(|(id, logit)| *logit > f32::NEG_INFINITY && goes_on(id));
+        if tokens.len() - reply < self.min_tokens && can_go_on() {
             for token in &self.ends {
                 if let Some(logit) = logits.get_mut(*token as usize) {
                     *logit = f32::NEG_INFINITY;
@@ -149,9 +153,11 @@ mod tests {
         let logits = [0.0, 1.0, 2.0, 3.0];
         let found = [&[0][..], &[0, 1], &[0, 1, 1]].map(|tokens| id(&mut patient, tokens, logits));
         assert_eq!(found, [Ok(1), Ok(1), Ok(3)]);
-        let only_ends = [f32::NEG_INFINITY, f32::NEG_INFINITY, 0.0, 0.0];
-        let kind = id(&mut patient, &[0], only_ends).map_err(|failure| failure.kind);
-        assert_eq!(kind, Err(FailureKind::NothingAllowed));
+        // A grammar that is complete allows nothing but the end.
+        let only_ends = [f32::NEG_INFINITY, f32::NEG_INFINITY, 0.0, 1.0];
+        assert_eq!(id(&mut patient, &[0], only_ends), Ok(3));
+        let nothing = id(&mut patient, &[0], [f32::NEG_INFINITY; 4]).map_err(|failure| failure.kind);
+        assert_eq!(nothing, Err(FailureKind::NothingAllowed));
         // With `ignore_end`, the end of the turn is a token like any other.
         let mut endless = chooser(|options| (options.min_tokens, options.ignore_end) = (2, true));
         assert_eq!(id(&mut endless, &[0], logits), Ok(3));

@@ -19,8 +19,8 @@ pub struct GenerateOptions {
     pub stop: Vec<String>,
     /// Stop tokens, which end the reply beside those that end the model's turn. Their text is not part of it.
     pub stop_tokens: Vec<u32>,
-    /// The fewest tokens of the reply. Until then, stop tokens and those that end the model's turn are forbidden, and no
-    /// stop string is looked for.
+    /// The fewest tokens of the reply. Until then, stop tokens and those that end the model's turn are forbidden, unless a
+    /// logit processor allows nothing else, and no stop string is looked for.
     pub min_tokens: usize,
     /// Added to the logits of these tokens, before penalties and logit processors.
     pub logit_bias: Vec<(u32, f32)>,
