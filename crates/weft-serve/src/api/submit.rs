@@ -120,6 +120,7 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
         requests: requests.collect(),
         prompt_tokens,
         reply_tokens,
+        paid: 0,
         since: now,
         deadline: now + app.limits.request_time,
         signals,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use weft_engine::{Event, Finish, Generation};
+use weft_engine::{Event, Finish, Generation, Usage};
 
 use super::job::{Job, Signal};
 use crate::metrics::ModelMetrics;
@@ -12,6 +12,8 @@ pub(super) struct Active {
     /// The job, without its requests.
     pub(super) job: Job,
     replies: Vec<Option<Reply>>,
+    /// The tokens of prompts and replies that were computed for replies that have ended.
+    used: [u64; 2],
 }
 
 struct Reply {
@@ -24,7 +26,12 @@ impl Active {
     pub(super) fn new(job: Job, generations: Vec<Generation>) -> Active {
         let replies =
             generations.into_iter().map(|generation| Some(Reply { generation, last: None })).collect();
-        Active { job, replies }
+        Active { job, replies, used: [0; 2] }
+    }
+
+    /// The tokens of prompts and replies that were computed.
+    pub(super) fn used(&self) -> [u64; 2] {
+        self.replies.iter().flatten().fold(self.used, |used, reply| add(used, &reply.generation.usage()))
     }
 
     /// The number of replies that have not ended.
@@ -35,7 +42,7 @@ impl Active {
     /// Passes on what has happened. Returns whether the job has ended: no reply is left, or nobody listens. Dropping it
     /// then cancels what is left.
     pub(super) fn poll(&mut self, now: Instant, metrics: &ModelMetrics) -> bool {
-        let Active { job, replies } = self;
+        let Active { job, replies, used } = self;
         for (choice, slot) in replies.iter_mut().enumerate() {
             let Some(reply) = slot else { continue };
             let mut ended = false;
@@ -51,6 +58,7 @@ impl Active {
                         ended = true;
                         let (usage, timings) = (reply.generation.usage(), reply.generation.timings());
                         metrics.ended(&finish, &usage, timings.queued, now - job.since);
+                        *used = add(*used, &usage);
                         Signal::Ended { choice, finish, usage, timings }
                     }
                     event => Signal::Event { choice, event },
@@ -75,4 +83,10 @@ impl Active {
         }
         self.left() == 0
     }
+}
+
+/// Adds what was computed for a reply. A prompt counts without what came from the cache, and not before it has begun.
+fn add([prompts, replies]: [u64; 2], usage: &Usage) -> [u64; 2] {
+    let computed = if usage.tokens > 0 { usage.prompt_tokens.saturating_sub(usage.cached_tokens) } else { 0 };
+    [prompts + computed as u64, replies + usage.tokens as u64]
 }

@@ -16,8 +16,10 @@ pub(crate) struct Job {
     pub(crate) requests: Vec<Request>,
     /// The number of tokens of the prompts of all requests.
     pub(crate) prompt_tokens: usize,
-    /// The most tokens of all replies, to estimate how long the job takes.
+    /// The most tokens of all replies.
     pub(crate) reply_tokens: usize,
+    /// The tokens that its tenant has paid for it.
+    pub(crate) paid: u64,
     /// When it came.
     pub(crate) since: Instant,
     /// When it must have ended.

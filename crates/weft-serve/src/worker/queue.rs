@@ -5,13 +5,18 @@ use std::collections::{BTreeMap, VecDeque};
 use super::job::Job;
 use crate::tenant::Tenant;
 
-/// Waiting jobs. The next is the oldest job of the tenant that was served least: every tenant pays for its jobs with their
-/// tokens, and who was away does not come back with credit (start-time fair queueing).
-#[derive(Default)]
+/// Replies are expected to have this many tokens until some have ended.
+const USUAL: u64 = 128;
+
+/// Waiting jobs. The next is the oldest job of the tenant that was served least: every tenant pays for the tokens that were
+/// computed for it, and one that was away has no credit when it comes back (start-time fair queueing). How long replies
+/// will be is not known when a job begins, so it pays what is usual, and the rest when it ends.
 pub(crate) struct Queue {
     tenants: BTreeMap<Tenant, Lane>,
     /// The tokens that the tenant of the last job had paid when it was served.
     clock: u64,
+    /// The reply tokens of a job, averaged over those that ended.
+    usual: u64,
     tokens: usize,
     len: usize,
 }
@@ -20,6 +25,12 @@ pub(crate) struct Queue {
 struct Lane {
     jobs: VecDeque<Job>,
     paid: u64,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue { tenants: BTreeMap::new(), clock: 0, usual: USUAL, tokens: 0, len: 0 }
+    }
 }
 
 impl Queue {
@@ -51,16 +62,31 @@ impl Queue {
             .iter_mut()
             .filter(|(_, lane)| !lane.jobs.is_empty())
             .min_by_key(|(_, lane)| lane.paid)?;
-        let job = lane.jobs.pop_front()?;
+        let mut job = lane.jobs.pop_front()?;
         self.clock = lane.paid;
-        // A reply token costs about as much as several prompt tokens, and few replies use all they may.
-        lane.paid = lane.paid.saturating_add((job.prompt_tokens + job.reply_tokens) as u64);
+        job.paid = job.prompt_tokens as u64 + self.usual.min(job.reply_tokens as u64);
+        lane.paid = lane.paid.saturating_add(job.paid);
         self.len -= 1;
         self.tokens -= job.prompt_tokens;
         // Lanes that are empty and behind the clock hold nothing that is not known.
         let clock = self.clock;
         self.tenants.retain(|_, lane| !lane.jobs.is_empty() || lane.paid > clock);
         Some(job)
+    }
+
+    /// Charges a job that has ended for the tokens that were computed for it, of prompts and replies, instead of what it paid.
+    pub(crate) fn settle(&mut self, job: &Job, prompts: u64, replies: u64) {
+        self.usual = (7 * self.usual + replies).div_ceil(8);
+        let used = prompts.saturating_add(replies);
+        let clock = self.clock;
+        match self.tenants.get_mut(&job.tenant) {
+            Some(lane) => lane.paid = lane.paid.saturating_add(used).saturating_sub(job.paid),
+            None if used > job.paid => {
+                let lane = Lane { paid: clock.saturating_add(used - job.paid), ..Lane::default() };
+                self.tenants.insert(job.tenant.clone(), lane);
+            }
+            None => {}
+        }
     }
 
     /// Removes the jobs that `gone` picks.
@@ -93,6 +119,7 @@ mod tests {
             requests: Vec::new(),
             prompt_tokens: tokens,
             reply_tokens: 0,
+            paid: 0,
             since: now,
             deadline: now,
             signals: mpsc::unbounded_channel().0,
@@ -135,6 +162,35 @@ mod tests {
         queue.push(job(&a, 100));
         let order = order(&mut queue);
         assert!(order[..3].contains(&100), "{order:?}");
+    }
+
+    #[test]
+    fn jobs_pay_for_what_was_computed() {
+        let [a, b] = tenants();
+        // Both ask for replies of any length; those of one are short.
+        let mut served = [0, 0];
+        let mut queue = Queue::default();
+        let endless = |tenant: &Tenant| Job { reply_tokens: 100_000, ..job(tenant, 10) };
+        for _ in 0..8 {
+            queue.push(endless(&a));
+            queue.push(endless(&b));
+        }
+        for _ in 0..300 {
+            let job = queue.pop().unwrap();
+            let short = job.tenant == a;
+            served[usize::from(!short)] += 1;
+            // All of the prompt of a came from the cache.
+            let (prompts, replies) = if short { (0, 10) } else { (10, 190) };
+            queue.settle(&job, prompts, replies);
+            queue.push(endless(&job.tenant));
+        }
+        // 10 tokens for one and 200 for the other.
+        assert!((270..295).contains(&served[0]), "{served:?}");
+        // One that ended without having been served pays nothing, also if all its jobs are gone.
+        let last = queue.pop().unwrap();
+        queue.remove(|_| true);
+        queue.settle(&last, 0, 0);
+        assert_eq!(queue.len(), 0);
     }
 
     #[test]

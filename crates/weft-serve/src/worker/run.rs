@@ -50,7 +50,11 @@ pub(super) fn run(engine: &mut Engine, shared: &Shared, metrics: &ModelMetrics) 
         let ended: Vec<Active> = active.extract_if(.., |one| one.poll(now, metrics)).collect();
         if !ended.is_empty() {
             let mut state = shared.state();
-            ended.iter().for_each(|one| state.ended(&one.job.tenant));
+            for one in &ended {
+                let [prompts, replies] = one.used();
+                state.queue.settle(&one.job, prompts, replies);
+                state.ended(&one.job.tenant);
+            }
             state.active = active.len();
         }
     }
@@ -78,6 +82,8 @@ fn take(
         refused.push((job, ApiError::new(Kind::Timeout, why)));
     }
     for one in active.extract_if(.., |one| one.job.deadline <= now) {
+        let [prompts, replies] = one.used();
+        state.queue.settle(&one.job, prompts, replies);
         let took = (now - one.job.since).as_secs();
         let why = format!("the request took {took} s, more than this server allows; ask for fewer tokens");
         refused.push((one.job, ApiError::new(Kind::Timeout, why)));
@@ -93,7 +99,10 @@ fn take(
         match requests.into_iter().map(|request| engine.push(request)).collect::<Result<Vec<Generation>, _>>()
         {
             Ok(generations) => active.push(Active::new(job, generations)),
-            Err(error) => refused.push((job, refusal(&error))),
+            Err(error) => {
+                state.queue.settle(&job, 0, 0);
+                refused.push((job, refusal(&error)));
+            }
         }
     }
     refused.iter().for_each(|(job, _)| state.ended(&job.tenant));
