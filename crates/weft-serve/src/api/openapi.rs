@@ -104,14 +104,17 @@ mod tests {
             { "role": "tool", "content": "4", "tool_call_id": "a" }
         ]);
         let schema = json!({ "type": "json_schema", "json_schema": { "name": "a", "schema": {} } });
-        let bodies = [json!({
-            "messages": messages,
-            "tools": [{ "type": "function", "function": function }],
-            "tool_choice": { "type": "function", "function": { "name": "f" } },
-            "response_format": schema,
-            "stream_options": {},
-            "chat_template_kwargs": {}
-        })];
+        let bodies = [
+            json!({
+                "messages": messages,
+                "tools": [{ "type": "function", "function": function }],
+                "tool_choice": { "type": "function", "function": { "name": "f" } },
+                "response_format": schema,
+                "stream_options": {},
+                "chat_template_kwargs": {}
+            }),
+            json!({ "messages": messages, "response_format": { "type": "json_object", "schema": {} } }),
+        ];
         check("ChatRequest", &bodies, |body| ChatRequest::read(body, &defaults(), 100));
     }
 

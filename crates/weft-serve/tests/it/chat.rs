@@ -83,9 +83,18 @@ fn a_stream_says_how_far_the_prompt_is_if_asked() {
     };
     assert_eq!(progress(&body).0, Vec::<Value>::new());
     body["return_progress"] = true.into();
-    body["messages"][0]["content"] = "Hello again".into();
+    // Longer than a page, which the prefix cache keeps.
+    body["messages"][0]["content"] = "Hello again. ".repeat(20).into();
     let (told, tokens) = progress(&body);
-    assert_eq!(told.last().unwrap(), &json!({ "total": tokens, "processed": tokens }));
+    let last = told.last().unwrap();
+    assert_eq!((&last["total"], &last["processed"]), (&tokens, &tokens));
+    // The first is what came from the cache.
+    assert!(
+        told.iter().all(|one| one["cache"] == told[0]["processed"] && one["time_ms"].is_u64()),
+        "{told:?}"
+    );
+    let (again, _) = progress(&body);
+    assert!(again[0]["cache"].as_u64() > told[0]["cache"].as_u64(), "{again:?} after {told:?}");
 }
 
 #[test]

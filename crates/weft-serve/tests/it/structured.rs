@@ -103,3 +103,27 @@ fn what_cannot_be_enforced_is_refused() {
     assert_eq!(answer.status, 400, "{answer:?}");
     assert_eq!(answer.json()["error"]["code"], "invalid_grammar");
 }
+
+#[test]
+fn a_complete_reply_ends_before_it_has_min_tokens() {
+    let server = Running::of(GLM);
+    let schema = json!({ "enum": ["yes", "no"] });
+    let format =
+        json!({ "type": "json_schema", "json_schema": { "name": "x", "strict": true, "schema": schema } });
+    let asked = |least: usize| {
+        let extra = json!({ "response_format": format.clone(), "min_tokens": least });
+        let answer = server.post("/v1/chat/completions", &body(extra));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let choice = answer.json()["choices"][0].clone();
+        assert_eq!(choice["finish_reason"], "stop");
+        choice["message"]["content"].as_str().unwrap().to_owned()
+    };
+    let free = asked(0);
+    // As llama.cpp takes it.
+    let format = json!({ "type": "json_object", "schema": schema });
+    let answer = server.post("/v1/chat/completions", &body(json!({ "response_format": format }))).json();
+    assert_eq!(answer["choices"][0]["message"]["content"], free);
+    // White space may come first.
+    assert!(["\"yes\"", "\"no\""].contains(&free.trim()), "{free}");
+    assert_eq!(asked(50), free);
+}

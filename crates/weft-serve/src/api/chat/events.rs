@@ -1,6 +1,7 @@
 //! The chunks of a streamed chat completion.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use weft_engine::Token;
@@ -21,6 +22,9 @@ pub(crate) struct ChatEvents {
     logprobs: bool,
     include_usage: bool,
     progress: bool,
+    begun: Instant,
+    /// How many tokens of the prompt came from the prefix cache, once it has begun.
+    cached: Option<usize>,
     total: Total,
     choices: Vec<Choice>,
 }
@@ -49,6 +53,8 @@ impl ChatEvents {
             logprobs,
             include_usage,
             progress,
+            begun: Instant::now(),
+            cached: None,
             total: Total::default(),
             choices: vec![Choice::default(); n],
         }
@@ -105,8 +111,11 @@ impl Events for ChatEvents {
             Update::Prompt { done, total } => {
                 // All replies have the same prompt.
                 if self.progress && index == 0 {
+                    let cache = *self.cached.get_or_insert(done);
+                    let time = self.begun.elapsed().as_millis() as u64;
                     let mut chunk = self.chunk(json!([]));
-                    chunk["prompt_progress"] = json!({ "total": total, "processed": done });
+                    chunk["prompt_progress"] =
+                        json!({ "total": total, "cache": cache, "processed": done, "time_ms": time });
                     out.data(&chunk);
                 }
                 return;

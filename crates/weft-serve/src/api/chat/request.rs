@@ -113,7 +113,11 @@ fn output_format(fields: &mut Fields<'_>) -> Result<Option<OutputFormat>, ApiErr
     };
     let wanted = match kind {
         "text" => None,
-        "json_object" => Some(OutputFormat::JsonObject),
+        // Not OpenAI's: llama.cpp and others take a schema here.
+        "json_object" => Some(match format.value("schema") {
+            Some(value) => OutputFormat::JsonSchema(json_schema(&format, value)?),
+            None => OutputFormat::JsonObject,
+        }),
         _ => {
             let value = format.required("json_schema", "an object")?;
             let mut schema = Fields::of(value, "response_format.json_schema")?;
@@ -121,15 +125,21 @@ fn output_format(fields: &mut Fields<'_>) -> Result<Option<OutputFormat>, ApiErr
             schema.text("description")?;
             schema.flag("strict")?;
             let value = schema.required("schema", "a JSON schema")?;
-            if !value.is_object() && !value.is_boolean() {
-                return Err(schema.expected("schema", "a JSON schema", value));
-            }
+            let value = json_schema(&schema, value)?;
             schema.end()?;
-            Some(OutputFormat::JsonSchema(value.clone()))
+            Some(OutputFormat::JsonSchema(value))
         }
     };
     format.end()?;
     Ok(wanted)
+}
+
+/// The value of the field `schema`.
+fn json_schema(fields: &Fields<'_>, value: &Value) -> Result<Value, ApiError> {
+    if !value.is_object() && !value.is_boolean() {
+        return Err(fields.expected("schema", "a JSON schema", value));
+    }
+    Ok(value.clone())
 }
 
 /// The variables of the chat template that a request may set. Others could change what the template does with the
