@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// The longest input, in bytes.
 const LONGEST: usize = 2048;
 
+/// Makes an input of two others. The last argument returns a random number below its own argument.
+pub(crate) type Vary<'a> = &'a dyn Fn(&[u8], &[u8], &mut dyn FnMut(usize) -> usize) -> Vec<u8>;
+
 /// What is fuzzed.
 pub(crate) struct Target<'a> {
     /// The folder of its corpus.
@@ -23,6 +26,8 @@ pub(crate) struct Target<'a> {
     pub(crate) seeds: Vec<Vec<u8>>,
     /// What mutations insert.
     pub(crate) words: Vec<Vec<u8>>,
+    /// Makes half of the inputs out of others, where mutations of bytes would break the form of nearly all.
+    pub(crate) vary: Option<Vary<'a>>,
     /// Checks an input, and returns numbers that say what happened; an input with a new one is kept.
     pub(crate) check: &'a dyn Fn(&[u8]) -> Vec<u64>,
 }
@@ -60,7 +65,15 @@ pub(crate) fn fuzz(target: &Target<'_>) {
     let (known, mut tried) = (inputs.len(), 0_u64);
     while started.elapsed() < Duration::from_secs(seconds) {
         for _ in 0..64 {
-            let input = mutate(&inputs, &target.words, &mut random);
+            let input = match target.vary {
+                Some(vary) if random.below(2) == 0 => {
+                    let [one, other] = [(); 2].map(|()| &inputs[random.below(inputs.len())]);
+                    let mut input = vary(one, other, &mut |limit| random.below(limit));
+                    input.truncate(LONGEST);
+                    input
+                }
+                _ => mutate(&inputs, &target.words, &mut random),
+            };
             tried += 1;
             let found = checked(target, &input, &artifacts);
             if found.iter().any(|feature| !seen.contains(feature)) {

@@ -60,8 +60,8 @@ fn read_tools(tools: &[Tool]) {
 fn checked(error: &ApiError) -> String {
     assert_eq!(error.kind, Kind::Invalid, "{error:?}");
     assert!(!error.message.is_empty(), "{error:?}");
-    let field = error.param.as_deref().filter(|field| !field.is_empty());
-    let sentence = field.map_or(error.message.clone(), |field| error.message.replace(field, ""));
+    let field = error.param.as_deref().unwrap_or_default();
+    let sentence = error.message.strip_prefix(field).unwrap_or(&error.message);
     let fixed = sentence.split("found").next().unwrap_or_default().split(['`', '"']).step_by(2);
     fixed.collect::<String>().chars().filter(|c| !c.is_ascii_digit()).take(48).collect()
 }

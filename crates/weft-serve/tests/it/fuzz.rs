@@ -1,5 +1,6 @@
 //! Request bodies of any bytes: the corpus of the fuzzer, and on demand more.
 
+use serde_json::Value;
 use weft_serve::fuzz_request_body;
 
 #[path = "../../../../fuzz/for_a_while.rs"]
@@ -68,6 +69,61 @@ fn seeds() -> Vec<Vec<u8>> {
     SEEDS.iter().map(|(api, body)| [&[*api], body.as_bytes()].concat()).collect()
 }
 
+/// Values that a field may have instead of its own.
+const VALUES: &str = r##"[null, true, -1, 0, 1, 7.5, 1e300, 18446744073709551615, "", "auto", "user", "tool", "function", "a",
+    "text", "\u0000", [], [[]], {}, [null], {"type": "object"}, {"type": "text", "text": "a"}, {"$ref": "#/$defs/X"}]"##;
+
+/// A body with one of its values changed, in valid JSON if it was that before.
+fn vary(body: &[u8], other: &[u8], random: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
+    let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes.get(1..)?).ok();
+    let Some(mut value) = read(body) else { return other.to_vec() };
+    let values: Value = serde_json::from_str(VALUES).unwrap();
+    for _ in 0..=random(3) {
+        let mut donor = read(other).unwrap_or_default();
+        let new = match random(3) {
+            0 => values[random(values.as_array().unwrap().len())].clone(),
+            _ => at_random(&mut donor, random).clone(),
+        };
+        let how = random(4);
+        match at_random(&mut value, random) {
+            Value::Array(items) if how == 0 => items.push(new),
+            Value::Array(items) if how == 1 && !items.is_empty() => {
+                items.remove(random(items.len()));
+            }
+            Value::Object(map) if how == 0 => {
+                let name = donor.as_object().and_then(|map| map.keys().nth(random(map.len()))).cloned();
+                map.insert(name.unwrap_or_default(), new);
+            }
+            Value::Object(map) if how == 1 && !map.is_empty() => {
+                let name = map.keys().nth(random(map.len())).cloned().unwrap();
+                map.remove(&name);
+            }
+            place => *place = new,
+        }
+    }
+    let api = if random(8) == 0 { random(4) as u8 } else { body[0] };
+    [&[api], value.to_string().as_bytes()].concat()
+}
+
+/// A value within another, or that one.
+fn at_random<'a>(value: &'a mut Value, random: &mut dyn FnMut(usize) -> usize) -> &'a mut Value {
+    let inside = match value {
+        Value::Array(items) => items.len(),
+        Value::Object(map) => map.len(),
+        _ => 0,
+    };
+    if inside == 0 || random(4) == 0 {
+        return value;
+    }
+    let at = random(inside);
+    let next = match value {
+        Value::Array(items) => items.get_mut(at),
+        Value::Object(map) => map.values_mut().nth(at),
+        _ => None,
+    };
+    at_random(next.expect("one of so many"), random)
+}
+
 #[test]
 fn the_corpus_of_the_fuzzer() {
     for bytes in seeds().into_iter().chain(for_a_while::corpus("request_body")) {
@@ -80,7 +136,12 @@ fn the_corpus_of_the_fuzzer() {
 #[ignore = "runs as long as WEFT_FUZZ_SECONDS says"]
 fn fuzz_for_a_while() {
     let words = WORDS.split_whitespace().map(|word| word.as_bytes().to_vec()).collect();
-    let target =
-        for_a_while::Target { name: "request_body", seeds: seeds(), words, check: &fuzz_request_body };
+    let target = for_a_while::Target {
+        name: "request_body",
+        seeds: seeds(),
+        words,
+        vary: Some(&vary),
+        check: &fuzz_request_body,
+    };
     for_a_while::fuzz(&target);
 }
