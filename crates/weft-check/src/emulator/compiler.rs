@@ -73,8 +73,7 @@ impl Compiler {
         let runtime = self.path(&self.key, "o");
         let [from, object, linked] = ["cpp", "o", "so"].map(part);
         if !runtime.exists() {
-            fs::write(self.folder.join("cuda_shim.h"), SHIM).map_err(text)?;
-            fs::write(&from, RUNTIME).map_err(text)?;
+            fs::write(&from, RUNTIME.replace("#include \"cuda_shim.h\"", SHIM)).map_err(text)?;
             self.run(&RUNTIME_OPTIONS, &["-c".as_ref(), "-o".as_ref(), &object, &from])?;
             fs::rename(&object, &runtime).map_err(text)?;
         }

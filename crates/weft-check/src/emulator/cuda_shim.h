@@ -1,7 +1,6 @@
 // CUDA C++ for an ordinary C++ compiler: what the rendered texts use, on the emulator of runtime.cpp.
 //
 // Only what CUDA defines is here. Helper functions that a text defines in PTX are at the end.
-#pragma once
 
 // One word buffer of the launch. Every access is checked.
 struct Words {

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use weft_render::Shader;
 
-/// The shim that the file includes.
+/// The shim, at the beginning of the file.
 pub(crate) const SHIM: &str = include_str!("cuda_shim.h");
 
 /// A C++ file with all these texts, each in a namespace of its own, and the table of their entry points that the
 /// runtime expects, in this order.
 pub(crate) fn file(shaders: &[Shader]) -> String {
-    let mut out = String::from("#include \"cuda_shim.h\"\n");
+    let mut out = String::from(SHIM);
     let mut entries = String::new();
     for (i, shader) in shaders.iter().enumerate() {
         let Shader { source, entry, slots, .. } = shader;

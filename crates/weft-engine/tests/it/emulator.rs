@@ -9,39 +9,43 @@ use weft_engine::inspect::Runner;
 use weft_engine::{EngineOptions, Model};
 use weft_quant::GgmlType;
 
-/// A model of each kind: latent attention and experts, grouped attention and experts, and neither.
-#[test]
-fn cuda_texts_are_as_accurate_as_the_cpu_in_steps_of_any_size() {
-    let models = [
-        ("glm-tiny-q4_k_m", GgmlType::F16),
-        ("qwen3moe-tiny-q4_k_m", GgmlType::BF16),
-        ("llama-tiny-q6_k", GgmlType::Q8_0),
-    ];
-    for (name, kv) in models {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
-        let Some(emulator) = Emulator::for_test(name, &folder) else { return };
-        let fixture = Fixture::load(name);
-        let model = Model::open(&fixture.path, kv).unwrap();
-        let options = EngineOptions::default().context(128).batch(64).kv(kv);
-        let go_on = &mut |_| ControlFlow::Continue(());
-        let mut runner = Runner::new(model, Box::new(emulator), &options, go_on).unwrap();
-        // As many as the largest step, of which the first have golden logits.
-        let tokens: Vec<u32> = fixture.tokens.iter().copied().cycle().take(64).collect();
-        let mut first = None;
-        for (chunk, count) in [(64, 64), (7, 64), (1, 32)] {
-            let logits = all_logits(&mut runner, &tokens[..count], chunk);
-            let known = logits.len().min(fixture.golden.len());
-            let kl = mean_kl(&logits[..known], &fixture.golden[..known], fixture.vocab);
-            let int8 = fixture.int8_mean_kl;
-            println!("{name}, {chunk} tokens at once: mean KL {kl:.2e}, llama.cpp's int8 path {int8:.2e}");
-            // An 8-bit cache at most doubles the loss.
-            let most = if kv == GgmlType::Q8_0 { 2.0 } else { 1.2 };
-            assert!(kl <= most * int8, "{name}, {chunk} at once: {kl}");
-            let first = first.get_or_insert_with(|| bits(&logits));
-            assert!(
-                first[..logits.len()] == bits(&logits),
-                "{name}: {chunk} at once give other bits than 64"
-            );
-        }
+/// CUDA texts are as accurate as the CPU, and give the same bits in steps of any size.
+fn check(name: &str, kv: GgmlType) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
+    let Some(emulator) = Emulator::for_test(name, &folder) else { return };
+    let fixture = Fixture::load(name);
+    let model = Model::open(&fixture.path, kv).unwrap();
+    let options = EngineOptions::default().context(128).batch(64).kv(kv);
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let mut runner = Runner::new(model, Box::new(emulator), &options, go_on).unwrap();
+    // As many as the largest step, of which the first have golden logits.
+    let tokens: Vec<u32> = fixture.tokens.iter().copied().cycle().take(64).collect();
+    let mut first = None;
+    for (chunk, count) in [(64, 64), (7, 64), (1, 32)] {
+        let logits = all_logits(&mut runner, &tokens[..count], chunk);
+        let known = logits.len().min(fixture.golden.len());
+        let kl = mean_kl(&logits[..known], &fixture.golden[..known], fixture.vocab);
+        let int8 = fixture.int8_mean_kl;
+        println!("{name}, {chunk} tokens at once: mean KL {kl:.2e}, llama.cpp's int8 path {int8:.2e}");
+        // An 8-bit cache at most doubles the loss.
+        let most = if kv == GgmlType::Q8_0 { 2.0 } else { 1.2 };
+        assert!(kl <= most * int8, "{name}, {chunk} at once: {kl}");
+        let first = first.get_or_insert_with(|| bits(&logits));
+        assert!(first[..logits.len()] == bits(&logits), "{name}: {chunk} at once give other bits than 64");
     }
+}
+
+#[test]
+fn latent_attention_and_experts() {
+    check("glm-tiny-q4_k_m", GgmlType::F16);
+}
+
+#[test]
+fn grouped_attention_and_experts() {
+    check("qwen3moe-tiny-q4_k_m", GgmlType::BF16);
+}
+
+#[test]
+fn a_dense_model_with_an_8_bit_cache() {
+    check("llama-tiny-q6_k", GgmlType::Q8_0);
 }
