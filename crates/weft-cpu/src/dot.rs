@@ -36,8 +36,9 @@ use product::{BlockSource, Multiplied, Picked};
 /// of 512 rows at a time.
 const RESULTS: usize = 64 << 10;
 
-/// The same for a chunk of consecutive rows, all of which each weight row should meet: part of a second-level cache.
-const MIXED_RESULTS: usize = 128 << 10;
+/// The same for a chunk of consecutive rows, all of which each weight row should meet: about a second-level cache. Half as many may belong
+/// to the narrowest columns. All rows are read again for each range of columns, from further away, so columns should be wide, too.
+const MIXED_RESULTS: usize = 256 << 10;
 
 /// A prepared `Dot`.
 #[derive(Debug, Clone)]
@@ -50,6 +51,8 @@ pub(crate) struct Dot {
     tile: usize,
     /// The most rows of a chunk.
     most: usize,
+    /// The most results of columns that are computed at a time, unless there are more in a tile.
+    results: usize,
     /// Vectors kept for a row: the result of each product, and the terms of products that are sums.
     vectors: usize,
     /// The cost of a result beyond its products, see [`cost`].
@@ -99,10 +102,11 @@ impl Dot {
         let blocks = products.iter().map(|p| if p.transposed { p.w.ty.block_len() } else { 1 });
         let tile = blocks.fold(program.unit, usize::max).min(part.cols);
         let vectors = products.iter().map(Multiplied::summed).fold(products.len(), usize::saturating_add);
-        let results = if common.is_some() { RESULTS } else { MIXED_RESULTS };
-        let most = (results / tile.next_multiple_of(ROWS) / vectors).max(1);
+        let (results, most) =
+            if common.is_some() { (RESULTS, RESULTS) } else { (MIXED_RESULTS, MIXED_RESULTS / 2) };
+        let most = (most / tile.next_multiple_of(ROWS) / vectors).max(1);
         let finish = program.cost / part.cols as u64;
-        Ok(Dot { products, prologue, common, tile, most, vectors, finish })
+        Ok(Dot { products, prologue, common, tile, most, results, vectors, finish })
     }
 
     /// Scratch memory for these rows.
@@ -111,7 +115,7 @@ impl Dot {
         let chunk = self.most.min(rows);
         // Columns computed at a time are a tile, or several tiles up to a block of the row program and `RESULTS` results.
         let tile = self.tile.next_multiple_of(ROWS);
-        let acc = RESULTS.max(chunk.saturating_mul(tile).saturating_mul(self.vectors));
+        let acc = self.results.max(chunk.saturating_mul(tile).saturating_mul(self.vectors));
         let width = tile.max(BLOCK);
         let terms = self.products.iter().map(Multiplied::terms).fold(0, usize::saturating_add);
         let floats = self.products.iter().map(|p| p.floats(width)).max().unwrap_or(0);

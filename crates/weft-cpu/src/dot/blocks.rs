@@ -1,6 +1,6 @@
 //! Blocks of rows in the layout that the leaf for packed weights reads.
 //!
-//! Up to eight rows (six where there are fewer registers) form a block that is multiplied with a tile of weights together. For every 32
+//! Up to six rows form a block that is multiplied with a tile of weights together. For every 32
 //! columns, a block holds the quants of its rows one after another, and likewise their scales, the sums for minima, and the integers that
 //! products start from: with weights stored as unsigned numbers, `Σ (u − offset)·x = Σ u·x − offset · Σ x`.
 
@@ -23,7 +23,7 @@ pub(crate) struct Entry {
 pub(crate) struct Blocks {
     pub(crate) quants: Vec<[i8; COLUMNS]>,
     pub(crate) scales: Vec<f32>,
-    /// For each half of 32 columns; if a group has 32, the first half holds the sum of the whole group.
+    /// For each half of 32 columns, if the format has minima; if a group has 32, the first half holds the sum of the whole group.
     pub(crate) sums: Vec<[f32; 2]>,
     pub(crate) starts: Vec<[i32; 2]>,
 }
@@ -37,16 +37,30 @@ pub(super) struct Block<'a> {
     pub(super) starts: &'a [[i32; 2]],
 }
 
-/// The number of rows in the next block: as many as there are registers for their sums.
+/// The most rows of a block.
+pub(super) const MOST: usize = 6;
+
+/// The number of rows in the next block of these `rows`: at most as many as there are registers for their sums. With many registers, blocks
+/// are equally long, because short ones use a tile's numbers less often.
+#[inline(always)]
 pub(super) fn block_rows<S: Simd>(rows: usize) -> usize {
     match rows {
-        8.. if S::WIDE => 8,
-        6 | 7 => 6,
-        9.. if !S::WIDE => 6,
+        _ if S::WIDE => rows.div_ceil(row_blocks::<S>(rows).max(1)),
+        MOST.. => MOST,
         4.. => 4,
         2.. => 2,
         _ => rows,
     }
+}
+
+/// The number of blocks of these rows.
+#[inline(always)]
+pub(super) fn row_blocks<S: Simd>(rows: usize) -> usize {
+    if S::WIDE {
+        return rows.div_ceil(MOST);
+    }
+    let rest = rows % MOST;
+    rows / MOST + rest / 4 + rest % 4 / 2 + rest % 2
 }
 
 impl Blocks {

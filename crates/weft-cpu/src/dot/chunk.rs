@@ -19,6 +19,8 @@ pub(super) struct Chunk<'a> {
     pub(super) k: usize,
     /// The weight's row at which the matrix begins.
     pub(super) row: usize,
+    /// That at which the matrix begins whose same columns are multiplied next, if it is known.
+    pub(super) next_row: Option<usize>,
     pub(super) cols: Range<usize>,
     /// Where the results go: vectors of `stride` values, in which the columns fit.
     pub(super) acc: &'a mut [f32],

@@ -9,7 +9,7 @@ use super::blocks::{Blocks, Entry};
 use super::chunk::Chunk;
 use super::product::{BlockSource, Multiplied, Picked};
 use super::sum::AddTerms;
-use super::{Dot, RESULTS, factor, float, packed, transposed};
+use super::{Dot, factor, float, packed, transposed};
 use crate::made::{Factor, Made};
 use crate::rowprog::{Acc, BLOCK};
 use crate::rows::Fault;
@@ -36,7 +36,7 @@ impl Dot {
         let Scratch { rows: sorted, entries, acc, floats, blocks, registers, made, .. } = scratch;
         let rows = &sorted[rows];
         let tile = self.tile.next_multiple_of(ROWS);
-        let tiles = (BLOCK / tile).min(RESULTS / (tile * rows.len() * self.vectors)).max(1);
+        let tiles = (BLOCK / tile).min(self.results / (tile * rows.len() * self.vectors)).max(1);
         for start in cols.clone().step_by(self.tile * tiles) {
             let cols = start..cols.end.min(start + self.tile * tiles);
             let stride = cols.len().next_multiple_of(ROWS);
@@ -55,7 +55,8 @@ impl Dot {
                 let source = if let BlockSource::Of(other) = product.blocks { other } else { i };
                 let groups = product.len() / COLUMNS;
                 let mut base: usize = self.laid_out(rows.len()).take(source).sum();
-                for own in own.chunk_by(|a, b| a.matrix == b.matrix) {
+                let mut runs = own.chunk_by(|a, b| a.matrix == b.matrix).peekable();
+                while let Some(own) = runs.next() {
                     let chunk = Chunk {
                         x,
                         entries: own,
@@ -64,6 +65,7 @@ impl Dot {
                         n: product.w.n,
                         k: product.w.k,
                         row: product.w.row(own[0].matrix),
+                        next_row: runs.peek().map(|next| product.w.row(next[0].matrix)),
                         cols: cols.clone(),
                         acc: if to.is_empty() { &mut *result } else { &mut *to },
                         stride,

@@ -8,25 +8,63 @@
 //! A vector has the sixteen rows of a tile (see [`weft_quant::packed`]), so there is no sum across lanes. A tile's numbers are unpacked once
 //! for a block of rows of x, and the block's results stay in registers for the whole length of a row.
 
+// No closures, nor iterators over arrays of vectors: they would be compiled without the instruction set.
+#![expect(clippy::needless_range_loop)]
+
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use weft_quant::ints::IntFormat;
 use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
 
-use super::blocks::{Block, Blocks, Entry, block_rows};
+use super::blocks::{Block, Blocks, Entry, block_rows, row_blocks};
 use super::chunk::Chunk;
 use crate::isa::{Simd, Work};
 use crate::rows::Fault;
 
-/// How far ahead weights are prefetched, in bytes.
+/// How far ahead weights are prefetched into the first-level cache, in bytes.
 const AHEAD: usize = 2048;
+
+/// How far ahead they are prefetched into the second-level cache, which can wait for more lines at the same time.
+const FAR_AHEAD: usize = 8192;
 
 /// Tiles that are multiplied with all rows before the next ones: they stay in the first-level cache, together with a block of rows.
 const SPAN: usize = 4;
 
 /// Vectors of 32 columns.
 const QUADS: usize = 8;
+
+/// What is prefetched while tiles are multiplied.
+struct Ahead<'a, const W: usize> {
+    /// The tiles that are multiplied next.
+    next: [&'a [u8]; W],
+    /// Whether the tiles, which are multiplied once, come from memory.
+    is_new: bool,
+    /// Tiles of the next span: one of `every` groups of 32 columns from `phase` on, into the second-level cache. None if `every` is 0.
+    later: [&'a [u8]; W],
+    every: usize,
+    phase: usize,
+}
+
+impl<'a, const W: usize> Ahead<'a, W> {
+    /// Group `g` from the beginning of tile `t` of these, which have so many groups: a tile and the group in it.
+    #[inline(always)]
+    fn at(&self, tiles: &[&'a [u8]; W], t: usize, g: usize, groups: usize) -> (&'a [u8], usize) {
+        if g < groups { (tiles[t], g) } else { (self.next[t], g - groups) }
+    }
+}
+
+/// A block of rows among those that a span is multiplied with.
+///
+/// The first one reads the span's weights from memory, unless the ones before it have fetched them: each block after the first fetches an
+/// equal part of the next span's, so that memory and arithmetic units work at the same time.
+#[derive(Clone, Copy)]
+struct Turn {
+    number: usize,
+    blocks: usize,
+    /// The first tile of the next span.
+    later: Option<usize>,
+}
 
 /// Multiplies a chunk.
 pub(super) struct Packed<'a, F> {
@@ -55,42 +93,36 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         S::SIGNED && Self::LARGE
     }
 
-    /// The numbers of 32 columns.
+    /// Four columns of the next 32 numbers of each row.
     ///
     /// Written without closures: a closure is a separate function, compiled without the instruction set.
     #[inline(always)]
-    fn unpack<S: Simd>(simd: S, from: &[[u8; 64]]) -> [S::Bytes; QUADS] {
+    fn unpack<S: Simd>(simd: S, from: &[[u8; 64]], quad: usize) -> S::Bytes {
         let layout = Self::LAYOUT;
-        let mut table = layout.table;
-        if let (Some(table), true) = (&mut table, Self::signed::<S>()) {
-            for x in table {
-                *x ^= 0x80;
-            }
+        let (nibble, pair, bit) = (quad as i32 / 4 * 4, quad as i32 % 4 * 2, quad as i32);
+        let mut numbers = match layout.bits {
+            8 => simd.bytes(&from[quad]),
+            2 | 3 => simd.field(simd.bytes(&from[quad / 4]), pair, 3),
+            _ => simd.field(simd.bytes(&from[quad % 4]), nibble, 0x0f),
+        };
+        match layout.bits {
+            3 => numbers = simd.or(numbers, simd.field(simd.bytes(&from[2]), bit - 2, 4)),
+            5 => numbers = simd.or(numbers, simd.field(simd.bytes(&from[4]), bit - 4, 0x10)),
+            6 => numbers = simd.or(numbers, simd.field(simd.bytes(&from[4 + quad / 4]), pair - 4, 0x30)),
+            _ => {}
         }
-        let mut numbers = [simd.bytes(&from[0]); QUADS];
-        for quad in 0..QUADS {
-            let (nibble, pair, bit) = (quad as i32 / 4 * 4, quad as i32 % 4 * 2, quad as i32);
-            numbers[quad] = match layout.bits {
-                8 => simd.bytes(&from[quad]),
-                2 | 3 => simd.field(simd.bytes(&from[quad / 4]), pair, 3),
-                _ => simd.field(simd.bytes(&from[quad % 4]), nibble, 0x0f),
-            };
-            match layout.bits {
-                3 => numbers[quad] = simd.or(numbers[quad], simd.field(simd.bytes(&from[2]), bit - 2, 4)),
-                5 => numbers[quad] = simd.or(numbers[quad], simd.field(simd.bytes(&from[4]), bit - 4, 0x10)),
-                6 => {
-                    let high = simd.field(simd.bytes(&from[4 + quad / 4]), pair - 4, 0x30);
-                    numbers[quad] = simd.or(numbers[quad], high);
+        match layout.table {
+            Some(mut table) => {
+                if Self::signed::<S>() {
+                    for x in &mut table {
+                        *x ^= 0x80;
+                    }
                 }
-                _ => {}
+                simd.look_up(&table, numbers)
             }
-            match &table {
-                Some(table) => numbers[quad] = simd.look_up(table, numbers[quad]),
-                None if Self::signed::<S>() => numbers[quad] = simd.flip(numbers[quad]),
-                None => {}
-            }
+            None if Self::signed::<S>() => simd.flip(numbers),
+            None => numbers,
         }
-        numbers
     }
 
     /// Multiplies tiles and a block of `M` rows.
@@ -98,6 +130,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
     fn multiply<S: Simd, const M: usize, const W: usize>(
         simd: S,
         tiles: &[&[u8]; W],
+        ahead: &Ahead<'_, W>,
         k: usize,
         block: &Block<'_>,
     ) -> Option<[[S::Floats; M]; W]> {
@@ -118,37 +151,72 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         let starts = block.starts.get(..groups * M)?;
         let mut acc = [[simd.float(0.0); M]; W];
         let mut supers = [[simd.float(0.0); 2]; W];
+        let mut until_due = ahead.phase;
         for g in 0..groups {
             for t in 0..W {
-                let lines = &numbers[t][g * layout.bits..(g + 1) * layout.bits];
-                for line in lines {
-                    simd.prefetch(line, AHEAD);
+                let (tile, soon) = ahead.at(tiles, t, g + AHEAD / layout.numbers_bytes(), groups);
+                for line in 0..layout.bits {
+                    simd.prefetch(tile, (soon * layout.bits + line) * 64);
                 }
-                let w = Self::unpack(simd, lines);
-                for h in 0..parts {
-                    let (scale, min) = scales[t].group(simd, g * parts + h, &mut supers[t])?;
-                    // For few rows, two sums each.
-                    let mut sum = [[simd.int(0); M]; 2];
-                    for m in 0..M {
-                        sum[0][m] = simd.int(if Self::signed::<S>() { 0 } else { starts[g * M + m][h] });
+                if ahead.is_new {
+                    let (tile, later) = ahead.at(tiles, t, g + FAR_AHEAD / layout.numbers_bytes(), groups);
+                    for line in 0..layout.bits {
+                        simd.fetch(tile, (later * layout.bits + line) * 64);
                     }
-                    // Row by row, each product would wait for the previous one: the numbers of four columns go to all rows in turn.
+                    simd.fetch(tile, layout.scales_at(k) + later * layout.group_bytes() * parts);
+                }
+            }
+            if ahead.every > 0 {
+                if until_due == 0 {
+                    until_due = ahead.every;
+                    for t in 0..W {
+                        for line in 0..layout.bits {
+                            simd.fetch(ahead.later[t], (g * layout.bits + line) * 64);
+                        }
+                        simd.fetch(ahead.later[t], layout.scales_at(k) + g * layout.group_bytes() * parts);
+                    }
+                }
+                until_due -= 1;
+            }
+            for h in 0..parts {
+                // For few rows, two sums each.
+                let mut sum = [[[simd.int(0); M]; 2]; W];
+                for m in 0..M {
+                    let start = simd.int(if Self::signed::<S>() { 0 } else { starts[g * M + m][h] });
+                    for t in 0..W {
+                        sum[t][0][m] = start;
+                    }
+                }
+                // Row by row, each product would wait for the previous one: the numbers of four columns go to all rows in turn. With
+                // enough registers, all tiles take part, so that four columns of a row are loaded once for all of them.
+                let (passes, together) = if S::WIDE { (1, W) } else { (W, 1) };
+                for pass in 0..passes {
                     for quad in h * quads..(h + 1) * quads {
                         let chain = if M <= 2 { quad % 2 } else { 0 };
+                        let mut w = [simd.bytes(&[0; 64]); W];
+                        for t in pass * together..(pass + 1) * together {
+                            w[t] =
+                                Self::unpack(simd, &numbers[t][g * layout.bits..(g + 1) * layout.bits], quad);
+                        }
                         for m in 0..M {
-                            let x = quants[g * M + m].as_chunks::<4>().0;
-                            sum[chain][m] = if Self::LARGE {
-                                simd.dot_large(sum[chain][m], w[quad], &x[quad])
-                            } else {
-                                simd.dot(sum[chain][m], w[quad], &x[quad])
-                            };
+                            let x = &quants[g * M + m].as_chunks::<4>().0[quad];
+                            for t in pass * together..(pass + 1) * together {
+                                sum[t][chain][m] = if Self::LARGE {
+                                    simd.dot_large(sum[t][chain][m], w[t], x)
+                                } else {
+                                    simd.dot(sum[t][chain][m], w[t], x)
+                                };
+                            }
                         }
                     }
+                }
+                for t in 0..W {
+                    let (scale, min) = scales[t].group(simd, g * parts + h, &mut supers[t])?;
                     for m in 0..M {
                         let at = g * M + m;
-                        let mut dot = sum[0][m];
+                        let mut dot = sum[t][0][m];
                         if M <= 2 {
-                            dot = simd.add_ints(dot, sum[1][m]);
+                            dot = simd.add_ints(dot, sum[t][1][m]);
                         }
                         let scale = simd.mul(scale, simd.float(scale_d[at]));
                         acc[t][m] = simd.mul_add(simd.to_floats(dot), scale, acc[t][m]);
@@ -162,24 +230,38 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         Some(acc)
     }
 
-    /// Multiplies a span of tiles and the rows of all entries.
+    /// Multiplies a span of tiles and the rows of all entries. `later` is the first tile after the span that will be multiplied.
     #[inline(always)]
-    fn span<S: Simd>(&mut self, simd: S, span: Range<usize>) -> Option<()> {
+    fn span<S: Simd>(&mut self, simd: S, span: Range<usize>, later: Option<usize>) -> Option<()> {
         let groups = self.chunk.k / COLUMNS;
         let (mut entries, mut base) = (self.chunk.entries, self.base);
+        let blocks = row_blocks::<S>(entries.len());
+        let mut number = 0;
         while !entries.is_empty() {
             let (own, rest) = entries.split_at(block_rows::<S>(entries.len()));
             entries = rest;
             let block = self.blocks.block(base, own.len(), groups)?;
             base += own.len() * groups;
-            // Tiles at once, as measured: four for one row, which is bound by memory; with more rows, sums no longer fit into registers.
-            match own.len() {
-                8 => self.block::<S, 8, 1>(simd, &span, own, &block)?,
-                6 => self.block::<S, 6, 1>(simd, &span, own, &block)?,
-                4 => self.block::<S, 4, 1>(simd, &span, own, &block)?,
-                2 => self.block::<S, 2, 2>(simd, &span, own, &block)?,
-                _ => self.block::<S, 1, 4>(simd, &span, own, &block)?,
+            let turn = Turn { number, blocks, later };
+            // Tiles at once, as measured: four for one row, which is bound by memory; with more rows as many as there are registers for.
+            if S::WIDE {
+                match own.len() {
+                    6 => self.block::<S, 6, 2>(simd, &span, own, &block, turn)?,
+                    5 => self.block::<S, 5, 2>(simd, &span, own, &block, turn)?,
+                    4 => self.block::<S, 4, 2>(simd, &span, own, &block, turn)?,
+                    3 => self.block::<S, 3, 2>(simd, &span, own, &block, turn)?,
+                    2 => self.block::<S, 2, 2>(simd, &span, own, &block, turn)?,
+                    _ => self.block::<S, 1, 4>(simd, &span, own, &block, turn)?,
+                }
+            } else {
+                match own.len() {
+                    6 => self.block::<S, 6, 1>(simd, &span, own, &block, turn)?,
+                    4 => self.block::<S, 4, 1>(simd, &span, own, &block, turn)?,
+                    2 => self.block::<S, 2, 2>(simd, &span, own, &block, turn)?,
+                    _ => self.block::<S, 1, 4>(simd, &span, own, &block, turn)?,
+                }
             }
+            number += 1;
         }
         Some(())
     }
@@ -193,16 +275,32 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         span: &Range<usize>,
         entries: &[Entry],
         block: &Block<'_>,
+        turn: Turn,
     ) -> Option<()> {
         let k = self.chunk.k;
         for first in span.clone().step_by(W) {
             let mut tiles: [&[u8]; W] = [&[]; W];
-            for (t, tile) in tiles.iter_mut().enumerate() {
+            let mut ahead =
+                Ahead { next: [&[]; W], is_new: turn.blocks == 1, later: [&[]; W], every: 0, phase: 0 };
+            // The next tiles of the span; after its last ones, the first of the next span, or of this one for the next block of rows.
+            let next = match (first + W < span.end, turn.later) {
+                (true, _) => first + W,
+                (false, Some(later)) if turn.number + 1 == turn.blocks => later,
+                (false, _) => span.start,
+            };
+            for t in 0..W {
                 // After the last tile, the last again: its results are the same.
-                *tile = self.chunk.weight.tile((first + t).min(span.end - 1))?;
-                debug_assert!(Self::LAYOUT.tile_bytes(k) == Some(tile.len()));
+                tiles[t] = self.chunk.weight.tile((first + t).min(span.end - 1))?;
+                debug_assert!(Self::LAYOUT.tile_bytes(k) == Some(tiles[t].len()));
+                ahead.next[t] = self.chunk.weight.tile(next + t).unwrap_or(&[]);
             }
-            let results = Self::multiply::<S, M, W>(simd, &tiles, k, block)?;
+            if let (Some(later), 1..) = (turn.later, turn.number) {
+                (ahead.every, ahead.phase) = (turn.blocks - 1, turn.number - 1);
+                for t in 0..W {
+                    ahead.later[t] = self.chunk.weight.tile(later + first - span.start + t).unwrap_or(&[]);
+                }
+            }
+            let results = Self::multiply::<S, M, W>(simd, &tiles, &ahead, k, block)?;
             for (tile, results) in (first..span.end).zip(&results) {
                 self.keep(simd, tile, entries, results)?;
             }
@@ -224,10 +322,14 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         let rows = from.max(tile * ROWS)..to.min((tile + 1) * ROWS);
         let lanes = rows.start - tile * ROWS..rows.end - tile * ROWS;
         for (entry, result) in entries.iter().zip(results) {
-            let mut values = [0.0; ROWS];
-            simd.store(*result, &mut values);
             let to = self.chunk.acc.get_mut(entry.slot * stride + rows.start - from..)?;
-            to.get_mut(..lanes.len())?.copy_from_slice(values.get(lanes.clone())?);
+            if lanes.len() == ROWS {
+                simd.store(*result, to.first_chunk_mut()?);
+            } else {
+                let mut values = [0.0; ROWS];
+                simd.store(*result, &mut values);
+                to.get_mut(..lanes.len())?.copy_from_slice(values.get(lanes.clone())?);
+            }
         }
         Some(())
     }
@@ -296,10 +398,13 @@ impl<F: IntFormat> Work for Packed<'_, F> {
 
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) -> Result<(), Fault> {
-        let Chunk { row, ref cols, .. } = self.chunk;
+        let Chunk { row, ref cols, next_row, .. } = self.chunk;
         let tiles = (row + cols.start) / ROWS..(row + cols.end).div_ceil(ROWS);
+        let next = next_row.map(|row| (row + cols.start) / ROWS);
         for first in tiles.clone().step_by(SPAN) {
-            self.span(simd, first..tiles.end.min(first + SPAN)).ok_or(Fault)?;
+            let end = tiles.end.min(first + SPAN);
+            let later = if end < tiles.end { Some(end) } else { next };
+            self.span(simd, first..end, later).ok_or(Fault)?;
         }
         Ok(())
     }

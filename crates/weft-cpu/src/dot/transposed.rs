@@ -24,7 +24,7 @@ impl Work for Transposed<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Result<(), Fault> {
-        let Chunk { x, entries, weight, ty, n, k, row: matrix_row, cols, acc, stride } = self.chunk;
+        let Chunk { x, entries, weight, ty, n, k, row: matrix_row, cols, acc, stride, .. } = self.chunk;
         let width = cols.len();
         for entry in entries {
             acc[entry.slot * stride..][..width].fill(0.0);

@@ -33,7 +33,10 @@ fn every_format_and_odd_sizes() {
     for ty in weight_types() {
         let block = ty.block_len();
         let long = if block == 1 { 1000 } else { (1056 / block).max(5) * block };
-        for (tokens, n, k) in [(1, 33, block), (2, 7, 3 * block), (3, 70, long), (17, 41, 2 * block)] {
+        let few = [(1, 33, block), (2, 7, 3 * block), (3, 70, long), (4, 20, block)];
+        // Several blocks of rows, and more columns than are multiplied with all of them before the next.
+        let many = [(17, 41, 2 * block), (14, 150, block)];
+        for (tokens, n, k) in few.into_iter().chain(many) {
             devices.check(&plain(&mut random, ty, tokens, n, k));
         }
     }
