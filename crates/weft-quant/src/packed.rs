@@ -109,6 +109,11 @@ impl Layout {
         }
     }
 
+    /// Whether groups have minima.
+    pub const fn has_min(&self) -> bool {
+        matches!(self.scales, Scales::HalfMin | Scales::SuperMin)
+    }
+
     /// The bytes of a group's scales, or of those of 32 columns if scales are halves.
     pub const fn group_bytes(&self) -> usize {
         match self.scales {

@@ -2,7 +2,7 @@
 
 use weft_quant::packed::{COLUMNS, Layout};
 
-use super::blocks::{Blocks, Entry, block_rows};
+use super::blocks::{Blocks, Entry, MOST, block_rows};
 use crate::isa::{Simd, Work};
 use crate::made::Factor;
 use crate::rows::Fault;
@@ -22,37 +22,45 @@ impl Work for LayOut<'_> {
     type Output = Result<(), Fault>;
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) -> Result<(), Fault> {
+    fn run<S: Simd>(self, simd: S) -> Result<(), Fault> {
         let LayOut { x, entries, base, k, layout, blocks } = self;
         let groups = k / COLUMNS;
         let whole = layout.group == COLUMNS;
         let offset = i32::from(layout.offset);
+        let has_min = layout.has_min();
         let mut base = base;
         for run in entries.chunk_by(|a, b| a.matrix == b.matrix) {
             let mut run = run;
             while !run.is_empty() {
                 let (block, rest) = run.split_at(block_rows::<S>(run.len()));
                 run = rest;
-                for (i, entry) in block.iter().enumerate() {
-                    let from = x.rounded(entry.x_at, k).ok_or(Fault)?;
-                    for (g, quants) in from.quants.as_chunks::<COLUMNS>().0.iter().enumerate() {
-                        let at = base + g * block.len() + i;
-                        blocks.quants[at] = *quants;
-                        blocks.scales[at] = from.scales[g];
-                        let [a, b] = [from.sums[2 * g], from.sums[2 * g + 1]];
-                        blocks.sums[at] = if whole { [a + b, 0.0] } else { [a, b] };
-                        let mut starts = [0; 2];
-                        if offset > 0 {
-                            // Not closures: these would be compiled without the instruction set.
-                            for column in 0..COLUMNS {
-                                starts[column / 16] -= i32::from(quants[column]);
-                            }
-                            starts = [starts[0] * offset, starts[1] * offset];
-                            if whole {
-                                starts = [starts[0] + starts[1], 0];
-                            }
+                let own = base..base + block.len() * groups;
+                let quants = blocks.quants.get_mut(own.clone()).ok_or(Fault)?;
+                let scales = blocks.scales.get_mut(own.clone()).ok_or(Fault)?;
+                let sums = blocks.sums.get_mut(own.clone()).ok_or(Fault)?;
+                let starts = blocks.starts.get_mut(own).ok_or(Fault)?;
+                // Group by group and row by row within it, so that memory is written in order.
+                let mut rows = [None; MOST];
+                for (row, entry) in rows.iter_mut().zip(block) {
+                    *row = Some(x.rounded(entry.x_at, k).ok_or(Fault)?);
+                }
+                let mut to = quants.iter_mut().zip(scales).zip(sums).zip(starts);
+                for g in 0..groups {
+                    for row in rows.iter().flatten() {
+                        let Some((((quants, scale), sums), starts)) = to.next() else { return Err(Fault) };
+                        let from = row.quants.as_chunks::<COLUMNS>().0.get(g).ok_or(Fault)?;
+                        *quants = *from;
+                        *scale = *row.scales.get(g).ok_or(Fault)?;
+                        if has_min {
+                            let [a, b] = *row.sums.as_chunks().0.get(g).ok_or(Fault)?;
+                            *sums = if whole { [a + b, 0.0] } else { [a, b] };
                         }
-                        blocks.starts[at] = starts;
+                        if offset > 0 {
+                            let [a, b] = simd.sum_halves(from);
+                            *starts = if whole { [-(a + b) * offset, 0] } else { [-a * offset, -b * offset] };
+                        } else {
+                            *starts = [0; 2];
+                        }
                     }
                 }
                 base += block.len() * groups;

@@ -104,7 +104,7 @@ impl Multiplied {
 
     /// Whether it reads rows of x in the same layout as another product.
     pub(super) fn reads_as(&self, other: &Multiplied) -> bool {
-        let layout = |p: &Multiplied| Layout::of(p.w.ty).map(|l| (l.group, l.offset));
+        let layout = |p: &Multiplied| Layout::of(p.w.ty).map(|l| (l.group, l.offset, l.has_min()));
         self.blocks == BlockSource::Own
             && other.blocks == BlockSource::Own
             && (self.x, self.pick, self.matrices, self.len())

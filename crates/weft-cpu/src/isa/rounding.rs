@@ -15,6 +15,17 @@ pub(crate) trait Rounding: Copy {
     fn quantise(self, values: &[f32; q8::BLOCK]) -> q8::Block {
         quantise(values)
     }
+
+    /// The sums of the first sixteen numbers and the others.
+    #[inline(always)]
+    fn sum_halves(self, numbers: &[i8; q8::BLOCK]) -> [i32; 2] {
+        // Not iterators with closures: these would be compiled without the instruction set.
+        let mut sums = [0; 2];
+        for i in 0..q8::BLOCK {
+            sums[i / 16] += i32::from(numbers[i]);
+        }
+        sums
+    }
 }
 
 /// The factors from numbers to values and back, for a block whose largest magnitude has these bits. `None` if a value is not finite:

@@ -8,9 +8,39 @@ use super::{Avx2, Avx512};
 use crate::isa::Rounding;
 use crate::isa::rounding::{NOTHING, scales};
 
-impl<const VNNI: bool> Rounding for Avx2<VNNI> {}
+impl<const VNNI: bool> Rounding for Avx2<VNNI> {
+    #[inline(always)]
+    fn sum_halves(self, numbers: &[i8; q8::BLOCK]) -> [i32; 2] {
+        // SAFETY: a value of type `Avx2` exists only where AVX2 is enabled.
+        unsafe { sum_halves(numbers) }
+    }
+}
+
+/// [`Rounding::sum_halves`].
+///
+/// # Safety
+/// AVX2 must be enabled where this is inlined.
+#[inline(always)]
+unsafe fn sum_halves(numbers: &[i8; q8::BLOCK]) -> [i32; 2] {
+    // SAFETY: the caller's promise; the load is of the whole array.
+    unsafe {
+        let signs = _mm256_set1_epi8(i8::MIN);
+        // Unsigned numbers, 128 more each; every sum is of eight.
+        let unsigned = _mm256_xor_si256(_mm256_loadu_si256(numbers.as_ptr().cast()), signs);
+        let sums = _mm256_sad_epu8(unsigned, _mm256_setzero_si256());
+        let sums = _mm256_add_epi64(sums, _mm256_unpackhi_epi64(sums, sums));
+        let (a, b) = (_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
+        [_mm_cvtsi128_si32(a) - 16 * 128, _mm_cvtsi128_si32(b) - 16 * 128]
+    }
+}
 
 impl Rounding for Avx512 {
+    #[inline(always)]
+    fn sum_halves(self, numbers: &[i8; q8::BLOCK]) -> [i32; 2] {
+        // SAFETY: a value of type `Avx512` exists only where AVX2 is enabled too.
+        unsafe { sum_halves(numbers) }
+    }
+
     #[inline(always)]
     fn quantise(self, values: &[f32; q8::BLOCK]) -> q8::Block {
         // SAFETY: a value of type `Avx512` exists only where AVX-512 F, BW, DQ, VL and VNNI are enabled, and every load and store is of a
