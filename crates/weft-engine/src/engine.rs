@@ -118,8 +118,11 @@ impl Engine {
     }
 
     /// Computes one batch: one token of every generation that is replying, and as many prompt tokens of others as there
-    /// is room for, in the order in which they came; beside replies at most [`chunk`](EngineOptions::chunk). Returns whether
-    /// there was anything to compute. Events of earlier steps may still be unread when it returns `false`.
+    /// is room for; beside replies at most [`chunk`](EngineOptions::chunk). Returns whether there was anything to compute.
+    /// Events of earlier steps may still be unread when it returns `false`.
+    ///
+    /// While nobody replies, prompts share a batch equally. Beside replies, half of the chunk goes to the oldest prompt and
+    /// the rest to those that are done first.
     ///
     /// # Errors
     /// If the device fails. The generations of this batch then end as [`Finish::Failed`](crate::Finish::Failed). Others

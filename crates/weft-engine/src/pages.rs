@@ -255,6 +255,12 @@ impl Pages {
         true
     }
 
+    /// The number of pages that a sequence lacks for `tokens` tokens, up to the whole context.
+    pub(crate) fn missing(&self, seq: SeqId, tokens: usize) -> usize {
+        let held = self.sequence(seq).map_or(0, |sequence| sequence.pages.len());
+        self.pages_of(tokens.min(self.context)).saturating_sub(held)
+    }
+
     /// The most pages that the sequences of a step have together.
     pub(crate) fn listed(&self) -> usize {
         self.listed

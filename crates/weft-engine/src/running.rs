@@ -24,6 +24,8 @@ pub(crate) struct Running {
     pub(crate) seq: Option<SeqId>,
     /// The keys of its pages in the prefix cache.
     pub(crate) keys: Keys,
+    /// Whether its prompt has waited for others to be done with it.
+    pub(crate) waited: bool,
     pub(crate) shared: Arc<Shared>,
     /// The number of tokens of the prompt.
     prompt: usize,
@@ -58,6 +60,7 @@ impl Running {
             tokens: prompt,
             seq: None,
             keys: Keys::new(root),
+            waited: false,
             shared,
             chooser: Chooser::new(&options, processors, ends),
             decoder: StreamDecoder::new(),

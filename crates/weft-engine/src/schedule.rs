@@ -1,13 +1,16 @@
 //! The scheduler, which decides what a step computes: tokens of many generations in one ragged batch.
 //!
-//! Generations are served in the order in which they came. Those that are replying get their one token first; the rest
-//! of the token budget goes to prompts, in chunks, which are smaller beside replies. When pages run out, the generation
-//! that came last gives its pages back and is computed again later, mostly from the prefix cache. The first generation can
-//! always take what it needs from all others, so every generation ends.
+//! Those that are replying get their one token first. The rest of the token budget goes to prompts, which share it
+//! ([`shares`]); beside replies, which have to wait for it, it is smaller. Prompts begin in the order in which they came, as
+//! soon as there is room for all of their tokens. When pages run out, the generation that came last gives its pages back and
+//! is computed again later, mostly from the prefix cache. The first generation can always take what it needs from all others,
+//! so every generation ends.
 //!
 //! A generation whose next page an earlier one is computing waits for that page, so that prompts with a common beginning
 //! compute it once, even if they come together. It waits only while the earlier one is active, which never waits for a
 //! later one.
+
+mod shares;
 
 use std::time::{Duration, Instant};
 
@@ -21,6 +24,7 @@ use crate::prompts::Prompts;
 use crate::prompts::counts::PromptCacheStats;
 use crate::runner::Runner;
 use crate::running::Running;
+use shares::Share;
 
 /// All generations of an engine.
 pub(crate) struct Schedule {
@@ -277,40 +281,82 @@ impl Schedule {
         // Once there is no room for a generation, nothing of later prompts is computed: it would take the room that the
         // generation waits for, again and again.
         let mut full = false;
-        for replying in [true, false] {
-            for at in 0..self.all.len() {
-                let one = &self.all[at];
-                let Some(seq) = one.seq.filter(|seq| !self.is_restoring(*seq)) else { continue };
-                let rest = one.tokens.len() - runner.pages().len(seq);
-                if (rest == 1) == replying && budget.tokens > 0 && (replying || !full) {
-                    full |= !self.add(at, rest, &mut budget, runner.pages_mut());
-                }
-            }
-            if replying && !self.work.is_empty() {
-                budget.tokens = budget.tokens.min(self.chunk);
+        for at in 0..self.all.len() {
+            if budget.tokens > 0 && self.left(at, runner.pages()) == Some(1) {
+                full |= !self.add(at, 1, &mut budget, runner.pages_mut());
             }
         }
-        let mut reserved = 0;
+        if full {
+            return Ok(());
+        }
+        let beside_replies = !self.work.is_empty();
+        if beside_replies {
+            budget.tokens = budget.tokens.min(self.chunk);
+        }
+        let prompts = self.prompts_of_step(budget.tokens, runner)?;
+        let share = |at: &usize| {
+            let left = self.left(*at, runner.pages()).unwrap_or(0);
+            Share { left, given: 0, waited: self.all[*at].waited }
+        };
+        let mut shares: Vec<Share> = prompts.iter().map(share).collect();
+        shares::divide(&mut shares, budget.tokens, beside_replies);
+        for (at, Share { given, waited, .. }) in prompts.into_iter().zip(shares) {
+            self.all[at].waited = waited;
+            // One that an earlier one has preempted meanwhile gets nothing.
+            if given > 0
+                && self.all[at].seq.is_some()
+                && !self.add(at, given, &mut budget, runner.pages_mut())
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of tokens to compute of an active generation: one of a reply, or what is left of a prompt. `None` while its
+    /// pages are read from disk.
+    fn left(&self, at: usize, pages: &Pages) -> Option<usize> {
+        let one = &self.all[at];
+        let seq = one.seq.filter(|seq| !self.is_restoring(*seq))?;
+        Some(one.tokens.len() - pages.len(seq))
+    }
+
+    /// The generations whose prompts share a step of this many tokens, oldest first. Those among them that wait begin, if there
+    /// is room for all of their tokens beside all that earlier ones still need.
+    fn prompts_of_step(&mut self, tokens: usize, runner: &mut Runner) -> Result<Vec<usize>, Error> {
+        let most = if tokens == 0 { 0 } else { shares::most(tokens) };
+        let mut prompts = Vec::new();
+        // Pages that those which have begun still need, and pages for those that wait for pages of others.
+        let (mut needed, mut reserved) = (0, 0);
         for at in 0..self.all.len() {
-            if budget.tokens == 0 || full {
+            if prompts.len() == most {
                 break;
             }
             if self.all[at].seq.is_some() {
-                continue;
+                if self.left(at, runner.pages()) == Some(1) {
+                    continue;
+                }
+            } else {
+                if needed > runner.pages().pool().available() {
+                    break;
+                }
+                let found = self.find(at, runner.pages());
+                if let Some(own) = self.awaits(at, found, runner.pages()) {
+                    reserved += own;
+                    continue;
+                }
+                if !self.begin(at, found, needed + reserved, runner)? {
+                    break;
+                }
             }
-            let found = self.find(at, runner.pages());
-            if let Some(own) = self.awaits(at, found, runner.pages()) {
-                reserved += own;
-                continue;
+            let one = &self.all[at];
+            let Some(seq) = one.seq else { continue };
+            needed += runner.pages().missing(seq, one.tokens.len() + 1);
+            if !self.is_restoring(seq) {
+                prompts.push(at);
             }
-            if !self.begin(at, found, reserved, runner)? {
-                break;
-            }
-            let Some(seq) = self.all[at].seq.filter(|seq| !self.is_restoring(*seq)) else { continue };
-            let rest = self.all[at].tokens.len() - runner.pages().len(seq);
-            full = !self.add(at, rest, &mut budget, runner.pages_mut());
         }
-        Ok(())
+        Ok(prompts)
     }
 
     /// Looks for the tokens of a waiting generation in the prefix cache.

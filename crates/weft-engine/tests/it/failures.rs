@@ -125,7 +125,8 @@ fn generations_outside_a_failed_batch_continue() {
     let fail = Arc::new(AtomicI64::new(-1));
     let mut engine = engine(&fixture, |cpu| FailsToRead(cpu, Arc::clone(&fail)));
     let expected = engine.complete(uncached(&fixture.tokens, 5)).unwrap().text;
-    let first = engine.push(uncached(&fixture.tokens, 5)).unwrap();
+    // Two share the first step.
+    let [first, _second] = [0, 1].map(|_| engine.push(uncached(&fixture.tokens, 5)).unwrap());
     let mut waiting = engine.push(uncached(&fixture.tokens, 5)).unwrap();
     fail.store(0, Ordering::SeqCst);
     while first.finish().is_none() {
@@ -150,9 +151,9 @@ fn later_rows_of_logits_can_fail() {
     let mut engine = engine(&fixture, |cpu| FailsToRead(cpu, Arc::clone(&fail)));
     let request = || uncached(&fixture.tokens, 2).prompt_logprobs(1);
     let expected = engine.complete(request()).unwrap();
-    let failed = engine.push(request()).unwrap();
+    let [failed, _other] = [0, 1].map(|_| engine.push(request()).unwrap());
     let mut waiting = engine.push(uncached(&fixture.tokens, 2)).unwrap();
-    // The first step wants sixteen rows, and computes eight at once.
+    // The first step wants eight rows of each, and computes eight at once.
     fail.store(1, Ordering::SeqCst);
     while failed.finish().is_none() {
         assert_eq!(engine.step().is_err(), failed.finish().is_some());

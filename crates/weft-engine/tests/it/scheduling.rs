@@ -81,9 +81,10 @@ fn requests_wait_only_for_pages_that_they_can_use() {
     }
     engine.step().unwrap();
     let tokens: Vec<usize> = all.iter().map(|(one, ..)| one.usage().tokens).collect();
-    // 160 tokens are 70, 30, 20 and 40 of the 70 of the fifth.
-    assert_eq!(tokens, [1, 0, 1, 1, 0, 0]);
+    // 160 tokens are the prompts of 30 and 20, which wait a step for the others, and half of those of 70.
+    assert_eq!((tokens, engine.stats().waiting), (vec![0; 6], 1));
     engine.step().unwrap();
+    assert!(all.iter().all(|(one, ..)| one.usage().tokens == 1));
     assert_eq!((all[1].0.usage().tokens, all[1].0.usage().cached_tokens), (1, 32));
     finish(&mut engine, all);
 }
@@ -122,6 +123,65 @@ fn requests_that_begin_alike_all_end_in_a_small_cache() {
         .collect();
     finish(&mut engine, all);
     assert!(engine.stats().preempted > 0);
+}
+
+#[test]
+fn prompts_that_come_together_are_done_together() {
+    let mut engine = engine(|options| options);
+    let mut all: Vec<_> = (0..5)
+        .map(|i| {
+            let prompt = prompt(i, 100, 1);
+            (engine.push(request(&prompt, 3)).unwrap(), prompt, 3)
+        })
+        .collect();
+    // One that is done sooner leaves the rest of its share to the others.
+    let short = prompt(9, 10, 1);
+    all.push((engine.push(request(&short, 1)).unwrap(), short, 1));
+    for _ in 0..500 / 64 {
+        engine.step().unwrap();
+        assert!(all[..5].iter().all(|(one, ..)| one.usage().tokens == 0));
+    }
+    assert_eq!(all[5].0.usage().tokens, 1);
+    engine.step().unwrap();
+    assert!(all[..5].iter().all(|(one, ..)| one.usage().tokens == 1));
+    finish(&mut engine, all);
+}
+
+#[test]
+fn beside_replies_a_short_prompt_does_not_wait_for_a_long_one() {
+    let mut engine = engine(|options| options.chunk(32));
+    let first = prompt(5, 8, 1);
+    let mut all = vec![(engine.push(request(&first, 40)).unwrap(), first, 40)];
+    engine.step().unwrap();
+    for (seed, len) in [(1, 150), (2, 120), (3, 16)] {
+        let prompt = prompt(seed, len, 1);
+        all.push((engine.push(request(&prompt, 2)).unwrap(), prompt, 2));
+    }
+    engine.step().unwrap();
+    // Half of the chunk is the oldest prompt's.
+    assert_eq!([1, 2].map(|i: usize| read(&mut all[i].0).1), [Some(16), Some(0)]);
+    assert_eq!(all[3].0.usage().tokens, 1);
+    finish(&mut engine, all);
+}
+
+/// Prompts that share a step hold pages for longer. They begin only if there is room for all of them, so that none is
+/// computed twice.
+#[test]
+fn prompts_share_steps_as_far_as_there_is_room() {
+    let mut engine = engine(|options| options.sequences(2));
+    let all: Vec<_> = (0..7)
+        .map(|i| {
+            let prompt = prompt(i, 90, 1);
+            (engine.push(request(&prompt, 3)).unwrap(), prompt, 3)
+        })
+        .collect();
+    engine.step().unwrap();
+    // Each needs three of ten pages.
+    assert_eq!((engine.stats().running, engine.stats().waiting), (3, 4));
+    while engine.step().unwrap() {}
+    let Stats { computed, preempted, .. } = engine.stats();
+    assert_eq!((computed, preempted), (7 * (90 + 2), 0));
+    finish(&mut engine, all);
 }
 
 #[test]
