@@ -51,6 +51,11 @@ impl Worker {
         Ok((Worker { shared, thread: Some(thread) }, receive))
     }
 
+    /// Records that a request has come, for which [`submit`](Worker::submit) will be called soon unless it is refused.
+    pub(crate) fn announce(&self) {
+        self.shared.announce();
+    }
+
     /// Queues a job.
     ///
     /// # Errors

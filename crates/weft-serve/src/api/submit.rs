@@ -43,7 +43,9 @@ pub(crate) async fn model(app: &App, body: &Value) -> Result<Arc<Loaded>, ApiErr
         return Err(ApiError::new(Kind::Unavailable, message).retry_after(std::time::Duration::from_secs(5)));
     }
     // What is not a text is refused with the other fields.
-    app.models.get(body.get("model").and_then(Value::as_str)).await
+    let model = app.models.get(body.get("model").and_then(Value::as_str)).await?;
+    model.worker.announce();
+    Ok(model)
 }
 
 /// The replies to a conversation.

@@ -8,7 +8,7 @@ use weft_engine::{Engine, Error, Generation};
 
 use super::active::Active;
 use super::job::{Job, Signal};
-use super::shared::Shared;
+use super::shared::{Shared, Wait};
 use crate::error::{ApiError, Kind};
 use crate::metrics::ModelMetrics;
 
@@ -19,8 +19,12 @@ pub(super) fn run(engine: &mut Engine, shared: &Shared, metrics: &ModelMetrics) 
     let mut more = false;
     loop {
         let stats = engine.stats();
-        let idle = active.is_empty() && stats.running + stats.waiting == 0 && !more;
-        if !take(engine, shared, &mut active, metrics, idle) {
+        let wait = match active.is_empty() && stats.running + stats.waiting == 0 {
+            true if more => Wait::Together,
+            true => Wait::Idle,
+            false => Wait::No,
+        };
+        if !take(engine, shared, &mut active, metrics, wait) {
             return;
         }
         // A bug in the engine must not leave clients waiting for ever.
@@ -61,15 +65,15 @@ pub(super) fn run(engine: &mut Engine, shared: &Shared, metrics: &ModelMetrics) 
 }
 
 /// Ends jobs that nobody waits for, that took too long or that were aborted, and hands the engine as many of the others
-/// as it has room for. Waits for a job if there is nothing to do. Returns `false` once the thread is to end.
+/// as it has room for. Returns `false` once the thread is to end.
 fn take(
     engine: &mut Engine,
     shared: &Shared,
     active: &mut Vec<Active>,
     metrics: &ModelMetrics,
-    idle: bool,
+    wait: Wait,
 ) -> bool {
-    let Some(mut state) = shared.wait_for_work(idle) else { return false };
+    let Some(mut state) = shared.wait_for_work(wait) else { return false };
     let now = Instant::now();
     let mut refused = Vec::new();
     if let Some(error) = state.abort.clone() {

@@ -1,6 +1,6 @@
 //! What the thread of a model shares with those who send it jobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,14 @@ use super::queue::Queue;
 use crate::error::{ApiError, Kind};
 use crate::options::Limits;
 use crate::tenant::Tenant;
+
+/// How long an engine that has no work waits at most for further requests. Several clients often ask at the same moment, and prompts that
+/// begin together are computed together; one that came a step too late would be computed beside the replies to the others,
+/// which takes longer for all of them.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// How long it waits after a request has come, if no other is expected.
+const QUIET: Duration = Duration::from_millis(2);
 
 /// The queue and the state of a model's thread.
 pub(crate) struct Shared {
@@ -22,6 +30,13 @@ pub(crate) struct Shared {
 pub(super) struct State {
     /// Jobs that wait.
     pub(super) queue: Queue,
+    /// When the requests came that are being read and will soon be jobs. Those that are refused stay until [`GATHER`] is over.
+    coming: VecDeque<Instant>,
+    /// When the last request came, or became a job.
+    last_came: Instant,
+    /// The number of jobs that ended lately, less those that came since: clients often ask again at once.
+    ended_lately: usize,
+    last_ended: Instant,
     /// The number of jobs in work.
     pub(super) active: usize,
     /// The number of jobs of each tenant, waiting or in work.
@@ -39,10 +54,25 @@ pub(super) struct State {
     last_end: Option<Instant>,
 }
 
+/// What an engine waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wait {
+    /// For nothing: it is computing.
+    No,
+    /// If there is a job, for those that come at the same moment.
+    Together,
+    /// For a job, and those that come at the same moment: it has nothing else to do.
+    Idle,
+}
+
 impl Shared {
     pub(super) fn new(limits: Limits) -> Shared {
         let state = State {
             queue: Queue::default(),
+            coming: VecDeque::new(),
+            last_came: Instant::now(),
+            ended_lately: 0,
+            last_ended: Instant::now(),
             active: 0,
             tenants: BTreeMap::new(),
             stopping: false,
@@ -61,9 +91,21 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Records that a request has come, which will be a job once it has been read.
+    pub(super) fn announce(&self) {
+        let mut state = self.state();
+        state.are_coming();
+        let now = Instant::now();
+        state.last_came = now;
+        state.coming.push_back(now);
+    }
+
     pub(super) fn submit(&self, job: Job) -> Result<(), ApiError> {
         let Limits { queue_requests, queue_tokens, per_key, .. } = self.limits;
         let mut state = self.state();
+        state.coming.pop_front();
+        state.last_came = Instant::now();
+        state.ended_lately = state.ended_lately.saturating_sub(1);
         if state.closed {
             return Err(ApiError::new(Kind::Unavailable, "the model has stopped; try again in a moment")
                 .retry_after(Duration::from_secs(1)));
@@ -99,9 +141,9 @@ impl Shared {
     }
 
     /// Waits for work. Returns `None` once there is none and never will be.
-    pub(super) fn wait_for_work(&self, idle: bool) -> Option<MutexGuard<'_, State>> {
+    pub(super) fn wait_for_work(&self, wait: Wait) -> Option<MutexGuard<'_, State>> {
         let mut state = self.state();
-        while idle && state.queue.len() == 0 {
+        while wait == Wait::Idle && state.queue.len() == 0 {
             state.working_since = None;
             state.last_end = None;
             if state.stopping {
@@ -109,6 +151,16 @@ impl Shared {
                 return None;
             }
             state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let begun = Instant::now();
+        while wait != Wait::No && state.queue.len() > 0 && !state.stopping && state.abort.is_none() {
+            let expected =
+                state.are_coming() || state.ended_lately > 0 && state.last_ended.elapsed() < GATHER;
+            let left = patience(expected, begun.elapsed(), state.last_came.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            (state, _) = self.wake.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
         }
         state.working_since = Some(Instant::now());
         Some(state)
@@ -158,6 +210,14 @@ impl Shared {
 }
 
 impl State {
+    /// Returns whether requests are being read.
+    fn are_coming(&mut self) -> bool {
+        while self.coming.front().is_some_and(|since| since.elapsed() > GATHER) {
+            self.coming.pop_front();
+        }
+        !self.coming.is_empty()
+    }
+
     /// Records that a job has ended.
     pub(super) fn ended(&mut self, tenant: &Tenant) {
         if let Some(count) = self.tenants.get_mut(tenant) {
@@ -167,6 +227,11 @@ impl State {
             }
         }
         let now = Instant::now();
+        if now - self.last_ended >= GATHER {
+            self.ended_lately = 0;
+        }
+        self.ended_lately += 1;
+        self.last_ended = now;
         if let Some(last) = self.last_end {
             let took = now - last;
             // Half of what is known is forgotten after some five jobs.
@@ -179,5 +244,64 @@ impl State {
     fn wait(&self) -> Option<Duration> {
         let ahead = u32::try_from(self.queue.len() + 1).unwrap_or(u32::MAX);
         self.per_job.map(|one| one.saturating_mul(ahead))
+    }
+}
+
+/// How much longer an engine waits for further requests, after it has waited for `waited` and the last one came `quiet` ago.
+fn patience(expected: bool, waited: Duration, quiet: Duration) -> Duration {
+    let most = if expected { GATHER } else { QUIET };
+    most.saturating_sub(quiet).min(GATHER.saturating_sub(waited))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::tenant::Keys;
+
+    #[test]
+    fn an_engine_waits_for_what_comes_at_the_same_moment_and_no_longer() {
+        let wait = |expected, waited, quiet| {
+            patience(expected, Duration::from_millis(waited), Duration::from_millis(quiet)).as_millis()
+        };
+        assert_eq!(
+            [wait(false, 0, 0), wait(false, 1, 1), wait(false, 2, 2), wait(false, 5, 5)],
+            [2, 1, 0, 0]
+        );
+        // More come, one after another.
+        assert_eq!(
+            [wait(false, 17, 0), wait(false, 19, 0), wait(false, 20, 0), wait(false, 30, 0)],
+            [2, 1, 0, 0]
+        );
+        assert_eq!(
+            [wait(true, 0, 0), wait(true, 14, 3), wait(true, 3, 19), wait(true, 21, 0)],
+            [20, 6, 1, 0]
+        );
+    }
+
+    #[test]
+    fn a_request_comes_until_it_is_a_job() {
+        let shared = Shared::new(Limits::default());
+        shared.announce();
+        assert!(shared.state().are_coming());
+        let job = Job {
+            tenant: Keys::new(&["a".into()]).tenant("a").unwrap(),
+            requests: Vec::new(),
+            prompt_tokens: 1,
+            reply_tokens: 1,
+            paid: 0,
+            since: Instant::now(),
+            deadline: Instant::now(),
+            signals: mpsc::unbounded_channel().0,
+        };
+        shared.state().ended(&job.tenant);
+        shared.state().ended(&job.tenant);
+        shared.submit(job).unwrap();
+        assert_eq!((shared.state().are_coming(), shared.state().ended_lately), (false, 1));
+        // One that was refused is forgotten.
+        shared.announce();
+        std::thread::sleep(GATHER + Duration::from_millis(1));
+        assert!(!shared.state().are_coming());
     }
 }
