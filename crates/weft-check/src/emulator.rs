@@ -32,6 +32,9 @@ const POISON: u8 = 0xff;
 /// Bytes of the largest buffer: more than any test needs.
 const LARGEST: usize = 1 << 30;
 
+/// Why there is no emulator.
+const MISSING: &str = "the emulator needs Linux and g++ or clang++";
+
 /// A device that runs CUDA texts on the CPU.
 pub struct Emulator {
     caps: Caps,
@@ -79,7 +82,7 @@ struct Dispatch {
 }
 
 impl Emulator {
-    /// Opens it. Compiled texts are kept in this folder. `None` if there is no C++ compiler.
+    /// Opens it. Compiled texts are kept in this folder. `None` without a C++ compiler or Linux.
     pub fn open(folder: &Path) -> Option<Emulator> {
         // As on an H200.
         let limits = Limits { processors: 132, dependent_launch: true, ..Limits::cuda() };
@@ -108,9 +111,9 @@ impl Emulator {
     pub fn for_test(test: &str, folder: &Path) -> Option<Emulator> {
         let emulator = Emulator::open(folder);
         if emulator.is_none() {
-            assert!(std::env::var_os("WEFT_TEST_EMULATOR").is_none(), "{test}: neither g++ nor clang++");
+            assert!(std::env::var_os("WEFT_TEST_EMULATOR").is_none(), "{test}: {MISSING}");
             // Past the harness, which captures what passing tests print.
-            let _ = writeln!(std::io::stderr(), "{test} SKIPPED: neither g++ nor clang++");
+            let _ = writeln!(std::io::stderr(), "{test} SKIPPED: {MISSING}");
         }
         emulator
     }

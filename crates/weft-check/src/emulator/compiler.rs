@@ -44,8 +44,11 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// `g++`, or else `clang++`. `None` if there is neither.
+    /// `g++`, or else `clang++`. `None` if there is neither, or the linker and fibers are not those of Linux.
     pub(crate) fn find(folder: &Path) -> Option<Compiler> {
+        if !cfg!(target_os = "linux") {
+            return None;
+        }
         let (program, version) = ["g++", "clang++"].into_iter().find_map(|program| {
             let output = Command::new(program).arg("--version").output().ok()?;
             Some((program, String::from_utf8_lossy(&output.stdout).into_owned()))
