@@ -83,6 +83,7 @@ pub(crate) fn fuzz(target: &Target<'_>) {
         }
     }
     let new = inputs.len() - known;
+    println!("{}: {tried} inputs in {seconds} s, {} things seen, {new} new inputs", target.name, seen.len());
     if keep {
         let folder = folder("corpus", target.name);
         let old = files(&folder);
@@ -91,7 +92,6 @@ pub(crate) fn fuzz(target: &Target<'_>) {
             .filter(|path| !kept.contains(path))
             .for_each(|path| fs::remove_file(path).expect("a file"));
     }
-    println!("{}: {tried} inputs in {seconds} s, {} things seen, {new} new inputs", target.name, seen.len());
 }
 
 /// The inputs without those that show nothing that shorter ones do not.

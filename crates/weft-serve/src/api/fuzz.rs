@@ -62,8 +62,10 @@ fn checked(error: &ApiError) -> String {
     assert!(!error.message.is_empty(), "{error:?}");
     let field = error.param.as_deref().unwrap_or_default();
     let sentence = error.message.strip_prefix(field).unwrap_or(&error.message);
-    let fixed = sentence.split("found").next().unwrap_or_default().split(['`', '"']).step_by(2);
-    fixed.collect::<String>().chars().filter(|c| !c.is_ascii_digit()).take(48).collect()
+    // What is quoted can contain quotes, so only what comes before is sure to be ours.
+    let fixed =
+        sentence.split(['`', '"']).next().unwrap_or_default().split("found").next().unwrap_or_default();
+    fixed.chars().filter(|c| !c.is_ascii_digit()).take(48).collect()
 }
 
 fn kind(value: &Value) -> &'static str {
