@@ -1466,8 +1466,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   wait_for_previous();
   const auto x = i * 3840u + i_2 * 192u;
   const auto from = p0 + (x / 4u);
+  const auto word_4 = min(lane, 11u);
+  const auto x_2 = *(const uint4*)&b0[from + word_4 * 4u];
   if (lane < 12u) {
-    const auto x_2 = *(const uint4*)&b0[from + lane * 4u];
     pool[lane * 4u] = x_2.x;
     pool[lane * 4u + 1u] = x_2.y;
     pool[lane * 4u + 2u] = x_2.z;
@@ -1532,6 +1533,10 @@ static __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+static __device__ __forceinline__ void hold_loads() {
+  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -1578,15 +1583,27 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto group_of = i_2 / 20u;
   const auto chunk_start = chunk * 64u;
   if (chunk_start < seen) {
-    for (auto time = 0u; time < 5u; time += 1u) {
-      const auto c = time * 256u + lane;
-      if (c < 1152u) {
-        const auto row_2 = rows_at * 2u + (c / 576u);
-        const auto i_4 = row_2 / 20u;
-        const auto i_5 = (row_2 % 20u) % 20u;
-        const auto i_6 = min(i_4, sizes.words[0] - 1u);
-        pool[c] = b0[p0 + (i_6 * 11520u + i_5 * 576u + (c % 576u))];
-      }
+    const auto row_2 = rows_at * 2u + ((lane * 4u) / 576u);
+    const auto i_4 = row_2 / 20u;
+    const auto i_5 = (row_2 % 20u) % 20u;
+    const auto i_6 = min(i_4, sizes.words[0] - 1u);
+    const auto x = *(const uint4*)&b0[p0 + (i_6 * 11520u + i_5 * 576u + ((lane * 4u) % 576u))];
+    const auto word = lane + 256u;
+    const auto word_2 = min(word, 287u);
+    const auto row_3 = rows_at * 2u + ((word_2 * 4u) / 576u);
+    const auto i_7 = row_3 / 20u;
+    const auto i_8 = (row_3 % 20u) % 20u;
+    const auto i_9 = min(i_7, sizes.words[0] - 1u);
+    const auto x_2 = *(const uint4*)&b0[p0 + (i_9 * 11520u + i_8 * 576u + ((word_2 * 4u) % 576u))];
+    pool[lane * 4u] = x.x;
+    pool[lane * 4u + 1u] = x.y;
+    pool[lane * 4u + 2u] = x.z;
+    pool[lane * 4u + 3u] = x.w;
+    if (word < 288u) {
+      pool[word * 4u] = x_2.x;
+      pool[word * 4u + 1u] = x_2.y;
+      pool[word * 4u + 2u] = x_2.z;
+      pool[word * 4u + 3u] = x_2.w;
     }
     const auto chunk_end = min(chunk_start + 64u, seen);
     auto top = -3e38f;
@@ -1618,40 +1635,41 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       __syncthreads();
       const auto share = lane % 8u;
       const auto b = lane / 8u;
-      const auto row_3 = pool[b + 1152u] * 576u + group_of * 576u;
+      const auto row_4 = pool[b + 1152u] * 576u + group_of * 576u;
       const auto b_2 = (lane / 8u) + 32u;
-      const auto row_4 = pool[b_2 + 1152u] * 576u + group_of * 576u;
+      const auto row_5 = pool[b_2 + 1152u] * 576u + group_of * 576u;
       auto score = 0.0f;
       auto score_2 = 0.0f;
       auto score_3 = 0.0f;
       auto score_4 = 0.0f;
-      for (auto c_2 = share; c_2 < 72u; c_2 += 72u) {
-        const auto eight = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_2) * 4u];
-        const auto eight_2 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_2) * 4u];
-        const auto c_3 = c_2 + 8u;
-        const auto eight_3 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_3) * 4u];
-        const auto eight_4 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_3) * 4u];
-        const auto c_4 = c_2 + 16u;
-        const auto eight_5 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_4) * 4u];
-        const auto eight_6 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_4) * 4u];
-        const auto c_5 = c_2 + 24u;
-        const auto eight_7 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_5) * 4u];
-        const auto eight_8 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_5) * 4u];
-        const auto c_6 = c_2 + 32u;
-        const auto eight_9 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_6) * 4u];
-        const auto eight_10 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_6) * 4u];
-        const auto c_7 = c_2 + 40u;
-        const auto eight_11 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_7) * 4u];
-        const auto eight_12 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_7) * 4u];
-        const auto c_8 = c_2 + 48u;
-        const auto eight_13 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_8) * 4u];
-        const auto eight_14 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_8) * 4u];
-        const auto c_9 = c_2 + 56u;
-        const auto eight_15 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_9) * 4u];
-        const auto eight_16 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_9) * 4u];
-        const auto c_10 = c_2 + 64u;
-        const auto eight_17 = *(const uint4*)&b1[p1 + ((row_3 / 8u) + c_10) * 4u];
-        const auto eight_18 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_10) * 4u];
+      for (auto c = share; c < 72u; c += 72u) {
+        const auto eight = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c) * 4u];
+        const auto eight_2 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + c) * 4u];
+        const auto c_2 = c + 8u;
+        const auto eight_3 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_2) * 4u];
+        const auto eight_4 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + c_2) * 4u];
+        const auto c_3 = c + 16u;
+        const auto eight_5 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_3) * 4u];
+        const auto eight_6 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + c_3) * 4u];
+        const auto c_4 = c + 24u;
+        const auto eight_7 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_4) * 4u];
+        const auto eight_8 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + c_4) * 4u];
+        const auto c_5 = c + 32u;
+        const auto eight_9 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_5) * 4u];
+        const auto eight_10 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + c_5) * 4u];
+        const auto c_6 = c + 40u;
+        const auto eight_11 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_6) * 4u];
+        const auto eight_12 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + c_6) * 4u];
+        const auto c_7 = c + 48u;
+        const auto eight_13 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_7) * 4u];
+        const auto eight_14 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + c_7) * 4u];
+        const auto c_8 = c + 56u;
+        const auto eight_15 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_8) * 4u];
+        const auto eight_16 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + c_8) * 4u];
+        const auto c_9 = c + 64u;
+        const auto eight_17 = *(const uint4*)&b1[p1 + ((row_4 / 8u) + c_9) * 4u];
+        const auto eight_18 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + c_9) * 4u];
+        hold_loads();
         const auto key = half_to_float(eight.x);
         const auto key_2 = half_to_float(eight.x >> 16u);
         const auto key_3 = half_to_float(eight.y);
@@ -1668,8 +1686,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         const auto key_14 = half_to_float(eight_2.z >> 16u);
         const auto key_15 = half_to_float(eight_2.w);
         const auto key_16 = half_to_float(eight_2.w >> 16u);
-        const auto q = *(const uint4*)&pool[c_2 * 8u];
-        const auto q_2 = *(const uint4*)&pool[c_2 * 8u + 4u];
+        const auto q = *(const uint4*)&pool[c * 8u];
+        const auto q_2 = *(const uint4*)&pool[c * 8u + 4u];
         score = fmaf(key, __uint_as_float(q.x), score);
         score_3 = fmaf(key_9, __uint_as_float(q.x), score_3);
         score = fmaf(key_2, __uint_as_float(q.y), score);
@@ -1686,8 +1704,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         score_3 = fmaf(key_15, __uint_as_float(q_2.z), score_3);
         score = fmaf(key_8, __uint_as_float(q_2.w), score);
         score_3 = fmaf(key_16, __uint_as_float(q_2.w), score_3);
-        const auto q_3 = *(const uint4*)&pool[c_2 * 8u + 576u];
-        const auto q_4 = *(const uint4*)&pool[c_2 * 8u + 580u];
+        const auto q_3 = *(const uint4*)&pool[c * 8u + 576u];
+        const auto q_4 = *(const uint4*)&pool[c * 8u + 580u];
         score_2 = fmaf(key, __uint_as_float(q_3.x), score_2);
         score_4 = fmaf(key_9, __uint_as_float(q_3.x), score_4);
         score_2 = fmaf(key_2, __uint_as_float(q_3.y), score_2);
@@ -1720,8 +1738,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         const auto key_30 = half_to_float(eight_4.z >> 16u);
         const auto key_31 = half_to_float(eight_4.w);
         const auto key_32 = half_to_float(eight_4.w >> 16u);
-        const auto q_5 = *(const uint4*)&pool[c_3 * 8u];
-        const auto q_6 = *(const uint4*)&pool[c_3 * 8u + 4u];
+        const auto q_5 = *(const uint4*)&pool[c_2 * 8u];
+        const auto q_6 = *(const uint4*)&pool[c_2 * 8u + 4u];
         score = fmaf(key_17, __uint_as_float(q_5.x), score);
         score_3 = fmaf(key_25, __uint_as_float(q_5.x), score_3);
         score = fmaf(key_18, __uint_as_float(q_5.y), score);
@@ -1738,8 +1756,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         score_3 = fmaf(key_31, __uint_as_float(q_6.z), score_3);
         score = fmaf(key_24, __uint_as_float(q_6.w), score);
         score_3 = fmaf(key_32, __uint_as_float(q_6.w), score_3);
-        const auto q_7 = *(const uint4*)&pool[c_3 * 8u + 576u];
-        const auto q_8 = *(const uint4*)&pool[c_3 * 8u + 580u];
+        const auto q_7 = *(const uint4*)&pool[c_2 * 8u + 576u];
+        const auto q_8 = *(const uint4*)&pool[c_2 * 8u + 580u];
         score_2 = fmaf(key_17, __uint_as_float(q_7.x), score_2);
         score_4 = fmaf(key_25, __uint_as_float(q_7.x), score_4);
         score_2 = fmaf(key_18, __uint_as_float(q_7.y), score_2);
@@ -1772,8 +1790,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         const auto key_46 = half_to_float(eight_6.z >> 16u);
         const auto key_47 = half_to_float(eight_6.w);
         const auto key_48 = half_to_float(eight_6.w >> 16u);
-        const auto q_9 = *(const uint4*)&pool[c_4 * 8u];
-        const auto q_10 = *(const uint4*)&pool[c_4 * 8u + 4u];
+        const auto q_9 = *(const uint4*)&pool[c_3 * 8u];
+        const auto q_10 = *(const uint4*)&pool[c_3 * 8u + 4u];
         score = fmaf(key_33, __uint_as_float(q_9.x), score);
         score_3 = fmaf(key_41, __uint_as_float(q_9.x), score_3);
         score = fmaf(key_34, __uint_as_float(q_9.y), score);
@@ -1790,8 +1808,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         score_3 = fmaf(key_47, __uint_as_float(q_10.z), score_3);
         score = fmaf(key_40, __uint_as_float(q_10.w), score);
         score_3 = fmaf(key_48, __uint_as_float(q_10.w), score_3);
-        const auto q_11 = *(const uint4*)&pool[c_4 * 8u + 576u];
-        const auto q_12 = *(const uint4*)&pool[c_4 * 8u + 580u];
+        const auto q_11 = *(const uint4*)&pool[c_3 * 8u + 576u];
+        const auto q_12 = *(const uint4*)&pool[c_3 * 8u + 580u];
         score_2 = fmaf(key_33, __uint_as_float(q_11.x), score_2);
         score_4 = fmaf(key_41, __uint_as_float(q_11.x), score_4);
         score_2 = fmaf(key_34, __uint_as_float(q_11.y), score_2);
@@ -1824,8 +1842,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         const auto key_62 = half_to_float(eight_8.z >> 16u);
         const auto key_63 = half_to_float(eight_8.w);
         const auto key_64 = half_to_float(eight_8.w >> 16u);
-        const auto q_13 = *(const uint4*)&pool[c_5 * 8u];
-        const auto q_14 = *(const uint4*)&pool[c_5 * 8u + 4u];
+        const auto q_13 = *(const uint4*)&pool[c_4 * 8u];
+        const auto q_14 = *(const uint4*)&pool[c_4 * 8u + 4u];
         score = fmaf(key_49, __uint_as_float(q_13.x), score);
         score_3 = fmaf(key_57, __uint_as_float(q_13.x), score_3);
         score = fmaf(key_50, __uint_as_float(q_13.y), score);
@@ -1842,8 +1860,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         score_3 = fmaf(key_63, __uint_as_float(q_14.z), score_3);
         score = fmaf(key_56, __uint_as_float(q_14.w), score);
         score_3 = fmaf(key_64, __uint_as_float(q_14.w), score_3);
-        const auto q_15 = *(const uint4*)&pool[c_5 * 8u + 576u];
-        const auto q_16 = *(const uint4*)&pool[c_5 * 8u + 580u];
+        const auto q_15 = *(const uint4*)&pool[c_4 * 8u + 576u];
+        const auto q_16 = *(const uint4*)&pool[c_4 * 8u + 580u];
         score_2 = fmaf(key_49, __uint_as_float(q_15.x), score_2);
         score_4 = fmaf(key_57, __uint_as_float(q_15.x), score_4);
         score_2 = fmaf(key_50, __uint_as_float(q_15.y), score_2);
@@ -1876,8 +1894,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         const auto key_78 = half_to_float(eight_10.z >> 16u);
         const auto key_79 = half_to_float(eight_10.w);
         const auto key_80 = half_to_float(eight_10.w >> 16u);
-        const auto q_17 = *(const uint4*)&pool[c_6 * 8u];
-        const auto q_18 = *(const uint4*)&pool[c_6 * 8u + 4u];
+        const auto q_17 = *(const uint4*)&pool[c_5 * 8u];
+        const auto q_18 = *(const uint4*)&pool[c_5 * 8u + 4u];
         score = fmaf(key_65, __uint_as_float(q_17.x), score);
         score_3 = fmaf(key_73, __uint_as_float(q_17.x), score_3);
         score = fmaf(key_66, __uint_as_float(q_17.y), score);
@@ -1894,8 +1912,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         score_3 = fmaf(key_79, __uint_as_float(q_18.z), score_3);
         score = fmaf(key_72, __uint_as_float(q_18.w), score);
         score_3 = fmaf(key_80, __uint_as_float(q_18.w), score_3);
-        const auto q_19 = *(const uint4*)&pool[c_6 * 8u + 576u];
-        const auto q_20 = *(const uint4*)&pool[c_6 * 8u + 580u];
+        const auto q_19 = *(const uint4*)&pool[c_5 * 8u + 576u];
+        const auto q_20 = *(const uint4*)&pool[c_5 * 8u + 580u];
         score_2 = fmaf(key_65, __uint_as_float(q_19.x), score_2);
         score_4 = fmaf(key_73, __uint_as_float(q_19.x), score_4);
         score_2 = fmaf(key_66, __uint_as_float(q_19.y), score_2);
@@ -1928,8 +1946,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         const auto key_94 = half_to_float(eight_12.z >> 16u);
         const auto key_95 = half_to_float(eight_12.w);
         const auto key_96 = half_to_float(eight_12.w >> 16u);
-        const auto q_21 = *(const uint4*)&pool[c_7 * 8u];
-        const auto q_22 = *(const uint4*)&pool[c_7 * 8u + 4u];
+        const auto q_21 = *(const uint4*)&pool[c_6 * 8u];
+        const auto q_22 = *(const uint4*)&pool[c_6 * 8u + 4u];
         score = fmaf(key_81, __uint_as_float(q_21.x), score);
         score_3 = fmaf(key_89, __uint_as_float(q_21.x), score_3);
         score = fmaf(key_82, __uint_as_float(q_21.y), score);
@@ -1946,8 +1964,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         score_3 = fmaf(key_95, __uint_as_float(q_22.z), score_3);
         score = fmaf(key_88, __uint_as_float(q_22.w), score);
         score_3 = fmaf(key_96, __uint_as_float(q_22.w), score_3);
-        const auto q_23 = *(const uint4*)&pool[c_7 * 8u + 576u];
-        const auto q_24 = *(const uint4*)&pool[c_7 * 8u + 580u];
+        const auto q_23 = *(const uint4*)&pool[c_6 * 8u + 576u];
+        const auto q_24 = *(const uint4*)&pool[c_6 * 8u + 580u];
         score_2 = fmaf(key_81, __uint_as_float(q_23.x), score_2);
         score_4 = fmaf(key_89, __uint_as_float(q_23.x), score_4);
         score_2 = fmaf(key_82, __uint_as_float(q_23.y), score_2);
@@ -1980,8 +1998,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         const auto key_110 = half_to_float(eight_14.z >> 16u);
         const auto key_111 = half_to_float(eight_14.w);
         const auto key_112 = half_to_float(eight_14.w >> 16u);
-        const auto q_25 = *(const uint4*)&pool[c_8 * 8u];
-        const auto q_26 = *(const uint4*)&pool[c_8 * 8u + 4u];
+        const auto q_25 = *(const uint4*)&pool[c_7 * 8u];
+        const auto q_26 = *(const uint4*)&pool[c_7 * 8u + 4u];
         score = fmaf(key_97, __uint_as_float(q_25.x), score);
         score_3 = fmaf(key_105, __uint_as_float(q_25.x), score_3);
         score = fmaf(key_98, __uint_as_float(q_25.y), score);
@@ -1998,8 +2016,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         score_3 = fmaf(key_111, __uint_as_float(q_26.z), score_3);
         score = fmaf(key_104, __uint_as_float(q_26.w), score);
         score_3 = fmaf(key_112, __uint_as_float(q_26.w), score_3);
-        const auto q_27 = *(const uint4*)&pool[c_8 * 8u + 576u];
-        const auto q_28 = *(const uint4*)&pool[c_8 * 8u + 580u];
+        const auto q_27 = *(const uint4*)&pool[c_7 * 8u + 576u];
+        const auto q_28 = *(const uint4*)&pool[c_7 * 8u + 580u];
         score_2 = fmaf(key_97, __uint_as_float(q_27.x), score_2);
         score_4 = fmaf(key_105, __uint_as_float(q_27.x), score_4);
         score_2 = fmaf(key_98, __uint_as_float(q_27.y), score_2);
@@ -2032,8 +2050,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         const auto key_126 = half_to_float(eight_16.z >> 16u);
         const auto key_127 = half_to_float(eight_16.w);
         const auto key_128 = half_to_float(eight_16.w >> 16u);
-        const auto q_29 = *(const uint4*)&pool[c_9 * 8u];
-        const auto q_30 = *(const uint4*)&pool[c_9 * 8u + 4u];
+        const auto q_29 = *(const uint4*)&pool[c_8 * 8u];
+        const auto q_30 = *(const uint4*)&pool[c_8 * 8u + 4u];
         score = fmaf(key_113, __uint_as_float(q_29.x), score);
         score_3 = fmaf(key_121, __uint_as_float(q_29.x), score_3);
         score = fmaf(key_114, __uint_as_float(q_29.y), score);
@@ -2050,8 +2068,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         score_3 = fmaf(key_127, __uint_as_float(q_30.z), score_3);
         score = fmaf(key_120, __uint_as_float(q_30.w), score);
         score_3 = fmaf(key_128, __uint_as_float(q_30.w), score_3);
-        const auto q_31 = *(const uint4*)&pool[c_9 * 8u + 576u];
-        const auto q_32 = *(const uint4*)&pool[c_9 * 8u + 580u];
+        const auto q_31 = *(const uint4*)&pool[c_8 * 8u + 576u];
+        const auto q_32 = *(const uint4*)&pool[c_8 * 8u + 580u];
         score_2 = fmaf(key_113, __uint_as_float(q_31.x), score_2);
         score_4 = fmaf(key_121, __uint_as_float(q_31.x), score_4);
         score_2 = fmaf(key_114, __uint_as_float(q_31.y), score_2);
@@ -2084,8 +2102,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         const auto key_142 = half_to_float(eight_18.z >> 16u);
         const auto key_143 = half_to_float(eight_18.w);
         const auto key_144 = half_to_float(eight_18.w >> 16u);
-        const auto q_33 = *(const uint4*)&pool[c_10 * 8u];
-        const auto q_34 = *(const uint4*)&pool[c_10 * 8u + 4u];
+        const auto q_33 = *(const uint4*)&pool[c_9 * 8u];
+        const auto q_34 = *(const uint4*)&pool[c_9 * 8u + 4u];
         score = fmaf(key_129, __uint_as_float(q_33.x), score);
         score_3 = fmaf(key_137, __uint_as_float(q_33.x), score_3);
         score = fmaf(key_130, __uint_as_float(q_33.y), score);
@@ -2102,8 +2120,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         score_3 = fmaf(key_143, __uint_as_float(q_34.z), score_3);
         score = fmaf(key_136, __uint_as_float(q_34.w), score);
         score_3 = fmaf(key_144, __uint_as_float(q_34.w), score_3);
-        const auto q_35 = *(const uint4*)&pool[c_10 * 8u + 576u];
-        const auto q_36 = *(const uint4*)&pool[c_10 * 8u + 580u];
+        const auto q_35 = *(const uint4*)&pool[c_9 * 8u + 576u];
+        const auto q_36 = *(const uint4*)&pool[c_9 * 8u + 580u];
         score_2 = fmaf(key_129, __uint_as_float(q_35.x), score_2);
         score_4 = fmaf(key_137, __uint_as_float(q_35.x), score_4);
         score_2 = fmaf(key_130, __uint_as_float(q_35.y), score_2);
@@ -2213,38 +2231,39 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       const auto item = min(column, 63u);
       const auto here = min(chunk_end - start, 64u);
       for (auto b_3 = team * 16u; b_3 < here; b_3 += 64u) {
-        const auto row_5 = pool[b_3 + 1152u] * 576u + group_of * 512u;
-        const auto eight_19 = *(const uint4*)&b1[p1 + ((row_5 / 8u) + item) * 4u];
-        const auto row_6 = pool[b_3 + 1153u] * 576u + group_of * 512u;
-        const auto eight_20 = *(const uint4*)&b1[p1 + ((row_6 / 8u) + item) * 4u];
-        const auto row_7 = pool[b_3 + 1154u] * 576u + group_of * 512u;
-        const auto eight_21 = *(const uint4*)&b1[p1 + ((row_7 / 8u) + item) * 4u];
-        const auto row_8 = pool[b_3 + 1155u] * 576u + group_of * 512u;
-        const auto eight_22 = *(const uint4*)&b1[p1 + ((row_8 / 8u) + item) * 4u];
-        const auto row_9 = pool[b_3 + 1156u] * 576u + group_of * 512u;
-        const auto eight_23 = *(const uint4*)&b1[p1 + ((row_9 / 8u) + item) * 4u];
-        const auto row_10 = pool[b_3 + 1157u] * 576u + group_of * 512u;
-        const auto eight_24 = *(const uint4*)&b1[p1 + ((row_10 / 8u) + item) * 4u];
-        const auto row_11 = pool[b_3 + 1158u] * 576u + group_of * 512u;
-        const auto eight_25 = *(const uint4*)&b1[p1 + ((row_11 / 8u) + item) * 4u];
-        const auto row_12 = pool[b_3 + 1159u] * 576u + group_of * 512u;
-        const auto eight_26 = *(const uint4*)&b1[p1 + ((row_12 / 8u) + item) * 4u];
-        const auto row_13 = pool[b_3 + 1160u] * 576u + group_of * 512u;
-        const auto eight_27 = *(const uint4*)&b1[p1 + ((row_13 / 8u) + item) * 4u];
-        const auto row_14 = pool[b_3 + 1161u] * 576u + group_of * 512u;
-        const auto eight_28 = *(const uint4*)&b1[p1 + ((row_14 / 8u) + item) * 4u];
-        const auto row_15 = pool[b_3 + 1162u] * 576u + group_of * 512u;
-        const auto eight_29 = *(const uint4*)&b1[p1 + ((row_15 / 8u) + item) * 4u];
-        const auto row_16 = pool[b_3 + 1163u] * 576u + group_of * 512u;
-        const auto eight_30 = *(const uint4*)&b1[p1 + ((row_16 / 8u) + item) * 4u];
-        const auto row_17 = pool[b_3 + 1164u] * 576u + group_of * 512u;
-        const auto eight_31 = *(const uint4*)&b1[p1 + ((row_17 / 8u) + item) * 4u];
-        const auto row_18 = pool[b_3 + 1165u] * 576u + group_of * 512u;
-        const auto eight_32 = *(const uint4*)&b1[p1 + ((row_18 / 8u) + item) * 4u];
-        const auto row_19 = pool[b_3 + 1166u] * 576u + group_of * 512u;
-        const auto eight_33 = *(const uint4*)&b1[p1 + ((row_19 / 8u) + item) * 4u];
-        const auto row_20 = pool[b_3 + 1167u] * 576u + group_of * 512u;
-        const auto eight_34 = *(const uint4*)&b1[p1 + ((row_20 / 8u) + item) * 4u];
+        const auto row_6 = pool[b_3 + 1152u] * 576u + group_of * 512u;
+        const auto eight_19 = *(const uint4*)&b1[p1 + ((row_6 / 8u) + item) * 4u];
+        const auto row_7 = pool[b_3 + 1153u] * 576u + group_of * 512u;
+        const auto eight_20 = *(const uint4*)&b1[p1 + ((row_7 / 8u) + item) * 4u];
+        const auto row_8 = pool[b_3 + 1154u] * 576u + group_of * 512u;
+        const auto eight_21 = *(const uint4*)&b1[p1 + ((row_8 / 8u) + item) * 4u];
+        const auto row_9 = pool[b_3 + 1155u] * 576u + group_of * 512u;
+        const auto eight_22 = *(const uint4*)&b1[p1 + ((row_9 / 8u) + item) * 4u];
+        const auto row_10 = pool[b_3 + 1156u] * 576u + group_of * 512u;
+        const auto eight_23 = *(const uint4*)&b1[p1 + ((row_10 / 8u) + item) * 4u];
+        const auto row_11 = pool[b_3 + 1157u] * 576u + group_of * 512u;
+        const auto eight_24 = *(const uint4*)&b1[p1 + ((row_11 / 8u) + item) * 4u];
+        const auto row_12 = pool[b_3 + 1158u] * 576u + group_of * 512u;
+        const auto eight_25 = *(const uint4*)&b1[p1 + ((row_12 / 8u) + item) * 4u];
+        const auto row_13 = pool[b_3 + 1159u] * 576u + group_of * 512u;
+        const auto eight_26 = *(const uint4*)&b1[p1 + ((row_13 / 8u) + item) * 4u];
+        const auto row_14 = pool[b_3 + 1160u] * 576u + group_of * 512u;
+        const auto eight_27 = *(const uint4*)&b1[p1 + ((row_14 / 8u) + item) * 4u];
+        const auto row_15 = pool[b_3 + 1161u] * 576u + group_of * 512u;
+        const auto eight_28 = *(const uint4*)&b1[p1 + ((row_15 / 8u) + item) * 4u];
+        const auto row_16 = pool[b_3 + 1162u] * 576u + group_of * 512u;
+        const auto eight_29 = *(const uint4*)&b1[p1 + ((row_16 / 8u) + item) * 4u];
+        const auto row_17 = pool[b_3 + 1163u] * 576u + group_of * 512u;
+        const auto eight_30 = *(const uint4*)&b1[p1 + ((row_17 / 8u) + item) * 4u];
+        const auto row_18 = pool[b_3 + 1164u] * 576u + group_of * 512u;
+        const auto eight_31 = *(const uint4*)&b1[p1 + ((row_18 / 8u) + item) * 4u];
+        const auto row_19 = pool[b_3 + 1165u] * 576u + group_of * 512u;
+        const auto eight_32 = *(const uint4*)&b1[p1 + ((row_19 / 8u) + item) * 4u];
+        const auto row_20 = pool[b_3 + 1166u] * 576u + group_of * 512u;
+        const auto eight_33 = *(const uint4*)&b1[p1 + ((row_20 / 8u) + item) * 4u];
+        const auto row_21 = pool[b_3 + 1167u] * 576u + group_of * 512u;
+        const auto eight_34 = *(const uint4*)&b1[p1 + ((row_21 / 8u) + item) * 4u];
+        hold_loads();
         const auto value = half_to_float(eight_19.x);
         const auto value_2 = half_to_float(eight_19.x >> 16u);
         const auto value_3 = half_to_float(eight_19.y);
@@ -2725,10 +2744,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       pool[at_2 + column_2 * 8u + 7u] = __float_as_uint(y_16);
     }
     __syncthreads();
-    for (auto time_2 = 0u; time_2 < 4u; time_2 += 1u) {
-      const auto c_11 = time_2 * 256u + lane;
-      const auto h = c_11 / 512u;
-      const auto column_3 = c_11 % 512u;
+    for (auto time = 0u; time < 4u; time += 1u) {
+      const auto c_10 = time * 256u + lane;
+      const auto h = c_10 / 512u;
+      const auto column_3 = c_10 % 512u;
       const auto from_team = h * 514u + column_3 + 1376u;
       auto total_6 = __uint_as_float(pool[from_team]);
       for (auto l_4 = 1u; l_4 < 4u; l_4 += 1u) {
@@ -3064,8 +3083,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   wait_for_previous();
   const auto x = i * 10240u + i_2 * 512u;
   const auto from = p0 + (x / 4u);
+  const auto word_5 = min(lane, 31u);
+  const auto x_2 = *(const uint4*)&b0[from + word_5 * 4u];
   if (lane < 32u) {
-    const auto x_2 = *(const uint4*)&b0[from + lane * 4u];
     pool[lane * 4u] = x_2.x;
     pool[lane * 4u + 1u] = x_2.y;
     pool[lane * 4u + 2u] = x_2.z;
@@ -3107,23 +3127,23 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
     pool[(lane / 64u) * 64u + own_5 + 176u] = __float_as_uint(total);
   }
   __syncthreads();
-  const auto word_5 = min(lane, 15u);
+  const auto word_6 = min(lane, 15u);
   const auto i_3 = rows_at / 20u;
   const auto i_4 = (rows_at % 20u) % 20u;
-  const auto column_5 = first + word_5 * 4u;
-  const auto v = __uint_as_float(pool[word_5 * 4u + 176u]);
+  const auto column_5 = first + word_6 * 4u;
+  const auto v = __uint_as_float(pool[word_6 * 4u + 176u]);
   const auto i_5 = rows_at / 20u;
   const auto i_6 = (rows_at % 20u) % 20u;
-  const auto column_6 = first + (word_5 * 4u + 1u);
-  const auto v_2 = __uint_as_float(pool[word_5 * 4u + 177u]);
+  const auto column_6 = first + (word_6 * 4u + 1u);
+  const auto v_2 = __uint_as_float(pool[word_6 * 4u + 177u]);
   const auto i_7 = rows_at / 20u;
   const auto i_8 = (rows_at % 20u) % 20u;
-  const auto column_7 = first + (word_5 * 4u + 2u);
-  const auto v_3 = __uint_as_float(pool[word_5 * 4u + 178u]);
+  const auto column_7 = first + (word_6 * 4u + 2u);
+  const auto v_3 = __uint_as_float(pool[word_6 * 4u + 178u]);
   const auto i_9 = rows_at / 20u;
   const auto i_10 = (rows_at % 20u) % 20u;
-  const auto column_8 = first + (word_5 * 4u + 3u);
-  const auto v_4 = __uint_as_float(pool[word_5 * 4u + 179u]);
+  const auto column_8 = first + (word_6 * 4u + 3u);
+  const auto v_4 = __uint_as_float(pool[word_6 * 4u + 179u]);
   const auto mine = max(max(max(__float_as_uint(v) & 0x7fffffffu, __float_as_uint(v_2) & 0x7fffffffu), __float_as_uint(v_3) & 0x7fffffffu), __float_as_uint(v_4) & 0x7fffffffu);
   const auto other = __shfl_xor_sync(warp, mine, 1u);
   const auto both = max(mine, other);
@@ -3260,8 +3280,9 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   wait_for_previous();
   const auto x = rows_at * 5120u;
   const auto from = p0 + (x / 4u);
+  const auto word_6 = min(lane, 319u);
+  const auto x_2 = *(const uint4*)&b0[from + word_6 * 4u];
   if (lane < 320u) {
-    const auto x_2 = *(const uint4*)&b0[from + lane * 4u];
     pool[lane * 4u] = x_2.x;
     pool[lane * 4u + 1u] = x_2.y;
     pool[lane * 4u + 2u] = x_2.z;
@@ -3382,7 +3403,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
   const unsigned int* __restrict__ b5,
   unsigned int* b6
 ) {
-  __shared__ __align__(16) unsigned int pool[2580];
+  __shared__ __align__(16) unsigned int pool[2332];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -3534,13 +3555,25 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     sum = fmaf(__uint_as_float(four_8.y), __uint_as_float(xv_8.y), sum);
     sum = fmaf(__uint_as_float(four_8.z), __uint_as_float(xv_8.z), sum);
     sum = fmaf(__uint_as_float(four_8.w), __uint_as_float(xv_8.w), sum);
-    const auto to = share * 4u + own + 2056u;
-    pool[to] = __float_as_uint(sum);
+    const auto other_6 = __shfl_xor_sync(warp, sum, 1u);
+    const auto both_6 = sum + other_6;
+    const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
+    const auto both_7 = both_6 + other_7;
+    const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
+    const auto both_8 = both_7 + other_8;
+    const auto other_9 = __shfl_xor_sync(warp, both_8, 8u);
+    const auto both_9 = both_8 + other_9;
+    const auto other_10 = __shfl_xor_sync(warp, both_9, 16u);
+    const auto both_10 = both_9 + other_10;
+    const auto to = (share / 32u) * 4u + own + 2056u;
+    if ((share % 32u) == 0u) {
+      pool[to] = __float_as_uint(both_10);
+    }
     __syncthreads();
     if (lane < 4u) {
       const auto own_2 = lane % 4u;
       auto total_3 = __uint_as_float(pool[lane + 2056u]);
-      for (auto l_2 = 1u; l_2 < 64u; l_2 += 1u) {
+      for (auto l_2 = 1u; l_2 < 2u; l_2 += 1u) {
         total_3 = total_3 + __uint_as_float(pool[lane + 2056u + l_2 * 4u]);
       }
       pool[(lane / 4u) * 4u + own_2 + 2056u] = __float_as_uint(total_3);
@@ -3555,78 +3588,81 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto last = is_last(&b6[rows_at], 16u);
     if (last) {
       if (lane < 64u) {
-        pool[lane + 2312u] = b6[gathered + lane];
+        pool[lane + 2064u] = b6[gathered + lane];
       }
       __syncthreads();
       if (lane < 64u) {
         const auto v_28 = __uint_as_float(b3[p3 + lane]);
-        pool[lane + 2376u] = __float_as_uint(v_28);
+        pool[lane + 2128u] = __float_as_uint(v_28);
       }
       __syncthreads();
       // the 4 largest of 64
       if (lane < 64u) {
-        const auto v_29 = __uint_as_float(pool[lane + 2312u]);
+        const auto v_29 = __uint_as_float(pool[lane + 2064u]);
         const auto v_30 = 1.0f / (expf(min(-(v_29), 80.0f)) + 1.0f);
-        const auto v_31 = v_30 + __uint_as_float(pool[lane + 2376u]);
+        const auto v_31 = v_30 + __uint_as_float(pool[lane + 2128u]);
         const auto bits = __float_as_uint(v_31);
         const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0xff800000u : bits);
-        pool[lane + 2440u] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
+        pool[lane + 2192u] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
       }
       __syncthreads();
       for (auto c_8 = lane; c_8 < 64u; c_8 += 256u) {
-        const auto own_4 = pool[c_8 + 2440u];
+        const auto own_4 = pool[c_8 + 2192u];
         auto place = 0u;
-        for (auto other_6 = 0u; other_6 < 64u; other_6 += 1u) {
-          const auto key = pool[other_6 + 2440u];
-          place = ((key > own_4) || (key == own_4 && other_6 < c_8) ? place + 1u : place);
+        for (auto other_11 = 0u; other_11 < 64u; other_11 += 4u) {
+          const auto key = *(const uint4*)&pool[other_11 + 2192u];
+          place = ((key.x > own_4) || (key.x == own_4 && other_11 < c_8) ? place + 1u : place);
+          place = ((key.y > own_4) || (key.y == own_4 && other_11 + 1u < c_8) ? place + 1u : place);
+          place = ((key.z > own_4) || (key.z == own_4 && other_11 + 2u < c_8) ? place + 1u : place);
+          place = ((key.w > own_4) || (key.w == own_4 && other_11 + 3u < c_8) ? place + 1u : place);
         }
         if (place < 4u) {
-          pool[place + 2504u] = __float_as_uint((float)(c_8));
+          pool[place + 2256u] = __float_as_uint((float)(c_8));
         }
       }
       __syncthreads();
       if (lane < 64u) {
-        const auto v_32 = __uint_as_float(pool[lane + 2312u]);
+        const auto v_32 = __uint_as_float(pool[lane + 2064u]);
         const auto v_33 = 1.0f / (expf(min(-(v_32), 80.0f)) + 1.0f);
-        pool[lane + 2508u] = __float_as_uint(v_33);
+        pool[lane + 2260u] = __float_as_uint(v_33);
       }
       __syncthreads();
       auto total_4 = 0.0f;
-      const auto id = min(__float2uint_rz(__uint_as_float(pool[2504u])), 63u);
-      const auto v_34 = __uint_as_float(pool[id + 2508u]);
+      const auto id = min(__float2uint_rz(__uint_as_float(pool[2256u])), 63u);
+      const auto v_34 = __uint_as_float(pool[id + 2260u]);
       total_4 = (lane < 1u ? total_4 + v_34 : total_4);
-      const auto id_2 = min(__float2uint_rz(__uint_as_float(pool[2505u])), 63u);
-      const auto v_35 = __uint_as_float(pool[id_2 + 2508u]);
+      const auto id_2 = min(__float2uint_rz(__uint_as_float(pool[2257u])), 63u);
+      const auto v_35 = __uint_as_float(pool[id_2 + 2260u]);
       total_4 = (lane < 1u ? total_4 + v_35 : total_4);
-      const auto id_3 = min(__float2uint_rz(__uint_as_float(pool[2506u])), 63u);
-      const auto v_36 = __uint_as_float(pool[id_3 + 2508u]);
+      const auto id_3 = min(__float2uint_rz(__uint_as_float(pool[2258u])), 63u);
+      const auto v_36 = __uint_as_float(pool[id_3 + 2260u]);
       total_4 = (lane < 1u ? total_4 + v_36 : total_4);
-      const auto id_4 = min(__float2uint_rz(__uint_as_float(pool[2507u])), 63u);
-      const auto v_37 = __uint_as_float(pool[id_4 + 2508u]);
+      const auto id_4 = min(__float2uint_rz(__uint_as_float(pool[2259u])), 63u);
+      const auto v_37 = __uint_as_float(pool[id_4 + 2260u]);
       total_4 = (lane < 1u ? total_4 + v_37 : total_4);
-      const auto other_7 = __shfl_xor_sync(warp, total_4, 1u);
-      const auto both_6 = total_4 + other_7;
-      const auto other_8 = __shfl_xor_sync(warp, both_6, 2u);
-      const auto both_7 = both_6 + other_8;
-      const auto other_9 = __shfl_xor_sync(warp, both_7, 4u);
-      const auto both_8 = both_7 + other_9;
-      const auto other_10 = __shfl_xor_sync(warp, both_8, 8u);
-      const auto both_9 = both_8 + other_10;
-      const auto other_11 = __shfl_xor_sync(warp, both_9, 16u);
-      const auto both_10 = both_9 + other_11;
+      const auto other_12 = __shfl_xor_sync(warp, total_4, 1u);
+      const auto both_11 = total_4 + other_12;
+      const auto other_13 = __shfl_xor_sync(warp, both_11, 2u);
+      const auto both_12 = both_11 + other_13;
+      const auto other_14 = __shfl_xor_sync(warp, both_12, 4u);
+      const auto both_13 = both_12 + other_14;
+      const auto other_15 = __shfl_xor_sync(warp, both_13, 8u);
+      const auto both_14 = both_13 + other_15;
+      const auto other_16 = __shfl_xor_sync(warp, both_14, 16u);
+      const auto both_15 = both_14 + other_16;
       if ((lane % 32u) == 0u) {
-        pool[(lane / 32u) + 2572u] = __float_as_uint(both_10);
+        pool[(lane / 32u) + 2324u] = __float_as_uint(both_15);
       }
       __syncthreads();
-      auto total_5 = __uint_as_float(pool[2572u]);
+      auto total_5 = __uint_as_float(pool[2324u]);
       for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
-        total_5 = total_5 + __uint_as_float(pool[l_3 + 2572u]);
+        total_5 = total_5 + __uint_as_float(pool[l_3 + 2324u]);
       }
       const auto v_38 = max(total_5, 6.1035156e-5f);
       if (lane < 4u) {
-        b0[p4 + (rows_at * 4u + lane)] = (unsigned int)(__float2int_rz(__uint_as_float(pool[lane + 2504u])));
-        const auto id_5 = min(__float2uint_rz(__uint_as_float(pool[lane + 2504u])), 63u);
-        const auto v_39 = __uint_as_float(pool[id_5 + 2508u]);
+        b0[p4 + (rows_at * 4u + lane)] = (unsigned int)(__float2int_rz(__uint_as_float(pool[lane + 2256u])));
+        const auto id_5 = min(__float2uint_rz(__uint_as_float(pool[lane + 2256u])), 63u);
+        const auto v_39 = __uint_as_float(pool[id_5 + 2260u]);
         const auto v_40 = v_39 / v_38;
         const auto v_41 = v_40 * 1.8f;
         b0[p5 + (rows_at * 4u + lane)] = __float_as_uint(v_41);
@@ -3784,18 +3820,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     total_6 = total_6 + v_48;
     const auto v_49 = __uint_as_float(x_8.w) * __uint_as_float(x_8.w);
     total_6 = total_6 + v_49;
-    const auto other_12 = __shfl_xor_sync(warp, total_6, 1u);
-    const auto both_11 = total_6 + other_12;
-    const auto other_13 = __shfl_xor_sync(warp, both_11, 2u);
-    const auto both_12 = both_11 + other_13;
-    const auto other_14 = __shfl_xor_sync(warp, both_12, 4u);
-    const auto both_13 = both_12 + other_14;
-    const auto other_15 = __shfl_xor_sync(warp, both_13, 8u);
-    const auto both_14 = both_13 + other_15;
-    const auto other_16 = __shfl_xor_sync(warp, both_14, 16u);
-    const auto both_15 = both_14 + other_16;
+    const auto other_17 = __shfl_xor_sync(warp, total_6, 1u);
+    const auto both_16 = total_6 + other_17;
+    const auto other_18 = __shfl_xor_sync(warp, both_16, 2u);
+    const auto both_17 = both_16 + other_18;
+    const auto other_19 = __shfl_xor_sync(warp, both_17, 4u);
+    const auto both_18 = both_17 + other_19;
+    const auto other_20 = __shfl_xor_sync(warp, both_18, 8u);
+    const auto both_19 = both_18 + other_20;
+    const auto other_21 = __shfl_xor_sync(warp, both_19, 16u);
+    const auto both_20 = both_19 + other_21;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 704u] = __float_as_uint(both_15);
+      pool[(lane / 32u) + 704u] = __float_as_uint(both_20);
     }
     __syncthreads();
     auto total_7 = __uint_as_float(pool[704u]);
@@ -3822,47 +3858,47 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto v_67 = __uint_as_float(x_8.w) * v_52;
     const auto v_68 = v_67 * __uint_as_float(x_6.w);
     const auto mine = max(max(max(__float_as_uint(v_54) & 0x7fffffffu, __float_as_uint(v_56) & 0x7fffffffu), __float_as_uint(v_58) & 0x7fffffffu), __float_as_uint(v_60) & 0x7fffffffu);
-    const auto other_17 = __shfl_xor_sync(warp, mine, 1u);
-    const auto both_16 = max(mine, other_17);
-    const auto other_18 = __shfl_xor_sync(warp, both_16, 2u);
-    const auto both_17 = max(both_16, other_18);
-    const auto other_19 = __shfl_xor_sync(warp, both_17, 4u);
-    const auto both_18 = max(both_17, other_19);
-    const auto largest = __uint_as_float(both_18);
-    const auto scale = (both_18 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_18 < 0x7f800000u ? 127.0f / largest : 0.0f);
+    const auto other_22 = __shfl_xor_sync(warp, mine, 1u);
+    const auto both_21 = max(mine, other_22);
+    const auto other_23 = __shfl_xor_sync(warp, both_21, 2u);
+    const auto both_22 = max(both_21, other_23);
+    const auto other_24 = __shfl_xor_sync(warp, both_22, 4u);
+    const auto both_23 = max(both_22, other_24);
+    const auto largest = __uint_as_float(both_23);
+    const auto scale = (both_23 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
+    const auto inverse = (largest > 3.74e-37f && both_23 < 0x7f800000u ? 127.0f / largest : 0.0f);
     const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_54 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_56 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_58 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_60 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
-    const auto other_20 = __shfl_xor_sync(warp, mine_2, 1u);
-    const auto both_19 = mine_2 + other_20;
-    const auto other_21 = __shfl_xor_sync(warp, both_19, 2u);
-    const auto both_20 = both_19 + other_21;
+    const auto other_25 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_24 = mine_2 + other_25;
+    const auto other_26 = __shfl_xor_sync(warp, both_24, 2u);
+    const auto both_25 = both_24 + other_26;
     pool[lane] = packed;
     if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_20) * __uint_as_float(scale));
+      pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_25) * __uint_as_float(scale));
     }
     if ((lane % 8u) == 0u) {
       pool[(lane / 8u) + 512u] = scale;
     }
     const auto mine_3 = max(max(max(__float_as_uint(v_62) & 0x7fffffffu, __float_as_uint(v_64) & 0x7fffffffu), __float_as_uint(v_66) & 0x7fffffffu), __float_as_uint(v_68) & 0x7fffffffu);
-    const auto other_22 = __shfl_xor_sync(warp, mine_3, 1u);
-    const auto both_21 = max(mine_3, other_22);
-    const auto other_23 = __shfl_xor_sync(warp, both_21, 2u);
-    const auto both_22 = max(both_21, other_23);
-    const auto other_24 = __shfl_xor_sync(warp, both_22, 4u);
-    const auto both_23 = max(both_22, other_24);
-    const auto largest_2 = __uint_as_float(both_23);
-    const auto scale_2 = (both_23 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_23 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
+    const auto other_27 = __shfl_xor_sync(warp, mine_3, 1u);
+    const auto both_26 = max(mine_3, other_27);
+    const auto other_28 = __shfl_xor_sync(warp, both_26, 2u);
+    const auto both_27 = max(both_26, other_28);
+    const auto other_29 = __shfl_xor_sync(warp, both_27, 4u);
+    const auto both_28 = max(both_27, other_29);
+    const auto largest_2 = __uint_as_float(both_28);
+    const auto scale_2 = (both_28 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 3.74e-37f && both_28 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_62 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_64 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_66 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_68 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
-    const auto other_25 = __shfl_xor_sync(warp, mine_4, 1u);
-    const auto both_24 = mine_4 + other_25;
-    const auto other_26 = __shfl_xor_sync(warp, both_24, 2u);
-    const auto both_25 = both_24 + other_26;
+    const auto other_30 = __shfl_xor_sync(warp, mine_4, 1u);
+    const auto both_29 = mine_4 + other_30;
+    const auto other_31 = __shfl_xor_sync(warp, both_29, 2u);
+    const auto both_30 = both_29 + other_31;
     pool[word_18] = packed_2;
     if ((word_18 % 4u) == 0u) {
-      pool[(word_18 / 4u) + 576u] = __float_as_uint((float)(both_25) * __uint_as_float(scale_2));
+      pool[(word_18 / 4u) + 576u] = __float_as_uint((float)(both_30) * __uint_as_float(scale_2));
     }
     if ((word_18 % 8u) == 0u) {
       pool[(word_18 / 8u) + 512u] = scale_2;
@@ -3967,25 +4003,25 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto v_83 = __uint_as_float(pool[word_19 * 4u + 1227u]);
     const auto v_84 = v_82 * v_83;
     const auto mine_5 = max(max(max(__float_as_uint(v_72) & 0x7fffffffu, __float_as_uint(v_76) & 0x7fffffffu), __float_as_uint(v_80) & 0x7fffffffu), __float_as_uint(v_84) & 0x7fffffffu);
-    const auto other_27 = __shfl_xor_sync(warp, mine_5, 1u);
-    const auto both_26 = max(mine_5, other_27);
-    const auto other_28 = __shfl_xor_sync(warp, both_26, 2u);
-    const auto both_27 = max(both_26, other_28);
-    const auto other_29 = __shfl_xor_sync(warp, both_27, 4u);
-    const auto both_28 = max(both_27, other_29);
-    const auto largest_3 = __uint_as_float(both_28);
-    const auto scale_3 = (both_28 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_28 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
+    const auto other_32 = __shfl_xor_sync(warp, mine_5, 1u);
+    const auto both_31 = max(mine_5, other_32);
+    const auto other_33 = __shfl_xor_sync(warp, both_31, 2u);
+    const auto both_32 = max(both_31, other_33);
+    const auto other_34 = __shfl_xor_sync(warp, both_32, 4u);
+    const auto both_33 = max(both_32, other_34);
+    const auto largest_3 = __uint_as_float(both_33);
+    const auto scale_3 = (both_33 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 3.74e-37f && both_33 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
     const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_72 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_76 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_80 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_84 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
-    const auto other_30 = __shfl_xor_sync(warp, mine_6, 1u);
-    const auto both_29 = mine_6 + other_30;
-    const auto other_31 = __shfl_xor_sync(warp, both_29, 2u);
-    const auto both_30 = both_29 + other_31;
+    const auto other_35 = __shfl_xor_sync(warp, mine_6, 1u);
+    const auto both_34 = mine_6 + other_35;
+    const auto other_36 = __shfl_xor_sync(warp, both_34, 2u);
+    const auto both_35 = both_34 + other_36;
     if (lane < 8u) {
       pool[lane + 1736u] = packed_3;
       if ((lane % 4u) == 0u) {
-        pool[(lane / 4u) + 1748u] = __float_as_uint((float)(both_30) * __uint_as_float(scale_3));
+        pool[(lane / 4u) + 1748u] = __float_as_uint((float)(both_35) * __uint_as_float(scale_3));
       }
       if ((lane % 8u) == 0u) {
         pool[(lane / 8u) + 1744u] = scale_3;
@@ -4035,6 +4071,10 @@ static __device__ __forceinline__ uint4 load_early_4(const unsigned int* from) {
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
     : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w) : "l"(from));
   return words;
+}
+
+static __device__ __forceinline__ void hold_loads() {
+  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
 
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
@@ -4195,6 +4235,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto w_63 = load_early(&b3[at_16 + 32u]);
   const auto w_64 = load_early(&b3[at_16 + 48u]);
   const auto word_17 = load_early(&b3[tile_4 + 4096u + (b_6 * 8u + (lane_row_4 / 2u))]);
+  hold_loads();
   // what is multiplied
   const auto i_3 = rows_at / 4u;
   const auto i_4 = (rows_at % 4u) % 4u;
@@ -4475,6 +4516,10 @@ static __device__ __forceinline__ unsigned int load_early(const unsigned int* fr
   return word;
 }
 
+static __device__ __forceinline__ void hold_loads() {
+  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -4632,32 +4677,38 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const auto w_59 = load_early(&b1[at_15 + 32u]);
   const auto w_60 = load_early(&b1[at_15 + 48u]);
   const auto word_15 = load_early(&b1[tile_5 + 3072u + (b_10 * 8u + (lane_row_5 / 2u))]);
+  hold_loads();
   const auto x = rows_at * 6144u;
   const auto from = p0 + (x / 4u);
-  for (auto time = 0u; time < 2u; time += 1u) {
-    const auto c = time * 256u + lane;
-    if (c < 384u) {
-      const auto x_2 = *(const uint4*)&b0[from + c * 4u];
-      pool[c * 4u] = x_2.x;
-      pool[c * 4u + 1u] = x_2.y;
-      pool[c * 4u + 2u] = x_2.z;
-      pool[c * 4u + 3u] = x_2.w;
-    }
+  const auto x_2 = *(const uint4*)&b0[from + lane * 4u];
+  const auto word_16 = lane + 256u;
+  const auto word_17 = min(word_16, 383u);
+  const auto x_3 = *(const uint4*)&b0[from + word_17 * 4u];
+  pool[lane * 4u] = x_2.x;
+  pool[lane * 4u + 1u] = x_2.y;
+  pool[lane * 4u + 2u] = x_2.z;
+  pool[lane * 4u + 3u] = x_2.w;
+  if (word_16 < 384u) {
+    pool[word_16 * 4u] = x_3.x;
+    pool[word_16 * 4u + 1u] = x_3.y;
+    pool[word_16 * 4u + 2u] = x_3.z;
+    pool[word_16 * 4u + 3u] = x_3.w;
   }
   const auto from_2 = p0 + (n0 / 4u) + (x / 32u);
   if (lane < 192u) {
     pool[lane + 1536u] = b0[from_2 + lane];
   }
-  const auto x_3 = rows_at * 1536u;
-  const auto from_3 = p4 + (x_3 / 4u);
+  const auto x_4 = rows_at * 1536u;
+  const auto from_3 = p4 + (x_4 / 4u);
+  const auto word_18 = min(lane, 95u);
+  const auto x_5 = *(const uint4*)&b0[from_3 + word_18 * 4u];
   if (lane < 96u) {
-    const auto x_4 = *(const uint4*)&b0[from_3 + lane * 4u];
-    pool[lane * 4u + 2112u] = x_4.x;
-    pool[lane * 4u + 2113u] = x_4.y;
-    pool[lane * 4u + 2114u] = x_4.z;
-    pool[lane * 4u + 2115u] = x_4.w;
+    pool[lane * 4u + 2112u] = x_5.x;
+    pool[lane * 4u + 2113u] = x_5.y;
+    pool[lane * 4u + 2114u] = x_5.z;
+    pool[lane * 4u + 2115u] = x_5.w;
   }
-  const auto from_4 = p4 + (n4 / 4u) + (x_3 / 32u);
+  const auto from_4 = p4 + (n4 / 4u) + (x_4 / 32u);
   if (lane < 48u) {
     pool[lane + 2496u] = b0[from_4 + lane];
   }

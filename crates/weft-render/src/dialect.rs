@@ -31,6 +31,11 @@ pub(crate) trait Dialect {
         None
     }
 
+    /// [`Stmt::HoldLoads`](crate::code::stmt::Stmt::HoldLoads); nothing in languages without it.
+    fn hold_loads(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The entry point's name, for a kernel of this name.
     fn entry_name(&self, _kernel: &str) -> String {
         "main".into()

@@ -11,7 +11,7 @@ use crate::schedule::Schedule;
 use crate::schedule::order::{SumOrder, orders};
 use crate::schedule::tuned::{Key, TunedSchedules};
 use crate::schedule::waves::choose;
-use crate::search::departures::{Departure, depart, departures};
+use crate::search::departures::{self, Departure, depart, departures};
 use crate::search::neighbours::neighbours;
 use crate::shader::{Shader, Slots};
 
@@ -72,12 +72,14 @@ impl Scheduler {
             Some(tried) => tried,
             None => self.chosen(kernel, max)?,
         };
+        let mut target = self.target.clone();
         if let Trial::Departures(departures) = &self.trial {
             for departure in departures {
                 schedule = depart(departure, kernel, max, &schedule, self.limits());
+                target.limits = departures::limits(departure, &target.limits);
             }
         }
-        render_with(kernel, slots, &schedule, max, &self.target)
+        render_with(kernel, slots, &schedule, max, &target)
     }
 
     /// A kernel's schedule without a trial.

@@ -139,6 +139,9 @@ static inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
 static inline void launch_next() {}
 static inline void wait_for_previous() {}
 
+// All lanes of the warp must get there.
+static inline void hold_loads() { weft_exchange(0xffffffffu, 0, __LINE__); }
+
 static inline unsigned int load_early(const unsigned int* from) { return *from; }
 #define load_early_4(from) (weft_quad << (from))
 

@@ -31,6 +31,9 @@ pub(crate) enum Stmt {
     LaunchNext,
     /// Waits until the launch that this one depends on has ended, and makes what it wrote visible.
     Wait,
+    /// Keeps loads before what follows them, so that all of them are in flight at once. All lanes of
+    /// a warp must get here.
+    HoldLoads,
     /// Makes what the workgroup stored visible to others, and counts it at word `at` of a slot.
     /// Names whether it is the last of `count`, which then sees what all of them stored; the word is
     /// 0 before the first and after the last. All lanes must get here.
@@ -61,7 +64,7 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 visit(then, stmt, expr);
             }
             Stmt::Arrive { at, .. } => at.visit(expr),
-            Stmt::Note(_) | Stmt::Barrier | Stmt::LaunchNext | Stmt::Wait => {}
+            Stmt::Note(_) | Stmt::Barrier | Stmt::LaunchNext | Stmt::Wait | Stmt::HoldLoads => {}
         }
     }
 }

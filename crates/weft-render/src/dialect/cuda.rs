@@ -75,6 +75,13 @@ const LOAD_EARLY_4: &str = "static __device__ __forceinline__ uint4 load_early_4
 }
 ";
 
+/// The assembler would use each value as soon as it can, with few registers and few loads in flight.
+/// It moves no load over this, and removes it.
+const HOLD_LOADS: &str = "static __device__ __forceinline__ void hold_loads() {
+  asm volatile(\"bar.warp.sync 0xffffffff;\" ::: \"memory\");
+}
+";
+
 /// Counts workgroups as they arrive; the last one sees what all of them stored.
 const IS_LAST: &str =
     "static __device__ __forceinline__ bool is_last(unsigned int* arrived, unsigned int count) {
@@ -99,12 +106,13 @@ impl Dialect for Cuda {
         let _ = writeln!(out, "struct Args {{ unsigned int words[{}]; }};", module.args_words);
         let _ = writeln!(out, "struct Sizes {{ unsigned int words[4]; }};");
         let (mut widens, mut packs) = (false, false);
-        let (mut launches, mut waits, mut arrives) = (false, false, false);
+        let (mut launches, mut waits, mut arrives, mut holds) = (false, false, false, false);
         let (mut early, mut early_4) = (false, false);
         let mut stmt = |stmt: &Stmt| {
             launches |= matches!(stmt, Stmt::LaunchNext);
             waits |= matches!(stmt, Stmt::Wait);
             arrives |= matches!(stmt, Stmt::Arrive { .. });
+            holds |= matches!(stmt, Stmt::HoldLoads);
         };
         visit(&module.body, &mut stmt, &mut |e| {
             widens |= matches!(e, Expr::Call(Fun::Half, _));
@@ -118,6 +126,7 @@ impl Dialect for Cuda {
             (waits, WAIT_FOR_PREVIOUS),
             (early, LOAD_EARLY),
             (early_4, LOAD_EARLY_4),
+            (holds, HOLD_LOADS),
             (arrives, IS_LAST),
             (widens, HALF_TO_FLOAT),
             (packs, PACK_HALVES),
@@ -160,6 +169,10 @@ impl Dialect for Cuda {
 
     fn wait(&self) -> Option<&'static str> {
         Some("wait_for_previous();")
+    }
+
+    fn hold_loads(&self) -> Option<&'static str> {
+        Some("hold_loads();")
     }
 
     fn prelude(&self, module: &Module) -> Vec<String> {

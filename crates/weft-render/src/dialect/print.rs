@@ -99,6 +99,7 @@ impl Printer<'_> {
             Stmt::Barrier => self.line(self.dialect.barrier()),
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
             Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
+            Stmt::HoldLoads => self.dialect.hold_loads().into_iter().for_each(|line| self.line(line)),
             Stmt::Arrive { name, slot, at, count } => {
                 let arrived = self.dialect.arrive(&self.place(Some(*slot), at), *count);
                 let text = self.dialect.define(name, &arrived, false);

@@ -9,6 +9,7 @@ use crate::code::expr::Expr;
 use crate::lower::factors::Factors;
 use crate::lower::loads::{Piece, Rows};
 use crate::lower::prologue::PrologueValues;
+use crate::lower::quads;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::round::{self, Rounded};
 use crate::lower::space::Place;
@@ -105,7 +106,15 @@ impl<'a> Dot<'a> {
     /// Loads what lanes need of weights that are picked by number, as much as fits. The workgroup
     /// must have waited.
     pub(crate) fn load_picked(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
-        if w.quads { self.load(w, true) } else { Ok(()) }
+        if !w.quads {
+            return Ok(());
+        }
+        let before = self.room;
+        self.load(w, true)?;
+        if self.room < before {
+            w.hold_loads();
+        }
+        Ok(())
     }
 
     /// Whether some product of these activations has a weight with minima.
@@ -149,15 +158,13 @@ impl<'a> Dot<'a> {
                     let (to, words) = (to + i as u32 * (n / per), n / per);
                     let from = w.code.set("from", &start + plane + &first / *per);
                     // Only the plane of quants is known to begin at a multiple of four words.
-                    let each = if *per == 4 { 4 } else { 1 };
-                    w.share(words / each, |w, c| {
-                        let loaded = match each {
-                            4 => w.code.four("x", Expr::Four(Some(slot), (&from + &c * 4u32).into())).into(),
-                            _ => vec![Expr::Word(slot, (&from + &c).into())],
-                        };
-                        for (j, word) in loaded.into_iter().enumerate() {
-                            w.code.store_shared(&c * each + (to + j as u32), word);
-                        }
+                    if *per == 4 {
+                        quads::copy(w, words, slot, to, |_, c| Ok(&from + c))?;
+                        continue;
+                    }
+                    w.share(words, |w, c| {
+                        let word = Expr::Word(slot, (&from + &c).into());
+                        w.code.store_shared(c + to, word);
                         Ok(())
                     })?;
                 }
@@ -239,7 +246,7 @@ impl<'a> Dot<'a> {
         let passes = place.width().div_ceil(pass);
         let n = (dot.rows.len() as u32).saturating_mul(pass);
         let shares: Vec<u32> =
-            part.products().iter().map(|_| w.pool.room(n.saturating_mul(split.reduce))).collect();
+            part.products().iter().map(|_| w.pool.room(n.saturating_mul(dot.shares(w)))).collect();
         if passes == 1 && pass == place.width() {
             dot.pass(w, &Expr::U32(0), &shares)?;
             dot.join(w, &Expr::U32(0), &shares, &shares)?;
@@ -264,6 +271,19 @@ impl<'a> Dot<'a> {
         self.split.across(w.code.lanes) * self.split.upcast
     }
 
+    /// Lanes that add up their shares by exchanging them, of those that share a sum: neighbours, where
+    /// the order of sums is free.
+    fn exchanging(&self, w: &Writer<'_>) -> u32 {
+        let neighbours = |p: &Product| !p.transposed && !p.rounds(&w.kernel.params);
+        let can = w.quads && self.part.products().iter().all(neighbours);
+        if can { self.split.reduce.min(w.subgroup) } else { 1 }
+    }
+
+    /// Shares of a sum that meet in workgroup memory.
+    fn shares(&self, w: &Writer<'_>) -> u32 {
+        self.split.reduce / self.exchanging(w)
+    }
+
     /// Computes each lane's share of all products, for the columns from `at` on.
     fn pass(&self, w: &mut Writer<'_>, at: &Expr, shares: &[u32]) -> Result<(), Why> {
         let width = self.pass_width(w);
@@ -275,9 +295,18 @@ impl<'a> Dot<'a> {
             let sums = self.product(w, product, &lane, early)?;
             for (u, own) in lane.own.iter().enumerate() {
                 for (i, sum) in sums[u].iter().enumerate() {
-                    let row = &lane.share * (self.rows.len() as u32) + i as u32;
+                    let exchanging = self.exchanging(w);
+                    let sum = match exchanging {
+                        1 => sum.clone(),
+                        n => reduce::subgroups(w, Fold::Sum, sum.clone(), n),
+                    };
+                    let row = &lane.share / exchanging * (self.rows.len() as u32) + i as u32;
                     let to = w.code.set("to", row * width + own + *share);
-                    w.code.store_shared(to, sum.clone().bits());
+                    let first = (&lane.share % exchanging).equal(0u32);
+                    w.when(if exchanging == 1 { Expr::True } else { first }, |w| {
+                        w.code.store_shared(to, sum.bits());
+                        Ok(())
+                    })?;
                 }
             }
         }
@@ -287,7 +316,8 @@ impl<'a> Dot<'a> {
 
     /// Adds up the lanes' shares.
     fn join(&self, w: &mut Writer<'_>, at: &Expr, shares: &[u32], results: &[u32]) -> Result<(), Why> {
-        if self.split.reduce == 1 && shares == results {
+        let each = self.shares(w);
+        if each == 1 && shares == results {
             return Ok(());
         }
         let (pass, rows, width) = (self.pass_width(w), self.rows.len() as u32, self.place.width());
@@ -297,7 +327,7 @@ impl<'a> Dot<'a> {
             let fits = if width.is_multiple_of(pass) { Expr::True } else { own.less(width) };
             w.when(fits, |w| {
                 for (share, result) in shares.iter().zip(results) {
-                    let sum = reduce::folded(w, Fold::Sum, &(&item + *share), self.split.reduce, apart);
+                    let sum = reduce::folded(w, Fold::Sum, &(&item + *share), each, apart);
                     w.code.store_shared((&item / pass) * width + &own + *result, sum.bits());
                 }
                 Ok(())
@@ -378,7 +408,8 @@ impl<'a> Dot<'a> {
             early.iter().for_each(|(at, piece)| piece.multiply(w, at, &factors, into));
         } else {
             let weight = Rows::new(w, product, &term.matrix, &lane.columns)?;
-            rows(w, &weight, (lane, self.split.reduce), &factors, into)?;
+            let known = w.is_weight(product.w.param);
+            rows(w, (&weight, known), (lane, self.split.reduce), &factors, into)?;
         }
         if let (Some(own), Some(weight)) = (own, &term.weight) {
             for (sum, part) in sums.iter().flatten().zip(own.into_iter().flatten()) {
@@ -476,7 +507,7 @@ fn ahead(pieces: u32, reduce: u32, rows: &[Factors], loads: u32) -> u32 {
 /// A weight's rows times activations, piece by piece.
 fn rows(
     w: &mut Writer<'_>,
-    weight: &Rows,
+    (weight, is_weight): (&Rows, bool),
     (lane, reduce): (&Lane, u32),
     factors: &[Factors],
     sums: &[Vec<Expr>],
@@ -484,7 +515,12 @@ fn rows(
     let ahead = ahead(weight.pieces, reduce, factors, weight.registers);
     let range = (lane.share.clone(), weight.pieces.into(), reduce * ahead);
     w.count_or_once(weight.stem(), range, |w, first| {
-        let loaded = pieces(w, weight, &first, (reduce, ahead), false)?;
+        let held =
+            w.quads && is_weight && weight.can_be_early() && weight.pieces.is_multiple_of(reduce * ahead);
+        let loaded = pieces(w, weight, &first, (reduce, ahead), held)?;
+        if held {
+            w.hold_loads();
+        }
         loaded.iter().for_each(|(at, piece)| piece.multiply(w, at, factors, sums));
         Ok(())
     })

@@ -37,6 +37,34 @@ impl Four {
     }
 }
 
+/// Copies `n` words, a multiple of four, from a slot to workgroup memory, all loads before the first
+/// store. `from` says where a four begins, by its first word's number among those copied. Lanes see
+/// them after the next barrier.
+pub(crate) fn copy(
+    w: &mut Writer<'_>,
+    n: u32,
+    slot: usize,
+    to: u32,
+    mut from: impl FnMut(&mut Writer<'_>, Expr) -> Result<Expr, Why>,
+) -> Result<(), Why> {
+    let times = (n / 4).div_ceil(w.code.lanes);
+    let mut loaded = Vec::new();
+    for time in 0..times {
+        let four = Four::new(w, n, &time.into());
+        let at = from(w, &four.read * 4u32)?;
+        loaded.push((four, w.code.four("x", Expr::Four(Some(slot), at.into()))));
+    }
+    for (Four { word, exists, .. }, words) in loaded {
+        w.when(exists, |w| {
+            for (j, value) in words.into_iter().enumerate() {
+                w.code.store_shared(&word * 4u32 + (to + j as u32), value);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
 /// A row's fours, and what is known of its values: each with the column it belongs to.
 #[derive(Clone, Debug)]
 pub(crate) struct Quads {

@@ -28,11 +28,13 @@ pub(crate) fn largest(w: &mut Writer<'_>, keys: u32, n: u32, k: u32) -> u32 {
     let other = w.code.fresh("other");
     w.code.open();
     let o = Expr::name(other.clone());
-    let key = w.code.set("key", Expr::Shared((&o + keys).into()));
-    let before = key.greater(&own).either(&key.equal(&own).both(&o.less(&at)));
-    let next = place.clone().unless(&before, &place + 1u32);
-    w.code.assign(&place, next);
-    w.code.close_for(other, 0u32.into(), n.into(), 1);
+    let per = if w.quads && n.is_multiple_of(4) { 4 } else { 1 };
+    for (j, key) in w.shared_words("key", &(&o + keys), per).into_iter().enumerate() {
+        let before = key.greater(&own).either(&key.equal(&own).both(&(&o + j as u32).less(&at)));
+        let next = place.clone().unless(&before, &place + 1u32);
+        w.code.assign(&place, next);
+    }
+    w.code.close_for(other, 0u32.into(), n.into(), per);
     w.code.open();
     w.code.store_shared(&place + found, Expr::call(Fun::FloatOfU32, [at]).bits());
     w.code.close_if(place.less(k));

@@ -14,6 +14,9 @@ use crate::lower::tile::Tiles;
 use crate::refused::{Why, word};
 use crate::shader::Slots;
 
+/// Lanes of a warp.
+pub(crate) const WARP: u32 = 32;
+
 /// Lowers a kernel.
 pub(crate) struct Writer<'k> {
     pub(crate) kernel: &'k Kernel,
@@ -121,6 +124,12 @@ impl<'k> Writer<'k> {
     /// Whether a parameter is a weight.
     pub(crate) fn is_weight(&self, param: ParamId) -> bool {
         self.weights[self.slots[param]]
+    }
+
+    /// Keeps the loads so far before what follows. All lanes of a warp must get here.
+    pub(crate) fn hold_loads(&mut self) {
+        let warps = self.code.lanes.is_multiple_of(WARP);
+        self.code.push_if(self.quads && warps, Stmt::HoldLoads);
     }
 
     /// A word of a parameter.

@@ -29,10 +29,16 @@ enum Choice {
     Upcast(u32),
     Lanes(u32),
     Spread(bool),
+    /// Words that a lane loads before it waits.
+    Early(u32),
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 12] = [
+static ALL: [(Departure, Choice); 13] = [
+    (
+        named("loads.early=off", "No weights are loaded before a workgroup waits, or ahead of a norm."),
+        Choice::Early(0),
+    ),
     (named("schedule.reduce=1", "No lanes share a sum."), Choice::Reduce(1)),
     (named("schedule.reduce=4", "Four lanes share each sum."), Choice::Reduce(4)),
     (named("schedule.reduce=16", "Sixteen lanes share each sum."), Choice::Reduce(16)),
@@ -66,6 +72,16 @@ const fn named(name: &'static str, about: &'static str) -> Departure {
 /// Every departure.
 pub fn departures() -> impl Iterator<Item = &'static Departure> {
     ALL.iter().map(|(departure, _)| departure)
+}
+
+/// The limits that kernels are rendered for with this departure.
+pub(crate) fn limits(departure: &Departure, limits: &Limits) -> Limits {
+    match ALL.iter().find(|(known, _)| known == departure) {
+        Some((_, Choice::Early(words))) => {
+            Limits { early_words: limits.early_words.min(*words), ..limits.clone() }
+        }
+        _ => limits.clone(),
+    }
 }
 
 /// The schedule changed by this departure, in every part where the result can be rendered.

@@ -7,9 +7,10 @@ use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Context, LOWEST, chunk_words};
 use crate::lower::attend::state::State;
+use crate::lower::quads;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::space::Place;
-use crate::lower::writer::Writer;
+use crate::lower::writer::{WARP, Writer};
 use crate::refused::{Why, word};
 use crate::schedule::Split;
 
@@ -107,6 +108,16 @@ impl<'a> Walk<'a> {
     /// Stores the queries in workgroup memory. Lanes see them after the next barrier.
     pub(super) fn queries(&self, w: &mut Writer<'_>, place: &Place) -> Result<(), Why> {
         let (attend, k_len) = (self.attend, self.k_len);
+        let fours = |n: &usize| n.is_multiple_of(4);
+        let aligned = fours(&attend.k_len) && fours(&attend.q.offset) && attend.q.strides.iter().all(fours);
+        if w.quads && aligned && attend.q.step == 1 {
+            let slot = w.slot(attend.q.param);
+            return quads::copy(w, self.heads * k_len, slot, self.query, |w, item| {
+                let row = place.row_to_read(&mut w.code, &(&item / k_len)).axes;
+                let at = w.base(&attend.q, &row)? + item % k_len;
+                Ok(w.start(attend.q.param) + at)
+            });
+        }
         w.share(self.heads * k_len, |w, item| {
             let (h, c) = (&item / k_len, &item % k_len);
             let row = place.row_to_read(&mut w.code, &h).axes;
@@ -184,6 +195,9 @@ impl<'a> Walk<'a> {
                 let c = w.code.set("c", &first + a * self.share);
                 let each = rows.iter().map(|row| keys.load(w, row, &c)).collect::<Result<Vec<_>, _>>()?;
                 loaded.push((c, each));
+            }
+            if pieces.is_multiple_of(self.share * ahead) {
+                w.hold_loads();
             }
             for (c, loaded) in loaded {
                 let loaded: Vec<Vec<Expr>> = loaded
@@ -306,6 +320,10 @@ impl<'a> Walk<'a> {
                 let row = w.code.set("row", row);
                 let each = items.iter().map(|item| values.load(w, &row, item));
                 loaded.push(each.collect::<Result<Vec<_>, _>>()?);
+            }
+            // Lanes of a warp have the same positions.
+            if self.columns.is_multiple_of(WARP) {
+                w.hold_loads();
             }
             for (a, loaded) in loaded.into_iter().enumerate() {
                 let loaded: Vec<Vec<Expr>> = loaded
