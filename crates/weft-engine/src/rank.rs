@@ -45,19 +45,37 @@ fn largest(logits: &[f32]) -> i32 {
     logits.iter().fold(i32::MIN, |most, logit| most.max(rank(*logit)))
 }
 
-/// Returns whether a logit is NaN. Negative NaNs rank below all other values, positive NaNs above.
-pub(crate) fn has_nan(logits: &[f32]) -> bool {
-    let bounds = logits
-        .iter()
-        .fold((i32::MAX, i32::MIN), |(least, most), logit| (least.min(rank(*logit)), most.max(rank(*logit))));
-    !logits.is_empty() && (bounds.0 < rank(f32::NEG_INFINITY) || bounds.1 > rank(f32::INFINITY))
+/// What one pass over all logits finds. A pass takes tens of microseconds, as long as a small model's whole token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Survey {
+    /// Whether a logit is NaN.
+    pub(crate) has_nan: bool,
+    /// The token with the highest logit, the first among equals, or `None` if all are `-∞`. It means nothing if a logit is
+    /// NaN.
+    pub(crate) likeliest: Option<u32>,
 }
 
-/// The token with the highest logit, the first among equals, or `None` if all are `-∞`. No logit is NaN.
-pub(crate) fn likeliest(logits: &[f32]) -> Option<u32> {
-    let most = largest(logits);
-    let first = logits.iter().position(|logit| rank(*logit) == most)?;
-    (logits[first] > f32::NEG_INFINITY).then_some(first as u32)
+impl Survey {
+    /// Passes over logits.
+    pub(crate) fn of(logits: &[f32]) -> Survey {
+        // Negative NaNs rank below all other values, positive NaNs above.
+        let (mut least, mut most, mut best) = (i32::MAX, i32::MIN, 0);
+        for (chunk, first) in chunks(logits) {
+            let bounds = chunk.iter().fold((i32::MAX, i32::MIN), |(least, most), logit| {
+                (least.min(rank(*logit)), most.max(rank(*logit)))
+            });
+            least = least.min(bounds.0);
+            if bounds.1 > most {
+                (most, best) = (bounds.1, first);
+            }
+        }
+        let chunk = logits.iter().zip(0u32..).skip(best as usize).take(CHUNK);
+        let likeliest = chunk.into_iter().find(|(logit, _)| rank(**logit) == most);
+        Survey {
+            has_nan: !logits.is_empty() && (least < rank(f32::NEG_INFINITY) || most > rank(f32::INFINITY)),
+            likeliest: likeliest.filter(|(logit, _)| **logit > f32::NEG_INFINITY).map(|(_, token)| token),
+        }
+    }
 }
 
 /// The number of logits compared at once, enough for the compiler to use vector instructions.
@@ -217,6 +235,25 @@ mod tests {
     }
 
     #[test]
+    fn a_survey_finds_the_first_of_the_likeliest_and_any_nan() {
+        let mut random = Random::new(5);
+        for len in [0, 1, 63, 64, 65, 1000] {
+            for mut logits in cases(len, &mut random) {
+                let first = sorted(&logits).first().copied();
+                let first = first.filter(|(_, bits)| f32::from_bits(*bits) > f32::NEG_INFINITY);
+                let likeliest = first.map(|(token, _)| token);
+                assert_eq!(Survey::of(&logits), Survey { has_nan: false, likeliest });
+                for nan in [f32::NAN, -f32::NAN] {
+                    if len > 0 {
+                        logits[random.below(len)] = nan;
+                        assert!(Survey::of(&logits).has_nan);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn selecting_finds_what_sorting_would() {
         let mut random = Random::new(3);
         for (len, most) in
@@ -238,7 +275,7 @@ mod tests {
         for (len, most) in [(1, 9), (70, 9), (1000, 1000), (1000, 30), (3 * MANY, usize::MAX)] {
             for logits in cases(len, &mut random) {
                 let all = sorted(&logits);
-                let Some(top) = likeliest(&logits) else { continue };
+                let Some(top) = Survey::of(&logits).likeliest else { continue };
                 ranking.begin(&logits, logits[top as usize], most);
                 for (place, expected) in all.iter().take(most).enumerate() {
                     assert_eq!(pair(&ranking.get(&logits, place).unwrap()), *expected);

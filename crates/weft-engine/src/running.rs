@@ -13,7 +13,7 @@ use crate::generation::{Event, Finish, Shared, Token};
 use crate::logits::Row;
 use crate::logprobs::Likeliest;
 use crate::pages::{Key, Keys};
-use crate::rank::has_nan;
+use crate::rank::Survey;
 use crate::request::{GenerateOptions, Request};
 
 /// A request that the engine is working on.
@@ -153,7 +153,7 @@ impl Running {
 
     /// Reports a token of the prompt with its log probability and those of the `most` likeliest tokens.
     fn score(&mut self, at: usize, most: usize, logits: &[f32]) -> Option<Finish> {
-        if has_nan(logits) {
+        if Survey::of(logits).has_nan {
             return Some(Finish::Failed(Failure::from(&Error::NotNumbers)));
         }
         let id = self.tokens[at];

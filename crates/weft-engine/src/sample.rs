@@ -3,7 +3,7 @@
 use weft_random::Random;
 
 use crate::error::Error;
-use crate::rank::{Ranking, has_nan, likeliest};
+use crate::rank::{Ranking, Survey};
 
 /// Sampling parameters. They are applied in the order of the fields.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -103,10 +103,11 @@ impl Sampler {
     /// [`Error::NotNumbers`] if a logit is NaN, [`Error::NothingAllowed`] if all are `-∞` or there are none.
     pub fn sample(&mut self, logits: &[f32]) -> Result<u32, Error> {
         let Sampling { top_k, top_p, min_p, temperature, .. } = self.sampling;
-        if has_nan(logits) {
+        let Survey { has_nan, likeliest } = Survey::of(logits);
+        if has_nan {
             return Err(Error::NotNumbers);
         }
-        let likeliest = likeliest(logits).ok_or(Error::NothingAllowed)?;
+        let likeliest = likeliest.ok_or(Error::NothingAllowed)?;
         // A NaN temperature counts as 0.
         let random = temperature > 0.0 && top_k != 1;
         if !random {
