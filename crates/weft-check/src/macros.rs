@@ -14,6 +14,7 @@ macro_rules! device_tests {
             }
             dot {
                 every_format,
+                many_rows,
                 transposed,
                 rows_have_the_bits_that_they_have_alone,
                 every_layout,

@@ -129,6 +129,12 @@ pub(crate) trait Dialect {
         vec![self.define(name, value, false)]
     }
 
+    /// [`Stmt::Matrix`](crate::code::stmt::Stmt::Matrix), as lines; only rendered where
+    /// [`Limits::matrix`](crate::Limits::matrix) says that there are such units.
+    fn matrix(&self, _into: &[String; 4], _operands: &[String]) -> Vec<String> {
+        Vec::new()
+    }
+
     /// A call of a builtin function.
     fn call(&self, fun: Fun, args: &[String]) -> String {
         c_call(fun, args)

@@ -45,6 +45,8 @@ pub struct Limits {
     /// Most words of weights that a lane loads ahead of all that it does with them, each into a
     /// register: before it waits for the launch before it, if it knows which; 0 for none.
     pub early_words: u32,
+    /// Matrix units for signed bytes: 16 rows of 32 times 8 columns in one instruction of a subgroup.
+    pub matrix: bool,
     /// Multiprocessors, for schedules that fill whole waves of them; 0 if unknown.
     pub processors: u32,
     /// Whether a launch may begin before the one it depends on has ended (CUDA's programmatic
@@ -71,6 +73,7 @@ impl Limits {
             dot4: true,
             quads: true,
             early_words: 128,
+            matrix: false,
             processors: 0,
             dependent_launch: false,
         }

@@ -10,6 +10,7 @@ mod factors;
 mod functions;
 mod gather;
 mod loads;
+mod matrix;
 mod prologue;
 mod quads;
 mod reduce;

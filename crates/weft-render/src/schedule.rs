@@ -49,7 +49,16 @@ pub struct Split {
     /// products whose row program needs whole rows, whether workgroups have `width` columns each,
     /// and the last one runs the row program.
     pub spread: bool,
+    /// Whether products are computed on matrix units: then `rows` is a multiple of [`MATRIX_ROWS`], and `upcast` the tiles
+    /// of [`MATRIX_COLUMNS`] columns of a warp.
+    pub matrix: bool,
 }
+
+/// Rows of activations that matrix units multiply at once.
+pub(crate) const MATRIX_ROWS: u32 = 16;
+
+/// Columns of a tile.
+pub(crate) const MATRIX_COLUMNS: u32 = 16;
 
 impl Split {
     /// The number of lanes across columns.
@@ -60,13 +69,14 @@ impl Split {
 
 impl fmt::Display for Split {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Split { rows, along_first, width, reduce, upcast, chunk, spread } = self;
+        let Split { rows, along_first, width, reduce, upcast, chunk, spread, matrix } = self;
         let apart = if *along_first { " apart" } else { "" };
         write!(f, "rows {rows}{apart} width {width} reduce {reduce} upcast {upcast}")?;
         if *chunk > 0 {
             write!(f, " chunk {chunk}")?;
         }
-        f.write_str(if *spread { " spread" } else { "" })
+        f.write_str(if *spread { " spread" } else { "" })?;
+        f.write_str(if *matrix { " matrix" } else { "" })
     }
 }
 
@@ -80,7 +90,7 @@ impl fmt::Display for Schedule {
 /// A text that is not a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N] [spread]; …`"
+    "`{0}` is not a schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N] [spread] [matrix]; …`"
 )]
 pub struct NoSchedule(String);
 
@@ -96,7 +106,11 @@ impl FromStr for Schedule {
             _ => return Err(fail()),
         };
         let split = |words: Vec<&str>| {
-            let (words, spread) = match &words[..] {
+            let (words, matrix) = match &words[..] {
+                [words @ .., "matrix"] => (words, true),
+                words => (words, false),
+            };
+            let (words, spread) = match words {
                 [words @ .., "spread"] => (words, true),
                 words => (words, false),
             };
@@ -118,6 +132,7 @@ impl FromStr for Schedule {
                 upcast: number(upcast)?,
                 chunk,
                 spread,
+                matrix,
             })
         };
         Ok(Schedule { lanes, parts: pieces.map(split).collect::<Result<_, _>>()? })

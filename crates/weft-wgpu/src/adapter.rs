@@ -100,6 +100,7 @@ impl Adapter {
             subgroup: features.contains(Features::SUBGROUP).then_some(self.info.subgroup_min_size),
             f16: features.contains(Features::SHADER_F16),
             dot4: self.dot4(),
+            matrix: false,
             quads: false,
             early_words: 0,
             processors: 0,

@@ -145,6 +145,28 @@ static inline void hold_loads() { weft_exchange(0xffffffffu, 0, __LINE__); }
 static inline unsigned int load_early(const unsigned int* from) { return *from; }
 #define load_early_4(from) (weft_quad << (from))
 
+// The layout of mma.m16n8k32 with signed bytes: lane 4g + t has, of row g, values 4t.. (a0) and 16 + 4t.. (a2), of row
+// g + 8 the same (a1, a3), of column g the same (b0, b1), and the sums of columns 2t and 2t + 1 of rows g and g + 8.
+#define multiply_matrices(c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)                                                      \
+  do {                                                                                                                 \
+    const unsigned int m_a[4] = {a0, a1, a2, a3}, m_b[2] = {b0, b1};                                                   \
+    int m_c[4] = {0, 0, 0, 0};                                                                                         \
+    for (unsigned int m_t = 0; m_t < 4u; m_t++) {                                                                      \
+      const unsigned int m_own = weft_lane % 32u, m_row = m_own / 4u * 4u + m_t;                                       \
+      for (unsigned int m_half = 0; m_half < 2u; m_half++) {                                                           \
+        const unsigned int m_upper = __shfl_sync(0xffffffffu, m_a[2 * m_half], m_row);                                 \
+        const unsigned int m_lower = __shfl_sync(0xffffffffu, m_a[2 * m_half + 1], m_row);                             \
+        const unsigned int m_left = __shfl_sync(0xffffffffu, m_b[m_half], m_own % 4u * 8u + m_t);                      \
+        const unsigned int m_right = __shfl_sync(0xffffffffu, m_b[m_half], m_own % 4u * 8u + 4u + m_t);                \
+        m_c[0] = __dp4a((int)m_upper, (int)m_left, m_c[0]);                                                            \
+        m_c[1] = __dp4a((int)m_upper, (int)m_right, m_c[1]);                                                           \
+        m_c[2] = __dp4a((int)m_lower, (int)m_left, m_c[2]);                                                            \
+        m_c[3] = __dp4a((int)m_lower, (int)m_right, m_c[3]);                                                           \
+      }                                                                                                                \
+    }                                                                                                                  \
+    c0 = m_c[0], c1 = m_c[1], c2 = m_c[2], c3 = m_c[3];                                                                \
+  } while (0)
+
 static inline float half_to_float(unsigned int bits) {
   const unsigned int sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
   if (rest >= 0x7c00u) return __uint_as_float(sign | 0x7f800000u | (rest & 0x3ffu) << 13);

@@ -27,6 +27,9 @@ pub(crate) enum Stmt {
     /// Waits for all lanes of the workgroup, and makes what they stored in workgroup memory
     /// visible.
     Barrier,
+    /// Multiplies 16 rows of 32 signed bytes by 8 columns of them, on matrix units. Names the lane's
+    /// four sums. All lanes of a warp must get here.
+    Matrix { into: [String; 4], left: [Expr; 4], right: [Expr; 2] },
     /// Lets the launch that depends on this one begin.
     LaunchNext,
     /// Waits until the launch that this one depends on has ended, and makes what it wrote visible.
@@ -64,6 +67,7 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 visit(then, stmt, expr);
             }
             Stmt::Arrive { at, .. } => at.visit(expr),
+            Stmt::Matrix { left, right, .. } => left.iter().chain(right).for_each(|e| e.visit(expr)),
             Stmt::Note(_) | Stmt::Barrier | Stmt::LaunchNext | Stmt::Wait | Stmt::HoldLoads => {}
         }
     }

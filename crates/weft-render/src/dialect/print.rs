@@ -97,6 +97,10 @@ impl Printer<'_> {
                 self.line("}");
             }
             Stmt::Barrier => self.line(self.dialect.barrier()),
+            Stmt::Matrix { into, left, right } => {
+                let operands = [self.all(left), self.all(right)].concat();
+                self.dialect.matrix(into, &operands).iter().for_each(|line| self.line(line));
+            }
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
             Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
             Stmt::HoldLoads => self.dialect.hold_loads().into_iter().for_each(|line| self.line(line)),

@@ -8,6 +8,7 @@ use weft_kern::{Factor, Format, Part, Pick, Product, Sum, View};
 use crate::code::expr::Expr;
 use crate::lower::factors::Factors;
 use crate::lower::loads::{Piece, Rows};
+use crate::lower::matrix;
 use crate::lower::prologue::PrologueValues;
 use crate::lower::quads;
 use crate::lower::reduce::{self, Fold};
@@ -82,8 +83,8 @@ impl<'a> Dot<'a> {
         place: &'a Place,
         split: &'a Split,
     ) -> Result<Dot<'a>, Why> {
-        let rows: Vec<_> =
-            (0..place.tile()).map(|i| place.row_to_read(&mut w.code, &Expr::U32(i)).axes).collect();
+        let read = if split.matrix { 1 } else { place.tile() };
+        let rows: Vec<_> = (0..read).map(|i| place.row_to_read(&mut w.code, &Expr::U32(i)).axes).collect();
         let sums = rows.len() as u32 * split.upcast * part.products().len() as u32;
         let room = w.early_words.min(EARLY_REGISTERS / w.code.lanes).saturating_sub(4 * sums);
         let early = part.products().iter().map(|_| None).collect();
@@ -97,7 +98,7 @@ impl<'a> Dot<'a> {
             room,
             copies: Vec::new(),
         };
-        if w.waits {
+        if w.waits && !split.matrix {
             dot.load(w, false)?;
         }
         Ok(dot)
@@ -106,7 +107,7 @@ impl<'a> Dot<'a> {
     /// Loads what lanes need of weights that are picked by number, as much as fits. The workgroup
     /// must have waited.
     pub(crate) fn load_picked(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
-        if !w.quads {
+        if !w.quads || self.split.matrix {
             return Ok(());
         }
         let before = self.room;
@@ -127,7 +128,7 @@ impl<'a> Dot<'a> {
     /// Copies the rounded activations that products read to workgroup memory, if they fit, so that
     /// they are loaded once and all at once.
     pub(crate) fn copy(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
-        if !w.quads {
+        if !w.quads || self.split.matrix {
             return Ok(());
         }
         for product in self.part.products() {
@@ -240,6 +241,9 @@ impl<'a> Dot<'a> {
     /// Writes the products, with the prologue's values. Returns where each result is in workgroup
     /// memory: a row of the block's width per tile row.
     pub(crate) fn write(mut self, w: &mut Writer<'_>, made: PrologueValues) -> Result<Vec<u32>, Why> {
+        if self.split.matrix {
+            return matrix::write(w, self.part, self.place, self.split);
+        }
         self.made = made;
         let (dot, split, place, part) = (&self, self.split, self.place, self.part);
         let pass = split.across(w.code.lanes) * split.upcast;

@@ -1,7 +1,10 @@
 //! A row of activations that products multiply, in a slot or in workgroup memory.
 
+use weft_kern::View;
+
 use crate::code::expr::Expr;
 use crate::lower::writer::Writer;
+use crate::refused::Why;
 
 /// Where the planes of a row's first value begin, in words.
 pub(crate) struct Factors {
@@ -13,6 +16,23 @@ pub(crate) struct Factors {
 }
 
 impl Factors {
+    /// A row of rounded activations in a slot.
+    pub(crate) fn rounded(w: &mut Writer<'_>, view: &View, axes: &[Expr]) -> Result<Factors, Why> {
+        let at = w.base(view, axes)?;
+        let at = w.code.set("x", at);
+        let (slot, start) = (Some(w.slot(view.param)), w.start(view.param));
+        let n = w.values(view.param);
+        let values = w.code.set("x", &start + &at / 4u32);
+        let scales = w.code.set("xd", &start + &n / 4u32 + &at / 32u32);
+        let sums = w.code.set("xs", start + &n / 4u32 + n / 32u32 + at / 16u32);
+        Ok(Factors { slot, values, scales, sums })
+    }
+
+    /// The word at `at`.
+    pub(crate) fn at(&self, at: Expr) -> Expr {
+        self.word(at)
+    }
+
     fn word(&self, at: Expr) -> Expr {
         match self.slot {
             Some(slot) => Expr::Word(slot, at.into()),

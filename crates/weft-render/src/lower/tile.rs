@@ -135,6 +135,46 @@ impl Tiles {
         Block { quads, scales, mins, factor: 1.0 / (1u32 << shift) as f32 }
     }
 
+    /// Whether 32 columns have one scale.
+    pub(crate) fn has_one_scale(&self) -> bool {
+        self.layout.group == COLUMNS
+    }
+
+    /// Whether the format has minima.
+    pub(crate) fn has_min(&self) -> bool {
+        matches!(self.layout.scales, Scales::HalfMin | Scales::SuperMin)
+    }
+
+    /// What [operands](Tiles::operand) must be multiplied by: a power of two.
+    pub(crate) fn factor(&self) -> f32 {
+        1.0 / (1u32 << self.operand_shift().unwrap_or(0)) as f32
+    }
+
+    /// How far the numbers of operands are shifted.
+    fn operand_shift(&self) -> Option<u32> {
+        self.shift().filter(|_| self.layout.bits == 4)
+    }
+
+    /// The columns `4 · quad ..` and `16 + 4 · quad ..` of a block, as signed bytes; `quad` is less than 4.
+    pub(crate) fn operand(&self, code: &mut Builder, of: &TileRow, block: &Expr, quad: &Expr) -> [Expr; 2] {
+        let numbers = code.set("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));
+        let vector = |vector: Expr| self.word(&numbers + vector * VECTOR);
+        let pair = match self.operand_shift() {
+            Some(shift) => {
+                let word = code.set("w", vector(quad.clone()));
+                [&word << shift, word].map(|word| (word & 0xf0f0_f0f0u32) ^ 0x8080_8080u32)
+            }
+            None => [quad.clone(), quad + 4u32].map(|quad| self.quad(&quad, vector)),
+        };
+        pair.map(|quad| code.set("wq", quad))
+    }
+
+    /// The scale of 32 columns that have one, and their minimum if the format has one.
+    pub(crate) fn scale(&self, code: &mut Builder, of: &TileRow, block: &Expr) -> (Expr, Option<Expr>) {
+        let Group { scale, min } = self.group(code, of, block, &(block / (SUPER / COLUMNS as u32)));
+        (code.set("scale", scale), min.map(|min| code.set("least", min)))
+    }
+
     /// One value of a row, as a float.
     pub(crate) fn value(&self, code: &mut Builder, of: &TileRow, column: &Expr) -> Expr {
         let (columns, group) = (COLUMNS as u32, self.layout.group as u32);

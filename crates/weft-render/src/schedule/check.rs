@@ -1,11 +1,15 @@
 //! Whether a schedule is legal for a kernel and a GPU. Workgroup memory is not counted here but
 //! when the kernel is lowered.
 
-use weft_kern::{Anchor, Factor, Format, Instr, Kernel, Part, Pick};
+use weft_kern::{Anchor, Factor, Format, Instr, Kernel, Part, Pick, Product};
 use weft_quant::GgmlType;
+use weft_quant::packed::{COLUMNS, Layout};
 
 use crate::limits::Limits;
-use crate::schedule::{Schedule, Split};
+use crate::schedule::{MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split};
+
+/// Lanes of a warp.
+pub(crate) const WARP: u32 = 32;
 
 /// Most rows or columns per lane: each has a variable.
 const MOST: u32 = 64;
@@ -41,7 +45,7 @@ fn part_of(
     split: &Split,
     (lanes, limits): (u32, &Limits),
 ) -> Result<(), String> {
-    let Split { rows, along_first, width, reduce, upcast, chunk, spread } = *split;
+    let Split { rows, along_first, width, reduce, upcast, chunk, spread, matrix } = *split;
     if [rows, width, reduce, upcast].contains(&0) || !reduce.is_power_of_two() || reduce > lanes {
         return Err(format!(
             "`{split}`: all numbers must be positive, and reduce a power of two up to {lanes}"
@@ -56,6 +60,9 @@ fn part_of(
     let gathers = spread && is_dot && limits.quads && !part.columns_independent();
     if !whole && (!part.columns_independent() && !gathers || matches!(part.anchor, Anchor::Attend(_))) {
         return Err(format!("a workgroup needs all {} columns, it has {width}", part.cols));
+    }
+    if matrix {
+        return matrix_of(kernel, part, split, (lanes, limits));
     }
     let pass = u64::from(split.across(lanes)) * u64::from(upcast);
     if is_dot && !whole && !u64::from(width).is_multiple_of(pass) && u64::from(width) > pass {
@@ -104,11 +111,63 @@ fn part_of(
     Ok(())
 }
 
+/// Checks a split of products that are computed on matrix units.
+fn matrix_of(
+    kernel: &Kernel,
+    part: &Part,
+    split: &Split,
+    (lanes, limits): (u32, &Limits),
+) -> Result<(), String> {
+    let warps = (split.width / (MATRIX_COLUMNS * split.upcast)).max(1);
+    let whole = split.width == warps * MATRIX_COLUMNS * split.upcast
+        && (part.cols as u32).is_multiple_of(MATRIX_COLUMNS);
+    let down = lanes / WARP / warps;
+    if !limits.matrix
+        || !whole
+        || down == 0
+        || lanes != warps * down * WARP
+        || !split.rows.is_multiple_of(MATRIX_ROWS * down)
+    {
+        return Err(format!(
+            "`{split}`: the {lanes} lanes do not make up whole warps of {MATRIX_ROWS} rows and {MATRIX_COLUMNS} columns"
+        ));
+    }
+    if split.spread || split.chunk > 0 || !part.columns_independent() {
+        return Err(format!("`{split}`: only products of independent columns can be on matrix units"));
+    }
+    let fit = |product: &Product| suits_matrix(kernel, product, split.along_first || part.rows.len() < 2);
+    if !part.products().iter().all(fit) || part.products().is_empty() {
+        return Err(format!(
+            "`{split}`: rows with matrices of their own, or weights that matrix units do not multiply"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether matrix units can multiply by this weight: quantised, with one scale for 32 values, and the same for all rows
+/// that lie `along` the first axis.
+pub(crate) fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
+    let shared = match product.w.pick {
+        Pick::Only => true,
+        Pick::Axis(axis) => axis > 0 && along,
+        Pick::Ids(_) | Pick::Sum(_) => false,
+    };
+    let tiles = match kernel.params[product.w.param].format {
+        Format::Ggml(ty) if ty.is_quantised() => Layout::of(ty).is_some_and(|layout| layout.group == COLUMNS),
+        _ => false,
+    };
+    shared
+        && tiles
+        && !product.transposed
+        && product.rounds(&kernel.params)
+        && matches!(product.x, Factor::View(_))
+}
+
 /// Whether a schedule is legal for the kernel, and has a sensible number of variables.
 pub(crate) fn is_possible(kernel: &Kernel, schedule: &Schedule, limits: &Limits) -> bool {
     let few = |(part, split): (&Part, &Split)| {
         let sums = split.rows.saturating_mul(split.upcast).saturating_mul(part.products().len() as u32);
-        sums <= MOST_SUMS
+        sums <= MOST_SUMS || split.matrix
     };
     check(kernel, schedule, limits).is_ok() && kernel.parts.iter().zip(&schedule.parts).all(few)
 }

@@ -119,8 +119,16 @@ pub(crate) fn number(n: usize) -> u32 {
 }
 
 /// One row, one lane per column.
-pub(crate) const PLAIN: Split =
-    Split { rows: 1, along_first: false, width: 1, reduce: 1, upcast: 1, chunk: 0, spread: false };
+pub(crate) const PLAIN: Split = Split {
+    rows: 1,
+    along_first: false,
+    width: 1,
+    reduce: 1,
+    upcast: 1,
+    chunk: 0,
+    spread: false,
+    matrix: false,
+};
 
 pub(crate) fn elementwise(part: &Part, rows: &[usize], lanes: usize) -> Split {
     let (mut tile, mut width) = (1, part.cols);

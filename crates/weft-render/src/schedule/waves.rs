@@ -12,10 +12,11 @@ use weft_quant::GgmlType;
 use weft_quant::packed::{Layout, Scales};
 
 use crate::limits::Limits;
+use crate::schedule::check::{WARP, suits_matrix};
 use crate::schedule::heuristic::{self, attention, below, elementwise, number, rounds, tile};
 use crate::schedule::order::{LANES, lanes_matter};
 use crate::schedule::tuned::TunedSchedules;
-use crate::schedule::{EARLY_REGISTERS, Schedule, Split};
+use crate::schedule::{EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split};
 
 /// The tokens of the longest step whose kernels are spread over one wave.
 const FEW_TOKENS: usize = 8;
@@ -40,6 +41,14 @@ const ACROSS: usize = 16;
 
 /// Most lanes of a workgroup, where the number changes no bit.
 const MOST_LANES: usize = 512;
+
+/// The fewest tokens whose products are on matrix units. A warp multiplies whole sums there, one block after another, so
+/// that with few rows most of its time is waiting.
+const LEAST_MATRIX_TOKENS: usize = 64;
+
+/// Most rows of a workgroup that uses matrix units, and most bytes of its results.
+const MOST_MATRIX_ROWS: u32 = 64;
+const MATRIX_BYTES: u32 = 40 << 10;
 
 /// Positions of a chunk of attention: what the lanes of a workgroup score at once.
 const CHUNK: u32 = 64;
@@ -70,6 +79,9 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
             if let Anchor::Attend(attend) = &part.anchor {
                 *split = scored(kernel, attend, limits, schedule.lanes, *split);
             }
+            if let Some(matrix) = on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
+                *split = matrix;
+            }
         }
         return schedule;
     }
@@ -96,6 +108,48 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
     let mut schedule = Schedule { lanes: number(lanes), parts: parts.collect() };
     widen(kernel, max, limits, &mut schedule);
     schedule
+}
+
+/// The split of a part's products on matrix units, if these suit them. The order of sums stays.
+fn on_matrix(
+    kernel: &Kernel,
+    part: &Part,
+    max: &Sizes,
+    limits: &Limits,
+    lanes: u32,
+    split: Split,
+) -> Option<Split> {
+    let products = part.products();
+    let along = products.iter().any(|p| matches!(p.w.pick, Pick::Axis(_)));
+    let tokens = part.rows.first().map_or(1, |rows| rows.eval(max));
+    let suits = limits.matrix
+        && tokens >= LEAST_MATRIX_TOKENS
+        && !products.is_empty()
+        && part.columns_independent()
+        && products.iter().all(|product| suits_matrix(kernel, product, along || part.rows.len() < 2));
+    let tiles = part.cols / MATRIX_COLUMNS as usize;
+    if !suits || !part.cols.is_multiple_of(MATRIX_COLUMNS as usize) || lanes < WARP {
+        return None;
+    }
+    let warps = lanes / WARP;
+    let across = warps.min(1 << tiles.trailing_zeros().min(8));
+    let (width, least) = (across * MATRIX_COLUMNS, MATRIX_ROWS * (warps / across));
+    if rounds(kernel, part) && width < number(BLOCK) && width as usize != part.cols {
+        return None;
+    }
+    let bytes = |rows: u32| rows * width * 4 * number(products.len());
+    let mut rows = least;
+    while 2 * rows <= MOST_MATRIX_ROWS && rows < number(tokens) && bytes(2 * rows) <= MATRIX_BYTES {
+        rows *= 2;
+    }
+    (rows <= MOST_MATRIX_ROWS && bytes(rows) <= MATRIX_BYTES).then_some(Split {
+        rows,
+        along_first: along,
+        width,
+        upcast: 1,
+        matrix: true,
+        ..split
+    })
 }
 
 /// The order in which attention adds up: what each chunk has, and how lanes share its scores. It

@@ -15,6 +15,7 @@ pub(super) fn adapters() -> [Target; 2] {
         subgroup: Some(32),
         f16: true,
         dot4: true,
+        matrix: false,
         quads: false,
         early_words: 0,
         processors: 0,
@@ -28,6 +29,7 @@ pub(super) fn adapters() -> [Target; 2] {
         subgroup: None,
         f16: false,
         dot4: false,
+        matrix: false,
         ..large
     };
     [large, least].map(|limits| Target { language: Language::Wgsl, limits })

@@ -44,6 +44,7 @@ fn limits() -> Limits {
         subgroup: None,
         f16: true,
         dot4: false,
+        matrix: false,
         quads: false,
         early_words: 0,
         processors: 0,
