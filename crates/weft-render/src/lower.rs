@@ -37,6 +37,7 @@ use crate::lower::space::Space;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 use crate::schedule::check::check;
+use crate::schedule::waves::FEW_TOKENS;
 use crate::schedule::{Schedule, Split};
 use crate::shader::{COUNTER_BYTES, Slots, args_words};
 
@@ -130,6 +131,7 @@ impl<'a> Job<'a> {
         }
 
         let mut w = Writer::new(kernel, slots, schedule.lanes, limits);
+        w.holds = max.tokens <= FEW_TOKENS;
         // Each workgroup has one part, unless the grid's last row is not full.
         let (one_row, dependent) = (needed <= u64::from(grid.wide), limits.dependent_launch);
         if dependent {

@@ -37,6 +37,8 @@ pub(crate) struct Writer<'k> {
     pub(crate) early_words: u32,
     /// Whether each part waits for the launch before this one.
     pub(crate) waits: bool,
+    /// Whether loads are kept in flight at the cost of registers: worth it where few workgroups run at once.
+    pub(crate) holds: bool,
 }
 
 /// Allocates workgroup memory, one range after another. Each part begins at 0 again, because a
@@ -92,6 +94,7 @@ impl<'k> Writer<'k> {
             quads,
             early_words: limits.early_words,
             waits: false,
+            holds: true,
         }
     }
 
@@ -129,7 +132,7 @@ impl<'k> Writer<'k> {
     /// Keeps the loads so far before what follows. All lanes of a warp must get here.
     pub(crate) fn hold_loads(&mut self) {
         let warps = self.code.lanes.is_multiple_of(WARP);
-        self.code.push_if(self.quads && warps, Stmt::HoldLoads);
+        self.code.push_if(self.holds && self.quads && warps, Stmt::HoldLoads);
     }
 
     /// A word of a parameter.

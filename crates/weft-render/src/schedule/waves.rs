@@ -19,7 +19,7 @@ use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::{EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split};
 
 /// The tokens of the longest step whose kernels are spread over one wave.
-const FEW_TOKENS: usize = 8;
+pub(crate) const FEW_TOKENS: usize = 8;
 
 /// Most lanes that share a sum of quantised rows, also of long ones, and of floats.
 const MOST_SHARES: usize = 16;
