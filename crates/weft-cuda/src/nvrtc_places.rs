@@ -29,12 +29,17 @@ pub(crate) fn find(driver: (i32, i32)) -> Result<Nvrtc, String> {
             }
         }
     }
-    Err(format!(
+    Err(missing(driver))
+}
+
+/// What to do where there is no NVRTC for a driver of this CUDA version.
+fn missing(driver: (i32, i32)) -> String {
+    format!(
         "NVRTC, NVIDIA's run-time compiler, was not found. Install it with `pip install nvidia-cuda-nvrtc` (in a virtual \
          environment that is active), or install the CUDA toolkit, or set {VARIABLE} to the path of \
          libnvrtc.so.{}",
         driver.0.min(MAJORS[0])
-    ))
+    )
 }
 
 /// Files that may be the library of a major version.
@@ -92,11 +97,11 @@ mod tests {
 
     #[test]
     fn without_nvrtc_an_error_says_how_to_get_it() {
-        // No NVRTC is for a driver as old as this.
-        let said = find((11, 8)).unwrap_err();
-        for way in ["pip install nvidia-cuda-nvrtc", "CUDA toolkit", "WEFT_NVRTC"] {
-            assert!(env::var_os(VARIABLE).is_some() || said.contains(way), "{said}");
+        let said = missing((12, 8));
+        for way in ["pip install nvidia-cuda-nvrtc", "CUDA toolkit", "WEFT_NVRTC", "libnvrtc.so.12"] {
+            assert!(said.contains(way), "{said}");
         }
+        assert!(candidates(99).iter().all(|file| file.components().count() == 1), "there is no CUDA 99");
     }
 
     #[test]
