@@ -99,7 +99,8 @@ mod tests {
 
         // A GPU has schedules as well.
         let on_gpu = Change::all(&Switches::default(), &"gpu".parse().unwrap());
-        let schedules = on_gpu.iter().filter(|change| change.knob().starts_with("schedule."));
+        let own = |change: &&Change| ["schedule.", "loads."].iter().any(|of| change.knob().starts_with(of));
+        let schedules = on_gpu.iter().filter(own);
         assert!(schedules.clone().count() > 4 && schedules.count() + all.len() == on_gpu.len());
 
         let tail = decision("fuse.tail").unwrap();
