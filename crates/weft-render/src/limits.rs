@@ -56,7 +56,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits that every GPU of compute capability 6.1 or later has.
+    /// The limits of every GPU of compute capability 7.5 or later.
     pub const fn cuda() -> Limits {
         Limits {
             invocations: 1024,

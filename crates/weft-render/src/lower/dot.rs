@@ -451,16 +451,12 @@ impl<'a> Dot<'a> {
         }
         let at = w.base(view, &self.rows[i])? + &term.apart;
         let at = w.code.set("x", at);
-        let (slot, start) = (Some(w.slot(view.param)), w.start(view.param));
-        if !rounds {
-            let values = w.code.set("x", start + at);
-            return Ok(Factors { slot, values, scales: none.clone(), sums: none });
+        if rounds {
+            return Ok(Factors::planes(w, view.param, &at));
         }
-        let n = w.values(view.param);
-        let values = w.code.set("x", &start + &at / 4u32);
-        let scales = w.code.set("xd", &start + &n / 4u32 + &at / 32u32);
-        let sums = w.code.set("xs", start + &n / 4u32 + n / 32u32 + at / 16u32);
-        Ok(Factors { slot, values, scales, sums })
+        let (slot, start) = (Some(w.slot(view.param)), w.start(view.param));
+        let values = w.code.set("x", start + at);
+        Ok(Factors { slot, values, scales: none.clone(), sums: none })
     }
 
     /// y = x·w: the weight's columns are the output's.

@@ -1,6 +1,6 @@
 //! A row of activations that products multiply, in a slot or in workgroup memory.
 
-use weft_kern::View;
+use weft_kern::{ParamId, View};
 
 use crate::code::expr::Expr;
 use crate::lower::writer::Writer;
@@ -20,20 +20,20 @@ impl Factors {
     pub(crate) fn rounded(w: &mut Writer<'_>, view: &View, axes: &[Expr]) -> Result<Factors, Why> {
         let at = w.base(view, axes)?;
         let at = w.code.set("x", at);
-        let (slot, start) = (Some(w.slot(view.param)), w.start(view.param));
-        let n = w.values(view.param);
-        let values = w.code.set("x", &start + &at / 4u32);
-        let scales = w.code.set("xd", &start + &n / 4u32 + &at / 32u32);
+        Ok(Factors::planes(w, view.param, &at))
+    }
+
+    /// The rounded activations from value `at` of a parameter on.
+    pub(crate) fn planes(w: &mut Writer<'_>, param: ParamId, at: &Expr) -> Factors {
+        let (slot, start, n) = (Some(w.slot(param)), w.start(param), w.values(param));
+        let values = w.code.set("x", &start + at / 4u32);
+        let scales = w.code.set("xd", &start + &n / 4u32 + at / 32u32);
         let sums = w.code.set("xs", start + &n / 4u32 + n / 32u32 + at / 16u32);
-        Ok(Factors { slot, values, scales, sums })
+        Factors { slot, values, scales, sums }
     }
 
     /// The word at `at`.
     pub(crate) fn at(&self, at: Expr) -> Expr {
-        self.word(at)
-    }
-
-    fn word(&self, at: Expr) -> Expr {
         match self.slot {
             Some(slot) => Expr::Word(slot, at.into()),
             None => Expr::Shared(at.into()),
@@ -42,7 +42,7 @@ impl Factors {
 
     /// A value of a plane of floats.
     pub(crate) fn float(&self, at: Expr) -> Expr {
-        self.word(at).float()
+        self.at(at).float()
     }
 
     /// `n` words from `at` on, a multiple of four where the GPU loads four at once.
@@ -52,6 +52,6 @@ impl Factors {
                 (0..n / 4).flat_map(|i| w.code.four(stem, Expr::Four(self.slot, (at + i * 4).into())));
             return fours.collect();
         }
-        (0..n).map(|i| w.code.set(stem, self.word(at + i))).collect()
+        (0..n).map(|i| w.code.set(stem, self.at(at + i))).collect()
     }
 }

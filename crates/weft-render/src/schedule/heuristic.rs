@@ -18,10 +18,13 @@ const MANY_LANES: u32 = 512;
 const BUSY: usize = 1 << 18;
 
 /// The most lanes per sum, since their partial sums are added one after another.
-const MOST_SHARES: usize = 16;
+pub(crate) const MOST_SHARES: usize = 16;
 
-/// Sums of at least as many pieces are split over twice as many lanes.
-const LONG: usize = 128;
+/// The most lanes per long sum.
+pub(crate) const MOST_LONG_SHARES: usize = 2 * MOST_SHARES;
+
+/// Sums of at least this many pieces are long.
+pub(crate) const LONG: usize = 128;
 
 /// The fewest lanes per sum of quantised rows. Together they read enough of a tile for memory to be
 /// fast.
@@ -157,7 +160,7 @@ fn dot(
     let wanted = BUSY / part.cols.saturating_mul(inner).saturating_mul(products.len()).max(1);
     let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
     let least = if tiles { LEAST_SHARES } else { 1 };
-    let most = if longest(kernel, products) >= LONG { 2 * MOST_SHARES } else { MOST_SHARES };
+    let most = if longest(kernel, products) >= LONG { MOST_LONG_SHARES } else { MOST_SHARES };
     let own = || below(wanted.clamp(least, most)).min(below(pieces)).min(lanes);
     let reduce = reduce.unwrap_or_else(own).min(lanes);
     let shared = share_a_matrix(products);

@@ -13,7 +13,9 @@ use weft_quant::packed::{Layout, Scales};
 
 use crate::limits::Limits;
 use crate::schedule::check::{WARP, suits_matrix};
-use crate::schedule::heuristic::{self, attention, below, elementwise, number, rounds, tile};
+use crate::schedule::heuristic::{
+    self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, below, elementwise, number, rounds, tile,
+};
 use crate::schedule::order::{LANES, lanes_matter};
 use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::{EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split};
@@ -21,16 +23,11 @@ use crate::schedule::{EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Sp
 /// The tokens of the longest step whose kernels are spread over one wave.
 pub(crate) const FEW_TOKENS: usize = 8;
 
-/// Most lanes that share a sum of quantised rows, also of long ones, and of floats.
-const MOST_SHARES: usize = 16;
-const MOST_LONG_SHARES: usize = 32;
+/// Most lanes that share a sum of floats.
 const MOST_FLOAT_SHARES: usize = 64;
 
 /// Most pieces of a sum that lanes take rather than unequal shares.
 const MOST_PIECES: usize = 12;
-
-/// Sums of at least so many pieces are long.
-const LONG: usize = 128;
 
 /// The columns of a tile, which are the least a workgroup has of a product, and of a rounded block.
 const TILE: usize = 16;
