@@ -12,14 +12,10 @@ use crate::driver::{Context, DeviceMemory, Failure, PinnedMemory};
 const RING: usize = 64 << 20;
 
 /// A buffer of the device.
-#[derive(Debug)]
-pub(crate) struct Buffer {
-    pub(crate) memory: DeviceMemory,
-    /// Its size in bytes, as asked for; for a weight, its bytes in the file.
-    pub(crate) bytes: usize,
-    /// How its weight is laid out, if it is one, which kernels only read.
-    pub(crate) weight: Option<WeightLayout>,
-}
+pub(crate) type Buffer = weft_gpu::Buffer<DeviceMemory>;
+
+/// All buffers of the device.
+pub(crate) type Buffers = weft_gpu::Buffers<DeviceMemory>;
 
 /// Host memory that the card copies from and to. The card works through copies in order, while the host goes on.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use weft_gpu::{Render, slots};
 use weft_kern::Sizes;
 use weft_render::{Grid, Shader};
 
-use crate::buffers::Buffer;
+use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::cubins::Cubins;
 use crate::driver::{Context, DeviceMemory, Failure, Graph, Node};
@@ -51,13 +51,13 @@ pub(crate) fn compile(
     context: &Arc<Context>,
     device: &str,
     program: &Program,
-    buffers: &[Buffer],
+    buffers: &Buffers,
     render: Render<'_>,
     cubins: &mut Cubins,
     (threads, early): (usize, bool),
 ) -> Result<Compiled, DeviceError> {
-    program.verify(|id| buffers.get(id.0 as usize).map(|buffer| buffer.bytes))?;
-    let layout = |id: BufferId| buffers[id.0 as usize].weight;
+    program.verify(|id| buffers.get(id).map(|buffer| buffer.bytes))?;
+    let layout = |id: BufferId| buffers[id].weight;
     let shaders = weft_gpu::render(device, program, layout, render)?;
     cubins.make(context, device, shaders.iter().flat_map(|shaders| &**shaders), threads)?;
 
@@ -84,7 +84,7 @@ pub(crate) fn compile(
             let regions = launch.args.iter().map(|region| (region.offset, region.values));
             let args = shader.args(regions).ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
             let (_, bound) = slots(&launch.args, layout);
-            let bound = bound.iter().map(|id| &buffers[id.0 as usize].memory);
+            let bound = bound.iter().map(|id| &buffers[*id].memory);
             let bound = bound.chain(scratch.as_ref().filter(|_| shader.scratch_bytes > 0));
             let mut node_args = vec![words(&args), words(&Shader::sizes(&program.max))];
             node_args.extend(bound.map(|memory| vec![memory.address()]));

@@ -1,18 +1,12 @@
-//! Compiled kernels: each text is compiled once, several of them in parallel, and kept in a file.
-//!
-//! The file of a text has a name made from the text, the architecture and the compiler's options, and holds the image
-//! after a header: format, checksum, key. A file that is damaged or of another key is ignored, and the text is compiled
-//! again. Failing to read or write a file is not an error, since it only saves time.
+//! Compiled kernels, each kept in a file whose key is the text, the architecture and the compiler's options.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
+use std::sync::{Arc, OnceLock};
 
 use weft_device::DeviceError;
-use weft_gpu::{CUBINS, put};
-use weft_render::{CUDA_OPTIONS, Shader, checksum};
+use weft_gpu::{CUBINS, CompiledTexts, SealedFile};
+use weft_render::{CUDA_OPTIONS, Shader};
 
 use crate::card::Card;
 use crate::driver::{Context, Function, Module};
@@ -33,7 +27,7 @@ pub(crate) struct Cubins {
     driver: (i32, i32),
     folder: Option<PathBuf>,
     nvrtc: OnceLock<Result<Nvrtc, String>>,
-    by_text: BTreeMap<String, Function>,
+    texts: CompiledTexts<Function>,
     /// Whether new images are kept in files.
     keeps: bool,
 }
@@ -46,7 +40,7 @@ impl Cubins {
             driver: card.driver,
             folder: folder.map(Path::to_path_buf),
             nvrtc: OnceLock::new(),
-            by_text: BTreeMap::new(),
+            texts: CompiledTexts::default(),
             keeps: true,
         }
     }
@@ -58,7 +52,7 @@ impl Cubins {
 
     /// The kernel of a shader that has been [made](Cubins::make).
     pub(crate) fn get(&self, shader: &Shader) -> Option<&Function> {
-        self.by_text.get(&shader.source)
+        self.texts.get(shader)
     }
 
     /// Compiles the shaders that are new, on up to `threads` threads.
@@ -72,37 +66,10 @@ impl Cubins {
         shaders: impl Iterator<Item = &'s Shader>,
         threads: usize,
     ) -> Result<(), DeviceError> {
-        let new: BTreeMap<&str, &Shader> = shaders
-            .filter(|shader| !self.by_text.contains_key(&shader.source))
-            .map(|shader| (shader.source.as_str(), shader))
-            .collect();
-        let todo = Mutex::new(new.values());
-        let made = Mutex::new(Vec::new());
-        let work = || {
-            loop {
-                let next = todo.lock().unwrap_or_else(|e| e.into_inner()).next();
-                let Some(shader) = next else { break };
-                let function = self.function(context, device, shader);
-                let failed = function.is_err();
-                made.lock().unwrap_or_else(|e| e.into_inner()).push((*shader, function));
-                if failed {
-                    break;
-                }
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 1..threads.min(new.len()) {
-                // If threads run out, those there are and this one do the work.
-                if thread::Builder::new().spawn_scoped(scope, work).is_err() {
-                    break;
-                }
-            }
-            work();
-        });
-        for (shader, function) in made.into_inner().unwrap_or_else(|e| e.into_inner()) {
-            self.by_text.insert(shader.source.clone(), function?);
-        }
-        Ok(())
+        let mut texts = mem::take(&mut self.texts);
+        let made = texts.make(shaders, threads, |shader| self.function(context, device, shader));
+        self.texts = texts;
+        made.map(drop)
     }
 
     /// Loads a shader's kernel, from its file or compiled.
@@ -112,17 +79,14 @@ impl Cubins {
         device: &str,
         shader: &Shader,
     ) -> Result<Function, DeviceError> {
-        let key = self.key(shader);
-        let path = self.folder.as_ref().map(|folder| {
-            let name = format!("{CUBINS}{:016x}.bin", checksum(key.as_bytes()));
-            folder.join(name)
-        });
+        let file =
+            self.folder.as_ref().map(|folder| SealedFile::new(folder, CUBINS, MAGIC, self.key(shader)));
         let load = |image: &[u8]| {
             let module = Module::load(context, image)?;
             module.function(&shader.entry, 0)
         };
         // An image that the driver does not take is compiled again.
-        if let Some(image) = path.as_deref().and_then(|path| read(path, &key))
+        if let Some(image) = file.as_ref().and_then(|file| file.read(MOST))
             && let Ok(function) = load(&image)
         {
             return Ok(function);
@@ -132,9 +96,9 @@ impl Cubins {
             kernel: shader.name.clone(),
             why,
         })?;
-        if let Some(path) = path.filter(|_| self.keeps) {
+        if let Some(file) = file.filter(|_| self.keeps) {
             // The file only saves time.
-            let _ = put(&path, &seal(&image, &key));
+            let _ = file.write(&image);
         }
         let what = format!("the kernel `{}`", shader.name);
         load(&image).map_err(|failure| error(device, &what, image.len(), &failure))
@@ -151,49 +115,5 @@ impl Cubins {
     /// Identifies what a text is compiled to.
     fn key(&self, shader: &Shader) -> String {
         format!("{} {} {}", self.architecture, CUDA_OPTIONS.join(" "), shader.source)
-    }
-}
-
-/// An image after its header: format, checksum of what follows, length of the key, key.
-fn seal(image: &[u8], key: &str) -> Vec<u8> {
-    let mut rest = (key.len() as u64).to_le_bytes().to_vec();
-    rest.extend(key.as_bytes());
-    rest.extend(image);
-    [MAGIC.as_slice(), &checksum(&rest).to_le_bytes(), &rest].concat()
-}
-
-/// The image in a file; `None` if there is none, or it is damaged or has another key.
-fn read(path: &Path, key: &str) -> Option<Vec<u8>> {
-    fs::metadata(path).ok().filter(|file| file.len() <= MOST)?;
-    let file = fs::read(path).ok()?;
-    open(&file, key).map(<[u8]>::to_vec)
-}
-
-fn open<'f>(file: &'f [u8], key: &str) -> Option<&'f [u8]> {
-    let rest = file.strip_prefix(MAGIC)?;
-    let (sum, rest) = rest.split_first_chunk::<8>()?;
-    if u64::from_le_bytes(*sum) != checksum(rest) {
-        return None;
-    }
-    let (len, rest) = rest.split_first_chunk::<8>()?;
-    let (found, image) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
-    (found == key.as_bytes()).then_some(image)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_sealed_is_opened_and_nothing_else() {
-        let file = seal(b"image", "text 1");
-        assert_eq!(open(&file, "text 1"), Some(b"image".as_slice()));
-        assert_eq!(open(&file, "text 2"), None);
-        for at in 0..file.len() {
-            let mut damaged = file.clone();
-            damaged[at] ^= 1;
-            assert_eq!(open(&damaged, "text 1"), None, "byte {at}");
-            assert_eq!(open(&file[..at], "text 1"), None, "only {at} bytes");
-        }
     }
 }

@@ -11,7 +11,7 @@ use weft_gpu::Scheduler;
 use weft_kern::Sizes;
 use weft_render::{Language, Slots, Target};
 
-use crate::buffers::{self, Buffer, Staging};
+use crate::buffers::{self, Buffer, Buffers, Staging};
 use crate::card::Card;
 use crate::compile::{Compiled, compile};
 use crate::cubins::Cubins;
@@ -27,7 +27,7 @@ use crate::hardware::hardware;
 pub struct CudaDevice {
     // Dropped in this order: programs use buffers, and all use the context.
     programs: Vec<Compiled>,
-    buffers: Vec<Buffer>,
+    buffers: Buffers,
     staging: Staging,
     cubins: Cubins,
     scheduler: Scheduler,
@@ -55,7 +55,7 @@ impl CudaDevice {
         let folder = options.folder.as_deref();
         Ok(CudaDevice {
             programs: Vec::new(),
-            buffers: Vec::new(),
+            buffers: Buffers::default(),
             staging,
             cubins: Cubins::new(card, folder),
             scheduler: scheduler(card, folder),
@@ -69,13 +69,6 @@ impl CudaDevice {
             },
             context,
         })
-    }
-
-    fn add(&mut self, buffer: Buffer) -> Result<BufferId, DeviceError> {
-        let id = u32::try_from(self.buffers.len());
-        let id = id.map_err(|_| DeviceError::Usage("too many buffers".into()))?;
-        self.buffers.push(buffer);
-        Ok(BufferId(id))
     }
 
     /// Whether a buffer can have so many bytes.
@@ -102,22 +95,6 @@ impl CudaDevice {
     }
 }
 
-/// The place in a list of a buffer, if the host may access this range of it.
-fn host_range(buffers: &[Buffer], id: BufferId, offset: usize, len: usize) -> Result<&Buffer, DeviceError> {
-    let end = offset.checked_add(len);
-    match buffers.get(id.0 as usize) {
-        None => Err(DeviceError::Usage(format!("{id:?} does not exist"))),
-        Some(Buffer { weight: Some(_), .. }) => {
-            Err(DeviceError::Usage(format!("{id:?} is a weight, which only kernels can read")))
-        }
-        Some(buffer) if end.is_some_and(|end| end <= buffer.bytes) => Ok(buffer),
-        Some(buffer) => {
-            let has = buffer.bytes;
-            Err(DeviceError::Usage(format!("{len} bytes at {offset} of {id:?}, which has {has}")))
-        }
-    }
-}
-
 impl Device for CudaDevice {
     fn caps(&self) -> &Caps {
         &self.caps
@@ -128,17 +105,17 @@ impl Device for CudaDevice {
         // Kernels read whole words.
         let memory = DeviceMemory::zeroed(&self.context, bytes.next_multiple_of(4));
         let memory = memory.map_err(|failure| self.failed("a buffer", bytes, &failure))?;
-        self.add(Buffer { memory, bytes, weight: None })
+        self.buffers.add(Buffer { memory, bytes, weight: None })
     }
 
     fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        let to = host_range(&self.buffers, buffer, offset, bytes.len())?;
+        let to = self.buffers.for_host(buffer, offset, bytes.len())?;
         let written = self.staging.write(&to.memory, offset, bytes);
         written.map_err(|failure| self.failed("bytes for a buffer", bytes.len(), &failure))
     }
 
     fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        let from = host_range(&self.buffers, buffer, offset, out.len())?;
+        let from = self.buffers.for_host(buffer, offset, out.len())?;
         let read = self.staging.read(&from.memory, offset, out);
         read.map_err(|failure| self.failed("to read a buffer", out.len(), &failure))
     }
@@ -149,7 +126,7 @@ impl Device for CudaDevice {
         let name = &self.caps.name;
         let failed = |bytes: usize, failure: &Failure| error(name, "a weight", bytes, failure);
         let buffer = buffers::weight(&self.context, &mut self.staging, &weight, failed)?;
-        self.add(buffer)
+        self.buffers.add(buffer)
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {

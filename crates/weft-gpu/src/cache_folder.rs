@@ -16,7 +16,7 @@ pub(crate) const SCHEDULES: &str = "schedules-";
 ///
 /// # Errors
 /// If the folder or the file cannot be written.
-pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }

@@ -1,8 +1,9 @@
 //! What all GPU devices share, whatever API they use.
 //!
 //! A GPU device renders the kernels of a program with [`render`], which also checks that every weight is laid out as
-//! its kernels expect; streams a weight to the GPU in the layout that [`WeightLayout`] names with [`lay_out`]; and
-//! keeps tuned schedules and compiled kernels in files of its cache folder ([`Scheduler`], [`put`]).
+//! its kernels expect, and compiles each text once ([`CompiledTexts`]); streams a weight to the GPU in the layout that
+//! [`WeightLayout`] names with [`lay_out`], into one of its [`Buffers`]; and keeps tuned schedules and compiled kernels
+//! in files of its cache folder ([`Scheduler`], [`SealedFile`]).
 //!
 //! ```
 //! use weft_gpu::Scheduler;
@@ -16,13 +17,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod buffers;
 mod cache_folder;
 mod launches;
 mod schedule_file;
 mod scheduler;
+mod sealed_file;
+mod texts;
 mod weights;
 
-pub use cache_folder::{CUBINS, PIPELINES, clear, put};
+pub use buffers::{Buffer, Buffers};
+pub use cache_folder::{CUBINS, PIPELINES, clear};
 pub use launches::{Render, Rendered, render, slots};
 pub use scheduler::{Scheduler, departures};
+pub use sealed_file::SealedFile;
+pub use texts::CompiledTexts;
 pub use weights::{WeightLayout, lay_out};

@@ -12,58 +12,49 @@ use crate::context::Context;
 const WORD: usize = 4;
 
 /// A buffer of the device.
-#[derive(Debug)]
-pub(crate) struct Buffer {
-    pub(crate) raw: wgpu::Buffer,
-    /// Its size in bytes, as asked for; for a weight, its bytes in the file.
-    pub(crate) bytes: usize,
-    /// How its weight is laid out, if it is one, which kernels only read.
-    pub(crate) weight: Option<WeightLayout>,
+pub(crate) type Buffer = weft_gpu::Buffer<wgpu::Buffer>;
+
+/// All buffers of the device.
+pub(crate) type Buffers = weft_gpu::Buffers<wgpu::Buffer>;
+
+/// A buffer of zeros.
+pub(crate) fn zeroed(context: &Context, bytes: usize, largest: usize) -> Result<Buffer, DeviceError> {
+    Ok(Buffer { memory: create(context, bytes, largest)?, bytes, weight: None })
 }
 
-impl Buffer {
-    /// A buffer of zeros.
-    pub(crate) fn zeroed(context: &Context, bytes: usize, largest: usize) -> Result<Buffer, DeviceError> {
-        let raw = create(context, bytes, largest)?;
-        Ok(Buffer { raw, bytes, weight: None })
-    }
+/// A weight as it is, or in tiles if it is quantised: kernels read quantised weights in tiles only.
+pub(crate) fn weight(context: &Context, weight: &Weight, largest: usize) -> Result<Buffer, DeviceError> {
+    let layout = WeightLayout::of(weight);
+    let memory = create(context, layout.bytes(weight)?, largest)?;
+    let mut upload = Upload::new(context, &memory);
+    lay_out(weight, layout, |piece| upload.push(piece))?;
+    let bytes = (*weight.bytes).as_ref().len();
+    Ok(Buffer { memory, bytes, weight: Some(layout) })
+}
 
-    /// A weight as it is, or in tiles if it is quantised: kernels read quantised weights in tiles
-    /// only.
-    pub(crate) fn weight(context: &Context, weight: &Weight, largest: usize) -> Result<Buffer, DeviceError> {
-        let layout = WeightLayout::of(weight);
-        let raw = create(context, layout.bytes(weight)?, largest)?;
-        let mut upload = Upload::new(context, &raw);
-        lay_out(weight, layout, |piece| upload.push(piece))?;
-        let bytes = (*weight.bytes).as_ref().len();
-        Ok(Buffer { raw, bytes, weight: Some(layout) })
+/// Copies bytes into a buffer. If they begin or end within a word, that word is read first, which waits for the device.
+pub(crate) fn write(
+    context: &Context,
+    staging: &Staging,
+    to: &Buffer,
+    offset: usize,
+    bytes: &[u8],
+) -> Result<(), DeviceError> {
+    if bytes.is_empty() {
+        return Ok(());
     }
-
-    /// Copies bytes in. If they begin or end within a word, that word is read first, which waits
-    /// for the device.
-    pub(crate) fn write(
-        &self,
-        context: &Context,
-        staging: &Staging,
-        offset: usize,
-        bytes: &[u8],
-    ) -> Result<(), DeviceError> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let (start, end) = words(offset, bytes.len());
-        let write = |at: usize, bytes: &[u8]| {
-            let send = || context.queue.write_buffer(&self.raw, at as u64, bytes);
-            context.checked("bytes for a buffer", bytes.len(), send)
-        };
-        if start == offset && end == offset + bytes.len() {
-            return write(offset, bytes);
-        }
-        let mut whole = vec![0; end - start];
-        staging.read(context, self, start, &mut whole)?;
-        whole[offset - start..][..bytes.len()].copy_from_slice(bytes);
-        write(start, &whole)
+    let (start, end) = words(offset, bytes.len());
+    let write = |at: usize, bytes: &[u8]| {
+        let send = || context.queue.write_buffer(&to.memory, at as u64, bytes);
+        context.checked("bytes for a buffer", bytes.len(), send)
+    };
+    if start == offset && end == offset + bytes.len() {
+        return write(offset, bytes);
     }
+    let mut whole = vec![0; end - start];
+    staging.read(context, to, start, &mut whole)?;
+    whole[offset - start..][..bytes.len()].copy_from_slice(bytes);
+    write(start, &whole)
 }
 
 /// The smallest range of whole words around a range of bytes.
@@ -153,7 +144,7 @@ impl Staging {
         };
         let submitted = context.checked("a copy", end - start, || {
             let mut encoder = context.device.create_command_encoder(&Default::default());
-            encoder.copy_buffer_to_buffer(&buffer.raw, start as u64, &staging, 0, len);
+            encoder.copy_buffer_to_buffer(&buffer.memory, start as u64, &staging, 0, len);
             let submitted = context.queue.submit([encoder.finish()]);
             staging.map_async(wgpu::MapMode::Read, ..len, |_| ());
             submitted

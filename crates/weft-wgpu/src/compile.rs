@@ -8,7 +8,7 @@ use weft_gpu::{Render, slots};
 use weft_kern::Sizes;
 use weft_render::{Grid, Shader, args_words};
 
-use crate::buffers::{self, Buffer};
+use crate::buffers::{self, Buffers};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::pipelines::{Pipeline, Pipelines};
@@ -45,13 +45,13 @@ pub(crate) struct Dispatch {
 pub(crate) fn compile(
     context: &Context,
     program: &Program,
-    buffers: &[Buffer],
+    buffers: &Buffers,
     render: Render<'_>,
     pipelines: &mut Pipelines,
     threads: usize,
 ) -> Result<Compiled, DeviceError> {
-    program.verify(|id| buffers.get(id.0 as usize).map(|buffer| buffer.bytes))?;
-    let layout = |id: BufferId| buffers[id.0 as usize].weight;
+    program.verify(|id| buffers.get(id).map(|buffer| buffer.bytes))?;
+    let layout = |id: BufferId| buffers[id].weight;
     let shaders = weft_gpu::render(&context.name, program, layout, render)?;
     pipelines.make(context, shaders.iter().flat_map(|shaders| &**shaders), threads)?;
     prepare(context, program, &shaders, buffers, pipelines)
@@ -62,7 +62,7 @@ pub(crate) fn prepare(
     context: &Context,
     program: &Program,
     shaders: &[Arc<[Shader]>],
-    buffers: &[Buffer],
+    buffers: &Buffers,
     pipelines: &Pipelines,
 ) -> Result<Compiled, DeviceError> {
     let scratch = shaders.iter().flat_map(|shaders| &**shaders).map(|shader| shader.scratch_bytes).max();
@@ -76,8 +76,8 @@ pub(crate) fn prepare(
         let args = shader
             .args(launch.args.iter().map(|region| (region.offset, region.values)))
             .ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
-        let (_, bound) = slots(&launch.args, |id| buffers[id.0 as usize].weight);
-        let bound = bound.iter().map(|id| &buffers[id.0 as usize].raw);
+        let (_, bound) = slots(&launch.args, |id| buffers[id].weight);
+        let bound = bound.iter().map(|id| &buffers[*id].memory);
         let scratch = binder.scratch.as_ref().filter(|_| shader.scratch_bytes > 0);
         let bindings = binder.bind(index, pipeline, &args, bound.chain(scratch))?;
         Ok(Dispatch { pipeline: pipeline.raw.clone(), bindings, grid: shader.grid.clone() })

@@ -9,7 +9,7 @@ use weft_kern::Sizes;
 use weft_render::Slots;
 
 use crate::adapter::Adapter;
-use crate::buffers::{Buffer, Staging};
+use crate::buffers::{self, Buffers, Staging};
 use crate::clock::Clock;
 use crate::compile::{Compiled, compile};
 use crate::context::Context;
@@ -28,7 +28,7 @@ pub struct GpuDevice {
     context: Context,
     scheduler: Scheduler,
     pipelines: Pipelines,
-    buffers: Vec<Buffer>,
+    buffers: Buffers,
     programs: Vec<Compiled>,
     staging: Staging,
     in_flight: InFlight,
@@ -56,34 +56,11 @@ impl GpuDevice {
             context,
             scheduler: adapter.scheduler(options.folder.as_deref()),
             pipelines,
-            buffers: Vec::new(),
+            buffers: Buffers::default(),
             programs: Vec::new(),
             staging: Staging::default(),
             in_flight: InFlight::default(),
         })
-    }
-
-    fn add(&mut self, buffer: Buffer) -> Result<BufferId, DeviceError> {
-        let id = u32::try_from(self.buffers.len());
-        let id = id.map_err(|_| DeviceError::Usage("too many buffers".into()))?;
-        self.buffers.push(buffer);
-        Ok(BufferId(id))
-    }
-
-    /// A buffer, if the host may access this range of it.
-    fn host_range(&self, id: BufferId, offset: usize, len: usize) -> Result<&Buffer, DeviceError> {
-        let end = offset.checked_add(len);
-        match self.buffers.get(id.0 as usize) {
-            None => Err(DeviceError::Usage(format!("{id:?} does not exist"))),
-            Some(Buffer { weight: Some(_), .. }) => {
-                Err(DeviceError::Usage(format!("{id:?} is a weight, which only kernels can read")))
-            }
-            Some(buffer) if end.is_some_and(|end| end <= buffer.bytes) => Ok(buffer),
-            Some(buffer) => {
-                let has = buffer.bytes;
-                Err(DeviceError::Usage(format!("{len} bytes at {offset} of {id:?}, which has {has}")))
-            }
-        }
     }
 
     fn run(
@@ -105,23 +82,24 @@ impl Device for GpuDevice {
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, DeviceError> {
-        let buffer = Buffer::zeroed(&self.context, bytes, self.caps.largest_buffer)?;
-        self.add(buffer)
+        let buffer = buffers::zeroed(&self.context, bytes, self.caps.largest_buffer)?;
+        self.buffers.add(buffer)
     }
 
     fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.host_range(buffer, offset, bytes.len())?.write(&self.context, &self.staging, offset, bytes)
+        let to = self.buffers.for_host(buffer, offset, bytes.len())?;
+        buffers::write(&self.context, &self.staging, to, offset, bytes)
     }
 
     fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
-        let buffer = self.host_range(buffer, offset, out.len())?;
+        let buffer = self.buffers.for_host(buffer, offset, out.len())?;
         self.staging.read(&self.context, buffer, offset, out)
     }
 
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
         let largest = self.caps.largest_buffer;
-        let buffer = Buffer::weight(&self.context, &weight, largest)?;
-        self.add(buffer)
+        let buffer = buffers::weight(&self.context, &weight, largest)?;
+        self.buffers.add(buffer)
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {

@@ -1,20 +1,15 @@
 //! Compiles shaders. Each text is compiled once, several of them in parallel.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
-use std::thread;
 
 use weft_device::DeviceError;
+use weft_gpu::CompiledTexts;
 use weft_render::Shader;
 use wgpu::{BindGroupLayout, BindGroupLayoutEntry, BindingType, BufferBindingType, ComputePipeline};
 
 use crate::adapter::Adapter;
 use crate::context::Context;
 use crate::pipeline_cache::CacheFile;
-
-/// Stack of a compiling thread: the parser recurses into expressions.
-const STACK: usize = 8 << 20;
 
 /// A compiled shader.
 #[derive(Clone, Debug)]
@@ -26,7 +21,7 @@ pub(crate) struct Pipeline {
 /// All shaders compiled so far.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
-    by_text: BTreeMap<String, Pipeline>,
+    texts: CompiledTexts<Pipeline>,
     file: Option<CacheFile>,
     /// Whether new pipelines are kept in the file.
     keeps: bool,
@@ -37,7 +32,7 @@ impl Pipelines {
     /// has a pipeline cache.
     pub(crate) fn new(context: &Context, adapter: &Adapter, folder: Option<&Path>) -> Pipelines {
         let file = folder.and_then(|folder| CacheFile::open(context, adapter, folder));
-        Pipelines { by_text: BTreeMap::new(), file, keeps: true }
+        Pipelines { texts: CompiledTexts::default(), file, keeps: true }
     }
 
     /// Sets whether new pipelines are kept in the file: those that are only tried need not be.
@@ -47,7 +42,7 @@ impl Pipelines {
 
     /// The pipeline of a shader that has been [made](Pipelines::make).
     pub(crate) fn get(&self, shader: &Shader) -> Option<&Pipeline> {
-        self.by_text.get(&shader.source)
+        self.texts.get(shader)
     }
 
     /// Compiles the shaders that are new, on up to `threads` threads.
@@ -57,34 +52,9 @@ impl Pipelines {
         shaders: impl Iterator<Item = &'s Shader>,
         threads: usize,
     ) -> Result<(), DeviceError> {
-        let new: BTreeMap<&str, &Shader> = shaders
-            .filter(|shader| !self.by_text.contains_key(&shader.source))
-            .map(|shader| (shader.source.as_str(), shader))
-            .collect();
-        if new.is_empty() {
-            return Ok(());
-        }
         let cache = self.file.as_ref().filter(|_| self.keeps).map(CacheFile::cache);
-        let todo = Mutex::new(new.into_values());
-        let made = Mutex::new(Vec::new());
-        let work = || {
-            // Nothing panics while it holds a lock.
-            while let Some(shader) = todo.lock().unwrap_or_else(|e| e.into_inner()).next() {
-                let pipeline = build(context, shader, cache);
-                made.lock().unwrap_or_else(|e| e.into_inner()).push((shader, pipeline));
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 0..threads.max(1) {
-                // If threads run out, those there are and this one do the work.
-                if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
-                    break;
-                }
-            }
-        });
-        work();
-        for (shader, pipeline) in made.into_inner().unwrap_or_else(|e| e.into_inner()) {
-            self.by_text.insert(shader.source.clone(), pipeline?);
+        if !self.texts.make(shaders, threads, |shader| build(context, shader, cache))? {
+            return Ok(());
         }
         if let Some(file) = self.file.as_mut().filter(|_| self.keeps) {
             file.write();

@@ -1,0 +1,129 @@
+//! Compiled texts: each text is compiled once, several of them in parallel.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::thread;
+
+use weft_device::DeviceError;
+use weft_render::Shader;
+
+/// Stack of a compiling thread: parsers recurse into expressions.
+const STACK: usize = 8 << 20;
+
+/// What has been compiled so far, by text.
+#[derive(Debug)]
+pub struct CompiledTexts<T>(BTreeMap<String, T>);
+
+impl<T> Default for CompiledTexts<T> {
+    fn default() -> CompiledTexts<T> {
+        CompiledTexts(BTreeMap::new())
+    }
+}
+
+impl<T: Send> CompiledTexts<T> {
+    /// What a shader was compiled to, if it has been [made](CompiledTexts::make).
+    pub fn get(&self, shader: &Shader) -> Option<&T> {
+        self.0.get(&shader.source)
+    }
+
+    /// Compiles the shaders that are new, on up to `threads` threads. Returns whether there were any.
+    ///
+    /// # Errors
+    /// The first error of `compile`; then other shaders may be missing.
+    pub fn make<'s>(
+        &mut self,
+        shaders: impl Iterator<Item = &'s Shader>,
+        threads: usize,
+        compile: impl Fn(&Shader) -> Result<T, DeviceError> + Sync,
+    ) -> Result<bool, DeviceError> {
+        let new: BTreeMap<&str, &Shader> = shaders
+            .filter(|shader| self.get(shader).is_none())
+            .map(|shader| (shader.source.as_str(), shader))
+            .collect();
+        let count = new.len();
+        // Nothing panics while it holds a lock.
+        let todo = Mutex::new(new.into_values());
+        let next = || todo.lock().unwrap_or_else(|e| e.into_inner()).next();
+        let made = Mutex::new(Vec::with_capacity(count));
+        let work = || {
+            while let Some(shader) = next() {
+                let result = compile(shader);
+                if result.is_err() {
+                    // The others need not be compiled any more.
+                    *todo.lock().unwrap_or_else(|e| e.into_inner()) = BTreeMap::new().into_values();
+                }
+                made.lock().unwrap_or_else(|e| e.into_inner()).push((shader, result));
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..threads.max(1).min(count) {
+                // If threads run out, those there are and this one do the work.
+                if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+        });
+        work();
+        let made = made.into_inner().unwrap_or_else(|e| e.into_inner());
+        for (shader, result) in made {
+            self.0.insert(shader.source.clone(), result?);
+        }
+        Ok(count > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use weft_render::Grid;
+
+    use super::*;
+
+    fn shader(source: &str) -> Shader {
+        Shader {
+            name: source.into(),
+            source: source.into(),
+            entry: "main".into(),
+            slots: Vec::new(),
+            lanes: 1,
+            shared_bytes: 0,
+            scratch_bytes: 0,
+            sizes_read: [false; 4],
+            grid: Grid { wide: 1, parts: Vec::new() },
+        }
+    }
+
+    #[test]
+    fn each_text_is_compiled_once() {
+        let calls = AtomicUsize::new(0);
+        let compile = |shader: &Shader| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            Ok(shader.source.len())
+        };
+        let shaders: Vec<Shader> = ["a", "bb", "a", "ccc"].map(shader).into();
+        let mut texts = CompiledTexts::default();
+        for threads in [0, 1, 3, 100] {
+            let made = texts.make(shaders.iter(), threads, compile).unwrap();
+            assert_eq!(made, threads == 0, "all are new at first and known afterwards");
+        }
+        assert_eq!(calls.into_inner(), 3);
+        assert_eq!(shaders.iter().filter_map(|s| texts.get(s)).collect::<Vec<_>>(), [&1, &2, &1, &3]);
+        assert_eq!(texts.get(&shader("dddd")), None);
+    }
+
+    #[test]
+    fn a_failure_is_reported() {
+        let compile = |shader: &Shader| match shader.source.as_str() {
+            "bad" => Err(DeviceError::Usage("bad".into())),
+            _ => Ok(()),
+        };
+        let shaders: Vec<Shader> = ["a", "b", "bad", "c"].map(shader).into();
+        for threads in [1, 4] {
+            let mut texts = CompiledTexts::default();
+            let made = texts.make(shaders.iter(), threads, compile);
+            assert!(matches!(made, Err(DeviceError::Usage(why)) if why == "bad"));
+            assert_eq!(texts.get(&shaders[2]), None);
+        }
+    }
+}
