@@ -40,12 +40,8 @@ pub(crate) const ROOMS: &[Room] = &[
         unsafe_in: &["src/isa.rs", "src/isa/", "src/memory.rs", "src/compile.rs", "src/team.rs"],
         ..IMPURE
     },
-    Room {
-        name: "weft-render",
-        uses: &["weft-quant", "weft-kern"],
-        unsafe_in: &["tests/it/nvrtc.rs"],
-        ..PURE
-    },
+    Room { name: "weft-nvrtc", unsafe_in: &["src/library.rs"], ..IMPURE },
+    Room { name: "weft-render", uses: &["weft-quant", "weft-kern"], ..PURE },
     Room {
         name: "weft-gpu",
         uses: &["weft-file", "weft-quant", "weft-kern", "weft-device", "weft-render"],
@@ -66,8 +62,8 @@ pub(crate) const ROOMS: &[Room] = &[
     },
     Room {
         name: "weft-cuda",
-        uses: &["weft-kern", "weft-device", "weft-render", "weft-gpu"],
-        unsafe_in: &["src/driver.rs", "src/driver/", "src/nvrtc.rs"],
+        uses: &["weft-nvrtc", "weft-kern", "weft-device", "weft-render", "weft-gpu"],
+        unsafe_in: &["src/driver.rs", "src/driver/"],
         ..IMPURE
     },
     Room { name: "weft-pack", uses: &["weft-file", "weft-gguf", "weft-device"], ..IMPURE },

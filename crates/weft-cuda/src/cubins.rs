@@ -6,13 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use weft_device::DeviceError;
 use weft_gpu::{CUBINS, CompiledTexts, SealedFile};
+use weft_nvrtc::Nvrtc;
 use weft_render::{CUDA_OPTIONS, Shader};
 
 use crate::card::Card;
 use crate::driver::{Context, Function, Module};
 use crate::error::error;
-use crate::nvrtc::Nvrtc;
-use crate::nvrtc_places;
 
 /// The first bytes of a file: the format and its version.
 const MAGIC: &[u8; 8] = b"weftcub1";
@@ -105,11 +104,11 @@ impl Cubins {
     }
 
     fn compile(&self, shader: &Shader) -> Result<Vec<u8>, String> {
-        let nvrtc = self.nvrtc.get_or_init(|| nvrtc_places::find(self.driver));
+        let nvrtc = self.nvrtc.get_or_init(|| weft_nvrtc::find(self.driver));
         let nvrtc = nvrtc.as_ref().map_err(Clone::clone)?;
         let architecture = format!("--gpu-architecture={}", self.architecture);
         let options: Vec<&str> = CUDA_OPTIONS.into_iter().chain([architecture.as_str()]).collect();
-        nvrtc.compile(&shader.source, &options)
+        Ok(nvrtc.compile(&shader.source, &options)?.image)
     }
 
     /// Identifies what a text is compiled to.

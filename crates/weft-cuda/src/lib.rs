@@ -13,16 +13,12 @@
 //! Start with [`CudaBackend`]: it lists the cards of this machine and opens them. A [`CudaDevice`] holds buffers and
 //! compiled programs, like any [`weft_device::Device`].
 //!
-//! Kernels are rendered by [`weft_render`] as CUDA C++, compiled by NVRTC, NVIDIA's run-time compiler, and kept on disk
-//! (`cubins`), so only a first start needs NVRTC. A program is a CUDA graph of its launches, one after another. A step
+//! Kernels are rendered by [`weft_render`] as CUDA C++, compiled by [`weft_nvrtc`] and kept on disk (`cubins`), so only a first start needs NVRTC. A program is a CUDA graph of its launches, one after another. A step
 //! is one launch of that graph: only what depends on the step's sizes is changed in between, and only if they changed.
 //!
 //! The driver and NVRTC are loaded at run time. This crate builds, and its program starts, on machines that have neither.
 //!
-//! # Where the unsafe code is
-//!
-//! - `driver`: calls of the driver, each in a safe function that owns what it made;
-//! - `nvrtc`: calls of NVRTC.
+//! The unsafe code is in `driver`: calls of the driver, each in a safe function that owns what it made.
 #![deny(unsafe_code)]
 
 mod backend;
@@ -36,9 +32,6 @@ mod device;
 mod driver;
 mod error;
 mod hardware;
-#[allow(unsafe_code, reason = "calls NVRTC")]
-mod nvrtc;
-mod nvrtc_places;
 
 pub use backend::CudaBackend;
 pub use card::{Card, cards};

@@ -1,4 +1,4 @@
-//! NVRTC, NVIDIA's run-time compiler: a library that needs no card.
+//! NVRTC's functions.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
@@ -26,9 +26,18 @@ type Bytes = unsafe extern "C" fn(Program, *mut c_char) -> Status;
 type Destroy = unsafe extern "C" fn(*mut Program) -> Status;
 type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status;
 
-/// The library's functions. They may be called from several threads at once.
+/// A text that was compiled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compiled {
+    /// The image of its kernels, for the architecture that the options name.
+    pub image: Vec<u8>,
+    /// What the compiler reports beside it: warnings, and what options ask for.
+    pub log: String,
+}
+
+/// The library. It may be used from several threads at once.
 #[derive(Debug)]
-pub(crate) struct Nvrtc {
+pub struct Nvrtc {
     create: Create,
     compile: Compile,
     log_size: Size,
@@ -42,7 +51,10 @@ pub(crate) struct Nvrtc {
 
 impl Nvrtc {
     /// Loads the library from a file, or by a name that the system finds.
-    pub(crate) fn load(file: &Path) -> Result<Nvrtc, String> {
+    ///
+    /// # Errors
+    /// The system's description.
+    pub fn load(file: &Path) -> Result<Nvrtc, String> {
         // SAFETY: the library is NVIDIA's, and its initialisers have no demands. The types are those of `nvrtc.h`.
         let loaded = unsafe {
             Library::new(file).and_then(|library| {
@@ -62,19 +74,19 @@ impl Nvrtc {
         loaded.map_err(|error| error.to_string())
     }
 
-    /// Its version.
-    pub(crate) fn version(&self) -> (i32, i32) {
+    /// Its version, which is that of the CUDA toolkit it belongs to.
+    pub fn version(&self) -> (i32, i32) {
         let (mut major, mut minor) = (0, 0);
         // SAFETY: the library stores two numbers.
         unsafe { (self.version)(&raw mut major, &raw mut minor) };
         (major, minor)
     }
 
-    /// Compiles a text to an image for one architecture.
+    /// Compiles a text. The options name the architecture: `--gpu-architecture=sm_90`.
     ///
     /// # Errors
-    /// What the compiler says.
-    pub(crate) fn compile(&self, source: &str, options: &[&str]) -> Result<Vec<u8>, String> {
+    /// The compiler's messages.
+    pub fn compile(&self, source: &str, options: &[&str]) -> Result<Compiled, String> {
         let c_string = |text: &str| CString::new(text).map_err(|_| "a text has a zero byte".to_string());
         let source = c_string(source)?;
         let options = options.iter().map(|option| c_string(option)).collect::<Result<Vec<_>, _>>()?;
@@ -88,21 +100,20 @@ impl Nvrtc {
             return Err(format!("nvrtcCreateProgram failed with {created}"));
         }
         // SAFETY: the program was created above; options end with zeros, and there are as many as it says.
-        let compiled = unsafe { (self.compile)(program, options.len() as c_int, options.as_ptr()) };
-        let (size, read) =
-            if compiled == 0 { (self.image_size, self.image) } else { (self.log_size, self.log) };
-        let bytes = self.bytes(program, size, read);
+        let status = unsafe { (self.compile)(program, options.len() as c_int, options.as_ptr()) };
+        let log = self.bytes(program, self.log_size, self.log).unwrap_or_default();
+        let image = if status == 0 { self.bytes(program, self.image_size, self.image) } else { None };
         // SAFETY: the program was created above and is not used again.
         unsafe { (self.destroy)(&raw mut program) };
-        let bytes = bytes.ok_or_else(|| format!("NVRTC failed with {compiled}"))?;
-        if compiled == 0 {
-            return Ok(bytes);
+        let log = CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy().trim().to_string();
+        match image {
+            Some(image) => Ok(Compiled { image, log }),
+            None if log.is_empty() => Err(format!("NVRTC failed with {status}")),
+            None => Err(log),
         }
-        let log = CStr::from_bytes_until_nul(&bytes).map(|log| log.to_string_lossy().trim().to_string());
-        Err(log.unwrap_or_default())
     }
 
-    /// What one pair of functions returns for a program.
+    /// The bytes that a pair of functions returns for a program.
     fn bytes(&self, program: Program, size: Size, read: Bytes) -> Option<Vec<u8>> {
         let mut len = 0;
         // SAFETY: the program exists; the library stores a number.

@@ -1,12 +1,12 @@
-//! Where NVRTC may be: the user's choice, the toolkit's places, and Python's packages.
+//! Finds NVRTC: in the user's choice, the toolkit's folders and Python's packages.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use crate::nvrtc::Nvrtc;
+use crate::library::Nvrtc;
 
 /// The environment variable that names the library.
-const VARIABLE: &str = "WEFT_NVRTC";
+pub const VARIABLE: &str = "WEFT_NVRTC";
 
 /// The major versions of CUDA whose NVRTC can be used, the newest first.
 const MAJORS: [i32; 2] = [13, 12];
@@ -15,7 +15,7 @@ const MAJORS: [i32; 2] = [13, 12];
 ///
 /// # Errors
 /// That there is none, and how to get one.
-pub(crate) fn find(driver: (i32, i32)) -> Result<Nvrtc, String> {
+pub fn find(driver: (i32, i32)) -> Result<Nvrtc, String> {
     if let Some(file) = env::var_os(VARIABLE) {
         let file = PathBuf::from(file);
         return Nvrtc::load(&file).map_err(|why| format!("cannot load {VARIABLE}={}: {why}", file.display()));
