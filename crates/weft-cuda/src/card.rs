@@ -77,13 +77,7 @@ impl Card {
 
     /// The limits that kernels are rendered for.
     pub(crate) fn limits(&self) -> Limits {
-        // Hopper's, and all later ones, let a kernel begin before the one before it has ended.
-        Limits {
-            processors: self.processors,
-            dependent_launch: self.capability >= (9, 0),
-            matrix: self.capability >= (8, 0),
-            ..Limits::cuda()
-        }
+        Limits::of_cuda(self.capability, self.processors)
     }
 
     /// Why this card cannot be used, and what to do about it.

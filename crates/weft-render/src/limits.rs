@@ -78,4 +78,9 @@ impl Limits {
             dependent_launch: false,
         }
     }
+
+    /// The limits of a GPU with this compute capability, 7.5 or later, and so many multiprocessors.
+    pub const fn of_cuda((major, _): (i32, i32), processors: u32) -> Limits {
+        Limits { processors, matrix: major >= 8, dependent_launch: major >= 9, ..Limits::cuda() }
+    }
 }

@@ -1,17 +1,25 @@
-//! CUDA C++ held against NVRTC: every kernel of every fixture compiles for every generation of GPUs.
+//! CUDA C++ held against NVRTC: every kernel of every fixture compiles for every generation of GPUs, and its registers
+//! suffice.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::Mutex;
 use std::thread;
 
 use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
 use crate::nvrtc;
 use weft_kern::Plan;
-use weft_nvrtc::Nvrtc;
+use weft_nvrtc::{Nvrtc, REPORT, Usage, usage};
 use weft_render::{CUDA_OPTIONS, Language, Limits, Shader, Target, render};
 
-/// Ampere, Hopper, Blackwell.
-const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_120"];
+/// The compute capabilities of Turing, Ampere and Hopper, each with the multiprocessors of a card.
+const CARDS: [((i32, i32), u32); 3] = [((7, 5), 40), ((8, 0), 108), ((9, 0), 132)];
+
+/// Those of other cards with new instructions: Ada and Blackwell.
+const MORE_CARDS: [((i32, i32), u32); 2] = [((8, 9), 128), ((12, 0), 170)];
+
+/// Most bytes of spilled registers that a kernel may load. A few cost nothing; more is a kernel that does not fit.
+const MOST_SPILLED: u32 = 64;
 
 /// An H200, with launches that begin before the one before them has ended.
 pub(super) fn target() -> Target {
@@ -19,15 +27,16 @@ pub(super) fn target() -> Target {
     Target { language: Language::Cuda, limits }
 }
 
-/// The distinct texts of plans, by all of a text but its first line and its kernel's name.
-fn texts<'p>(plans: impl Iterator<Item = &'p Plan>) -> BTreeMap<String, Shader> {
+/// The distinct texts of plans for a card, by all of a text but its first line and its kernel's name.
+fn texts<'p>(plans: impl Iterator<Item = &'p Plan>, limits: &Limits) -> BTreeMap<String, Shader> {
+    let target = Target { language: Language::Cuda, limits: limits.clone() };
     let mut texts = BTreeMap::new();
     for plan in plans {
         for call in &plan.calls {
             let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, call));
-            let shaders = render(kernel, &slots, &plan.max, &target());
+            let shaders = render(kernel, &slots, &plan.max, &target);
             for shader in shaders.unwrap_or_else(|refused| panic!("{refused}")) {
-                assert!(shader.shared_bytes < target().limits.shared_bytes);
+                assert!(shader.shared_bytes < limits.shared_bytes);
                 let body = shader.source.split_once('\n').map_or("", |(_, body)| body);
                 texts.entry(body.replace(&shader.entry, "kernel")).or_insert(shader);
             }
@@ -37,7 +46,7 @@ fn texts<'p>(plans: impl Iterator<Item = &'p Plan>) -> BTreeMap<String, Shader> 
 }
 
 /// Joins several texts, which compiles faster. Each has a namespace and a unique entry point.
-fn joined(shaders: &[&Shader]) -> String {
+fn joined(shaders: &[Shader]) -> String {
     let texts = shaders.iter().enumerate().map(|(i, shader)| {
         let text = shader.source.replace(&shader.entry, &format!("kernel_{i}"));
         format!("namespace n{i} {{\n{text}}}\n")
@@ -45,29 +54,43 @@ fn joined(shaders: &[&Shader]) -> String {
     texts.collect()
 }
 
-/// Compiles texts for all architectures, `together` of them at a time, on all cores.
-fn compile(nvrtc: &Nvrtc, texts: &BTreeMap<String, Shader>, together: usize) {
-    let shaders: Vec<&Shader> = texts.values().collect();
-    let texts: Vec<String> = match together {
-        1 => shaders.iter().map(|shader| shader.source.clone()).collect(),
-        _ => shaders.chunks(together).map(joined).collect(),
-    };
-    let pairs = texts.iter().flat_map(|text| ARCHITECTURES.map(|arch| (text, arch)));
-    let todo = Mutex::new(pairs);
+/// Compiles the texts of plans for cards, `together` of them at a time, on all cores. Returns what each kernel uses.
+fn compile(
+    nvrtc: &Nvrtc,
+    plans: &[&Plan],
+    cards: impl IntoIterator<Item = ((i32, i32), u32)>,
+    together: usize,
+) -> Vec<Usage> {
+    let mut jobs = Vec::new();
+    for (capability, processors) in cards {
+        let texts = texts(plans.iter().copied(), &Limits::of_cuda(capability, processors));
+        assert!(texts.len() > 100, "{} texts", texts.len());
+        let shaders: Vec<Shader> = texts.into_values().collect();
+        jobs.extend(shaders.chunks(together).map(|chunk| (capability, chunk.to_vec())));
+    }
+    let (todo, used) = (Mutex::new(jobs.iter()), Mutex::new(Vec::new()));
     let work = || {
         loop {
-            let Some((text, arch)) = todo.lock().unwrap().next() else { break };
-            let arch = format!("--gpu-architecture={arch}");
-            let options: Vec<&str> = CUDA_OPTIONS.iter().copied().chain([arch.as_str()]).collect();
-            if let Err(log) = nvrtc.compile(text, &options) {
-                panic!("{arch}:\n{log}\n{text}");
+            let Some(((major, minor), shaders)) = todo.lock().unwrap().next() else { break };
+            let text = joined(shaders);
+            let arch = format!("--gpu-architecture=sm_{major}{minor}");
+            let options: Vec<&str> = CUDA_OPTIONS.into_iter().chain([arch.as_str(), REPORT]).collect();
+            let compiled =
+                nvrtc.compile(&text, &options).unwrap_or_else(|log| panic!("{arch}:\n{log}\n{text}"));
+            let mut kernels = usage(&compiled.log);
+            assert_eq!(kernels.len(), shaders.len(), "{}", compiled.log);
+            for kernel in &mut kernels {
+                let at: usize = kernel.name.strip_prefix("kernel_").unwrap().parse().unwrap();
+                kernel.name.clone_from(&shaders[at].name);
             }
+            used.lock().unwrap().extend(kernels);
         }
     };
     thread::scope(|scope| {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         (0..threads).for_each(|_| drop(scope.spawn(work)));
     });
+    used.into_inner().unwrap()
 }
 
 /// The kernels that a GPU runs: of every fixture in steps of all sizes, and of a whole layer of GLM-4.7-Flash in a decode step.
@@ -77,20 +100,46 @@ fn every_kernel_of_every_fixture_compiles() {
     let all: Vec<_> = fixtures().iter().map(|graph| plans(graph)).collect();
     let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
     let decode = layer.usual().filter(|plan| plan.max.tokens == 1);
-    let texts = texts(all.iter().flat_map(|plans| plans.usual()).chain(decode));
-    assert!(texts.len() > 100, "{} texts", texts.len());
-    compile(&nvrtc, &texts, 16);
+    let plans: Vec<&Plan> = all.iter().flat_map(|plans| plans.usual()).chain(decode).collect();
+    report(compile(&nvrtc, &plans, CARDS, 16));
 }
 
-/// Those of other decisions and machines as well, each text by itself.
+/// Those of other decisions, machines and cards as well, each text by itself.
 #[test]
 #[ignore = "takes minutes; run it after changes to the renderer"]
 fn every_kernel_of_all_graphs_compiles_for_all() {
     let Some(nvrtc) = nvrtc::open("all CUDA texts") else { return };
     let graphs = [fixtures(), file_tests()].concat();
     let all: Vec<_> = graphs.iter().map(|graph| plans(graph)).collect();
-    let texts = texts(all.iter().flat_map(|plans| plans.all()));
-    compile(&nvrtc, &texts, 1);
+    let plans: Vec<&Plan> = all.iter().flat_map(|plans| plans.all()).collect();
+    report(compile(&nvrtc, &plans, CARDS.into_iter().chain(MORE_CARDS), 1));
+}
+
+/// Prints the kernels of each architecture that use most, and fails if one spills more than it may.
+fn report(mut used: Vec<Usage>) {
+    used.sort_by_key(|kernel| (kernel.spill_load_bytes, kernel.stack_bytes, kernel.registers));
+    let mut by_architecture: BTreeMap<&str, Vec<&Usage>> = BTreeMap::new();
+    for kernel in used.iter().rev() {
+        by_architecture.entry(&kernel.architecture).or_default().push(kernel);
+    }
+    let mut table = String::new();
+    for (architecture, kernels) in by_architecture {
+        let spilling = kernels.iter().filter(|kernel| kernel.spill_load_bytes > 0).count();
+        table += &format!(
+            "{architecture}: {} kernels, {spilling} spill registers; those that use most:\n",
+            kernels.len()
+        );
+        for Usage { name, registers, stack_bytes, spill_store_bytes, spill_load_bytes, .. } in &kernels[..8] {
+            table += &format!(
+                "  {name:<32} {registers:>4} registers {stack_bytes:>6} B of stack, spilled {spill_store_bytes} B, \
+                 loaded {spill_load_bytes} B\n"
+            );
+        }
+    }
+    // Past the harness, which keeps what passing tests print to itself.
+    let _ = write!(std::io::stderr(), "{table}");
+    let worst = used.last().map_or(0, |kernel| kernel.spill_load_bytes);
+    assert!(worst <= MOST_SPILLED, "a kernel loads {worst} B of spilled registers:\n{table}");
 }
 
 #[test]
