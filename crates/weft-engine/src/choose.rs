@@ -43,7 +43,8 @@ impl Chooser {
         }
     }
 
-    /// Chooses the token after `tokens`, whose reply begins at `reply`. `logits` is a copy of `row`, which it changes.
+    /// Chooses the token after `tokens`, whose reply begins at `reply`. `logits` is memory for a copy of `row`, which is made
+    /// only to be changed: a copy takes as long as the choice.
     ///
     /// # Errors
     /// If a logit is NaN, a processor fails, or no token is allowed.
@@ -52,12 +53,18 @@ impl Chooser {
         tokens: &[u32],
         reply: usize,
         row: Row<'_>,
-        logits: &mut [f32],
+        logits: &mut Vec<f32>,
     ) -> Result<Token, Failure> {
-        let distribution = self.logprobs.map(|most| Likeliest::of(logits, most));
-        self.process(tokens, reply, logits)?;
-        let id = self.sampler.sample(logits).map_err(|error: Error| Failure::from(&error))?;
-        Ok(match distribution {
+        let id = if self.changes(tokens.len() - reply) {
+            logits.clear();
+            row.append_to(logits);
+            self.process(tokens, reply, logits)?;
+            self.sampler.sample_from(logits)
+        } else {
+            self.sampler.sample_from(row.logits())
+        };
+        let id = id.map_err(|error: Error| Failure::from(&error))?;
+        Ok(match self.logprobs.map(|most| Likeliest::of(row.logits(), most)) {
             Some(distribution) => distribution.token(id, row.logit(id)),
             None => Token { id, logprob: None, likeliest: Vec::new() },
         })
@@ -72,6 +79,15 @@ impl Chooser {
             self.processors.iter_mut().for_each(|processor| processor.chosen(token));
             Ok(())
         })
+    }
+
+    /// Whether anything may change the logits of the token after a reply of this length.
+    fn changes(&self, reply: usize) -> bool {
+        let Chooser { bias, penalties, processors, ends, min_tokens, .. } = self;
+        !bias.is_empty()
+            || penalties.is_some()
+            || !processors.is_empty()
+            || reply < *min_tokens && !ends.is_empty()
     }
 
     /// Changes the logits.
@@ -123,9 +139,9 @@ mod tests {
         Chooser::new(&options, Vec::new(), &[3])
     }
 
-    fn choose(chooser: &mut Chooser, tokens: &[u32], mut logits: [f32; 4]) -> Result<Token, Failure> {
+    fn choose(chooser: &mut Chooser, tokens: &[u32], logits: [f32; 4]) -> Result<Token, Failure> {
         let computed = logits.map(f32::to_le_bytes);
-        chooser.choose(tokens, 1, Row { computed: computed.as_flattened() }, &mut logits)
+        chooser.choose(tokens, 1, Row::new(computed.as_flattened()), &mut Vec::new())
     }
 
     fn id(chooser: &mut Chooser, tokens: &[u32], logits: [f32; 4]) -> Result<u32, Failure> {

@@ -1,21 +1,48 @@
-//! Logits as a device computed them.
+//! Logits as a device computed them, and as floats.
+
+/// A logit in memory.
+pub(crate) trait Logit: Copy {
+    /// Its value.
+    fn value(self) -> f32;
+}
+
+impl Logit for f32 {
+    fn value(self) -> f32 {
+        self
+    }
+}
+
+/// As devices compute them: little-endian.
+impl Logit for [u8; 4] {
+    fn value(self) -> f32 {
+        f32::from_le_bytes(self)
+    }
+}
 
 /// Logits as a device computed them: `[vocab]`, or several rows of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'a> {
-    /// Little-endian `f32`.
-    pub(crate) computed: &'a [u8],
+    computed: &'a [u8],
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// Takes little-endian `f32`.
+    pub(crate) fn new(computed: &'a [u8]) -> Row<'a> {
+        Row { computed }
+    }
+
+    /// The logits in place.
+    pub(crate) fn logits(self) -> &'a [[u8; 4]] {
+        self.computed.as_chunks().0
+    }
+
     /// The logit of a token, or NaN if there is no such token.
     pub(crate) fn logit(self, token: u32) -> f32 {
-        let logit = self.computed.as_chunks::<4>().0.get(token as usize);
-        logit.map_or(f32::NAN, |bytes| f32::from_le_bytes(*bytes))
+        self.logits().get(token as usize).map_or(f32::NAN, |logit| logit.value())
     }
 
     /// Appends a copy to `logits`.
     pub(crate) fn append_to(self, logits: &mut Vec<f32>) {
-        logits.extend(self.computed.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+        logits.extend(self.logits().iter().map(|logit| logit.value()));
     }
 }

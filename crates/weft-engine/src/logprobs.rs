@@ -1,6 +1,7 @@
 //! Log probabilities of tokens.
 
 use crate::generation::Token;
+use crate::logits::Logit;
 use crate::rank::select;
 
 /// The likeliest tokens of a distribution, and its log-sum-exp.
@@ -14,9 +15,9 @@ pub(crate) struct Likeliest {
 
 impl Likeliest {
     /// Computes the `most` likeliest tokens. Among equals, the lowest token comes first.
-    pub(crate) fn of(logits: &[f32], most: usize) -> Likeliest {
-        let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let sum: f64 = logits.iter().map(|logit| f64::from(logit - top).exp()).sum();
+    pub(crate) fn of<L: Logit>(logits: &[L], most: usize) -> Likeliest {
+        let top = logits.iter().map(|logit| logit.value()).fold(f32::NEG_INFINITY, f32::max);
+        let sum: f64 = logits.iter().map(|logit| f64::from(logit.value() - top).exp()).sum();
         let mut distribution = Likeliest { tokens: Vec::new(), log_sum: f64::from(top) + sum.ln() };
         let mut likeliest = Vec::new();
         select(logits, most, &mut likeliest);

@@ -3,6 +3,8 @@
 //! A vocabulary has more than a hundred thousand tokens, and a choice depends on a few of them. Passing over all logits
 //! takes microseconds, sorting them takes milliseconds.
 
+use crate::logits::Logit;
+
 /// A token and its logit. The likeliest is the least. Among equals the lowest token comes first, so that results do not
 /// depend on the sorting algorithm.
 ///
@@ -41,8 +43,8 @@ fn rank(x: f32) -> i32 {
 }
 
 /// The largest rank.
-fn largest(logits: &[f32]) -> i32 {
-    logits.iter().fold(i32::MIN, |most, logit| most.max(rank(*logit)))
+fn largest<L: Logit>(logits: &[L]) -> i32 {
+    logits.iter().fold(i32::MIN, |most, logit| most.max(rank(logit.value())))
 }
 
 /// What one pass over all logits finds. A pass takes tens of microseconds, as long as a small model's whole token.
@@ -57,12 +59,13 @@ pub(crate) struct Survey {
 
 impl Survey {
     /// Passes over logits.
-    pub(crate) fn of(logits: &[f32]) -> Survey {
+    pub(crate) fn of<L: Logit>(logits: &[L]) -> Survey {
         // Negative NaNs rank below all other values, positive NaNs above.
         let (mut least, mut most, mut best) = (i32::MAX, i32::MIN, 0);
         for (chunk, first) in chunks(logits) {
             let bounds = chunk.iter().fold((i32::MAX, i32::MIN), |(least, most), logit| {
-                (least.min(rank(*logit)), most.max(rank(*logit)))
+                let rank = rank(logit.value());
+                (least.min(rank), most.max(rank))
             });
             least = least.min(bounds.0);
             if bounds.1 > most {
@@ -70,10 +73,12 @@ impl Survey {
             }
         }
         let chunk = logits.iter().zip(0u32..).skip(best as usize).take(CHUNK);
-        let likeliest = chunk.into_iter().find(|(logit, _)| rank(**logit) == most);
+        let likeliest = chunk.into_iter().find(|(logit, _)| rank(logit.value()) == most);
         Survey {
             has_nan: !logits.is_empty() && (least < rank(f32::NEG_INFINITY) || most > rank(f32::INFINITY)),
-            likeliest: likeliest.filter(|(logit, _)| **logit > f32::NEG_INFINITY).map(|(_, token)| token),
+            likeliest: likeliest
+                .filter(|(logit, _)| logit.value() > f32::NEG_INFINITY)
+                .map(|(_, token)| token),
         }
     }
 }
@@ -82,12 +87,12 @@ impl Survey {
 const CHUNK: usize = 64;
 
 /// The chunks of logits, each with its first token.
-fn chunks(logits: &[f32]) -> impl Iterator<Item = (&[f32], u32)> {
+fn chunks<L>(logits: &[L]) -> impl Iterator<Item = (&[L], u32)> {
     logits.chunks(CHUNK).zip((0u32..).step_by(CHUNK))
 }
 
 /// Replaces `out` by the `most` likeliest tokens, the likeliest first.
-pub(crate) fn select(logits: &[f32], most: usize, out: &mut Vec<Ranked>) {
+pub(crate) fn select<L: Logit>(logits: &[L], most: usize, out: &mut Vec<Ranked>) {
     out.clear();
     if most == 0 {
         return;
@@ -99,9 +104,9 @@ pub(crate) fn select(logits: &[f32], most: usize, out: &mut Vec<Ranked>) {
         if least.is_some_and(|least| largest(chunk) <= least) {
             continue;
         }
-        let above =
-            chunk.iter().zip(first..).filter(|(logit, _)| least.is_none_or(|least| rank(**logit) > least));
-        out.extend(above.map(|(logit, token)| Ranked::new(token, *logit)));
+        let is_above = |logit: &L| least.is_none_or(|least| rank(logit.value()) > least);
+        let above = chunk.iter().zip(first..).filter(|(logit, _)| is_above(logit));
+        out.extend(above.map(|(logit, token)| Ranked::new(token, logit.value())));
         if out.len() / 4 >= most {
             out.select_nth_unstable(most - 1);
             out.truncate(most);
@@ -133,7 +138,7 @@ const LAST_DEPTH: f32 = 34.0;
 
 impl Ranking {
     /// Begins to rank the `most` likeliest tokens, the likeliest of which has the logit `top`. No logit is NaN.
-    pub(crate) fn begin(&mut self, logits: &[f32], top: f32, most: usize) {
+    pub(crate) fn begin<L: Logit>(&mut self, logits: &[L], top: f32, most: usize) {
         self.sorted.clear();
         (self.top, self.depth) = (top, Some(0.0));
         if most < logits.len() {
@@ -143,7 +148,7 @@ impl Ranking {
     }
 
     /// The `place`th token of these logits, from 0, or `None` if there are fewer.
-    pub(crate) fn get(&mut self, logits: &[f32], place: usize) -> Option<Ranked> {
+    pub(crate) fn get<L: Logit>(&mut self, logits: &[L], place: usize) -> Option<Ranked> {
         while place >= self.sorted.len() {
             self.sort_more(logits)?;
         }
@@ -156,7 +161,7 @@ impl Ranking {
     }
 
     /// Sorts the next stage, or returns `None` if all are sorted.
-    fn sort_more(&mut self, logits: &[f32]) -> Option<()> {
+    fn sort_more<L: Logit>(&mut self, logits: &[L]) -> Option<()> {
         let depth = self.depth?;
         // Of the first stage, all are above. Ranks of infinities are far from the limits of `i32`.
         let above = if depth == 0.0 { i32::MAX } else { rank(self.top - depth) };
@@ -166,8 +171,8 @@ impl Ranking {
         let from = self.sorted.len();
         for (chunk, first) in chunks(logits).filter(|(chunk, _)| largest(chunk) >= least) {
             let ranks =
-                chunk.iter().zip(first..).filter(|(logit, _)| (least..above).contains(&rank(**logit)));
-            self.sorted.extend(ranks.map(|(logit, token)| Ranked::new(token, *logit)));
+                chunk.iter().zip(first..).filter(|(logit, _)| (least..above).contains(&rank(logit.value())));
+            self.sorted.extend(ranks.map(|(logit, token)| Ranked::new(token, logit.value())));
         }
         sort(&mut self.sorted[from..], &mut self.spare);
         Some(())

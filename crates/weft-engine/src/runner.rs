@@ -61,7 +61,7 @@ pub struct Runner {
     window: Option<usize>,
     /// The logits of a window of the last step, as the device computed them.
     computed: Vec<u8>,
-    /// A copy of all logits of the last step, or of a row that a generation changes.
+    /// A copy of all logits of the last step, or of a row that a generation changes. Has room for both.
     logits: Vec<f32>,
 }
 
@@ -220,27 +220,24 @@ impl Runner {
         self.logits.clear();
         for window in 0..self.wanted.len().div_ceil(self.max.rows) {
             self.show_window(window, None).inspect_err(|_| self.pages.undo(batch.entries()))?;
-            Row { computed: &self.computed }.append_to(&mut self.logits);
+            Row::new(&self.computed).append_to(&mut self.logits);
         }
         Ok(&self.logits)
     }
 
-    /// Calls `show` with a row of the last step's logits, a copy of it to change, the tokenizer and the context length.
+    /// Calls `show` with a row of the last step's logits, memory for a copy of it, the tokenizer and the context length.
     ///
     /// # Errors
     /// If the device fails. The step's tokens are then still in their sequences.
     pub(crate) fn with_logits<T>(
         &mut self,
         row: usize,
-        show: impl FnOnce(Row<'_>, &mut [f32], &Tokenizer, usize) -> T,
+        show: impl FnOnce(Row<'_>, &mut Vec<f32>, &Tokenizer, usize) -> T,
     ) -> Result<T, Error> {
         self.show_window(row / self.max.rows, None)?;
         let bytes = 4 * self.model.graph().config.vocab;
         let computed = self.computed.chunks(bytes).nth(row % self.max.rows).unwrap_or_default();
-        let row = Row { computed };
-        self.logits.clear();
-        row.append_to(&mut self.logits);
-        Ok(show(row, &mut self.logits, self.model.tokenizer(), self.context))
+        Ok(show(Row::new(computed), &mut self.logits, self.model.tokenizer(), self.context))
     }
 
     /// The pages of all sequences.

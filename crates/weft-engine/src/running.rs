@@ -135,29 +135,29 @@ impl Running {
         }
     }
 
-    /// Takes the logits of a token: scores the next one of the prompt, or chooses the next one of the reply. `logits` is a
-    /// copy of `row`, which it changes. Returns why the reply ends, if it does.
+    /// Takes the logits of a token: scores the next one of the prompt, or chooses the next one of the reply. `logits` is
+    /// memory for a copy of `row` to change. Returns why the reply ends, if it does.
     pub(crate) fn take_logits(
         &mut self,
         at: usize,
         row: Row<'_>,
-        logits: &mut [f32],
+        logits: &mut Vec<f32>,
         tokenizer: &Tokenizer,
         context: usize,
     ) -> Option<Finish> {
         match self.options.prompt_logprobs.filter(|_| self.scores(at)) {
-            Some(most) => self.score(at + 1, most, logits),
+            Some(most) => self.score(at + 1, most, row),
             None => self.choose(row, logits, tokenizer, context),
         }
     }
 
     /// Reports a token of the prompt with its log probability and those of the `most` likeliest tokens.
-    fn score(&mut self, at: usize, most: usize, logits: &[f32]) -> Option<Finish> {
-        if Survey::of(logits).has_nan {
+    fn score(&mut self, at: usize, most: usize, row: Row<'_>) -> Option<Finish> {
+        if Survey::of(row.logits()).has_nan {
             return Some(Finish::Failed(Failure::from(&Error::NotNumbers)));
         }
         let id = self.tokens[at];
-        self.scored(Likeliest::of(logits, most).token(id, logits[id as usize]));
+        self.scored(Likeliest::of(row.logits(), most).token(id, row.logit(id)));
         None
     }
 
@@ -171,7 +171,7 @@ impl Running {
     fn choose(
         &mut self,
         row: Row<'_>,
-        logits: &mut [f32],
+        logits: &mut Vec<f32>,
         tokenizer: &Tokenizer,
         context: usize,
     ) -> Option<Finish> {

@@ -3,6 +3,7 @@
 use weft_random::Random;
 
 use crate::error::Error;
+use crate::logits::Logit;
 use crate::rank::{Ranking, Survey};
 
 /// Sampling parameters. They are applied in the order of the fields.
@@ -102,6 +103,14 @@ impl Sampler {
     /// # Errors
     /// [`Error::NotNumbers`] if a logit is NaN, [`Error::NothingAllowed`] if all are `-∞` or there are none.
     pub fn sample(&mut self, logits: &[f32]) -> Result<u32, Error> {
+        self.sample_from(logits)
+    }
+
+    /// Samples a token from logits in memory of any form.
+    ///
+    /// # Errors
+    /// Those of [`sample`](Sampler::sample).
+    pub(crate) fn sample_from<L: Logit>(&mut self, logits: &[L]) -> Result<u32, Error> {
         let Sampling { top_k, top_p, min_p, temperature, .. } = self.sampling;
         let Survey { has_nan, likeliest } = Survey::of(logits);
         if has_nan {
@@ -113,7 +122,7 @@ impl Sampler {
         if !random {
             return Ok(likeliest);
         }
-        let top = logits[likeliest as usize];
+        let top = logits[likeliest as usize].value();
         self.ranking.begin(logits, top, if top_k == 0 { usize::MAX } else { top_k });
         let mut kept = usize::MAX;
         if top_p < 1.0 {
@@ -154,7 +163,7 @@ impl Sampler {
     }
 
     /// Sums the weights of the `most` likeliest tokens, in order, and notes those that the sum depends on.
-    fn weigh(&mut self, logits: &[f32], weight: Weight, most: usize) -> f32 {
+    fn weigh<L: Logit>(&mut self, logits: &[L], weight: Weight, most: usize) -> f32 {
         self.weights.clear();
         let mut total = 0.0;
         for place in 0..most {
