@@ -80,6 +80,7 @@ mod runner;
 mod running;
 mod sample;
 mod schedule;
+mod sizes;
 mod weights;
 
 pub use backends::BACKENDS;

@@ -8,7 +8,6 @@ mod plans;
 mod timed;
 mod variants;
 
-use std::ops::RangeInclusive;
 use std::path::Path;
 
 use weft_device::{Caps, Device, Region};
@@ -25,22 +24,12 @@ use crate::machines::cost_model;
 use crate::model::{Model, PAGE};
 use crate::options::EngineOptions;
 use crate::pages::{Indices, PageCopy, Pages};
+use crate::sizes::Room;
 use variants::Variants;
 
 pub use clock::{ReplayTimings, StepTimings};
 pub use timed::StepShape;
 pub use variants::{PartId, PlansId};
-
-/// The least and the most rows of logits that the head computes at once. More rows take several replays of the head, each
-/// of which reads its weights; each row that is allocated costs the size of the vocabulary, often 600 kB.
-const LOGIT_ROWS: RangeInclusive<usize> = 8..=64;
-
-/// The default context: enough for a conversation, with a KV cache that fits on any machine.
-const DEFAULT_CONTEXT: usize = 4096;
-
-/// How many times a page can be listed in a step, on average, if sequences share pages: every sequence lists the pages
-/// that it reads. Also how many short sequences are expected to run in the room of one of full length.
-const SHARED: usize = 4;
 
 /// A compiled model, which computes batches of tokens of any number of sequences, in any order.
 pub struct Runner {
@@ -96,34 +85,7 @@ impl Runner {
             );
             return Err(Error::Option(why));
         }
-        let trained = model.graph().config.context;
-        let context = options.context.unwrap_or(DEFAULT_CONTEXT.min(trained));
-        if context == 0 || context > trained {
-            let why = format!(
-                "the context is {context} tokens: expected 1 to {trained}, the length the model was trained for"
-            );
-            return Err(Error::Option(why));
-        }
-        let pages = context.div_ceil(PAGE).saturating_mul(options.sequences);
-        if options.sequences == 0 || options.batch == 0 || i32::try_from(pages.saturating_mul(PAGE)).is_err()
-        {
-            let EngineOptions { sequences, batch, .. } = options;
-            let why = format!(
-                "{sequences} sequences of {context} tokens, in batches of {batch}: expected at least one of each, and \
-                 less than 2^31 tokens in all"
-            );
-            return Err(Error::Option(why));
-        }
-        if options.chunk == 0 {
-            let why = "chunks of 0 prompt tokens beside replies: expected at least 1";
-            return Err(Error::Option(why.into()));
-        }
-        let tokens = options.batch.min(context.saturating_mul(options.sequences));
-        // Sequences that share a page all list it. A single sequence shares with none.
-        let all = context.div_ceil(PAGE).saturating_mul(tokens);
-        let listed = if options.sequences == 1 { pages } else { all.min(SHARED * pages).max(pages) };
-        let rows = options.sequences.saturating_mul(SHARED).clamp(*LOGIT_ROWS.start(), *LOGIT_ROWS.end());
-        let max = Sizes { tokens, rows, slots: pages * PAGE, pages: listed };
+        let Room { context, pages, max } = Room::new(options, model.graph().config.context)?;
         let costs = cost_model(&device.caps().hardware, options.device_folder());
         let fusion = Options { max, switches: options.switches.clone(), costs, advise: false };
         let cache = options.cache.as_ref();
@@ -139,14 +101,14 @@ impl Runner {
             device,
             shared,
             variants: Variants::new(compiled, fusion),
-            pages: Pages::new(PAGE, pages, context, listed),
+            pages: Pages::new(PAGE, pages, context, max.pages),
             context,
             max,
-            indices: Indices::with_capacity(tokens, listed, options.sequences),
+            indices: Indices::with_capacity(max.tokens, max.pages, options.sequences),
             bytes: Vec::with_capacity(inputs),
-            computed: Vec::with_capacity(4 * rows * vocab),
-            logits: Vec::with_capacity(rows * vocab),
-            wanted: Vec::with_capacity(tokens),
+            computed: Vec::with_capacity(4 * max.rows * vocab),
+            logits: Vec::with_capacity(max.rows * vocab),
+            wanted: Vec::with_capacity(max.tokens),
             window: None,
         })
     }

@@ -1,0 +1,67 @@
+//! The sizes that a model is compiled for.
+
+use std::ops::RangeInclusive;
+
+use weft_ir::Sizes;
+
+use crate::error::Error;
+use crate::model::PAGE;
+use crate::options::EngineOptions;
+
+/// The least and the most rows of logits that the head computes at once. More rows take several replays of the head, each
+/// of which reads its weights; each row that is allocated costs the size of the vocabulary, often 600 kB.
+const LOGIT_ROWS: RangeInclusive<usize> = 8..=64;
+
+/// The default context: enough for a conversation, with a KV cache that fits on any machine.
+const DEFAULT_CONTEXT: usize = 4096;
+
+/// How many times a page can be listed in a step, on average, if sequences share pages: every sequence lists the pages
+/// that it reads. Also how many short sequences are expected to run in the room of one of full length.
+const SHARED: usize = 4;
+
+/// What a model is compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Room {
+    /// The most tokens of a sequence.
+    pub(crate) context: usize,
+    /// The pages of the KV cache.
+    pub(crate) pages: usize,
+    /// The sizes of the largest step.
+    pub(crate) max: Sizes,
+}
+
+impl Room {
+    /// The room that options ask for, with a model that was trained for sequences of `trained` tokens.
+    ///
+    /// # Errors
+    /// If an option is not valid for the model.
+    pub(crate) fn new(options: &EngineOptions, trained: usize) -> Result<Room, Error> {
+        let context = options.context.unwrap_or(DEFAULT_CONTEXT.min(trained));
+        if context == 0 || context > trained {
+            let why = format!(
+                "the context is {context} tokens: expected 1 to {trained}, the length the model was trained for"
+            );
+            return Err(Error::Option(why));
+        }
+        let pages = context.div_ceil(PAGE).saturating_mul(options.sequences);
+        if options.sequences == 0 || options.batch == 0 || i32::try_from(pages.saturating_mul(PAGE)).is_err()
+        {
+            let EngineOptions { sequences, batch, .. } = options;
+            let why = format!(
+                "{sequences} sequences of {context} tokens, in batches of {batch}: expected at least one of each, and \
+                 less than 2^31 tokens in all"
+            );
+            return Err(Error::Option(why));
+        }
+        if options.chunk == 0 {
+            let why = "chunks of 0 prompt tokens beside replies: expected at least 1";
+            return Err(Error::Option(why.into()));
+        }
+        let tokens = options.batch.min(context.saturating_mul(options.sequences));
+        // Sequences that share a page all list it. A single sequence shares with none.
+        let all = context.div_ceil(PAGE).saturating_mul(tokens);
+        let listed = if options.sequences == 1 { pages } else { all.min(SHARED * pages).max(pages) };
+        let rows = options.sequences.saturating_mul(SHARED).clamp(*LOGIT_ROWS.start(), *LOGIT_ROWS.end());
+        Ok(Room { context, pages, max: Sizes { tokens, rows, slots: pages * PAGE, pages: listed } })
+    }
+}
