@@ -42,10 +42,10 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let i_2 = (rows_at % 4u) % 4u;
   let last_page = max(min(n4, sizes.w), 1u) - 1u;
   let last_position = last_page * 32u + 31u;
+  let last_row = max(min(n1 / 80u, n1 / 80u), 1u) - 1u;
   if (lane == 0u) { agreed = b2[p2 + i]; }
   let position = workgroupUniformLoad(&agreed);
   let seen = min(position, last_position) + 1u;
-  let last_row = max(min(n1 / 80u, n1 / 80u), 1u) - 1u;
   let pages_at = b3[p3 + i];
   let group_of = i_2 / 4u;
   let chunk_start = chunk * 128u;
@@ -270,10 +270,10 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let i_2 = (own_group % 4u) % 4u;
   let last_page = max(min(n4, sizes.w), 1u) - 1u;
   let last_position = last_page * 32u + 31u;
+  let last_row = max(min(n1 / 80u, n1 / 80u), 1u) - 1u;
   if (lane == 0u) { agreed = b2[p2 + i]; }
   let position = workgroupUniformLoad(&agreed);
   let seen = min(position, last_position) + 1u;
-  let last_row = max(min(n1 / 80u, n1 / 80u), 1u) - 1u;
   let pages_at = b3[p3 + i];
   let chunks = (seen + 127u) / 128u;
   if (lane < 64u) {

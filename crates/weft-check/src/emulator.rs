@@ -85,7 +85,7 @@ impl Emulator {
     /// Opens it. Compiled texts are kept in this folder. `None` without a C++ compiler or Linux.
     pub fn open(folder: &Path) -> Option<Emulator> {
         // As on an H200.
-        let limits = Limits { processors: 132, dependent_launch: true, matrix: true, ..Limits::cuda() };
+        let limits = Limits::of_cuda((9, 0), 132);
         let target = Target { language: Language::Cuda, limits };
         let caps = Caps {
             name: "emulator (CUDA)".into(),

@@ -9,6 +9,7 @@ macro_rules! device_tests {
             attend {
                 latent_and_grouped,
                 tokens_have_the_bits_that_they_have_alone,
+                prompts_and_replies,
                 every_layout,
                 wild_positions,
             }

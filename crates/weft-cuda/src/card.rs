@@ -77,7 +77,8 @@ impl Card {
 
     /// The limits that kernels are rendered for.
     pub(crate) fn limits(&self) -> Limits {
-        Limits::of_cuda(self.capability, self.processors)
+        let limits = Limits::of_cuda(self.capability, self.processors);
+        Limits { most_shared_bytes: self.shared_bytes, ..limits }
     }
 
     /// Why this card cannot be used, and what to do about it.

@@ -93,7 +93,7 @@ pub(crate) fn compile(
                 args: node_args,
                 grid: shader.grid.groups(&program.max),
                 lanes: shader.lanes,
-                dynamic_bytes: 0,
+                dynamic_bytes: shader.dynamic_bytes(),
                 early,
             });
             sized.push(Sized { grid: shader.grid.clone(), reads: shader.sizes_read });

@@ -82,7 +82,7 @@ impl Cubins {
             self.folder.as_ref().map(|folder| SealedFile::new(folder, CUBINS, MAGIC, self.key(shader)));
         let load = |image: &[u8]| {
             let module = Module::load(context, image)?;
-            module.function(&shader.entry, 0)
+            module.function(&shader.entry, shader.dynamic_bytes())
         };
         // An image that the driver does not take is compiled again.
         if let Some(image) = file.as_ref().and_then(|file| file.read(MOST))

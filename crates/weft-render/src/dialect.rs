@@ -135,6 +135,23 @@ pub(crate) trait Dialect {
         Vec::new()
     }
 
+    /// [`Stmt::MatrixHalves`](crate::code::stmt::Stmt::MatrixHalves); only rendered where
+    /// [`Limits::matrix_halves`](crate::Limits::matrix_halves) says that there are such units, as are the
+    /// next two.
+    fn matrix_halves(&self, _operands: &[String]) -> String {
+        String::new()
+    }
+
+    /// [`Stmt::LoadMatrices`](crate::code::stmt::Stmt::LoadMatrices), as lines; `place` is the first word.
+    fn load_matrices(&self, _into: &[String; 4], _place: &str, _turned: bool) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// [`Stmt::StoreFour`](crate::code::stmt::Stmt::StoreFour); `place` is the first word.
+    fn store_four(&self, _place: &str, _words: &[String]) -> String {
+        String::new()
+    }
+
     /// A call of a builtin function.
     fn call(&self, fun: Fun, args: &[String]) -> String {
         c_call(fun, args)

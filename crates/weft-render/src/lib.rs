@@ -42,7 +42,7 @@ mod search;
 mod shader;
 
 pub use checksum::checksum;
-pub use dialect::cuda::CUDA_OPTIONS;
+pub use dialect::cuda::{CUDA_OPTIONS, DYNAMIC_POOL};
 pub use grid::{Chunks, Grid, Groups};
 pub use limits::{Language, Limits, Target};
 pub use refused::{Refused, Why};
@@ -52,4 +52,4 @@ pub use schedule::tuned::TunedSchedules;
 pub use schedule::{NoSchedule, Schedule, Split};
 pub use scheduler::Scheduler;
 pub use search::departures::{Departure, departures};
-pub use shader::{COUNTER_BYTES, Shader, Slots, args_words};
+pub use shader::{COUNTER_BYTES, STATIC_SHARED_BYTES, Shader, Slots, args_words};

@@ -47,6 +47,12 @@ pub struct Limits {
     pub early_words: u32,
     /// Matrix units for signed bytes: 16 rows of 32 times 8 columns in one instruction of a subgroup.
     pub matrix: bool,
+    /// Matrix units for halves: 16 rows of 16 times 8 columns, added to floats, in one instruction of a
+    /// subgroup.
+    pub matrix_halves: bool,
+    /// Bytes of workgroup memory that a runtime can give to a shader that asks for more than
+    /// `shared_bytes`. Attention on matrix units does.
+    pub most_shared_bytes: u32,
     /// Multiprocessors, for schedules that fill whole waves of them; 0 if unknown.
     pub processors: u32,
     /// Whether a launch may begin before the one it depends on has ended (CUDA's programmatic
@@ -74,13 +80,27 @@ impl Limits {
             quads: true,
             early_words: 128,
             matrix: false,
+            matrix_halves: false,
+            most_shared_bytes: 48 << 10,
             processors: 0,
             dependent_launch: false,
         }
     }
 
     /// The limits of a GPU with this compute capability, 7.5 or later, and so many multiprocessors.
-    pub const fn of_cuda((major, _): (i32, i32), processors: u32) -> Limits {
-        Limits { processors, matrix: major >= 8, dependent_launch: major >= 9, ..Limits::cuda() }
+    pub const fn of_cuda((major, minor): (i32, i32), processors: u32) -> Limits {
+        Limits {
+            processors,
+            matrix: major >= 8,
+            matrix_halves: true,
+            most_shared_bytes: match (major, minor) {
+                (..8, _) => 64 << 10,
+                (8, 0 | 7) => 163 << 10,
+                (8, _) | (12.., _) => 99 << 10,
+                _ => 227 << 10,
+            },
+            dependent_launch: major >= 9,
+            ..Limits::cuda()
+        }
     }
 }

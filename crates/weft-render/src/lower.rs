@@ -162,8 +162,12 @@ impl<'a> Job<'a> {
             }
             // One more word may be needed for [`Stmt::Uniform`].
             let needed = 4 * (u64::from(w.pool.top) + 1);
-            if needed > u64::from(limits.shared_bytes) {
-                return Err(fail(Why::Shared { needed, limit: limits.shared_bytes }));
+            let limit = match &part.anchor {
+                Anchor::Attend(_) if split.matrix => limits.most_shared_bytes,
+                _ => limits.shared_bytes,
+            };
+            if needed > u64::from(limit) {
+                return Err(fail(Why::Shared { needed, limit }));
             }
             kept = kept.max(w.pool.top);
         }
@@ -260,7 +264,7 @@ fn written_part(
             }
             results
         }
-        Anchor::Attend(attend) => match attend::attend(w, attend, &place, split, pass)? {
+        Anchor::Attend(attend) => match attend::attend(w, (part, attend), &place, split, pass)? {
             Some(result) => vec![result],
             // The second shader runs the row program.
             None => return Ok(()),

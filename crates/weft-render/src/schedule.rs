@@ -8,6 +8,7 @@
 //! vectors are 32-bit words. Attention visits positions in *chunks*; one workgroup visits all of
 //! them, or they are *spread* over one workgroup each (as in flash-decoding).
 
+pub(crate) mod attention;
 pub(crate) mod check;
 pub(crate) mod heuristic;
 pub(crate) mod order;
@@ -53,6 +54,9 @@ pub struct Split {
     /// of [`MATRIX_COLUMNS`] columns of a warp.
     pub matrix: bool,
 }
+
+/// Lanes of a warp.
+pub(crate) const WARP: u32 = 32;
 
 /// Rows of activations that matrix units multiply at once.
 pub(crate) const MATRIX_ROWS: u32 = 16;

@@ -20,6 +20,10 @@ use crate::grid::Grid;
 /// Bytes at the beginning of scratch memory that count workgroups in CUDA: zero between launches.
 pub const COUNTER_BYTES: u64 = 1 << 10;
 
+/// Bytes of workgroup memory that a CUDA text declares by itself. A text with more declares none: the
+/// runtime gives it [`Shader::dynamic_bytes`] at launch.
+pub const STATIC_SHARED_BYTES: u32 = 48 << 10;
+
 /// Words of a vector in a uniform buffer.
 const VECTOR: usize = 4;
 
@@ -62,6 +66,11 @@ impl Shader {
         }
         words.resize(args_words(params), 0);
         Some(words)
+    }
+
+    /// Bytes of dynamic shared memory for its launch in CUDA: all of its workgroup memory, or none.
+    pub const fn dynamic_bytes(&self) -> u32 {
+        if self.shared_bytes > STATIC_SHARED_BYTES { self.shared_bytes } else { 0 }
     }
 
     /// The words of `sizes` for a step.

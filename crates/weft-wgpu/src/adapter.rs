@@ -101,6 +101,8 @@ impl Adapter {
             f16: features.contains(Features::SHADER_F16),
             dot4: self.dot4(),
             matrix: false,
+            matrix_halves: false,
+            most_shared_bytes: 0,
             quads: false,
             early_words: 0,
             processors: 0,

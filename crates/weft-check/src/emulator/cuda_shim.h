@@ -167,6 +167,67 @@ static inline unsigned int load_early(const unsigned int* from) { return *from; 
     c0 = m_c[0], c1 = m_c[1], c2 = m_c[2], c3 = m_c[3];                                                                \
   } while (0)
 
+// What the lanes of a warp bring to an instruction of all of them.
+extern unsigned int weft_operands[1024][6];
+#define weft_all() weft_exchange(0xffffffffu, 0, __LINE__)
+
+// The layout of mma.m16n8k16 with halves: lane 4g + t has, of row g, values 2t.. (a0) and 8 + 2t.. (a2), of row g + 8 the
+// same (a1, a3), of column g the same (b0, b1), and the sums of columns 2t and 2t + 1 of rows g and g + 8. The order of
+// the sum is the hardware's own: here it is rounded once.
+#define multiply_halves(c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)                                                        \
+  do {                                                                                                                 \
+    const unsigned int m_own[6] = {a0, a1, a2, a3, b0, b1};                                                            \
+    __builtin_memcpy(weft_operands[weft_lane], m_own, sizeof(m_own));                                                  \
+    weft_all();                                                                                                        \
+    weft_multiply(c0, c1, c2, c3);                                                                                     \
+    weft_all();                                                                                                        \
+  } while (0)
+
+static inline float half_to_float(unsigned int bits);
+static inline void weft_multiply(float& c0, float& c1, float& c2, float& c3) {
+  const unsigned int warp = weft_lane / 32u * 32u, g = weft_lane % 32u / 4u, t = weft_lane % 4u;
+  double c[4] = {c0, c1, c2, c3};
+  for (unsigned int k = 0; k < 16u; k++) {
+    // The lane that has value k of a row or column, and where.
+    const unsigned int half = k / 8u, of = k % 8u / 2u, shift = k % 2u * 16u;
+    const unsigned int* row = weft_operands[warp + 4u * g + of];
+    const double upper = half_to_float(row[2 * half] >> shift), lower = half_to_float(row[2 * half + 1] >> shift);
+    const double left = half_to_float(weft_operands[warp + 8u * t + of][4 + half] >> shift);
+    const double right = half_to_float(weft_operands[warp + 8u * t + 4u + of][4 + half] >> shift);
+    c[0] += upper * left, c[1] += upper * right, c[2] += lower * left, c[3] += lower * right;
+  }
+  c0 = (float)c[0], c1 = (float)c[1], c2 = (float)c[2], c3 = (float)c[3];
+}
+
+// The layout of ldmatrix: lane 8m + r says where row r of matrix m is; lane 4g + t gets values 2t.. of row g of each, or
+// those of column g in rows 2t...
+extern const unsigned int* weft_rows[1024];
+#define load_matrices(a, b, c, d, from) weft_load(a, b, c, d, from, false)
+#define load_turned(a, b, c, d, from) weft_load(a, b, c, d, from, true)
+#define weft_load(a, b, c, d, from, turned)                                                                            \
+  do {                                                                                                                 \
+    weft_rows[weft_lane] = from;                                                                                       \
+    if ((unsigned long long)weft_rows[weft_lane] % 16) weft_apart(__LINE__);                                           \
+    weft_all();                                                                                                        \
+    a = weft_matrix(0, turned), b = weft_matrix(1, turned), c = weft_matrix(2, turned), d = weft_matrix(3, turned);    \
+    weft_all();                                                                                                        \
+  } while (0)
+
+static inline unsigned int weft_matrix(unsigned int m, bool turned) {
+  const unsigned int g = weft_lane % 32u / 4u, t = weft_lane % 4u;
+  const unsigned int* const* rows = weft_rows + weft_lane / 32u * 32u + 8u * m;
+  if (!turned) return rows[g][t];
+  const unsigned int shift = g % 2u * 16u;
+  return (rows[2u * t][g / 2u] >> shift & 0xffffu) | (rows[2u * t + 1u][g / 2u] >> shift & 0xffffu) << 16;
+}
+
+#define store_four(to, a, b, c, d)                                                                                     \
+  do {                                                                                                                 \
+    unsigned int* const m_to = to;                                                                                     \
+    if ((unsigned long long)m_to % 16) weft_apart(__LINE__);                                                           \
+    *(uint4*)m_to = uint4{a, b, c, d};                                                                                 \
+  } while (0)
+
 static inline float half_to_float(unsigned int bits) {
   const unsigned int sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
   if (rest >= 0x7c00u) return __uint_as_float(sign | 0x7f800000u | (rest & 0x3ffu) << 13);

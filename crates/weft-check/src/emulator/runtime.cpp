@@ -37,6 +37,8 @@ struct Launch {
 
 unsigned int weft_lane;
 Index weft_threads[1024], weft_block, weft_block_size, weft_grid;
+unsigned int weft_operands[1024][6];
+const unsigned int* weft_rows[1024];
 
 enum State { READY, BARRIER, EXCHANGE, DONE };
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use weft_render::Shader;
+use weft_render::{DYNAMIC_POOL, Shader};
 
 /// The shim, at the beginning of the file.
 pub(crate) const SHIM: &str = include_str!("cuda_shim.h");
@@ -13,7 +13,7 @@ pub(crate) fn file(shaders: &[Shader]) -> String {
     let mut out = String::from(SHIM);
     let mut entries = String::new();
     for (i, shader) in shaders.iter().enumerate() {
-        let Shader { source, entry, slots, .. } = shader;
+        let Shader { source, entry, slots, shared_bytes, .. } = shader;
         let slots: Vec<String> = (0..slots.len()).map(|slot| format!(", slots[{slot}]")).collect();
         let slots = slots.concat();
         // Each text's shared memory is a section of its own, whose bounds the linker knows. `used`: the runtime poisons it.
@@ -32,12 +32,17 @@ static void run(const unsigned int* args, const unsigned int* sizes, const Words
 }}
 }}
 ",
-            text = portable(source),
+            text = portable(&source.replace(DYNAMIC_POOL, &sized_pool(*shared_bytes))),
         );
         let _ = writeln!(entries, "  {{n{i}::run, __start_weft_shared_{i}, __stop_weft_shared_{i}}},");
     }
     let _ = write!(out, "\nconst Entry weft_entries[] = {{\n{entries}}};\n");
     out
+}
+
+/// The declaration of workgroup memory whose size the launch gives.
+fn sized_pool(bytes: u32) -> String {
+    format!("__shared__ __align__(16) unsigned int pool[{}];", bytes / 4)
 }
 
 /// A text with checked slots instead of pointers, without the functions that are written in PTX, which the shim has.

@@ -1,5 +1,7 @@
 //! Attention: latent and grouped, one position and many, pages in any order.
 
+use std::ops::Range;
+
 use weft_device::Device;
 use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr};
 use weft_quant::GgmlType;
@@ -9,28 +11,39 @@ use crate::case::{Case, load_of, part, store_to, view};
 use crate::data::Random;
 
 /// Heads, key heads, and the values of a query and of a result.
-#[derive(Clone, Copy)]
-struct Shape {
-    heads: usize,
-    kv_heads: usize,
-    k_len: usize,
-    v_len: usize,
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Query heads.
+    pub heads: usize,
+    /// Key heads.
+    pub kv_heads: usize,
+    /// Values of a query.
+    pub k_len: usize,
+    /// Values of a result.
+    pub v_len: usize,
     /// Whether values are the beginning of the keys.
-    latent: bool,
+    pub latent: bool,
 }
 
 const PAGE: usize = 8;
 
-/// Tokens of one sequence each, which end at these positions.
+/// Tokens of one sequence each, at these positions.
 fn case(random: &mut Random, ty: GgmlType, shape: Shape, last: &[usize]) -> Case {
+    let sequences: Vec<Range<usize>> = last.iter().map(|last| *last..last + 1).collect();
+    case_of(random, ty, shape, &sequences)
+}
+
+/// A step of sequences, each with tokens at these positions.
+pub fn case_of(random: &mut Random, ty: GgmlType, shape: Shape, sequences: &[Range<usize>]) -> Case {
     let Shape { heads, kv_heads, k_len, v_len, latent } = shape;
-    let tokens = last.len();
-    let mut first = Vec::new();
+    let (mut first, mut last) = (Vec::new(), Vec::new());
     let mut needed = 0;
-    for last in last {
-        first.push(needed as i32);
-        needed += last / PAGE + 1;
+    for positions in sequences {
+        first.extend(positions.clone().map(|_| needed as i32));
+        last.extend(positions.clone());
+        needed += (positions.end - 1) / PAGE + 1;
     }
+    let tokens = last.len();
     let pages = random.distinct(needed, needed + 3);
     let slots = (needed + 3) * PAGE;
     let (k_row, v_row) = (kv_heads * k_len, kv_heads * v_len);
@@ -47,7 +60,7 @@ fn case(random: &mut Random, ty: GgmlType, shape: Shape, last: &[usize]) -> Case
     ];
     let k = Cached { param: 1, offset: 0, row_stride: k_row, head_stride: k_len };
     let v = match latent {
-        true => Cached { param: 1, offset: 0, row_stride: k_row, head_stride: k_len },
+        true => Cached { param: 1, offset: 0, row_stride: k_row, head_stride: v_len },
         false => Cached { param: 2, offset: 0, row_stride: v_row, head_stride: v_len },
     };
     let q = view(0, &[heads * k_len, k_len], 1);
@@ -76,6 +89,18 @@ fn case(random: &mut Random, ty: GgmlType, shape: Shape, last: &[usize]) -> Case
     // much.
     let roundings = 64 + 8 * k_len;
     Case::new(vec![part(&rows, v_len, Anchor::Attend(Box::new(attend)), body)], args, tokens, roundings)
+}
+
+/// A token of a case by itself.
+pub fn alone(case: &Case, token: usize) -> Case {
+    let mut alone = Case { tokens: 1, ..case.clone() };
+    for param in [0, 3, 4, 6, 7] {
+        let arg = &mut alone.args[param];
+        let bytes = arg.bytes.len() / case.tokens;
+        arg.bytes = arg.bytes[token * bytes..][..bytes].to_vec();
+        arg.values /= case.tokens;
+    }
+    alone
 }
 
 /// Every cache format, with heads that share keys, or keys and values.
@@ -111,6 +136,22 @@ pub fn tokens_have_the_bits_that_they_have_alone(device: &mut dyn Device) {
     for max in [2, 16] {
         let few = Case { tokens: 2, ..case.clone() }.run(device, max).unwrap();
         assert_eq!(many[6][..bytes], few[6][..bytes]);
+    }
+}
+
+/// Prompts, replies and both in one step, of sequences of any length: the bits are those of each token alone.
+pub fn prompts_and_replies(device: &mut dyn Device) {
+    let mut random = Random::new(5);
+    for (heads, kv_heads, latent) in [(5, 1, true), (4, 2, false)] {
+        let shape = Shape { heads, kv_heads, k_len: 72, v_len: 64, latent };
+        let sequences = [60..71, 0..1, 130..133, 3..140, 300..301];
+        let case = case_of(&mut random, GgmlType::F16, shape, &sequences);
+        let found = case.check(device);
+        let row = heads * 64 * 4;
+        for token in [0, 1, 10, 11, 12, 14, 15, 75, case.tokens - 2, case.tokens - 1] {
+            let one = alone(&case, token).check(device);
+            assert!(found[6][token * row..][..row] == one[6], "token {token} has other bits alone");
+        }
     }
 }
 

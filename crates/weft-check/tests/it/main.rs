@@ -1,5 +1,6 @@
 //! CUDA texts on the CPU: the suite of all devices, and what the emulator finds wrong.
 
+mod units;
 mod wrong;
 
 use std::path::Path;

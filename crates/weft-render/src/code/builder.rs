@@ -104,6 +104,15 @@ impl Builder {
         self.push(Stmt::StoreShared(at, word));
     }
 
+    /// Names the lane's words of four matrices of halves in workgroup memory. All lanes of a warp must
+    /// get here.
+    pub(crate) fn matrices(&mut self, stem: &str, at: Expr, turned: bool) -> [Expr; 4] {
+        let into = [(); 4].map(|()| self.fresh(stem));
+        let names = into.clone().map(Expr::name);
+        self.push(Stmt::LoadMatrices { into, at, turned });
+        names
+    }
+
     pub(crate) fn barrier(&mut self) {
         self.push(Stmt::Barrier);
     }

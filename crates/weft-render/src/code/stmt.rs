@@ -30,6 +30,15 @@ pub(crate) enum Stmt {
     /// Multiplies 16 rows of 32 signed bytes by 8 columns of them, on matrix units. Names the lane's
     /// four sums. All lanes of a warp must get here.
     Matrix { into: [String; 4], left: [Expr; 4], right: [Expr; 2] },
+    /// Multiplies 16 rows of 16 halves by 8 columns of them, on matrix units, and adds the products to
+    /// the lane's four sums, which are variables. All lanes of a warp must get here.
+    MatrixHalves { sums: [Expr; 4], left: [Expr; 4], right: [Expr; 2] },
+    /// Names the lane's words of four matrices of 8 rows of 8 halves in workgroup memory, as matrix
+    /// units take them, or `turned`, rows as columns. Lane `8 · m + r` says where row `r` of matrix `m`
+    /// begins, at a multiple of four words. All lanes of a warp must get here.
+    LoadMatrices { into: [String; 4], at: Expr, turned: bool },
+    /// Stores four words in workgroup memory, from a multiple of four on.
+    StoreFour(Expr, [Expr; 4]),
     /// Lets the launch that depends on this one begin.
     LaunchNext,
     /// Waits until the launch that this one depends on has ended, and makes what it wrote visible.
@@ -67,7 +76,14 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 visit(then, stmt, expr);
             }
             Stmt::Arrive { at, .. } => at.visit(expr),
-            Stmt::Matrix { left, right, .. } => left.iter().chain(right).for_each(|e| e.visit(expr)),
+            Stmt::Matrix { left, right, .. } | Stmt::MatrixHalves { left, right, .. } => {
+                left.iter().chain(right).for_each(|e| e.visit(expr));
+            }
+            Stmt::LoadMatrices { at, .. } => at.visit(expr),
+            Stmt::StoreFour(at, words) => {
+                at.visit(expr);
+                words.iter().for_each(|e| e.visit(expr));
+            }
             Stmt::Note(_) | Stmt::Barrier | Stmt::LaunchNext | Stmt::Wait | Stmt::HoldLoads => {}
         }
     }

@@ -15,6 +15,7 @@ use crate::code::expr::{Expr, Fun};
 use crate::code::module::{Module, Slot};
 use crate::code::stmt::{Stmt, visit};
 use crate::dialect::{Dialect, c_call, component};
+use crate::shader::STATIC_SHARED_BYTES;
 
 /// The NVRTC options that decide how numbers are rounded: no contraction into fused multiply-adds,
 /// correctly rounded division and square root, subnormal numbers kept.
@@ -26,6 +27,9 @@ pub(crate) const WARP: u32 = 32;
 /// CUDA C++.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cuda;
+
+/// The declaration of more workgroup memory than [`STATIC_SHARED_BYTES`].
+pub const DYNAMIC_POOL: &str = "extern __shared__ __align__(16) unsigned int pool[];";
 
 /// Conversions of halves, without `cuda_fp16.h`.
 const HALF_TO_FLOAT: &str = "static __device__ __forceinline__ float half_to_float(unsigned int bits) {
@@ -91,6 +95,42 @@ const MULTIPLY_MATRICES: &str = "static __device__ __forceinline__ void multiply
 }
 ";
 
+/// Multiplies 16 rows of 16 halves by 8 columns, on tensor cores. Turing multiplies 8 deep.
+const MULTIPLY_HALVES: &str = "static __device__ __forceinline__ void multiply_halves(float& c0, float& c1, float& c2, float& c3,
+  unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int b0, unsigned int b1) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"
+    : \"+f\"(c0), \"+f\"(c1), \"+f\"(c2), \"+f\"(c3)
+    : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1));
+#else
+  asm volatile(\"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};\"
+    : \"+f\"(c0), \"+f\"(c1), \"+f\"(c2), \"+f\"(c3) : \"r\"(a0), \"r\"(a1), \"r\"(b0));
+  asm volatile(\"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};\"
+    : \"+f\"(c0), \"+f\"(c1), \"+f\"(c2), \"+f\"(c3) : \"r\"(a2), \"r\"(a3), \"r\"(b1));
+#endif
+}
+";
+
+/// Loads four matrices of 8 rows of 8 halves from workgroup memory.
+const LOAD_MATRICES: &str = "static __device__ __forceinline__ void load_matrices(unsigned int& a, unsigned int& b,
+  unsigned int& c, unsigned int& d, const unsigned int* from) {
+  asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\"
+    : \"=r\"(a), \"=r\"(b), \"=r\"(c), \"=r\"(d) : \"r\"((unsigned int)__cvta_generic_to_shared(from)) : \"memory\");
+}
+";
+const LOAD_TURNED: &str = "static __device__ __forceinline__ void load_turned(unsigned int& a, unsigned int& b,
+  unsigned int& c, unsigned int& d, const unsigned int* from) {
+  asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\"
+    : \"=r\"(a), \"=r\"(b), \"=r\"(c), \"=r\"(d) : \"r\"((unsigned int)__cvta_generic_to_shared(from)) : \"memory\");
+}
+";
+const STORE_FOUR: &str = "static __device__ __forceinline__ void store_four(unsigned int* to,
+  unsigned int a, unsigned int b, unsigned int c, unsigned int d) {
+  asm volatile(\"st.shared.v4.u32 [%0], {%1, %2, %3, %4};\"
+    :: \"r\"((unsigned int)__cvta_generic_to_shared(to)), \"r\"(a), \"r\"(b), \"r\"(c), \"r\"(d) : \"memory\");
+}
+";
+
 /// Counts workgroups as they arrive; the last one sees what all of them stored.
 const IS_LAST: &str =
     "static __device__ __forceinline__ bool is_last(unsigned int* arrived, unsigned int count) {
@@ -117,10 +157,15 @@ impl Dialect for Cuda {
         let (mut widens, mut packs) = (false, false);
         let (mut launches, mut waits, mut arrives, mut holds) = (false, false, false, false);
         let (mut early, mut early_4, mut multiplies) = (false, false, false);
+        let (mut multiplies_halves, mut loads, mut turns, mut fours) = (false, false, false, false);
         let mut stmt = |stmt: &Stmt| {
             launches |= matches!(stmt, Stmt::LaunchNext);
             waits |= matches!(stmt, Stmt::Wait);
             multiplies |= matches!(stmt, Stmt::Matrix { .. });
+            multiplies_halves |= matches!(stmt, Stmt::MatrixHalves { .. });
+            loads |= matches!(stmt, Stmt::LoadMatrices { turned: false, .. });
+            turns |= matches!(stmt, Stmt::LoadMatrices { turned: true, .. });
+            fours |= matches!(stmt, Stmt::StoreFour(..));
             arrives |= matches!(stmt, Stmt::Arrive { .. });
             holds |= matches!(stmt, Stmt::HoldLoads);
         };
@@ -135,6 +180,10 @@ impl Dialect for Cuda {
             (launches, LAUNCH_NEXT),
             (waits, WAIT_FOR_PREVIOUS),
             (multiplies, MULTIPLY_MATRICES),
+            (multiplies_halves, MULTIPLY_HALVES),
+            (loads, LOAD_MATRICES),
+            (turns, LOAD_TURNED),
+            (fours, STORE_FOUR),
             (early, LOAD_EARLY),
             (early_4, LOAD_EARLY_4),
             (holds, HOLD_LOADS),
@@ -188,7 +237,9 @@ impl Dialect for Cuda {
 
     fn prelude(&self, module: &Module) -> Vec<String> {
         let mut lines = Vec::new();
-        if module.shared_words > 0 {
+        if 4 * module.shared_words > STATIC_SHARED_BYTES {
+            lines.push(DYNAMIC_POOL.into());
+        } else if module.shared_words > 0 {
             lines.push(format!("__shared__ __align__(16) unsigned int pool[{}];", module.shared_words));
         }
         lines.push("const unsigned int lane = threadIdx.x;".into());
@@ -211,6 +262,19 @@ impl Dialect for Cuda {
     fn matrix(&self, into: &[String; 4], operands: &[String]) -> Vec<String> {
         let (names, operands) = (into.join(", "), operands.join(", "));
         vec![format!("int {names};"), format!("multiply_matrices({names}, {operands});")]
+    }
+
+    fn matrix_halves(&self, operands: &[String]) -> String {
+        format!("multiply_halves({});", operands.join(", "))
+    }
+
+    fn load_matrices(&self, into: &[String; 4], place: &str, turned: bool) -> Vec<String> {
+        let (names, load) = (into.join(", "), if turned { "load_turned" } else { "load_matrices" });
+        vec![format!("unsigned int {names};"), format!("{load}({names}, &{place});")]
+    }
+
+    fn store_four(&self, place: &str, words: &[String]) -> String {
+        format!("store_four(&{place}, {});", words.join(", "))
     }
 
     fn call(&self, fun: Fun, args: &[String]) -> String {

@@ -101,6 +101,19 @@ impl Printer<'_> {
                 let operands = [self.all(left), self.all(right)].concat();
                 self.dialect.matrix(into, &operands).iter().for_each(|line| self.line(line));
             }
+            Stmt::MatrixHalves { sums, left, right } => {
+                let operands = [self.all(sums), self.all(left), self.all(right)].concat();
+                let text = self.dialect.matrix_halves(&operands);
+                self.line(&text);
+            }
+            Stmt::LoadMatrices { into, at, turned } => {
+                let lines = self.dialect.load_matrices(into, &self.place(None, at), *turned);
+                lines.iter().for_each(|line| self.line(line));
+            }
+            Stmt::StoreFour(at, words) => {
+                let text = self.dialect.store_four(&self.place(None, at), &self.all(words));
+                self.line(&text);
+            }
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
             Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
             Stmt::HoldLoads => self.dialect.hold_loads().into_iter().for_each(|line| self.line(line)),

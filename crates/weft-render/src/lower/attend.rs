@@ -6,10 +6,12 @@
 
 pub(crate) mod context;
 mod join;
+mod matrix;
+mod members;
 mod state;
 mod walk;
 
-use weft_kern::Attend;
+use weft_kern::{Attend, Part};
 
 use crate::code::expr::Expr;
 use crate::lower::attend::context::Context;
@@ -53,7 +55,7 @@ impl Pass {
 /// There is none where only chunks are computed.
 pub(crate) fn attend(
     w: &mut Writer<'_>,
-    attend: &Attend,
+    (part, attend): (&Part, &Attend),
     place: &Place,
     split: &Split,
     pass: Pass,
@@ -68,6 +70,13 @@ pub(crate) fn attend(
     let [token, head] = &first[..] else {
         return Err(Why::Form("attends over rows that are not tokens × heads".into()));
     };
+    if split.matrix && !matches!(pass, Pass::Join { .. }) {
+        let chunks = match pass {
+            Pass::Chunks { slot, at } => Some((slot, at)),
+            _ => None,
+        };
+        return matrix::write(w, (part, attend), place, split, chunks);
+    }
     let context = Context::new(w, attend, token, split.chunk)?;
     if let Pass::Join { slot, at, rows } = pass {
         return join::join(w, place, &context, (slot, at, rows)).map(Some);

@@ -226,6 +226,16 @@ impl Place {
         (&self.tile / rows * chunks + chunk) * rows + &self.tile % rows
     }
 
+    /// The most indices of the first axis (tokens) that the rows of a tile have.
+    pub(crate) fn tokens(&self) -> u32 {
+        let Space { inner, tile, along_first, .. } = self.space;
+        match () {
+            () if along_first && inner > 1 => tile,
+            () if inner.is_multiple_of(tile) => 1,
+            () => (tile + inner - 2) / inner + 1,
+        }
+    }
+
     /// Rows of the tile.
     pub(crate) fn tile(&self) -> u32 {
         self.space.tile

@@ -6,10 +6,9 @@ use weft_quant::GgmlType;
 use weft_quant::packed::{COLUMNS, Layout};
 
 use crate::limits::Limits;
-use crate::schedule::{MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split};
+use crate::schedule::{MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention};
 
-/// Lanes of a warp.
-pub(crate) const WARP: u32 = 32;
+pub(crate) use crate::schedule::WARP;
 
 /// Most rows or columns per lane: each has a variable.
 const MOST: u32 = 64;
@@ -60,6 +59,9 @@ fn part_of(
     let gathers = spread && is_dot && limits.quads && !part.columns_independent();
     if !whole && (!part.columns_independent() && !gathers || matches!(part.anchor, Anchor::Attend(_))) {
         return Err(format!("a workgroup needs all {} columns, it has {width}", part.cols));
+    }
+    if let (true, Anchor::Attend(attend)) = (matrix, &part.anchor) {
+        return attention::check(kernel, part, attend, split, (lanes, limits));
     }
     if matrix {
         return matrix_of(kernel, part, split, (lanes, limits));

@@ -18,7 +18,7 @@ use crate::schedule::heuristic::{
 };
 use crate::schedule::order::{LANES, lanes_matter};
 use crate::schedule::tuned::TunedSchedules;
-use crate::schedule::{EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split};
+use crate::schedule::{EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention};
 
 /// The tokens of the longest step whose kernels are spread over one wave.
 pub(crate) const FEW_TOKENS: usize = 8;
@@ -76,6 +76,9 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
             if let Anchor::Attend(attend) = &part.anchor {
                 *split = scored(kernel, attend, limits, schedule.lanes, *split);
             }
+            if let Some(matrix) = attention::on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
+                *split = matrix;
+            }
             if let Some(matrix) = on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
                 *split = matrix;
             }
@@ -94,6 +97,9 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
             Anchor::Attend(attend) => {
                 let split = attention(part, attend, &rows, max, lanes);
                 let split = scored(kernel, attend, limits, number(lanes), split);
+                if let Some(matrix) = attention::on_matrix(kernel, part, max, limits, number(lanes), split) {
+                    return matrix;
+                }
                 // More heads share keys where there are more tokens.
                 let heads = attend.heads / attend.kv_heads.max(1);
                 let most = if max.tokens >= 4 { 4 } else { 2 };

@@ -23,8 +23,7 @@ const MOST_SPILLED: u32 = 64;
 
 /// An H200, with launches that begin before the one before them has ended.
 pub(super) fn target() -> Target {
-    let limits = Limits { processors: 132, dependent_launch: true, ..Limits::cuda() };
-    Target { language: Language::Cuda, limits }
+    Target { language: Language::Cuda, limits: Limits::of_cuda((9, 0), 132) }
 }
 
 /// The distinct texts of plans for a card, by all of a text but its first line and its kernel's name.
@@ -36,7 +35,7 @@ fn texts<'p>(plans: impl Iterator<Item = &'p Plan>, limits: &Limits) -> BTreeMap
             let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, call));
             let shaders = render(kernel, &slots, &plan.max, &target);
             for shader in shaders.unwrap_or_else(|refused| panic!("{refused}")) {
-                assert!(shader.shared_bytes < limits.shared_bytes);
+                assert!(shader.shared_bytes < limits.most_shared_bytes);
                 let body = shader.source.split_once('\n').map_or("", |(_, body)| body);
                 texts.entry(body.replace(&shader.entry, "kernel")).or_insert(shader);
             }

@@ -16,6 +16,8 @@ pub(super) fn adapters() -> [Target; 2] {
         f16: true,
         dot4: true,
         matrix: false,
+        matrix_halves: false,
+        most_shared_bytes: 0,
         quads: false,
         early_words: 0,
         processors: 0,

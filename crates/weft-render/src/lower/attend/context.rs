@@ -16,37 +16,66 @@ pub(crate) const fn chunk_words(cols: u32) -> u32 {
     cols.saturating_add(2)
 }
 
-/// The workgroup's token, and the positions it attends to.
-pub(crate) struct Context {
-    /// The number of positions it attends to, and of a chunk.
-    pub(crate) seen: Expr,
-    pub(crate) chunk: u32,
-    /// Where its pages begin, and the last page and row there are: indices beyond are clamped.
-    pub(crate) pages_at: Expr,
-    pub(crate) last_page: Expr,
-    pub(crate) last_row: Expr,
+/// What there is of the state: indices beyond are clamped.
+#[derive(Clone)]
+pub(crate) struct Bounds {
+    /// Positions of a page.
+    page: u32,
+    /// The last page, position and row.
+    last_page: Expr,
+    last_position: Expr,
+    last_row: Expr,
 }
 
-impl Context {
-    pub(crate) fn new(w: &mut Writer<'_>, attend: &Attend, token: &Expr, chunk: u32) -> Result<Context, Why> {
+impl Bounds {
+    pub(crate) fn new(w: &mut Writer<'_>, attend: &Attend) -> Result<Bounds, Why> {
         let page = word(attend.page)?;
         // The pages that the step uses, clamped to those that exist.
         let pages = w.values(attend.pages).min(space::size(Sym::Pages));
         let last_page = w.code.set("last_page", pages.max(1u32) - 1u32);
-        let last = w.code.set("last_position", &last_page * page + (page - 1));
-        let position = w.param_word(attend.pos, token.clone());
-        // Uniform, so that lanes may meet at barriers in loops over it.
-        let position = w.code.uniform("position", position);
-        let seen = w.code.set("seen", position.min(last) + 1u32);
+        let last_position = w.code.set("last_position", &last_page * page + (page - 1));
         let mut rows = Vec::new();
         for cached in [&attend.k, &attend.v] {
             rows.push(w.values(cached.param) / word(cached.row_stride)?);
         }
         let both = rows.remove(0).min(rows.remove(0));
         let last_row = w.code.set("last_row", both.max(1u32) - 1u32);
+        Ok(Bounds { page, last_page, last_position, last_row })
+    }
+
+    /// The number of positions that a token attends to which is at this one.
+    pub(crate) fn seen(&self, position: Expr) -> Expr {
+        position.min(&self.last_position) + 1u32
+    }
+
+    /// The row of the state that holds position `p` of a sequence whose pages begin at `pages_at`.
+    pub(crate) fn row(&self, w: &mut Writer<'_>, attend: &Attend, pages_at: &Expr, p: &Expr) -> Expr {
+        let at = (pages_at + p / self.page).min(&self.last_page);
+        let page_number = w.param_word(attend.pages, at);
+        (page_number * self.page + p % self.page).min(&self.last_row)
+    }
+}
+
+/// The workgroup's token, and the positions it attends to.
+pub(crate) struct Context {
+    /// The number of positions it attends to, and of a chunk.
+    pub(crate) seen: Expr,
+    pub(crate) chunk: u32,
+    /// Where its pages begin.
+    pub(crate) pages_at: Expr,
+    pub(crate) bounds: Bounds,
+}
+
+impl Context {
+    pub(crate) fn new(w: &mut Writer<'_>, attend: &Attend, token: &Expr, chunk: u32) -> Result<Context, Why> {
+        let bounds = Bounds::new(w, attend)?;
+        let position = w.param_word(attend.pos, token.clone());
+        // Uniform, so that lanes may meet at barriers in loops over it.
+        let position = w.code.uniform("position", position);
+        let seen = w.code.set("seen", bounds.seen(position));
         let from = w.param_word(attend.first, token.clone());
         let pages_at = w.code.set("pages_at", from);
-        Ok(Context { seen, chunk, pages_at, last_page, last_row })
+        Ok(Context { seen, chunk, pages_at, bounds })
     }
 
     /// Where the chunk that begins at `start` ends.

@@ -11,13 +11,13 @@ use crate::refused::Why;
 const AHEAD: u32 = 8;
 
 /// The weights of an old and a new result, relative to the larger of their largest scores.
-struct Scaled {
-    top: Expr,
-    old: Expr,
-    new: Expr,
+pub(super) struct Scaled {
+    pub(super) top: Expr,
+    pub(super) old: Expr,
+    pub(super) new: Expr,
 }
 
-fn scaled(w: &mut Writer<'_>, old: Expr, new: Expr) -> Scaled {
+pub(super) fn scaled(w: &mut Writer<'_>, old: Expr, new: Expr) -> Scaled {
     let top = w.code.set("new_top", old.clone().max(&new));
     let weight = |w: &mut Writer<'_>, of: Expr| {
         let weight = Expr::call(Fun::Exp, [of - &top]);
@@ -27,8 +27,8 @@ fn scaled(w: &mut Writer<'_>, old: Expr, new: Expr) -> Scaled {
     Scaled { top, old, new }
 }
 
-/// `new · weight + old · weight`: written once, so that both ways to join chunks round alike.
-fn together(old: Expr, new: Expr, by: &Scaled) -> Expr {
+/// `new · weight + old · weight`: written once, so that all ways to join chunks round alike.
+pub(super) fn together(old: Expr, new: Expr, by: &Scaled) -> Expr {
     Expr::call(Fun::Fma, [new, by.new.clone(), old * &by.old])
 }
 

@@ -131,7 +131,6 @@ impl<'a> Walk<'a> {
     /// Visits the chunk that begins at `start`, and stores its results in workgroup memory. Ends
     /// with a barrier.
     pub(super) fn chunk(&self, w: &mut Writer<'_>, context: &Context, start: &Expr) -> Result<(), Why> {
-        let page = word(self.attend.page)?;
         let end = context.end(w, start);
         let accumulators = self.accumulators(w);
         w.code.barrier();
@@ -139,9 +138,7 @@ impl<'a> Walk<'a> {
             w.share(self.block, |w, b| {
                 // Positions beyond the end are read as the last one, and get no weight.
                 let p = w.code.set("p", (&start + &b).min(&end - 1u32));
-                let at = (&context.pages_at + &p / page).min(&context.last_page);
-                let page_number = w.param_word(self.attend.pages, at);
-                let row = (page_number * page + p % page).min(&context.last_row);
+                let row = context.bounds.row(w, self.attend, &context.pages_at, &p);
                 w.code.store_shared(b + self.rows, row);
                 Ok(())
             })?;

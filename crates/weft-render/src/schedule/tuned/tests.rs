@@ -45,6 +45,8 @@ fn limits() -> Limits {
         f16: true,
         dot4: false,
         matrix: false,
+        matrix_halves: false,
+        most_shared_bytes: 0,
         quads: false,
         early_words: 0,
         processors: 0,

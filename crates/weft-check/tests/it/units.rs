@@ -1,0 +1,43 @@
+//! Attention on matrix units: schedules that the heuristic does not choose.
+
+use weft_check::data::Random;
+use weft_check::suite::attend::{Shape, case_of};
+use weft_quant::GgmlType;
+
+use crate::device;
+
+/// How a tile's rows are chosen, how many warps it has and whether chunks are spread changes no bit.
+#[test]
+fn layouts_of_attention_on_matrix_units() {
+    let Some(mut device) = device("layouts_of_attention_on_matrix_units") else { return };
+    let mut random = Random::new(1);
+    // Latent attention with rows of any tokens, and grouped attention.
+    let latent = Shape { heads: 6, kv_heads: 1, k_len: 128, v_len: 80, latent: true };
+    let grouped = Shape { heads: 8, kv_heads: 2, k_len: 64, v_len: 96, latent: false };
+    for (shape, layouts) in [
+        (latent, &["rows 6", "rows 3", "rows 1", "rows 16", "rows 32", "rows 37", "rows 5 apart"][..]),
+        (grouped, &["rows 4", "rows 2", "rows 3 apart", "rows 32 apart"][..]),
+    ] {
+        let case = case_of(&mut random, GgmlType::F16, shape, &[62..67, 0..3, 64..65, 1..20]);
+        for order in ["reduce 4 upcast 1 chunk 64", "reduce 1 upcast 1 chunk 32"] {
+            let mut first: Option<Vec<u8>> = None;
+            for layout in layouts {
+                for lanes in [128, 256] {
+                    for spread in ["", " spread"] {
+                        let rows: usize = layout.split(' ').nth(1).unwrap().parse().unwrap();
+                        let within = (shape.heads / shape.kv_heads).is_multiple_of(rows);
+                        if !spread.is_empty() && !within {
+                            continue;
+                        }
+                        let width = shape.v_len;
+                        let schedule =
+                            format!("lanes {lanes}; {layout} width {width} {order}{spread} matrix");
+                        let found = case.check_with(&mut device, &schedule);
+                        let first = first.get_or_insert_with(|| found[6].clone());
+                        assert!(*first == found[6], "{schedule}: other bits");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The rows of a tile on matrix units: their tokens, and the sequences that these belong to.
+//!
+//! A tile may have rows of several tokens. Neighbouring tokens of one sequence are a *run*: they read the same rows of the
+//! state, each up to its own position. A workgroup visits one run after another; each row is in one of them.
+
+use weft_kern::Attend;
+
+use crate::code::expr::{Expr, Fun};
+use crate::lower::attend::context::Bounds;
+use crate::lower::space::Place;
+use crate::lower::writer::Writer;
+use crate::refused::Why;
+
+/// What is kept of a tile's rows in workgroup memory.
+pub(super) struct Members {
+    /// Rows, padded, and the most tokens that they have.
+    rows: u32,
+    tokens: u32,
+    /// For each row, how many positions it attends to, and the token at which its run begins, counted within the tile.
+    seen: u32,
+    run: u32,
+    /// For each token, where its pages begin.
+    firsts: u32,
+}
+
+impl Members {
+    /// Reads them. Lanes see them after the next barrier.
+    pub(super) fn new(
+        w: &mut Writer<'_>,
+        attend: &Attend,
+        place: &Place,
+        bounds: &Bounds,
+        rows: u32,
+    ) -> Result<Members, Why> {
+        let tokens = place.tokens();
+        let [seen, run, firsts] = [rows, rows, tokens].map(|n| w.pool.room(n));
+        let members = Members { rows, tokens, seen, run, firsts };
+        let first = token(w, place, &Expr::U32(0));
+        w.share(tokens, |w, t| {
+            // Tokens beyond the last one have no rows.
+            let last = w.values(attend.first).max(1u32) - 1u32;
+            let from = w.param_word(attend.first, (&first + &t).min(last));
+            w.code.store_shared(t + firsts, from);
+            Ok(())
+        })?;
+        w.code.barrier();
+        w.share(rows, |w, row| {
+            let token = token(w, place, &row);
+            let position = w.param_word(attend.pos, token.clone());
+            w.code.store_shared(&row + seen, bounds.seen(position));
+            let run_begins = w.code.var("run_begins", 0u32);
+            let own = w.code.set("own_token", token - &first);
+            for t in 1..tokens {
+                let [before, here] = [t - 1, t].map(|t| Expr::Shared(Expr::U32(t + firsts).into()));
+                let begins = Expr::U32(t).unless(&before.equal(here), run_begins.clone());
+                w.code.assign(&run_begins, begins.unless(&own.less(t), run_begins.clone()));
+            }
+            w.code.store_shared(row + run, run_begins);
+            Ok(())
+        })?;
+        Ok(members)
+    }
+
+    /// The most runs of a tile. One begins at each token at most.
+    pub(super) fn runs(&self) -> u32 {
+        self.tokens
+    }
+
+    /// Where the pages of a run begin.
+    pub(super) fn pages_at(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
+        w.code.set("pages_at", Expr::Shared((run + self.firsts).into()))
+    }
+
+    /// The positions that some row of a run attends to; none where no run begins.
+    pub(super) fn most_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
+        if self.tokens == 1 {
+            return self.seen(w, &Expr::U32(0));
+        }
+        let most = w.code.var("most_seen", 0u32);
+        for row in 0..self.rows {
+            let [its, seen] = [self.run, self.seen].map(|at| Expr::Shared(Expr::U32(row + at).into()));
+            let seen = Expr::U32(0).unless(&its.equal(run), seen);
+            w.code.assign(&most, Expr::call(Fun::Max, [most.clone(), seen]));
+        }
+        most
+    }
+
+    /// How many positions a row attends to.
+    pub(super) fn seen(&self, w: &mut Writer<'_>, row: &Expr) -> Expr {
+        w.code.set("seen", Expr::Shared((row + self.seen).into()))
+    }
+
+    /// Whether a row is in a run.
+    pub(super) fn is_in(&self, row: &Expr, run: &Expr) -> Expr {
+        match self.tokens {
+            1 => Expr::True,
+            _ => Expr::Shared((row + self.run).into()).equal(run),
+        }
+    }
+}
+
+/// The axes of a row of the tile, whose last row stands for those beyond.
+pub(super) fn axes(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Vec<Expr> {
+    let row = w.code.set("own_row", row.clone().min(place.tile() - 1));
+    place.row_to_read(&mut w.code, &row).axes
+}
+
+/// The token of a row of the tile.
+pub(super) fn token(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
+    axes(w, place, row).into_iter().next().unwrap_or(Expr::U32(0))
+}

@@ -1,0 +1,230 @@
+//! Attention on matrix units: what suits it, how its tile lies in workgroup memory, and its schedule.
+//!
+//! Whether attention uses matrix units, the length of its chunks and the number of warps that share a score depend on
+//! the state and the GPU alone, so that steps of all sizes add up in the same order.
+
+use weft_kern::{Attend, Format, Kernel, Part, Sizes};
+use weft_quant::GgmlType;
+
+use crate::limits::Limits;
+use crate::schedule::{MATRIX_ROWS, Split, WARP};
+
+/// Values of a key that units multiply at once.
+pub(crate) const STEP: u32 = 16;
+
+/// Positions of a chunk.
+const CHUNK: u32 = 64;
+
+/// Most warps that share a score.
+const MOST_SHARES: u32 = 4;
+
+/// Rows of a tile of many tokens.
+const ROWS: u32 = 32;
+
+/// The fewest tokens whose rows share tiles.
+const MANY_TOKENS: usize = 128;
+
+/// Most sums of values that a lane has.
+const MOST_SUMS: u32 = 128;
+
+/// Lanes that turn the scores of a row into weights.
+pub(crate) const SEEKERS: u32 = 8;
+
+/// Values that a lane loads at once.
+pub(crate) const UNIT: u32 = 8;
+
+/// Words of a unit.
+pub(crate) const UNIT_WORDS: u32 = 4;
+
+/// How a tile lies in workgroup memory. Rows that units load begin an odd number of units apart, so that eight of them
+/// are in different banks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Tile {
+    /// Its rows, padded to those that units multiply.
+    pub(crate) rows: u32,
+    pub(crate) cols: u32,
+    pub(crate) chunk: u32,
+    /// Warps that share a score.
+    pub(crate) reduce: u32,
+    /// Units of a key in the state, and steps that units take.
+    pub(crate) key_units: u32,
+    pub(crate) steps: u32,
+    /// Whether values are the beginning of keys.
+    pub(crate) latent: bool,
+}
+
+/// Words from one row of so many units to the next: an odd number of units.
+const fn row_words(units: u32) -> u32 {
+    (units | 1) * UNIT_WORDS
+}
+
+impl Tile {
+    pub(crate) fn new(part: &Part, attend: &Attend, split: &Split) -> Tile {
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let (k_len, cols) = (number(attend.k_len), number(part.cols));
+        let (k, v) = (&attend.k, &attend.v);
+        let same_rows = (k.param, k.offset, k.row_stride) == (v.param, v.offset, v.row_stride);
+        Tile {
+            rows: split.rows.next_multiple_of(MATRIX_ROWS),
+            cols,
+            chunk: split.chunk,
+            reduce: split.reduce,
+            key_units: k_len / UNIT,
+            steps: k_len.div_ceil(STEP),
+            latent: same_rows && (attend.kv_heads == 1 || k.head_stride == v.head_stride) && cols <= k_len,
+        }
+    }
+
+    /// Words from one row of queries to the next, and from one key to the next.
+    pub(crate) const fn key_stride(&self) -> u32 {
+        row_words(self.steps * (STEP / UNIT))
+    }
+
+    /// Words from a position's values to the next.
+    pub(crate) const fn value_stride(&self) -> u32 {
+        if self.latent { self.key_stride() } else { row_words(self.cols / UNIT) }
+    }
+
+    /// Words from one row of weights to the next, which are halves.
+    pub(crate) const fn weight_stride(&self) -> u32 {
+        row_words(self.chunk / UNIT)
+    }
+
+    /// Words from one row of scores to the next.
+    pub(crate) const fn score_stride(&self) -> u32 {
+        self.chunk + UNIT_WORDS * 2
+    }
+
+    /// Words of a chunk's keys and values, and of the results, which take their place.
+    pub(crate) fn staged_words(&self) -> u32 {
+        let values = if self.latent { 0 } else { self.value_stride() };
+        (self.chunk * (self.key_stride() + values)).max(self.rows * self.cols)
+    }
+
+    /// Words of the queries, of the scores, and of the weights.
+    pub(crate) const fn query_words(&self) -> u32 {
+        2 * self.rows * self.key_stride()
+    }
+
+    pub(crate) const fn score_words(&self) -> u32 {
+        self.reduce * self.rows * self.score_stride()
+    }
+
+    pub(crate) const fn weight_words(&self) -> u32 {
+        2 * self.rows * self.weight_stride()
+    }
+
+    /// A bound for all bytes of the tile: a few words for each row and position are left for what is kept of them.
+    fn bytes(&self) -> u64 {
+        let [staged, query, score, weight] =
+            [self.staged_words(), self.query_words(), self.score_words(), self.weight_words()].map(u64::from);
+        4 * (staged + query + score + weight + u64::from(10 * self.rows + 2 * self.chunk + 64))
+    }
+}
+
+/// Whether matrix units can compute this attention at all: over halves, in rows of whole units.
+pub(crate) fn suits(kernel: &Kernel, part: &Part, attend: &Attend, limits: &Limits) -> bool {
+    let Attend { q, k, v, .. } = attend;
+    let halves = |param: usize| kernel.params[param].format == Format::Ggml(GgmlType::F16);
+    let units = [k, v].iter().all(|cached| {
+        let all = [cached.offset, cached.row_stride, cached.head_stride];
+        all.iter().all(|n| n.is_multiple_of(UNIT as usize))
+    });
+    let fours = |n: &usize| n.is_multiple_of(UNIT_WORDS as usize);
+    limits.matrix_halves
+        && limits.quads
+        && limits.subgroup == Some(WARP)
+        && halves(k.param)
+        && halves(v.param)
+        && units
+        && attend.k_len.is_multiple_of(UNIT as usize)
+        && part.cols.is_multiple_of(STEP as usize)
+        && kernel.params[q.param].format == Format::Ggml(GgmlType::F32)
+        && q.step == 1
+        && fours(&q.offset)
+        && q.strides.iter().all(fours)
+}
+
+/// The split of attention on matrix units, if it suits them and a tile fits.
+pub(crate) fn on_matrix(
+    kernel: &Kernel,
+    part: &Part,
+    max: &Sizes,
+    limits: &Limits,
+    lanes: u32,
+    split: Split,
+) -> Option<Split> {
+    let weft_kern::Anchor::Attend(attend) = &part.anchor else { return None };
+    if !suits(kernel, part, attend, limits) || lanes < MOST_SHARES * WARP {
+        return None;
+    }
+    let steps = u32::try_from(attend.k_len).ok()?.div_ceil(STEP);
+    let least = Split {
+        rows: 1,
+        along_first: false,
+        reduce: MOST_SHARES.min(1 << steps.trailing_zeros()),
+        upcast: 1,
+        chunk: CHUNK,
+        matrix: true,
+        ..split
+    };
+    let fits = |rows: u32| {
+        let split = Split { rows, ..least };
+        Tile::new(part, attend, &split).bytes() <= u64::from(limits.most_shared_bytes)
+            && sums(part, &split, lanes) <= MOST_SUMS
+    };
+    if !fits(1) {
+        return None;
+    }
+    // Heads of a token that share keys; of many tokens, rows of several.
+    let group = u32::try_from(attend.heads / attend.kv_heads.max(1)).ok()?.max(1);
+    let most = if fits(ROWS) { ROWS } else { MATRIX_ROWS };
+    let rows = if attend.kv_heads == 1 && max.tokens >= MANY_TOKENS && !split.spread {
+        most
+    } else {
+        (1..=most.min(group)).rev().find(|rows| group.is_multiple_of(*rows)).unwrap_or(1)
+    };
+    Some(Split { rows, ..least })
+}
+
+/// Sums of values of a lane.
+fn sums(part: &Part, split: &Split, lanes: u32) -> u32 {
+    let pairs = u32::try_from(part.cols).unwrap_or(u32::MAX).div_ceil(STEP);
+    pairs.div_ceil(lanes / WARP) * 8 * (split.rows.div_ceil(MATRIX_ROWS))
+}
+
+/// Checks a split of attention on matrix units.
+///
+/// # Errors
+/// The rule that is broken.
+pub(crate) fn check(
+    kernel: &Kernel,
+    part: &Part,
+    attend: &Attend,
+    split: &Split,
+    (lanes, limits): (u32, &Limits),
+) -> Result<(), String> {
+    if !suits(kernel, part, attend, limits) {
+        return Err(format!("`{split}`: attention that matrix units cannot compute"));
+    }
+    let tile = Tile::new(part, attend, split);
+    let warps = lanes / WARP;
+    if !lanes.is_multiple_of(WARP)
+        || split.chunk == 0
+        || !split.chunk.is_multiple_of(2 * STEP)
+        || split.reduce > warps
+        || !tile.steps.is_multiple_of(split.reduce)
+        || sums(part, split, lanes) > MOST_SUMS
+    {
+        return Err(format!(
+            "`{split}`: the {warps} warps of {lanes} lanes cannot share {} steps of {STEP} values and chunks of {} positions",
+            tile.steps, split.chunk
+        ));
+    }
+    let group = attend.heads / attend.kv_heads.max(1);
+    let within = group.is_multiple_of(split.rows as usize);
+    if !within && (split.spread || attend.kv_heads > 1 && !split.along_first) {
+        return Err(format!("`{split}`: rows {} must divide the {group} heads that share keys", split.rows));
+    }
+    Ok(())
+}
