@@ -119,7 +119,58 @@ impl Cache {
         let folder = self.path(&wanted.repo, "");
         let models: Vec<CachedModel> =
             self.list()?.into_iter().filter(|model| model.path.starts_with(&folder)).collect();
-        Ok(choose(&models, CachedModel::file_name, wanted.quant.as_deref()).ok().cloned())
+        let size = |model: &CachedModel| Some(model.bytes);
+        Ok(choose(&models, CachedModel::file_name, size, wanted.quant.as_deref()).ok().cloned())
+    }
+
+    /// Finds a model by any of the names it has: that of the catalogue, of the hub or of the cache, or the path of its first file.
+    ///
+    /// # Errors
+    /// Those of [`list`](Cache::list).
+    pub fn find_any(&self, name: &str) -> Result<Option<CachedModel>, Error> {
+        match HubName::recognise(name) {
+            Some(Ok(name)) => self.find_hub(&name),
+            _ => {
+                let path = fs::canonicalize(name).ok();
+                let is_it = |model: &CachedModel| fs::canonicalize(&model.path).ok() == path;
+                let by_path = path.is_some().then(|| self.list()).transpose()?;
+                match by_path.and_then(|models| models.into_iter().find(is_it)) {
+                    Some(model) => Ok(Some(model)),
+                    None => self.find(name),
+                }
+            }
+        }
+    }
+
+    /// Removes a model's files, and the folders below `models` that this leaves empty.
+    ///
+    /// # Errors
+    /// If a file cannot be removed.
+    pub fn remove(&self, model: &CachedModel) -> Result<(), Error> {
+        for file in self.files(&model.path) {
+            fs::remove_file(&file).map_err(Error::io("remove", &file))?;
+        }
+        let root = self.models();
+        let above =
+            model.path.ancestors().skip(1).take_while(|folder| *folder != root && folder.starts_with(&root));
+        for folder in above {
+            // A folder that is not empty stays.
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The paths of all files of a model, from that of its first.
+    fn files(&self, first: &Path) -> Vec<PathBuf> {
+        let Some(file) = file_name(first) else { return Vec::new() };
+        let (_, parts) = file.part;
+        let part = |number| match parts {
+            1 => first.to_path_buf(),
+            _ => first.with_file_name(format!("{}-{number:05}-of-{parts:05}.gguf", file.stem)),
+        };
+        (1..=parts).map(part).collect()
     }
 
     /// Appends the complete models below `folder`, which need not exist.
@@ -140,12 +191,10 @@ impl Cache {
     /// Returns the model whose first file is `path`, if all its files exist.
     fn complete(&self, path: PathBuf) -> Option<CachedModel> {
         let file = file_name(&path)?;
-        let (1, parts) = file.part else { return None };
-        let part = |number| match parts {
-            1 => path.clone(),
-            _ => path.with_file_name(format!("{}-{number:05}-of-{parts:05}.gguf", file.stem)),
-        };
-        let sizes = (1..=parts).map(|number| fs::metadata(part(number)).ok().map(|data| data.len()));
+        if file.part.0 != 1 {
+            return None;
+        }
+        let sizes = self.files(&path).into_iter().map(|part| fs::metadata(part).ok().map(|data| data.len()));
         let bytes = sizes.sum::<Option<u64>>()?;
         let quant = file.quant().map(str::to_ascii_uppercase);
         Some(CachedModel { name: self.name(&path, file, quant.as_deref()), quant, bytes, path })

@@ -29,6 +29,14 @@ pub enum Error {
         /// Similar names.
         near: Vec<String>,
     },
+    /// There is no file at this path.
+    #[error("cannot open {}: no such file{}", path.display(), hint(near))]
+    NoFile {
+        /// The path.
+        path: PathBuf,
+        /// Files in the same folder with similar names.
+        near: Vec<String>,
+    },
     /// The path is a folder.
     #[error("{} is a folder: expected one of the GGUF files in it", .0.display())]
     Folder(PathBuf),
@@ -80,7 +88,7 @@ pub enum Error {
     #[error("unexpected response from the hub: {0}")]
     Response(String),
     /// The connection broke several times in a row without any progress.
-    #[error("the connection to {host} broke after {done} of {total} bytes; try again to resume")]
+    #[error("the connection to {host} broke after {done} of {total} bytes; run this again to continue")]
     Broken {
         /// The hub's host.
         host: String,

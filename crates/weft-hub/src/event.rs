@@ -4,6 +4,7 @@ use std::io;
 use std::ops::ControlFlow;
 
 use crate::error::Error;
+use crate::names::HubName;
 
 /// The callback for events, called on the calling thread. Returning [`Break`](ControlFlow::Break) cancels the download
 /// with [`Error::Cancelled`].
@@ -26,6 +27,18 @@ pub enum Event<'a> {
         bytes: u64,
         /// The host that it is downloaded from.
         host: &'a str,
+    },
+    /// The name says no quantisation, and one of several was chosen.
+    Chosen {
+        /// The name of the chosen model.
+        name: &'a HubName,
+        /// The quantisations and sizes of all models of the repository.
+        choices: &'a [String],
+    },
+    /// The hub cannot be reached, and the model in the cache is taken as it is.
+    NotChecked {
+        /// The hub's error.
+        error: &'a Error,
     },
     /// Another process or thread is downloading the same file. Repeated until that is done.
     Waiting {

@@ -9,7 +9,7 @@ use crate::event::{Event, OnEvent, notify};
 use crate::fetch::download::{Download, Target};
 use crate::fetch::remote::{Remote, RemoteModel};
 use crate::fetch::{transfer, wheel};
-use crate::names::{HubName, choose};
+use crate::names::{HubName, choices, choose};
 use crate::suggest::suggest;
 
 /// Finds models, and downloads them into a cache.
@@ -74,8 +74,8 @@ impl Hub {
         if path.exists() {
             return Ok(path.into());
         }
-        if name.starts_with(HubName::PREFIX) {
-            let name: HubName = name.parse()?;
+        if let Some(name) = HubName::recognise(name) {
+            let name = name?;
             return match self.cache.find_hub(&name)? {
                 Some(model) => Ok(model.path),
                 None => self.fetch_from_hub(&name, on),
@@ -83,12 +83,13 @@ impl Hub {
         }
         match self.cache.find(name)? {
             Some(model) => Ok(model.path),
+            None if looks_like_path(name) => Err(no_file(path)),
             None => Err(self.not_found(name)?),
         }
     }
 
     /// Downloads the files of a model of the catalogue or the hub that are not in the cache. Looks a model of the hub
-    /// up even if the cache has it. Returns the path of the model's file, or of the first of several.
+    /// up even if the cache has it, and takes that one if the hub cannot be reached. Returns the path of the model's file, or of the first of several.
     ///
     /// # Errors
     /// If no source has the model, a file has the wrong size or checksum, the cache cannot be written, or `on` cancels.
@@ -96,8 +97,21 @@ impl Hub {
     pub fn pull(&self, name: &str, on: OnEvent<'_>) -> Result<PathBuf, Error> {
         if let Some(model) = catalog_model(name) {
             self.fetch_catalog_model(model, on)
-        } else if name.starts_with(HubName::PREFIX) {
-            self.fetch_from_hub(&name.parse()?, on)
+        } else if let Some(name) = HubName::recognise(name) {
+            let name = name?;
+            match self.fetch_from_hub(&name, on) {
+                Err(Error::LookUp { name: shown, source })
+                    if matches!(*source, Error::Unreachable { .. }) =>
+                {
+                    let error = Error::LookUp { name: shown, source };
+                    let Some(model) = self.cache.find_hub(&name)? else { return Err(error) };
+                    notify(on, Event::NotChecked { error: &error })?;
+                    Ok(model.path)
+                }
+                fetched => fetched,
+            }
+        } else if let Some(model) = self.cache.find(name)? {
+            Ok(model.path)
         } else {
             Err(Error::NotFetchable { name: name.into() })
         }
@@ -107,7 +121,13 @@ impl Hub {
         let here = std::env::current_dir().map_err(Error::io("find", "the current folder"))?;
         let cached: Vec<String> = self.cache.list()?.into_iter().map(|model| model.name).collect();
         let names = CATALOG.iter().map(|model| model.name).chain(cached.iter().map(String::as_str));
-        let near = suggest(name, &names.collect::<Vec<_>>()).into_iter().map(str::to_string).collect();
+        let mut near: Vec<String> =
+            suggest(name, &names.collect::<Vec<_>>()).into_iter().map(str::to_string).collect();
+        // `org/repo`, as the hub writes it.
+        let on_hub = format!("{}{name}", HubName::PREFIX);
+        if near.is_empty() && name.contains('/') && on_hub.parse::<HubName>().is_ok() {
+            near.push(on_hub);
+        }
         Ok(Error::NotFound { name: name.into(), here, cache: self.cache.models(), cached, near })
     }
 
@@ -141,8 +161,15 @@ impl Hub {
     fn fetch_from_hub(&self, name: &HubName, on: OnEvent<'_>) -> Result<PathBuf, Error> {
         let look_up = |source| Error::LookUp { name: name.to_string(), source: Box::new(source) };
         let listing = self.remote.list(&name.repo).map_err(look_up)?;
-        let model = choose(&listing.models, RemoteModel::file_name, name.quant.as_deref())
+        let size = |model: &RemoteModel| Some(model.files.iter().map(|file| file.bytes).sum());
+        let model = choose(&listing.models, RemoteModel::file_name, size, name.quant.as_deref())
             .map_err(|why| Error::Choice { repo: name.repo.clone(), why })?;
+        if name.quant.is_none() && listing.models.len() > 1 {
+            let quant = model.file_name().quant().unwrap_or(&model.stem).to_string();
+            let chosen = HubName { repo: name.repo.clone(), quant: Some(quant) };
+            let choices = choices(&listing.models, RemoteModel::file_name, size);
+            notify(on, Event::Chosen { name: &chosen, choices: &choices })?;
+        }
         for (at, file) in model.files.iter().enumerate() {
             let path = self.cache.path(&name.repo, &file.path);
             let target = Target { path, bytes: file.bytes, sha256: file.sha256.clone() };
@@ -167,4 +194,21 @@ impl Hub {
     ) -> Result<(), Error> {
         notify(on, Event::Fetching { file, part, bytes, host: self.remote.host() })
     }
+}
+
+/// Whether a name can only be meant as a path.
+fn looks_like_path(name: &str) -> bool {
+    let path = Path::new(name);
+    name.ends_with(".gguf") || path.is_absolute() || name.starts_with("./") || name.starts_with("../")
+}
+
+/// The error for a path without a file.
+fn no_file(path: &Path) -> Error {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names = weft_file::entries(folder).unwrap_or_default();
+    let names: Vec<String> = names.iter().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let models: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.ends_with(".gguf")).collect();
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let near = suggest(name, &models).into_iter().map(|name| path.with_file_name(name).display().to_string());
+    Error::NoFile { path: path.into(), near: near.collect() }
 }

@@ -71,9 +71,41 @@ pub struct HubName {
     pub quant: Option<String>,
 }
 
+/// The hosts whose addresses name models.
+const HOSTS: [&str; 3] = ["huggingface.co", "www.huggingface.co", "hf.co"];
+
 impl HubName {
     /// The prefix of all such names.
     pub const PREFIX: &'static str = "hf:";
+
+    /// Recognises the address of a repository or of a file on the Hugging Face hub, as a browser shows it. `None` if the text
+    /// is no such address.
+    ///
+    /// ```
+    /// use weft_hub::HubName;
+    /// let file = "https://huggingface.co/org/repo-GGUF/blob/main/model-Q4_K_M.gguf";
+    /// assert_eq!(HubName::of_address(file).unwrap().to_string(), "hf:org/repo-GGUF:model-Q4_K_M");
+    /// ```
+    pub fn of_address(text: &str) -> Option<HubName> {
+        let rest = text.strip_prefix("https://").or(text.strip_prefix("http://")).unwrap_or(text);
+        let (host, path) = rest.split_once('/')?;
+        if !HOSTS.contains(&host.to_ascii_lowercase().as_str()) {
+            return None;
+        }
+        let path = path.split(['?', '#']).next()?.trim_end_matches('/');
+        let mut parts = path.split('/');
+        let (org, name) = (parts.next()?, parts.next()?);
+        let (name, quant) = name.split_once(':').map_or((name, None), |(name, quant)| (name, Some(quant)));
+        let file = parts.next_back().and_then(FileName::parse).map(|file| file.stem);
+        let quant = quant.or(file).filter(|quant| !quant.is_empty()).map(str::to_string);
+        (is_plain(org) && is_plain(name)).then(|| HubName { repo: format!("{org}/{name}"), quant })
+    }
+
+    /// Reads a name, or the address of a repository or a file. `None` if the text is neither.
+    pub(crate) fn recognise(text: &str) -> Option<Result<HubName, Error>> {
+        let address = || HubName::of_address(text).map(Ok);
+        text.starts_with(HubName::PREFIX).then(|| text.parse()).or_else(address)
+    }
 }
 
 impl FromStr for HubName {
@@ -112,10 +144,11 @@ pub(crate) fn is_plain(name: &str) -> bool {
 /// common compromise between size and quality.
 ///
 /// # Errors
-/// A description of the problem, with the names of the models.
+/// A description of the problem, with the names of the models and their sizes in bytes, where `size` knows them.
 pub(crate) fn choose<'m, M>(
     models: &'m [M],
     name: impl Fn(&M) -> FileName<'_>,
+    size: impl Fn(&M) -> Option<u64>,
     wanted: Option<&str>,
 ) -> Result<&'m M, String> {
     const COMMON: [&str; 3] = ["Q4_K_M", "Q4_0", "Q8_0"];
@@ -129,14 +162,13 @@ pub(crate) fn choose<'m, M>(
     if let [model] = found[..] {
         return Ok(model);
     }
-    let shown = |model: &&M| name(model).quant().unwrap_or(name(model).stem).to_string();
-    let mut names: Vec<String> = if found.is_empty() {
-        models.iter().map(|model| shown(&model)).collect()
+    let names = if found.is_empty() {
+        choices(models, name, size)
     } else {
-        found.iter().map(|model| name(model).stem.to_string()).collect()
+        let mut names: Vec<String> = found.iter().map(|model| name(model).stem.to_string()).collect();
+        names.sort();
+        names
     };
-    names.sort();
-    names.dedup();
     let names = names.join(", ");
     Err(match wanted {
         _ if models.is_empty() => "it has no GGUF files".into(),
@@ -146,9 +178,52 @@ pub(crate) fn choose<'m, M>(
     })
 }
 
+/// The quantisations of models, or else their names, and their sizes.
+pub(crate) fn choices<M>(
+    models: &[M],
+    name: impl Fn(&M) -> FileName<'_>,
+    size: impl Fn(&M) -> Option<u64>,
+) -> Vec<String> {
+    let shown = |model: &M| {
+        let quant = name(model).quant().unwrap_or(name(model).stem).to_string();
+        match size(model).map(|bytes| bytes as f64 / 1e9) {
+            None => quant,
+            Some(size) if size < 1.0 => format!("{quant} ({:.0} MB)", size * 1e3),
+            Some(size) => format!("{quant} ({size:.1} GB)"),
+        }
+    };
+    let mut all: Vec<String> = models.iter().map(shown).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_the_hub() {
+        let read = |text| HubName::of_address(text).map(|name| name.to_string());
+        for (text, expected) in [
+            ("https://huggingface.co/a/b-GGUF", Some("hf:a/b-GGUF")),
+            ("https://huggingface.co/a/b/tree/main", Some("hf:a/b")),
+            ("huggingface.co/a/b/", Some("hf:a/b")),
+            ("https://hf.co/a/b:Q8_0", Some("hf:a/b:Q8_0")),
+            ("hf.co/a/b", Some("hf:a/b")),
+            ("https://huggingface.co/a/b/blob/main/m-Q4_0.gguf", Some("hf:a/b:m-Q4_0")),
+            (
+                "https://huggingface.co/a/b/resolve/main/q/m-Q4_0-00001-of-00002.gguf?download=true",
+                Some("hf:a/b:m-Q4_0"),
+            ),
+            ("https://huggingface.co/a", None),
+            ("https://huggingface.co/a/..", None),
+            ("https://example.org/a/b", None),
+            ("a/b", None),
+        ] {
+            assert_eq!(read(text).as_deref(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn file_names() {
@@ -186,7 +261,8 @@ mod tests {
     fn choosing() {
         let check = |files: &[&str], wanted, expected: &str| {
             let names: Vec<FileName<'_>> = files.iter().filter_map(|name| FileName::parse(name)).collect();
-            let chosen = choose(&names, |name| *name, wanted);
+            let size = |name: &FileName<'_>| name.stem.starts_with("b-").then_some(1_234_000_000);
+            let chosen = choose(&names, |name| *name, size, wanted);
             let chosen = chosen.map_or_else(|error| error.to_string(), |name| name.stem.to_string());
             assert_eq!(chosen, expected, "{files:?} {wanted:?}");
         };
@@ -199,6 +275,7 @@ mod tests {
         check(&["a-UD-Q4_K_XL.gguf", "a-Q8_0.gguf"], Some("Q4_K_XL"), "a-UD-Q4_K_XL");
         check(&["a-Q2_K.gguf"], None, "a-Q2_K");
         check(&["a-Q2_K.gguf", "a-Q3_K.gguf"], None, "add a colon and one of Q2_K, Q3_K");
+        check(&["a-Q2_K.gguf", "b-Q3_K.gguf"], None, "add a colon and one of Q2_K, Q3_K (1.2 GB)");
         check(&["a-F16.gguf", "b-F16.gguf"], Some("F16"), "F16 could be any of a-F16, b-F16");
         check(&[], Some("F16"), "it has no GGUF files");
     }

@@ -44,6 +44,12 @@ impl Shown {
                 };
                 self.note(&format!("downloading {file}{which}, {}, from {host}", units::bytes(*bytes)));
             }
+            Event::Chosen { name, choices } => {
+                self.note(&format!("the repository has {}; taking {name}", choices.join(", ")));
+            }
+            Event::NotChecked { error } => {
+                self.note(&format!("{}; using the copy in the cache", error.in_one_line()));
+            }
             Event::Waiting { .. } if self.waiting => {}
             Event::Waiting { .. } => {
                 self.waiting = true;

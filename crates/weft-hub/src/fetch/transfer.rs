@@ -27,10 +27,27 @@ pub(crate) fn fill(
     address: &str,
     on: OnEvent<'_>,
 ) -> Result<(), Error> {
-    let mut tries = 0;
+    let (mut tries, mut connected) = (0, false);
     while download.len() < download.total() {
         let before = download.len();
-        let response = remote.get(address, before)?;
+        let total = download.total();
+        let broken = |source| Error::Broken { host: remote.host().into(), done: before, total, source };
+        let response = match remote.get(address, before).and_then(refuse_busy) {
+            Ok(response) => response,
+            // What has arrived is kept, so the user should know that it is worth trying again.
+            Err(error @ (Error::Unreachable { .. } | Error::Status(_))) if before > 0 => {
+                let reason = io::Error::other(error.in_one_line());
+                tries += 1;
+                if !connected || tries == TRIES {
+                    return Err(broken(reason));
+                }
+                notify(on, Event::Retrying { reason: &reason, done: before })?;
+                std::thread::sleep(PAUSE * tries);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        connected = true;
         let Some(mut body) = position(download, response)? else { continue };
         let received = download.append(&mut body.as_reader(), on)?;
         let (done, total) = (download.len(), download.total());
@@ -46,6 +63,14 @@ pub(crate) fn fill(
         std::thread::sleep(PAUSE * tries);
     }
     Ok(())
+}
+
+/// Refuses the answer of a server that has too much to do or fails, which may pass.
+fn refuse_busy(response: Response<Body>) -> Result<Response<Body>, Error> {
+    match response.status().as_u16() {
+        status @ (429 | 500..) => Err(Error::Status(status)),
+        _ => Ok(response),
+    }
 }
 
 /// Returns the body of a response, after restarting the download if the body begins at byte 0. Returns `None` if the

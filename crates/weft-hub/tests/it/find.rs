@@ -45,7 +45,7 @@ fn errors_say_what_is_wrong() {
     let error = found(&cache.hub(&server.url()), "hf:org/repo:Q4_0").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot choose a model from hf:org/repo: it has no Q4_0; it has Q2_K, Q8_0"
+        "cannot choose a model from hf:org/repo: it has no Q4_0; it has Q2_K (0 MB), Q8_0 (0 MB)"
     );
     assert!(matches!(hub.pull("mine", &mut |_| ControlFlow::Continue(())), Err(Error::NotFetchable { .. })));
 }

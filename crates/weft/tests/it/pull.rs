@@ -43,6 +43,52 @@ fn a_model_is_downloaded_once() {
 }
 
 #[test]
+fn without_the_hub_pull_takes_what_the_cache_has() {
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", b"GGUF")]), Folder::new());
+    let path = pull(&hub, &cache).ok();
+    drop(hub);
+    let offline = |name| weft(["pull", name]).env("WEFT_CACHE", cache.path()).run();
+    let told = offline("hf:org/repo:Q8_0");
+    assert!(told.err.contains("using the copy in the cache"), "{told:?}");
+    assert_eq!(told.ok(), path);
+    assert_eq!(offline("a-Q8_0").ok(), path);
+    assert!(offline("hf:org/repo:Q4_0").failed(1).contains("cannot look up"));
+}
+
+#[test]
+fn without_a_quantisation_the_choice_is_told() {
+    let files: [(&str, &[u8]); 2] = [("a-Q4_K_M.gguf", b"GGUF"), ("a-Q8_0.gguf", b"GGUF8")];
+    let (hub, cache) = (Hub::new(&files), Folder::new());
+    let told = call(&hub, &cache, "https://huggingface.co/org/repo/tree/main").run();
+    let said = "the repository has Q4_K_M (0 MB), Q8_0 (0 MB); taking hf:org/repo:Q4_K_M";
+    assert!(told.err.contains(said), "{told:?}");
+    assert!(told.ok().ends_with("org/repo/a-Q4_K_M.gguf\n"));
+    // The address of a file names that file.
+    let path = call(&hub, &cache, "https://huggingface.co/org/repo/blob/main/a-Q8_0.gguf").run().ok();
+    assert!(path.ends_with("org/repo/a-Q8_0.gguf\n"), "{path}");
+}
+
+#[test]
+fn removed_models_are_gone_with_their_folders() {
+    let (hub, cache) =
+        (Hub::new(&[("a-Q8_0.gguf", &fs::read(model("glm-tiny-q8_0")).unwrap())]), Folder::new());
+    pull(&hub, &cache).ok();
+    let run = |args: &[&str]| weft(args).env("WEFT_CACHE", cache.path()).run();
+    run(&["run", "hf:org/repo:Q8_0", "hi", "-n", "1"]).ok();
+    assert!(files(&cache).iter().any(|file| file.ends_with(".weftpack")));
+    let error = run(&["rm", "hf:org/repo:Q8_0", "nothing"]).failed(1);
+    assert!(error.contains("there is no model nothing"), "{error}");
+    assert!(cache.join(FILE).exists(), "all names are checked first");
+    let told = run(&["rm", "hf:org/repo:Q8_0"]);
+    assert!(told.err.contains("removed hf:org/repo:Q8_0") && told.err.contains("freed"), "{told:?}");
+    assert!(!files(&cache).iter().any(|file| file.starts_with("models") || file.ends_with(".weftpack")));
+    assert!(!cache.join("models/org").exists());
+    // A file outside of the cache is the user's own.
+    let own = model("glm-tiny-q8_0");
+    assert!(run(&["rm", own.to_str().unwrap()]).failed(1).contains("a file of yours"));
+}
+
+#[test]
 fn other_commands_download_models_too() {
     let bytes = fs::read(model("glm-tiny-q8_0")).unwrap();
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes)]), Folder::new());
@@ -68,13 +114,14 @@ fn a_later_run_resumes_an_earlier_one() {
     hub.state().cuts = vec![400_000];
     hub.state().status = Some((1, 503));
     let error = pull(&hub, &cache).failed(1);
-    assert!(error.contains("status 503"), "{error}");
+    assert!(error.contains("status 503") && error.contains("run this again to continue"), "{error}");
     let left = files(&cache);
     assert!(left.len() == 1 && left[0].ends_with(".part"), "{left:?}");
     assert_eq!(weft(["list", "--json"]).env("WEFT_CACHE", cache.path()).run().json(), serde_json::json!([]));
     hub.state().status = None;
     pull(&hub, &cache).ok();
-    assert_eq!(hub.starts(), [0, 400_000, 400_000]);
+    // Asked for three times, then by the later run.
+    assert_eq!(hub.starts(), [0, 400_000, 400_000, 400_000, 400_000]);
     assert_eq!(files(&cache), [FILE]);
     assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
 }
@@ -84,7 +131,7 @@ fn connections_without_progress_are_given_up() {
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes())]), Folder::new());
     hub.state().cuts = vec![400_000, 0, 0, 0];
     let error = pull(&hub, &cache).failed(1);
-    assert!(error.contains("broke after 400000 of 1000000 bytes; try again to resume"), "{error}");
+    assert!(error.contains("broke after 400000 of 1000000 bytes; run this again to continue"), "{error}");
 }
 
 #[test]
@@ -150,7 +197,7 @@ fn all_parts_of_a_model_are_downloaded() {
 fn missing_models_are_reported() {
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", b"1"), ("a-Q2_K.gguf", b"2")]), Folder::new());
     for (name, said) in [
-        ("hf:org/repo:Q4_K_M", "it has no Q4_K_M; it has Q2_K, Q8_0"),
+        ("hf:org/repo:Q4_K_M", "it has no Q4_K_M; it has Q2_K (0 MB), Q8_0 (0 MB)"),
         ("hf:org/other:Q4_K_M", "no such repository or file (status 404)"),
         ("hf:org", "expected hf:ORG/REPO:QUANT"),
         ("https://example.com/a.gguf", "expected smollm2 or hf:ORG/REPO:QUANT"),
