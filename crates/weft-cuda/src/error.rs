@@ -38,10 +38,7 @@ mod tests {
     fn a_failure_says_what_to_do() {
         let said = |code| error("cuda:0", "a step", 4096, &Failure { code, why: "why".into() }).to_string();
         for (code, expected) in [
-            (
-                CUresult::CUDA_ERROR_OUT_OF_MEMORY,
-                "cuda:0: cannot allocate 4096 bytes; try a smaller context or batch",
-            ),
+            (CUresult::CUDA_ERROR_OUT_OF_MEMORY, "cuda:0: out of memory: cannot allocate 4096 bytes"),
             (
                 CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
                 "cuda:0 was lost: why; start again, and check the system log if it happens again",

@@ -7,7 +7,7 @@ use weft_quant::GgmlType;
 #[non_exhaustive]
 pub enum DeviceError {
     /// Out of memory.
-    #[error("{device}: cannot allocate {bytes} bytes; try a smaller context or batch")]
+    #[error("{device}: out of memory: cannot allocate {bytes} bytes")]
     Memory {
         /// The device.
         device: String,

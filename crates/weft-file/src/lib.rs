@@ -60,5 +60,5 @@ mod target;
 pub use atomic::{AtomicFile, write};
 pub use folders::{PACKED_FOLDER, PROMPTS_FOLDER, cache_folder, data_folder};
 pub use listing::{entries, is_keyed, remove_files};
-pub use part::sweep;
+pub use part::{abandoned, sweep};
 pub use target::Target;

@@ -122,6 +122,20 @@ pub fn sweep(folder: &Path) -> io::Result<u64> {
     Ok(freed)
 }
 
+/// Returns the size of the part files that [`sweep`] would remove.
+///
+/// # Errors
+/// If the folder exists and cannot be read.
+pub fn abandoned(folder: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in entries(folder)? {
+        if entry.file_name().to_str().is_some_and(is_part) {
+            bytes += unlocked(&entry.path()).ok().flatten().map_or(0, |(_, bytes)| bytes);
+        }
+    }
+    Ok(bytes)
+}
+
 /// Whether this is the name of a part file that is not resumable.
 fn is_part(name: &str) -> bool {
     let tag = name.strip_suffix(SUFFIX).and_then(|rest| rest.rsplit_once('.'));
@@ -133,19 +147,25 @@ fn is_part(name: &str) -> bool {
 
 /// Removes a part file unless its writer is still alive. Returns the number of bytes freed.
 fn remove_abandoned(path: &Path) -> io::Result<u64> {
+    let Some((_locked, bytes)) = unlocked(path)? else { return Ok(0) };
+    fs::remove_file(path)?;
+    Ok(bytes)
+}
+
+/// Opens and locks a part file whose writer is gone, and returns it with its size.
+fn unlocked(path: &Path) -> io::Result<Option<(File, u64)>> {
     // Checked first, because opening a pipe would block.
     let about = fs::symlink_metadata(path)?;
     if !about.is_file() {
-        return Ok(0);
+        return Ok(None);
     }
     // Some network file systems only lock files that are open for writing.
     let file = OpenOptions::new().write(true).open(path)?;
     // Without locks, no file is known to be abandoned.
     if file.try_lock().is_err() {
-        return Ok(0);
+        return Ok(None);
     }
-    fs::remove_file(path)?;
-    Ok(about.len())
+    Ok(Some((file, about.len())))
 }
 
 #[cfg(test)]

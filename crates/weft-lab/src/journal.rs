@@ -90,7 +90,7 @@ pub enum JournalError {
     },
     /// Anything else: the file is damaged, or another program keeps it locked.
     #[error(
-        "cannot {what} the journal {}: {source}. If this persists, move the file away, and the next run creates a new one \
+        "cannot {what} the journal {}: {cause}. If this persists, move the file away, and the next run creates a new one \
          (`sqlite3 FILE .recover` prints what is left of a damaged journal), or use another one with --journal FILE",
         path.display()
     )]
@@ -100,7 +100,7 @@ pub enum JournalError {
         /// The journal.
         path: PathBuf,
         /// The cause.
-        source: rusqlite::Error,
+        cause: rusqlite::Error,
     },
 }
 
@@ -261,7 +261,7 @@ fn failed(what: &'static str, path: &Path, source: rusqlite::Error) -> JournalEr
     match source.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => JournalError::Full { path },
         Some(ErrorCode::NotADatabase) => JournalError::Foreign { path },
-        _ => JournalError::Database { what, path, source },
+        _ => JournalError::Database { what, path, cause: source },
     }
 }
 

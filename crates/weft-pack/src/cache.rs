@@ -49,6 +49,13 @@ pub struct PackedOf {
     pub packing: String,
 }
 
+impl Packed {
+    /// Whether the model is gone: no file is at its path any more.
+    pub fn is_of_none(&self) -> bool {
+        self.of.as_ref().is_some_and(|of| matches!(of.model.try_exists(), Ok(false)))
+    }
+}
+
 impl PackCache {
     /// The default limit: three of the largest models that Weft is made for. Packed weights are about as large as the
     /// model.
@@ -95,12 +102,27 @@ impl PackCache {
         Ok(if remove_unused(&packed.path)? { packed.bytes } else { 0 })
     }
 
-    /// Removes the unfinished files of processes that were killed. Failures are ignored.
-    pub fn sweep(&self) {
-        let _ = weft_file::sweep(&self.folder);
-        for (path, ..) in self.files(OLD_PART).unwrap_or_default() {
-            let _ = remove_unused(&path);
+    /// Removes the unfinished files of processes that were killed, and returns how many bytes that frees. Failures are ignored.
+    pub fn sweep(&self) -> u64 {
+        let mut freed = weft_file::sweep(&self.folder).unwrap_or(0);
+        for (path, bytes, _) in self.files(OLD_PART).unwrap_or_default() {
+            if remove_unused(&path).unwrap_or(false) {
+                freed += bytes;
+            }
         }
+        freed
+    }
+
+    /// The size of the unfinished files that [`sweep`](PackCache::sweep) would remove.
+    pub fn unfinished(&self) -> u64 {
+        let old = self.files(OLD_PART).unwrap_or_default();
+        weft_file::abandoned(&self.folder).unwrap_or(0) + old.iter().map(|(_, bytes, _)| bytes).sum::<u64>()
+    }
+
+    /// Removes the packed weights of models that are gone, and returns how many bytes that frees. Failures are ignored.
+    pub fn prune(&self) -> u64 {
+        let gone = self.list().unwrap_or_default().into_iter().filter(Packed::is_of_none);
+        gone.map(|packed| self.remove(&packed).unwrap_or(0)).sum()
     }
 
     /// Makes room for a file of `bytes` bytes at `path`, and removes the existing one.
@@ -119,7 +141,10 @@ impl PackCache {
         let _ = remove_unused(path);
         let mut files = self.files(SUFFIX).map_err(failed)?;
         files.retain(|(other, ..)| other != path);
-        files.sort_by_key(|(_, _, used)| *used);
+        // Those of models that are gone go first, then the least recently used.
+        let gone: Vec<PathBuf> =
+            self.list().unwrap_or_default().into_iter().filter(Packed::is_of_none).map(|p| p.path).collect();
+        files.sort_by_key(|(path, _, used)| (!gone.contains(path), *used));
         let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
         for (other, size, _) in files {
             if total.saturating_add(bytes) <= *limit {

@@ -46,6 +46,11 @@ impl<'a> CachedWeights<'a> {
         match self.open(report) {
             Ok(tiles) => return Ok(Some(tiles)),
             Err(Unusable::Interrupted) => return Err(PackError::Interrupted),
+            // Writing it again would not help.
+            Err(Unusable::NotMapped(why)) => {
+                note(report, format!("{file} {why}; packing the weights in memory"))?;
+                return Ok(None);
+            }
             Err(Unusable::Missing) => {}
             Err(Unusable::Stale(why)) => note(report, format!("{file} {why}; packing the weights again"))?,
         }
@@ -65,7 +70,7 @@ impl<'a> CachedWeights<'a> {
             Err(Unusable::Interrupted) => return Err(PackError::Interrupted),
             // Another process removed or replaced it, or the disk is faulty.
             Err(Unusable::Missing) => "is gone".into(),
-            Err(Unusable::Stale(why)) => why,
+            Err(Unusable::Stale(why) | Unusable::NotMapped(why)) => why,
         };
         note(report, format!("{file} was just written and {why}; packing in memory"))?;
         Ok(None)

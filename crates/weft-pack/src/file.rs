@@ -27,6 +27,8 @@ pub(crate) enum Unusable {
     Missing,
     /// The file is damaged, outdated, or of another model or layout: a predicate to the file's path.
     Stale(String),
+    /// The file cannot be mapped: there is too little memory, or address space. It may be as good as ever.
+    NotMapped(String),
     /// The callback interrupted the check.
     Interrupted,
 }
@@ -57,7 +59,7 @@ pub(crate) fn open(
         return Err(stale("is empty"));
     }
     let map =
-        MappedFile::new(&file).map_err(|error| Unusable::Stale(format!("cannot be mapped: {error}")))?;
+        MappedFile::new(&file).map_err(|error| Unusable::NotMapped(format!("cannot be mapped: {error}")))?;
     map.prefer_huge_pages();
     let header = Header::parse(&map, map.len() as u64).map_err(|error| Unusable::Stale(error.to_string()))?;
     if header.identity != identity {

@@ -9,7 +9,7 @@ use weft_gguf::Gguf;
 use weft_lab::{Journal, JournalError, Model, RecordedProfile, Run, WantedProfile};
 
 use crate::args::Args;
-use crate::out::note;
+use crate::out::{self, note};
 
 /// The journal's file.
 ///
@@ -40,7 +40,7 @@ pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, result
     };
     match append() {
         Ok((id, path)) => note!("recorded as run {id} in {}", path.display()),
-        Err(error) => note!("cannot record this run in the journal: {error:#}"),
+        Err(error) => note!("this run is not recorded: {}", out::in_one_line(&error)),
     }
 }
 

@@ -11,6 +11,10 @@ use crate::interrupt::Listener;
 use crate::out::note;
 use crate::progress::{Progress, Unit};
 
+/// What helps if there is too little memory.
+const ADVICE: &str = "too little memory for this model and its context: end other programs, try a smaller --context or --kv q8_0, \
+                      or take a smaller quantisation of the model";
+
 /// Loads a model. Returns the time it took as well.
 ///
 /// # Errors
@@ -48,7 +52,11 @@ pub(crate) fn with_report<T>(
         shown.iter_mut().for_each(|(_, progress)| progress.set(done));
         if pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let loaded = load(&mut show)?;
+    let loaded = load(&mut show).map_err(|error| {
+        let full = error.is_out_of_memory();
+        let error = anyhow::Error::from(error);
+        if full { error.context(ADVICE) } else { error }
+    })?;
     if pressed() {
         return Err(Error::Interrupted.into());
     }

@@ -19,7 +19,7 @@ use crate::units;
 
 const WHAT: Positional = Positional {
     name: "WHAT",
-    help: "`list` the files, `clear` them, or print the `path` of the folder [default: list]",
+    help: "`list` the files, `clear` them, `prune` those of models that are gone, or print the `path` of the folder [default: list]",
     required: false,
 };
 const MODEL: Positional = Positional {
@@ -40,7 +40,8 @@ measured device speeds; and the prompts that were kept with --cache-prompts.
 Examples:
   weft cache
   weft cache clear
-  weft cache clear model.gguf",
+  weft cache clear model.gguf
+  weft cache prune",
     positionals: &[WHAT, MODEL],
     run,
 };
@@ -52,8 +53,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let what = args.text(WHAT.name).unwrap_or("list");
     let model = args.text(MODEL.name);
     let json = args.flag("json");
-    if !["list", "clear", "path"].contains(&what) {
-        let problem = format!("there is no action `{what}`; expected list, clear or path");
+    if !["list", "clear", "prune", "path"].contains(&what) {
+        let problem = format!("there is no action `{what}`; expected list, clear, prune or path");
         return Err(clap::Error::raw(ErrorKind::InvalidValue, problem).into());
     }
     if what == "path" {
@@ -64,6 +65,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         } else {
             writeln!(out, "{path}")?
         };
+        return Ok(Outcome::Done);
+    }
+    if what == "prune" {
+        let freed = cache.sweep() + cache.prune();
+        freed_bytes(freed, 0, json)?;
         return Ok(Outcome::Done);
     }
     let folder = cache.folder.display();
@@ -111,27 +117,39 @@ fn list(
         let (folder, since) = (folder.display(), HumanDuration(since));
         note!("{} of prompts in {folder}, last used {since} ago", units::bytes(bytes));
     }
+    let unfinished = cache.unfinished();
+    if unfinished > 0 {
+        note!(
+            "{} of unfinished files, which processes left that were killed; `weft cache prune` removes them",
+            units::bytes(unfinished)
+        );
+    }
     if packed.is_empty() {
         note!("no packed weights in {}", cache.folder.display());
         return Ok(());
     }
     writeln!(out, "{:>9}  {:>14}  MODEL", "SIZE", "LAST USED")?;
-    for Packed { path, bytes, used, of } in packed {
+    for file in packed {
+        let Packed { path, bytes, used, of } = file;
+        let gone =
+            if file.is_of_none() { " (the model is gone; `weft cache prune` removes this)" } else { "" };
         let since = SystemTime::now().duration_since(*used).unwrap_or_default();
         let model = match of {
             Some(of) => of.model.display().to_string(),
             None => format!("? ({} is damaged or from another version)", path.display()),
         };
         let used = format!("{} ago", HumanDuration(since));
-        writeln!(out, "{:>9}  {used:>14}  {}", units::bytes(*bytes), model.escape_debug())?;
+        writeln!(out, "{:>9}  {used:>14}  {}{gone}", units::bytes(*bytes), model.escape_debug())?;
     }
     let total = packed.iter().map(|packed| packed.bytes).sum();
     note!("{} in {}", units::bytes(total), cache.folder.display());
     Ok(())
 }
 
-fn description(Packed { path, bytes, used, of }: &Packed) -> Value {
+fn description(packed: &Packed) -> Value {
+    let Packed { path, bytes, used, of } = packed;
     json!({
+        "gone": packed.is_of_none(),
         "model": of.as_ref().map(|of| of.model.display().to_string()),
         "layout": of.as_ref().map(|of| &of.packing),
         "bytes": bytes,
@@ -152,8 +170,7 @@ fn clear(
     prompts: Option<&PromptCache>,
     json: bool,
 ) -> anyhow::Result<()> {
-    cache.sweep();
-    let (mut freed, mut in_use) = (0, 0);
+    let (mut freed, mut in_use) = (cache.sweep(), 0);
     if let Some(prompts) = prompts {
         let cannot = |folder: &Path| format!("cannot clear {}", folder.display());
         freed += clear_device_files(&cache.folder).with_context(|| cannot(&cache.folder))?;
@@ -168,6 +185,10 @@ fn clear(
             note!("{} is in use and was not removed", packed.path.display());
         }
     }
+    freed_bytes(freed, in_use, json)
+}
+
+fn freed_bytes(freed: u64, in_use: usize, json: bool) -> anyhow::Result<()> {
     if json {
         Out::new().json(&json!({ "freed": freed, "in_use": in_use }))?;
     } else {

@@ -30,7 +30,7 @@ fn signals_leave_no_files() {
     if !crate::support::signals_work() {
         return;
     }
-    for signal in ["TERM", "HUP", "INT"] {
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
         let folder = Folder::new();
         let out = folder.join("large.gguf").display().to_string();
         // Too large to be finished before the signal.
@@ -42,7 +42,7 @@ fn signals_leave_no_files() {
         }
         let kill = format!("kill -{signal} {}", child.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
         assert!(folder.files().is_empty(), "{signal}: {:?}", folder.files());
     }
 }
@@ -80,4 +80,14 @@ fn models_that_cannot_be_made_are_refused() {
     let refused = weft(["quantize", &same, &same, "--quant", "f16"]).run().failed(1);
     assert!(refused.contains("is a file of the model itself"), "{refused}");
     assert!(fs::read(same).unwrap() == fs::read(fixture).unwrap());
+}
+
+#[test]
+fn what_a_killed_process_left_is_swept() {
+    let folder = Folder::new();
+    fs::write(folder.join("old.gguf.0123456789abcdef.part"), "unfinished").unwrap();
+    fs::write(folder.join("mine.part"), "not ours").unwrap();
+    let out = folder.join("small.gguf").display().to_string();
+    weft(["synth", "--layers", "1", &out]).run().ok();
+    assert_eq!(folder.files(), ["mine.part", "small.gguf"]);
 }

@@ -67,6 +67,72 @@ fn a_damaged_file_is_replaced() {
 }
 
 #[test]
+fn what_killed_processes_and_removed_models_left_is_told_and_removed() {
+    let cache = Folder::new();
+    let run = |args: &[&str]| weft(args).env("WEFT_CACHE", cache.path()).run();
+    let (copy, folder) = (cache.join("copy.gguf"), cache.join("packed"));
+    fs::copy(model(MODEL), &copy).unwrap();
+    run(&["run", copy.to_str().unwrap(), "hi", "-n", "1"]).ok();
+    fs::write(folder.join("a-0123456789abcdef.weftpack.0123456789abcdef.part"), vec![0; 5_000_000]).unwrap();
+    let told = run(&["cache"]);
+    assert!(told.err.contains("5.00 MB of unfinished files"), "{told:?}");
+    assert!(!told.ok().contains("is gone"));
+    assert_eq!(list(&cache)[0]["gone"], json!(false));
+    fs::remove_file(&copy).unwrap();
+    assert!(run(&["cache"]).ok().contains("(the model is gone;"));
+    assert_eq!(list(&cache)[0]["gone"], json!(true));
+    let packed = list(&cache)[0]["bytes"].as_u64().unwrap();
+    assert_eq!(run(&["cache", "prune", "--json"]).json()["freed"], json!(packed + 5_000_000));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    // What is unfinished counts when everything is cleared.
+    fs::write(folder.join("a-0123456789abcdef.weftpack.0123456789abcdef.part"), vec![0; 1000]).unwrap();
+    assert_eq!(run(&["cache", "clear", "--json"]).json()["freed"], json!(1000));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_good_file_stays_if_it_cannot_be_mapped() {
+    let cache = Folder::new();
+    let path = cache.join("large.gguf").display().to_string();
+    weft(["synth", "--preset", "qwen2.5-0.5b", "--layers", "2", "--quant", "q8_0", &path]).run().ok();
+    let run = || {
+        let mut call = weft(["run", &path, "hi", "-n", "1"]).env("WEFT_CACHE", cache.path());
+        call.command().args(["--context", "64"]);
+        call
+    };
+    run().run().ok();
+    let file = cache.join("packed").read_dir().unwrap().next().unwrap().unwrap().path();
+    let state = || {
+        let about = fs::metadata(&file).unwrap();
+        (about.len(), std::os::unix::fs::MetadataExt::ino(&about))
+    };
+    let before = state();
+    let model = fs::metadata(&path).unwrap().len();
+    let mut call = run();
+    let command = call.command();
+    let words: Vec<String> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| format!("'{}'", word.to_str().unwrap()))
+        .collect();
+    // Up to where there is room for the model's file and the program, but not for the packed weights as well.
+    let mut told = String::new();
+    for more in (0..40).map(|step| step * before.0 / 3) {
+        let script = format!("ulimit -v {}; exec {}", (model + more) / 1024, words.join(" "));
+        let mut limited = std::process::Command::new("sh");
+        limited.args(["-c", &script]).env_clear();
+        limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = limited.output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(state(), before, "{error}");
+        told += &error;
+        if output.status.success() {
+            break;
+        }
+    }
+    assert!(told.contains("cannot be mapped") && !told.contains("packing the weights again"), "{told}");
+}
+
+#[test]
 fn models_run_without_a_cache() {
     let cache = Folder::new();
     let plain = logits(&cache, &["--no-cache"]);
@@ -157,6 +223,6 @@ fn prompts_are_kept_listed_and_cleared() {
 #[test]
 fn unknown_actions_are_refused() {
     let told = weft(["cache", "empty"]).run().failed(2);
-    assert!(told.contains("there is no action `empty`; expected list, clear or path"), "{told}");
+    assert!(told.contains("there is no action `empty`; expected list, clear, prune or path"), "{told}");
     assert!(weft(["logits", "x", "--no-cache", "--cache-limit", "-1"]).run().failed(2).contains("from 0 to"));
 }
