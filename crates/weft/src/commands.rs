@@ -20,6 +20,7 @@ mod profile;
 mod pull;
 mod quantize;
 mod report;
+mod rm;
 mod roofline;
 mod run;
 mod serve;
@@ -38,6 +39,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     serve::COMMAND,
     pull::COMMAND,
     list::COMMAND,
+    rm::COMMAND,
     cache::COMMAND,
     inspect::COMMAND,
     explain::COMMAND,

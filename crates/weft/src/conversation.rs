@@ -1,21 +1,23 @@
 //! A conversation with a model: keeps the messages, and streams the reply to the next one.
 
-use std::io;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use serde_json::Value;
 use weft_engine::{Engine, Error, Event, Finish, GenerateOptions, Request, Timings, Usage};
 use weft_hub::Settings;
-use weft_text::{ChatTemplate, Message, RenderOptions, TemplateError};
+use weft_text::{ChatTemplate, Message, RenderOptions};
 
 use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::messages::Messages;
 use crate::out::{Out, note};
-use crate::progress::{Progress, Unit};
+use crate::progress::{Progress, Spinner, Unit};
+use crate::template;
+use crate::terminal::Quiet;
 
 /// Prompts of more tokens than this may take long, so they show progress from the start.
 const LONG: usize = 128;
@@ -42,21 +44,18 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Starts a conversation with the model's own chat template; `own` are the model's own settings.
+    /// Starts a conversation with the chat template of the arguments or else the model's own; `own` are the model's own
+    /// settings.
     ///
     /// # Errors
-    /// If the model has no chat template, or an invalid one.
+    /// If there is no chat template, or it is invalid.
     pub(crate) fn new(
         engine: Engine,
         args: Args<'_>,
         own: Option<&Settings>,
         generate: GenerateOptions,
     ) -> anyhow::Result<Conversation> {
-        let template = match engine.model().chat_template() {
-            Err(TemplateError::Missing) => Err(TemplateError::Missing)
-                .context("this model does not support conversations; `weft run --raw` continues plain text"),
-            template => template.map_err(anyhow::Error::from),
-        }?;
+        let template = template::choose(args, engine.model())?;
         let think = args.switch("think", "no-think");
         if think.is_some() && template.features().thinking.is_none() {
             note!(
@@ -78,6 +77,21 @@ impl Conversation {
         &mut self.messages
     }
 
+    /// How replies are generated.
+    pub(crate) fn generate(&self) -> &GenerateOptions {
+        &self.generate
+    }
+
+    /// How replies are generated, to change it.
+    pub(crate) fn options(&mut self) -> &mut GenerateOptions {
+        &mut self.generate
+    }
+
+    /// Whether the model reasons first; `None` leaves it to the chat template.
+    pub(crate) fn think(&mut self) -> &mut Option<bool> {
+        &mut self.think
+    }
+
     /// Sends a message and streams the reply to `out`, until the reply ends or Ctrl-C is pressed.
     ///
     /// # Errors
@@ -91,7 +105,12 @@ impl Conversation {
         reply
     }
 
-    fn reply(&mut self, out: Option<&mut Out>) -> anyhow::Result<Generated> {
+    /// Generates a reply to the messages and streams it to `out`, until it ends or Ctrl-C is pressed. Does not add it to the
+    /// messages.
+    ///
+    /// # Errors
+    /// If the template rejects a message, the context is too small, or a step fails.
+    pub(crate) fn reply(&mut self, out: Option<&mut Out>) -> anyhow::Result<Generated> {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .ok()
@@ -128,26 +147,33 @@ fn stream(
 ) -> anyhow::Result<Generated> {
     let listener = Listener::new();
     let stop = listener.pressed();
+    let quiet = Quiet::new();
     let mut progress = None;
+    let mut spinner = Some(Spinner::new("thinking"));
     let mut text = String::new();
     let mut written = Ok(());
-    let mut generation = engine.push(Request::new(prompt).options(options.clone())).map_err(with_knob)?;
+    let request = Request::new(prompt).options(options.clone());
+    let mut generation = engine.push(request).map_err(|error| with_numbers(error, engine))?;
+    let mut cut = false;
     let finish = loop {
         match generation.poll() {
             Some(Event::Prompt { done, total }) if done < total => {
                 // The next event only comes after another step.
                 let long = total - done > LONG;
+                spinner = None;
                 let new = || Progress::new("reading the prompt", total as u64, Unit::Tokens).at_once(long);
                 progress.get_or_insert_with(new).set(done as u64);
             }
+            // What was computed when Ctrl-C was pressed is not shown any more.
+            Some(Event::Text(_)) if stop.load(Ordering::SeqCst) => cut = true,
             Some(Event::Text(more)) => {
-                progress = None;
+                (progress, spinner) = (None, None);
                 if let Some(out) = out.as_deref_mut().filter(|_| written.is_ok()) {
-                    written = out.foreign(&more);
+                    written = out.reply(&more);
                 }
                 text += &more;
             }
-            Some(Event::Finished(finish)) => break finish,
+            Some(Event::Finished(finish)) => break if cut { Finish::Cancelled } else { finish },
             Some(_) => {}
             None => {
                 // Without a reader there is no reason to continue.
@@ -158,26 +184,50 @@ fn stream(
             }
         }
     };
-    drop(progress);
+    drop((progress, spinner));
     if let Finish::Failed(why) = finish {
         bail!(why);
     }
-    written.and_then(|()| end_line(&text, out))?;
+    written.and_then(|()| out.map_or(Ok(()), Out::end_reply))?;
+    drop(quiet);
     Ok(Generated { text, finish, usage: generation.usage(), timings: generation.timings() })
 }
 
-/// Adds to an error of the engine the option that helps.
-fn with_knob(error: Error) -> anyhow::Error {
-    let full = matches!(error, Error::Context { .. });
-    let error = anyhow::Error::from(error);
-    if full { error.context("a larger --context is needed") } else { error }
+/// A prompt that does not fit in the context.
+#[derive(Debug)]
+pub(crate) struct TooLong {
+    /// The number of tokens of the prompt.
+    pub(crate) prompt: usize,
+    /// The context, and the most that the model allows.
+    pub(crate) context: usize,
+    pub(crate) most: usize,
 }
 
-/// Ends the last line of a reply, unless it ends already.
-fn end_line(reply: &str, out: Option<&mut Out>) -> io::Result<()> {
-    match out {
-        Some(out) if !reply.ends_with('\n') => out.foreign("\n"),
-        _ => Ok(()),
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TooLong { prompt, context, most } = *self;
+        write!(f, "the prompt has {prompt} tokens and the context only {context}; ")?;
+        // Room for a reply, and a round number.
+        let enough = (prompt + 512).next_power_of_two().min(most);
+        if enough > prompt {
+            write!(f, "use --context {enough} (this model allows up to {most})")
+        } else {
+            write!(f, "shorten it, since this model allows no more than {most}")
+        }
+    }
+}
+
+impl std::error::Error for TooLong {}
+
+/// Replaces the engine's error for a prompt that is too long.
+fn with_numbers(error: Error, engine: &Engine) -> anyhow::Error {
+    match error {
+        Error::Context { len, more, context } => {
+            let most = engine.model().graph().config.context;
+            // What the engine adds to the prompt is the first token of the reply.
+            TooLong { prompt: len.max(more), context, most }.into()
+        }
+        error => error.into(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The `weft` command: runs, inspects and measures language models.
 //!
 //! Start reading at `knobs.rs` and `commands.rs`, the tables of options and commands; `cli.rs` builds the parser from them
-//! and `main` runs the command. Exit codes are 0 for success, 1 for an error, 2 for a usage error, 101 for a bug, and 130
-//! after Ctrl-C, SIGTERM or SIGHUP.
+//! and `main` runs the command. Exit codes are 0 for success, 1 for an error, 2 for a usage error, 101 for a bug, and
+//! 130, 143 or 129 after Ctrl-C, SIGTERM or SIGHUP.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -26,10 +26,14 @@ mod progress;
 mod quantize;
 mod synth;
 mod table;
+mod template;
 mod tensor_types;
+mod terminal;
 mod test_folder;
 mod text_file;
+mod typeset;
 mod units;
+mod values;
 mod write_model;
 
 use std::panic;
@@ -50,10 +54,10 @@ fn main() -> ExitCode {
     let Some((command, matches)) = cli::called(&matches) else { return ExitCode::from(2) };
     match (command.run)(Args(matches)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
+        Ok(Outcome::Interrupted) => ExitCode::from(interrupt::exit_code()),
         Err(error) if out::is_closed(&error) => ExitCode::SUCCESS,
         Err(error) if matches!(error.downcast_ref(), Some(weft_engine::Error::Interrupted)) => {
-            ExitCode::from(interrupt::EXIT_CODE)
+            ExitCode::from(interrupt::exit_code())
         }
         Err(error) => match error.downcast::<clap::Error>() {
             // A usage error that only the command could detect.
@@ -68,6 +72,7 @@ fn main() -> ExitCode {
 
 /// Reports a panic in any thread and exits, since the program's state can no longer be trusted.
 fn report(panic: &panic::PanicHookInfo<'_>) -> ! {
+    terminal::restore();
     let place =
         panic.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
     let message = panic.payload_as_str().unwrap_or("no message").replace('\n', " ");

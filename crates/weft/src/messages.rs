@@ -3,6 +3,7 @@
 use weft_text::Message;
 
 const SYSTEM: &str = "system";
+const USER: &str = "user";
 
 /// The messages of a conversation.
 #[derive(Default)]
@@ -39,9 +40,31 @@ impl Messages {
         self.0.retain(|message| message.role == SYSTEM);
     }
 
+    /// Replaces all messages.
+    pub(crate) fn replace(&mut self, messages: Vec<Message>) {
+        self.0 = messages;
+    }
+
+    /// Removes the last message of the user and what follows it, and returns its text.
+    pub(crate) fn undo(&mut self) -> Option<String> {
+        let at = self.0.iter().rposition(|message| message.role == USER)?;
+        let text = self.0[at].content.as_str().unwrap_or_default().to_string();
+        self.0.truncate(at);
+        Some(text)
+    }
+
+    /// Removes the oldest message of the user and its replies, unless it is the only one. Returns whether it did.
+    pub(crate) fn drop_oldest(&mut self) -> bool {
+        let mut questions =
+            self.0.iter().enumerate().filter(|(_, message)| message.role == USER).map(|(at, _)| at);
+        let (Some(first), Some(second)) = (questions.next(), questions.next()) else { return false };
+        self.0.drain(first..second);
+        true
+    }
+
     /// Adds a message of the user.
     pub(crate) fn ask(&mut self, text: &str) {
-        self.0.push(Message::new("user", text));
+        self.0.push(Message::new(USER, text));
     }
 
     /// Ends a turn. Templates expect alternating turns, so a message without a reply is removed.
@@ -73,5 +96,25 @@ mod tests {
         assert_eq!((messages.system(), messages.is_empty()), (Some("b"), true));
         messages.set_system(None);
         assert_eq!(messages.all(), []);
+    }
+
+    #[test]
+    fn exchanges_are_removed_at_both_ends() {
+        let mut messages = Messages::default();
+        messages.set_system(Some("s"));
+        for text in ["a", "b", "c"] {
+            messages.ask(text);
+            messages.answer(Some(Message::new("assistant", text.to_uppercase())));
+        }
+        let texts = |messages: &Messages| {
+            messages.all().iter().filter_map(|m| m.content.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(messages.undo().as_deref(), Some("c"));
+        assert_eq!(texts(&messages), "s a A b B");
+        assert!(messages.drop_oldest());
+        assert_eq!(texts(&messages), "s b B");
+        assert!(!messages.drop_oldest(), "the last one stays");
+        assert_eq!((messages.undo().as_deref(), messages.undo()), (Some("b"), None));
+        assert_eq!(texts(&messages), "s");
     }
 }

@@ -4,14 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use weft_hub::{CatalogModel, DEFAULT_MODEL, Hub, HubName, HubOptions, catalog_model};
+use weft_hub::{CATALOG, CatalogModel, DEFAULT_MODEL, Hub, HubName, HubOptions, Settings, catalog_model};
 
 use crate::args::Args;
 use crate::fetching::with_events;
 
 /// The help of the argument.
-pub(crate) const HELP: &str =
-    "A GGUF file, a name from `weft list`, or hf:ORG/REPO:QUANT, which is downloaded if needed";
+pub(crate) const HELP: &str = "A GGUF file, a name from `weft list`, or hf:ORG/REPO:QUANT or its address, which is downloaded if needed";
 
 /// Returns the path of a model's (first) file, and downloads the model if necessary. Without a name it is the default model.
 ///
@@ -46,9 +45,24 @@ pub(crate) fn named(name: Option<&str>) -> Option<&'static CatalogModel> {
     name.map_or(Some(DEFAULT_MODEL), |name| catalog_model(name).filter(|_| !Path::new(name).is_file()))
 }
 
+/// The settings of the catalogue's model that this name or the file's path leads to.
+pub(crate) fn settings(name: Option<&str>, path: &Path) -> Option<&'static Settings> {
+    // The hub's own file by its path or a copy under the same name: the same defaults as by the catalogue's name.
+    let is_it = |model: &CatalogModel| {
+        path.file_name().is_some_and(|file| file == model.file)
+            && fs::metadata(path).is_ok_and(|file| file.len() == model.bytes)
+    };
+    let by_file = || CATALOG.iter().copied().find(|model| is_it(model));
+    named(name).or_else(by_file).map(|model| &model.settings)
+}
+
 /// Whether a lone argument looks like a model rather than a prompt.
 pub(crate) fn looks_like_model(text: &str) -> bool {
-    text.ends_with(".gguf") || text.starts_with(HubName::PREFIX) || catalog_model(text).is_some()
+    // A sentence may end in the name of a file, or begin with an address.
+    let one_word = !text.contains(char::is_whitespace);
+    let file = text.ends_with(".gguf") && (one_word || Path::new(text).is_file());
+    let address = one_word && HubName::of_address(text).is_some();
+    file || text.starts_with(HubName::PREFIX) || address || catalog_model(text).is_some()
 }
 
 /// Whether this names a GGUF file or a model in the cache.
@@ -69,8 +83,6 @@ fn starts_like_gguf(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use weft_hub::Settings;
-
     use super::*;
     use crate::commands::COMMANDS;
 

@@ -6,16 +6,30 @@
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
 
+use crate::terminal;
+use crate::typeset::{Style, Typesetter};
+
 /// Standard output.
 pub(crate) struct Out {
     stdout: io::Stdout,
     terminal: bool,
+    reply: Reply,
+}
+
+/// A reply being shown.
+#[derive(Default)]
+struct Reply {
+    /// Sets it, on a terminal.
+    typesetter: Option<Typesetter>,
+    aside: bool,
+    /// Whether the last line is unfinished.
+    open: bool,
 }
 
 impl Out {
     pub(crate) fn new() -> Out {
         let stdout = io::stdout();
-        Out { terminal: stdout.is_terminal(), stdout }
+        Out { terminal: stdout.is_terminal(), stdout, reply: Reply::default() }
     }
 
     /// Writes and flushes text from a model or a file. On a terminal, control characters are left out, since the
@@ -29,10 +43,46 @@ impl Out {
         self.flush()
     }
 
-    /// Writes and flushes text that matters less, dimmed. Without a terminal it is left out.
+    /// Writes and flushes more of a model's reply. On a terminal, lines break between words, and Markdown is styled.
+    pub(crate) fn reply(&mut self, text: &str) -> io::Result<()> {
+        if self.reply.aside {
+            self.end_reply()?;
+            self.write_all(b"\n")?;
+        }
+        self.set(text, Style::Plain)
+    }
+
+    /// Writes and flushes text that matters less than the reply which follows, dimmed. Without a terminal it is left out.
     pub(crate) fn aside(&mut self, text: &str) -> io::Result<()> {
+        if !self.terminal {
+            return Ok(());
+        }
+        self.reply.aside = true;
+        self.set(text, Style::Dim)
+    }
+
+    /// Ends a reply: its last line, unless it has ended.
+    pub(crate) fn end_reply(&mut self) -> io::Result<()> {
+        let reply = std::mem::take(&mut self.reply);
+        if let Some(mut typesetter) = reply.typesetter {
+            let text = typesetter.finish(terminal::columns());
+            self.write_all(text.as_bytes())?;
+        } else if reply.open {
+            self.write_all(b"\n")?;
+        }
+        self.flush()
+    }
+
+    fn set(&mut self, text: &str, style: Style) -> io::Result<()> {
         if self.terminal {
-            write!(self, "\x1b[2m{}\x1b[22m", text.replace(is_unsafe, ""))?;
+            let text = text.replace(is_unsafe, "");
+            let typesetter =
+                self.reply.typesetter.get_or_insert_with(|| Typesetter::new(has_styles(), style));
+            let text = typesetter.push(&text, terminal::columns());
+            self.write_all(text.as_bytes())?;
+        } else if !text.is_empty() {
+            self.reply.open = !text.ends_with('\n');
+            self.write_all(text.as_bytes())?;
         }
         self.flush()
     }
@@ -84,17 +134,22 @@ pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
     causes.any(|cause| cause.get_ref().is_some_and(|marker| marker.is::<Closed>()))
 }
 
+/// Whether the user wants colours, and the terminal knows them.
+fn has_styles() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
+}
+
 /// Prints an error and its causes; the prefix is red on a terminal.
 pub(crate) fn error(error: &anyhow::Error) {
-    let colour =
-        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let colour = io::stderr().is_terminal() && has_styles();
     let (red, plain) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
     let text = in_one_line(error).replace(is_unsafe, "\u{FFFD}");
     let _ = writeln!(io::stderr(), "{red}weft:{plain} {text}");
 }
 
 /// An error and its causes on one line, without causes that are quoted already.
-fn in_one_line(error: &anyhow::Error) -> String {
+pub(crate) fn in_one_line(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text {
         text if text.is_empty() => cause,
         text if text.contains(&cause) => text,

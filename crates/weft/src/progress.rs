@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal as _};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -13,6 +14,9 @@ use crate::units;
 const PATIENCE: Duration = Duration::from_millis(400);
 /// The time between two lines where there is no terminal.
 const LINES: Duration = Duration::from_secs(10);
+
+/// The time between two pictures of a spinner.
+const TICK: Duration = Duration::from_millis(100);
 
 /// The unit of progress.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,6 +92,38 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A spinner on a terminal, for a wait of unknown length. Dropping it clears it.
+pub(crate) struct Spinner(Option<ProgressBar>);
+
+impl Spinner {
+    /// Begins to wait for `what`. Short waits show nothing.
+    pub(crate) fn new(what: &'static str) -> Spinner {
+        if !io::stderr().is_terminal() {
+            return Spinner(None);
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        bar.set_message(what);
+        let delayed = bar.downgrade();
+        thread::spawn(move || {
+            thread::sleep(PATIENCE);
+            // A bar that has been dropped stays hidden.
+            if let Some(bar) = delayed.upgrade().filter(|bar| !bar.is_finished()) {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+                bar.enable_steady_tick(TICK);
+            }
+        });
+        Spinner(Some(bar))
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        if let Some(bar) = self.0.take() {
             bar.finish_and_clear();
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -30,19 +30,22 @@ impl TextFile {
     }
 }
 
-/// Reads a text file.
+/// Reads a text file; `-` is standard input.
 ///
 /// # Errors
 /// If the file cannot be read, is larger than [`LIMIT`], or is not UTF-8.
 pub(crate) fn read(path: &Path) -> anyhow::Result<TextFile> {
-    let shown = path.display();
+    let (shown, source): (String, Box<dyn Read>) = if path == Path::new("-") {
+        ("standard input".into(), Box::new(std::io::stdin()))
+    } else {
+        let shown = format!("the text file {}", path.display());
+        let file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
+        (shown, Box::new(file))
+    };
     let mut bytes = Vec::new();
-    let file = File::open(path).with_context(|| format!("cannot open the text file {shown}"))?;
-    file.take(LIMIT + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("cannot read the text file {shown}"))?;
+    source.take(LIMIT + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read {shown}"))?;
     if bytes.len() as u64 > LIMIT {
-        bail!("the text file {shown} is larger than {} MiB; use a part of it", LIMIT >> 20);
+        bail!("{shown} is larger than {} MiB; use a part of it", LIMIT >> 20);
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(TextFile { text, path: path.to_path_buf() }),
@@ -73,7 +76,7 @@ mod tests {
         assert_eq!(text.json()["sha256"], "b1de61b8108f15d9913e0fa2e6371ed737fbe2be84e63a89ca8ae7a370322371");
         fs::write(&path, b"ab\xFFc").unwrap();
         let error = folder.relative(&format!("{:#}", read(&path).unwrap_err()));
-        assert!(error.starts_with("text is not UTF-8 text: byte 2 is invalid"), "{error}");
+        assert!(error.starts_with("the text file text is not UTF-8 text: byte 2 is invalid"), "{error}");
         let error = folder.relative(&format!("{:#}", read(&folder.join("none")).unwrap_err()));
         assert!(error.starts_with("cannot open the text file none: "), "{error}");
     }

@@ -19,7 +19,7 @@ use crate::text_file;
 
 /// The text file to score.
 pub(super) const TEXT: Positional =
-    Positional { name: "FILE", help: "UTF-8 text file to predict", required: true };
+    Positional { name: "FILE", help: "UTF-8 text file to predict; `-` for standard input", required: true };
 
 pub(super) const COMMAND: Command = Command {
     name: "perplexity",

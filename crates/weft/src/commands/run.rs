@@ -55,7 +55,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let path = model_ref::find(args, model)?;
     let (mut engine, loaded) = load(&path, &args.engine().prompts(args.prompt_cache()?))?;
     let (device, context) = (engine.device().name.clone(), engine.context());
-    let own = model_ref::named(model).map(|known| &known.settings);
+    let own = model_ref::settings(model, &path);
     let options = args.generate(own);
     let json = args.flag("json");
     let mut out = Out::new();
@@ -91,12 +91,11 @@ fn model_and_prompt(args: Args<'_>) -> Result<(Option<&str>, Option<&str>), clap
         (prompt, _) => (None, prompt),
     };
     if prompt.is_none() && terminal {
-        let example = format!(
-            "weft run {}\"What is the capital of France?\"",
-            model.map_or(String::new(), |m| format!("{m} "))
+        let named = model.map_or(String::new(), |model| format!(" {model}"));
+        let problem = format!(
+            "a prompt is required, for example:\n  weft run{named} \"What is the capital of France?\"\nFor a conversation, \
+             use `weft chat{named}`."
         );
-        let problem =
-            format!("a prompt is required, for example:\n  {example}\nFor a conversation, use `weft chat`.");
         return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, problem));
     }
     Ok((model, prompt.filter(|prompt| *prompt != "-")))

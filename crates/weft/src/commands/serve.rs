@@ -134,17 +134,19 @@ fn models(args: Args<'_>) -> anyhow::Result<Vec<ModelSource>> {
             Some(known) => known.name.to_string(),
             None => stem(&path),
         };
-        models.push((name, path, model_ref::named(first)));
+        let own = model_ref::settings(first, &path);
+        models.push((name, path, own));
     }
     for pair in &more {
         let Some((name, model)) = pair.split_once('=') else {
             bail!("--model is {pair:?}: expected NAME=MODEL");
         };
         ensure!(!name.is_empty(), "--model is {pair:?}: the name is empty");
-        models.push((name.to_string(), model_ref::find(args, Some(model))?, model_ref::named(Some(model))));
+        let path = model_ref::find(args, Some(model))?;
+        let own = model_ref::settings(Some(model), &path);
+        models.push((name.to_string(), path, own));
     }
-    let source = |(name, path, known): (String, _, Option<&weft_hub::CatalogModel>)| {
-        let own = known.map(|known| &known.settings);
+    let source = |(name, path, own): (String, _, Option<&weft_hub::Settings>)| {
         ModelSource::new(name, path).defaults(args.sampling_defaults(own))
     };
     Ok(models.into_iter().map(source).collect())

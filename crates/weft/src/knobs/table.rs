@@ -31,7 +31,7 @@ const DEVICES: &[&str] = all_of![COMPILE, &["roofline"]];
 /// Commands that may download a model.
 const FETCH: &[&str] = all_of![COMPILE, &["pull", "inspect", "tokenize", "quantize"]];
 /// Commands that use the cache.
-const CACHE: &[&str] = all_of![FETCH, &["list", "cache", "roofline"]];
+const CACHE: &[&str] = all_of![FETCH, &["list", "rm", "cache", "roofline"]];
 /// Commands that write a model.
 const MAKE: &[&str] = &["synth", "quantize"];
 /// Commands that use several threads.
@@ -137,6 +137,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Continue the prompt as it is, without the model's chat template; control tokens in it are parsed"),
     knob(PROMPT, "think", Kind::Switch("no-think", "Answer without reasoning first"), GENERATE).env("WEFT_THINK").unset("up to the chat template")
         .help("Reason before answering, if the chat template supports `enable_thinking`"),
+    knob(PROMPT, "chat-template", Kind::Text("NAME"), GENERATE).env("WEFT_CHAT_TEMPLATE").unset("the model's own")
+        .help("Chat template: a file of Jinja, or chatml, llama2, llama3, mistral, gemma, phi3, zephyr, vicuna or alpaca"),
+    knob(PROMPT, "resume", Kind::Flag, &["chat"])
+        .help("Go on with the last conversation"),
     knob(PROMPT, "max-tokens", Kind::Count(1, u32::MAX as u64), GENERATE).env("WEFT_MAX_TOKENS").short('n').unset("no limit")
         .help("Maximum number of tokens in a reply"),
     knob(PROMPT, "stop", Kind::Texts("TEXT"), GENERATE)

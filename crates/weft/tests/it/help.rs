@@ -24,6 +24,7 @@ fn every_command() {
     check(&["chat", "--help"], expect_file!["help/chat.txt"]);
     check(&["pull", "--help"], expect_file!["help/pull.txt"]);
     check(&["list", "--help"], expect_file!["help/list.txt"]);
+    check(&["rm", "--help"], expect_file!["help/rm.txt"]);
     check(&["cache", "--help"], expect_file!["help/cache.txt"]);
     check(&["inspect", "--help"], expect_file!["help/inspect.txt"]);
     check(&["explain", "--help"], expect_file!["help/explain.txt"]);

@@ -14,6 +14,8 @@ mod journal;
 mod make;
 mod measure;
 mod packed;
+#[cfg(unix)]
+mod pty;
 mod pull;
 mod quality;
 mod remote;
@@ -22,5 +24,7 @@ mod server;
 mod serving;
 mod support;
 mod talk;
+#[cfg(unix)]
+mod terminal;
 mod tune;
 mod usage;

@@ -44,6 +44,15 @@ fn a_text_has_a_perplexity() {
 }
 
 #[test]
+fn a_text_can_come_from_standard_input() {
+    let path = model("glm-tiny-q4_0");
+    let call = ["perplexity", path.to_str().unwrap(), "-", "-c", "16", "--json"];
+    let text = "The quick brown fox jumps over the lazy dog. ".repeat(20);
+    let json = weft(call).input(text.clone()).run().json();
+    assert_eq!(json["text"]["bytes"].as_u64(), Some(text.len() as u64));
+}
+
+#[test]
 fn unsuitable_texts_are_refused() {
     let refused =
         |text: &[u8], args: &[&str], code| scored("perplexity", &["glm-tiny-q4_0"], text, args).failed(code);

@@ -98,7 +98,11 @@ fn a_full_context_is_reported() {
     assert_eq!(short.code, Some(0));
     assert!(short.err.contains("the context of 16 tokens is full"), "{short:?}");
     let error = run(&["Hello", "--context", "2"]).failed(1);
-    assert!(error.contains("the context is full") && error.contains("--context"), "{error}");
+    assert!(
+        error.contains("the prompt has") && error.contains("and the context only 2; use --context "),
+        "{error}"
+    );
+    assert!(error.contains("this model allows up to"), "{error}");
     let error = run(&["Hello", "--context", "1000000000"]).failed(1);
     assert!(error.contains("the length the model was trained for"), "{error}");
 }
@@ -170,9 +174,15 @@ fn ctrl_c_ends_a_reply_and_keeps_its_beginning() {
     }
     let whole = run(&["Hello", "--max-tokens", "4000"]).ok();
     // Without a terminal, a conversation ends as well.
-    for (signal, command) in [("INT", "run"), ("TERM", "run"), ("HUP", "run"), ("INT", "chat")] {
+    for (signal, command, expected) in [
+        ("INT", "run", 130),
+        ("TERM", "run", 143),
+        ("HUP", "run", 129),
+        ("INT", "chat", 130),
+        ("TERM", "chat", 143),
+    ] {
         let (text, code) = interrupted(signal, &[command]);
-        assert_eq!(code, Some(130), "{signal} {command}");
+        assert_eq!(code, Some(expected), "{signal} {command}");
         assert!(text.len() < whole.len() && text.ends_with('\n'), "{} of {} bytes", text.len(), whole.len());
         assert!(whole.starts_with(text.trim_end_matches('\n')));
     }
@@ -205,12 +215,92 @@ fn commands_in_a_conversation() {
         "Be brief.\nBe long.\n"
     );
     assert_eq!(chat(&["--system", ""], "/system\n").ok(), "there is no system message\n");
+    let told = chat(&["--system", "Be brief."], "/system \"\"\n/system\n");
+    assert_eq!(told.ok(), "there is no system message\n", "quotes clear it");
     let told = chat(&[], "/clear\n");
     assert!(told.err.contains("started a new conversation"), "{told:?}");
     let told = chat(&[], "/nothing\n");
     assert!(told.err.contains("there is no command /nothing"), "{told:?}");
     let system = chat(&["--system", "Be brief."], "Hello\n").ok();
     assert_eq!(chat(&[], "/system Be brief.\nHello\n").ok(), system);
+}
+
+#[test]
+fn replies_can_be_retried_and_undone() {
+    let once = chat(&[], "Hello\n").ok();
+    assert_eq!(chat(&[], "Hello\nWhat?\n/undo\n/retry\n").ok().lines().last(), once.lines().last());
+    let edited = chat(&[], "What?\n/edit Hello\n").ok();
+    assert!(edited.ends_with(&once), "{edited}");
+    // Another seed, so another reply.
+    let lively = chat(&["--temperature", "2", "--top-k", "0", "--seed", "1"], "Hello\n/retry\n").ok();
+    let replies: Vec<&str> = lively.lines().collect();
+    assert!(replies.len() >= 2 && replies[0] != replies[replies.len() - 1], "{lively}");
+    for empty in ["/retry\n", "/undo\n", "/edit x\n"] {
+        assert_eq!(chat(&[], empty).ok(), "", "{empty}");
+    }
+}
+
+#[test]
+fn settings_change_within_a_conversation() {
+    let told = chat(&[], "/set temperature 0.25\n/set temperature\n/set top_k 7\n/set max-tokens 2\n/set\n");
+    let text = told.ok();
+    assert!(
+        text.starts_with("0.25\n") && text.contains("top-k              7\nthe")
+            || text.contains("top-k              7\n"),
+        "{text}"
+    );
+    assert!(text.contains("max-tokens         2"), "{text}");
+    for (line, said) in [
+        ("/set temprature 1\n", "did you mean temperature?"),
+        ("/set temperature hot\n", "temperature: expected a number from 0 to 100, found \"hot\""),
+        ("/set think maybe\n", "expected on, off or default"),
+    ] {
+        let told = chat(&[], line);
+        assert!(told.err.contains(said), "{told:?}");
+    }
+    assert_eq!(chat(&[], "/set max-tokens 1\nHello\n/stats\n").ok().matches("reply: 1 tokens").count(), 1);
+}
+
+#[test]
+fn conversations_are_saved_and_loaded() {
+    let folder = Folder::new();
+    let file = folder.join("talk.json").display().to_string();
+    let whole = chat(&[], "Hello\nWhat?\n").ok();
+    let saved = chat(&[], &format!("Hello\n/save {file}\n"));
+    assert!(saved.err.contains("saved to"), "{saved:?}");
+    let loaded = chat(&[], &format!("/load {file}\nWhat?\n")).ok();
+    assert!(whole.ends_with(&loaded), "{whole} {loaded}");
+    // By name, in the user's data folder.
+    let named = |lines: &str| {
+        let path = model("glm-tiny-q4_0");
+        let greedy = ["chat", path.to_str().unwrap(), "--max-tokens", "4", "--temperature", "0"];
+        weft(greedy).env("XDG_DATA_HOME", folder.path()).input(lines).run()
+    };
+    named("Hello\n/save trip\n").ok();
+    assert!(named("/load\n").ok().starts_with("trip                 Hello"));
+    assert_eq!(named("/load trip\nWhat?\n").ok(), loaded);
+    let error = named("/load none\n").failed(1);
+    assert!(error.contains("cannot read the conversation"), "{error}");
+}
+
+#[test]
+fn a_chat_template_can_be_chosen() {
+    let tokens =
+        |args: &[&str]| run(&[&["Hello", "--json"], args].concat()).json()["prompt_tokens"].as_u64().unwrap();
+    let folder = Folder::new();
+    let file = folder.join("plain.jinja");
+    std::fs::write(&file, "{{ messages[0].content }}").unwrap();
+    let plain = tokens(&["--chat-template", file.to_str().unwrap()]);
+    assert_eq!(plain, tokens(&["--raw"]));
+    assert!(tokens(&["--chat-template", "chatml"]) > plain);
+    let error = run(&["Hello", "--chat-template", "chatlm"]).failed(1);
+    assert!(
+        error.contains("there is no chat template chatlm: expected a file, or one of chatml,"),
+        "{error}"
+    );
+    std::fs::write(&file, "{% if %}").unwrap();
+    let error = run(&["Hello", "--chat-template", file.to_str().unwrap()]).failed(1);
+    assert!(error.contains("cannot use the chat template"), "{error}");
 }
 
 #[test]

@@ -111,6 +111,31 @@ fn the_error_for_a_missing_model_says_where_it_was_looked_for() {
 }
 
 #[test]
+fn a_missing_file_is_named_as_such() {
+    let folder = Folder::new();
+    std::fs::write(folder.join("model-Q4_0.gguf"), "").unwrap();
+    for name in ["model-Q4.gguf", "./model-Q4.gguf"] {
+        let mut call = weft(["inspect", name]);
+        call.command().current_dir(folder.path());
+        let error = call.run().failed(1);
+        assert!(error.contains(&format!("cannot open {name}: no such file (did you mean `")), "{error}");
+        assert!(error.contains("model-Q4_0.gguf"), "{error}");
+    }
+    let error = weft(["inspect", "org/repo"]).run().failed(1);
+    assert!(error.contains("did you mean `hf:org/repo`?"), "{error}");
+}
+
+#[test]
+fn a_switch_in_the_environment_is_on_or_off() {
+    let error = weft(["run", "none.gguf", "hi"]).env("WEFT_VERBOSE", "maybe").run().failed(2);
+    assert!(error.contains("expected 1 or 0") && error.contains("WEFT_VERBOSE"), "{error}");
+    for value in ["1", "off", "Yes", ""] {
+        let error = weft(["run", "none.gguf", "hi"]).env("WEFT_VERBOSE", value).run().failed(1);
+        assert!(error.contains("none.gguf"), "{error}");
+    }
+}
+
+#[test]
 fn a_closed_standard_output_is_not_an_error() {
     let fixture = model("ds2-tiny-q4_0");
     let mut call = weft(["inspect".as_ref(), "--tensors".as_ref(), fixture.as_os_str()]);

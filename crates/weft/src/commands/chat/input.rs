@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
 
+use super::complete::Commands;
 use crate::out::note;
 
 const PROMPT: &str = "> ";
@@ -23,8 +24,10 @@ pub(super) enum Input {
 
 /// The line editor, and the file of its history.
 pub(super) struct Editor {
-    lines: DefaultEditor,
+    lines: rustyline::Editor<Commands, FileHistory>,
     history: Option<PathBuf>,
+    /// The beginning of the next line, to be changed.
+    proposed: Option<String>,
 }
 
 /// One line of input, or what came instead.
@@ -43,13 +46,14 @@ impl Input {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return Ok(Input::Plain);
         }
-        let mut lines = DefaultEditor::new().context("cannot use this terminal")?;
+        let mut lines = rustyline::Editor::new().context("cannot use this terminal")?;
+        lines.set_helper(Some(Commands));
         let history = weft_file::data_folder().map(|folder| folder.join("history"));
         if let Some(history) = &history {
             // It does not exist the first time.
             let _ = lines.load_history(history);
         }
-        Ok(Input::Terminal(Box::new(Editor { lines, history })))
+        Ok(Input::Terminal(Box::new(Editor { lines, history, proposed: None })))
     }
 
     /// Whether messages are typed in a terminal.
@@ -59,16 +63,32 @@ impl Input {
 
     /// The next message; `None` after the last.
     pub(super) fn message(&mut self) -> anyhow::Result<Option<String>> {
-        let message = assemble(|prompt| self.line(prompt))?;
+        let terminal = self.is_terminal();
+        let message = assemble(terminal, |prompt| self.line(prompt))?;
         if let (Input::Terminal(editor), Some(message)) = (self, &message) {
             editor.remember(message);
         }
         Ok(message)
     }
 
+    /// Puts a text into the next line, for the user to change.
+    pub(super) fn propose(&mut self, text: String) {
+        if let Input::Terminal(editor) = self {
+            editor.proposed = Some(text);
+        }
+    }
+
+    /// Asks a question whose answer is yes unless it begins with n.
+    pub(super) fn confirm(&mut self, question: &str) -> anyhow::Result<bool> {
+        Ok(match self.line(question)? {
+            Line::Text(answer) => !answer.trim_start().to_lowercase().starts_with('n'),
+            Line::Abandoned | Line::End => false,
+        })
+    }
+
     fn line(&mut self, prompt: &str) -> anyhow::Result<Line> {
         match self {
-            Input::Terminal(editor) => match editor.lines.readline(prompt) {
+            Input::Terminal(editor) => match editor.read(prompt) {
                 Ok(line) => Ok(Line::Text(line)),
                 Err(ReadlineError::Interrupted) => Ok(Line::Abandoned),
                 Err(ReadlineError::Eof) => Ok(Line::End),
@@ -88,6 +108,13 @@ impl Input {
 }
 
 impl Editor {
+    fn read(&mut self, prompt: &str) -> rustyline::Result<String> {
+        match self.proposed.take() {
+            Some(text) => self.lines.readline_with_initial(prompt, (&text, "")),
+            None => self.lines.readline(prompt),
+        }
+    }
+
     /// Adds a message to the history. Errors are ignored: the conversation matters more.
     fn remember(&mut self, message: &str) {
         let _ = self.lines.add_history_entry(message);
@@ -99,7 +126,10 @@ impl Editor {
 }
 
 /// Assembles the next message from lines, skipping empty messages; `None` at the end.
-fn assemble(mut line: impl FnMut(&str) -> anyhow::Result<Line>) -> anyhow::Result<Option<String>> {
+fn assemble(
+    terminal: bool,
+    mut line: impl FnMut(&str) -> anyhow::Result<Line>,
+) -> anyhow::Result<Option<String>> {
     let mut abandoned = false;
     loop {
         let first = match line(PROMPT)? {
@@ -113,7 +143,7 @@ fn assemble(mut line: impl FnMut(&str) -> anyhow::Result<Line>) -> anyhow::Resul
             Line::Text(text) => text,
         };
         abandoned = false;
-        match rest(first, &mut line)? {
+        match rest(terminal, first, &mut line)? {
             Some(message) if message.trim().is_empty() => {}
             Some(message) => return Ok(Some(message)),
             None => {}
@@ -123,6 +153,7 @@ fn assemble(mut line: impl FnMut(&str) -> anyhow::Result<Line>) -> anyhow::Resul
 
 /// Reads the rest of the message that begins with this line; `None` if it was abandoned.
 fn rest(
+    terminal: bool,
     first: String,
     line: &mut impl FnMut(&str) -> anyhow::Result<Line>,
 ) -> anyhow::Result<Option<String>> {
@@ -140,6 +171,14 @@ fn rest(
         match line(MORE)? {
             Line::Text(next) => message.extend(["\n", &next]),
             Line::Abandoned => return Ok(None),
+            // Ctrl-D is no way to send a message that has been begun.
+            Line::End if terminal => {
+                note!(
+                    "this message was not sent; it ends with {}",
+                    if quoted { QUOTES } else { "a line without \\" }
+                );
+                return Ok(None);
+            }
             // The end of the input ends an unfinished message.
             Line::End => return Ok(Some(message)),
         }
@@ -152,15 +191,20 @@ mod tests {
 
     /// All messages in these lines, where `^C` stands for Ctrl-C.
     fn messages(lines: &str) -> Vec<String> {
+        messages_of(false, lines)
+    }
+
+    fn messages_of(terminal: bool, lines: &str) -> Vec<String> {
         let mut lines = lines.lines();
         let mut line = |_: &str| {
             Ok(match lines.next() {
                 Some("^C") => Line::Abandoned,
+                Some("^D") => Line::End,
                 Some(text) => Line::Text(text.into()),
                 None => Line::End,
             })
         };
-        std::iter::from_fn(|| assemble(&mut line).unwrap()).collect()
+        std::iter::from_fn(|| assemble(terminal, &mut line).unwrap()).collect()
     }
 
     #[test]
@@ -184,5 +228,11 @@ mod tests {
     #[test]
     fn ctrl_c_abandons_a_message_and_ends_when_pressed_twice() {
         assert_eq!(messages("one\\\n^C\ntwo\n^C\nthree\n^C\n^C\nfour"), ["two", "three"]);
+    }
+
+    #[test]
+    fn ctrl_d_within_a_message_does_not_send_it() {
+        assert_eq!(messages_of(true, "\"\"\"one\ntwo\n^D\nthree"), ["three"]);
+        assert_eq!(messages_of(true, "one\\\n^D\ntwo"), ["two"]);
     }
 }

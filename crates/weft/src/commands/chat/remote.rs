@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
 use serde_json::{Map, Value, json};
 use weft_text::Message;
 
@@ -15,11 +16,16 @@ use crate::client::{ClientError, Server};
 use crate::interrupt::Listener;
 use crate::messages::Messages;
 use crate::out::{Out, note};
+use crate::progress::Spinner;
+use crate::terminal::Quiet;
 
 /// The longest time that a server may say nothing: prompts can be long, and queues too.
 const SILENCE: Duration = Duration::from_secs(600);
 /// How often Ctrl-C is looked for.
 const TICK: Duration = Duration::from_millis(20);
+
+/// The field of a request that switches reasoning on and off.
+const THINK: &str = "chat_template_kwargs";
 
 /// A server.
 pub(super) struct Remote {
@@ -77,8 +83,10 @@ impl Remote {
     }
 
     /// Requests a reply and shows it. Returns it and whether Ctrl-C ended it.
-    fn reply(&self, out: &mut Out) -> anyhow::Result<(Arrived, bool)> {
+    fn request(&self, out: &mut Out) -> anyhow::Result<(Arrived, bool)> {
         let listener = Listener::new();
+        let quiet = Quiet::new();
+        let mut spinner = Some(Spinner::new("waiting for the server"));
         let stop = listener.pressed();
         // Connections of its own, which can be closed while the other thread waits.
         let server = self.server.apart();
@@ -92,16 +100,22 @@ impl Remote {
                 break true;
             }
             match events.recv_timeout(TICK) {
-                Ok((at, Ok(Some(event)))) => shown = arrived.take(&event, at, out),
+                Ok((at, Ok(Some(event)))) => {
+                    spinner = None;
+                    shown = arrived.take(&event, at, out);
+                }
                 Ok((_, Ok(None))) | Err(RecvTimeoutError::Disconnected) => break false,
                 Ok((_, Err(error))) => {
-                    let _ = arrived.end(out);
+                    drop(spinner);
+                    let _ = out.end_reply();
                     return Err(error.into());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         };
-        shown.and_then(|()| arrived.end(out))?;
+        drop(spinner);
+        shown.and_then(|()| out.end_reply())?;
+        drop(quiet);
         Ok((arrived, cancelled))
     }
 }
@@ -152,24 +166,10 @@ impl Arrived {
             out.aside(reasoning)?;
         }
         if !text.is_empty() {
-            if self.text.is_empty() && !self.reasoning.is_empty() {
-                out.aside(if self.reasoning.ends_with('\n') { "\n" } else { "\n\n" })?;
-            }
             self.text += text;
-            out.foreign(text)?;
+            out.reply(text)?;
         }
         Ok(())
-    }
-
-    /// Ends the last line, unless it has ended already.
-    fn end(&self, out: &mut Out) -> io::Result<()> {
-        match (self.text.as_str(), self.reasoning.as_str()) {
-            ("", "") => Ok(()),
-            ("", reasoning) if reasoning.ends_with('\n') => Ok(()),
-            ("", _) => out.aside("\n"),
-            (text, _) if text.ends_with('\n') => Ok(()),
-            _ => out.foreign("\n"),
-        }
     }
 
     fn statistics(&self, asked: Instant) -> String {
@@ -198,27 +198,24 @@ impl Partner for Remote {
         &mut self.messages
     }
 
-    fn say(&mut self, message: &str, out: &mut Out) -> anyhow::Result<Reply> {
+    fn reply(&mut self, out: &mut Out) -> anyhow::Result<Reply> {
         let asked = Instant::now();
-        self.messages.ask(message);
-        let reply = self.reply(out);
-        let kept = reply.as_ref().ok().filter(|(arrived, cancelled)| !arrived.text.is_empty() || !cancelled);
-        self.messages.answer(kept.map(|(arrived, _)| {
-            let mut message = Message::new("assistant", arrived.text.as_str());
-            if !arrived.reasoning.is_empty() {
-                // Templates need it where a turn is not over, and drop it elsewhere.
-                message.extra.insert("reasoning_content".to_string(), arrived.reasoning.as_str().into());
-            }
-            message
-        }));
-        let (arrived, cancelled) = reply?;
+        let (arrived, cancelled) = self.request(out)?;
         let cut = arrived.finish.as_deref() == Some("length") && !self.options.contains_key("max_tokens");
         let ended = match cancelled {
             true => Ended::Cancelled,
             false if cut => Ended::Full,
             false => Ended::Done,
         };
-        Ok(Reply { ended, statistics: arrived.statistics(asked) })
+        let message = (!arrived.text.is_empty() || !cancelled).then(|| {
+            let mut message = Message::new("assistant", arrived.text.as_str());
+            if !arrived.reasoning.is_empty() {
+                // Templates need it where a turn is not over, and drop it elsewhere.
+                message.extra.insert("reasoning_content".to_string(), arrived.reasoning.as_str().into());
+            }
+            message
+        });
+        Ok(Reply { ended, message, statistics: arrived.statistics(asked), room: None })
     }
 
     fn is_full(&self, error: &anyhow::Error) -> bool {
@@ -226,8 +223,57 @@ impl Partner for Remote {
     }
 
     fn full(&self) -> String {
-        "the server's context, or its limit for a reply, is reached; /clear starts a new conversation"
+        "the server's context, or its limit for a reply, is reached; /drop forgets the oldest messages, and /clear starts \
+         a new conversation"
             .to_string()
+    }
+
+    fn set(&mut self, name: &str, value: Option<f64>) {
+        let field = name.replace('-', "_");
+        match value {
+            // Whole numbers without a fraction: counts are refused with one.
+            Some(value) if value.fract() == 0.0 && value >= 0.0 => {
+                self.options.insert(field, (value as u64).into());
+            }
+            Some(value) => {
+                self.options.insert(field, value.into());
+            }
+            None => {
+                self.options.remove(&field);
+            }
+        }
+    }
+
+    fn set_think(&mut self, think: Option<bool>) {
+        match think {
+            Some(think) => {
+                self.options.insert(THINK.to_string(), json!({"enable_thinking": think}));
+            }
+            None => {
+                self.options.remove(THINK);
+            }
+        }
+    }
+
+    fn setting(&self, name: &str) -> Option<Value> {
+        self.options.get(&name.replace('-', "_")).cloned()
+    }
+
+    fn vary(&mut self) {
+        if let Some(seed) = self.options.get("seed").and_then(Value::as_u64) {
+            self.options.insert("seed".to_string(), seed.wrapping_add(1).into());
+        }
+    }
+
+    fn switch(&mut self, model: &str) -> anyhow::Result<()> {
+        let models = self.server.models()?;
+        ensure!(
+            models.is_empty() || models.iter().any(|known| known == model),
+            "the server has no model {model}: expected {}",
+            models.join(" or ")
+        );
+        self.model = Some(model.to_string());
+        Ok(())
     }
 }
 
@@ -257,7 +303,7 @@ fn options(args: Args<'_>) -> Map<String, Value> {
     set("seed", "seed", &|| args.generate(None).sampling.seed.into());
     set("stop", "stop", &|| args.texts("stop").into());
     if let Some(think) = args.switch("think", "no-think") {
-        fields.insert("chat_template_kwargs".to_string(), json!({"enable_thinking": think}));
+        fields.insert(THINK.to_string(), json!({"enable_thinking": think}));
     }
     fields
 }

@@ -1,0 +1,309 @@
+//! Sets streamed text for a terminal: lines break between words, and Markdown and code get light styles.
+//!
+//! A word appears once it is complete, since only then is it known on which line it belongs. Text within fences and tables is
+//! not wrapped. Only the marks of bold text and inline code are left out, because their style shows instead.
+
+mod code;
+mod style;
+
+use unicode_width::UnicodeWidthChar as _;
+
+use code::Code;
+pub(crate) use style::Style;
+
+/// Sets one reply.
+pub(crate) struct Typesetter {
+    /// Whether there are styles; without them the text stays as it is, and only lines are broken.
+    styled: bool,
+    /// The style of ordinary text.
+    base: Style,
+    /// Text whose meaning depends on what follows.
+    held: String,
+    /// The word that is not yet shown, and the spaces before it.
+    word: Vec<(Style, char)>,
+    spaces: usize,
+    /// Where the next character goes.
+    column: usize,
+    /// The beginning of the line, up to [`KNOWN`] characters.
+    line: String,
+    before: char,
+    kind: Kind,
+    bold: bool,
+    /// The number of backticks that ends inline code.
+    ticks: Option<usize>,
+    /// The code within fences.
+    code: Option<Code>,
+    shown: Style,
+}
+
+/// How many characters of a line decide about its kind and its indentation.
+const KNOWN: usize = 16;
+
+/// The narrowest terminal on which lines are broken between words.
+const NARROWEST: usize = 16;
+
+const RESET: &str = "\x1b[0m";
+
+/// What a line is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Nothing but spaces so far.
+    Unknown,
+    Prose,
+    Heading,
+    /// Begins or ends code.
+    Fence,
+}
+
+impl Typesetter {
+    /// Begins a text. `base` is the style of ordinary text.
+    pub(crate) fn new(styled: bool, base: Style) -> Typesetter {
+        Typesetter {
+            styled,
+            base,
+            held: String::new(),
+            word: Vec::new(),
+            spaces: 0,
+            column: 0,
+            line: String::new(),
+            before: '\n',
+            kind: Kind::Unknown,
+            bold: false,
+            ticks: None,
+            code: None,
+            shown: Style::Plain,
+        }
+    }
+
+    /// Sets more of the text, for a terminal of this width. Without one, no lines are broken.
+    pub(crate) fn push(&mut self, text: &str, columns: Option<usize>) -> String {
+        self.set(text, columns, false)
+    }
+
+    /// Sets what was held back, ends the line unless it has ended, and begins anew.
+    pub(crate) fn finish(&mut self, columns: Option<usize>) -> String {
+        let mut out = self.set("", columns, true);
+        self.flush(columns, &mut out);
+        self.show(Style::Plain, &mut out);
+        if self.column > 0 {
+            out.push('\n');
+        }
+        *self = Typesetter::new(self.styled, self.base);
+        out
+    }
+
+    fn set(&mut self, text: &str, columns: Option<usize>, last: bool) -> String {
+        // The last column stays free: terminals differ in where the cursor is after it.
+        let limit = columns.filter(|columns| *columns >= NARROWEST).map(|columns| columns - 1);
+        let held = std::mem::take(&mut self.held) + text;
+        let mut rest = held.as_str();
+        let mut out = String::new();
+        while let Some(taken) = self.next(rest, last, limit, &mut out) {
+            rest = &rest[taken..];
+        }
+        self.held = rest.to_string();
+        self.show(Style::Plain, &mut out);
+        out
+    }
+
+    /// Sets the beginning of `rest` and returns its length; `None` if that takes more text.
+    fn next(&mut self, rest: &str, last: bool, limit: Option<usize>, out: &mut String) -> Option<usize> {
+        let first = rest.chars().next()?;
+        if first == '\n' {
+            self.end_line(limit, out);
+            return Some(1);
+        }
+        let marks = self.styled && self.base == Style::Plain;
+        if self.kind == Kind::Unknown && first != ' ' {
+            self.kind = if marks { self.line_kind(rest, last)? } else { Kind::Prose };
+        }
+        if self.code.is_some() && self.kind != Kind::Fence {
+            let code = self.code.as_mut()?;
+            let (taken, style) = code.next(rest, last)?;
+            rest[..taken].chars().for_each(|c| self.put(style, c, out));
+            return Some(taken);
+        }
+        if marks
+            && self.kind == Kind::Prose
+            && let Some(mark) = self.mark(rest, first, last)?
+        {
+            return Some(mark);
+        }
+        self.char(first, limit, out);
+        Some(first.len_utf8())
+    }
+
+    /// What the line is that continues with `rest`, which does not begin with a space.
+    fn line_kind(&mut self, rest: &str, last: bool) -> Option<Kind> {
+        let run = |mark| rest.len() - rest.trim_start_matches(mark).len();
+        let (ticks, hashes) = (run('`'), run('#'));
+        let open = |length: usize| length == rest.len() && !last;
+        if ticks >= 3 {
+            // The language decides how the code looks, so the whole line is needed.
+            let end = rest.find('\n').or_else(|| last.then_some(rest.len()))?;
+            self.code = match self.code {
+                Some(_) => None,
+                None => Some(Code::new(rest[ticks..end].trim())),
+            };
+            return Some(Kind::Fence);
+        }
+        if ticks > 0 && open(ticks) || (1..=6).contains(&hashes) && open(hashes) && self.code.is_none() {
+            return None;
+        }
+        let heading = (1..=6).contains(&hashes) && rest[hashes..].starts_with(' ') && self.code.is_none();
+        Some(if heading { Kind::Heading } else { Kind::Prose })
+    }
+
+    /// Takes a mark of bold text or inline code: `Some(Some(length))`; `Some(None)` is no mark, `None` takes more text.
+    #[expect(clippy::option_option, reason = "not known yet, no mark, or a mark")]
+    fn mark(&mut self, rest: &str, first: char, last: bool) -> Option<Option<usize>> {
+        let run = rest.len() - rest.trim_start_matches(first).len();
+        match first {
+            '`' => {
+                if run == rest.len() && !last {
+                    return None;
+                }
+                match self.ticks {
+                    None => self.ticks = Some(run),
+                    Some(ticks) if ticks == run => self.ticks = None,
+                    Some(_) => return Some(None),
+                }
+                Some(Some(run))
+            }
+            '*' if self.ticks.is_none() => {
+                let after = rest[run..].chars().next();
+                if after.is_none() && !last {
+                    return None;
+                }
+                let closes = self.bold && !self.before.is_whitespace();
+                let opens = !self.bold
+                    && !self.before.is_alphanumeric()
+                    && after.is_some_and(|after| !after.is_whitespace());
+                if run < 2 || !(opens || closes) {
+                    return Some(None);
+                }
+                self.bold = opens;
+                Some(Some(2))
+            }
+            _ => Some(None),
+        }
+    }
+
+    fn style(&self) -> Style {
+        match self.kind {
+            Kind::Fence => Style::Dim,
+            Kind::Heading => Style::Bold,
+            _ if self.ticks.is_some() => Style::Code,
+            _ if self.bold => Style::Bold,
+            _ => self.base,
+        }
+    }
+
+    /// Sets a character of prose.
+    fn char(&mut self, c: char, limit: Option<usize>, out: &mut String) {
+        if self.line.chars().count() < KNOWN {
+            self.line.push(c);
+        }
+        self.before = c;
+        if c == ' ' || c == '\t' {
+            self.flush_to(limit, out);
+            self.spaces += if c == ' ' { 1 } else { 4 };
+            return;
+        }
+        let style = self.style();
+        self.word.push((style, c));
+        // Lines break after every wide character, and after a hyphen within a word.
+        let wide = c.width() == Some(2);
+        if wide || c == '-' && self.word.len() > 1 {
+            self.flush_to(limit, out);
+        }
+    }
+
+    fn flush(&mut self, columns: Option<usize>, out: &mut String) {
+        let limit = columns.filter(|columns| *columns >= NARROWEST).map(|columns| columns - 1);
+        self.flush_to(limit, out);
+    }
+
+    /// Shows the word, on the next line if it does not fit on this one.
+    fn flush_to(&mut self, limit: Option<usize>, out: &mut String) {
+        if self.word.is_empty() {
+            return;
+        }
+        let word = std::mem::take(&mut self.word);
+        let spaces = std::mem::take(&mut self.spaces);
+        let width = word.iter().map(|(_, c)| c.width().unwrap_or(0)).sum::<usize>();
+        let limit = limit.filter(|_| !self.line.trim_start().starts_with('|'));
+        let indent = limit.map_or(0, |limit| self.indent().min(limit / 2));
+        if limit.is_some_and(|limit| self.column > indent && self.column + spaces + width > limit) {
+            self.break_line(indent, out);
+        } else {
+            // Spaces at a line's beginning have the style of no word.
+            self.show(self.base, out);
+            out.extend(std::iter::repeat_n(' ', spaces));
+            self.column += spaces;
+        }
+        for (style, c) in word {
+            let width = c.width().unwrap_or(0);
+            if limit.is_some_and(|limit| self.column > indent && self.column + width > limit) {
+                self.break_line(indent, out);
+            }
+            self.put(style, c, out);
+        }
+    }
+
+    fn break_line(&mut self, indent: usize, out: &mut String) {
+        self.show(Style::Plain, out);
+        out.push('\n');
+        out.extend(std::iter::repeat_n(' ', indent));
+        self.column = indent;
+    }
+
+    /// How far the further lines of a paragraph or list item are indented.
+    fn indent(&self) -> usize {
+        let text = self.line.trim_start_matches(' ');
+        let spaces = self.line.len() - text.len();
+        let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let mark = match digits {
+            0 if text.starts_with("- ") || text.starts_with("* ") || text.starts_with("+ ") => 2,
+            0 => 0,
+            _ if text[digits..].starts_with(". ") || text[digits..].starts_with(") ") => digits + 2,
+            _ => 0,
+        };
+        spaces + mark
+    }
+
+    fn end_line(&mut self, limit: Option<usize>, out: &mut String) {
+        self.flush_to(limit, out);
+        self.show(Style::Plain, out);
+        out.push('\n');
+        self.spaces = 0;
+        self.column = 0;
+        self.line.clear();
+        self.before = '\n';
+        self.kind = Kind::Unknown;
+        self.bold = false;
+        self.ticks = None;
+        if let Some(code) = &mut self.code {
+            code.end_line();
+        }
+    }
+
+    fn put(&mut self, style: Style, c: char, out: &mut String) {
+        self.show(style, out);
+        out.push(c);
+        self.column += c.width().unwrap_or(0);
+    }
+
+    fn show(&mut self, style: Style, out: &mut String) {
+        if self.styled && style != self.shown {
+            if self.shown != Style::Plain {
+                out.push_str(RESET);
+            }
+            out.push_str(style.sgr());
+            self.shown = style;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

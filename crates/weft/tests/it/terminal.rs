@@ -1,0 +1,231 @@
+//! Tests of `chat` and `run` in a terminal.
+
+use crate::pty::{Pty, can_run};
+use crate::support::{Folder, Weft, model, weft};
+
+/// A conversation with short, reproducible replies.
+fn chat(args: &[&str]) -> Weft {
+    let path = model("glm-tiny-q4_0");
+    weft([&["chat", path.to_str().unwrap(), "--temperature", "0", "--seed", "1"], args].concat())
+}
+
+const SHORT: &[&str] = &["--max-tokens", "4"];
+const LONG: &[&str] = &["--max-tokens", "4000"];
+
+/// Starts a conversation and waits for its prompt.
+#[track_caller]
+fn start(args: &[&str]) -> Pty {
+    start_at(args, 80)
+}
+
+#[track_caller]
+fn start_at(args: &[&str], columns: u16) -> Pty {
+    let mut pty = Pty::start(&mut chat(args), columns);
+    pty.wait_for("> ");
+    pty
+}
+
+#[test]
+fn signals_at_the_prompt_restore_the_terminal() {
+    if !can_run() {
+        return;
+    }
+    for (signal, code) in [("TERM", 143), ("HUP", 129)] {
+        let pty = start(SHORT);
+        assert!(!pty.is_cooked(), "the line editor is at work");
+        pty.signal(signal);
+        assert_eq!(pty.end().0, Some(code), "{signal}");
+    }
+}
+
+#[test]
+fn signals_during_a_reply_end_the_conversation() {
+    if !can_run() {
+        return;
+    }
+    for (signal, code) in [("TERM", 143), ("HUP", 129)] {
+        let mut pty = start(LONG);
+        pty.send("Hello\r");
+        pty.wait_for("\n");
+        pty.wait_for(" ");
+        pty.signal(signal);
+        assert_eq!(pty.end().0, Some(code), "{signal}");
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_reply_without_a_trace_and_the_conversation_goes_on() {
+    if !can_run() {
+        return;
+    }
+    let mut pty = start(LONG);
+    pty.send("Hello\r");
+    pty.wait_for("Hello");
+    pty.wait_for("\n");
+    pty.wait_for(" ");
+    pty.send("\x03");
+    pty.wait_for("> ");
+    pty.send("/stats\r");
+    let seen = pty.wait_for("reply: ");
+    assert!(!seen.contains("^C"), "{seen:?}");
+    pty.send("/quit\r");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn what_is_typed_during_a_reply_waits_for_the_prompt() {
+    if !can_run() {
+        return;
+    }
+    let mut pty = start(&["--max-tokens", "300"]);
+    pty.send("Hello\r");
+    pty.wait_for("Hello");
+    pty.wait_for("\n");
+    pty.wait_for(" ");
+    pty.send("/stats\r/system Be brief.\r/system\r");
+    let reply = pty.wait_for("> ");
+    assert!(!reply.contains("stats"), "it echoes into the reply: {reply:?}");
+    // Every line arrives, also those after the first.
+    pty.wait_for("reply: ");
+    pty.wait_for("\r\nBe brief.");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn ctrl_d_within_quotes_does_not_send() {
+    if !can_run() {
+        return;
+    }
+    let mut pty = start(SHORT);
+    pty.send("\"\"\"one\r");
+    pty.wait_for("… ");
+    pty.send("\x04");
+    pty.wait_for("was not sent");
+    pty.send("/stats\r");
+    pty.wait_for("there is no reply yet");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn a_pasted_text_of_several_lines_is_one_message() {
+    if !can_run() {
+        return;
+    }
+    let mut pty = start(SHORT);
+    pty.send("\x1b[200~one\rtwo\x1b[201~\r");
+    pty.wait_for("\n");
+    pty.wait_for("> ");
+    pty.send("/undo\r");
+    pty.wait_for("removed \"one\\ntwo\"");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn tab_completes_commands() {
+    if !can_run() {
+        return;
+    }
+    let mut pty = start(SHORT);
+    pty.send("/set tem\t0.25\r/set temperature\r");
+    pty.wait_for("\r\n0.25\r\n");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn the_last_message_can_be_changed() {
+    if !can_run() {
+        return;
+    }
+    let mut pty = start(SHORT);
+    pty.send("Hello\r");
+    pty.wait_for("\n");
+    pty.wait_for("> ");
+    pty.send("/edit\r");
+    pty.wait_for("> Hello");
+    pty.send(" again\r");
+    pty.wait_for("\n");
+    pty.wait_for("> ");
+    pty.send("/undo\r");
+    pty.wait_for("removed \"Hello again\"");
+    pty.send("/undo\r");
+    pty.wait_for("nothing to undo");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn lines_break_between_words() {
+    if !can_run() {
+        return;
+    }
+    let path = model("glm-tiny-q4_0");
+    let path = path.to_str().unwrap();
+    let args = ["run", path, "--temperature", "0", "--max-tokens", "200", "Hello"];
+    let plain = weft(args).run().ok();
+    let (code, screen) = Pty::start(&mut weft(args).env("NO_COLOR", "1"), 40).end();
+    assert_eq!(code, Some(0));
+    assert!(screen.lines().all(|line| line.chars().count() < 40), "{screen}");
+    // Control characters are not shown in a terminal.
+    let joined = |text: &str| text.replace(|c: char| c.is_whitespace() || c.is_control(), "");
+    assert_eq!(joined(&screen), joined(&plain), "nothing is lost");
+}
+
+#[test]
+fn conversations_are_resumed() {
+    if !can_run() {
+        return;
+    }
+    let data = Folder::new();
+    let start = |args: &[&str]| {
+        let mut pty = Pty::start(&mut chat(args).env("XDG_DATA_HOME", data.path()), 80);
+        pty.wait_for("> ");
+        pty
+    };
+    let mut pty = start(SHORT);
+    pty.send("Hello\r");
+    pty.wait_for("\n");
+    pty.wait_for("> ");
+    pty.send("/save trip\r");
+    pty.wait_for("saved to");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+    let mut pty = start(&[SHORT, &["--resume"]].concat());
+    pty.wait_for("Hello");
+    pty.wait_for("> ");
+    pty.send("/load\r");
+    pty.wait_for("trip ");
+    pty.send("/undo\r");
+    pty.wait_for("removed \"Hello\"");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn a_full_context_can_forget_the_oldest_messages() {
+    if !can_run() {
+        return;
+    }
+    let mut pty = start(&["--max-tokens", "4", "--context", "24"]);
+    for _ in 0..2 {
+        pty.send("Hello\r");
+        pty.wait_for("\n");
+        pty.wait_for("> ");
+    }
+    pty.send("Hello\r");
+    pty.wait_for("forget the oldest message and its reply? [Y/n] ");
+    pty.send("y\r");
+    pty.wait_for("> ");
+    pty.send("Hello\r");
+    pty.wait_for("[Y/n] ");
+    pty.send("n\r");
+    pty.wait_for("/drop forgets the oldest messages");
+    pty.wait_for("> ");
+    pty.send("/drop\r");
+    pty.wait_for("forgot the oldest message");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
