@@ -68,34 +68,50 @@ impl Scheduler {
             Trial::Schedules(tried) => tried.get(&Key::new(kernel, max)).cloned(),
             Trial::Nothing | Trial::Departures(_) => None,
         };
+        let (limits, rendered) = self.departed_limits();
         let mut schedule = match tried {
             Some(tried) => tried,
-            None => self.chosen(kernel, max)?,
+            None => self.chosen(kernel, max, &limits)?,
         };
-        let mut target = self.target.clone();
         if let Trial::Departures(departures) = &self.trial {
             for departure in departures {
-                schedule = depart(departure, kernel, max, &schedule, self.limits());
-                target.limits = departures::limits(departure, &target.limits);
+                schedule = depart(departure, kernel, max, &schedule, &limits);
             }
         }
+        let target = Target { limits: rendered, ..self.target.clone() };
         render_with(kernel, slots, &schedule, max, &target)
     }
 
-    /// A kernel's schedule without a trial.
-    fn chosen(&self, kernel: &Kernel, max: &Sizes) -> Result<Schedule, Refused> {
-        let own = choose(kernel, max, self.limits(), &self.tuned);
-        let fit = |schedule: &&Schedule| fits(kernel, schedule, max, self.limits());
-        match self.tuned.schedule(kernel, max, &own, self.limits()).filter(fit) {
+    /// The limits that kernels are rendered for now: the target's, unless a departure is being tried.
+    pub fn rendered_limits(&self) -> Limits {
+        self.departed_limits().1
+    }
+
+    /// The limits with which schedules are chosen now, and those that texts are rendered for.
+    fn departed_limits(&self) -> (Limits, Limits) {
+        let (mut chosen, mut rendered) = (self.limits().clone(), self.limits().clone());
+        if let Trial::Departures(departures) = &self.trial {
+            for departure in departures {
+                departures::limits(departure, &mut chosen, &mut rendered);
+            }
+        }
+        (chosen, rendered)
+    }
+
+    /// A kernel's schedule without a trial, on a GPU with these limits.
+    fn chosen(&self, kernel: &Kernel, max: &Sizes, limits: &Limits) -> Result<Schedule, Refused> {
+        let own = choose(kernel, max, limits, &self.tuned);
+        let fit = |schedule: &&Schedule| fits(kernel, schedule, max, limits);
+        match self.tuned.schedule(kernel, max, &own, limits).filter(fit) {
             Some(kept) => Ok(kept.clone()),
-            None => fitting(kernel, own, max, self.limits()),
+            None => fitting(kernel, own, max, limits),
         }
     }
 
     /// A kernel's schedule in programs for steps up to `max`, without a trial; `None` if the kernel
     /// cannot be rendered.
     pub fn schedule(&self, kernel: &Kernel, max: &Sizes) -> Option<String> {
-        Some(self.chosen(kernel, max).ok()?.to_string())
+        Some(self.chosen(kernel, max, self.limits()).ok()?.to_string())
     }
 
     /// The schedules that differ from this one in one choice by one step. All can be rendered.
@@ -138,5 +154,67 @@ impl Scheduler {
         let named = |name: &str| departures().find(|departure| departure.name == name);
         let departures: Vec<&'static Departure> = names.into_iter().filter_map(named).collect();
         self.trial = if departures.is_empty() { Trial::Nothing } else { Trial::Departures(departures) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_kern::parse_plan;
+
+    use super::*;
+    use crate::limits::Language;
+
+    /// A product of many rows with one matrix.
+    const PLAN: &str = "plan p T=128 R=1 S=0 P=0 arena=0 {
+b0 = input x : q8[T, 2048]
+b1 = weight w : q4_0[4096, 2048]
+b2 = output y : f32[T, 4096]
+kernel dot {
+  p0 read q8
+  p1 read q4_0
+  p2 write f32
+  rows [T] cols 4096
+  dot x=p0[0; 2048; 1] w=p1 count=1 n=4096 k=2048 first=0 stride=4096 pick=only transposed=false
+  v0 = acc 0
+  v1 = store v0 p2[0; 4096; 1]
+}
+call dot b0 b1 b2
+}
+";
+
+    #[test]
+    fn departures_of_a_card_change_its_texts() {
+        let plan = parse_plan(PLAN).unwrap();
+        let (kernel, slots) = (&plan.kernels[0], Slots::new([(0, false), (1, true), (2, false)]).0);
+        let target = Target { language: Language::Cuda, limits: Limits::of_cuda((9, 0), 132) };
+        let mut scheduler = Scheduler::new(target.clone(), TunedSchedules::default());
+        // Of one row, which loads ahead, and of many, which multiply matrices.
+        let mut text = |names: &[&str], tokens| {
+            scheduler.depart(names.iter().copied());
+            let shaders = scheduler.render(kernel, &slots, &Sizes { tokens, ..plan.max }).unwrap();
+            (shaders[0].source.clone(), scheduler.rendered_limits())
+        };
+        for (departure, tokens, marks) in [
+            ("launch.early=off", 1, &["wait_for_previous", "launch_next"][..]),
+            ("loads.quads=off", 1, &["uint4"]),
+            ("products.matrix=off", 128, &["multiply_matrices"]),
+        ] {
+            let ((usual, limits), (departed, others)) = (text(&[], tokens), text(&[departure], tokens));
+            assert!(limits == target.limits && limits != others, "{departure}");
+            for mark in marks {
+                assert!(usual.contains(mark) && !departed.contains(mark), "{departure}: {mark}");
+            }
+        }
+        let early = |text: &str| {
+            let kernel = text.split_once("__global__").unwrap().1;
+            kernel.split_once("wait_for_previous();").unwrap().0.contains("load_early")
+        };
+        let [usual, departed] = [&[][..], &["loads.early=off"]].map(|names| text(names, 1).0);
+        assert!(early(&usual) && !early(&departed));
+        let (waves, limits) = text(&["schedule.waves=off"], 1);
+        assert!(usual != waves && limits.processors == 0);
+        let (both, limits) = text(&["launch.early=off", "products.matrix=off"], 128);
+        assert!(!both.contains("launch_next") && !both.contains("multiply_matrices"));
+        assert!(!limits.dependent_launch && !limits.matrix);
     }
 }

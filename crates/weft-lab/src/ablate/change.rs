@@ -99,7 +99,7 @@ mod tests {
 
         // A GPU has schedules as well.
         let on_gpu = Change::all(&Switches::default(), &"gpu".parse().unwrap());
-        let own = |change: &&Change| ["schedule.", "loads."].iter().any(|of| change.knob().starts_with(of));
+        let own = |change: &&Change| matches!(change, Change::Schedule(_));
         let schedules = on_gpu.iter().filter(own);
         assert!(schedules.clone().count() > 4 && schedules.count() + all.len() == on_gpu.len());
 

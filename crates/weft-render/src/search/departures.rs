@@ -20,7 +20,7 @@ pub struct Departure {
 }
 
 /// What is changed, in each part or for the whole kernel.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Choice {
     Reduce(u32),
     Rows(u32),
@@ -29,15 +29,36 @@ enum Choice {
     Upcast(u32),
     Lanes(u32),
     Spread(bool),
-    /// Words that a lane loads before it waits.
-    Early(u32),
+    /// What the texts of the same schedule use.
+    Text(fn(&mut Limits)),
+    /// What the heuristic knows about the GPU, and so the schedule and its text.
+    Gpu(fn(&mut Limits)),
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 13] = [
+static ALL: [(Departure, Choice); 17] = [
+    (
+        named("launch.early=off", "No kernel begins before the one before it has ended."),
+        Choice::Text(|limits| limits.dependent_launch = false),
+    ),
     (
         named("loads.early=off", "No weights are loaded before a workgroup waits, or ahead of a norm."),
-        Choice::Early(0),
+        Choice::Text(|limits| limits.early_words = 0),
+    ),
+    (
+        named("loads.quads=off", "Lanes load one word at a time, which changes the order of sums."),
+        Choice::Gpu(|limits| limits.quads = false),
+    ),
+    (
+        named("products.matrix=off", "No products are computed by matrix units."),
+        Choice::Gpu(|limits| limits.matrix = false),
+    ),
+    (
+        named(
+            "schedule.waves=off",
+            "Schedules are chosen as if the number of multiprocessors were not known.",
+        ),
+        Choice::Gpu(|limits| limits.processors = 0),
     ),
     (named("schedule.reduce=1", "No lanes share a sum."), Choice::Reduce(1)),
     (named("schedule.reduce=4", "Four lanes share each sum."), Choice::Reduce(4)),
@@ -74,13 +95,15 @@ pub fn departures() -> impl Iterator<Item = &'static Departure> {
     ALL.iter().map(|(departure, _)| departure)
 }
 
-/// The limits that kernels are rendered for with this departure.
-pub(crate) fn limits(departure: &Departure, limits: &Limits) -> Limits {
+/// The limits with which schedules are chosen under this departure, and those that texts are rendered for.
+pub(crate) fn limits(departure: &Departure, chosen: &mut Limits, rendered: &mut Limits) {
     match ALL.iter().find(|(known, _)| known == departure) {
-        Some((_, Choice::Early(words))) => {
-            Limits { early_words: limits.early_words.min(*words), ..limits.clone() }
+        Some((_, Choice::Text(change))) => change(rendered),
+        Some((_, Choice::Gpu(change))) => {
+            change(chosen);
+            change(rendered);
         }
-        _ => limits.clone(),
+        _ => {}
     }
 }
 

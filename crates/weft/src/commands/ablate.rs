@@ -102,8 +102,10 @@ fn changes(text: &str, base: &Switches, device: &DeviceChoice) -> Result<Vec<Cha
     let mut found: Vec<Change> = Vec::new();
     for item in text.split(',').map(str::trim) {
         let is_schedule = |change: &Change| matches!(change, Change::Schedule(_));
+        // The names of schedules' changes contain their values.
+        let whole = item.starts_with("schedule.") || all.iter().any(|change| change.knob() == item);
         let (name, mode) = match item.split_once('=') {
-            Some((name, mode)) if !item.starts_with("schedule.") => (name, Some(mode)),
+            Some((name, mode)) if !whole => (name, Some(mode)),
             _ => (item, None),
         };
         let named: Vec<Change> = match (name, mode) {
@@ -222,6 +224,11 @@ mod tests {
         assert_eq!(named("fuse.tail=by-cost").unwrap(), "fuse.tail=by-cost");
         assert_eq!(named("all").unwrap(), named("aa,all").unwrap());
         assert!(named("all").unwrap().contains("fold.query=on"));
+        let gpu = "gpu".parse().unwrap();
+        for text in ["launch.early=off", "schedule.rows=1", "loads.quads=off"] {
+            let found = changes(text, &Switches::default(), &gpu).unwrap();
+            assert_eq!(found.iter().map(Change::to_string).collect::<Vec<_>>(), [text]);
+        }
     }
 
     #[test]
