@@ -37,6 +37,14 @@ impl Backend for CudaBackend {
         "this machine has no NVIDIA GPU, or no driver for it; `--device gpu` and `--device cpu` need neither"
     }
 
+    fn ready(&self) -> Result<(), String> {
+        let best = find(None).map_err(|error| error.to_string())?;
+        match best.unsupported() {
+            Some(why) => Err(why),
+            None => weft_nvrtc::find(best.driver).map(drop),
+        }
+    }
+
     fn open(&self, name: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Device>, OpenError> {
         Ok(Box::new(CudaDevice::open(&find(name)?, options)?))
     }

@@ -49,6 +49,19 @@ pub trait Backend: Sync {
         "this machine has none"
     }
 
+    /// Whether its best device can run programs, as far as can be known without opening it.
+    ///
+    /// # Errors
+    /// Why not, and what to do about it.
+    fn ready(&self) -> Result<(), String> {
+        if self.probe().is_empty() { Err(self.missing().into()) } else { Ok(()) }
+    }
+
+    /// What a list of devices should say about this backend beside its devices, if anything.
+    fn note(&self) -> Option<String> {
+        None
+    }
+
     /// Opens the first device whose name contains `name`, ignoring case; without a name, the best. There is never a name unless
     /// [`has_names`](Backend::has_names) says so.
     ///

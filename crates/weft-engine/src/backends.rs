@@ -9,15 +9,22 @@ use weft_cpu::CpuBackend;
 use weft_device::{Backend, ReferenceBackend};
 
 use crate::machines;
+use crate::preferred::Preferred;
 
 /// All backends, the default first.
-pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, GPU, CUDA, &ReferenceBackend];
+pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, &GPU, CUDA, &ReferenceBackend];
+
+const GPU: Preferred = Preferred {
+    first: CUDA,
+    usual: WGPU,
+    about: "a GPU, through CUDA where that works, otherwise through Vulkan or Metal",
+};
 
 #[cfg(feature = "gpu")]
-const GPU: &dyn Backend = &weft_wgpu::GpuBackend;
+const WGPU: &dyn Backend = &weft_wgpu::GpuBackend;
 
 #[cfg(not(feature = "gpu"))]
-const GPU: &dyn Backend = &left_out::LeftOut {
+const WGPU: &dyn Backend = &left_out::LeftOut {
     name: "gpu",
     about: "a GPU, through Vulkan or Metal; not in this build",
     why: "this build of Weft has no GPU support; build it with `--features gpu`, which is on by default, or use `--device cpu`",

@@ -71,6 +71,7 @@ mod options;
 mod oracle;
 mod pages;
 mod plans;
+mod preferred;
 mod processor;
 mod products;
 mod prompts;

@@ -15,8 +15,8 @@ pub(super) const COMMAND: Command = Command {
     name: "devices",
     about: "List the devices of this machine and their features",
     notes: "\
-Each line begins with the value to give to --device. Part of a name is enough, and `--device gpu` selects the first \
-GPU. A model runs only on devices whose largest buffer holds its largest weight.
+Each line begins with the value to give to --device. Part of a name is enough. `--device gpu` selects the first NVIDIA \
+GPU through CUDA where that works, otherwise the first GPU through Vulkan or Metal. A model runs only on devices whose largest buffer holds its largest weight.
 
 Examples:
   weft devices
@@ -32,7 +32,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if args.flag("json") {
         let backends = found.iter().map(|(backend, devices)| {
             let missing = devices.is_empty().then(|| backend.missing());
-            json!({ "name": backend.name(), "about": backend.about(), "missing": missing })
+            let note = backend.note();
+            json!({ "name": backend.name(), "about": backend.about(), "missing": missing, "note": note })
         });
         let backends: Vec<Value> = backends.collect();
         let reports =
@@ -47,6 +48,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     for (backend, _) in found.iter().filter(|(_, devices)| devices.is_empty()) {
         note!("{}", OpenError::Missing { backend: backend.name(), why: backend.missing() });
     }
+    found.iter().filter_map(|(backend, _)| backend.note()).for_each(|said| note!("{said}"));
     Ok(Outcome::Done)
 }
 
