@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Program, ProgramId,
-    RowsOf16, Span, Timing, Timings, Tuning, Weight,
+    RowsOf16, SourceText, Span, Timing, Timings, Tuning, Weight,
 };
 use weft_gpu::Scheduler;
 use weft_kern::Sizes;
@@ -157,6 +157,14 @@ impl Device for CudaDevice {
 
     fn tuning(&mut self) -> Option<&mut dyn Tuning> {
         Some(&mut self.scheduler)
+    }
+
+    fn text(&self) -> Option<&dyn SourceText> {
+        Some(&self.scheduler)
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        self.context.free_memory().ok()
     }
 
     fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {

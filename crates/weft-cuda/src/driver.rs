@@ -156,6 +156,15 @@ impl Context {
         check(unsafe { sys::cuCtxSetCurrent(self.raw) })
     }
 
+    /// Bytes of the card's memory that are free.
+    pub(crate) fn free_memory(&self) -> Result<u64, Failure> {
+        self.enter()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the driver stores two numbers.
+        check(unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) })?;
+        Ok(free as u64)
+    }
+
     /// Blocks until all work has completed.
     pub(crate) fn wait(&self) -> Result<(), Failure> {
         self.enter()?;

@@ -9,6 +9,7 @@ use crate::ids::{BufferId, ProgramId};
 use crate::packing::Packing;
 use crate::program::Program;
 use crate::roof::Probe;
+use crate::target::SourceText;
 use crate::timing::Timing;
 use crate::tuning::Tuning;
 use crate::weight::Weight;
@@ -105,6 +106,16 @@ pub trait Device: Send {
 
     /// Varies how kernels are scheduled, if the device can.
     fn tuning(&mut self) -> Option<&mut dyn Tuning> {
+        None
+    }
+
+    /// Renders kernels, if the device runs source text: what [`compile`](Device::compile) would compile.
+    fn text(&self) -> Option<&dyn SourceText> {
+        None
+    }
+
+    /// Bytes of the device's own memory that are free; `None` if it has none, or does not know.
+    fn free_memory(&self) -> Option<u64> {
         None
     }
 

@@ -11,6 +11,7 @@ use crate::error::DeviceError;
 use crate::ids::{BufferId, ProgramId};
 use crate::program::Program;
 use crate::roof::Probe;
+use crate::target::SourceText;
 use crate::timing::Timing;
 use crate::tuning::Tuning;
 use crate::weight::Weight;
@@ -125,6 +126,16 @@ pub trait Forward: Send {
         self.inner_mut().wait()
     }
 
+    /// [`Device::text`]
+    fn text(&self) -> Option<&dyn SourceText> {
+        self.inner().text()
+    }
+
+    /// [`Device::free_memory`]
+    fn free_memory(&self) -> Option<u64> {
+        self.inner().free_memory()
+    }
+
     /// [`Device::probe`]
     ///
     /// # Errors
@@ -184,6 +195,14 @@ impl<F: Forward> Device for F {
 
     fn wait(&mut self) -> Result<(), DeviceError> {
         Forward::wait(self)
+    }
+
+    fn text(&self) -> Option<&dyn SourceText> {
+        Forward::text(self)
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        Forward::free_memory(self)
     }
 
     fn probe(&self, bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {

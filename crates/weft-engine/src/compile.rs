@@ -69,13 +69,14 @@ pub(crate) struct Class {
     pub(crate) programs: [Program; 2],
 }
 
-/// A model's segments, and their plans for every class of steps.
-struct Planned {
-    segments: Vec<Segment>,
+/// A model's segments, and their plans for classes of steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub(crate) segments: Vec<Segment>,
     /// The most tokens of each class.
-    steps: Vec<usize>,
+    pub(crate) steps: Vec<usize>,
     /// For each class, a fusion for each segment.
-    fusions: Vec<Vec<Arc<Fusion>>>,
+    pub(crate) fusions: Vec<Vec<Arc<Fusion>>>,
 }
 
 /// The alignment of inputs in their common buffer, in bytes.
@@ -90,7 +91,7 @@ fn step_inputs(max: &Sizes) -> [(&'static str, usize); 6] {
 }
 
 /// Allocates the inputs of a step, all in one buffer, so that a single write is enough.
-fn inputs(device: &mut dyn Device, max: &Sizes) -> Result<BTreeMap<String, Region>, Error> {
+pub(crate) fn inputs(device: &mut dyn Device, max: &Sizes) -> Result<BTreeMap<String, Region>, Error> {
     let mut end = 0;
     let places = step_inputs(max).map(|(name, values)| {
         let offset = end;
@@ -103,20 +104,19 @@ fn inputs(device: &mut dyn Device, max: &Sizes) -> Result<BTreeMap<String, Regio
     Ok(places.map(region).into())
 }
 
-/// Compiles every distinct graph for each class of steps, loads the weights, allocates the states and links the programs.
+/// Loads the weights of planned segments, allocates the states and links the programs.
 pub(crate) fn compile(
     device: &mut dyn Device,
     gguf: &Gguf,
-    model: &ModelGraph,
+    planned: &Planned,
     options: &Options,
     cache: Option<&PackCache>,
     report: OnReport<'_>,
 ) -> Result<(Shared, Compiled), Error> {
     let inputs = inputs(device, &options.max)?;
-    let planned = plan(model, options)?;
     let tensors = weights::load(device, gguf, &planned.segments, &planned.fusions, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new() };
-    let compiled = bind(device, gguf, options, &planned, &mut shared)?;
+    let compiled = bind(device, gguf, options, planned, &mut shared)?;
     Ok((shared, compiled))
 }
 
@@ -128,23 +128,31 @@ pub(crate) fn compile_again(
     options: &Options,
     shared: &Shared,
 ) -> Result<Compiled, Error> {
-    bind(device, gguf, options, &plan(model, options)?, &mut shared.clone())
+    bind(device, gguf, options, &Planned::of_all_steps(model, options)?, &mut shared.clone())
 }
 
-fn plan(model: &ModelGraph, options: &Options) -> Result<Planned, Error> {
-    let segments = plans::segments(model, &options.switches);
-    let steps = plans::step_classes(options.max.tokens);
-    let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
-    for &tokens in &steps {
-        let options = Options {
-            max: Sizes { tokens, rows: options.max.rows.min(tokens), ..options.max },
-            ..options.clone()
-        };
-        let like = fusions.first().map(Vec::as_slice);
-        let planned = plans::plan(&segments, &options, like)?;
-        fusions.push(planned);
+impl Planned {
+    /// The plans for steps of all sizes.
+    pub(crate) fn of_all_steps(model: &ModelGraph, options: &Options) -> Result<Planned, Error> {
+        Planned::new(model, options, plans::step_classes(options.max.tokens))
     }
-    Ok(Planned { segments, steps, fusions })
+
+    /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must
+    /// agree on.
+    pub(crate) fn new(model: &ModelGraph, options: &Options, steps: Vec<usize>) -> Result<Planned, Error> {
+        let segments = plans::segments(model, &options.switches);
+        let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
+        for &tokens in &steps {
+            let options = Options {
+                max: Sizes { tokens, rows: options.max.rows.min(tokens), ..options.max },
+                ..options.clone()
+            };
+            let like = fusions.first().map(Vec::as_slice);
+            let planned = plans::plan(&segments, &options, like)?;
+            fusions.push(planned);
+        }
+        Ok(Planned { segments, steps, fusions })
+    }
 }
 
 /// Binds plans to weights and states, and links the programs of every class.
@@ -179,7 +187,7 @@ fn bind(
 }
 
 /// Links a model's plans into body and head.
-fn class(
+pub(crate) fn class(
     device: &mut dyn Device,
     tokens: usize,
     instances: &[Instance],
@@ -204,7 +212,7 @@ fn class(
 }
 
 /// Binds a segment's states, allocating those that are not in `model_states` (by their names in the model) yet.
-fn bind_states(
+pub(crate) fn bind_states(
     device: &mut dyn Device,
     segment: &Segment,
     max: &Sizes,
@@ -256,7 +264,8 @@ mod tests {
         assert_eq!(fusions.len(), 5);
 
         let mut device = NullDevice::default();
-        compile(&mut device, &gguf, &model, &options, None, &mut |_| ControlFlow::Continue(())).unwrap();
+        let planned = Planned::of_all_steps(&model, &options).unwrap();
+        compile(&mut device, &gguf, &planned, &options, None, &mut |_| ControlFlow::Continue(())).unwrap();
         let [_, _, body, head] = device.programs() else {
             panic!("expected bodies and heads for one token and for eight")
         };
@@ -280,7 +289,8 @@ mod tests {
         let mut options = Options { max, ..Options::default() };
         let mut device = NullDevice::default();
         let report: OnReport<'_> = &mut |_| ControlFlow::Continue(());
-        let (shared, _) = compile(&mut device, &gguf, &model, &options, None, report).unwrap();
+        let planned = Planned::of_all_steps(&model, &options).unwrap();
+        let (shared, _) = compile(&mut device, &gguf, &planned, &options, None, report).unwrap();
         let (bytes, mark) = (device.bytes(), device.mark());
         options.switches.set(weft_fuse::decision("fuse.beside").unwrap(), weft_ir::Mode::Off);
         compile_again(&mut device, &gguf, &model, &options, &shared).unwrap();

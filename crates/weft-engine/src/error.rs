@@ -7,6 +7,8 @@ use weft_ir::EvalError;
 use weft_pack::PackError;
 use weft_text::{TemplateError, TokenizerError};
 
+use crate::memory_need::MemoryNeed;
+
 /// The error of the engine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -43,6 +45,12 @@ pub enum Error {
     /// There is no such device, or it cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The device has too little free memory for the model.
+    #[error(
+        "{0}; close other programs that use the device, or use a shorter context, fewer sequences, a KV cache of q8_0 or a \
+         smaller quantisation"
+    )]
+    Memory(Box<MemoryNeed>),
     /// A weight cannot be loaded into the device.
     #[error("cannot load the weight `{name}`: {source}")]
     Weight {
@@ -98,6 +106,9 @@ pub enum Error {
 impl Error {
     /// Returns whether there was too little memory, so that it may work once other memory is freed.
     pub fn is_out_of_memory(&self) -> bool {
+        if let Error::Memory(_) = self {
+            return true;
+        }
         let (Error::Device(error)
         | Error::Weight { source: error, .. }
         | Error::Link(LinkError::Device(error))) = self

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
+use weft_device::Target;
 use weft_fuse::{Choice, Cost, CostModel, Fusion, Options, estimate};
 use weft_ir::rules::RULES;
 use weft_ir::{Graph, NodeId, Rule, Sizes, Switches, WhyNot};
 use weft_kern::{Amounts, Plan, Seen};
-use weft_models::ModelGraph;
+use weft_models::{ModelGraph, Segment};
 
+use crate::compile::Planned;
+use crate::dry::Dry;
 use crate::error::Error;
 use crate::model::PAGE;
+use crate::options::EngineOptions;
 use crate::plans;
+use crate::sizes::Room;
 
 /// The options of [`explain`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +49,30 @@ pub struct Explained {
     pub calls: Vec<KernelCall>,
     /// The plan.
     pub plan: Arc<Plan>,
+    /// The programs of the step, where its first segment is part of one.
+    linked: Place,
+}
+
+/// The launches of a plan in a linked model.
+#[derive(Clone, Debug)]
+struct Place {
+    linked: Arc<Dry>,
+    /// 0 is the body, 1 the head.
+    program: usize,
+    /// The first launch.
+    first: usize,
+}
+
+impl Explained {
+    /// The text that each kernel call runs on a device, or why it cannot run; `None` if the device runs no text.
+    pub fn sources(&self, target: &Target) -> Option<Vec<Result<String, String>>> {
+        let text = target.text.as_deref()?;
+        let Place { linked, program, first } = &self.linked;
+        let program = &linked.classes.last()?.programs[*program];
+        let launches = *first..first + self.calls.len();
+        let weights = |id| linked.weights.contains(&id);
+        Some(launches.map(|launch| text.render(program, launch, &weights)).collect())
+    }
 }
 
 /// What a rule did to a graph.
@@ -87,19 +116,30 @@ pub struct KernelPart {
 /// If a graph cannot be compiled.
 pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Explained>, Error> {
     let ExplainOptions { switches, tokens, depth, costs } = options;
-    let (tokens, slots, pages) = (*tokens, tokens.next_multiple_of(PAGE), tokens.div_ceil(PAGE));
-    let max = Sizes { tokens, rows: 1, slots, pages };
-    let options = Options { max, switches: switches.clone(), costs: *costs, advise: true };
-    let segments = plans::segments(model, switches);
-    let one = Options { max: Sizes { tokens: 1, ..max }, ..options.clone() };
-    let first = plans::plan(&segments, &one, None)?;
-    let fusions = plans::plan(&segments, &options, Some(&first))?;
+    // As a program that runs the model with default options compiles it, if its context has room for the step.
+    let room = Room::new(&EngineOptions::default(), model.config.context.max(*tokens))?;
+    let options = Options { max: room.max, switches: switches.clone(), costs: *costs, advise: true };
+    let steps = if *tokens == 1 { vec![1] } else { vec![1, *tokens] };
+    let planned = Planned::new(model, &options, steps)?;
+    let linked = Arc::new(Dry::new(&planned, &options.max, None)?);
+    let (Some(first), Some(fusions)) = (planned.fusions.first(), planned.fusions.last()) else {
+        return Ok(Vec::new());
+    };
     let mut plans: Vec<Explained> = Vec::new();
-    for ((segment, fusion), first) in segments.iter().zip(fusions).zip(&first) {
+    let mut launches = 0;
+    for (i, ((segment, fusion), first)) in planned.segments.iter().zip(fusions).zip(first).enumerate() {
+        // The last segment is the head.
+        let head = i + 1 == planned.segments.len();
+        let place = Place {
+            linked: Arc::clone(&linked),
+            program: usize::from(head),
+            first: if head { 0 } else { launches },
+        };
+        launches += fusion.plan.calls.len();
         match plans.iter_mut().find(|p| Arc::ptr_eq(&p.before, &segment.graph)) {
             Some(known) => known.segments.push(segment.name.clone()),
             None => {
-                let plan = one_plan(&segment.name, &segment.graph, &fusion, &options, *depth);
+                let plan = one_plan(segment, fusion, (costs, *depth), place);
                 // Rules are decided for steps of one token; steps of other sizes follow.
                 let followed = |c: &&Choice| c.decides && plans::is_rule(c.decision);
                 let own =
@@ -114,11 +154,10 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
 }
 
 fn one_plan(
-    segment: &str,
-    before: &Arc<Graph>,
+    segment: &Segment,
     fusion: &Fusion,
-    options: &Options,
-    depth: usize,
+    (costs, depth): (&CostModel, usize),
+    linked: Place,
 ) -> Explained {
     let Fusion { graph, fired, missed, plan, cost, calls, .. } = fusion;
     let rules = RULES.into_iter().map(|rule| {
@@ -129,9 +168,10 @@ fn one_plan(
             why_not: missed.iter().find(|m| m.rule == rule).map(|m| m.why),
         }
     });
-    let (sizes, seen) = (&options.max, Seen::causal(depth as u64, options.max.tokens as u64));
-    let counted =
-        plan.traffic(sizes, &seen).into_iter().zip(estimate(plan, sizes, &seen, &options.costs.machine));
+    let tokens = plan.max.tokens;
+    let sizes = Sizes { tokens, rows: 1, slots: plan.max.slots, pages: (depth + tokens).div_ceil(PAGE) };
+    let seen = Seen::causal(depth as u64, tokens as u64);
+    let counted = plan.traffic(&sizes, &seen).into_iter().zip(estimate(plan, &sizes, &seen, &costs.machine));
     let calls = plan.calls.iter().zip(calls).zip(counted).map(|((call, computed), (operations, ns))| {
         let kernel = &plan.kernels[call.kernel];
         let parts = kernel.parts.iter().zip(&computed.parts).map(|(part, nodes)| {
@@ -147,14 +187,15 @@ fn one_plan(
         }
     });
     Explained {
-        segments: vec![segment.into()],
-        before: Arc::clone(before),
+        segments: vec![segment.name.clone()],
+        before: Arc::clone(&segment.graph),
         graph: Arc::clone(graph),
         rules: rules.collect(),
         choices: Vec::new(),
         cost: *cost,
         calls: calls.collect(),
         plan: Arc::clone(plan),
+        linked,
     }
 }
 

@@ -17,10 +17,11 @@ use weft_pack::OnReport;
 use weft_text::Tokenizer;
 
 use crate::batch::{Batch, SeqId};
-use crate::compile::{Class, Shared, compile};
+use crate::compile::{Class, Planned, Shared, compile};
 use crate::error::Error;
 use crate::logits::Row;
 use crate::machines::cost_model;
+use crate::memory;
 use crate::model::{Model, PAGE};
 use crate::options::EngineOptions;
 use crate::pages::{Indices, PageCopy, Pages};
@@ -89,7 +90,9 @@ impl Runner {
         let costs = cost_model(&device.caps().hardware, options.device_folder());
         let fusion = Options { max, switches: options.switches.clone(), costs, advise: false };
         let cache = options.cache.as_ref();
-        let (shared, compiled) = compile(&mut *device, model.gguf(), model.graph(), &fusion, cache, report)?;
+        let planned = Planned::of_all_steps(model.graph(), &fusion)?;
+        memory::check(&planned, &max, &*device)?;
+        let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
         if options.commit {
             device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;
         }

@@ -1,13 +1,18 @@
 //! The schedules of a GPU's kernels: those of the renderer, with a file for those that are kept.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use weft_device::{Departure, DeviceError, Order, Region, Scheduled, SourceText, Tuning};
+use weft_device::{
+    BufferId, Departure, DeviceError, KernelLaunch, Order, Program, Region, Scheduled, SourceText, Tuning,
+};
 use weft_kern::{Kernel, Sizes};
 use weft_render::{Refused, Shader, Slots, Target};
 
+use crate::launches::slots;
 use crate::schedule_file::ScheduleFile;
+use crate::weights::WeightLayout;
 
 /// Chooses the schedules of a GPU's kernels, and renders them.
 #[derive(Clone, Debug)]
@@ -81,11 +86,31 @@ impl Tuning for Scheduler {
 }
 
 impl SourceText for Scheduler {
-    fn render(&self, kernel: &Kernel, args: &[Region], max: &Sizes) -> Result<String, String> {
-        let slots = Slots::without_weights(args.iter().map(|region| region.buffer));
-        let shaders = self.shaders(kernel, &slots, max).map_err(|refused| refused.to_string())?;
+    fn render(
+        &self,
+        program: &Program,
+        launch: usize,
+        weights: &dyn Fn(BufferId) -> bool,
+    ) -> Result<String, String> {
+        let KernelLaunch { kernel, args } = &program.launches[launch];
+        let shaders = self.shaders(&program.kernels[*kernel], &bound(args, weights), &program.max);
+        let shaders = shaders.map_err(|refused| refused.to_string())?;
         Ok(shaders.into_iter().map(|shader| shader.source).collect::<Vec<_>>().join("\n"))
     }
+
+    fn scratch_bytes(&self, program: &Program, weights: &dyn Fn(BufferId) -> bool) -> u64 {
+        let launches = program.launches.iter().map(|launch| (launch.kernel, bound(&launch.args, weights)));
+        let distinct: BTreeSet<(usize, Slots)> = launches.collect();
+        let shaders = distinct
+            .iter()
+            .filter_map(|(kernel, slots)| self.shaders(&program.kernels[*kernel], slots, &program.max).ok());
+        shaders.flatten().map(|shader| shader.scratch_bytes).max().unwrap_or(0)
+    }
+}
+
+/// The slots of arguments. How a weight is laid out does not matter to a text.
+fn bound(args: &[Region], weights: &dyn Fn(BufferId) -> bool) -> Slots {
+    slots(args, |id| weights(id).then_some(WeightLayout::Plain)).0
 }
 
 fn texts(Scheduled { kernel, max, schedule }: &Scheduled) -> (&Kernel, &Sizes, &str) {

@@ -2,7 +2,7 @@
 
 use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Program, ProgramId,
-    RowsOf16, Timing, Timings, Tuning, Weight,
+    RowsOf16, SourceText, Timing, Timings, Tuning, Weight,
 };
 use weft_gpu::Scheduler;
 use weft_kern::Sizes;
@@ -128,6 +128,10 @@ impl Device for GpuDevice {
 
     fn tuning(&mut self) -> Option<&mut dyn Tuning> {
         Some(&mut self.scheduler)
+    }
+
+    fn text(&self) -> Option<&dyn SourceText> {
+        Some(&self.scheduler)
     }
 
     fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {

@@ -170,7 +170,7 @@ fn kept_schedules_keep_results_batch_invariant() {
     };
     let schedules = second.device_mut().tuning().unwrap();
     for plan in explain(&model, &explained).unwrap() {
-        let sources = target.sources(&plan.plan).unwrap();
+        let sources = plan.sources(&target).unwrap();
         for (call, source) in plan.plan.calls.iter().zip(sources) {
             let schedule = schedules.schedule(&plan.plan.kernels[call.kernel], &plan.plan.max).unwrap();
             assert!(source.unwrap().contains(&schedule), "{schedule}");

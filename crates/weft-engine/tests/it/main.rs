@@ -1,5 +1,6 @@
 //! The engine on the fixtures.
 
+mod ahead;
 mod bits;
 mod emulator;
 mod failures;

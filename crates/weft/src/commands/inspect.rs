@@ -4,7 +4,13 @@ mod facts;
 mod roles;
 mod show;
 
+use std::io::Write as _;
+
+use serde_json::json;
+use weft_engine::EngineOptions;
+use weft_engine::inspect::{MemoryNeed, memory_need};
 use weft_gguf::Gguf;
+use weft_models::BuildOptions;
 
 use super::{Command, MODEL, Outcome};
 use crate::args::Args;
@@ -16,10 +22,12 @@ pub(super) const COMMAND: Command = Command {
     name: "inspect",
     about: "Show what a model contains and what a token costs",
     notes: "\
-Reads headers only, and works for models that Weft cannot run. Long metadata values are shortened.
+Reads headers only, and works for models that Weft cannot run. Long metadata values are shortened. With --device it also \
+compiles the model and says how much memory it needs there.
 
 Examples:
   weft inspect model.gguf
+  weft inspect model.gguf --device cuda --context 32768
   weft inspect model.gguf --tensors --json",
     positionals: &[MODEL],
     run,
@@ -29,11 +37,34 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let path = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = Gguf::open(&path)?;
     let facts = Facts::of(&gguf, args.flag("tensors"));
+    let need = if args.is_set("device") { Some(memory(args, &gguf)?) } else { None };
     let mut out = Out::new();
     if args.flag("json") {
-        out.json(&facts.json())?;
+        let mut report = facts.json();
+        if let Some(MemoryNeed { device, tokens, weights, cache, values, free, .. }) = &need {
+            report["memory"] = json!({
+                "device": device,
+                "context": tokens,
+                "weight_bytes": weights,
+                "cache_bytes": cache,
+                "value_bytes": values,
+                "free_bytes": free,
+            });
+        }
+        out.json(&report)?;
     } else {
         show::text(&facts, &mut out)?;
+        if let Some(need) = need {
+            writeln!(out, "\n{need}")?;
+        }
     }
     Ok(Outcome::Done)
+}
+
+/// The memory that a model needs on the device that was named.
+fn memory(args: Args<'_>, gguf: &Gguf) -> anyhow::Result<MemoryNeed> {
+    let model = weft_models::build(gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
+    let options = EngineOptions::default().kv(args.kv()).context(args.count("context"));
+    let device = args.device().open(None, None)?;
+    Ok(memory_need(&model, &*device, &options)?)
 }

@@ -107,9 +107,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     // The model and how it is computed.
     knob(MODEL, "device", Kind::Device, DEVICES).env("WEFT_DEVICE").default("cpu")
         .help("Device to run on; see `weft devices`"),
+    knob(MODEL, "device", Kind::Device, &["inspect"]).unset("no device")
+        .help("Device whose memory to compare with what the model needs"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores")
         .help("Number of CPU threads"),
-    knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![SAMPLE, &["tune"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
+    knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![SAMPLE, &["tune", "inspect"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
         .help("Context size: maximum number of tokens of prompt and reply together"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate"]).short('c').unset("as many as needed")
         .help("Context size in tokens"),
@@ -117,7 +119,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Tokens per window; predictions in its second half are scored"),
     knob(MODEL, "batch", Kind::Count(1, 65536), BATCH).env("WEFT_BATCH").default("512")
         .help("Maximum number of tokens computed in one step"),
-    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), COMPILE).env("WEFT_KV").value_name("TYPE").default("f16")
+    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
         .help("Data type of the KV cache"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),

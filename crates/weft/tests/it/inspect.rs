@@ -21,6 +21,26 @@ fn a_model_as_text() {
 }
 
 #[test]
+fn the_memory_that_a_model_needs_on_a_device() {
+    let path = model("glm-tiny-q4_0");
+    let inspect = |more: &[&str]| weft([&["inspect", path.to_str().unwrap()], more].concat()).run();
+    assert!(!inspect(&[]).ok().contains("the model needs"));
+    let text = inspect(&["--device", "reference"]).ok();
+    let said = text.lines().last().unwrap();
+    assert!(said.starts_with("the model needs ") && said.contains("a KV cache of 4096 tokens"), "{said}");
+    let memory = |more: &[&str]| {
+        let report = inspect(&[&["--json", "--device", "cpu"], more].concat()).json();
+        let bytes = |key: &str| report["memory"][key].as_u64().unwrap();
+        (bytes("context"), bytes("weight_bytes"), bytes("cache_bytes"))
+    };
+    let (context, weights, cache) = memory(&[]);
+    // Half the context takes half the cache, and 32 values of 8 bits take 34 bytes of 64.
+    assert_eq!(memory(&["-c", "2048"]), (context / 2, weights, cache / 2));
+    assert_eq!(memory(&["--kv", "q8_0"]), (context, weights, cache / 64 * 34));
+    assert!(inspect(&["-c", "1000000", "--device", "cpu"]).failed(1).contains("trained for"));
+}
+
+#[test]
 fn a_model_as_json_adds_up() {
     for name in FIXTURES {
         let path = model(name);

@@ -183,7 +183,7 @@ impl<'a> Facts<'a> {
     /// Adds each kernel's source code for a device.
     pub(super) fn add_sources(&mut self, target: &Target) {
         for plan in &mut self.plans {
-            let sources = target.sources(&plan.explained.plan).unwrap_or_default();
+            let sources = plan.explained.sources(target).unwrap_or_default();
             for (kernel, source) in plan.kernels.iter_mut().zip(sources) {
                 kernel.source = Some(source);
             }

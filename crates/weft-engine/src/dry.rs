@@ -1,0 +1,97 @@
+//! Linking a model without a device: the programs that it would run, and the memory that it would need.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use weft_device::{BufferId, Device, Instance, NullDevice, Packing};
+use weft_ir::Sizes;
+use weft_kern::{Buffer, Format, Source};
+
+use crate::compile::{Class, Planned, bind_states, class, inputs};
+use crate::error::Error;
+
+/// A model, linked without a device.
+#[derive(Debug)]
+pub(crate) struct Dry {
+    /// The programs of each class of steps, as a device would compile them.
+    pub(crate) classes: Vec<Class>,
+    /// The buffers that hold weights.
+    pub(crate) weights: BTreeSet<BufferId>,
+    /// Bytes of the weights in the layout of a device.
+    pub(crate) weight_bytes: u64,
+    /// Bytes of the KV cache.
+    pub(crate) cache_bytes: u64,
+    /// Bytes of all other buffers: a step's inputs, and values between kernels.
+    pub(crate) value_bytes: u64,
+}
+
+impl Dry {
+    /// Links plans for steps of up to `max`, for a device that packs weights like this.
+    ///
+    /// # Errors
+    /// If plans do not fit together.
+    pub(crate) fn new(planned: &Planned, max: &Sizes, packing: Option<&dyn Packing>) -> Result<Dry, Error> {
+        let mut device = NullDevice::default();
+        let inputs = inputs(&mut device, max)?;
+        let (mut tensors, mut states) = (BTreeMap::new(), BTreeMap::new());
+        let mut weights = BTreeSet::new();
+        let (mut weight_bytes, mut unpacked_bytes, mut cache_bytes) = (0, 0, 0);
+        let mut bound = Vec::with_capacity(planned.segments.len());
+        for (i, segment) in planned.segments.iter().enumerate() {
+            let mut own = BTreeMap::new();
+            let plans = planned.fusions.iter().map(|fusions| &fusions[i].plan);
+            for (name, buffer) in plans.flat_map(|plan| plan.buffers.iter()).filter_map(weight) {
+                if own.contains_key(name) {
+                    continue;
+                }
+                // A product of weights has no name in the file.
+                let in_file = segment.weights.iter().find(|(own, _)| own == name);
+                let key = in_file.map_or((name, Some(i)), |(_, tensor)| (tensor.as_str(), None));
+                let id = match tensors.get(&key) {
+                    Some(known) => *known,
+                    None => {
+                        let bytes = buffer.bytes(max).unwrap_or(usize::MAX);
+                        let id = device.alloc(bytes)?;
+                        unpacked_bytes += bytes as u64;
+                        weight_bytes += packed_bytes(buffer, packing).unwrap_or(bytes as u64);
+                        weights.insert(id);
+                        tensors.insert(key, id);
+                        id
+                    }
+                };
+                own.insert(name.to_string(), id);
+            }
+            let before = device.bytes();
+            bound.push((own, bind_states(&mut device, segment, max, &mut states)?));
+            cache_bytes += (device.bytes() - before) as u64;
+        }
+        let mut classes = Vec::with_capacity(planned.steps.len());
+        for (&tokens, fusions) in planned.steps.iter().zip(&planned.fusions) {
+            let instances = fusions.iter().zip(&bound).map(|(fusion, (weights, states))| Instance {
+                plan: Arc::clone(&fusion.plan),
+                weights: weights.clone(),
+                states: states.clone(),
+            });
+            classes.push(class(&mut device, tokens, &instances.collect::<Vec<_>>(), &inputs)?);
+        }
+        let value_bytes = device.bytes() as u64 - unpacked_bytes - cache_bytes;
+        Ok(Dry { classes, weights, weight_bytes, cache_bytes, value_bytes })
+    }
+}
+
+/// A plan's buffer with its name, if it is a weight.
+fn weight(buffer: &Buffer) -> Option<(&str, &Buffer)> {
+    match &buffer.source {
+        Source::Weight(name) => Some((name, buffer)),
+        _ => None,
+    }
+}
+
+/// Bytes of a weight in tiles, if it has any.
+fn packed_bytes(buffer: &Buffer, packing: Option<&dyn Packing>) -> Option<u64> {
+    let Format::Ggml(ty) = buffer.format else { return None };
+    let row_len = buffer.shape.last()?;
+    let tile = packing?.tile(ty, row_len)?;
+    let rows = buffer.shape.known_count()? / row_len.max(1);
+    (rows.div_ceil(tile.rows) as u64).checked_mul(tile.bytes as u64)
+}

@@ -1,0 +1,57 @@
+//! Computes the memory that a model needs on a device, before it is loaded.
+
+use weft_device::Device;
+use weft_fuse::Options;
+use weft_ir::Sizes;
+use weft_models::ModelGraph;
+
+use crate::compile::Planned;
+use crate::dry::Dry;
+use crate::error::Error;
+use crate::machines::cost_model;
+use crate::memory_need::MemoryNeed;
+use crate::options::EngineOptions;
+use crate::sizes::Room;
+
+/// Computes the memory that a model needs on a device, with these options. The device and threads of `options` are ignored.
+///
+/// # Errors
+/// If an option is not valid for the model, or the model cannot be compiled.
+pub fn memory_need(
+    model: &ModelGraph,
+    device: &dyn Device,
+    options: &EngineOptions,
+) -> Result<MemoryNeed, Error> {
+    let room = Room::new(options, model.config.context)?;
+    let costs = cost_model(&device.caps().hardware, options.device_folder());
+    let compile = Options { max: room.max, switches: options.switches.clone(), costs, advise: false };
+    of(&Planned::of_all_steps(model, &compile)?, &room.max, device)
+}
+
+/// The memory that plans for steps of up to `max` need.
+fn of(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<MemoryNeed, Error> {
+    let dry = Dry::new(planned, max, device.caps().packing)?;
+    let programs = dry.classes.iter().flat_map(|class| &class.programs);
+    let weights = |id| dry.weights.contains(&id);
+    let scratch = device.text().map(|text| programs.map(|program| text.scratch_bytes(program, &weights)));
+    Ok(MemoryNeed {
+        device: device.caps().name.clone(),
+        tokens: max.slots,
+        weights: dry.weight_bytes,
+        cache: dry.cache_bytes,
+        values: dry.value_bytes + scratch.map_or(0, |each| each.sum()),
+        free: device.free_memory(),
+    })
+}
+
+/// Checks that a model's plans fit in a device's free memory, if the device knows how much there is.
+///
+/// # Errors
+/// [`Error::Memory`] if they do not.
+pub(crate) fn check(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<(), Error> {
+    if device.free_memory().is_none() {
+        return Ok(());
+    }
+    let need = of(planned, max, device)?;
+    if need.missing() > 0 { Err(Error::Memory(Box::new(need))) } else { Ok(()) }
+}
