@@ -243,7 +243,12 @@ fn written_part(
     (space, pass): (&Space, Pass),
     group: &Expr,
 ) -> Result<(), Why> {
-    let place = space.place(&mut w.code, group);
+    let mut group = group.clone();
+    if split.matrix && matches!((&part.anchor, pass), (Anchor::Attend(_), Pass::Whole)) {
+        // Later tokens attend to more positions, and the longest work begins first.
+        group = space.count(&mut w.code) - 1u32 - group;
+    }
+    let place = space.place(&mut w.code, &group);
     let mut dot = match &part.anchor {
         Anchor::Dot(_) => Some(Dot::new(w, part, &place, split)?),
         _ => None,

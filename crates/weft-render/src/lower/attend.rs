@@ -8,7 +8,10 @@ pub(crate) mod context;
 mod join;
 mod matrix;
 mod members;
+mod scores;
+mod stage;
 mod state;
+mod units;
 mod walk;
 
 use weft_kern::{Attend, Part};

@@ -176,15 +176,19 @@ pub(crate) fn on_matrix(
     if !fits(1) {
         return None;
     }
-    // Heads of a token that share keys; of many tokens, rows of several.
+    // Heads of a token that share keys; of many tokens, rows of several. Fewer where workgroups are few.
     let group = u32::try_from(attend.heads / attend.kv_heads.max(1)).ok()?.max(1);
-    let most = if fits(ROWS) { ROWS } else { MATRIX_ROWS };
-    let rows = if attend.kv_heads == 1 && max.tokens >= MANY_TOKENS && !split.spread {
-        most
-    } else {
-        (1..=most.min(group)).rev().find(|rows| group.is_multiple_of(*rows)).unwrap_or(1)
+    let tokens = part.rows.first().map_or(1, |rows| rows.eval(max));
+    let several = attend.kv_heads == 1 && tokens >= MANY_TOKENS && !split.spread;
+    let chunks = max.pages.saturating_mul(attend.page).div_ceil(CHUNK as usize);
+    let times = if split.spread { chunks } else { 1 };
+    let keeps_busy = |rows: u32| {
+        let tiles = tokens.saturating_mul(attend.heads).div_ceil(rows as usize);
+        tiles.saturating_mul(times) >= limits.processors as usize
     };
-    Some(Split { rows, ..least })
+    let can = |rows: &u32| fits(*rows) && (several || group.is_multiple_of(*rows));
+    let best = (1..=ROWS).rev().filter(can).find(|rows| keeps_busy(*rows) || *rows <= MATRIX_ROWS);
+    Some(Split { rows: best.unwrap_or(1), ..least })
 }
 
 /// Sums of values of a lane.

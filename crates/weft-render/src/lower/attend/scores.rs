@@ -1,0 +1,212 @@
+//! Queries, scores and weights on matrix units.
+
+use crate::code::expr::{Expr, Fun};
+use crate::lower::attend::context::LOWEST;
+use crate::lower::attend::join::{scaled, together};
+use crate::lower::attend::members;
+use crate::lower::attend::units::{HALF, PAIR, Units, multiply};
+use crate::lower::reduce::{self, Fold};
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
+use crate::schedule::MATRIX_ROWS;
+use crate::schedule::attention::{SEEKERS, STEP, Tile, UNIT_WORDS};
+
+/// The weight of an old result that stays as it is.
+pub(super) const STAYS: f32 = -1.0;
+
+impl Units<'_> {
+    /// Stores the queries in workgroup memory: of each value a half, and what it leaves. They are scaled by a power of two,
+    /// so that halves can hold them. Lanes see them after the next barrier.
+    pub(super) fn queries(&self, w: &mut Writer<'_>) -> Result<(), Why> {
+        let Tile { rows, steps, .. } = self.tile;
+        let (query, stride) = (&self.attend.q, self.tile.key_stride());
+        let (fours, padded) = (word(self.attend.k_len)? / 4, steps * STEP / 4);
+        let low = rows * stride;
+        w.share(rows * SEEKERS, |w, item| {
+            let (row, s) = (w.code.set("row", &item / SEEKERS), w.code.set("s", item % SEEKERS));
+            let axes = members::axes(w, self.place, &row);
+            let base = w.base(query, &axes)?;
+            let base = w.start(query.param) + base;
+            let base = w.code.set("query", base);
+            let slot = w.slot(query.param);
+            let largest = w.code.var("largest", 0u32);
+            let mut loaded = Vec::new();
+            for i in 0..padded.div_ceil(SEEKERS) {
+                let four = w.code.set("four", &s + i * SEEKERS);
+                let all = (i + 1) * SEEKERS <= fours;
+                let at = if all { four.clone() } else { four.clone().min(fours - 1) };
+                let from = Expr::Four(Some(slot), (&base + at * 4u32).into());
+                let values = w.code.four("q", from).map(|q| match all {
+                    true => q,
+                    false => Expr::U32(0).unless(&four.less(fours), q),
+                });
+                let values = values.map(|q| w.code.set("q", q));
+                for q in &values {
+                    w.code.assign(&largest, largest.clone().max(q & 0x7fff_ffffu32));
+                }
+                loaded.push((four, values));
+            }
+            let largest = reduce::subgroups(w, Fold::Max, largest, SEEKERS);
+            // Its exponent, and the power of two that brings it to 1.
+            let exponent = (largest & 0x7f80_0000u32).max(1u32 << 23).min(253u32 << 23);
+            let exponent = w.code.set("exponent", exponent);
+            let shrink = w.code.set("shrink", (Expr::U32(254 << 23) - &exponent).float());
+            for (four, values) in loaded {
+                let values = values.map(|q| w.code.set("x", q.float() * &shrink));
+                let at = w.code.set("to", &row * stride + &four * 2u32 + self.queries);
+                let exists = if padded.is_multiple_of(SEEKERS) { Expr::True } else { four.less(padded) };
+                w.when(exists, |w| {
+                    for (i, two) in values.chunks(2).enumerate() {
+                        let [high, rest] = split(w, [two[0].clone(), two[1].clone()]);
+                        w.code.store_shared(&at + i as u32, high);
+                        w.code.store_shared(&at + (low + i as u32), rest);
+                    }
+                    Ok(())
+                })?;
+            }
+            w.when(s.equal(0u32), |w| {
+                let factor = exponent.float() * self.attend.scale.0;
+                w.code.store_shared(row + self.factors, factor.bits());
+                Ok(())
+            })
+        })
+    }
+
+    /// Multiplies queries by keys. Warps share positions, and the values of each score.
+    pub(super) fn multiply_keys(&self, w: &mut Writer<'_>) -> Result<(), Why> {
+        let Tile { rows, chunk, reduce, steps, .. } = self.tile;
+        let (stride, each) = (self.tile.key_stride(), steps / reduce);
+        let across = (self.warps / reduce).min(chunk / PAIR);
+        let rest = self.warps / (reduce * across);
+        let down = if self.groups().is_multiple_of(rest) { rest } else { 1 };
+        let (pairs, groups) = (chunk / PAIR / across, self.groups() / down);
+        let works = if reduce * across * down < self.warps {
+            self.warp.less(reduce * across * down)
+        } else {
+            Expr::True
+        };
+        w.when(works, |w| {
+            let share = w.code.set("share", &self.warp % reduce);
+            let first = w.code.set("first_position", (&self.warp / reduce % across) * (pairs * PAIR));
+            let first_row =
+                w.code.set("first_row", (&self.warp / (reduce * across)) * (groups * MATRIX_ROWS));
+            let sums: Vec<Vec<[Expr; 4]>> =
+                (0..groups).map(|_| (0..2 * pairs).map(|_| self.zeros(w)).collect()).collect();
+            let step = w.code.set("first_step", &share * (each * STEP / 2));
+            // Of columns, words come before rows.
+            let column = (&self.word / UNIT_WORDS) * HALF + &self.row % HALF;
+            let beside = (&self.row / HALF) * UNIT_WORDS;
+            let key = w.code.set("key_at", (&first + column) * stride + beside + &step + self.keys);
+            let query = (&first_row + &self.row) * stride + &self.word + step + self.queries;
+            let query = w.code.set("query_at", query);
+            w.count_or_once("step", (0u32.into(), each.into(), 1), |w, step| {
+                let depth = w.code.set("depth", step * (STEP / 2));
+                let keys: Vec<[Expr; 4]> = (0..pairs)
+                    .map(|pair| w.code.matrices("key", &key + &depth + pair * PAIR * stride, false))
+                    .collect();
+                for part in 0..2 {
+                    for (group, sums) in sums.iter().enumerate() {
+                        let offset = part * rows * stride + group as u32 * MATRIX_ROWS * stride;
+                        let left = w.code.matrices("q", &query + &depth + offset, false);
+                        for (n, sums) in sums.iter().enumerate() {
+                            multiply(w, sums, &left, &keys[n / 2], n % 2);
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+            for (group, sums) in sums.iter().enumerate() {
+                for (n, sums) in sums.iter().enumerate() {
+                    for (i, sum) in sums.iter().enumerate() {
+                        let [below, beside] = [i as u32 / 2 * HALF, i as u32 % 2];
+                        let row = &share * rows + &first_row + &self.g + (group as u32 * MATRIX_ROWS + below);
+                        let position = &first + &self.t * 2u32 + (n as u32 * HALF + beside);
+                        let to = row * self.tile.score_stride() + position + self.scores;
+                        w.code.store_shared(to, sum.clone().bits());
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Turns scores into weights, relative to the largest of the chunk. With `is_in`, joins sums of weights for the rows of
+    /// a run, and says how to join their results. Ends with a barrier.
+    pub(super) fn weigh(
+        &self,
+        w: &mut Writer<'_>,
+        start: &Expr,
+        seen: impl Fn(&mut Writer<'_>, &Expr) -> Expr,
+        is_in: Option<&dyn Fn(&Expr) -> Expr>,
+    ) -> Result<(), Why> {
+        let Tile { rows, chunk, reduce, .. } = self.tile;
+        let (stride, low) = (self.tile.weight_stride(), rows * self.tile.weight_stride());
+        w.share(rows * SEEKERS, |w, item| {
+            let (row, s) = (w.code.set("row", &item / SEEKERS), w.code.set("s", item % SEEKERS));
+            let seen = seen(w, &row);
+            let factor = w.load_shared(&row + self.factors);
+            let factor = w.code.set("factor", factor);
+            let from = w.code.set("from_score", &row * self.tile.score_stride() + &s * 2u32 + self.scores);
+            let mut scores = Vec::new();
+            for i in 0..chunk / (2 * SEEKERS) {
+                for beside in 0..2 {
+                    let at = i * 2 * SEEKERS + beside;
+                    let mut sum = w.load_shared(&from + at);
+                    for share in 1..reduce {
+                        sum = sum + w.load_shared(&from + (at + share * rows * self.tile.score_stride()));
+                    }
+                    let exists = (start + &s * 2u32 + at).less(&seen);
+                    let score = Expr::F32(LOWEST).unless(&exists, sum * &factor);
+                    scores.push(w.code.set("score", score));
+                }
+            }
+            let top = scores.iter().cloned().reduce(|a, b| a.max(b)).unwrap_or(Expr::F32(LOWEST));
+            let top = reduce::subgroups(w, Fold::Max, top, SEEKERS);
+            let total = w.code.var("total", 0.0f32);
+            for (i, two) in scores.chunks(2).enumerate() {
+                let weights = [0, 1].map(|beside| {
+                    let weight = Expr::call(Fun::Exp, [&two[beside] - &top]);
+                    let weight = w.code.set("weight", weight);
+                    w.code.assign(&total, &total + &weight);
+                    weight
+                });
+                let [high, rest] = split(w, weights);
+                let to = &row * stride + &s + (self.weights + i as u32 * SEEKERS);
+                let to = w.code.set("to", to);
+                w.code.store_shared(to.clone(), high);
+                w.code.store_shared(to + low, rest);
+            }
+            let total = reduce::subgroups(w, Fold::Sum, total, SEEKERS);
+            w.when(s.equal(0u32), |w| {
+                let Some(is_in) = is_in else {
+                    w.code.store_shared(&row + self.tops, top.bits());
+                    w.code.store_shared(row + self.totals, total.bits());
+                    return Ok(());
+                };
+                // Other rows stay as they are.
+                let joins = w.code.set("joins", is_in(&row).both(&start.less(&seen)));
+                let [before, old_total] = [self.tops, self.totals].map(|at| w.load_shared(&row + at));
+                let before = w.code.set("old_top", before);
+                let old_total = w.code.set("old_total", old_total);
+                let by = scaled(w, before.clone(), top);
+                let total = together(old_total.clone(), total, &by);
+                w.code.store_shared(&row + self.totals, old_total.unless(&joins, total).bits());
+                w.code.store_shared(&row + self.tops, before.unless(&joins, by.top).bits());
+                w.code.store_shared(&row + self.old, Expr::F32(STAYS).unless(&joins, by.old).bits());
+                w.code.store_shared(row + self.new, by.new.bits());
+                Ok(())
+            })
+        })?;
+        w.code.barrier();
+        Ok(())
+    }
+}
+
+/// Two values as halves, and what the halves leave of them as halves.
+fn split(w: &mut Writer<'_>, values: [Expr; 2]) -> [Expr; 2] {
+    let high = w.code.set("high", Expr::call(Fun::PackHalves, values.clone()));
+    let [low, upper] = values;
+    let rest = [(low, high.clone()), (upper, &high >> 16u32)]
+        .map(|(value, half)| value - Expr::call(Fun::Half, [half]));
+    [high.clone(), w.code.set("rest", Expr::call(Fun::PackHalves, rest))]
+}

@@ -1,0 +1,142 @@
+//! Chunks of the state in workgroup memory, for matrix units.
+
+use weft_kern::Cached;
+
+use crate::code::expr::Expr;
+use crate::code::stmt::Stmt;
+use crate::lower::attend::members;
+use crate::lower::attend::units::Units;
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
+use crate::schedule::attention::{STEP, Tile, UNIT, UNIT_WORDS};
+
+/// Most loads of the state that a lane has in flight.
+pub(super) const AHEAD: u32 = 18;
+
+/// A copy of a chunk's rows to workgroup memory: `units` of each, padded with zeros.
+pub(super) struct Copy {
+    slot: usize,
+    /// The first word of row 0, and the words of a row.
+    from: Expr,
+    row_words: u32,
+    units: u32,
+    padded: u32,
+    /// The units of all rows, and of a lane.
+    all: u32,
+    pub(super) times: u32,
+    /// Where it goes, and the words from one row to the next.
+    to: u32,
+    stride: u32,
+}
+
+impl Copy {
+    /// A lane's unit number `time`, and whether it exists.
+    fn item(&self, w: &mut Writer<'_>, time: &Expr) -> (Expr, Expr) {
+        let lanes = w.code.lanes;
+        let item = w.code.set("item", time * lanes + Expr::Lane);
+        let whole = self.all.is_multiple_of(lanes);
+        let exists = if whole { Expr::True } else { item.less(self.all) };
+        (item, exists)
+    }
+
+    /// Loads a lane's unit.
+    pub(super) fn load(&self, w: &mut Writer<'_>, units: &Units<'_>, time: &Expr) -> [Expr; 4] {
+        let (item, exists) = self.item(w, time);
+        let item = if exists == Expr::True { item } else { w.code.set("item", item.min(self.all - 1)) };
+        let unit = w.code.set("unit", &item % self.padded);
+        let row = Expr::Shared((item / self.padded + units.positions).into());
+        let pads = self.units < self.padded;
+        let read = if pads { unit.clone().min(self.units - 1) } else { unit.clone() };
+        let at = &self.from + row * self.row_words + read * UNIT_WORDS;
+        let at = w.code.set("unit_at", at);
+        let words = w.code.four("words", Expr::Four(Some(self.slot), at.into()));
+        match pads {
+            false => words,
+            true => words.map(|word| Expr::U32(0).unless(&unit.less(self.units), word)),
+        }
+    }
+
+    /// Stores a lane's unit.
+    pub(super) fn store(&self, w: &mut Writer<'_>, time: &Expr, words: [Expr; 4]) -> Result<(), Why> {
+        let (item, exists) = self.item(w, time);
+        let at = (&item / self.padded) * self.stride + (item % self.padded) * UNIT_WORDS + self.to;
+        w.when(exists, |w| {
+            w.code.push(Stmt::StoreFour(at, words));
+            Ok(())
+        })
+    }
+}
+
+impl Units<'_> {
+    /// Where position `start + lane` of a run is in the state. Positions beyond `end` are read as the last one, and get no
+    /// weight.
+    pub(super) fn position(&self, w: &mut Writer<'_>, pages_at: &Expr, start: &Expr, end: &Expr) -> Expr {
+        let b = w.code.set("b", Expr::Lane % self.tile.chunk);
+        let p = w.code.set("p", (start + b).min(end - 1u32));
+        let row = self.bounds.row(w, self.attend, pages_at, &p);
+        w.code.set("position_at", row)
+    }
+
+    /// Stores where a chunk's positions are. Lanes see it after the next barrier.
+    pub(super) fn keep_position(&self, w: &mut Writer<'_>, position: Expr) -> Result<(), Why> {
+        w.share(self.tile.chunk, |w, b| {
+            w.code.store_shared(b + self.positions, position);
+            Ok(())
+        })
+    }
+
+    /// Copies a chunk to workgroup memory: keys, and values unless these are their beginning. Lanes see them after the next
+    /// barrier.
+    pub(super) fn stage(&self, w: &mut Writer<'_>) -> Result<(), Why> {
+        for copy in self.copies(w)? {
+            let ahead = (1..=AHEAD).rev().find(|n| copy.times.is_multiple_of(*n)).unwrap_or(1);
+            w.count_or_once("time", (0u32.into(), copy.times.into(), ahead), |w, time| {
+                let loaded: Vec<_> = (0..ahead).map(|a| copy.load(w, self, &(&time + a))).collect();
+                loaded
+                    .into_iter()
+                    .enumerate()
+                    .try_for_each(|(a, words)| copy.store(w, &(&time + a as u32), words))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What is copied of the state.
+    pub(super) fn copies(&self, w: &mut Writer<'_>) -> Result<Vec<Copy>, Why> {
+        let Tile { key_units, steps, cols, latent, .. } = self.tile;
+        let padded = steps * (STEP / UNIT);
+        let keys = (self.keys, self.tile.key_stride());
+        let mut copies = vec![self.copy(w, &self.attend.k, (key_units, padded), keys)?];
+        if !latent {
+            let (units, values) = (cols / UNIT, (self.values, self.tile.value_stride()));
+            copies.push(self.copy(w, &self.attend.v, (units, units), values)?);
+        }
+        Ok(copies)
+    }
+
+    fn copy(
+        &self,
+        w: &mut Writer<'_>,
+        cached: &Cached,
+        (units, padded): (u32, u32),
+        (to, stride): (u32, u32),
+    ) -> Result<Copy, Why> {
+        let axes = members::axes(w, self.place, &Expr::U32(0));
+        let head = axes.get(1).cloned().unwrap_or(Expr::U32(0));
+        let group = head / word(self.attend.heads / self.attend.kv_heads.max(1))?;
+        let head = group * word(cached.head_stride / 2)? + word(cached.offset / 2)?;
+        let from = w.start(cached.param) + head;
+        let all = self.tile.chunk * padded;
+        Ok(Copy {
+            slot: w.slot(cached.param),
+            from: w.code.set("from", from),
+            row_words: word(cached.row_stride / 2)?,
+            units,
+            padded,
+            all,
+            times: all.div_ceil(w.code.lanes),
+            to,
+            stride,
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! A tile on matrix units: how its warps share rows and columns, and where things are in workgroup memory.
+
+use weft_kern::{Attend, Part};
+
+use crate::code::expr::Expr;
+use crate::code::stmt::Stmt;
+use crate::lower::attend::context::Bounds;
+use crate::lower::space::Place;
+use crate::lower::writer::{WARP, Writer};
+use crate::refused::Why;
+use crate::schedule::attention::{Tile, UNIT_WORDS};
+use crate::schedule::{MATRIX_ROWS, Split};
+
+/// Columns that units multiply at once, of which operands are loaded two at a time.
+pub(super) const HALF: u32 = 8;
+pub(super) const PAIR: u32 = 2 * HALF;
+
+/// Attention of a tile.
+pub(super) struct Units<'a> {
+    pub(super) attend: &'a Attend,
+    pub(super) place: &'a Place,
+    pub(super) tile: Tile,
+    pub(super) warps: u32,
+    pub(super) bounds: Bounds,
+    /// The lane's warp, its place `4 · g + t` within it, and the row and word of the matrices that it loads: of rows, or
+    /// of columns.
+    pub(super) warp: Expr,
+    pub(super) g: Expr,
+    pub(super) t: Expr,
+    pub(super) row: Expr,
+    pub(super) word: Expr,
+    /// Where things are in workgroup memory. For each row: the factor of its scores, its largest score, the sum of its
+    /// weights, and the weights of an old and a new result.
+    pub(super) keys: u32,
+    pub(super) values: u32,
+    pub(super) queries: u32,
+    pub(super) scores: u32,
+    pub(super) weights: u32,
+    pub(super) positions: u32,
+    pub(super) factors: u32,
+    pub(super) tops: u32,
+    pub(super) totals: u32,
+    pub(super) old: u32,
+    pub(super) new: u32,
+}
+
+/// Sums of a lane for a pair of columns: by half, by group of rows, and the lane's four.
+pub(super) type Sums = [Vec<[Expr; 4]>; 2];
+
+impl<'a> Units<'a> {
+    pub(super) fn new(
+        w: &mut Writer<'_>,
+        part: &Part,
+        attend: &'a Attend,
+        place: &'a Place,
+        split: &Split,
+    ) -> Result<Units<'a>, Why> {
+        let tile = Tile::new(part, attend, split);
+        let bounds = Bounds::new(w, attend)?;
+        let keys = w.pool.room(tile.staged_words());
+        let [queries, scores, weights] =
+            [tile.query_words(), tile.score_words(), tile.weight_words()].map(|n| w.pool.room(n));
+        let positions = w.pool.room(tile.chunk);
+        let [factors, tops, totals, old, new] = [tile.rows; 5].map(|n| w.pool.room(n));
+        let own = w.code.set("own_lane", Expr::Lane % WARP);
+        Ok(Units {
+            attend,
+            place,
+            tile,
+            warps: w.code.lanes / WARP,
+            bounds,
+            warp: w.code.set("own_warp", Expr::Lane / WARP),
+            g: w.code.set("g", &own / 4u32),
+            t: w.code.set("t", &own % 4u32),
+            row: w.code.set("matrix_row", &own % MATRIX_ROWS),
+            word: w.code.set("matrix_word", (own / MATRIX_ROWS) * UNIT_WORDS),
+            keys,
+            values: if tile.latent { keys } else { keys + tile.chunk * tile.key_stride() },
+            queries,
+            scores,
+            weights,
+            positions,
+            factors,
+            tops,
+            totals,
+            old,
+            new,
+        })
+    }
+
+    /// Groups of rows that units multiply.
+    pub(super) fn groups(&self) -> u32 {
+        self.tile.rows / MATRIX_ROWS
+    }
+
+    /// Pairs of columns of values that a warp has.
+    pub(super) fn pairs(&self) -> u32 {
+        (self.tile.cols / PAIR).div_ceil(self.warps)
+    }
+
+    /// The number of a warp's pair, and whether it exists.
+    pub(super) fn pair(&self, w: &mut Writer<'_>, pair: u32) -> (Expr, Expr) {
+        let all = self.tile.cols / PAIR;
+        let index = w.code.set("pair", &self.warp * self.pairs() + pair);
+        let exists = if all.is_multiple_of(self.pairs() * self.warps) { Expr::True } else { index.less(all) };
+        (index, exists)
+    }
+
+    pub(super) fn zeros(&self, w: &mut Writer<'_>) -> [Expr; 4] {
+        [(); 4].map(|()| w.code.var("sum", 0.0f32))
+    }
+
+    pub(super) fn sums(&self, w: &mut Writer<'_>) -> Sums {
+        [(); 2].map(|()| (0..self.groups()).map(|_| self.zeros(w)).collect())
+    }
+}
+
+/// Adds the products of a group of rows by eight columns: the first or the second half of a pair.
+pub(super) fn multiply(
+    w: &mut Writer<'_>,
+    sums: &[Expr; 4],
+    left: &[Expr; 4],
+    pair: &[Expr; 4],
+    half: usize,
+) {
+    let right = [pair[2 * half].clone(), pair[2 * half + 1].clone()];
+    w.code.push(Stmt::MatrixHalves { sums: sums.clone(), left: left.clone(), right });
+}
