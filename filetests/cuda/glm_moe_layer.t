@@ -2404,7 +2404,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const unsigned int* b4,
   unsigned int* b5
 ) {
-  __shared__ __align__(16) unsigned int pool[88];
+  __shared__ __align__(16) unsigned int pool[4444];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p2 = args.words[4];
@@ -2429,129 +2429,144 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto seen = min(position, last_position) + 1u;
   const auto pages_at = b3[p3 + i];
   const auto chunks = (seen + 63u) / 64u;
-  if (lane < 64u) {
-    const auto h = lane / 64u;
-    const auto column = first + (lane % 64u);
-    auto sum = 0.0f;
-    auto sum_2 = 0.0f;
-    auto top = -3e38f;
-    for (auto chunk = 0u; chunk < chunks; chunk += 8u) {
-      const auto put_at = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk, chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
-      const auto put_down = __uint_as_float(b5[column + put_at]);
-      const auto put_down_2 = __uint_as_float(b5[put_at + 512u]);
-      const auto put_down_3 = __uint_as_float(b5[put_at + 513u]);
-      const auto its_top = (chunk < chunks ? put_down_3 : -3e38f);
-      const auto chunk_2 = chunk + 1u;
-      const auto put_at_2 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_2, chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
-      const auto put_down_4 = __uint_as_float(b5[column + put_at_2]);
-      const auto put_down_5 = __uint_as_float(b5[put_at_2 + 512u]);
-      const auto put_down_6 = __uint_as_float(b5[put_at_2 + 513u]);
-      const auto its_top_2 = (chunk_2 < chunks ? put_down_6 : -3e38f);
-      const auto chunk_3 = chunk + 2u;
-      const auto put_at_3 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_3, chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
-      const auto put_down_7 = __uint_as_float(b5[column + put_at_3]);
-      const auto put_down_8 = __uint_as_float(b5[put_at_3 + 512u]);
-      const auto put_down_9 = __uint_as_float(b5[put_at_3 + 513u]);
-      const auto its_top_3 = (chunk_3 < chunks ? put_down_9 : -3e38f);
-      const auto chunk_4 = chunk + 3u;
-      const auto put_at_4 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_4, chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
-      const auto put_down_10 = __uint_as_float(b5[column + put_at_4]);
-      const auto put_down_11 = __uint_as_float(b5[put_at_4 + 512u]);
-      const auto put_down_12 = __uint_as_float(b5[put_at_4 + 513u]);
-      const auto its_top_4 = (chunk_4 < chunks ? put_down_12 : -3e38f);
-      const auto chunk_5 = chunk + 4u;
-      const auto put_at_5 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_5, chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
-      const auto put_down_13 = __uint_as_float(b5[column + put_at_5]);
-      const auto put_down_14 = __uint_as_float(b5[put_at_5 + 512u]);
-      const auto put_down_15 = __uint_as_float(b5[put_at_5 + 513u]);
-      const auto its_top_5 = (chunk_5 < chunks ? put_down_15 : -3e38f);
-      const auto chunk_6 = chunk + 5u;
-      const auto put_at_6 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_6, chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
-      const auto put_down_16 = __uint_as_float(b5[column + put_at_6]);
-      const auto put_down_17 = __uint_as_float(b5[put_at_6 + 512u]);
-      const auto put_down_18 = __uint_as_float(b5[put_at_6 + 513u]);
-      const auto its_top_6 = (chunk_6 < chunks ? put_down_18 : -3e38f);
-      const auto chunk_7 = chunk + 6u;
-      const auto put_at_7 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_7, chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
-      const auto put_down_19 = __uint_as_float(b5[column + put_at_7]);
-      const auto put_down_20 = __uint_as_float(b5[put_at_7 + 512u]);
-      const auto put_down_21 = __uint_as_float(b5[put_at_7 + 513u]);
-      const auto its_top_7 = (chunk_7 < chunks ? put_down_21 : -3e38f);
-      const auto chunk_8 = chunk + 7u;
-      const auto put_at_8 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(chunk_8, chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
-      const auto put_down_22 = __uint_as_float(b5[column + put_at_8]);
-      const auto put_down_23 = __uint_as_float(b5[put_at_8 + 512u]);
-      const auto put_down_24 = __uint_as_float(b5[put_at_8 + 513u]);
-      const auto its_top_8 = (chunk_8 < chunks ? put_down_24 : -3e38f);
-      const auto new_top = max(top, its_top);
-      const auto shrink = expf(top - new_top);
-      const auto shrink_2 = expf(its_top - new_top);
-      sum = fmaf(put_down, shrink_2, sum * shrink);
-      sum_2 = fmaf(put_down_2, shrink_2, sum_2 * shrink);
-      top = new_top;
-      const auto new_top_2 = max(top, its_top_2);
-      const auto shrink_3 = expf(top - new_top_2);
-      const auto shrink_4 = expf(its_top_2 - new_top_2);
-      sum = fmaf(put_down_4, shrink_4, sum * shrink_3);
-      sum_2 = fmaf(put_down_5, shrink_4, sum_2 * shrink_3);
-      top = new_top_2;
-      const auto new_top_3 = max(top, its_top_3);
-      const auto shrink_5 = expf(top - new_top_3);
-      const auto shrink_6 = expf(its_top_3 - new_top_3);
-      sum = fmaf(put_down_7, shrink_6, sum * shrink_5);
-      sum_2 = fmaf(put_down_8, shrink_6, sum_2 * shrink_5);
-      top = new_top_3;
-      const auto new_top_4 = max(top, its_top_4);
-      const auto shrink_7 = expf(top - new_top_4);
-      const auto shrink_8 = expf(its_top_4 - new_top_4);
-      sum = fmaf(put_down_10, shrink_8, sum * shrink_7);
-      sum_2 = fmaf(put_down_11, shrink_8, sum_2 * shrink_7);
-      top = new_top_4;
-      const auto new_top_5 = max(top, its_top_5);
-      const auto shrink_9 = expf(top - new_top_5);
-      const auto shrink_10 = expf(its_top_5 - new_top_5);
-      sum = fmaf(put_down_13, shrink_10, sum * shrink_9);
-      sum_2 = fmaf(put_down_14, shrink_10, sum_2 * shrink_9);
-      top = new_top_5;
-      const auto new_top_6 = max(top, its_top_6);
-      const auto shrink_11 = expf(top - new_top_6);
-      const auto shrink_12 = expf(its_top_6 - new_top_6);
-      sum = fmaf(put_down_16, shrink_12, sum * shrink_11);
-      sum_2 = fmaf(put_down_17, shrink_12, sum_2 * shrink_11);
-      top = new_top_6;
-      const auto new_top_7 = max(top, its_top_7);
-      const auto shrink_13 = expf(top - new_top_7);
-      const auto shrink_14 = expf(its_top_7 - new_top_7);
-      sum = fmaf(put_down_19, shrink_14, sum * shrink_13);
-      sum_2 = fmaf(put_down_20, shrink_14, sum_2 * shrink_13);
-      top = new_top_7;
-      const auto new_top_8 = max(top, its_top_8);
-      const auto shrink_15 = expf(top - new_top_8);
-      const auto shrink_16 = expf(its_top_8 - new_top_8);
-      sum = fmaf(put_down_22, shrink_16, sum * shrink_15);
-      sum_2 = fmaf(put_down_23, shrink_16, sum_2 * shrink_15);
-      top = new_top_8;
+  auto sum = 0.0f;
+  auto carried = -3e38f;
+  for (auto batch = 0u; batch < chunks; batch += 64u) {
+    const auto column = lane % 64u;
+    const auto put_at = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (lane / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value = b5[put_at + first + column];
+    const auto item = lane + 256u;
+    const auto column_2 = item % 64u;
+    const auto put_at_2 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_2 = b5[put_at_2 + first + column_2];
+    const auto item_2 = lane + 512u;
+    const auto column_3 = item_2 % 64u;
+    const auto put_at_3 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_2 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_3 = b5[put_at_3 + first + column_3];
+    const auto item_3 = lane + 768u;
+    const auto column_4 = item_3 % 64u;
+    const auto put_at_4 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_3 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_4 = b5[put_at_4 + first + column_4];
+    const auto item_4 = lane + 1024u;
+    const auto column_5 = item_4 % 64u;
+    const auto put_at_5 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_4 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_5 = b5[put_at_5 + first + column_5];
+    const auto item_5 = lane + 1280u;
+    const auto column_6 = item_5 % 64u;
+    const auto put_at_6 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_5 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_6 = b5[put_at_6 + first + column_6];
+    const auto item_6 = lane + 1536u;
+    const auto column_7 = item_6 % 64u;
+    const auto put_at_7 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_6 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_7 = b5[put_at_7 + first + column_7];
+    const auto item_7 = lane + 1792u;
+    const auto column_8 = item_7 % 64u;
+    const auto put_at_8 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_7 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_8 = b5[put_at_8 + first + column_8];
+    const auto item_8 = lane + 2048u;
+    const auto column_9 = item_8 % 64u;
+    const auto put_at_9 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_8 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_9 = b5[put_at_9 + first + column_9];
+    const auto item_9 = lane + 2304u;
+    const auto column_10 = item_9 % 64u;
+    const auto put_at_10 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_9 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_10 = b5[put_at_10 + first + column_10];
+    const auto item_10 = lane + 2560u;
+    const auto column_11 = item_10 % 64u;
+    const auto put_at_11 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_10 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_11 = b5[put_at_11 + first + column_11];
+    const auto item_11 = lane + 2816u;
+    const auto column_12 = item_11 % 64u;
+    const auto put_at_12 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_11 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_12 = b5[put_at_12 + first + column_12];
+    const auto item_12 = lane + 3072u;
+    const auto column_13 = item_12 % 64u;
+    const auto put_at_13 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_12 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_13 = b5[put_at_13 + first + column_13];
+    const auto item_13 = lane + 3328u;
+    const auto column_14 = item_13 % 64u;
+    const auto put_at_14 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_13 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_14 = b5[put_at_14 + first + column_14];
+    const auto item_14 = lane + 3584u;
+    const auto column_15 = item_14 % 64u;
+    const auto put_at_15 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_14 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_15 = b5[put_at_15 + first + column_15];
+    const auto item_15 = lane + 3840u;
+    const auto column_16 = item_15 % 64u;
+    const auto put_at_16 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + (item_15 / 64u), chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+    const auto value_16 = b5[put_at_16 + first + column_16];
+    if (lane < 64u) {
+      const auto put_at_17 = (((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) + min(batch + lane, chunks - 1u)) * 10u + (rows_at % 10u)) * 514u + 256u;
+      const auto put_down = b5[put_at_17 + 512u];
+      const auto put_down_2 = b5[put_at_17 + 513u];
+      pool[lane * 65u + 64u] = put_down;
+      pool[lane + 4160u] = __float_as_uint((batch + lane < chunks ? __uint_as_float(put_down_2) : -3e38f));
     }
-    pool[lane] = __float_as_uint(sum / sum_2);
+    pool[(lane / 64u) * 65u + column] = value;
+    pool[(item / 64u) * 65u + column_2] = value_2;
+    pool[(item_2 / 64u) * 65u + column_3] = value_3;
+    pool[(item_3 / 64u) * 65u + column_4] = value_4;
+    pool[(item_4 / 64u) * 65u + column_5] = value_5;
+    pool[(item_5 / 64u) * 65u + column_6] = value_6;
+    pool[(item_6 / 64u) * 65u + column_7] = value_7;
+    pool[(item_7 / 64u) * 65u + column_8] = value_8;
+    pool[(item_8 / 64u) * 65u + column_9] = value_9;
+    pool[(item_9 / 64u) * 65u + column_10] = value_10;
+    pool[(item_10 / 64u) * 65u + column_11] = value_11;
+    pool[(item_11 / 64u) * 65u + column_12] = value_12;
+    pool[(item_12 / 64u) * 65u + column_13] = value_13;
+    pool[(item_13 / 64u) * 65u + column_14] = value_14;
+    pool[(item_14 / 64u) * 65u + column_15] = value_15;
+    pool[(item_15 / 64u) * 65u + column_16] = value_16;
+    __syncthreads();
+    if (lane < 64u) {
+      auto before = carried;
+      const auto own_top = __uint_as_float(pool[lane + 4160u]);
+      for (auto l = 0u; l < 64u; l += 1u) {
+        const auto top = __uint_as_float(pool[l + 4160u]);
+        before = (l < lane ? max(before, top) : before);
+        carried = max(carried, top);
+      }
+      const auto new_top = max(before, own_top);
+      const auto shrink = expf(before - new_top);
+      const auto shrink_2 = expf(own_top - new_top);
+      pool[lane + 4224u] = __float_as_uint(shrink);
+      pool[lane + 4288u] = __float_as_uint(shrink_2);
+    }
+    __syncthreads();
+    const auto here = min(chunks - batch, 64u);
+    if (lane < 65u) {
+      for (auto c = 0u; c < here; c += 1u) {
+        sum = fmaf(__uint_as_float(pool[c * 65u + lane]), __uint_as_float(pool[c + 4288u]), sum * __uint_as_float(pool[c + 4224u]));
+      }
+    }
+    __syncthreads();
+  }
+  if (lane < 65u) {
+    pool[lane + 4352u] = __float_as_uint(sum);
+  }
+  __syncthreads();
+  if (lane < 64u) {
+    pool[lane + 4352u] = __float_as_uint(__uint_as_float(pool[lane + 4352u]) / __uint_as_float(pool[4416u]));
   }
   __syncthreads();
   const auto word = min(lane, 15u);
   const auto i_3 = rows_at / 20u;
   const auto i_4 = (rows_at % 20u) % 20u;
-  const auto column_2 = first + word * 4u;
-  const auto v = __uint_as_float(pool[word * 4u]);
+  const auto column_17 = first + word * 4u;
+  const auto v = __uint_as_float(pool[word * 4u + 4352u]);
   const auto i_5 = rows_at / 20u;
   const auto i_6 = (rows_at % 20u) % 20u;
-  const auto column_3 = first + (word * 4u + 1u);
-  const auto v_2 = __uint_as_float(pool[word * 4u + 1u]);
+  const auto column_18 = first + (word * 4u + 1u);
+  const auto v_2 = __uint_as_float(pool[word * 4u + 4353u]);
   const auto i_7 = rows_at / 20u;
   const auto i_8 = (rows_at % 20u) % 20u;
-  const auto column_4 = first + (word * 4u + 2u);
-  const auto v_3 = __uint_as_float(pool[word * 4u + 2u]);
+  const auto column_19 = first + (word * 4u + 2u);
+  const auto v_3 = __uint_as_float(pool[word * 4u + 4354u]);
   const auto i_9 = rows_at / 20u;
   const auto i_10 = (rows_at % 20u) % 20u;
-  const auto column_5 = first + (word * 4u + 3u);
-  const auto v_4 = __uint_as_float(pool[word * 4u + 3u]);
+  const auto column_20 = first + (word * 4u + 3u);
+  const auto v_4 = __uint_as_float(pool[word * 4u + 4355u]);
   const auto mine = max(max(max(__float_as_uint(v) & 0x7fffffffu, __float_as_uint(v_2) & 0x7fffffffu), __float_as_uint(v_3) & 0x7fffffffu), __float_as_uint(v_4) & 0x7fffffffu);
   const auto other = __shfl_xor_sync(warp, mine, 1u);
   const auto both = max(mine, other);
@@ -2569,32 +2584,32 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto other_5 = __shfl_xor_sync(warp, both_4, 2u);
   const auto both_5 = both_4 + other_5;
   if (lane < 16u) {
-    pool[lane + 64u] = packed;
+    pool[lane + 4420u] = packed;
     if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 84u] = __float_as_uint((float)(both_5) * __uint_as_float(scale));
+      pool[(lane / 4u) + 4440u] = __float_as_uint((float)(both_5) * __uint_as_float(scale));
     }
     if ((lane % 8u) == 0u) {
-      pool[(lane / 8u) + 80u] = scale;
+      pool[(lane / 8u) + 4436u] = scale;
     }
   }
   __syncthreads();
   if (lane < 16u) {
     const auto i_11 = rows_at / 20u;
     const auto i_12 = (rows_at % 20u) % 20u;
-    const auto column_6 = first + lane * 4u;
-    b0[p5 + ((i_11 * 10240u + i_12 * 512u + column_6) / 4u)] = pool[((lane * 4u) / 4u) + 64u];
+    const auto column_21 = first + lane * 4u;
+    b0[p5 + ((i_11 * 10240u + i_12 * 512u + column_21) / 4u)] = pool[((lane * 4u) / 4u) + 4420u];
   }
   if (lane < 2u) {
     const auto i_13 = rows_at / 20u;
     const auto i_14 = (rows_at % 20u) % 20u;
-    const auto column_7 = first + lane * 32u;
-    b0[p5 + (n5 / 4u) + ((i_13 * 10240u + i_14 * 512u + column_7) / 32u)] = pool[((lane * 32u) / 32u) + 80u];
+    const auto column_22 = first + lane * 32u;
+    b0[p5 + (n5 / 4u) + ((i_13 * 10240u + i_14 * 512u + column_22) / 32u)] = pool[((lane * 32u) / 32u) + 4436u];
   }
   if (lane < 4u) {
     const auto i_15 = rows_at / 20u;
     const auto i_16 = (rows_at % 20u) % 20u;
-    const auto column_8 = first + lane * 16u;
-    b0[p5 + ((n5 / 4u) + (n5 / 32u)) + ((i_15 * 10240u + i_16 * 512u + column_8) / 16u)] = pool[((lane * 16u) / 16u) + 84u];
+    const auto column_23 = first + lane * 16u;
+    b0[p5 + ((n5 / 4u) + (n5 / 32u)) + ((i_15 * 10240u + i_16 * 512u + column_23) / 16u)] = pool[((lane * 16u) / 16u) + 4440u];
   }
 }
 

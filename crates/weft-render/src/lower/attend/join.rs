@@ -10,6 +10,10 @@ use crate::refused::Why;
 /// Chunks that are loaded before the first is used.
 const AHEAD: u32 = 8;
 
+/// Chunks that lanes load together, and the most columns that they load of each.
+const BATCH: u32 = 64;
+const BATCH_COLUMNS: u32 = 64;
+
 /// The weights of an old and a new result, relative to the larger of their largest scores.
 pub(super) struct Scaled {
     pub(super) top: Expr,
@@ -111,6 +115,9 @@ pub(super) fn join(
     (slot, at, rows): (usize, u32, u32),
 ) -> Result<u32, Why> {
     let (heads, width, cols) = (place.tile(), place.width(), place.cols());
+    if w.quads && heads == 1 && width <= BATCH_COLUMNS && w.code.lanes > BATCH.max(width) {
+        return batches(w, place, context, (slot, at, rows));
+    }
     let words = chunk_words(cols);
     let results = w.pool.room(heads * width);
     let chunks = w.code.set("chunks", (&context.seen + (context.chunk - 1)) / context.chunk);
@@ -141,6 +148,99 @@ pub(super) fn join(
             Ok(())
         })?;
         w.code.store_shared(item + results, (sum / total).bits());
+        Ok(())
+    })?;
+    w.code.barrier();
+    Ok(results)
+}
+
+/// The same for one row, many chunks at a time: all lanes load values, some lanes compute the weights of one chunk each, and
+/// then each column has a lane that adds up.
+fn batches(
+    w: &mut Writer<'_>,
+    place: &Place,
+    context: &Context,
+    (slot, at, rows): (usize, u32, u32),
+) -> Result<u32, Why> {
+    let (width, cols, lanes) = (place.width(), place.cols(), w.code.lanes);
+    let (words, stride) = (chunk_words(cols), width + 1);
+    // The sum of weights is one more column.
+    let values = w.pool.room(BATCH * stride);
+    let [tops, old, new] = [BATCH; 3].map(|n| w.pool.room(n));
+    let results = w.pool.room(stride);
+    let chunks = w.code.set("chunks", (&context.seen + (context.chunk - 1)) / context.chunk);
+    let sum = w.code.var("sum", 0.0f32);
+    let carried = w.code.var("carried", LOWEST);
+    let row = |w: &mut Writer<'_>, chunk: Expr| {
+        let chunk = chunk.min(&chunks - 1u32);
+        let from = place.chunk_row(&chunk, &Expr::U32(0), rows) * words + at;
+        w.code.set("put_at", from)
+    };
+    w.count("batch", (0u32.into(), chunks.clone(), BATCH), |w, first| {
+        let mut loaded = Vec::new();
+        for time in 0..(BATCH * width).div_ceil(lanes) {
+            let item = w.code.set("item", Expr::Lane + time * lanes);
+            let (c, column) = (&item / width, w.code.set("column", &item % width));
+            let from = row(w, &first + &c) + &place.column + &column;
+            let value = w.code.set("value", Expr::Word(slot, from.into()));
+            let exists =
+                if (time + 1) * lanes <= BATCH * width { Expr::True } else { item.less(BATCH * width) };
+            loaded.push((exists, c * stride + column + values, value));
+        }
+        w.share(BATCH, |w, c| {
+            let from = row(w, &first + &c);
+            let [weights, top] =
+                [0, 1].map(|i| w.code.set("put_down", Expr::Word(slot, (&from + (cols + i)).into())));
+            w.code.store_shared(&c * stride + (values + width), weights);
+            let top = Expr::F32(LOWEST).unless(&(first.clone() + &c).less(&chunks), top.float());
+            w.code.store_shared(c + tops, top.bits());
+            Ok(())
+        })?;
+        for (exists, to, value) in loaded {
+            w.when(exists, |w| {
+                w.code.store_shared(to, value);
+                Ok(())
+            })?;
+        }
+        w.code.barrier();
+        w.share(BATCH, |w, c| {
+            // The largest score before this chunk, and of all of them.
+            let before = w.code.var("before", carried.clone());
+            let own = w.code.set("own_top", w.load_shared(&c + tops));
+            w.count("l", (0u32.into(), BATCH.into(), 1), |w, l| {
+                let top = w.code.set("top", w.load_shared(&l + tops));
+                let earlier = before.clone().max(&top);
+                w.code.assign(&before, before.clone().unless(&l.less(&c), earlier));
+                w.code.assign(&carried, carried.clone().max(top));
+                Ok(())
+            })?;
+            let by = scaled(w, before, own);
+            w.code.store_shared(&c + old, by.old.bits());
+            w.code.store_shared(c + new, by.new.bits());
+            Ok(())
+        })?;
+        w.code.barrier();
+        let here = w.code.set("here", (&chunks - &first).min(BATCH));
+        w.share(stride, |w, column| {
+            w.count("c", (0u32.into(), here, 1), |w, c| {
+                let [old, new] = [old, new].map(|at| w.load_shared(&c + at));
+                let by = Scaled { top: 0.0f32.into(), old, new };
+                let value = w.load_shared(c * stride + column + values);
+                w.code.assign(&sum, together(sum.clone(), value, &by));
+                Ok(())
+            })
+        })?;
+        w.code.barrier();
+        Ok(())
+    })?;
+    w.share(stride, |w, column| {
+        w.code.store_shared(column + results, sum.clone().bits());
+        Ok(())
+    })?;
+    w.code.barrier();
+    w.share(width, |w, column| {
+        let value = w.load_shared(&column + results) / w.load_shared(Expr::U32(results + width));
+        w.code.store_shared(column + results, value.bits());
         Ok(())
     })?;
     w.code.barrier();
