@@ -5,9 +5,12 @@
 
 mod ablation;
 mod bench;
+mod block;
 mod difference;
 mod html;
+mod overlay;
 mod profile;
+mod quality;
 mod roles;
 mod roofline;
 mod timeline;
@@ -52,6 +55,7 @@ fn write_page(records: &[Record], out: &mut String) -> fmt::Result {
     if let [before, after] = records {
         difference::write(before, after, out)?;
     }
+    overlay::write(records, out)?;
     records.iter().try_for_each(|record| run(record, out))?;
     out.write_str("</main>\n</body>\n</html>\n")
 }
@@ -88,6 +92,8 @@ fn run(record: &Record, out: &mut String) -> fmt::Result {
     }
     out.write_str("</dl>\n")?;
     bench::write(results, out)?;
+    block::write(results, out)?;
+    quality::write(results, out)?;
     profile::write(results, out)?;
     ablation::write(results, out)?;
     out.write_str("</section>\n")

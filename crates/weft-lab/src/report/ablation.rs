@@ -158,6 +158,14 @@ fn interval(phase: &Value, end: f64, of: &str, out: &mut String) -> fmt::Result 
             "<rect class=\"{tone}\" fill-opacity=\".4\" x=\"{low:.1}\" y=\"8\" width=\"{width:.1}\" height=\"6\" rx=\"1\"/>"
         )?;
     }
+    // What reaches beyond the axis ends in an arrow.
+    let beyond = |value: f64| value.abs() > end;
+    let values = ends.into_iter().flatten().chain([median]);
+    for (sign, tip, base) in [(-1.0, 0.0, 9.0), (1.0, WIDTH, WIDTH - 9.0)] {
+        if values.clone().any(|value| beyond(value) && value.signum() == sign) {
+            write!(out, "<path class=\"{tone}\" d=\"M{tip} 11L{base} 4V18Z\"/>")?;
+        }
+    }
     let middle = at(median) - 1.0;
     write!(out, "<rect class=\"{tone}\" x=\"{middle:.1}\" y=\"4\" width=\"2\" height=\"14\"/></svg></td>")?;
     write!(out, "<td class=\"num\">{}</td>", signed_percent(median))

@@ -55,9 +55,7 @@ fn stacked(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
     let total: f64 = rows.iter().map(|row| number(&row["ms"])).sum();
     let words: Vec<String> = rows
         .iter()
-        .map(|row| {
-            format!("{} {:.1} %", row["role"].as_str().unwrap_or("?"), 100.0 * number(&row["ms"]) / total)
-        })
+        .map(|row| format!("{} {}", row["role"].as_str().unwrap_or("?"), percent(number(&row["share"]))))
         .collect();
     let words = words.join(", ");
     write!(
@@ -91,12 +89,13 @@ fn stacked(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
         writeln!(
             out,
             "<tr><td><span class=\"legend\"><span><i class=\"{}\"></i>{}</span></span></td><td class=\"num\">{}</td>\
-             <td class=\"num\">{:.1} %</td><td class=\"num\">{}</td><td class=\"num\">{:.1}</td><td class=\"num\">{:.1}</td>\
+             <td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{:.1}</td><td class=\"num\">{:.1}</td>\
              <td class=\"num\">{}</td></tr>",
             roles.class(role),
             Escaped(role),
             short(ms),
-            100.0 * ms / total,
+            // Of the whole step, waiting between kernels included, as the terminal says it.
+            percent(number(&row["share"])),
             short(waiting),
             bytes / 1e9,
             macs / 1e9,
@@ -168,7 +167,16 @@ fn lints(results: &Value, out: &mut String) -> fmt::Result {
     out.write_str("<h3>Advice</h3>\n<ul>\n")?;
     for lint in lints {
         let text = |name: &str| lint[name].as_str().unwrap_or_default();
-        writeln!(out, "<li><code>{}</code> {}</li>", Escaped(text("lint")), Escaped(text("text")))?;
+        let lost = match number(&lint["lost_ms"]) {
+            lost if lost > 0.0 => format!(" ({} ms)", short(lost)),
+            _ => String::new(),
+        };
+        let [lint, about, text] = ["lint", "about", "text"].map(text);
+        let about = match about {
+            "" => String::new(),
+            about => format!("<code>{}</code>: ", Escaped(about)),
+        };
+        writeln!(out, "<li>{}{}: {about}{}</li>", Escaped(lint), Escaped(&lost), Escaped(text))?;
     }
     out.write_str("</ul>\n")
 }

@@ -125,19 +125,40 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
             Escaped(&title)
         )?;
         if *at < NUMBERED {
-            // Kernels of one kind are close together: a number that would cover another is moved aside.
-            let mut x = px + radius + 3.0;
-            while labels
-                .iter()
-                .any(|&(other, y): &(f64, f64)| (other - x).abs() < 11.0 && (y - py).abs() < 11.0)
-            {
-                x += 11.0;
-            }
-            labels.push((x, py));
-            write!(out, "<text class=\"ink\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>", py + 4.0, at + 1)?;
+            let [x, y] = free_place([px, py], radius, &labels);
+            labels.push([x, y]);
+            write!(
+                out,
+                "<text class=\"ink\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                y + 4.0,
+                at + 1
+            )?;
         }
     }
     out.write_str("</svg>\n</div>\n")
+}
+
+/// The place of a number beside a circle: the nearest that covers no other number and stays in the plot.
+fn free_place([x, y]: [f64; 2], radius: f64, taken: &[[f64; 2]]) -> [f64; 2] {
+    // Right, left, above, below and between, then farther out.
+    const AROUND: [[f64; 2]; 8] = [
+        [1.0, 0.0],
+        [-1.0, 0.0],
+        [0.0, -1.0],
+        [0.0, 1.0],
+        [0.7, -0.7],
+        [0.7, 0.7],
+        [-0.7, -0.7],
+        [-0.7, 0.7],
+    ];
+    let rings = (0..6).map(|ring| radius + 8.0 + 13.0 * f64::from(ring));
+    let places = rings.flat_map(|r| AROUND.map(|[dx, dy]| [x + r * dx, y + r * dy]));
+    let is_free = |[x, y]: [f64; 2]| {
+        let inside = (LEFT + 6.0..RIGHT - 6.0).contains(&x) && (TOP + 6.0..BOTTOM - 6.0).contains(&y);
+        inside && taken.iter().all(|[a, b]| (a - x).abs() >= 13.0 || (b - y).abs() >= 13.0)
+    };
+    let mut places = places;
+    places.find(|place| is_free(*place)).unwrap_or([x + radius + 8.0, y])
 }
 
 impl Roofs {
@@ -177,7 +198,8 @@ impl Roofs {
                  <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">{name}, {} per second</text>",
                 at_x(rate / read),
                 at_y(rate),
-                at_y(rate) - 6.0,
+                // Where the lines are close together, the lower one's name is below it.
+                at_y(rate) + if rate < dot && at_y(rate) - at_y(dot) < 20.0 { 14.0 } else { -6.0 },
                 short(rate)
             )?;
         }
@@ -206,6 +228,20 @@ fn decades(values: impl Iterator<Item = f64>) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_do_not_cover_each_other() {
+        let mut taken = Vec::new();
+        // Twenty circles in the same place, and one in each corner.
+        let corners = [[LEFT, TOP], [RIGHT, TOP], [LEFT, BOTTOM], [RIGHT, BOTTOM]];
+        for place in std::iter::repeat_n([400.0, 200.0], 20).chain(corners) {
+            let found = free_place(place, 5.0, &taken);
+            let covers = |[x, y]: &[f64; 2]| (x - found[0]).abs() < 13.0 && (y - found[1]).abs() < 13.0;
+            assert!(!taken.iter().any(covers), "{found:?} of {taken:?}");
+            assert!((LEFT..RIGHT).contains(&found[0]) && (TOP..BOTTOM).contains(&found[1]));
+            taken.push(found);
+        }
+    }
 
     #[test]
     fn axes_end_at_powers_of_ten() {

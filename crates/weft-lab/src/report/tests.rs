@@ -65,7 +65,53 @@ pub(crate) fn records() -> Vec<Record> {
         record(1, "bench", json!({ "device": name, "settings": settings })),
         record(2, "ablate", json!({ "rows": rows, "combined": combined, "rule": rule })),
         record(3, "profile", profile(name)),
+        record(4, "bench", json!({ "device": name, "settings": settings })),
+        record(5, "bench-block", json!({ "blocks": [block(name)] })),
+        record(
+            6,
+            "perplexity",
+            json!({
+                "perplexity": 7.25, "standard_error": 0.1, "nll": { "mean": 1.981 }, "scored_tokens": 4096, "context": 512,
+                "tokens_per_second": 300.0, "windows": { "of": 3, "nll": [1.9, 2.1, 1.943] },
+            }),
+        ),
     ]
+}
+
+fn block(name: &str) -> Value {
+    json!({
+        "block": name, "segment": "layer 1", "layers": 46, "kernels": 7, "weight_bytes": 4_000_000, "state_bytes": 0,
+        "seconds": { "median": 2e-4 }, "quartiles": [1.9e-4, 2.2e-4], "of_roof": 0.7,
+    })
+}
+
+#[test]
+fn every_command_has_its_part() {
+    let records = records();
+    let page = |ids: &[i64]| {
+        let chosen: Vec<Record> = records.iter().filter(|record| ids.contains(&record.id)).cloned().collect();
+        report(&chosen)
+    };
+    for (id, parts) in [
+        (4, &["<h3>Tokens per second</h3>"][..]),
+        (5, &["<h3>Blocks</h3>", "<b>200</b>", "70.0 %"]),
+        (6, &["<b>7.25</b>perplexity", "± 0.100", "<h3>Windows</h3>"]),
+    ] {
+        let page = page(&[id]);
+        for part in parts {
+            assert!(page.contains(part), "run {id}: no {part}");
+        }
+    }
+    // Two benchmarks are drawn together, on one scale.
+    let both = page(&[1, 4]);
+    assert!(both.contains("together</h2>") && both.contains("310 → 310") && both.contains("+0.0 %"));
+    assert!(!page(&[1, 5]).contains("together</h2>"));
+    // A gain beyond the axis has an arrow.
+    assert!(page(&[2]).contains("<path class=\"good\" d=\"M300 11"));
+    // Advice names its kernel.
+    let advice = page(&[3]);
+    assert!(advice.contains("</code>: "), "{}", &advice[advice.find("<h3>Advice").unwrap()..]);
+    assert!(advice.contains(">thread 0<"));
 }
 
 fn profile(name: &str) -> Value {
@@ -104,7 +150,7 @@ fn profile(name: &str) -> Value {
         "overhead": { "median": 0.004 },
         "roles": by_role, "kernels": kernels, "launches": launches,
         "timeline": { "wall_ms": 24.1, "slices": slices },
-        "lints": [{ "lint": "far", "text": name }],
+        "lints": [{ "lint": "far", "about": name, "lost_ms": 0.3, "text": name }],
     })
 }
 

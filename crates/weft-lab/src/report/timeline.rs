@@ -46,7 +46,7 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
             out,
             "<text x=\"0\" y=\"{:.1}\">thread {}</text><rect class=\"wait\" x=\"{LEFT}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"24\"/>",
             y + 16.0,
-            thread + 1,
+            thread,
             WIDTH - LEFT
         )?;
     }

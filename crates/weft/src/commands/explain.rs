@@ -1,5 +1,6 @@
 //! `weft explain`: shows the kernels a model compiles to, and why.
 
+mod diagram;
 mod dot;
 mod facts;
 mod flows;

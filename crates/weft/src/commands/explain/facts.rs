@@ -4,7 +4,7 @@ use weft_engine::inspect::{
     Amounts, Choice, CostModel, ExplainOptions, Explained, KernelCall, RuleResult, Target,
 };
 use weft_engine::{Decision, Mode, decisions};
-use weft_ir::Keeps;
+use weft_ir::{Keeps, WhyNot};
 use weft_lab::RecordedProfile;
 use weft_models::ModelGraph;
 
@@ -227,6 +227,11 @@ impl<'a> Plan<'a> {
             Some(Ok(_)) => "it does not pay".into(),
             Some(Err(error)) => format!("its result does not compile: {error}"),
         })
+    }
+
+    /// Whether a rule found nothing in the graph that it could apply to.
+    pub(super) fn has_no_place(&self, result: &RuleResult) -> bool {
+        result.why_not == Some(WhyNot::NoMatch)
     }
 
     /// The segments that share the plan: the first, the last and their number.

@@ -1,16 +1,19 @@
-//! Writes the facts as an HTML page without external resources: no scripts, fonts or images.
+//! Writes the facts as an HTML page without external resources: no fonts or images, and one small script for the search.
 
 use std::fmt::{self, Write as _};
 
+use sha2::{Digest as _, Sha256};
 use weft_ir::{Graph, NodeId};
 use weft_lab::Escaped;
 
+use super::diagram;
 use super::facts::{Facts, Kernel, Plan};
 use super::label;
 use super::wording;
 use crate::units::{bytes, count};
 
 const STYLE: &str = include_str!("page.css");
+const SEARCH: &str = include_str!("search.js");
 
 /// Writes the page.
 pub(super) fn page(facts: &Facts<'_>) -> String {
@@ -33,8 +36,10 @@ impl Page<'_> {
             out,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-             <title>Kernels of {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>Kernels of {title}</h1>\n"
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+             script-src 'sha256-{}'\">\n\
+             <title>Kernels of {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>Kernels of {title}</h1>\n",
+            base64(&Sha256::digest(SEARCH)),
         )?;
         let lines = [
             Some(wording::step(facts)),
@@ -45,22 +50,53 @@ impl Page<'_> {
         for line in lines.iter().flatten() {
             writeln!(out, "<p>{}</p>", Escaped(line))?;
         }
+        self.contents()?;
+        let facts = self.facts;
         let most =
             facts.plans.iter().flat_map(|plan| &plan.kernels).map(|k| k.call.amounts.weight_bytes).max();
-        for plan in &facts.plans {
-            self.plan(plan, most.unwrap_or_default())?;
+        for (at, plan) in facts.plans.iter().enumerate() {
+            self.plan(at + 1, plan, most.unwrap_or_default())?;
         }
         self.decisions()?;
-        self.out.write_str("</body>\n</html>\n")
+        write!(self.out, "<script>{SEARCH}</script>\n</body>\n</html>\n")
+    }
+
+    /// Writes links to the plans, and the search.
+    fn contents(&mut self) -> fmt::Result {
+        let Page { facts, ref mut out } = *self;
+        out.write_str("<nav aria-label=\"Contents\">\n")?;
+        for (at, plan) in facts.plans.iter().enumerate() {
+            let (name, range) = (plan.name(), plan.range());
+            let kernels = wording::counted(plan.kernels.len() as u64, "kernel");
+            writeln!(
+                out,
+                "<a href=\"#plan-{}\">{} <small>{}, {kernels}</small></a>",
+                at + 1,
+                Escaped(name),
+                Escaped(&range)
+            )?;
+        }
+        out.write_str(
+            "<a href=\"#decisions\">Decisions</a>\n<input id=\"search\" type=\"search\" placeholder=\"Search kernels and tensors\" \
+             aria-label=\"Search\" hidden>\n<output id=\"found\" class=\"soft\"></output>\n</nav>\n",
+        )
     }
 
     /// Writes one plan; `most` is the number of bytes of a full bar.
-    fn plan(&mut self, plan: &Plan<'_>, most: u64) -> fmt::Result {
+    fn plan(&mut self, number: usize, plan: &Plan<'_>, most: u64) -> fmt::Result {
         let (name, range, total) = (plan.name(), plan.range(), wording::total(&plan.total));
-        writeln!(self.out, "<section>\n<h2>{} <small>{}</small></h2>", Escaped(name), Escaped(&range))?;
-        writeln!(self.out, "<p>{}</p>\n<div class=\"columns\">\n<div>", Escaped(&total))?;
+        writeln!(
+            self.out,
+            "<section id=\"plan-{number}\">\n<h2>{} <small>{}</small></h2>\n<p>{}</p>",
+            Escaped(name),
+            Escaped(&range),
+            Escaped(&total)
+        )?;
+        diagram::write(number, plan, self.out)?;
+        writeln!(self.out, "<div class=\"columns\">\n<div>")?;
         for (at, kernel) in plan.kernels.iter().enumerate() {
-            self.kernel(&plan.explained.graph, at + 1, kernel, most)?;
+            let id = diagram::id(number, at + 1);
+            self.kernel(&plan.explained.graph, (at + 1, &id), kernel, most)?;
         }
         self.out.write_str("</div>\n<div>\n")?;
         let before: Vec<String> =
@@ -68,22 +104,39 @@ impl Page<'_> {
         // Without the first and the last line, `graph … {` and `}`.
         let before = before.get(1..before.len().saturating_sub(1)).unwrap_or_default();
         self.list("before-rules", "ol", "the graph before rewriting", before)?;
-        let outcomes = plan.explained.rules.iter().map(|result| wording::outcome(plan, result));
-        self.list(
-            "rules",
-            "ul",
-            "rewrite rules, with the nodes of that graph",
-            &outcomes.collect::<Vec<_>>(),
-        )?;
+        // Rules without a place to apply say nothing about this plan, so they are only named.
+        let (idle, active): (Vec<_>, Vec<_>) =
+            plan.explained.rules.iter().partition(|result| plan.has_no_place(result));
+        let mut outcomes: Vec<String> =
+            active.into_iter().map(|result| wording::outcome(plan, result)).collect();
+        if !idle.is_empty() {
+            let names: Vec<&str> = idle.iter().map(|result| result.rule.decision.name).collect();
+            outcomes.push(format!("without a place to apply here: {}", names.join(", ")));
+        }
+        self.list("rules", "ul", "rewrite rules, with the nodes of that graph", &outcomes)?;
         let costs = plan.explained.choices.iter().map(|c| wording::arithmetic(self.facts, plan, c));
         let costs: Vec<String> = costs.collect();
-        self.list("costs", "ul", "decisions by cost", &costs)?;
+        if !costs.is_empty() {
+            self.list("costs", "ul", "decisions by cost", &costs)?;
+        }
         self.out.write_str("</div>\n</div>\n</section>\n")
     }
 
-    fn kernel(&mut self, graph: &Graph, number: usize, kernel: &Kernel<'_>, most: u64) -> fmt::Result {
+    fn kernel(
+        &mut self,
+        graph: &Graph,
+        (number, id): (usize, &str),
+        kernel: &Kernel<'_>,
+        most: u64,
+    ) -> fmt::Result {
         let (name, amounts) = (&kernel.call.kernel, kernel.call.amounts);
-        writeln!(self.out, "<article class=\"kernel\">\n<h3>{number} · {}</h3>", Escaped(&kernel.label()))?;
+        let label = kernel.label();
+        writeln!(
+            self.out,
+            "<article class=\"kernel\" id=\"{id}\">\n<h3><i class=\"{}\"></i>{number} · {}</h3>",
+            diagram::colour(number),
+            Escaped(&label)
+        )?;
         writeln!(self.out, "<code class=\"soft\">{}</code>", Escaped(name))?;
         if amounts.multiplications() > 0 {
             let percent = 100.0 * amounts.weight_bytes as f64 / most.max(1) as f64;
@@ -148,7 +201,7 @@ impl Page<'_> {
 
     fn decisions(&mut self) -> fmt::Result {
         let Page { facts, ref mut out } = *self;
-        out.write_str("<h2>Decisions</h2>\n<div class=\"decisions\">\n<table>\n")?;
+        out.write_str("<h2 id=\"decisions\">Decisions</h2>\n<div class=\"decisions\">\n<table>\n")?;
         for stand in &facts.decisions {
             let (name, about) = (Escaped(stand.decision.name), Escaped(stand.decision.about));
             let words = stand.words();
@@ -159,5 +212,32 @@ impl Page<'_> {
             )?;
         }
         out.write_str("</table>\n</div>\n")
+    }
+}
+
+/// Base64, in which a page names the hash of its script.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let word = (0..3).fold(0_u32, |word, at| word << 8 | u32::from(chunk.get(at).copied().unwrap_or(0)));
+        for at in 0..4 {
+            let digit = DIGITS[(word >> (18 - 6 * at)) as usize & 63];
+            text.push(if at <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_pads() {
+        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")]
+        {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
     }
 }
