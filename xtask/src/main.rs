@@ -1,9 +1,9 @@
 //! Repository chores, run as `cargo xtask CHORE`.
 //!
-//! They only read text: no network, no other programs and no third-party crates, so that they build quickly
-//! and run anywhere.
+//! Without third-party crates, so that they build quickly and run anywhere. All but `install` only read text.
 #![forbid(unsafe_code)]
 
+mod install;
 mod lex;
 mod manifest;
 mod markdown;
@@ -20,7 +20,8 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
 
   tidy     check the repository's own rules (as cargo test --workspace does)
-  rules    list the rules with their reasons and remedies";
+  rules    list the rules with their reasons and remedies
+  install  install the program, completions for the shells that are there, and manual pages";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
+        ["install", ref options @ ..] => install::run(repository(), options),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)

@@ -14,8 +14,12 @@ pub fn joined(mut first: Value, second: Value) -> Value {
 pub fn this_weft() -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        // Set by the build, since a package does not know its repository.
-        "commit": option_env!("WEFT_COMMIT"),
+        "commit": commit(),
         "debug": cfg!(debug_assertions),
     })
+}
+
+/// The commit that this program is built from, if the build knows it.
+pub fn commit() -> Option<&'static str> {
+    option_env!("WEFT_COMMIT")
 }

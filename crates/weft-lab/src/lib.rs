@@ -71,7 +71,7 @@ pub use divergence::{Divergence, divergence};
 pub use error::Error;
 pub use host::Host;
 pub use journal::{Compared, Diff, Journal, JournalError, Model, Record, Run, diff, summary};
-pub use json::{joined, this_weft};
+pub use json::{commit, joined, this_weft};
 pub use lint::Lint;
 pub use meter::Meter;
 pub use need::{Need, PerToken};
