@@ -24,6 +24,13 @@ pub fn data_folder() -> Option<PathBuf> {
     folder("XDG_DATA_HOME", ".local/share", "Library/Application Support")
 }
 
+/// The folder of the user's configuration: `$XDG_CONFIG_HOME/weft` or `~/.config/weft` (Linux and other Unixes),
+/// `~/Library/Application Support/weft` (macOS), or `%LOCALAPPDATA%\weft` (Windows). It may not exist. `None` if the
+/// environment names no home folder.
+pub fn config_folder() -> Option<PathBuf> {
+    folder("XDG_CONFIG_HOME", ".config", "Library/Application Support")
+}
+
 /// Weft's folder within the folder that the variable names, or within the system's default one.
 fn folder(variable: &str, unix: &str, macos: &str) -> Option<PathBuf> {
     let usual = || {

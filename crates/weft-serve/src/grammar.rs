@@ -107,7 +107,14 @@ impl Grammars {
         if !spec.constrains() {
             return Ok(None);
         }
-        let grammar = compose::grammar(spec, &self.tokenizer)?;
+        self.compile_text(compose::grammar(spec, &self.tokenizer)?).map(Some)
+    }
+
+    /// Compiles a grammar's text.
+    ///
+    /// # Errors
+    /// If the text is not a grammar, or too complex.
+    pub(crate) fn compile_text(&self, grammar: String) -> Result<Box<dyn LogitProcessor>, GrammarError> {
         let key = cache::key(&grammar);
         let known = self.cache().get(&key);
         let matcher = match known {
@@ -121,7 +128,7 @@ impl Grammars {
             }
         };
         let processor = processor::GrammarProcessor::new(matcher, self.ends.clone(), self.masks.clone());
-        Ok(Some(Box::new(processor)))
+        Ok(Box::new(processor))
     }
 
     fn cache(&self) -> std::sync::MutexGuard<'_, cache::Cache> {

@@ -21,6 +21,7 @@
 mod api;
 mod app;
 mod error;
+mod form;
 mod grammar;
 mod http;
 mod json;
@@ -36,6 +37,7 @@ mod worker;
 
 #[doc(hidden)]
 pub use api::request_body as fuzz_request_body;
+pub use form::{FormError, ReplyForm, ReplyForms};
 pub use log::{LogFormat, log_panic, log_to_stderr};
 pub use options::{Limits, ModelSource, ServeOptions};
 pub use server::{ServeError, Server};

@@ -14,6 +14,7 @@ use weft_engine::{
 use weft_hub::{Cache, Settings};
 use weft_quant::GgmlType;
 
+use crate::config::config;
 use crate::knobs::{KNOBS, Knob};
 
 /// The arguments of a command.
@@ -33,10 +34,7 @@ impl<'a> Args<'a> {
     pub(crate) fn switch(self, name: &str, opposite: &str) -> Option<bool> {
         let place = |id| self.given(id).then(|| self.0.index_of(id)).flatten();
         match (place(name), place(opposite)) {
-            (None, None) => {
-                let set = self.0.value_source(name) == Some(ValueSource::EnvVariable);
-                set.then(|| self.0.get_flag(name))
-            }
+            (None, None) => self.is_set(name).then(|| self.0.get_flag(name)),
             (yes, no) => Some(yes > no),
         }
     }
@@ -61,9 +59,16 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Whether a knob was set, on the command line or by its environment variable.
+    /// Whether a knob was set: on the command line, by its environment variable, or in the configuration file.
     pub(crate) fn is_set(self, name: &str) -> bool {
-        matches!(self.0.value_source(name), Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+        match self.0.value_source(name) {
+            Some(ValueSource::CommandLine | ValueSource::EnvVariable) => true,
+            // The value in the file is the parser's default.
+            Some(_) => config().all().any(|(_, known, value)| {
+                known == name && self.0.get_raw(name).is_some_and(|mut raw| raw.any(|raw| raw == value))
+            }),
+            None => false,
+        }
     }
 
     /// The value of a text, a choice or a positional.
@@ -99,8 +104,7 @@ impl<'a> Args<'a> {
 
     /// A number; where the user did not set it, the model's own, if it has one.
     fn real_or(self, name: &str, own: Option<f32>) -> f32 {
-        let said = self.0.value_source(name) != Some(ValueSource::DefaultValue);
-        own.filter(|_| !said).unwrap_or_else(|| self.real(name))
+        own.filter(|_| !self.is_set(name)).unwrap_or_else(|| self.real(name))
     }
 
     /// Token ids.

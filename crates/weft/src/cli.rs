@@ -1,17 +1,19 @@
 //! The command-line parser, built from the tables of knobs and commands.
 
 use std::env;
+use std::sync::OnceLock;
 
-use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, StyledStr, TypedValueParser as _};
+use clap::builder::{NonEmptyStringValueParser, StyledStr};
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches};
 
-use weft_engine::DeviceChoice;
+use weft_engine::BACKENDS;
 
 use crate::commands::{COMMANDS, Command, Positional};
-use crate::knobs::{KNOBS, Kind, Knob};
-use crate::units;
-use crate::values::{counts, ids, integer, on_or_off, real, setting};
+use crate::config::{self, config};
+use crate::hints;
+use crate::knobs::{KNOBS, Knob};
+use crate::option_args::arguments;
 
 const ABOUT: &str = "Run language models from GGUF files, on the CPU or a GPU";
 const EXAMPLES: &str = "\
@@ -22,16 +24,38 @@ Examples:
 
 Most options can also be set by environment variables; `weft COMMAND --help` names them.";
 
+/// The widest help: longer lines are hard to read.
+const WIDEST: usize = 140;
+
 /// The parser of the whole program.
 pub(crate) fn parser() -> clap::Command {
+    parser_with(Help::Long)
+}
+
+/// The parser of the whole program for this call: with a short help if `-h` asks for it.
+pub(crate) fn parser_of_call() -> clap::Command {
+    let short = env::args().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "-h");
+    parser_with(if short { Help::Short } else { Help::Long })
+}
+
+/// How much the help shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Help {
+    /// The options that most people need.
+    Short,
+    /// Everything.
+    Long,
+}
+
+fn parser_with(help: Help) -> clap::Command {
     clap::Command::new("weft")
         .about(ABOUT)
         .version(version())
         .after_help(EXAMPLES)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .max_term_width(100)
-        .subcommands(COMMANDS.iter().map(subcommand))
+        .max_term_width(WIDEST)
+        .subcommands(COMMANDS.iter().map(|command| subcommand(command, help)))
 }
 
 /// The command that was called, and its arguments.
@@ -51,24 +75,72 @@ pub(crate) fn exit(error: clap::Error, command: &Command) -> ! {
     }
 }
 
-/// What `--version` prints. Debug builds say so, since they are slow.
+/// What `--version` prints: the version, the commit and the devices. Debug builds say so, since they are slow.
 fn version() -> &'static str {
-    if cfg!(debug_assertions) {
-        concat!(env!("CARGO_PKG_VERSION"), " (debug build, which is slow)")
-    } else {
-        env!("CARGO_PKG_VERSION")
-    }
+    static VERSION: OnceLock<String> = OnceLock::new();
+    VERSION.get_or_init(|| {
+        let mut more: Vec<String> =
+            weft_lab::commit().map(|commit| format!("commit {commit}")).into_iter().collect();
+        // A backend that the build leaves out says so.
+        let built = BACKENDS.iter().filter(|backend| !backend.about().ends_with("not in this build"));
+        more.push(format!("devices: {}", built.map(|backend| backend.name()).collect::<Vec<_>>().join(", ")));
+        if cfg!(debug_assertions) {
+            more.push("debug build, which is slow".to_string());
+        }
+        format!("{} ({})", env!("CARGO_PKG_VERSION"), more.join("; "))
+    })
 }
 
-fn subcommand(command: &Command) -> clap::Command {
+/// Writes completions for a shell to standard output.
+pub(crate) fn completions(shell: clap_complete::Shell) {
+    clap_complete::generate(shell, &mut parser(), "weft", &mut std::io::stdout());
+}
+
+/// Writes a manual page for the program and one for each command into a folder. Returns their number.
+///
+/// # Errors
+/// If a page cannot be written.
+pub(crate) fn manual(folder: &std::path::Path) -> std::io::Result<usize> {
+    std::fs::create_dir_all(folder)?;
+    let mut parser = parser().disable_help_subcommand(true);
+    parser.build();
+    let pages: Vec<clap::Command> = std::iter::once(parser.clone())
+        .chain(parser.get_subcommands().map(|command| {
+            // The parser keeps names for as long as the program runs.
+            let name: &'static str = format!("weft-{}", command.get_name()).leak();
+            command.clone().name(name).version(version())
+        }))
+        .collect();
+    for page in &pages {
+        let mut text = Vec::new();
+        clap_mangen::Man::new(page.clone()).render(&mut text)?;
+        weft_file::write(&folder.join(format!("{}.1", page.get_name())), &text)?;
+    }
+    Ok(pages.len())
+}
+
+fn subcommand(command: &Command, help: Help) -> clap::Command {
     let knobs = KNOBS.iter().filter(|knob| knob.commands.contains(&command.name));
+    let hidden = knobs.clone().filter(|knob| knob.is_for_few()).count();
+    let notes = match (help, hidden) {
+        (Help::Long, _) => command.notes.to_string(),
+        (Help::Short, 0) => format!("`weft {} --help` has examples", command.name),
+        (Help::Short, more) => {
+            format!("`weft {} --help` has examples, and {more} more options", command.name)
+        }
+    };
+    let hide = move |knob: &Knob| help == Help::Short && knob.is_for_few();
     clap::Command::new(command.name)
         .about(command.about)
-        .after_help(command.notes)
+        .after_help(notes)
         // The last one wins, so that shell aliases can set defaults.
         .args_override_self(true)
         .args(command.positionals.iter().map(positional))
-        .args(knobs.flat_map(arguments))
+        .args(
+            knobs.flat_map(|knob| {
+                arguments(knob, command.name).into_iter().map(move |arg| arg.hide(hide(knob)))
+            }),
+        )
 }
 
 fn positional(positional: &Positional) -> Arg {
@@ -79,68 +151,23 @@ fn positional(positional: &Positional) -> Arg {
     if required { arg.value_parser(NonEmptyStringValueParser::new()) } else { arg }
 }
 
-/// The arguments of a knob: two for a switch, one otherwise.
-fn arguments(knob: &'static Knob) -> Vec<Arg> {
-    let mut help = knob.help.to_string();
-    if knob.kind == Kind::Device {
-        help += &format!(" [possible values: {}]", DeviceChoice::forms().replace('`', ""));
+/// Adds to a usage error what helps: where an invalid value comes from, or what an argument of another program is called here.
+pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
+    let mut arguments = env::args().skip(1);
+    if let Some(command) = arguments.next()
+        && error.exit_code() != 0
+        && let Some(tip) = hints::hint(&command, arguments)
+    {
+        // The parser's own guess is about letters only.
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+        return error;
     }
-    help.extend(knob.env.map(|name| format!(" [env: {name}]")));
-    help.extend(knob.unset.map(|unset| format!(" [default: {unset}]")));
-    let mut arg = Arg::new(knob.name)
-        .long(knob.name)
-        .help(help)
-        .help_heading(knob.heading)
-        .value_name(knob.placeholder().unwrap_or_default())
-        // Named above, so that the help does not depend on the environment.
-        .hide_env(true);
-    arg = knob.short.into_iter().fold(arg, Arg::short);
-    arg = knob.env.into_iter().filter(|name| !is_unset(knob, name)).fold(arg, Arg::env);
-    arg = knob.default.into_iter().fold(arg, Arg::default_value);
-    let arg = match knob.kind {
-        Kind::Flag | Kind::Switch(..) => arg.action(ArgAction::SetTrue).value_parser(on_or_off),
-        Kind::Text(_) => arg,
-        Kind::Texts(_) => arg.action(ArgAction::Append),
-        Kind::Path(_) => arg.value_parser(value_parser!(std::path::PathBuf)),
-        Kind::Count(from, to) => {
-            arg.allow_negative_numbers(true).value_parser(move |text: &str| integer(text, from, to))
-        }
-        Kind::Size => arg.value_parser(units::parse_bytes),
-        Kind::Real(from, to) => {
-            arg.allow_negative_numbers(true).value_parser(move |text: &str| real(text, from, to))
-        }
-        Kind::Choice(choices) => {
-            let parser = PossibleValuesParser::new(choices).map(|choice| choice.to_ascii_lowercase());
-            arg.ignore_case(true).value_parser(parser)
-        }
-        Kind::Ids => arg.allow_hyphen_values(true).value_parser(ids),
-        Kind::Counts(from, to) => {
-            arg.allow_hyphen_values(true).value_parser(move |text: &str| counts(text, from, to))
-        }
-        Kind::Device => arg.value_parser(|text: &str| text.parse::<DeviceChoice>()),
-        Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(setting),
-    };
-    match knob.kind {
-        Kind::Switch(opposite, help) => {
-            let no = Arg::new(opposite)
-                .long(opposite)
-                .help(help)
-                .help_heading(knob.heading)
-                .action(ArgAction::SetTrue);
-            // Neither overrides the other in the parser, or the environment would override an argument.
-            vec![arg, no]
-        }
-        _ => vec![arg],
-    }
+    blame_environment(error)
 }
 
-/// Whether a knob's variable counts as unset: if it is missing or, except for the system message, empty.
-fn is_unset(knob: &Knob, variable: &str) -> bool {
-    knob.name != "system" && env::var_os(variable).is_none_or(|value| value.is_empty())
-}
-
-/// Adds to an error the environment variable that the invalid value comes from, if any.
-pub(crate) fn blame_environment(mut error: clap::Error) -> clap::Error {
+/// Adds to an error the environment variable or file that the invalid value comes from, if any.
+fn blame_environment(mut error: clap::Error) -> clap::Error {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -160,8 +187,15 @@ pub(crate) fn blame_environment(mut error: clap::Error) -> clap::Error {
     let from = |name: &&str| {
         env::var(name).is_ok_and(|content| content == value || content.split(',').any(|item| item == value))
     };
-    if let Some(name) = knob.and_then(|knob| knob.env).filter(from) {
-        let tip = StyledStr::from(format!("the value comes from the environment variable {name}"));
+    let origin = match knob.and_then(|knob| knob.env).filter(from) {
+        Some(name) => Some(format!("the environment variable {name}")),
+        None => {
+            let set = |knob: &&Knob| config().all().any(|(_, name, set)| name == knob.name && set == value);
+            knob.filter(set).and_then(|_| config::path()).map(|path| path.display().to_string())
+        }
+    };
+    if let Some(origin) = origin {
+        let tip = StyledStr::from(format!("the value comes from {origin}"));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
     error

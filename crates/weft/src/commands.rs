@@ -7,6 +7,8 @@ mod bench_serve;
 mod cache;
 mod chat;
 mod command;
+mod completions;
+mod config;
 mod devices;
 mod explain;
 mod inspect;
@@ -41,6 +43,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     list::COMMAND,
     rm::COMMAND,
     cache::COMMAND,
+    config::COMMAND,
     inspect::COMMAND,
     explain::COMMAND,
     tokenize::COMMAND,
@@ -60,4 +63,5 @@ pub(crate) const COMMANDS: &[Command] = &[
     kl::COMMAND,
     synth::COMMAND,
     quantize::COMMAND,
+    completions::COMMAND,
 ];

@@ -1,5 +1,7 @@
 //! A conversation with a model: keeps the messages, and streams the reply to the next one.
 
+mod batch;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,15 +9,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use serde_json::Value;
-use weft_engine::{Engine, Error, Event, Finish, GenerateOptions, Request, Timings, Usage};
+use weft_engine::{Engine, Error, Event, Finish, GenerateOptions, Generation, Request, Timings, Usage};
 use weft_hub::Settings;
 use weft_text::{ChatTemplate, Message, RenderOptions};
 
 use crate::args::Args;
+use crate::form::Form;
 use crate::interrupt::Listener;
 use crate::messages::Messages;
-use crate::out::{Out, note};
+use crate::out::note;
 use crate::progress::{Progress, Spinner, Unit};
+use crate::show::Show;
 use crate::template;
 use crate::terminal::Quiet;
 
@@ -40,6 +44,7 @@ pub(crate) struct Conversation {
     template: Arc<ChatTemplate>,
     messages: Messages,
     think: Option<bool>,
+    form: Option<Form>,
     generate: GenerateOptions,
 }
 
@@ -64,7 +69,8 @@ impl Conversation {
         }
         let mut messages = Messages::default();
         messages.set_system(args.system(own));
-        Ok(Conversation { engine, template, messages, think, generate })
+        let form = Form::of(args, engine.model())?;
+        Ok(Conversation { engine, template, messages, think, form, generate })
     }
 
     /// The engine.
@@ -92,25 +98,30 @@ impl Conversation {
         &mut self.think
     }
 
-    /// Sends a message and streams the reply to `out`, until the reply ends or Ctrl-C is pressed.
+    /// Sends a message and shows the reply, until it ends or Ctrl-C is pressed.
     ///
     /// # Errors
     /// If the template rejects the message, the context is too small, or a step fails. The conversation is then
     /// unchanged.
-    pub(crate) fn say(&mut self, text: &str, out: Option<&mut Out>) -> anyhow::Result<Generated> {
+    pub(crate) fn say(&mut self, text: &str, show: Show<'_>) -> anyhow::Result<Generated> {
         self.messages.ask(text);
-        let reply = self.reply(out);
+        let reply = self.reply(show);
         let kept = reply.as_ref().ok().filter(|r| !r.text.is_empty() || r.finish != Finish::Cancelled);
         self.messages.answer(kept.map(|generated| Message::new("assistant", generated.text.as_str())));
         reply
     }
 
-    /// Generates a reply to the messages and streams it to `out`, until it ends or Ctrl-C is pressed. Does not add it to the
-    /// messages.
+    /// Generates a reply to the messages and shows it, until it ends or Ctrl-C is pressed. Does not add it to the messages.
     ///
     /// # Errors
     /// If the template rejects a message, the context is too small, or a step fails.
-    pub(crate) fn reply(&mut self, out: Option<&mut Out>) -> anyhow::Result<Generated> {
+    pub(crate) fn reply(&mut self, show: Show<'_>) -> anyhow::Result<Generated> {
+        let request = self.request(self.messages.all())?;
+        stream(&mut self.engine, request, show)
+    }
+
+    /// The request for a reply to these messages.
+    fn request(&self, messages: &[Message]) -> anyhow::Result<Request> {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .ok()
@@ -118,9 +129,17 @@ impl Conversation {
         let mut options = RenderOptions { now, ..RenderOptions::default() };
         let think = self.template.features().thinking.zip(self.think);
         options.extra.extend(think.map(|(name, think)| (name.to_string(), Value::Bool(think))));
-        let prompt = self.template.render(&self.template.adapt(self.messages.all())?, &options)?;
-        let prompt = self.engine.model().tokenizer().encode_chat(&prompt);
-        stream(&mut self.engine, prompt, &self.generate, out)
+        let prompt = self.template.render(&self.template.adapt(messages)?, &options)?;
+        let tokens = self.engine.model().tokenizer().encode_chat(&prompt);
+        let mut request = Request::new(tokens).options(self.generate.clone());
+        if let Some(form) = &self.form {
+            request = request.processor(form.processor(Some((&self.template, prompt.text())))?);
+        }
+        Ok(request)
+    }
+
+    fn push(&mut self, request: Request) -> anyhow::Result<Generation> {
+        self.engine.push(request).map_err(|error| with_numbers(error, &self.engine))
     }
 }
 
@@ -132,19 +151,18 @@ pub(crate) fn complete(
     engine: &mut Engine,
     text: &str,
     options: &GenerateOptions,
-    out: Option<&mut Out>,
+    form: Option<&Form>,
+    show: Show<'_>,
 ) -> anyhow::Result<Generated> {
-    let prompt = engine.model().tokens(text);
-    stream(engine, prompt, options, out)
+    let mut request = Request::new(engine.model().tokens(text)).options(options.clone());
+    if let Some(form) = form {
+        request = request.processor(form.processor(None)?);
+    }
+    stream(engine, request, show)
 }
 
-/// Generates a reply and streams it to `out`.
-fn stream(
-    engine: &mut Engine,
-    prompt: Vec<u32>,
-    options: &GenerateOptions,
-    mut out: Option<&mut Out>,
-) -> anyhow::Result<Generated> {
+/// Generates a reply and shows it.
+fn stream(engine: &mut Engine, request: Request, mut show: Show<'_>) -> anyhow::Result<Generated> {
     let listener = Listener::new();
     let stop = listener.pressed();
     let quiet = Quiet::new();
@@ -152,7 +170,6 @@ fn stream(
     let mut spinner = Some(Spinner::new("thinking"));
     let mut text = String::new();
     let mut written = Ok(());
-    let request = Request::new(prompt).options(options.clone());
     let mut generation = engine.push(request).map_err(|error| with_numbers(error, engine))?;
     let mut cut = false;
     let finish = loop {
@@ -163,13 +180,16 @@ fn stream(
                 spinner = None;
                 let new = || Progress::new("reading the prompt", total as u64, Unit::Tokens).at_once(long);
                 progress.get_or_insert_with(new).set(done as u64);
+                if written.is_ok() {
+                    written = show.prompt(done, total);
+                }
             }
             // What was computed when Ctrl-C was pressed is not shown any more.
             Some(Event::Text(_)) if stop.load(Ordering::SeqCst) => cut = true,
             Some(Event::Text(more)) => {
                 (progress, spinner) = (None, None);
-                if let Some(out) = out.as_deref_mut().filter(|_| written.is_ok()) {
-                    written = out.reply(&more);
+                if written.is_ok() {
+                    written = show.text(&more);
                 }
                 text += &more;
             }
@@ -188,7 +208,7 @@ fn stream(
     if let Finish::Failed(why) = finish {
         bail!(why);
     }
-    written.and_then(|()| out.map_or(Ok(()), Out::end_reply))?;
+    written.and_then(|()| show.end())?;
     drop(quiet);
     Ok(Generated { text, finish, usage: generation.usage(), timings: generation.timings() })
 }
@@ -244,6 +264,18 @@ pub(crate) fn timings(generated: &Generated, loaded: Duration, seed: u64) -> Str
         rate(prompt_tokens - cached_tokens, prompt),
         decode_rate(generated),
     )
+}
+
+/// The name of a reason for the end of a reply, in JSON.
+pub(crate) fn finish_name(finish: &Finish) -> &'static str {
+    match finish {
+        Finish::EndOfTurn => "end_of_turn",
+        Finish::Stop(_) => "stop",
+        Finish::Length => "length",
+        Finish::Context => "context",
+        Finish::Cancelled => "cancelled",
+        _ => "other",
+    }
 }
 
 /// Tokens per second, without the first token: it comes with the prompt.

@@ -9,8 +9,11 @@ mod args;
 mod cli;
 mod client;
 mod commands;
+mod config;
 mod conversation;
 mod fetching;
+mod form;
+mod hints;
 mod interrupt;
 mod journal;
 mod knobs;
@@ -20,10 +23,12 @@ mod measured;
 mod measuring;
 mod messages;
 mod model_ref;
+mod option_args;
 mod out;
 mod output;
 mod progress;
 mod quantize;
+mod show;
 mod synth;
 mod table;
 mod template;
@@ -46,14 +51,32 @@ use out::note;
 fn main() -> ExitCode {
     panic::set_hook(Box::new(|panic| report(panic)));
     interrupt::install();
-    let matches = match cli::parser().try_get_matches() {
+    if let Err(error) = config::read() {
+        out::error(&error);
+        return ExitCode::from(2);
+    }
+    let matches = match cli::parser_of_call().try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => cli::blame_environment(error).exit(),
+        Err(error) => cli::with_tip(error).exit(),
     };
     // The parser only accepts commands of the table.
     let Some((command, matches)) = cli::called(&matches) else { return ExitCode::from(2) };
     match (command.run)(Args(matches)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Completions(shell)) => {
+            cli::completions(shell);
+            ExitCode::SUCCESS
+        }
+        Ok(Outcome::Manual(folder)) => match cli::manual(&folder) {
+            Ok(pages) => {
+                note!("wrote {pages} pages to {}", folder.display());
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                note!("weft: cannot write the manual to {}: {error}", folder.display());
+                ExitCode::FAILURE
+            }
+        },
         Ok(Outcome::Interrupted) => ExitCode::from(interrupt::exit_code()),
         Err(error) if out::is_closed(&error) => ExitCode::SUCCESS,
         Err(error) if matches!(error.downcast_ref(), Some(weft_engine::Error::Interrupted)) => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use weft_hub::{CATALOG, CatalogModel, DEFAULT_MODEL, Hub, HubName, HubOptions, Settings, catalog_model};
 
 use crate::args::Args;
+use crate::config::{self, config};
 use crate::fetching::with_events;
 
 /// The help of the argument.
@@ -17,7 +18,8 @@ pub(crate) const HELP: &str = "A GGUF file, a name from `weft list`, or hf:ORG/R
 /// # Errors
 /// If there is no such model, or it cannot be downloaded. The message says where it was looked for.
 pub(crate) fn find(args: Args<'_>, name: Option<&str>) -> anyhow::Result<PathBuf> {
-    let name = name.unwrap_or(DEFAULT_MODEL.name);
+    let own = preferred();
+    let name = name.or(own.as_deref()).unwrap_or(DEFAULT_MODEL.name);
     let path = Path::new(name);
     // A file needs no cache folder, so this works without one.
     if path.is_file() {
@@ -25,6 +27,15 @@ pub(crate) fn find(args: Args<'_>, name: Option<&str>) -> anyhow::Result<PathBuf
     }
     let hub = hub(args)?;
     Ok(with_events(|on| hub.find(name, on))?)
+}
+
+/// The environment variable with the model to use where a command names none.
+const ENV: &str = "WEFT_MODEL";
+
+/// The model to use where a command names none: of the environment, or else of the configuration file.
+fn preferred() -> Option<String> {
+    let own = std::env::var(ENV).ok().filter(|name| !name.is_empty());
+    own.or_else(|| config().get("", config::MODEL).map(str::to_string))
 }
 
 /// The hub and the cache that the arguments name.
@@ -42,7 +53,9 @@ pub(crate) fn hub(args: Args<'_>) -> anyhow::Result<Hub> {
 
 /// The catalogue's model of this name, unless it is also a file here. Without a name it is the default model.
 pub(crate) fn named(name: Option<&str>) -> Option<&'static CatalogModel> {
-    name.map_or(Some(DEFAULT_MODEL), |name| catalog_model(name).filter(|_| !Path::new(name).is_file()))
+    let own = preferred();
+    name.or(own.as_deref())
+        .map_or(Some(DEFAULT_MODEL), |name| catalog_model(name).filter(|_| !Path::new(name).is_file()))
 }
 
 /// The settings of the catalogue's model that this name or the file's path leads to.

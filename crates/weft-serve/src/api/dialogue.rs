@@ -130,13 +130,7 @@ impl Dialogue {
 
     /// The grammar of the reply to a prompt that ends like this.
     fn grammar(&self, format: &ReplyFormat, prompt: &str, offered: bool) -> GrammarSpec {
-        let reasoning = match &format.reasoning {
-            None => Reasoning::None,
-            Some(tags) if format.begins_in_reasoning(prompt) => Reasoning::Open { end: tags.end.into() },
-            // The template has ended the reasoning before it began.
-            Some(tags) if prompt.trim_end().ends_with(tags.end) => Reasoning::None,
-            Some(tags) => Reasoning::Optional { begin: tags.begin.into(), end: tags.end.into() },
-        };
+        let reasoning = Reasoning::after(format, prompt);
         let text = match &self.format {
             None => TextSpec::Free,
             Some(OutputFormat::JsonObject) => TextSpec::JsonObject,

@@ -1,6 +1,7 @@
 //! What a reply must look like.
 
 use serde_json::Value;
+use weft_text::reply::ReplyFormat;
 
 /// What a reply must look like: perhaps reasoning, then text or calls of tools.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +34,19 @@ pub(crate) enum Reasoning {
     Optional { begin: String, end: String },
     /// The prompt ends inside reasoning: the reply begins with free text up to `end`.
     Open { end: String },
+}
+
+impl Reasoning {
+    /// How a reply of this format to this rendered prompt begins.
+    pub(crate) fn after(format: &ReplyFormat, prompt: &str) -> Reasoning {
+        match &format.reasoning {
+            None => Reasoning::None,
+            Some(tags) if format.begins_in_reasoning(prompt) => Reasoning::Open { end: tags.end.into() },
+            // The template has ended the reasoning before it began.
+            Some(tags) if prompt.trim_end().ends_with(tags.end) => Reasoning::None,
+            Some(tags) => Reasoning::Optional { begin: tags.begin.into(), end: tags.end.into() },
+        }
+    }
 }
 
 /// What the text of a reply must look like.

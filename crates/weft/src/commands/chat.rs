@@ -28,7 +28,7 @@ pub(super) const COMMAND: Command = Command {
 Ctrl-C stops a reply, Ctrl-D ends the conversation, /help lists commands. To write a message of several lines, end \
 each line but the last with a backslash, or put the message between \"\"\". If standard input is not a terminal, \
 each of its lines is a message, and Ctrl-C ends the program. \
-MODEL defaults to smollm2.
+MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2.
 
 Conversations in a terminal are kept in the user's data folder, the last twenty of them: --resume goes on with the last \
 one, and /load with any.
@@ -57,6 +57,8 @@ const LOCAL: &[&str] = &[
     "cache-limit",
     "cache-prompts",
     "chat-template",
+    "schema",
+    "grammar",
     "hub",
     "hub-token",
 ];

@@ -28,12 +28,16 @@ pub(crate) struct Positional {
 }
 
 /// How a command ended that did not fail.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// It ran to its end.
     Done,
     /// Ctrl-C stopped it.
     Interrupted,
+    /// It asks for completions for this shell, which only the program knows.
+    Completions(clap_complete::Shell),
+    /// It asks for manual pages in this folder.
+    Manual(std::path::PathBuf),
 }
 
 /// The required argument `MODEL`.

@@ -135,6 +135,14 @@ pub(crate) const KNOBS: &[Knob] = &[
     // The prompt.
     knob(PROMPT, "system", Kind::Text("TEXT"), GENERATE).env("WEFT_SYSTEM").short('s')
         .help("System message, which tells the model how to behave"),
+    knob(PROMPT, "prompt-file", Kind::Path("FILE"), &["run"]).short('f')
+        .help("File to read the prompt from; `-` for standard input"),
+    knob(PROMPT, "prompts", Kind::Path("FILE"), &["run"])
+        .help("Answer every line of a file, several at once: text, a JSON string, or an object with a `prompt`; prints a line of JSON for each"),
+    knob(PROMPT, "schema", Kind::Text("JSON"), GENERATE)
+        .help("JSON schema that the reply must be valid by, or a file with one"),
+    knob(PROMPT, "grammar", Kind::Path("FILE"), GENERATE)
+        .help("Grammar that the reply must follow, in llguidance's dialect of Lark"),
     knob(PROMPT, "raw", Kind::Flag, &["run"])
         .help("Continue the prompt as it is, without the model's chat template; control tokens in it are parsed"),
     knob(PROMPT, "think", Kind::Switch("no-think", "Answer without reasoning first"), GENERATE).env("WEFT_THINK").unset("up to the chat template")
@@ -142,7 +150,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(PROMPT, "chat-template", Kind::Text("NAME"), GENERATE).env("WEFT_CHAT_TEMPLATE").unset("the model's own")
         .help("Chat template: a file of Jinja, or chatml, llama2, llama3, mistral, gemma, phi3, zephyr, vicuna or alpaca"),
     knob(PROMPT, "resume", Kind::Flag, &["chat"])
-        .help("Go on with the last conversation"),
+        .help("Continue the last conversation"),
     knob(PROMPT, "max-tokens", Kind::Count(1, u32::MAX as u64), GENERATE).env("WEFT_MAX_TOKENS").short('n').unset("no limit")
         .help("Maximum number of tokens in a reply"),
     knob(PROMPT, "stop", Kind::Texts("TEXT"), GENERATE)
@@ -329,6 +337,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Write the fastest step as a trace for Perfetto or chrome://tracing; `-` for standard output"),
     knob(OUTPUT, "json", Kind::Flag, JSON)
         .help("Print JSON"),
+    knob(OUTPUT, "events", Kind::Flag, &["run"])
+        .help("Print the reply as it is generated, as lines of JSON: `prompt`, `text` and `end` events"),
     knob(OUTPUT, "markdown", Kind::Flag, &["ablate", "tune"])
         .help("Print Markdown"),
     knob(OUTPUT, "log-format", Kind::Choice(&["text", "json"]), &["serve"]).env("WEFT_LOG_FORMAT").value_name("FORMAT").default("text")
@@ -377,6 +387,12 @@ impl Knob {
     /// Whether it affects what is measured, as opposed to what is printed and where files are kept.
     pub(crate) fn is_measured(&self) -> bool {
         ![OUTPUT, JOURNAL, STORE].contains(&self.heading)
+    }
+
+    /// Whether few people need it, so that the short help leaves it out.
+    pub(crate) fn is_for_few(&self) -> bool {
+        let sampling = self.heading == SAMPLING && !["temperature", "seed"].contains(&self.name);
+        sampling || [JOURNAL, STORE].contains(&self.heading) || ["set", "batch", "kv"].contains(&self.name)
     }
 
     const fn short(self, short: char) -> Knob {

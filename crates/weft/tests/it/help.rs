@@ -25,6 +25,8 @@ fn every_command() {
     check(&["pull", "--help"], expect_file!["help/pull.txt"]);
     check(&["list", "--help"], expect_file!["help/list.txt"]);
     check(&["rm", "--help"], expect_file!["help/rm.txt"]);
+    check(&["config", "--help"], expect_file!["help/config.txt"]);
+    check(&["completions", "--help"], expect_file!["help/completions.txt"]);
     check(&["cache", "--help"], expect_file!["help/cache.txt"]);
     check(&["inspect", "--help"], expect_file!["help/inspect.txt"]);
     check(&["explain", "--help"], expect_file!["help/explain.txt"]);
@@ -48,10 +50,28 @@ fn every_command() {
 }
 
 #[test]
-fn all_forms_of_help_are_the_same() {
-    let help = weft(["run", "--help"]).run().ok();
-    assert_eq!(weft(["run", "-h"]).run().ok(), help);
-    assert_eq!(weft(["help", "run"]).run().ok(), help);
+fn the_short_help_is_a_part_of_the_long_one() {
+    let long = weft(["run", "--help"]).run().ok();
+    assert_eq!(weft(["help", "run"]).run().ok(), long);
+    let short = weft(["run", "-h"]).run().ok();
+    assert!(short.contains("--temperature") && !short.contains("--top-p"), "{short}");
+    assert!(short.contains("`weft run --help` has examples, and "), "{short}");
+    assert!(short.lines().count() < long.lines().count() - 20, "{short}");
+}
+
+#[test]
+fn completions_and_manual_pages_are_made_from_the_table() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let text = weft(["completions", shell]).run().ok();
+        assert!(text.contains("temperature") && text.contains("quantize"), "{shell}");
+    }
+    let error = weft(["completions", "sh"]).run().failed(2);
+    assert!(error.contains("expected bash, zsh, fish"), "{error}");
+    let folder = crate::support::Folder::new();
+    weft(["completions", "man", folder.path().to_str().unwrap()]).run().ok();
+    assert!(folder.files().contains(&"weft-run.1".to_string()), "{:?}", folder.files());
+    let page = std::fs::read_to_string(folder.join("weft-run.1")).unwrap();
+    assert!(page.contains("weft\\-run") && page.contains("\\-\\-temperature"), "{page}");
 }
 
 #[test]
@@ -59,4 +79,5 @@ fn the_version_says_if_it_is_a_debug_build() {
     let version = weft(["--version"]).run().ok();
     assert!(version.starts_with(concat!("weft ", env!("CARGO_PKG_VERSION"))), "{version}");
     assert_eq!(version.contains("debug build"), cfg!(debug_assertions), "{version}");
+    assert!(version.contains("devices: cpu"), "{version}");
 }

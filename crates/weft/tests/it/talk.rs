@@ -226,6 +226,90 @@ fn commands_in_a_conversation() {
 }
 
 #[test]
+fn prompts_come_from_files() {
+    let folder = Folder::new();
+    let (file, many) = (folder.join("prompt.txt"), folder.join("prompts.txt"));
+    std::fs::write(&file, "Hello\n").unwrap();
+    let path = model("glm-tiny-q4_0");
+    let greedy = ["run", path.to_str().unwrap(), "--max-tokens", "8", "--temperature", "0"];
+    let expected = run(&["Hello"]).ok();
+    assert_eq!(weft([&greedy[..], &["-f", file.to_str().unwrap()]].concat()).run().ok(), expected);
+    assert_eq!(weft([&greedy[..], &["-f", "-"]].concat()).input("Hello\n").run().ok(), expected);
+    let error = weft([&greedy[..], &["-f", "-", "Hello"]].concat()).run().failed(2);
+    assert!(error.contains("PROMPT has no effect"), "{error}");
+    // Several, computed together and printed in their order.
+    std::fs::write(&many, "Hello\n\n\"What?\"\n{\"prompt\": \"Hello\"}\n").unwrap();
+    let text = weft([&greedy[..], &["--prompts", many.to_str().unwrap()]].concat()).run().ok();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let facts = |line: &serde_json::Value| (line["index"].clone(), line["prompt"].clone());
+    assert_eq!(
+        lines.iter().map(facts).collect::<Vec<_>>(),
+        [(json!(0), json!("Hello")), (json!(1), json!("What?")), (json!(2), json!("Hello"))]
+    );
+    let texts: Vec<&str> = lines.iter().map(|line| line["text"].as_str().unwrap()).collect();
+    assert_eq!((texts[0], texts[2]), (expected.trim_end_matches('\n'), texts[0]));
+    assert_ne!(texts[1], texts[0]);
+}
+
+#[test]
+fn events_are_lines_of_json() {
+    let text = run(&["Hello", "--events", "--seed", "7"]).ok();
+    let events: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let said: String = events
+        .iter()
+        .filter_map(|event| event["text"].as_str().filter(|_| event["event"] == "text"))
+        .collect();
+    assert_eq!(format!("{said}\n"), run(&["Hello"]).ok());
+    let end = events.last().unwrap();
+    assert_eq!((&end["event"], &end["tokens"], &end["seed"]), (&json!("end"), &json!(8), &json!(7)));
+    assert_eq!(end["text"], json!(said));
+}
+
+#[test]
+fn replies_follow_a_schema_or_a_grammar() {
+    let schema = r#"{"type": "object", "properties": {"n": {"type": "integer", "minimum": 1, "maximum": 3}},
+                     "required": ["n"], "additionalProperties": false}"#;
+    let folder = Folder::new();
+    let (file, grammar) = (folder.join("schema.json"), folder.join("grammar.lark"));
+    std::fs::write(&file, schema).unwrap();
+    for given in [schema, file.to_str().unwrap()] {
+        let reply = run(&["Hello", "--max-tokens", "60", "--schema", given]).ok();
+        let json: serde_json::Value = serde_json::from_str(&reply).unwrap();
+        assert!((1..=3).contains(&json["n"].as_u64().unwrap()), "{reply}");
+    }
+    std::fs::write(&grammar, "start: \"yes\" | \"no\"").unwrap();
+    for raw in [&[][..], &["--raw"]] {
+        let reply = run(&[&["Hello", "--grammar", grammar.to_str().unwrap()], raw].concat()).ok();
+        assert!(["yes\n", "no\n"].contains(&reply.as_str()), "{reply:?}");
+    }
+    for (args, said) in [
+        (["--schema", "{"], "--schema is not JSON"),
+        (["--schema", "none.json"], "cannot read the schema none.json"),
+        (["--schema", r#"{"not": {}}"#], "cannot use --schema: not"),
+        (["--grammar", file.to_str().unwrap()], "cannot use --grammar"),
+    ] {
+        let error = run(&[&["Hello"][..], &args].concat()).failed(1);
+        assert!(error.contains(said), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn the_context_grows_with_the_prompt() {
+    let folder = Folder::new();
+    let file = folder.join("long.txt");
+    std::fs::write(&file, "one two three four five ".repeat(1000)).unwrap();
+    let path = model("glm-tiny-q4_0");
+    let call = ["run", path.to_str().unwrap(), "-f", file.to_str().unwrap(), "-n", "2", "--json"];
+    let reply = weft(call).run().json();
+    assert!(reply["prompt_tokens"].as_u64().unwrap() > 4096, "{reply}");
+    assert_eq!(reply["tokens"], json!(2));
+    let error = weft(call).env("WEFT_CONTEXT", "4096").run().failed(1);
+    assert!(error.contains("and the context only 4096; use --context"), "{error}");
+}
+
+#[test]
 fn replies_can_be_retried_and_undone() {
     let once = chat(&[], "Hello\n").ok();
     assert_eq!(chat(&[], "Hello\nWhat?\n/undo\n/retry\n").ok().lines().last(), once.lines().last());

@@ -136,6 +136,71 @@ fn a_switch_in_the_environment_is_on_or_off() {
 }
 
 #[test]
+fn arguments_of_other_programs_are_answered_with_the_word_to_use() {
+    for (args, said) in [
+        (&["run", "--temp", "1", "hi"][..], "instead of '--temp', use --temperature"),
+        (&["run", "-ngl", "99", "hi"], "instead of '-ngl', use --device gpu"),
+        (&["run", "-m", "x.gguf", "-p", "hi"], "the model is the first argument"),
+        (&["chat", "--ctx-size", "1"], "instead of '--ctx-size', use --context"),
+        (&["run", "--jinja", "hi"], "'--jinja' can be left out"),
+    ] {
+        let error = wrong(args);
+        assert!(error.contains(said), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn the_model_can_come_from_the_environment() {
+    let fixture = model("glm-tiny-q4_0");
+    let reply = weft(["run", "Hello", "-n", "2", "--json"]).env("WEFT_MODEL", &fixture).run().json();
+    assert!(reply["model"].as_str().unwrap().ends_with("glm-tiny-q4_0.gguf"));
+    let error = weft(["run", "none.gguf", "hi"]).env("WEFT_MODEL", &fixture).run().failed(1);
+    assert!(error.contains("none.gguf"), "{error}");
+}
+
+#[test]
+fn a_configuration_file_sets_defaults() {
+    let folder = Folder::new();
+    let file = folder.join("config.toml");
+    let call = |args: &[&str]| weft(args).env("WEFT_CONFIG", &file);
+    let fixture = model("glm-tiny-q4_0").display().to_string();
+    call(&["config", "set", "model", &fixture]).run().ok();
+    call(&["config", "set", "max-tokens", "3"]).run().ok();
+    call(&["config", "set", "run.temperature", "0"]).run().ok();
+    assert_eq!(
+        call(&["config"]).run().ok(),
+        format!("max-tokens = 3\nmodel = \"{fixture}\"\nrun.temperature = 0\n")
+    );
+    let tokens = |call: crate::support::Weft| call.run().json()["tokens"].as_u64();
+    assert_eq!(tokens(call(&["run", "Hello", "--json"])), Some(3));
+    assert_eq!(tokens(call(&["run", "Hello", "--json"]).env("WEFT_MAX_TOKENS", "2")), Some(2));
+    assert_eq!(tokens(call(&["run", "Hello", "--json", "-n", "1"])), Some(1));
+    // Greedy, so every seed gives the same.
+    let said = |seed| call(&["run", "Hello", "--seed", seed]).run().ok();
+    assert_eq!(said("1"), said("2"));
+    call(&["config", "unset", "max-tokens"]).run().ok();
+    assert!(!call(&["config"]).run().ok().contains("max-tokens"));
+    for (args, said) in [
+        (&["config", "set", "temprature", "1"][..], "did you mean temperature?"),
+        (&["config", "set", "temperature", "hot"], "expected a number from 0 to 100"),
+        (&["config", "set", "tokens", "1"], "makes sense for one call only"),
+        (&["config", "set", "serve.system", "x"], "system is no option of `weft serve`"),
+    ] {
+        let error = call(args).run().failed(1);
+        assert!(error.contains(said), "{args:?}: {error}");
+    }
+    std::fs::write(&file, "threads = 2\nkv = \"q8\"\n").unwrap();
+    let error = call(&["run", "hi"]).run().failed(2);
+    assert!(
+        error.contains("'q8'") && error.contains("the value comes from ") && error.contains("config.toml"),
+        "{error}"
+    );
+    std::fs::write(&file, "threads: 2\n").unwrap();
+    let error = call(&["run", "hi"]).run().failed(2);
+    assert!(error.contains("config.toml:1: expected NAME = VALUE"), "{error}");
+}
+
+#[test]
 fn a_closed_standard_output_is_not_an_error() {
     let fixture = model("ds2-tiny-q4_0");
     let mut call = weft(["inspect".as_ref(), "--tensors".as_ref(), fixture.as_os_str()]);

@@ -14,6 +14,7 @@ use crate::load::load;
 use crate::messages::Messages;
 use crate::model_ref;
 use crate::out::Out;
+use crate::show::Show;
 
 /// A model in this process.
 pub(super) struct Local<'a> {
@@ -59,7 +60,7 @@ impl Partner for Local<'_> {
     }
 
     fn reply(&mut self, out: &mut Out) -> anyhow::Result<Reply> {
-        let generated = self.conversation.reply(Some(out))?;
+        let generated = self.conversation.reply(Show::Text(out))?;
         let ended = match generated.finish {
             Finish::Context => Ended::Full,
             Finish::Cancelled => Ended::Cancelled,

@@ -1,0 +1,159 @@
+//! `weft config`: shows and changes the configuration file.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use clap::error::ErrorKind;
+
+use super::{Command, Outcome, Positional};
+use crate::args::Args;
+use crate::config::{self, config};
+use crate::option_args;
+use crate::out::{Out, note};
+
+const WHAT: Positional = Positional {
+    name: "WHAT",
+    help: "`list` the settings, print the `path` of the file, or `set` or `unset` a setting [default: list]",
+    required: false,
+};
+const NAME: Positional = Positional {
+    name: "NAME",
+    help: "A setting: the name of an option without dashes, or `model`; COMMAND.NAME is for that command only",
+    required: false,
+};
+const VALUE: Positional = Positional { name: "VALUE", help: "Its value", required: false };
+
+pub(super) const COMMAND: Command = Command {
+    name: "config",
+    about: "Show or change the configuration file",
+    notes: "\
+Settings apply to every call, unless an argument or an environment variable says otherwise. Every option with an \
+environment variable can be set, and the model to use where none is named. WEFT_CONFIG names another file; if it is empty, \
+no file is read.
+
+Examples:
+  weft config set model hf:bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M
+  weft config set threads 4
+  weft config set chat.system \"Answer in one sentence.\"
+  weft config unset threads
+  weft config",
+    positionals: &[WHAT, NAME, VALUE],
+    run,
+};
+
+fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let path =
+        config::path().context("there is no folder for the configuration; name a file with WEFT_CONFIG")?;
+    let [name, value] = [NAME, VALUE].map(|argument| args.text(argument.name));
+    let mut out = Out::new();
+    match (args.text(WHAT.name).unwrap_or("list"), name, value) {
+        ("list", None, None) => {
+            for (section, name, value) in config().all() {
+                let dot = if section.is_empty() { "" } else { "." };
+                writeln!(out, "{section}{dot}{name} = {}", config::quoted(value))?;
+            }
+            note!("settings of {}; docs/knobs.md lists what can be set", path.display());
+        }
+        ("path", None, None) => writeln!(out, "{}", path.display())?,
+        ("set", Some(name), Some(value)) => change(&path, name, Some(value))?,
+        ("unset", Some(name), None) => change(&path, name, None)?,
+        ("set", ..) => return Err(usage("expected `weft config set NAME VALUE`")),
+        ("unset", ..) => return Err(usage("expected `weft config unset NAME`")),
+        (what @ ("list" | "path"), ..) => {
+            return Err(usage(format!("`weft config {what}` takes no more arguments")));
+        }
+        (what, ..) => {
+            return Err(usage(format!("there is no action `{what}`; expected list, path, set or unset")));
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn usage(problem: impl std::fmt::Display) -> anyhow::Error {
+    clap::Error::raw(ErrorKind::InvalidValue, problem).into()
+}
+
+/// Sets or removes a setting. Comments and the order of the other lines stay.
+fn change(path: &Path, name: &str, value: Option<&str>) -> anyhow::Result<()> {
+    let (section, name) = name.split_once('.').unwrap_or(("", name));
+    let name = name.trim_start_matches('-').replace('_', "-");
+    if !section.is_empty() && !config::is_command(section) {
+        bail!("there is no command {section} with settings");
+    }
+    config::check(section, &name).map_err(anyhow::Error::msg)?;
+    if let Some(value) = value {
+        option_args::check_setting(section, &name, value)?;
+    }
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        text => text.with_context(|| format!("cannot read {}", path.display()))?,
+    };
+    let changed = changed(&text, section, &name, value);
+    let cannot = || format!("cannot write {}", path.display());
+    path.parent().map_or(Ok(()), fs::create_dir_all).with_context(cannot)?;
+    weft_file::write(path, changed.as_bytes()).with_context(cannot)
+}
+
+/// The text of a file with one setting changed.
+fn changed(text: &str, section: &str, name: &str, value: Option<&str>) -> String {
+    let line = value.map(|value| format!("{name} = {}", config::quoted(value)));
+    let (mut lines, mut current, mut place) = (Vec::new(), String::new(), None);
+    if section.is_empty() {
+        place = Some(0);
+    }
+    for text in text.lines() {
+        let own = text.trim();
+        if let Some(header) = own.strip_prefix('[') {
+            current = header.split(']').next().unwrap_or_default().trim().to_string();
+            lines.push(text.to_string());
+            if current == section {
+                place = Some(lines.len());
+            }
+            continue;
+        }
+        let is_it = current == section
+            && !own.starts_with('#')
+            && own.split_once('=').is_some_and(|(key, _)| key.trim().replace('_', "-") == name);
+        if !is_it {
+            lines.push(text.to_string());
+            if current == section && !own.is_empty() {
+                place = Some(lines.len());
+            }
+        }
+    }
+    match (line, place) {
+        (None, _) => {}
+        (Some(line), Some(place)) => lines.insert(place, line),
+        (Some(line), None) => {
+            if lines.last().is_some_and(|line| !line.is_empty()) {
+                lines.push(String::new());
+            }
+            lines.extend([format!("[{section}]"), line]);
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_changed_in_place() {
+        let set = |text: &str, section: &str, name: &str, value| changed(text, section, name, value);
+        let file = set("", "", "threads", Some("4"));
+        assert_eq!(file, "threads = 4\n");
+        let file = set(&file, "chat", "system", Some("Be brief."));
+        assert_eq!(file, "threads = 4\n\n[chat]\nsystem = \"Be brief.\"\n");
+        let file = set(&file, "", "temperature", Some("1"));
+        assert_eq!(file, "threads = 4\ntemperature = 1\n\n[chat]\nsystem = \"Be brief.\"\n");
+        let file = set(&file, "", "threads", Some("2"));
+        assert_eq!(file, "temperature = 1\nthreads = 2\n\n[chat]\nsystem = \"Be brief.\"\n");
+        let file = set(&file, "", "threads", None);
+        assert_eq!(file, "temperature = 1\n\n[chat]\nsystem = \"Be brief.\"\n");
+        let commented = "# threads = 1\nthreads = 3\n";
+        assert_eq!(set(commented, "", "threads", Some("2")), "# threads = 1\nthreads = 2\n");
+    }
+}

@@ -1,0 +1,216 @@
+//! The configuration file: options that apply to every call, unless an argument or environment variable says otherwise.
+//!
+//! Its format is a small part of TOML: `name = value`, comments, and sections named after commands. The table of knobs is its
+//! schema: every option that has an environment variable can be set, and `model`.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use weft_hub::suggest;
+
+use crate::knobs::{KNOBS, Kind, Knob};
+
+/// The name of the model to use where a command names none.
+pub(crate) const MODEL: &str = "model";
+
+/// The settings of the file: by command (empty for all commands) and name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Config(BTreeMap<(String, String), String>);
+
+static CONFIG: OnceLock<Config> = OnceLock::new();
+
+/// The settings of the user's file.
+pub(crate) fn config() -> &'static Config {
+    static EMPTY: Config = Config(BTreeMap::new());
+    CONFIG.get().unwrap_or(&EMPTY)
+}
+
+/// Reads the user's file, once at the start.
+///
+/// # Errors
+/// If it exists and cannot be read, or has a line that is not a setting.
+pub(crate) fn read() -> anyhow::Result<()> {
+    if let Some(path) = path() {
+        let config = match fs::read_to_string(&path) {
+            Ok(text) => parse(&text).map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Config::default(),
+            Err(error) => anyhow::bail!("cannot read the configuration {}: {error}", path.display()),
+        };
+        let _ = CONFIG.set(config);
+    }
+    Ok(())
+}
+
+/// The path of the user's file: that of `WEFT_CONFIG`, or `config.toml` in the user's folder of configurations.
+pub(crate) fn path() -> Option<PathBuf> {
+    match env::var_os("WEFT_CONFIG") {
+        Some(path) if path.is_empty() => None,
+        Some(path) => Some(path.into()),
+        None => Some(weft_file::config_folder()?.join("config.toml")),
+    }
+}
+
+impl Config {
+    /// The value of an option for a command; its own section comes before what applies to all commands.
+    pub(crate) fn get(&self, command: &str, name: &str) -> Option<&str> {
+        let find = |section: &str| self.0.get(&(section.to_string(), name.to_string()));
+        find(command).or_else(|| find("")).map(String::as_str)
+    }
+
+    /// All settings: section, name and value.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.0.iter().map(|((section, name), value)| (section.as_str(), name.as_str(), value.as_str()))
+    }
+}
+
+/// Parses a file.
+///
+/// # Errors
+/// The number of the line, and what is wrong.
+pub(crate) fn parse(text: &str) -> Result<Config, String> {
+    let mut config = Config::default();
+    let mut section = String::new();
+    for (at, line) in text.lines().enumerate() {
+        let wrong = |problem: String| format!("{}: {problem}", at + 1);
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.split('#').next().unwrap_or_default().trim().strip_suffix(']');
+            let name = name.ok_or_else(|| wrong("expected [COMMAND]".to_string()))?.trim();
+            if !is_command(name) {
+                return Err(wrong(format!("there is no command {name} with settings")));
+            }
+            section = name.to_string();
+            continue;
+        }
+        let (name, value) = line.split_once('=').ok_or_else(|| wrong("expected NAME = VALUE".to_string()))?;
+        let name = name.trim().replace('_', "-");
+        check(&section, &name).map_err(wrong)?;
+        let value = unquoted(value.trim()).map_err(wrong)?;
+        config.0.insert((section.clone(), name), value);
+    }
+    Ok(config)
+}
+
+/// The text of a value: quoted, or up to a comment.
+fn unquoted(value: &str) -> Result<String, String> {
+    let Some(rest) = value.strip_prefix('"') else {
+        return match value.split('#').next().unwrap_or_default().trim() {
+            "" => Err("expected a value after `=`".to_string()),
+            bare => Ok(bare.trim_matches('\'').to_string()),
+        };
+    };
+    let (mut text, mut chars) = (String::new(), rest.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => {
+                let after = chars.as_str().trim();
+                return if after.is_empty() || after.starts_with('#') {
+                    Ok(text)
+                } else {
+                    Err(format!("expected nothing after the closing quote, found {after}"))
+                };
+            }
+            '\\' => text.push(match chars.next() {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                Some(c @ ('"' | '\\')) => c,
+                _ => return Err("expected \\n, \\t, \\\" or \\\\ after a backslash".to_string()),
+            }),
+            c => text.push(c),
+        }
+    }
+    Err("expected a closing quote".to_string())
+}
+
+/// Checks that a setting exists.
+///
+/// # Errors
+/// Says what is wrong.
+pub(crate) fn check(section: &str, name: &str) -> Result<(), String> {
+    let belongs = |knob: &&Knob| section.is_empty() || knob.commands.contains(&section);
+    let mut known = KNOBS.iter().filter(|knob| is_setting(knob));
+    if name == MODEL && section.is_empty() || known.any(|knob| knob.name == name && belongs(&knob)) {
+        return Ok(());
+    }
+    if let Some(knob) = KNOBS.iter().find(|knob| knob.name == name) {
+        return Err(match is_setting(knob) {
+            true => format!("{name} is no option of `weft {section}`"),
+            false => format!("{name} makes sense for one call only, so it cannot be set here"),
+        });
+    }
+    let all: Vec<&str> = KNOBS.iter().filter(|knob| is_setting(knob)).map(|knob| knob.name).collect();
+    Err(match suggest(name, &all)[..] {
+        [] => format!("there is no setting {name}; docs/knobs.md lists them"),
+        ref near => format!("there is no setting {name}; did you mean {}?", near.join(" or ")),
+    })
+}
+
+/// Whether a command has settings.
+pub(crate) fn is_command(name: &str) -> bool {
+    KNOBS.iter().any(|knob| is_setting(knob) && knob.commands.contains(&name))
+}
+
+/// Whether a file may set this knob: whatever the environment may.
+fn is_setting(knob: &Knob) -> bool {
+    knob.env.is_some() && knob.kind != Kind::Decisions
+}
+
+/// Writes a value so that [`parse`] reads the same.
+pub(crate) fn quoted(value: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/".contains(c);
+    if !value.is_empty() && value.chars().all(plain) && value.parse::<f64>().is_ok()
+        || ["true", "false"].contains(&value)
+    {
+        return value.to_string();
+    }
+    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+    format!("\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_with_their_sections() {
+        let text = "# mine\nmodel = \"qwen\" # always\ntemperature = 0.25\n\n[chat]\nsystem = \"a \\\"b\\\"\\n\"\ntemperature=1\n";
+        let config = parse(text).unwrap();
+        assert_eq!(config.get("run", "temperature"), Some("0.25"));
+        assert_eq!(config.get("chat", "temperature"), Some("1"));
+        assert_eq!(config.get("chat", "system"), Some("a \"b\"\n"));
+        assert_eq!(config.get("run", "system"), None);
+        assert_eq!(config.get("run", MODEL), Some("qwen"));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line() {
+        for (text, said) in [
+            ("a", "1: expected NAME = VALUE"),
+            ("\ntemprature = 1", "2: there is no setting temprature; did you mean temperature?"),
+            ("[talk]", "1: there is no command talk"),
+            ("threads =", "1: expected a value after `=`"),
+            ("system = \"a", "1: expected a closing quote"),
+            ("system = \"a\" b", "1: expected nothing after the closing quote, found b"),
+            ("[serve]\nsystem = \"a\"", "2: system is no option of `weft serve`"),
+            ("tokens = 1", "1: tokens makes sense for one call only"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn values_are_read_as_they_are_written() {
+        for value in ["1", "0.5", "true", "q8_0", "a \"b\"\\\n\tc", "", "hf:a/b:Q4_0", "#1"] {
+            let config = parse(&format!("system = {}", quoted(value))).unwrap();
+            assert_eq!(config.get("run", "system"), Some(value));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Several prompts answered together.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+use anyhow::Context as _;
+use weft_engine::{Event, Finish, Generation};
+use weft_text::Message;
+
+use super::{Conversation, Generated};
+use crate::interrupt::Listener;
+use crate::progress::{Progress, Unit};
+
+/// A prompt being answered.
+struct Running {
+    at: usize,
+    generation: Generation,
+    text: String,
+}
+
+impl Conversation {
+    /// Answers prompts that know nothing of each other, up to `together` at once. `each` gets the replies in the order of
+    /// the prompts. Returns whether all were answered; Ctrl-C leaves out the rest.
+    ///
+    /// # Errors
+    /// If a prompt does not fit, a step fails, or `each` fails.
+    pub(crate) fn answer_all(
+        &mut self,
+        prompts: &[String],
+        together: usize,
+        mut each: impl FnMut(usize, Generated) -> anyhow::Result<()>,
+    ) -> anyhow::Result<bool> {
+        let listener = Listener::new();
+        let mut progress = Progress::new("answering", prompts.len() as u64, Unit::Samples);
+        let mut waiting: VecDeque<usize> = (0..prompts.len()).collect();
+        let mut running: Vec<Running> = Vec::new();
+        let mut done: Vec<Option<Generated>> = prompts.iter().map(|_| None).collect();
+        let mut told = 0;
+        while told < prompts.len() {
+            while running.len() < together {
+                let Some(at) = waiting.pop_front() else { break };
+                let mut messages: Vec<Message> = self.messages.all().to_vec();
+                messages.push(Message::new("user", prompts[at].as_str()));
+                let request = self.request(&messages);
+                let generation = request.and_then(|request| self.push(request));
+                let generation = generation.with_context(|| format!("prompt {}", at + 1))?;
+                running.push(Running { at, generation, text: String::new() });
+            }
+            self.engine.step()?;
+            let mut ended = Vec::new();
+            for (place, reply) in running.iter_mut().enumerate() {
+                while let Some(event) = reply.generation.poll() {
+                    match event {
+                        Event::Text(more) => reply.text += &more,
+                        Event::Finished(finish) => ended.push((place, finish)),
+                        _ => {}
+                    }
+                }
+            }
+            for (place, finish) in ended.into_iter().rev() {
+                let Running { at, generation, text } = running.remove(place);
+                if let Finish::Failed(why) = &finish {
+                    anyhow::bail!("prompt {}: {why}", at + 1);
+                }
+                let (usage, timings) = (generation.usage(), generation.timings());
+                done[at] = Some(Generated { text, finish, usage, timings });
+            }
+            while let Some(reply) = done.get_mut(told).and_then(Option::take) {
+                each(told, reply)?;
+                told += 1;
+                progress.set(told as u64);
+            }
+            if listener.pressed().load(Ordering::SeqCst) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,112 @@
+//! Options as arguments of the parser, with the defaults that the configuration file sets.
+
+use std::env;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Arg, ArgAction, value_parser};
+use weft_engine::DeviceChoice;
+
+use crate::config::config;
+use crate::knobs::{KNOBS, Kind, Knob};
+use crate::units;
+use crate::values::{counts, ids, integer, on_or_off, real, setting};
+
+/// The arguments of a knob: two for a switch, one otherwise.
+pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
+    let mut help = knob.help.to_string();
+    if knob.kind == Kind::Device {
+        help += &format!(" [possible values: {}]", DeviceChoice::forms().replace('`', ""));
+    }
+    help.extend(knob.env.map(|name| format!(" [env: {name}]")));
+    let configured_default = configured(knob, command).and(knob.default);
+    help.extend(knob.unset.or(configured_default).map(|unset| format!(" [default: {unset}]")));
+    let mut arg = Arg::new(knob.name)
+        .long(knob.name)
+        .help(help)
+        .help_heading(knob.heading)
+        .value_name(knob.placeholder().unwrap_or_default())
+        // Named above, so that the help does not depend on the environment.
+        .hide_env(true);
+    arg = knob.short.into_iter().fold(arg, Arg::short);
+    arg = knob.env.into_iter().filter(|name| !is_unset(knob, name)).fold(arg, Arg::env);
+    arg = match configured(knob, command) {
+        // The help states the default that the table has.
+        Some(value) => arg.default_value(value).hide_default_value(true),
+        None => knob.default.into_iter().fold(arg, Arg::default_value),
+    };
+    let arg = match knob.kind {
+        Kind::Flag | Kind::Switch(..) => arg.action(ArgAction::SetTrue).value_parser(on_or_off),
+        Kind::Text(_) => arg,
+        Kind::Texts(_) => arg.action(ArgAction::Append),
+        Kind::Path(_) => arg.value_parser(value_parser!(std::path::PathBuf)),
+        Kind::Count(from, to) => {
+            arg.allow_negative_numbers(true).value_parser(move |text: &str| integer(text, from, to))
+        }
+        Kind::Size => arg.value_parser(units::parse_bytes),
+        Kind::Real(from, to) => {
+            arg.allow_negative_numbers(true).value_parser(move |text: &str| real(text, from, to))
+        }
+        Kind::Choice(choices) => {
+            let parser = PossibleValuesParser::new(choices).map(|choice| choice.to_ascii_lowercase());
+            arg.ignore_case(true).value_parser(parser)
+        }
+        Kind::Ids => arg.allow_hyphen_values(true).value_parser(ids),
+        Kind::Counts(from, to) => {
+            arg.allow_hyphen_values(true).value_parser(move |text: &str| counts(text, from, to))
+        }
+        Kind::Device => arg.value_parser(|text: &str| text.parse::<DeviceChoice>()),
+        Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(setting),
+    };
+    match knob.kind {
+        Kind::Switch(opposite, help) => {
+            let no = Arg::new(opposite)
+                .long(opposite)
+                .help(help)
+                .help_heading(knob.heading)
+                .action(ArgAction::SetTrue);
+            // Neither overrides the other in the parser, or the environment would override an argument.
+            vec![arg, no]
+        }
+        _ => vec![arg],
+    }
+}
+
+/// The value that the configuration file sets.
+fn configured(knob: &Knob, command: &str) -> Option<&'static str> {
+    let applies = knob.env.is_some() && knob.commands.contains(&command);
+    config().get(command, knob.name).filter(|_| applies)
+}
+
+/// Checks the value of a setting in the configuration file.
+///
+/// # Errors
+/// Says what the option expects.
+pub(crate) fn check_setting(section: &str, name: &str, value: &str) -> anyhow::Result<()> {
+    let belongs = |knob: &&Knob| section.is_empty() || knob.commands.contains(&section);
+    for knob in KNOBS.iter().filter(|knob| knob.name == name && knob.env.is_some()).filter(belongs) {
+        let Some(command) = knob.commands.first().filter(|_| section.is_empty()).copied().or(Some(section))
+        else {
+            continue;
+        };
+        let checked = match knob.kind {
+            Kind::Flag | Kind::Switch(..) => on_or_off(value).map(drop),
+            _ => {
+                // A command of its own, without positionals and other options.
+                let parser = clap::Command::new("weft").args(arguments(knob, command));
+                let call = ["weft".to_string(), format!("--{name}={value}")];
+                parser.try_get_matches_from(call).map(drop).map_err(|error| {
+                    let text = error.to_string();
+                    let line = text.lines().next().unwrap_or_default();
+                    line.strip_prefix("error: ").unwrap_or(line).to_string()
+                })
+            }
+        };
+        checked.map_err(anyhow::Error::msg)?;
+    }
+    Ok(())
+}
+
+/// Whether a knob's variable counts as unset: if it is missing or, except for the system message, empty.
+fn is_unset(knob: &Knob, variable: &str) -> bool {
+    knob.name != "system" && env::var_os(variable).is_none_or(|value| value.is_empty())
+}

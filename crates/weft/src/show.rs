@@ -1,0 +1,49 @@
+//! How a reply is shown while it is generated: as text, as lines of JSON, or not at all.
+
+use std::io::{self, Write as _};
+
+use serde_json::{Value, json};
+
+use crate::out::Out;
+
+/// How a reply is shown.
+pub(crate) enum Show<'a> {
+    Nothing,
+    /// As text, set for a terminal if there is one.
+    Text(&'a mut Out),
+    /// As events, a line of JSON each.
+    Events(&'a mut Out),
+}
+
+impl Show<'_> {
+    /// Shows more of the reply.
+    pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
+        match self {
+            Show::Nothing => Ok(()),
+            Show::Text(out) => out.reply(text),
+            Show::Events(out) => event(out, &json!({ "event": "text", "text": text })),
+        }
+    }
+
+    /// Says how many tokens of the prompt have been computed.
+    pub(crate) fn prompt(&mut self, done: usize, total: usize) -> io::Result<()> {
+        match self {
+            Show::Nothing | Show::Text(_) => Ok(()),
+            Show::Events(out) => event(out, &json!({ "event": "prompt", "done": done, "total": total })),
+        }
+    }
+
+    /// Ends the reply.
+    pub(crate) fn end(&mut self) -> io::Result<()> {
+        match self {
+            Show::Nothing | Show::Events(_) => Ok(()),
+            Show::Text(out) => out.end_reply(),
+        }
+    }
+}
+
+/// Writes and flushes a line of JSON.
+pub(crate) fn event(out: &mut Out, event: &Value) -> io::Result<()> {
+    writeln!(out, "{event}")?;
+    out.flush()
+}
