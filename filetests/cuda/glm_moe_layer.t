@@ -3226,7 +3226,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
         const auto v_30 = 1.0f / (expf(min(-(v_29), 80.0f)) + 1.0f);
         const auto v_31 = v_30 + __uint_as_float(pool[lane + 2128u]);
         const auto bits = __float_as_uint(v_31);
-        const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0xff800000u : bits);
+        const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
         pool[lane + 2192u] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
       }
       __syncthreads();

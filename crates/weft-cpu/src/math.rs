@@ -138,11 +138,12 @@ pub(crate) fn max(x: &[f32]) -> f32 {
     all.fold(f32::NEG_INFINITY, |top, x| larger(top, *x))
 }
 
-/// The indices of the largest values, largest first, the lower index first among equals; NaN counts as −∞. There are
+/// The indices of the largest values, largest first, the lower index first among equals; NaN before everything. There are
 /// at least as many values as there is room, and no more than `f32` has whole numbers.
 #[inline(always)]
 pub(crate) fn largest(x: &[f32], out: &mut [f32]) {
-    let key = |v: f32| if v.is_nan() { f32::NEG_INFINITY } else { v };
+    // The positive NaN is above all numbers.
+    let key = |v: f32| if v.is_nan() { f32::NAN } else { v };
     for (i, value) in x.iter().enumerate() {
         let found = i.min(out.len());
         let smaller = |at: &f32| key(x[*at as usize]).total_cmp(&key(*value)).is_lt();
@@ -286,7 +287,7 @@ mod tests {
         }
         assert_eq!(indices(&[1.0, 3.0, 2.0, 3.0, 0.0]), [1.0, 3.0, 2.0]);
         assert_eq!(indices(&[5.0; 4]), [0.0, 1.0, 2.0, 3.0]);
-        assert_eq!(indices(&[f32::NAN, f32::NEG_INFINITY, -1.0, f32::NAN]), [2.0, 0.0, 1.0, 3.0]);
+        assert_eq!(indices(&[-1.0, f32::NAN, f32::INFINITY, -f32::NAN]), [1.0, 3.0, 2.0, 0.0]);
         assert_eq!(indices(&[-0.0, 0.0, f32::INFINITY]), [2.0, 1.0]);
     }
 

@@ -205,6 +205,7 @@ pub enum Op {
     /// `(state [S, W], rows [T, W], slots i32[T]) → [S, W]`: the state with row `slots[t]` replaced by `rows[t]`.
     Store,
     /// `(x [.., E]) → i32[.., K]`: indices of the largest values, largest first; among equals, the lower index first.
+    /// NaN comes before everything.
     TopK {
         /// The number of indices, K.
         k: usize,

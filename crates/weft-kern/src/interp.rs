@@ -265,14 +265,11 @@ fn program<N: Number>(
     Ok(values)
 }
 
-/// All indices of `x`, the largest value first; among equals, the lower index first. NaN counts as −∞.
+/// All indices of `x`, the largest value first; among equals, the lower index first. NaN comes before everything.
 fn descending<N: Number>(x: &[N]) -> Vec<usize> {
-    let key = |i: usize| {
-        let value = x[i].value();
-        if value.is_nan() { f32::NEG_INFINITY } else { value }
-    };
+    let key = |i: usize| if x[i].value().is_nan() { f32::NAN } else { x[i].value() };
     let mut order: Vec<usize> = (0..x.len()).collect();
-    // A stable sort keeps equals in order.
+    // A stable sort keeps equals in order. The positive NaN is above all numbers.
     order.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
     order
 }

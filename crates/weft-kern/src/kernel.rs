@@ -92,8 +92,8 @@ pub enum Instr {
     },
     /// Result number `.0` of the anchor, with a value for each column.
     Acc(usize),
-    /// The indices of the `k` largest values, as whole numbers: the largest first; among equals, the lower index first; NaN
-    /// counts as −∞.
+    /// The indices of the `k` largest values, as whole numbers: the largest first; among equals, the lower index first. NaN
+    /// comes before everything, so that it is not lost.
     TopK {
         /// The values.
         x: ValueId,

@@ -246,8 +246,8 @@ fn topk(x: &Tensor, k: usize, shape: Vec<usize>) -> Result<Tensor, String> {
     let mut out = Vec::with_capacity(shape.iter().product());
     for row in floats(x)?.chunks_exact(n) {
         let mut order: Vec<usize> = (0..n).collect();
-        // A stable sort keeps the lower index first among equals. NaN counts as −∞, and −0 as less than 0.
-        let key = |i: usize| if row[i].is_nan() { f32::NEG_INFINITY } else { row[i] };
+        // A stable sort keeps the lower index first among equals. The positive NaN is above all numbers, and −0 below 0.
+        let key = |i: usize| if row[i].is_nan() { f32::NAN } else { row[i] };
         order.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
         out.extend(order[..k].iter().map(|i| *i as i32));
     }

@@ -4,11 +4,12 @@
 use crate::code::expr::{Expr, Fun};
 use crate::lower::writer::Writer;
 
-/// A key that sorts values as their definition says: −0 before +0, NaN as −∞.
+/// A key that sorts values as their definition says: −0 below +0, NaN above everything. No key is 0.
 pub(crate) fn key(w: &mut Writer<'_>, value: Expr) -> Expr {
     let bits = w.code.set("bits", value.bits());
     let no_number = (&bits & 0x7fff_ffffu32).greater(0x7f80_0000u32);
-    let bits = w.code.set("bits", bits.unless(&no_number, Expr::U32(0xff80_0000)));
+    // The NaN whose key is the largest.
+    let bits = w.code.set("bits", bits.unless(&no_number, Expr::U32(0x7fff_ffff)));
     // The bits of negative floats grow downwards.
     let negative = bits.greater(0x7fff_ffffu32);
     (&bits | 0x8000_0000u32).unless(&negative, &bits ^ 0xffff_ffffu32)
