@@ -43,6 +43,11 @@ macro_rules! device_tests {
                 across_columns,
                 views,
             }
+            top {
+                the_largest_of_long_rows,
+                every_block,
+                of_computed_values_beside_others,
+            }
         }
     };
     ($open:path: $($module:ident { $($test:ident,)* })*) => {

@@ -5,3 +5,4 @@ pub mod dot;
 pub mod promises;
 pub mod random;
 pub mod rows;
+pub mod top;

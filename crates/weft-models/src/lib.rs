@@ -40,10 +40,12 @@
 //! | `first`, `pages` | `i32[T]`, `i32[P]` | where each token's sequence is in the states, see [`weft_ir::Op::Attend`] |
 //! | `out_rows` | `i32[R]` | the tokens of the step whose logits are wanted |
 //!
-//! The embedding outputs `x` (`f32[T, hidden]`), every layer the next `x`, and the head `logits` (`f32[R, vocab]`).
+//! The embedding outputs `x` (`f32[T, hidden]`), every layer the next `x`, and the head `logits` (`f32[R, vocab]`). A
+//! segment of [`candidates`], which is the same for all models, can follow.
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod candidates;
 mod common;
 mod config;
 mod cost;
@@ -56,6 +58,7 @@ mod options;
 mod oracle;
 mod segment;
 
+pub use candidates::candidates;
 pub use config::{BlockInfo, Config, LayerInfo};
 pub use cost::Cost;
 pub use error::Error;

@@ -20,6 +20,7 @@ mod select;
 mod space;
 mod store;
 mod tile;
+mod top;
 mod writer;
 
 use weft_kern::{Access, Anchor, Kernel, Part, Sizes};
@@ -92,12 +93,14 @@ impl<'a> Job<'a> {
         for (i, (part, split)) in kernel.parts.iter().zip(&schedule.parts).enumerate() {
             let fail = |why| (Some(i), why);
             let chunks = split.spread && split.chunk > 0;
-            let space = Space::new(part, split, chunks && first).map_err(fail)?;
+            let attends = matches!(part.anchor, Anchor::Attend(_));
+            let space = Space::new(part, split, chunks && attends && first).map_err(fail)?;
             let mut pass = Pass::Whole;
             if split.spread {
                 let at = u32::try_from(scratch_words).map_err(|_| fail(too_much()))?;
                 let (tiles, rows) = space.tiles_and_rows(max);
                 let words = match chunks {
+                    true if !attends => rows.saturating_mul(u64::from(space.cols.div_ceil(split.chunk))),
                     true => space.chunk_rows(max).saturating_mul(u64::from(chunk_words(space.cols))),
                     false => rows.saturating_mul(u64::from(space.cols) * part.products().len() as u64),
                 };
@@ -202,7 +205,10 @@ fn joining(part: &Part, split: &Split, limits: &Limits) -> Split {
     if limits.quads && part.columns_independent() && part.cols.is_multiple_of(JOINED as usize) {
         return Split { rows: 1, width: JOINED, ..*split };
     }
-    *split
+    match &part.anchor {
+        Anchor::Attend(_) => *split,
+        _ => Split { width: u32::try_from(part.cols).unwrap_or(u32::MAX), ..*split },
+    }
 }
 
 /// Columns of a workgroup that joins chunks.
@@ -261,7 +267,17 @@ fn written_part(
     }
     let made = prologue::prologue(w, part, &place, held.as_ref())?;
     let results = match &part.anchor {
-        Anchor::Map | Anchor::Reduce => Vec::new(),
+        Anchor::Map | Anchor::Reduce => match pass {
+            Pass::Chunks { slot, at } => {
+                let tops = top::Tops::new(w, &place, (slot, at), split.chunk);
+                return store::largest_of_blocks(w, part, &place, &tops);
+            }
+            Pass::Join { slot, at, .. } => {
+                let tops = top::Tops::new(w, &place, (slot, at), split.chunk);
+                return store::selection(w, part, &place, tops);
+            }
+            _ => Vec::new(),
+        },
         Anchor::Dot(_) => {
             let results = dot.map_or(Ok(Vec::new()), |dot| dot.write(w, made))?;
             if let Pass::Gather { slot, at, counter } = pass {

@@ -12,6 +12,7 @@ pub(crate) mod attention;
 pub(crate) mod check;
 pub(crate) mod heuristic;
 pub(crate) mod order;
+pub(crate) mod top;
 pub(crate) mod tuned;
 pub(crate) mod waves;
 
@@ -44,9 +45,11 @@ pub struct Split {
     pub reduce: u32,
     /// Columns per lane at a time; in attention, positions scored at a time per lane that scores.
     pub upcast: u32,
-    /// In attention, the positions of a chunk, which are summed up before chunks are joined; else 0.
+    /// In attention, the positions of a chunk, which are summed up before chunks are joined; in
+    /// selections from long rows, the columns of a block; else 0.
     pub chunk: u32,
-    /// In attention, whether each chunk has its own workgroup, and a second shader joins them. In
+    /// In attention, whether each chunk has its own workgroup, and a second shader joins them; so it is
+    /// in selections from long rows, where workgroups have `width` columns. In
     /// products whose row program needs whole rows, whether workgroups have `width` columns each,
     /// and the last one runs the row program.
     pub spread: bool,

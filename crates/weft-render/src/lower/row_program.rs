@@ -9,6 +9,7 @@ use crate::lower::functions::SINE;
 use crate::lower::quads::{Four, Quads};
 use crate::lower::reduce::{self, Fold};
 use crate::lower::select;
+use crate::lower::top::{self, Tops};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
@@ -22,6 +23,8 @@ pub(crate) struct RowProgram<'p> {
     pub(crate) width: u32,
     /// What is known of each value, for the current row.
     known: Vec<Option<Known>>,
+    /// If it selects from a long row, what is known of that.
+    tops: Option<Tops>,
 }
 
 #[derive(Clone, Debug)]
@@ -72,7 +75,12 @@ impl Column {
 
 impl<'p> RowProgram<'p> {
     pub(crate) fn new(body: &'p [Instr], lens: Vec<usize>, results: Vec<u32>, width: u32) -> RowProgram<'p> {
-        RowProgram { known: vec![None; lens.len()], body, lens, results, width }
+        RowProgram { known: vec![None; lens.len()], body, lens, results, width, tops: None }
+    }
+
+    /// The same program, which selects from a long row whose blocks have these largest keys.
+    pub(crate) fn selecting(self, tops: Tops) -> RowProgram<'p> {
+        RowProgram { tops: Some(tops), ..self }
     }
 
     /// The number of a value's columns.
@@ -102,6 +110,12 @@ impl<'p> RowProgram<'p> {
             let known = match instr {
                 Instr::Store { .. } => continue,
                 Instr::Reduce(op, x) => Known::Scalar(self.reduced(w, spot, *op, *x)?),
+                Instr::TopK { x, k } if let Some(tops) = &self.tops => {
+                    let value = |w: &mut Writer<'_>, column: &Expr| {
+                        self.value(w, &mut spot.clone(), *x, &Column::whole(column.clone()))
+                    };
+                    Known::Shared(top::largest(w, tops, (self.len(*x)?, word(*k)?), &value)?)
+                }
                 Instr::TopK { x, k } => {
                     let n = self.len(*x)?;
                     let keys = w.pool.room(n);

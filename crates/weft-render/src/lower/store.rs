@@ -10,8 +10,10 @@ use crate::lower::functions::BRAIN;
 use crate::lower::round::{self, Rounded};
 use crate::lower::row_program::{Column, RowProgram, RowState};
 use crate::lower::space::Place;
+use crate::lower::top::{self, Tops};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
+use crate::schedule::top::selection as selected;
 
 /// A store of the program.
 #[derive(Clone, Copy)]
@@ -49,6 +51,31 @@ pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: V
         w.code.barrier();
         Ok(())
     })
+}
+
+/// Writes the largest keys of the blocks of a part that selects from a long row.
+pub(crate) fn largest_of_blocks(
+    w: &mut Writer<'_>,
+    part: &Part,
+    place: &Place,
+    tops: &Tops,
+) -> Result<(), Why> {
+    let (x, _) = selected(part).ok_or_else(|| Why::Form("selects nothing from a long row".into()))?;
+    let program = RowProgram::new(&part.body, part.lens(), Vec::new(), place.width());
+    let row = place.row(&mut w.code, &Expr::U32(0));
+    let spot = RowState::new(row.axes, Expr::U32(0));
+    let value = |w: &mut Writer<'_>, column: &Expr| {
+        program.value(w, &mut spot.clone(), x, &Column::whole(column.clone()))
+    };
+    top::largest_of_blocks(w, place, tops, &value)
+}
+
+/// Writes the row program of a part that selects from a long row; `tops` says where the largest keys
+/// of the row's blocks are.
+pub(crate) fn selection(w: &mut Writer<'_>, part: &Part, place: &Place, tops: Tops) -> Result<(), Why> {
+    let program = RowProgram::new(&part.body, part.lens(), Vec::new(), place.width());
+    let row = place.row(&mut w.code, &Expr::U32(0));
+    whole_row(w, &mut program.selecting(tops), place, RowState::new(row.axes, Expr::U32(0)))
 }
 
 fn whole_row(

@@ -6,7 +6,7 @@ use weft_quant::GgmlType;
 use weft_quant::packed::{COLUMNS, Layout};
 
 use crate::limits::Limits;
-use crate::schedule::{MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention};
+use crate::schedule::{MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention, top};
 
 pub(crate) use crate::schedule::WARP;
 
@@ -56,6 +56,9 @@ fn part_of(
     }
     let whole = width as usize >= part.cols;
     let is_dot = matches!(part.anchor, Anchor::Dot(_));
+    if spread && top::selection(part).is_some() {
+        return top::check(part, split);
+    }
     let gathers = spread && is_dot && limits.quads && !part.columns_independent();
     if !whole && (!part.columns_independent() && !gathers || matches!(part.anchor, Anchor::Attend(_))) {
         return Err(format!("a workgroup needs all {} columns, it has {width}", part.cols));

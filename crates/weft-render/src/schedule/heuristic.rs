@@ -9,7 +9,7 @@ use weft_quant::GgmlType;
 
 use crate::limits::Limits;
 use crate::schedule::order::{LANES, lanes_matter};
-use crate::schedule::{Schedule, Split};
+use crate::schedule::{Schedule, Split, top};
 
 /// Lanes per workgroup of kernels with one row and long sums, where the number changes no bit.
 const MANY_LANES: u32 = 512;
@@ -134,6 +134,9 @@ pub(crate) const PLAIN: Split = Split {
 };
 
 pub(crate) fn elementwise(part: &Part, rows: &[usize], lanes: usize) -> Split {
+    if let Some(split) = top::split(part) {
+        return split;
+    }
     let (mut tile, mut width) = (1, part.cols);
     if part.columns_independent() {
         width = part.cols.min(lanes);

@@ -35,7 +35,7 @@ pub(super) fn file_tests() -> Vec<Arc<Graph>> {
     graphs
 }
 
-/// The distinct graphs of all fixtures, each fixture with a KV cache of another format.
+/// The distinct graphs of all fixtures, each fixture with a KV cache of another format, and that of candidates.
 pub(super) fn fixtures() -> Vec<Arc<Graph>> {
     let types = [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0];
     let entries = std::fs::read_dir(root("fixtures")).unwrap().map(|entry| entry.unwrap().path());
@@ -53,6 +53,7 @@ pub(super) fn fixtures() -> Vec<Arc<Graph>> {
             }
         }
     }
+    graphs.extend(weft_models::candidates(154_880, 64).map(|segment| segment.graph));
     graphs
 }
 
