@@ -91,7 +91,11 @@ impl Emulator {
             name: "emulator (CUDA)".into(),
             threads: 1,
             largest_buffer: LARGEST,
-            hardware: Hardware { rules_keep_bits: false, ..Hardware::common("emulator of CUDA") },
+            hardware: Hardware {
+                rules_keep_bits: false,
+                distant: true,
+                ..Hardware::common("emulator of CUDA")
+            },
             packing: Some(&RowsOf16),
         };
         Some(Emulator {

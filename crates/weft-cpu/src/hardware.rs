@@ -24,6 +24,7 @@ pub(crate) fn hardware(isa: Isa, wanted: Option<usize>) -> Hardware {
         numbers: "cpu".into(),
         machine: Machine { workers: threads as u64, ..Machine::default() },
         rules_keep_bits: true,
+        distant: false,
     }
 }
 

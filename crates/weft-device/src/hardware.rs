@@ -14,11 +14,15 @@ pub struct Hardware {
     /// Whether a value has the same bits whichever kernel computes it, so that for example a weighted sum of products equals the products
     /// summed afterwards. Otherwise even a rule that keeps the bits of a graph may change those of the device.
     pub rules_keep_bits: bool,
+    /// Whether results are far from the host, in memory of the device's own, so that reading them takes longer the more
+    /// there are: 600 kB of logits as long as several layers.
+    pub distant: bool,
 }
 
 impl Hardware {
     /// Nominal hardware with default numbers, for devices that are not built for speed.
     pub fn common(key: &str) -> Hardware {
-        Hardware { key: key.into(), numbers: key.into(), machine: Machine::default(), rules_keep_bits: true }
+        let (key, numbers) = (key.into(), key.into());
+        Hardware { key, numbers, machine: Machine::default(), rules_keep_bits: true, distant: false }
     }
 }

@@ -57,10 +57,14 @@ pub(crate) struct Class {
     pub(crate) tokens: usize,
     /// The embedding and all layers.
     pub(crate) body: ProgramId,
-    /// From the hidden state to the logits of selected rows.
+    /// From the hidden state to the logits of selected rows, and to their candidates if the device chooses them.
     pub(crate) head: ProgramId,
     /// The region of the logits.
     pub(crate) logits: Region,
+    /// The region of the candidates.
+    pub(crate) candidates: Option<Region>,
+    /// The number of last plans that are the head's.
+    pub(crate) heads: usize,
     /// The number of launches of body and head.
     pub(crate) kernels: usize,
     /// The plans that they were linked from, one for each segment.
@@ -140,7 +144,7 @@ impl Planned {
     /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must
     /// agree on.
     pub(crate) fn new(model: &ModelGraph, options: &Options, steps: Vec<usize>) -> Result<Planned, Error> {
-        let segments = plans::segments(model, &options.switches);
+        let segments = plans::segments(model, &options.switches, options.costs.distant);
         let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
         for &tokens in &steps {
             let options = Options {
@@ -179,32 +183,38 @@ fn bind(
             weights: weights.clone(),
             states: states.clone(),
         });
-        classes.push(class(device, tokens, &instances.collect::<Vec<_>>(), &shared.inputs)?);
+        let instances: Vec<Instance> = instances.collect();
+        classes.push(class(device, tokens, &instances, plans::heads(segments), &shared.inputs)?);
     }
     let named = segments.iter().zip(&fusions[0]);
     let segments = named.map(|(segment, fusion)| SegmentNames::new(segment, fusion)).collect();
     Ok(Compiled { classes, segments })
 }
 
-/// Links a model's plans into body and head.
+/// Links a model's plans into body and head, which has the last `heads` of them.
 pub(crate) fn class(
     device: &mut dyn Device,
     tokens: usize,
     instances: &[Instance],
+    heads: usize,
     inputs: &BTreeMap<String, Region>,
 ) -> Result<Class, Error> {
     let plans = instances.iter().map(|instance| Arc::clone(&instance.plan)).collect();
-    let (head, body) =
-        instances.split_last().ok_or_else(|| Error::Option("the model has no graphs".into()))?;
+    let first = instances.len().checked_sub(heads);
+    let first = first.ok_or_else(|| Error::Option("the model has no graphs".into()))?;
+    let (body, head) = instances.split_at(first);
     let body = link(device, body, inputs, &["x"])?;
     let mut head_inputs = inputs.clone();
     head_inputs.extend(body.results);
-    let head = link(device, std::slice::from_ref(head), &head_inputs, &["logits"])?;
+    let results = &["logits", "candidates"][..heads];
+    let head = link(device, head, &head_inputs, results)?;
     Ok(Class {
         tokens,
         body: device.compile(&body.program)?,
         head: device.compile(&head.program)?,
         logits: head.results["logits"],
+        candidates: head.results.get("candidates").copied(),
+        heads,
         kernels: body.program.launches.len() + head.program.launches.len(),
         plans,
         programs: [body.program, head.program],
@@ -256,7 +266,7 @@ mod tests {
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let max = Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 };
         let options = Options { max, ..Options::default() };
-        let segments = plans::segments(&model, &options.switches);
+        let segments = plans::segments(&model, &options.switches, false);
         let mut fusions = plans::plan(&segments, &options, None).unwrap();
         // Embedding, rotary tables, one dense layer, 26 layers with experts, head.
         assert_eq!(fusions.len(), 30);

@@ -9,6 +9,7 @@ use weft_kern::{Buffer, Format, Source};
 
 use crate::compile::{Class, Planned, bind_states, class, inputs};
 use crate::error::Error;
+use crate::plans;
 
 /// A model, linked without a device.
 #[derive(Debug)]
@@ -72,7 +73,8 @@ impl Dry {
                 weights: weights.clone(),
                 states: states.clone(),
             });
-            classes.push(class(&mut device, tokens, &instances.collect::<Vec<_>>(), &inputs)?);
+            let instances: Vec<Instance> = instances.collect();
+            classes.push(class(&mut device, tokens, &instances, plans::heads(&planned.segments), &inputs)?);
         }
         let value_bytes = device.bytes() as u64 - unpacked_bytes - cache_bytes;
         Ok(Dry { classes, weights, weight_bytes, cache_bytes, value_bytes })

@@ -127,14 +127,14 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
     };
     let mut plans: Vec<Explained> = Vec::new();
     let mut launches = 0;
+    // The last segments are the head.
+    let heads = planned.segments.len() - plans::heads(&planned.segments);
     for (i, ((segment, fusion), first)) in planned.segments.iter().zip(fusions).zip(first).enumerate() {
-        // The last segment is the head.
-        let head = i + 1 == planned.segments.len();
-        let place = Place {
-            linked: Arc::clone(&linked),
-            program: usize::from(head),
-            first: if head { 0 } else { launches },
-        };
+        let head = i >= heads;
+        if i == heads {
+            launches = 0;
+        }
+        let place = Place { linked: Arc::clone(&linked), program: usize::from(head), first: launches };
         launches += fusion.plan.calls.len();
         match plans.iter_mut().find(|p| Arc::ptr_eq(&p.before, &segment.graph)) {
             Some(known) => known.segments.push(segment.name.clone()),

@@ -33,6 +33,8 @@ pub enum Role {
     Norm,
     /// The logits.
     Head,
+    /// The choice of candidates for the next token.
+    Candidates,
     /// Anything else: elementwise operations, movement, rounding.
     Other,
 }
@@ -50,6 +52,7 @@ impl Role {
             Role::DenseFeedForward => "dense feed-forward",
             Role::Norm => "norm",
             Role::Head => "head",
+            Role::Candidates => "candidates",
             Role::Other => "other",
         }
     }
@@ -196,7 +199,8 @@ impl SegmentNames {
         }
         let body = &kernel.parts[operation.part].body;
         if body.iter().any(|instr| matches!(instr, Instr::TopK { .. })) {
-            Role::Router
+            // Outside layers, tokens are chosen.
+            if self.layer.is_some() { Role::Router } else { Role::Candidates }
         } else if touched().any(|param| matches!(source(param), Source::State(_))) {
             Role::Attention
         } else if self.layer.is_none() && self.weights.is_empty() {

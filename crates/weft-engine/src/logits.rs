@@ -46,3 +46,27 @@ impl<'a> Row<'a> {
         logits.extend(self.logits().iter().map(|logit| logit.value()));
     }
 }
+
+/// The likeliest tokens of a row, as a device chose them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidates<'a> {
+    /// Little-endian `f32`: logits, the highest first and among equals that of the lowest token, with NaN before everything;
+    /// then the tokens, as whole numbers.
+    chosen: &'a [u8],
+    /// Whether these are all tokens of the vocabulary.
+    pub(crate) all: bool,
+}
+
+impl<'a> Candidates<'a> {
+    /// Takes the logits and tokens of a row, from a vocabulary of so many tokens.
+    pub(crate) fn new(chosen: &'a [u8], vocab: usize) -> Candidates<'a> {
+        Candidates { chosen, all: chosen.len() / 8 >= vocab }
+    }
+
+    /// Tokens with their logits, in order.
+    pub(crate) fn tokens(self) -> impl Iterator<Item = (u32, f32)> {
+        let chosen: &'a [[u8; 4]] = self.chosen.as_chunks().0;
+        let (logits, ids) = chosen.split_at(chosen.len() / 2);
+        ids.iter().zip(logits).map(|(id, logit)| (id.value() as u32, logit.value()))
+    }
+}

@@ -36,9 +36,9 @@ const BUILD: &str = if cfg!(debug_assertions) {
 /// Returns the cost model of this hardware, from the measurements in `folder` or, if there are none, from built-in
 /// numbers.
 pub fn cost_model(hardware: &Hardware, folder: Option<&Path>) -> CostModel {
-    let Hardware { machine: fixed, rules_keep_bits, .. } = *hardware;
+    let Hardware { machine: fixed, rules_keep_bits, distant, .. } = *hardware;
     let machine = folder.and_then(|folder| read(hardware, folder)).unwrap_or(fixed);
-    CostModel { machine, fixed, rules_keep_bits }
+    CostModel { machine, fixed, rules_keep_bits, distant }
 }
 
 /// Stores the measurements of this hardware, for all engines that are loaded with this cache folder later. Returns the

@@ -21,9 +21,27 @@ pub(crate) fn step_classes(batch: usize) -> Vec<usize> {
     SMALL_STEPS.into_iter().filter(|tokens| *tokens < batch).chain([batch]).collect()
 }
 
-/// A model's segments, with what all layers would compute alike hoisted into a segment before them.
-pub(crate) fn segments(model: &ModelGraph, switches: &Switches) -> Vec<Segment> {
-    let mut segments: Vec<Segment> = Vec::with_capacity(model.segments.len() + 1);
+/// The most candidates for the next token that a device chooses: more than most requests keep.
+pub(crate) const CANDIDATES: usize = 64;
+
+/// A model's segments: what all layers would compute alike is hoisted into a segment before them, and a distant device
+/// chooses candidates in a segment after the head.
+pub(crate) fn segments(model: &ModelGraph, switches: &Switches, distant: bool) -> Vec<Segment> {
+    let mut segments = hoisted(model, switches);
+    if distant && switches.on(&weft_fuse::CANDIDATES) {
+        segments.extend(weft_models::candidates(model.config.vocab, CANDIDATES));
+    }
+    segments
+}
+
+/// The number of last segments that compute logits and what follows from them.
+pub(crate) fn heads(segments: &[Segment]) -> usize {
+    let candidates = segments.last().is_some_and(|last| last.name == "candidates");
+    if candidates { 2 } else { 1 }
+}
+
+fn hoisted(model: &ModelGraph, switches: &Switches) -> Vec<Segment> {
+    let mut segments: Vec<Segment> = Vec::with_capacity(model.segments.len() + 2);
     if !switches.on(&STEPS) {
         return model.segments.clone();
     }

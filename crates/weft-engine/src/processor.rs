@@ -19,6 +19,16 @@ pub trait LogitProcessor: Send {
     /// others continue.
     fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]) -> Result<(), String>;
 
+    /// Returns the only token that [`process`](LogitProcessor::process) would allow here, if there is a single one whatever the
+    /// logits are.
+    ///
+    /// Logits that decide nothing need not be read from the device. Then only this is called, and not `process`. The default
+    /// is `None`.
+    fn only(&mut self, tokens: &[u32], reply: usize) -> Option<u32> {
+        let _ = (tokens, reply);
+        None
+    }
+
     /// Tells the processor which token was chosen, immediately, unless the reply ends with it. The next call of
     /// [`process`](LogitProcessor::process) comes after the next step.
     ///
@@ -32,6 +42,10 @@ pub trait LogitProcessor: Send {
 impl<P: LogitProcessor + ?Sized> LogitProcessor for Box<P> {
     fn process(&mut self, tokens: &[u32], reply: usize, logits: &mut [f32]) -> Result<(), String> {
         (**self).process(tokens, reply, logits)
+    }
+
+    fn only(&mut self, tokens: &[u32], reply: usize) -> Option<u32> {
+        (**self).only(tokens, reply)
     }
 
     fn chosen(&mut self, token: u32) {

@@ -3,7 +3,7 @@
 //! A vocabulary has more than a hundred thousand tokens, and a choice depends on a few of them. Passing over all logits
 //! takes microseconds, sorting them takes milliseconds.
 
-use crate::logits::Logit;
+use crate::logits::{Candidates, Logit};
 
 /// A token and its logit. The likeliest is the least. Among equals the lowest token comes first, so that results do not
 /// depend on the sorting algorithm.
@@ -128,6 +128,20 @@ pub(crate) struct Ranking {
     top: f32,
     /// How far below it tokens have been sorted, or `None` if there are no more to sort.
     depth: Option<f32>,
+    /// What is known beyond those that are sorted.
+    end: End,
+}
+
+/// What is known of tokens beyond the sorted ones, if there are no more to sort.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum End {
+    /// There are none.
+    #[default]
+    Known,
+    /// There are some that no logits are known of.
+    Unknown,
+    /// One of them was asked for.
+    Missed,
 }
 
 /// The depth of the first stage. Twice as deep, and four times, are just beyond `2^-12` and `2^-24` times the highest
@@ -140,16 +154,33 @@ impl Ranking {
     /// Begins to rank the `most` likeliest tokens, the likeliest of which has the logit `top`. No logit is NaN.
     pub(crate) fn begin<L: Logit>(&mut self, logits: &[L], top: f32, most: usize) {
         self.sorted.clear();
-        (self.top, self.depth) = (top, Some(0.0));
+        (self.top, self.depth, self.end) = (top, Some(0.0), End::Known);
         if most < logits.len() {
             select(logits, most, &mut self.sorted);
             self.depth = None;
         }
     }
 
+    /// Begins to rank the `most` likeliest tokens, of which only candidates are known. None of their logits is NaN.
+    pub(crate) fn begin_with(&mut self, candidates: Candidates<'_>, most: usize) {
+        self.sorted.clear();
+        self.sorted.extend(candidates.tokens().take(most).map(|(token, logit)| Ranked::new(token, logit)));
+        self.depth = None;
+        self.end = if candidates.all || self.sorted.len() == most { End::Known } else { End::Unknown };
+    }
+
+    /// Whether a token was asked for that is not among the candidates. What depends on it is wrong.
+    pub(crate) fn missed(&self) -> bool {
+        self.end == End::Missed
+    }
+
     /// The `place`th token of these logits, from 0, or `None` if there are fewer.
     pub(crate) fn get<L: Logit>(&mut self, logits: &[L], place: usize) -> Option<Ranked> {
         while place >= self.sorted.len() {
+            if self.end != End::Known {
+                self.end = End::Missed;
+                return None;
+            }
             self.sort_more(logits)?;
         }
         self.sorted.get(place).copied()
@@ -157,6 +188,9 @@ impl Ranking {
 
     /// The number of tokens sorted so far, and a logit that is no lower than any other. `None` if all are sorted.
     pub(crate) fn rest(&self) -> Option<(usize, f32)> {
+        if self.end != End::Known {
+            return self.sorted.last().map(|last| (self.sorted.len(), last.logit()));
+        }
         self.depth.map(|depth| (self.sorted.len(), self.top - depth))
     }
 

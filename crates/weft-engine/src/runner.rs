@@ -19,12 +19,13 @@ use weft_text::Tokenizer;
 use crate::batch::{Batch, SeqId};
 use crate::compile::{Class, Planned, Shared, compile};
 use crate::error::Error;
-use crate::logits::Row;
+use crate::logits::{Candidates, Row};
 use crate::machines::cost_model;
 use crate::memory;
 use crate::model::{Model, PAGE};
 use crate::options::EngineOptions;
 use crate::pages::{Indices, PageCopy, Pages};
+use crate::plans::CANDIDATES;
 use crate::sizes::Room;
 use variants::Variants;
 
@@ -47,10 +48,12 @@ pub struct Runner {
     bytes: Vec<u8>,
     /// The tokens of the last step whose logits are wanted. The head computes a window of them at once.
     wanted: Vec<i32>,
-    /// The window whose logits are in `computed`.
+    /// The window whose logits are on the device.
     window: Option<usize>,
-    /// The logits of a window of the last step, as the device computed them.
-    computed: Vec<u8>,
+    /// The logits of that window as the device computed them, if they have been read.
+    computed: Read,
+    /// The candidates of that window, if they have been read.
+    candidates: Read,
     /// A copy of all logits of the last step, or of a row that a generation changes. Has room for both.
     logits: Vec<f32>,
 }
@@ -109,7 +112,8 @@ impl Runner {
             max,
             indices: Indices::with_capacity(max.tokens, max.pages, options.sequences),
             bytes: Vec::with_capacity(inputs),
-            computed: Vec::with_capacity(4 * max.rows * vocab),
+            computed: Read::with_capacity(4 * max.rows * vocab),
+            candidates: Read::with_capacity(8 * max.rows * CANDIDATES),
             logits: Vec::with_capacity(max.rows * vocab),
             wanted: Vec::with_capacity(max.tokens),
             window: None,
@@ -180,12 +184,31 @@ impl Runner {
         self.all_logits(batch)
     }
 
+    /// Computes a batch, and reads what choosing tokens takes: candidates where the device chooses them, otherwise logits.
+    ///
+    /// # Errors
+    /// Those of [`step`](Runner::step).
+    pub fn advance(&mut self, batch: &Batch) -> Result<(), Error> {
+        self.compute(batch, None)?;
+        self.read_results().inspect_err(|_| self.pages.undo(batch.entries()))
+    }
+
+    /// Reads what choosing tokens takes of the last step.
+    fn read_results(&mut self) -> Result<(), Error> {
+        for window in 0..self.wanted.len().div_ceil(self.max.rows) {
+            self.compute_window(window, None)?;
+            if self.chooses() { self.read_candidates()? } else { self.read_logits()? }
+        }
+        Ok(())
+    }
+
     /// The logits of the last step, which computed `batch`.
     fn all_logits(&mut self, batch: &Batch) -> Result<&[f32], Error> {
         self.logits.clear();
         for window in 0..self.wanted.len().div_ceil(self.max.rows) {
-            self.show_window(window, None).inspect_err(|_| self.pages.undo(batch.entries()))?;
-            Row::new(&self.computed).append_to(&mut self.logits);
+            let read = self.compute_window(window, None).and_then(|()| self.read_logits());
+            read.inspect_err(|_| self.pages.undo(batch.entries()))?;
+            Row::new(&self.computed.bytes).append_to(&mut self.logits);
         }
         Ok(&self.logits)
     }
@@ -199,10 +222,38 @@ impl Runner {
         row: usize,
         show: impl FnOnce(Row<'_>, &mut Vec<f32>, &Tokenizer, usize) -> T,
     ) -> Result<T, Error> {
-        self.show_window(row / self.max.rows, None)?;
+        self.compute_window(row / self.max.rows, None)?;
+        self.read_logits()?;
         let bytes = 4 * self.model.graph().config.vocab;
-        let computed = self.computed.chunks(bytes).nth(row % self.max.rows).unwrap_or_default();
+        let computed = self.computed.bytes.chunks(bytes).nth(row % self.max.rows).unwrap_or_default();
         Ok(show(Row::new(computed), &mut self.logits, self.model.tokenizer(), self.context))
+    }
+
+    /// Returns whether the device chooses candidates for the next token.
+    pub(crate) fn chooses(&self) -> bool {
+        self.class().is_ok_and(|class| class.candidates.is_some())
+    }
+
+    /// Calls `show` with the candidates that the device chose from a row of the last step's logits, the tokenizer and the
+    /// context length.
+    ///
+    /// # Errors
+    /// If the device fails. The step's tokens are then still in their sequences.
+    pub(crate) fn with_candidates<T>(
+        &mut self,
+        row: usize,
+        show: impl FnOnce(Candidates<'_>, &Tokenizer, usize) -> T,
+    ) -> Result<T, Error> {
+        self.compute_window(row / self.max.rows, None)?;
+        self.read_candidates()?;
+        let vocab = self.model.graph().config.vocab;
+        let chosen = self
+            .candidates
+            .bytes
+            .chunks(8 * CANDIDATES.min(vocab))
+            .nth(row % self.max.rows)
+            .unwrap_or_default();
+        Ok(show(Candidates::new(chosen, vocab), self.model.tokenizer(), self.context))
     }
 
     /// The pages of all sequences.
@@ -233,7 +284,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Computes a batch and the first window of its logits.
+    /// Computes a batch and the first window of its logits, which stay on the device.
     ///
     /// # Errors
     /// Those of [`step`](Runner::step).
@@ -287,18 +338,44 @@ impl Runner {
         let class = class(variants, &sizes)?;
         let timed = timings.as_deref_mut().map(|timings| (timings, 0));
         clock::replay(&mut **device, class.body, &sizes, timed)?;
-        if wanted.is_empty() { Ok(()) } else { self.show_window(0, timings) }
+        if wanted.is_empty() { Ok(()) } else { self.compute_window(0, timings) }
     }
 
-    /// Computes the rows of logits of a window, unless they are those in `computed`. The last hidden state stays in its
-    /// place until the next step.
-    fn show_window(&mut self, window: usize, timings: Option<&mut StepTimings>) -> Result<(), Error> {
+    /// The programs of the last step.
+    fn class(&self) -> Result<&Class, Error> {
+        class(&self.variants, &self.sizes())
+    }
+
+    /// The number of rows of the current window.
+    fn rows_of_window(&self) -> usize {
+        let rows = self.window.and_then(|window| self.wanted.chunks(self.max.rows).nth(window));
+        rows.map_or(0, <[i32]>::len)
+    }
+
+    /// Reads the candidates of the current window, unless it has been done.
+    fn read_candidates(&mut self) -> Result<(), Error> {
+        let region = self.class()?.candidates;
+        let region = region.ok_or_else(|| Error::Option("this device chooses no candidates".into()))?;
+        let bytes = 8 * self.rows_of_window() * CANDIDATES.min(self.model.graph().config.vocab);
+        self.candidates.read(&*self.device, region, bytes)
+    }
+
+    /// Reads the logits of the current window, unless it has been done.
+    fn read_logits(&mut self) -> Result<(), Error> {
+        let region = self.class()?.logits;
+        let bytes = 4 * self.rows_of_window() * self.model.graph().config.vocab;
+        self.computed.read(&*self.device, region, bytes)
+    }
+
+    /// Computes the rows of logits of a window, unless they are on the device. The last hidden state stays in its place until
+    /// the next step.
+    fn compute_window(&mut self, window: usize, timings: Option<&mut StepTimings>) -> Result<(), Error> {
         if self.window == Some(window) {
             return Ok(());
         }
         let sizes = self.sizes();
-        let vocab = self.model.graph().config.vocab;
-        let Runner { device, shared, variants, bytes, wanted, computed, max, .. } = self;
+        [&mut self.computed, &mut self.candidates].into_iter().for_each(|read| read.done = false);
+        let Runner { device, shared, variants, bytes, wanted, max, .. } = self;
         let rows = wanted.chunks(max.rows).nth(window).unwrap_or_default();
         // Those of the first were written with the other inputs.
         if self.window.take().is_some() {
@@ -307,10 +384,31 @@ impl Runner {
         let class = class(variants, &sizes)?;
         let timed = timings.map(|timings| (timings, 1));
         clock::replay(&mut **device, class.head, &Sizes { rows: rows.len(), ..sizes }, timed)?;
-        // All of it is overwritten, so only what is new is filled.
-        computed.resize(rows.len() * vocab * 4, 0);
-        device.read(class.logits.buffer, class.logits.offset, computed)?;
         self.window = Some(window);
+        Ok(())
+    }
+}
+
+/// Results of a window that have been read, or not.
+#[derive(Debug)]
+struct Read {
+    bytes: Vec<u8>,
+    done: bool,
+}
+
+impl Read {
+    fn with_capacity(bytes: usize) -> Read {
+        Read { bytes: Vec::with_capacity(bytes), done: false }
+    }
+
+    /// Reads the first bytes of a region, unless it has been done.
+    fn read(&mut self, device: &dyn Device, from: Region, bytes: usize) -> Result<(), Error> {
+        if !self.done {
+            // All of it is overwritten, so only what is new is filled.
+            self.bytes.resize(bytes, 0);
+            device.read(from.buffer, from.offset, &mut self.bytes)?;
+            self.done = true;
+        }
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use crate::choose::Chooser;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::generation::{Event, Finish, Shared, Token};
-use crate::logits::Row;
+use crate::logits::{Candidates, Row};
 use crate::logprobs::Likeliest;
 use crate::pages::{Key, Keys};
 use crate::rank::Survey;
@@ -151,6 +151,27 @@ impl Running {
         }
     }
 
+    /// Returns whether candidates for the next token may be all that is needed of a token's logits.
+    pub(crate) fn takes_candidates(&mut self, at: usize) -> bool {
+        !self.scores(at)
+            && self.options.max_tokens != Some(0)
+            && self.chooser.takes_candidates(&self.tokens, self.prompt)
+    }
+
+    /// Chooses the next token of the reply from candidates, and reports it. Returns why the reply ends with it, if it does;
+    /// `None` if the candidates do not decide it.
+    pub(crate) fn take_candidates(
+        &mut self,
+        candidates: Candidates<'_>,
+        tokenizer: &Tokenizer,
+        context: usize,
+    ) -> Option<Option<Finish>> {
+        match self.chooser.choose_from(candidates) {
+            Ok(token) => token.map(|token| self.chose(token, tokenizer, context)),
+            Err(failure) => Some(Some(Finish::Failed(failure))),
+        }
+    }
+
     /// Reports a token of the prompt with its log probability and those of the `most` likeliest tokens.
     fn score(&mut self, at: usize, most: usize, row: Row<'_>) -> Option<Finish> {
         if Survey::of(row.logits()).has_nan {
@@ -175,16 +196,19 @@ impl Running {
         tokenizer: &Tokenizer,
         context: usize,
     ) -> Option<Finish> {
-        let reply = self.tokens.len() - self.prompt;
         if self.options.max_tokens == Some(0) {
             self.time_prompt();
             return Some(Finish::Length);
         }
-        let token = match self.chooser.choose(&self.tokens, self.prompt, row, logits) {
-            Ok(token) => token,
-            Err(failure) => return Some(Finish::Failed(failure)),
-        };
-        let id = token.id;
+        match self.chooser.choose(&self.tokens, self.prompt, row, logits) {
+            Ok(token) => self.chose(token, tokenizer, context),
+            Err(failure) => Some(Finish::Failed(failure)),
+        }
+    }
+
+    /// Adds a token to the reply, and reports it. Returns why the reply ends with it, if it does.
+    fn chose(&mut self, token: Token, tokenizer: &Tokenizer, context: usize) -> Option<Finish> {
+        let (id, reply) = (token.id, self.tokens.len() - self.prompt);
         self.tokens.push(id);
         self.report(token, reply + 1);
         let finish = self.ends_with(id, tokenizer, reply + 1, context);

@@ -3,7 +3,7 @@
 use weft_random::Random;
 
 use crate::error::Error;
-use crate::logits::Logit;
+use crate::logits::{Candidates, Logit};
 use crate::rank::{Ranking, Survey};
 
 /// Sampling parameters. They are applied in the order of the fields.
@@ -111,19 +111,68 @@ impl Sampler {
     /// # Errors
     /// Those of [`sample`](Sampler::sample).
     pub(crate) fn sample_from<L: Logit>(&mut self, logits: &[L]) -> Result<u32, Error> {
-        let Sampling { top_k, top_p, min_p, temperature, .. } = self.sampling;
         let Survey { has_nan, likeliest } = Survey::of(logits);
         if has_nan {
             return Err(Error::NotNumbers);
         }
         let likeliest = likeliest.ok_or(Error::NothingAllowed)?;
-        // A NaN temperature counts as 0.
-        let random = temperature > 0.0 && top_k != 1;
-        if !random {
+        if self.is_greedy() {
             return Ok(likeliest);
         }
         let top = logits[likeliest as usize].value();
-        self.ranking.begin(logits, top, if top_k == 0 { usize::MAX } else { top_k });
+        self.ranking.begin(logits, top, self.most());
+        Ok(self.draw(logits, likeliest, top))
+    }
+
+    /// Samples a token from the likeliest ones, with the same result as from all logits. `None` if it depends on others; the
+    /// random numbers are then as before.
+    ///
+    /// # Errors
+    /// Those of [`sample`](Sampler::sample).
+    pub(crate) fn sample_candidates(&mut self, candidates: Candidates<'_>) -> Result<Option<u32>, Error> {
+        let (likeliest, top) = numbers(candidates)?;
+        if top == f32::NEG_INFINITY {
+            return Err(Error::NothingAllowed);
+        }
+        if self.is_greedy() {
+            return Ok(Some(likeliest));
+        }
+        let before = self.random;
+        self.ranking.begin_with(candidates, self.most());
+        let chosen = self.draw::<f32>(&[], likeliest, top);
+        if self.ranking.missed() {
+            self.random = before;
+            return Ok(None);
+        }
+        Ok(Some(chosen))
+    }
+
+    /// Lets the random numbers go on as if the only token that is allowed had been sampled.
+    ///
+    /// # Errors
+    /// [`Error::NotNumbers`] if a logit is NaN.
+    pub(crate) fn decided(&mut self, candidates: Candidates<'_>) -> Result<(), Error> {
+        numbers(candidates)?;
+        if !self.is_greedy() {
+            self.random.uniform();
+        }
+        Ok(())
+    }
+
+    /// Whether the likeliest token is chosen. A NaN temperature counts as 0.
+    fn is_greedy(&self) -> bool {
+        let Sampling { top_k, temperature, .. } = self.sampling;
+        !(temperature > 0.0 && top_k != 1)
+    }
+
+    /// The most tokens that are kept.
+    fn most(&self) -> usize {
+        if self.sampling.top_k == 0 { usize::MAX } else { self.sampling.top_k }
+    }
+
+    /// Draws one of the ranked tokens, the first of which has the logit `top`.
+    fn draw<L: Logit>(&mut self, logits: &[L], likeliest: u32, top: f32) -> u32 {
+        let Sampling { top_p, min_p, temperature, .. } = self.sampling;
         let mut kept = usize::MAX;
         if top_p < 1.0 {
             let total = self.weigh(logits, Weight { top, temperature: 1.0 }, kept);
@@ -159,7 +208,7 @@ impl Sampler {
             }
         }
         // If the sum was rounded, nothing may be less than what is left: then the least likely that is possible.
-        Ok(last)
+        last
     }
 
     /// Sums the weights of the `most` likeliest tokens, in order, and notes those that the sum depends on.
@@ -185,6 +234,15 @@ impl Sampler {
         }
         total
     }
+}
+
+/// The likeliest of candidates, and its logit.
+///
+/// # Errors
+/// If a logit is NaN, which comes before all numbers, or there are no tokens.
+fn numbers(candidates: Candidates<'_>) -> Result<(u32, f32), Error> {
+    let likeliest = candidates.tokens().next().ok_or(Error::NothingAllowed)?;
+    if likeliest.1.is_nan() { Err(Error::NotNumbers) } else { Ok(likeliest) }
 }
 
 /// The probability of a logit, relative to that of the highest.
@@ -324,6 +382,62 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The `k` candidates of logits as a device chooses them.
+    fn chosen(logits: &[f32], k: usize) -> Vec<u8> {
+        let key = |logit: f32| if logit.is_nan() { f32::NAN } else { logit };
+        let mut all: Vec<(u32, f32)> = (0u32..).zip(logits.iter().copied()).collect();
+        all.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)).then(a.0.cmp(&b.0)));
+        all.truncate(k);
+        let values = all.iter().map(|(_, logit)| *logit).chain(all.iter().map(|(id, _)| *id as f32));
+        values.flat_map(f32::to_le_bytes).collect()
+    }
+
+    /// Candidates give the token that all logits give, with the same random numbers, or say that they do not know.
+    #[test]
+    fn candidates_change_no_choice() {
+        let mut random = Random::new(6);
+        let (mut known, mut unknown) = (0, 0);
+        for (len, width) in [(1, 1.0), (50, 1.0), (63, 9.0), (64, 9.0), (65, 9.0), (3001, 0.5), (3001, 9.0)] {
+            let mut rows: Vec<Vec<f32>> = (0..6)
+                .map(|_| (0..len).map(|_| width * random.signed() * random.signed()).collect())
+                .collect();
+            rows.push((0..len).map(|_| random.below(7) as f32).collect());
+            rows.push((0..len).map(|i| if i % 9 == 4 { 0.5 } else { f32::NEG_INFINITY }).collect());
+            rows.push((0..len).map(|i| if i % 40 == 3 { f32::INFINITY } else { 1.0 }).collect());
+            rows.push(vec![f32::NEG_INFINITY; len]);
+            for nan in [f32::NAN, -f32::NAN] {
+                rows.push((0..len).map(|i| if i == len / 2 { nan } else { i as f32 }).collect());
+            }
+            for (top_k, top_p, min_p) in [
+                (0, 1.0, 0.0),
+                (0, 0.9, 0.0),
+                (0, 1.0, 0.05),
+                (0, 1.0, 2.0),
+                (1, 1.0, 0.0),
+                (40, 0.95, 0.05),
+                (64, 0.5, 0.0),
+                (65, 0.5, 0.0),
+                (65, 0.1, 0.0),
+            ] {
+                for temperature in [0.0, 0.1, 1.0, 30.0] {
+                    let s = Sampling { top_k, top_p, min_p, temperature, seed: 3, ..Sampling::default() };
+                    let (mut all, mut few) = (Sampler::new(s), Sampler::new(s));
+                    for row in rows.iter().cycle().take(3 * rows.len()) {
+                        let expected = all.sample(row);
+                        let chosen = chosen(row, 64);
+                        let found = few.sample_candidates(Candidates::new(&chosen, len)).transpose();
+                        let is_known = found.is_some();
+                        let found = found.unwrap_or_else(|| few.sample(row));
+                        assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{len} {width} {s:?}");
+                        assert!(is_known || len > 64 && !(1..65).contains(&top_k), "{len} {s:?}");
+                        *(if is_known { &mut known } else { &mut unknown }) += 1;
+                    }
+                }
+            }
+        }
+        assert!(known > 5 * unknown && unknown > 100, "{known} {unknown}");
     }
 
     /// Random numbers close to 1 choose among tokens that the sum loses by rounding.

@@ -235,9 +235,7 @@ impl Schedule {
                     continue;
                 }
                 if finish.is_none() {
-                    finish = runner.with_logits(row, |row, logits, tokenizer, context| {
-                        one.take_logits(token, row, logits, tokenizer, context)
-                    })?;
+                    finish = results(one, token, row, runner)?;
                 }
                 row += 1;
             }
@@ -487,6 +485,30 @@ fn leave(one: &Running, seq: SeqId, pages: &mut Pages) {
     } else {
         pages.free(seq);
     }
+}
+
+/// Takes candidates for the next token if they decide it, and otherwise all logits of a token, in a row of the step. Returns
+/// why the generation ends, if it does.
+///
+/// # Errors
+/// If the device fails.
+fn results(
+    one: &mut Running,
+    token: usize,
+    row: usize,
+    runner: &mut Runner,
+) -> Result<Option<Finish>, Error> {
+    if runner.chooses() && one.takes_candidates(token) {
+        let taken = runner.with_candidates(row, |candidates, tokenizer, context| {
+            one.take_candidates(candidates, tokenizer, context)
+        })?;
+        if let Some(finish) = taken {
+            return Ok(finish);
+        }
+    }
+    runner.with_logits(row, |row, logits, tokenizer, context| {
+        one.take_logits(token, row, logits, tokenizer, context)
+    })
 }
 
 fn end(mut one: Running, finish: Finish, pages: &mut Pages) {

@@ -8,7 +8,7 @@ use weft_ir::rules::RULES;
 use weft_ir::{Decision, Keeps, Mode, STEPS, Switches};
 
 use crate::cost::cost;
-use crate::decide::decisions;
+use crate::decide::{CANDIDATES, decisions};
 use crate::error::FuseError;
 use crate::fusion::{Choice, Fusion};
 use crate::options::Options;
@@ -22,8 +22,8 @@ pub(crate) fn choose(
     let mut switches: Switches = options.switches.clone();
     let mut best = compile(&switches)?;
     let mut choices = Vec::new();
-    // Whether segments share tables was decided before, and not by cost.
-    for decision in decisions().filter(|decision| **decision != STEPS) {
+    // Which segments there are was decided before, and not by cost.
+    for decision in decisions().filter(|decision| ![&STEPS, &CANDIDATES].contains(decision)) {
         let decides = options.switches.mode(decision) == Mode::ByCost;
         let told = options.advise && left_to_the_user(decision, &switches);
         if !decides && !told {
@@ -128,11 +128,11 @@ mod tests {
             (few, many, false, false),
             (many, few, false, true),
         ] {
-            let costs = CostModel { machine, fixed, rules_keep_bits };
+            let costs = CostModel { machine, fixed, rules_keep_bits, distant: false };
             assert_eq!(taken(costs, rule), expected, "{costs:?}");
         }
         for rules_keep_bits in [true, false] {
-            let costs = CostModel { machine: few, fixed: many, rules_keep_bits };
+            let costs = CostModel { machine: few, fixed: many, rules_keep_bits, distant: false };
             let of = |name| costs.decides(crate::decision(name).unwrap()) == &few;
             assert!(of("fuse.norm_into_dot") && !of("fold.query"), "products of weights are rounded again");
         }

@@ -52,8 +52,16 @@ pub(crate) static BESIDE: Decision = Decision {
     default: Mode::On,
 };
 
+/// Whether the candidates for the next token are chosen where the logits are computed. Whoever compiles a model decides.
+pub static CANDIDATES: Decision = Decision {
+    name: "head.candidates",
+    about: "Chooses the likeliest tokens on devices whose memory is far from the host's, which then reads these instead of all logits.",
+    default: Mode::On,
+};
+
 /// Every decision of fusion, in the order in which they are taken.
-pub(crate) static OWN: [&Decision; 8] = [&ROWS, &TAIL, &ROPE, &ROUTER, &SEVERAL, &PROLOGUE, &ROUND, &BESIDE];
+pub(crate) static OWN: [&Decision; 9] =
+    [&ROWS, &TAIL, &ROPE, &ROUTER, &SEVERAL, &PROLOGUE, &ROUND, &BESIDE, &CANDIDATES];
 
 /// Every decision of the compiler: the rules of the graph first, then those of fusion, in the order in which they
 /// are taken.

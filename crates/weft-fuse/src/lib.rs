@@ -56,7 +56,7 @@ use weft_ir::{Graph, NodeId, Sizes, Switches};
 use weft_kern::Plan;
 
 pub use cost::{Cost, estimate};
-pub use decide::{Cut, Why, decision, decisions};
+pub use decide::{CANDIDATES, Cut, Why, decision, decisions};
 pub use error::FuseError;
 pub use fusion::{Choice, Computed, Fusion};
 pub use options::{CostModel, Options};

@@ -29,12 +29,14 @@ pub struct CostModel {
     /// Whether the machine sums a product in the same order wherever a rule moves it, so that rules that keep the bits of values
     /// ([`Keeps::Bits`](weft_ir::Keeps::Bits)) keep those of the machine as well.
     pub rules_keep_bits: bool,
+    /// Whether reading results takes longer the more there are.
+    pub distant: bool,
 }
 
 impl CostModel {
     /// A machine that was not measured, and whose bits rules keep if they promise so.
     pub const fn fixed(machine: Machine) -> CostModel {
-        CostModel { machine, fixed: machine, rules_keep_bits: true }
+        CostModel { machine, fixed: machine, rules_keep_bits: true, distant: false }
     }
 
     /// Whether the machine has been measured.

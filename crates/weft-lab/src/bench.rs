@@ -224,6 +224,10 @@ impl LogitProcessor for Decided {
         }
         Ok(())
     }
+
+    fn only(&mut self, tokens: &[u32], reply: usize) -> Option<u32> {
+        self.0.get(tokens.len() - reply).copied()
+    }
 }
 
 impl Run<'_> {

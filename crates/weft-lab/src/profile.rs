@@ -203,11 +203,17 @@ impl Steps<'_> {
         let before = self.runner.len(self.seq);
         self.draw(self.options.tokens, true)?;
         let began = Instant::now();
-        match timings {
-            None => self.runner.step(&self.batch)?,
-            Some(timings) => self.runner.step_timed(&self.batch, timings)?,
+        let took = match timings {
+            None => {
+                self.runner.advance(&self.batch)?;
+                began.elapsed()
+            }
+            Some(timings) => {
+                self.runner.step_timed(&self.batch, timings)?;
+                timings.wall()
+            }
         };
-        let seconds = began.elapsed().as_secs_f64();
+        let seconds = took.as_secs_f64();
         self.runner.truncate(self.seq, before);
         self.tell();
         Ok(seconds)

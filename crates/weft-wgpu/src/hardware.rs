@@ -20,6 +20,8 @@ pub(crate) fn hardware(adapter: &Adapter, threads: usize) -> Hardware {
         machine: machine(adapter.kind(), threads),
         // Lanes that share a sum add it up in another order.
         rules_keep_bits: false,
+        // Software computes in the host's memory.
+        distant: !matches!(adapter.kind(), DeviceKind::Software | DeviceKind::Processor),
     }
 }
 

@@ -28,7 +28,7 @@ pub struct StepShape {
 }
 
 impl Runner {
-    /// Computes a batch like [`Runner::step`], and records when each worker ran each launch.
+    /// Computes a batch like [`Runner::advance`], and records when each worker ran each launch. Then reads the logits.
     ///
     /// # Errors
     /// Those of [`Runner::step`]. Also if the device cannot time launches, or more rows of logits are wanted than one
@@ -47,9 +47,9 @@ impl Runner {
         timings.began = Some(began);
         timings.head = logits > 0;
         self.compute(batch, Some(&mut *timings))?;
-        let logits = self.all_logits(batch)?;
+        self.read_results().inspect_err(|_| self.pages.undo(batch.entries()))?;
         timings.wall = began.elapsed();
-        Ok(logits)
+        self.all_logits(batch)
     }
 
     /// Lists the launches of a step: those of the layers and, if logits are wanted, those of the head.
@@ -61,9 +61,9 @@ impl Runner {
         let compiled = self.variants.used();
         let Some(class) = compiled.class(tokens) else { return Vec::new() };
         let mut launches = Vec::new();
-        let last = class.plans.len() - 1;
+        let head = class.plans.len() - class.heads;
         for (i, (segment, plan)) in compiled.segments.iter().zip(&class.plans).enumerate() {
-            if i < last {
+            if i < head {
                 segment.launches(plan, &body, &seen, &mut launches);
             } else if logits > 0 {
                 segment.launches(plan, &Sizes { rows: logits, ..body }, &seen, &mut launches);

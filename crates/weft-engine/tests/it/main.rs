@@ -2,6 +2,7 @@
 
 mod ahead;
 mod bits;
+mod candidates;
 mod emulator;
 mod failures;
 mod generation;

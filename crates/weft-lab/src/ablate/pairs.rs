@@ -197,7 +197,7 @@ impl<'a> Rig<'a> {
                 let logits = phase == Phase::Decode || done == tokens;
                 self.batch.push(self.seq, random.below(vocab) as u32, logits);
             }
-            self.runner.step(&self.batch)?;
+            self.runner.advance(&self.batch)?;
         }
         Ok(())
     }

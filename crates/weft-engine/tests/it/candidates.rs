@@ -1,0 +1,204 @@
+//! Devices that choose the likeliest tokens: replies are those that all logits give.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use weft_check::Emulator;
+use weft_cpu::{CpuDevice, CpuOptions};
+use weft_device::{BufferId, Caps, Device, DeviceError, Forward};
+use weft_engine::{
+    Engine, EngineOptions, Event, Generation, LogitProcessor, Mode, Model, Reply, Request, Sampling,
+    Switches, decision,
+};
+use weft_quant::GgmlType;
+
+use crate::support::Fixture;
+
+/// The CPU as a distant device, which counts the bytes that are read.
+struct Distant {
+    cpu: CpuDevice,
+    caps: Caps,
+    read: Arc<AtomicUsize>,
+}
+
+impl Distant {
+    fn new(read: &Arc<AtomicUsize>) -> Distant {
+        let cpu = CpuDevice::new(CpuOptions { threads: Some(2), ..CpuOptions::default() }).unwrap();
+        let mut caps = cpu.caps().clone();
+        caps.hardware.distant = true;
+        Distant { cpu, caps, read: Arc::clone(read) }
+    }
+}
+
+impl Forward for Distant {
+    fn inner(&self) -> &dyn Device {
+        &self.cpu
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut self.cpu
+    }
+
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        self.read.fetch_add(out.len(), Ordering::Relaxed);
+        self.cpu.read(buffer, offset, out)
+    }
+}
+
+fn options() -> EngineOptions {
+    EngineOptions::default().threads(2).context(128).sequences(8).batch(40)
+}
+
+/// An engine on a distant device, and one on a near one.
+fn engines(fixture: &Fixture, options: &EngineOptions, read: &Arc<AtomicUsize>) -> [Engine; 2] {
+    let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
+    let distant = Engine::new(model, Box::new(Distant::new(read)), options).unwrap();
+    [distant, options.open(&fixture.path).unwrap()]
+}
+
+/// Runs requests together.
+fn replies(engine: &mut Engine, requests: Vec<Request>) -> Vec<(Vec<u32>, String)> {
+    let mut all: Vec<Generation> = requests.into_iter().map(|one| engine.push(one).unwrap()).collect();
+    while engine.step().unwrap() {}
+    let events = |one: &mut Generation| {
+        let (mut tokens, mut rest) = (Vec::new(), String::new());
+        while let Some(event) = one.poll() {
+            match event {
+                Event::Token(token) => tokens.push(token.id),
+                Event::Prompt { .. } => {}
+                other => rest += &format!("{other:?} "),
+            }
+        }
+        (tokens, rest)
+    };
+    all.iter_mut().map(events).collect()
+}
+
+fn sampling(seed: u64, change: impl FnOnce(&mut Sampling)) -> Sampling {
+    let mut sampling = Sampling::default().seed(seed);
+    change(&mut sampling);
+    sampling
+}
+
+/// Allows every other token; or a single one, which it may announce.
+struct Allows {
+    only: bool,
+}
+
+impl LogitProcessor for Allows {
+    fn process(&mut self, tokens: &[u32], _: usize, logits: &mut [f32]) -> Result<(), String> {
+        let only = tokens.len() * 7 % logits.len();
+        let allowed = |id: usize| if self.only { id == only } else { id.is_multiple_of(2) };
+        logits
+            .iter_mut()
+            .enumerate()
+            .filter(|(id, _)| !allowed(*id))
+            .for_each(|(_, l)| *l = f32::NEG_INFINITY);
+        Ok(())
+    }
+
+    fn only(&mut self, tokens: &[u32], _: usize) -> Option<u32> {
+        self.only.then_some(tokens.len() as u32 * 7 % 2048)
+    }
+}
+
+#[test]
+fn every_way_to_choose_gives_the_same_reply() {
+    let fixture = Fixture::load("glm-tiny-q4_k_m");
+    let read = Arc::new(AtomicUsize::new(0));
+    let [mut distant, mut near] = engines(&fixture, &options(), &read);
+    let flat = |s: &mut Sampling| (s.top_k, s.top_p, s.min_p, s.temperature) = (0, 1.0, 0.0, 2.0);
+    let peaked = |s: &mut Sampling| (s.top_k, s.top_p, s.temperature) = (0, 0.2, 0.3);
+    let ways: [&dyn Fn(Request) -> Request; 9] = [
+        &|request| request.sampling(Sampling::greedy()),
+        &|request| request,
+        &|request| request.sampling(sampling(1, flat)),
+        &|request| request.sampling(sampling(2, peaked)),
+        &|request| request.sampling(sampling(3, |s| s.repeat_penalty = 1.3)),
+        &|request| request.logprobs(3),
+        &|request| request.logit_bias(7, 3.0),
+        &|request| request.processor(Allows { only: false }),
+        &|request| request.sampling(sampling(4, flat)).processor(Allows { only: true }),
+    ];
+    let requests = || -> Vec<Request> {
+        let request = |(i, way): (usize, &&dyn Fn(Request) -> Request)| {
+            let prompt = &fixture.tokens[i..fixture.tokens.len() - 2 * i];
+            way(Request::new(prompt).ignore_end(true).max_tokens(20))
+        };
+        ways.iter().enumerate().map(request).collect()
+    };
+    let expected = replies(&mut near, requests());
+    assert!(expected.iter().all(|(tokens, _)| tokens.len() == 20), "{expected:?}");
+    // One after another, and all together.
+    for (request, expected) in requests().into_iter().zip(&expected) {
+        assert_eq!(&replies(&mut distant, vec![request])[0], expected);
+    }
+    assert_eq!(replies(&mut distant, requests()), expected);
+}
+
+#[test]
+fn logits_are_read_where_candidates_are_not_enough() {
+    let fixture = Fixture::load("glm-tiny-q4_k_m");
+    let read = Arc::new(AtomicUsize::new(0));
+    let [mut distant, _] = engines(&fixture, &options(), &read);
+    let mut bytes = |request: Request| -> usize {
+        let before = read.load(Ordering::Relaxed);
+        let Reply { tokens, .. } =
+            distant.complete(request.cache(false).ignore_end(true).max_tokens(16)).unwrap();
+        assert_eq!(tokens.len(), 16);
+        read.load(Ordering::Relaxed) - before
+    };
+    let prompt = &fixture.tokens[..9];
+    let (candidates, logits) = (64 * 8, fixture.vocab * 4);
+    assert_eq!(bytes(Request::new(prompt).sampling(Sampling::greedy())), 16 * candidates);
+    assert_eq!(bytes(Request::new(prompt)), 16 * candidates);
+    assert_eq!(bytes(Request::new(prompt).processor(Allows { only: true })), 16 * candidates);
+    assert_eq!(bytes(Request::new(prompt).processor(Allows { only: false })), 16 * logits);
+    assert_eq!(bytes(Request::new(prompt).logprobs(0)), 16 * logits);
+    // A flat distribution, of which candidates say nothing: two vain looks in 16 tokens.
+    let flat = sampling(0, |s| (s.top_k, s.top_p, s.min_p, s.temperature) = (0, 1.0, 0.0, 100.0));
+    assert_eq!(bytes(Request::new(prompt).sampling(flat)), 16 * logits + 2 * candidates);
+}
+
+#[test]
+fn the_decision_can_be_switched_off() {
+    let fixture = Fixture::load("glm-tiny-q4_k_m");
+    let mut switches = Switches::default();
+    switches.set(decision("head.candidates").unwrap(), Mode::Off);
+    let read = Arc::new(AtomicUsize::new(0));
+    let [mut distant, _] = engines(&fixture, &options().switches(switches), &read);
+    let request = Request::new(&fixture.tokens[..9]).sampling(Sampling::greedy()).ignore_end(true);
+    distant.complete(request.max_tokens(4)).unwrap();
+    assert_eq!(read.load(Ordering::Relaxed), 4 * fixture.vocab * 4);
+}
+
+/// CUDA texts choose what the host chooses from their logits.
+#[test]
+fn cuda_texts_choose_the_same() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
+    let fixture = Fixture::load("qwen3moe-tiny-q4_k_m");
+    let open = |mode: Mode| {
+        let emulator = Emulator::for_test("candidates", &folder)?;
+        let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
+        let mut switches = Switches::default();
+        switches.set(decision("head.candidates").unwrap(), mode);
+        Some(Engine::new(model, Box::new(emulator), &options().switches(switches)).unwrap())
+    };
+    let [Some(mut on), Some(mut off)] = [Mode::On, Mode::Off].map(open) else { return };
+    let requests = || -> Vec<Request> {
+        let peaked = |s: &mut Sampling| (s.top_k, s.top_p, s.temperature) = (0, 0.3, 0.5);
+        [Sampling::greedy(), Sampling::default(), sampling(3, peaked)]
+            .into_iter()
+            .zip(5..)
+            .map(|(sampling, len)| {
+                Request::new(&fixture.tokens[..len]).ignore_end(true).max_tokens(4).sampling(sampling)
+            })
+            .collect()
+    };
+    assert_eq!(replies(&mut on, requests()), replies(&mut off, requests()));
+}
