@@ -21,5 +21,5 @@ mod places;
 mod usage;
 
 pub use library::{Compiled, Nvrtc};
-pub use places::{VARIABLE, find};
+pub use places::find;
 pub use usage::{REPORT, Usage, usage};

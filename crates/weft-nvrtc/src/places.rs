@@ -1,12 +1,13 @@
 //! Finds NVRTC: in the user's choice, the toolkit's folders and Python's packages.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use crate::library::Nvrtc;
 
 /// The environment variable that names the library.
-pub const VARIABLE: &str = "WEFT_NVRTC";
+const VARIABLE: &str = "WEFT_NVRTC";
 
 /// The major versions of CUDA whose NVRTC can be used, the newest first.
 const MAJORS: [i32; 2] = [13, 12];
@@ -30,6 +31,25 @@ pub fn find(driver: (i32, i32)) -> Result<Nvrtc, String> {
         }
     }
     Err(missing(driver))
+}
+
+impl Nvrtc {
+    /// The library that `WEFT_NVRTC` names, for a test. Without it the test has nothing to do, and says so; if
+    /// `WEFT_TEST_NVRTC` is set, that is a failure.
+    ///
+    /// # Panics
+    /// If the library is required and missing, or cannot be loaded.
+    pub fn for_test(test: &str) -> Option<Nvrtc> {
+        let Some(path) = env::var_os(VARIABLE) else {
+            let why = format!("{VARIABLE} does not say where NVRTC is; .ci/nvrtc installs it");
+            assert!(env::var_os("WEFT_TEST_NVRTC").is_none(), "{test}: {why}");
+            // Past the harness, which keeps what passing tests print to itself.
+            let _ = writeln!(std::io::stderr(), "{test} SKIPPED: {why}");
+            return None;
+        };
+        let path = Path::new(&path);
+        Some(Nvrtc::load(path).unwrap_or_else(|why| panic!("{}: {why}", path.display())))
+    }
 }
 
 /// What to do where there is no NVRTC for a driver of this CUDA version.

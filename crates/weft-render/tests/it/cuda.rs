@@ -7,7 +7,6 @@ use std::sync::Mutex;
 use std::thread;
 
 use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
-use crate::nvrtc;
 use weft_kern::Plan;
 use weft_nvrtc::{Nvrtc, REPORT, Usage, usage};
 use weft_render::{CUDA_OPTIONS, Language, Limits, Shader, Target, render};
@@ -95,7 +94,7 @@ fn compile(
 /// The kernels that a GPU runs: of every fixture in steps of all sizes, and of a whole layer of GLM-4.7-Flash in a decode step.
 #[test]
 fn every_kernel_of_every_fixture_compiles() {
-    let Some(nvrtc) = nvrtc::open("CUDA texts") else { return };
+    let Some(nvrtc) = Nvrtc::for_test("CUDA texts") else { return };
     let all: Vec<_> = fixtures().iter().map(|graph| plans(graph)).collect();
     let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
     let decode = layer.usual().filter(|plan| plan.max.tokens == 1);
@@ -107,7 +106,7 @@ fn every_kernel_of_every_fixture_compiles() {
 #[test]
 #[ignore = "takes minutes; run it after changes to the renderer"]
 fn every_kernel_of_all_graphs_compiles_for_all() {
-    let Some(nvrtc) = nvrtc::open("all CUDA texts") else { return };
+    let Some(nvrtc) = Nvrtc::for_test("all CUDA texts") else { return };
     let graphs = [fixtures(), file_tests()].concat();
     let all: Vec<_> = graphs.iter().map(|graph| plans(graph)).collect();
     let plans: Vec<&Plan> = all.iter().flat_map(|plans| plans.all()).collect();
@@ -143,7 +142,7 @@ fn report(mut used: Vec<Usage>) {
 
 #[test]
 fn what_does_not_compile_is_found() {
-    let Some(nvrtc) = nvrtc::open("a wrong text") else { return };
+    let Some(nvrtc) = Nvrtc::for_test("a wrong text") else { return };
     let log = nvrtc.compile("__global__ void f() { unsigned int x = y; }", &[]).unwrap_err();
     assert!(log.contains("\"y\" is undefined"), "{log}");
 }

@@ -3,7 +3,6 @@
 mod cuda;
 mod files;
 mod graphs;
-mod nvrtc;
 mod plans;
 mod refusals;
 mod valid;
