@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 17] = [
+static ALL: [(Departure, Choice); 18] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -52,6 +52,10 @@ static ALL: [(Departure, Choice); 17] = [
     (
         named("products.matrix=off", "No products are computed by matrix units."),
         Choice::Gpu(|limits| limits.matrix = false),
+    ),
+    (
+        named("attention.matrix=off", "No attention is computed by matrix units."),
+        Choice::Gpu(|limits| limits.matrix_halves = false),
     ),
     (
         named(
