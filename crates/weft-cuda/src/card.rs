@@ -83,19 +83,53 @@ impl Card {
 
     /// Why this card cannot be used, and what to do about it.
     pub(crate) fn unsupported(&self) -> Option<String> {
-        let ((major, minor), (oldest, least)) = (self.capability, OLDEST);
-        if self.capability < OLDEST {
-            return Some(format!(
-                "its compute capability is {major}.{minor}, and Weft needs {oldest}.{least} or later; `--device gpu` \
-                 may work through Vulkan"
-            ));
+        unsupported(self.capability, self.driver)
+    }
+}
+
+/// Why a card of this compute capability cannot be used with a driver that supports CUDA up to this version.
+fn unsupported(capability: (i32, i32), driver: (i32, i32)) -> Option<String> {
+    let ((major, minor), (oldest, least)) = (capability, OLDEST);
+    if capability < OLDEST {
+        return Some(format!(
+            "its compute capability is {major}.{minor}, and Weft needs {oldest}.{least} or later; `--device gpu` may \
+             work through Vulkan"
+        ));
+    }
+    let ((major, minor), (oldest, least)) = (driver, OLDEST_DRIVER);
+    (driver < OLDEST_DRIVER).then(|| {
+        format!(
+            "its driver supports CUDA {major}.{minor}, and Weft needs {oldest}.{least} or later; install a newer driver, \
+             or use `--device gpu`"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_cards_and_drivers_are_refused_with_what_to_do() {
+        for (capability, driver, said) in [
+            ((7, 5), (12, 3), ""),
+            ((12, 0), (13, 0), ""),
+            (
+                (7, 2),
+                (13, 0),
+                "its compute capability is 7.2, and Weft needs 7.5 or later; `--device gpu` may work",
+            ),
+            ((6, 1), (11, 0), "its compute capability is 6.1"),
+            (
+                (9, 0),
+                (12, 2),
+                "its driver supports CUDA 12.2, and Weft needs 12.3 or later; install a newer driver",
+            ),
+            ((9, 0), (0, 0), "its driver supports CUDA 0.0"),
+        ] {
+            let found = unsupported(capability, driver);
+            assert_eq!(found.is_some(), !said.is_empty(), "{found:?}");
+            assert!(found.unwrap_or_default().starts_with(said), "{said}");
         }
-        let ((major, minor), (oldest, least)) = (self.driver, OLDEST_DRIVER);
-        (self.driver < OLDEST_DRIVER).then(|| {
-            format!(
-                "its driver supports CUDA {major}.{minor}, and Weft needs {oldest}.{least} or later; install a newer \
-                 driver, or use `--device gpu`"
-            )
-        })
     }
 }
