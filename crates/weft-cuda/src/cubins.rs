@@ -72,7 +72,7 @@ impl Cubins {
     }
 
     /// Loads a shader's kernel, from its file or compiled.
-    fn function(
+    pub(crate) fn function(
         &self,
         context: &Arc<Context>,
         device: &str,

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_device::{
-    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Program, ProgramId,
-    RowsOf16, SourceText, Span, Timing, Timings, Tuning, Weight,
+    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Probe, Program,
+    ProgramId, RowsOf16, SourceText, Span, Timing, Timings, Tuning, Weight,
 };
 use weft_gpu::Scheduler;
 use weft_kern::Sizes;
@@ -18,6 +18,7 @@ use crate::cubins::Cubins;
 use crate::driver::{Context, DeviceMemory, Failure};
 use crate::error::error;
 use crate::hardware::hardware;
+use crate::probe::{self, CudaProbe};
 
 /// A device that runs kernels on an NVIDIA card.
 ///
@@ -165,6 +166,18 @@ impl Device for CudaDevice {
 
     fn free_memory(&self) -> Option<u64> {
         self.context.free_memory().ok()
+    }
+
+    fn probe(&self, _bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {
+        let limits = &self.scheduler.renderer.target().limits;
+        if !limits.matrix {
+            return Ok(None);
+        }
+        // What it would measure is unknown without a compiler, and nothing else.
+        let function = self.cubins.function(&self.context, &self.caps.name, &probe::shader());
+        let Ok(function) = function else { return Ok(None) };
+        let made = CudaProbe::new(&self.context, &self.caps.name, function, limits.processors);
+        Ok(Some(Box::new(made.map_err(|failure| self.failed("a measurement", 0, &failure))?)))
     }
 
     fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {

@@ -32,6 +32,7 @@ mod device;
 mod driver;
 mod error;
 mod hardware;
+mod probe;
 
 pub use backend::CudaBackend;
 pub use card::{Card, cards};

@@ -119,8 +119,8 @@ pub trait Device: Send {
         None
     }
 
-    /// Native loops that measure the hardware's roofs, if the device has any. They read `bytes` of memory, which should be several times the
-    /// last-level cache.
+    /// Native loops that measure the hardware's roofs, if the device has any. Those that read memory read `bytes` of it, which should
+    /// be several times the last-level cache.
     ///
     /// # Errors
     /// [`DeviceError::Memory`] if there is not enough memory.

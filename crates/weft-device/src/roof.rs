@@ -28,9 +28,15 @@ impl Roof {
 ///
 /// A device without a probe can still be measured by a program; but how fast a program multiplies says more about the program.
 pub trait Probe: fmt::Debug + Send {
-    /// The rate that this many threads reach together, per second, measured for about `time`.
+    /// The roofs that it measures.
+    fn roofs(&self) -> &'static [Roof] {
+        &Roof::ALL
+    }
+
+    /// The rate of one of its [roofs](Probe::roofs) that this many threads of the host reach together, per second, measured
+    /// for about `time`. A device with processors of its own uses all of them whatever the number of threads.
     ///
     /// # Errors
-    /// [`DeviceError::Usage`] if the threads cannot be started.
+    /// [`DeviceError::Usage`] if the threads cannot be started, or it does not measure this roof; the device's own.
     fn sample(&mut self, roof: Roof, threads: NonZeroUsize, time: Duration) -> Result<f64, DeviceError>;
 }

@@ -1,8 +1,8 @@
 //! Measures the limits of a device while a model is loaded.
 //!
-//! A device may come with a [`Probe`], loops written for this purpose; the CPU does. Any other device is measured by a program: a kernel
-//! reads a buffer larger than the caches and writes an eighth as much, so that its speed is the device's memory bandwidth. Its peak
-//! arithmetic rate stays unknown: a kernel would only tell its own speed.
+//! A device may come with a [`Probe`], loops written for this purpose: the CPU's measures all limits, CUDA's how fast matrix
+//! units multiply. Memory bandwidth can also be measured by a program: a kernel reads a buffer larger than the caches and
+//! writes an eighth as much. How fast a program multiplies would only tell its own speed.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -26,14 +26,11 @@ const SLOW: Duration = Duration::from_millis(20);
 
 /// Measures the limits of a device.
 #[derive(Debug)]
-pub struct Meter(Kind);
-
-#[derive(Debug)]
-enum Kind {
+pub struct Meter {
     /// The device's probe.
-    Own(Box<dyn Probe>),
-    /// A program that reads; `None` if the device has too little memory for it.
-    Program(Option<Reader>),
+    own: Option<Box<dyn Probe>>,
+    /// A program that reads, if the probe does not; `None` if the device has too little memory for it.
+    reader: Option<Reader>,
 }
 
 /// A program that reads memory.
@@ -52,15 +49,24 @@ impl Meter {
     /// If the CPU has too little memory, or the device fails.
     pub fn new(device: &mut dyn Device) -> Result<Meter, Error> {
         let own = device.probe(bytes_to_read())?;
-        Ok(Meter(match own {
-            Some(probe) => Kind::Own(probe),
-            None => Kind::Program(Reader::new(device)?),
-        }))
+        let reads = own.as_ref().is_some_and(|probe| probe.roofs().contains(&Roof::Read));
+        let reader = if reads { None } else { Reader::new(device)? };
+        Ok(Meter { own, reader })
     }
 
-    /// Whether the device has a probe, which measures all limits for any number of threads.
+    /// Whether the device has a probe that measures all limits for any number of threads.
     pub fn has_own_loops(&self) -> bool {
-        matches!(self.0, Kind::Own(_))
+        self.own_measures(Roof::Read)
+    }
+
+    /// The limits that can be measured.
+    pub(crate) fn roofs(&self) -> Vec<Roof> {
+        let reads = |roof: Roof| roof == Roof::Read && self.reader.is_some();
+        Roof::ALL.into_iter().filter(|roof| self.own_measures(*roof) || reads(*roof)).collect()
+    }
+
+    fn own_measures(&self, roof: Roof) -> bool {
+        self.own.as_ref().is_some_and(|probe| probe.roofs().contains(&roof))
     }
 
     /// Takes a sample of a limit with `threads` threads of the CPU; `None` if it cannot be measured.
@@ -73,10 +79,11 @@ impl Meter {
         roof: Roof,
         threads: NonZeroUsize,
     ) -> Result<Option<f64>, Error> {
-        Ok(match &mut self.0 {
-            Kind::Own(probe) => Some(probe.sample(roof, threads, SAMPLE)?),
-            Kind::Program(Some(reader)) if roof == Roof::Read => Some(reader.rate(device)?),
-            Kind::Program(_) => None,
+        let measures = self.own_measures(roof);
+        Ok(match (&mut self.own, &self.reader) {
+            (Some(probe), _) if measures => Some(probe.sample(roof, threads, SAMPLE)?),
+            (_, Some(reader)) if roof == Roof::Read => Some(reader.rate(device)?),
+            _ => None,
         })
     }
 
@@ -102,7 +109,7 @@ impl Meter {
 impl From<Box<dyn Probe>> for Meter {
     /// Creates a meter for a device with this probe.
     fn from(probe: Box<dyn Probe>) -> Meter {
-        Meter(Kind::Own(probe))
+        Meter { own: Some(probe), reader: None }
     }
 }
 
@@ -210,6 +217,34 @@ mod tests {
             let bytes = read.map_or(0, |mib| mib * MIB);
             assert_eq!(device.null.bytes(), bytes + bytes / 8, "{room} {largest}");
         }
+    }
+
+    /// A probe that only multiplies.
+    #[derive(Debug)]
+    struct Multiplies;
+
+    impl Probe for Multiplies {
+        fn roofs(&self) -> &'static [Roof] {
+            &[Roof::Dot]
+        }
+
+        fn sample(&mut self, roof: Roof, _: NonZeroUsize, _: Duration) -> Result<f64, DeviceError> {
+            assert_eq!(roof, Roof::Dot);
+            Ok(3e12)
+        }
+    }
+
+    #[test]
+    fn a_program_measures_what_a_probe_does_not() {
+        let mut device = Small { null: NullDevice::default(), room: usize::MAX };
+        let reader = Reader::new(&mut device).unwrap();
+        let mut meter = Meter { own: Some(Box::new(Multiplies)), reader };
+        assert_eq!((meter.roofs(), meter.has_own_loops()), (vec![Roof::Read, Roof::Dot], false));
+        let mut rate = |roof| meter.rate(&mut device, roof, NonZeroUsize::MIN).unwrap();
+        assert_eq!([Roof::Dot, Roof::MulAdd, Roof::ReadInOrder].map(&mut rate), [Some(3e12), None, None]);
+        assert!(rate(Roof::Read).is_some_and(|rate| rate > 0.0));
+        let meter = Meter::from(Box::new(Multiplies) as Box<dyn Probe>);
+        assert_eq!((meter.roofs(), meter.has_own_loops()), (vec![Roof::Dot], false));
     }
 
     /// A launch takes at least half a millisecond; the system may let threads sleep longer.

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use weft_device::{Device, Roof};
+use weft_device::Device;
 use weft_kern::Machine;
 
 use crate::OnProgress;
@@ -69,13 +69,13 @@ pub fn roofline(
     let own = meter.has_own_loops();
     let all = NonZeroUsize::new(device.caps().threads).unwrap_or(NonZeroUsize::MIN);
     let threads = if own { thread_counts(most) } else { vec![all] };
-    let wanted = if own { &Roof::ALL[..] } else { &[Roof::Read] };
+    let wanted = meter.roofs();
     let mut roofs: Vec<Roofs> = threads.into_iter().map(Roofs::new).collect();
     let (mut done, total) = (0, (SAMPLES * roofs.len() * wanted.len()) as u64);
     on(done, total);
     for _ in 0..SAMPLES {
         for roofs in &mut roofs {
-            for roof in wanted {
+            for roof in &wanted {
                 if cancel.load(Ordering::Relaxed) {
                     return Err(Error::Interrupted);
                 }
