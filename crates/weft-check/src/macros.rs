@@ -15,7 +15,6 @@ macro_rules! device_tests {
             }
             dot {
                 every_format,
-                many_rows,
                 transposed,
                 rows_have_the_bits_that_they_have_alone,
                 every_layout,
@@ -24,6 +23,11 @@ macro_rules! device_tests {
                 a_router_beside_a_rotated_projection_over_a_norm,
                 parts_of_weights_and_rows,
                 wild_numbers,
+            }
+            many {
+                of_one_matrix_or_one_per_head,
+                of_picked_matrices,
+                of_sums_over_experts,
             }
             promises {
                 memory_is_zero_and_keeps_what_is_written_at_any_offset,

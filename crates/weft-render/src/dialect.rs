@@ -152,6 +152,21 @@ pub(crate) trait Dialect {
         String::new()
     }
 
+    /// [`Stmt::Copy`](crate::code::stmt::Stmt::Copy); languages that copy at once need no more.
+    fn copy(&self, to: &str, from: &str) -> String {
+        format!("copy_4(&{to}, &{from});")
+    }
+
+    /// [`Stmt::EndCopies`](crate::code::stmt::Stmt::EndCopies); nothing in languages that copy at once.
+    fn end_copies(&self) -> Option<String> {
+        None
+    }
+
+    /// [`Stmt::WaitCopies`](crate::code::stmt::Stmt::WaitCopies); nothing in languages that copy at once.
+    fn wait_copies(&self, _groups: u32) -> Option<String> {
+        None
+    }
+
     /// A call of a builtin function.
     fn call(&self, fun: Fun, args: &[String]) -> String {
         c_call(fun, args)

@@ -11,7 +11,7 @@ pub struct Grid {
     pub parts: Vec<Groups>,
 }
 
-/// Workgroups of a part: `⌈axis · inner / tile⌉ · times · chunks`.
+/// Workgroups of a part: `(⌈axis · inner / tile⌉ + more) · times · chunks`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Groups {
     /// The first axis of the part's rows.
@@ -20,6 +20,8 @@ pub struct Groups {
     pub inner: u32,
     /// Rows of a tile; each workgroup has one tile.
     pub tile: u32,
+    /// Tiles that may be needed beyond those: where rows are sorted, each matrix has tiles of its own.
+    pub more: u32,
     /// Workgroups per tile.
     pub times: u32,
     /// If positions are split into chunks, each chunk has as many workgroups.
@@ -43,11 +45,18 @@ impl Chunks {
 }
 
 impl Groups {
+    /// So many workgroups, whatever the sizes.
+    pub(crate) fn plain(n: usize) -> Groups {
+        let times = u32::try_from(n).unwrap_or(u32::MAX);
+        Groups { axis: Dim::Const(1), inner: 1, tile: 1, more: 0, times, chunks: None }
+    }
+
     /// The number of workgroups; saturates.
     pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
         let rows = (self.axis.eval(sizes) as u64).saturating_mul(u64::from(self.inner));
         let chunks = self.chunks.map_or(1, |chunks| chunks.count(sizes));
-        rows.div_ceil(u64::from(self.tile)).saturating_mul(u64::from(self.times)).saturating_mul(chunks)
+        let tiles = rows.div_ceil(u64::from(self.tile)).saturating_add(u64::from(self.more));
+        tiles.saturating_mul(u64::from(self.times)).saturating_mul(chunks)
     }
 }
 
@@ -77,7 +86,7 @@ mod tests {
 
     #[test]
     fn groups_of_several_parts_fold_into_two_axes() {
-        let part = |axis, inner, tile, times| Groups { axis, inner, tile, times, chunks: None };
+        let part = |axis, inner, tile, times| Groups { axis, inner, tile, more: 0, times, chunks: None };
         let grid = Grid { wide: 8, parts: vec![part(Dim::T, 3, 2, 2), part(Dim::Const(1), 1, 1, 1)] };
         let groups = |tokens| grid.groups(&Sizes { tokens, ..Sizes::default() });
         assert_eq!(groups(0), [1, 1, 1]);

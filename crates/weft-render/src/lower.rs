@@ -17,6 +17,7 @@ mod reduce;
 mod round;
 mod row_program;
 mod select;
+mod sorted;
 mod space;
 mod store;
 mod tile;
@@ -29,16 +30,17 @@ use crate::code::expr::Expr;
 use crate::code::module::{Module, Slot};
 use crate::code::stmt::Stmt;
 use crate::code::waits;
-use crate::grid::Grid;
+use crate::grid::{Grid, Groups};
 use crate::limits::Limits;
 use crate::lower::attend::Pass;
 use crate::lower::attend::context::chunk_words;
 use crate::lower::dot::Dot;
+use crate::lower::sorted::{Picks, Sorted};
 use crate::lower::space::Space;
 use crate::lower::writer::Writer;
-use crate::refused::Why;
+use crate::refused::{Why, word};
 use crate::schedule::check::check;
-use crate::schedule::waves::FEW_TOKENS;
+use crate::schedule::waves::{FEW_TOKENS, without_sums};
 use crate::schedule::{Schedule, Split};
 use crate::shader::{COUNTER_BYTES, Slots, args_words};
 
@@ -49,10 +51,19 @@ pub(crate) struct Job<'a> {
     schedule: &'a Schedule,
     max: &'a Sizes,
     limits: &'a Limits,
-    /// Whether some part spreads its work, so that workgroups need scratch memory.
-    spread: bool,
-    /// Whether some part spreads chunks, so that a second shader joins their results.
-    joins: bool,
+}
+
+/// A shader of a kernel. They run one after another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// Sorts rows by the matrix that they pick.
+    Sort,
+    /// Multiplies sorted rows, the terms of weighted sums.
+    Terms,
+    /// Does all the rest.
+    Main,
+    /// Joins the results of chunks, and goes on from there.
+    Join,
 }
 
 impl<'a> Job<'a> {
@@ -65,21 +76,38 @@ impl<'a> Job<'a> {
         limits: &'a Limits,
     ) -> Result<Job<'a>, (Option<usize>, Why)> {
         check(kernel, schedule, limits).map_err(|(part, why)| (part, Why::Schedule(why)))?;
-        let spread = schedule.parts.iter().any(|split| split.spread);
-        let joins = schedule.parts.iter().any(|split| split.spread && split.chunk > 0);
-        Ok(Job { kernel, slots, schedule, max, limits, spread, joins })
+        Ok(Job { kernel, slots, schedule, max, limits })
     }
 
-    /// The kernel's shaders: for each, whether it is the first.
-    pub(crate) fn passes(&self) -> &'static [bool] {
-        if self.joins { &[true, false] } else { &[true] }
+    /// Parts with their schedules.
+    fn parts(&self) -> impl Iterator<Item = (&'a Part, &'a Split)> {
+        self.kernel.parts.iter().zip(&self.schedule.parts)
     }
 
-    /// The first or the second shader, its grid, and the bytes of scratch memory between the two.
-    pub(crate) fn module(&self, first: bool) -> Result<(Module, Grid, u64), (Option<usize>, Why)> {
-        let Job { kernel, slots, schedule, max, limits, spread, .. } = *self;
+    /// The kernel's shaders.
+    pub(crate) fn steps(&self) -> Vec<Step> {
+        let sorted = |terms: bool| {
+            let mut picks =
+                self.parts().filter(|(_, split)| split.matrix).filter_map(|(part, _)| Picks::of(part));
+            picks.any(|picks| !terms || picks.terms.is_some())
+        };
+        let joins = self.parts().any(|(_, split)| split.spread && split.chunk > 0);
+        let all = [
+            (sorted(false), Step::Sort),
+            (sorted(true), Step::Terms),
+            (true, Step::Main),
+            (joins, Step::Join),
+        ];
+        all.into_iter().filter_map(|(there, step)| there.then_some(step)).collect()
+    }
+
+    /// A shader, its grid, and the bytes of scratch memory that all of them share.
+    pub(crate) fn module(&self, step: Step) -> Result<(Module, Grid, u64), (Option<usize>, Why)> {
+        let Job { kernel, slots, schedule, max, limits } = *self;
         let mut held = held_slots(kernel, slots).map_err(|why| (None, why))?;
         let scratch = held.len();
+        let spread =
+            self.parts().any(|(part, split)| split.spread || split.matrix && Picks::of(part).is_some());
         held.extend(spread.then_some(Slot { written: true, weight: false }));
         if held.len() > limits.storage_buffers as usize {
             let (needed, limit) = (held.len(), limits.storage_buffers);
@@ -92,8 +120,36 @@ impl<'a> Job<'a> {
         let mut scratch_words: u64 = if spread && limits.quads { COUNTERS } else { 0 };
         for (i, (part, split)) in kernel.parts.iter().zip(&schedule.parts).enumerate() {
             let fail = |why| (Some(i), why);
+            if let Some(picks) = Picks::of(part).filter(|_| split.matrix) {
+                let count = word(picks.count).map_err(fail)?;
+                let all = Space::sorted(part, split, picks.terms, count).map_err(fail)?;
+                let rows = all.rows(max);
+                let placed = Sorted::new(scratch, scratch_words, (&all, &picks), rows);
+                let (sorted, words) = placed.ok_or_else(|| fail(too_much()))?;
+                scratch_words = scratch_words.saturating_add(words);
+                let workgroups = sorted::workgroups(&picks);
+                let own = match (step, picks.terms) {
+                    (Step::Sort, _) => Some((*split, all, Pass::Sort(sorted))),
+                    (Step::Terms, Some(_)) => Some((*split, all, Pass::Terms(sorted))),
+                    (Step::Main, None) => Some((*split, all, Pass::Sorted(sorted))),
+                    (Step::Main, Some(_)) => {
+                        let split = without_sums(part, max, limits, schedule.lanes, *split);
+                        let space = Space::new(part, &split, false).map_err(fail)?;
+                        Some((split, space, Pass::Weighted(sorted)))
+                    }
+                    (Step::Terms, None) | (Step::Join, _) => None,
+                };
+                if let Some((split, space, pass)) = own {
+                    let groups = match pass {
+                        Pass::Sort(_) => Groups::plain(workgroups),
+                        _ => space.groups(),
+                    };
+                    spaces.push((i, split, space, pass, groups));
+                }
+                continue;
+            }
             let chunks = split.spread && split.chunk > 0;
-            let attends = matches!(part.anchor, Anchor::Attend(_));
+            let (attends, first) = (matches!(part.anchor, Anchor::Attend(_)), step == Step::Main);
             let space = Space::new(part, split, chunks && attends && first).map_err(fail)?;
             let mut pass = Pass::Whole;
             if split.spread {
@@ -117,16 +173,19 @@ impl<'a> Job<'a> {
             }
             // The second shader only has the parts with chunks to join.
             if first {
-                spaces.push((i, *split, space, pass));
-            } else if chunks {
+                let groups = space.groups();
+                spaces.push((i, *split, space, pass, groups));
+            } else if chunks && step == Step::Join {
                 let split = joining(part, split, limits);
-                spaces.push((i, split, Space::new(part, &split, false).map_err(fail)?, pass));
+                let space = Space::new(part, &split, false).map_err(fail)?;
+                let groups = space.groups();
+                spaces.push((i, split, space, pass, groups));
             }
         }
         if 4 * scratch_words > limits.binding_bytes || scratch_words > u64::from(u32::MAX) {
             return Err((None, too_much()));
         }
-        let groups = spaces.iter().map(|(_, _, space, _)| space.groups());
+        let groups = spaces.iter().map(|(.., groups)| *groups);
         let grid = Grid { wide: 1 << limits.groups.max(1).ilog2(), parts: groups.collect() };
         let needed = grid.all(max);
         if needed > u64::from(grid.wide) * u64::from(grid.wide) {
@@ -148,7 +207,7 @@ impl<'a> Job<'a> {
         }
         let mut kept = 0;
         let mut begin = Expr::U32(0);
-        for (i, split, space, pass) in &spaces {
+        for (i, split, space, pass, groups) in &spaces {
             let part = &kernel.parts[*i];
             let fail = |why| (Some(*i), why);
             w.pool.clear();
@@ -158,17 +217,17 @@ impl<'a> Job<'a> {
             if spaces.len() == 1 && one_row {
                 written_part(&mut w, part, split, (space, *pass), &own).map_err(fail)?;
             } else {
-                let count = space.count(&mut w.code);
+                let count = match pass {
+                    Pass::Sort(_) => Expr::U32(groups.times),
+                    _ => space.count(&mut w.code),
+                };
                 let is_own = own.less(&count);
                 w.when(is_own, |w| written_part(w, part, split, (space, *pass), &own)).map_err(fail)?;
                 begin = w.code.set("end", begin + count);
             }
             // One more word may be needed for [`Stmt::Uniform`].
             let needed = 4 * (u64::from(w.pool.top) + 1);
-            let limit = match &part.anchor {
-                Anchor::Attend(_) if split.matrix => limits.most_shared_bytes,
-                _ => limits.shared_bytes,
-            };
+            let limit = if split.matrix { limits.most_shared_bytes } else { limits.shared_bytes };
             if needed > u64::from(limit) {
                 return Err(fail(Why::Shared { needed, limit }));
             }
@@ -249,6 +308,9 @@ fn written_part(
     (space, pass): (&Space, Pass),
     group: &Expr,
 ) -> Result<(), Why> {
+    if let (true, Anchor::Dot(_)) = (split.matrix, &part.anchor) {
+        return matrix::write(w, part, split, (space, pass), group);
+    }
     let mut group = group.clone();
     if split.matrix && matches!((&part.anchor, pass), (Anchor::Attend(_), Pass::Whole)) {
         // Later tokens attend to more positions, and the longest work begins first.

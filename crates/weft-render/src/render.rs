@@ -7,7 +7,7 @@ use crate::dialect::cuda::{Cuda, WARP};
 use crate::dialect::print::print;
 use crate::dialect::wgsl::Wgsl;
 use crate::limits::{Language, Limits, Target};
-use crate::lower::Job;
+use crate::lower::{Job, Step};
 use crate::refused::{Refused, Why};
 use crate::schedule::Schedule;
 use crate::schedule::heuristic::smaller;
@@ -48,8 +48,8 @@ pub fn render_with(
         Language::Wgsl => &Wgsl { dot4: target.limits.dot4 },
         Language::Cuda => &Cuda,
     };
-    let shader = |first: &bool| {
-        let (module, grid, scratch_bytes) = job.module(*first).map_err(refused)?;
+    let shader = |step: &Step| {
+        let (module, grid, scratch_bytes) = job.module(*step).map_err(refused)?;
         Ok(Shader {
             name: kernel.name.clone(),
             source: print(dialect, &module),
@@ -62,7 +62,7 @@ pub fn render_with(
             grid,
         })
     };
-    job.passes().iter().map(shader).collect()
+    job.steps().iter().map(shader).collect()
 }
 
 /// The schedule, made smaller until it fits a workgroup's memory.
@@ -102,5 +102,5 @@ fn alone(
     let slots = Slots::without_weights(0..kernel.params.len());
     let limits = Limits { storage_buffers: u32::MAX, ..limits.clone() };
     let job = Job::new(kernel, &slots, schedule, max, &limits)?;
-    job.passes().iter().try_for_each(|first| job.module(*first).map(drop))
+    job.steps().iter().try_for_each(|step| job.module(*step).map(drop))
 }

@@ -164,7 +164,7 @@ static inline unsigned int load_early(const unsigned int* from) { return *from; 
         m_c[3] = __dp4a((int)m_lower, (int)m_right, m_c[3]);                                                           \
       }                                                                                                                \
     }                                                                                                                  \
-    c0 = m_c[0], c1 = m_c[1], c2 = m_c[2], c3 = m_c[3];                                                                \
+    c0 = (float)m_c[0], c1 = (float)m_c[1], c2 = (float)m_c[2], c3 = (float)m_c[3];                                    \
   } while (0)
 
 // What the lanes of a warp bring to an instruction of all of them.
@@ -227,6 +227,43 @@ static inline unsigned int weft_matrix(unsigned int m, bool turned) {
     if ((unsigned long long)m_to % 16) weft_apart(__LINE__);                                                           \
     *(uint4*)m_to = uint4{a, b, c, d};                                                                                 \
   } while (0)
+
+// A lane's copies arrive when it waits for them, and not before.
+struct Copies {
+  unsigned int* to[256];
+  const unsigned int* from[256];
+  unsigned int group[256];
+  unsigned int count, groups;
+};
+static Copies weft_copies[1024];
+[[noreturn]] void weft_too_many(int line);
+static inline void weft_copy_4(unsigned int* to, const unsigned int* from, int line) {
+  Copies& own = weft_copies[weft_lane];
+  if ((unsigned long long)to % 16 || (unsigned long long)from % 16) weft_apart(line);
+  if (own.count == 256) weft_too_many(line);
+  own.to[own.count] = to, own.from[own.count] = from, own.group[own.count] = own.groups;
+  own.count++;
+}
+#define copy_4(to, from) weft_copy_4(to, from, __LINE__)
+static inline void end_copies() { weft_copies[weft_lane].groups++; }
+template <int GROUPS>
+static inline void wait_copies() {
+  Copies& own = weft_copies[weft_lane];
+  unsigned int left = 0;
+  for (unsigned int i = 0; i < own.count; i++) {
+    if (own.group[i] + GROUPS < own.groups) {
+      for (int word = 0; word < 4; word++) own.to[i][word] = own.from[i][word];
+    } else {
+      own.to[left] = own.to[i], own.from[left] = own.from[i], own.group[left] = own.group[i];
+      left++;
+    }
+  }
+  own.count = left;
+}
+#define wait_copies_0() wait_copies<0>()
+#define wait_copies_1() wait_copies<1>()
+#define wait_copies_2() wait_copies<2>()
+#define wait_copies_3() wait_copies<3>()
 
 static inline float half_to_float(unsigned int bits) {
   const unsigned int sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;

@@ -167,6 +167,8 @@ unsigned int* Words::outside(unsigned int at) const {
 
 void weft_apart(int line) { fail("line %d: lane %u: four words do not begin at a multiple of four", line, weft_lane); }
 
+void weft_too_many(int line) { fail("line %d: lane %u: more copies at once than the emulator keeps", line, weft_lane); }
+
 // Called by code that -fsanitize=bounds adds, where an index is outside of an array.
 struct Place {
   const char* file;

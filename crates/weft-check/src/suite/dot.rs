@@ -58,37 +58,6 @@ pub fn transposed(device: &mut dyn Device) {
 }
 
 /// Results are batch-invariant: they depend neither on other rows nor on how many rows the kernel
-/// Steps of many tokens, whose products may be on matrix units: each token has the bits that it has alone.
-pub fn many_rows(device: &mut dyn Device) {
-    let mut random = Random::new(31);
-    for ty in weight_types().filter(|ty| ty.is_quantised()) {
-        let unit = ty.block_len();
-        // A single tile, columns that warps share with rows, and more than a workgroup has; the heads have matrices of
-        // their own.
-        for (heads, n, blocks, tokens) in [(1, 48, 3, 17), (3, 64, 2, 70), (1, 192, 1, 64), (2, 256, 3, 65)] {
-            let k = unit * blocks;
-            let x = random.floats(tokens * heads * k);
-            let w = Arg::weight(ty, heads * n, k, random.weight(ty, heads * n * k));
-            let case = |x: &[f32]| {
-                let rows = x.len() / heads / k;
-                let args = vec![Arg::activations(ty, x), w.clone(), Arg::out(Format::F32, rows * heads * n)];
-                let pick = if heads == 1 { Pick::Only } else { Pick::Axis(1) };
-                let products =
-                    vec![product(view(0, &[heads * k, k], 1), matrices(1, pick, heads, n, k), false)];
-                let body = vec![Instr::Acc(0), store_to(2, &[heads * n, n], 0)];
-                let axes = [Dim::T, Dim::Const(heads)];
-                Case::new(vec![part(&axes, n, Anchor::Dot(products), body)], args, rows, roundings(ty, k))
-            };
-            let all = case(&x).check(device);
-            for t in [0, 7, tokens - 1] {
-                let alone = case(&x[t * heads * k..][..heads * k]).run(device, 1).unwrap();
-                let of = heads * n * 4;
-                assert_eq!(alone[2], all[2][t * of..][..of], "{ty}, {n} columns, token {t}");
-            }
-        }
-    }
-}
-
 /// was compiled for.
 pub fn rows_have_the_bits_that_they_have_alone(device: &mut dyn Device) {
     let mut random = Random::new(3);

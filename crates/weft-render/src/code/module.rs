@@ -58,6 +58,13 @@ impl Module {
         read
     }
 
+    /// Whether it uses matrix units.
+    pub(crate) fn multiplies_matrices(&self) -> bool {
+        let mut multiplies = false;
+        visit(&self.body, &mut |stmt| multiplies |= matches!(stmt, Stmt::Matrix { .. }), &mut |_| {});
+        multiplies
+    }
+
     /// Whether lanes exchange values within subgroups.
     pub(crate) fn shuffles(&self) -> bool {
         let mut shuffles = false;

@@ -27,8 +27,16 @@ pub(crate) enum Stmt {
     /// Waits for all lanes of the workgroup, and makes what they stored in workgroup memory
     /// visible.
     Barrier,
+    /// Begins to copy four words of a slot ([`Expr::Four`]) to workgroup memory, from a multiple of four
+    /// words to a multiple of four.
+    Copy { to: Expr, from: Expr },
+    /// Ends a group of the lane's copies, which may be empty.
+    EndCopies,
+    /// Waits until all but the lane's last so many groups of copies have arrived. Other lanes see them after
+    /// the next barrier.
+    WaitCopies(u32),
     /// Multiplies 16 rows of 32 signed bytes by 8 columns of them, on matrix units. Names the lane's
-    /// four sums. All lanes of a warp must get here.
+    /// four sums, as floats: they are exact. All lanes of a warp must get here.
     Matrix { into: [String; 4], left: [Expr; 4], right: [Expr; 2] },
     /// Multiplies 16 rows of 16 halves by 8 columns of them, on matrix units, and adds the products to
     /// the lane's four sums, which are variables. All lanes of a warp must get here.
@@ -84,7 +92,14 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 at.visit(expr);
                 words.iter().for_each(|e| e.visit(expr));
             }
-            Stmt::Note(_) | Stmt::Barrier | Stmt::LaunchNext | Stmt::Wait | Stmt::HoldLoads => {}
+            Stmt::Copy { to, from } => [to, from].into_iter().for_each(|e| e.visit(expr)),
+            Stmt::Note(_)
+            | Stmt::Barrier
+            | Stmt::LaunchNext
+            | Stmt::Wait
+            | Stmt::HoldLoads
+            | Stmt::EndCopies
+            | Stmt::WaitCopies(_) => {}
         }
     }
 }

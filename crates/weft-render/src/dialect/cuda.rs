@@ -9,6 +9,7 @@
 //! behind them open. WGSL cannot promise that: there the driver decides whether `a * b + c` rounds once
 //! or twice.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::code::expr::{Expr, Fun};
@@ -86,12 +87,42 @@ const HOLD_LOADS: &str = "static __device__ __forceinline__ void hold_loads() {
 }
 ";
 
-/// Multiplies 16 rows of 32 signed bytes by 8 columns, on tensor cores.
-const MULTIPLY_MATRICES: &str = "static __device__ __forceinline__ void multiply_matrices(int& c0, int& c1, int& c2, int& c3,
+/// Multiplies 16 rows of 32 signed bytes by 8 columns, on tensor cores. Sums are added to the bits of 1.5 · 2^23, which
+/// makes them floats without a conversion: they are less than 2^22.
+const MULTIPLY_MATRICES: &str = "static __device__ __forceinline__ void multiply_matrices(float& c0, float& c1, float& c2, float& c3,
   unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int b0, unsigned int b1) {
-  asm volatile(\"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};\"
-    : \"=r\"(c0), \"=r\"(c1), \"=r\"(c2), \"=r\"(c3)
-    : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1), \"r\"(0));
+  int d0, d1, d2, d3;
+  asm(\"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};\"
+    : \"=r\"(d0), \"=r\"(d1), \"=r\"(d2), \"=r\"(d3)
+    : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1), \"r\"(0x4b400000));
+  c0 = __int_as_float(d0) - 12582912.0f;
+  c1 = __int_as_float(d1) - 12582912.0f;
+  c2 = __int_as_float(d2) - 12582912.0f;
+  c3 = __int_as_float(d3) - 12582912.0f;
+}
+";
+
+/// Copies 16 bytes from memory to workgroup memory, without registers where the GPU can.
+const COPY_4: &str =
+    "static __device__ __forceinline__ void copy_4(unsigned int* to, const unsigned int* from) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16;\"
+    :: \"r\"((unsigned int)__cvta_generic_to_shared(to)), \"l\"(__cvta_generic_to_global(from)) : \"memory\");
+#else
+  *(uint4*)to = *(const uint4*)from;
+#endif
+}
+";
+const END_COPIES: &str = "static __device__ __forceinline__ void end_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(\"cp.async.commit_group;\" ::: \"memory\");
+#endif
+}
+";
+const WAIT_COPIES: &str = "static __device__ __forceinline__ void wait_copies_GROUPS() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(\"cp.async.wait_group GROUPS;\" ::: \"memory\");
+#endif
 }
 ";
 
@@ -158,6 +189,7 @@ impl Dialect for Cuda {
         let (mut launches, mut waits, mut arrives, mut holds) = (false, false, false, false);
         let (mut early, mut early_4, mut multiplies) = (false, false, false);
         let (mut multiplies_halves, mut loads, mut turns, mut fours) = (false, false, false, false);
+        let (mut copies, mut ends, mut awaited) = (false, false, BTreeSet::new());
         let mut stmt = |stmt: &Stmt| {
             launches |= matches!(stmt, Stmt::LaunchNext);
             waits |= matches!(stmt, Stmt::Wait);
@@ -166,6 +198,11 @@ impl Dialect for Cuda {
             loads |= matches!(stmt, Stmt::LoadMatrices { turned: false, .. });
             turns |= matches!(stmt, Stmt::LoadMatrices { turned: true, .. });
             fours |= matches!(stmt, Stmt::StoreFour(..));
+            copies |= matches!(stmt, Stmt::Copy { .. });
+            ends |= matches!(stmt, Stmt::EndCopies);
+            if let Stmt::WaitCopies(groups) = stmt {
+                awaited.insert(*groups);
+            }
             arrives |= matches!(stmt, Stmt::Arrive { .. });
             holds |= matches!(stmt, Stmt::HoldLoads);
         };
@@ -184,6 +221,8 @@ impl Dialect for Cuda {
             (loads, LOAD_MATRICES),
             (turns, LOAD_TURNED),
             (fours, STORE_FOUR),
+            (copies, COPY_4),
+            (ends, END_COPIES),
             (early, LOAD_EARLY),
             (early_4, LOAD_EARLY_4),
             (holds, HOLD_LOADS),
@@ -195,6 +234,9 @@ impl Dialect for Cuda {
                 let _ = write!(out, "\n{helper}");
             }
         }
+        for groups in awaited {
+            let _ = write!(out, "\n{}", WAIT_COPIES.replace("GROUPS", &groups.to_string()));
+        }
         out
     }
 
@@ -205,8 +247,10 @@ impl Dialect for Cuda {
             let restrict = if module.dependent && !weight { "" } else { " __restrict__" };
             format!("{}unsigned int*{restrict} b{slot}", if *written { "" } else { "const " })
         }));
+        // Two workgroups of a multiprocessor hide each other's latencies, if registers do not keep them apart.
+        let together = if module.multiplies_matrices() { ", 2" } else { "" };
         format!(
-            "extern \"C\" __global__ void __launch_bounds__({}) {}(\n  {}\n)",
+            "extern \"C\" __global__ void __launch_bounds__({}{together}) {}(\n  {}\n)",
             module.lanes,
             self.entry_name(&module.name),
             params.join(",\n  ")
@@ -261,7 +305,15 @@ impl Dialect for Cuda {
 
     fn matrix(&self, into: &[String; 4], operands: &[String]) -> Vec<String> {
         let (names, operands) = (into.join(", "), operands.join(", "));
-        vec![format!("int {names};"), format!("multiply_matrices({names}, {operands});")]
+        vec![format!("float {names};"), format!("multiply_matrices({names}, {operands});")]
+    }
+
+    fn end_copies(&self) -> Option<String> {
+        Some("end_copies();".into())
+    }
+
+    fn wait_copies(&self, groups: u32) -> Option<String> {
+        Some(format!("wait_copies_{groups}();"))
     }
 
     fn matrix_halves(&self, operands: &[String]) -> String {

@@ -97,6 +97,15 @@ impl Printer<'_> {
                 self.line("}");
             }
             Stmt::Barrier => self.line(self.dialect.barrier()),
+            Stmt::Copy { to, from } => {
+                let Expr::Four(slot, at) = from else { return };
+                let text = self.dialect.copy(&self.place(None, to), &self.place(*slot, at));
+                self.line(&text);
+            }
+            Stmt::EndCopies => self.dialect.end_copies().into_iter().for_each(|line| self.line(&line)),
+            Stmt::WaitCopies(groups) => {
+                self.dialect.wait_copies(*groups).into_iter().for_each(|line| self.line(&line));
+            }
             Stmt::Matrix { into, left, right } => {
                 let operands = [self.all(left), self.all(right)].concat();
                 self.dialect.matrix(into, &operands).iter().for_each(|line| self.line(line));

@@ -20,6 +20,7 @@ use crate::code::expr::Expr;
 use crate::lower::attend::context::Context;
 use crate::lower::attend::state::State;
 use crate::lower::attend::walk::Walk;
+use crate::lower::sorted::Sorted;
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
@@ -40,6 +41,14 @@ pub(crate) enum Pass {
     /// Some columns of a product, stored in a scratch slot from word `at` on; the last workgroup of
     /// a tile, by a counter of that slot, runs the row program.
     Gather { slot: usize, at: u32, counter: u32 },
+    /// The order of rows that are sorted by their matrix.
+    Sort(Sorted),
+    /// Products of sorted rows.
+    Sorted(Sorted),
+    /// Products of sorted rows, the terms of weighted sums, stored in scratch memory.
+    Terms(Sorted),
+    /// All of it, with the terms of weighted sums from scratch memory.
+    Weighted(Sorted),
 }
 
 impl Pass {
@@ -50,6 +59,10 @@ impl Pass {
             Pass::Chunks { .. } => "; chunks",
             Pass::Join { .. } => "; together",
             Pass::Gather { .. } => "; gathered",
+            Pass::Sort(_) => "; rows sorted",
+            Pass::Sorted(_) => "; of sorted rows",
+            Pass::Terms(_) => "; terms of sorted rows",
+            Pass::Weighted(_) => "; terms added up",
         }
     }
 }

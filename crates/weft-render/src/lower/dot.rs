@@ -3,15 +3,16 @@
 //! workgroup memory and are added there in a fixed order. That order depends on the weight's shape
 //! alone: results are batch-invariant, bit for bit.
 
+mod join;
+
 use weft_kern::{Factor, Format, Part, Pick, Product, Sum, View};
 
 use crate::code::expr::Expr;
+use crate::lower::dot::join::{Joined, Sharing};
 use crate::lower::factors::Factors;
-use crate::lower::loads::{Piece, Rows};
-use crate::lower::matrix;
+use crate::lower::loads::{Piece, Rows, Share};
 use crate::lower::prologue::PrologueValues;
 use crate::lower::quads;
-use crate::lower::reduce::{self, Fold};
 use crate::lower::round::{self, Rounded};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
@@ -64,12 +65,20 @@ struct Lane {
     columns: Vec<Expr>,
 }
 
+/// Where a product is in workgroup memory.
+struct Rooms {
+    shares: u32,
+    results: u32,
+    /// The factors of a weighted sum's terms.
+    weights: Vec<Expr>,
+    /// Whether the terms are added up one after another.
+    in_turn: bool,
+}
+
 /// A matrix of a sum.
 struct Term {
     /// Its row 0, among the parameter's rows.
     matrix: Expr,
-    /// The factor of its product.
-    weight: Option<Expr>,
     /// Values from the first term's activations to this one's.
     apart: Expr,
 }
@@ -83,8 +92,8 @@ impl<'a> Dot<'a> {
         place: &'a Place,
         split: &'a Split,
     ) -> Result<Dot<'a>, Why> {
-        let read = if split.matrix { 1 } else { place.tile() };
-        let rows: Vec<_> = (0..read).map(|i| place.row_to_read(&mut w.code, &Expr::U32(i)).axes).collect();
+        let rows: Vec<_> =
+            (0..place.tile()).map(|i| place.row_to_read(&mut w.code, &Expr::U32(i)).axes).collect();
         let sums = rows.len() as u32 * split.upcast * part.products().len() as u32;
         let room = w.early_words.min(EARLY_REGISTERS / w.code.lanes).saturating_sub(4 * sums);
         let early = part.products().iter().map(|_| None).collect();
@@ -98,7 +107,7 @@ impl<'a> Dot<'a> {
             room,
             copies: Vec::new(),
         };
-        if w.waits && !split.matrix {
+        if w.waits {
             dot.load(w, false)?;
         }
         Ok(dot)
@@ -107,7 +116,7 @@ impl<'a> Dot<'a> {
     /// Loads what lanes need of weights that are picked by number, as much as fits. The workgroup
     /// must have waited.
     pub(crate) fn load_picked(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
-        if !w.quads || self.split.matrix {
+        if !w.quads {
             return Ok(());
         }
         let before = self.room;
@@ -128,7 +137,7 @@ impl<'a> Dot<'a> {
     /// Copies the rounded activations that products read to workgroup memory, if they fit, so that
     /// they are loaded once and all at once.
     pub(crate) fn copy(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
-        if !w.quads || self.split.matrix {
+        if !w.quads {
             return Ok(());
         }
         for product in self.part.products() {
@@ -202,7 +211,10 @@ impl<'a> Dot<'a> {
                 continue;
             }
             self.room -= needed;
-            let load = |weight: &Rows| pieces(w, weight, &lane.share, (reduce, weight.pieces / reduce), true);
+            let load = |weight: &Rows| {
+                let Share { first, step, to: _ } = weight.share(w, &lane.share, reduce);
+                pieces(w, weight, &first, (step, weight.pieces / reduce), true)
+            };
             let loaded: Vec<_> = weights.iter().map(load).collect::<Result<_, _>>()?;
             self.early[i] = Some(Early { lane, terms: terms.into_iter().zip(loaded).collect() });
         }
@@ -214,7 +226,7 @@ impl<'a> Dot<'a> {
         let m = &product.w;
         let (count, first, stride) = (word(m.count)?, word(m.first)?, word(m.stride)?);
         let Some(axes) = self.rows.first() else { return Ok(Vec::new()) };
-        let one = |number: Expr| Term { matrix: number * stride + first, weight: None, apart: Expr::U32(0) };
+        let one = |number: Expr| Term { matrix: number * stride + first, apart: Expr::U32(0) };
         Ok(match &m.pick {
             Pick::Only => vec![one(Expr::U32(0))],
             Pick::Axis(axis) => vec![one(axes[*axis].clone())],
@@ -232,42 +244,56 @@ impl<'a> Dot<'a> {
         let (count, first, stride) = (word(m.count)?, word(m.first)?, word(m.stride)?);
         let axes = self.rows.first().map_or(&[][..], |axes| axes);
         let number = w.index(&sum.ids, axes, i, count)?;
+        Ok(Term { matrix: number * stride + first, apart: i * word(sum.apart)? })
+    }
+
+    /// The factor of term `i` of a weighted sum, for the tile's first row.
+    fn weight(&self, w: &mut Writer<'_>, sum: &Sum, i: &Expr) -> Result<Expr, Why> {
+        let axes = self.rows.first().map_or(&[][..], |axes| axes);
         let at = w.base(&sum.weights, axes)? + i * word(sum.weights.step)?;
         let weight = w.load(sum.weights.param, &at)?;
-        let weight = Some(w.code.set("weight", weight));
-        Ok(Term { matrix: number * stride + first, weight, apart: i * word(sum.apart)? })
+        Ok(w.code.set("weight", weight))
+    }
+
+    /// The factors of all terms of a weighted sum; none for other products.
+    fn weights(&self, w: &mut Writer<'_>, product: &Product) -> Result<Vec<Expr>, Why> {
+        let Pick::Sum(sum) = &product.w.pick else { return Ok(Vec::new()) };
+        (0..word(sum.terms)?).map(|i| self.weight(w, sum, &i.into())).collect()
     }
 
     /// Writes the products, with the prologue's values. Returns where each result is in workgroup
     /// memory: a row of the block's width per tile row.
     pub(crate) fn write(mut self, w: &mut Writer<'_>, made: PrologueValues) -> Result<Vec<u32>, Why> {
-        if self.split.matrix {
-            return matrix::write(w, self.part, self.place, self.split);
-        }
         self.made = made;
-        let (dot, split, place, part) = (&self, self.split, self.place, self.part);
-        let pass = split.across(w.code.lanes) * split.upcast;
-        let passes = place.width().div_ceil(pass);
-        let n = (dot.rows.len() as u32).saturating_mul(pass);
-        let shares: Vec<u32> =
-            part.products().iter().map(|_| w.pool.room(n.saturating_mul(dot.shares(w)))).collect();
-        if passes == 1 && pass == place.width() {
-            dot.pass(w, &Expr::U32(0), &shares)?;
-            dot.join(w, &Expr::U32(0), &shares, &shares)?;
-            return Ok(shares);
+        let (dot, part, width) = (&self, self.part, self.place.width());
+        let sharing = Sharing {
+            rows: self.rows.len() as u32,
+            pass: self.pass_width(w),
+            width,
+            reduce: self.split.reduce,
+            exchanging: self.exchanging(w),
+        };
+        let (passes, each) = (width.div_ceil(sharing.pass), sharing.words());
+        let mut rooms = Vec::new();
+        for product in part.products() {
+            let all = each.saturating_mul(terms(product));
+            // Without room for the shares of all terms, they are added up one after another.
+            let in_turn = all > each && all as usize > w.pool.spare;
+            let weights = if in_turn { Vec::new() } else { self.weights(w, product)? };
+            let shares = w.pool.room(if in_turn { each } else { all });
+            rooms.push(Rooms { shares, results: shares, weights, in_turn });
         }
-        let all = (dot.rows.len() as u32).saturating_mul(place.width());
-        let results: Vec<u32> = part.products().iter().map(|_| w.pool.room(all)).collect();
-        if passes == 1 {
-            dot.pass(w, &Expr::U32(0), &shares)?;
-            dot.join(w, &Expr::U32(0), &shares, &results)?;
-        } else {
-            w.count("at", (0u32.into(), place.width().into(), pass), |w, at| {
-                dot.pass(w, &at, &shares)?;
-                dot.join(w, &at, &shares, &results)
-            })?;
+        if passes > 1 || sharing.pass != width || rooms.iter().any(|rooms| rooms.in_turn) {
+            let all = sharing.rows.saturating_mul(width);
+            rooms.iter_mut().for_each(|rooms| rooms.results = w.pool.room(all));
         }
-        Ok(results)
+        match passes {
+            1 => dot.pass(w, &Expr::U32(0), &sharing, &rooms)?,
+            _ => w.count("at", (0u32.into(), width.into(), sharing.pass), |w, at| {
+                dot.pass(w, &at, &sharing, &rooms)
+            })?,
+        }
+        Ok(rooms.iter().map(|rooms| rooms.results).collect())
     }
 
     /// Columns of a pass.
@@ -283,62 +309,52 @@ impl<'a> Dot<'a> {
         if can { self.split.reduce.min(w.subgroup) } else { 1 }
     }
 
-    /// Shares of a sum that meet in workgroup memory.
-    fn shares(&self, w: &Writer<'_>) -> u32 {
-        self.split.reduce / self.exchanging(w)
-    }
-
-    /// Computes each lane's share of all products, for the columns from `at` on.
-    fn pass(&self, w: &mut Writer<'_>, at: &Expr, shares: &[u32]) -> Result<(), Why> {
-        let width = self.pass_width(w);
-        for ((product, share), early) in self.part.products().iter().zip(shares).zip(&self.early) {
+    /// Computes all products for the columns from `at` on.
+    fn pass(&self, w: &mut Writer<'_>, at: &Expr, sharing: &Sharing, rooms: &[Rooms]) -> Result<(), Why> {
+        for ((product, rooms), early) in self.part.products().iter().zip(rooms).zip(&self.early) {
             let (lane, early) = match early {
                 Some(Early { lane, terms }) => (lane.clone(), Some(&terms[..])),
                 None => (self.lane(w, product, at), None),
             };
-            let sums = self.product(w, product, &lane, early)?;
-            for (u, own) in lane.own.iter().enumerate() {
-                for (i, sum) in sums[u].iter().enumerate() {
-                    let exchanging = self.exchanging(w);
-                    let sum = match exchanging {
-                        1 => sum.clone(),
-                        n => reduce::subgroups(w, Fold::Sum, sum.clone(), n),
-                    };
-                    let row = &lane.share / exchanging * (self.rows.len() as u32) + i as u32;
-                    let to = w.code.set("to", row * width + own + *share);
-                    let first = (&lane.share % exchanging).equal(0u32);
-                    w.when(if exchanging == 1 { Expr::True } else { first }, |w| {
-                        w.code.store_shared(to, sum.bits());
-                        Ok(())
+            w.code.note(title(w, product));
+            let each = sharing.words();
+            let share = |w: &mut Writer<'_>, i: &Expr, term: &Term, early: Option<&[(Expr, Piece)]>| {
+                let sums = self.sums(w, product, &lane, (term, early))?;
+                let to = if rooms.in_turn { Expr::U32(rooms.shares) } else { i * each + rooms.shares };
+                sharing.store(w, (&lane.share, &lane.own), &sums, &to)
+            };
+            match (early, &product.w.pick) {
+                (_, Pick::Sum(sum)) if rooms.in_turn || early.is_none() => {
+                    w.count("term", (0u32.into(), word(sum.terms)?.into(), 1), |w, i| {
+                        let term = self.term(w, product, sum, &i)?;
+                        share(w, &i, &term, None)?;
+                        if !rooms.in_turn {
+                            return Ok(());
+                        }
+                        let weight = self.weight(w, sum, &i)?;
+                        sharing.add_term(w, at, (&i, weight), (rooms.shares, rooms.results))
                     })?;
+                }
+                (Some(early), _) => {
+                    for (i, (term, pieces)) in early.iter().enumerate() {
+                        share(w, &(i as u32).into(), term, Some(pieces))?;
+                    }
+                }
+                (None, _) => {
+                    for term in self.picked(w, product)? {
+                        share(w, &0u32.into(), &term, None)?;
+                    }
                 }
             }
         }
         w.code.barrier();
-        Ok(())
-    }
-
-    /// Adds up the lanes' shares.
-    fn join(&self, w: &mut Writer<'_>, at: &Expr, shares: &[u32], results: &[u32]) -> Result<(), Why> {
-        let each = self.shares(w);
-        if each == 1 && shares == results {
-            return Ok(());
-        }
-        let (pass, rows, width) = (self.pass_width(w), self.rows.len() as u32, self.place.width());
-        let apart = rows * pass;
-        w.share(apart, |w, item| {
-            let own = w.code.set("own", at + &item % pass);
-            let fits = if width.is_multiple_of(pass) { Expr::True } else { own.less(width) };
-            w.when(fits, |w| {
-                for (share, result) in shares.iter().zip(results) {
-                    let sum = reduce::folded(w, Fold::Sum, &(&item + *share), each, apart);
-                    w.code.store_shared((&item / pass) * width + &own + *result, sum.bits());
-                }
-                Ok(())
-            })
-        })?;
-        w.code.barrier();
-        Ok(())
+        let joined = rooms.iter().filter(|rooms| !rooms.in_turn);
+        let joined = joined.map(|Rooms { shares, results, weights, .. }| Joined {
+            shares: *shares,
+            results: *results,
+            weights,
+        });
+        sharing.join(w, at, &joined.collect::<Vec<_>>())
     }
 
     /// The columns of a lane. Neighbouring lanes read neighbouring memory: rows of a tile or
@@ -358,69 +374,32 @@ impl<'a> Dot<'a> {
         Lane { share, columns: columns.collect(), own }
     }
 
-    /// A lane's sums, for each of its columns and each row.
-    fn product(
-        &self,
-        w: &mut Writer<'_>,
-        product: &Product,
-        lane: &Lane,
-        early: Option<&[Loaded]>,
-    ) -> Result<Vec<Vec<Expr>>, Why> {
-        w.code.note(title(w, product));
-        let sums = self.zeros(w, "sum");
-        if let Some(early) = early {
-            for (term, pieces) in early {
-                self.terms(w, product, lane, (term, Some(pieces)), &sums)?;
-            }
-            return Ok(sums);
-        }
-        if let Pick::Sum(sum) = &product.w.pick {
-            w.count("term", (0u32.into(), word(sum.terms)?.into(), 1), |w, i| {
-                let term = self.term(w, product, sum, &i)?;
-                self.terms(w, product, lane, (&term, None), &sums)
-            })?;
-            return Ok(sums);
-        }
-        for term in self.picked(w, product)? {
-            self.terms(w, product, lane, (&term, None), &sums)?;
-        }
-        Ok(sums)
-    }
-
     fn zeros(&self, w: &mut Writer<'_>, name: &str) -> Vec<Vec<Expr>> {
         let rows = self.rows.len();
         (0..self.split.upcast).map(|_| (0..rows).map(|_| w.code.var(name, 0.0f32)).collect()).collect()
     }
 
-    /// Adds the product with one matrix to the sums.
-    fn terms(
+    /// A lane's sums of the products with one matrix, for each of its columns and each row.
+    fn sums(
         &self,
         w: &mut Writer<'_>,
         product: &Product,
         lane: &Lane,
         (term, early): (&Term, Option<&[(Expr, Piece)]>),
-        sums: &[Vec<Expr>],
-    ) -> Result<(), Why> {
-        // A weighted product is added up on its own first.
-        let own = if term.weight.is_some() { Some(self.zeros(w, "part")) } else { None };
-        let into = own.as_deref().unwrap_or(sums);
+    ) -> Result<Vec<Vec<Expr>>, Why> {
+        let sums = self.zeros(w, "sum");
         let factors: Vec<Factors> =
             (0..self.rows.len()).map(|i| self.factors(w, product, i, term)).collect::<Result<_, _>>()?;
         if product.transposed {
-            self.transposed(w, product, lane, term, &factors, into)?;
+            self.transposed(w, product, lane, term, &factors, &sums)?;
         } else if let Some(early) = early {
-            early.iter().for_each(|(at, piece)| piece.multiply(w, at, &factors, into));
+            early.iter().for_each(|(at, piece)| piece.multiply(w, at, &factors, &sums));
         } else {
             let weight = Rows::new(w, product, &term.matrix, &lane.columns)?;
             let known = w.is_weight(product.w.param);
-            rows(w, (&weight, known), (lane, self.split.reduce), &factors, into)?;
+            rows(w, (&weight, known), (lane, self.split.reduce), &factors, &sums)?;
         }
-        if let (Some(own), Some(weight)) = (own, &term.weight) {
-            for (sum, part) in sums.iter().flatten().zip(own.into_iter().flatten()) {
-                w.code.add_product(sum, weight.clone(), part);
-            }
-        }
-        Ok(())
+        Ok(sums)
     }
 
     /// Where row `i` of the activations is.
@@ -513,32 +492,44 @@ fn rows(
     sums: &[Vec<Expr>],
 ) -> Result<(), Why> {
     let ahead = ahead(weight.pieces, reduce, factors, weight.registers);
-    let range = (lane.share.clone(), weight.pieces.into(), reduce * ahead);
-    w.count_or_once(weight.stem(), range, |w, first| {
+    let Share { first, to, step } = weight.share(w, &lane.share, reduce);
+    let multiply = |w: &mut Writer<'_>, first: Expr| {
         let held =
             w.quads && is_weight && weight.can_be_early() && weight.pieces.is_multiple_of(reduce * ahead);
-        let loaded = pieces(w, weight, &first, (reduce, ahead), held)?;
+        let loaded = pieces(w, weight, &first, (step, ahead), held)?;
         if held {
             w.hold_loads();
         }
         loaded.iter().for_each(|(at, piece)| piece.multiply(w, at, factors, sums));
         Ok(())
-    })
+    };
+    match weight.pieces == reduce * ahead {
+        true => multiply(w, first),
+        false => w.count(weight.stem(), (first, to, step * ahead), multiply),
+    }
 }
 
-/// Loads `n` pieces, the first at `first` and each `reduce` after the one before.
+/// Loads `n` pieces, the first at `first` and each `step` after the one before.
 fn pieces(
     w: &mut Writer<'_>,
     weight: &Rows,
     first: &Expr,
-    (reduce, n): (u32, u32),
+    (step, n): (u32, u32),
     early: bool,
 ) -> Result<Vec<(Expr, Piece)>, Why> {
     let piece = |a| {
-        let at = w.code.set(weight.stem(), first + a * reduce);
+        let at = w.code.set(weight.stem(), first + a * step);
         Ok((at.clone(), weight.load(w, &at, early)?))
     };
     (0..n).map(piece).collect()
+}
+
+/// The matrices whose products are added up apart.
+fn terms(product: &Product) -> u32 {
+    match &product.w.pick {
+        Pick::Sum(sum) => u32::try_from(sum.terms).unwrap_or(u32::MAX),
+        _ => 1,
+    }
 }
 
 /// A product's title, for the comment above it.

@@ -1,10 +1,9 @@
 //! A row of activations that products multiply, in a slot or in workgroup memory.
 
-use weft_kern::{ParamId, View};
+use weft_kern::ParamId;
 
 use crate::code::expr::Expr;
 use crate::lower::writer::Writer;
-use crate::refused::Why;
 
 /// Where the planes of a row's first value begin, in words.
 pub(crate) struct Factors {
@@ -16,13 +15,6 @@ pub(crate) struct Factors {
 }
 
 impl Factors {
-    /// A row of rounded activations in a slot.
-    pub(crate) fn rounded(w: &mut Writer<'_>, view: &View, axes: &[Expr]) -> Result<Factors, Why> {
-        let at = w.base(view, axes)?;
-        let at = w.code.set("x", at);
-        Ok(Factors::planes(w, view.param, &at))
-    }
-
     /// The rounded activations from value `at` of a parameter on.
     pub(crate) fn planes(w: &mut Writer<'_>, param: ParamId, at: &Expr) -> Factors {
         let (slot, start, n) = (Some(w.slot(param)), w.start(param), w.values(param));

@@ -33,6 +33,13 @@ enum Together {
     Four,
 }
 
+/// A lane's pieces of a sum: `first`, and every `step` after it that is below `to`.
+pub(crate) struct Share {
+    pub(crate) first: Expr,
+    pub(crate) to: Expr,
+    pub(crate) step: u32,
+}
+
 /// A piece of each row.
 pub(crate) enum Piece {
     Blocks(Vec<Block>),
@@ -106,6 +113,19 @@ impl Rows {
                 Piece::Floats(values)
             }
         })
+    }
+
+    /// The pieces of a lane among those that share a sum. Where each has as many, a lane takes neighbours of a
+    /// tile's row, so that products on matrix units visit a row in order; lanes that read words of a row take
+    /// turns.
+    pub(crate) fn share(&self, w: &mut Writer<'_>, share: &Expr, reduce: u32) -> Share {
+        let all = self.pieces;
+        if matches!(self.rows, Kind::Tiles(..)) && reduce > 1 && all.is_multiple_of(reduce) {
+            let each = all / reduce;
+            let first = w.code.set(self.stem(), share * each);
+            return Share { to: &first + each, first, step: 1 };
+        }
+        Share { first: share.clone(), to: all.into(), step: reduce }
     }
 
     /// Whether [`load`](Rows::load) can be early.

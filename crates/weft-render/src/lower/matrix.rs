@@ -1,252 +1,205 @@
 //! Products of many rows on matrix units.
 //!
 //! A warp multiplies 16 rows of activations by 8 columns of a weight at a time, 32 values deep: exactly one block, whose
-//! integer sum is exact. The block is then scaled and added to a float, block by block in the order in which a lane adds
+//! integer sum is exact. The block is then scaled and added to a float, block by block in the order in which lanes add
 //! them up without matrix units, share by share. So the bits are the same for one row and for many.
 //!
-//! The layout of tiles suits the units: lane `4 · g + t` of a warp needs, of column `g`, the values `4 · t ..` and
-//! `16 + 4 · t ..`, which are one word of a tile of 4 bits.
+//! Operands are copied to workgroup memory some blocks ahead ([`stage`]). The warps of a workgroup have its columns side
+//! by side, or different shares of their sums, which then meet in workgroup memory.
+//!
+//! Rows that pick their matrices are sorted first ([`sorted`](super::sorted)). The terms of a weighted sum are computed
+//! so by a shader of their own, and added up by the one that runs the row program.
 
-use weft_kern::{Factor, Part, Pick, Product};
+mod multiply;
+mod shape;
+mod stage;
+
+use weft_kern::{Factor, Part, Pick, Product, View};
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
-use crate::lower::factors::Factors;
-use crate::lower::space::Place;
-use crate::lower::tile::{QUADS, TileRow, Tiles};
+use crate::lower::attend::Pass;
+use crate::lower::matrix::multiply::Multiply;
+use crate::lower::matrix::shape::{Shape, Task, form};
+use crate::lower::reduce::{self, Fold};
+use crate::lower::sorted::{self, Picks, Sorted};
+use crate::lower::space::{Place, Space};
+use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::check::WARP;
-use crate::schedule::{MATRIX_COLUMNS, MATRIX_ROWS, Split};
+use crate::schedule::Split;
 
-/// Columns that the units multiply at once; a tile is two such halves.
-const HALF: u32 = 8;
-
-/// Most blocks that are loaded before the first is multiplied.
-const AHEAD: u32 = 2;
-
-/// How the warps of a workgroup share its rows and columns.
-struct Warps {
-    /// Warps side by side, and groups of 16 rows for each warp.
-    across: u32,
-    groups: u32,
-    /// The warp's first column, and its first row.
-    column: Expr,
-    row: Expr,
-    /// The lane's place in its warp: `4 · g + t`.
-    g: Expr,
-    t: Expr,
-}
-
-/// A lane's columns of a tile of the weight.
-struct Columns {
-    /// For each half: the row of the weight that the lane multiplies, and the two that it adds up.
-    halves: [(TileRow, [TileRow; 2]); 2],
-    /// The tile's first column, within the block.
-    own: Expr,
-}
-
-/// The rows of activations that a lane multiplies, two for each group; it also adds up those.
-type Group = [Factors; 2];
-
-/// Writes the products of a part. Returns where each result is in workgroup memory: a row of the block's width per tile
-/// row.
-pub(crate) fn write(w: &mut Writer<'_>, part: &Part, place: &Place, split: &Split) -> Result<Vec<u32>, Why> {
-    let warps = Warps::new(w, place, split);
-    let room = place.tile().saturating_mul(place.width());
-    let results: Vec<u32> = part.products().iter().map(|_| w.pool.room(room)).collect();
-    for (product, result) in part.products().iter().zip(&results) {
-        w.code.note(format!("times {}[{}, {}]", w.format(product.w.param), product.w.n, product.w.k));
-        multiply(w, product, place, split, &warps, *result)?;
+/// Writes a part whose products are on matrix units, or what `pass` says of it.
+pub(crate) fn write(
+    w: &mut Writer<'_>,
+    part: &Part,
+    split: &Split,
+    (space, pass): (&Space, Pass),
+    group: &Expr,
+) -> Result<(), Why> {
+    w.wait();
+    if let Pass::Sort(order) = pass {
+        let picks = Picks::of(part).ok_or_else(|| form("rows without matrices of their own"))?;
+        return sorted::sort(w, (&picks, space), &order, group);
     }
+    let place = space.place(&mut w.code, group);
+    match pass {
+        Pass::Terms(order) => sorted::tile(w, &place, &order, |w, place, number| {
+            let sums = part.products().iter().filter(|p| matches!(p.w.pick, Pick::Sum(_)));
+            let tasks: Vec<Task<'_>> = sums.map(|p| task(p, &number)).collect::<Result<_, _>>()?;
+            let results = multiply_all(w, &tasks, place, split)?;
+            results.iter().try_for_each(|result| store_terms(w, place, &order, *result))
+        }),
+        Pass::Sorted(order) => sorted::tile(w, &place, &order, |w, place, number| {
+            let tasks: Vec<Task<'_>> =
+                part.products().iter().map(|p| task(p, &number)).collect::<Result<_, _>>()?;
+            let results = multiply_all(w, &tasks, place, split)?;
+            store::program(w, part, place, results)
+        }),
+        _ => {
+            let first = place.row_to_read(&mut w.code, &Expr::U32(0)).axes;
+            let (mut tasks, mut results) = (Vec::new(), Vec::new());
+            for product in part.products() {
+                let number = match &product.w.pick {
+                    Pick::Axis(axis) => first[*axis].clone(),
+                    _ => Expr::U32(0),
+                };
+                results.push(match (&product.w.pick, pass) {
+                    (Pick::Sum(_), Pass::Weighted(order)) => Some(weighted(w, product, &place, &order)?),
+                    _ => {
+                        tasks.push(task(product, &number)?);
+                        None
+                    }
+                });
+            }
+            let mut multiplied = multiply_all(w, &tasks, &place, split)?.into_iter();
+            let results = results.into_iter().map(|known| known.or_else(|| multiplied.next()).unwrap_or(0));
+            store::program(w, part, &place, results.collect())
+        }
+    }
+}
+
+/// The product of rows that are all multiplied by this matrix.
+fn task<'p>(product: &'p Product, number: &Expr) -> Result<Task<'p>, Why> {
+    let Factor::View(view) = &product.x else { return Err(form("a prologue")) };
+    let number = if matches!(product.w.pick, Pick::Only) { &Expr::U32(0) } else { number };
+    let matrix = number * word(product.w.stride)? + word(product.w.first)?;
+    let apart = match &product.w.pick {
+        Pick::Sum(sum) => Some(word(sum.apart)?),
+        _ => None,
+    };
+    Ok(Task { product, view, matrix, apart })
+}
+
+/// Multiplies a tile's rows. Returns where each product is in workgroup memory: a row of the block's width per tile row.
+fn multiply_all(
+    w: &mut Writer<'_>,
+    tasks: &[Task<'_>],
+    place: &Place,
+    split: &Split,
+) -> Result<Vec<u32>, Why> {
+    if tasks.is_empty() {
+        w.code.barrier();
+        return Ok(Vec::new());
+    }
+    // Where each row's activations begin.
+    let mut begins: Vec<(&View, u32)> = Vec::new();
+    for task in tasks {
+        if begins.iter().all(|(view, _)| *view != task.view) {
+            begins.push((task.view, w.pool.room(place.tile())));
+        }
+    }
+    w.share(place.tile(), |w, r| {
+        let axes = place.row_to_read(&mut w.code, &r).axes;
+        for (view, begin) in &begins {
+            let apart = tasks.iter().find(|task| task.view == *view).and_then(|task| task.apart);
+            let at = match (apart, axes.split_last()) {
+                (Some(apart), Some((term, axes))) => w.base(view, axes)? + term * apart,
+                _ => w.base(view, &axes)?,
+            };
+            w.code.store_shared(&r + *begin, at);
+        }
+        Ok(())
+    })?;
+    let room = place.tile() * place.width();
+    let lanes = w.code.lanes;
+    let shapes: Vec<Shape> = tasks
+        .iter()
+        .map(|task| Shape::new(w, task.product, place, split, lanes))
+        .collect::<Result<_, _>>()?;
+    let deep = shapes[0].deep;
+    let ring = shapes.iter().map(|shape| shape.ring_words()).max().unwrap_or(0);
+    let scales = shapes.iter().map(|shape| shape.scale_words()).max().unwrap_or(0);
+    // The results take the place of operands, once no product needs them.
+    let own = if deep == 1 { room * tasks.len() as u32 } else { 0 };
+    let (ring, scales) = (w.pool.room(ring.max(own)), w.pool.room(2 * scales));
+    let shared: Vec<u32> = tasks
+        .iter()
+        .map(|_| if deep > 1 { w.pool.room(room.saturating_mul(split.reduce)) } else { 0 })
+        .collect();
+    let mut multiplied = Vec::new();
+    for ((task, shape), shared) in tasks.iter().zip(&shapes).zip(&shared) {
+        w.code.barrier();
+        let Task { product, view, .. } = task;
+        w.code.note(format!("times {}[{}, {}]", w.format(product.w.param), product.w.n, product.w.k));
+        let begin = begins.iter().find(|(of, _)| of == view).map_or(0, |(_, begin)| *begin);
+        let multiply = Multiply::new(w, task, shape, place, (begin, ring, scales))?;
+        multiplied.push(multiply.write(w, *shared)?);
+    }
+    w.code.barrier();
+    if deep == 1 {
+        let results: Vec<u32> = (0..tasks.len() as u32).map(|i| ring + i * room).collect();
+        multiplied.iter().zip(&results).for_each(|(totals, result)| totals.store(w, *result));
+        w.code.barrier();
+        return Ok(results);
+    }
+    let results: Vec<u32> = tasks.iter().map(|_| w.pool.room(room)).collect();
+    w.share(room, |w, item| {
+        for (shared, result) in shared.iter().zip(&results) {
+            let sum = reduce::folded(w, Fold::Sum, &(&item + *shared), split.reduce, room);
+            w.code.store_shared(&item + *result, sum.bits());
+        }
+        Ok(())
+    })?;
     w.code.barrier();
     Ok(results)
 }
 
-impl Warps {
-    fn new(w: &mut Writer<'_>, place: &Place, split: &Split) -> Warps {
-        let across = across(split, place.width());
-        let down = (w.code.lanes / WARP) / across;
-        let groups = place.tile() / MATRIX_ROWS / down;
-        let warp = w.code.set("own_warp", Expr::Lane / WARP);
-        Warps {
-            across,
-            groups,
-            column: w.code.set("warp_column", (&warp % across) * (MATRIX_COLUMNS * split.upcast)),
-            row: w.code.set("warp_row", (&warp / across) * (MATRIX_ROWS * groups)),
-            g: w.code.set("g", (Expr::Lane % WARP) / 4u32),
-            t: w.code.set("t", Expr::Lane % 4u32),
-        }
-    }
-}
-
-/// Warps side by side in a block of this width.
-fn across(split: &Split, width: u32) -> u32 {
-    (width / (MATRIX_COLUMNS * split.upcast)).max(1)
-}
-
-/// Multiplies, and stores the results from word `result` of workgroup memory on.
-fn multiply(
-    w: &mut Writer<'_>,
-    product: &Product,
-    place: &Place,
-    split: &Split,
-    warps: &Warps,
-    result: u32,
-) -> Result<(), Why> {
-    let form = |what: &str| Why::Form(format!("has {what}, which matrix units do not multiply"));
-    let tiles = w.tiles(product.w.param, product.w.k)?.filter(Tiles::has_one_scale);
-    let tiles = tiles.ok_or_else(|| form("a weight without one scale for 32 values"))?;
-    let Factor::View(view) = &product.x else { return Err(form("a prologue")) };
-    let first = place.row_to_read(&mut w.code, &Expr::U32(0)).axes;
-    let number = match &product.w.pick {
-        Pick::Only => Expr::U32(0),
-        Pick::Axis(axis) => first[*axis].clone(),
-        Pick::Ids(_) | Pick::Sum(_) => return Err(form("rows with matrices of their own")),
-    };
-    let matrix = w.code.set("matrix", number * word(product.w.stride)? + word(product.w.first)?);
-    let mut columns = Vec::new();
-    for u in 0..split.upcast {
-        let own = w.code.set("own", &warps.column + u * MATRIX_COLUMNS);
-        let row = |w: &mut Writer<'_>, column: Expr| {
-            let column = place.column_to_read(&mut w.code, &(&own + column), true);
-            tiles.row(&mut w.code, &(&matrix + column))
-        };
-        let halves = [0, HALF].map(|half| {
-            let multiplied = row(w, &warps.g + half);
-            (multiplied, [0u32, 1].map(|j| row(w, &warps.t * 2u32 + (half + j))))
-        });
-        columns.push(Columns { halves, own });
-    }
-    let mut groups: Vec<Group> = Vec::new();
-    for group in 0..warps.groups {
-        let mut row = |below: u32| {
-            let i = w.code.set("row", &warps.row + &warps.g + (group * MATRIX_ROWS + below));
-            let axes = place.row_to_read(&mut w.code, &i).axes;
-            Factors::rounded(w, view, &axes)
-        };
-        groups.push([row(0)?, row(HALF)?]);
-    }
-
-    let sums = |w: &mut Writer<'_>, stem: &str| -> Vec<Expr> {
-        (0..columns.len() * 2 * groups.len() * 4).map(|_| w.code.var(stem, 0.0f32)).collect()
-    };
-    let totals = sums(w, "total");
-    let blocks = word(product.w.k / 32)?;
-    let even = |n: &u32| blocks.is_multiple_of(split.reduce * n);
-    let ahead = (1..=AHEAD).rev().find(even).unwrap_or(1);
-    w.count("share", (0u32.into(), split.reduce.into(), 1), |w, share| {
-        let parts = sums(w, "sum");
-        w.count("b", (share, blocks.into(), split.reduce * ahead), |w, first| {
-            let operands: Vec<Operands> = (0..ahead)
-                .map(|a| {
-                    let b = w.code.set("b", &first + a * split.reduce);
-                    Operands::load(w, &tiles, &columns, &groups, &warps.t, &b)
-                })
-                .collect();
-            operands.iter().for_each(|operands| operands.multiply(w, &parts));
+/// Stores a tile's products of a weighted sum's terms in scratch memory.
+fn store_terms(w: &mut Writer<'_>, place: &Place, order: &Sorted, result: u32) -> Result<(), Why> {
+    let (width, cols) = (place.width(), place.cols());
+    w.share(place.tile() * width, |w, item| {
+        let r = w.code.set("r", &item / width);
+        let row = place.row(&mut w.code, &r);
+        let column = w.code.set("column", &place.column + &item % width);
+        w.when(row.exists.both(&place.has_column(&column)), |w| {
+            let to = place.row_number(&row.axes) * cols + column + order.terms;
+            w.code.push(Stmt::Store(order.slot, to, Expr::Shared((item + result).into())));
             Ok(())
-        })?;
-        for (total, part) in totals.iter().zip(&parts) {
-            w.code.assign(total, total.clone() + part.clone());
+        })
+    })
+}
+
+/// Adds up the terms of a weighted sum for a tile. Returns where the sums are.
+fn weighted(w: &mut Writer<'_>, product: &Product, place: &Place, order: &Sorted) -> Result<u32, Why> {
+    let Pick::Sum(sum) = &product.w.pick else { return Err(form("no weighted sum")) };
+    let (width, cols, terms) = (place.width(), place.cols(), word(sum.terms)?);
+    let result = w.pool.room(place.tile() * width);
+    w.share(place.tile() * width, |w, item| {
+        let r = w.code.set("r", &item / width);
+        let axes = place.row_to_read(&mut w.code, &r).axes;
+        let column = place.column_to_read(&mut w.code, &(&item % width), true);
+        let first = w.base(&sum.weights, &axes)?;
+        let from = place.row_number(&axes) * (terms * cols) + column + order.terms;
+        let from = w.code.set("from", from);
+        let all = w.code.var("all", 0.0f32);
+        for i in 0..terms {
+            let weight = w.load(sum.weights.param, &(&first + i * word(sum.weights.step)?))?;
+            let term = Expr::call(Fun::Float, [Expr::Word(order.slot, (&from + i * cols).into())]);
+            w.code.add_product(&all, weight, term);
         }
+        w.code.store_shared(item + result, all.bits());
         Ok(())
     })?;
-
-    let mut totals = totals.iter();
-    for Columns { own, .. } in &columns {
-        for half in [0, HALF] {
-            for group in 0..warps.groups {
-                for place_of in [[0, 0], [0, 1], [HALF, 0], [HALF, 1]] {
-                    let [below, beside] = place_of;
-                    let row = &warps.row + &warps.g + (group * MATRIX_ROWS + below);
-                    let column = own + &warps.t * 2u32 + (half + beside);
-                    let total = totals.next().cloned().unwrap_or(Expr::F32(0.0));
-                    w.code.store_shared(row * place.width() + column + result, total.bits());
-                }
-            }
-        }
-    }
-    debug_assert!(warps.across * MATRIX_COLUMNS * split.upcast == place.width());
-    Ok(())
-}
-
-/// A row of activations in a block of 32 values: the lane's words, the scale, and the sum if the weight has minima.
-struct LeftRow {
-    words: [Expr; 2],
-    scale: Expr,
-    sum: Option<Expr>,
-}
-
-/// A column of a weight in a block: the lane's words, and the scales and minima of the two columns that it adds up.
-struct RightColumn {
-    words: [Expr; 2],
-    scales: [(Expr, Option<Expr>); 2],
-}
-
-/// What a lane needs of a block of 32 values.
-struct Operands {
-    /// Two rows for each group.
-    left: Vec<[LeftRow; 2]>,
-    /// One for each tile and half.
-    right: Vec<RightColumn>,
-}
-
-impl Operands {
-    /// Loads those of block `b`.
-    fn load(
-        w: &mut Writer<'_>,
-        tiles: &Tiles,
-        columns: &[Columns],
-        groups: &[Group],
-        t: &Expr,
-        b: &Expr,
-    ) -> Operands {
-        let left = groups.iter().map(|group| {
-            group.each_ref().map(|x| {
-                let at = w.code.set("xw", &x.values + b * (QUADS as u32) + t);
-                let words = [0, QUADS as u32 / 2].map(|q| x.at(&at + q));
-                let words = words.map(|word| w.code.set("xq", word));
-                let mut scale = x.float(&x.scales + b);
-                if tiles.factor() != 1.0 {
-                    scale = scale * tiles.factor();
-                }
-                let scale = w.code.set("d", scale);
-                let sum = tiles.has_min().then(|| {
-                    let [a, b] = [0u32, 1].map(|h| x.float(&x.sums + b * 2u32 + h));
-                    w.code.set("s", a + b)
-                });
-                LeftRow { words, scale, sum }
-            })
-        });
-        let left = left.collect();
-        let halves = columns.iter().flat_map(|columns| &columns.halves);
-        let right = halves.map(|(multiplied, added)| {
-            let words = tiles.operand(&mut w.code, multiplied, b, t);
-            RightColumn { words, scales: added.each_ref().map(|row| tiles.scale(&mut w.code, row, b)) }
-        });
-        Operands { right: right.collect(), left }
-    }
-
-    /// Adds their products to the sums: by tile, half, group, and the four places of a lane.
-    fn multiply(&self, w: &mut Writer<'_>, sums: &[Expr]) {
-        let mut sums = sums.iter();
-        for RightColumn { words: right, scales } in &self.right {
-            for [upper, lower] in &self.left {
-                let ([a, c], [b, d]) = (&upper.words, &lower.words);
-                let left = [a, b, c, d].map(Clone::clone);
-                let names = [0, 1, 2, 3].map(|_| w.code.fresh("dots"));
-                w.code.push(Stmt::Matrix { into: names.clone(), left, right: right.clone() });
-                for (i, name) in names.into_iter().enumerate() {
-                    let (row, (scale, min)) = (if i < 2 { upper } else { lower }, &scales[i % 2]);
-                    let Some(sum) = sums.next() else { continue };
-                    let number = Expr::call(Fun::FloatOfI32, [Expr::name(name)]);
-                    w.code.add_product(sum, number, scale * &row.scale);
-                    if let (Some(min), Some(all)) = (min, &row.sum) {
-                        w.code.add_product(sum, min.clone(), all.clone());
-                    }
-                }
-            }
-        }
-    }
+    Ok(result)
 }

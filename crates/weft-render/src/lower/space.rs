@@ -24,6 +24,8 @@ pub(crate) struct Space {
     chunks: Option<Chunks>,
     /// Whether each chunk has its own workgroups.
     spread: bool,
+    /// If rows are sorted by the matrix that they are multiplied by, the number of matrices.
+    matrices: Option<u32>,
 }
 
 /// The tile and block of a workgroup.
@@ -38,6 +40,8 @@ pub(crate) struct Place {
     pub(crate) column: Expr,
     /// The chunk, if chunks have their own workgroups.
     pub(crate) chunk: Option<Expr>,
+    /// If rows are sorted: where their numbers are in workgroup memory, and how many the tile has.
+    sorted: Option<(u32, Expr)>,
 }
 
 /// A row: its index along each axis, and whether it exists.
@@ -66,7 +70,53 @@ impl Space {
                 _ => None,
             },
             spread,
+            matrices: None,
         })
+    }
+
+    /// The rows of a product that are sorted by their matrix, of which there are `matrices`: each row once for
+    /// each of its `terms`, the last axis.
+    pub(crate) fn sorted(
+        part: &Part,
+        split: &Split,
+        terms: Option<usize>,
+        matrices: u32,
+    ) -> Result<Space, Why> {
+        let rows = part.rows.iter().copied().chain(terms.map(Dim::Const)).collect();
+        let part = Part { rows, ..part.clone() };
+        let space = Space::new(&part, split, false)?;
+        Ok(Space { along_first: false, matrices: Some(matrices), ..space })
+    }
+
+    /// The most rows in a step of these sizes.
+    pub(crate) fn rows(&self, sizes: &Sizes) -> u64 {
+        let axis = self.axes.first().copied().unwrap_or(Dim::Const(1));
+        (axis.eval(sizes) as u64).saturating_mul(u64::from(self.inner))
+    }
+
+    /// The number of rows in this step.
+    pub(crate) fn rows_now(&self) -> Expr {
+        self.first_axis() * self.inner
+    }
+
+    /// The axes of a row by its number.
+    pub(crate) fn axes_of(&self, code: &mut Builder, number: &Expr) -> Vec<Expr> {
+        self.axes_from(code, number / self.inner, number % self.inner)
+    }
+
+    fn axes_from(&self, code: &mut Builder, first: Expr, mut rest: Expr) -> Vec<Expr> {
+        let mut axes = Vec::new();
+        for dim in self.axes.iter().skip(1).rev() {
+            let n = dim.known().and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
+            // Once all inner axes are divided out, the rest is the index itself.
+            axes.push(&rest % n);
+            rest = rest / n;
+        }
+        if !self.axes.is_empty() {
+            axes.push(first);
+        }
+        axes.reverse();
+        axes.into_iter().map(|a| code.set("i", a)).collect()
     }
 
     /// The most tiles in a step of these sizes, and of rows in them.
@@ -92,7 +142,8 @@ impl Space {
         let axis = self.axes.first().copied().unwrap_or(Dim::Const(1));
         let (inner, times) = if self.along_first { (1, self.inner) } else { (self.inner, 1) };
         let chunks = self.chunks.filter(|_| self.spread);
-        Groups { axis, inner, tile: self.tile, times: times.saturating_mul(self.blocks()), chunks }
+        let more = self.matrices.unwrap_or(0);
+        Groups { axis, inner, tile: self.tile, more, times: times.saturating_mul(self.blocks()), chunks }
     }
 
     /// The number of its workgroups in this step.
@@ -114,9 +165,10 @@ impl Space {
 
     fn tiles(&self, first_axis: &Expr) -> Expr {
         let up = self.tile - 1;
-        match self.along_first {
-            true => ((first_axis + up) / self.tile) * self.inner,
-            false => (first_axis * self.inner + up) / self.tile,
+        match (self.along_first, self.matrices) {
+            (true, _) => ((first_axis + up) / self.tile) * self.inner,
+            (false, None) => (first_axis * self.inner + up) / self.tile,
+            (false, Some(more)) => (first_axis * self.inner + up) / self.tile + more,
         }
     }
 
@@ -139,7 +191,7 @@ impl Space {
         } else {
             (code.set("first", other * self.width), None)
         };
-        Place { space: self.clone(), tile, first_axis, column, chunk }
+        Place { space: self.clone(), tile, first_axis, column, chunk, sorted: None }
     }
 }
 
@@ -159,6 +211,10 @@ impl Place {
     /// Row `i` of the tile.
     pub(crate) fn row(&self, code: &mut Builder, i: &Expr) -> Row {
         let Space { inner, tile, along_first, .. } = self.space;
+        if let Some((numbers, count)) = &self.sorted {
+            let number = code.set("row", Expr::Shared((i + *numbers).into()));
+            return Row { axes: self.space.axes_of(code, &number), exists: i.less(count.clone()) };
+        }
         let (mut index, count) = if along_first && inner > 1 {
             ((&self.tile / inner) * tile + i, self.first_axis.clone())
         } else {
@@ -169,27 +225,33 @@ impl Place {
             index = code.set("row", index);
             exists = index.less(count);
         }
-        let mut rest = if along_first && inner > 1 { &self.tile % inner } else { &index % inner };
+        let rest = if along_first && inner > 1 { &self.tile % inner } else { &index % inner };
         let first = if along_first { index } else { index / inner };
-        let mut axes = Vec::new();
-        for dim in self.space.axes.iter().skip(1).rev() {
-            let n = dim.known().and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
-            // Once all inner axes are divided out, the rest is the index itself.
-            axes.push(&rest % n);
-            rest = rest / n;
-        }
-        if !self.space.axes.is_empty() {
-            axes.push(first);
-        }
-        axes.reverse();
-        let axes = axes.into_iter().map(|a| code.set("i", a)).collect();
-        Row { axes, exists }
+        Row { axes: self.space.axes_from(code, first, rest), exists }
+    }
+
+    /// The number of a row by its axes.
+    pub(crate) fn row_number(&self, axes: &[Expr]) -> Expr {
+        let dims = self.space.axes.iter().skip(1).map(|dim| dim.known().unwrap_or(1) as u32);
+        let Some((first, inner)) = axes.split_first() else { return Expr::U32(0) };
+        inner.iter().zip(dims).fold(first.clone(), |number, (axis, n)| number * n + axis)
+    }
+
+    /// The same tile, whose `count` rows are those that workgroup memory numbers from word `numbers` on; the
+    /// numbers of rows beyond them are those of rows that can be read.
+    pub(crate) fn with_rows(&self, numbers: u32, count: Expr) -> Place {
+        Place { sorted: Some((numbers, count)), ..self.clone() }
+    }
+
+    /// How many rows of the tile exist, if they are sorted.
+    pub(crate) fn sorted_rows(&self) -> Option<&Expr> {
+        self.sorted.as_ref().map(|(_, count)| count)
     }
 
     /// Row `i` of the tile, clamped to the last row: for reading.
     pub(crate) fn row_to_read(&self, code: &mut Builder, i: &Expr) -> Row {
         let mut row = self.row(code, i);
-        if row.exists == Expr::True {
+        if row.exists == Expr::True || self.sorted.is_some() {
             return row;
         }
         // Only the first axis can be out of range.

@@ -155,16 +155,30 @@ impl Tiles {
         self.shift().filter(|_| self.layout.bits == 4)
     }
 
-    /// The columns `4 · quad ..` and `16 + 4 · quad ..` of a block, as signed bytes; `quad` is less than 4.
-    pub(crate) fn operand(&self, code: &mut Builder, of: &TileRow, block: &Expr, quad: &Expr) -> [Expr; 2] {
-        let numbers = code.set("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));
-        let vector = |vector: Expr| self.word(&numbers + vector * VECTOR);
+    /// The slot that it is in.
+    pub(crate) fn slot(&self) -> usize {
+        self.slot
+    }
+
+    /// The first word of a tile: the numbers of its first block.
+    pub(crate) fn first_word(&self, tile: &Expr) -> Expr {
+        &self.start + tile * self.tile
+    }
+
+    /// The columns `4 · quad ..` and `16 + 4 · quad ..` of a row's block, as signed bytes; `quad` is less than 4, and
+    /// `vector(v)` is the row's word of vector `v`.
+    pub(crate) fn operand(
+        &self,
+        code: &mut Builder,
+        quad: &Expr,
+        vector: impl Fn(Expr) -> Expr,
+    ) -> [Expr; 2] {
         let pair = match self.operand_shift() {
             Some(shift) => {
                 let word = code.set("w", vector(quad.clone()));
                 [&word << shift, word].map(|word| (word & 0xf0f0_f0f0u32) ^ 0x8080_8080u32)
             }
-            None => [quad.clone(), quad + 4u32].map(|quad| self.quad(&quad, vector)),
+            None => [quad.clone(), quad + 4u32].map(|quad| self.quad(&quad, &vector)),
         };
         pair.map(|quad| code.set("wq", quad))
     }
@@ -172,6 +186,9 @@ impl Tiles {
     /// The scale of 32 columns that have one, and their minimum if the format has one.
     pub(crate) fn scale(&self, code: &mut Builder, of: &TileRow, block: &Expr) -> (Expr, Option<Expr>) {
         let Group { scale, min } = self.group(code, of, block, &(block / (SUPER / COLUMNS as u32)));
+        if self.early {
+            return (scale, min);
+        }
         (code.set("scale", scale), min.map(|min| code.set("least", min)))
     }
 

@@ -66,7 +66,9 @@ impl Pool {
     /// A third of the GPU's workgroup memory may be spent on saving loads.
     fn new(limits: &Limits) -> Pool {
         let align = if limits.quads { 4 } else { 1 };
-        Pool { next: 0, align, top: 0, spare: limits.shared_bytes as usize / 4 / 3 }
+        // Workgroups that use more crowd each other out.
+        let usual = limits.shared_bytes.min(48 << 10) as usize;
+        Pool { next: 0, align, top: 0, spare: usual / 4 / 3 }
     }
 
     /// Frees everything.

@@ -3,7 +3,7 @@
 
 use weft_kern::{Anchor, Factor, Format, Instr, Kernel, Part, Pick, Product};
 use weft_quant::GgmlType;
-use weft_quant::packed::{COLUMNS, Layout};
+use weft_quant::packed::{COLUMNS, Layout, ROWS};
 
 use crate::limits::Limits;
 use crate::schedule::{MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention, top};
@@ -116,6 +116,26 @@ fn part_of(
     Ok(())
 }
 
+/// How the warps of a workgroup share its products on matrix units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Warps {
+    /// Warps side by side, each with columns of its own.
+    pub(crate) across: u32,
+    /// Warps below each other, each with rows of its own.
+    pub(crate) down: u32,
+    /// Warps that have shares of the same sums.
+    pub(crate) deep: u32,
+}
+
+/// How the warps share a block of this width. Those that are not needed for columns share the rows, by sixteen or more, and
+/// then sums.
+pub(crate) fn warps(split: &Split, width: u32, lanes: u32) -> Warps {
+    let across = (width / (MATRIX_COLUMNS * split.upcast)).max(1);
+    let left = (lanes / WARP / across).max(1);
+    let down = left.min(split.rows / MATRIX_ROWS).max(1);
+    Warps { across, down, deep: left / down }
+}
+
 /// Checks a split of products that are computed on matrix units.
 fn matrix_of(
     kernel: &Kernel,
@@ -123,25 +143,25 @@ fn matrix_of(
     split: &Split,
     (lanes, limits): (u32, &Limits),
 ) -> Result<(), String> {
-    let warps = (split.width / (MATRIX_COLUMNS * split.upcast)).max(1);
-    let whole = split.width == warps * MATRIX_COLUMNS * split.upcast
+    let Warps { across, down, deep } = warps(split, split.width, lanes);
+    let whole = split.width == across * MATRIX_COLUMNS * split.upcast
         && (part.cols as u32).is_multiple_of(MATRIX_COLUMNS);
-    let down = lanes / WARP / warps;
-    if !limits.matrix
-        || !whole
-        || down == 0
-        || lanes != warps * down * WARP
-        || !split.rows.is_multiple_of(MATRIX_ROWS * down)
-    {
+    let all = lanes == across * down * deep * WARP;
+    if !limits.matrix || !whole || !all || !split.rows.is_multiple_of(MATRIX_ROWS * down) {
         return Err(format!(
             "`{split}`: the {lanes} lanes do not make up whole warps of {MATRIX_ROWS} rows and {MATRIX_COLUMNS} columns"
         ));
     }
-    if split.spread || split.chunk > 0 || !part.columns_independent() {
-        return Err(format!("`{split}`: only products of independent columns can be on matrix units"));
+    let even = |product: &Product| {
+        (product.w.k / COLUMNS).is_multiple_of(split.reduce as usize) && split.reduce.is_multiple_of(deep)
+    };
+    if !part.products().iter().all(even) {
+        return Err(format!("`{split}`: {deep} warps do not have the same number of whole shares"));
     }
-    let fit = |product: &Product| suits_matrix(kernel, product, split.along_first || part.rows.len() < 2);
-    if !part.products().iter().all(fit) || part.products().is_empty() {
+    if split.spread || split.chunk > 0 {
+        return Err(format!("`{split}`: products on matrix units are not spread, and have no chunks"));
+    }
+    if !suit_matrix(kernel, part, split.along_first || part.rows.len() < 2) {
         return Err(format!(
             "`{split}`: rows with matrices of their own, or weights that matrix units do not multiply"
         ));
@@ -149,14 +169,34 @@ fn matrix_of(
     Ok(())
 }
 
-/// Whether matrix units can multiply by this weight: quantised, with one scale for 32 values, and the same for all rows
-/// that lie `along` the first axis.
-pub(crate) fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
-    let shared = match product.w.pick {
-        Pick::Only => true,
-        Pick::Axis(axis) => axis > 0 && along,
-        Pick::Ids(_) | Pick::Sum(_) => false,
+/// Whether matrix units can multiply by the weights of a part. Rows share matrices as they lie `along` the first axis, or
+/// pick them all by the same numbers, by which they can be sorted.
+pub(crate) fn suit_matrix(kernel: &Kernel, part: &Part, along: bool) -> bool {
+    let products = part.products();
+    let axis = products.iter().any(|product| matches!(product.w.pick, Pick::Axis(_)));
+    let mut picked = products.iter().filter_map(|product| match &product.w.pick {
+        Pick::Ids(ids) => Some((ids, product.w.count, false)),
+        Pick::Sum(sum) => Some((&sum.ids, product.w.count, true)),
+        Pick::Only | Pick::Axis(_) => None,
+    });
+    let alike = match picked.next() {
+        None => true,
+        // A weighted sum is alone with its numbers.
+        Some((_, _, true)) => picked.next().is_none() && !axis,
+        Some(first) => picked.all(|other| other == first) && !axis,
     };
+    alike && !products.is_empty() && products.iter().all(|product| suits_matrix(kernel, product, along))
+}
+
+/// Whether matrix units can multiply by this weight: quantised, with one scale for 32 values, in whole tiles.
+fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
+    let shared = match product.w.pick {
+        Pick::Axis(axis) => axis > 0 && along,
+        Pick::Only | Pick::Ids(_) | Pick::Sum(_) => true,
+    };
+    let m = &product.w;
+    let whole = |n: usize| n.is_multiple_of(ROWS);
+    let shared = shared && whole(m.first) && whole(m.n) && (m.count == 1 || whole(m.stride));
     let tiles = match kernel.params[product.w.param].format {
         Format::Ggml(ty) if ty.is_quantised() => Layout::of(ty).is_some_and(|layout| layout.group == COLUMNS),
         _ => false,

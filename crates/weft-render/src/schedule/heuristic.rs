@@ -104,6 +104,10 @@ fn longest(kernel: &Kernel, products: &[Product]) -> usize {
 pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
     let cut = !part.products().is_empty() && part.columns_independent();
     match split {
+        // Rows for matrix units come in sixteens.
+        Split { matrix: true, rows: ..=16, .. } if !part.products().is_empty() => {
+            Some(Split { rows: 1, along_first: false, upcast: 1, matrix: false, ..*split })
+        }
         Split { rows: 2.., .. } => Some(Split { rows: split.rows / 2, ..*split }),
         Split { width, .. } if cut && *width > 32 && width.is_multiple_of(64) => {
             Some(Split { width: width / 2, ..*split })

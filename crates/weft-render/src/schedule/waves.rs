@@ -12,13 +12,14 @@ use weft_quant::GgmlType;
 use weft_quant::packed::{Layout, Scales};
 
 use crate::limits::Limits;
-use crate::schedule::check::{WARP, suits_matrix};
+use crate::schedule::check::{self, WARP, suit_matrix};
 use crate::schedule::heuristic::{
     self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, below, elementwise, number, rounds, tile,
 };
 use crate::schedule::order::{LANES, lanes_matter};
 use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::{EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention};
+use crate::shader::COUNTER_BYTES;
 
 /// The tokens of the longest step whose kernels are spread over one wave.
 pub(crate) const FEW_TOKENS: usize = 8;
@@ -39,13 +40,20 @@ const ACROSS: usize = 16;
 /// Most lanes of a workgroup, where the number changes no bit.
 const MOST_LANES: usize = 512;
 
-/// The fewest tokens whose products are on matrix units. A warp multiplies whole sums there, one block after another, so
-/// that with few rows most of its time is waiting.
-const LEAST_MATRIX_TOKENS: usize = 64;
+/// Most rows of a workgroup that uses matrix units: lanes have sums for all of them.
+const MOST_MATRIX_ROWS: u32 = 32;
 
-/// Most rows of a workgroup that uses matrix units, and most bytes of its results.
-const MOST_MATRIX_ROWS: u32 = 64;
-const MATRIX_BYTES: u32 = 40 << 10;
+/// Most tiles of columns of a warp: lanes have sums for all of them.
+const MOST_WIDE: usize = 4;
+
+/// At most so many rows are few.
+const FEW_MATRIX_ROWS: usize = 64;
+
+/// Most bytes of shares of sums that warps have apart.
+const MOST_MATRIX_SHARES: u32 = 72 << 10;
+
+/// Workgroups for each multiprocessor that hide each other's latencies.
+const MATRIX_WAVES: usize = 2;
 
 /// Positions of a chunk of attention: what the lanes of a workgroup score at once.
 const CHUNK: u32 = 64;
@@ -78,6 +86,9 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
             }
             if let Some(matrix) = attention::on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
                 *split = matrix;
+            }
+            if let Some(spread) = spread_over(kernel, part, max, limits, schedule.lanes, *split) {
+                *split = spread;
             }
             if let Some(matrix) = on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
                 *split = matrix;
@@ -124,35 +135,120 @@ fn on_matrix(
 ) -> Option<Split> {
     let products = part.products();
     let along = products.iter().any(|p| matches!(p.w.pick, Pick::Axis(_)));
-    let tokens = part.rows.first().map_or(1, |rows| rows.eval(max));
     let suits = limits.matrix
-        && tokens >= LEAST_MATRIX_TOKENS
-        && !products.is_empty()
-        && part.columns_independent()
-        && products.iter().all(|product| suits_matrix(kernel, product, along || part.rows.len() < 2));
-    let tiles = part.cols / MATRIX_COLUMNS as usize;
-    if !suits || !part.cols.is_multiple_of(MATRIX_COLUMNS as usize) || lanes < WARP {
+        && suit_matrix(kernel, part, along || part.rows.len() < 2)
+        && products.iter().all(|p| (p.w.k / BLOCK).is_multiple_of(split.reduce as usize));
+    let (tiles, warps) = (part.cols / MATRIX_COLUMNS as usize, lanes / WARP);
+    if !suits || !part.cols.is_multiple_of(MATRIX_COLUMNS as usize) || !warps.is_power_of_two() {
         return None;
     }
-    let warps = lanes / WARP;
-    let across = warps.min(1 << tiles.trailing_zeros().min(8));
-    let (width, least) = (across * MATRIX_COLUMNS, MATRIX_ROWS * (warps / across));
-    if rounds(kernel, part) && width < number(BLOCK) && width as usize != part.cols {
-        return None;
+    // Tiles of rows, as many as share a matrix on average.
+    let mut rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+    let inner: usize = part.rows.iter().skip(1).map(|d| d.eval(max)).product();
+    if along {
+        rows /= inner.max(1);
     }
-    let bytes = |rows: u32| rows * width * 4 * number(products.len());
-    let mut rows = least;
-    while 2 * rows <= MOST_MATRIX_ROWS && rows < number(tokens) && bytes(2 * rows) <= MATRIX_BYTES {
-        rows *= 2;
+    let picks = products.iter().find_map(|p| match &p.w.pick {
+        Pick::Ids(_) => Some((p.w.count, 1)),
+        Pick::Sum(sum) => Some((p.w.count, sum.terms)),
+        Pick::Only | Pick::Axis(_) => None,
+    });
+    let each = match picks {
+        // Some have more than the average.
+        Some((count, terms)) => (rows * terms).div_ceil(count) * 5 / 4,
+        None => rows,
+    };
+    // A row program that needs whole rows has all columns: then warps that are not needed for these have rows. Few rows are
+    // better off in small tiles, of which there are more.
+    let whole = !part.columns_independent();
+    let widest = warps.min(1 << tiles.trailing_zeros().min(8));
+    let most = match picks {
+        _ if whole => MATRIX_ROWS * (warps / widest).min(MOST_MATRIX_ROWS / MATRIX_ROWS),
+        None if rows <= FEW_MATRIX_ROWS => MATRIX_ROWS,
+        _ => MOST_MATRIX_ROWS,
+    };
+    let tile = number(each.next_power_of_two()).clamp(MATRIX_ROWS, most);
+    let many = match picks {
+        Some((count, terms)) => count.min(rows * terms),
+        None => rows.div_ceil(tile as usize) * if along { inner } else { 1 },
+    };
+    // Warps side by side, unless there are too few workgroups: then they share rows, and sums if there are very few.
+    let least = match whole {
+        true => tiles,
+        false if rounds(kernel, part) => BLOCK / MATRIX_COLUMNS as usize,
+        false => 1,
+    };
+    let wide = if whole { tiles.div_ceil(widest as usize) } else { 1 };
+    let of = |across: u32| {
+        let split = Split {
+            rows: tile,
+            along_first: along,
+            width: across * number(wide) * MATRIX_COLUMNS,
+            upcast: number(wide),
+            matrix: true,
+            ..split
+        };
+        let deep = check::warps(&split, split.width, lanes).deep;
+        let shares = 4 * split.reduce * split.rows * split.width * number(products.len());
+        let possible = across as usize * wide >= least
+            && wide <= MOST_WIDE
+            && split.reduce.is_multiple_of(deep)
+            && (deep == 1 || shares <= MOST_MATRIX_SHARES);
+        possible.then_some((split, deep))
+    };
+    let processors = limits.processors as usize;
+    let mut chosen = None;
+    for across in (0..=widest.ilog2()).rev().map(|log| 1 << log) {
+        let Some((split, deep)) = of(across) else { continue };
+        let groups = tiles / across as usize * many;
+        // Warps that share sums do more in all.
+        if deep > 1 && chosen.is_some_and(|(_, groups)| groups >= processors / kernel.parts.len()) {
+            break;
+        }
+        chosen = Some((split, groups));
+        if groups >= MATRIX_WAVES * processors {
+            break;
+        }
     }
-    (rows <= MOST_MATRIX_ROWS && bytes(rows) <= MATRIX_BYTES).then_some(Split {
-        rows,
-        along_first: along,
-        width,
-        upcast: 1,
-        matrix: true,
-        ..split
-    })
+    chosen.map(|(split, _)| split)
+}
+
+/// The split of a part whose weighted sums have been multiplied already: its workgroups do less, so that there are more of
+/// them.
+pub(crate) fn without_sums(part: &Part, max: &Sizes, limits: &Limits, lanes: u32, split: Split) -> Split {
+    let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+    let tiles = rows.div_ceil(split.rows as usize);
+    let mut chosen = split;
+    while part.cols / chosen.width as usize * tiles < limits.processors as usize {
+        let less = Split { width: chosen.width / 2, ..chosen };
+        let deep = check::warps(&less, less.width, lanes).deep;
+        let shares = 4 * split.reduce * split.rows * less.width * number(part.products().len() - 1);
+        let whole = less.width.is_multiple_of(number(BLOCK)) && part.columns_independent();
+        if !whole || !split.reduce.is_multiple_of(deep) || shares > MOST_MATRIX_SHARES {
+            break;
+        }
+        chosen = less;
+    }
+    chosen
+}
+
+/// The split of a product whose row program needs whole rows, and whose weights are worth spreading over workgroups. The
+/// order of sums stays.
+fn spread_over(
+    kernel: &Kernel,
+    part: &Part,
+    max: &Sizes,
+    limits: &Limits,
+    lanes: u32,
+    split: Split,
+) -> Option<Split> {
+    let Anchor::Dot(products) = &part.anchor else { return None };
+    let columns = Columns::new(kernel, part, products, lanes as usize, split.reduce as usize, limits);
+    let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+    // Each tile of rows has a counter; others of the kernel may have some, too.
+    let few = rows.div_ceil(split.rows as usize) <= COUNTER_BYTES as usize / 4 / 2;
+    let width = columns.gathered(part.cols, limits)?;
+    few.then_some(Split { width: number(width), upcast: 1, spread: true, ..split })
 }
 
 /// The order in which attention adds up: what each chunk has, and how lanes share its scores. It
@@ -260,6 +356,13 @@ impl Columns {
         }
     }
 
+    /// The columns of a workgroup where a product of whole rows is worth spreading, so that the last workgroup gathers
+    /// them.
+    fn gathered(&self, cols: usize, limits: &Limits) -> Option<usize> {
+        let much = !self.apart && self.floats && limits.quads && cols * self.row_bytes >= MUCH;
+        much.then(|| below(SHARE / self.row_bytes.max(1)).min(self.across).min(cols))
+    }
+
     fn split(&self, part: &Part, rows: &[usize], limits: &Limits) -> Split {
         let Columns { across, reduce, unit, .. } = *self;
         let products = part.products();
@@ -274,8 +377,7 @@ impl Columns {
             ..rows_of
         };
         if !self.apart {
-            if self.floats && limits.quads && part.cols * self.row_bytes >= MUCH {
-                let width = below(SHARE / self.row_bytes.max(1)).min(across).min(part.cols);
+            if let Some(width) = self.gathered(part.cols, limits) {
                 return split(width, 1, true);
             }
             return split(part.cols, part.cols.div_ceil(across).next_power_of_two().min(most), false);

@@ -1,0 +1,136 @@
+//! How the shares of sums meet: in workgroup memory, where they are added in a fixed order.
+//!
+//! The terms of a weighted sum are added up apart, and weighted then: all at once if there is room for them, else one after
+//! another.
+
+use crate::code::expr::{Expr, Fun};
+use crate::lower::reduce::{self, Fold};
+use crate::lower::writer::Writer;
+use crate::refused::Why;
+
+/// How lanes share the sums of a pass.
+#[derive(Clone, Copy)]
+pub(super) struct Sharing {
+    /// Rows of the tile, columns of a pass, and of the block.
+    pub(super) rows: u32,
+    pub(super) pass: u32,
+    pub(super) width: u32,
+    /// Lanes that share a sum, and those of them that add theirs up by exchanging them.
+    pub(super) reduce: u32,
+    pub(super) exchanging: u32,
+}
+
+/// A product's shares and its results in workgroup memory.
+pub(super) struct Joined<'a> {
+    pub(super) shares: u32,
+    pub(super) results: u32,
+    /// The factors of a weighted sum's terms, whose shares lie one after another.
+    pub(super) weights: &'a [Expr],
+}
+
+impl Sharing {
+    /// Shares of a sum that meet in workgroup memory.
+    pub(super) fn each(&self) -> u32 {
+        self.reduce / self.exchanging
+    }
+
+    /// Words of all shares of a product with one matrix.
+    pub(super) fn words(&self) -> u32 {
+        self.rows.saturating_mul(self.pass).saturating_mul(self.each())
+    }
+
+    /// Stores a lane's sums, of its columns `own` and each row, among the shares from `at` on.
+    pub(super) fn store(
+        &self,
+        w: &mut Writer<'_>,
+        (share, own): (&Expr, &[Expr]),
+        sums: &[Vec<Expr>],
+        at: &Expr,
+    ) -> Result<(), Why> {
+        let Sharing { rows, pass, exchanging, .. } = *self;
+        for (own, sums) in own.iter().zip(sums) {
+            for (i, sum) in sums.iter().enumerate() {
+                let sum = match exchanging {
+                    1 => sum.clone(),
+                    n => reduce::subgroups(w, Fold::Sum, sum.clone(), n),
+                };
+                let row = share / exchanging * rows + i as u32;
+                let to = w.code.set("to", row * pass + own + at);
+                let first = (share % exchanging).equal(0u32);
+                w.when(if exchanging == 1 { Expr::True } else { first }, |w| {
+                    w.code.store_shared(to, sum.bits());
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds up the shares of term `i` of a weighted sum of one row, and adds it to the result.
+    pub(super) fn add_term(
+        &self,
+        w: &mut Writer<'_>,
+        at: &Expr,
+        (i, weight): (&Expr, Expr),
+        (shares, results): (u32, u32),
+    ) -> Result<(), Why> {
+        w.code.barrier();
+        self.items(w, self.pass, at, |w, item, own| {
+            let term = reduce::folded(w, Fold::Sum, &(item + shares), self.each(), self.pass);
+            let to = w.code.set("to", own + results);
+            let before = w.load_shared(to.clone()).unless(&i.equal(0u32), 0.0f32);
+            let all = Expr::call(Fun::Fma, [weight, term, before]);
+            w.code.store_shared(to, all.bits());
+        })?;
+        w.code.barrier();
+        Ok(())
+    }
+
+    /// Adds up the shares of products.
+    pub(super) fn join(&self, w: &mut Writer<'_>, at: &Expr, products: &[Joined<'_>]) -> Result<(), Why> {
+        let (apart, pass, width) = (self.rows * self.pass, self.pass, self.width);
+        let done = |joined: &Joined<'_>| joined.shares == joined.results && joined.weights.is_empty();
+        if products.is_empty() || self.each() == 1 && products.iter().all(done) {
+            return Ok(());
+        }
+        self.items(w, apart, at, |w, item, own| {
+            for Joined { shares, results, weights } in products {
+                let folded = |w: &mut Writer<'_>, first: u32| {
+                    reduce::folded(w, Fold::Sum, &(item + first), self.each(), apart)
+                };
+                let sum = if weights.is_empty() {
+                    folded(w, *shares)
+                } else {
+                    let all = w.code.var("all", 0.0f32);
+                    for (i, weight) in weights.iter().enumerate() {
+                        let term = folded(w, i as u32 * self.each() * apart + *shares);
+                        w.code.add_product(&all, weight.clone(), term);
+                    }
+                    all
+                };
+                w.code.store_shared((item / pass) * width + own + *results, sum.bits());
+            }
+        })?;
+        w.code.barrier();
+        Ok(())
+    }
+
+    /// Splits `n` places of a pass over the lanes: each with its column in the block, if it has one.
+    fn items(
+        &self,
+        w: &mut Writer<'_>,
+        n: u32,
+        at: &Expr,
+        write: impl FnOnce(&mut Writer<'_>, &Expr, &Expr),
+    ) -> Result<(), Why> {
+        let Sharing { pass, width, .. } = *self;
+        w.share(n, |w, item| {
+            let own = w.code.set("own", at + &item % pass);
+            let fits = if width.is_multiple_of(pass) { Expr::True } else { own.less(width) };
+            w.when(fits, |w| {
+                write(w, &item, &own);
+                Ok(())
+            })
+        })
+    }
+}

@@ -1,0 +1,225 @@
+//! Operands of matrix units in workgroup memory.
+//!
+//! A stage has some blocks of all rows of the tile and of all columns. Numbers are copied some stages ahead, without
+//! registers; scales are unpacked into registers while the stage before is multiplied, since formats differ in them.
+
+use crate::code::expr::Expr;
+use crate::code::stmt::Stmt;
+use crate::lower::factors::Factors;
+use crate::lower::matrix::shape::{RING, ROW, Shape, Task, VECTOR};
+use crate::lower::space::Place;
+use crate::lower::tile::{TileRow, Tiles};
+use crate::lower::writer::Writer;
+use crate::refused::Why;
+
+/// Words that are copied at once.
+const TOGETHER: u32 = 4;
+
+/// The copies of a product's numbers, and the loads of its scales.
+pub(crate) struct Stages<'a> {
+    shape: &'a Shape,
+    tiles: Tiles,
+    /// Word 0 of the ring, and of the two stages of scales.
+    ring: u32,
+    scales: u32,
+    copies: Vec<Copying>,
+    lefts: Vec<Left>,
+    rights: Vec<Right>,
+}
+
+/// Four words that a lane copies in each stage.
+struct Copying {
+    exists: Expr,
+    slot: usize,
+    from: Expr,
+    /// Words from a stage to the next in memory.
+    step: u32,
+    to: Expr,
+}
+
+/// A row's scale that a lane loads in each stage.
+struct Left {
+    exists: Expr,
+    x: Factors,
+    /// The block in the first stage.
+    block: Expr,
+    to: Expr,
+}
+
+/// A column's scale that a lane loads in each stage.
+struct Right {
+    exists: Expr,
+    row: TileRow,
+    block: Expr,
+    to: Expr,
+}
+
+/// A scale that goes to workgroup memory once the stage before has been multiplied. Its words are loaded before that, and
+/// looked at after it.
+pub(crate) struct Loaded {
+    exists: Expr,
+    to: Expr,
+    scale: Expr,
+}
+
+impl<'a> Stages<'a> {
+    /// Plans the copies of a product. `begin` is where workgroup memory has each row's first activation.
+    pub(crate) fn new(
+        w: &mut Writer<'_>,
+        task: &Task<'_>,
+        shape: &'a Shape,
+        place: &Place,
+        (begin, ring, scales): (u32, u32, u32),
+    ) -> Result<Stages<'a>, Why> {
+        let tiles = shape.tiles.clone();
+        let mut stages =
+            Stages { shape, tiles, ring, scales, copies: Vec::new(), lefts: Vec::new(), rights: Vec::new() };
+        let Shape { rows, width, deep, own, each, .. } = *shape;
+        let param = task.view.param;
+        let planes = |w: &mut Writer<'_>, row: &Expr| {
+            let at = w.code.set("x", Expr::Shared((row + begin).into()));
+            Factors::planes(w, param, &at)
+        };
+        // The first block of share `d` of the warps, and block `b` of its stages.
+        let first = |d: &Expr, b: &Expr| d * own + b;
+
+        // Activations: a row's blocks lie one after another.
+        let fours = deep * each * (ROW / TOGETHER);
+        for (c, exists) in items(w, rows * fours) {
+            let row = w.code.set("row", &c / fours);
+            let four = w.code.set("four", &c % fours);
+            let x = planes(w, &row);
+            let per = each * (ROW / TOGETHER);
+            let from = x.values + (&four / per) * (own * ROW) + (&four % per) * TOGETHER;
+            let from = w.code.set("from", from);
+            let to = w.code.set("to", row * shape.left_row() + four * TOGETHER);
+            let slot = w.slot(param);
+            stages.copies.push(Copying { exists, slot, from, step: each * ROW, to });
+        }
+        // Weights: a tile's blocks lie one after another.
+        let words = stages.tiles.vectors() * VECTOR;
+        let first_tile = w.code.set("first_tile", (&task.matrix + &place.column) / VECTOR);
+        let fours = deep * each * words / TOGETHER;
+        for (c, exists) in items(w, width / VECTOR * fours) {
+            let tile = w.code.set("column_tile", &c / fours);
+            let four = w.code.set("four", &c % fours);
+            let per = each * words / TOGETHER;
+            let at = stages.tiles.first_word(&(&first_tile + &tile));
+            let from = at + (&four / per) * (own * words) + (&four % per) * TOGETHER;
+            let from = w.code.set("from", from);
+            // Within a block.
+            let place = w.code.set("place", (&four * TOGETHER) % words);
+            let block = &four * TOGETHER - &place;
+            let to = (tile * (fours * TOGETHER) + block + swizzled(&place)) + shape.right_at();
+            let to = w.code.set("to", to);
+            let slot = stages.tiles.slot();
+            stages.copies.push(Copying { exists, slot, from, step: each * words, to });
+        }
+        let blocks = deep * each;
+        for (c, exists) in items(w, rows * blocks) {
+            let row = w.code.set("row", &c / blocks);
+            let b = w.code.set("b", &c % blocks);
+            let x = planes(w, &row);
+            let block = w.code.set("block", first(&(&b / each), &(&b % each)));
+            let to = w.code.set("to", b * rows + row);
+            stages.lefts.push(Left { exists, x, block, to });
+        }
+        for (c, exists) in items(w, width * blocks) {
+            let column = w.code.set("column", &c % width);
+            let b = w.code.set("b", &c / width);
+            let row = &task.matrix + &place.column + &column;
+            let row = stages.tiles.row(&mut w.code, &row);
+            let block = w.code.set("block", first(&(&b / each), &(&b % each)));
+            let to = w.code.set("to", c + shape.right_scales_at());
+            stages.rights.push(Right { exists, row, block, to });
+        }
+        Ok(stages)
+    }
+
+    /// Word 0 of a stage's numbers.
+    pub(crate) fn numbers_of(&self, stage: &Expr) -> Expr {
+        (stage % RING) * self.shape.stage_words() + self.ring
+    }
+
+    /// Word 0 of a stage's scales.
+    pub(crate) fn scales_of(&self, stage: &Expr) -> Expr {
+        (stage % 2u32) * self.shape.scale_words() + self.scales
+    }
+
+    /// Begins to copy a stage's numbers.
+    pub(crate) fn copy(&self, w: &mut Writer<'_>, stage: &Expr) -> Result<(), Why> {
+        let into = w.code.set("into", self.numbers_of(stage));
+        for Copying { exists, slot, from, step, to } in &self.copies {
+            let (to, from) = (&into + to, from + stage * *step);
+            w.when(exists.clone(), |w| {
+                w.code.push(Stmt::Copy { to, from: Expr::Four(Some(*slot), from.into()) });
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Loads a stage's scales to registers.
+    pub(crate) fn load(&self, w: &mut Writer<'_>, stage: &Expr) -> Vec<Loaded> {
+        let into = w.code.set("into", self.scales_of(stage));
+        let ahead = w.code.set("ahead", stage * self.shape.each);
+        let (mut loaded, factor, mins) = (Vec::new(), self.tiles.factor(), self.tiles.has_min());
+        let tiles = self.tiles.loaded(true);
+        let mut keep = |exists: &Expr, to: Expr, value: Expr| {
+            loaded.push(Loaded { exists: exists.clone(), to: &into + to, scale: value });
+        };
+        for Left { exists, x, block, to } in &self.lefts {
+            let block = w.code.set("block", block + &ahead);
+            let mut scale = w.code.set("kept", x.at(&x.scales + &block)).float();
+            if factor != 1.0 {
+                scale = scale * factor;
+            }
+            keep(exists, to.clone(), scale);
+            if mins {
+                let [a, b] = [0u32, 1].map(|h| w.code.set("kept", x.at(&x.sums + &block * 2u32 + h)).float());
+                keep(exists, to + self.shape.left_sums_at(), a + b);
+            }
+        }
+        for Right { exists, row, block, to } in &self.rights {
+            let block = w.code.set("block", block + &ahead);
+            let (scale, min) = tiles.scale(&mut w.code, row, &block);
+            keep(exists, to.clone(), scale);
+            if let Some(min) = min {
+                keep(exists, to + self.shape.right_mins_at(), min);
+            }
+        }
+        loaded
+    }
+}
+
+impl Loaded {
+    /// Stores what was loaded.
+    pub(crate) fn store(self, w: &mut Writer<'_>) -> Result<(), Why> {
+        let Loaded { exists, to, scale } = self;
+        w.when(exists, |w| {
+            w.code.store_shared(to, scale.bits());
+            Ok(())
+        })
+    }
+}
+
+/// Which of `n` items are a lane's: each with whether it exists. Lanes beyond the last have the last one.
+fn items(w: &mut Writer<'_>, n: u32) -> Vec<(Expr, Expr)> {
+    let lanes = w.code.lanes;
+    (0..n.div_ceil(lanes))
+        .map(|time| {
+            let c = w.code.set("c", Expr::Lane + time * lanes);
+            if (time + 1) * lanes <= n {
+                return (c, Expr::True);
+            }
+            let exists = c.less(n);
+            (w.code.set("c", c.min(n - 1)), exists)
+        })
+        .collect()
+}
+
+/// Where a word of a block of a tile is in a stage: moved so that the words of four vectors that a warp reads together
+/// are in different banks.
+pub(crate) fn swizzled(word: &Expr) -> Expr {
+    word ^ ((word >> 2u32) & 8u32)
+}

@@ -1,0 +1,188 @@
+//! Rows sorted by the matrix that they are multiplied by, so that the rows of a tile share it: an expert is read and
+//! unpacked once for all of its tokens.
+//!
+//! A first shader writes, to scratch memory, the numbers of all rows in that order, and a table of tiles: each has a
+//! matrix and a range of rows. Matrix `m`, whose rows begin at `b`, has the tiles from `⌊b / tile⌋ + m` on. These ranges
+//! do not overlap, so that no workgroup has to know more than how many rows pick a matrix before its own; some tiles
+//! have no rows. Which tile a row is in changes no bit of it.
+
+use weft_kern::{Part, Pick, View};
+
+use crate::code::expr::Expr;
+use crate::code::stmt::Stmt;
+use crate::lower::space::{Place, Space};
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
+
+/// Matrices whose rows a workgroup finds.
+const MATRICES: u32 = 8;
+
+/// Words of a tile in the table: its matrix, its first row among the sorted ones, and the row after its last.
+const TILE: u32 = 3;
+
+/// Where the sorted rows of a part are in scratch memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sorted {
+    pub(crate) slot: usize,
+    /// The first words of the rows' numbers, of the table of tiles, and of the products of a weighted sum's terms.
+    order: u32,
+    tiles: u32,
+    pub(crate) terms: u32,
+}
+
+/// How the rows of a part pick their matrices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Picks<'p> {
+    ids: &'p View,
+    /// If products of several matrices are added up, how many; each is a row of its own while rows are sorted.
+    pub(crate) terms: Option<usize>,
+    /// The number of matrices.
+    pub(crate) count: usize,
+}
+
+impl<'p> Picks<'p> {
+    /// How a part's rows pick matrices by number, if they do.
+    pub(crate) fn of(part: &'p Part) -> Option<Picks<'p>> {
+        part.products().iter().find_map(|product| match &product.w.pick {
+            Pick::Ids(ids) => Some(Picks { ids, terms: None, count: product.w.count }),
+            Pick::Sum(sum) => Some(Picks { ids: &sum.ids, terms: Some(sum.terms), count: product.w.count }),
+            Pick::Only | Pick::Axis(_) => None,
+        })
+    }
+
+    /// The matrix of a row with these axes.
+    fn matrix(&self, w: &mut Writer<'_>, axes: &[Expr]) -> Result<Expr, Why> {
+        let count = word(self.count)?;
+        match (self.terms, axes.split_last()) {
+            (Some(_), Some((term, axes))) => w.index(self.ids, axes, term, count),
+            _ => w.index(self.ids, axes, &Expr::U32(0), count),
+        }
+    }
+}
+
+impl Sorted {
+    /// Places `rows` rows, in tiles as `space` has them, from word `at` of the scratch memory on. Returns the words
+    /// that they take as well.
+    pub(crate) fn new(
+        slot: usize,
+        at: u64,
+        (space, picks): (&Space, &Picks<'_>),
+        rows: u64,
+    ) -> Option<(Sorted, u64)> {
+        let tiles = at.checked_add(rows)?;
+        // One more, since a step may have part of a tile.
+        let all = (rows / u64::from(space.tile)).checked_add(picks.count as u64 + 1)?;
+        let terms = tiles.checked_add(all.checked_mul(u64::from(TILE))?)?;
+        let products = if picks.terms.is_some() { rows.checked_mul(u64::from(space.cols))? } else { 0 };
+        let end = terms.checked_add(products)?;
+        let [order, tiles, terms] = [at, tiles, terms].map(u32::try_from);
+        Some((Sorted { slot, order: order.ok()?, tiles: tiles.ok()?, terms: terms.ok()? }, end - at))
+    }
+
+    fn word(&self, first: u32, at: Expr) -> Expr {
+        Expr::Word(self.slot, (at + first).into())
+    }
+}
+
+/// The workgroups that sort the rows.
+pub(crate) fn workgroups(picks: &Picks<'_>) -> usize {
+    picks.count.div_ceil(MATRICES as usize)
+}
+
+/// Sorts the rows of a part: writes the places of those that pick the workgroup's matrices. `space` has all rows.
+pub(crate) fn sort(
+    w: &mut Writer<'_>,
+    (picks, space): (&Picks<'_>, &Space),
+    sorted: &Sorted,
+    group: &Expr,
+) -> Result<(), Why> {
+    let (count, tile) = (word(picks.count)?, space.tile);
+    let segments = w.code.lanes / MATRICES;
+    let own = w.code.set("own", Expr::Lane % MATRICES);
+    let segment = w.code.set("segment", Expr::Lane / MATRICES);
+    let matrix = w.code.set("matrix", group * MATRICES + &own);
+    let rows = w.code.set("rows", space.rows_now());
+    // Each lane looks at a segment of the rows.
+    let each = w.code.set("each", (&rows + (segments - 1)) / segments);
+    let from = w.code.set("from", (&segment * &each).min(rows.clone()));
+    let to = w.code.set("to", (&from + &each).min(rows.clone()));
+    let (below, equal) = (w.code.var("below", 0u32), w.code.var("equal", 0u32));
+    w.count("n", (from.clone(), to.clone(), 1), |w, n| {
+        let axes = space.axes_of(&mut w.code, &n);
+        let id = picks.matrix(w, &axes)?;
+        for (count, is) in [(&below, id.less(matrix.clone())), (&equal, id.equal(matrix.clone()))] {
+            let more = count.clone().unless(&is, count + 1u32);
+            w.code.assign(count, more);
+        }
+        Ok(())
+    })?;
+    let [all_below, all_equal] = [0, 1].map(|_| w.pool.room(w.code.lanes));
+    w.code.store_shared(Expr::Lane + all_below, below.clone());
+    w.code.store_shared(Expr::Lane + all_equal, equal);
+    w.code.barrier();
+    // The rows of smaller matrices, of the own matrix in earlier segments, and of the own matrix.
+    let [begin, before, has] = ["begin", "before", "has"].map(|name| w.code.var(name, 0u32));
+    w.count("s", (0u32.into(), segments.into(), 1), |w, s| {
+        let at = w.code.set("at", &s * MATRICES + &own);
+        let smaller = &begin + Expr::Shared((&at + all_below).into());
+        w.code.assign(&begin, smaller);
+        let here = w.code.set("here", Expr::Shared((&at + all_equal).into()));
+        let earlier = before.clone().unless(&s.less(segment.clone()), &before + &here);
+        w.code.assign(&before, earlier);
+        let all = &has + &here;
+        w.code.assign(&has, all);
+        Ok(())
+    })?;
+    w.when(matrix.less(count), |w| {
+        let place = w.code.var("place", &begin + &before);
+        w.count("n", (from, to, 1), |w, n| {
+            let axes = space.axes_of(&mut w.code, &n);
+            let id = picks.matrix(w, &axes)?;
+            w.when(id.equal(matrix.clone()), |w| {
+                w.code.push(Stmt::Store(sorted.slot, &place + sorted.order, n));
+                let next = &place + 1u32;
+                w.code.assign(&place, next);
+                Ok(())
+            })
+        })?;
+        let end = w.code.set("end", &begin + &has);
+        let first = w.code.set("first_tile", &begin / tile + &matrix);
+        // The last matrix ends the table.
+        let last = matrix.equal(count - 1);
+        let next = &end / tile + &matrix + 1u32;
+        let next = next.unless(&last, (&rows + (tile - 1)) / tile + count);
+        let next = w.code.set("next", next);
+        w.count("t", (&first + &segment, next, segments), |w, t| {
+            let from = w.code.set("from", &begin + (&t - &first) * tile);
+            let to = w.code.set("to", (&from + tile).min(end.clone()));
+            let at = w.code.set("at", &t * TILE + sorted.tiles);
+            for (i, value) in [matrix.clone(), from, to].into_iter().enumerate() {
+                w.code.push(Stmt::Store(sorted.slot, &at + i as u32, value));
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Writes what a workgroup does with a tile of sorted rows, if that has rows: `write` receives the tile and its matrix.
+pub(crate) fn tile(
+    w: &mut Writer<'_>,
+    place: &Place,
+    sorted: &Sorted,
+    write: impl FnOnce(&mut Writer<'_>, &Place, Expr) -> Result<(), Why>,
+) -> Result<(), Why> {
+    let at = w.code.set("tile_at", place.tile_number() * TILE);
+    let [matrix, first, end] = [("number", 0u32), ("first_row", 1), ("end_row", 2)]
+        .map(|(name, i)| w.code.set(name, sorted.word(sorted.tiles + i, at.clone())));
+    w.when(first.less(end.clone()), |w| {
+        let count = w.code.set("rows_here", &end - &first);
+        let numbers = w.pool.room(place.tile());
+        w.share(place.tile(), |w, r| {
+            let at = (&first + &r).min(&end - 1u32);
+            w.code.store_shared(r + numbers, sorted.word(sorted.order, at));
+            Ok(())
+        })?;
+        w.code.barrier();
+        write(w, &place.with_rows(numbers, count), matrix)
+    })
+}
