@@ -2,9 +2,11 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::checked;
 use crate::checksum::checksum;
 use crate::file;
 
@@ -102,11 +104,31 @@ impl PackCache {
         Ok(if remove_unused(&packed.path)? { packed.bytes } else { 0 })
     }
 
+    /// Checks every byte of a file on `threads` threads, even if it was checked before. `on` receives the bytes done and in
+    /// total. `None` if `on` interrupts it.
+    ///
+    /// # Errors
+    /// What is wrong with the file, as a predicate to its path. It is packed again at its next use.
+    pub fn verify(
+        &self,
+        packed: &Packed,
+        threads: usize,
+        on: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Option<Result<(), String>> {
+        file::verify(&packed.path, threads, on)
+    }
+
     /// Removes the unfinished files of processes that were killed, and returns how many bytes that frees. Failures are ignored.
     pub fn sweep(&self) -> u64 {
         let mut freed = weft_file::sweep(&self.folder).unwrap_or(0);
         for (path, bytes, _) in self.files(OLD_PART).unwrap_or_default() {
             if remove_unused(&path).unwrap_or(false) {
+                freed += bytes;
+            }
+        }
+        // Notes about files that are gone.
+        for (path, bytes, _) in self.files(checked::SUFFIX).unwrap_or_default() {
+            if !path.with_extension("").exists() && fs::remove_file(&path).is_ok() {
                 freed += bytes;
             }
         }
@@ -188,5 +210,6 @@ fn remove_unused(path: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     fs::remove_file(path)?;
+    checked::forget(path);
     Ok(true)
 }

@@ -1,15 +1,16 @@
-//! Cache files: written by all cores, and trusted only after all cores have checked every byte.
+//! Cache files: written by all cores, and trusted only after all cores have checked every byte, once since the machine was started.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use weft_file::AtomicFile;
 use weft_gguf::MappedFile;
 
+use crate::checked;
 use crate::checksum::checksum;
 use crate::header::{self, Header};
 use crate::identity::Identity;
@@ -19,6 +20,9 @@ use crate::work::{self, Stop};
 
 /// The number of blocks after which a file is synced, so that a process never has to wait long for it at its end.
 const SYNC: usize = 256;
+
+/// Files used within this time are not marked as used again.
+const RECENT: Duration = Duration::from_secs(3600);
 
 /// Why a file cannot be used.
 #[derive(Debug)]
@@ -40,7 +44,7 @@ pub(crate) struct Opened {
     pub(crate) ranges: Vec<Range<usize>>,
 }
 
-/// Maps and checks a file, which also reads it into memory. The file may hold more weights than the layout.
+/// Maps and checks a file, which also reads it into memory, unless that has been done since the machine was started. The file may hold more weights than the layout.
 pub(crate) fn open(
     path: &Path,
     identity: Identity,
@@ -71,23 +75,76 @@ pub(crate) fn open(
     let found: Option<Vec<_>> = layout.places().iter().map(|place| header.find(place)).collect();
     let found = found.ok_or_else(|| stale("does not have all weights"))?;
     let start = map.len() - header.data;
-    let total = header.data as u64;
-    let check = |(block, bytes): (usize, &[u8]), _: &mut ()| {
-        if header.sums[block] == checksum(bytes) { Ok(()) } else { Err(block) }
-    };
-    let mut done = |blocks: usize| progress(((blocks * BLOCK) as u64).min(total), total);
-    work::each(threads, map[start..].chunks(BLOCK).enumerate(), || (), check, &mut done).map_err(|stop| {
-        match stop {
-            Stop::Interrupted => Unusable::Interrupted,
-            Stop::Failed(block) => {
-                Unusable::Stale(format!("is damaged at byte {} or after it", start + block * BLOCK))
-            }
+    if checked::is_checked(path, &file) {
+        // For the LRU order, an hour is exact enough.
+        let used = file
+            .metadata()
+            .and_then(|about| about.modified())
+            .and_then(|at| at.elapsed().map_err(io::Error::other));
+        if used.is_ok_and(|since| since > RECENT) {
+            let _ = file.set_modified(SystemTime::now());
+            checked::remember(path, &file);
         }
-    })?;
-    // For the LRU order. Only the owner may set the time.
-    let _ = file.set_modified(SystemTime::now());
+    } else {
+        check(&map, &header, threads, progress).map_err(|stop| match stop {
+            Stop::Interrupted => Unusable::Interrupted,
+            Stop::Failed(at) => Unusable::Stale(format!("is damaged at byte {at} or after it")),
+        })?;
+        // For the LRU order. Only the owner may set the time.
+        let _ = file.set_modified(SystemTime::now());
+        checked::remember(path, &file);
+    }
     let ranges = found.into_iter().map(|range| range.start + start..range.end + start).collect();
     Ok(Opened { storage: Storage::File { map, _locked: file }, ranges })
+}
+
+/// Checks every block of a file's data against the sums in its header.
+///
+/// # Errors
+/// The place of a block that is damaged, or that the callback interrupted the check.
+fn check(
+    map: &[u8],
+    header: &Header,
+    threads: usize,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<(), Stop<usize>> {
+    let start = map.len() - header.data;
+    let total = header.data as u64;
+    let check = |(block, bytes): (usize, &[u8]), _: &mut ()| {
+        if header.sums[block] == checksum(bytes) { Ok(()) } else { Err(start + block * BLOCK) }
+    };
+    let mut done = |blocks: usize| progress(((blocks * BLOCK) as u64).min(total), total);
+    work::each(threads, map[start..].chunks(BLOCK).enumerate(), || (), check, &mut done)
+}
+
+/// Checks a file whoever it belongs to, and notes the result. `None` if the callback interrupted it.
+///
+/// # Errors
+/// A predicate to the file's path: what is wrong with it.
+pub(crate) fn verify(
+    path: &Path,
+    threads: usize,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Option<Result<(), String>> {
+    checked::forget(path);
+    let opened = || -> Result<(File, MappedFile, Header), String> {
+        let (file, _) = open_for_use(path).map_err(|error| format!("cannot be read: {error}"))?;
+        let map = MappedFile::new(&file).map_err(|error| format!("cannot be mapped: {error}"))?;
+        let header = Header::parse(&map, map.len() as u64).map_err(|error| error.to_string())?;
+        Ok((file, map, header))
+    };
+    let (file, map, header) = match opened() {
+        Ok(opened) => opened,
+        Err(why) => return Some(Err(why)),
+    };
+    match check(&map, &header, threads, progress) {
+        Ok(()) => {
+            checked::remember(path, &file);
+            Some(Ok(()))
+        }
+        Err(Stop::Interrupted) => None,
+        Err(Stop::Failed(at)) => Some(Err(format!("is damaged at byte {at} or after it"))),
+    }
 }
 
 /// Opens a file, locks it as in use for as long as it is open, and returns it with its length.

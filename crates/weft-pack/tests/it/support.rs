@@ -59,10 +59,11 @@ impl Folder {
         PackCache::new(self.0.join("packed"))
     }
 
-    /// The paths of all files of the cache.
+    /// The paths of all files of the cache, without the notes on what was checked.
     pub(crate) fn cached(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.0.join("packed")) else { return Vec::new() };
         let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.retain(|path| path.extension().is_none_or(|extension| extension != "checked"));
         paths.sort();
         paths
     }

@@ -1,7 +1,9 @@
 //! `weft cache`: lists and removes packed weights and computed prompts.
 
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, ensure};
@@ -14,12 +16,14 @@ use weft_hub::Cache;
 
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
+use crate::interrupt::Listener;
 use crate::out::{Out, note};
+use crate::progress::{Progress, Unit};
 use crate::units;
 
 const WHAT: Positional = Positional {
     name: "WHAT",
-    help: "`list` the files, `clear` them, `prune` those of models that are gone, or print the `path` of the folder [default: list]",
+    help: "`list` the files, `clear` them, `prune` those of models that are gone, `verify` every byte of packed weights, or print the `path` of the folder [default: list]",
     required: false,
 };
 const MODEL: Positional = Positional {
@@ -41,7 +45,8 @@ Examples:
   weft cache
   weft cache clear
   weft cache clear model.gguf
-  weft cache prune",
+  weft cache prune
+  weft cache verify",
     positionals: &[WHAT, MODEL],
     run,
 };
@@ -53,8 +58,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let what = args.text(WHAT.name).unwrap_or("list");
     let model = args.text(MODEL.name);
     let json = args.flag("json");
-    if !["list", "clear", "prune", "path"].contains(&what) {
-        let problem = format!("there is no action `{what}`; expected list, clear, prune or path");
+    if !["list", "clear", "prune", "verify", "path"].contains(&what) {
+        let problem = format!("there is no action `{what}`; expected list, clear, prune, verify or path");
         return Err(clap::Error::raw(ErrorKind::InvalidValue, problem).into());
     }
     if what == "path" {
@@ -78,6 +83,9 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         let path = path_of(&models, model)?;
         packed.retain(|packed| packed.of.as_ref().is_some_and(|of| of.model == path));
         ensure!(!packed.is_empty(), "there are no packed weights of `{model}`; `weft cache` lists all");
+    }
+    if what == "verify" {
+        return verify(&cache, &packed, json);
     }
     let cannot_read = || format!("cannot read {}", prompts.folder.display());
     let kept = if model.is_none() { prompts.usage().with_context(cannot_read)? } else { Default::default() };
@@ -144,6 +152,44 @@ fn list(
     let total = packed.iter().map(|packed| packed.bytes).sum();
     note!("{} in {}", units::bytes(total), cache.folder.display());
     Ok(())
+}
+
+/// Checks every byte of these files. What is damaged is packed again at its next use.
+fn verify(cache: &PackCache, packed: &[Packed], json: bool) -> anyhow::Result<Outcome> {
+    let listener = Listener::new();
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    let (mut damaged, mut reports) = (0, Vec::new());
+    for file in packed {
+        let path = file.path.display().to_string();
+        let mut progress = Progress::new(format!("checking {path}"), file.bytes, Unit::Bytes);
+        let found = cache.verify(file, threads, &mut |done, _| {
+            progress.set(done);
+            if listener.pressed().load(Ordering::SeqCst) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        drop(progress);
+        let Some(found) = found else { return Ok(Outcome::Interrupted) };
+        damaged += usize::from(found.is_err());
+        if !json {
+            match &found {
+                Ok(()) => note!("{path} is good"),
+                Err(why) => note!("{path} {why}"),
+            }
+        }
+        reports.push(json!({ "path": path, "bytes": file.bytes, "problem": found.err() }));
+    }
+    if json {
+        Out::new().json(&Value::Array(reports))?;
+    }
+    ensure!(
+        damaged == 0,
+        "{damaged} of {} files cannot be used; their models are packed again when needed",
+        packed.len()
+    );
+    Ok(Outcome::Done)
 }
 
 fn description(packed: &Packed) -> Value {

@@ -8,6 +8,11 @@ use crate::support::{Folder, model, weft};
 
 const MODEL: &str = "glm-tiny-q4_k_m";
 
+/// The files in a cache, without the notes on what was checked.
+fn files(cache: &Folder) -> Vec<String> {
+    cache.files().into_iter().filter(|name| !name.ends_with(".checked")).collect()
+}
+
 /// Logits computed with this cache folder.
 #[track_caller]
 fn logits(cache: &Folder, args: &[&str]) -> Vec<u8> {
@@ -27,12 +32,12 @@ fn list(cache: &Folder) -> Value {
 fn cached_weights_change_no_bit() {
     let cache = Folder::new();
     let plain = logits(&cache, &["--no-cache"]);
-    assert_eq!(cache.files().len(), 0);
+    assert_eq!(files(&cache).len(), 0);
     assert!(logits(&cache, &[]) == plain, "packed");
-    let kept = cache.files();
+    let kept = files(&cache);
     assert!(kept.len() == 1 && kept[0].starts_with("packed") && kept[0].ends_with(".weftpack"), "{kept:?}");
     assert!(logits(&cache, &[]) == plain, "found");
-    assert_eq!(cache.files(), kept);
+    assert_eq!(files(&cache), kept);
 }
 
 #[test]
@@ -42,14 +47,14 @@ fn processes_can_pack_at_the_same_time() {
     std::thread::scope(|scope| {
         (0..3).for_each(|_| drop(scope.spawn(|| assert!(logits(&cache, &[]) == plain))));
     });
-    assert_eq!(cache.files().len(), 1);
+    assert_eq!(files(&cache).len(), 1);
 }
 
 #[test]
 fn a_damaged_file_is_replaced() {
     let cache = Folder::new();
     let plain = logits(&cache, &[]);
-    let file = cache.join(&cache.files()[0]);
+    let file = cache.join(&files(&cache)[0]);
     let mut bytes = fs::read(&file).unwrap();
     let at = bytes.len() - 1000;
     bytes[at] ^= 1;
@@ -64,6 +69,38 @@ fn a_damaged_file_is_replaced() {
     );
     assert!(fs::read(out).unwrap() == plain);
     assert!(logits(&cache, &[]) == plain, "and nothing is reported any more");
+}
+
+#[test]
+fn a_file_is_checked_once_until_it_changes_or_someone_asks() {
+    let cache = Folder::new();
+    let plain = logits(&cache, &[]);
+    let file = cache.join(&files(&cache)[0]);
+    let run = |args: &[&str]| weft(args).env("WEFT_CACHE", cache.path()).run();
+    let checked = file.with_file_name(format!("{}.checked", file.file_name().unwrap().to_str().unwrap()));
+    assert_eq!(checked.exists(), cfg!(target_os = "linux"));
+    assert!(logits(&cache, &[]) == plain);
+    let told = run(&["cache", "verify"]);
+    assert!(told.code == Some(0) && told.err.contains(" is good"), "{told:?}");
+    // Damage that keeps size and time is found by whoever asks, and then at the next use.
+    let time = fs::metadata(&file).unwrap().modified().unwrap();
+    let mut bytes = fs::read(&file).unwrap();
+    let at = bytes.len() - 1000;
+    bytes[at] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
+    let told = run(&["cache", "verify", "--json"]);
+    assert_eq!(told.code, Some(1), "{told:?}");
+    assert!(
+        told.out.contains("is damaged at byte") && told.err.contains("1 of 1 files cannot be used"),
+        "{told:?}"
+    );
+    assert!(!checked.exists());
+    let path = model(MODEL);
+    let out = cache.join("again.f32");
+    let told = run(&["logits", path.to_str().unwrap(), "--tokens", "1,2,3", "--out", out.to_str().unwrap()]);
+    assert!(told.err.contains("packing the weights again"), "{told:?}");
+    assert!(fs::read(out).unwrap() == plain);
 }
 
 #[test]
@@ -101,7 +138,7 @@ fn a_good_file_stays_if_it_cannot_be_mapped() {
         call
     };
     run().run().ok();
-    let file = cache.join("packed").read_dir().unwrap().next().unwrap().unwrap().path();
+    let file = cache.join(&files(&cache).into_iter().find(|name| name.ends_with(".weftpack")).unwrap());
     let state = || {
         let about = fs::metadata(&file).unwrap();
         (about.len(), std::os::unix::fs::MetadataExt::ino(&about))
@@ -161,7 +198,7 @@ fn the_cache_is_listed_and_cleared() {
     let (own, listed) = (model(MODEL).canonicalize().unwrap(), list(&cache));
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(listed[0]["model"], own.to_str().unwrap());
-    let file = fs::metadata(cache.join(&cache.files()[0])).unwrap();
+    let file = fs::metadata(cache.join(&files(&cache)[0])).unwrap();
     assert_eq!(listed[0]["bytes"], file.len());
     assert!(listed[0]["used"].as_u64().unwrap() > 1_700_000_000);
     let text = call(&["cache", "list"]).ok();
@@ -170,10 +207,10 @@ fn the_cache_is_listed_and_cleared() {
     let other = model("glm-tiny-q4_0");
     let told = call(&["cache", "clear", other.to_str().unwrap()]).failed(1);
     assert!(told.contains("there are no packed weights of"), "{told}");
-    assert_eq!(cache.files().len(), 1);
+    assert_eq!(files(&cache).len(), 1);
     let told = call(&["cache", "clear", own.to_str().unwrap(), "--json"]).json();
     assert_eq!(told, json!({ "freed": file.len(), "in_use": 0 }));
-    assert_eq!(cache.files().len(), 0);
+    assert_eq!(files(&cache).len(), 0);
 
     logits(&cache, &[]);
     fs::write(cache.join("packed/mine.txt"), "not theirs").unwrap();
@@ -181,7 +218,7 @@ fn the_cache_is_listed_and_cleared() {
     fs::write(cache.join("packed/x.weftpack"), "damaged").unwrap();
     assert!(call(&["cache"]).ok().contains("is damaged or from another version"));
     assert!(call(&["cache", "clear"]).err.contains("freed"));
-    assert_eq!(cache.files(), ["packed/mine.txt"]);
+    assert_eq!(files(&cache), ["packed/mine.txt"]);
 }
 
 #[test]
@@ -223,6 +260,9 @@ fn prompts_are_kept_listed_and_cleared() {
 #[test]
 fn unknown_actions_are_refused() {
     let told = weft(["cache", "empty"]).run().failed(2);
-    assert!(told.contains("there is no action `empty`; expected list, clear, prune or path"), "{told}");
+    assert!(
+        told.contains("there is no action `empty`; expected list, clear, prune, verify or path"),
+        "{told}"
+    );
     assert!(weft(["logits", "x", "--no-cache", "--cache-limit", "-1"]).run().failed(2).contains("from 0 to"));
 }
