@@ -71,8 +71,8 @@ fn run(record: &Record, out: &mut String) -> fmt::Result {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
     let mut facts = vec![("When", time.replace('T', " ").replace('Z', " UTC"))];
     if let Some(name) = record.model_name() {
-        let gigabytes = model["bytes"].as_f64().unwrap_or(f64::NAN) / 1e9;
-        facts.push(("Model", format!("{name}, {gigabytes:.2} GB")));
+        let bytes = model["bytes"].as_f64().unwrap_or(f64::NAN);
+        facts.push(("Model", format!("{name}, {}B", html::short(bytes))));
     }
     if let Some(cpu) = machine["cpu"].as_str() {
         facts.push(("Machine", format!("{cpu}, {} threads, {}", machine["threads"], text(&machine["isa"]))));

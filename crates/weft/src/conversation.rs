@@ -1,6 +1,7 @@
 //! A conversation with a model: keeps the messages, and streams the reply to the next one.
 
 mod batch;
+mod repeats;
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub(crate) struct Generated {
     pub(crate) usage: Usage,
     /// The time it took.
     pub(crate) timings: Timings,
+    /// Whether it was ended because it only repeated itself.
+    pub(crate) repeats: bool,
 }
 
 /// A conversation.
@@ -45,6 +48,8 @@ pub(crate) struct Conversation {
     messages: Messages,
     think: Option<bool>,
     form: Option<Form>,
+    /// Whether replies that only repeat themselves are ended.
+    guard: bool,
     generate: GenerateOptions,
 }
 
@@ -70,7 +75,7 @@ impl Conversation {
         let mut messages = Messages::default();
         messages.set_system(args.system(own));
         let form = Form::of(args, engine.model())?;
-        Ok(Conversation { engine, template, messages, think, form, generate })
+        Ok(Conversation { engine, template, messages, think, form, guard: false, generate })
     }
 
     /// The engine.
@@ -81,6 +86,11 @@ impl Conversation {
     /// The messages so far.
     pub(crate) fn messages(&mut self) -> &mut Messages {
         &mut self.messages
+    }
+
+    /// Ends replies that only repeat themselves, as small models do, rather than fill the context with them.
+    pub(crate) fn guard(&mut self) {
+        self.guard = true;
     }
 
     /// How replies are generated.
@@ -117,7 +127,7 @@ impl Conversation {
     /// If the template rejects a message, the context is too small, or a step fails.
     pub(crate) fn reply(&mut self, show: Show<'_>) -> anyhow::Result<Generated> {
         let request = self.request(self.messages.all())?;
-        stream(&mut self.engine, request, show)
+        stream(&mut self.engine, request, self.guard, show)
     }
 
     /// The request for a reply to these messages.
@@ -158,11 +168,16 @@ pub(crate) fn complete(
     if let Some(form) = form {
         request = request.processor(form.processor(None)?);
     }
-    stream(engine, request, show)
+    stream(engine, request, false, show)
 }
 
 /// Generates a reply and shows it.
-fn stream(engine: &mut Engine, request: Request, mut show: Show<'_>) -> anyhow::Result<Generated> {
+fn stream(
+    engine: &mut Engine,
+    request: Request,
+    guard: bool,
+    mut show: Show<'_>,
+) -> anyhow::Result<Generated> {
     let listener = Listener::new();
     let stop = listener.pressed();
     let quiet = Quiet::new();
@@ -171,7 +186,7 @@ fn stream(engine: &mut Engine, request: Request, mut show: Show<'_>) -> anyhow::
     let mut text = String::new();
     let mut written = Ok(());
     let mut generation = engine.push(request).map_err(|error| with_numbers(error, engine))?;
-    let mut cut = false;
+    let (mut cut, mut repeats) = (false, false);
     let finish = loop {
         match generation.poll() {
             Some(Event::Prompt { done, total }) if done < total => {
@@ -185,19 +200,20 @@ fn stream(engine: &mut Engine, request: Request, mut show: Show<'_>) -> anyhow::
                 }
             }
             // What was computed when Ctrl-C was pressed is not shown any more.
-            Some(Event::Text(_)) if stop.load(Ordering::SeqCst) => cut = true,
+            Some(Event::Text(_)) if repeats || stop.load(Ordering::SeqCst) => cut = true,
             Some(Event::Text(more)) => {
                 (progress, spinner) = (None, None);
                 if written.is_ok() {
                     written = show.text(&more);
                 }
                 text += &more;
+                repeats = guard && repeats::only_repeats(&text);
             }
-            Some(Event::Finished(finish)) => break if cut { Finish::Cancelled } else { finish },
+            Some(Event::Finished(finish)) => break if cut && !repeats { Finish::Cancelled } else { finish },
             Some(_) => {}
             None => {
                 // Without a reader there is no reason to continue.
-                if stop.load(Ordering::SeqCst) || written.is_err() {
+                if repeats || stop.load(Ordering::SeqCst) || written.is_err() {
                     generation.cancel();
                 }
                 engine.step()?;
@@ -210,7 +226,7 @@ fn stream(engine: &mut Engine, request: Request, mut show: Show<'_>) -> anyhow::
     }
     written.and_then(|()| show.end())?;
     drop(quiet);
-    Ok(Generated { text, finish, usage: generation.usage(), timings: generation.timings() })
+    Ok(Generated { text, finish, usage: generation.usage(), timings: generation.timings(), repeats })
 }
 
 /// A prompt that does not fit in the context.

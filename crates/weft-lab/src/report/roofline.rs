@@ -105,12 +105,15 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
     )?;
     roofs.write([x, y], out)?;
     let longest = points.iter().map(|(_, point)| number(&point.row["ms"])).fold(0.0, f64::max);
+    // The area is the time.
+    let radius = |point: &Point<'_>| 3.0 + 13.0 * (number(&point.row["ms"]) / longest).max(0.0).sqrt();
+    let circles: Vec<[f64; 3]> =
+        points.iter().map(|(_, point)| [at_x(point.intensity), at_y(point.rate), radius(point)]).collect();
     let mut labels = Vec::new();
     for (at, point) in &points {
         let text = |name: &str| point.row[name].as_str().unwrap_or("?");
         let (px, py) = (at_x(point.intensity), at_y(point.rate));
-        // The area is the time.
-        let radius = 3.0 + 13.0 * (number(&point.row["ms"]) / longest).max(0.0).sqrt();
+        let radius = radius(point);
         let title = format!(
             "{}. {}: {} ms, {} per second",
             at + 1,
@@ -125,7 +128,7 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
             Escaped(&title)
         )?;
         if *at < NUMBERED {
-            let [x, y] = free_place([px, py], radius, &labels);
+            let [x, y] = free_place([px, py, radius], &labels, &circles);
             labels.push([x, y]);
             write!(
                 out,
@@ -138,8 +141,8 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
     out.write_str("</svg>\n</div>\n")
 }
 
-/// The place of a number beside a circle: the nearest that covers no other number and stays in the plot.
-fn free_place([x, y]: [f64; 2], radius: f64, taken: &[[f64; 2]]) -> [f64; 2] {
+/// The place of a number beside a circle: the nearest in the plot that covers no other number, and no circle if there is room.
+fn free_place([x, y, radius]: [f64; 3], taken: &[[f64; 2]], circles: &[[f64; 3]]) -> [f64; 2] {
     // Right, left, above, below and between, then farther out.
     const AROUND: [[f64; 2]; 8] = [
         [1.0, 0.0],
@@ -151,14 +154,17 @@ fn free_place([x, y]: [f64; 2], radius: f64, taken: &[[f64; 2]]) -> [f64; 2] {
         [-0.7, -0.7],
         [-0.7, 0.7],
     ];
-    let rings = (0..6).map(|ring| radius + 8.0 + 13.0 * f64::from(ring));
-    let places = rings.flat_map(|r| AROUND.map(|[dx, dy]| [x + r * dx, y + r * dy]));
-    let is_free = |[x, y]: [f64; 2]| {
-        let inside = (LEFT + 6.0..RIGHT - 6.0).contains(&x) && (TOP + 6.0..BOTTOM - 6.0).contains(&y);
+    let places = || {
+        let rings = (0..6).map(|ring| radius + 8.0 + 13.0 * f64::from(ring));
+        rings.flat_map(|r| AROUND.map(|[dx, dy]| [x + r * dx, y + r * dy]))
+    };
+    let is_free = |[x, y]: &[f64; 2]| {
+        let inside = (LEFT + 6.0..RIGHT - 6.0).contains(x) && (TOP + 6.0..BOTTOM - 6.0).contains(y);
         inside && taken.iter().all(|[a, b]| (a - x).abs() >= 13.0 || (b - y).abs() >= 13.0)
     };
-    let mut places = places;
-    places.find(|place| is_free(*place)).unwrap_or([x + radius + 8.0, y])
+    let is_clear = |[x, y]: &[f64; 2]| circles.iter().all(|[a, b, r]| (a - x).hypot(b - y) >= r + 6.0);
+    let clear = places().find(|place| is_free(place) && is_clear(place));
+    clear.or_else(|| places().find(is_free)).unwrap_or([x + radius + 8.0, y])
 }
 
 impl Roofs {
@@ -235,7 +241,7 @@ mod tests {
         // Twenty circles in the same place, and one in each corner.
         let corners = [[LEFT, TOP], [RIGHT, TOP], [LEFT, BOTTOM], [RIGHT, BOTTOM]];
         for place in std::iter::repeat_n([400.0, 200.0], 20).chain(corners) {
-            let found = free_place(place, 5.0, &taken);
+            let found = free_place([place[0], place[1], 5.0], &taken, &[[400.0, 200.0, 5.0]]);
             let covers = |[x, y]: &[f64; 2]| (x - found[0]).abs() < 13.0 && (y - found[1]).abs() < 13.0;
             assert!(!taken.iter().any(covers), "{found:?} of {taken:?}");
             assert!((LEFT..RIGHT).contains(&found[0]) && (TOP..BOTTOM).contains(&found[1]));

@@ -63,7 +63,7 @@ impl Conversation {
                     anyhow::bail!("prompt {}: {why}", at + 1);
                 }
                 let (usage, timings) = (generation.usage(), generation.timings());
-                done[at] = Some(Generated { text, finish, usage, timings });
+                done[at] = Some(Generated { text, finish, usage, timings, repeats: false });
             }
             while let Some(reply) = done.get_mut(told).and_then(Option::take) {
                 each(told, reply)?;

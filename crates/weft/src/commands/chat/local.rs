@@ -1,5 +1,6 @@
 //! A conversation with a model in this process.
 
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -37,7 +38,12 @@ impl<'a> Local<'a> {
         let own = model_ref::settings(model, &path);
         let (engine, loaded) = load(&path, &args.engine().prompts(args.prompt_cache()?))?;
         let options = args.generate(own);
-        Ok(Local { args, conversation: Conversation::new(engine, args, own, options)?, loaded })
+        let mut conversation = Conversation::new(engine, args, own, options)?;
+        // Programs get what the model says.
+        if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+            conversation.guard();
+        }
+        Ok(Local { args, conversation, loaded })
     }
 
     /// The tokens of a context that has no room for the prompt.
@@ -63,7 +69,8 @@ impl Partner for Local<'_> {
         let generated = self.conversation.reply(Show::Text(out))?;
         let ended = match generated.finish {
             Finish::Context => Ended::Full,
-            Finish::Cancelled => Ended::Cancelled,
+            Finish::Cancelled if !generated.repeats => Ended::Cancelled,
+            _ if generated.repeats => Ended::Repeats,
             _ => Ended::Done,
         };
         let kept = !generated.text.is_empty() || ended != Ended::Cancelled;

@@ -65,4 +65,6 @@ pub(super) enum Ended {
     Full,
     /// By Ctrl-C.
     Cancelled,
+    /// It only repeated itself.
+    Repeats,
 }

@@ -104,10 +104,13 @@ impl<'a> Talk<'a> {
                     self.partner.messages().answer(message);
                     self.room = room;
                     self.keep();
-                    if ended == Ended::Full {
-                        note!("{}", self.partner.full());
-                    } else {
-                        self.warn();
+                    match ended {
+                        Ended::Full => note!("{}", self.partner.full()),
+                        Ended::Repeats => note!(
+                            "the reply only repeated itself, so it was ended; /retry gives another one, and \
+                             /set repeat-penalty 1.1 works against it"
+                        ),
+                        Ended::Done | Ended::Cancelled => self.warn(),
                     }
                     if self.verbose {
                         note!("{statistics}");
