@@ -59,6 +59,8 @@ static Fiber fibers[1024];
 static unsigned int lanes;
 // Fibers that need not wait.
 static unsigned int ready[1024], ready_count;
+// Whether a warp goes on as long as it can, so that it gets far ahead of the others.
+static bool greedy;
 // What the lanes of each warp brought to their last exchange.
 static unsigned int brought[1024];
 static jmp_buf host;
@@ -84,6 +86,12 @@ static unsigned int below(unsigned int n) {
 static void make_ready(unsigned int lane) {
   fibers[lane].state = READY;
   ready[ready_count++] = lane;
+}
+
+// All lanes, from any one on.
+static void make_all_ready() {
+  const unsigned int first = below(lanes);
+  for (unsigned int l = 0; l < lanes; l++) make_ready((first + l) % lanes);
 }
 
 // Why the exchange that a lane waits in cannot complete.
@@ -116,14 +124,15 @@ static void settle() {
     fail("line %d: lane %u is at a barrier, and lane %u %s line %d", own.line, waiting, l,
          other.state == DONE ? "has ended; it last waited at" : "waits at", other.line);
   }
-  for (unsigned int l = 0; l < lanes; l++) make_ready(l);
+  make_all_ready();
 }
 
 // Goes on with any thread that need not wait. Returns when this one is chosen.
 static void pass_on() {
   if (SAVE(fibers[weft_lane].at)) return;
   if (ready_count == 0) settle();
-  const unsigned int at = below(ready_count);
+  // Those of the warp that has just exchanged values are the last ones.
+  const unsigned int at = greedy ? ready_count - 1 : below(ready_count);
   weft_lane = ready[at];
   ready[at] = ready[--ready_count];
   GO(fibers[weft_lane].at);
@@ -208,10 +217,9 @@ static bool run_block(const Entry& entry) {
   memset(entry.shared, below(2) ? 0xff : 0x7f, entry.shared_end - entry.shared);
   launch->message[0] = 0;
   ready_count = 0;
-  for (unsigned int l = 0; l < lanes; l++) {
-    fibers[l].line = 0;
-    make_ready(l);
-  }
+  greedy = below(2);
+  for (unsigned int l = 0; l < lanes; l++) fibers[l].line = 0;
+  make_all_ready();
   if (!SAVE(host)) {
     weft_lane = ready[--ready_count];
     GO(fibers[weft_lane].at);

@@ -43,7 +43,7 @@ fn norm_and_dot() -> Case {
 /// Attention over some positions.
 fn attention() -> Case {
     let mut random = Random::new(2);
-    let (heads, len, page, last) = (4, 64, 8, [70, 9]);
+    let (heads, len, page, last) = (16, 64, 8, [70, 9]);
     let pages = 12;
     let args = vec![
         Arg::f32(&random.floats(2 * heads * len)),
