@@ -15,7 +15,7 @@ use crate::lower::attend::context::{LOWEST, chunk_words};
 use crate::lower::attend::join::{Scaled, together};
 use crate::lower::attend::members::{self, Members};
 use crate::lower::attend::scores::STAYS;
-use crate::lower::attend::stage::AHEAD;
+use crate::lower::attend::stage::{AHEAD, Copy};
 use crate::lower::attend::units::{HALF, PAIR, Sums, Units, multiply};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
@@ -41,15 +41,27 @@ pub(super) fn write(
             let token = members::token(w, place, &Expr::U32(0));
             let position = w.param_word(attend.pos, token.clone());
             let seen = w.code.set("seen", units.bounds.seen(position));
+            let pages_at = w.param_word(attend.first, token);
+            let pages_at = w.code.set("pages_at", pages_at);
             let start = w.code.set("chunk_start", chunk * split.chunk);
             w.when(start.less(&seen), |w| {
-                let pages_at = w.param_word(attend.first, token);
-                let pages_at = w.code.set("pages_at", pages_at);
                 let position = units.position(w, &pages_at, &start, &seen);
                 units.keep_position(w, position)?;
-                units.queries(w)?;
                 w.code.barrier();
-                units.stage(w)?;
+                // The chunk is on its way while queries are split.
+                let copies = units.copies(w)?;
+                if early(&copies) {
+                    let loaded: Vec<_> =
+                        each(&copies).map(|(copy, time)| copy.load(w, &units, &time.into())).collect();
+                    w.hold_loads();
+                    units.queries(w)?;
+                    each(&copies)
+                        .zip(loaded)
+                        .try_for_each(|((copy, time), words)| copy.store(w, &time.into(), words))?;
+                } else {
+                    units.queries(w)?;
+                    units.stage(w)?;
+                }
                 w.code.barrier();
                 units.multiply_keys(w)?;
                 w.code.barrier();
@@ -60,6 +72,16 @@ pub(super) fn write(
         }
         _ => units.whole(w).map(Some),
     }
+}
+
+/// Whether a lane can load a whole chunk's share before it stores any of it.
+fn early(copies: &[Copy]) -> bool {
+    copies.iter().map(|copy| copy.times).sum::<u32>() <= AHEAD
+}
+
+/// Each of a lane's units of a chunk.
+fn each(copies: &[Copy]) -> impl Iterator<Item = (&Copy, u32)> {
+    copies.iter().flat_map(|copy| (0..copy.times).map(move |time| (copy, time)))
 }
 
 impl Units<'_> {
@@ -77,23 +99,21 @@ impl Units<'_> {
         w.code.barrier();
         // The next chunk is loaded while weights are multiplied by the values of this one.
         let copies = self.copies(w)?;
-        let times: u32 = copies.iter().map(|copy| copy.times).sum();
-        let early = times <= AHEAD;
+        let early = early(&copies);
         let next: Vec<[Expr; 4]> = match early {
-            true => (0..times).map(|_| [(); 4].map(|()| w.code.var("next", 0u32))).collect(),
+            true => each(&copies).map(|_| [(); 4].map(|()| w.code.var("next", 0u32))).collect(),
             false => Vec::new(),
         };
         let load = |w: &mut Writer<'_>| {
-            let all = copies.iter().flat_map(|copy| (0..copy.times).map(move |time| (copy, time)));
-            for ((copy, time), next) in all.zip(&next) {
+            for ((copy, time), next) in each(&copies).zip(&next) {
                 let words = copy.load(w, self, &time.into());
                 next.iter().zip(words).for_each(|(next, word)| w.code.assign(next, word));
             }
             Ok(())
         };
         let store = |w: &mut Writer<'_>| {
-            let all = copies.iter().flat_map(|copy| (0..copy.times).map(move |time| (copy, time)));
-            all.zip(&next).try_for_each(|((copy, time), next)| copy.store(w, &time.into(), next.clone()))
+            let mut all = each(&copies).zip(&next);
+            all.try_for_each(|((copy, time), next)| copy.store(w, &time.into(), next.clone()))
         };
         let visit = |w: &mut Writer<'_>, run: &Expr| {
             let (most, pages_at) = (members.most_seen(w, run), members.pages_at(w, run));

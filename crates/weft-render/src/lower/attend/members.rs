@@ -6,6 +6,7 @@
 use weft_kern::Attend;
 
 use crate::code::expr::{Expr, Fun};
+use crate::code::stmt::Stmt;
 use crate::lower::attend::context::Bounds;
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
@@ -43,7 +44,8 @@ impl Members {
             w.code.store_shared(t + firsts, from);
             Ok(())
         })?;
-        w.code.barrier();
+        // One token has one run.
+        w.code.push_if(tokens > 1, Stmt::Barrier);
         w.share(rows, |w, row| {
             let token = token(w, place, &row);
             let position = w.param_word(attend.pos, token.clone());

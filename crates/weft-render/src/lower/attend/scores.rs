@@ -8,8 +8,8 @@ use crate::lower::attend::units::{HALF, PAIR, Units, multiply};
 use crate::lower::reduce::{self, Fold};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::MATRIX_ROWS;
 use crate::schedule::attention::{SEEKERS, STEP, Tile, UNIT_WORDS};
+use crate::schedule::{MATRIX_ROWS, WARP};
 
 /// The weight of an old result that stays as it is.
 pub(super) const STAYS: f32 = -1.0;
@@ -22,8 +22,10 @@ impl Units<'_> {
         let (query, stride) = (&self.attend.q, self.tile.key_stride());
         let (fours, padded) = (word(self.attend.k_len)? / 4, steps * STEP / 4);
         let low = rows * stride;
-        w.share(rows * SEEKERS, |w, item| {
-            let (row, s) = (w.code.set("row", &item / SEEKERS), w.code.set("s", item % SEEKERS));
+        // As many lanes for a row as there are, since their largest value is the same for any number.
+        let lanes = (1 << (w.code.lanes / rows).max(1).ilog2()).clamp(SEEKERS, WARP / 2);
+        w.share(rows * lanes, |w, item| {
+            let (row, s) = (w.code.set("row", &item / lanes), w.code.set("s", item % lanes));
             let axes = members::axes(w, self.place, &row);
             let base = w.base(query, &axes)?;
             let base = w.start(query.param) + base;
@@ -31,9 +33,9 @@ impl Units<'_> {
             let slot = w.slot(query.param);
             let largest = w.code.var("largest", 0u32);
             let mut loaded = Vec::new();
-            for i in 0..padded.div_ceil(SEEKERS) {
-                let four = w.code.set("four", &s + i * SEEKERS);
-                let all = (i + 1) * SEEKERS <= fours;
+            for i in 0..padded.div_ceil(lanes) {
+                let four = w.code.set("four", &s + i * lanes);
+                let all = (i + 1) * lanes <= fours;
                 let at = if all { four.clone() } else { four.clone().min(fours - 1) };
                 let from = Expr::Four(Some(slot), (&base + at * 4u32).into());
                 let values = w.code.four("q", from).map(|q| match all {
@@ -46,7 +48,7 @@ impl Units<'_> {
                 }
                 loaded.push((four, values));
             }
-            let largest = reduce::subgroups(w, Fold::Max, largest, SEEKERS);
+            let largest = reduce::subgroups(w, Fold::Max, largest, lanes);
             // Its exponent, and the power of two that brings it to 1.
             let exponent = (largest & 0x7f80_0000u32).max(1u32 << 23).min(253u32 << 23);
             let exponent = w.code.set("exponent", exponent);
@@ -54,7 +56,7 @@ impl Units<'_> {
             for (four, values) in loaded {
                 let values = values.map(|q| w.code.set("x", q.float() * &shrink));
                 let at = w.code.set("to", &row * stride + &four * 2u32 + self.queries);
-                let exists = if padded.is_multiple_of(SEEKERS) { Expr::True } else { four.less(padded) };
+                let exists = if padded.is_multiple_of(lanes) { Expr::True } else { four.less(padded) };
                 w.when(exists, |w| {
                     for (i, two) in values.chunks(2).enumerate() {
                         let [high, rest] = split(w, [two[0].clone(), two[1].clone()]);
