@@ -104,7 +104,7 @@ impl Number for Bar {
 
     /// Unknown if another order is possible within the bars.
     fn top_k(x: &[Bar], order: &[usize], k: usize) -> Vec<Bar> {
-        let key = |i: usize| if x[i].value.is_nan() { f32::NEG_INFINITY } else { x[i].value };
+        let key = |i: usize| if x[i].value.is_nan() { f32::INFINITY } else { x[i].value };
         let before = |a: usize, b: usize| {
             // Exact equal values are ordered by index.
             let gap = f64::from(key(a)) - f64::from(key(b));
