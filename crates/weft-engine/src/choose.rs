@@ -8,6 +8,7 @@ use crate::generation::Token;
 use crate::logits::{Candidates, Row};
 use crate::logprobs::Likeliest;
 use crate::processor::{LogitProcessor, Penalties};
+use crate::rank::Known;
 use crate::request::GenerateOptions;
 use crate::sample::Sampler;
 
@@ -25,6 +26,8 @@ pub(crate) struct Chooser {
     patience: usize,
     /// The only token that a processor allows next, if there is a single one.
     only: Option<u32>,
+    /// The candidates for the next token, kept for their memory.
+    known: Known,
 }
 
 /// How many tokens are chosen from all logits after one that candidates did not decide. Neighbours are often as undecided, and
@@ -50,13 +53,15 @@ impl Chooser {
             min_tokens: options.min_tokens,
             patience: 0,
             only: None,
+            known: Known::default(),
         }
     }
 
     /// Returns whether candidates may decide the token after `tokens`, whose reply begins at `reply`.
     pub(crate) fn takes_candidates(&mut self, tokens: &[u32], reply: usize) -> bool {
-        let plain = self.bias.is_empty() && self.penalties.is_none() && self.logprobs.is_none();
-        if !plain || self.keeps_on(tokens.len() - reply) {
+        let lowered = self.penalties.as_ref().is_none_or(Penalties::only_lower);
+        if !self.bias.is_empty() || !lowered || self.logprobs.is_some() || self.keeps_on(tokens.len() - reply)
+        {
             return false;
         }
         self.only = None;
@@ -75,15 +80,32 @@ impl Chooser {
         looks
     }
 
-    /// Chooses the next token from [candidates](Chooser::takes_candidates), with the same result as from all logits. `None` if
-    /// they do not decide it.
+    /// Chooses the token after `tokens` from [candidates](Chooser::takes_candidates), with the same result as from all logits.
+    /// `None` if they do not decide it.
     ///
     /// # Errors
     /// If a logit is NaN, or no token is allowed.
-    pub(crate) fn choose_from(&mut self, candidates: Candidates<'_>) -> Result<Option<Token>, Failure> {
-        let id = match self.only.take() {
-            Some(only) => self.sampler.decided(candidates).map(|()| Some(only)),
-            None => self.sampler.sample_candidates(candidates),
+    pub(crate) fn choose_from(
+        &mut self,
+        tokens: &[u32],
+        reply: usize,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<Token>, Failure> {
+        let Chooser { sampler, penalties, known, .. } = self;
+        if !known.take(candidates) {
+            return Err(Failure::from(&Error::NotNumbers));
+        }
+        let id = match (self.only.take(), penalties) {
+            (Some(only), _) => {
+                sampler.decided();
+                Ok(Some(only))
+            }
+            (None, Some(penalties)) => {
+                penalties.slide(tokens, reply);
+                let numbers = known.lower(|token, logit| penalties.lowered(token, logit));
+                if numbers { sampler.sample_known(known) } else { Ok(None) }
+            }
+            (None, None) => sampler.sample_known(known),
         };
         let id = id.map_err(|error: Error| Failure::from(&error))?;
         if id.is_none() {

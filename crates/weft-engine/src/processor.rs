@@ -97,13 +97,30 @@ impl Penalties {
         self.slide(tokens, reply);
         for (token, count) in &self.counts {
             let Some(logit) = logits.get_mut(*token as usize) else { continue };
-            *logit = if *logit > 0.0 { *logit / self.repeat } else { *logit * self.repeat };
-            *logit -= self.presence + self.frequency * *count as f32;
+            *logit = self.penalised(*logit, *count);
         }
     }
 
-    /// Counts the last tokens. Only what the window gains and loses is counted.
-    fn slide(&mut self, tokens: &[u32], reply: usize) {
+    /// Returns whether no logit becomes higher.
+    pub(crate) fn only_lower(&self) -> bool {
+        // −0 − −0 is 0, which is higher than −0.
+        let not_negative = |x: f32| x >= 0.0 && x.is_sign_positive();
+        self.repeat >= 1.0 && not_negative(self.presence) && not_negative(self.frequency)
+    }
+
+    /// The logit of a token after the tokens that were last [counted](Penalties::slide).
+    pub(crate) fn lowered(&self, token: u32, logit: f32) -> f32 {
+        self.counts.get(&token).map_or(logit, |count| self.penalised(logit, *count))
+    }
+
+    /// The logit of a token that occurs so often.
+    fn penalised(&self, logit: f32, count: u32) -> f32 {
+        let logit = if logit > 0.0 { logit / self.repeat } else { logit * self.repeat };
+        logit - (self.presence + self.frequency * count as f32)
+    }
+
+    /// Counts the last of `tokens`, which begin with those of the call before. Only what the window gains and loses is counted.
+    pub(crate) fn slide(&mut self, tokens: &[u32], reply: usize) {
         let first = if self.prompt { 0 } else { reply };
         let window = tokens.len().saturating_sub(self.last).max(first)..tokens.len();
         for token in tokens.get(self.window.end.max(window.start)..).unwrap_or_default() {

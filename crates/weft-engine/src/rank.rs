@@ -117,6 +117,47 @@ pub(crate) fn select<L: Logit>(logits: &[L], most: usize, out: &mut Vec<Ranked>)
     out.truncate(most);
 }
 
+/// The likeliest tokens of a vocabulary in order, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    tokens: Vec<Ranked>,
+    /// Whether these are all tokens of the vocabulary.
+    all: bool,
+}
+
+impl Known {
+    /// Takes candidates. Returns whether none of their logits is NaN.
+    pub(crate) fn take(&mut self, candidates: Candidates<'_>) -> bool {
+        self.tokens.clear();
+        self.tokens.extend(candidates.tokens().map(|(token, logit)| Ranked::new(token, logit)));
+        self.all = candidates.all;
+        self.first().is_none_or(|(_, logit)| !logit.is_nan())
+    }
+
+    /// The likeliest token and its logit.
+    pub(crate) fn first(&self) -> Option<(u32, f32)> {
+        self.tokens.first().map(|one| (one.token(), one.logit()))
+    }
+
+    /// Changes logits, of which none becomes higher, also not those of tokens that are not known. Returns whether none became
+    /// NaN.
+    pub(crate) fn lower(&mut self, lowered: impl Fn(u32, f32) -> f32) -> bool {
+        let last = self.tokens.last().copied();
+        let mut numbers = true;
+        for one in &mut self.tokens {
+            let logit = lowered(one.token(), one.logit());
+            numbers &= !logit.is_nan();
+            *one = Ranked::new(one.token(), logit);
+        }
+        // What is not known comes after the last. Of what now comes after it, the order is not known.
+        if let (Some(last), false) = (last, self.all) {
+            self.tokens.retain(|one| *one <= last);
+        }
+        self.tokens.sort_unstable();
+        numbers
+    }
+}
+
 /// The tokens of a vocabulary, the likeliest first, sorted in stages: those whose logit is close to the highest, then
 /// those twice as far from it, and so on.
 #[derive(Clone, Debug, Default)]
@@ -161,12 +202,13 @@ impl Ranking {
         }
     }
 
-    /// Begins to rank the `most` likeliest tokens, of which only candidates are known. None of their logits is NaN.
-    pub(crate) fn begin_with(&mut self, candidates: Candidates<'_>, most: usize) {
+    /// Begins to rank the `most` likeliest tokens, of which only these are known.
+    pub(crate) fn begin_with(&mut self, known: &Known, most: usize) {
+        let Known { tokens, all } = known;
         self.sorted.clear();
-        self.sorted.extend(candidates.tokens().take(most).map(|(token, logit)| Ranked::new(token, logit)));
+        self.sorted.extend_from_slice(&tokens[..most.min(tokens.len())]);
         self.depth = None;
-        self.end = if candidates.all || self.sorted.len() == most { End::Known } else { End::Unknown };
+        self.end = if *all || self.sorted.len() == most { End::Known } else { End::Unknown };
     }
 
     /// Whether a token was asked for that is not among the candidates. What depends on it is wrong.
@@ -303,6 +345,33 @@ mod tests {
                 select(&logits, most, &mut found);
                 let found: Vec<_> = found.iter().map(pair).collect();
                 assert_eq!(found, sorted(&logits)[..most.min(len)], "{most} of {len}");
+            }
+        }
+    }
+
+    /// What is known of lowered logits is what sorting all of them would give.
+    #[test]
+    fn lowered_candidates_are_the_likeliest() {
+        let mut random = Random::new(7);
+        for (len, k) in [(1, 64), (64, 64), (65, 64), (1000, 64), (1000, 1)] {
+            for logits in cases(len, &mut random) {
+                let all = sorted(&logits);
+                let few = &all[..k.min(len)];
+                let values =
+                    few.iter().map(|one| one.1).chain(few.iter().map(|one| (one.0 as f32).to_bits()));
+                let bytes: Vec<u8> = values.flat_map(u32::to_le_bytes).collect();
+                let lowered =
+                    |token: u32, logit: f32| if token.is_multiple_of(3) { logit - 2.5 } else { logit };
+                let mut known = Known::default();
+                assert!(known.take(Candidates::new(&bytes, len)) && known.lower(lowered));
+                let changed: Vec<f32> =
+                    (0..).zip(&logits).map(|(token, logit)| lowered(token, *logit)).collect();
+                let found: Vec<_> = known.tokens.iter().map(pair).collect();
+                assert_eq!(found, sorted(&changed)[..found.len()]);
+                assert!(
+                    found.len()
+                        >= if known.all { len } else { few.iter().filter(|one| one.0 % 3 > 0).count() }
+                );
             }
         }
     }

@@ -166,7 +166,7 @@ impl Running {
         tokenizer: &Tokenizer,
         context: usize,
     ) -> Option<Option<Finish>> {
-        match self.chooser.choose_from(candidates) {
+        match self.chooser.choose_from(&self.tokens, self.prompt, candidates) {
             Ok(token) => token.map(|token| self.chose(token, tokenizer, context)),
             Err(failure) => Some(Some(Finish::Failed(failure))),
         }

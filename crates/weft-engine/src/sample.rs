@@ -3,8 +3,8 @@
 use weft_random::Random;
 
 use crate::error::Error;
-use crate::logits::{Candidates, Logit};
-use crate::rank::{Ranking, Survey};
+use crate::logits::Logit;
+use crate::rank::{Known, Ranking, Survey};
 
 /// Sampling parameters. They are applied in the order of the fields.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -125,12 +125,12 @@ impl Sampler {
     }
 
     /// Samples a token from the likeliest ones, with the same result as from all logits. `None` if it depends on others; the
-    /// random numbers are then as before.
+    /// random numbers are then as before. No logit is NaN.
     ///
     /// # Errors
-    /// Those of [`sample`](Sampler::sample).
-    pub(crate) fn sample_candidates(&mut self, candidates: Candidates<'_>) -> Result<Option<u32>, Error> {
-        let (likeliest, top) = numbers(candidates)?;
+    /// [`Error::NothingAllowed`] if all are `-∞`.
+    pub(crate) fn sample_known(&mut self, known: &Known) -> Result<Option<u32>, Error> {
+        let Some((likeliest, top)) = known.first() else { return Ok(None) };
         if top == f32::NEG_INFINITY {
             return Err(Error::NothingAllowed);
         }
@@ -138,7 +138,7 @@ impl Sampler {
             return Ok(Some(likeliest));
         }
         let before = self.random;
-        self.ranking.begin_with(candidates, self.most());
+        self.ranking.begin_with(known, self.most());
         let chosen = self.draw::<f32>(&[], likeliest, top);
         if self.ranking.missed() {
             self.random = before;
@@ -148,15 +148,10 @@ impl Sampler {
     }
 
     /// Lets the random numbers go on as if the only token that is allowed had been sampled.
-    ///
-    /// # Errors
-    /// [`Error::NotNumbers`] if a logit is NaN.
-    pub(crate) fn decided(&mut self, candidates: Candidates<'_>) -> Result<(), Error> {
-        numbers(candidates)?;
+    pub(crate) fn decided(&mut self) {
         if !self.is_greedy() {
             self.random.uniform();
         }
-        Ok(())
     }
 
     /// Whether the likeliest token is chosen. A NaN temperature counts as 0.
@@ -236,15 +231,6 @@ impl Sampler {
     }
 }
 
-/// The likeliest of candidates, and its logit.
-///
-/// # Errors
-/// If a logit is NaN, which comes before all numbers, or there are no tokens.
-fn numbers(candidates: Candidates<'_>) -> Result<(u32, f32), Error> {
-    let likeliest = candidates.tokens().next().ok_or(Error::NothingAllowed)?;
-    if likeliest.1.is_nan() { Err(Error::NotNumbers) } else { Ok(likeliest) }
-}
-
 /// The probability of a logit, relative to that of the highest.
 #[derive(Clone, Copy)]
 struct Weight {
@@ -262,6 +248,7 @@ impl Weight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::logits::Candidates;
 
     fn plain() -> Sampling {
         Sampling { top_k: 0, top_p: 1.0, min_p: 0.0, temperature: 1.0, ..Sampling::default() }
@@ -398,7 +385,7 @@ mod tests {
     #[test]
     fn candidates_change_no_choice() {
         let mut random = Random::new(6);
-        let (mut known, mut unknown) = (0, 0);
+        let mut counts = [0; 2];
         for (len, width) in [(1, 1.0), (50, 1.0), (63, 9.0), (64, 9.0), (65, 9.0), (3001, 0.5), (3001, 9.0)] {
             let mut rows: Vec<Vec<f32>> = (0..6)
                 .map(|_| (0..len).map(|_| width * random.signed() * random.signed()).collect())
@@ -427,17 +414,21 @@ mod tests {
                     for row in rows.iter().cycle().take(3 * rows.len()) {
                         let expected = all.sample(row);
                         let chosen = chosen(row, 64);
-                        let found = few.sample_candidates(Candidates::new(&chosen, len)).transpose();
+                        let mut known = Known::default();
+                        let found = match known.take(Candidates::new(&chosen, len)) {
+                            true => few.sample_known(&known).transpose(),
+                            false => Some(Err(Error::NotNumbers)),
+                        };
                         let is_known = found.is_some();
                         let found = found.unwrap_or_else(|| few.sample(row));
                         assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{len} {width} {s:?}");
                         assert!(is_known || len > 64 && !(1..65).contains(&top_k), "{len} {s:?}");
-                        *(if is_known { &mut known } else { &mut unknown }) += 1;
+                        counts[usize::from(is_known)] += 1;
                     }
                 }
             }
         }
-        assert!(known > 5 * unknown && unknown > 100, "{known} {unknown}");
+        assert!(counts[1] > 5 * counts[0] && counts[0] > 100, "{counts:?}");
     }
 
     /// Random numbers close to 1 choose among tokens that the sum loses by rounding.

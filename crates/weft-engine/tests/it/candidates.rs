@@ -114,12 +114,14 @@ fn every_way_to_choose_gives_the_same_reply() {
     let [mut distant, mut near] = engines(&fixture, &options(), &read);
     let flat = |s: &mut Sampling| (s.top_k, s.top_p, s.min_p, s.temperature) = (0, 1.0, 0.0, 2.0);
     let peaked = |s: &mut Sampling| (s.top_k, s.top_p, s.temperature) = (0, 0.2, 0.3);
-    let ways: [&dyn Fn(Request) -> Request; 9] = [
+    let ways: [&dyn Fn(Request) -> Request; 11] = [
         &|request| request.sampling(Sampling::greedy()),
         &|request| request,
         &|request| request.sampling(sampling(1, flat)),
         &|request| request.sampling(sampling(2, peaked)),
         &|request| request.sampling(sampling(3, |s| s.repeat_penalty = 1.3)),
+        &|request| request.sampling(sampling(5, |s| (s.presence_penalty, s.frequency_penalty) = (0.5, 0.1))),
+        &|request| request.sampling(sampling(6, |s| (s.repeat_penalty, s.presence_penalty) = (0.7, -0.2))),
         &|request| request.logprobs(3),
         &|request| request.logit_bias(7, 3.0),
         &|request| request.processor(Allows { only: false }),
@@ -157,6 +159,8 @@ fn logits_are_read_where_candidates_are_not_enough() {
     let (candidates, logits) = (64 * 8, fixture.vocab * 4);
     assert_eq!(bytes(Request::new(prompt).sampling(Sampling::greedy())), 16 * candidates);
     assert_eq!(bytes(Request::new(prompt)), 16 * candidates);
+    let penalised = sampling(0, |s| s.repeat_penalty = 1.1);
+    assert_eq!(bytes(Request::new(prompt).sampling(penalised)), 16 * candidates);
     assert_eq!(bytes(Request::new(prompt).processor(Allows { only: true })), 16 * candidates);
     assert_eq!(bytes(Request::new(prompt).processor(Allows { only: false })), 16 * logits);
     assert_eq!(bytes(Request::new(prompt).logprobs(0)), 16 * logits);
