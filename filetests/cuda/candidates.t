@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   unsigned int* b1,
   unsigned int* b2
 ) {
-  __shared__ __align__(16) unsigned int pool[400];
+  __shared__ __align__(16) unsigned int pool[432];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -222,7 +222,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
       const auto both_19 = both_18 + other_19;
       const auto other_20 = __shfl_xor_sync(warp, both_19, 16u);
       const auto both_20 = both_19 + other_20;
-      const auto counts_2 = (round_2 & 1u) * 8u + 16u;
+      const auto counts_2 = (round_2 & 1u) * 8u + 32u;
       if ((lane % 32u) == 0u) {
         pool[(lane / 32u) + counts_2] = __float_as_uint(both_20);
       }
@@ -253,62 +253,62 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const auto before_5 = before_4 + ((lane & 16u) > 0u ? other_25 : 0.0f);
   const auto both_25 = both_24 + other_25;
   if ((lane % 32u) == 0u) {
-    pool[(lane / 32u) + 32u] = __float_as_uint(both_25);
+    pool[(lane / 32u) + 48u] = __float_as_uint(both_25);
   }
   __syncthreads();
   auto total_3 = before_5;
   for (auto l_5 = 0u; l_5 < 8u; l_5 += 1u) {
-    total_3 = total_3 + (l_5 < (lane / 32u) ? __uint_as_float(pool[l_5 + 32u]) : 0.0f);
+    total_3 = total_3 + (l_5 < (lane / 32u) ? __uint_as_float(pool[l_5 + 48u]) : 0.0f);
   }
   auto place = __float2uint_rz(total_3);
   if (((key_2 > low) || (key_2 == low && lane < most)) && place < 64u) {
-    pool[place + 40u] = key_2;
-    pool[place + 104u] = lane;
+    pool[place + 56u] = key_2;
+    pool[place + 120u] = lane;
     place = place + 1u;
   }
   if (((key_4 > low) || (key_4 == low && item < most)) && place < 64u) {
-    pool[place + 40u] = key_4;
-    pool[place + 104u] = item;
+    pool[place + 56u] = key_4;
+    pool[place + 120u] = item;
     place = place + 1u;
   }
   if (((key_6 > low) || (key_6 == low && item_2 < most)) && place < 64u) {
-    pool[place + 40u] = key_6;
-    pool[place + 104u] = item_2;
+    pool[place + 56u] = key_6;
+    pool[place + 120u] = item_2;
     place = place + 1u;
   }
   if (((key_8 > low) || (key_8 == low && item_3 < most)) && place < 64u) {
-    pool[place + 40u] = key_8;
-    pool[place + 104u] = item_3;
+    pool[place + 56u] = key_8;
+    pool[place + 120u] = item_3;
     place = place + 1u;
   }
   if (((key_10 > low) || (key_10 == low && item_4 < most)) && place < 64u) {
-    pool[place + 40u] = key_10;
-    pool[place + 104u] = item_4;
+    pool[place + 56u] = key_10;
+    pool[place + 120u] = item_4;
     place = place + 1u;
   }
   if (((key_12 > low) || (key_12 == low && item_5 < most)) && place < 64u) {
-    pool[place + 40u] = key_12;
-    pool[place + 104u] = item_5;
+    pool[place + 56u] = key_12;
+    pool[place + 120u] = item_5;
     place = place + 1u;
   }
   if (((key_14 > low) || (key_14 == low && item_6 < most)) && place < 64u) {
-    pool[place + 40u] = key_14;
-    pool[place + 104u] = item_6;
+    pool[place + 56u] = key_14;
+    pool[place + 120u] = item_6;
     place = place + 1u;
   }
   if (((key_16 > low) || (key_16 == low && item_7 < most)) && place < 64u) {
-    pool[place + 40u] = key_16;
-    pool[place + 104u] = item_7;
+    pool[place + 56u] = key_16;
+    pool[place + 120u] = item_7;
     place = place + 1u;
   }
   if (((key_18 > low) || (key_18 == low && item_8 < most)) && place < 64u) {
-    pool[place + 40u] = key_18;
-    pool[place + 104u] = item_8;
+    pool[place + 56u] = key_18;
+    pool[place + 120u] = item_8;
     place = place + 1u;
   }
   if (((key_20 > low) || (key_20 == low && item_9 < most)) && place < 64u) {
-    pool[place + 40u] = key_20;
-    pool[place + 104u] = item_9;
+    pool[place + 56u] = key_20;
+    pool[place + 120u] = item_9;
     place = place + 1u;
   }
   __syncthreads();
@@ -327,112 +327,112 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const auto item_22 = lane + 3328u;
   const auto item_23 = lane + 3584u;
   const auto item_24 = lane + 3840u;
-  const auto column = pool[(min(lane, 4095u) / 64u) + 104u] * 64u + (lane % 64u);
+  const auto column = pool[(min(lane, 4095u) / 64u) + 120u] * 64u + (lane % 64u);
   const auto at = min(column, 0x25cffu);
   const auto at_2 = own_group * 0x25d00u + at;
   const auto v = __uint_as_float(b0[p0 + at_2]);
   const auto bits = __float_as_uint(v);
   const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
   const auto key_21 = (lane < 4096u && column < 0x25d00u ? (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u) : 0u);
-  const auto column_2 = pool[(min(item_10, 4095u) / 64u) + 104u] * 64u + (item_10 % 64u);
+  const auto column_2 = pool[(min(item_10, 4095u) / 64u) + 120u] * 64u + (item_10 % 64u);
   const auto at_3 = min(column_2, 0x25cffu);
   const auto at_4 = own_group * 0x25d00u + at_3;
   const auto v_2 = __uint_as_float(b0[p0 + at_4]);
   const auto bits_3 = __float_as_uint(v_2);
   const auto bits_4 = ((bits_3 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_3);
   const auto key_22 = (item_10 < 4096u && column_2 < 0x25d00u ? (bits_4 > 0x7fffffffu ? bits_4 ^ 0xffffffffu : bits_4 | 0x80000000u) : 0u);
-  const auto column_3 = pool[(min(item_11, 4095u) / 64u) + 104u] * 64u + (item_11 % 64u);
+  const auto column_3 = pool[(min(item_11, 4095u) / 64u) + 120u] * 64u + (item_11 % 64u);
   const auto at_5 = min(column_3, 0x25cffu);
   const auto at_6 = own_group * 0x25d00u + at_5;
   const auto v_3 = __uint_as_float(b0[p0 + at_6]);
   const auto bits_5 = __float_as_uint(v_3);
   const auto bits_6 = ((bits_5 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_5);
   const auto key_23 = (item_11 < 4096u && column_3 < 0x25d00u ? (bits_6 > 0x7fffffffu ? bits_6 ^ 0xffffffffu : bits_6 | 0x80000000u) : 0u);
-  const auto column_4 = pool[(min(item_12, 4095u) / 64u) + 104u] * 64u + (item_12 % 64u);
+  const auto column_4 = pool[(min(item_12, 4095u) / 64u) + 120u] * 64u + (item_12 % 64u);
   const auto at_7 = min(column_4, 0x25cffu);
   const auto at_8 = own_group * 0x25d00u + at_7;
   const auto v_4 = __uint_as_float(b0[p0 + at_8]);
   const auto bits_7 = __float_as_uint(v_4);
   const auto bits_8 = ((bits_7 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_7);
   const auto key_24 = (item_12 < 4096u && column_4 < 0x25d00u ? (bits_8 > 0x7fffffffu ? bits_8 ^ 0xffffffffu : bits_8 | 0x80000000u) : 0u);
-  const auto column_5 = pool[(min(item_13, 4095u) / 64u) + 104u] * 64u + (item_13 % 64u);
+  const auto column_5 = pool[(min(item_13, 4095u) / 64u) + 120u] * 64u + (item_13 % 64u);
   const auto at_9 = min(column_5, 0x25cffu);
   const auto at_10 = own_group * 0x25d00u + at_9;
   const auto v_5 = __uint_as_float(b0[p0 + at_10]);
   const auto bits_9 = __float_as_uint(v_5);
   const auto bits_10 = ((bits_9 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_9);
   const auto key_25 = (item_13 < 4096u && column_5 < 0x25d00u ? (bits_10 > 0x7fffffffu ? bits_10 ^ 0xffffffffu : bits_10 | 0x80000000u) : 0u);
-  const auto column_6 = pool[(min(item_14, 4095u) / 64u) + 104u] * 64u + (item_14 % 64u);
+  const auto column_6 = pool[(min(item_14, 4095u) / 64u) + 120u] * 64u + (item_14 % 64u);
   const auto at_11 = min(column_6, 0x25cffu);
   const auto at_12 = own_group * 0x25d00u + at_11;
   const auto v_6 = __uint_as_float(b0[p0 + at_12]);
   const auto bits_11 = __float_as_uint(v_6);
   const auto bits_12 = ((bits_11 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_11);
   const auto key_26 = (item_14 < 4096u && column_6 < 0x25d00u ? (bits_12 > 0x7fffffffu ? bits_12 ^ 0xffffffffu : bits_12 | 0x80000000u) : 0u);
-  const auto column_7 = pool[(min(item_15, 4095u) / 64u) + 104u] * 64u + (item_15 % 64u);
+  const auto column_7 = pool[(min(item_15, 4095u) / 64u) + 120u] * 64u + (item_15 % 64u);
   const auto at_13 = min(column_7, 0x25cffu);
   const auto at_14 = own_group * 0x25d00u + at_13;
   const auto v_7 = __uint_as_float(b0[p0 + at_14]);
   const auto bits_13 = __float_as_uint(v_7);
   const auto bits_14 = ((bits_13 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_13);
   const auto key_27 = (item_15 < 4096u && column_7 < 0x25d00u ? (bits_14 > 0x7fffffffu ? bits_14 ^ 0xffffffffu : bits_14 | 0x80000000u) : 0u);
-  const auto column_8 = pool[(min(item_16, 4095u) / 64u) + 104u] * 64u + (item_16 % 64u);
+  const auto column_8 = pool[(min(item_16, 4095u) / 64u) + 120u] * 64u + (item_16 % 64u);
   const auto at_15 = min(column_8, 0x25cffu);
   const auto at_16 = own_group * 0x25d00u + at_15;
   const auto v_8 = __uint_as_float(b0[p0 + at_16]);
   const auto bits_15 = __float_as_uint(v_8);
   const auto bits_16 = ((bits_15 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_15);
   const auto key_28 = (item_16 < 4096u && column_8 < 0x25d00u ? (bits_16 > 0x7fffffffu ? bits_16 ^ 0xffffffffu : bits_16 | 0x80000000u) : 0u);
-  const auto column_9 = pool[(min(item_17, 4095u) / 64u) + 104u] * 64u + (item_17 % 64u);
+  const auto column_9 = pool[(min(item_17, 4095u) / 64u) + 120u] * 64u + (item_17 % 64u);
   const auto at_17 = min(column_9, 0x25cffu);
   const auto at_18 = own_group * 0x25d00u + at_17;
   const auto v_9 = __uint_as_float(b0[p0 + at_18]);
   const auto bits_17 = __float_as_uint(v_9);
   const auto bits_18 = ((bits_17 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_17);
   const auto key_29 = (item_17 < 4096u && column_9 < 0x25d00u ? (bits_18 > 0x7fffffffu ? bits_18 ^ 0xffffffffu : bits_18 | 0x80000000u) : 0u);
-  const auto column_10 = pool[(min(item_18, 4095u) / 64u) + 104u] * 64u + (item_18 % 64u);
+  const auto column_10 = pool[(min(item_18, 4095u) / 64u) + 120u] * 64u + (item_18 % 64u);
   const auto at_19 = min(column_10, 0x25cffu);
   const auto at_20 = own_group * 0x25d00u + at_19;
   const auto v_10 = __uint_as_float(b0[p0 + at_20]);
   const auto bits_19 = __float_as_uint(v_10);
   const auto bits_20 = ((bits_19 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_19);
   const auto key_30 = (item_18 < 4096u && column_10 < 0x25d00u ? (bits_20 > 0x7fffffffu ? bits_20 ^ 0xffffffffu : bits_20 | 0x80000000u) : 0u);
-  const auto column_11 = pool[(min(item_19, 4095u) / 64u) + 104u] * 64u + (item_19 % 64u);
+  const auto column_11 = pool[(min(item_19, 4095u) / 64u) + 120u] * 64u + (item_19 % 64u);
   const auto at_21 = min(column_11, 0x25cffu);
   const auto at_22 = own_group * 0x25d00u + at_21;
   const auto v_11 = __uint_as_float(b0[p0 + at_22]);
   const auto bits_21 = __float_as_uint(v_11);
   const auto bits_22 = ((bits_21 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_21);
   const auto key_31 = (item_19 < 4096u && column_11 < 0x25d00u ? (bits_22 > 0x7fffffffu ? bits_22 ^ 0xffffffffu : bits_22 | 0x80000000u) : 0u);
-  const auto column_12 = pool[(min(item_20, 4095u) / 64u) + 104u] * 64u + (item_20 % 64u);
+  const auto column_12 = pool[(min(item_20, 4095u) / 64u) + 120u] * 64u + (item_20 % 64u);
   const auto at_23 = min(column_12, 0x25cffu);
   const auto at_24 = own_group * 0x25d00u + at_23;
   const auto v_12 = __uint_as_float(b0[p0 + at_24]);
   const auto bits_23 = __float_as_uint(v_12);
   const auto bits_24 = ((bits_23 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_23);
   const auto key_32 = (item_20 < 4096u && column_12 < 0x25d00u ? (bits_24 > 0x7fffffffu ? bits_24 ^ 0xffffffffu : bits_24 | 0x80000000u) : 0u);
-  const auto column_13 = pool[(min(item_21, 4095u) / 64u) + 104u] * 64u + (item_21 % 64u);
+  const auto column_13 = pool[(min(item_21, 4095u) / 64u) + 120u] * 64u + (item_21 % 64u);
   const auto at_25 = min(column_13, 0x25cffu);
   const auto at_26 = own_group * 0x25d00u + at_25;
   const auto v_13 = __uint_as_float(b0[p0 + at_26]);
   const auto bits_25 = __float_as_uint(v_13);
   const auto bits_26 = ((bits_25 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_25);
   const auto key_33 = (item_21 < 4096u && column_13 < 0x25d00u ? (bits_26 > 0x7fffffffu ? bits_26 ^ 0xffffffffu : bits_26 | 0x80000000u) : 0u);
-  const auto column_14 = pool[(min(item_22, 4095u) / 64u) + 104u] * 64u + (item_22 % 64u);
+  const auto column_14 = pool[(min(item_22, 4095u) / 64u) + 120u] * 64u + (item_22 % 64u);
   const auto at_27 = min(column_14, 0x25cffu);
   const auto at_28 = own_group * 0x25d00u + at_27;
   const auto v_14 = __uint_as_float(b0[p0 + at_28]);
   const auto bits_27 = __float_as_uint(v_14);
   const auto bits_28 = ((bits_27 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_27);
   const auto key_34 = (item_22 < 4096u && column_14 < 0x25d00u ? (bits_28 > 0x7fffffffu ? bits_28 ^ 0xffffffffu : bits_28 | 0x80000000u) : 0u);
-  const auto column_15 = pool[(min(item_23, 4095u) / 64u) + 104u] * 64u + (item_23 % 64u);
+  const auto column_15 = pool[(min(item_23, 4095u) / 64u) + 120u] * 64u + (item_23 % 64u);
   const auto at_29 = min(column_15, 0x25cffu);
   const auto at_30 = own_group * 0x25d00u + at_29;
   const auto v_15 = __uint_as_float(b0[p0 + at_30]);
   const auto bits_29 = __float_as_uint(v_15);
   const auto bits_30 = ((bits_29 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_29);
   const auto key_35 = (item_23 < 4096u && column_15 < 0x25d00u ? (bits_30 > 0x7fffffffu ? bits_30 ^ 0xffffffffu : bits_30 | 0x80000000u) : 0u);
-  const auto column_16 = pool[(min(item_24, 4095u) / 64u) + 104u] * 64u + (item_24 % 64u);
+  const auto column_16 = pool[(min(item_24, 4095u) / 64u) + 120u] * 64u + (item_24 % 64u);
   const auto at_31 = min(column_16, 0x25cffu);
   const auto at_32 = own_group * 0x25d00u + at_31;
   const auto v_16 = __uint_as_float(b0[p0 + at_32]);
@@ -452,12 +452,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const auto other_30 = __shfl_xor_sync(warp, both_29, 16u);
   const auto both_30 = max(both_29, other_30);
   if ((lane % 32u) == 0u) {
-    pool[(lane / 32u) + 168u] = both_30;
+    pool[(lane / 32u) + 184u] = both_30;
   }
   __syncthreads();
   auto top_3 = 0u;
   for (auto l_6 = 0u; l_6 < 8u; l_6 += 1u) {
-    top_3 = max(top_3, pool[l_6 + 168u]);
+    top_3 = max(top_3, pool[l_6 + 184u]);
   }
   const auto mine_2 = own_top_2 ^ 0xffffffffu;
   const auto other_31 = __shfl_xor_sync(warp, mine_2, 1u);
@@ -471,12 +471,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const auto other_35 = __shfl_xor_sync(warp, both_34, 16u);
   const auto both_35 = max(both_34, other_35);
   if ((lane % 32u) == 0u) {
-    pool[(lane / 32u) + 176u] = both_35;
+    pool[(lane / 32u) + 192u] = both_35;
   }
   __syncthreads();
   auto top_4 = 0u;
   for (auto l_7 = 0u; l_7 < 8u; l_7 += 1u) {
-    top_4 = max(top_4, pool[l_7 + 176u]);
+    top_4 = max(top_4, pool[l_7 + 192u]);
   }
   const auto least_top_2 = top_4 ^ 0xffffffffu;
   auto low_2 = max(least_top_2, 1u);
@@ -499,7 +499,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
       const auto both_39 = both_38 + other_39;
       const auto other_40 = __shfl_xor_sync(warp, both_39, 16u);
       const auto both_40 = both_39 + other_40;
-      const auto counts_3 = (round_3 & 1u) * 8u + 184u;
+      const auto counts_3 = (round_3 & 1u) * 8u + 200u;
       if ((lane % 32u) == 0u) {
         pool[(lane / 32u) + counts_3] = __float_as_uint(both_40);
       }
@@ -531,7 +531,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
       const auto both_44 = both_43 + other_44;
       const auto other_45 = __shfl_xor_sync(warp, both_44, 16u);
       const auto both_45 = both_44 + other_45;
-      const auto counts_4 = (round_4 & 1u) * 8u + 184u;
+      const auto counts_4 = (round_4 & 1u) * 8u + 216u;
       if ((lane % 32u) == 0u) {
         pool[(lane / 32u) + counts_4] = __float_as_uint(both_45);
       }
@@ -562,113 +562,113 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const auto before_10 = before_9 + ((lane & 16u) > 0u ? other_50 : 0.0f);
   const auto both_50 = both_49 + other_50;
   if ((lane % 32u) == 0u) {
-    pool[(lane / 32u) + 200u] = __float_as_uint(both_50);
+    pool[(lane / 32u) + 232u] = __float_as_uint(both_50);
   }
   __syncthreads();
   auto total_6 = before_10;
   for (auto l_10 = 0u; l_10 < 8u; l_10 += 1u) {
-    total_6 = total_6 + (l_10 < (lane / 32u) ? __uint_as_float(pool[l_10 + 200u]) : 0.0f);
+    total_6 = total_6 + (l_10 < (lane / 32u) ? __uint_as_float(pool[l_10 + 232u]) : 0.0f);
   }
   auto place_2 = __float2uint_rz(total_6);
   if (((key_21 > low_2) || (key_21 == low_2 && column < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_21;
-    pool[place_2 + 272u] = column;
+    pool[place_2 + 240u] = key_21;
+    pool[place_2 + 304u] = column;
     place_2 = place_2 + 1u;
   }
   if (((key_22 > low_2) || (key_22 == low_2 && column_2 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_22;
-    pool[place_2 + 272u] = column_2;
+    pool[place_2 + 240u] = key_22;
+    pool[place_2 + 304u] = column_2;
     place_2 = place_2 + 1u;
   }
   if (((key_23 > low_2) || (key_23 == low_2 && column_3 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_23;
-    pool[place_2 + 272u] = column_3;
+    pool[place_2 + 240u] = key_23;
+    pool[place_2 + 304u] = column_3;
     place_2 = place_2 + 1u;
   }
   if (((key_24 > low_2) || (key_24 == low_2 && column_4 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_24;
-    pool[place_2 + 272u] = column_4;
+    pool[place_2 + 240u] = key_24;
+    pool[place_2 + 304u] = column_4;
     place_2 = place_2 + 1u;
   }
   if (((key_25 > low_2) || (key_25 == low_2 && column_5 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_25;
-    pool[place_2 + 272u] = column_5;
+    pool[place_2 + 240u] = key_25;
+    pool[place_2 + 304u] = column_5;
     place_2 = place_2 + 1u;
   }
   if (((key_26 > low_2) || (key_26 == low_2 && column_6 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_26;
-    pool[place_2 + 272u] = column_6;
+    pool[place_2 + 240u] = key_26;
+    pool[place_2 + 304u] = column_6;
     place_2 = place_2 + 1u;
   }
   if (((key_27 > low_2) || (key_27 == low_2 && column_7 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_27;
-    pool[place_2 + 272u] = column_7;
+    pool[place_2 + 240u] = key_27;
+    pool[place_2 + 304u] = column_7;
     place_2 = place_2 + 1u;
   }
   if (((key_28 > low_2) || (key_28 == low_2 && column_8 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_28;
-    pool[place_2 + 272u] = column_8;
+    pool[place_2 + 240u] = key_28;
+    pool[place_2 + 304u] = column_8;
     place_2 = place_2 + 1u;
   }
   if (((key_29 > low_2) || (key_29 == low_2 && column_9 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_29;
-    pool[place_2 + 272u] = column_9;
+    pool[place_2 + 240u] = key_29;
+    pool[place_2 + 304u] = column_9;
     place_2 = place_2 + 1u;
   }
   if (((key_30 > low_2) || (key_30 == low_2 && column_10 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_30;
-    pool[place_2 + 272u] = column_10;
+    pool[place_2 + 240u] = key_30;
+    pool[place_2 + 304u] = column_10;
     place_2 = place_2 + 1u;
   }
   if (((key_31 > low_2) || (key_31 == low_2 && column_11 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_31;
-    pool[place_2 + 272u] = column_11;
+    pool[place_2 + 240u] = key_31;
+    pool[place_2 + 304u] = column_11;
     place_2 = place_2 + 1u;
   }
   if (((key_32 > low_2) || (key_32 == low_2 && column_12 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_32;
-    pool[place_2 + 272u] = column_12;
+    pool[place_2 + 240u] = key_32;
+    pool[place_2 + 304u] = column_12;
     place_2 = place_2 + 1u;
   }
   if (((key_33 > low_2) || (key_33 == low_2 && column_13 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_33;
-    pool[place_2 + 272u] = column_13;
+    pool[place_2 + 240u] = key_33;
+    pool[place_2 + 304u] = column_13;
     place_2 = place_2 + 1u;
   }
   if (((key_34 > low_2) || (key_34 == low_2 && column_14 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_34;
-    pool[place_2 + 272u] = column_14;
+    pool[place_2 + 240u] = key_34;
+    pool[place_2 + 304u] = column_14;
     place_2 = place_2 + 1u;
   }
   if (((key_35 > low_2) || (key_35 == low_2 && column_15 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_35;
-    pool[place_2 + 272u] = column_15;
+    pool[place_2 + 240u] = key_35;
+    pool[place_2 + 304u] = column_15;
     place_2 = place_2 + 1u;
   }
   if (((key_36 > low_2) || (key_36 == low_2 && column_16 < most_2)) && place_2 < 64u) {
-    pool[place_2 + 208u] = key_36;
-    pool[place_2 + 272u] = column_16;
+    pool[place_2 + 240u] = key_36;
+    pool[place_2 + 304u] = column_16;
     place_2 = place_2 + 1u;
   }
   __syncthreads();
   if (lane < 64u) {
-    const auto word = pool[lane + 208u];
-    const auto word_2 = pool[lane + 272u];
+    const auto word = pool[lane + 240u];
+    const auto word_2 = pool[lane + 304u];
     auto place_3 = 0u;
     for (auto other_51 = 0u; other_51 < 64u; other_51 += 1u) {
-      const auto word_3 = pool[other_51 + 208u];
-      const auto word_4 = pool[other_51 + 272u];
+      const auto word_3 = pool[other_51 + 240u];
+      const auto word_4 = pool[other_51 + 304u];
       place_3 = ((word_3 > word) || (word_3 == word && word_4 < word_2) ? place_3 + 1u : place_3);
     }
-    pool[place_3 + 336u] = __float_as_uint((float)(word_2));
+    pool[place_3 + 368u] = __float_as_uint((float)(word_2));
   }
   __syncthreads();
   if (lane < 64u) {
-    const auto id = min(__float2uint_rz(__uint_as_float(pool[lane + 336u])), 0x25cffu);
+    const auto id = min(__float2uint_rz(__uint_as_float(pool[lane + 368u])), 0x25cffu);
     const auto at_33 = own_group * 0x25d00u + id;
     const auto v_17 = __uint_as_float(b0[p0 + at_33]);
     b1[p1 + (own_group * 128u + lane)] = __float_as_uint(v_17);
-    b1[p1 + (own_group * 128u + 64u + lane)] = pool[lane + 336u];
+    b1[p1 + (own_group * 128u + 64u + lane)] = pool[lane + 368u];
   }
 }
 

@@ -162,6 +162,8 @@ fn chosen_keys(w: &mut Writer<'_>, keys: &Keys, k: u32) -> Result<Found, Why> {
     let tied = w.code.uniform("tied", Expr::U32(1).unless(&exact.equal(1u32), 0u32));
     w.when(tied.equal(1u32), |w| {
         let rounds = 32 - keys.bound.leading_zeros();
+        // Others may still read the counts of the last round.
+        let counter = Counter::new(w);
         w.count("round", (0u32.into(), rounds.into(), 1), |w, round| {
             let middle = w.code.set("middle", (&least + &most) / 2u32);
             let own = keys.count(w, |key, number| key.equal(&low).both(&number.less(&middle)));
