@@ -45,8 +45,7 @@ struct Sized {
     reads: [bool; 4],
 }
 
-/// Verifies a program, renders and compiles its kernels on so many threads, and builds its graph. `early` says whether
-/// texts wait for the kernel before them themselves, so that they may start before it has ended.
+/// Verifies a program, renders and compiles its kernels on so many threads, and builds its graph.
 pub(crate) fn compile(
     context: &Arc<Context>,
     device: &str,
@@ -54,7 +53,7 @@ pub(crate) fn compile(
     buffers: &Buffers,
     render: Render<'_>,
     cubins: &mut Cubins,
-    (threads, early): (usize, bool),
+    threads: usize,
 ) -> Result<Compiled, DeviceError> {
     program.verify(|id| buffers.get(id).map(|buffer| buffer.bytes))?;
     let layout = |id: BufferId| buffers[id].weight;
@@ -94,7 +93,7 @@ pub(crate) fn compile(
                 grid: shader.grid.groups(&program.max),
                 lanes: shader.lanes,
                 dynamic_bytes: shader.dynamic_bytes(),
-                early,
+                early: shader.dependent,
             });
             sized.push(Sized { grid: shader.grid.clone(), reads: shader.sizes_read });
         }

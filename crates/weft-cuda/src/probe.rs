@@ -64,6 +64,7 @@ pub(crate) fn shader() -> Shader {
         scratch_bytes: 0,
         sizes_read: [false; 4],
         grid: Grid { wide: 1, parts: Vec::new() },
+        dependent: false,
     }
 }
 

@@ -91,6 +91,7 @@ mod tests {
             scratch_bytes: 0,
             sizes_read: [false; 4],
             grid: Grid { wide: 1, parts: Vec::new() },
+            dependent: false,
         }
     }
 

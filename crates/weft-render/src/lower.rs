@@ -195,7 +195,9 @@ impl<'a> Job<'a> {
         let mut w = Writer::new(kernel, slots, schedule.lanes, limits);
         w.holds = max.tokens <= FEW_TOKENS;
         // Each workgroup has one part, unless the grid's last row is not full.
-        let (one_row, dependent) = (needed <= u64::from(grid.wide), limits.dependent_launch);
+        // The kernels of long steps fill the GPU: those that begin early only take their places.
+        let dependent = limits.dependent_launch && max.tokens <= FEW_TOKENS;
+        let one_row = needed <= u64::from(grid.wide);
         if dependent {
             w.code.push(Stmt::LaunchNext);
             w.code.push_if(!one_row, Stmt::Wait);

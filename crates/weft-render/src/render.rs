@@ -58,6 +58,7 @@ pub fn render_with(
             scratch_bytes,
             lanes: module.lanes,
             sizes_read: module.sizes_read(),
+            dependent: module.dependent,
             slots: module.slots.iter().map(|slot| slot.written).collect(),
             grid,
         })

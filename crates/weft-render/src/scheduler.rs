@@ -82,11 +82,6 @@ impl Scheduler {
         render_with(kernel, slots, &schedule, max, &target)
     }
 
-    /// The limits that kernels are rendered for now: the target's, unless a departure is being tried.
-    pub fn rendered_limits(&self) -> Limits {
-        self.departed_limits().1
-    }
-
     /// The limits with which schedules are chosen now, and those that texts are rendered for.
     fn departed_limits(&self) -> (Limits, Limits) {
         let (mut chosen, mut rendered) = (self.limits().clone(), self.limits().clone());
@@ -192,7 +187,7 @@ call dot b0 b1 b2
         let mut text = |names: &[&str], tokens| {
             scheduler.depart(names.iter().copied());
             let shaders = scheduler.render(kernel, &slots, &Sizes { tokens, ..plan.max }).unwrap();
-            (shaders[0].source.clone(), scheduler.rendered_limits())
+            (shaders[0].source.clone(), scheduler.departed_limits().1)
         };
         for (departure, tokens, marks) in [
             ("launch.early=off", 1, &["wait_for_previous", "launch_next"][..]),

@@ -48,6 +48,9 @@ pub struct Shader {
     pub scratch_bytes: u64,
     /// The workgroups of a launch.
     pub grid: Grid,
+    /// Whether it waits for the launch before it itself, so that it may begin before that one has ended (CUDA's programmatic
+    /// dependent launch).
+    pub dependent: bool,
     /// Which words of `sizes` its text reads: steps that differ only in the others can share its arguments.
     pub sizes_read: [bool; 4],
 }
