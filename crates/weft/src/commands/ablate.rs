@@ -239,7 +239,7 @@ mod tests {
             ("al", "did you mean all?"),
             ("", "the changes are aa, "),
             ("aa,", "the changes are aa, "),
-            ("nonsense", "fuse.beside, batch.half, all"),
+            ("nonsense", "head.candidates, batch.half, all"),
             ("fuse.tail=on", "fuse.tail=on is already set"),
             ("fuse.tail=0", "no mode `0`; expected one of on, off, by-cost"),
             ("fuse.tale=off", "did you mean fuse.tail?"),
