@@ -69,9 +69,10 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
         shared_bytes: 0,
         scratch_bytes: 0,
         sizes_read: [true; 4],
+        dependent: false,
         grid: Grid {
             wide: 8,
-            parts: vec![Groups { axis: Dim::T, inner: 4, tile: 4, times: 1, chunks: None }],
+            parts: vec![Groups { axis: Dim::T, inner: 4, tile: 4, more: 0, times: 1, chunks: None }],
         },
     };
     let GpuDevice { context, buffers, pipelines, programs, .. } = &mut device;
@@ -119,6 +120,7 @@ fn a_text_that_does_not_compile_is_an_error() {
         shared_bytes: 0,
         scratch_bytes: 0,
         sizes_read: [true; 4],
+        dependent: false,
         grid: Grid { wide: 1, parts: vec![] },
     };
     let made = device.pipelines.make(&device.context, [&shader].into_iter(), 1);
