@@ -22,12 +22,13 @@ use crate::lower::attend::Pass;
 use crate::lower::matrix::multiply::Multiply;
 use crate::lower::matrix::shape::{Shape, Task, form};
 use crate::lower::reduce::{self, Fold};
-use crate::lower::sorted::{self, Picks, Sorted};
+use crate::lower::sorted::{self, Sorted};
 use crate::lower::space::{Place, Space};
 use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::Split;
+use crate::schedule::picks::Picks;
 
 /// Writes a part whose products are on matrix units, or what `pass` says of it.
 pub(crate) fn write(
@@ -122,11 +123,8 @@ fn multiply_all(
         Ok(())
     })?;
     let room = place.tile() * place.width();
-    let lanes = w.code.lanes;
-    let shapes: Vec<Shape> = tasks
-        .iter()
-        .map(|task| Shape::new(w, task.product, place, split, lanes))
-        .collect::<Result<_, _>>()?;
+    let shapes: Vec<Shape> =
+        tasks.iter().map(|task| Shape::new(w, task.product, place, split)).collect::<Result<_, _>>()?;
     let deep = shapes[0].deep;
     let ring = shapes.iter().map(|shape| shape.ring_words()).max().unwrap_or(0);
     let scales = shapes.iter().map(|shape| shape.scale_words()).max().unwrap_or(0);

@@ -6,13 +6,12 @@
 //! do not overlap, so that no workgroup has to know more than how many rows pick a matrix before its own; some tiles
 //! have no rows. Which tile a row is in changes no bit of it.
 
-use weft_kern::{Part, Pick, View};
-
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::space::{Place, Space};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
+use crate::schedule::picks::Picks;
 
 /// Matrices whose rows a workgroup finds.
 const MATRICES: u32 = 8;
@@ -30,33 +29,12 @@ pub(crate) struct Sorted {
     pub(crate) terms: u32,
 }
 
-/// How the rows of a part pick their matrices.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Picks<'p> {
-    ids: &'p View,
-    /// If products of several matrices are added up, how many; each is a row of its own while rows are sorted.
-    pub(crate) terms: Option<usize>,
-    /// The number of matrices.
-    pub(crate) count: usize,
-}
-
-impl<'p> Picks<'p> {
-    /// How a part's rows pick matrices by number, if they do.
-    pub(crate) fn of(part: &'p Part) -> Option<Picks<'p>> {
-        part.products().iter().find_map(|product| match &product.w.pick {
-            Pick::Ids(ids) => Some(Picks { ids, terms: None, count: product.w.count }),
-            Pick::Sum(sum) => Some(Picks { ids: &sum.ids, terms: Some(sum.terms), count: product.w.count }),
-            Pick::Only | Pick::Axis(_) => None,
-        })
-    }
-
-    /// The matrix of a row with these axes.
-    fn matrix(&self, w: &mut Writer<'_>, axes: &[Expr]) -> Result<Expr, Why> {
-        let count = word(self.count)?;
-        match (self.terms, axes.split_last()) {
-            (Some(_), Some((term, axes))) => w.index(self.ids, axes, term, count),
-            _ => w.index(self.ids, axes, &Expr::U32(0), count),
-        }
+/// The matrix of a row with these axes.
+fn matrix_of(w: &mut Writer<'_>, picks: &Picks<'_>, axes: &[Expr]) -> Result<Expr, Why> {
+    let count = word(picks.count)?;
+    match (picks.terms, axes.split_last()) {
+        (Some(_), Some((term, axes))) => w.index(picks.ids, axes, term, count),
+        _ => w.index(picks.ids, axes, &Expr::U32(0), count),
     }
 }
 
@@ -109,7 +87,7 @@ pub(crate) fn sort(
     let (below, equal) = (w.code.var("below", 0u32), w.code.var("equal", 0u32));
     w.count("n", (from.clone(), to.clone(), 1), |w, n| {
         let axes = space.axes_of(&mut w.code, &n);
-        let id = picks.matrix(w, &axes)?;
+        let id = matrix_of(w, picks, &axes)?;
         for (count, is) in [(&below, id.less(matrix.clone())), (&equal, id.equal(matrix.clone()))] {
             let more = count.clone().unless(&is, count + 1u32);
             w.code.assign(count, more);
@@ -137,7 +115,7 @@ pub(crate) fn sort(
         let place = w.code.var("place", &begin + &before);
         w.count("n", (from, to, 1), |w, n| {
             let axes = space.axes_of(&mut w.code, &n);
-            let id = picks.matrix(w, &axes)?;
+            let id = matrix_of(w, picks, &axes)?;
             w.when(id.equal(matrix.clone()), |w| {
                 w.code.push(Stmt::Store(sorted.slot, &place + sorted.order, n));
                 let next = &place + 1u32;

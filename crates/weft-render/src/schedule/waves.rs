@@ -17,6 +17,7 @@ use crate::schedule::heuristic::{
     self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, below, elementwise, number, rounds, tile,
 };
 use crate::schedule::order::{LANES, lanes_matter};
+use crate::schedule::picks::Picks;
 use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::{EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention};
 use crate::shader::COUNTER_BYTES;
@@ -148,11 +149,7 @@ fn on_matrix(
     if along {
         rows /= inner.max(1);
     }
-    let picks = products.iter().find_map(|p| match &p.w.pick {
-        Pick::Ids(_) => Some((p.w.count, 1)),
-        Pick::Sum(sum) => Some((p.w.count, sum.terms)),
-        Pick::Only | Pick::Axis(_) => None,
-    });
+    let picks = Picks::of(part).map(|picks| (picks.count, picks.terms.unwrap_or(1)));
     let each = match picks {
         // Some have more than the average.
         Some((count, terms)) => (rows * terms).div_ceil(count) * 5 / 4,

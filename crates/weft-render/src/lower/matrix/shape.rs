@@ -60,11 +60,10 @@ impl Shape {
         product: &Product,
         place: &Place,
         split: &Split,
-        lanes: u32,
     ) -> Result<Shape, Why> {
         let tiles = w.tiles(product.w.param, product.w.k)?.filter(Tiles::has_one_scale);
         let tiles = tiles.ok_or_else(|| form("a weight without one scale for 32 values"))?;
-        let Warps { across, down, deep } = warps(split, place.width(), lanes);
+        let Warps { across, down, deep } = warps(split, place.width(), w.code.lanes);
         let (rows, blocks) = (place.tile(), word(product.w.k / 32)?);
         let (own, share) = (blocks / deep, blocks / split.reduce);
         let columns = place.width() / VECTOR * tiles.vectors() * VECTOR;

@@ -8,7 +8,7 @@ use crate::code::stmt::Stmt;
 use crate::lower::factors::Factors;
 use crate::lower::matrix::shape::{RING, ROW, Shape, Task, VECTOR};
 use crate::lower::space::Place;
-use crate::lower::tile::{TileRow, Tiles};
+use crate::lower::tile::TileRow;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 
@@ -18,7 +18,6 @@ const TOGETHER: u32 = 4;
 /// The copies of a product's numbers, and the loads of its scales.
 pub(crate) struct Stages<'a> {
     shape: &'a Shape,
-    tiles: Tiles,
     /// Word 0 of the ring, and of the two stages of scales.
     ring: u32,
     scales: u32,
@@ -71,9 +70,8 @@ impl<'a> Stages<'a> {
         place: &Place,
         (begin, ring, scales): (u32, u32, u32),
     ) -> Result<Stages<'a>, Why> {
-        let tiles = shape.tiles.clone();
         let mut stages =
-            Stages { shape, tiles, ring, scales, copies: Vec::new(), lefts: Vec::new(), rights: Vec::new() };
+            Stages { shape, ring, scales, copies: Vec::new(), lefts: Vec::new(), rights: Vec::new() };
         let Shape { rows, width, deep, own, each, .. } = *shape;
         let param = task.view.param;
         let planes = |w: &mut Writer<'_>, row: &Expr| {
@@ -97,14 +95,14 @@ impl<'a> Stages<'a> {
             stages.copies.push(Copying { exists, slot, from, step: each * ROW, to });
         }
         // Weights: a tile's blocks lie one after another.
-        let words = stages.tiles.vectors() * VECTOR;
+        let words = shape.tiles.vectors() * VECTOR;
         let first_tile = w.code.set("first_tile", (&task.matrix + &place.column) / VECTOR);
         let fours = deep * each * words / TOGETHER;
         for (c, exists) in items(w, width / VECTOR * fours) {
             let tile = w.code.set("column_tile", &c / fours);
             let four = w.code.set("four", &c % fours);
             let per = each * words / TOGETHER;
-            let at = stages.tiles.first_word(&(&first_tile + &tile));
+            let at = shape.tiles.first_word(&(&first_tile + &tile));
             let from = at + (&four / per) * (own * words) + (&four % per) * TOGETHER;
             let from = w.code.set("from", from);
             // Within a block.
@@ -112,7 +110,7 @@ impl<'a> Stages<'a> {
             let block = &four * TOGETHER - &place;
             let to = (tile * (fours * TOGETHER) + block + swizzled(&place)) + shape.right_at();
             let to = w.code.set("to", to);
-            let slot = stages.tiles.slot();
+            let slot = shape.tiles.slot();
             stages.copies.push(Copying { exists, slot, from, step: each * words, to });
         }
         let blocks = deep * each;
@@ -128,7 +126,7 @@ impl<'a> Stages<'a> {
             let column = w.code.set("column", &c % width);
             let b = w.code.set("b", &c / width);
             let row = &task.matrix + &place.column + &column;
-            let row = stages.tiles.row(&mut w.code, &row);
+            let row = shape.tiles.row(&mut w.code, &row);
             let block = w.code.set("block", first(&(&b / each), &(&b % each)));
             let to = w.code.set("to", c + shape.right_scales_at());
             stages.rights.push(Right { exists, row, block, to });
@@ -163,8 +161,8 @@ impl<'a> Stages<'a> {
     pub(crate) fn load(&self, w: &mut Writer<'_>, stage: &Expr) -> Vec<Loaded> {
         let into = w.code.set("into", self.scales_of(stage));
         let ahead = w.code.set("ahead", stage * self.shape.each);
-        let (mut loaded, factor, mins) = (Vec::new(), self.tiles.factor(), self.tiles.has_min());
-        let tiles = self.tiles.loaded(true);
+        let (mut loaded, factor, mins) = (Vec::new(), self.shape.tiles.factor(), self.shape.tiles.has_min());
+        let tiles = self.shape.tiles.loaded(true);
         let mut keep = |exists: &Expr, to: Expr, value: Expr| {
             loaded.push(Loaded { exists: exists.clone(), to: &into + to, scale: value });
         };
