@@ -74,46 +74,66 @@ def shingles(record):
     return [h for h in every if h % 4 == 0] or every[:1]
 
 
-def read(path):
-    """The good records of a file, each with its shingles, and counts of flaws and of words."""
-    flaws, counts, good = Counter(), Counter(), []
+def records(path):
+    """The records of a file with tidy texts, each with its flaw, if any."""
     with gzip.open(path, "rt") as file:
         for line in file:
             record = json.loads(line)
             record["r"] = [tidy(reply) for reply in record["r"]]
             record["u"] = [tidy(user) for user in record["u"]]
-            why = flaw(record)
-            flaws[why or "good"] += 1
-            if not why:
-                counts.update({w.lower() for r in record["r"] for w in WORD.findall(r)})
-                good.append((record, shingles(record)))
-    return good, flaws, counts
+            yield record, flaw(record)
 
 
-def rare(job):
-    """The records without rare words, which are mostly misspelt."""
-    good, known = job
-    return [(r, s) for r, s in good if all(w.lower() in known for reply in r["r"] for w in WORD.findall(reply))]
+def used(record):
+    """The words of the replies."""
+    return {w.lower() for reply in record["r"] for w in WORD.findall(reply)}
 
 
-def write(path, records, limit):
-    """Writes records in parts of at most about `limit` compressed bytes; returns how many parts."""
-    text = "".join(json.dumps({k: v for k, v in r.items() if k != "n"}, separators=(",", ":")) + "\n" for r in records).encode()
-    # Text like this shrinks to less than a quarter; parts of `4 * limit` leave room.
-    size = max(1, min(len(text), int(3.6 * limit)))
-    pieces, at = [], 0
-    while at < len(text):
-        end = text.rfind(b"\n", at, at + size) + 1
-        pieces.append(text[at:end])
-        at = end
-    with Pool() as pool:
-        for i, packed in enumerate(pool.imap(pack, pieces)):
-            (path / f"clean-{i:02}.jsonl.xz").write_bytes(packed)
-    return len(pieces)
+def count(path):
+    """How many good records of a file have each word."""
+    counts = Counter()
+    for record, why in records(path):
+        if not why:
+            counts.update(used(record))
+    return counts
+
+
+KNOWN = set()  # Words that are common enough: workers get it when they are forked.
+
+
+def read(path):
+    """The good records of a file, each with its shingles, and counts of flaws."""
+    flaws, good = Counter(), []
+    for record, why in records(path):
+        if not why and not used(record) <= KNOWN:
+            why = "rare words"
+        flaws[why or "good"] += 1
+        if not why:
+            good.append((record, shingles(record)))
+    return good, flaws
 
 
 def pack(text):
     return lzma.compress(text, preset=6)
+
+
+def write(folder, kept, cores, limit=15 << 20, piece=12 << 20):
+    """Writes records in parts of at most `limit` bytes, each of pieces that are compressed side by side. Returns how many."""
+    text = "".join(json.dumps({k: v for k, v in r.items() if k != "n"}, separators=(",", ":")) + "\n" for r in kept).encode()
+    pieces, at = [], 0
+    while at < len(text):
+        end = text.rfind(b"\n", at, at + piece) + 1
+        pieces.append(text[at:end])
+        at = end
+    parts = [b""]
+    with Pool(cores) as pool:
+        for packed in pool.imap(pack, pieces):
+            if len(parts[-1]) + len(packed) > limit:
+                parts.append(b"")
+            parts[-1] += packed
+    for i, part in enumerate(parts):
+        (folder / f"clean-{i:02}.jsonl.xz").write_bytes(part)
+    return len(parts)
 
 
 def main():
@@ -126,21 +146,21 @@ def main():
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     args = parser.parse_args()
     began = time.monotonic()
-    flaws, counts, groups = Counter(), Counter(), []
+    paths = sorted(args.raw.glob("raw-*.jsonl.gz"))
+    flaws, counts, kept = Counter(), Counter(), []
     with Pool(args.cores) as pool:
-        for good, f, c in pool.imap(read, sorted(args.raw.glob("raw-*.jsonl.gz"))):
-            flaws.update(f)
+        for c in pool.imap(count, paths):
             counts.update(c)
-            groups.append(good)
-    known = {w for w, n in counts.items() if n >= args.rare}
-    # Forked workers have `groups` and `known` in memory already; small as this is, sending them is simplest.
-    kept = []
-    before = sum(map(len, groups))
-    for good in groups:
-        kept += rare((good, known))
-    flaws["rare words"] = before - len(kept)
+    global KNOWN
+    KNOWN = {w for w, n in counts.items() if n >= args.rare}
+    print(f"{len(KNOWN)} of {len(counts)} words are common; {time.monotonic() - began:.0f} s", flush=True)
+    with Pool(args.cores) as pool:
+        for good, f in pool.imap(read, paths):
+            flaws.update(f)
+            kept += good
+    total = sum(flaws.values())
     random.Random(args.seed).shuffle(kept)
-    seen, exact, records = set(), set(), []
+    seen, exact, fresh = set(), set(), []
     for record, hashes in kept:
         whole = (tuple(record["u"][1:]), tuple(record["r"]))
         share = sum(h in seen for h in hashes) / len(hashes)
@@ -149,13 +169,13 @@ def main():
             continue
         exact.add(whole)
         seen.update(hashes)
-        records.append(record)
+        fresh.append(record)
     args.out.mkdir(parents=True, exist_ok=True)
-    parts = write(args.out, records, 15 << 20)
-    kinds = Counter(r["k"] for r in records)
-    characters = sum(len(x) for r in records for x in r["r"] + r["u"])
-    stats = dict(read=sum(flaws[f] for f in flaws if f not in ("rare words", "near duplicates")), flaws=dict(flaws), kept=len(records), kinds=dict(kinds),
-                 characters=characters, words=len(known), parts=parts, seconds=round(time.monotonic() - began, 1))
+    parts = write(args.out, fresh, args.cores)
+    kinds = Counter(r["k"] for r in fresh)
+    characters = sum(len(x) for r in fresh for x in r["r"] + r["u"])
+    stats = dict(read=total, flaws=dict(flaws), kept=len(fresh), kinds=dict(kinds), characters=characters, words=len(KNOWN),
+                 parts=parts, seconds=round(time.monotonic() - began, 1))
     (args.out / "stats.json").write_text(json.dumps(stats, indent=1))
     print(json.dumps(stats))
 

@@ -3,7 +3,8 @@
 #
 #   run.sh STAGE [SECONDS]
 #
-# Everything lives in $WORK; what should be copied back ends up in $OUT. Stages:
+# Everything lives in $WORK; what should be copied back ends up in $OUT. More options of a stage's script can be given in
+# $GENERATE, $CLEAN, $TOKENS and $TRAIN. Stages:
 #
 #   keep FILE...      put files (parts of the generator's weights, parts of the clean data) into $WORK/in
 #   smoke SECONDS     train on random tokens: does it run, how fast, with and without compiling
@@ -11,6 +12,7 @@
 #   clean             clean them, and put the result into $OUT
 #   tokens            train the tokenizer and make rows, from the new clean data and what is in $WORK/in
 #   train SECONDS     train; then put the weights, in parts, into $OUT
+# shellcheck disable=SC2086
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 : "${WORK:=$HOME/glm-small}" "${OUT:=$WORK/out}"
@@ -44,23 +46,25 @@ for name, rows in (('train', 4096), ('valid', 64)):
     ;;
 generate)
     TOKENIZERS_PARALLELISM=false python3 "$here/generate.py" --weights "$WORK"/in/weights.* --out "$WORK/raw" --seconds "${1:-200}" \
-        ${FIRST:+--first "$FIRST"} ${BATCH:+--batch "$BATCH"}
+        ${GENERATE:-}
     du -sh "$WORK/raw"
     ;;
 clean)
-    python3 "$here/clean.py" --raw "$WORK/raw" --out "$WORK/clean"
+    python3 "$here/clean.py" --raw "$WORK/raw" --out "$WORK/clean" ${CLEAN:-}
     cp "$WORK"/clean/* "$OUT/"
     ls -l "$OUT"
-    xz -dc "$WORK"/clean/clean-00.jsonl.xz | head -12 || true
+    python3 -c "
+import lzma, sys
+for _, line in zip(range(16), lzma.open(sys.argv[1], 'rt')): print(line, end='')
+" "$WORK/clean/clean-00.jsonl.xz"
     ;;
 tokens)
-    python3 "$here/tokens.py" --clean "$WORK/clean" "$WORK/in" --out "$WORK/data"
+    python3 "$here/tokens.py" --clean "$WORK/clean" "$WORK/in" --out "$WORK/data" ${TOKENS:-}
     ;;
 train)
-    # shellcheck disable=SC2086
     python3 "$here/train.py" --data "$WORK/data" --out "$WORK/run" --seconds "${1:-200}" $compile ${TRAIN:-} | tee "$WORK/run.txt"
     split -b 15M -d "$WORK/run/weights.safetensors" "$OUT/weights."
-    cp "$WORK/run.txt" "$WORK/data/valid.txt" "$WORK/data/tokenizer.json" "$WORK/data/stats.json" "$WORK/run/shape.json" "$WORK/run/log.jsonl" "$WORK/"
+    cp "$WORK/data/valid.txt" "$WORK/data/tokenizer.json" "$WORK/data/stats.json" "$WORK/run/shape.json" "$WORK/run/log.jsonl" "$WORK/"
     tar -C "$WORK" -czf "$OUT/small.tgz" run.txt valid.txt tokenizer.json stats.json shape.json log.jsonl
     ls -l "$OUT"
     ;;
