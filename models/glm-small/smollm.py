@@ -57,8 +57,8 @@ class Options:
     min_p: float = 0.05
     presence: float = 0.3  # Subtracted from the logits of tokens that were generated already.
     no_repeat: int = 4  # Runs of this many tokens do not come twice.
-    longest: int = 40  # Most tokens of a sentence; a sequence with a longer one is given up.
-    usual: int = 24  # Tokens of a sentence that are reckoned with.
+    longest: int = 52  # Most tokens of a sentence; a sequence with a longer one is given up.
+    usual: int = 28  # Tokens of a sentence that are reckoned with.
     patience: float = 0.03  # The share of sequences that may be given up so that the others need not wait.
 
 
