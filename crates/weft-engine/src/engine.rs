@@ -16,7 +16,10 @@ use crate::prompts::{self, Prompts};
 use crate::request::Request;
 use crate::runner::Runner;
 use crate::running::Running;
-use crate::schedule::{Schedule, Stats};
+use crate::schedule::Schedule;
+use crate::schedule::stats::Stats;
+use crate::speculate::drafter::Drafter;
+use crate::speculate::{Speculate, Speculation};
 
 /// A compiled model, and the generations it works on.
 ///
@@ -73,7 +76,25 @@ impl Engine {
             key = prompts::root(&key, &mut runner)?;
             prompts = Some(Prompts::open(cache, &runner)?);
         }
-        Ok(Engine { runner, schedule: Schedule::new(options.chunk, prompts), key, pushed: 0 })
+        let schedule = Schedule::new(options.chunk, prompts);
+        let mut engine = Engine { runner, schedule, key, pushed: 0 };
+        engine.speculate(&options.speculate);
+        Ok(engine)
+    }
+
+    /// Sets what guesses the next tokens of replies, in place of the [option](EngineOptions::speculate). No reply depends on it.
+    pub fn speculate(&mut self, speculate: &Speculate) {
+        let speculation = match speculate {
+            Speculate::Off => None,
+            Speculate::Lookup => Some(Speculation::lookup(None)),
+            Speculate::Auto => Some(Speculation::lookup(Some(self.runner.estimates()))),
+        };
+        self.schedule.speculate(speculation);
+    }
+
+    /// Sets a drafter of your own, which guesses the next tokens of replies. No reply depends on it.
+    pub fn speculate_by(&mut self, drafter: impl Drafter + 'static) {
+        self.schedule.speculate(Some(Speculation::new(Box::new(drafter))));
     }
 
     /// The model.
@@ -113,7 +134,7 @@ impl Engine {
         self.pushed += 1;
         let root = self.key.salted(&request.options.salt);
         let ends = self.runner.model().tokenizer().end_of_generation();
-        self.schedule.push(Running::new(request, root, shared, ends));
+        self.schedule.push(Running::new(generation.id(), request, root, shared, ends));
         Ok(generation)
     }
 

@@ -72,6 +72,10 @@ pub struct Usage {
     pub cached_tokens: usize,
     /// The number of tokens generated, including the one that ends the turn.
     pub tokens: usize,
+    /// The number of tokens that were guessed and computed. They are not part of the reply, unless they were right.
+    pub guessed: usize,
+    /// The number of guessed tokens that were right and saved a step.
+    pub accepted: usize,
 }
 
 /// The durations of a generation.

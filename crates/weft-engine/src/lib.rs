@@ -85,6 +85,7 @@ mod running;
 mod sample;
 mod schedule;
 mod sizes;
+mod speculate;
 mod weights;
 
 pub use backends::BACKENDS;
@@ -100,7 +101,9 @@ pub use prompts::counts::PromptCacheStats;
 pub use prompts::folder::{PromptCache, PromptCacheUsage};
 pub use request::{GenerateOptions, Request};
 pub use sample::Sampling;
-pub use schedule::Stats;
+pub use schedule::stats::Stats;
+pub use speculate::drafter::{Ask, Drafter, MOST_GUESSES};
+pub use speculate::{Speculate, SpeculationStats};
 pub use weft_cpu::available_memory;
 pub use weft_device::{Backend, DeviceInfo, DeviceKind, Fact, FactValue, OpenError};
 pub use weft_fuse::{Decision, Mode, decision, decisions};

@@ -8,6 +8,7 @@ use weft_quant::GgmlType;
 
 use crate::device_choice::DeviceChoice;
 use crate::prompts::folder::PromptCache;
+use crate::speculate::Speculate;
 
 /// Options of opening an engine. [`Engine::builder`](crate::Engine::builder) returns good defaults; each method changes
 /// one option, and calls can be chained.
@@ -50,6 +51,8 @@ pub struct EngineOptions {
     /// The cache of computed prompts on disk, which a later engine need not compute again. `None` keeps them in memory
     /// only.
     pub prompts: Option<PromptCache>,
+    /// What guesses the next tokens of replies, so that one step can compute several. No reply depends on it.
+    pub speculate: Speculate,
 }
 
 impl Default for EngineOptions {
@@ -67,6 +70,7 @@ impl Default for EngineOptions {
             switches: Switches::default(),
             cache: None,
             prompts: None,
+            speculate: Speculate::Off,
         }
     }
 }
@@ -125,6 +129,11 @@ impl EngineOptions {
     /// Sets the cache of computed [prompts](Self::prompts) on disk.
     pub fn prompts(self, prompts: impl Into<Option<PromptCache>>) -> EngineOptions {
         EngineOptions { prompts: prompts.into(), ..self }
+    }
+
+    /// Sets what [guesses](Self::speculate) the next tokens of replies.
+    pub fn speculate(self, speculate: Speculate) -> EngineOptions {
+        EngineOptions { speculate, ..self }
     }
 
     /// The folder of the device's own files and of what was measured of it: that of the packed weights.

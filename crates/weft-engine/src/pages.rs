@@ -191,6 +191,19 @@ impl Pages {
         Begun { seq, cached, copy }
     }
 
+    /// What the prefix cache has after these tokens, of which a sequence holds all but the last: at most so many.
+    pub(crate) fn continued(&self, seq: SeqId, tokens: &[u32], most: usize) -> Vec<u32> {
+        let chain = self.sequence(seq).and_then(|sequence| sequence.chain.as_ref());
+        let Some((key, kept)) = chain.filter(|_| most > 0) else { return Vec::new() };
+        let rest = tokens.get(kept * self.page..).unwrap_or_default();
+        // A whole page beyond those that the sequence holds was not recorded yet.
+        let (key, rest) = match rest.split_at_checked(self.page) {
+            Some((page, rest)) => (key.then(page), rest),
+            None => (*key, rest),
+        };
+        self.pool.kept().continued(key, rest, self.page, most)
+    }
+
     /// Adds the full pages of a sequence, which holds these tokens, to the prefix cache.
     pub(crate) fn record(&mut self, seq: SeqId, tokens: &[u32]) {
         let page = self.page;

@@ -30,7 +30,8 @@ pub trait LogitProcessor: Send {
     }
 
     /// Tells the processor which token was chosen, immediately, unless the reply ends with it. The next call of
-    /// [`process`](LogitProcessor::process) comes after the next step.
+    /// [`process`](LogitProcessor::process) comes after the next step, or at once if the token was
+    /// [guessed](crate::Drafter).
     ///
     /// It should return quickly, since the engine waits for it. A grammar can start to compute its next mask on another
     /// thread here, while the device computes the step. The default does nothing.

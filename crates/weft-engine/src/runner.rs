@@ -3,6 +3,7 @@
 //! It computes ragged batches of tokens and knows nothing about requests. The engine's scheduler and the lab drive it.
 
 mod clock;
+mod estimates;
 mod page_rows;
 mod plans;
 mod timed;
@@ -149,6 +150,11 @@ impl Runner {
     /// The most tokens of a batch.
     pub fn batch(&self) -> usize {
         self.max.tokens
+    }
+
+    /// The most rows of logits that are computed at once.
+    pub(crate) fn logit_rows(&self) -> usize {
+        self.max.rows
     }
 
     /// Begins an empty sequence.

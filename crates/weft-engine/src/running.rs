@@ -15,9 +15,13 @@ use crate::logprobs::Likeliest;
 use crate::pages::{Key, Keys};
 use crate::rank::Survey;
 use crate::request::{GenerateOptions, Request};
+use crate::speculate::Acceptance;
+use crate::speculate::drafter::Guess;
 
 /// A request that the engine is working on.
 pub(crate) struct Running {
+    /// The number of the generation.
+    pub(crate) id: u64,
     /// The prompt, and the reply so far.
     pub(crate) tokens: Vec<u32>,
     /// Its sequence, while it has pages.
@@ -27,6 +31,10 @@ pub(crate) struct Running {
     /// Whether its prompt has waited for others to be done with it.
     pub(crate) waited: bool,
     pub(crate) shared: Arc<Shared>,
+    /// The guess of its next tokens, of which some are computed in this step.
+    pub(crate) guess: Guess,
+    /// The acceptance of its guesses.
+    pub(crate) acceptance: Acceptance,
     /// The number of tokens of the prompt.
     prompt: usize,
     /// The number of them that were reported as computed, if any report was made.
@@ -49,11 +57,14 @@ struct Times {
 }
 
 impl Running {
-    /// Creates a generation that waits. `ends` are the tokens that end the model's turn.
-    pub(crate) fn new(request: Request, root: Key, shared: Arc<Shared>, ends: &[u32]) -> Running {
+    /// Creates a generation that waits, with its number. `ends` are the tokens that end the model's turn.
+    pub(crate) fn new(id: u64, request: Request, root: Key, shared: Arc<Shared>, ends: &[u32]) -> Running {
         let Request { prompt, options, processors } = request;
         shared.state().usage.prompt_tokens = prompt.len();
         Running {
+            id,
+            guess: Guess::default(),
+            acceptance: Acceptance::default(),
             prompt: prompt.len(),
             reported: None,
             scored: 0,
@@ -84,6 +95,23 @@ impl Running {
     /// Returns whether the logits of a token are wanted: it is the last, or the next one is to be scored.
     pub(crate) fn wants_logits(&self, at: usize) -> bool {
         at + 1 == self.tokens.len() || self.scores(at)
+    }
+
+    /// The number of tokens of the reply that may follow the next one: its limit and the context are known.
+    pub(crate) fn foreseeable(&self, context: usize) -> usize {
+        if self.options.prompt_logprobs.is_some() && self.scored < self.prompt {
+            return 0;
+        }
+        let next = self.tokens.len() - self.prompt + 1;
+        let left = self.options.max_tokens.map_or(usize::MAX, |most| most.saturating_sub(next));
+        left.min(context.saturating_sub(self.tokens.len()))
+    }
+
+    /// Records that so many tokens were guessed for it, and how many of them were right.
+    pub(crate) fn guessed(&self, guessed: usize, accepted: usize) {
+        let mut state = self.shared.state();
+        state.usage.guessed += guessed;
+        state.usage.accepted += accepted;
     }
 
     /// Returns whether the token after this one is to be scored.

@@ -1,6 +1,6 @@
 //! The scheduler, which decides what a step computes: tokens of many generations in one ragged batch.
 //!
-//! Those that are replying get their one token first. The rest of the token budget goes to prompts, which share it
+//! Those that are replying get their one token first, and guessed tokens after it ([`guesses`]). The rest of the token budget goes to prompts, which share it
 //! ([`shares`]); beside replies, which have to wait for it, it is smaller. Prompts begin in the order in which they came, as
 //! soon as there is room for all of their tokens. When pages run out, the generation that came last gives its pages back and
 //! is computed again later, mostly from the prefix cache. The first generation can always take what it needs from all others,
@@ -10,7 +10,10 @@
 //! compute it once, even if they come together. It waits only while the earlier one is active, which never waits for a
 //! later one.
 
+mod guesses;
+mod results;
 mod shares;
+pub(crate) mod stats;
 
 use std::time::{Duration, Instant};
 
@@ -21,10 +24,11 @@ use crate::generation::Finish;
 use crate::model::PAGE;
 use crate::pages::{Found, Pages};
 use crate::prompts::Prompts;
-use crate::prompts::counts::PromptCacheStats;
 use crate::runner::Runner;
 use crate::running::Running;
+use crate::speculate::Speculation;
 use shares::Share;
+use stats::Stats;
 
 /// All generations of an engine.
 pub(crate) struct Schedule {
@@ -37,6 +41,8 @@ pub(crate) struct Schedule {
     counts: Counts,
     /// The prefix cache on disk.
     prompts: Option<Prompts>,
+    /// What guesses the next tokens of replies.
+    speculation: Option<Speculation>,
 }
 
 /// What a schedule has counted so far.
@@ -57,43 +63,20 @@ struct Work {
     at: usize,
     /// The number of its tokens that are computed.
     tokens: usize,
-}
-
-/// Statistics of an engine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct Stats {
-    /// The number of generations that have pages.
-    pub running: usize,
-    /// The number of generations that wait for pages.
-    pub waiting: usize,
-    /// The number of preemptions so far.
-    pub preempted: u64,
-    /// The number of steps computed so far.
-    pub steps: u64,
-    /// The number of tokens computed so far: of prompts and replies, and again after preemptions.
-    pub computed: u64,
-    /// The number of tokens generated so far.
-    pub generated: u64,
-    /// The number of prompt tokens that were looked up in the prefix cache so far.
-    pub prefix_queries: u64,
-    /// The number of them that were found.
-    pub prefix_hits: u64,
-    /// The number of pages of the KV cache.
-    pub pages: usize,
-    /// The number of pages that sequences hold.
-    pub pages_held: usize,
-    /// The number of pages in the prefix cache that no sequence holds.
-    pub pages_kept: usize,
-    /// What the prompt cache on disk did.
-    pub prompt_cache: PromptCacheStats,
+    /// The number of guessed tokens that are computed after them.
+    guessed: usize,
 }
 
 impl Schedule {
     /// Creates a schedule without generations. `chunk` is the most prompt tokens of a step with replies.
     pub(crate) fn new(chunk: usize, prompts: Option<Prompts>) -> Schedule {
         let (all, work, batch) = (Vec::new(), Vec::new(), Batch::new());
-        Schedule { chunk, all, work, batch, counts: Counts::default(), prompts }
+        Schedule { chunk, all, work, batch, counts: Counts::default(), prompts, speculation: None }
+    }
+
+    /// Sets what guesses the next tokens of replies.
+    pub(crate) fn speculate(&mut self, speculation: Option<Speculation>) {
+        self.speculation = speculation;
     }
 
     /// Adds a generation.
@@ -119,13 +102,15 @@ impl Schedule {
             pages_held: pool.count() - pool.available(),
             pages_kept: pool.idle(),
             prompt_cache: self.prompts.as_ref().map(Prompts::stats).unwrap_or_default(),
+            speculation: self.speculation.as_ref().map(Speculation::stats).unwrap_or_default(),
         }
     }
 
     /// Ends cancelled generations.
     pub(crate) fn sweep(&mut self, pages: &mut Pages) {
         let cancelled = self.all.extract_if(.., |one| one.shared.is_cancelled());
-        cancelled.for_each(|one| end(one, Finish::Cancelled, pages));
+        let ended = cancelled.map(|one| end(one, Finish::Cancelled, pages));
+        ended.for_each(|id| self.speculation.iter_mut().for_each(|speculation| speculation.ended(id)));
     }
 
     /// Computes one step. Returns whether there was anything to compute.
@@ -144,13 +129,14 @@ impl Schedule {
             return self.nothing_planned(runner.pages_mut());
         }
         self.batch.clear();
-        for &Work { at, tokens } in &self.work {
+        for &Work { at, tokens, guessed } in &self.work {
             let one = &self.all[at];
             let Some(seq) = one.seq else { continue };
             let from = runner.pages().len(seq);
             for (i, token) in one.tokens[from..from + tokens].iter().enumerate() {
                 self.batch.push(seq, *token, one.wants_logits(from + i));
             }
+            one.guess.tokens[..guessed].iter().for_each(|token| self.batch.push(seq, *token, true));
         }
         if let Err(error) = runner.compute(&self.batch, None).and_then(|()| self.take_results(runner)) {
             let why = Finish::Failed(Failure::from(&error));
@@ -158,7 +144,9 @@ impl Schedule {
             self.fail(ended, runner.pages_mut());
             return Err(error);
         }
-        self.hand_over(begun.elapsed(), runner)?;
+        let took = begun.elapsed();
+        self.took(took);
+        self.hand_over(took, runner)?;
         Ok(true)
     }
 
@@ -213,62 +201,12 @@ impl Schedule {
         Err(error)
     }
 
-    /// Adds full pages to the prefix cache, and takes the logits.
-    ///
-    /// # Errors
-    /// If the device fails. No generation has then ended.
-    fn take_results(&mut self, runner: &mut Runner) -> Result<(), Error> {
-        self.counts.steps += 1;
-        self.counts.computed += self.batch.len() as u64;
-        let (mut row, mut ended) = (0, Vec::new());
-        for &Work { at, tokens } in &self.work {
-            let one = &mut self.all[at];
-            let Some(seq) = one.seq else { continue };
-            let (computed, before) = (runner.pages().len(seq), one.tokens.len());
-            if one.caches() {
-                runner.pages_mut().record(seq, &one.tokens);
-            }
-            one.prompt_done(computed);
-            let mut finish = None;
-            for token in computed - tokens..computed {
-                if !one.wants_logits(token) {
-                    continue;
-                }
-                if finish.is_none() {
-                    finish = results(one, token, row, runner)?;
-                }
-                row += 1;
-            }
-            let chosen = one.tokens.len() - before;
-            self.counts.generated += chosen as u64;
-            if let Some(Finish::Failed(Failure { kind: FailureKind::NotNumbers, .. })) = finish {
-                // Keys and values may be NaN as well, also those from disk.
-                if let Some(prompts) = &mut self.prompts {
-                    prompts.distrust(&one.keys);
-                    prompts.drop_offers();
-                }
-                one.seq = None;
-                runner.pages_mut().free(seq);
-                runner.pages_mut().forget();
-            }
-            if let Some(prompts) = &mut self.prompts
-                && one.caches()
-                && chosen > 0
-            {
-                one.keys.extend(&one.tokens, PAGE);
-                prompts.offer(seq, &one.keys, computed);
-            }
-            ended.extend(finish.map(|finish| (at, finish)));
-        }
-        self.end(ended, runner.pages_mut());
-        Ok(())
-    }
-
     /// Ends generations, given by index.
     fn end(&mut self, mut ended: Vec<(usize, Finish)>, pages: &mut Pages) {
         ended.sort_by_key(|(at, _)| *at);
         for (at, finish) in ended.into_iter().rev() {
-            end(self.all.remove(at), finish, pages);
+            let id = end(self.all.remove(at), finish, pages);
+            self.speculation.iter_mut().for_each(|speculation| speculation.ended(id));
         }
     }
 
@@ -287,6 +225,7 @@ impl Schedule {
         if full {
             return Ok(());
         }
+        self.guess(&mut budget, runner);
         let beside_replies = !self.work.is_empty();
         if beside_replies {
             budget.tokens = budget.tokens.min(self.chunk);
@@ -410,7 +349,7 @@ impl Schedule {
             }
             budget.tokens -= tokens;
             budget.pages -= listed;
-            self.work.push(Work { at, tokens });
+            self.work.push(Work { at, tokens, guessed: 0 });
             return true;
         }
     }
@@ -420,9 +359,9 @@ impl Schedule {
         let one = &mut self.all[at];
         let Some(seq) = one.seq.take() else { return };
         if let Some(planned) = self.work.iter().position(|work| work.at == at) {
-            let Work { tokens, .. } = self.work.remove(planned);
-            budget.tokens += tokens;
-            budget.pages += pages.pages_of(pages.len(seq) + tokens);
+            let Work { tokens, guessed, .. } = self.work.remove(planned);
+            budget.tokens += tokens + guessed;
+            budget.pages += pages.pages_of(pages.len(seq) + tokens + guessed);
         }
         leave(one, seq, pages);
         self.counts.preempted += 1;
@@ -487,33 +426,12 @@ fn leave(one: &Running, seq: SeqId, pages: &mut Pages) {
     }
 }
 
-/// Takes candidates for the next token if they decide it, and otherwise all logits of a token, in a row of the step. Returns
-/// why the generation ends, if it does.
-///
-/// # Errors
-/// If the device fails.
-fn results(
-    one: &mut Running,
-    token: usize,
-    row: usize,
-    runner: &mut Runner,
-) -> Result<Option<Finish>, Error> {
-    if runner.chooses() && one.takes_candidates(token) {
-        let taken = runner.with_candidates(row, |candidates, tokenizer, context| {
-            one.take_candidates(candidates, tokenizer, context)
-        })?;
-        if let Some(finish) = taken {
-            return Ok(finish);
-        }
-    }
-    runner.with_logits(row, |row, logits, tokenizer, context| {
-        one.take_logits(token, row, logits, tokenizer, context)
-    })
-}
-
-fn end(mut one: Running, finish: Finish, pages: &mut Pages) {
+/// Ends a generation. Returns its number.
+fn end(mut one: Running, finish: Finish, pages: &mut Pages) -> u64 {
     if let Some(seq) = one.seq.take() {
         leave(&one, seq, pages);
     }
+    let id = one.id;
     one.finish(finish);
+    id
 }

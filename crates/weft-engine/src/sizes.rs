@@ -7,6 +7,8 @@ use weft_ir::Sizes;
 use crate::error::Error;
 use crate::model::PAGE;
 use crate::options::EngineOptions;
+use crate::speculate::Speculate;
+use crate::speculate::drafter::MOST_GUESSES;
 
 /// The least and the most rows of logits that the head computes at once. More rows take several replays of the head, each
 /// of which reads its weights; each row that is allocated costs the size of the vocabulary, often 600 kB.
@@ -61,7 +63,8 @@ impl Room {
         // Sequences that share a page all list it. A single sequence shares with none.
         let all = context.div_ceil(PAGE).saturating_mul(tokens);
         let listed = if options.sequences == 1 { pages } else { all.min(SHARED * pages).max(pages) };
-        let rows = options.sequences.saturating_mul(SHARED).clamp(*LOGIT_ROWS.start(), *LOGIT_ROWS.end());
+        let fewest = if options.speculate == Speculate::Off { *LOGIT_ROWS.start() } else { 1 + MOST_GUESSES };
+        let rows = options.sequences.saturating_mul(SHARED).clamp(fewest, *LOGIT_ROWS.end());
         Ok(Room { context, pages, max: Sizes { tokens, rows, slots: pages * PAGE, pages: listed } })
     }
 }

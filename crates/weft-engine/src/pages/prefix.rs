@@ -161,6 +161,28 @@ impl Prefixes {
         (contents.parent == *parent && *contents.tokens == *tokens).then_some(page)
     }
 
+    /// The tokens that follow `tokens` after `parent`, on their page and on further full pages: at most so many.
+    pub(crate) fn continued(&self, parent: Key, tokens: &[u32], page: usize, most: usize) -> Vec<u32> {
+        let (mut parent, mut tokens, mut found) = (parent, tokens, Vec::new());
+        while found.len() < most {
+            let pages = self.after.get(&parent).into_iter().flatten().rev();
+            let contents = pages.filter_map(|page| self.pages[*page as usize].as_ref());
+            let Some((contents, more)) = contents
+                .filter_map(|it| Some((it, it.tokens.strip_prefix(tokens)?)))
+                .find(|(_, more)| !more.is_empty())
+            else {
+                break;
+            };
+            found.extend(more);
+            if contents.tokens.len() < page {
+                break;
+            }
+            (parent, tokens) = (contents.key, &[]);
+        }
+        found.truncate(most);
+        found
+    }
+
     /// The page after `parent` with the longest common prefix with these tokens, and its length.
     pub(crate) fn longest(&self, parent: &Key, tokens: &[u32]) -> Option<(u32, usize)> {
         let common = |page: &u32| {
@@ -180,6 +202,25 @@ mod tests {
 
     fn root(salt: &[u8]) -> Key {
         Key::root([b"model".as_slice(), salt])
+    }
+
+    #[test]
+    fn what_followed_is_found_across_pages() {
+        let mut prefixes = Prefixes::new(5);
+        let a = root(b"a");
+        prefixes.insert(0, &a, &[1, 2, 3]);
+        prefixes.insert(1, &a.then(&[1, 2, 3]), &[4, 5, 6]);
+        prefixes.insert(2, &a.then(&[1, 2, 3]).then(&[4, 5, 6]), &[7]);
+        let continued = |tokens: &[u32], most: usize| prefixes.continued(a, tokens, 3, most);
+        assert_eq!(continued(&[1], 9), [2, 3, 4, 5, 6, 7]);
+        assert_eq!(continued(&[1, 2], 2), [3, 4]);
+        assert_eq!(continued(&[], 1), [1]);
+        assert!(continued(&[2], 9).is_empty() && continued(&[1, 2, 3], 9).is_empty());
+        assert_eq!(prefixes.continued(a.then(&[1, 2, 3]), &[4, 5], 3, 9), [6, 7]);
+        assert!(prefixes.continued(root(b"b"), &[1], 3, 9).is_empty());
+        // The latest of those that begin alike.
+        prefixes.insert(3, &a, &[1, 2, 9]);
+        assert_eq!(prefixes.continued(a, &[1, 2], 3, 9), [9]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{BufferId, Device, DeviceError, Forward, ProgramId};
 use weft_engine::{
     Engine, EngineOptions, Error, Event, Failure, FailureKind, Finish, LogitProcessor, Model, Request,
-    Sampling,
+    Sampling, Speculate,
 };
 use weft_ir::Sizes;
 use weft_quant::GgmlType;
@@ -71,6 +71,25 @@ fn rows_that_could_not_be_copied_are_not_cached() {
     engine.complete(uncached(&other, 2)).unwrap();
     let again = engine.complete(greedy(&fixture.tokens, 5).logprobs(1)).unwrap();
     assert_eq!(again.tokens, expected.tokens);
+}
+
+/// A step that fails while it checks guesses leaves none of them in a page.
+#[test]
+fn a_step_that_fails_among_guesses_leaves_no_pages() {
+    let fixture = fixture();
+    let fail = Arc::new(AtomicI64::new(-1));
+    let mut engine = engine(&fixture, |cpu| FailsToRead(cpu, Arc::clone(&fail)));
+    engine.speculate(&Speculate::Lookup);
+    let request = || greedy(&fixture.tokens, 40).logprobs(1);
+    let expected = engine.complete(request()).unwrap();
+    for reads in 0..12 {
+        fail.store(reads, Ordering::SeqCst);
+        let failed = engine.complete(request()).is_err();
+        fail.store(-1, Ordering::SeqCst);
+        assert_eq!((failed || reads > 4, engine.stats().pages_held), (true, 0), "{reads} reads");
+        assert_eq!(engine.complete(request()).unwrap().tokens, expected.tokens);
+    }
+    assert!(engine.stats().speculation.accepted > 0);
 }
 
 /// Skips a replay and reports the failure with the next write, as a device may that replays asynchronously.

@@ -13,5 +13,6 @@ mod packing;
 mod prompts;
 mod requests;
 mod scheduling;
+mod speculation;
 mod support;
 mod variants;

@@ -1,0 +1,201 @@
+//! Checks that speculation changes no reply, and measures what it gains:
+//! `cargo run --release --example speculate -- check model.gguf 500` and `… -- bench model.gguf`
+//!
+//! `check` answers prompts greedily and sampled, alone and eight together, with each kind of speculation and without, and
+//! compares the tokens. `bench` prints the tokens per second of replies to edits, summaries, stories and random text; the kinds
+//! of speculation take turns, so that whatever disturbs the machine disturbs all of them.
+
+use std::time::{Duration, Instant};
+
+use weft_engine::{Engine, Event, Generation, Message, Request, Sampling, Speculate};
+
+type Failure = Box<dyn std::error::Error>;
+
+const KINDS: [(&str, Speculate); 3] =
+    [("off", Speculate::Off), ("lookup", Speculate::Lookup), ("auto", Speculate::Auto)];
+
+/// The rounds of a measurement.
+const ROUNDS: usize = 5;
+
+const CODE: [&str; 4] = [
+    "def total(items):\n    result = 0\n    for item in items:\n        if item.price > 0:\n            result += item.price * item.count\n    return result\n\ndef average(items):\n    if not items:\n        return 0\n    return total(items) / len(items)\n",
+    "function greet(name) {\n  if (!name) {\n    throw new Error('name is missing');\n  }\n  const text = `Hello, ${name}!`;\n  console.log(text);\n  return text;\n}\n\nfunction greetAll(names) {\n  for (const name of names) {\n    greet(name);\n  }\n}\n",
+    "struct Point {\n    x: f64,\n    y: f64,\n}\n\nimpl Point {\n    fn new(x: f64, y: f64) -> Point {\n        Point { x, y }\n    }\n\n    fn distance(&self, other: &Point) -> f64 {\n        let dx = self.x - other.x;\n        let dy = self.y - other.y;\n        (dx * dx + dy * dy).sqrt()\n    }\n}\n",
+    "SELECT customers.name, customers.city, SUM(orders.amount) AS total\nFROM customers\nJOIN orders ON orders.customer = customers.id\nWHERE orders.date >= '2024-01-01'\nGROUP BY customers.name, customers.city\nORDER BY total DESC;\n",
+];
+
+const TEXTS: [&str; 4] = [
+    "The honey bee lives in colonies of up to sixty thousand workers and a single queen. Workers collect nectar and pollen from flowers. The nectar is carried back to the hive, where it is turned into honey and stored in cells of wax. In winter the bees do not sleep: they gather around the queen in a tight cluster and keep each other warm by moving their flight muscles. A colony needs about twenty kilograms of honey to survive a cold winter.",
+    "The town council met on Tuesday to discuss the new bridge over the river. The old bridge, built in 1931, is too narrow for modern buses. The engineers proposed a steel bridge with two lanes and a path for bicycles. The steel bridge would cost four million and take two years to build. Some members of the town council asked for a cheaper wooden bridge, but the engineers said that a wooden bridge would not carry the buses.",
+    "Tides are the rise and fall of the sea, caused by the gravity of the moon and the sun. Most coasts have two high tides and two low tides each day. When the moon and the sun pull in the same direction, the tides are higher than usual and are called spring tides. When they pull at right angles, the tides are lower and are called neap tides. The difference between high tide and low tide can be more than ten metres.",
+    "Maria opened a small bakery in the old part of the city. Every morning she gets up at three to bake bread, rolls and cakes. Her bread is made with flour from a mill nearby, and she uses no machines but the oven. In the first year the small bakery lost money, and Maria thought of closing it. Then a newspaper wrote about her bread, and people came from the whole city to buy it.",
+];
+
+/// The prompts of a kind.
+fn prompts(kind: &str) -> Vec<String> {
+    match kind {
+        "edits" => CODE
+            .iter()
+            .map(|code| format!("Add a short comment before each function or statement of this code and repeat the whole code.\n\n```\n{code}```"))
+            .collect(),
+        "summaries" => TEXTS
+            .iter()
+            .map(|text| format!("Summarise this text in its own words, sentence by sentence.\n\n{text}"))
+            .collect(),
+        "stories" => ["a fox", "two brothers at sea", "a lost key", "the last train"]
+            .map(|about| format!("Tell me a story about {about}."))
+            .into(),
+        _ => (0..4u32)
+            .map(|seed| {
+                let words = (0..60u32).map(|i| (i * i * 7919 + seed * 104_729 + i * 31).wrapping_mul(2_654_435_761));
+                words.map(|word| format!("{:x} ", word >> 12)).collect()
+            })
+            .collect(),
+    }
+}
+
+fn request(engine: &Engine, text: &str, most: usize, sampling: Sampling) -> Result<Request, Failure> {
+    let tokens = engine.model().chat(&[Message::new("user", text)])?;
+    Ok(Request::new(tokens).max_tokens(most).sampling(sampling).cache(false))
+}
+
+fn tokens(mut generation: Generation) -> Vec<u32> {
+    let events = std::iter::from_fn(|| generation.poll());
+    events.filter_map(|event| if let Event::Token(token) = event { Some(token.id) } else { None }).collect()
+}
+
+/// Answers all prompts, some at once. Returns the tokens of the replies.
+fn answer(engine: &mut Engine, requests: Vec<Request>, together: usize) -> Result<Vec<Vec<u32>>, Failure> {
+    let mut replies = Vec::new();
+    let mut requests = requests.into_iter();
+    loop {
+        let some = requests.by_ref().take(together).map(|request| engine.push(request));
+        let some: Vec<Generation> = some.collect::<Result<_, _>>()?;
+        if some.is_empty() {
+            return Ok(replies);
+        }
+        while engine.step()? {}
+        replies.extend(some.into_iter().map(tokens));
+    }
+}
+
+fn check(engine: &mut Engine, count: usize) -> Result<(), Failure> {
+    let kinds = ["edits", "summaries", "stories", "random"].map(prompts);
+    let all: Vec<String> = (0..count)
+        .map(|i| format!("{} ({i})", kinds[i % kinds.len()][i / kinds.len() % kinds[i % kinds.len()].len()]))
+        .collect();
+    for (name, temperature) in [("greedy", 0.0), ("sampled", 0.8)] {
+        let mut expected = None;
+        for together in [1, 8] {
+            for (kind, speculate) in &KINDS {
+                let begun = Instant::now();
+                engine.speculate(speculate);
+                let requests = all.iter().zip(0u64..).map(|(text, seed)| {
+                    // The prefix cache is used, so that replies are also guessed from earlier ones.
+                    let sampling = Sampling::default().temperature(temperature).seed(seed);
+                    Ok(request(engine, text, 48, sampling)?.cache(true))
+                });
+                let requests = requests.collect::<Result<_, Failure>>()?;
+                let replies = answer(engine, requests, together)?;
+                let same = expected.get_or_insert_with(|| replies.clone()) == &replies;
+                let stats = engine.stats().speculation;
+                println!(
+                    "{name}, {together} together, {kind}: {count} prompts, the same tokens: {same}; {} of {} guesses right; {:.0?}",
+                    stats.accepted,
+                    stats.guessed,
+                    begun.elapsed()
+                );
+                assert!(same && engine.stats().pages_held == 0);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The tokens of replies, and the time from their first tokens on.
+#[derive(Default, Clone, Copy)]
+struct Measured {
+    tokens: u64,
+    time: Duration,
+    guessed: u64,
+    accepted: u64,
+}
+
+fn measure(engine: &mut Engine, prompts: &[String], together: usize) -> Result<Measured, Failure> {
+    let mut all = Measured::default();
+    let before = engine.stats().speculation;
+    for i in 0..prompts.len().max(together) / together {
+        let texts = (0..together).map(|j| &prompts[(i * together + j) % prompts.len()]);
+        let replies = texts.zip(0u64..).map(|(text, seed)| {
+            let sampling = Sampling::default().temperature(0.2).seed(seed);
+            let request = request(engine, text, 160, sampling)?.ignore_end(true);
+            Ok(engine.push(request)?)
+        });
+        let replies: Vec<Generation> = replies.collect::<Result<_, Failure>>()?;
+        while replies.iter().any(|reply| reply.usage().tokens == 0) {
+            engine.step()?;
+        }
+        let generated = engine.stats().generated;
+        let begun = Instant::now();
+        while engine.step()? {}
+        all.time += begun.elapsed();
+        all.tokens += engine.stats().generated - generated;
+    }
+    let after = engine.stats().speculation;
+    (all.guessed, all.accepted) = (after.guessed - before.guessed, after.accepted - before.accepted);
+    Ok(all)
+}
+
+fn bench(engine: &mut Engine) -> Result<(), Failure> {
+    println!("tokens per second, the median of {ROUNDS} rounds (least to most); accepted of guessed tokens");
+    for kind in ["edits", "summaries", "stories", "random"] {
+        let prompts = prompts(kind);
+        for together in [1, 8] {
+            let mut rates = [const { Vec::new() }; KINDS.len()];
+            let mut guessed = [(0, 0); KINDS.len()];
+            for round in 0..=ROUNDS {
+                for (at, (_, speculate)) in KINDS.iter().enumerate() {
+                    engine.speculate(speculate);
+                    let measured = measure(engine, &prompts, together)?;
+                    // The first is a warm-up.
+                    if round > 0 {
+                        rates[at].push(measured.tokens as f64 / measured.time.as_secs_f64());
+                        guessed[at] = (measured.accepted, measured.guessed);
+                    }
+                }
+            }
+            // Ratios within each round, so that a slow moment counts for all kinds.
+            let ratio = |at: usize| median(rates[at].iter().zip(&rates[0]).map(|(a, b)| a / b).collect());
+            for (at, (name, _)) in KINDS.iter().enumerate() {
+                let (accepted, guesses) = guessed[at];
+                let (least, most) = (
+                    rates[at].iter().copied().fold(f64::MAX, f64::min),
+                    rates[at].iter().copied().fold(0.0, f64::max),
+                );
+                println!(
+                    "{kind:>9} x{together} {name:>6}: {:7.1} ({least:.1} to {most:.1}), {:.3} times off; {accepted} of {guesses}",
+                    median(rates[at].clone()),
+                    ratio(at),
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() -> Result<(), Failure> {
+    let usage = "usage: speculate check MODEL.gguf [PROMPTS], or speculate bench MODEL.gguf";
+    let args: Vec<String> = std::env::args().collect();
+    let (what, model) = (args.get(1).ok_or(usage)?, args.get(2).ok_or(usage)?);
+    let mut engine = Engine::builder().context(1024).sequences(8).speculate(Speculate::Auto).open(model)?;
+    match what.as_str() {
+        "check" => check(&mut engine, args.get(3).map_or(Ok(500), |count| count.parse())?),
+        "bench" => bench(&mut engine),
+        _ => Err(usage.into()),
+    }
+}

@@ -1,0 +1,34 @@
+//! Estimated times of steps, by the cost model.
+
+use std::sync::Arc;
+
+use weft_fuse::estimate;
+use weft_ir::Sizes;
+use weft_kern::{Plan, Seen};
+
+use super::Runner;
+
+impl Runner {
+    /// Estimates the times of steps of one token, of two and so on, as many as logits can be computed of at once. The logits
+    /// of all are wanted. Attention, which depends on the depth, is left out.
+    pub(crate) fn estimates(&self) -> Vec<f64> {
+        (1..=self.max.rows.min(self.max.tokens)).map(|rows| self.estimated(rows)).collect()
+    }
+
+    fn estimated(&self, rows: usize) -> f64 {
+        let Some(class) = self.variants.used().class(rows) else { return 0.0 };
+        let sizes = Sizes { tokens: rows, rows, slots: self.max.slots, pages: rows };
+        let seen = Seen { rows: rows as u64, pairs: rows as u64 };
+        // Layers share plans.
+        let mut known: Vec<(&Arc<Plan>, f64)> = Vec::new();
+        class.plans.iter().fold(0.0, |all, plan| {
+            let time = known.iter().find(|(other, _)| Arc::ptr_eq(other, plan)).map(|(_, time)| *time);
+            let time = time.unwrap_or_else(|| {
+                let time = estimate(plan, &sizes, &seen, &self.costs().machine).iter().sum::<u64>() as f64;
+                known.push((plan, time));
+                time
+            });
+            all + time
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! How many guesses turned out right.
+
+use super::drafter::KINDS;
+
+/// The acceptance that is assumed before anything was guessed, and how many guesses that counts for.
+const FIRST: f64 = 0.5;
+const WEIGHT: f64 = 4.0;
+
+/// What is left of earlier counts after a guess of the same kind: of one generation's, and of all.
+const KEPT: f64 = 0.9;
+const KEPT_OF_ALL: f64 = 0.99;
+
+/// What is left after a step that did not use a guess, so that guesses are tried again.
+const KEPT_UNUSED: f64 = 0.98;
+
+/// How many guesses of each kind turned out right lately.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Acceptance {
+    kinds: [Rate; KINDS],
+}
+
+/// Guesses that were checked, and those that were right.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    checked: f64,
+    right: f64,
+}
+
+/// What became of a guess.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Verdict {
+    /// The number of guessed tokens that were right, in order, and saved a step.
+    pub(crate) accepted: usize,
+    /// Whether the token after them was wrong.
+    pub(crate) wrong: bool,
+}
+
+impl Rate {
+    fn add(&mut self, verdict: Verdict, kept: f64) {
+        let Verdict { accepted, wrong } = verdict;
+        self.fade(kept);
+        self.right += accepted as f64;
+        self.checked += (accepted + usize::from(wrong)) as f64;
+    }
+
+    fn fade(&mut self, kept: f64) {
+        self.checked *= kept;
+        self.right *= kept;
+    }
+
+    /// The probability that a token is right if those before it are.
+    fn of(&self, assumed: f64) -> f64 {
+        (self.right + WEIGHT * assumed) / (self.checked + WEIGHT)
+    }
+}
+
+impl Acceptance {
+    /// Counts a guess of a generation, whose own counts these are, and of all generations.
+    pub(crate) fn add(&mut self, all: &mut Acceptance, kind: usize, verdict: Verdict) {
+        self.kinds[kind].add(verdict, KEPT);
+        all.kinds[kind].add(verdict, KEPT_OF_ALL);
+    }
+
+    /// Counts a guess that was not tried.
+    pub(crate) fn unused(&mut self, all: &mut Acceptance, kind: usize) {
+        self.kinds[kind].fade(KEPT_UNUSED);
+        all.kinds[kind].fade(KEPT_UNUSED);
+    }
+
+    /// The probability that a token of a guess is right if those before it are.
+    pub(crate) fn of(&self, all: &Acceptance, kind: usize) -> f64 {
+        self.kinds[kind].of(all.kinds[kind].of(FIRST))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_follow_what_was_checked_and_return_if_nothing_is() {
+        let (mut one, mut all) = (Acceptance::default(), Acceptance::default());
+        assert_eq!(one.of(&all, 2), FIRST);
+        for _ in 0..50 {
+            one.add(&mut all, 2, Verdict { accepted: 3, wrong: true });
+        }
+        assert!((one.of(&all, 2) - 0.75).abs() < 0.02, "{}", one.of(&all, 2));
+        for _ in 0..50 {
+            one.add(&mut all, 2, Verdict { accepted: 0, wrong: true });
+        }
+        let low = one.of(&all, 2);
+        assert!(low < 0.2 && one.of(&all, 1) == FIRST, "{low}");
+        // Another generation begins with what was learnt.
+        let begins = Acceptance::default().of(&all, 2);
+        assert!(begins > low && begins < 0.75 && begins != FIRST, "{begins}");
+        for _ in 0..400 {
+            one.unused(&mut all, 2);
+        }
+        assert!((one.of(&all, 2) - FIRST).abs() < 0.02, "{}", one.of(&all, 2));
+    }
+
+    #[test]
+    fn a_guess_that_ends_the_reply_is_not_wrong() {
+        let (mut one, mut all) = (Acceptance::default(), Acceptance::default());
+        one.add(&mut all, 0, Verdict { accepted: 2, wrong: false });
+        assert!(one.of(&all, 0) > FIRST);
+    }
+}

@@ -1,0 +1,173 @@
+//! Guesses by looking up what came before: replies repeat parts of their prompts and of themselves.
+//!
+//! The last two tokens are looked up among all earlier ones of the same generation. Of the places where they occur, the one
+//! before which most tokens are the same as at the end tells what comes next. What an earlier request with the same
+//! beginning went on with, by the prefix cache, goes first.
+
+use std::collections::BTreeMap;
+
+use super::drafter::{Ask, Drafter};
+
+/// The most places compared, the latest first.
+const PLACES: usize = 32;
+
+/// The longest match that is counted.
+const LONGEST: usize = 32;
+
+/// The kind of guesses that come from the prefix cache.
+const KNOWN: usize = 0;
+
+/// Looks up the last tokens of replies among earlier ones.
+#[derive(Debug, Default)]
+pub(crate) struct Lookup {
+    texts: BTreeMap<u64, Index>,
+}
+
+impl Drafter for Lookup {
+    fn draft(&mut self, asks: &mut [Ask<'_>]) {
+        for ask in asks.iter_mut().filter(|ask| ask.most() > 0) {
+            if !ask.known().is_empty() {
+                ask.guess_of_kind(ask.known().to_vec(), KNOWN);
+                continue;
+            }
+            let tokens = ask.tokens();
+            let index = self.texts.entry(ask.generation()).or_default();
+            index.extend(tokens);
+            if let Some(Match { at, len }) = index.find(tokens) {
+                // What repeats itself goes on to do so.
+                let period = tokens.len() - at;
+                let guess = (0..len).map(|i| tokens[at + i % period]);
+                ask.guess_of_kind(guess, kind(len));
+            }
+        }
+    }
+
+    fn ended(&mut self, generation: u64) {
+        self.texts.remove(&generation);
+    }
+}
+
+/// The kind of guess after a match of this length: the longer, the more likely.
+fn kind(len: usize) -> usize {
+    match len {
+        ..=2 => 1,
+        3 => 2,
+        4..8 => 3,
+        8..16 => 4,
+        16.. => 5,
+    }
+}
+
+/// Where pairs of tokens occur in a text. It takes some 60 bytes for each token.
+#[derive(Debug, Default)]
+struct Index {
+    /// The last place after each pair.
+    last: BTreeMap<[u32; 2], u32>,
+    /// For each place, the one before it after the same pair, or 0.
+    before: Vec<u32>,
+}
+
+/// A place after tokens that are the same as the last ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Match {
+    /// The place of the next token.
+    at: usize,
+    /// The number of tokens that are the same.
+    len: usize,
+}
+
+impl Index {
+    /// Adds the places of a text, which begins with that of the call before.
+    fn extend(&mut self, tokens: &[u32]) {
+        // A place is known once a token is there: so the end is not a place.
+        for at in self.before.len()..tokens.len() {
+            let before = match at.checked_sub(2) {
+                Some(from) => self.last.insert([tokens[from], tokens[from + 1]], at as u32),
+                None => None,
+            };
+            self.before.push(before.unwrap_or(0));
+        }
+    }
+
+    /// The place before which most tokens are the same as the last ones, the latest among equals.
+    fn find(&self, tokens: &[u32]) -> Option<Match> {
+        let [.., a, b] = tokens else { return None };
+        let mut place = *self.last.get(&[*a, *b])? as usize;
+        let mut best = Match { at: 0, len: 0 };
+        for _ in 0..PLACES {
+            let same = tokens[..place].iter().rev().zip(tokens.iter().rev());
+            let len = same.take(LONGEST).take_while(|(a, b)| a == b).count();
+            if len > best.len {
+                best = Match { at: place, len };
+            }
+            match self.before[place] as usize {
+                0 => break,
+                earlier if best.len < LONGEST => place = earlier,
+                _ => break,
+            }
+        }
+        Some(best)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_random::Random;
+
+    use super::*;
+
+    fn guess(lookup: &mut Lookup, tokens: &[u32], most: usize) -> Vec<u32> {
+        let mut asks = [Ask::new(1, tokens, Vec::new(), most)];
+        lookup.draft(&mut asks);
+        let [ask] = asks;
+        ask.into_guess(usize::MAX).tokens
+    }
+
+    #[test]
+    fn the_longest_match_tells_what_comes_next() {
+        let text = [1, 2, 3, 4, 5, 9, 2, 3, 7, 8, 1, 2, 3];
+        // `1 2 3` came once, `2 3` also later.
+        assert_eq!(guess(&mut Lookup::default(), &text, 9), [4, 5, 9]);
+        assert_eq!(guess(&mut Lookup::default(), &text, 2), [4, 5]);
+        // The later of two that are as long.
+        assert_eq!(guess(&mut Lookup::default(), &[1, 2, 3, 1, 2, 4, 1, 2], 9), [4, 1]);
+        // Nothing came before, or too little.
+        for text in [&[][..], &[1], &[1, 2], &[1, 2, 3, 2], &[1, 1]] {
+            assert!(guess(&mut Lookup::default(), text, 9).is_empty());
+        }
+    }
+
+    #[test]
+    fn what_repeats_itself_goes_on() {
+        assert_eq!(guess(&mut Lookup::default(), &[5, 1, 2, 3, 1, 2, 3, 1, 2, 3], 15), [1, 2, 3, 1, 2, 3]);
+        assert_eq!(guess(&mut Lookup::default(), &[7, 7, 7, 7], 15), [7, 7, 7]);
+    }
+
+    #[test]
+    fn the_prefix_cache_goes_first() {
+        let mut asks = [Ask::new(1, &[1, 2, 3, 1, 2], vec![8, 9], 9)];
+        Lookup::default().draft(&mut asks);
+        let [ask] = asks;
+        assert_eq!(ask.into_guess(10).tokens, [8, 9]);
+    }
+
+    /// An index that grows token by token finds what comparing all places finds.
+    #[test]
+    fn the_index_follows_the_text() {
+        let mut random = Random::new(3);
+        let mut lookup = Lookup::default();
+        let mut tokens: Vec<u32> = Vec::new();
+        for _ in 0..400 {
+            tokens.push(random.below(5) as u32);
+            let same = |at: usize| {
+                let pairs = tokens[..at].iter().rev().zip(tokens.iter().rev());
+                pairs.take(LONGEST).take_while(|(a, b)| a == b).count()
+            };
+            let places = (2..tokens.len()).rev().filter(|at| same(*at) >= 2);
+            let longest = places.take(PLACES).map(same).max().unwrap_or(0);
+            assert_eq!(guess(&mut lookup, &tokens, LONGEST).len(), longest);
+        }
+        lookup.ended(1);
+        assert!(lookup.texts.is_empty());
+    }
+}

@@ -1,0 +1,83 @@
+//! How long steps of a few rows take.
+
+/// How much a new measurement counts.
+const SHARE: f64 = 0.15;
+
+/// A measurement beyond so many times what was measured before counts as this many times it: another program disturbed it.
+const MOST: f64 = 1.5;
+
+/// The times of steps by their number of rows: measured ones, and estimates where there are none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Times {
+    /// The estimates, from one row on. Only their ratios matter.
+    estimates: Vec<f64>,
+    measured: Vec<Option<f64>>,
+}
+
+impl Times {
+    /// Takes estimates for steps of one row, of two and so on.
+    pub(crate) fn new(estimates: Vec<f64>) -> Times {
+        Times { measured: vec![None; estimates.len()], estimates }
+    }
+
+    /// The most rows of a step that are known.
+    pub(crate) fn rows(&self) -> usize {
+        self.estimates.len()
+    }
+
+    /// Records that a step of so many rows took this time.
+    pub(crate) fn took(&mut self, rows: usize, time: f64) {
+        let Some(place) = rows.checked_sub(1).and_then(|at| self.measured.get_mut(at)) else { return };
+        *place = Some(match *place {
+            Some(before) => before + SHARE * (time.min(MOST * before) - before),
+            None => time,
+        });
+    }
+
+    /// The time of a step of so many rows, at least one and at most those that are known. If steps of that size have not
+    /// been measured, the estimate, corrected as for those next to it that have.
+    pub(crate) fn of(&self, rows: usize) -> f64 {
+        let at = rows.clamp(1, self.rows().max(1)) - 1;
+        let Some(estimate) = self.estimates.get(at) else { return 1.0 };
+        if let Some(measured) = self.measured[at] {
+            return measured;
+        }
+        let correction = |at: usize| self.measured[at].map(|time| (at, time / self.estimates[at]));
+        let below = (0..at).rev().find_map(correction);
+        let above = (at + 1..self.rows()).find_map(correction);
+        estimate
+            * match (below, above) {
+                (Some((from, a)), Some((to, b))) => a + (b - a) * (at - from) as f64 / (to - from) as f64,
+                (Some((_, one)), None) | (None, Some((_, one))) => one,
+                (None, None) => 1.0,
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurements_correct_estimates_next_to_them() {
+        let mut times = Times::new(vec![10.0, 20.0, 30.0, 40.0]);
+        assert_eq!([1, 2, 4, 9].map(|rows| times.of(rows)), [10.0, 20.0, 40.0, 40.0]);
+        times.took(1, 5.0);
+        assert_eq!([1, 2, 4].map(|rows| times.of(rows)), [5.0, 10.0, 20.0]);
+        times.took(3, 30.0);
+        assert_eq!([2, 3, 4].map(|rows| times.of(rows)), [15.0, 30.0, 40.0]);
+        times.took(9, 1.0);
+        times.took(0, 1.0);
+        assert_eq!(times.of(4), 40.0);
+    }
+
+    #[test]
+    fn a_disturbed_measurement_counts_little() {
+        let mut times = Times::new(vec![1.0]);
+        times.took(1, 2.0);
+        times.took(1, 2000.0);
+        assert!(times.of(1) < 2.2);
+        (0..200).for_each(|_| times.took(1, 3.0));
+        assert!((times.of(1) - 3.0).abs() < 0.01);
+    }
+}

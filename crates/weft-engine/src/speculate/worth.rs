@@ -1,0 +1,74 @@
+//! How many guesses of a step are worth their time.
+
+use super::times::Times;
+
+/// The least gain for which anything is guessed, as a share: less is noise of the measurements.
+const LEAST: f64 = 0.01;
+
+/// A guess to decide on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    /// The number of guessed tokens.
+    pub(crate) tokens: usize,
+    /// The probability that each is right if those before it are.
+    pub(crate) acceptance: f64,
+}
+
+/// The number of tokens to compute of each offer, so that the step yields most tokens per second. Each offer is a reply's,
+/// which computes a row without it. The step has room for `room` guessed tokens.
+pub(crate) fn worth(offers: &[Offer], room: usize, times: &Times) -> Vec<usize> {
+    let rows = offers.len();
+    let mut places: Vec<(f64, usize)> = Vec::new();
+    for (at, Offer { tokens, acceptance }) in offers.iter().enumerate() {
+        let mut right = 1.0;
+        places.extend((0..*tokens).map(|_| {
+            right *= acceptance;
+            (right, at)
+        }));
+    }
+    // The likeliest first. Later tokens of an offer are less likely than earlier ones, and the order is stable.
+    places.sort_by(|a, b| b.0.total_cmp(&a.0));
+    places.truncate(room.min(times.rows().saturating_sub(rows)));
+    let alone = rows as f64 / times.of(rows);
+    let (mut expected, mut best) = (rows as f64, (alone * (1.0 + LEAST), 0));
+    for (count, (right, _)) in (1..).zip(&places) {
+        expected += right;
+        let rate = expected / times.of(rows + count);
+        if rate > best.0 {
+            best = (rate, count);
+        }
+    }
+    let mut taken = vec![0; offers.len()];
+    places[..best.1].iter().for_each(|(_, at)| taken[*at] += 1);
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(tokens: usize, acceptance: f64) -> Offer {
+        Offer { tokens, acceptance }
+    }
+
+    #[test]
+    fn guesses_are_worth_their_time_or_are_left() {
+        // Each row adds a tenth of the first, as of a dense model.
+        let dense = Times::new((0..20).map(|row| 10.0 + f64::from(row)).collect());
+        let taken = |offers: &[Offer], room| worth(offers, room, &dense);
+        assert_eq!(taken(&[offer(9, 1.0)], 15), [9]);
+        assert_eq!(taken(&[offer(9, 1.0)], 4), [4]);
+        assert_eq!(taken(&[offer(9, 0.05)], 15), [0]);
+        let some = taken(&[offer(9, 0.5)], 15)[0];
+        assert!((1..4).contains(&some), "{some}");
+        // A likely guess goes before an unlikely one.
+        assert_eq!(taken(&[offer(2, 0.2), offer(3, 0.9)], 3), [0, 3]);
+        assert!(taken(&[], 3).is_empty());
+        // As with experts, where two rows take nearly twice the time.
+        let dear = Times::new((0..20).map(|row| 10.0 + 8.0 * f64::from(row)).collect());
+        assert_eq!(worth(&[offer(3, 0.7)], 15, &dear), [0]);
+        assert_eq!(worth(&[offer(3, 0.97)], 15, &dear), [3]);
+        // No more rows than are known.
+        assert_eq!(taken(&[offer(15, 1.0), offer(15, 1.0)], 30).iter().sum::<usize>(), 18);
+    }
+}
