@@ -40,6 +40,13 @@ struct CachedPages {
     what: &'static str,
 }
 
+/// Labels of accepted tokens by their places in a guess, from 0.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct Accepted {
+    model_name: String,
+    position: usize,
+}
+
 /// Labels of the KV cache's sizes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
 struct CacheConfig {
@@ -77,6 +84,10 @@ struct Families {
     generation_tokens: Family<Model, Counter>,
     prefix_queries: Family<Model, Counter>,
     prefix_hits: Family<Model, Counter>,
+    guesses: Family<Model, Counter>,
+    guessed: Family<Model, Counter>,
+    accepted: Family<Model, Counter>,
+    accepted_at: Family<Accepted, Counter>,
     cached_pages: Family<CachedPages, Counter>,
     ended: Family<Ended, Counter>,
     first_token: Times,
@@ -106,6 +117,10 @@ impl Metrics {
             generation_tokens: Family::default(),
             prefix_queries: Family::default(),
             prefix_hits: Family::default(),
+            guesses: Family::default(),
+            guessed: Family::default(),
+            accepted: Family::default(),
+            accepted_at: Family::default(),
             cached_pages: Family::default(),
             ended: Family::default(),
             first_token: times(),
@@ -123,6 +138,18 @@ impl Metrics {
         r.register("vllm:generation_tokens", "Tokens of replies", f.generation_tokens.clone());
         r.register("vllm:prefix_cache_queries", "Prompt tokens looked up", f.prefix_queries.clone());
         r.register("vllm:prefix_cache_hits", "Prompt tokens found", f.prefix_hits.clone());
+        r.register("vllm:spec_decode_num_drafts", "Guesses of the next tokens of replies", f.guesses.clone());
+        r.register("vllm:spec_decode_num_draft_tokens", "Guessed tokens", f.guessed.clone());
+        r.register(
+            "vllm:spec_decode_num_accepted_tokens",
+            "Guessed tokens that were right",
+            f.accepted.clone(),
+        );
+        r.register(
+            "vllm:spec_decode_num_accepted_tokens_per_pos",
+            "Guessed tokens that were right, by place in the guess",
+            f.accepted_at.clone(),
+        );
         r.register("vllm:request_success", "Replies that ended, by reason", f.ended.clone());
         r.register("vllm:time_to_first_token_seconds", "Time to the first token", f.first_token.clone());
         r.register("vllm:inter_token_latency_seconds", "Time between tokens", f.between_tokens.clone());
@@ -212,6 +239,15 @@ impl ModelMetrics {
         grow(&f.prefix_hits, stats.prefix_hits, seen.prefix_hits);
         grow(&f.steps, stats.steps, seen.steps);
         grow(&f.computed, stats.computed, seen.computed);
+        let (now, before) = (stats.speculation, seen.speculation);
+        grow(&f.guesses, now.guesses, before.guesses);
+        grow(&f.guessed, now.guessed, before.guessed);
+        grow(&f.accepted, now.accepted, before.accepted);
+        let places = now.accepted_at.into_iter().zip(before.accepted_at).enumerate();
+        for (position, (now, before)) in places.filter(|(_, (now, _))| *now > 0) {
+            let labels = Accepted { model_name: model.model_name.clone(), position };
+            f.accepted_at.get_or_create(&labels).inc_by(now.saturating_sub(before));
+        }
         let (now, before) = (stats.prompt_cache, seen.prompt_cache);
         for (what, now, before) in [
             ("restored", now.restored, before.restored),

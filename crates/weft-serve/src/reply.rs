@@ -237,6 +237,9 @@ pub(crate) struct Total {
     pub(crate) completion: usize,
     /// The number of them that are reasoning.
     pub(crate) reasoning: usize,
+    /// The number of tokens that were guessed, and of those that were right.
+    pub(crate) guessed: usize,
+    pub(crate) accepted: usize,
 }
 
 impl Total {
@@ -246,5 +249,7 @@ impl Total {
         self.cached = self.cached.max(outcome.usage.cached_tokens);
         self.completion += outcome.usage.tokens;
         self.reasoning += outcome.reasoning_tokens;
+        self.guessed += outcome.usage.guessed;
+        self.accepted += outcome.usage.accepted;
     }
 }

@@ -19,14 +19,20 @@ pub(crate) fn fingerprint() -> String {
 
 /// The usage of all replies to a request.
 pub(crate) fn usage(total: &Total) -> Value {
-    let Total { prompt, cached, completion, reasoning } = total;
-    json!({
+    let Total { prompt, cached, completion, reasoning, guessed, accepted } = total;
+    let mut usage = json!({
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": prompt + completion,
         "prompt_tokens_details": { "cached_tokens": cached },
         "completion_tokens_details": { "reasoning_tokens": reasoning },
-    })
+    });
+    if *guessed > 0 {
+        let details = &mut usage["completion_tokens_details"];
+        details["accepted_prediction_tokens"] = json!(accepted);
+        details["rejected_prediction_tokens"] = json!(guessed - accepted);
+    }
+    usage
 }
 
 /// Why a reply ended. A reply that was cut off says so even if it has a tool call, which may be incomplete.
@@ -48,7 +54,7 @@ pub(crate) fn timings(outcome: &Outcome) -> Value {
     let Outcome { usage, timings, .. } = outcome;
     let computed = usage.prompt_tokens - usage.cached_tokens;
     let later = usage.tokens.saturating_sub(1);
-    json!({
+    let mut value = json!({
         "queued_ms": milliseconds(timings.queued),
         "cache_n": usage.cached_tokens,
         "prompt_n": computed,
@@ -57,7 +63,12 @@ pub(crate) fn timings(outcome: &Outcome) -> Value {
         "predicted_n": usage.tokens,
         "predicted_ms": milliseconds(timings.decode),
         "predicted_per_second": rate(later, timings.decode),
-    })
+    });
+    if usage.guessed > 0 {
+        value["draft_n"] = json!(usage.guessed);
+        value["draft_n_accepted"] = json!(usage.accepted);
+    }
+    value
 }
 
 /// A token of log probabilities, as the chat API writes it. `bytes` are exact where the token ends within a character.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use weft_engine::EngineOptions;
+use weft_engine::{EngineOptions, Speculate};
 
 use crate::support::{Running, options};
 
@@ -126,4 +126,53 @@ fn a_complete_reply_ends_before_it_has_min_tokens() {
     // White space may come first.
     assert!(["\"yes\"", "\"no\""].contains(&free.trim()), "{free}");
     assert_eq!(asked(50), free);
+}
+
+/// Grammars, penalties and log probabilities give the same with guessed tokens, and responses and metrics count them.
+#[test]
+fn guesses_change_no_answer() {
+    let started = |speculate: Speculate| {
+        let mut options = options(GLM);
+        options.engine = options.engine.speculate(speculate);
+        Running::start(options).ready()
+    };
+    let (plain, guessing) = (started(Speculate::Off), started(Speculate::Lookup));
+    let schema = json!({
+        "type": "object",
+        "properties": { "names": { "type": "array", "items": { "enum": ["Ann", "Ben"] }, "minItems": 9, "maxItems": 9 } },
+        "required": ["names"],
+        "additionalProperties": false,
+    });
+    let format = json!({ "type": "json_schema", "json_schema": { "name": "answer", "strict": true, "schema": schema } });
+    let forms = [
+        json!({ "response_format": format, "max_tokens": 150, "logprobs": true, "top_logprobs": 2 }),
+        json!({ "max_tokens": 60, "temperature": 0, "n": 2, "stop": ["zzz"] }),
+        json!({ "max_tokens": 60, "frequency_penalty": 0.5 }),
+    ];
+    // What follows the same prompt is known after the first time.
+    for form in forms.iter().chain(&forms) {
+        let [plain, guessing] = [&plain, &guessing].map(|server| {
+            let answer = server.post("/v1/chat/completions", &body(form.clone()));
+            assert_eq!(answer.status, 200, "{answer:?}");
+            answer.json()
+        });
+        assert_eq!(guessing["choices"], plain["choices"]);
+        assert_eq!(guessing["usage"]["completion_tokens"], plain["usage"]["completion_tokens"]);
+        assert!(plain["usage"]["completion_tokens_details"].get("accepted_prediction_tokens").is_none());
+    }
+    let answer = guessing.post("/v1/chat/completions", &body(forms[0].clone())).json();
+    let accepted =
+        answer["usage"]["completion_tokens_details"]["accepted_prediction_tokens"].as_u64().unwrap();
+    assert!(accepted > 0, "{answer}");
+    assert_eq!(answer["timings"]["draft_n_accepted"], accepted);
+    let metric = |name: &str| guessing.metric(&format!("vllm:spec_decode_num_{name}_total"));
+    assert!(metric("drafts") > 0.0 && metric("draft_tokens") >= metric("accepted_tokens"));
+    assert!(metric("accepted_tokens") >= accepted as f64);
+    let first = guessing.get("/metrics").body;
+    assert!(
+        first.contains(
+            "vllm:spec_decode_num_accepted_tokens_per_pos_total{model_name=\"test\",position=\"0\"}"
+        )
+    );
+    assert_eq!(plain.metric("vllm:spec_decode_num_drafts_total"), 0.0);
 }
