@@ -9,7 +9,8 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use serde_json::Value;
 use weft_engine::{
-    Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, PromptCache, Sampling, Switches,
+    Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, PromptCache, Sampling,
+    Speculate, Switches,
 };
 use weft_hub::{Cache, Settings};
 use weft_quant::GgmlType;
@@ -191,6 +192,15 @@ impl<'a> Args<'a> {
         options.batch(batch)
     }
 
+    /// The options of an engine that answers: also what guesses the tokens of replies.
+    pub(crate) fn answering(self) -> EngineOptions {
+        self.engine().speculate(match self.text("speculate") {
+            Some("lookup") => Speculate::Lookup,
+            Some("auto") => Speculate::Auto,
+            _ => Speculate::Off,
+        })
+    }
+
     /// The options that all commands that compute have in common.
     pub(crate) fn device_options(self) -> EngineOptions {
         EngineOptions::default()
@@ -262,7 +272,7 @@ mod tests {
 
     #[test]
     fn defaults_match_the_engine() {
-        let (engine, generate) = with_args(&["run", "hi"], |args| (args.engine(), args.generate(None)));
+        let (engine, generate) = with_args(&["run", "hi"], |args| (args.answering(), args.generate(None)));
         assert!(engine.cache.as_ref().is_none_or(|cache| cache.limit == PackCache::LIMIT));
         assert_eq!(engine, EngineOptions::default().cache(engine.cache.clone()));
         assert_eq!(engine.kv, BuildOptions::default().kv);
@@ -284,6 +294,17 @@ mod tests {
         // A default given explicitly still overrides the model's settings.
         let said = ["run", "hi", "--temperature", "0.6", "--system", ""];
         assert_eq!(read(&said), (Some(String::new()), 0.6, 0.75));
+    }
+
+    #[test]
+    fn every_choice_of_guesses_is_another() {
+        let knob = KNOBS.iter().find(|knob| knob.name == "speculate").unwrap();
+        let Kind::Choice(choices) = knob.kind else { panic!("speculate is not a choice") };
+        let read = |choice: &&str| {
+            with_args(&["run", "--speculate", choice, "hi"], |args| args.answering().speculate)
+        };
+        let found: Vec<Speculate> = choices.iter().map(read).collect();
+        assert_eq!(found, [Speculate::Off, Speculate::Auto, Speculate::Lookup]);
     }
 
     #[test]

@@ -270,12 +270,16 @@ fn with_numbers(error: Error, engine: &Engine) -> anyhow::Error {
 /// The statistics of a reply, on one line.
 pub(crate) fn timings(generated: &Generated, loaded: Duration, seed: u64) -> String {
     let Generated { usage, timings, .. } = generated;
-    let Usage { prompt_tokens, cached_tokens, tokens, .. } = usage;
+    let Usage { prompt_tokens, cached_tokens, tokens, guessed, accepted, .. } = *usage;
     let [prompt, decode] = [timings.prompt, timings.decode].map(|time| time.as_secs_f64());
     let rate = |tokens: usize, seconds: f64| if seconds > 0.0 { tokens as f64 / seconds } else { 0.0 };
+    let guesses = match guessed {
+        0 => String::new(),
+        _ => format!(", {accepted} of {guessed} guessed tokens right"),
+    };
     format!(
         "loaded in {:.2} s; prompt: {prompt_tokens} tokens ({cached_tokens} cached) in {prompt:.2} s, {:.1} tokens/s; \
-         reply: {tokens} tokens in {decode:.2} s, {:.1} tokens/s; seed {seed}",
+         reply: {tokens} tokens in {decode:.2} s, {:.1} tokens/s{guesses}; seed {seed}",
         loaded.as_secs_f64(),
         rate(prompt_tokens - cached_tokens, prompt),
         decode_rate(generated),

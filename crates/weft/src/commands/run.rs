@@ -66,7 +66,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let prompt = prompt.trim_end_matches(['\r', '\n']).to_string();
     ensure!(!prompt.trim().is_empty(), "the prompt is empty");
     let path = model_ref::find(args, model)?;
-    let engine = args.engine();
+    let engine = args.answering();
     let context = context_for(&path, &prompt, args, &engine)?;
     let (mut engine, loaded) = load(&path, &engine.context(context).prompts(args.prompt_cache()?))?;
     let (device, context) = (engine.device().name.clone(), engine.context());
@@ -192,6 +192,8 @@ fn report(generated: &Generated, path: &Path, device: &str, loaded: Duration, se
         "stop": stop,
         "prompt_tokens": generated.usage.prompt_tokens,
         "tokens": generated.usage.tokens,
+        "guessed_tokens": generated.usage.guessed,
+        "accepted_tokens": generated.usage.accepted,
         "timings": {
             "load_seconds": loaded.as_secs_f64(),
             "prompt_seconds": generated.timings.prompt.as_secs_f64(),

@@ -121,6 +121,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Maximum number of tokens computed in one step"),
     knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
         .help("Data type of the KV cache"),
+    knob(MODEL, "speculate", Kind::Choice(&["off", "auto", "lookup"]), SAMPLE).env("WEFT_SPECULATE").value_name("MODE").default("off")
+        .help("How to guess the next tokens of replies, so that one step can compute several: from earlier text, always or where it pays; changes no reply"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
 

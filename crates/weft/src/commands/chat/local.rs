@@ -36,7 +36,7 @@ impl<'a> Local<'a> {
     fn of(args: Args<'a>, model: Option<&str>) -> anyhow::Result<Local<'a>> {
         let path = model_ref::find(args, model)?;
         let own = model_ref::settings(model, &path);
-        let (engine, loaded) = load(&path, &args.engine().prompts(args.prompt_cache()?))?;
+        let (engine, loaded) = load(&path, &args.answering().prompts(args.prompt_cache()?))?;
         let options = args.generate(own);
         let mut conversation = Conversation::new(engine, args, own, options)?;
         // Programs get what the model says.
