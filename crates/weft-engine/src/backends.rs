@@ -17,7 +17,11 @@ pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, &GPU, CUDA, &ReferenceBack
 const GPU: Preferred = Preferred {
     first: CUDA,
     usual: WGPU,
-    about: "a GPU, through CUDA where that works, otherwise through Vulkan or Metal",
+    about: if cfg!(any(feature = "gpu", feature = "cuda")) {
+        "a GPU, through CUDA where that works, otherwise through Vulkan or Metal"
+    } else {
+        "a GPU, through CUDA, Vulkan or Metal; not in this build"
+    },
 };
 
 #[cfg(feature = "gpu")]

@@ -1,4 +1,4 @@
-//! The speed of prefill and decode: each rate on a line from 0 to the machine's limit, with every sample.
+//! The speed of prefill and decode: each rate on a track from 0 to the machine's limit, with every sample.
 
 use std::fmt::{self, Write as _};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::html::{Escaped, percent, place, short, tick};
 
-/// Width of a line, in units of its picture.
+/// Width of a track, in units of its picture.
 const WIDTH: f64 = 300.0;
 
 /// Writes the settings of a `bench`, if there are any.
@@ -15,8 +15,8 @@ pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {
         return Ok(());
     };
     out.write_str(
-        "<h3>Tokens per second</h3>\n<p class=\"soft\">The bar is the median, each mark a sample; the line ends at the machine's limit, if \
-         it is known.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens per second\">\n<table>\n\
+        "<h3>Tokens per second</h3>\n<p class=\"soft\">The bar is the median, each mark a sample; the track ends at the machine's limit, if \
+         it is known; what exceeds it has a mark there.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens per second\">\n<table>\n\
          <thead><tr><th>Phase</th><th class=\"num\">Tokens</th><th class=\"num\">After</th><th class=\"num\">Tokens/s</th>\
          <th style=\"width:45%\">Samples</th><th class=\"num\">Limit</th><th class=\"num\">Of it</th></tr></thead>\n<tbody>\n",
     )?;
@@ -44,7 +44,7 @@ pub(super) fn write(results: &Value, out: &mut String) -> fmt::Result {
 }
 
 fn strip(median: f64, limit: f64, samples: &[f64], out: &mut String) -> fmt::Result {
-    let most = samples.iter().copied().fold(limit, f64::max);
+    let most = samples.iter().copied().chain([median]).fold(limit, f64::max);
     let at = |value| place(value, [0.0, most], WIDTH);
     let (least, best) = samples.iter().fold((f64::INFINITY, 0.0), |(a, b), &s| (a.min(s), f64::max(b, s)));
     let limit_words = if limit.is_finite() {
@@ -68,6 +68,14 @@ fn strip(median: f64, limit: f64, samples: &[f64], out: &mut String) -> fmt::Res
         at(limit),
         at(median),
     )?;
+    if limit < most {
+        // The bar covers the end of the track.
+        write!(
+            out,
+            "<rect class=\"limit\" x=\"{:.1}\" y=\"1\" width=\"2\" height=\"20\"/>",
+            at(limit) - 1.0
+        )?;
+    }
     for sample in samples {
         // Rectangles, unlike strokes, keep thin marks thin at any width.
         write!(

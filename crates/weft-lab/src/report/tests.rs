@@ -228,6 +228,27 @@ fn every_picture_has_a_description() {
     }
 }
 
+/// Of a measured limit, and of samples that exceed it.
+#[test]
+fn rates_beyond_the_limit_are_not_clipped() {
+    let mut records = records();
+    let strips = |records: &[Record]| {
+        let page = report(&records[..1]);
+        page.split("<svg class=\"strip\"").skip(1).map(str::to_string).collect::<Vec<_>>()
+    };
+    assert!(strips(&records).iter().all(|strip| !strip.contains("class=\"limit\"")));
+    let setting = &mut records[0].results["settings"][1];
+    setting["tokens_per_second"]["median"] = json!(60.0);
+    setting["limit_tokens_per_second"] = json!(52.0);
+    let strip = strips(&records).swap_remove(1);
+    let width = |class: &str| -> f64 {
+        let rest = strip.split(&format!("class=\"{class}\"")).nth(1).unwrap();
+        rest.split("width=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+    };
+    assert_eq!((width("bar"), width("track")), (300.0, 260.0), "{strip}");
+    assert!(strip.contains("<rect class=\"limit\" x=\"259.0\""), "{strip}");
+}
+
 /// For devices other than the CPU only the memory roof is known.
 #[test]
 fn unknown_values_are_shown_as_dashes() {

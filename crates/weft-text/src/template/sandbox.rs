@@ -34,7 +34,11 @@ pub(super) fn on_large_stack<T: Send>(
         let builder = thread::Builder::new().name("chat template".to_owned()).stack_size(STACK);
         match builder.spawn_scoped(scope, work) {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            Err(error) => Err(TemplateError::Failed(format!("cannot start a thread for it: {error}"))),
+            Err(error) => Err(TemplateError::Failed(format!(
+                "cannot start its thread, which reserves {} MiB of address space: {error}; raise the limit (`ulimit -v`) if \
+                 there is one",
+                STACK >> 20
+            ))),
         }
     })
 }
