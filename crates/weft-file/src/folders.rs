@@ -1,7 +1,9 @@
 //! The folders for a user's files, by the conventions of the operating system.
 
 use std::env;
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// The folder for files that can be fetched or made again: `$XDG_CACHE_HOME/weft`, or `~/.cache/weft`,
 /// `~/Library/Caches/weft` (macOS), `%LOCALAPPDATA%\weft` (Windows). It may not exist. `None` if the environment names no
@@ -29,6 +31,18 @@ pub fn data_folder() -> Option<PathBuf> {
 /// environment names no home folder.
 pub fn config_folder() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME", ".config", "Library/Application Support")
+}
+
+/// Creates a folder, and those above it, that other users cannot read. One that exists is left as it is.
+///
+/// # Errors
+/// If it cannot be created.
+pub fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 /// Weft's folder within the folder that the variable names, or within the system's default one.

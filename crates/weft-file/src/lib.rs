@@ -58,7 +58,7 @@ mod part;
 mod target;
 
 pub use atomic::{AtomicFile, write};
-pub use folders::{PACKED_FOLDER, PROMPTS_FOLDER, cache_folder, config_folder, data_folder};
+pub use folders::{PACKED_FOLDER, PROMPTS_FOLDER, cache_folder, config_folder, create_private, data_folder};
 pub use listing::{entries, is_keyed, remove_files};
 pub use part::{abandoned, sweep};
 pub use target::Target;

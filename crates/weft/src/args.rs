@@ -15,15 +15,15 @@ use weft_engine::{
 use weft_hub::{Cache, Settings};
 use weft_quant::GgmlType;
 
-use crate::config::config;
+use crate::config;
 use crate::knobs::{KNOBS, Knob};
 
-/// The arguments of a command.
+/// The arguments of a command, and its name.
 ///
 /// Getters take the name of a knob and must match its kind in the table. A name that the command does not have is a bug
 /// and panics.
 #[derive(Clone, Copy)]
-pub(crate) struct Args<'a>(pub(crate) &'a ArgMatches);
+pub(crate) struct Args<'a>(pub(crate) &'a ArgMatches, pub(crate) &'static str);
 
 impl<'a> Args<'a> {
     /// Whether a flag is set.
@@ -65,9 +65,7 @@ impl<'a> Args<'a> {
         match self.0.value_source(name) {
             Some(ValueSource::CommandLine | ValueSource::EnvVariable) => true,
             // The value in the file is the parser's default.
-            Some(_) => config().all().any(|(_, known, value)| {
-                known == name && self.0.get_raw(name).is_some_and(|mut raw| raw.any(|raw| raw == value))
-            }),
+            Some(_) => config::setting(self.1, name).is_some(),
             None => false,
         }
     }
@@ -267,7 +265,8 @@ mod tests {
     /// Parses a command line.
     fn with_args<T>(line: &[&str], read: impl FnOnce(Args<'_>) -> T) -> T {
         let matches = parser().try_get_matches_from([&["weft"], line].concat()).unwrap();
-        read(Args(called(&matches).unwrap().1))
+        let (command, matches) = called(&matches).unwrap();
+        read(Args(matches, command.name))
     }
 
     #[test]

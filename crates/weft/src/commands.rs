@@ -19,6 +19,7 @@ mod logits;
 mod make;
 mod perplexity;
 mod profile;
+mod ps;
 mod pull;
 mod quantize;
 mod report;
@@ -39,6 +40,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     run::COMMAND,
     chat::COMMAND,
     serve::COMMAND,
+    ps::COMMAND,
     pull::COMMAND,
     list::COMMAND,
     rm::COMMAND,

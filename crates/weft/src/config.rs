@@ -29,6 +29,12 @@ pub(crate) fn config() -> &'static Config {
     CONFIG.get().unwrap_or(&EMPTY)
 }
 
+/// The value that the user's file sets for an option of a command.
+pub(crate) fn setting(command: &str, name: &str) -> Option<&'static str> {
+    let is_it = |knob: &&Knob| knob.name == name && knob.commands.contains(&command) && is_setting(knob);
+    KNOBS.iter().find(is_it).and_then(|_| config().get(command, name))
+}
+
 /// Reads the user's file, once at the start.
 ///
 /// # Errors

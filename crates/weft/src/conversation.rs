@@ -1,4 +1,4 @@
-//! A conversation with a model: keeps the messages, and streams the reply to the next one.
+//! Replies of a model to messages, streamed as they are generated.
 
 mod batch;
 mod repeats;
@@ -41,11 +41,12 @@ pub(crate) struct Generated {
     pub(crate) repeats: bool,
 }
 
-/// A conversation.
+/// A model that replies to messages.
 pub(crate) struct Conversation {
     engine: Engine,
     template: Arc<ChatTemplate>,
-    messages: Messages,
+    /// The system message of prompts that stand alone, if there is one.
+    system: Option<Message>,
     think: Option<bool>,
     form: Option<Form>,
     /// Whether replies that only repeat themselves are ended.
@@ -54,7 +55,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Starts a conversation with the chat template of the arguments or else the model's own; `own` are the model's own
+    /// Prepares a model for conversations, with the chat template of the arguments or else the model's own; `own` are the model's own
     /// settings.
     ///
     /// # Errors
@@ -72,20 +73,14 @@ impl Conversation {
                 "--think and --no-think have no effect: the model's chat template has no `enable_thinking`"
             );
         }
-        let mut messages = Messages::default();
-        messages.set_system(args.system(own));
+        let system = args.system(own).map(Messages::system_message);
         let form = Form::of(args, engine.model())?;
-        Ok(Conversation { engine, template, messages, think, form, guard: false, generate })
+        Ok(Conversation { engine, template, system, think, form, guard: false, generate })
     }
 
     /// The engine.
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
-    }
-
-    /// The messages so far.
-    pub(crate) fn messages(&mut self) -> &mut Messages {
-        &mut self.messages
     }
 
     /// Ends replies that only repeat themselves, as small models do, rather than fill the context with them.
@@ -108,25 +103,25 @@ impl Conversation {
         &mut self.think
     }
 
-    /// Sends a message and shows the reply, until it ends or Ctrl-C is pressed.
+    /// Answers a prompt that stands alone, and shows the reply until it ends or Ctrl-C is pressed.
     ///
     /// # Errors
-    /// If the template rejects the message, the context is too small, or a step fails. The conversation is then
-    /// unchanged.
-    pub(crate) fn say(&mut self, text: &str, show: Show<'_>) -> anyhow::Result<Generated> {
-        self.messages.ask(text);
-        let reply = self.reply(show);
-        let kept = reply.as_ref().ok().filter(|r| !r.text.is_empty() || r.finish != Finish::Cancelled);
-        self.messages.answer(kept.map(|generated| Message::new("assistant", generated.text.as_str())));
-        reply
+    /// If the template rejects the prompt, the context is too small, or a step fails.
+    pub(crate) fn answer(&mut self, prompt: &str, show: Show<'_>) -> anyhow::Result<Generated> {
+        self.reply(&self.alone(prompt), show)
     }
 
-    /// Generates a reply to the messages and shows it, until it ends or Ctrl-C is pressed. Does not add it to the messages.
+    /// The messages of a prompt that stands alone.
+    fn alone(&self, prompt: &str) -> Vec<Message> {
+        self.system.iter().cloned().chain([Message::new("user", prompt)]).collect()
+    }
+
+    /// Generates a reply to messages and shows it, until it ends or Ctrl-C is pressed.
     ///
     /// # Errors
     /// If the template rejects a message, the context is too small, or a step fails.
-    pub(crate) fn reply(&mut self, show: Show<'_>) -> anyhow::Result<Generated> {
-        let request = self.request(self.messages.all())?;
+    pub(crate) fn reply(&mut self, messages: &[Message], show: Show<'_>) -> anyhow::Result<Generated> {
+        let request = self.request(messages)?;
         stream(&mut self.engine, request, self.guard, show)
     }
 

@@ -10,17 +10,20 @@ use weft_engine::{Engine, EngineOptions, Error, OnReport, Report};
 use crate::interrupt::Listener;
 use crate::out::note;
 use crate::progress::{Progress, Unit};
+use crate::running;
 
 /// What helps if there is too little memory.
-const ADVICE: &str = "too little memory for this model and its context: end other programs, try a smaller --context or --kv q8_0, \
-                      or take a smaller quantisation of the model";
+const ADVICE: &str = "too little memory for this model and its context: close other programs, use a smaller --context or --kv q8_0, \
+                      or choose a smaller quantisation of the model";
 
 /// Loads a model. Returns the time it took as well.
 ///
 /// # Errors
 /// If the file cannot be read, the model cannot be run, or an option does not fit it; [`Error::Interrupted`] after Ctrl-C.
 pub(crate) fn load(path: &Path, options: &EngineOptions) -> anyhow::Result<(Engine, Duration)> {
-    with_report(|report| Engine::load(path, options, report))
+    let (engine, took) = with_report(|report| Engine::load(path, options, report))?;
+    running::loaded(path, &engine.device().name);
+    Ok((engine, took))
 }
 
 /// Runs `load` and shows the progress it reports. Returns the time it took as well.
@@ -53,7 +56,8 @@ pub(crate) fn with_report<T>(
         if pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let loaded = load(&mut show).map_err(|error| {
-        let full = error.is_out_of_memory();
+        // An error that lists what the model needs has its own advice.
+        let full = error.is_out_of_memory() && !matches!(error, Error::Memory(_));
         let error = anyhow::Error::from(error);
         if full { error.context(ADVICE) } else { error }
     })?;

@@ -28,6 +28,7 @@ mod out;
 mod output;
 mod progress;
 mod quantize;
+mod running;
 mod show;
 mod synth;
 mod table;
@@ -61,7 +62,10 @@ fn main() -> ExitCode {
     };
     // The parser only accepts commands of the table.
     let Some((command, matches)) = cli::called(&matches) else { return ExitCode::from(2) };
-    match (command.run)(Args(matches)) {
+    running::begin(command.name);
+    let outcome = (command.run)(Args(matches, command.name));
+    running::end();
+    match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Completions(shell)) => {
             cli::completions(shell);

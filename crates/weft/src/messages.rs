@@ -10,6 +10,11 @@ const USER: &str = "user";
 pub(crate) struct Messages(Vec<Message>);
 
 impl Messages {
+    /// A system message.
+    pub(crate) fn system_message(text: &str) -> Message {
+        Message::new(SYSTEM, text)
+    }
+
     /// All messages.
     pub(crate) fn all(&self) -> &[Message] {
         &self.0
@@ -26,7 +31,7 @@ impl Messages {
             self.0.remove(0);
         }
         if let Some(text) = text {
-            self.0.insert(0, Message::new(SYSTEM, text));
+            self.0.insert(0, Messages::system_message(text));
         }
     }
 
@@ -43,6 +48,12 @@ impl Messages {
     /// Replaces all messages.
     pub(crate) fn replace(&mut self, messages: Vec<Message>) {
         self.0 = messages;
+    }
+
+    /// The text of the user's last message.
+    pub(crate) fn last_question(&self) -> Option<String> {
+        let last = self.0.iter().rfind(|message| message.role == USER)?;
+        Some(last.content.as_str().unwrap_or_default().to_string())
     }
 
     /// Removes the last message of the user and what follows it, and returns its text.

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Arg, ArgAction, value_parser};
 use weft_engine::DeviceChoice;
 
-use crate::config::config;
+use crate::config;
 use crate::knobs::{KNOBS, Kind, Knob};
 use crate::units;
 use crate::values::{counts, ids, integer, on_or_off, real, setting};
@@ -18,7 +18,7 @@ pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
         help += &format!(" [possible values: {}]", DeviceChoice::forms().replace('`', ""));
     }
     help.extend(knob.env.map(|name| format!(" [env: {name}]")));
-    let configured_default = configured(knob, command).and(knob.default);
+    let configured_default = config::setting(command, knob.name).and(knob.default);
     help.extend(knob.unset.or(configured_default).map(|unset| format!(" [default: {unset}]")));
     let mut arg = Arg::new(knob.name)
         .long(knob.name)
@@ -29,7 +29,7 @@ pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
         .hide_env(true);
     arg = knob.short.into_iter().fold(arg, Arg::short);
     arg = knob.env.into_iter().filter(|name| !is_unset(knob, name)).fold(arg, Arg::env);
-    arg = match configured(knob, command) {
+    arg = match config::setting(command, knob.name) {
         // The help states the default that the table has.
         Some(value) => arg.default_value(value).hide_default_value(true),
         None => knob.default.into_iter().fold(arg, Arg::default_value),
@@ -69,12 +69,6 @@ pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
         }
         _ => vec![arg],
     }
-}
-
-/// The value that the configuration file sets.
-fn configured(knob: &Knob, command: &str) -> Option<&'static str> {
-    let applies = knob.env.is_some() && knob.commands.contains(&command);
-    config().get(command, knob.name).filter(|_| applies)
 }
 
 /// Checks the value of a setting in the configuration file.

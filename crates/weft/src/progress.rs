@@ -107,6 +107,7 @@ impl Spinner {
             return Spinner(None);
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        bar.set_style(ProgressStyle::default_spinner());
         bar.set_message(what);
         let delayed = bar.downgrade();
         thread::spawn(move || {

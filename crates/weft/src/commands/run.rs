@@ -83,7 +83,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         let form = Form::of(args, engine.model())?;
         complete(&mut engine, &prompt, &options, form.as_ref(), show)?
     } else {
-        Conversation::new(engine, args, own, options.clone())?.say(&prompt, show)?
+        Conversation::new(engine, args, own, options.clone())?.answer(&prompt, show)?
     };
     let seed = options.sampling.seed;
     if events {

@@ -18,6 +18,7 @@ use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::model_ref;
 use crate::out::note;
+use crate::running;
 
 const MODEL: Positional = Positional { required: false, ..super::MODEL };
 
@@ -50,12 +51,14 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     panic::set_hook(Box::new(weft_serve::log_panic));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let name = options.models.first().map_or(String::new(), |model| model.name.clone());
+        let names: Vec<String> = options.models.iter().map(|model| model.name.clone()).collect();
+        let name = names.first().cloned().unwrap_or_default();
         let server = Server::bind(options).await?;
         let address = server.address()?;
         note!(
             "{name} at http://{address} (a page to chat) and http://{address}/v1 (for programs); Ctrl-C stops"
         );
+        running::serving(names, args.device().to_string(), address.to_string());
         let listener = Listener::new();
         let pressed = listener.pressed();
         server

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Context as _;
 use weft_engine::{Event, Finish, Generation};
-use weft_text::Message;
 
 use super::{Conversation, Generated};
 use crate::interrupt::Listener;
@@ -39,9 +38,7 @@ impl Conversation {
         while told < prompts.len() {
             while running.len() < together {
                 let Some(at) = waiting.pop_front() else { break };
-                let mut messages: Vec<Message> = self.messages.all().to_vec();
-                messages.push(Message::new("user", prompts[at].as_str()));
-                let request = self.request(&messages);
+                let request = self.request(&self.alone(&prompts[at]));
                 let generation = request.and_then(|request| self.push(request));
                 let generation = generation.with_context(|| format!("prompt {}", at + 1))?;
                 running.push(Running { at, generation, text: String::new() });

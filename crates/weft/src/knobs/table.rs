@@ -42,6 +42,7 @@ const JSON: &[&str] = all_of![
     MAKE,
     &[
         "run",
+        "ps",
         "list",
         "cache",
         "inspect",

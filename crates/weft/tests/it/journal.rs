@@ -76,6 +76,17 @@ fn results_are_printed_even_if_the_journal_cannot_be_written() {
 }
 
 #[test]
+fn an_error_of_the_journal_gives_its_cause_once() {
+    let folder = Folder::new();
+    fs::create_dir(folder.join("journal.db")).unwrap();
+    let ran = bench(&folder, &[]);
+    let told = ran.err.lines().find(|line| line.contains("this run is not recorded")).unwrap();
+    assert_eq!(told.matches("unable to open").count(), 1, "{told}");
+    let read = with_journal(&folder, &["journal"]).failed(1);
+    assert_eq!(read.matches("unable to open").count(), 1, "{read}");
+}
+
+#[test]
 fn a_damaged_run_is_reported_and_does_not_hide_others() {
     let folder = Folder::new();
     bench(&folder, &[]).ok();

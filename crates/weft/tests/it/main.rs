@@ -14,6 +14,7 @@ mod journal;
 mod make;
 mod measure;
 mod packed;
+mod ps;
 #[cfg(unix)]
 mod pty;
 mod pull;

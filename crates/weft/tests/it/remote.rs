@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::server::{Answer, Asked, Server, delta, end, events, models, serve, usage};
-use crate::support::{Ran, weft};
+use crate::support::{Folder, Ran, weft};
 
 /// A server that lists its models and answers chats with this.
 fn chats(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Server {
@@ -90,6 +90,19 @@ fn options_and_the_key_are_sent() {
         "chat_template_kwargs": {"enable_thinking": false},
     });
     assert_eq!(body, expected);
+}
+
+#[test]
+fn only_settings_of_chat_are_sent() {
+    let server = chats(counting);
+    let folder = Folder::new();
+    let file = folder.join("config.toml");
+    // Those of `run` are the defaults of `chat`.
+    std::fs::write(&file, "top-k = 40\n[run]\ntemperature = 0.6\n[chat]\ntop-p = 0.95\n").unwrap();
+    weft(["chat", "--server", &server.url()]).env("WEFT_CONFIG", &file).input("Hi\n").run().ok();
+    let body = &server.asked()[0].body;
+    assert_eq!((&body["top_p"], &body["top_k"]), (&json!(0.95), &json!(40)), "{body}");
+    assert!(body.get("temperature").is_none(), "{body}");
 }
 
 #[test]

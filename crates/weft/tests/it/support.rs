@@ -88,7 +88,7 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// A call with these arguments. Its environment has only an empty cache and an unreachable hub.
+/// A call with these arguments. Its environment has only empty folders and an unreachable hub.
 pub(crate) fn weft(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Weft {
     let cache = Folder::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
@@ -97,6 +97,9 @@ pub(crate) fn weft(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Weft {
         .args(args)
         .env_clear()
         .env("WEFT_CACHE", cache.path())
+        .env("XDG_CONFIG_HOME", cache.join("config"))
+        .env("XDG_DATA_HOME", cache.join("data"))
+        .env("XDG_RUNTIME_DIR", cache.join("runtime"))
         .env("WEFT_JOURNAL", cache.join("journal.db"))
         .env("HF_ENDPOINT", "http://127.0.0.1:9");
     Weft { command, input: None, _cache: cache }

@@ -188,6 +188,34 @@ fn ctrl_c_ends_a_reply_and_keeps_its_beginning() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn too_little_memory_says_what_helps() {
+    let path = model("glm-tiny-q4_0");
+    // The KV cache takes 700 MB.
+    let args =
+        ["run", path.to_str().unwrap(), "Hello", "--raw", "--context", "200000", "--kv", "f32", "--no-cache"];
+    let mut call = weft(args);
+    let command = call.command();
+    let words: Vec<String> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| format!("'{}'", word.to_str().unwrap()))
+        .collect();
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &format!("ulimit -v 500000; exec {}", words.join(" "))]).env_clear();
+    limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = limited.output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    for part in [
+        "too little memory for this model and its context",
+        "smaller --context or --kv q8_0",
+        "cannot allocate",
+    ] {
+        assert_eq!(error.matches(part).count(), 1, "{part}: {error}");
+    }
+}
+
 /// Runs a conversation with these lines as messages.
 fn chat(args: &[&str], lines: &str) -> Ran {
     let path = model("glm-tiny-q4_0");
@@ -321,6 +349,86 @@ fn replies_can_be_retried_and_undone() {
     assert!(replies.len() >= 2 && replies[0] != replies[replies.len() - 1], "{lively}");
     for empty in ["/retry\n", "/undo\n", "/edit x\n"] {
         assert_eq!(chat(&[], empty).ok(), "", "{empty}");
+    }
+}
+
+#[test]
+fn an_edit_without_a_reply_changes_nothing() {
+    let long = "word ".repeat(60);
+    let told = chat(&["--context", "40"], &format!("Hello\nWhat?\n/edit {long}\n/undo\n"));
+    assert!(told.err.contains("the context of 40 tokens is full"), "{told:?}");
+    assert!(told.err.contains("removed \"What?\" and its reply"), "{told:?}");
+    let told = chat(&[], "Hello\n/edit\n/undo\n");
+    assert!(told.err.contains("/edit needs the new message"), "{told:?}");
+    assert!(told.err.contains("removed \"Hello\" and its reply"), "{told:?}");
+}
+
+#[test]
+fn a_summary_replaces_the_conversation() {
+    let told = chat(&[], "Hello\nWhat?\n/summarise\n/undo\n/undo\n");
+    assert!(told.err.contains("the conversation goes on from this summary"), "{told:?}");
+    assert!(told.err.contains("removed \"What have we talked about so far?\" and its reply"), "{told:?}");
+    assert!(told.err.contains("there is nothing to undo"), "{told:?}");
+    assert!(chat(&[], "/summarise\n").err.contains("there is nothing to summarise"));
+    // Without a summary, nothing is lost.
+    let told = chat(&["--context", "24"], "Hello\nWhat?\n/summarise\n");
+    assert_eq!(told.code, Some(1), "{told:?}");
+    let folder = Folder::new();
+    let file = folder.join("kept.json");
+    let shown = file.display();
+    chat(&[], &format!("Hello\n/save {shown}\n")).ok();
+    chat(&["--context", "24"], &format!("/load {shown}\n/summarise\n")).failed(1);
+    assert!(chat(&[], &format!("/load {shown}\n/undo\n")).err.contains("removed \"Hello\""));
+}
+
+#[test]
+fn a_conversation_goes_on_with_another_model() {
+    let other = model("ds2-tiny-q4_0");
+    let other = other.to_str().unwrap();
+    let own = chat(&[], "Hello\n").ok();
+    let call = ["chat", other, "--max-tokens", "4", "--temperature", "0"];
+    let others = weft(call).input("Hello\n").run().ok();
+    assert_ne!(own, others);
+    let told = chat(&[], &format!("Hello\n/undo\n/model {other}\nHello\n"));
+    assert_eq!(told.ok(), format!("{own}{others}"));
+    // The messages stay, and what was set.
+    let settings = "/set temperature 0.25\n/set max-tokens 3\n";
+    let shown = "/set temperature\n/set max-tokens\n/undo\n";
+    let told = chat(&[], &format!("Hello\n{settings}/model {other}\n{shown}"));
+    assert!(told.out.ends_with("0.25\n3\n"), "{told:?}");
+    assert!(told.err.contains("removed \"Hello\""), "{told:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_model_that_cannot_be_used_leaves_the_one_there_is() {
+    let folder = Folder::new();
+    let (text, broken) = (folder.join("text.gguf"), folder.join("broken.gguf"));
+    std::fs::write(&text, "not a model").unwrap();
+    // Its template is only compiled when the model is loaded.
+    let mut bytes = std::fs::read(thinking_model(&folder)).unwrap();
+    let at = bytes.windows(5).rposition(|window| window == b"{% if").unwrap();
+    bytes[at..at + 5].copy_from_slice(b"{% xy");
+    std::fs::write(&broken, bytes).unwrap();
+    let reply = chat(&[], "Hello\n").ok();
+    for wrong in ["./none.gguf", text.to_str().unwrap(), broken.to_str().unwrap()] {
+        let error = chat(&[], &format!("/model {wrong}\n")).failed(1);
+        assert!(error.contains(&format!("cannot go on with {wrong}: ")), "{error}");
+        if !crate::pty::can_run() {
+            continue;
+        }
+        let path = model("glm-tiny-q4_0");
+        let call = ["chat", path.to_str().unwrap(), "--temperature", "0", "--max-tokens", "4"];
+        let mut pty = crate::pty::Pty::start(&mut weft(call), 200);
+        pty.wait_for("> ");
+        pty.send(&format!("/model {wrong}\r"));
+        pty.wait_for("cannot go on with");
+        pty.wait_for("> ");
+        pty.send("Hello\r");
+        pty.wait_for(reply.trim());
+        pty.wait_for("> ");
+        pty.send("\x04");
+        assert_eq!(pty.end().0, Some(0));
     }
 }
 

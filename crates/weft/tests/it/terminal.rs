@@ -1,6 +1,9 @@
 //! Tests of `chat` and `run` in a terminal.
 
+use serde_json::json;
+
 use crate::pty::{Pty, can_run};
+use crate::server::{Answer, delta, end, events, models, serve};
 use crate::support::{Folder, Weft, model, weft};
 
 /// A conversation with short, reproducible replies.
@@ -155,6 +158,103 @@ fn the_last_message_can_be_changed() {
     pty.wait_for("nothing to undo");
     pty.send("\x04");
     assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn an_abandoned_change_loses_nothing() {
+    if !can_run() {
+        return;
+    }
+    let mut pty = start(SHORT);
+    pty.send("Hello\r");
+    pty.wait_for("\n");
+    pty.wait_for("> ");
+    // Ctrl-C, and an emptied line.
+    for keys in ["\x03", "\x15\r"] {
+        pty.send("/edit\r");
+        pty.wait_for("> Hello");
+        pty.send(keys);
+        pty.wait_for("your last message stays as it was");
+        pty.wait_for("> ");
+    }
+    pty.send("/undo\r");
+    pty.wait_for("removed \"Hello\"");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn a_context_that_is_nearly_full_is_announced_once() {
+    if !can_run() {
+        return;
+    }
+    let warning = "/drop forgets the oldest messages, /summarise shortens all";
+    let mut pty = start_at(&["--max-tokens", "4", "--context", "34"], 200);
+    let mut seen = String::new();
+    for _ in 0..3 {
+        pty.send("Hello\r");
+        pty.wait_for("\n");
+        seen += &pty.wait_for("> ");
+    }
+    assert_eq!(seen.matches(warning).count(), 1, "{seen:?}");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn a_spinner_shows_that_a_reply_is_awaited() {
+    if !can_run() {
+        return;
+    }
+    let server = serve(|asked| {
+        if asked.what == "GET /v1/models" {
+            return models();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1200));
+        Answer::Stream(events(&[delta(json!({"content": "done"})), end("stop")]))
+    });
+    let url = server.url();
+    let mut pty = Pty::start(&mut weft(["chat", "--server", &url]), 80);
+    pty.wait_for("> ");
+    pty.send("Hello\r");
+    pty.wait_for("waiting for the server");
+    // The line is cleared before the reply.
+    let seen = pty.wait_for("done");
+    assert!(seen.ends_with("\r\x1b[2Kdone"), "{seen:?}");
+    pty.wait_for("> ");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+/// The most address space that a conversation takes, in kB. A KV cache takes 2.1 GB of it.
+#[cfg(target_os = "linux")]
+fn peak(commands: &[&str]) -> u64 {
+    let path = model("ds2-tiny-q4_0");
+    let large = ["chat", path.to_str().unwrap(), "--threads", "1", "--context", "200000", "--kv", "f32"];
+    let mut pty = Pty::start(&mut weft(large), 200);
+    pty.wait_for("> ");
+    for command in commands {
+        pty.send(&format!("{command}\r"));
+        pty.wait_for("\n");
+        pty.wait_for("> ");
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pty.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmPeak:")).unwrap();
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+    peak.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn two_models_are_not_in_memory_at_once() {
+    if !can_run() {
+        return;
+    }
+    let again = format!("/model {}", model("ds2-tiny-q4_0").display());
+    let (one, two) = (peak(&[]), peak(&[&again]));
+    // A chat template's thread reserves 1 GiB while it is compiled.
+    assert!(one > 2_000_000 && two < one + 1_500_000, "{one} kB, then {two} kB");
 }
 
 #[test]

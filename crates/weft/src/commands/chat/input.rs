@@ -26,8 +26,6 @@ pub(super) enum Input {
 pub(super) struct Editor {
     lines: rustyline::Editor<Commands, FileHistory>,
     history: Option<PathBuf>,
-    /// The beginning of the next line, to be changed.
-    proposed: Option<String>,
 }
 
 /// One line of input, or what came instead.
@@ -53,7 +51,7 @@ impl Input {
             // It does not exist the first time.
             let _ = lines.load_history(history);
         }
-        Ok(Input::Terminal(Box::new(Editor { lines, history, proposed: None })))
+        Ok(Input::Terminal(Box::new(Editor { lines, history })))
     }
 
     /// Whether messages are typed in a terminal.
@@ -71,11 +69,16 @@ impl Input {
         Ok(message)
     }
 
-    /// Puts a text into the next line, for the user to change.
-    pub(super) fn propose(&mut self, text: String) {
-        if let Input::Terminal(editor) = self {
-            editor.proposed = Some(text);
+    /// Lets the user change a text; `None` if it was abandoned or emptied. Without a terminal, nothing can be changed.
+    pub(super) fn edit(&mut self, text: &str) -> anyhow::Result<Option<String>> {
+        let Input::Terminal(editor) = self else { return Ok(None) };
+        let Line::Text(first) = editor.read(PROMPT, text)? else { return Ok(None) };
+        let message = rest(true, first, &mut |prompt| self.line(prompt))?;
+        let message = message.filter(|message| !message.trim().is_empty());
+        if let (Input::Terminal(editor), Some(message)) = (self, &message) {
+            editor.remember(message);
         }
+        Ok(message)
     }
 
     /// Asks a question whose answer is yes unless it begins with n.
@@ -88,12 +91,7 @@ impl Input {
 
     fn line(&mut self, prompt: &str) -> anyhow::Result<Line> {
         match self {
-            Input::Terminal(editor) => match editor.read(prompt) {
-                Ok(line) => Ok(Line::Text(line)),
-                Err(ReadlineError::Interrupted) => Ok(Line::Abandoned),
-                Err(ReadlineError::Eof) => Ok(Line::End),
-                Err(error) => Err(error).context("cannot read from the terminal"),
-            },
+            Input::Terminal(editor) => editor.read(prompt, ""),
             Input::Plain => {
                 let mut line = String::new();
                 let read =
@@ -108,10 +106,13 @@ impl Input {
 }
 
 impl Editor {
-    fn read(&mut self, prompt: &str) -> rustyline::Result<String> {
-        match self.proposed.take() {
-            Some(text) => self.lines.readline_with_initial(prompt, (&text, "")),
-            None => self.lines.readline(prompt),
+    /// Reads a line that begins with this text.
+    fn read(&mut self, prompt: &str, text: &str) -> anyhow::Result<Line> {
+        match self.lines.readline_with_initial(prompt, (text, "")) {
+            Ok(line) => Ok(Line::Text(line)),
+            Err(ReadlineError::Interrupted) => Ok(Line::Abandoned),
+            Err(ReadlineError::Eof) => Ok(Line::End),
+            Err(error) => Err(error).context("cannot read from the terminal"),
         }
     }
 

@@ -1,11 +1,12 @@
 //! A conversation with a model in this process.
 
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
-use weft_engine::Finish;
+use weft_engine::{Finish, Model};
 use weft_text::Message;
 
 use super::partner::{Ended, Partner, Reply};
@@ -14,14 +15,29 @@ use crate::conversation::{Conversation, TooLong, timings};
 use crate::load::load;
 use crate::messages::Messages;
 use crate::model_ref;
-use crate::out::Out;
+use crate::out::{Out, in_one_line, note};
+use crate::running;
 use crate::show::Show;
 
 /// A model in this process.
 pub(super) struct Local<'a> {
     args: Args<'a>,
+    messages: Messages,
+    /// The model; `None` if another one could not be loaded, and then this one could not either.
+    model: Option<Loaded>,
+    /// The settings that were changed, by name; `None` for the default.
+    changed: Vec<(String, Option<f64>)>,
+    /// Whether the model reasons first, if that was changed.
+    think: Option<Option<bool>>,
+}
+
+/// A loaded model.
+struct Loaded {
     conversation: Conversation,
-    loaded: Duration,
+    /// As the user names it.
+    name: Option<String>,
+    path: PathBuf,
+    took: Duration,
 }
 
 impl<'a> Local<'a> {
@@ -30,75 +46,38 @@ impl<'a> Local<'a> {
     /// # Errors
     /// If there is no such model, or it cannot be loaded or hold conversations.
     pub(super) fn new(args: Args<'a>) -> anyhow::Result<Local<'a>> {
-        Local::of(args, args.text("MODEL"))
+        let name = args.text("MODEL");
+        let path = model_ref::find(args, name)?;
+        let own = model_ref::settings(name, &path);
+        let mut messages = Messages::default();
+        messages.set_system(args.system(own));
+        let model = Some(Loaded::new(args, name, path)?);
+        Ok(Local { args, messages, model, changed: Vec::new(), think: None })
     }
 
-    fn of(args: Args<'a>, model: Option<&str>) -> anyhow::Result<Local<'a>> {
-        let path = model_ref::find(args, model)?;
-        let own = model_ref::settings(model, &path);
-        let (engine, loaded) = load(&path, &args.answering().prompts(args.prompt_cache()?))?;
-        let options = args.generate(own);
-        let mut conversation = Conversation::new(engine, args, own, options)?;
-        // Programs get what the model says.
-        if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-            conversation.guard();
+    /// The model.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn model(&mut self) -> anyhow::Result<&mut Loaded> {
+        self.model.as_mut().context("no model is loaded; /model MODEL loads one")
+    }
+
+    /// Goes on with a model that has just been loaded.
+    fn take(&mut self, model: Loaded) {
+        self.model = Some(model);
+        for (name, value) in self.changed.clone() {
+            self.apply(&name, value);
         }
-        Ok(Local { args, conversation, loaded })
+        if let (Some(think), Some(model)) = (self.think, &mut self.model) {
+            *model.conversation.think() = think;
+        }
     }
 
-    /// The tokens of a context that has no room for the prompt.
-    fn context(&self) -> (usize, usize) {
-        let engine = self.conversation.engine();
-        (engine.context(), engine.model().graph().config.context)
-    }
-}
-
-impl Partner for Local<'_> {
-    fn name(&self) -> String {
-        let engine = self.conversation.engine();
-        let config = &engine.model().graph().config;
-        let name = config.name.as_deref().unwrap_or(config.architecture).escape_debug();
-        format!("{name} on {}", engine.device().name)
-    }
-
-    fn messages(&mut self) -> &mut Messages {
-        self.conversation.messages()
-    }
-
-    fn reply(&mut self, out: &mut Out) -> anyhow::Result<Reply> {
-        let generated = self.conversation.reply(Show::Text(out))?;
-        let ended = match generated.finish {
-            Finish::Context => Ended::Full,
-            Finish::Cancelled if !generated.repeats => Ended::Cancelled,
-            _ if generated.repeats => Ended::Repeats,
-            _ => Ended::Done,
-        };
-        let kept = !generated.text.is_empty() || ended != Ended::Cancelled;
-        let seed = self.conversation.options().sampling.seed;
-        let used = generated.usage.prompt_tokens + generated.usage.tokens;
-        Ok(Reply {
-            ended,
-            message: kept.then(|| Message::new("assistant", generated.text.as_str())),
-            statistics: timings(&generated, self.loaded, seed),
-            room: Some((used, self.conversation.engine().context())),
-        })
-    }
-
-    fn is_full(&self, error: &anyhow::Error) -> bool {
-        error.downcast_ref::<TooLong>().is_some()
-    }
-
-    fn full(&self) -> String {
-        let (context, most) = self.context();
-        format!(
-            "the context of {context} tokens is full; /drop forgets the oldest messages, /clear starts a new conversation, \
-             and --context N (up to {most} for this model) makes room for longer ones"
-        )
-    }
-
-    fn set(&mut self, name: &str, value: Option<f64>) {
-        let default = self.args.generate(None);
-        let options = self.conversation.options();
+    fn apply(&mut self, name: &str, value: Option<f64>) {
+        let Some(Loaded { conversation, name: model, path, .. }) = &mut self.model else { return };
+        let default = self.args.generate(model_ref::settings(model.as_deref(), path));
+        let options = conversation.options();
         let (sampling, own) = (&mut options.sampling, default.sampling);
         let real = |own: f32| value.map_or(own, |value| value as f32);
         let count = |own: usize| value.map_or(own, |value| value as usize);
@@ -112,17 +91,92 @@ impl Partner for Local<'_> {
             "presence-penalty" => sampling.presence_penalty = real(own.presence_penalty),
             "frequency-penalty" => sampling.frequency_penalty = real(own.frequency_penalty),
             "seed" => sampling.seed = value.map_or(own.seed, |value| value as u64),
-            "max-tokens" => options.max_tokens = value.map(|value| value as usize),
+            "max-tokens" => {
+                options.max_tokens = value.map_or(default.max_tokens, |value| Some(value as usize))
+            }
             _ => {}
         }
     }
+}
+
+impl Loaded {
+    fn new(args: Args<'_>, name: Option<&str>, path: PathBuf) -> anyhow::Result<Loaded> {
+        let own = model_ref::settings(name, &path);
+        let (engine, took) = load(&path, &args.answering().prompts(args.prompt_cache()?))?;
+        let options = args.generate(own);
+        let mut conversation = Conversation::new(engine, args, own, options)?;
+        // Programs get what the model says.
+        if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+            conversation.guard();
+        }
+        Ok(Loaded { conversation, name: name.map(str::to_string), path, took })
+    }
+}
+
+impl Partner for Local<'_> {
+    fn name(&self) -> String {
+        let Some(model) = &self.model else { return "no model".to_string() };
+        let engine = model.conversation.engine();
+        let config = &engine.model().graph().config;
+        let name = config.name.as_deref().unwrap_or(config.architecture).escape_debug();
+        format!("{name} on {}", engine.device().name)
+    }
+
+    fn messages(&mut self) -> &mut Messages {
+        &mut self.messages
+    }
+
+    fn reply(&mut self, out: &mut Out) -> anyhow::Result<Reply> {
+        let messages = self.messages.all().to_vec();
+        let Loaded { conversation, took, .. } = self.model()?;
+        let generated = conversation.reply(&messages, Show::Text(out))?;
+        let ended = match generated.finish {
+            Finish::Context => Ended::Full,
+            Finish::Cancelled if !generated.repeats => Ended::Cancelled,
+            _ if generated.repeats => Ended::Repeats,
+            _ => Ended::Done,
+        };
+        let kept = !generated.text.is_empty() || ended != Ended::Cancelled;
+        let seed = conversation.generate().sampling.seed;
+        let used = generated.usage.prompt_tokens + generated.usage.tokens;
+        Ok(Reply {
+            ended,
+            message: kept.then(|| Message::new("assistant", generated.text.as_str())),
+            statistics: timings(&generated, *took, seed),
+            room: Some((used, conversation.engine().context())),
+        })
+    }
+
+    fn is_full(&self, error: &anyhow::Error) -> bool {
+        error.downcast_ref::<TooLong>().is_some()
+    }
+
+    fn full(&self) -> String {
+        let Some(model) = &self.model else { return "no model is loaded".to_string() };
+        let engine = model.conversation.engine();
+        format!(
+            "the context of {} tokens is full; /drop forgets the oldest messages, /clear starts a new conversation, \
+             and --context N (up to {} for this model) makes room for longer ones",
+            engine.context(),
+            engine.model().graph().config.context
+        )
+    }
+
+    fn set(&mut self, name: &str, value: Option<f64>) {
+        self.apply(name, value);
+        self.changed.retain(|(known, _)| known != name);
+        self.changed.push((name.to_string(), value));
+    }
 
     fn set_think(&mut self, think: Option<bool>) {
-        *self.conversation.think() = think;
+        self.think = Some(think);
+        if let Some(model) = &mut self.model {
+            *model.conversation.think() = think;
+        }
     }
 
     fn setting(&self, name: &str) -> Option<Value> {
-        let options = self.conversation.generate();
+        let options = self.model.as_ref()?.conversation.generate();
         let sampling = &options.sampling;
         // As written by the user: 0.7 and not 0.699999988079071.
         let real = |value: f32| json!(value.to_string().parse::<f64>().unwrap_or_default());
@@ -142,16 +196,33 @@ impl Partner for Local<'_> {
     }
 
     fn vary(&mut self) {
-        let seed = &mut self.conversation.options().sampling.seed;
-        *seed = seed.wrapping_add(1);
+        if let Some(model) = &mut self.model {
+            let seed = &mut model.conversation.options().sampling.seed;
+            *seed = seed.wrapping_add(1);
+        }
     }
 
     fn switch(&mut self, model: &str) -> anyhow::Result<()> {
-        let mut next =
-            Local::of(self.args, Some(model)).with_context(|| format!("cannot go on with {model}"))?;
-        let messages = self.conversation.messages().all().to_vec();
-        next.conversation.messages().replace(messages);
-        *self = next;
-        Ok(())
+        let cannot = || format!("cannot go on with {model}");
+        // What can be seen without its weights is checked while the old model is still there.
+        let path = model_ref::find(self.args, Some(model)).with_context(cannot)?;
+        Model::open(&path, self.args.engine().kv).with_context(cannot)?;
+        // There may not be memory for both.
+        let old = self.model.take().map(|Loaded { name, path, .. }| (name, path));
+        running::unloaded();
+        let error = match Loaded::new(self.args, Some(model), path) {
+            Ok(new) => {
+                self.take(new);
+                return Ok(());
+            }
+            Err(error) => error.context(cannot()),
+        };
+        if let Some((name, path)) = old {
+            match Loaded::new(self.args, name.as_deref(), path) {
+                Ok(old) => self.take(old),
+                Err(again) => note!("the model before it cannot be loaded again: {}", in_one_line(&again)),
+            }
+        }
+        Err(error)
     }
 }

@@ -1,7 +1,6 @@
 //! Conversations on disk: JSON files with the messages, in the user's data folder or where the user says.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -68,18 +67,9 @@ pub(super) fn save(path: &Path, model: &str, messages: &[Message]) -> anyhow::Re
     let text = format!("{:#}\n", json!({ "model": model, "messages": all }));
     let shown = || format!("cannot save the conversation to {}", path.display());
     if path.parent().is_some_and(|parent| folder().is_ok_and(|folder| folder == parent)) {
-        private_folder(path.parent().unwrap_or(path)).with_context(shown)?;
+        weft_file::create_private(path.parent().unwrap_or(path)).with_context(shown)?;
     }
     weft_file::write(path, text.as_bytes()).with_context(shown)
-}
-
-/// Creates a folder that other users cannot read.
-fn private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 /// Reads a conversation.

@@ -97,10 +97,16 @@ impl<'a> Talk<'a> {
 
     /// Sends a message.
     fn say(&mut self, text: &str) -> anyhow::Result<Next> {
+        self.exchange(text).map(|(next, _)| next)
+    }
+
+    /// Sends a message. Returns also whether it and a reply are now part of the conversation.
+    fn exchange(&mut self, text: &str) -> anyhow::Result<(Next, bool)> {
         self.partner.messages().ask(text);
         loop {
             match self.partner.reply(&mut self.out) {
                 Ok(Reply { ended, message, statistics, room }) => {
+                    let answered = message.is_some();
                     self.partner.messages().answer(message);
                     self.room = room;
                     self.keep();
@@ -118,7 +124,7 @@ impl<'a> Talk<'a> {
                     self.last = Some(statistics);
                     // Without a terminal, Ctrl-C is about all messages.
                     let stop = ended == Ended::Cancelled && !self.input.is_terminal();
-                    return Ok(if stop { Next::Stop } else { Next::Message });
+                    return Ok((if stop { Next::Stop } else { Next::Message }, answered));
                 }
                 Err(error) => {
                     let full = self.partner.is_full(&error);
@@ -129,7 +135,7 @@ impl<'a> Talk<'a> {
                     // Clearing the conversation makes room, unless it is empty already.
                     if full && !self.partner.messages().is_empty() {
                         note!("{}", self.partner.full());
-                        return Ok(Next::Message);
+                        return Ok((Next::Message, false));
                     }
                     return Err(error);
                 }
@@ -257,36 +263,48 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Replaces the last reply with another one, or keeps it if there is none.
+    /// Replaces the last reply with another one.
     fn retry(&mut self) -> anyhow::Result<Next> {
-        let before = self.partner.messages().all().to_vec();
-        let Some(text) = self.partner.messages().undo() else {
+        let Some(text) = self.partner.messages().last_question() else {
             note!("there is no reply yet");
             return Ok(Next::Message);
         };
         self.partner.vary();
-        let next = self.say(&text);
-        if self.partner.messages().all().len() < before.len() {
-            self.partner.messages().replace(before);
-        }
-        next
+        self.ask_instead(&text)
     }
 
+    /// Changes the last message and sends it again.
     fn edit(&mut self, text: &str) -> anyhow::Result<Next> {
-        let Some(last) = self.partner.messages().undo() else {
+        let Some(last) = self.partner.messages().last_question() else {
             note!("there is no message to change");
             return Ok(Next::Message);
         };
         if !text.is_empty() {
-            return self.say(text);
+            return self.ask_instead(text);
         }
-        if self.input.is_terminal() {
-            self.input.propose(last);
-        } else {
+        if !self.input.is_terminal() {
             note!("without a terminal, /edit needs the new message: /edit TEXT");
-            return self.say(&last);
+            return Ok(Next::Message);
         }
-        Ok(Next::Message)
+        match self.input.edit(&last)? {
+            Some(text) => self.ask_instead(&text),
+            None => {
+                note!("your last message stays as it was");
+                Ok(Next::Message)
+            }
+        }
+    }
+
+    /// Replaces the last message and its reply. If there is no reply, they stay.
+    fn ask_instead(&mut self, text: &str) -> anyhow::Result<Next> {
+        let before = self.partner.messages().all().to_vec();
+        self.partner.messages().undo();
+        let exchange = self.exchange(text);
+        if !matches!(exchange, Ok((_, true))) {
+            self.partner.messages().replace(before);
+            self.keep();
+        }
+        exchange.map(|(next, _)| next)
     }
 
     fn system(&mut self, text: &str) -> anyhow::Result<()> {
