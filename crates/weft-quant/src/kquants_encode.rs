@@ -200,7 +200,7 @@ fn round_pair(values: &[f32; 32], fit: &Affine, d: f32, dmin: f32, top: f32) -> 
 
 /// Packs 6-bit scales and minima as the decoder in `kquants.rs` reads them.
 #[inline(always)]
-fn pack_scales(scales: &[u8; 8], mins: &[u8; 8]) -> [u8; 12] {
+pub(crate) fn pack_scales(scales: &[u8; 8], mins: &[u8; 8]) -> [u8; 12] {
     let mut out = [0; 12];
     for i in 0..4 {
         out[i] = scales[i] | ((scales[i + 4] >> 4) << 6);
@@ -212,7 +212,7 @@ fn pack_scales(scales: &[u8; 8], mins: &[u8; 8]) -> [u8; 12] {
 
 /// Packs the low nibbles of 256 numbers, those of two consecutive groups in 32 bytes.
 #[inline(always)]
-fn pack_nibbles(q: &[u8; 256]) -> [u8; 128] {
+pub(crate) fn pack_nibbles(q: &[u8; 256]) -> [u8; 128] {
     let mut out = [0; 128];
     for (out, q) in out.as_chunks_mut::<32>().0.iter_mut().zip(q.as_chunks::<64>().0) {
         for i in 0..32 {

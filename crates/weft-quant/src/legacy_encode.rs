@@ -50,13 +50,13 @@ fn quants(values: &[f32; 32], origin: f32, scale: f32, offset: f32, max: f32) ->
 
 /// Packs the low nibbles of 32 numbers as [`crate::legacy::nibbles`] reads them.
 #[inline(always)]
-fn pack_nibbles(q: &[u8; 32]) -> [u8; 16] {
+pub(crate) fn pack_nibbles(q: &[u8; 32]) -> [u8; 16] {
     std::array::from_fn(|i| (q[i] & 0x0f) | (q[i + 16] << 4))
 }
 
 /// Packs the fifth bits of 32 numbers, number `i` in bit `i`.
 #[inline(always)]
-fn pack_fifth_bits(q: &[u8; 32]) -> [u8; 4] {
+pub(crate) fn pack_fifth_bits(q: &[u8; 32]) -> [u8; 4] {
     let mut bits = 0u32;
     for (i, q) in q.iter().enumerate() {
         bits |= u32::from(q >> 4) << i;

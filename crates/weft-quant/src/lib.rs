@@ -34,9 +34,11 @@ mod kquants_encode;
 mod legacy;
 mod legacy_encode;
 pub mod packed;
+mod restore;
 mod types;
 
 pub use codec::{CodecError, decode, encode};
 pub use floats::f16_to_f32;
 pub use ints::{IntLayout, unpack_row};
+pub use restore::restore_tile;
 pub use types::{GgmlType, UnknownType};

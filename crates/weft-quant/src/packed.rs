@@ -12,12 +12,14 @@
 //! - 3 bits have their low two bits as above, and then one vector with the third.
 //!
 //! Nothing is rounded: scales are kept as the format has them, and the products of super-block and group scales are exact in
-//! `f32`. Apart from padding, a tile holds just the file's bits, so it is hardly larger than its rows.
+//! `f32`. Apart from padding, a tile holds just the file's bits, so it is hardly larger than its rows, and
+//! [`restore_tile`](crate::restore_tile) gives them back.
 
 use crate::GgmlType;
 use crate::floats::f16_to_f32;
 use crate::iquants::{IQ4_VALUES, doubled_e2m1, half_e8m0, iq4_xs_scales};
 use crate::kquants::{q2_scales_and_mins, q3_scales, scales_and_mins};
+use crate::legacy::nibbles;
 use crate::unpack_row;
 
 /// The rows of a tile.
@@ -177,8 +179,10 @@ pub fn pack_tile(ty: GgmlType, k: usize, rows: &[u8], out: &mut [u8]) {
     for (row, bytes) in rows.chunks_exact(row_bytes).enumerate() {
         unpack_row(ty, bytes, &mut q, &mut floats, &mut mins);
         let groups = numbers.chunks_exact_mut(layout.numbers_bytes());
-        for (q, out) in q.as_chunks::<COLUMNS>().0.iter().zip(groups) {
+        for (i, (q, out)) in q.as_chunks::<COLUMNS>().0.iter().zip(groups).enumerate() {
             let u = match &codes {
+                // Its codes 0 and 8 are both zero, and the file says which.
+                _ if ty == GgmlType::MXFP4 => mxfp4_codes(&bytes[i * ty.block_bytes()..]),
                 Some(codes) => q.map(|q| codes[usize::from(q as u8)]),
                 None => q.map(|q| (q as u8).wrapping_add(layout.offset)),
             };
@@ -202,6 +206,11 @@ fn codes(table: &[u8; 16], offset: u8) -> [u8; 256] {
     codes
 }
 
+/// The codes of a block of MXFP4, which follow its scale.
+fn mxfp4_codes(block: &[u8]) -> [u8; COLUMNS] {
+    nibbles(&block[1..].first_chunk().copied().unwrap_or_default())
+}
+
 /// Puts 32 numbers of a row, one quad per word, in their places among those of the other rows. `out` is words.
 fn pack_numbers(bits: usize, row: usize, quads: &[u32; 8], out: &mut [[u8; 4]]) {
     let (width, high) = split(bits);
@@ -221,7 +230,7 @@ fn pack_numbers(bits: usize, row: usize, quads: &[u32; 8], out: &mut [[u8; 4]]) 
 }
 
 /// The number of low bits that are stored together, and of the bits left.
-const fn split(bits: usize) -> (usize, usize) {
+pub(crate) const fn split(bits: usize) -> (usize, usize) {
     match bits {
         8 => (8, 0),
         4..=6 => (4, bits - 4),
@@ -230,7 +239,7 @@ const fn split(bits: usize) -> (usize, usize) {
 }
 
 /// The vector that holds `width` bits of a quad, and their shift.
-const fn place(width: usize, quad: usize) -> (usize, usize) {
+pub(crate) const fn place(width: usize, quad: usize) -> (usize, usize) {
     match width {
         8 => (quad, 0),
         4 => (quad % 4, quad / 4 * 4),
@@ -239,7 +248,7 @@ const fn place(width: usize, quad: usize) -> (usize, usize) {
     }
 }
 
-const fn mask(width: usize) -> u8 {
+pub(crate) const fn mask(width: usize) -> u8 {
     (0xff >> (8 - width)) as u8
 }
 
