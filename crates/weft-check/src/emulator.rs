@@ -178,7 +178,7 @@ impl Device for Emulator {
     }
 
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        weight.check()?;
+        let bytes = weight.check()?;
         let layout = WeightLayout::of(&weight);
         let mut memory = self.memory(layout.bytes(&weight)?)?;
         let mut at = 0;
@@ -187,7 +187,6 @@ impl Device for Emulator {
             at += piece.len();
             Ok(())
         })?;
-        let bytes = (*weight.bytes).as_ref().len();
         Ok(self.add(Buffer { memory, bytes, weight: Some(layout) }))
     }
 

@@ -20,10 +20,12 @@ pub(crate) enum Buffer {
 impl Buffer {
     /// A weight whose length has been checked; `None` if it must be copied and there is no memory for the copy.
     pub(crate) fn pack(weight: Weight) -> Option<Buffer> {
-        let bytes = (*weight.bytes).as_ref();
         // Blocks are read byte by byte, these types as numbers.
-        let numbers = matches!(weight.ty, GgmlType::F32 | GgmlType::I32);
-        if !numbers || bytes.as_ptr().addr().is_multiple_of(4) {
+        if !matches!(weight.ty, GgmlType::F32 | GgmlType::I32) {
+            return Some(Buffer::Weight(weight, None));
+        }
+        let bytes = (*weight.bytes).as_ref();
+        if bytes.as_ptr().addr().is_multiple_of(4) {
             return Some(Buffer::Weight(weight, None));
         }
         let mut copy = Memory::zeroed(bytes.len())?;
@@ -41,6 +43,23 @@ impl Buffer {
                 (bytes.as_ptr().cast_mut(), bytes.len(), false)
             }
         }
+    }
+
+    /// The number of bytes. Does not look at those of a weight that was given with tiles.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Buffer::Memory(memory) | Buffer::Copy(memory) => memory.len(),
+            Buffer::Weight(weight, Some(Tiles { bytes: TileBytes::Given(_), .. })) => {
+                // Its shape was checked when it was packed.
+                weight.ty.row_bytes((weight.rows * weight.row_len) as u64).map_or(0, |bytes| bytes as usize)
+            }
+            Buffer::Weight(weight, _) => (*weight.bytes).as_ref().len(),
+        }
+    }
+
+    /// Whether this is a weight that was given with tiles, so that its rows should only be looked at if a kernel reads them.
+    pub(crate) fn has_given_tiles(&self) -> bool {
+        matches!(self, Buffer::Weight(_, Some(Tiles { bytes: TileBytes::Given(_), .. })))
     }
 
     /// The tiles of a weight's rows of `k` values. Makes them if there are none yet.
@@ -132,8 +151,8 @@ impl Tiles {
 
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (_, bytes, writable) = self.raw();
-        write!(f, "{}({bytes} bytes)", if writable { "Memory" } else { "Weight" })
+        let writable = matches!(self, Buffer::Memory(_));
+        write!(f, "{}({} bytes)", if writable { "Memory" } else { "Weight" }, self.len())
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn compile(
     buffers: &mut [Buffer],
     threads: usize,
 ) -> Result<Compiled, DeviceError> {
-    program.verify(|b| buffers.get(b.0 as usize).map(|buffer| buffer.raw().1))?;
+    program.verify(|b| buffers.get(b.0 as usize).map(Buffer::len))?;
     let mut prepared: Vec<Option<Arc<Prepared>>> = vec![None; program.kernels.len()];
     let mut launches = Vec::with_capacity(program.launches.len());
     let mut needs = Needs::default();
@@ -104,7 +104,9 @@ fn bind(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<Bo
         let Region { buffer, offset, values } = *region;
         let found =
             buffers.get(buffer.0 as usize).ok_or_else(|| format!("p{p}: {buffer:?} does not exist"))?;
-        let (start, len, writable) = found.raw();
+        let only_tiles = found.has_given_tiles() && kernel.only_multiplies_by(p);
+        let (start, len, writable) =
+            if only_tiles { (std::ptr::null_mut(), found.len(), false) } else { found.raw() };
         let end = param.format.bytes(values).and_then(|n| n.checked_add(offset)).filter(|end| *end <= len);
         let end = end.ok_or_else(|| {
             format!(
@@ -123,6 +125,10 @@ fn bind(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<Bo
             }
         }
         ranges.push((param.access == Access::Write, buffer, offset..end));
+        if only_tiles && param.access == Access::Read {
+            args.push(Arg::without_bytes(values, param.format));
+            continue;
+        }
         // SAFETY: the region was just found to lie in its buffer, whose bytes stay where they are as long as this program, and so
         // this launch, exists: `rewind` drops programs before the buffers they point into. A replay borrows the device mutably, so
         // only kernels access buffers meanwhile. Kernels run one after another. Within one, a written argument overlaps no other

@@ -146,6 +146,12 @@ impl Arg {
         aligned.then_some(Arg { ptr, values, bytes, format, access, tiles: (std::ptr::null(), 0, 0) })
     }
 
+    /// A weight of `values` values of which only tiles are read: there are no bytes to read otherwise.
+    pub(crate) fn without_bytes(values: usize, format: Format) -> Arg {
+        let ptr = ptr::NonNull::<f32>::dangling().as_ptr().cast();
+        Arg { ptr, values, bytes: 0, format, access: Access::Read, tiles: (ptr::null(), 0, 0) }
+    }
+
     /// The same with packed tiles of `bytes` bytes each.
     ///
     /// # Safety
@@ -341,6 +347,15 @@ mod tests {
         assert!(write.write_f32s(7, &[1.0]).is_some());
         assert!(write.write_f32s(7, &[1.0, 1.0]).is_none() && write.f32s(0, 1).is_none());
         assert_eq!(read.f32s(7, 1), Some(&[1.0][..]));
+    }
+
+    #[test]
+    fn an_argument_without_bytes_has_none() {
+        let weight = Arg::without_bytes(64, Format::Ggml(GgmlType::Q4_0));
+        assert_eq!(weight.values(), 64);
+        assert!(weight.blocks(0, 32).is_none() && weight.tile(0).is_none());
+        let numbers = Arg::without_bytes(64, Format::F32);
+        assert!(numbers.f32s(0, 1).is_none() && numbers.write_f32s(0, &[1.0]).is_none());
     }
 
     #[test]

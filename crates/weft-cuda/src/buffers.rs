@@ -83,5 +83,5 @@ pub(crate) fn weight(
         at += piece.len();
         Ok(())
     })?;
-    Ok(Buffer { memory, bytes: (*weight.bytes).as_ref().len(), weight: Some(layout) })
+    Ok(Buffer { memory, bytes: weight.check()?, weight: Some(layout) })
 }

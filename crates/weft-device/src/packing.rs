@@ -4,6 +4,7 @@ use std::fmt;
 
 use weft_quant::GgmlType;
 use weft_quant::packed::{Layout, ROWS, pack_tile};
+use weft_quant::restore_tile;
 
 /// A device's layout for weights of products.
 ///
@@ -20,6 +21,13 @@ pub trait Packing: fmt::Debug + Send + Sync {
     /// # Panics
     /// If the type and row length have no tile, or a slice has the wrong length.
     fn pack(&self, ty: GgmlType, row_len: usize, rows: &[u8], out: &mut [u8]);
+
+    /// Restores as many rows of a packed tile as `rows` has room for: the inverse of [`pack`](Packing::pack), bit for bit, so that a
+    /// model can be kept in its packed form only. A damaged tile gives wrong rows.
+    ///
+    /// # Panics
+    /// If the type and row length have no tile, or a slice has the wrong length.
+    fn restore(&self, ty: GgmlType, row_len: usize, tile: &[u8], rows: &mut [u8]);
 }
 
 /// Rows that are packed together.
@@ -49,5 +57,9 @@ impl Packing for RowsOf16 {
 
     fn pack(&self, ty: GgmlType, row_len: usize, rows: &[u8], out: &mut [u8]) {
         pack_tile(ty, row_len, rows, out);
+    }
+
+    fn restore(&self, ty: GgmlType, row_len: usize, tile: &[u8], rows: &mut [u8]) {
+        restore_tile(ty, row_len, tile, rows);
     }
 }

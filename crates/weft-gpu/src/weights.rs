@@ -56,9 +56,9 @@ pub fn lay_out(
     mut push: impl FnMut(&[u8]) -> Result<(), DeviceError>,
 ) -> Result<(), DeviceError> {
     weight.check()?;
-    let bytes = (*weight.bytes).as_ref();
+    let bytes = || (*weight.bytes).as_ref();
     match (layout, &weight.tiles) {
-        (WeightLayout::Plain, _) => bytes.chunks(PIECE).try_for_each(push),
+        (WeightLayout::Plain, _) => bytes().chunks(PIECE).try_for_each(push),
         (WeightLayout::Tiles(_), Some(tiles)) => {
             let tiles = (**tiles).as_ref();
             let (found, expected) = (tiles.len(), tiles_bytes(weight, tile(weight)?)?);
@@ -69,7 +69,7 @@ pub fn lay_out(
             tiles.chunks(PIECE).try_for_each(push)
         }
         (WeightLayout::Tiles(_), None) => {
-            let tile = tile(weight)?;
+            let (tile, bytes) = (tile(weight)?, bytes());
             let row = bytes.len() / weight.rows.max(1);
             let together = (PIECE / tile.bytes).max(1);
             let mut packed = Vec::new();

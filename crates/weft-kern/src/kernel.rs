@@ -324,6 +324,39 @@ impl Kernel {
         let Kernel { name: _, params, parts } = self;
         (params, parts) == (&other.params, &other.parts)
     }
+
+    /// Returns whether a parameter is nothing but the weight of products that [round](Product::rounds), so that a device which has
+    /// its tiles needs no rows.
+    pub fn only_multiplies_by(&self, param: ParamId) -> bool {
+        let is_it = |view: &View| view.param == param;
+        let reads = |instr: &Instr| {
+            instr.view().is_some_and(|(view, row)| is_it(view) || row.is_some_and(|row| is_it(&row.index)))
+        };
+        let otherwise = |product: &Product| {
+            let by_pick = match &product.w.pick {
+                Pick::Only | Pick::Axis(_) => false,
+                Pick::Ids(ids) => is_it(ids),
+                Pick::Sum(sum) => is_it(&sum.ids) || is_it(&sum.weights),
+            };
+            let unrounded = product.w.param == param && !product.rounds(&self.params);
+            by_pick || unrounded || matches!(&product.x, Factor::View(view) if is_it(view))
+        };
+        let mut multiplies = false;
+        for part in &self.parts {
+            let program = part.prologue.iter().flat_map(|prologue| &prologue.body).chain(&part.body);
+            let attends = match &part.anchor {
+                Anchor::Attend(a) => {
+                    [a.q.param, a.k.param, a.v.param, a.pos, a.first, a.pages].contains(&param)
+                }
+                _ => false,
+            };
+            if attends || program.into_iter().any(reads) || part.products().iter().any(otherwise) {
+                return false;
+            }
+            multiplies |= part.products().iter().any(|product| product.w.param == param);
+        }
+        multiplies
+    }
 }
 
 impl Part {

@@ -92,6 +92,21 @@ impl Plan {
         }
         names
     }
+
+    /// The weights of which some kernel reads rows, or whatever else it does beyond
+    /// [multiplying by them](Kernel::only_multiplies_by), by their names in the graph.
+    pub fn weights_read_by_rows(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        for Call { kernel, args } in &self.calls {
+            for (param, buffer) in args.iter().enumerate() {
+                let Source::Weight(name) = &self.buffers[*buffer].source else { continue };
+                if !self.kernels[*kernel].only_multiplies_by(param) {
+                    names.insert(name.as_str());
+                }
+            }
+        }
+        names
+    }
 }
 
 #[cfg(test)]
@@ -136,5 +151,10 @@ call turned b0 b2 b6
 ";
         let plan = parse_plan(plan).unwrap();
         assert_eq!(plan.multiplied_weights().into_iter().collect::<Vec<_>>(), ["down", "gate"]);
+        // Weights of f32 have no tiles, so all are read by rows.
+        assert_eq!(
+            plan.weights_read_by_rows().into_iter().collect::<Vec<_>>(),
+            ["down", "gate", "norm", "up"]
+        );
     }
 }

@@ -28,8 +28,7 @@ pub(crate) fn weight(context: &Context, weight: &Weight, largest: usize) -> Resu
     let memory = create(context, layout.bytes(weight)?, largest)?;
     let mut upload = Upload::new(context, &memory);
     lay_out(weight, layout, |piece| upload.push(piece))?;
-    let bytes = (*weight.bytes).as_ref().len();
-    Ok(Buffer { memory, bytes, weight: Some(layout) })
+    Ok(Buffer { memory, bytes: weight.check()?, weight: Some(layout) })
 }
 
 /// Copies bytes into a buffer. If they begin or end within a word, that word is read first, which waits for the device.

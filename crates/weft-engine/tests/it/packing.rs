@@ -38,6 +38,12 @@ impl Packing for Interleaved {
             row.iter().enumerate().for_each(|(i, byte)| out[i * ROWS + r] = *byte);
         }
     }
+
+    fn restore(&self, ty: GgmlType, row_len: usize, tile: &[u8], rows: &mut [u8]) {
+        for (r, row) in rows.chunks_exact_mut(row_bytes(ty, row_len)).enumerate() {
+            row.iter_mut().enumerate().for_each(|(i, byte)| *byte = tile[i * ROWS + r]);
+        }
+    }
 }
 
 /// A CPU device that multiplies by weights which it unpacks from tiles.
