@@ -43,7 +43,8 @@ impl AtomicFile {
         };
         reach(Stage::Create)?;
         let mut options = OpenOptions::new();
-        options.write(true);
+        // What was written may be checked before it is committed.
+        options.read(true).write(true);
         let mode = mode(&target);
         restrict(&mut options, mode);
         let (file, path) = part::create(&target, &options)?;
@@ -76,6 +77,11 @@ impl AtomicFile {
     /// The path of the part file; `None` if the bytes go to a device or a pipe.
     pub fn part_path(&self) -> Option<&Path> {
         self.part.as_ref().map(|part| part.path.as_path())
+    }
+
+    /// The open file, to check what has been written.
+    pub fn file(&self) -> &File {
+        &self.file
     }
 
     /// The size of the part file in bytes.

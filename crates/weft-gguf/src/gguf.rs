@@ -10,7 +10,9 @@ use crate::header::Header;
 use crate::limits::MAX_TENSORS;
 use crate::metadata::Metadata;
 use crate::mmap::{Mapping, Stamp, TensorBytes};
+use crate::restore::Restore;
 use crate::split::{self, Split};
+use crate::stored::{self, FileBytes, Piece, Stored, StoredPart};
 use crate::tensor::TensorInfo;
 
 /// The name in errors of bytes that were not read from a file.
@@ -40,10 +42,13 @@ pub struct Gguf {
     files: Vec<FileInfo>,
     /// The data section of each of `files`.
     data: Vec<Data>,
+    /// Where the tensors are, if not in these sections.
+    stored: Option<Stored>,
 }
 
 /// The data section of a file.
 struct Data {
+    /// The file, or if its tensors are stored elsewhere, all else that was in it.
     mapping: Arc<Mapping>,
     /// Where it begins in the mapping.
     start: u64,
@@ -113,12 +118,76 @@ impl Gguf {
             by_name: Vec::new(),
             files: Vec::new(),
             data: Vec::new(),
+            stored: None,
         }
+    }
+
+    /// Opens a model whose tensors are in another file, some of them in a form that `restore` has to compute them from. `places`
+    /// says where each of the model's tensors is in that file, if it is there as it was.
+    ///
+    /// # Errors
+    ///
+    /// If a header breaks a rule, or a part does not have the bytes that its header says; those of `places`.
+    ///
+    /// # Panics
+    ///
+    /// If a place is outside of the file or has another length than its tensor.
+    pub fn stored<E: From<Error>>(
+        file: &FileBytes,
+        parts: Vec<StoredPart>,
+        places: impl FnOnce(&Gguf) -> Result<(Vec<Option<Range<usize>>>, Arc<dyn Restore>), E>,
+    ) -> Result<Gguf, E> {
+        let mut model = Gguf::empty();
+        for part in parts {
+            model.add(Part::stored(part, file.stamp())?)?;
+        }
+        model.index_names()?;
+        let (places, restore) = places(&model)?;
+        model.stored = Some(Stored::new(&model.tensors, file.clone(), places, restore));
+        Ok(model)
+    }
+
+    /// What restores tensors, if this model was opened with [`stored`](Gguf::stored).
+    pub fn restorer(&self) -> Option<&dyn Restore> {
+        self.stored.as_ref().map(Stored::restorer)
+    }
+
+    /// The pieces of file number `file`, in order.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such file.
+    pub fn pieces(&self, file: usize) -> Vec<Piece> {
+        stored::pieces(&self.tensors, file, self.data[file].start, self.files[file].size)
+    }
+
+    /// The bytes of file number `file` outside of tensors, in order: what a [`StoredPart`] keeps.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such file.
+    pub fn other_bytes(&self, file: usize) -> Vec<u8> {
+        let bytes: &[u8] = &self.data[file].mapping;
+        if bytes.len() as u64 != self.files[file].size {
+            return bytes.to_vec();
+        }
+        let mut at = 0;
+        let mut other = Vec::new();
+        for piece in self.pieces(file) {
+            match piece {
+                Piece::Other(len) => {
+                    other.extend(&bytes[at..at + len as usize]);
+                    at += len as usize;
+                }
+                Piece::Tensor(index) => at += self.tensors[index].bytes as usize,
+            }
+        }
+        other
     }
 
     /// Appends a part. Version and metadata are those of the first one.
     fn add(&mut self, part: Part) -> Result<(), Error> {
-        let Part { path, mapping, header } = part;
+        let Part { path, size, stamp, mapping, header } = part;
         let file = self.files.len();
         if file == 0 {
             self.version = header.version;
@@ -129,7 +198,7 @@ impl Gguf {
             let problem = format!("with this part the model exceeds the limit of {MAX_TENSORS} tensors");
             return Err(split::error(&path, problem));
         }
-        self.files.push(FileInfo { path, size: mapping.len() as u64, stamp: mapping.stamp() });
+        self.files.push(FileInfo { path, size, stamp });
         self.data.push(Data { mapping: Arc::new(mapping), start: header.data_start });
         Ok(())
     }
@@ -178,17 +247,30 @@ impl Gguf {
 
     /// Finds a tensor by name.
     pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
-        let found = self.by_name.binary_search_by(|&at| self.tensors[at].name.as_str().cmp(name)).ok()?;
-        Some(&self.tensors[self.by_name[found]])
+        self.find(name).map(|at| &self.tensors[at])
     }
 
-    /// The stored bytes of one of this model's tensors, with no guaranteed alignment in memory.
+    fn find(&self, name: &str) -> Option<usize> {
+        let found = self.by_name.binary_search_by(|&at| self.tensors[at].name.as_str().cmp(name)).ok()?;
+        Some(self.by_name[found])
+    }
+
+    /// The index of one of this model's tensors.
+    fn index(&self, tensor: &TensorInfo) -> usize {
+        self.find(&tensor.name).filter(|at| self.tensors[*at] == *tensor).expect("a tensor of this model")
+    }
+
+    /// The stored bytes of one of this model's tensors, with no guaranteed alignment in memory. Those that have to be restored are
+    /// kept in memory as long as the model; [`tensor_bytes`](Gguf::tensor_bytes) gives their memory back.
     ///
     /// # Panics
     ///
     /// If `tensor` belongs to another model and lies outside of this one's files.
     pub fn data(&self, tensor: &TensorInfo) -> &[u8] {
-        &self.data[tensor.file].mapping[self.range(tensor)]
+        match &self.stored {
+            Some(stored) => stored.data(self.index(tensor), tensor),
+            None => &self.data[tensor.file].mapping[self.range(tensor)],
+        }
     }
 
     /// The stored bytes of one of this model's tensors, which may outlive the model.
@@ -197,7 +279,10 @@ impl Gguf {
     ///
     /// If `tensor` belongs to another model and lies outside of this one's files.
     pub fn tensor_bytes(&self, tensor: &TensorInfo) -> TensorBytes {
-        TensorBytes::new(&self.data[tensor.file].mapping, self.range(tensor))
+        match &self.stored {
+            Some(stored) => stored.tensor_bytes(self.index(tensor), tensor),
+            None => TensorBytes::new(&self.data[tensor.file].mapping, self.range(tensor)),
+        }
     }
 
     /// The range of a tensor in the mapping of its file, which was checked when the header was read.
@@ -217,6 +302,8 @@ impl fmt::Debug for Gguf {
 /// A mapped file with its header.
 struct Part {
     path: PathBuf,
+    size: u64,
+    stamp: Option<Stamp>,
     mapping: Mapping,
     header: Header,
 }
@@ -227,7 +314,22 @@ impl Part {
     }
 
     fn new(path: PathBuf, mapping: Mapping) -> Result<Part, Error> {
-        let header = Header::parse(&mapping, &path.display().to_string())?;
-        Ok(Part { path, mapping, header })
+        let (size, stamp) = (mapping.len() as u64, mapping.stamp());
+        let header = Header::parse(&mapping, &path.display().to_string(), size)?;
+        Ok(Part { path, size, stamp, mapping, header })
+    }
+
+    /// A part without its tensors, which are in a file with this stamp.
+    fn stored(part: StoredPart, stamp: Option<Stamp>) -> Result<Part, Error> {
+        let StoredPart { path, size, other } = part;
+        let header = Header::parse(&other, &path.display().to_string(), size)?;
+        // Each lies within `size` and none overlap, so there is no overflow.
+        let tensors: u64 = header.tensors.iter().map(|tensor| tensor.bytes).sum();
+        if other.len() as u64 != size - tensors {
+            let (found, expected) = (other.len(), size - tensors);
+            let problem = format!("{found} bytes outside of tensors are stored, expected {expected}");
+            return Err(split::error(&path, problem));
+        }
+        Ok(Part { path, size, stamp, mapping: Mapping::Memory(other.into()), header })
     }
 }

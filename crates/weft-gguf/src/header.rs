@@ -35,8 +35,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Parses and checks a header. Errors call the file `file`.
-    pub(crate) fn parse(bytes: &[u8], file: &str) -> Result<Header, Error> {
+    /// Parses and checks a header at the beginning of `bytes`, of a file of `size` bytes. Errors call the file `file`.
+    pub(crate) fn parse(bytes: &[u8], file: &str, size: u64) -> Result<Header, Error> {
         if !bytes.starts_with(&MAGIC) && (bytes.is_empty() || !MAGIC.starts_with(bytes)) {
             return Err(Error::NotGguf { file: file.to_string(), found: sniff::describe(bytes) });
         }
@@ -49,7 +49,7 @@ impl Header {
         let (metadata, alignment) = metadata(&mut cursor, file, key_count)?;
         let entries = entries(&mut cursor, tensor_count, alignment)?;
         let data_start = cursor.pos().next_multiple_of(alignment);
-        check_extents(&cursor, &entries, data_start, bytes.len() as u64)?;
+        check_extents(&cursor, &entries, data_start, size)?;
         let tensors = entries.into_iter().map(|entry| entry.tensor).collect();
         Ok(Header { version, metadata, tensors, data_start })
     }

@@ -15,6 +15,7 @@ use std::time::SystemTime;
 use memmap2::{Mmap, UncheckedAdvice};
 
 use crate::error::Error;
+use crate::restore::Restored;
 
 /// The granularity of released pages: what Linux maps at one fault (`fault_around_bytes`), aligned alike.
 const GRANULE: usize = 64 << 10;
@@ -104,9 +105,13 @@ impl Mapping {
             return Ok(Mapping::Memory(Arc::default()));
         }
         let file = File::open(path).map_err(|e| failed("open", e))?;
-        let about = file.metadata().map_err(|e| failed("open", e))?;
-        let map = MappedFile::new(&file).map_err(|e| failed("map", e))?;
-        Ok(Mapping::File(map, Stamp::of(&about)))
+        Mapping::of(&file).map_err(|e| failed("map", e))
+    }
+
+    /// Maps an open file for reading.
+    pub(crate) fn of(file: &File) -> io::Result<Mapping> {
+        let about = file.metadata()?;
+        Ok(Mapping::File(MappedFile::new(file)?, Stamp::of(&about)))
     }
 
     /// The state of the file; `None` for memory.
@@ -133,9 +138,12 @@ impl Deref for Mapping {
 ///
 /// The [contract of a mapped file](crate::Gguf::open) lasts as long. There is no guaranteed alignment in memory.
 #[derive(Clone)]
-pub struct TensorBytes {
-    mapping: Arc<Mapping>,
-    range: Range<usize>,
+pub struct TensorBytes(Source);
+
+#[derive(Clone)]
+enum Source {
+    Mapped(Arc<Mapping>, Range<usize>),
+    Restored(Arc<Restored>),
 }
 
 impl TensorBytes {
@@ -150,15 +158,34 @@ impl TensorBytes {
             "{range:?} is outside of a mapping of {} bytes",
             mapping.len()
         );
-        TensorBytes { mapping: Arc::clone(mapping), range }
+        TensorBytes(Source::Mapped(Arc::clone(mapping), range))
+    }
+
+    /// Bytes that are restored when they are looked at.
+    pub(crate) fn restored(tensor: Restored) -> TensorBytes {
+        TensorBytes(Source::Restored(Arc::new(tensor)))
+    }
+
+    /// The number of bytes.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Source::Mapped(_, range) => range.len(),
+            Source::Restored(tensor) => tensor.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Drops a part of these bytes from memory. They are read from the file again when they are touched. Has no effect on bytes
     /// that are not in a file. What lies beyond the end is ignored.
     pub fn release(&self, part: Range<usize>) {
-        let Mapping::File(map, _) = &*self.mapping else { return };
-        let len = self.range.len();
-        map.release(self.range.start + part.start.min(len)..self.range.start + part.end.min(len));
+        let Source::Mapped(mapping, range) = &self.0 else { return };
+        let Mapping::File(map, _) = &**mapping else { return };
+        let len = range.len();
+        map.release(range.start + part.start.min(len)..range.start + part.end.min(len));
     }
 }
 
@@ -172,7 +199,10 @@ impl Deref for TensorBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.mapping[self.range.clone()]
+        match &self.0 {
+            Source::Mapped(mapping, range) => &mapping[range.clone()],
+            Source::Restored(tensor) => tensor.bytes(),
+        }
     }
 }
 

@@ -9,5 +9,6 @@ mod mutation;
 mod raw;
 mod round_trip;
 mod splits;
+mod stored;
 mod tensors;
 mod writing;
