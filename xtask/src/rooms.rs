@@ -66,7 +66,7 @@ pub(crate) const ROOMS: &[Room] = &[
         unsafe_in: &["src/driver.rs", "src/driver/"],
         ..IMPURE
     },
-    Room { name: "weft-pack", uses: &["weft-file", "weft-gguf", "weft-device"], ..IMPURE },
+    Room { name: "weft-pack", uses: &["weft-file", "weft-quant", "weft-gguf", "weft-device"], ..IMPURE },
     Room {
         name: "weft-engine",
         uses: &[

@@ -17,6 +17,7 @@ use crate::work::Stop;
 /// The cache file of a model's weights, which may not exist yet.
 pub(crate) struct CachedWeights<'a> {
     cache: &'a PackCache,
+    packing: &'static str,
     layout: &'a Layout<'a>,
     threads: usize,
     identity: Identity,
@@ -30,13 +31,14 @@ impl<'a> CachedWeights<'a> {
     pub(crate) fn new(
         cache: &'a PackCache,
         model: &Gguf,
+        packing: &'static str,
         layout: &'a Layout<'a>,
         threads: usize,
     ) -> Option<CachedWeights<'a>> {
         let identity = Identity::of(model)?;
         let model = model.files().first()?.path.canonicalize().ok()?;
-        let file = cache.file(&model, layout.packing().id());
-        Some(CachedWeights { cache, layout, threads, identity, model, file })
+        let file = cache.file(&model, packing);
+        Some(CachedWeights { cache, packing, layout, threads, identity, model, file })
     }
 
     /// Loads the tiles, which are packed into the file first if necessary. Returns `None`, and reports why, if they
@@ -79,7 +81,8 @@ impl<'a> CachedWeights<'a> {
     /// Loads the tiles from the file.
     fn open(&self, report: OnReport<'_>) -> Result<Vec<WeightBytes>, Unusable> {
         let mut progress = |done, total| report(Report::Checking { done, total });
-        let opened = file::open(&self.file, self.identity, self.layout, self.threads, &mut progress)?;
+        let opened =
+            file::open(&self.file, self.identity, self.packing, self.layout, self.threads, &mut progress)?;
         Ok(opened.storage.slices(opened.ranges.into_iter()))
     }
 
@@ -88,7 +91,8 @@ impl<'a> CachedWeights<'a> {
     /// # Errors
     /// The reason, or that the callback interrupted it.
     fn write(&self, report: OnReport<'_>) -> Result<(), Stop<String>> {
-        let header = Header::new(self.identity, self.model.to_string_lossy().into(), self.layout);
+        let header =
+            Header::new(self.identity, self.model.to_string_lossy().into(), self.packing, self.layout);
         self.cache.make_room(&self.file, file::size(&header)).map_err(Stop::Failed)?;
         let mut progress = |done, total| report(Report::Packing { done, total });
         file::write(&self.file, header, self.layout, self.threads, &mut progress).map_err(|stop| match stop {

@@ -48,6 +48,7 @@ pub(crate) struct Opened {
 pub(crate) fn open(
     path: &Path,
     identity: Identity,
+    packing: &str,
     layout: &Layout<'_>,
     threads: usize,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
@@ -69,7 +70,7 @@ pub(crate) fn open(
     if header.identity != identity {
         return Err(stale("belongs to another model, or to this one before it was changed"));
     }
-    if header.packing != layout.packing().id() {
+    if header.packing != packing {
         return Err(stale("was packed for another device"));
     }
     let found: Option<Vec<_>> = layout.places().iter().map(|place| header.find(place)).collect();
@@ -86,7 +87,7 @@ pub(crate) fn open(
             checked::remember(path, &file);
         }
     } else {
-        check(&map, &header, threads, progress).map_err(|stop| match stop {
+        check_blocks(&map, start, &header.sums, threads, progress).map_err(|stop| match stop {
             Stop::Interrupted => Unusable::Interrupted,
             Stop::Failed(at) => Unusable::Stale(format!("is damaged at byte {at} or after it")),
         })?;
@@ -98,20 +99,20 @@ pub(crate) fn open(
     Ok(Opened { storage: Storage::File { map, _locked: file }, ranges })
 }
 
-/// Checks every block of a file's data against the sums in its header.
+/// Checks every block of a file's data, which begin at `start`, against their checksums.
 ///
 /// # Errors
 /// The place of a block that is damaged, or that the callback interrupted the check.
-fn check(
+pub(crate) fn check_blocks(
     map: &[u8],
-    header: &Header,
+    start: usize,
+    sums: &[u64],
     threads: usize,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<(), Stop<usize>> {
-    let start = map.len() - header.data;
-    let total = header.data as u64;
+    let total = (map.len() - start) as u64;
     let check = |(block, bytes): (usize, &[u8]), _: &mut ()| {
-        if header.sums[block] == checksum(bytes) { Ok(()) } else { Err(start + block * BLOCK) }
+        if sums[block] == checksum(bytes) { Ok(()) } else { Err(start + block * BLOCK) }
     };
     let mut done = |blocks: usize| progress(((blocks * BLOCK) as u64).min(total), total);
     work::each(threads, map[start..].chunks(BLOCK).enumerate(), || (), check, &mut done)
@@ -137,7 +138,8 @@ pub(crate) fn verify(
         Ok(opened) => opened,
         Err(why) => return Some(Err(why)),
     };
-    match check(&map, &header, threads, progress) {
+    let start = map.len() - header.data;
+    match check_blocks(&map, start, &header.sums, threads, progress) {
         Ok(()) => {
             checked::remember(path, &file);
             Some(Ok(()))
@@ -173,8 +175,23 @@ pub(crate) fn write(
 ) -> Result<(), Stop<io::Error>> {
     let start = header::start(header.encode().len()) as u64;
     let file = AtomicFile::create(path).map_err(Stop::Failed)?;
-    let sums: Vec<AtomicU64> = header.sums.iter().map(|_| AtomicU64::new(0)).collect();
+    header.sums = write_blocks(&file, start, layout, threads, progress)?;
+    file.write_all_at(&header.encode(), 0).and_then(|()| file.commit()).map_err(Stop::Failed)
+}
+
+/// Packs all weights of a layout into a file from byte `start` on, and returns the checksum of each block.
+///
+/// # Errors
+/// If the file cannot be written, or `progress` interrupts.
+pub(crate) fn write_blocks(
+    file: &AtomicFile,
+    start: u64,
+    layout: &Layout<'_>,
+    threads: usize,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<Vec<u64>, Stop<io::Error>> {
     let total = layout.len() as u64;
+    let sums: Vec<AtomicU64> = (0..layout.len().div_ceil(BLOCK)).map(|_| AtomicU64::new(0)).collect();
     let fill = |block: usize, (buffer, tile): &mut (Vec<u8>, Vec<u8>)| {
         let at = block * BLOCK;
         let out = &mut buffer[..BLOCK.min(layout.len() - at)];
@@ -185,8 +202,7 @@ pub(crate) fn write(
     };
     let mut done = |blocks: usize| progress(((blocks * BLOCK) as u64).min(total), total);
     work::each(threads, 0..sums.len(), || (vec![0; BLOCK], Vec::new()), fill, &mut done)?;
-    header.sums = sums.into_iter().map(AtomicU64::into_inner).collect();
-    file.write_all_at(&header.encode(), 0).and_then(|()| file.commit()).map_err(Stop::Failed)
+    Ok(sums.into_iter().map(AtomicU64::into_inner).collect())
 }
 
 /// The size of a file with this header.

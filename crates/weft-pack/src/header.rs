@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use weft_device::Weight;
 
+use crate::bytes::{HeaderError, Reader, SHORT, put_text};
 use crate::checksum::checksum;
 use crate::identity::Identity;
 use crate::layout::{ALIGN, BLOCK, Layout, PlacedWeight, SourceWeight};
@@ -62,14 +63,9 @@ pub(crate) struct Entry {
     pub(crate) bytes: usize,
 }
 
-/// Why a header is not valid: a predicate to the file's path.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct HeaderError(&'static str);
-
 impl Header {
     /// Creates the header for a layout, without checksums.
-    pub(crate) fn new(identity: Identity, model: String, layout: &Layout<'_>) -> Header {
+    pub(crate) fn new(identity: Identity, model: String, packing: &str, layout: &Layout<'_>) -> Header {
         let entry = |place: &PlacedWeight<'_>| {
             let SourceWeight { name, weight: Weight { ty, rows, row_len, .. }, .. } = place.source;
             let (offset, bytes) = (place.range.start, place.range.len());
@@ -77,7 +73,7 @@ impl Header {
         };
         Header {
             identity,
-            packing: layout.packing().id().to_string(),
+            packing: packing.to_string(),
             model,
             data: layout.len(),
             weights: layout.places().iter().map(entry).collect(),
@@ -130,7 +126,7 @@ impl Header {
         if checksum(&bytes[PROLOGUE..]) != sum {
             return Err(HeaderError("has a damaged header"));
         }
-        let mut reader = Reader(&bytes[PROLOGUE..]);
+        let mut reader = Reader::new(&bytes[PROLOGUE..]);
         let identity = Identity(reader.u64()?);
         let (packing, model) = (reader.text()?, reader.text()?);
         let data = reader.size()?;
@@ -141,7 +137,7 @@ impl Header {
         for _ in 0..reader.u64()? {
             weights.insert(reader.text()?, Entry::read(&mut reader, data)?);
         }
-        let (sums, rest) = reader.0.as_chunks();
+        let (sums, rest) = reader.rest().as_chunks();
         if sums.len() != data.div_ceil(BLOCK) || !rest.is_empty() {
             return Err(HeaderError("has a header that does not match its data"));
         }
@@ -185,44 +181,6 @@ pub(crate) fn bytes(prologue: &[u8], len: u64) -> Result<u64, HeaderError> {
         return Err(HeaderError("has a header of invalid size"));
     }
     Ok(bytes)
-}
-
-const SHORT: HeaderError = HeaderError("ends within its header");
-
-/// Reads values, with bounds checks.
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], HeaderError> {
-        let (array, rest) = self.0.split_first_chunk().ok_or(SHORT)?;
-        self.0 = rest;
-        Ok(*array)
-    }
-
-    fn u32(&mut self) -> Result<u32, HeaderError> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Result<u64, HeaderError> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    fn size(&mut self) -> Result<usize, HeaderError> {
-        usize::try_from(self.u64()?).map_err(|_| HeaderError("is too large for this machine"))
-    }
-
-    fn text(&mut self) -> Result<String, HeaderError> {
-        let len = self.u32()? as usize;
-        let (text, rest) = self.0.split_at_checked(len).ok_or(SHORT)?;
-        self.0 = rest;
-        let text = str::from_utf8(text).map_err(|_| HeaderError("has a name that is not UTF-8"))?;
-        Ok(text.to_string())
-    }
-}
-
-fn put_text(out: &mut Vec<u8>, text: &str) {
-    out.extend((text.len() as u32).to_le_bytes());
-    out.extend(text.as_bytes());
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::time::UNIX_EPOCH;
 use weft_gguf::{FileInfo, Gguf, Stamp};
 
 use crate::checksum::checksum;
+use crate::packed_model::PackedModel;
 
 /// The number of bytes read at the beginning and the end of every tensor.
 const SAMPLE: usize = 4096;
@@ -21,6 +22,10 @@ pub(crate) struct Identity(pub(crate) u64);
 impl Identity {
     /// The identity of a model, or `None` if it was not read from files.
     pub(crate) fn of(model: &Gguf) -> Option<Identity> {
+        // A packed model is its original, bit for bit, so what was computed from one is right for the other.
+        if let Some(packed) = PackedModel::of(model) {
+            return Some(Identity(packed.header().identity));
+        }
         // First, because the contents have to be read from disk.
         let stamps: Vec<Stamp> = model.files().iter().map(|file| file.stamp).collect::<Option<_>>()?;
         let mut facts = contents(model);
@@ -42,6 +47,9 @@ pub fn identity(model: &Gguf) -> Option<u64> {
 /// of their sizes, their metadata and tensor directories, and the first and last 4 KiB of each tensor. It is no
 /// protection against forgery.
 pub fn fingerprint(model: &Gguf) -> u64 {
+    if let Some(packed) = PackedModel::of(model) {
+        return packed.header().fingerprint;
+    }
     checksum_of(&contents(model))
 }
 

@@ -25,8 +25,13 @@
 //! the same. A damaged, foreign or outdated file is packed again. [`PackCache::verify`] checks a file whatever is known about it.
 //!
 //! Pages of the model's own file are released as they are packed, so the model is never in memory twice.
+//!
+//! A model can also be kept packed only, in one file instead of two: [`pack_model`] writes it, [`open_model`] opens it like any
+//! GGUF file, and [`unpack_model`] gives the original back, byte for byte.
 #![forbid(unsafe_code)]
 
+mod as_is;
+mod bytes;
 mod cache;
 mod cached_weights;
 mod checked;
@@ -35,8 +40,13 @@ mod file;
 mod header;
 mod identity;
 mod layout;
+mod model_error;
+mod model_header;
+mod pack_model;
+mod packed_model;
 mod report;
 mod storage;
+mod unpack_model;
 mod work;
 
 use std::convert::Infallible;
@@ -48,14 +58,21 @@ pub use cache::{PackCache, Packed, PackedOf};
 pub use checksum::checksum;
 pub use identity::{fingerprint, identity};
 pub use layout::SourceWeight;
+pub use model_error::ModelError;
+pub use model_header::Form;
+pub use pack_model::pack_model;
+pub use packed_model::{check, is_packed_model, open_model, originals, verify_model};
 pub use report::{OnReport, PackError, Report};
+pub use unpack_model::unpack_model;
 
 use cached_weights::CachedWeights;
 use layout::{BLOCK, Layout};
+use packed_model::PackedModel;
 use storage::Storage;
 
-/// Packs weights on `threads` threads, and returns their tiles in the same order. With a cache and a model, the tiles
-/// are loaded from the cache, or stored there first.
+/// Packs weights on `threads` threads, and returns their tiles in the same order. With the model that they are from, tiles that a
+/// [packed model](pack_model) has are taken from there, which must have been [checked](check). With a cache as well, the others
+/// are loaded from it, or stored there first.
 ///
 /// # Errors
 /// [`PackError`]. A failure of the cache is not an error: the weights are then packed again, or in memory.
@@ -63,15 +80,34 @@ pub fn pack(
     packing: &'static dyn Packing,
     sources: &[SourceWeight],
     threads: usize,
-    cache: Option<(&PackCache, &Gguf)>,
+    model: Option<(&Gguf, Option<&PackCache>)>,
+    report: OnReport<'_>,
+) -> Result<Vec<WeightBytes>, PackError> {
+    let packed = model.and_then(|(model, _)| PackedModel::of(model));
+    let packed = packed.filter(|packed| packed.packing().id() == packing.id());
+    let Some(packed) = packed else { return pack_rows(packing, sources, threads, model, report) };
+    let found: Vec<Option<WeightBytes>> =
+        sources.iter().map(|source| packed.tiles(&source.name, &source.weight)).collect();
+    let missing = sources.iter().zip(&found).filter(|(_, found)| found.is_none());
+    let missing: Vec<SourceWeight> = missing.map(|(source, _)| source.clone()).collect();
+    let mut missing = pack_rows(packing, &missing, threads, model, report)?.into_iter();
+    Ok(found.into_iter().filter_map(|found| found.or_else(|| missing.next())).collect())
+}
+
+/// Packs weights from their rows, or takes them from the cache.
+fn pack_rows(
+    packing: &'static dyn Packing,
+    sources: &[SourceWeight],
+    threads: usize,
+    model: Option<(&Gguf, Option<&PackCache>)>,
     report: OnReport<'_>,
 ) -> Result<Vec<WeightBytes>, PackError> {
     let layout = Layout::new(packing, sources)?;
     if layout.len() == 0 {
         return Ok(sources.iter().map(|_| std::sync::Arc::new([]) as WeightBytes).collect());
     }
-    if let Some((cache, model)) = cache
-        && let Some(cached) = CachedWeights::new(cache, model, &layout, threads)
+    if let Some((model, Some(cache))) = model
+        && let Some(cached) = CachedWeights::new(cache, model, packing.id(), &layout, threads)
         && let Some(tiles) = cached.tiles(report)?
     {
         return Ok(tiles);

@@ -21,6 +21,13 @@ pub enum Report {
         /// The number of bytes to pack.
         total: u64,
     },
+    /// A packed model is being unpacked.
+    Unpacking {
+        /// The number of bytes written.
+        done: u64,
+        /// The number of bytes to write.
+        total: u64,
+    },
     /// Packed weights are being given to the device. The caller of [`pack`](crate::pack) reports this.
     Loading {
         /// The number of bytes given to the device.

@@ -88,10 +88,10 @@ fn nothing_to_pack_makes_no_file() {
     let model = weft_gguf::Gguf::open(&folder.model("a.gguf", 1)).unwrap();
     let cache = folder.cache();
     let mut report = |_| panic!("nothing to report");
-    assert!(pack(&TOY, &[], 2, Some((&cache, &model)), &mut report).unwrap().is_empty());
+    assert!(pack(&TOY, &[], 2, Some((&model, Some(&cache))), &mut report).unwrap().is_empty());
     // A type without a tile is an error.
     assert!(matches!(
-        pack(&TOY, &sources(&model, &["norm"]), 2, Some((&cache, &model)), &mut report),
+        pack(&TOY, &sources(&model, &["norm"]), 2, Some((&model, Some(&cache))), &mut report),
         Err(PackError::Device(_))
     ));
     assert_eq!(folder.cached().len(), 0);
@@ -105,7 +105,8 @@ fn a_model_in_memory_is_not_cached() {
         told.push(report);
         ControlFlow::Continue(())
     };
-    let tiles = pack(&TOY, &sources(&model, ALL), 2, Some((&folder.cache(), &model)), &mut report).unwrap();
+    let tiles =
+        pack(&TOY, &sources(&model, ALL), 2, Some((&model, Some(&folder.cache()))), &mut report).unwrap();
     assert_eq!((tiles.len(), folder.cached().len()), (2, 0));
     assert!(!told.is_empty() && told.iter().all(|told| matches!(told, Report::Packing { .. })), "{told:?}");
 }

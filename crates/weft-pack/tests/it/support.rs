@@ -40,6 +40,17 @@ impl Packing for Toy {
             bytes.iter().enumerate().for_each(|(i, byte)| out[i * ROWS + r] = byte ^ self.0.as_bytes()[4]);
         }
     }
+
+    fn restore(&self, ty: GgmlType, row_len: usize, tile: &[u8], rows: &mut [u8]) {
+        let row = ty.row_bytes(row_len as u64).unwrap() as usize;
+        assert_eq!(tile.len(), self.tile(ty, row_len).unwrap().bytes);
+        for (r, bytes) in rows.chunks_exact_mut(row).enumerate() {
+            bytes
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, byte)| *byte = tile[i * ROWS + r] ^ self.0.as_bytes()[4]);
+        }
+    }
 }
 
 /// A folder that is removed when dropped.
@@ -138,7 +149,8 @@ pub(crate) fn load(
         match report {
             Report::Packing { done, total }
             | Report::Checking { done, total }
-            | Report::Loading { done, total } => {
+            | Report::Loading { done, total }
+            | Report::Unpacking { done, total } => {
                 assert!(done <= total && total > 0, "{done} of {total}");
                 last = total - done;
                 told.packed |= matches!(report, Report::Packing { .. });
@@ -148,7 +160,7 @@ pub(crate) fn load(
         }
         ControlFlow::Continue(())
     };
-    let tiles = pack(packing, &sources, 2, cache.map(|cache| (cache, &model)), &mut report).unwrap();
+    let tiles = pack(packing, &sources, 2, Some((&model, cache)), &mut report).unwrap();
     assert_eq!(last, 0, "the last report is complete");
     assert_eq!(tiles.len(), sources.len());
     for (source, tiles) in sources.iter().zip(&tiles) {
@@ -176,5 +188,5 @@ fn expected(packing: &dyn Packing, weight: &Weight) -> Vec<u8> {
 pub(crate) fn interrupt(path: &std::path::Path, cache: &PackCache) -> PackError {
     let model = Gguf::open(path).unwrap();
     let sources = sources(&model, &["large"]);
-    pack(&TOY, &sources, 2, Some((cache, &model)), &mut |_| ControlFlow::Break(())).err().unwrap()
+    pack(&TOY, &sources, 2, Some((&model, Some(cache))), &mut |_| ControlFlow::Break(())).err().unwrap()
 }
