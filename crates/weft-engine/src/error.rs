@@ -4,7 +4,7 @@ use weft_device::{DeviceError, LinkError, OpenError};
 use weft_fuse::FuseError;
 use weft_gguf::KeyError;
 use weft_ir::EvalError;
-use weft_pack::PackError;
+use weft_pack::{ModelError, PackError};
 use weft_text::{TemplateError, TokenizerError};
 
 use crate::memory_need::MemoryNeed;
@@ -16,6 +16,9 @@ pub enum Error {
     /// The file is not a valid GGUF file.
     #[error(transparent)]
     File(#[from] weft_gguf::Error),
+    /// A packed model cannot be opened, checked, packed or unpacked.
+    #[error(transparent)]
+    Packed(ModelError),
     /// The model is not supported.
     #[error(transparent)]
     Model(#[from] weft_models::Error),
@@ -116,6 +119,17 @@ impl Error {
             return false;
         };
         matches!(error, DeviceError::Memory { .. })
+    }
+}
+
+impl From<ModelError> for Error {
+    fn from(error: ModelError) -> Error {
+        match error {
+            ModelError::File(error) => error.into(),
+            ModelError::Device(error) => error.into(),
+            ModelError::Interrupted => Error::Interrupted,
+            error => Error::Packed(error),
+        }
     }
 }
 

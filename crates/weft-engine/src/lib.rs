@@ -72,6 +72,7 @@ mod memory_need;
 mod model;
 mod options;
 mod oracle;
+mod packed_models;
 mod pages;
 mod plans;
 mod preferred;
@@ -96,6 +97,7 @@ pub use failure::{Failure, FailureKind};
 pub use generation::{Event, Finish, Generation, Reply, Timings, Token, Usage};
 pub use model::{Model, tokenizer};
 pub use options::EngineOptions;
+pub use packed_models::{check_file, open_file, pack_model, unpack_model};
 pub use processor::LogitProcessor;
 pub use prompts::counts::PromptCacheStats;
 pub use prompts::folder::{PromptCache, PromptCacheUsage};
@@ -108,7 +110,7 @@ pub use weft_cpu::available_memory;
 pub use weft_device::{Backend, DeviceInfo, DeviceKind, Fact, FactValue, OpenError};
 pub use weft_fuse::{Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;
-pub use weft_pack::{OnReport, PackCache, Report};
+pub use weft_pack::{ModelError, OnReport, PackCache, Report, is_packed_model};
 pub use weft_text::{
     ChatTemplate, EncodeOptions, Message, RenderOptions, RenderedPrompt, TemplateError, Tokenizer,
 };
@@ -131,5 +133,5 @@ pub mod inspect {
     pub use weft_device::{Caps, Departure, Hardware, Span, Target};
     pub use weft_fuse::{Choice, Cost, CostModel, estimate};
     pub use weft_kern::{Amounts, Machine, Seen};
-    pub use weft_pack::{Packed, PackedOf, fingerprint};
+    pub use weft_pack::{Packed, PackedOf, fingerprint, verify_model};
 }

@@ -11,6 +11,7 @@ use weft_text::{
 };
 
 use crate::error::Error;
+use crate::packed_models::open_file;
 
 /// The number of rows in a page of the KV cache.
 pub(crate) const PAGE: usize = BuildOptions::PAGE;
@@ -30,7 +31,7 @@ impl Model {
     /// # Errors
     /// If the file is damaged, or the model or its tokenizer is not supported.
     pub fn open(path: &Path, kv: GgmlType) -> Result<Model, Error> {
-        Model::new(Gguf::open(path)?, kv)
+        Model::new(open_file(path)?, kv)
     }
 
     /// Builds a model from a file that is already open.

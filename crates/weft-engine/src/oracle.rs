@@ -1,5 +1,7 @@
 //! The float oracle on a whole model.
 
+use std::ops::ControlFlow;
+
 use weft_gguf::Gguf;
 use weft_ir::{Sizes, Tensor};
 use weft_models::BuildOptions;
@@ -7,12 +9,15 @@ use weft_quant::GgmlType;
 
 use crate::error::Error;
 use crate::model::PAGE;
+use crate::packed_models::check_file;
 
 /// Computes the logits of every token of one sequence in plain `f32`: `[tokens, vocab]`, row-major.
 ///
 /// # Errors
 /// If the model is not supported, or a token is not in its vocabulary.
 pub fn oracle_logits(gguf: &Gguf, tokens: &[u32]) -> Result<Vec<f32>, Error> {
+    // Its weights do not go through a device, which would have checked them.
+    check_file(gguf, &mut |_, _| ControlFlow::Continue(()))?;
     let model = weft_models::build(gguf, &BuildOptions { kv: GgmlType::F32, page: PAGE })?;
     let vocab = model.config.vocab;
     if let Some(token) = tokens.iter().find(|t| **t as usize >= vocab) {

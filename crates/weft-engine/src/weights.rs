@@ -29,6 +29,9 @@ pub(crate) fn load(
     cache: Option<&PackCache>,
     report: OnReport<'_>,
 ) -> Result<BTreeMap<String, BufferId>, Error> {
+    weft_pack::check(gguf, device.caps().threads, &mut |done, total| {
+        report(Report::Checking { done, total })
+    })?;
     let mut tensors: BTreeMap<&str, (&TensorInfo, bool)> = BTreeMap::new();
     for (i, segment) in segments.iter().enumerate() {
         let packed = multiplied(classes, i);
@@ -64,7 +67,7 @@ pub(crate) fn load(
         }
         taken.insert(name, buffer);
     }
-    let buffers = load_packed(device, &sources, cache.map(|cache| (cache, gguf)), report)?;
+    let buffers = load_packed(device, &sources, Some((gguf, cache)), report)?;
     taken.extend(sources.into_iter().map(|source| source.name).zip(buffers));
     Ok(taken)
 }
@@ -79,7 +82,7 @@ fn check_size(device: &dyn Device, name: &str, weight: &Weight) -> Result<(), Er
     let Weight { ty, rows, row_len, ref bytes, .. } = *weight;
     let tile = device.caps().packing.and_then(|packing| packing.tile(ty, row_len));
     let tiles = tile.map(|tile| rows.div_ceil(tile.rows).saturating_mul(tile.bytes));
-    let bytes = tiles.unwrap_or((**bytes).as_ref().len());
+    let bytes = tiles.unwrap_or_else(|| (**bytes).as_ref().len());
     let Caps { name: device, largest_buffer: largest, .. } = device.caps();
     if bytes <= *largest {
         return Ok(());
@@ -92,16 +95,16 @@ fn of_weight(name: &str) -> impl Fn(DeviceError) -> Error {
     move |source| Error::Weight { name: name.into(), source }
 }
 
-/// Packs weights that [have tiles](has_tiles), and loads them into the device. The tiles of each are dropped once it is
-/// loaded.
+/// Packs weights that [have tiles](has_tiles), of a model or computed, and loads them into the device. The tiles of each are dropped
+/// once it is loaded.
 pub(crate) fn load_packed(
     device: &mut dyn Device,
     sources: &[SourceWeight],
-    cache: Option<(&PackCache, &Gguf)>,
+    model: Option<(&Gguf, Option<&PackCache>)>,
     report: OnReport<'_>,
 ) -> Result<Vec<BufferId>, Error> {
     let tiles: Vec<WeightBytes> = match device.caps().packing {
-        Some(packing) => pack(packing, sources, device.caps().threads, cache, report)?,
+        Some(packing) => pack(packing, sources, device.caps().threads, model, report)?,
         None => Vec::new(),
     };
     let total = tiles.iter().map(|tiles| (**tiles).as_ref().len() as u64).sum();

@@ -1,0 +1,112 @@
+//! Models that are kept packed only: which of their tensors are packed, and how, follows from the plans of the CPU.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use weft_device::{Packing, RowsOf16};
+use weft_fuse::Options;
+use weft_gguf::{Gguf, TensorInfo};
+use weft_models::BuildOptions;
+use weft_pack::{Form, OnReport};
+
+use crate::compile::Planned;
+use crate::error::Error;
+use crate::model::PAGE;
+use crate::options::EngineOptions;
+use crate::sizes::Room;
+use crate::weights::multiplied;
+
+/// The layout that packed models are in: that of the CPU, which GPUs share.
+const PACKING: &dyn Packing = &RowsOf16;
+
+/// Opens a model's file: a GGUF file, or a [packed model](pack_model). Only headers are read.
+///
+/// # Errors
+/// If the file cannot be read, or is not valid.
+pub fn open_file(path: &Path) -> Result<Gguf, Error> {
+    Ok(weft_pack::open_model(path, &[PACKING])?)
+}
+
+/// Packs a model into one file at `path`, from which it can be run, and from which [`unpack_model`] restores its own files. The file
+/// appears only after every tensor was restored from it and compared. `name` is the model's name, for messages.
+///
+/// # Errors
+/// If the model is not supported or is packed already, or the file cannot be written; [`Error::Interrupted`] if `report` interrupts
+/// it. The model's own files are never touched.
+pub fn pack_model(
+    model: &Gguf,
+    name: &str,
+    path: &Path,
+    threads: usize,
+    report: OnReport<'_>,
+) -> Result<(), Error> {
+    let (tiles, rows) = needed(model)?;
+    let form = |tensor: &TensorInfo| match (tiles.contains(&tensor.name), rows.contains(&tensor.name)) {
+        (true, false) => Form::Tiles,
+        (true, true) => Form::Both,
+        (false, _) => Form::Rows,
+    };
+    Ok(weft_pack::pack_model(model, name, PACKING, &form, path, threads, report)?)
+}
+
+/// Restores the files that a packed model was made from, in `folder`, and returns their paths. Their SHA-256 is checked before they
+/// get their names.
+///
+/// # Errors
+/// If the model is not packed or is damaged, or a file cannot be written; [`Error::Interrupted`] if `report` interrupts it.
+pub fn unpack_model(
+    model: &Gguf,
+    folder: &Path,
+    threads: usize,
+    report: OnReport<'_>,
+) -> Result<Vec<PathBuf>, Error> {
+    Ok(weft_pack::unpack_model(model, folder, threads, report)?)
+}
+
+/// Checks a packed model, unless that was done since the machine was started. Does nothing for a GGUF file.
+///
+/// # Errors
+/// If it is damaged; [`Error::Interrupted`] if `on` interrupts it.
+pub fn check_file(model: &Gguf, on: &mut dyn FnMut(u64, u64) -> ControlFlow<()>) -> Result<(), Error> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(weft_pack::check(model, threads, on)?)
+}
+
+/// The tensors that plans multiply by, and those that they also read by rows.
+fn needed(gguf: &Gguf) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
+    let defaults = EngineOptions::default();
+    let model = weft_models::build(gguf, &BuildOptions { kv: defaults.kv, page: PAGE })?;
+    let Room { max, .. } = Room::new(&defaults, model.config.context)?;
+    let planned = Planned::of_all_steps(&model, &Options { max, ..Options::default() })?;
+    let (mut tiles, mut rows) = (BTreeSet::new(), BTreeSet::new());
+    for (i, segment) in planned.segments.iter().enumerate() {
+        let tensor = |own: &str| {
+            let bound = segment.weights.iter().find(|(name, _)| name == own);
+            bound.map(|(_, tensor)| tensor.clone())
+        };
+        tiles.extend(multiplied(&planned.fusions, i).into_iter().filter_map(tensor));
+        let plans = planned.fusions.iter().map(|fusions| &fusions[i].plan);
+        rows.extend(plans.flat_map(|plan| plan.weights_read_by_rows()).filter_map(tensor));
+    }
+    Ok((tiles, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_that_are_also_looked_up_are_kept_in_both_forms() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+        let needed = |name: &str| needed(&Gguf::open(&folder.join(name)).unwrap()).unwrap();
+        let (tiles, rows) = needed("glm-tiny-q4_0.gguf");
+        assert!(tiles.contains("output.weight") && tiles.contains("blk.0.ffn_down.weight"), "{tiles:?}");
+        assert!(rows.contains("token_embd.weight") && rows.contains("output_norm.weight"), "{rows:?}");
+        assert!(tiles.is_disjoint(&rows), "{tiles:?} and {rows:?}");
+        // Its head is its embedding.
+        let (tiles, rows) = needed("qwen3-tiny-q4_0.gguf");
+        let both: Vec<_> = tiles.intersection(&rows).collect();
+        assert_eq!(both, ["token_embd.weight"]);
+    }
+}

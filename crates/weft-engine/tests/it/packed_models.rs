@@ -1,0 +1,105 @@
+//! Models that are kept packed only: the same bits on every device, without the file that they were packed from.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use weft_device::ReferenceDevice;
+use weft_engine::inspect::{Runner, fingerprint, oracle_logits};
+use weft_engine::{
+    EngineOptions, Error, Model, PackCache, Report, is_packed_model, open_file, pack_model, unpack_model,
+};
+use weft_quant::GgmlType;
+
+use crate::support::{Fixture, all_logits, bits, fixtures};
+
+/// A folder that is removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("weft-engine-{test}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Packs a fixture, and returns it with the path of its packed form.
+fn packed(folder: &Folder, name: &str) -> Fixture {
+    let mut fixture = Fixture::load(name);
+    let path = folder.0.join(format!("{name}.gguf.weft"));
+    let model = open_file(&fixture.path).unwrap();
+    pack_model(&model, name, &path, 2, &mut |_| ControlFlow::Continue(())).unwrap();
+    fixture.path = path;
+    fixture
+}
+
+#[test]
+fn packed_models_compute_the_same_bits_and_pack_nothing() {
+    let folder = Folder::new("packed-models");
+    let cache = PackCache::new(folder.0.join("cache"));
+    for (name, _) in &fixtures() {
+        let original = Fixture::load(name);
+        let options = || EngineOptions::default().context(128).cache(Some(cache.clone()));
+        let without = EngineOptions::default().context(128);
+        let expected = bits(&all_logits(&mut original.runner(without.clone()), &original.tokens, 7));
+        let kept = packed(&folder, name);
+        for options in [options(), without] {
+            let mut report = |report| {
+                assert!(!matches!(report, Report::Packing { .. } | Report::Note(_)), "{name}: {report:?}");
+                ControlFlow::Continue(())
+            };
+            let mut runner = Runner::load(&kept.path, &options, &mut report).unwrap();
+            assert!(bits(&all_logits(&mut runner, &kept.tokens, 7)) == expected, "{name}");
+        }
+        let [kept, original] = [kept.path, original.path].map(|path| open_file(&path).unwrap());
+        assert_eq!(fingerprint(&kept), fingerprint(&original), "prompts that were kept stay valid");
+    }
+    assert!(cache.list().unwrap().is_empty());
+}
+
+#[test]
+fn a_device_without_tiles_and_the_oracle_get_restored_rows() {
+    let folder = Folder::new("packed-rows");
+    for name in ["glm-tiny-q4_k_m", "qwen3-tiny-q4_0"] {
+        let logits = |path: &std::path::Path, tokens: &[u32]| {
+            let model = Model::open(path, GgmlType::F16).unwrap();
+            let options = EngineOptions::default().context(64);
+            let device = Box::new(ReferenceDevice::default());
+            let mut runner =
+                Runner::new(model, device, &options, &mut |_| ControlFlow::Continue(())).unwrap();
+            let found = bits(&all_logits(&mut runner, tokens, 3));
+            let oracle = oracle_logits(&open_file(path).unwrap(), tokens).unwrap();
+            (found, bits(&oracle))
+        };
+        let original = Fixture::load(name);
+        let expected = logits(&original.path, &original.tokens[..3]);
+        assert!(logits(&packed(&folder, name).path, &original.tokens[..3]) == expected, "{name}");
+    }
+}
+
+#[test]
+fn a_model_comes_back_or_fails_by_name() {
+    let folder = Folder::new("packed-back");
+    let kept = packed(&folder, "llama-tiny-q6_k");
+    let go_on = &mut |_| ControlFlow::Continue(());
+    assert!(is_packed_model(&kept.path));
+    let model = open_file(&kept.path).unwrap();
+    let written = unpack_model(&model, &folder.0, 2, go_on).unwrap();
+    assert!(fs::read(&written[0]).unwrap() == fs::read(Fixture::load("llama-tiny-q6_k").path).unwrap());
+    drop(model);
+    let mut bytes = fs::read(&kept.path).unwrap();
+    let at = bytes.len() - 5000;
+    bytes[at] ^= 1;
+    fs::write(&kept.path, bytes).unwrap();
+    let options = EngineOptions::default().context(128);
+    let error = Runner::load(&kept.path, &options, go_on).err().unwrap();
+    assert!(matches!(error, Error::Packed(_)), "{error:?}");
+    assert!(error.to_string().contains("`weft pull llama-tiny-q6_k` fetches it again"), "{error}");
+}
