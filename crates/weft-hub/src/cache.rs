@@ -1,7 +1,8 @@
 //! The folder of downloaded models.
 //!
 //! Models have the same paths as on the hub, `models/ORG/REPO/FILE`, and appear there only when complete and checked.
-//! Other GGUF files below `models` are found too. `locks` keeps processes from downloading the same file at once,
+//! Other GGUF files below `models` are found too. A model that is kept packed only is one file in the place of its own files, with
+//! the name of the first and [`.weft`](PACKED) after it; once its own files are complete, they are used. `locks` keeps processes from downloading the same file at once,
 //! `staging` is for unpacking, `packed` for packed weights (see `weft-pack`), and `prompts` for computed prompts (see `weft-engine`).
 
 use std::fs;
@@ -11,6 +12,12 @@ use std::path::{Path, PathBuf};
 use crate::catalog::{CATALOG, CatalogModel};
 use crate::error::Error;
 use crate::names::{FileName, HubName, choose};
+
+/// What the name of a packed model has after that of its first GGUF file.
+const PACKED: &str = ".weft";
+
+/// What the name of a note about a packed model has after that of the packed model.
+const NOTE: &str = ".checked";
 
 /// How deep below `models` files are searched: organisation, repository, one folder within it, and the file.
 const DEPTH: usize = 4;
@@ -33,6 +40,8 @@ pub struct CachedModel {
     pub bytes: u64,
     /// The path of its file, or of the first of several.
     pub path: PathBuf,
+    /// Whether it is kept packed only.
+    pub packed: bool,
 }
 
 impl CachedModel {
@@ -40,6 +49,32 @@ impl CachedModel {
         // `complete` lists only files whose name can be parsed.
         file_name(&self.path).unwrap_or(FileName { stem: "", part: (1, 1) })
     }
+
+    /// The path of its own first file, which does not exist if it is kept packed only.
+    pub fn original(&self) -> PathBuf {
+        own_path(&self.path).map_or_else(|| self.path.clone(), |(path, _)| path)
+    }
+
+    /// The path of its packed form, which need not exist.
+    pub fn packed_path(&self) -> PathBuf {
+        packed_path(&self.original())
+    }
+}
+
+/// The path of the packed form of a model, given that of its first file.
+pub fn packed_path(first: &Path) -> PathBuf {
+    let mut name = first.file_name().unwrap_or_default().to_os_string();
+    name.push(PACKED);
+    first.with_file_name(name)
+}
+
+/// The path of a model's own first file, given that or the path of its packed form, and whether it was the latter.
+fn own_path(path: &Path) -> Option<(PathBuf, bool)> {
+    let name = path.file_name()?.to_str()?;
+    Some(match name.strip_suffix(PACKED) {
+        Some(own) => (path.with_file_name(own), true),
+        None => (path.to_path_buf(), false),
+    })
 }
 
 impl Cache {
@@ -131,7 +166,8 @@ impl Cache {
         match HubName::recognise(name) {
             Some(Ok(name)) => self.find_hub(&name),
             _ => {
-                let path = fs::canonicalize(name).ok();
+                let there = || fs::canonicalize(name).ok();
+                let path = there().or_else(|| fs::canonicalize(packed_path(Path::new(name))).ok());
                 let is_it = |model: &CachedModel| fs::canonicalize(&model.path).ok() == path;
                 let by_path = path.is_some().then(|| self.list()).transpose()?;
                 match by_path.and_then(|models| models.into_iter().find(is_it)) {
@@ -142,14 +178,41 @@ impl Cache {
         }
     }
 
+    /// Returns the packed form of a model, given the path of its first file, if that is all there is of it.
+    pub(crate) fn kept_packed(&self, first: &Path) -> Option<PathBuf> {
+        let packed = packed_path(first);
+        (packed.is_file() && !first.is_file()).then_some(packed)
+    }
+
+    /// Removes a model's own files, which its packed form has in it.
+    ///
+    /// # Errors
+    /// If there is no packed form, or a file cannot be removed.
+    pub fn keep_packed(&self, model: &CachedModel) -> Result<(), Error> {
+        let packed = model.packed_path();
+        // The first file goes first: with the others alone, the packed form is what there is.
+        fs::metadata(&packed).map_err(Error::io("read", &packed))?;
+        self.files(&model.original()).iter().try_for_each(|file| remove(file))
+    }
+
+    /// Removes a model's packed form, from which its own files were restored.
+    ///
+    /// # Errors
+    /// If one of its own files is missing, or the packed form cannot be removed.
+    pub fn keep_original(&self, model: &CachedModel) -> Result<(), Error> {
+        for file in self.files(&model.original()) {
+            fs::metadata(&file).map_err(Error::io("read", &file))?;
+        }
+        remove_packed(&model.packed_path())
+    }
+
     /// Removes a model's files, and the folders below `models` that this leaves empty.
     ///
     /// # Errors
     /// If a file cannot be removed.
     pub fn remove(&self, model: &CachedModel) -> Result<(), Error> {
-        for file in self.files(&model.path) {
-            fs::remove_file(&file).map_err(Error::io("remove", &file))?;
-        }
+        self.files(&model.original()).iter().try_for_each(|file| remove(file))?;
+        remove_packed(&model.packed_path())?;
         let root = self.models();
         let above =
             model.path.ancestors().skip(1).take_while(|folder| *folder != root && folder.starts_with(&root));
@@ -188,16 +251,22 @@ impl Cache {
         Ok(())
     }
 
-    /// Returns the model whose first file is `path`, if all its files exist.
+    /// Returns the model whose first file or packed form is `path`, if all its files exist.
     fn complete(&self, path: PathBuf) -> Option<CachedModel> {
-        let file = file_name(&path)?;
+        let (own, packed) = own_path(&path)?;
+        let file = file_name(&own)?;
         if file.part.0 != 1 {
             return None;
         }
-        let sizes = self.files(&path).into_iter().map(|part| fs::metadata(part).ok().map(|data| data.len()));
-        let bytes = sizes.sum::<Option<u64>>()?;
+        let size = |path: &PathBuf| fs::metadata(path).ok().map(|data| data.len());
+        let complete = self.files(&own).iter().map(size).sum::<Option<u64>>();
+        let bytes = match complete {
+            Some(_) if packed => return None,
+            None if packed => size(&path)?,
+            complete => complete?,
+        };
         let quant = file.quant().map(str::to_ascii_uppercase);
-        Some(CachedModel { name: self.name(&path, file, quant.as_deref()), quant, bytes, path })
+        Some(CachedModel { name: self.name(&own, file, quant.as_deref()), quant, bytes, path, packed })
     }
 
     fn name(&self, path: &Path, file: FileName<'_>, quant: Option<&str>) -> String {
@@ -216,6 +285,24 @@ impl Cache {
     }
 }
 
+/// The name of a model's first file, or of its packed form.
 fn file_name(path: &Path) -> Option<FileName<'_>> {
-    FileName::parse(path.file_name()?.to_str()?)
+    let name = path.file_name()?.to_str()?;
+    FileName::parse(name.strip_suffix(PACKED).unwrap_or(name))
+}
+
+/// Removes a file that may be gone.
+fn remove(file: &Path) -> Result<(), Error> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", file)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a packed form, which may be gone, and the note about it.
+fn remove_packed(packed: &Path) -> Result<(), Error> {
+    let mut note = packed.as_os_str().to_os_string();
+    note.push(NOTE);
+    remove(Path::new(&note))?;
+    remove(packed)
 }

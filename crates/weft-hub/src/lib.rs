@@ -47,7 +47,7 @@ mod hub;
 mod names;
 mod suggest;
 
-pub use cache::{Cache, CachedModel};
+pub use cache::{Cache, CachedModel, packed_path};
 pub use catalog::{CATALOG, CatalogModel, DEFAULT_MODEL, Package, Settings, catalog_model};
 pub use error::Error;
 pub use event::{Event, OnEvent};

@@ -30,6 +30,72 @@ fn a_cached_model_is_found_without_the_hub() {
 }
 
 #[test]
+fn a_model_that_is_kept_packed_only_is_found_by_all_its_names() {
+    let cache = TestCache::new();
+    let folder = cache.join("models/org/repo");
+    let own = [1, 2].map(|n| folder.join(format!("a-Q8_0-0000{n}-of-00002.gguf")));
+    let packed = folder.join("a-Q8_0-00001-of-00002.gguf.weft");
+    fs::create_dir_all(&folder).unwrap();
+    own.iter().for_each(|path| fs::write(path, "12").unwrap());
+    let hub = cache.hub(NOWHERE);
+    let only = || {
+        let models = hub.cache().list().unwrap();
+        assert_eq!(models.len(), 1, "{models:?}");
+        models[0].clone()
+    };
+    let model = only();
+    assert_eq!(
+        (model.packed, &model.path, model.original(), model.packed_path()),
+        (false, &own[0], own[0].clone(), packed.clone())
+    );
+    assert!(hub.cache().keep_packed(&model).is_err() && own[0].exists(), "there is no packed form yet");
+    fs::write(&packed, "123").unwrap();
+    // Until its own files are gone, they are the model.
+    assert_eq!(only(), model);
+    let checked = folder.join("a-Q8_0-00001-of-00002.gguf.weft.checked");
+    fs::write(&checked, "note").unwrap();
+    // As if removing them was cut short.
+    fs::remove_file(&own[0]).unwrap();
+    hub.cache().keep_packed(&model).unwrap();
+    assert!(!own[1].exists());
+    let kept = only();
+    assert_eq!((kept.packed, &kept.path, kept.bytes), (true, &packed, 3));
+    assert_eq!((kept.name.as_str(), kept.original()), (model.name.as_str(), own[0].clone()));
+    let paths = [&own[0], &packed].map(|path| path.to_str().unwrap());
+    for name in ["hf:org/repo:Q8_0", "hf:org/repo", "a-Q8_0", paths[0], paths[1]] {
+        assert_eq!(found(&hub, name).unwrap(), packed, "{name}");
+        assert_eq!(hub.cache().find_any(name).unwrap(), Some(kept.clone()), "{name}");
+    }
+    let pulled = |name| hub.pull(name, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(pulled("hf:org/repo:Q8_0"), packed);
+    // Files that were restored in part do not count.
+    fs::write(&own[0], "12").unwrap();
+    assert_eq!(only(), kept);
+    assert!(hub.cache().keep_original(&kept).is_err() && packed.exists());
+    fs::write(&own[1], "12").unwrap();
+    hub.cache().keep_original(&kept).unwrap();
+    assert!(!packed.exists() && !checked.exists());
+    assert_eq!(only(), model);
+    fs::write(&packed, "123").unwrap();
+    hub.cache().remove(&model).unwrap();
+    assert!(cache.models().is_empty(), "{:?}", cache.models());
+}
+
+#[test]
+fn a_packed_model_is_not_downloaded_again() {
+    let cache = TestCache::new();
+    let server = server::Hub::new(&[("a-Q8_0.gguf", b"1234")]);
+    let hub = cache.hub(&server.url());
+    let pulled = || hub.pull("hf:org/repo", &mut |_| ControlFlow::Continue(())).unwrap();
+    let own = pulled();
+    let model = hub.cache().list().unwrap().remove(0);
+    fs::write(model.packed_path(), "packed").unwrap();
+    hub.cache().keep_packed(&model).unwrap();
+    assert_eq!(pulled(), weft_hub::packed_path(&own));
+    assert!(!own.exists());
+}
+
+#[test]
 fn errors_say_what_is_wrong() {
     let cache = TestCache::new();
     let hub = cache.hub(NOWHERE);
