@@ -47,6 +47,7 @@ pub(crate) fn with_report<T>(
             }
             Report::Checking { done, total } => ("checking packed weights", done, total),
             Report::Packing { done, total } => ("packing weights", done, total),
+            Report::Unpacking { done, total } => ("restoring the model's own files", done, total),
             Report::Loading { done, total } => ("loading weights onto the device", done, total),
         };
         if shown.as_ref().is_none_or(|(known, _)| *known != label) {

@@ -26,6 +26,7 @@ mod model_ref;
 mod option_args;
 mod out;
 mod output;
+mod packing;
 mod progress;
 mod quantize;
 mod running;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::ensure;
-use weft_engine::{Engine, EngineOptions};
+use weft_engine::{Engine, EngineOptions, open_file};
 use weft_gguf::Gguf;
 use weft_lab::{Error, Meter, OnProgress, measure_machine};
 use weft_models::{BuildOptions, ModelGraph};
@@ -28,7 +28,7 @@ pub(crate) struct Prepared {
 /// If there is no such model, or the step does not fit into the model's limit, the context or a batch.
 pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -> anyhow::Result<Prepared> {
     let path = model_ref::find(args, args.text(name))?;
-    let gguf = Gguf::open(&path)?;
+    let gguf = open_file(&path)?;
     let own = args.engine();
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     check_step(depth, tokens, &own, &model)?;

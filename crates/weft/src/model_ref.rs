@@ -4,7 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use weft_hub::{CATALOG, CatalogModel, DEFAULT_MODEL, Hub, HubName, HubOptions, Settings, catalog_model};
+use weft_engine::is_packed_model;
+use weft_hub::{
+    CATALOG, CatalogModel, DEFAULT_MODEL, Hub, HubName, HubOptions, Settings, catalog_model, packed_path,
+};
 
 use crate::args::Args;
 use crate::config::{self, config};
@@ -24,6 +27,10 @@ pub(crate) fn find(args: Args<'_>, name: Option<&str>) -> anyhow::Result<PathBuf
     // A file needs no cache folder, so this works without one.
     if path.is_file() {
         return Ok(path.to_path_buf());
+    }
+    let packed = packed_path(path);
+    if name.ends_with(".gguf") && packed.is_file() {
+        return Ok(packed);
     }
     let hub = hub(args)?;
     Ok(with_events(|on| hub.find(name, on))?)
@@ -62,8 +69,9 @@ pub(crate) fn named(name: Option<&str>) -> Option<&'static CatalogModel> {
 pub(crate) fn settings(name: Option<&str>, path: &Path) -> Option<&'static Settings> {
     // The hub's own file by its path or a copy under the same name: the same defaults as by the catalogue's name.
     let is_it = |model: &CatalogModel| {
-        path.file_name().is_some_and(|file| file == model.file)
-            && fs::metadata(path).is_ok_and(|file| file.len() == model.bytes)
+        let size = || fs::metadata(path).is_ok_and(|file| file.len() == model.bytes);
+        path.file_name().is_some_and(|file| file == model.file) && size()
+            || packed_path(Path::new(model.file)).file_name() == path.file_name() && is_packed_model(path)
     };
     let by_file = || CATALOG.iter().copied().find(|model| is_it(model));
     named(name).or_else(by_file).map(|model| &model.settings)
@@ -73,7 +81,8 @@ pub(crate) fn settings(name: Option<&str>, path: &Path) -> Option<&'static Setti
 pub(crate) fn looks_like_model(text: &str) -> bool {
     // A sentence may end in the name of a file, or begin with an address.
     let one_word = !text.contains(char::is_whitespace);
-    let file = text.ends_with(".gguf") && (one_word || Path::new(text).is_file());
+    let file =
+        (text.ends_with(".gguf") || text.ends_with(".gguf.weft")) && (one_word || Path::new(text).is_file());
     let address = one_word && HubName::of_address(text).is_some();
     file || text.starts_with(HubName::PREFIX) || address || catalog_model(text).is_some()
 }
@@ -81,7 +90,9 @@ pub(crate) fn looks_like_model(text: &str) -> bool {
 /// Whether this names a GGUF file or a model in the cache.
 pub(crate) fn is_there(args: Args<'_>, name: &str) -> bool {
     let cached = || args.cache().ok()?.find(name).ok()?;
-    starts_like_gguf(Path::new(name)).unwrap_or(false) || cached().is_some()
+    starts_like_gguf(Path::new(name)).unwrap_or(false)
+        || is_packed_model(Path::new(name))
+        || cached().is_some()
 }
 
 fn starts_like_gguf(path: &Path) -> io::Result<bool> {

@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
-use weft_gguf::{Gguf, Metadata, TensorInfo};
+use weft_engine::open_file;
+use weft_gguf::{Gguf, Metadata, TensorBytes, TensorInfo};
 use weft_quant::{GgmlType, decode, encode};
 
 use crate::output::refuse_own_file;
@@ -82,7 +84,7 @@ pub(crate) fn quantize(
     options: &QuantizeOptions,
     progress: OnProgress<'_>,
 ) -> Result<Option<Conversion>> {
-    let gguf = Gguf::open(input)?;
+    let gguf = open_file(input)?;
     refuse_own_file(&gguf, out)?;
     let types = types(&gguf, options)?;
     let planned: Vec<_> = gguf.tensors().iter().map(|tensor| plan(tensor, &types)).collect();
@@ -91,9 +93,17 @@ pub(crate) fn quantize(
     if !options.allow_requantize {
         refuse_pointless_loss(pairs())?;
     }
-    let convert = |tensor: usize, values| {
-        let (tensor, ty) = (&gguf.tensors()[tensor], planned[tensor].ty);
-        convert(tensor.ty, gguf.data(tensor), ty, values)
+    weft_engine::check_file(&gguf, progress)?;
+    // Tensors are converted in order. Those of a packed model are restored, and their memory is given back when they are done.
+    let open: Mutex<BTreeMap<usize, TensorBytes>> = Mutex::default();
+    let convert = |at: usize, values| {
+        let (tensor, ty) = (&gguf.tensors()[at], planned[at].ty);
+        let bytes = {
+            let mut open = open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            open.retain(|other, _| other + 2 > at);
+            open.entry(at).or_insert_with(|| gguf.tensor_bytes(tensor)).clone()
+        };
+        convert(tensor.ty, &bytes, ty, values)
     };
     let metadata = metadata(&gguf, options.mix);
     let flow = write_model(out, metadata, &planned, options.threads, convert, progress)?;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_gguf::Gguf;
+use weft_engine::open_file;
 use weft_lab::{Bench, BenchOptions, Setting, bench};
 use weft_models::{BuildOptions, ModelGraph};
 
@@ -61,7 +61,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
     let path = model_ref::find(args, args.text(MODEL.name))?;
-    let gguf = Gguf::open(&path)?;
+    let gguf = open_file(&path)?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
     check_room(&wanted, args, &weft_models::build(&gguf, &build)?)?;
     let own = args.engine();

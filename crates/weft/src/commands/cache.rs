@@ -10,20 +10,21 @@ use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
-use weft_engine::inspect::{Packed, clear_device_files};
-use weft_engine::{PackCache, PromptCache, PromptCacheUsage};
-use weft_hub::Cache;
+use weft_engine::inspect::{Packed, clear_device_files, verify_model};
+use weft_engine::{Error, PackCache, PromptCache, PromptCacheUsage, open_file};
+use weft_hub::{Cache, CachedModel};
 
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::out::{Out, note};
+use crate::packing;
 use crate::progress::{Progress, Unit};
 use crate::units;
 
 const WHAT: Positional = Positional {
     name: "WHAT",
-    help: "`list` the files, `clear` them, `prune` those of models that are gone, `verify` every byte of packed weights, or print the `path` of the folder [default: list]",
+    help: "`list` the files, `clear` them, `prune` those of models that are gone, `verify` every byte of packed weights, `pack` or `unpack` a downloaded model, or print the `path` of the folder [default: list]",
     required: false,
 };
 const MODEL: Positional = Positional {
@@ -41,12 +42,17 @@ about as large as the model. Clearing the cache deletes no models: weights are s
 `clear` without a model also removes the files of devices: compiled kernels, the schedules found by `weft tune`, and \
 measured device speeds; and the prompts that were kept with --cache-prompts.
 
+`pack` packs a downloaded model and keeps nothing else of it: one file takes the place of two, for every device. Each tensor is \
+restored and compared with the download before that is removed. `unpack` restores the download byte for byte.
+
 Examples:
   weft cache
   weft cache clear
   weft cache clear model.gguf
   weft cache prune
-  weft cache verify",
+  weft cache verify
+  weft cache pack smollm2
+  weft cache unpack smollm2",
     positionals: &[WHAT, MODEL],
     run,
 };
@@ -58,9 +64,18 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let what = args.text(WHAT.name).unwrap_or("list");
     let model = args.text(MODEL.name);
     let json = args.flag("json");
-    if !["list", "clear", "prune", "verify", "path"].contains(&what) {
-        let problem = format!("there is no action `{what}`; expected list, clear, prune, verify or path");
+    if !["list", "clear", "prune", "verify", "pack", "unpack", "path"].contains(&what) {
+        let problem =
+            format!("there is no action `{what}`; expected list, clear, prune, verify, pack, unpack or path");
         return Err(clap::Error::raw(ErrorKind::InvalidValue, problem).into());
+    }
+    if what == "pack" || what == "unpack" {
+        let missing =
+            || clap::Error::raw(ErrorKind::MissingRequiredArgument, format!("{what} needs a MODEL"));
+        let model = packing::cached(&models, model.ok_or_else(missing)?)?;
+        let act = if what == "pack" { packing::pack } else { packing::unpack };
+        act(&models, &model)?;
+        return Ok(Outcome::Done);
     }
     if what == "path" {
         let path = cache.folder.display();
@@ -79,13 +94,19 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     let folder = cache.folder.display();
     let mut packed = cache.list().with_context(|| format!("cannot read {folder}"))?;
+    let mut kept = if what == "verify" { models.list()? } else { Vec::new() };
+    kept.retain(|model| model.packed);
     if let Some(model) = model {
         let path = path_of(&models, model)?;
+        kept.retain(|kept| kept.path.canonicalize().is_ok_and(|kept| kept == path));
         packed.retain(|packed| packed.of.as_ref().is_some_and(|of| of.model == path));
-        ensure!(!packed.is_empty(), "there are no packed weights of `{model}`; `weft cache` lists all");
+        ensure!(
+            !packed.is_empty() || !kept.is_empty(),
+            "there are no packed weights of `{model}`; `weft cache` lists all"
+        );
     }
     if what == "verify" {
-        return verify(&cache, &packed, json);
+        return verify(&cache, &packed, &kept, json);
     }
     let cannot_read = || format!("cannot read {}", prompts.folder.display());
     let kept = if model.is_none() { prompts.usage().with_context(cannot_read)? } else { Default::default() };
@@ -154,42 +175,63 @@ fn list(
     Ok(())
 }
 
-/// Checks every byte of these files. What is damaged is packed again at its next use.
-fn verify(cache: &PackCache, packed: &[Packed], json: bool) -> anyhow::Result<Outcome> {
+/// Checks every byte of these files. What is damaged is packed again at its next use, unless it is all there is of a model.
+fn verify(cache: &PackCache, packed: &[Packed], kept: &[CachedModel], json: bool) -> anyhow::Result<Outcome> {
     let listener = Listener::new();
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    let (mut damaged, mut reports) = (0, Vec::new());
-    for file in packed {
-        let path = file.path.display().to_string();
-        let mut progress = Progress::new(format!("checking {path}"), file.bytes, Unit::Bytes);
-        let found = cache.verify(file, threads, &mut |done, _| {
+    let (mut damaged, mut lost, mut reports) = (0, 0, Vec::new());
+    let files = packed.iter().map(|file| (&file.path, file.bytes, Some(file)));
+    for (path, bytes, file) in files.chain(kept.iter().map(|model| (&model.path, model.bytes, None))) {
+        let shown = path.display().to_string();
+        let mut progress = Progress::new(format!("checking {shown}"), bytes, Unit::Bytes);
+        let mut on = |done, _| {
             progress.set(done);
             if listener.pressed().load(Ordering::SeqCst) {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
-        });
+        };
+        let found = match file {
+            Some(file) => cache.verify(file, threads, &mut on),
+            None => verify_kept(path, threads, &mut on),
+        };
         drop(progress);
         let Some(found) = found else { return Ok(Outcome::Interrupted) };
-        damaged += usize::from(found.is_err());
+        damaged += usize::from(found.is_err() && file.is_some());
+        lost += usize::from(found.is_err() && file.is_none());
         if !json {
             match &found {
-                Ok(()) => note!("{path} is good"),
-                Err(why) => note!("{path} {why}"),
+                Ok(()) => note!("{shown} is good"),
+                Err(why) if file.is_some() => note!("{shown} {why}"),
+                Err(why) => note!("{why}"),
             }
         }
-        reports.push(json!({ "path": path, "bytes": file.bytes, "problem": found.err() }));
+        reports.push(json!({ "path": shown, "bytes": bytes, "problem": found.err() }));
     }
+    let count = reports.len();
     if json {
         Out::new().json(&Value::Array(reports))?;
     }
+    ensure!(lost == 0, "{lost} of {count} files are damaged, and are the only copies of their models");
     ensure!(
         damaged == 0,
-        "{damaged} of {} files cannot be used; their models are packed again when needed",
-        packed.len()
+        "{damaged} of {count} files cannot be used; their models are packed again when needed"
     );
     Ok(Outcome::Done)
+}
+
+/// Checks a packed model. `None` if `on` interrupts it.
+fn verify_kept(
+    path: &Path,
+    threads: usize,
+    on: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Option<Result<(), String>> {
+    let checked = open_file(path).and_then(|model| Ok(verify_model(&model, threads, on)?));
+    match checked {
+        Err(Error::Interrupted) => None,
+        checked => Some(checked.map_err(|error| error.to_string())),
+    }
 }
 
 fn description(packed: &Packed) -> Value {

@@ -7,8 +7,8 @@ mod show;
 use std::io::Write as _;
 
 use serde_json::json;
-use weft_engine::EngineOptions;
 use weft_engine::inspect::{MemoryNeed, memory_need};
+use weft_engine::{EngineOptions, open_file};
 use weft_gguf::Gguf;
 use weft_models::BuildOptions;
 
@@ -35,7 +35,7 @@ Examples:
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let path = model_ref::find(args, args.text(MODEL.name))?;
-    let gguf = Gguf::open(&path)?;
+    let gguf = open_file(&path)?;
     let facts = Facts::of(&gguf, args.flag("tensors"));
     let need = if args.is_set("device") { Some(memory(args, &gguf)?) } else { None };
     let mut out = Out::new();

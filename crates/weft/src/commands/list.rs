@@ -23,7 +23,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let models = cache.list()?;
     let mut out = Out::new();
     if args.flag("json") {
-        let model = |CachedModel { name, quant, bytes, path, .. }: &CachedModel| json!({ "name": name, "quant": quant, "bytes": bytes, "path": path.display().to_string() });
+        let model = |CachedModel { name, quant, bytes, path, packed, .. }: &CachedModel| json!({ "name": name, "quant": quant, "bytes": bytes, "packed": packed, "path": path.display().to_string() });
         out.json(&models.iter().map(model).collect())?;
     } else if models.is_empty() {
         note!("no models in {}; `weft pull smollm2` downloads a small one", cache.models().display());

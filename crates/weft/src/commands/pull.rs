@@ -7,6 +7,7 @@ use crate::args::Args;
 use crate::fetching::with_events;
 use crate::model_ref;
 use crate::out::Out;
+use crate::packing;
 
 const NAME: Positional = Positional {
     name: "NAME",
@@ -20,8 +21,13 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 Prints the path of the model. An interrupted download resumes where it stopped, and every file's checksum is verified.
 
+When a model is first run, its weights are packed into a second file about as large as the model. With --packed they are packed \
+now, into the only file: it takes the place of the downloaded ones, and `weft cache unpack` restores them byte for byte. \
+Packing needs room for both for as long as it takes.
+
 Examples:
   weft pull smollm2
+  weft pull --packed smollm2
   weft pull hf:bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M",
     positionals: &[NAME],
     run,
@@ -29,7 +35,12 @@ Examples:
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let hub = model_ref::hub(args)?;
-    let path = with_events(|on| hub.pull(args.text(NAME.name).unwrap_or_default(), on))?;
+    let mut path = with_events(|on| hub.pull(args.text(NAME.name).unwrap_or_default(), on))?;
+    if args.flag("packed") {
+        let model = packing::cached(hub.cache(), &path.to_string_lossy())?;
+        packing::pack(hub.cache(), &model)?;
+        path = model.packed_path();
+    }
     writeln!(Out::new(), "{}", path.display())?;
     Ok(Outcome::Done)
 }

@@ -155,8 +155,10 @@ fn models(args: Args<'_>) -> anyhow::Result<Vec<ModelSource>> {
     Ok(models.into_iter().map(source).collect())
 }
 
-/// A file's name without `.gguf`, and without the number of a split.
+/// A file's name without `.gguf`, without the number of a split, and without what packing added.
 fn stem(path: &Path) -> String {
+    let own = path.extension().is_some_and(|extension| extension == "weft").then(|| path.with_extension(""));
+    let path = own.as_deref().unwrap_or(path);
     let name = path.file_stem().map_or("model".into(), |name| name.to_string_lossy().into_owned());
     match name.find("-00001-of-") {
         Some(at) => name[..at].to_string(),

@@ -4,7 +4,7 @@ use std::io::{self, Read as _, Write as _};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
-use weft_gguf::Gguf;
+use weft_engine::open_file;
 use weft_text::EncodeOptions;
 
 use super::{Command, MODEL, Outcome, Positional};
@@ -35,7 +35,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         Some(text) => text.to_string(),
     };
     let path = model_ref::find(args, args.text("MODEL"))?;
-    let tokenizer = weft_engine::tokenizer(Gguf::open(&path)?.metadata())?;
+    let tokenizer = weft_engine::tokenizer(open_file(&path)?.metadata())?;
     let special = args.switch("special", "no-special").unwrap_or(true);
     let ids = tokenizer.encode(&text, EncodeOptions { parse_special: special, add_special: special });
     let mut out = Out::new();

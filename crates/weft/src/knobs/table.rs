@@ -352,6 +352,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Journal file, which records every measurement"),
     knob(JOURNAL, "no-journal", Kind::Flag, RECORD).env("WEFT_NO_JOURNAL")
         .help("Do not record this run in the journal"),
+    knob(STORE, "packed", Kind::Flag, &["pull"])
+        .help("Pack the model, and keep only its packed form: half the disk space"),
     knob(STORE, "cache", Kind::Path("DIR"), CACHE).env("WEFT_CACHE").unset("the user's cache folder")
         .help("Folder for downloaded models and packed weights"),
     knob(STORE, "no-cache", Kind::Flag, DEVICES).env("WEFT_NO_CACHE")

