@@ -204,8 +204,7 @@ impl Device for CpuDevice {
     }
 
     fn pack(&mut self, mut weight: Weight) -> Result<BufferId, DeviceError> {
-        weight.check()?;
-        let bytes = (*weight.bytes).as_ref().len();
+        let bytes = weight.check()?;
         let tiles = weight.tiles.take();
         let mut buffer = Buffer::pack(weight).ok_or_else(|| self.out_of_memory(bytes))?;
         if let Some(tiles) = tiles {

@@ -3,8 +3,10 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use weft_device::ReferenceDevice;
+use weft_cpu::{CpuDevice, CpuOptions};
+use weft_device::{BufferId, Device, DeviceError, Forward, ReferenceDevice, Weight};
 use weft_engine::inspect::{Runner, fingerprint, oracle_logits};
 use weft_engine::{
     EngineOptions, Error, Model, PackCache, Report, is_packed_model, open_file, pack_model, unpack_model,
@@ -12,6 +14,35 @@ use weft_engine::{
 use weft_quant::GgmlType;
 
 use crate::support::{Fixture, all_logits, bits, fixtures};
+
+/// Rows that a device must not look at.
+struct Absent;
+
+impl AsRef<[u8]> for Absent {
+    fn as_ref(&self) -> &[u8] {
+        panic!("a device looked at the rows of a weight that it has tiles of")
+    }
+}
+
+/// A CPU device whose weights with tiles have no rows.
+struct TilesOnly(CpuDevice);
+
+impl Forward for TilesOnly {
+    fn inner(&self) -> &dyn Device {
+        &self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut self.0
+    }
+
+    fn pack(&mut self, mut weight: Weight) -> Result<BufferId, DeviceError> {
+        if weight.tiles.is_some() {
+            weight.bytes = Arc::new(Absent);
+        }
+        self.0.pack(weight)
+    }
+}
 
 /// A folder that is removed when dropped.
 struct Folder(PathBuf);
@@ -62,6 +93,22 @@ fn packed_models_compute_the_same_bits_and_pack_nothing() {
         assert_eq!(fingerprint(&kept), fingerprint(&original), "prompts that were kept stay valid");
     }
     assert!(cache.list().unwrap().is_empty());
+}
+
+#[test]
+fn no_rows_of_packed_weights_are_restored() {
+    let folder = Folder::new("packed-tiles");
+    for name in ["glm-tiny-q4_k_m", "ds2-tiny-q4_0", "llama-tiny-q6_k", "mixtral-tiny-q4_0"] {
+        let kept = packed(&folder, name);
+        let options = EngineOptions::default().context(128);
+        let expected = bits(&all_logits(&mut kept.runner(options.clone()), &kept.tokens, 7));
+        let device =
+            TilesOnly(CpuDevice::new(CpuOptions { threads: Some(2), ..CpuOptions::default() }).unwrap());
+        let model = Model::open(&kept.path, GgmlType::F16).unwrap();
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let mut runner = Runner::new(model, Box::new(device), &options, go_on).unwrap();
+        assert!(bits(&all_logits(&mut runner, &kept.tokens, 7)) == expected, "{name}");
+    }
 }
 
 #[test]
