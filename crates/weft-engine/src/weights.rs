@@ -117,6 +117,10 @@ pub(crate) fn load_packed(
         done += (*tiles).as_ref().len() as u64;
         buffers.push(device.pack(Weight { tiles: Some(tiles), ..weight.clone() }).map_err(of_weight(name))?);
     }
+    // What follows takes time too, and is not loading.
+    if done > 0 && report(Report::Loading { done, total }).is_break() {
+        return Err(Error::Interrupted);
+    }
     Ok(buffers)
 }
 

@@ -25,6 +25,7 @@ mod form;
 mod grammar;
 mod http;
 mod json;
+mod loading;
 mod log;
 mod metrics;
 mod models;

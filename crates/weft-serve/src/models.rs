@@ -15,6 +15,7 @@ use weft_text::reply::ReplyFormat;
 
 use crate::error::{ApiError, Kind};
 use crate::grammar::Grammars;
+use crate::loading::logged;
 use crate::metrics::Metrics;
 use crate::options::{Limits, ModelSource};
 use crate::worker::Worker;
@@ -161,6 +162,7 @@ impl Models {
         let begun = Instant::now();
         info!(model = %name, "loading");
         let (options, metrics) = (self.engine.clone(), self.metrics.of_model(&name));
+        let mut report = logged(name.clone());
         let failed = |why: String, out_of_memory: bool| {
             warn!(model = %name, %why, "cannot load the model");
             let error = ApiError::new(Kind::Internal, format!("cannot load the model `{name}`: {why}"));
@@ -172,9 +174,14 @@ impl Models {
             describing.cache(engine.page(), engine.stats().pages);
             Facts::of(engine)
         };
-        let (worker, facts) =
-            Worker::start(&name, &self.limits, metrics, move || options.open(&path), describe)
-                .map_err(|error| failed(error.to_string(), false))?;
+        let (worker, facts) = Worker::start(
+            &name,
+            &self.limits,
+            metrics,
+            move || options.open_with(&path, &mut report),
+            describe,
+        )
+        .map_err(|error| failed(error.to_string(), false))?;
         let facts = match facts.await {
             Ok(facts) => facts.map_err(|error| failed(error.to_string(), error.is_out_of_memory()))?,
             Err(_) => return Err(failed("loading panicked".into(), false)),

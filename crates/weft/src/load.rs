@@ -9,8 +9,11 @@ use weft_engine::{Engine, EngineOptions, Error, OnReport, Report};
 
 use crate::interrupt::Listener;
 use crate::out::note;
-use crate::progress::{Progress, Unit};
+use crate::progress::{Progress, Spinner, Unit};
 use crate::running;
+
+/// What a spinner says while no amount is known.
+const LOADING: &str = "loading the model";
 
 /// What helps if there is too little memory.
 const ADVICE: &str = "too little memory for this model and its context: close other programs, use a smaller --context or --kv q8_0, \
@@ -38,10 +41,12 @@ pub(crate) fn with_report<T>(
     let listener = Listener::new();
     let pressed = || listener.pressed().load(Ordering::SeqCst);
     let mut shown: Option<(&str, Progress)> = None;
+    // Between tasks whose length is known, headers are read, plans are made and kernels compiled.
+    let mut spinner = Some(Spinner::new(LOADING));
     let mut show = |report| {
         let (label, done, total) = match report {
             Report::Note(text) => {
-                shown = None;
+                (shown, spinner) = (None, None);
                 note!("{text}");
                 return ControlFlow::Continue(());
             }
@@ -50,10 +55,16 @@ pub(crate) fn with_report<T>(
             Report::Unpacking { done, total } => ("restoring the model's own files", done, total),
             Report::Loading { done, total } => ("loading weights onto the device", done, total),
         };
-        if shown.as_ref().is_none_or(|(known, _)| *known != label) {
-            shown = Some((label, Progress::new(label, total, Unit::Bytes)));
+        if done == total {
+            shown = None;
+            spinner.get_or_insert_with(|| Spinner::new(LOADING));
+        } else {
+            spinner = None;
+            if shown.as_ref().is_none_or(|(known, _)| *known != label) {
+                shown = Some((label, Progress::new(label, total, Unit::Bytes)));
+            }
+            shown.iter_mut().for_each(|(_, progress)| progress.set(done));
         }
-        shown.iter_mut().for_each(|(_, progress)| progress.set(done));
         if pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let loaded = load(&mut show).map_err(|error| {
