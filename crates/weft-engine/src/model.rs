@@ -11,7 +11,7 @@ use weft_text::{
 };
 
 use crate::error::Error;
-use crate::packed_models::open_file;
+use crate::files::open_file;
 
 /// The number of rows in a page of the KV cache.
 pub(crate) const PAGE: usize = BuildOptions::PAGE;

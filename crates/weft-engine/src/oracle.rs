@@ -8,8 +8,8 @@ use weft_models::BuildOptions;
 use weft_quant::GgmlType;
 
 use crate::error::Error;
+use crate::files::check_file;
 use crate::model::PAGE;
-use crate::packed_models::check_file;
 
 /// Computes the logits of every token of one sequence in plain `f32`: `[tokens, vocab]`, row-major.
 ///

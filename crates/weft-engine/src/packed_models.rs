@@ -1,10 +1,8 @@
 //! Models that are kept packed only: which of their tensors are packed, and how, follows from the plans of the CPU.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use weft_device::{Packing, RowsOf16};
 use weft_fuse::Options;
 use weft_gguf::{Gguf, TensorInfo};
 use weft_models::BuildOptions;
@@ -12,21 +10,10 @@ use weft_pack::{Form, OnReport};
 
 use crate::compile::Planned;
 use crate::error::Error;
-use crate::model::PAGE;
+use crate::files::PACKING;
 use crate::options::EngineOptions;
 use crate::sizes::Room;
 use crate::weights::multiplied;
-
-/// The layout that packed models are in: that of the CPU, which GPUs share.
-const PACKING: &dyn Packing = &RowsOf16;
-
-/// Opens a model's file: a GGUF file, or a [packed model](pack_model). Only headers are read.
-///
-/// # Errors
-/// If the file cannot be read, or is not valid.
-pub fn open_file(path: &Path) -> Result<Gguf, Error> {
-    Ok(weft_pack::open_model(path, &[PACKING])?)
-}
 
 /// Packs a model into one file at `path`, from which it can be run, and from which [`unpack_model`] restores its own files. The file
 /// appears only after every tensor was restored from it and compared. `name` is the model's name, for messages.
@@ -64,19 +51,10 @@ pub fn unpack_model(
     Ok(weft_pack::unpack_model(model, folder, threads, report)?)
 }
 
-/// Checks a packed model, unless that was done since the machine was started. Does nothing for a GGUF file.
-///
-/// # Errors
-/// If it is damaged; [`Error::Interrupted`] if `on` interrupts it.
-pub fn check_file(model: &Gguf, on: &mut dyn FnMut(u64, u64) -> ControlFlow<()>) -> Result<(), Error> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(weft_pack::check(model, threads, on)?)
-}
-
 /// The tensors that plans multiply by, and those that they also read by rows.
 fn needed(gguf: &Gguf) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
     let defaults = EngineOptions::default();
-    let model = weft_models::build(gguf, &BuildOptions { kv: defaults.kv, page: PAGE })?;
+    let model = weft_models::build(gguf, &BuildOptions { kv: defaults.kv, page: BuildOptions::PAGE })?;
     let Room { max, .. } = Room::new(&defaults, model.config.context)?;
     let planned = Planned::of_all_steps(&model, &Options { max, ..Options::default() })?;
     let (mut tiles, mut rows) = (BTreeSet::new(), BTreeSet::new());

@@ -4,22 +4,18 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use weft_file::AtomicFile;
 use weft_gguf::MappedFile;
 
+use crate::blocks::{check_blocks, write_blocks};
 use crate::checked;
-use crate::checksum::checksum;
 use crate::header::{self, Header};
 use crate::identity::Identity;
-use crate::layout::{BLOCK, Layout};
+use crate::layout::Layout;
 use crate::storage::Storage;
-use crate::work::{self, Stop};
-
-/// The number of blocks after which a file is synced, so that a process never has to wait long for it at its end.
-const SYNC: usize = 256;
+use crate::work::Stop;
 
 /// Files used within this time are not marked as used again.
 const RECENT: Duration = Duration::from_secs(3600);
@@ -99,25 +95,6 @@ pub(crate) fn open(
     Ok(Opened { storage: Storage::File { map, _locked: file }, ranges })
 }
 
-/// Checks every block of a file's data, which begin at `start`, against their checksums.
-///
-/// # Errors
-/// The place of a block that is damaged, or that the callback interrupted the check.
-pub(crate) fn check_blocks(
-    map: &[u8],
-    start: usize,
-    sums: &[u64],
-    threads: usize,
-    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-) -> Result<(), Stop<usize>> {
-    let total = (map.len() - start) as u64;
-    let check = |(block, bytes): (usize, &[u8]), _: &mut ()| {
-        if sums[block] == checksum(bytes) { Ok(()) } else { Err(start + block * BLOCK) }
-    };
-    let mut done = |blocks: usize| progress(((blocks * BLOCK) as u64).min(total), total);
-    work::each(threads, map[start..].chunks(BLOCK).enumerate(), || (), check, &mut done)
-}
-
 /// Checks a file whoever it belongs to, and notes the result. `None` if the callback interrupted it.
 ///
 /// # Errors
@@ -177,32 +154,6 @@ pub(crate) fn write(
     let file = AtomicFile::create(path).map_err(Stop::Failed)?;
     header.sums = write_blocks(&file, start, layout, threads, progress)?;
     file.write_all_at(&header.encode(), 0).and_then(|()| file.commit()).map_err(Stop::Failed)
-}
-
-/// Packs all weights of a layout into a file from byte `start` on, and returns the checksum of each block.
-///
-/// # Errors
-/// If the file cannot be written, or `progress` interrupts.
-pub(crate) fn write_blocks(
-    file: &AtomicFile,
-    start: u64,
-    layout: &Layout<'_>,
-    threads: usize,
-    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-) -> Result<Vec<u64>, Stop<io::Error>> {
-    let total = layout.len() as u64;
-    let sums: Vec<AtomicU64> = (0..layout.len().div_ceil(BLOCK)).map(|_| AtomicU64::new(0)).collect();
-    let fill = |block: usize, (buffer, tile): &mut (Vec<u8>, Vec<u8>)| {
-        let at = block * BLOCK;
-        let out = &mut buffer[..BLOCK.min(layout.len() - at)];
-        layout.fill(block, out, tile);
-        sums[block].store(checksum(out), Ordering::Relaxed);
-        file.write_all_at(out, start + at as u64)?;
-        if block % SYNC == SYNC - 1 { file.sync_data() } else { Ok(()) }
-    };
-    let mut done = |blocks: usize| progress(((blocks * BLOCK) as u64).min(total), total);
-    work::each(threads, 0..sums.len(), || (vec![0; BLOCK], Vec::new()), fill, &mut done)?;
-    Ok(sums.into_iter().map(AtomicU64::into_inner).collect())
 }
 
 /// The size of a file with this header.

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod as_is;
+mod blocks;
 mod bytes;
 mod cache;
 mod cached_weights;

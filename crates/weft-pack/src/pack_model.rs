@@ -12,7 +12,7 @@ use weft_file::AtomicFile;
 use weft_gguf::{FileBytes, Gguf, Piece, TensorInfo};
 
 use crate::as_is::AsIs;
-use crate::file::write_blocks;
+use crate::blocks::write_blocks;
 use crate::identity::{fingerprint, identity};
 use crate::layout::{BLOCK, Layout, PlacedWeight, SourceWeight};
 use crate::model_error::ModelError;

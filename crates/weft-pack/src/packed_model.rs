@@ -14,8 +14,8 @@ use weft_device::{Packing, Weight, WeightBytes};
 use weft_gguf::{FileBytes, Gguf, Restore, StoredPart, TensorInfo};
 
 use crate::as_is::AsIs;
+use crate::blocks::check_blocks;
 use crate::checked;
-use crate::file::check_blocks;
 use crate::layout::{Place, place};
 use crate::model_error::ModelError;
 use crate::model_header::{Form, MAGIC, ModelHeader, Original};
