@@ -96,8 +96,8 @@ fn numbers_of<const BITS: usize>(row: usize, group: &[u8]) -> [u8; COLUMNS] {
     let words: &[[u8; 4]] = group.as_chunks().0;
     let get = |first: usize, width: usize, quad: usize| {
         let (vector, shift) = place(width, quad);
-        u32::from_le_bytes(words[(first + vector) * ROWS + row]) >> shift
-            & u32::from(mask(width)) * 0x0101_0101
+        (u32::from_le_bytes(words[(first + vector) * ROWS + row]) >> shift)
+            & (u32::from(mask(width)) * 0x0101_0101)
     };
     let mut out = [0; COLUMNS];
     for (quad, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
@@ -139,18 +139,18 @@ fn super_block(ty: GgmlType, u: &[u8; SUPER], factors: &Factors, out: &mut [u8])
     let eight = |all: &[u8; 16]| -> [u8; 8] { std::array::from_fn(|i| all[i] & 0x3f) };
     match ty {
         GgmlType::Q2_K => {
-            let packed: [u8; 16] = std::array::from_fn(|i| scales[i] & 0x0f | mins[i] << 4);
+            let packed: [u8; 16] = std::array::from_fn(|i| (scales[i] & 0x0f) | (mins[i] << 4));
             put(out, &[&packed, &two_bits(u), d, dmin]);
         }
         GgmlType::Q3_K => {
             let (mut high, mut packed) = ([0u8; 32], [0u8; 12]);
             for (g, u) in u.as_chunks::<32>().0.iter().enumerate() {
-                high.iter_mut().zip(u).for_each(|(high, u)| *high |= (u >> 2 & 1) << g);
+                high.iter_mut().zip(u).for_each(|(high, u)| *high |= ((u >> 2) & 1) << g);
             }
             for (i, scale) in scales.iter().enumerate() {
                 let six = scale.wrapping_add(32);
                 packed[i % 8] |= (six & 0x0f) << (4 * (i / 8));
-                packed[8 + i % 4] |= (six >> 4 & 3) << (2 * (i / 4));
+                packed[8 + i % 4] |= ((six >> 4) & 3) << (2 * (i / 4));
             }
             put(out, &[&high, &two_bits(u), &packed, d]);
         }
@@ -158,7 +158,7 @@ fn super_block(ty: GgmlType, u: &[u8; SUPER], factors: &Factors, out: &mut [u8])
         GgmlType::Q5_K => {
             let mut high = [0u8; 32];
             for (g, u) in u.as_chunks::<32>().0.iter().enumerate() {
-                high.iter_mut().zip(u).for_each(|(high, u)| *high |= (u >> 4 & 1) << g);
+                high.iter_mut().zip(u).for_each(|(high, u)| *high |= ((u >> 4) & 1) << g);
             }
             put(out, &[d, dmin, &pack_scales(&eight(scales), &eight(mins)), &high, &low()]);
         }
@@ -168,9 +168,10 @@ fn super_block(ty: GgmlType, u: &[u8; SUPER], factors: &Factors, out: &mut [u8])
             for ((low, high), u) in halves.zip(u.as_chunks::<128>().0) {
                 for i in 0..32 {
                     let [a, b, c, d] = [u[i], u[i + 32], u[i + 64], u[i + 96]];
-                    low[i] = a & 0x0f | c << 4;
-                    low[i + 32] = b & 0x0f | d << 4;
-                    high[i] = a >> 4 & 3 | (b >> 4 & 3) << 2 | (c >> 4 & 3) << 4 | d >> 4 << 6;
+                    low[i] = (a & 0x0f) | (c << 4);
+                    low[i + 32] = (b & 0x0f) | (d << 4);
+                    high[i] =
+                        ((a >> 4) & 3) | (((b >> 4) & 3) << 2) | (((c >> 4) & 3) << 4) | ((d >> 4) << 6);
                 }
             }
             put(out, &[&low, &high, scales, d]);
@@ -180,7 +181,7 @@ fn super_block(ty: GgmlType, u: &[u8; SUPER], factors: &Factors, out: &mut [u8])
             for i in 0..8 {
                 let six = scales[i].wrapping_add(32);
                 packed[i / 2] |= (six & 0x0f) << (4 * (i % 2));
-                high |= u16::from(six >> 4 & 3) << (2 * i);
+                high |= u16::from((six >> 4) & 3) << (2 * i);
             }
             for (qs, u) in qs.as_chunks_mut::<16>().0.iter_mut().zip(u.as_chunks::<32>().0) {
                 *qs = pack_32_nibbles(u);
