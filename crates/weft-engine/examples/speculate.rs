@@ -1,5 +1,5 @@
 //! Checks that speculation changes no reply, and measures what it gains:
-//! `cargo run --release --example speculate -- check model.gguf 500` and `… -- bench model.gguf`
+//! `cargo run --release --example speculate -- check model.gguf 500` and `… -- bench model.gguf [edits summaries stories random]`
 //!
 //! `check` answers prompts greedily and sampled, alone and eight together, with each kind of speculation and without, and
 //! compares the tokens. `bench` prints the tokens per second of replies to edits, summaries, stories and random text; the kinds
@@ -34,10 +34,18 @@ const TEXTS: [&str; 4] = [
 /// The prompts of a kind.
 fn prompts(kind: &str) -> Vec<String> {
     match kind {
-        "edits" => CODE
-            .iter()
-            .map(|code| format!("Add a short comment before each function or statement of this code and repeat the whole code.\n\n```\n{code}```"))
-            .collect(),
+        "edits" => [
+            ("total", "sum_of_prices"),
+            ("greet", "welcome"),
+            ("Point", "Vector"),
+            ("customers", "clients"),
+        ]
+        .iter()
+        .zip(CODE)
+        .map(|((from, to), code)| {
+            format!("Rename `{from}` to `{to}` in this code. Answer with the whole code.\n\n```\n{code}```")
+        })
+        .collect(),
         "summaries" => TEXTS
             .iter()
             .map(|text| format!("Summarise this text in its own words, sentence by sentence.\n\n{text}"))
@@ -47,7 +55,8 @@ fn prompts(kind: &str) -> Vec<String> {
             .into(),
         _ => (0..4u32)
             .map(|seed| {
-                let words = (0..60u32).map(|i| (i * i * 7919 + seed * 104_729 + i * 31).wrapping_mul(2_654_435_761));
+                let words =
+                    (0..60u32).map(|i| (i * i * 7919 + seed * 104_729 + i * 31).wrapping_mul(2_654_435_761));
                 words.map(|word| format!("{:x} ", word >> 12)).collect()
             })
             .collect(),
@@ -93,7 +102,7 @@ fn check(engine: &mut Engine, count: usize) -> Result<(), Failure> {
                 let requests = all.iter().zip(0u64..).map(|(text, seed)| {
                     // The prefix cache is used, so that replies are also guessed from earlier ones.
                     let sampling = Sampling::default().temperature(temperature).seed(seed);
-                    Ok(request(engine, text, 48, sampling)?.cache(true))
+                    Ok(request(engine, text, 32, sampling)?.cache(true))
                 });
                 let requests = requests.collect::<Result<_, Failure>>()?;
                 let replies = answer(engine, requests, together)?;
@@ -140,15 +149,20 @@ fn measure(engine: &mut Engine, prompts: &[String], together: usize) -> Result<M
         while engine.step()? {}
         all.time += begun.elapsed();
         all.tokens += engine.stats().generated - generated;
+        if std::env::var_os("SHOW").is_some() {
+            let first = replies.into_iter().map(tokens).next().unwrap_or_default();
+            eprintln!("{}\n====", engine.model().tokenizer().decode(&first, true));
+        }
     }
     let after = engine.stats().speculation;
     (all.guessed, all.accepted) = (after.guessed - before.guessed, after.accepted - before.accepted);
     Ok(all)
 }
 
-fn bench(engine: &mut Engine) -> Result<(), Failure> {
+fn bench(engine: &mut Engine, only: &[String]) -> Result<(), Failure> {
     println!("tokens per second, the median of {ROUNDS} rounds (least to most); accepted of guessed tokens");
-    for kind in ["edits", "summaries", "stories", "random"] {
+    let kinds = ["edits", "summaries", "stories", "random"];
+    for kind in kinds.into_iter().filter(|kind| only.is_empty() || only.iter().any(|one| one == kind)) {
         let prompts = prompts(kind);
         for together in [1, 8] {
             let mut rates = [const { Vec::new() }; KINDS.len()];
@@ -189,13 +203,13 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn main() -> Result<(), Failure> {
-    let usage = "usage: speculate check MODEL.gguf [PROMPTS], or speculate bench MODEL.gguf";
+    let usage = "usage: speculate check MODEL.gguf [PROMPTS], or speculate bench MODEL.gguf [KIND]...";
     let args: Vec<String> = std::env::args().collect();
     let (what, model) = (args.get(1).ok_or(usage)?, args.get(2).ok_or(usage)?);
     let mut engine = Engine::builder().context(1024).sequences(8).speculate(Speculate::Auto).open(model)?;
     match what.as_str() {
         "check" => check(&mut engine, args.get(3).map_or(Ok(500), |count| count.parse())?),
-        "bench" => bench(&mut engine),
+        "bench" => bench(&mut engine, &args[3..]),
         _ => Err(usage.into()),
     }
 }

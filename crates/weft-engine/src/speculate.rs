@@ -56,7 +56,9 @@ pub(crate) struct Speculation {
 impl Speculation {
     /// Guesses by looking up. With `estimates` of the times of steps of one row, two and so on, only as far as it pays.
     pub(crate) fn lookup(estimates: Option<Vec<f64>>) -> Speculation {
-        Speculation { times: estimates.map(Times::new), ..Speculation::new(Box::new(Lookup::default())) }
+        // Where times and acceptance decide, long guesses are only offers.
+        let lookup = Lookup::new(if estimates.is_some() { 4 } else { 1 });
+        Speculation { times: estimates.map(Times::new), ..Speculation::new(Box::new(lookup)) }
     }
 
     /// Takes all guesses of a drafter.

@@ -2,8 +2,9 @@
 
 use super::drafter::KINDS;
 
-/// The acceptance that is assumed before anything was guessed, and how many guesses that counts for.
-const FIRST: f64 = 0.5;
+/// The acceptance of each kind that is assumed before anything was guessed, and how many guesses that counts for. It is rather
+/// high: what is never tried is never measured.
+const FIRST: [f64; KINDS] = [0.8, 0.3, 0.5, 0.65, 0.75, 0.85, 0.9];
 const WEIGHT: f64 = 4.0;
 
 /// What is left of earlier counts after a guess of the same kind: of one generation's, and of all.
@@ -69,7 +70,7 @@ impl Acceptance {
 
     /// The probability that a token of a guess is right if those before it are.
     pub(crate) fn of(&self, all: &Acceptance, kind: usize) -> f64 {
-        self.kinds[kind].of(all.kinds[kind].of(FIRST))
+        self.kinds[kind].of(all.kinds[kind].of(FIRST[kind]))
     }
 }
 
@@ -80,7 +81,7 @@ mod tests {
     #[test]
     fn rates_follow_what_was_checked_and_return_if_nothing_is() {
         let (mut one, mut all) = (Acceptance::default(), Acceptance::default());
-        assert_eq!(one.of(&all, 2), FIRST);
+        assert_eq!(one.of(&all, 2), FIRST[2]);
         for _ in 0..50 {
             one.add(&mut all, 2, Verdict { accepted: 3, wrong: true });
         }
@@ -89,20 +90,20 @@ mod tests {
             one.add(&mut all, 2, Verdict { accepted: 0, wrong: true });
         }
         let low = one.of(&all, 2);
-        assert!(low < 0.2 && one.of(&all, 1) == FIRST, "{low}");
+        assert!(low < 0.2 && one.of(&all, 1) == FIRST[1], "{low}");
         // Another generation begins with what was learnt.
         let begins = Acceptance::default().of(&all, 2);
-        assert!(begins > low && begins < 0.75 && begins != FIRST, "{begins}");
+        assert!(begins > low && begins < 0.75 && begins != FIRST[2], "{begins}");
         for _ in 0..400 {
             one.unused(&mut all, 2);
         }
-        assert!((one.of(&all, 2) - FIRST).abs() < 0.02, "{}", one.of(&all, 2));
+        assert!((one.of(&all, 2) - FIRST[2]).abs() < 0.02, "{}", one.of(&all, 2));
     }
 
     #[test]
     fn a_guess_that_ends_the_reply_is_not_wrong() {
         let (mut one, mut all) = (Acceptance::default(), Acceptance::default());
         one.add(&mut all, 0, Verdict { accepted: 2, wrong: false });
-        assert!(one.of(&all, 0) > FIRST);
+        assert!(one.of(&all, 0) > FIRST[0]);
     }
 }

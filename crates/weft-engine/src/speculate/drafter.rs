@@ -4,7 +4,7 @@
 pub const MOST_GUESSES: usize = 15;
 
 /// The number of kinds of guesses whose acceptance is measured separately.
-pub(crate) const KINDS: usize = 6;
+pub(crate) const KINDS: usize = 7;
 
 /// Guesses the next tokens of replies.
 ///

@@ -1,8 +1,8 @@
 //! Guesses by looking up what came before: replies repeat parts of their prompts and of themselves.
 //!
 //! The last two tokens are looked up among all earlier ones of the same generation. Of the places where they occur, the one
-//! before which most tokens are the same as at the end tells what comes next. What an earlier request with the same
-//! beginning went on with, by the prefix cache, goes first.
+//! before which most tokens are the same as at the end tells what comes next; if there is none, the last place of the last token
+//! does. What an earlier request with the same beginning went on with, by the prefix cache, goes first.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,18 @@ const LONGEST: usize = 32;
 const KNOWN: usize = 0;
 
 /// Looks up the last tokens of replies among earlier ones.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Lookup {
     texts: BTreeMap<u64, Index>,
+    /// How many tokens are guessed for each token that is the same.
+    each: usize,
+}
+
+impl Lookup {
+    /// Guesses so many tokens for each that is the same as at the end.
+    pub(crate) fn new(each: usize) -> Lookup {
+        Lookup { texts: BTreeMap::new(), each }
+    }
 }
 
 impl Drafter for Lookup {
@@ -36,7 +45,7 @@ impl Drafter for Lookup {
             if let Some(Match { at, len }) = index.find(tokens) {
                 // What repeats itself goes on to do so.
                 let period = tokens.len() - at;
-                let guess = (0..len).map(|i| tokens[at + i % period]);
+                let guess = (0..len * self.each).map(|i| tokens[at + i % period]);
                 ask.guess_of_kind(guess, kind(len));
             }
         }
@@ -50,17 +59,20 @@ impl Drafter for Lookup {
 /// The kind of guess after a match of this length: the longer, the more likely.
 fn kind(len: usize) -> usize {
     match len {
-        ..=2 => 1,
-        3 => 2,
-        4..8 => 3,
-        8..16 => 4,
-        16.. => 5,
+        ..=1 => 1,
+        2 => 2,
+        3 => 3,
+        4..8 => 4,
+        8..16 => 5,
+        16.. => 6,
     }
 }
 
-/// Where pairs of tokens occur in a text. It takes some 60 bytes for each token.
+/// Where tokens and pairs of them occur in a text. It takes some 80 bytes for each token.
 #[derive(Debug, Default)]
 struct Index {
+    /// The last place after each token.
+    after: BTreeMap<u32, u32>,
     /// The last place after each pair.
     last: BTreeMap<[u32; 2], u32>,
     /// For each place, the one before it after the same pair, or 0.
@@ -81,6 +93,9 @@ impl Index {
     fn extend(&mut self, tokens: &[u32]) {
         // A place is known once a token is there: so the end is not a place.
         for at in self.before.len()..tokens.len() {
+            if let Some(from) = at.checked_sub(1) {
+                self.after.insert(tokens[from], at as u32);
+            }
             let before = match at.checked_sub(2) {
                 Some(from) => self.last.insert([tokens[from], tokens[from + 1]], at as u32),
                 None => None,
@@ -91,8 +106,12 @@ impl Index {
 
     /// The place before which most tokens are the same as the last ones, the latest among equals.
     fn find(&self, tokens: &[u32]) -> Option<Match> {
-        let [.., a, b] = tokens else { return None };
-        let mut place = *self.last.get(&[*a, *b])? as usize;
+        let last = *tokens.last()?;
+        let pair = tokens.last_chunk::<2>().and_then(|pair| self.last.get(pair));
+        let Some(place) = pair else {
+            return self.after.get(&last).map(|at| Match { at: *at as usize, len: 1 });
+        };
+        let mut place = *place as usize;
         let mut best = Match { at: 0, len: 0 };
         for _ in 0..PLACES {
             let same = tokens[..place].iter().rev().zip(tokens.iter().rev());
@@ -127,26 +146,30 @@ mod tests {
     fn the_longest_match_tells_what_comes_next() {
         let text = [1, 2, 3, 4, 5, 9, 2, 3, 7, 8, 1, 2, 3];
         // `1 2 3` came once, `2 3` also later.
-        assert_eq!(guess(&mut Lookup::default(), &text, 9), [4, 5, 9]);
-        assert_eq!(guess(&mut Lookup::default(), &text, 2), [4, 5]);
+        assert_eq!(guess(&mut Lookup::new(1), &text, 9), [4, 5, 9]);
+        assert_eq!(guess(&mut Lookup::new(1), &text, 2), [4, 5]);
         // The later of two that are as long.
-        assert_eq!(guess(&mut Lookup::default(), &[1, 2, 3, 1, 2, 4, 1, 2], 9), [4, 1]);
-        // Nothing came before, or too little.
-        for text in [&[][..], &[1], &[1, 2], &[1, 2, 3, 2], &[1, 1]] {
-            assert!(guess(&mut Lookup::default(), text, 9).is_empty());
+        assert_eq!(guess(&mut Lookup::new(1), &[1, 2, 3, 1, 2, 4, 1, 2], 9), [4, 1]);
+        // Only the last token came before.
+        assert_eq!(guess(&mut Lookup::new(1), &[1, 2, 3, 2], 9), [3]);
+        assert_eq!(guess(&mut Lookup::new(1), &[1, 1], 9), [1]);
+        assert_eq!(guess(&mut Lookup::new(3), &[1, 2, 3, 2], 9), [3, 2, 3]);
+        // Nothing did.
+        for text in [&[][..], &[1], &[1, 2]] {
+            assert!(guess(&mut Lookup::new(1), text, 9).is_empty());
         }
     }
 
     #[test]
     fn what_repeats_itself_goes_on() {
-        assert_eq!(guess(&mut Lookup::default(), &[5, 1, 2, 3, 1, 2, 3, 1, 2, 3], 15), [1, 2, 3, 1, 2, 3]);
-        assert_eq!(guess(&mut Lookup::default(), &[7, 7, 7, 7], 15), [7, 7, 7]);
+        assert_eq!(guess(&mut Lookup::new(1), &[5, 1, 2, 3, 1, 2, 3, 1, 2, 3], 15), [1, 2, 3, 1, 2, 3]);
+        assert_eq!(guess(&mut Lookup::new(1), &[7, 7, 7, 7], 15), [7, 7, 7]);
     }
 
     #[test]
     fn the_prefix_cache_goes_first() {
         let mut asks = [Ask::new(1, &[1, 2, 3, 1, 2], vec![8, 9], 9)];
-        Lookup::default().draft(&mut asks);
+        Lookup::new(1).draft(&mut asks);
         let [ask] = asks;
         assert_eq!(ask.into_guess(10).tokens, [8, 9]);
     }
@@ -155,7 +178,7 @@ mod tests {
     #[test]
     fn the_index_follows_the_text() {
         let mut random = Random::new(3);
-        let mut lookup = Lookup::default();
+        let mut lookup = Lookup::new(1);
         let mut tokens: Vec<u32> = Vec::new();
         for _ in 0..400 {
             tokens.push(random.below(5) as u32);
@@ -164,7 +187,8 @@ mod tests {
                 pairs.take(LONGEST).take_while(|(a, b)| a == b).count()
             };
             let places = (2..tokens.len()).rev().filter(|at| same(*at) >= 2);
-            let longest = places.take(PLACES).map(same).max().unwrap_or(0);
+            let one = usize::from((1..tokens.len()).any(|at| same(at) == 1));
+            let longest = places.take(PLACES).map(same).max().unwrap_or(one);
             assert_eq!(guess(&mut lookup, &tokens, LONGEST).len(), longest);
         }
         lookup.ended(1);

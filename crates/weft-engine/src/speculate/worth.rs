@@ -54,7 +54,12 @@ mod tests {
     #[test]
     fn guesses_are_worth_their_time_or_are_left() {
         // Each row adds a tenth of the first, as of a dense model.
-        let dense = Times::new((0..20).map(|row| 10.0 + f64::from(row)).collect());
+        let measured = |each: f64| {
+            let mut times = Times::new(vec![1.0; 20]);
+            (0..20u8).for_each(|row| times.took(usize::from(row) + 1, 10.0 + each * f64::from(row)));
+            times
+        };
+        let dense = measured(1.0);
         let taken = |offers: &[Offer], room| worth(offers, room, &dense);
         assert_eq!(taken(&[offer(9, 1.0)], 15), [9]);
         assert_eq!(taken(&[offer(9, 1.0)], 4), [4]);
@@ -65,7 +70,7 @@ mod tests {
         assert_eq!(taken(&[offer(2, 0.2), offer(3, 0.9)], 3), [0, 3]);
         assert!(taken(&[], 3).is_empty());
         // As with experts, where two rows take nearly twice the time.
-        let dear = Times::new((0..20).map(|row| 10.0 + 8.0 * f64::from(row)).collect());
+        let dear = measured(8.0);
         assert_eq!(worth(&[offer(3, 0.7)], 15, &dear), [0]);
         assert_eq!(worth(&[offer(3, 0.97)], 15, &dear), [3]);
         // No more rows than are known.
