@@ -40,6 +40,10 @@ pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: V
         return field.stores(w, &program, &stores(&part.body));
     }
     let rows = place.tile();
+    if rows > 1 && is_flat(w, part, place) {
+        let field = Field { place, only: None, width: place.width() };
+        return field.stores(w, &program, &stores(&part.body));
+    }
     if rows == 1 {
         let row = place.row(&mut w.code, &Expr::U32(0));
         return whole_row(w, &mut program, place, RowState::new(row.axes, Expr::U32(0)));
@@ -51,6 +55,27 @@ pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: V
         w.code.barrier();
         Ok(())
     })
+}
+
+/// Whether a workgroup that has whole rows can compute all of them at once: what it stores is as long as its rows, and
+/// looks across columns only to pair them.
+fn is_flat(w: &Writer<'_>, part: &Part, place: &Place) -> bool {
+    let lens = part.lens();
+    let cols = place.cols();
+    let cheap = |x: ValueId| match &part.body[x] {
+        Instr::Acc(_) | Instr::Const(_) => true,
+        Instr::Load { view, .. } => {
+            !matches!(w.format(view.param), Format::Ggml(ty) if ty.is_quantised())
+        }
+        _ => false,
+    };
+    place.width() == cols
+        && part.body.iter().all(|instr| match instr {
+            Instr::Reduce(..) | Instr::TopK { .. } | Instr::Take { .. } => false,
+            Instr::Rope { x, .. } => cheap(*x),
+            Instr::Store { value, .. } => lens[*value] == cols as usize,
+            _ => true,
+        })
 }
 
 /// Writes the largest keys of the blocks of a part that selects from a long row.
