@@ -10,6 +10,9 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::attention::{STEP, Tile, UNIT, UNIT_WORDS};
 
+/// Lanes that load units of the same row, side by side.
+const BESIDE: u32 = 8;
+
 /// Most loads of the state that a lane has in flight.
 pub(super) const AHEAD: u32 = 18;
 
@@ -21,7 +24,8 @@ pub(super) struct Copy {
     row_words: u32,
     units: u32,
     padded: u32,
-    /// The units of all rows, and of a lane.
+    /// The rows, and the units of all rows, and of a lane.
+    chunk: u32,
     all: u32,
     pub(super) times: u32,
     /// Where it goes, and the words from one row to the next.
@@ -30,21 +34,29 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    /// A lane's unit number `time`, and whether it exists.
-    fn item(&self, w: &mut Writer<'_>, time: &Expr) -> (Expr, Expr) {
+    /// A lane's unit number `time`: its row, its place in that, and whether it exists.
+    fn item(&self, w: &mut Writer<'_>, time: &Expr) -> (Expr, Expr, Expr) {
         let lanes = w.code.lanes;
+        let rows = lanes / BESIDE;
+        if self.padded.is_multiple_of(BESIDE) && self.chunk.is_multiple_of(rows) {
+            // Eight lanes have a row at a time, whose place they look up once.
+            let each = self.padded / BESIDE;
+            let row = Expr::Lane / BESIDE + (time / each) * rows;
+            let unit = Expr::Lane % BESIDE + (time % each) * BESIDE;
+            return (w.code.set("row", row), w.code.set("unit", unit), Expr::True);
+        }
         let item = w.code.set("item", time * lanes + Expr::Lane);
         let whole = self.all.is_multiple_of(lanes);
         let exists = if whole { Expr::True } else { item.less(self.all) };
-        (item, exists)
+        (&item / self.padded, item % self.padded, exists)
     }
 
     /// Loads a lane's unit.
     pub(super) fn load(&self, w: &mut Writer<'_>, units: &Units<'_>, time: &Expr) -> [Expr; 4] {
-        let (item, exists) = self.item(w, time);
-        let item = if exists == Expr::True { item } else { w.code.set("item", item.min(self.all - 1)) };
-        let unit = w.code.set("unit", &item % self.padded);
-        let row = Expr::Shared((item / self.padded + units.positions).into());
+        let (row, unit, exists) = self.item(w, time);
+        let row = if exists == Expr::True { row } else { row.min(self.chunk - 1) };
+        let unit = w.code.set("unit", unit);
+        let row = Expr::Shared((row + units.positions).into());
         let pads = self.units < self.padded;
         let read = if pads { unit.clone().min(self.units - 1) } else { unit.clone() };
         let at = &self.from + row * self.row_words + read * UNIT_WORDS;
@@ -58,8 +70,8 @@ impl Copy {
 
     /// Stores a lane's unit.
     pub(super) fn store(&self, w: &mut Writer<'_>, time: &Expr, words: [Expr; 4]) -> Result<(), Why> {
-        let (item, exists) = self.item(w, time);
-        let at = (&item / self.padded) * self.stride + (item % self.padded) * UNIT_WORDS + self.to;
+        let (row, unit, exists) = self.item(w, time);
+        let at = row * self.stride + unit * UNIT_WORDS + self.to;
         w.when(exists, |w| {
             w.code.push(Stmt::StoreFour(at, words));
             Ok(())
@@ -133,6 +145,7 @@ impl Units<'_> {
             row_words: word(cached.row_stride / 2)?,
             units,
             padded,
+            chunk: self.tile.chunk,
             all,
             times: all.div_ceil(w.code.lanes),
             to,
