@@ -12,9 +12,9 @@ use crate::error::Error;
 /// The inputs that all segments of a step share.
 pub(crate) const STEP_INPUTS: [&str; 6] = ["tokens", "pos", "slots", "first", "pages", "out_rows"];
 
-/// The most tokens of steps with their own plans: one, to decode one sequence, and a few, to decode several together. A
-/// third set of plans is for larger steps.
-const SMALL_STEPS: [usize; 2] = [1, 16];
+/// The most tokens of steps with their own plans: one, to decode one sequence, and a few, to decode several together. One
+/// more set of plans is for larger steps. How many workgroups a kernel has follows from the most tokens, not from a step's.
+const SMALL_STEPS: [usize; 3] = [1, 16, 64];
 
 /// The classes of steps that are compiled, by their most tokens. The largest, `batch`, is last.
 pub(crate) fn step_classes(batch: usize) -> Vec<usize> {

@@ -197,7 +197,7 @@ impl<'a> Job<'a> {
         w.holds = max.tokens <= FEW_TOKENS;
         // Each workgroup has one part, unless the grid's last row is not full.
         // The kernels of long steps fill the GPU: those that begin early only take their places.
-        let dependent = limits.dependent_launch && max.tokens <= FEW_TOKENS;
+        let dependent = limits.dependent_launch && max.tokens <= EARLY_TOKENS;
         let one_row = needed <= u64::from(grid.wide);
         if dependent {
             w.code.push(Stmt::LaunchNext);
@@ -272,6 +272,9 @@ fn joining(part: &Part, split: &Split, limits: &Limits) -> Split {
         _ => Split { width: u32::try_from(part.cols).unwrap_or(u32::MAX), ..*split },
     }
 }
+
+/// The tokens of the longest step whose kernels begin early.
+const EARLY_TOKENS: usize = 64;
 
 /// Columns of a workgroup that joins chunks.
 const JOINED: u32 = 64;
