@@ -167,6 +167,9 @@ static inline unsigned int load_early(const unsigned int* from) { return *from; 
     c0 = (float)m_c[0], c1 = (float)m_c[1], c2 = (float)m_c[2], c3 = (float)m_c[3];                                    \
   } while (0)
 
+// The same with m16n8k16: the second halves of rows and columns are missing.
+#define multiply_short_matrices(c0, c1, c2, c3, a0, a1, b0) multiply_matrices(c0, c1, c2, c3, a0, a1, 0, 0, b0, 0)
+
 // What the lanes of a warp bring to an instruction of all of them.
 extern unsigned int weft_operands[1024][6];
 #define weft_all() weft_exchange(0xffffffffu, 0, __LINE__)

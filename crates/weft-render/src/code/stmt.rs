@@ -35,9 +35,10 @@ pub(crate) enum Stmt {
     /// Waits until all but the lane's last so many groups of copies have arrived. Other lanes see them after
     /// the next barrier.
     WaitCopies(u32),
-    /// Multiplies 16 rows of 32 signed bytes by 8 columns of them, on matrix units. Names the lane's
-    /// four sums, as floats: they are exact. All lanes of a warp must get here.
-    Matrix { into: [String; 4], left: [Expr; 4], right: [Expr; 2] },
+    /// Multiplies 16 rows of 32 or 16 signed bytes by 8 columns of them, on matrix units: of rows, lanes have four words or
+    /// two, and of columns half as many. Names the lane's four sums, as floats: they are exact. All lanes of a warp must get
+    /// here.
+    Matrix { into: [String; 4], left: Vec<Expr>, right: Vec<Expr> },
     /// Multiplies 16 rows of 16 halves by 8 columns of them, on matrix units, and adds the products to
     /// the lane's four sums, which are variables. All lanes of a warp must get here.
     MatrixHalves { sums: [Expr; 4], left: [Expr; 4], right: [Expr; 2] },
@@ -84,7 +85,8 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 visit(then, stmt, expr);
             }
             Stmt::Arrive { at, .. } => at.visit(expr),
-            Stmt::Matrix { left, right, .. } | Stmt::MatrixHalves { left, right, .. } => {
+            Stmt::Matrix { left, right, .. } => left.iter().chain(right).for_each(|e| e.visit(expr)),
+            Stmt::MatrixHalves { left, right, .. } => {
                 left.iter().chain(right).for_each(|e| e.visit(expr));
             }
             Stmt::LoadMatrices { at, .. } => at.visit(expr),

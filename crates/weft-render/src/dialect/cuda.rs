@@ -102,6 +102,19 @@ const MULTIPLY_MATRICES: &str = "static __device__ __forceinline__ void multiply
 }
 ";
 
+/// The same for 16 signed bytes.
+const MULTIPLY_SHORT_MATRICES: &str = "static __device__ __forceinline__ void multiply_short_matrices(float& c0, float& c1, float& c2, float& c3,
+  unsigned int a0, unsigned int a1, unsigned int b0) {
+  int d0, d1, d2, d3;
+  asm(\"mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %7, %7, %7};\"
+    : \"=r\"(d0), \"=r\"(d1), \"=r\"(d2), \"=r\"(d3) : \"r\"(a0), \"r\"(a1), \"r\"(b0), \"r\"(0x4b400000));
+  c0 = __int_as_float(d0) - 12582912.0f;
+  c1 = __int_as_float(d1) - 12582912.0f;
+  c2 = __int_as_float(d2) - 12582912.0f;
+  c3 = __int_as_float(d3) - 12582912.0f;
+}
+";
+
 /// Copies 16 bytes from memory to workgroup memory, without registers where the GPU can.
 const COPY_4: &str =
     "static __device__ __forceinline__ void copy_4(unsigned int* to, const unsigned int* from) {
@@ -187,13 +200,16 @@ impl Dialect for Cuda {
         let _ = writeln!(out, "struct Sizes {{ unsigned int words[4]; }};");
         let (mut widens, mut packs) = (false, false);
         let (mut launches, mut waits, mut arrives, mut holds) = (false, false, false, false);
-        let (mut early, mut early_4, mut multiplies) = (false, false, false);
+        let (mut early, mut early_4) = (false, false);
+        let (mut multiplies, mut multiplies_short) = (false, false);
         let (mut multiplies_halves, mut loads, mut turns, mut fours) = (false, false, false, false);
         let (mut copies, mut ends, mut awaited) = (false, false, BTreeSet::new());
         let mut stmt = |stmt: &Stmt| {
             launches |= matches!(stmt, Stmt::LaunchNext);
             waits |= matches!(stmt, Stmt::Wait);
-            multiplies |= matches!(stmt, Stmt::Matrix { .. });
+            if let Stmt::Matrix { right, .. } = stmt {
+                *(if right.len() > 1 { &mut multiplies } else { &mut multiplies_short }) = true;
+            }
             multiplies_halves |= matches!(stmt, Stmt::MatrixHalves { .. });
             loads |= matches!(stmt, Stmt::LoadMatrices { turned: false, .. });
             turns |= matches!(stmt, Stmt::LoadMatrices { turned: true, .. });
@@ -217,6 +233,7 @@ impl Dialect for Cuda {
             (launches, LAUNCH_NEXT),
             (waits, WAIT_FOR_PREVIOUS),
             (multiplies, MULTIPLY_MATRICES),
+            (multiplies_short, MULTIPLY_SHORT_MATRICES),
             (multiplies_halves, MULTIPLY_HALVES),
             (loads, LOAD_MATRICES),
             (turns, LOAD_TURNED),
@@ -247,8 +264,12 @@ impl Dialect for Cuda {
             let restrict = if module.dependent && !weight { "" } else { " __restrict__" };
             format!("{}unsigned int*{restrict} b{slot}", if *written { "" } else { "const " })
         }));
-        // Two workgroups of a multiprocessor hide each other's latencies, if registers do not keep them apart.
-        let together = if module.multiplies_matrices() { ", 2" } else { "" };
+        // Workgroups of a multiprocessor hide each other's latencies, if registers do not keep them apart.
+        let together = match module.multiplies_matrices() {
+            true if module.lanes <= 128 => ", 3",
+            true => ", 2",
+            false => "",
+        };
         format!(
             "extern \"C\" __global__ void __launch_bounds__({}{together}) {}(\n  {}\n)",
             module.lanes,
@@ -304,8 +325,9 @@ impl Dialect for Cuda {
     }
 
     fn matrix(&self, into: &[String; 4], operands: &[String]) -> Vec<String> {
-        let (names, operands) = (into.join(", "), operands.join(", "));
-        vec![format!("float {names};"), format!("multiply_matrices({names}, {operands});")]
+        let (names, all) = (into.join(", "), operands.join(", "));
+        let short = if operands.len() > 3 { "" } else { "short_" };
+        vec![format!("float {names};"), format!("multiply_{short}matrices({names}, {all});")]
     }
 
     fn end_copies(&self) -> Option<String> {

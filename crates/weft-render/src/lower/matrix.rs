@@ -123,8 +123,14 @@ fn multiply_all(
         Ok(())
     })?;
     let room = place.tile() * place.width();
+    // Products of the same rows by weights that lie alike are multiplied in one pass over the rows.
+    let together: Vec<Vec<&Task<'_>>> = if alike(w, tasks)? {
+        vec![tasks.iter().collect()]
+    } else {
+        tasks.iter().map(|task| vec![task]).collect()
+    };
     let shapes: Vec<Shape> =
-        tasks.iter().map(|task| Shape::new(w, task.product, place, split)).collect::<Result<_, _>>()?;
+        together.iter().map(|tasks| Shape::new(w, tasks, place, split)).collect::<Result<_, _>>()?;
     let deep = shapes[0].deep;
     let ring = shapes.iter().map(|shape| shape.ring_words()).max().unwrap_or(0);
     let scales = shapes.iter().map(|shape| shape.scale_words()).max().unwrap_or(0);
@@ -136,18 +142,20 @@ fn multiply_all(
         .map(|_| if deep > 1 { w.pool.room(room.saturating_mul(split.reduce)) } else { 0 })
         .collect();
     let mut multiplied = Vec::new();
-    for ((task, shape), shared) in tasks.iter().zip(&shapes).zip(&shared) {
+    for ((tasks, shape), shared) in together.iter().zip(&shapes).zip(shared.chunks(together[0].len())) {
         w.code.barrier();
-        let Task { product, view, .. } = task;
-        w.code.note(format!("times {}[{}, {}]", w.format(product.w.param), product.w.n, product.w.k));
-        let begin = begins.iter().find(|(of, _)| of == view).map_or(0, |(_, begin)| *begin);
-        let multiply = Multiply::new(w, task, shape, place, (begin, ring, scales))?;
-        multiplied.push(multiply.write(w, *shared)?);
+        for Task { product, .. } in tasks {
+            w.code.note(format!("times {}[{}, {}]", w.format(product.w.param), product.w.n, product.w.k));
+        }
+        let begin = begins.iter().find(|(of, _)| *of == tasks[0].view).map_or(0, |(_, begin)| *begin);
+        let multiply = Multiply::new(w, tasks, shape, place, (begin, ring, scales))?;
+        multiplied.push(multiply.write(w, shared)?);
     }
     w.code.barrier();
     if deep == 1 {
         let results: Vec<u32> = (0..tasks.len() as u32).map(|i| ring + i * room).collect();
-        multiplied.iter().zip(&results).for_each(|(totals, result)| totals.store(w, *result));
+        let each = results.chunks(together[0].len());
+        multiplied.iter().zip(each).for_each(|(totals, results)| totals.store(w, results));
         w.code.barrier();
         return Ok(results);
     }
@@ -161,6 +169,23 @@ fn multiply_all(
     })?;
     w.code.barrier();
     Ok(results)
+}
+
+/// Whether products have the same rows, and weights of one layout.
+fn alike(w: &mut Writer<'_>, tasks: &[Task<'_>]) -> Result<bool, Why> {
+    let Some((first, rest)) = tasks.split_first() else { return Ok(false) };
+    let of = |w: &mut Writer<'_>, task: &Task<'_>| {
+        let tiles = w.tiles(task.product.w.param, task.product.w.k)?;
+        Ok(tiles.map(|tiles| (tiles.vectors(), tiles.scales(), tiles.has_min(), tiles.factor().to_bits())))
+    };
+    let own = of(w, first)?;
+    for task in rest {
+        let same = (task.view, task.product.w.k, task.apart) == (first.view, first.product.w.k, first.apart);
+        if !same || of(w, task)? != own {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Stores a tile's products of a weighted sum's terms in scratch memory.

@@ -64,9 +64,7 @@ fn is_flat(w: &Writer<'_>, part: &Part, place: &Place) -> bool {
     let cols = place.cols();
     let cheap = |x: ValueId| match &part.body[x] {
         Instr::Acc(_) | Instr::Const(_) => true,
-        Instr::Load { view, .. } => {
-            !matches!(w.format(view.param), Format::Ggml(ty) if ty.is_quantised())
-        }
+        Instr::Load { view, .. } => !matches!(w.format(view.param), Format::Ggml(ty) if ty.is_quantised()),
         _ => false,
     };
     place.width() == cols

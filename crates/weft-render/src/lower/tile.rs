@@ -135,9 +135,9 @@ impl Tiles {
         Block { quads, scales, mins, factor: 1.0 / (1u32 << shift) as f32 }
     }
 
-    /// Whether 32 columns have one scale.
-    pub(crate) fn has_one_scale(&self) -> bool {
-        self.layout.group == COLUMNS
+    /// Scales of 32 columns: one, or one for each half.
+    pub(crate) fn scales(&self) -> u32 {
+        (COLUMNS / self.layout.group) as u32
     }
 
     /// Whether the format has minima.
@@ -165,27 +165,45 @@ impl Tiles {
         &self.start + tile * self.tile
     }
 
+    /// The mask that [`operand`](Tiles::operand) takes, if it takes one. The compiler must not know it: it would spend an
+    /// instruction on it at each use, which has another constant. There is one group along the third axis.
+    pub(crate) fn operand_mask(&self, code: &mut Builder) -> Expr {
+        match self.operand_shift() {
+            Some(_) => code.set("upper_nibbles", Expr::Group(2) ^ 0xf0f0_f0f0u32),
+            None => Expr::U32(0),
+        }
+    }
+
     /// The columns `4 · quad ..` and `16 + 4 · quad ..` of a row's block, as signed bytes; `quad` is less than 4, and
     /// `vector(v)` is the row's word of vector `v`.
     pub(crate) fn operand(
         &self,
         code: &mut Builder,
         quad: &Expr,
+        mask: &Expr,
         vector: impl Fn(Expr) -> Expr,
     ) -> [Expr; 2] {
         let pair = match self.operand_shift() {
             Some(shift) => {
-                let word = code.set("w", vector(quad.clone()));
-                [&word << shift, word].map(|word| (word & 0xf0f0_f0f0u32) ^ 0x8080_8080u32)
+                // The top bits of both nibbles are flipped at once.
+                let word = code.set("w", vector(quad.clone()) ^ 0x8888_8888u32);
+                [&word << shift, word].map(|word| word & mask)
             }
             None => [quad.clone(), quad + 4u32].map(|quad| self.quad(&quad, &vector)),
         };
         pair.map(|quad| code.set("wq", quad))
     }
 
-    /// The scale of 32 columns that have one, and their minimum if the format has one.
-    pub(crate) fn scale(&self, code: &mut Builder, of: &TileRow, block: &Expr) -> (Expr, Option<Expr>) {
-        let Group { scale, min } = self.group(code, of, block, &(block / (SUPER / COLUMNS as u32)));
+    /// Scale `half` of 32 columns, and their minimum if the format has one.
+    pub(crate) fn scale(
+        &self,
+        code: &mut Builder,
+        of: &TileRow,
+        (block, half): (&Expr, u32),
+    ) -> (Expr, Option<Expr>) {
+        let super_block = block / (SUPER / COLUMNS as u32);
+        let group = if self.scales() > 1 { block * self.scales() + half } else { block.clone() };
+        let Group { scale, min } = self.group(code, of, &group, &super_block);
         if self.early {
             return (scale, min);
         }

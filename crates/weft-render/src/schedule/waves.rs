@@ -44,11 +44,15 @@ const MOST_LANES: usize = 512;
 /// Most rows of a workgroup that uses matrix units: lanes have sums for all of them.
 const MOST_MATRIX_ROWS: u32 = 32;
 
+/// Lanes of a workgroup that uses matrix units where there are many workgroups.
+const NARROW_LANES: u32 = 128;
+
 /// Most tiles of columns of a warp: lanes have sums for all of them.
 const MOST_WIDE: usize = 4;
 
-/// At most so many rows are few.
+/// At most so many rows are few, unless there are so many tiles of columns for each multiprocessor.
 const FEW_MATRIX_ROWS: usize = 64;
+const MANY_TILES: usize = 16;
 
 /// Most bytes of shares of sums that warps have apart.
 const MOST_MATRIX_SHARES: u32 = 72 << 10;
@@ -65,11 +69,14 @@ const MOST_SUMS: usize = 32;
 /// Products that have more workgroups for each multiprocessor take their columns in several passes,
 /// with so many workgroups for each.
 const WAVES: usize = 8;
-const LONG_WAVES: usize = 4;
 
 /// Weights of products of whole rows that are worth spreading, and what each workgroup then reads.
 const MUCH: usize = 128 << 10;
 const SHARE: usize = 32 << 10;
+
+/// The fewest rows for which they have more columns, and how many times as many.
+const MANY_GATHERED: usize = 128;
+const WIDER: usize = 4;
 
 /// A schedule for a kernel in steps of sizes up to `max`. A `reduce` that was tuned for what a part
 /// multiplies takes precedence.
@@ -81,6 +88,9 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
     let reduce = |part: &Part| Some(tuned(part).unwrap_or_else(|| shares(kernel, part.products(), limits)));
     if max.tokens > FEW_TOKENS {
         let mut schedule = heuristic::choose(kernel, max, limits, reduce);
+        if let Some(narrow) = narrow(kernel, max, limits, &schedule) {
+            return narrow;
+        }
         for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
             if let Anchor::Attend(attend) = &part.anchor {
                 *split = scored(kernel, attend, limits, schedule.lanes, *split);
@@ -125,6 +135,35 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
     schedule
 }
 
+/// The schedule of a kernel of products on matrix units whose workgroups have few warps, each with two tiles of columns
+/// (of one product, or one of each of two) and all rows, so that operands are read from workgroup memory less often.
+fn narrow(kernel: &Kernel, max: &Sizes, limits: &Limits, usual: &Schedule) -> Option<Schedule> {
+    let mut schedule = Schedule { lanes: NARROW_LANES, ..usual.clone() };
+    let mut groups = 0;
+    for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
+        let products = part.products();
+        // Weighted sums are multiplied by themselves.
+        let sums = products.iter().any(|p| matches!(p.w.pick, Pick::Sum(_)));
+        if sums || !part.columns_independent() {
+            return None;
+        }
+        let matrix = on_matrix(kernel, part, max, limits, NARROW_LANES, *split)?;
+        let wide = matrix.width / (NARROW_LANES / WARP) * number(products.len());
+        let whole = part.cols.is_multiple_of(matrix.width as usize);
+        if !whole || matrix.rows != MOST_MATRIX_ROWS || wide != 2 * MATRIX_COLUMNS {
+            return None;
+        }
+        let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+        let tiles = match Picks::of(part) {
+            Some(picks) => rows / matrix.rows as usize + picks.count / 2,
+            None => rows.div_ceil(matrix.rows as usize),
+        };
+        groups += tiles * part.cols / matrix.width as usize;
+        *split = matrix;
+    }
+    (2 * groups >= 3 * limits.processors as usize).then_some(schedule)
+}
+
 /// The split of a part's products on matrix units, if these suit them. The order of sums stays.
 fn on_matrix(
     kernel: &Kernel,
@@ -156,12 +195,13 @@ fn on_matrix(
         None => rows,
     };
     // A row program that needs whole rows has all columns: then warps that are not needed for these have rows. Few rows are
-    // better off in small tiles, of which there are more.
+    // better off in small tiles, of which there are more, unless there are enough columns.
     let whole = !part.columns_independent();
     let widest = warps.min(1 << tiles.trailing_zeros().min(8));
     let most = match picks {
+        _ if whole && rows <= FEW_MATRIX_ROWS => MATRIX_ROWS,
         _ if whole => MATRIX_ROWS * (warps / widest).min(MOST_MATRIX_ROWS / MATRIX_ROWS),
-        None if rows <= FEW_MATRIX_ROWS => MATRIX_ROWS,
+        None if rows <= FEW_MATRIX_ROWS && tiles < MANY_TILES * limits.processors as usize => MATRIX_ROWS,
         _ => MOST_MATRIX_ROWS,
     };
     let tile = number(each.next_power_of_two()).clamp(MATRIX_ROWS, most);
@@ -175,7 +215,12 @@ fn on_matrix(
         false if rounds(kernel, part) => BLOCK / MATRIX_COLUMNS as usize,
         false => 1,
     };
-    let wide = if whole { tiles.div_ceil(widest as usize) } else { 1 };
+    let narrow = lanes == NARROW_LANES;
+    let wide = match whole {
+        true => tiles.div_ceil(widest as usize),
+        false if narrow && products.len() == 1 => 2,
+        false => 1,
+    };
     let of = |across: u32| {
         let split = Split {
             rows: tile,
@@ -193,17 +238,18 @@ fn on_matrix(
             && (deep == 1 || shares <= MOST_MATRIX_SHARES);
         possible.then_some((split, deep))
     };
-    let processors = limits.processors as usize;
+    // What a part needs if all of its kernel have as much.
+    let processors = limits.processors as usize / kernel.parts.len();
     let mut chosen = None;
     for across in (0..=widest.ilog2()).rev().map(|log| 1 << log) {
         let Some((split, deep)) = of(across) else { continue };
-        let groups = tiles / across as usize * many;
+        let groups = tiles / (split.width / MATRIX_COLUMNS) as usize * many;
         // Warps that share sums do more in all.
-        if deep > 1 && chosen.is_some_and(|(_, groups)| groups >= processors / kernel.parts.len()) {
+        if deep > 1 && chosen.is_some_and(|(_, groups)| groups >= processors) {
             break;
         }
         chosen = Some((split, groups));
-        if groups >= MATRIX_WAVES * processors {
+        if groups >= MATRIX_WAVES * processors || narrow {
             break;
         }
     }
@@ -242,10 +288,15 @@ fn spread_over(
     let Anchor::Dot(products) = &part.anchor else { return None };
     let columns = Columns::new(kernel, part, products, lanes as usize, split.reduce as usize, limits);
     let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+    let few = columns.gathered(part.cols, limits)?;
     // Each tile of rows has a counter; others of the kernel may have some, too.
-    let few = rows.div_ceil(split.rows as usize) <= COUNTER_BYTES as usize / 4 / 2;
-    let width = columns.gathered(part.cols, limits)?;
-    few.then_some(Split { width: number(width), upcast: 1, spread: true, ..split })
+    let counters = COUNTER_BYTES as usize / 4 / 2;
+    // Of many rows, several columns for each lane read less.
+    let many = rows >= MANY_GATHERED && part.cols.is_multiple_of(WIDER * few);
+    let width = if many { WIDER * few } else { few };
+    let upcast = number(width.div_ceil(columns.across));
+    let split = Split { width: number(width), upcast, spread: true, ..split };
+    (rows.div_ceil(split.rows as usize) <= counters).then_some(split)
 }
 
 /// The order in which attention adds up: what each chunk has, and how lanes share its scores. It
@@ -385,9 +436,8 @@ impl Columns {
         let one = products.iter().all(|p| matches!(p.w.pick, Pick::Only));
         let widest = across * most;
         if one && groups(widest) > WAVES * processors {
-            let pass = across * most.min(2);
-            let passes = (part.cols * tiles / (pass * LONG_WAVES * processors)).max(1);
-            return split((pass * passes).next_multiple_of(unit), most.min(2), false);
+            let passes = (part.cols * tiles / (across * WAVES * processors)).max(1);
+            return split((across * passes).next_multiple_of(unit), 1, false);
         }
         let mut width = across.max(unit).min(part.cols);
         while groups(width) > processors && 2 * width <= widest.min(part.cols) {

@@ -1,4 +1,4 @@
-//! A product of a tile on matrix units: the loop over stages, and the sums.
+//! Products of a tile on matrix units: the loop over stages, and the sums.
 //!
 //! Tiles of weights suit the units: lane `4 · g + t` of a warp needs, of column `g`, the values `4 · t ..` and
 //! `16 + 4 · t ..` of a block, which are one word of a tile of 4 bits.
@@ -16,11 +16,13 @@ use crate::schedule::{MATRIX_COLUMNS, MATRIX_ROWS};
 /// Columns that the units multiply at once; a tile is two such halves.
 const HALF: u32 = 8;
 
-/// A product, in the middle of being written.
+/// Products of the same rows, in the middle of being written.
 pub(crate) struct Multiply<'a> {
     shape: &'a Shape,
     stages: Stages<'a>,
     lanes: LanePlace,
+    /// What unpacks weights.
+    mask: Expr,
     /// If rows are sorted, how many there are.
     count: Option<Expr>,
 }
@@ -36,7 +38,7 @@ struct LanePlace {
     t: Expr,
 }
 
-/// The sums of a lane, by tile, half, group of rows, and its four places.
+/// The sums of a lane, by product, tile, half, group of rows, and its four places.
 pub(crate) struct Totals {
     totals: Vec<Expr>,
     groups: u32,
@@ -48,7 +50,7 @@ pub(crate) struct Totals {
 impl<'a> Multiply<'a> {
     pub(crate) fn new(
         w: &mut Writer<'_>,
-        task: &Task<'_>,
+        tasks: &[&Task<'_>],
         shape: &'a Shape,
         place: &Place,
         rooms: (u32, u32, u32),
@@ -61,17 +63,18 @@ impl<'a> Multiply<'a> {
             g: w.code.set("g", (Expr::Lane % WARP) / 4u32),
             t: w.code.set("t", Expr::Lane % 4u32),
         };
-        let stages = Stages::new(w, task, shape, place, rooms)?;
-        Ok(Multiply { shape, stages, lanes, count: place.sorted_rows().cloned() })
+        let stages = Stages::new(w, tasks, shape, place, rooms)?;
+        let mask = shape.layout().operand_mask(&mut w.code);
+        Ok(Multiply { shape, stages, lanes, mask, count: place.sorted_rows().cloned() })
     }
 
-    /// Multiplies. Where warps have shares of the same sums, stores each share from word `shared` of workgroup memory on;
-    /// else returns the sums.
-    pub(crate) fn write(&self, w: &mut Writer<'_>, shared: u32) -> Result<Totals, Why> {
+    /// Multiplies. Where warps have shares of the same sums, stores those of each product from these words of workgroup
+    /// memory on; else returns the sums.
+    pub(crate) fn write(&self, w: &mut Writer<'_>, shared: &[u32]) -> Result<Totals, Why> {
         let Multiply { shape, stages, .. } = self;
         let groups = shape.rows / shape.down / MATRIX_ROWS;
         let count = shape.own / shape.each;
-        let n = shape.wide * 2 * groups * 4;
+        let n = shape.tiles.len() as u32 * shape.wide * 2 * groups * 4;
         let sums: Vec<Expr> = (0..n).map(|_| w.code.var("sum", 0.0f32)).collect();
         // Adding the first share to −0 changes no bit of it.
         let totals = match shape.deep {
@@ -96,23 +99,41 @@ impl<'a> Multiply<'a> {
             w.code.push(Stmt::EndCopies);
             let next = w.code.set("next", (&stage + 1u32).min(count - 1));
             let loaded = stages.load(w, &next);
-            self.stage(w, &stage, (&sums, &totals), shared)?;
+            self.rows_there(w, groups, |w, halves| self.stage(w, &stage, halves, (&sums, &totals), shared))?;
             loaded.into_iter().try_for_each(|loaded| loaded.store(w))
         })?;
         Ok(totals)
     }
 
-    /// Multiplies a stage.
+    /// Writes what a warp does with as many halves of its groups of rows as are there: tiles of few rows are common where
+    /// rows are sorted. A stage is written once for all rows and once for few, so that its loads and products can overlap.
+    fn rows_there(
+        &self,
+        w: &mut Writer<'_>,
+        groups: u32,
+        mut write: impl FnMut(&mut Writer<'_>, u32) -> Result<(), Why>,
+    ) -> Result<(), Why> {
+        let Some(count) = &self.count else { return write(w, 2 * groups) };
+        let few = if groups > 1 { 2 } else { 1 };
+        let least = w.code.set("least_row", &self.lanes.row + few * HALF);
+        w.when(count.greater(least.clone()), |w| write(w, 2 * groups))?;
+        let some = if self.shape.down > 1 { count.greater(self.lanes.row.clone()) } else { Expr::True };
+        w.when(count.less(least + 1u32).both(&some), |w| write(w, few))
+    }
+
+    /// Multiplies a stage by so many halves of groups of rows.
     fn stage(
         &self,
         w: &mut Writer<'_>,
         stage: &Expr,
+        halves: u32,
         (sums, totals): (&[Expr], &Totals),
-        shared: u32,
+        shared: &[u32],
     ) -> Result<(), Why> {
-        let Multiply { shape, stages, lanes, count } = self;
+        let Multiply { shape, stages, lanes, mask, count } = self;
         let LanePlace { row, column, deep, g, t } = lanes;
-        let Shape { rows, width, each, .. } = **shape;
+        let Shape { rows, each, .. } = **shape;
+        let (columns, parts) = (shape.columns(), shape.layout().scales());
         let numbers = w.code.set("numbers", stages.numbers_of(stage));
         let scales = w.code.set("scales", stages.scales_of(stage));
         // The units take four pieces of eight rows, each of four words: lane `8 · m + r` says where row `r` of piece `m` is.
@@ -123,30 +144,38 @@ impl<'a> Multiply<'a> {
         let right = &numbers + column / VECTOR * shape.tile_words() + deep * (each * shape.block_words());
         let right = w.code.set("right", right + shape.right_at());
         let left_scale = w.code.set("left_scale", &scales + deep * (each * rows) + row + g);
-        let right_scale = &scales + deep * (each * width) + column + t * 2u32;
+        let right_scale = &scales + deep * (each * parts * columns) + column + t * 2u32;
         let right_scale = w.code.set("right_scale", right_scale + shape.right_scales_at());
         let float = |at: Expr| Expr::Shared(at.into()).float();
-        let mins = shape.tiles.has_min();
+        let mins = shape.layout().has_min();
         for b in 0..each {
-            let mut columns = Vec::new();
-            for u in 0..shape.wide {
-                for half in [0, HALF] {
-                    let at = &right + (u * shape.tile_words() + b * shape.block_words());
-                    let word = |vector: Expr| {
-                        let place = vector * VECTOR + (g + half);
-                        Expr::Shared((&at + swizzled(&place)).into())
-                    };
-                    let words = shape.tiles.operand(&mut w.code, t, word);
-                    let at = &right_scale + (b * width + u * MATRIX_COLUMNS + half);
-                    let scales = [0, 1].map(|j| w.code.set("scale", float(&at + j)));
-                    let least = [0, 1]
-                        .map(|j| mins.then(|| w.code.set("least", float(&at + (j + shape.right_mins_at())))));
-                    columns.push((words, scales, least));
+            let mut operands = Vec::new();
+            for (n, tiles) in shape.tiles.iter().enumerate() {
+                let beside = n as u32 * shape.width;
+                for u in 0..shape.wide {
+                    for half in [0, HALF] {
+                        let tile = beside / VECTOR + u;
+                        let at = &right + (tile * shape.tile_words() + b * shape.block_words());
+                        let word = |vector: Expr| {
+                            let place = vector * VECTOR + (g + half);
+                            Expr::Shared((&at + swizzled(&place)).into())
+                        };
+                        let words = tiles.operand(&mut w.code, t, mask, word);
+                        let at = &right_scale + (b * parts * columns + beside + u * MATRIX_COLUMNS + half);
+                        let scales: Vec<[Expr; 2]> = (0..parts)
+                            .map(|part| {
+                                [0, 1].map(|j| w.code.set("scale", float(&at + (part * columns + j))))
+                            })
+                            .collect();
+                        let least = [0, 1].map(|j| {
+                            mins.then(|| w.code.set("least", float(&at + (j + shape.right_mins_at()))))
+                        });
+                        operands.push((words, scales, least));
+                    }
                 }
             }
-            for group in 0..totals.groups {
-                // A tile has at least one row.
-                let exists = count.as_ref().filter(|_| group > 0 || shape.down > 1);
+            for group in 0..halves.div_ceil(2) {
+                let exists = count.as_ref().filter(|_| group > 1);
                 let exists = exists.map_or(Expr::True, |count| count.greater(row + group * MATRIX_ROWS));
                 w.when(exists, |w| {
                     let at = &left + (group * MATRIX_ROWS * shape.left_row() + b * ROW);
@@ -159,29 +188,32 @@ impl<'a> Multiply<'a> {
                         (scale, mins.then(|| w.code.set("s", float(at + shape.left_sums_at()))))
                     };
                     let (upper, lower) = (of_row(w, 0), of_row(w, HALF));
-                    for (i, (words, scales, least)) in columns.iter().enumerate() {
-                        let names = [0, 1, 2, 3].map(|_| w.code.fresh("dots"));
-                        w.code.push(Stmt::Matrix {
-                            into: names.clone(),
-                            left: left.clone(),
-                            right: words.clone(),
-                        });
+                    for (i, (words, scales, least)) in operands.iter().enumerate() {
+                        // All 32 values at once, or those of each scale.
+                        let mut dots = Vec::new();
+                        for part in 0..parts as usize {
+                            let into = [0, 1, 2, 3].map(|_| w.code.fresh("dots"));
+                            let (left, right) = match parts {
+                                1 => (left.to_vec(), words.to_vec()),
+                                _ => (left[2 * part..][..2].to_vec(), vec![words[part].clone()]),
+                            };
+                            w.code.push(Stmt::Matrix { into: into.clone(), left, right });
+                            dots.push(into.map(Expr::name));
+                        }
                         for (half, [first, second]) in [(0, [0, 1]), (HALF, [2, 3])] {
-                            // Tiles of few rows are common where rows are sorted.
-                            let exists = count.as_ref().filter(|_| half > 0 && totals.groups == 1);
-                            let exists = exists.map_or(Expr::True, |count| count.greater(row + half));
-                            w.when(exists, |w| {
-                                for j in [first, second] {
-                                    let (scale, all) = if half == 0 { &upper } else { &lower };
-                                    let sum = &sums[(i * totals.groups as usize + group as usize) * 4 + j];
-                                    let name = Expr::name(names[j].clone());
-                                    w.code.add_product(sum, name, &scales[j % 2] * scale);
-                                    if let (Some(min), Some(all)) = (&least[j % 2], all) {
-                                        w.code.add_product(sum, min.clone(), all.clone());
-                                    }
+                            if half > 0 && halves == 1 {
+                                continue;
+                            }
+                            for j in [first, second] {
+                                let (scale, all) = if half == 0 { &upper } else { &lower };
+                                let sum = &sums[(i * totals.groups as usize + group as usize) * 4 + j];
+                                for (dots, scales) in dots.iter().zip(scales) {
+                                    w.code.add_product(sum, dots[j].clone(), &scales[j % 2] * scale);
                                 }
-                                Ok(())
-                            })?;
+                                if let (Some(min), Some(all)) = (&least[j % 2], all) {
+                                    w.code.add_product(sum, min.clone(), all.clone());
+                                }
+                            }
                         }
                     }
                     Ok(())
@@ -208,7 +240,7 @@ impl<'a> Multiply<'a> {
         w: &mut Writer<'_>,
         (stage, b): (&Expr, u32),
         (sums, totals): (&[Expr], &Totals),
-        shared: u32,
+        shared: &[u32],
     ) {
         let Shape { rows, width, own, each, share, deep, .. } = *self.shape;
         if deep == 1 {
@@ -217,8 +249,13 @@ impl<'a> Multiply<'a> {
             }
         } else {
             let number = &self.lanes.deep * (own / share) + (stage * each + b) / share;
-            let at = w.code.set("at", number * (rows * width) + shared);
-            totals.places(sums).for_each(|(place, sum)| w.code.store_shared(&at + place, sum.clone().bits()));
+            let number = w.code.set("number", number);
+            for (shared, sums) in shared.iter().zip(sums.chunks(totals.each())) {
+                let at = w.code.set("at", &number * (rows * width) + *shared);
+                totals
+                    .places(sums)
+                    .for_each(|(place, sum)| w.code.store_shared(&at + place, sum.clone().bits()));
+            }
         }
         for sum in sums {
             w.code.assign(sum, Expr::F32(0.0));
@@ -227,7 +264,12 @@ impl<'a> Multiply<'a> {
 }
 
 impl Totals {
-    /// Where a lane's sums belong in a tile of results.
+    /// Sums of a product.
+    fn each(&self) -> usize {
+        (self.wide * 2 * self.groups * 4) as usize
+    }
+
+    /// Where a lane's sums of a product belong in a tile of results.
     fn places<'s>(&'s self, sums: &'s [Expr]) -> impl Iterator<Item = (Expr, &'s Expr)> {
         let LanePlace { row, column, g, t, .. } = &self.lanes;
         let columns = (0..self.wide * 2).map(|half| half * HALF);
@@ -242,9 +284,11 @@ impl Totals {
         all.zip(sums)
     }
 
-    /// Stores the sums from word `result` of workgroup memory on.
-    pub(crate) fn store(&self, w: &mut Writer<'_>, result: u32) {
-        self.places(&self.totals)
-            .for_each(|(place, total)| w.code.store_shared(place + result, total.clone().bits()));
+    /// Stores the sums of each product from these words of workgroup memory on.
+    pub(crate) fn store(&self, w: &mut Writer<'_>, results: &[u32]) {
+        for (result, totals) in results.iter().zip(self.totals.chunks(self.each())) {
+            self.places(totals)
+                .for_each(|(place, total)| w.code.store_shared(place + *result, total.clone().bits()));
+        }
     }
 }

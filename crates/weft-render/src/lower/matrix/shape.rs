@@ -35,13 +35,18 @@ pub(crate) struct Task<'p> {
 /// Most words of numbers in a stage: six blocks of 64 rows and of 8 tiles of 4 bits.
 const STAGE_WORDS: u32 = 6 * (64 * ROW + 8 * 4 * VECTOR);
 
-/// How a workgroup multiplies: what its warps share.
+/// The same in a workgroup of fewer lanes: five blocks of 32 rows and of 8 tiles.
+const SMALL_STAGE_WORDS: u32 = 5 * (32 * ROW + 8 * 4 * VECTOR);
+const USUAL_LANES: u32 = 256;
+
+/// How a workgroup multiplies the same rows by one matrix or several: what its warps share.
 pub(crate) struct Shape {
-    pub(crate) tiles: Tiles,
-    /// Rows and columns.
+    /// The weights, which lie alike.
+    pub(crate) tiles: Vec<Tiles>,
+    /// Rows, and columns of each product.
     pub(crate) rows: u32,
     pub(crate) width: u32,
-    /// Warps side by side, and tiles of columns of each.
+    /// Warps side by side, and tiles of columns of each, in each product.
     pub(crate) across: u32,
     pub(crate) wide: u32,
     /// Warps below each other, with rows of their own, and warps that have shares of the same sums.
@@ -57,17 +62,27 @@ pub(crate) struct Shape {
 impl Shape {
     pub(crate) fn new(
         w: &mut Writer<'_>,
-        product: &Product,
+        tasks: &[&Task<'_>],
         place: &Place,
         split: &Split,
     ) -> Result<Shape, Why> {
-        let tiles = w.tiles(product.w.param, product.w.k)?.filter(Tiles::has_one_scale);
-        let tiles = tiles.ok_or_else(|| form("a weight without one scale for 32 values"))?;
+        let mut tiles = Vec::new();
+        for Task { product, .. } in tasks {
+            let own = w
+                .tiles(product.w.param, product.w.k)?
+                .filter(|tiles| tiles.scales() == 1 || !tiles.has_min());
+            tiles.push(own.ok_or_else(|| form("a weight with several minima for 32 values"))?);
+        }
+        let (Some(first), Some(task)) = (tiles.first(), tasks.first()) else {
+            return Err(form("no product"));
+        };
         let Warps { across, down, deep } = warps(split, place.width(), w.code.lanes);
-        let (rows, blocks) = (place.tile(), word(product.w.k / 32)?);
+        let (rows, blocks) = (place.tile(), word(task.product.w.k / 32)?);
         let (own, share) = (blocks / deep, blocks / split.reduce);
-        let columns = place.width() / VECTOR * tiles.vectors() * VECTOR;
-        let most = (STAGE_WORDS / (deep * (rows * ROW + columns))).max(1);
+        let columns = place.width() / VECTOR * first.vectors() * VECTOR * tasks.len() as u32;
+        // Small workgroups have less, so that several run at once.
+        let all = if w.code.lanes < USUAL_LANES { SMALL_STAGE_WORDS } else { STAGE_WORDS };
+        let most = (all / (deep * (rows * ROW + columns))).max(1);
         // Whole shares, or equal parts of one.
         let fits = |each: &u32| match each.is_multiple_of(share) {
             true => own.is_multiple_of(*each),
@@ -88,6 +103,16 @@ impl Shape {
         })
     }
 
+    /// How the weights lie.
+    pub(crate) fn layout(&self) -> &Tiles {
+        &self.tiles[0]
+    }
+
+    /// Columns of all products.
+    pub(crate) fn columns(&self) -> u32 {
+        self.width * self.tiles.len() as u32
+    }
+
     /// Words from a row of activations to the next in a stage.
     pub(crate) fn left_row(&self) -> u32 {
         self.deep * self.each * ROW + PAD
@@ -104,11 +129,11 @@ impl Shape {
     }
 
     pub(crate) fn block_words(&self) -> u32 {
-        self.tiles.vectors() * VECTOR
+        self.layout().vectors() * VECTOR
     }
 
     pub(crate) fn stage_words(&self) -> u32 {
-        self.right_at() + self.width / VECTOR * self.tile_words()
+        self.right_at() + self.columns() / VECTOR * self.tile_words()
     }
 
     pub(crate) fn ring_words(&self) -> u32 {
@@ -121,16 +146,16 @@ impl Shape {
     }
 
     pub(crate) fn right_scales_at(&self) -> u32 {
-        self.left_sums_at() * if self.tiles.has_min() { 2 } else { 1 }
+        self.left_sums_at() * if self.layout().has_min() { 2 } else { 1 }
     }
 
     /// From a column's scale to its minimum.
     pub(crate) fn right_mins_at(&self) -> u32 {
-        self.width * self.deep * self.each
+        self.columns() * self.deep * self.each * self.layout().scales()
     }
 
     pub(crate) fn scale_words(&self) -> u32 {
-        let both = if self.tiles.has_min() { 2 } else { 1 };
+        let both = if self.layout().has_min() { 2 } else { 1 };
         self.right_scales_at() + both * self.right_mins_at()
     }
 }

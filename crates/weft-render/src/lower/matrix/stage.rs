@@ -8,14 +8,14 @@ use crate::code::stmt::Stmt;
 use crate::lower::factors::Factors;
 use crate::lower::matrix::shape::{RING, ROW, Shape, Task, VECTOR};
 use crate::lower::space::Place;
-use crate::lower::tile::TileRow;
+use crate::lower::tile::{TileRow, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 
 /// Words that are copied at once.
 const TOGETHER: u32 = 4;
 
-/// The copies of a product's numbers, and the loads of its scales.
+/// The copies of products' numbers, and the loads of their scales.
 pub(crate) struct Stages<'a> {
     shape: &'a Shape,
     /// Word 0 of the ring, and of the two stages of scales.
@@ -48,8 +48,11 @@ struct Left {
 /// A column's scale that a lane loads in each stage.
 struct Right {
     exists: Expr,
+    product: usize,
     row: TileRow,
     block: Expr,
+    /// Which of the block's scales.
+    half: u32,
     to: Expr,
 }
 
@@ -62,10 +65,10 @@ pub(crate) struct Loaded {
 }
 
 impl<'a> Stages<'a> {
-    /// Plans the copies of a product. `begin` is where workgroup memory has each row's first activation.
+    /// Plans the copies of products of the same rows. `begin` is where workgroup memory has each row's first activation.
     pub(crate) fn new(
         w: &mut Writer<'_>,
-        task: &Task<'_>,
+        tasks: &[&Task<'_>],
         shape: &'a Shape,
         place: &Place,
         (begin, ring, scales): (u32, u32, u32),
@@ -73,7 +76,7 @@ impl<'a> Stages<'a> {
         let mut stages =
             Stages { shape, ring, scales, copies: Vec::new(), lefts: Vec::new(), rights: Vec::new() };
         let Shape { rows, width, deep, own, each, .. } = *shape;
-        let param = task.view.param;
+        let param = tasks[0].view.param;
         let planes = |w: &mut Writer<'_>, row: &Expr| {
             let at = w.code.set("x", Expr::Shared((row + begin).into()));
             Factors::planes(w, param, &at)
@@ -95,23 +98,26 @@ impl<'a> Stages<'a> {
             stages.copies.push(Copying { exists, slot, from, step: each * ROW, to });
         }
         // Weights: a tile's blocks lie one after another.
-        let words = shape.tiles.vectors() * VECTOR;
-        let first_tile = w.code.set("first_tile", (&task.matrix + &place.column) / VECTOR);
+        let words = shape.layout().vectors() * VECTOR;
         let fours = deep * each * words / TOGETHER;
-        for (c, exists) in items(w, width / VECTOR * fours) {
-            let tile = w.code.set("column_tile", &c / fours);
-            let four = w.code.set("four", &c % fours);
-            let per = each * words / TOGETHER;
-            let at = shape.tiles.first_word(&(&first_tile + &tile));
-            let from = at + (&four / per) * (own * words) + (&four % per) * TOGETHER;
-            let from = w.code.set("from", from);
-            // Within a block.
-            let place = w.code.set("place", (&four * TOGETHER) % words);
-            let block = &four * TOGETHER - &place;
-            let to = (tile * (fours * TOGETHER) + block + swizzled(&place)) + shape.right_at();
-            let to = w.code.set("to", to);
-            let slot = shape.tiles.slot();
-            stages.copies.push(Copying { exists, slot, from, step: each * words, to });
+        for (n, (task, tiles)) in tasks.iter().zip(&shape.tiles).enumerate() {
+            let first_tile = w.code.set("first_tile", (&task.matrix + &place.column) / VECTOR);
+            let begins = n as u32 * (width / VECTOR) * (fours * TOGETHER) + shape.right_at();
+            for (c, exists) in items(w, width / VECTOR * fours) {
+                let tile = w.code.set("column_tile", &c / fours);
+                let four = w.code.set("four", &c % fours);
+                let per = each * words / TOGETHER;
+                let at = tiles.first_word(&(&first_tile + &tile));
+                let from = at + (&four / per) * (own * words) + (&four % per) * TOGETHER;
+                let from = w.code.set("from", from);
+                // Within a block.
+                let place = w.code.set("place", (&four * TOGETHER) % words);
+                let block = &four * TOGETHER - &place;
+                let to = (tile * (fours * TOGETHER) + block + swizzled(&place)) + begins;
+                let to = w.code.set("to", to);
+                let slot = tiles.slot();
+                stages.copies.push(Copying { exists, slot, from, step: each * words, to });
+            }
         }
         let blocks = deep * each;
         for (c, exists) in items(w, rows * blocks) {
@@ -122,14 +128,25 @@ impl<'a> Stages<'a> {
             let to = w.code.set("to", b * rows + row);
             stages.lefts.push(Left { exists, x, block, to });
         }
-        for (c, exists) in items(w, width * blocks) {
-            let column = w.code.set("column", &c % width);
-            let b = w.code.set("b", &c / width);
-            let row = &task.matrix + &place.column + &column;
-            let row = shape.tiles.row(&mut w.code, &row);
-            let block = w.code.set("block", first(&(&b / each), &(&b % each)));
-            let to = w.code.set("to", c + shape.right_scales_at());
-            stages.rights.push(Right { exists, row, block, to });
+        for (n, (task, tiles)) in tasks.iter().zip(&shape.tiles).enumerate() {
+            let begins = n as u32 * width + shape.right_scales_at();
+            let halves = tiles.scales();
+            for (c, exists) in items(w, width * blocks) {
+                let column = w.code.set("column", &c % width);
+                let b = w.code.set("b", &c / width);
+                let row = &task.matrix + &place.column + &column;
+                let row = tiles.row(&mut w.code, &row);
+                let block = w.code.set("block", first(&(&b / each), &(&b % each)));
+                for half in 0..halves {
+                    let to = match tasks.len() as u32 * halves {
+                        1 => &c + begins,
+                        _ => (&b * halves + half) * shape.columns() + &column + begins,
+                    };
+                    let to = w.code.set("to", to);
+                    let (exists, row, block) = (exists.clone(), row.clone(), block.clone());
+                    stages.rights.push(Right { exists, product: n, row, block, half, to });
+                }
+            }
         }
         Ok(stages)
     }
@@ -161,8 +178,9 @@ impl<'a> Stages<'a> {
     pub(crate) fn load(&self, w: &mut Writer<'_>, stage: &Expr) -> Vec<Loaded> {
         let into = w.code.set("into", self.scales_of(stage));
         let ahead = w.code.set("ahead", stage * self.shape.each);
-        let (mut loaded, factor, mins) = (Vec::new(), self.shape.tiles.factor(), self.shape.tiles.has_min());
-        let tiles = self.shape.tiles.loaded(true);
+        let layout = self.shape.layout();
+        let (mut loaded, factor, mins) = (Vec::new(), layout.factor(), layout.has_min());
+        let tiles: Vec<Tiles> = self.shape.tiles.iter().map(|tiles| tiles.loaded(true)).collect();
         let mut keep = |exists: &Expr, to: Expr, value: Expr| {
             loaded.push(Loaded { exists: exists.clone(), to: &into + to, scale: value });
         };
@@ -178,9 +196,9 @@ impl<'a> Stages<'a> {
                 keep(exists, to + self.shape.left_sums_at(), a + b);
             }
         }
-        for Right { exists, row, block, to } in &self.rights {
+        for Right { exists, product, row, block, half, to } in &self.rights {
             let block = w.code.set("block", block + &ahead);
-            let (scale, min) = tiles.scale(&mut w.code, row, &block);
+            let (scale, min) = tiles[*product].scale(&mut w.code, row, (&block, *half));
             keep(exists, to.clone(), scale);
             if let Some(min) = min {
                 keep(exists, to + self.shape.right_mins_at(), min);
