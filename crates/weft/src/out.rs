@@ -157,14 +157,36 @@ pub(crate) fn in_one_line(error: &anyhow::Error) -> String {
     })
 }
 
-/// Prints a line to standard error, ignoring errors.
+/// Prints a line to standard error, ignoring errors. On a terminal it breaks between words.
 macro_rules! note {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)*);
-    }};
+    () => { $crate::out::say("") };
+    ($($text:tt)*) => { $crate::out::say(&format!($($text)*)) };
 }
 pub(crate) use note;
+
+/// What [`note!`] does with its text.
+pub(crate) fn say(text: &str) {
+    let columns = if io::stderr().is_terminal() { terminal::columns() } else { None };
+    let _ = writeln!(io::stderr(), "{}", in_columns(text, columns));
+}
+
+/// A text whose lines break between words where they are too long.
+fn in_columns(text: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns else { return text.to_string() };
+    let mut wrapped = String::new();
+    let mut used = 0;
+    for (at, word) in text.split_inclusive([' ', '\n']).enumerate() {
+        let width = word.trim_end().chars().count();
+        if at > 0 && used > 0 && used + width >= columns {
+            wrapped.truncate(wrapped.trim_end_matches(' ').len());
+            wrapped.push('\n');
+            used = 0;
+        }
+        wrapped += word;
+        used = if word.ends_with('\n') { 0 } else { used + word.chars().count() };
+    }
+    wrapped
+}
 
 #[cfg(test)]
 mod tests {
@@ -187,6 +209,21 @@ mod tests {
         let error =
             anyhow::anyhow!("no such file").context("cannot open a: no such file").context("cannot run it");
         assert_eq!(in_one_line(&error), "cannot run it: cannot open a: no such file");
+    }
+
+    #[test]
+    fn notes_break_between_words() {
+        for (text, expected) in [
+            ("one two three", "one two\nthree"),
+            ("one two  three four", "one two\nthree\nfour"),
+            ("one\ntwo three", "one\ntwo\nthree"),
+            ("a-word-that-is-too-long b", "a-word-that-is-too-long\nb"),
+            ("  one", "  one"),
+            ("", ""),
+        ] {
+            assert_eq!(in_columns(text, Some(9)), expected, "{text:?}");
+            assert_eq!(in_columns(text, None), text);
+        }
     }
 
     #[test]

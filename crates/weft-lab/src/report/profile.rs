@@ -130,7 +130,7 @@ fn kernels(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt::Result 
         writeln!(
             out,
             "<tr><td class=\"num\">{}</td><td><span class=\"legend\"><span><i class=\"{class}\"></i><code>{}</code></span></span>\
-             <small>{}</small></td><td><small>{}</small></td><td class=\"num\">{}</td><td class=\"num\">{}</td>\
+             <small>{}</small></td><td class=\"nowrap\"><small>{}</small></td><td class=\"num\">{}</td><td class=\"num\">{}</td>\
              <td><svg class=\"strip\" viewBox=\"0 0 {WIDTH} 22\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">\
              <rect class=\"{class}\" fill-opacity=\".35\" x=\"0\" y=\"6\" width=\"{:.1}\" height=\"10\" rx=\"1\"/>\
              <rect class=\"{class}\" x=\"0\" y=\"6\" width=\"{:.1}\" height=\"10\" rx=\"1\"/></svg></td><td class=\"num\">{}</td>\

@@ -30,11 +30,11 @@ each line but the last with a backslash, or put the message between \"\"\". If s
 each of its lines is a message, and Ctrl-C ends the program. \
 MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2.
 
-Conversations in a terminal are kept in the user's data folder, the last twenty of them: --resume goes on with the last \
-one, and /load with any.
+Conversations in a terminal are kept in the user's data folder, the last twenty of them: --resume continues the last \
+one, and /load any of them.
 
-With --server, a running server answers: `weft serve`, or any other with OpenAI's API. It gets only the sampling options \
-that are set, and decides about the others itself. On a terminal, its reasoning is shown dimmed.
+With --server, a running server answers: `weft serve`, or any other with OpenAI's API. It is sent only the sampling \
+options that you set, and chooses the others itself. On a terminal, its reasoning is shown dimmed.
 
 Examples:
   weft chat

@@ -13,7 +13,7 @@ use crate::units;
 pub(super) const COMMAND: Command = Command {
     name: "list",
     about: "List the models in the cache",
-    notes: "Use a model's name wherever a command takes a MODEL. To remove a model, delete its file.",
+    notes: "Use a model's name wherever a command takes a MODEL. `weft rm` removes one.",
     positionals: &[],
     run,
 };

@@ -26,11 +26,11 @@ pub(super) const COMMAND: Command = Command {
     name: "serve",
     about: "Serve models over HTTP",
     notes: "\
-Programs talk to it as to OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/models) or to Anthropic \
-(/v1/messages); a browser finds a page to chat at /. docs/serving.md has every route, and a line for each client. \
-MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2. Ctrl-C or SIGTERM lets replies end first; Ctrl-C twice does not.
+The server has the APIs of OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/models) and Anthropic \
+(/v1/messages), and a page to chat at /. docs/serving.md lists every route, and how to connect each client. \
+MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2. Ctrl-C or SIGTERM waits for replies to end; a second Ctrl-C does not.
 
-Only this machine can reach it, unless --host says otherwise, which needs an API key in WEFT_API_KEY or --api-key-file.
+Only this machine can reach the server, unless --host says otherwise, which needs an API key in WEFT_API_KEY or --api-key-file.
 
 Examples:
   weft serve

@@ -143,7 +143,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(PROMPT, "prompts", Kind::Path("FILE"), &["run"])
         .help("Answer every line of a file, several at once: text, a JSON string, or an object with a `prompt`; prints a line of JSON for each"),
     knob(PROMPT, "schema", Kind::Text("JSON"), GENERATE)
-        .help("JSON schema that the reply must be valid by, or a file with one"),
+        .help("JSON schema that the reply must match, or a file that contains one"),
     knob(PROMPT, "grammar", Kind::Path("FILE"), GENERATE)
         .help("Grammar that the reply must follow, in llguidance's dialect of Lark"),
     knob(PROMPT, "raw", Kind::Flag, &["run"])

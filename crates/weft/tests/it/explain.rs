@@ -279,6 +279,7 @@ fn a_page_is_complete_and_has_no_external_resources() {
         assert!(ids.contains(&link), "#{link} leads nowhere");
     }
     assert!(html.contains(">Weights read: ") && html.contains(">Time, estimated: "));
+    assert!(html.contains("<p class=\"legend soft\">") && html.contains("<p>A step of 1 token"), "{html}");
     for outside in ["<link", "<img", "<iframe", "http:", "https:", "//", "url(", "@import", "src="] {
         let wherever = html.find(outside);
         assert_eq!(wherever, None, "{outside}: {:?}", wherever.map(|at| &html[at.saturating_sub(40)..]));

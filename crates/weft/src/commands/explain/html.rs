@@ -15,6 +15,13 @@ use crate::units::{bytes, count};
 const STYLE: &str = include_str!("page.css");
 const SEARCH: &str = include_str!("search.js");
 
+/// What the marks on the page mean.
+const LEGEND: &str = "\
+<p class=\"legend soft\"><span>Bars are drawn to scale; numbers and colours are those of the kernels below them.</span>
+<span><span class=\"chip\">node</span> stays within its kernel</span> <span><span class=\"chip written\">node</span> is written to memory</span>
+<span><span class=\"before\"><span class=\"chip\">node</span></span> is computed by every worker, before what it shares</span></p>
+";
+
 /// Writes the page.
 pub(super) fn page(facts: &Facts<'_>) -> String {
     let mut out = String::new();
@@ -48,9 +55,12 @@ impl Page<'_> {
             facts.profile.as_ref().map(wording::profile),
         ];
         for line in lines.iter().flatten() {
-            writeln!(out, "<p>{}</p>", Escaped(line))?;
+            // A line of the text form is a sentence here.
+            let first = line.chars().next().map_or(0, char::len_utf8);
+            writeln!(out, "<p>{}{}.</p>", Escaped(&line[..first].to_uppercase()), Escaped(&line[first..]))?;
         }
         self.contents()?;
+        self.out.write_str(LEGEND)?;
         let facts = self.facts;
         let most =
             facts.plans.iter().flat_map(|plan| &plan.kernels).map(|k| k.call.amounts.weight_bytes).max();
@@ -68,12 +78,13 @@ impl Page<'_> {
         for (at, plan) in facts.plans.iter().enumerate() {
             let (name, range) = (plan.name(), plan.range());
             let kernels = wording::counted(plan.kernels.len() as u64, "kernel");
+            let facts = if range == name { kernels } else { format!("{range}, {kernels}") };
             writeln!(
                 out,
-                "<a href=\"#plan-{}\">{} <small>{}, {kernels}</small></a>",
+                "<a href=\"#plan-{}\">{} <small>{}</small></a>",
                 at + 1,
                 Escaped(name),
-                Escaped(&range)
+                Escaped(&facts)
             )?;
         }
         out.write_str(
@@ -85,6 +96,8 @@ impl Page<'_> {
     /// Writes one plan; `most` is the number of bytes of a full bar.
     fn plan(&mut self, number: usize, plan: &Plan<'_>, most: u64) -> fmt::Result {
         let (name, range, total) = (plan.name(), plan.range(), wording::total(&plan.total));
+        // A plan of one segment is named after it.
+        let range = if range == name { String::new() } else { range };
         writeln!(
             self.out,
             "<section id=\"plan-{number}\">\n<h2>{} <small>{}</small></h2>\n<p>{}</p>",
