@@ -46,10 +46,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_96(
   const auto p1 = args.words[2];
   const auto p2 = args.words[4];
   const auto n2 = args.words[5];
-  launch_next();
   // part 0: map [T] × 96; rows 2 width 96 reduce 1 upcast 1
   const auto own_group = blockIdx.x;
   wait_for_previous();
+  launch_next();
   const auto word = min(lane, 47u);
   const auto r = (word * 4u) / 96u;
   const auto own = (word * 4u) % 96u;

@@ -35,13 +35,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
-  launch_next();
   // part 0: reduce [R] × 154880; rows 1 width 1024 reduce 1 upcast 1 chunk 64 spread; chunks
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[1];
   const auto rows_at = own_group % tiles;
   const auto first = (own_group / tiles) * 1024u;
   wait_for_previous();
+  launch_next();
   const auto blocks = rows_at * 2420u + 256u;
   const auto first_block = first / 64u;
   const auto block = first_block + (lane / 16u);
@@ -96,10 +96,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
   const auto p1 = args.words[2];
-  launch_next();
   // part 0: reduce [R] × 154880; rows 1 width 154880 reduce 1 upcast 1 chunk 64 spread; together
   const auto own_group = blockIdx.x;
   wait_for_previous();
+  launch_next();
   const auto blocks = own_group * 2420u + 256u;
   // the 64 largest of 154880: first the blocks that have them
   const auto item = lane + 256u;

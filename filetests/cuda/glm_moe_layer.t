@@ -179,7 +179,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const auto p8 = args.words[16];
   const auto p9 = args.words[18];
   const auto n9 = args.words[19];
-  launch_next();
   // part 0: dot [T] × 768; rows 1 width 16 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 48u;
@@ -223,7 +222,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto word_5 = lane + 256u;
     const auto x = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_2 = load_early_4(&b1[p1 + word_5 * 4u]);
-    wait_for_previous();
     // what is multiplied
     const auto x_3 = *(const uint4*)&b0[p0 + (rows_at * 2048u + lane * 4u)];
     const auto x_4 = *(const uint4*)&b0[p0 + (rows_at * 2048u + word_5 * 4u)];
@@ -328,6 +326,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
       pool[(word_5 / 8u) + 512u] = scale_2;
     }
     __syncthreads();
+    wait_for_previous();
+    launch_next();
     // times q4_0[768, 2048]
     auto sum = 0.0f;
     const auto xw = b * 8u;
@@ -411,7 +411,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto word_10 = lane + 256u;
     const auto x_5 = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_6 = load_early_4(&b1[p1 + word_10 * 4u]);
-    wait_for_previous();
     // what is multiplied
     const auto x_7 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + lane * 4u)];
     const auto x_8 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + word_10 * 4u)];
@@ -516,6 +515,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
       pool[(word_10 / 8u) + 512u] = scale_4;
     }
     __syncthreads();
+    wait_for_previous();
+    launch_next();
     // times q4_0[512, 2048]
     auto sum_2 = 0.0f;
     const auto xw_5 = b_5 * 8u;
@@ -677,7 +678,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto word_27 = lane + 256u;
     const auto x_9 = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_10 = load_early_4(&b1[p1 + word_27 * 4u]);
-    wait_for_previous();
     // what is multiplied
     const auto x_11 = *(const uint4*)&b0[p0 + (own_group_3 * 2048u + lane * 4u)];
     const auto x_12 = *(const uint4*)&b0[p0 + (own_group_3 * 2048u + word_27 * 4u)];
@@ -782,6 +782,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
       pool[(word_27 / 8u) + 512u] = scale_6;
     }
     __syncthreads();
+    wait_for_previous();
+    launch_next();
     // times q4_0[64, 2048]
     auto sum_3 = 0.0f;
     auto sum_4 = 0.0f;
@@ -937,7 +939,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto p10 = args.words[20];
   const auto n6 = args.words[13];
   const auto n10 = args.words[21];
-  launch_next();
   // part 0: dot [T, 20] × 64; rows 1 width 64 reduce 8 upcast 2
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 20u;
@@ -993,6 +994,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto word_7 = min(lane, 191u);
     const auto x = load_early_4(&b1[p1 + word_7 * 4u]);
     wait_for_previous();
+    launch_next();
     // what is multiplied
     const auto i_3 = own_group / 20u;
     const auto i_4 = (own_group % 20u) % 20u;
@@ -1172,6 +1174,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto word_14 = min(lane, 191u);
     const auto x_3 = load_early_4(&b1[p1 + word_14 * 4u]);
     wait_for_previous();
+    launch_next();
     // what is multiplied
     const auto i_9 = rows_at / 20u;
     const auto i_10 = (rows_at % 20u) % 20u;
@@ -1343,6 +1346,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto count_3 = sizes.words[0];
   if (own_group_3 < count_3) {
     wait_for_previous();
+    launch_next();
     for (auto time = 0u; time < 2u; time += 1u) {
       const auto c = time * 256u + lane;
       const auto at_15 = own_group_3 * 512u + c;
@@ -1435,7 +1439,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   const auto p1 = args.words[2];
   const auto p2 = args.words[4];
   const auto n0 = args.words[1];
-  launch_next();
   // part 0: dot [T, 20] × 512; rows 1 width 128 reduce 2 upcast 1
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0] * 20u;
@@ -1470,6 +1473,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   const auto w_12 = load_early(&b1[at_3 + 48u]);
   const auto word_3 = load_early(&b1[tile + 384u + (b_3 * 8u + (lane_row / 2u))]);
   wait_for_previous();
+  launch_next();
   const auto x = i * 3840u + i_2 * 192u;
   const auto from = p0 + (x / 4u);
   const auto word_4 = min(lane, 11u);
@@ -1608,13 +1612,11 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto p4 = args.words[8];
   const auto n1 = args.words[3];
   const auto n4 = args.words[9];
-  launch_next();
   // part 0: attend [T, 20] × 512; rows 10 width 512 reduce 4 upcast 1 chunk 64 spread matrix; chunks
   const auto own_group = blockIdx.x;
   const auto tiles = (sizes.words[0] * 20u + 9u) / 10u;
   const auto rows_at = own_group % tiles;
   const auto chunk = own_group / tiles;
-  wait_for_previous();
   const auto row = rows_at * 10u;
   const auto i = row / 20u;
   const auto i_2 = (row % 20u) % 20u;
@@ -1635,6 +1637,83 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto seen = min(b2[p2 + i_6], last_position) + 1u;
   const auto pages_at = b3[p3 + i_6];
   const auto chunk_start = chunk * 64u;
+  const auto row_3 = rows_at * 10u;
+  const auto i_7 = row_3 / 20u;
+  const auto i_8 = (row_3 % 20u) % 20u;
+  const auto i_9 = min(i_7, sizes.words[0] - 1u);
+  const auto from = p1 + (i_8 / 20u) * 288u;
+  auto next = 0u;
+  auto next_2 = 0u;
+  auto next_3 = 0u;
+  auto next_4 = 0u;
+  auto next_5 = 0u;
+  auto next_6 = 0u;
+  auto next_7 = 0u;
+  auto next_8 = 0u;
+  auto next_9 = 0u;
+  auto next_10 = 0u;
+  auto next_11 = 0u;
+  auto next_12 = 0u;
+  auto next_13 = 0u;
+  auto next_14 = 0u;
+  auto next_15 = 0u;
+  auto next_16 = 0u;
+  auto next_17 = 0u;
+  auto next_18 = 0u;
+  auto next_19 = 0u;
+  auto next_20 = 0u;
+  auto next_21 = 0u;
+  auto next_22 = 0u;
+  auto next_23 = 0u;
+  auto next_24 = 0u;
+  auto next_25 = 0u;
+  auto next_26 = 0u;
+  auto next_27 = 0u;
+  auto next_28 = 0u;
+  auto next_29 = 0u;
+  auto next_30 = 0u;
+  auto next_31 = 0u;
+  auto next_32 = 0u;
+  auto next_33 = 0u;
+  auto next_34 = 0u;
+  auto next_35 = 0u;
+  auto next_36 = 0u;
+  auto next_37 = 0u;
+  auto next_38 = 0u;
+  auto next_39 = 0u;
+  auto next_40 = 0u;
+  auto next_41 = 0u;
+  auto next_42 = 0u;
+  auto next_43 = 0u;
+  auto next_44 = 0u;
+  auto next_45 = 0u;
+  auto next_46 = 0u;
+  auto next_47 = 0u;
+  auto next_48 = 0u;
+  auto next_49 = 0u;
+  auto next_50 = 0u;
+  auto next_51 = 0u;
+  auto next_52 = 0u;
+  auto next_53 = 0u;
+  auto next_54 = 0u;
+  auto next_55 = 0u;
+  auto next_56 = 0u;
+  auto next_57 = 0u;
+  auto next_58 = 0u;
+  auto next_59 = 0u;
+  auto next_60 = 0u;
+  auto next_61 = 0u;
+  auto next_62 = 0u;
+  auto next_63 = 0u;
+  auto next_64 = 0u;
+  auto next_65 = 0u;
+  auto next_66 = 0u;
+  auto next_67 = 0u;
+  auto next_68 = 0u;
+  auto next_69 = 0u;
+  auto next_70 = 0u;
+  auto next_71 = 0u;
+  auto next_72 = 0u;
   if (chunk_start < seen) {
     const auto b = lane % 64u;
     const auto p = min(chunk_start + b, seen - 1u);
@@ -1643,90 +1722,160 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       pool[lane + 33792u] = position_at;
     }
     __syncthreads();
-    const auto row_3 = rows_at * 10u;
-    const auto i_7 = row_3 / 20u;
-    const auto i_8 = (row_3 % 20u) % 20u;
-    const auto i_9 = min(i_7, sizes.words[0] - 1u);
-    const auto from = p1 + (i_8 / 20u) * 288u;
-    const auto row_4 = lane / 8u;
-    const auto unit = lane % 8u;
-    const auto unit_at = from + pool[row_4 + 33792u] * 288u + unit * 4u;
+    const auto unit = lane % 72u;
+    const auto unit_at = from + pool[(lane / 72u) + 33792u] * 288u + unit * 4u;
     const auto words = *(const uint4*)&b1[unit_at];
-    const auto row_5 = lane / 8u;
-    const auto unit_2 = (lane % 8u) + 8u;
-    const auto unit_at_2 = from + pool[row_5 + 33792u] * 288u + unit_2 * 4u;
+    next = words.x;
+    next_2 = words.y;
+    next_3 = words.z;
+    next_4 = words.w;
+    const auto item = lane + 256u;
+    const auto unit_2 = item % 72u;
+    const auto unit_at_2 = from + pool[(item / 72u) + 33792u] * 288u + unit_2 * 4u;
     const auto words_2 = *(const uint4*)&b1[unit_at_2];
-    const auto row_6 = lane / 8u;
-    const auto unit_3 = (lane % 8u) + 16u;
-    const auto unit_at_3 = from + pool[row_6 + 33792u] * 288u + unit_3 * 4u;
+    next_5 = words_2.x;
+    next_6 = words_2.y;
+    next_7 = words_2.z;
+    next_8 = words_2.w;
+    const auto item_2 = lane + 512u;
+    const auto unit_3 = item_2 % 72u;
+    const auto unit_at_3 = from + pool[(item_2 / 72u) + 33792u] * 288u + unit_3 * 4u;
     const auto words_3 = *(const uint4*)&b1[unit_at_3];
-    const auto row_7 = lane / 8u;
-    const auto unit_4 = (lane % 8u) + 24u;
-    const auto unit_at_4 = from + pool[row_7 + 33792u] * 288u + unit_4 * 4u;
+    next_9 = words_3.x;
+    next_10 = words_3.y;
+    next_11 = words_3.z;
+    next_12 = words_3.w;
+    const auto item_3 = lane + 768u;
+    const auto unit_4 = item_3 % 72u;
+    const auto unit_at_4 = from + pool[(item_3 / 72u) + 33792u] * 288u + unit_4 * 4u;
     const auto words_4 = *(const uint4*)&b1[unit_at_4];
-    const auto row_8 = lane / 8u;
-    const auto unit_5 = (lane % 8u) + 32u;
-    const auto unit_at_5 = from + pool[row_8 + 33792u] * 288u + unit_5 * 4u;
+    next_13 = words_4.x;
+    next_14 = words_4.y;
+    next_15 = words_4.z;
+    next_16 = words_4.w;
+    const auto item_4 = lane + 1024u;
+    const auto unit_5 = item_4 % 72u;
+    const auto unit_at_5 = from + pool[(item_4 / 72u) + 33792u] * 288u + unit_5 * 4u;
     const auto words_5 = *(const uint4*)&b1[unit_at_5];
-    const auto row_9 = lane / 8u;
-    const auto unit_6 = (lane % 8u) + 40u;
-    const auto unit_at_6 = from + pool[row_9 + 33792u] * 288u + unit_6 * 4u;
+    next_17 = words_5.x;
+    next_18 = words_5.y;
+    next_19 = words_5.z;
+    next_20 = words_5.w;
+    const auto item_5 = lane + 1280u;
+    const auto unit_6 = item_5 % 72u;
+    const auto unit_at_6 = from + pool[(item_5 / 72u) + 33792u] * 288u + unit_6 * 4u;
     const auto words_6 = *(const uint4*)&b1[unit_at_6];
-    const auto row_10 = lane / 8u;
-    const auto unit_7 = (lane % 8u) + 48u;
-    const auto unit_at_7 = from + pool[row_10 + 33792u] * 288u + unit_7 * 4u;
+    next_21 = words_6.x;
+    next_22 = words_6.y;
+    next_23 = words_6.z;
+    next_24 = words_6.w;
+    const auto item_6 = lane + 1536u;
+    const auto unit_7 = item_6 % 72u;
+    const auto unit_at_7 = from + pool[(item_6 / 72u) + 33792u] * 288u + unit_7 * 4u;
     const auto words_7 = *(const uint4*)&b1[unit_at_7];
-    const auto row_11 = lane / 8u;
-    const auto unit_8 = (lane % 8u) + 56u;
-    const auto unit_at_8 = from + pool[row_11 + 33792u] * 288u + unit_8 * 4u;
+    next_25 = words_7.x;
+    next_26 = words_7.y;
+    next_27 = words_7.z;
+    next_28 = words_7.w;
+    const auto item_7 = lane + 1792u;
+    const auto unit_8 = item_7 % 72u;
+    const auto unit_at_8 = from + pool[(item_7 / 72u) + 33792u] * 288u + unit_8 * 4u;
     const auto words_8 = *(const uint4*)&b1[unit_at_8];
-    const auto row_12 = lane / 8u;
-    const auto unit_9 = (lane % 8u) + 64u;
-    const auto unit_at_9 = from + pool[row_12 + 33792u] * 288u + unit_9 * 4u;
+    next_29 = words_8.x;
+    next_30 = words_8.y;
+    next_31 = words_8.z;
+    next_32 = words_8.w;
+    const auto item_8 = lane + 2048u;
+    const auto unit_9 = item_8 % 72u;
+    const auto unit_at_9 = from + pool[(item_8 / 72u) + 33792u] * 288u + unit_9 * 4u;
     const auto words_9 = *(const uint4*)&b1[unit_at_9];
-    const auto row_13 = (lane / 8u) + 32u;
-    const auto unit_10 = lane % 8u;
-    const auto unit_at_10 = from + pool[row_13 + 33792u] * 288u + unit_10 * 4u;
+    next_33 = words_9.x;
+    next_34 = words_9.y;
+    next_35 = words_9.z;
+    next_36 = words_9.w;
+    const auto item_9 = lane + 2304u;
+    const auto unit_10 = item_9 % 72u;
+    const auto unit_at_10 = from + pool[(item_9 / 72u) + 33792u] * 288u + unit_10 * 4u;
     const auto words_10 = *(const uint4*)&b1[unit_at_10];
-    const auto row_14 = (lane / 8u) + 32u;
-    const auto unit_11 = (lane % 8u) + 8u;
-    const auto unit_at_11 = from + pool[row_14 + 33792u] * 288u + unit_11 * 4u;
+    next_37 = words_10.x;
+    next_38 = words_10.y;
+    next_39 = words_10.z;
+    next_40 = words_10.w;
+    const auto item_10 = lane + 2560u;
+    const auto unit_11 = item_10 % 72u;
+    const auto unit_at_11 = from + pool[(item_10 / 72u) + 33792u] * 288u + unit_11 * 4u;
     const auto words_11 = *(const uint4*)&b1[unit_at_11];
-    const auto row_15 = (lane / 8u) + 32u;
-    const auto unit_12 = (lane % 8u) + 16u;
-    const auto unit_at_12 = from + pool[row_15 + 33792u] * 288u + unit_12 * 4u;
+    next_41 = words_11.x;
+    next_42 = words_11.y;
+    next_43 = words_11.z;
+    next_44 = words_11.w;
+    const auto item_11 = lane + 2816u;
+    const auto unit_12 = item_11 % 72u;
+    const auto unit_at_12 = from + pool[(item_11 / 72u) + 33792u] * 288u + unit_12 * 4u;
     const auto words_12 = *(const uint4*)&b1[unit_at_12];
-    const auto row_16 = (lane / 8u) + 32u;
-    const auto unit_13 = (lane % 8u) + 24u;
-    const auto unit_at_13 = from + pool[row_16 + 33792u] * 288u + unit_13 * 4u;
+    next_45 = words_12.x;
+    next_46 = words_12.y;
+    next_47 = words_12.z;
+    next_48 = words_12.w;
+    const auto item_12 = lane + 3072u;
+    const auto unit_13 = item_12 % 72u;
+    const auto unit_at_13 = from + pool[(item_12 / 72u) + 33792u] * 288u + unit_13 * 4u;
     const auto words_13 = *(const uint4*)&b1[unit_at_13];
-    const auto row_17 = (lane / 8u) + 32u;
-    const auto unit_14 = (lane % 8u) + 32u;
-    const auto unit_at_14 = from + pool[row_17 + 33792u] * 288u + unit_14 * 4u;
+    next_49 = words_13.x;
+    next_50 = words_13.y;
+    next_51 = words_13.z;
+    next_52 = words_13.w;
+    const auto item_13 = lane + 3328u;
+    const auto unit_14 = item_13 % 72u;
+    const auto unit_at_14 = from + pool[(item_13 / 72u) + 33792u] * 288u + unit_14 * 4u;
     const auto words_14 = *(const uint4*)&b1[unit_at_14];
-    const auto row_18 = (lane / 8u) + 32u;
-    const auto unit_15 = (lane % 8u) + 40u;
-    const auto unit_at_15 = from + pool[row_18 + 33792u] * 288u + unit_15 * 4u;
+    next_53 = words_14.x;
+    next_54 = words_14.y;
+    next_55 = words_14.z;
+    next_56 = words_14.w;
+    const auto item_14 = lane + 3584u;
+    const auto unit_15 = item_14 % 72u;
+    const auto unit_at_15 = from + pool[(item_14 / 72u) + 33792u] * 288u + unit_15 * 4u;
     const auto words_15 = *(const uint4*)&b1[unit_at_15];
-    const auto row_19 = (lane / 8u) + 32u;
-    const auto unit_16 = (lane % 8u) + 48u;
-    const auto unit_at_16 = from + pool[row_19 + 33792u] * 288u + unit_16 * 4u;
+    next_57 = words_15.x;
+    next_58 = words_15.y;
+    next_59 = words_15.z;
+    next_60 = words_15.w;
+    const auto item_15 = lane + 3840u;
+    const auto unit_16 = item_15 % 72u;
+    const auto unit_at_16 = from + pool[(item_15 / 72u) + 33792u] * 288u + unit_16 * 4u;
     const auto words_16 = *(const uint4*)&b1[unit_at_16];
-    const auto row_20 = (lane / 8u) + 32u;
-    const auto unit_17 = (lane % 8u) + 56u;
-    const auto unit_at_17 = from + pool[row_20 + 33792u] * 288u + unit_17 * 4u;
+    next_61 = words_16.x;
+    next_62 = words_16.y;
+    next_63 = words_16.z;
+    next_64 = words_16.w;
+    const auto item_16 = lane + 4096u;
+    const auto unit_17 = item_16 % 72u;
+    const auto unit_at_17 = from + pool[(item_16 / 72u) + 33792u] * 288u + unit_17 * 4u;
     const auto words_17 = *(const uint4*)&b1[unit_at_17];
-    const auto row_21 = (lane / 8u) + 32u;
-    const auto unit_18 = (lane % 8u) + 64u;
-    const auto unit_at_18 = from + pool[row_21 + 33792u] * 288u + unit_18 * 4u;
+    next_65 = words_17.x;
+    next_66 = words_17.y;
+    next_67 = words_17.z;
+    next_68 = words_17.w;
+    const auto item_17 = lane + 4352u;
+    const auto unit_18 = item_17 % 72u;
+    const auto unit_at_18 = from + pool[(item_17 / 72u) + 33792u] * 288u + unit_18 * 4u;
     const auto words_18 = *(const uint4*)&b1[unit_at_18];
+    next_69 = words_18.x;
+    next_70 = words_18.y;
+    next_71 = words_18.z;
+    next_72 = words_18.w;
+  }
+  wait_for_previous();
+  launch_next();
+  if (chunk_start < seen) {
     hold_loads();
-    const auto row_22 = lane / 16u;
+    const auto row_4 = lane / 16u;
     const auto s = lane % 16u;
-    const auto own_row = min(row_22, 9u);
-    const auto row_23 = rows_at * 10u + own_row;
-    const auto i_10 = row_23 / 20u;
-    const auto i_11 = (row_23 % 20u) % 20u;
+    const auto own_row = min(row_4, 9u);
+    const auto row_5 = rows_at * 10u + own_row;
+    const auto i_10 = row_5 / 20u;
+    const auto i_11 = (row_5 % 20u) % 20u;
     const auto i_12 = min(i_10, sizes.words[0] - 1u);
     const auto query = p0 + (i_12 * 11520u + i_11 * 576u);
     auto largest = 0u;
@@ -1797,7 +1946,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_2 = __uint_as_float(q.y) * shrink;
     const auto x_3 = __uint_as_float(q.z) * shrink;
     const auto x_4 = __uint_as_float(q.w) * shrink;
-    const auto to = row_22 * 292u + s * 2u + 18688u;
+    const auto to = row_4 * 292u + s * 2u + 18688u;
     const auto high = pack_halves(x, x_2);
     const auto rest = pack_halves(x - half_to_float(high), x_2 - half_to_float(high >> 16u));
     pool[to] = high;
@@ -1810,7 +1959,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_6 = __uint_as_float(q_2.y) * shrink;
     const auto x_7 = __uint_as_float(q_2.z) * shrink;
     const auto x_8 = __uint_as_float(q_2.w) * shrink;
-    const auto to_2 = row_22 * 292u + four * 2u + 18688u;
+    const auto to_2 = row_4 * 292u + four * 2u + 18688u;
     const auto high_3 = pack_halves(x_5, x_6);
     const auto rest_3 = pack_halves(x_5 - half_to_float(high_3), x_6 - half_to_float(high_3 >> 16u));
     pool[to_2] = high_3;
@@ -1823,7 +1972,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_10 = __uint_as_float(q_3.y) * shrink;
     const auto x_11 = __uint_as_float(q_3.z) * shrink;
     const auto x_12 = __uint_as_float(q_3.w) * shrink;
-    const auto to_3 = row_22 * 292u + four_2 * 2u + 18688u;
+    const auto to_3 = row_4 * 292u + four_2 * 2u + 18688u;
     const auto high_5 = pack_halves(x_9, x_10);
     const auto rest_5 = pack_halves(x_9 - half_to_float(high_5), x_10 - half_to_float(high_5 >> 16u));
     pool[to_3] = high_5;
@@ -1836,7 +1985,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_14 = __uint_as_float(q_4.y) * shrink;
     const auto x_15 = __uint_as_float(q_4.z) * shrink;
     const auto x_16 = __uint_as_float(q_4.w) * shrink;
-    const auto to_4 = row_22 * 292u + four_3 * 2u + 18688u;
+    const auto to_4 = row_4 * 292u + four_3 * 2u + 18688u;
     const auto high_7 = pack_halves(x_13, x_14);
     const auto rest_7 = pack_halves(x_13 - half_to_float(high_7), x_14 - half_to_float(high_7 >> 16u));
     pool[to_4] = high_7;
@@ -1849,7 +1998,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_18 = __uint_as_float(q_5.y) * shrink;
     const auto x_19 = __uint_as_float(q_5.z) * shrink;
     const auto x_20 = __uint_as_float(q_5.w) * shrink;
-    const auto to_5 = row_22 * 292u + four_4 * 2u + 18688u;
+    const auto to_5 = row_4 * 292u + four_4 * 2u + 18688u;
     const auto high_9 = pack_halves(x_17, x_18);
     const auto rest_9 = pack_halves(x_17 - half_to_float(high_9), x_18 - half_to_float(high_9 >> 16u));
     pool[to_5] = high_9;
@@ -1862,7 +2011,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_22 = __uint_as_float(q_6.y) * shrink;
     const auto x_23 = __uint_as_float(q_6.z) * shrink;
     const auto x_24 = __uint_as_float(q_6.w) * shrink;
-    const auto to_6 = row_22 * 292u + four_5 * 2u + 18688u;
+    const auto to_6 = row_4 * 292u + four_5 * 2u + 18688u;
     const auto high_11 = pack_halves(x_21, x_22);
     const auto rest_11 = pack_halves(x_21 - half_to_float(high_11), x_22 - half_to_float(high_11 >> 16u));
     pool[to_6] = high_11;
@@ -1875,7 +2024,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_26 = __uint_as_float(q_7.y) * shrink;
     const auto x_27 = __uint_as_float(q_7.z) * shrink;
     const auto x_28 = __uint_as_float(q_7.w) * shrink;
-    const auto to_7 = row_22 * 292u + four_6 * 2u + 18688u;
+    const auto to_7 = row_4 * 292u + four_6 * 2u + 18688u;
     const auto high_13 = pack_halves(x_25, x_26);
     const auto rest_13 = pack_halves(x_25 - half_to_float(high_13), x_26 - half_to_float(high_13 >> 16u));
     pool[to_7] = high_13;
@@ -1888,7 +2037,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_30 = __uint_as_float(q_8.y) * shrink;
     const auto x_31 = __uint_as_float(q_8.z) * shrink;
     const auto x_32 = __uint_as_float(q_8.w) * shrink;
-    const auto to_8 = row_22 * 292u + four_7 * 2u + 18688u;
+    const auto to_8 = row_4 * 292u + four_7 * 2u + 18688u;
     const auto high_15 = pack_halves(x_29, x_30);
     const auto rest_15 = pack_halves(x_29 - half_to_float(high_15), x_30 - half_to_float(high_15 >> 16u));
     pool[to_8] = high_15;
@@ -1901,7 +2050,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_34 = __uint_as_float(q_9.y) * shrink;
     const auto x_35 = __uint_as_float(q_9.z) * shrink;
     const auto x_36 = __uint_as_float(q_9.w) * shrink;
-    const auto to_9 = row_22 * 292u + four_8 * 2u + 18688u;
+    const auto to_9 = row_4 * 292u + four_8 * 2u + 18688u;
     const auto high_17 = pack_halves(x_33, x_34);
     const auto rest_17 = pack_halves(x_33 - half_to_float(high_17), x_34 - half_to_float(high_17 >> 16u));
     pool[to_9] = high_17;
@@ -1911,62 +2060,43 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     pool[to_9 + 1u] = high_18;
     pool[to_9 + 4673u] = rest_18;
     if (s == 0u) {
-      pool[row_22 + 33856u] = __float_as_uint(__uint_as_float(exponent) * 0.0625f);
+      pool[row_4 + 33856u] = __float_as_uint(__uint_as_float(exponent) * 0.0625f);
     }
-    const auto row_24 = lane / 8u;
-    const auto unit_19 = lane % 8u;
-    store_four(&pool[row_24 * 292u + unit_19 * 4u], words.x, words.y, words.z, words.w);
-    const auto row_25 = lane / 8u;
-    const auto unit_20 = (lane % 8u) + 8u;
-    store_four(&pool[row_25 * 292u + unit_20 * 4u], words_2.x, words_2.y, words_2.z, words_2.w);
-    const auto row_26 = lane / 8u;
-    const auto unit_21 = (lane % 8u) + 16u;
-    store_four(&pool[row_26 * 292u + unit_21 * 4u], words_3.x, words_3.y, words_3.z, words_3.w);
-    const auto row_27 = lane / 8u;
-    const auto unit_22 = (lane % 8u) + 24u;
-    store_four(&pool[row_27 * 292u + unit_22 * 4u], words_4.x, words_4.y, words_4.z, words_4.w);
-    const auto row_28 = lane / 8u;
-    const auto unit_23 = (lane % 8u) + 32u;
-    store_four(&pool[row_28 * 292u + unit_23 * 4u], words_5.x, words_5.y, words_5.z, words_5.w);
-    const auto row_29 = lane / 8u;
-    const auto unit_24 = (lane % 8u) + 40u;
-    store_four(&pool[row_29 * 292u + unit_24 * 4u], words_6.x, words_6.y, words_6.z, words_6.w);
-    const auto row_30 = lane / 8u;
-    const auto unit_25 = (lane % 8u) + 48u;
-    store_four(&pool[row_30 * 292u + unit_25 * 4u], words_7.x, words_7.y, words_7.z, words_7.w);
-    const auto row_31 = lane / 8u;
-    const auto unit_26 = (lane % 8u) + 56u;
-    store_four(&pool[row_31 * 292u + unit_26 * 4u], words_8.x, words_8.y, words_8.z, words_8.w);
-    const auto row_32 = lane / 8u;
-    const auto unit_27 = (lane % 8u) + 64u;
-    store_four(&pool[row_32 * 292u + unit_27 * 4u], words_9.x, words_9.y, words_9.z, words_9.w);
-    const auto row_33 = (lane / 8u) + 32u;
-    const auto unit_28 = lane % 8u;
-    store_four(&pool[row_33 * 292u + unit_28 * 4u], words_10.x, words_10.y, words_10.z, words_10.w);
-    const auto row_34 = (lane / 8u) + 32u;
-    const auto unit_29 = (lane % 8u) + 8u;
-    store_four(&pool[row_34 * 292u + unit_29 * 4u], words_11.x, words_11.y, words_11.z, words_11.w);
-    const auto row_35 = (lane / 8u) + 32u;
-    const auto unit_30 = (lane % 8u) + 16u;
-    store_four(&pool[row_35 * 292u + unit_30 * 4u], words_12.x, words_12.y, words_12.z, words_12.w);
-    const auto row_36 = (lane / 8u) + 32u;
-    const auto unit_31 = (lane % 8u) + 24u;
-    store_four(&pool[row_36 * 292u + unit_31 * 4u], words_13.x, words_13.y, words_13.z, words_13.w);
-    const auto row_37 = (lane / 8u) + 32u;
-    const auto unit_32 = (lane % 8u) + 32u;
-    store_four(&pool[row_37 * 292u + unit_32 * 4u], words_14.x, words_14.y, words_14.z, words_14.w);
-    const auto row_38 = (lane / 8u) + 32u;
-    const auto unit_33 = (lane % 8u) + 40u;
-    store_four(&pool[row_38 * 292u + unit_33 * 4u], words_15.x, words_15.y, words_15.z, words_15.w);
-    const auto row_39 = (lane / 8u) + 32u;
-    const auto unit_34 = (lane % 8u) + 48u;
-    store_four(&pool[row_39 * 292u + unit_34 * 4u], words_16.x, words_16.y, words_16.z, words_16.w);
-    const auto row_40 = (lane / 8u) + 32u;
-    const auto unit_35 = (lane % 8u) + 56u;
-    store_four(&pool[row_40 * 292u + unit_35 * 4u], words_17.x, words_17.y, words_17.z, words_17.w);
-    const auto row_41 = (lane / 8u) + 32u;
-    const auto unit_36 = (lane % 8u) + 64u;
-    store_four(&pool[row_41 * 292u + unit_36 * 4u], words_18.x, words_18.y, words_18.z, words_18.w);
+    store_four(&pool[(lane / 72u) * 292u + (lane % 72u) * 4u], next, next_2, next_3, next_4);
+    const auto item_18 = lane + 256u;
+    store_four(&pool[(item_18 / 72u) * 292u + (item_18 % 72u) * 4u], next_5, next_6, next_7, next_8);
+    const auto item_19 = lane + 512u;
+    store_four(&pool[(item_19 / 72u) * 292u + (item_19 % 72u) * 4u], next_9, next_10, next_11, next_12);
+    const auto item_20 = lane + 768u;
+    store_four(&pool[(item_20 / 72u) * 292u + (item_20 % 72u) * 4u], next_13, next_14, next_15, next_16);
+    const auto item_21 = lane + 1024u;
+    store_four(&pool[(item_21 / 72u) * 292u + (item_21 % 72u) * 4u], next_17, next_18, next_19, next_20);
+    const auto item_22 = lane + 1280u;
+    store_four(&pool[(item_22 / 72u) * 292u + (item_22 % 72u) * 4u], next_21, next_22, next_23, next_24);
+    const auto item_23 = lane + 1536u;
+    store_four(&pool[(item_23 / 72u) * 292u + (item_23 % 72u) * 4u], next_25, next_26, next_27, next_28);
+    const auto item_24 = lane + 1792u;
+    store_four(&pool[(item_24 / 72u) * 292u + (item_24 % 72u) * 4u], next_29, next_30, next_31, next_32);
+    const auto item_25 = lane + 2048u;
+    store_four(&pool[(item_25 / 72u) * 292u + (item_25 % 72u) * 4u], next_33, next_34, next_35, next_36);
+    const auto item_26 = lane + 2304u;
+    store_four(&pool[(item_26 / 72u) * 292u + (item_26 % 72u) * 4u], next_37, next_38, next_39, next_40);
+    const auto item_27 = lane + 2560u;
+    store_four(&pool[(item_27 / 72u) * 292u + (item_27 % 72u) * 4u], next_41, next_42, next_43, next_44);
+    const auto item_28 = lane + 2816u;
+    store_four(&pool[(item_28 / 72u) * 292u + (item_28 % 72u) * 4u], next_45, next_46, next_47, next_48);
+    const auto item_29 = lane + 3072u;
+    store_four(&pool[(item_29 / 72u) * 292u + (item_29 % 72u) * 4u], next_49, next_50, next_51, next_52);
+    const auto item_30 = lane + 3328u;
+    store_four(&pool[(item_30 / 72u) * 292u + (item_30 % 72u) * 4u], next_53, next_54, next_55, next_56);
+    const auto item_31 = lane + 3584u;
+    store_four(&pool[(item_31 / 72u) * 292u + (item_31 % 72u) * 4u], next_57, next_58, next_59, next_60);
+    const auto item_32 = lane + 3840u;
+    store_four(&pool[(item_32 / 72u) * 292u + (item_32 % 72u) * 4u], next_61, next_62, next_63, next_64);
+    const auto item_33 = lane + 4096u;
+    store_four(&pool[(item_33 / 72u) * 292u + (item_33 % 72u) * 4u], next_65, next_66, next_67, next_68);
+    const auto item_34 = lane + 4352u;
+    store_four(&pool[(item_34 / 72u) * 292u + (item_34 % 72u) * 4u], next_69, next_70, next_71, next_72);
     __syncthreads();
     const auto share = own_warp % 4u;
     const auto first_position = ((own_warp / 4u) % 2u) * 32u;
@@ -2027,10 +2157,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     pool[(share * 16u + first_row + g + 8u) * 72u + (first_position + t * 2u + 25u) + 28032u] = __float_as_uint(sum_16);
     __syncthreads();
     if (lane < 128u) {
-      const auto row_42 = lane / 8u;
+      const auto row_6 = lane / 8u;
       const auto s_2 = lane % 8u;
-      const auto factor = __uint_as_float(pool[row_42 + 33856u]);
-      const auto from_score = row_42 * 72u + s_2 * 2u + 28032u;
+      const auto factor = __uint_as_float(pool[row_6 + 33856u]);
+      const auto from_score = row_6 * 72u + s_2 * 2u + 28032u;
       const auto score = (chunk_start + s_2 * 2u < seen ? (__uint_as_float(pool[from_score]) + __uint_as_float(pool[from_score + 1152u]) + __uint_as_float(pool[from_score + 2304u]) + __uint_as_float(pool[from_score + 3456u])) * factor : -3e38f);
       const auto score_2 = (chunk_start + s_2 * 2u + 1u < seen ? (__uint_as_float(pool[from_score + 1u]) + __uint_as_float(pool[from_score + 1153u]) + __uint_as_float(pool[from_score + 2305u]) + __uint_as_float(pool[from_score + 3457u])) * factor : -3e38f);
       const auto score_3 = (chunk_start + s_2 * 2u + 16u < seen ? (__uint_as_float(pool[from_score + 16u]) + __uint_as_float(pool[from_score + 1168u]) + __uint_as_float(pool[from_score + 2320u]) + __uint_as_float(pool[from_score + 3472u])) * factor : -3e38f);
@@ -2053,7 +2183,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       total = total + weight_2;
       const auto high_19 = pack_halves(weight, weight_2);
       const auto rest_19 = pack_halves(weight - half_to_float(high_19), weight_2 - half_to_float(high_19 >> 16u));
-      const auto to_10 = row_42 * 36u + s_2 + 32640u;
+      const auto to_10 = row_6 * 36u + s_2 + 32640u;
       pool[to_10] = high_19;
       pool[to_10 + 576u] = rest_19;
       const auto weight_3 = expf(score_3 - both_7);
@@ -2062,7 +2192,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       total = total + weight_4;
       const auto high_20 = pack_halves(weight_3, weight_4);
       const auto rest_20 = pack_halves(weight_3 - half_to_float(high_20), weight_4 - half_to_float(high_20 >> 16u));
-      const auto to_11 = row_42 * 36u + s_2 + 32648u;
+      const auto to_11 = row_6 * 36u + s_2 + 32648u;
       pool[to_11] = high_20;
       pool[to_11 + 576u] = rest_20;
       const auto weight_5 = expf(score_5 - both_7);
@@ -2071,7 +2201,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       total = total + weight_6;
       const auto high_21 = pack_halves(weight_5, weight_6);
       const auto rest_21 = pack_halves(weight_5 - half_to_float(high_21), weight_6 - half_to_float(high_21 >> 16u));
-      const auto to_12 = row_42 * 36u + s_2 + 32656u;
+      const auto to_12 = row_6 * 36u + s_2 + 32656u;
       pool[to_12] = high_21;
       pool[to_12 + 576u] = rest_21;
       const auto weight_7 = expf(score_7 - both_7);
@@ -2080,7 +2210,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       total = total + weight_8;
       const auto high_22 = pack_halves(weight_7, weight_8);
       const auto rest_22 = pack_halves(weight_7 - half_to_float(high_22), weight_8 - half_to_float(high_22 >> 16u));
-      const auto to_13 = row_42 * 36u + s_2 + 32664u;
+      const auto to_13 = row_6 * 36u + s_2 + 32664u;
       pool[to_13] = high_22;
       pool[to_13 + 576u] = rest_22;
       const auto other_8 = __shfl_xor_sync(warp, total, 1u);
@@ -2090,8 +2220,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       const auto other_10 = __shfl_xor_sync(warp, both_9, 4u);
       const auto both_10 = both_9 + other_10;
       if (s_2 == 0u) {
-        pool[row_42 + 33872u] = __float_as_uint(both_7);
-        pool[row_42 + 33888u] = __float_as_uint(both_10);
+        pool[row_6 + 33872u] = __float_as_uint(both_7);
+        pool[row_6 + 33888u] = __float_as_uint(both_10);
       }
     }
     __syncthreads();
@@ -2143,12 +2273,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     b5[g * 514u + (column + 1u) + put_at] = __float_as_uint(sum_18);
     b5[g * 514u + (column + 8u) + put_at] = __float_as_uint(sum_21);
     b5[g * 514u + (column + 9u) + put_at] = __float_as_uint(sum_22);
-    const auto row_43 = g + 8u;
-    if (row_43 < 10u) {
-      b5[row_43 * 514u + column + put_at] = __float_as_uint(sum_19);
-      b5[row_43 * 514u + (column + 1u) + put_at] = __float_as_uint(sum_20);
-      b5[row_43 * 514u + (column + 8u) + put_at] = __float_as_uint(sum_23);
-      b5[row_43 * 514u + (column + 9u) + put_at] = __float_as_uint(sum_24);
+    const auto row_7 = g + 8u;
+    if (row_7 < 10u) {
+      b5[row_7 * 514u + column + put_at] = __float_as_uint(sum_19);
+      b5[row_7 * 514u + (column + 1u) + put_at] = __float_as_uint(sum_20);
+      b5[row_7 * 514u + (column + 8u) + put_at] = __float_as_uint(sum_23);
+      b5[row_7 * 514u + (column + 9u) + put_at] = __float_as_uint(sum_24);
     }
     const auto pair_4 = own_warp * 4u + 1u;
     const auto column_2 = pair_4 * 16u + t * 2u;
@@ -2156,12 +2286,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     b5[g * 514u + (column_2 + 1u) + put_at] = __float_as_uint(sum_26);
     b5[g * 514u + (column_2 + 8u) + put_at] = __float_as_uint(sum_29);
     b5[g * 514u + (column_2 + 9u) + put_at] = __float_as_uint(sum_30);
-    const auto row_44 = g + 8u;
-    if (row_44 < 10u) {
-      b5[row_44 * 514u + column_2 + put_at] = __float_as_uint(sum_27);
-      b5[row_44 * 514u + (column_2 + 1u) + put_at] = __float_as_uint(sum_28);
-      b5[row_44 * 514u + (column_2 + 8u) + put_at] = __float_as_uint(sum_31);
-      b5[row_44 * 514u + (column_2 + 9u) + put_at] = __float_as_uint(sum_32);
+    const auto row_8 = g + 8u;
+    if (row_8 < 10u) {
+      b5[row_8 * 514u + column_2 + put_at] = __float_as_uint(sum_27);
+      b5[row_8 * 514u + (column_2 + 1u) + put_at] = __float_as_uint(sum_28);
+      b5[row_8 * 514u + (column_2 + 8u) + put_at] = __float_as_uint(sum_31);
+      b5[row_8 * 514u + (column_2 + 9u) + put_at] = __float_as_uint(sum_32);
     }
     auto sum_33 = 0.0f;
     auto sum_34 = 0.0f;
@@ -2210,12 +2340,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     b5[g * 514u + (column_3 + 1u) + put_at] = __float_as_uint(sum_34);
     b5[g * 514u + (column_3 + 8u) + put_at] = __float_as_uint(sum_37);
     b5[g * 514u + (column_3 + 9u) + put_at] = __float_as_uint(sum_38);
-    const auto row_45 = g + 8u;
-    if (row_45 < 10u) {
-      b5[row_45 * 514u + column_3 + put_at] = __float_as_uint(sum_35);
-      b5[row_45 * 514u + (column_3 + 1u) + put_at] = __float_as_uint(sum_36);
-      b5[row_45 * 514u + (column_3 + 8u) + put_at] = __float_as_uint(sum_39);
-      b5[row_45 * 514u + (column_3 + 9u) + put_at] = __float_as_uint(sum_40);
+    const auto row_9 = g + 8u;
+    if (row_9 < 10u) {
+      b5[row_9 * 514u + column_3 + put_at] = __float_as_uint(sum_35);
+      b5[row_9 * 514u + (column_3 + 1u) + put_at] = __float_as_uint(sum_36);
+      b5[row_9 * 514u + (column_3 + 8u) + put_at] = __float_as_uint(sum_39);
+      b5[row_9 * 514u + (column_3 + 9u) + put_at] = __float_as_uint(sum_40);
     }
     const auto pair_8 = own_warp * 4u + 3u;
     const auto column_4 = pair_8 * 16u + t * 2u;
@@ -2223,12 +2353,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     b5[g * 514u + (column_4 + 1u) + put_at] = __float_as_uint(sum_42);
     b5[g * 514u + (column_4 + 8u) + put_at] = __float_as_uint(sum_45);
     b5[g * 514u + (column_4 + 9u) + put_at] = __float_as_uint(sum_46);
-    const auto row_46 = g + 8u;
-    if (row_46 < 10u) {
-      b5[row_46 * 514u + column_4 + put_at] = __float_as_uint(sum_43);
-      b5[row_46 * 514u + (column_4 + 1u) + put_at] = __float_as_uint(sum_44);
-      b5[row_46 * 514u + (column_4 + 8u) + put_at] = __float_as_uint(sum_47);
-      b5[row_46 * 514u + (column_4 + 9u) + put_at] = __float_as_uint(sum_48);
+    const auto row_10 = g + 8u;
+    if (row_10 < 10u) {
+      b5[row_10 * 514u + column_4 + put_at] = __float_as_uint(sum_43);
+      b5[row_10 * 514u + (column_4 + 1u) + put_at] = __float_as_uint(sum_44);
+      b5[row_10 * 514u + (column_4 + 8u) + put_at] = __float_as_uint(sum_47);
+      b5[row_10 * 514u + (column_4 + 9u) + put_at] = __float_as_uint(sum_48);
     }
     if (lane < 10u) {
       const auto to_14 = lane * 514u + (put_at + 512u);
@@ -2273,13 +2403,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto n1 = args.words[3];
   const auto n4 = args.words[9];
   const auto n5 = args.words[11];
-  launch_next();
   // part 0: attend [T, 20] × 512; rows 1 width 64 reduce 4 upcast 1 chunk 64 spread matrix; together
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0] * 20u;
   const auto rows_at = own_group % tiles;
   const auto first = (own_group / tiles) * 64u;
   wait_for_previous();
+  launch_next();
   const auto i = rows_at / 20u;
   const auto i_2 = (rows_at % 20u) % 20u;
   const auto last_page = max(min(n4, sizes.words[3]), 1u) - 1u;
@@ -2515,7 +2645,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto p2 = args.words[4];
   const auto n0 = args.words[1];
   const auto n2 = args.words[5];
-  launch_next();
   // part 0: dot [T, 20] × 256; rows 1 width 64 reduce 16 upcast 4
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0] * 20u;
@@ -2565,6 +2694,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto w_16 = load_early(&b1[at_4 + 48u]);
   const auto word_4 = load_early(&b1[tile_4 + 1024u + (share * 8u + (lane_row_4 / 2u))]);
   wait_for_previous();
+  launch_next();
   const auto x = i * 10240u + i_2 * 512u;
   const auto from = p0 + (x / 4u);
   const auto word_5 = min(lane, 31u);
@@ -2716,7 +2846,6 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto p2 = args.words[4];
   const auto p3 = args.words[6];
   const auto n0 = args.words[1];
-  launch_next();
   // part 0: dot [T] × 2048; rows 1 width 16 reduce 32 upcast 1
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0];
@@ -2763,6 +2892,7 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto w_20 = load_early(&b1[at_5 + 48u]);
   const auto word_5 = load_early(&b1[tile + 10240u + (b_5 * 8u + (lane_row / 2u))]);
   wait_for_previous();
+  launch_next();
   const auto x = rows_at * 5120u;
   const auto from = p0 + (x / 4u);
   const auto word_6 = min(lane, 319u);
@@ -2901,7 +3031,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
   const auto p7 = args.words[14];
   const auto p8 = args.words[16];
   const auto n8 = args.words[17];
-  launch_next();
   // part 0: dot [T] × 64; rows 1 width 4 reduce 64 upcast 1 spread; gathered
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 16u;
@@ -2932,6 +3061,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto x = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_2 = load_early_4(&b1[p1 + word * 4u]);
     wait_for_previous();
+    launch_next();
     // what is multiplied
     const auto x_3 = *(const uint4*)&b0[p0 + (rows_at * 2048u + lane * 4u)];
     const auto x_4 = *(const uint4*)&b0[p0 + (rows_at * 2048u + word * 4u)];
@@ -3287,6 +3417,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto x_5 = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_6 = load_early_4(&b1[p1 + word_18 * 4u]);
     wait_for_previous();
+    launch_next();
     // what is multiplied
     const auto x_7 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + lane * 4u)];
     const auto x_8 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + word_18 * 4u)];
@@ -3573,10 +3704,11 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
 extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0_select_dot_1536x2048_q4_0(
   const Args args,
   const Sizes sizes,
-  unsigned int* b0,
+  const unsigned int* b0,
   const unsigned int* __restrict__ b1,
-  const unsigned int* __restrict__ b2,
-  const unsigned int* __restrict__ b3
+  unsigned int* b2,
+  const unsigned int* __restrict__ b3,
+  const unsigned int* __restrict__ b4
 ) {
   __shared__ __align__(16) unsigned int pool[1750];
   const unsigned int lane = threadIdx.x;
@@ -3588,7 +3720,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto p4 = args.words[8];
   const auto p5 = args.words[10];
   const auto n5 = args.words[11];
-  launch_next();
   // part 0: dot [T, 4] × 1536; rows 1 width 32 reduce 16 upcast 2
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0] * 4u;
@@ -3599,132 +3730,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto word = lane + 256u;
   const auto x = load_early_4(&b1[p1 + lane * 4u]);
   const auto x_2 = load_early_4(&b1[p1 + word * 4u]);
-  wait_for_previous();
-  const auto share = lane / 16u;
-  const auto own = lane % 16u;
-  const auto own_2 = (lane % 16u) + 16u;
-  const auto column = first + own;
-  const auto column_2 = first + own_2;
-  const auto index = min(b0[p2 + (i * 4u + i_2)], 63u);
-  const auto tile = p3 + ((index * 1536u + column) / 16u) * 4608u;
-  const auto lane_row = (index * 1536u + column) % 16u;
-  const auto tile_2 = p3 + ((index * 1536u + column_2) / 16u) * 4608u;
-  const auto lane_row_2 = (index * 1536u + column_2) % 16u;
-  const auto b = share * 4u;
-  const auto at = tile + lane_row + b * 64u;
-  const auto w = load_early(&b2[at]);
-  const auto w_2 = load_early(&b2[at + 16u]);
-  const auto w_3 = load_early(&b2[at + 32u]);
-  const auto w_4 = load_early(&b2[at + 48u]);
-  const auto word_2 = load_early(&b2[tile + 4096u + (b * 8u + (lane_row / 2u))]);
-  const auto at_2 = tile_2 + lane_row_2 + b * 64u;
-  const auto w_5 = load_early(&b2[at_2]);
-  const auto w_6 = load_early(&b2[at_2 + 16u]);
-  const auto w_7 = load_early(&b2[at_2 + 32u]);
-  const auto w_8 = load_early(&b2[at_2 + 48u]);
-  const auto word_3 = load_early(&b2[tile_2 + 4096u + (b * 8u + (lane_row_2 / 2u))]);
-  const auto b_2 = b + 1u;
-  const auto at_3 = tile + lane_row + b_2 * 64u;
-  const auto w_9 = load_early(&b2[at_3]);
-  const auto w_10 = load_early(&b2[at_3 + 16u]);
-  const auto w_11 = load_early(&b2[at_3 + 32u]);
-  const auto w_12 = load_early(&b2[at_3 + 48u]);
-  const auto word_4 = load_early(&b2[tile + 4096u + (b_2 * 8u + (lane_row / 2u))]);
-  const auto at_4 = tile_2 + lane_row_2 + b_2 * 64u;
-  const auto w_13 = load_early(&b2[at_4]);
-  const auto w_14 = load_early(&b2[at_4 + 16u]);
-  const auto w_15 = load_early(&b2[at_4 + 32u]);
-  const auto w_16 = load_early(&b2[at_4 + 48u]);
-  const auto word_5 = load_early(&b2[tile_2 + 4096u + (b_2 * 8u + (lane_row_2 / 2u))]);
-  const auto b_3 = b + 2u;
-  const auto at_5 = tile + lane_row + b_3 * 64u;
-  const auto w_17 = load_early(&b2[at_5]);
-  const auto w_18 = load_early(&b2[at_5 + 16u]);
-  const auto w_19 = load_early(&b2[at_5 + 32u]);
-  const auto w_20 = load_early(&b2[at_5 + 48u]);
-  const auto word_6 = load_early(&b2[tile + 4096u + (b_3 * 8u + (lane_row / 2u))]);
-  const auto at_6 = tile_2 + lane_row_2 + b_3 * 64u;
-  const auto w_21 = load_early(&b2[at_6]);
-  const auto w_22 = load_early(&b2[at_6 + 16u]);
-  const auto w_23 = load_early(&b2[at_6 + 32u]);
-  const auto w_24 = load_early(&b2[at_6 + 48u]);
-  const auto word_7 = load_early(&b2[tile_2 + 4096u + (b_3 * 8u + (lane_row_2 / 2u))]);
-  const auto b_4 = b + 3u;
-  const auto at_7 = tile + lane_row + b_4 * 64u;
-  const auto w_25 = load_early(&b2[at_7]);
-  const auto w_26 = load_early(&b2[at_7 + 16u]);
-  const auto w_27 = load_early(&b2[at_7 + 32u]);
-  const auto w_28 = load_early(&b2[at_7 + 48u]);
-  const auto word_8 = load_early(&b2[tile + 4096u + (b_4 * 8u + (lane_row / 2u))]);
-  const auto at_8 = tile_2 + lane_row_2 + b_4 * 64u;
-  const auto w_29 = load_early(&b2[at_8]);
-  const auto w_30 = load_early(&b2[at_8 + 16u]);
-  const auto w_31 = load_early(&b2[at_8 + 32u]);
-  const auto w_32 = load_early(&b2[at_8 + 48u]);
-  const auto word_9 = load_early(&b2[tile_2 + 4096u + (b_4 * 8u + (lane_row_2 / 2u))]);
-  const auto share_2 = lane / 16u;
-  const auto own_3 = lane % 16u;
-  const auto own_4 = (lane % 16u) + 16u;
-  const auto column_3 = first + own_3;
-  const auto column_4 = first + own_4;
-  const auto index_2 = min(b0[p2 + (i * 4u + i_2)], 63u);
-  const auto tile_3 = p4 + ((index_2 * 1536u + column_3) / 16u) * 4608u;
-  const auto lane_row_3 = (index_2 * 1536u + column_3) % 16u;
-  const auto tile_4 = p4 + ((index_2 * 1536u + column_4) / 16u) * 4608u;
-  const auto lane_row_4 = (index_2 * 1536u + column_4) % 16u;
-  const auto b_5 = share_2 * 4u;
-  const auto at_9 = tile_3 + lane_row_3 + b_5 * 64u;
-  const auto w_33 = load_early(&b3[at_9]);
-  const auto w_34 = load_early(&b3[at_9 + 16u]);
-  const auto w_35 = load_early(&b3[at_9 + 32u]);
-  const auto w_36 = load_early(&b3[at_9 + 48u]);
-  const auto word_10 = load_early(&b3[tile_3 + 4096u + (b_5 * 8u + (lane_row_3 / 2u))]);
-  const auto at_10 = tile_4 + lane_row_4 + b_5 * 64u;
-  const auto w_37 = load_early(&b3[at_10]);
-  const auto w_38 = load_early(&b3[at_10 + 16u]);
-  const auto w_39 = load_early(&b3[at_10 + 32u]);
-  const auto w_40 = load_early(&b3[at_10 + 48u]);
-  const auto word_11 = load_early(&b3[tile_4 + 4096u + (b_5 * 8u + (lane_row_4 / 2u))]);
-  const auto b_6 = b_5 + 1u;
-  const auto at_11 = tile_3 + lane_row_3 + b_6 * 64u;
-  const auto w_41 = load_early(&b3[at_11]);
-  const auto w_42 = load_early(&b3[at_11 + 16u]);
-  const auto w_43 = load_early(&b3[at_11 + 32u]);
-  const auto w_44 = load_early(&b3[at_11 + 48u]);
-  const auto word_12 = load_early(&b3[tile_3 + 4096u + (b_6 * 8u + (lane_row_3 / 2u))]);
-  const auto at_12 = tile_4 + lane_row_4 + b_6 * 64u;
-  const auto w_45 = load_early(&b3[at_12]);
-  const auto w_46 = load_early(&b3[at_12 + 16u]);
-  const auto w_47 = load_early(&b3[at_12 + 32u]);
-  const auto w_48 = load_early(&b3[at_12 + 48u]);
-  const auto word_13 = load_early(&b3[tile_4 + 4096u + (b_6 * 8u + (lane_row_4 / 2u))]);
-  const auto b_7 = b_5 + 2u;
-  const auto at_13 = tile_3 + lane_row_3 + b_7 * 64u;
-  const auto w_49 = load_early(&b3[at_13]);
-  const auto w_50 = load_early(&b3[at_13 + 16u]);
-  const auto w_51 = load_early(&b3[at_13 + 32u]);
-  const auto w_52 = load_early(&b3[at_13 + 48u]);
-  const auto word_14 = load_early(&b3[tile_3 + 4096u + (b_7 * 8u + (lane_row_3 / 2u))]);
-  const auto at_14 = tile_4 + lane_row_4 + b_7 * 64u;
-  const auto w_53 = load_early(&b3[at_14]);
-  const auto w_54 = load_early(&b3[at_14 + 16u]);
-  const auto w_55 = load_early(&b3[at_14 + 32u]);
-  const auto w_56 = load_early(&b3[at_14 + 48u]);
-  const auto word_15 = load_early(&b3[tile_4 + 4096u + (b_7 * 8u + (lane_row_4 / 2u))]);
-  const auto b_8 = b_5 + 3u;
-  const auto at_15 = tile_3 + lane_row_3 + b_8 * 64u;
-  const auto w_57 = load_early(&b3[at_15]);
-  const auto w_58 = load_early(&b3[at_15 + 16u]);
-  const auto w_59 = load_early(&b3[at_15 + 32u]);
-  const auto w_60 = load_early(&b3[at_15 + 48u]);
-  const auto word_16 = load_early(&b3[tile_3 + 4096u + (b_8 * 8u + (lane_row_3 / 2u))]);
-  const auto at_16 = tile_4 + lane_row_4 + b_8 * 64u;
-  const auto w_61 = load_early(&b3[at_16]);
-  const auto w_62 = load_early(&b3[at_16 + 16u]);
-  const auto w_63 = load_early(&b3[at_16 + 32u]);
-  const auto w_64 = load_early(&b3[at_16 + 48u]);
-  const auto word_17 = load_early(&b3[tile_4 + 4096u + (b_8 * 8u + (lane_row_4 / 2u))]);
-  hold_loads();
   // what is multiplied
   const auto i_3 = rows_at / 4u;
   const auto i_4 = (rows_at % 4u) % 4u;
@@ -3831,6 +3836,133 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
     pool[(word / 8u) + 512u] = scale_2;
   }
   __syncthreads();
+  wait_for_previous();
+  launch_next();
+  const auto share = lane / 16u;
+  const auto own = lane % 16u;
+  const auto own_2 = (lane % 16u) + 16u;
+  const auto column = first + own;
+  const auto column_2 = first + own_2;
+  const auto index = min(b2[p2 + (i * 4u + i_2)], 63u);
+  const auto tile = p3 + ((index * 1536u + column) / 16u) * 4608u;
+  const auto lane_row = (index * 1536u + column) % 16u;
+  const auto tile_2 = p3 + ((index * 1536u + column_2) / 16u) * 4608u;
+  const auto lane_row_2 = (index * 1536u + column_2) % 16u;
+  const auto b = share * 4u;
+  const auto at = tile + lane_row + b * 64u;
+  const auto w = load_early(&b3[at]);
+  const auto w_2 = load_early(&b3[at + 16u]);
+  const auto w_3 = load_early(&b3[at + 32u]);
+  const auto w_4 = load_early(&b3[at + 48u]);
+  const auto word_2 = load_early(&b3[tile + 4096u + (b * 8u + (lane_row / 2u))]);
+  const auto at_2 = tile_2 + lane_row_2 + b * 64u;
+  const auto w_5 = load_early(&b3[at_2]);
+  const auto w_6 = load_early(&b3[at_2 + 16u]);
+  const auto w_7 = load_early(&b3[at_2 + 32u]);
+  const auto w_8 = load_early(&b3[at_2 + 48u]);
+  const auto word_3 = load_early(&b3[tile_2 + 4096u + (b * 8u + (lane_row_2 / 2u))]);
+  const auto b_2 = b + 1u;
+  const auto at_3 = tile + lane_row + b_2 * 64u;
+  const auto w_9 = load_early(&b3[at_3]);
+  const auto w_10 = load_early(&b3[at_3 + 16u]);
+  const auto w_11 = load_early(&b3[at_3 + 32u]);
+  const auto w_12 = load_early(&b3[at_3 + 48u]);
+  const auto word_4 = load_early(&b3[tile + 4096u + (b_2 * 8u + (lane_row / 2u))]);
+  const auto at_4 = tile_2 + lane_row_2 + b_2 * 64u;
+  const auto w_13 = load_early(&b3[at_4]);
+  const auto w_14 = load_early(&b3[at_4 + 16u]);
+  const auto w_15 = load_early(&b3[at_4 + 32u]);
+  const auto w_16 = load_early(&b3[at_4 + 48u]);
+  const auto word_5 = load_early(&b3[tile_2 + 4096u + (b_2 * 8u + (lane_row_2 / 2u))]);
+  const auto b_3 = b + 2u;
+  const auto at_5 = tile + lane_row + b_3 * 64u;
+  const auto w_17 = load_early(&b3[at_5]);
+  const auto w_18 = load_early(&b3[at_5 + 16u]);
+  const auto w_19 = load_early(&b3[at_5 + 32u]);
+  const auto w_20 = load_early(&b3[at_5 + 48u]);
+  const auto word_6 = load_early(&b3[tile + 4096u + (b_3 * 8u + (lane_row / 2u))]);
+  const auto at_6 = tile_2 + lane_row_2 + b_3 * 64u;
+  const auto w_21 = load_early(&b3[at_6]);
+  const auto w_22 = load_early(&b3[at_6 + 16u]);
+  const auto w_23 = load_early(&b3[at_6 + 32u]);
+  const auto w_24 = load_early(&b3[at_6 + 48u]);
+  const auto word_7 = load_early(&b3[tile_2 + 4096u + (b_3 * 8u + (lane_row_2 / 2u))]);
+  const auto b_4 = b + 3u;
+  const auto at_7 = tile + lane_row + b_4 * 64u;
+  const auto w_25 = load_early(&b3[at_7]);
+  const auto w_26 = load_early(&b3[at_7 + 16u]);
+  const auto w_27 = load_early(&b3[at_7 + 32u]);
+  const auto w_28 = load_early(&b3[at_7 + 48u]);
+  const auto word_8 = load_early(&b3[tile + 4096u + (b_4 * 8u + (lane_row / 2u))]);
+  const auto at_8 = tile_2 + lane_row_2 + b_4 * 64u;
+  const auto w_29 = load_early(&b3[at_8]);
+  const auto w_30 = load_early(&b3[at_8 + 16u]);
+  const auto w_31 = load_early(&b3[at_8 + 32u]);
+  const auto w_32 = load_early(&b3[at_8 + 48u]);
+  const auto word_9 = load_early(&b3[tile_2 + 4096u + (b_4 * 8u + (lane_row_2 / 2u))]);
+  const auto share_2 = lane / 16u;
+  const auto own_3 = lane % 16u;
+  const auto own_4 = (lane % 16u) + 16u;
+  const auto column_3 = first + own_3;
+  const auto column_4 = first + own_4;
+  const auto index_2 = min(b2[p2 + (i * 4u + i_2)], 63u);
+  const auto tile_3 = p4 + ((index_2 * 1536u + column_3) / 16u) * 4608u;
+  const auto lane_row_3 = (index_2 * 1536u + column_3) % 16u;
+  const auto tile_4 = p4 + ((index_2 * 1536u + column_4) / 16u) * 4608u;
+  const auto lane_row_4 = (index_2 * 1536u + column_4) % 16u;
+  const auto b_5 = share_2 * 4u;
+  const auto at_9 = tile_3 + lane_row_3 + b_5 * 64u;
+  const auto w_33 = load_early(&b4[at_9]);
+  const auto w_34 = load_early(&b4[at_9 + 16u]);
+  const auto w_35 = load_early(&b4[at_9 + 32u]);
+  const auto w_36 = load_early(&b4[at_9 + 48u]);
+  const auto word_10 = load_early(&b4[tile_3 + 4096u + (b_5 * 8u + (lane_row_3 / 2u))]);
+  const auto at_10 = tile_4 + lane_row_4 + b_5 * 64u;
+  const auto w_37 = load_early(&b4[at_10]);
+  const auto w_38 = load_early(&b4[at_10 + 16u]);
+  const auto w_39 = load_early(&b4[at_10 + 32u]);
+  const auto w_40 = load_early(&b4[at_10 + 48u]);
+  const auto word_11 = load_early(&b4[tile_4 + 4096u + (b_5 * 8u + (lane_row_4 / 2u))]);
+  const auto b_6 = b_5 + 1u;
+  const auto at_11 = tile_3 + lane_row_3 + b_6 * 64u;
+  const auto w_41 = load_early(&b4[at_11]);
+  const auto w_42 = load_early(&b4[at_11 + 16u]);
+  const auto w_43 = load_early(&b4[at_11 + 32u]);
+  const auto w_44 = load_early(&b4[at_11 + 48u]);
+  const auto word_12 = load_early(&b4[tile_3 + 4096u + (b_6 * 8u + (lane_row_3 / 2u))]);
+  const auto at_12 = tile_4 + lane_row_4 + b_6 * 64u;
+  const auto w_45 = load_early(&b4[at_12]);
+  const auto w_46 = load_early(&b4[at_12 + 16u]);
+  const auto w_47 = load_early(&b4[at_12 + 32u]);
+  const auto w_48 = load_early(&b4[at_12 + 48u]);
+  const auto word_13 = load_early(&b4[tile_4 + 4096u + (b_6 * 8u + (lane_row_4 / 2u))]);
+  const auto b_7 = b_5 + 2u;
+  const auto at_13 = tile_3 + lane_row_3 + b_7 * 64u;
+  const auto w_49 = load_early(&b4[at_13]);
+  const auto w_50 = load_early(&b4[at_13 + 16u]);
+  const auto w_51 = load_early(&b4[at_13 + 32u]);
+  const auto w_52 = load_early(&b4[at_13 + 48u]);
+  const auto word_14 = load_early(&b4[tile_3 + 4096u + (b_7 * 8u + (lane_row_3 / 2u))]);
+  const auto at_14 = tile_4 + lane_row_4 + b_7 * 64u;
+  const auto w_53 = load_early(&b4[at_14]);
+  const auto w_54 = load_early(&b4[at_14 + 16u]);
+  const auto w_55 = load_early(&b4[at_14 + 32u]);
+  const auto w_56 = load_early(&b4[at_14 + 48u]);
+  const auto word_15 = load_early(&b4[tile_4 + 4096u + (b_7 * 8u + (lane_row_4 / 2u))]);
+  const auto b_8 = b_5 + 3u;
+  const auto at_15 = tile_3 + lane_row_3 + b_8 * 64u;
+  const auto w_57 = load_early(&b4[at_15]);
+  const auto w_58 = load_early(&b4[at_15 + 16u]);
+  const auto w_59 = load_early(&b4[at_15 + 32u]);
+  const auto w_60 = load_early(&b4[at_15 + 48u]);
+  const auto word_16 = load_early(&b4[tile_3 + 4096u + (b_8 * 8u + (lane_row_3 / 2u))]);
+  const auto at_16 = tile_4 + lane_row_4 + b_8 * 64u;
+  const auto w_61 = load_early(&b4[at_16]);
+  const auto w_62 = load_early(&b4[at_16 + 16u]);
+  const auto w_63 = load_early(&b4[at_16 + 32u]);
+  const auto w_64 = load_early(&b4[at_16 + 48u]);
+  const auto word_17 = load_early(&b4[tile_4 + 4096u + (b_8 * 8u + (lane_row_4 / 2u))]);
+  hold_loads();
   // times q4_0[1536, 2048]
   auto sum = 0.0f;
   auto sum_2 = 0.0f;
@@ -3967,19 +4099,19 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
     const auto i_13 = rows_at / 4u;
     const auto i_14 = (rows_at % 4u) % 4u;
     const auto column_9 = first + lane * 4u;
-    b0[p5 + ((i_13 * 6144u + i_14 * 1536u + column_9) / 4u)] = pool[((lane * 4u) / 4u) + 1736u];
+    b2[p5 + ((i_13 * 6144u + i_14 * 1536u + column_9) / 4u)] = pool[((lane * 4u) / 4u) + 1736u];
   }
   if (lane < 1u) {
     const auto i_15 = rows_at / 4u;
     const auto i_16 = (rows_at % 4u) % 4u;
     const auto column_10 = first + lane * 32u;
-    b0[p5 + (n5 / 4u) + ((i_15 * 6144u + i_16 * 1536u + column_10) / 32u)] = pool[((lane * 32u) / 32u) + 1744u];
+    b2[p5 + (n5 / 4u) + ((i_15 * 6144u + i_16 * 1536u + column_10) / 32u)] = pool[((lane * 32u) / 32u) + 1744u];
   }
   if (lane < 2u) {
     const auto i_17 = rows_at / 4u;
     const auto i_18 = (rows_at % 4u) % 4u;
     const auto column_11 = first + lane * 16u;
-    b0[p5 + ((n5 / 4u) + (n5 / 32u)) + ((i_17 * 6144u + i_18 * 1536u + column_11) / 16u)] = pool[((lane * 16u) / 16u) + 1748u];
+    b2[p5 + ((n5 / 4u) + (n5 / 32u)) + ((i_17 * 6144u + i_18 * 1536u + column_11) / 16u)] = pool[((lane * 16u) / 16u) + 1748u];
   }
 }
 
@@ -4005,10 +4137,6 @@ static __device__ __forceinline__ unsigned int load_early(const unsigned int* fr
   return word;
 }
 
-static __device__ __forceinline__ void hold_loads() {
-  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
-}
-
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
@@ -4019,9 +4147,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const Args args,
   const Sizes sizes,
   const unsigned int* b0,
-  const unsigned int* __restrict__ b1,
+  const unsigned int* b1,
   const unsigned int* __restrict__ b2,
-  unsigned int* b3
+  const unsigned int* __restrict__ b3,
+  unsigned int* b4
 ) {
   __shared__ __align__(16) unsigned int pool[3920];
   const unsigned int lane = threadIdx.x;
@@ -4035,7 +4164,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const auto p7 = args.words[14];
   const auto n0 = args.words[1];
   const auto n4 = args.words[9];
-  launch_next();
   // part 0: dot [T] × 2048; rows 1 width 16 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0];
@@ -4048,33 +4176,32 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const auto lane_row = column % 16u;
   const auto b = share * 3u;
   const auto at = tile + lane_row + b * 64u;
-  const auto w = load_early(&b2[at]);
-  const auto w_2 = load_early(&b2[at + 16u]);
-  const auto w_3 = load_early(&b2[at + 32u]);
-  const auto w_4 = load_early(&b2[at + 48u]);
-  const auto word = load_early(&b2[tile + 3072u + (b * 8u + (lane_row / 2u))]);
+  const auto w = load_early(&b3[at]);
+  const auto w_2 = load_early(&b3[at + 16u]);
+  const auto w_3 = load_early(&b3[at + 32u]);
+  const auto w_4 = load_early(&b3[at + 48u]);
+  const auto word = load_early(&b3[tile + 3072u + (b * 8u + (lane_row / 2u))]);
   const auto b_2 = b + 1u;
   const auto at_2 = tile + lane_row + b_2 * 64u;
-  const auto w_5 = load_early(&b2[at_2]);
-  const auto w_6 = load_early(&b2[at_2 + 16u]);
-  const auto w_7 = load_early(&b2[at_2 + 32u]);
-  const auto w_8 = load_early(&b2[at_2 + 48u]);
-  const auto word_2 = load_early(&b2[tile + 3072u + (b_2 * 8u + (lane_row / 2u))]);
+  const auto w_5 = load_early(&b3[at_2]);
+  const auto w_6 = load_early(&b3[at_2 + 16u]);
+  const auto w_7 = load_early(&b3[at_2 + 32u]);
+  const auto w_8 = load_early(&b3[at_2 + 48u]);
+  const auto word_2 = load_early(&b3[tile + 3072u + (b_2 * 8u + (lane_row / 2u))]);
   const auto b_3 = b + 2u;
   const auto at_3 = tile + lane_row + b_3 * 64u;
-  const auto w_9 = load_early(&b2[at_3]);
-  const auto w_10 = load_early(&b2[at_3 + 16u]);
-  const auto w_11 = load_early(&b2[at_3 + 32u]);
-  const auto w_12 = load_early(&b2[at_3 + 48u]);
-  const auto word_3 = load_early(&b2[tile + 3072u + (b_3 * 8u + (lane_row / 2u))]);
-  wait_for_previous();
+  const auto w_9 = load_early(&b3[at_3]);
+  const auto w_10 = load_early(&b3[at_3 + 16u]);
+  const auto w_11 = load_early(&b3[at_3 + 32u]);
+  const auto w_12 = load_early(&b3[at_3 + 48u]);
+  const auto word_3 = load_early(&b3[tile + 3072u + (b_3 * 8u + (lane_row / 2u))]);
   const auto share_2 = lane / 16u;
   const auto own_2 = lane % 16u;
   const auto column_2 = first + own_2;
-  const auto index = min(b0[p1 + rows_at * 4u], 63u);
-  const auto index_2 = min(b0[p1 + (rows_at * 4u + 1u)], 63u);
-  const auto index_3 = min(b0[p1 + (rows_at * 4u + 2u)], 63u);
-  const auto index_4 = min(b0[p1 + (rows_at * 4u + 3u)], 63u);
+  const auto index = min(b1[p1 + rows_at * 4u], 63u);
+  const auto index_2 = min(b1[p1 + (rows_at * 4u + 1u)], 63u);
+  const auto index_3 = min(b1[p1 + (rows_at * 4u + 2u)], 63u);
+  const auto index_4 = min(b1[p1 + (rows_at * 4u + 3u)], 63u);
   const auto tile_2 = p3 + ((index * 2048u + column_2) / 16u) * 3456u;
   const auto lane_row_2 = (index * 2048u + column_2) % 16u;
   const auto tile_3 = p3 + ((index_2 * 2048u + column_2) / 16u) * 3456u;
@@ -4085,89 +4212,90 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const auto lane_row_5 = (index_4 * 2048u + column_2) % 16u;
   const auto b_4 = share_2 * 3u;
   const auto at_4 = tile_2 + lane_row_2 + b_4 * 64u;
-  const auto w_13 = load_early(&b1[at_4]);
-  const auto w_14 = load_early(&b1[at_4 + 16u]);
-  const auto w_15 = load_early(&b1[at_4 + 32u]);
-  const auto w_16 = load_early(&b1[at_4 + 48u]);
-  const auto word_4 = load_early(&b1[tile_2 + 3072u + (b_4 * 8u + (lane_row_2 / 2u))]);
+  const auto w_13 = load_early(&b2[at_4]);
+  const auto w_14 = load_early(&b2[at_4 + 16u]);
+  const auto w_15 = load_early(&b2[at_4 + 32u]);
+  const auto w_16 = load_early(&b2[at_4 + 48u]);
+  const auto word_4 = load_early(&b2[tile_2 + 3072u + (b_4 * 8u + (lane_row_2 / 2u))]);
   const auto b_5 = b_4 + 1u;
   const auto at_5 = tile_2 + lane_row_2 + b_5 * 64u;
-  const auto w_17 = load_early(&b1[at_5]);
-  const auto w_18 = load_early(&b1[at_5 + 16u]);
-  const auto w_19 = load_early(&b1[at_5 + 32u]);
-  const auto w_20 = load_early(&b1[at_5 + 48u]);
-  const auto word_5 = load_early(&b1[tile_2 + 3072u + (b_5 * 8u + (lane_row_2 / 2u))]);
+  const auto w_17 = load_early(&b2[at_5]);
+  const auto w_18 = load_early(&b2[at_5 + 16u]);
+  const auto w_19 = load_early(&b2[at_5 + 32u]);
+  const auto w_20 = load_early(&b2[at_5 + 48u]);
+  const auto word_5 = load_early(&b2[tile_2 + 3072u + (b_5 * 8u + (lane_row_2 / 2u))]);
   const auto b_6 = b_4 + 2u;
   const auto at_6 = tile_2 + lane_row_2 + b_6 * 64u;
-  const auto w_21 = load_early(&b1[at_6]);
-  const auto w_22 = load_early(&b1[at_6 + 16u]);
-  const auto w_23 = load_early(&b1[at_6 + 32u]);
-  const auto w_24 = load_early(&b1[at_6 + 48u]);
-  const auto word_6 = load_early(&b1[tile_2 + 3072u + (b_6 * 8u + (lane_row_2 / 2u))]);
+  const auto w_21 = load_early(&b2[at_6]);
+  const auto w_22 = load_early(&b2[at_6 + 16u]);
+  const auto w_23 = load_early(&b2[at_6 + 32u]);
+  const auto w_24 = load_early(&b2[at_6 + 48u]);
+  const auto word_6 = load_early(&b2[tile_2 + 3072u + (b_6 * 8u + (lane_row_2 / 2u))]);
   const auto b_7 = share_2 * 3u;
   const auto at_7 = tile_3 + lane_row_3 + b_7 * 64u;
-  const auto w_25 = load_early(&b1[at_7]);
-  const auto w_26 = load_early(&b1[at_7 + 16u]);
-  const auto w_27 = load_early(&b1[at_7 + 32u]);
-  const auto w_28 = load_early(&b1[at_7 + 48u]);
-  const auto word_7 = load_early(&b1[tile_3 + 3072u + (b_7 * 8u + (lane_row_3 / 2u))]);
+  const auto w_25 = load_early(&b2[at_7]);
+  const auto w_26 = load_early(&b2[at_7 + 16u]);
+  const auto w_27 = load_early(&b2[at_7 + 32u]);
+  const auto w_28 = load_early(&b2[at_7 + 48u]);
+  const auto word_7 = load_early(&b2[tile_3 + 3072u + (b_7 * 8u + (lane_row_3 / 2u))]);
   const auto b_8 = b_7 + 1u;
   const auto at_8 = tile_3 + lane_row_3 + b_8 * 64u;
-  const auto w_29 = load_early(&b1[at_8]);
-  const auto w_30 = load_early(&b1[at_8 + 16u]);
-  const auto w_31 = load_early(&b1[at_8 + 32u]);
-  const auto w_32 = load_early(&b1[at_8 + 48u]);
-  const auto word_8 = load_early(&b1[tile_3 + 3072u + (b_8 * 8u + (lane_row_3 / 2u))]);
+  const auto w_29 = load_early(&b2[at_8]);
+  const auto w_30 = load_early(&b2[at_8 + 16u]);
+  const auto w_31 = load_early(&b2[at_8 + 32u]);
+  const auto w_32 = load_early(&b2[at_8 + 48u]);
+  const auto word_8 = load_early(&b2[tile_3 + 3072u + (b_8 * 8u + (lane_row_3 / 2u))]);
   const auto b_9 = b_7 + 2u;
   const auto at_9 = tile_3 + lane_row_3 + b_9 * 64u;
-  const auto w_33 = load_early(&b1[at_9]);
-  const auto w_34 = load_early(&b1[at_9 + 16u]);
-  const auto w_35 = load_early(&b1[at_9 + 32u]);
-  const auto w_36 = load_early(&b1[at_9 + 48u]);
-  const auto word_9 = load_early(&b1[tile_3 + 3072u + (b_9 * 8u + (lane_row_3 / 2u))]);
+  const auto w_33 = load_early(&b2[at_9]);
+  const auto w_34 = load_early(&b2[at_9 + 16u]);
+  const auto w_35 = load_early(&b2[at_9 + 32u]);
+  const auto w_36 = load_early(&b2[at_9 + 48u]);
+  const auto word_9 = load_early(&b2[tile_3 + 3072u + (b_9 * 8u + (lane_row_3 / 2u))]);
   const auto b_10 = share_2 * 3u;
   const auto at_10 = tile_4 + lane_row_4 + b_10 * 64u;
-  const auto w_37 = load_early(&b1[at_10]);
-  const auto w_38 = load_early(&b1[at_10 + 16u]);
-  const auto w_39 = load_early(&b1[at_10 + 32u]);
-  const auto w_40 = load_early(&b1[at_10 + 48u]);
-  const auto word_10 = load_early(&b1[tile_4 + 3072u + (b_10 * 8u + (lane_row_4 / 2u))]);
+  const auto w_37 = load_early(&b2[at_10]);
+  const auto w_38 = load_early(&b2[at_10 + 16u]);
+  const auto w_39 = load_early(&b2[at_10 + 32u]);
+  const auto w_40 = load_early(&b2[at_10 + 48u]);
+  const auto word_10 = load_early(&b2[tile_4 + 3072u + (b_10 * 8u + (lane_row_4 / 2u))]);
   const auto b_11 = b_10 + 1u;
   const auto at_11 = tile_4 + lane_row_4 + b_11 * 64u;
-  const auto w_41 = load_early(&b1[at_11]);
-  const auto w_42 = load_early(&b1[at_11 + 16u]);
-  const auto w_43 = load_early(&b1[at_11 + 32u]);
-  const auto w_44 = load_early(&b1[at_11 + 48u]);
-  const auto word_11 = load_early(&b1[tile_4 + 3072u + (b_11 * 8u + (lane_row_4 / 2u))]);
+  const auto w_41 = load_early(&b2[at_11]);
+  const auto w_42 = load_early(&b2[at_11 + 16u]);
+  const auto w_43 = load_early(&b2[at_11 + 32u]);
+  const auto w_44 = load_early(&b2[at_11 + 48u]);
+  const auto word_11 = load_early(&b2[tile_4 + 3072u + (b_11 * 8u + (lane_row_4 / 2u))]);
   const auto b_12 = b_10 + 2u;
   const auto at_12 = tile_4 + lane_row_4 + b_12 * 64u;
-  const auto w_45 = load_early(&b1[at_12]);
-  const auto w_46 = load_early(&b1[at_12 + 16u]);
-  const auto w_47 = load_early(&b1[at_12 + 32u]);
-  const auto w_48 = load_early(&b1[at_12 + 48u]);
-  const auto word_12 = load_early(&b1[tile_4 + 3072u + (b_12 * 8u + (lane_row_4 / 2u))]);
+  const auto w_45 = load_early(&b2[at_12]);
+  const auto w_46 = load_early(&b2[at_12 + 16u]);
+  const auto w_47 = load_early(&b2[at_12 + 32u]);
+  const auto w_48 = load_early(&b2[at_12 + 48u]);
+  const auto word_12 = load_early(&b2[tile_4 + 3072u + (b_12 * 8u + (lane_row_4 / 2u))]);
   const auto b_13 = share_2 * 3u;
   const auto at_13 = tile_5 + lane_row_5 + b_13 * 64u;
-  const auto w_49 = load_early(&b1[at_13]);
-  const auto w_50 = load_early(&b1[at_13 + 16u]);
-  const auto w_51 = load_early(&b1[at_13 + 32u]);
-  const auto w_52 = load_early(&b1[at_13 + 48u]);
-  const auto word_13 = load_early(&b1[tile_5 + 3072u + (b_13 * 8u + (lane_row_5 / 2u))]);
+  const auto w_49 = load_early(&b2[at_13]);
+  const auto w_50 = load_early(&b2[at_13 + 16u]);
+  const auto w_51 = load_early(&b2[at_13 + 32u]);
+  const auto w_52 = load_early(&b2[at_13 + 48u]);
+  const auto word_13 = load_early(&b2[tile_5 + 3072u + (b_13 * 8u + (lane_row_5 / 2u))]);
   const auto b_14 = b_13 + 1u;
   const auto at_14 = tile_5 + lane_row_5 + b_14 * 64u;
-  const auto w_53 = load_early(&b1[at_14]);
-  const auto w_54 = load_early(&b1[at_14 + 16u]);
-  const auto w_55 = load_early(&b1[at_14 + 32u]);
-  const auto w_56 = load_early(&b1[at_14 + 48u]);
-  const auto word_14 = load_early(&b1[tile_5 + 3072u + (b_14 * 8u + (lane_row_5 / 2u))]);
+  const auto w_53 = load_early(&b2[at_14]);
+  const auto w_54 = load_early(&b2[at_14 + 16u]);
+  const auto w_55 = load_early(&b2[at_14 + 32u]);
+  const auto w_56 = load_early(&b2[at_14 + 48u]);
+  const auto word_14 = load_early(&b2[tile_5 + 3072u + (b_14 * 8u + (lane_row_5 / 2u))]);
   const auto b_15 = b_13 + 2u;
   const auto at_15 = tile_5 + lane_row_5 + b_15 * 64u;
-  const auto w_57 = load_early(&b1[at_15]);
-  const auto w_58 = load_early(&b1[at_15 + 16u]);
-  const auto w_59 = load_early(&b1[at_15 + 32u]);
-  const auto w_60 = load_early(&b1[at_15 + 48u]);
-  const auto word_15 = load_early(&b1[tile_5 + 3072u + (b_15 * 8u + (lane_row_5 / 2u))]);
-  hold_loads();
+  const auto w_57 = load_early(&b2[at_15]);
+  const auto w_58 = load_early(&b2[at_15 + 16u]);
+  const auto w_59 = load_early(&b2[at_15 + 32u]);
+  const auto w_60 = load_early(&b2[at_15 + 48u]);
+  const auto word_15 = load_early(&b2[tile_5 + 3072u + (b_15 * 8u + (lane_row_5 / 2u))]);
+  wait_for_previous();
+  launch_next();
   const auto x = rows_at * 6144u;
   const auto from = p0 + (x / 4u);
   const auto x_2 = *(const uint4*)&b0[from + lane * 4u];
@@ -4191,7 +4319,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const auto x_4 = rows_at * 1536u;
   const auto from_3 = p4 + (x_4 / 4u);
   const auto word_18 = min(lane, 95u);
-  const auto x_5 = *(const uint4*)&b0[from_3 + word_18 * 4u];
+  const auto x_5 = *(const uint4*)&b1[from_3 + word_18 * 4u];
   if (lane < 96u) {
     pool[lane * 4u + 2112u] = x_5.x;
     pool[lane * 4u + 2113u] = x_5.y;
@@ -4200,13 +4328,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   }
   const auto from_4 = p4 + (n4 / 4u) + (x_4 / 32u);
   if (lane < 48u) {
-    pool[lane + 2496u] = b0[from_4 + lane];
+    pool[lane + 2496u] = b1[from_4 + lane];
   }
   __syncthreads();
-  const auto weight = __uint_as_float(b0[p2 + rows_at * 4u]);
-  const auto weight_2 = __uint_as_float(b0[p2 + (rows_at * 4u + 1u)]);
-  const auto weight_3 = __uint_as_float(b0[p2 + (rows_at * 4u + 2u)]);
-  const auto weight_4 = __uint_as_float(b0[p2 + (rows_at * 4u + 3u)]);
+  const auto weight = __uint_as_float(b1[p2 + rows_at * 4u]);
+  const auto weight_2 = __uint_as_float(b1[p2 + (rows_at * 4u + 1u)]);
+  const auto weight_3 = __uint_as_float(b1[p2 + (rows_at * 4u + 2u)]);
+  const auto weight_4 = __uint_as_float(b1[p2 + (rows_at * 4u + 3u)]);
   // times q4_0[2048, 1536]
   auto sum = 0.0f;
   const auto xw = b_4 * 8u;
@@ -4334,12 +4462,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   if (lane < 16u) {
     const auto column_3 = first + lane;
     const auto at_16 = rows_at * 2048u + column_3;
-    const auto v = __uint_as_float(b0[p6 + at_16]);
+    const auto v = __uint_as_float(b1[p6 + at_16]);
     const auto v_2 = __uint_as_float(pool[lane + 2640u]);
     const auto v_3 = __uint_as_float(pool[lane + 3664u]);
     const auto v_4 = v_2 + v_3;
     const auto v_5 = v + v_4;
-    b3[p7 + (rows_at * 2048u + column_3)] = __float_as_uint(v_5);
+    b4[p7 + (rows_at * 2048u + column_3)] = __float_as_uint(v_5);
   }
 }
 

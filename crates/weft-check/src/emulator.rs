@@ -3,7 +3,8 @@
 //! Kernels are rendered as CUDA C++ and compiled by the system's C++ compiler, with a shim for what CUDA defines. The
 //! threads of a block are fibers of one thread that take turns in a random order; so are blocks. What texts must not
 //! rely on is poison or varies, and what they must not do is an error: an access outside of a buffer or of shared
-//! memory, a barrier or shuffle that not all lanes reach.
+//! memory, a barrier or shuffle that not all lanes reach. What a launch may read before the launch before it has ended
+//! is as it was before that one began.
 
 mod compiler;
 #[allow(unsafe_code, reason = "runs compiled texts")]
@@ -11,6 +12,7 @@ mod library;
 mod memory;
 mod text;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -18,9 +20,9 @@ use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Hardware, Mark, Program, ProgramId, RowsOf16, Tuning,
     Weight,
 };
-use weft_gpu::{Scheduler, WeightLayout, lay_out, slots};
+use weft_gpu::{Begins, Scheduler, WeightLayout, lay_out, slots};
 use weft_kern::Sizes;
-use weft_render::{COUNTER_BYTES, Grid, Language, Limits, Shader, Slots, Target};
+use weft_render::{COUNTER_BYTES, Content, Grid, Language, Limits, Shader, Slots, Target};
 
 use crate::emulator::compiler::Compiler;
 use crate::emulator::library::{Launch, Library};
@@ -73,12 +75,21 @@ struct Dispatch {
     /// Which of the library's texts.
     entry: usize,
     args: Vec<u32>,
-    /// The buffer of each slot.
+    /// The buffer of each slot, and what it holds.
     slots: Vec<BufferId>,
+    contents: Vec<Content>,
     /// Whether the scratch memory is one more slot.
     scratch: bool,
     lanes: u32,
     grid: Grid,
+}
+
+impl Dispatch {
+    /// The buffers that it finds settled.
+    fn settled(&self) -> impl Iterator<Item = BufferId> {
+        let all = self.slots.iter().zip(&self.contents);
+        all.filter(|(_, content)| **content == Content::Settled).map(|(id, _)| *id)
+    }
 }
 
 impl Emulator {
@@ -196,12 +207,13 @@ impl Device for Emulator {
             self.scheduler.shaders(&program.kernels[kernel], slots, &program.max)
         };
         let layout = |id: BufferId| self.buffers[id.0 as usize].weight;
-        let rendered = weft_gpu::render(&self.caps.name, program, layout, &render)?;
+        let rendered = weft_gpu::render(&self.caps.name, program, layout, Begins::Early, &render)?;
         // Each text once.
         let mut texts: Vec<Shader> = Vec::new();
         let mut launches = Vec::new();
         for (index, (launch, shaders)) in program.launches.iter().zip(&rendered).enumerate() {
             let dispatch = |shader: &Shader| {
+                let (slots, bound) = slots(program, index, |id| layout(id).is_some(), Begins::Early);
                 let args = launch.args.iter().map(|region| (region.offset, region.values));
                 let args = shader.args(args).ok_or_else(|| DeviceError::Program {
                     launch: index,
@@ -218,7 +230,8 @@ impl Device for Emulator {
                     name: shader.name.clone(),
                     entry,
                     args,
-                    slots: slots(&launch.args, layout).1,
+                    slots: bound,
+                    contents: slots.contents,
                     scratch: shader.scratch_bytes > 0,
                     lanes: shader.lanes,
                     grid: shader.grid.clone(),
@@ -249,12 +262,25 @@ impl Device for Emulator {
             return Err(DeviceError::Usage(format!("{sizes:?} exceed what was compiled for: {max:?}")));
         }
         let Some(library) = &program.library else { return Ok(()) };
-        for dispatches in &program.launches {
+        // What a launch finds settled is as it was before the launch before it.
+        let mut before: BTreeMap<BufferId, Memory> = BTreeMap::new();
+        let has_work = |launch: &&Vec<Dispatch>| launch.iter().any(|each| each.grid.groups(sizes)[0] > 0);
+        let working: Vec<_> = program.launches.iter().filter(has_work).collect();
+        for (at, dispatches) in working.iter().enumerate() {
+            let next = working.get(at + 1).into_iter().flat_map(|next| &***next);
+            let kept = next.flat_map(Dispatch::settled).collect::<BTreeSet<_>>();
+            let kept = kept.into_iter().map(|id| (id, buffers[id.0 as usize].memory.copy()));
+            let mut now: BTreeMap<BufferId, Memory> = kept.collect();
+            if at == 0 {
+                for id in dispatches.iter().flat_map(Dispatch::settled) {
+                    before.entry(id).or_insert_with(|| buffers[id.0 as usize].memory.copy());
+                }
+            }
             // Counters before chunks.
             if let Some(chunks) = program.scratch.bytes_mut().get_mut(COUNTER_BYTES as usize..) {
                 chunks.fill(POISON);
             }
-            for dispatch in dispatches {
+            for dispatch in *dispatches {
                 let [wide, high, _] = dispatch.grid.groups(sizes);
                 if wide == 0 {
                     continue;
@@ -269,9 +295,17 @@ impl Device for Emulator {
                     seed: *launches,
                 };
                 let mut bound: Vec<Option<&mut Memory>> = dispatch.slots.iter().map(|_| None).collect();
-                for (index, buffer) in buffers.iter_mut().enumerate() {
-                    if let Some(slot) = dispatch.slots.iter().position(|id| id.0 as usize == index) {
-                        bound[slot] = Some(&mut buffer.memory);
+                let slot = |id: usize, settled: bool| {
+                    let all = dispatch.slots.iter().zip(&dispatch.contents);
+                    let mut is = all.map(|(of, content)| (of.0 as usize, *content == Content::Settled));
+                    is.position(|is| is == (id, settled))
+                };
+                let live =
+                    buffers.iter_mut().enumerate().map(|(id, buffer)| (slot(id, false), &mut buffer.memory));
+                let settled = before.iter_mut().map(|(id, memory)| (slot(id.0 as usize, true), memory));
+                for (slot, memory) in live.chain(settled) {
+                    if let Some(slot) = slot {
+                        bound[slot] = Some(memory);
                     }
                 }
                 let scratch = dispatch.scratch.then_some(&mut program.scratch);
@@ -291,6 +325,7 @@ impl Device for Emulator {
                     why: format!("{why} (seed {launches})"),
                 })?;
             }
+            std::mem::swap(&mut before, &mut now);
         }
         Ok(())
     }

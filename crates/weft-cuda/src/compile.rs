@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, Program};
-use weft_gpu::{Render, slots};
+use weft_gpu::{Begins, Render, slots};
 use weft_kern::Sizes;
 use weft_render::{Grid, Shader};
 
@@ -51,13 +51,13 @@ pub(crate) fn compile(
     device: &str,
     program: &Program,
     buffers: &Buffers,
-    render: Render<'_>,
+    (begins, render): (Begins, Render<'_>),
     cubins: &mut Cubins,
     threads: usize,
 ) -> Result<Compiled, DeviceError> {
     program.verify(|id| buffers.get(id).map(|buffer| buffer.bytes))?;
     let layout = |id: BufferId| buffers[id].weight;
-    let shaders = weft_gpu::render(device, program, layout, render)?;
+    let shaders = weft_gpu::render(device, program, layout, begins, render)?;
     cubins.make(context, device, shaders.iter().flat_map(|shaders| &**shaders), threads)?;
 
     let scratch_bytes =
@@ -82,7 +82,7 @@ pub(crate) fn compile(
             let function = cubins.get(shader).ok_or_else(|| fail("is not compiled"))?.clone();
             let regions = launch.args.iter().map(|region| (region.offset, region.values));
             let args = shader.args(regions).ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
-            let (_, bound) = slots(&launch.args, layout);
+            let (_, bound) = slots(program, index, |id| layout(id).is_some(), begins);
             let bound = bound.iter().map(|id| &buffers[*id].memory);
             let bound = bound.chain(scratch.as_ref().filter(|_| shader.scratch_bytes > 0));
             let mut node_args = vec![words(&args), words(&Shader::sizes(&program.max))];

@@ -135,7 +135,15 @@ impl Device for CudaDevice {
         cubins.keep(!scheduler.renderer.is_trying());
         let shaders =
             |kernel: usize, slots: &Slots| scheduler.shaders(&program.kernels[kernel], slots, &program.max);
-        let compiled = compile(context, &caps.name, program, buffers, &shaders, cubins, caps.threads)?;
+        let compiled = compile(
+            context,
+            &caps.name,
+            program,
+            buffers,
+            (scheduler.begins(), &shaders),
+            cubins,
+            caps.threads,
+        )?;
         let id = u32::try_from(programs.len()).map_err(|_| DeviceError::Usage("too many programs".into()))?;
         programs.push(compiled);
         Ok(ProgramId(id))

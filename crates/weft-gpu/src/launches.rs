@@ -5,8 +5,8 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, KernelLaunch, Program, Region};
-use weft_kern::{Access, Anchor, Format, Instr, Kernel, ParamId, Part};
-use weft_render::{Refused, Shader, Slots};
+use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, ParamId, Part};
+use weft_render::{Bound, Content, Refused, Shader, Slots};
 
 use crate::weights::WeightLayout;
 
@@ -17,10 +17,47 @@ pub type Render<'a> = &'a dyn Fn(usize, &Slots) -> Result<Vec<Shader>, Refused>;
 /// same slots share them.
 pub type Rendered = Vec<Arc<[Shader]>>;
 
-/// The slot of each argument of a launch, and the buffer of each slot: arguments in one buffer
-/// share a slot. `layout` says which buffers are weights.
-pub fn slots(args: &[Region], layout: impl Fn(BufferId) -> Option<WeightLayout>) -> (Slots, Vec<BufferId>) {
-    Slots::new(args.iter().map(|region| (region.buffer, layout(region.buffer).is_some())))
+/// When a device begins a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Begins {
+    /// When the launch before it has ended.
+    After,
+    /// When it likes, if all before the launch before it have ended.
+    Early,
+}
+
+/// The slot of each argument of a launch of a program, and the buffer of each slot: arguments in one buffer share a slot,
+/// but those that are settled have another. `is_weight` says which buffers are weights.
+pub fn slots(
+    program: &Program,
+    launch: usize,
+    is_weight: impl Fn(BufferId) -> bool,
+    begins: Begins,
+) -> (Slots, Vec<BufferId>) {
+    let args = &program.launches[launch].args;
+    let settled = match begins {
+        Begins::After => vec![false; args.len()],
+        Begins::Early => weft_render::settled(|at| bound(program, at), launch),
+    };
+    Slots::new(args.iter().zip(settled).map(|(region, settled)| {
+        let content = match settled {
+            _ if is_weight(region.buffer) => Content::Weight,
+            true => Content::Settled,
+            false => Content::Open,
+        };
+        (region.buffer, content)
+    }))
+}
+
+/// A launch's kernel, and where its arguments are.
+fn bound(program: &Program, launch: usize) -> (&Kernel, Vec<Bound<BufferId>>) {
+    let KernelLaunch { kernel, args } = &program.launches[launch];
+    let kernel = &program.kernels[*kernel];
+    let bytes = |(region, param): (&Region, &Param)| {
+        let bytes = param.format.bytes(region.values).unwrap_or(usize::MAX);
+        Bound { buffer: region.buffer, bytes: region.offset..region.offset.saturating_add(bytes) }
+    };
+    (kernel, args.iter().zip(&kernel.params).map(bytes).collect())
 }
 
 /// Renders the kernels of a verified program. `layout` says how the weight in a buffer is laid out, if it is one.
@@ -32,6 +69,7 @@ pub fn render(
     device: &str,
     program: &Program,
     layout: impl Fn(BufferId) -> Option<WeightLayout>,
+    begins: Begins,
     render: Render<'_>,
 ) -> Result<Rendered, DeviceError> {
     let mut known: BTreeMap<(usize, Slots), Arc<[Shader]>> = BTreeMap::new();
@@ -43,7 +81,7 @@ pub fn render(
             kernel: kernel.name.clone(),
             why,
         })?;
-        let (slots, _) = slots(&launch.args, &layout);
+        let (slots, _) = slots(program, index, |id| layout(id).is_some(), begins);
         let rendered = match known.entry((launch.kernel, slots)) {
             Entry::Occupied(known) => Arc::clone(known.get()),
             Entry::Vacant(new) => {

@@ -28,7 +28,7 @@ mod weights;
 
 pub use buffers::{Buffer, Buffers};
 pub use cache_folder::{CUBINS, PIPELINES, clear};
-pub use launches::{Render, Rendered, render, slots};
+pub use launches::{Begins, Render, Rendered, render, slots};
 pub use scheduler::{Scheduler, departures};
 pub use sealed_file::SealedFile;
 pub use texts::CompiledTexts;

@@ -4,15 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use weft_device::{
-    BufferId, Departure, DeviceError, KernelLaunch, Order, Program, Region, Scheduled, SourceText, Tuning,
-};
+use weft_device::{BufferId, Departure, DeviceError, Order, Program, Scheduled, SourceText, Tuning};
 use weft_kern::{Kernel, Sizes};
 use weft_render::{Refused, Shader, Slots, Target};
 
-use crate::launches::slots;
+use crate::launches::{Begins, slots};
 use crate::schedule_file::ScheduleFile;
-use crate::weights::WeightLayout;
 
 /// Chooses the schedules of a GPU's kernels, and renders them.
 #[derive(Clone, Debug)]
@@ -36,6 +33,15 @@ impl Scheduler {
     /// Those of `render`.
     pub fn shaders(&self, kernel: &Kernel, slots: &Slots, max: &Sizes) -> Result<Vec<Shader>, Refused> {
         self.renderer.render(kernel, slots, max)
+    }
+
+    /// When its target begins the launches of a program.
+    pub fn begins(&self) -> Begins {
+        if self.renderer.target().limits.dependent_launch { Begins::Early } else { Begins::After }
+    }
+
+    fn slots(&self, program: &Program, launch: usize, weights: &dyn Fn(BufferId) -> bool) -> Slots {
+        slots(program, launch, weights, self.begins()).0
     }
 }
 
@@ -92,25 +98,21 @@ impl SourceText for Scheduler {
         launch: usize,
         weights: &dyn Fn(BufferId) -> bool,
     ) -> Result<String, String> {
-        let KernelLaunch { kernel, args } = &program.launches[launch];
-        let shaders = self.shaders(&program.kernels[*kernel], &bound(args, weights), &program.max);
+        let kernel = &program.kernels[program.launches[launch].kernel];
+        let shaders = self.shaders(kernel, &self.slots(program, launch, weights), &program.max);
         let shaders = shaders.map_err(|refused| refused.to_string())?;
         Ok(shaders.into_iter().map(|shader| shader.source).collect::<Vec<_>>().join("\n"))
     }
 
     fn scratch_bytes(&self, program: &Program, weights: &dyn Fn(BufferId) -> bool) -> u64 {
-        let launches = program.launches.iter().map(|launch| (launch.kernel, bound(&launch.args, weights)));
-        let distinct: BTreeSet<(usize, Slots)> = launches.collect();
+        let launches = program.launches.iter().enumerate();
+        let slots = launches.map(|(at, launch)| (launch.kernel, self.slots(program, at, weights)));
+        let distinct: BTreeSet<(usize, Slots)> = slots.collect();
         let shaders = distinct
             .iter()
             .filter_map(|(kernel, slots)| self.shaders(&program.kernels[*kernel], slots, &program.max).ok());
         shaders.flatten().map(|shader| shader.scratch_bytes).max().unwrap_or(0)
     }
-}
-
-/// The slots of arguments. How a weight is laid out does not matter to a text.
-fn bound(args: &[Region], weights: &dyn Fn(BufferId) -> bool) -> Slots {
-    slots(args, |id| weights(id).then_some(WeightLayout::Plain)).0
 }
 
 fn texts(Scheduled { kernel, max, schedule }: &Scheduled) -> (&Kernel, &Sizes, &str) {

@@ -39,6 +39,7 @@ mod render;
 mod schedule;
 mod scheduler;
 mod search;
+mod settled;
 mod shader;
 
 pub use checksum::checksum;
@@ -52,4 +53,5 @@ pub use schedule::tuned::TunedSchedules;
 pub use schedule::{NoSchedule, Schedule, Split};
 pub use scheduler::Scheduler;
 pub use search::departures::{Departure, departures};
-pub use shader::{COUNTER_BYTES, STATIC_SHARED_BYTES, Shader, Slots, args_words};
+pub use settled::{Bound, settled};
+pub use shader::{COUNTER_BYTES, Content, STATIC_SHARED_BYTES, Shader, Slots, args_words};

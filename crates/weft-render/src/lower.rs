@@ -35,6 +35,7 @@ use crate::limits::Limits;
 use crate::lower::attend::Pass;
 use crate::lower::attend::context::chunk_words;
 use crate::lower::dot::Dot;
+use crate::lower::prologue::PrologueValues;
 use crate::lower::sorted::Sorted;
 use crate::lower::space::Space;
 use crate::lower::writer::Writer;
@@ -43,7 +44,7 @@ use crate::schedule::check::check;
 use crate::schedule::picks::Picks;
 use crate::schedule::waves::{FEW_TOKENS, without_sums};
 use crate::schedule::{Schedule, Split};
-use crate::shader::{COUNTER_BYTES, Slots, args_words};
+use crate::shader::{COUNTER_BYTES, Content, Slots, args_words};
 
 /// A kernel being lowered.
 pub(crate) struct Job<'a> {
@@ -109,7 +110,7 @@ impl<'a> Job<'a> {
         let scratch = held.len();
         let spread =
             self.parts().any(|(part, split)| split.spread || split.matrix && Picks::of(part).is_some());
-        held.extend(spread.then_some(Slot { written: true, weight: false }));
+        held.extend(spread.then_some(Slot { written: true, content: Content::Open }));
         if held.len() > limits.storage_buffers as usize {
             let (needed, limit) = (held.len(), limits.storage_buffers);
             return Err((None, Why::Buffers { needed, limit }));
@@ -199,11 +200,11 @@ impl<'a> Job<'a> {
         // The kernels of long steps fill the GPU: those that begin early only take their places.
         let dependent = limits.dependent_launch && max.tokens <= EARLY_TOKENS;
         let one_row = needed <= u64::from(grid.wide);
-        if dependent {
-            w.code.push(Stmt::LaunchNext);
-            w.code.push_if(!one_row, Stmt::Wait);
+        w.waits = dependent;
+        if !one_row {
+            w.wait();
         }
-        w.waits = dependent && one_row;
+        let waits = w.waits;
         let mut group = Expr::Group(0);
         if !one_row {
             group = w.code.set("group_number", Expr::Group(1) * grid.wide + group);
@@ -214,6 +215,7 @@ impl<'a> Job<'a> {
             let part = &kernel.parts[*i];
             let fail = |why| (Some(*i), why);
             w.pool.clear();
+            w.waits = waits;
             w.code.note(format!("part {i}: {}; {split}{}", title(part), pass.title()));
             let own = w.code.set("own_group", &group - &begin);
             // A single part has all workgroups, unless the grid's last row is not full.
@@ -288,20 +290,22 @@ fn too_much() -> Why {
 
 /// What each slot holds; slots are numbered without a gap.
 fn held_slots(kernel: &Kernel, slots: &Slots) -> Result<Vec<Slot>, Why> {
-    let Slots { of, weights } = slots;
+    let Slots { of, contents } = slots;
     let count = of.iter().map(|s| s + 1).max().unwrap_or(0);
-    if of.len() != kernel.params.len() || count != weights.len() {
+    if of.len() != kernel.params.len() || count != contents.len() {
         let (bound, params) = (of.len(), kernel.params.len());
         return Err(Why::Form(format!(
             "has {params} parameters, of which {bound} are bound to {count} slots"
         )));
     }
-    let mut held: Vec<Slot> = weights.iter().map(|weight| Slot { written: false, weight: *weight }).collect();
+    let mut held: Vec<Slot> =
+        contents.iter().map(|content| Slot { written: false, content: *content }).collect();
     for (slot, param) in of.iter().zip(&kernel.params) {
         held[*slot].written |= param.access == Access::Write;
     }
-    match held.iter().position(|slot| slot.written && slot.weight) {
-        Some(slot) => Err(Why::Form(format!("writes slot {slot}, which is a weight"))),
+    match held.iter().find(|slot| slot.written && slot.content != Content::Open) {
+        Some(Slot { content: Content::Weight, .. }) => Err(Why::Form("writes a weight".into())),
+        Some(_) => Err(Why::Form("writes what it may read beforehand".into())),
         None => Ok(held),
     }
 }
@@ -328,12 +332,23 @@ fn written_part(
         _ => None,
     };
     let held = prologue::early(w, part)?;
-    w.wait();
+    let beforehand = w.waits && prologue::is_settled(w, part);
+    let mut made = match beforehand {
+        true => prologue::prologue(w, part, &place, held.as_ref())?,
+        false => PrologueValues::default(),
+    };
+    // Attention on matrix units waits itself: it stages its first chunk beforehand.
+    let joins = matches!(pass, Pass::Join { .. });
+    if joins || !split.matrix || !matches!(part.anchor, Anchor::Attend(_)) {
+        w.wait();
+    }
     for dot in dot.iter_mut() {
         dot.load_picked(w)?;
         dot.copy(w)?;
     }
-    let made = prologue::prologue(w, part, &place, held.as_ref())?;
+    if !beforehand {
+        made = prologue::prologue(w, part, &place, held.as_ref())?;
+    }
     let results = match &part.anchor {
         Anchor::Map | Anchor::Reduce => match pass {
             Pass::Chunks { slot, at } => {

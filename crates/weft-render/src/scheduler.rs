@@ -158,6 +158,7 @@ mod tests {
 
     use super::*;
     use crate::limits::Language;
+    use crate::shader::Content;
 
     /// A product of many rows with one matrix.
     const PLAN: &str = "plan p T=128 R=1 S=0 P=0 arena=0 {
@@ -180,7 +181,8 @@ call dot b0 b1 b2
     #[test]
     fn departures_of_a_card_change_its_texts() {
         let plan = parse_plan(PLAN).unwrap();
-        let (kernel, slots) = (&plan.kernels[0], Slots::new([(0, false), (1, true), (2, false)]).0);
+        let contents = [Content::Open, Content::Weight, Content::Open];
+        let (kernel, slots) = (&plan.kernels[0], Slots::new(contents.into_iter().enumerate()).0);
         let target = Target { language: Language::Cuda, limits: Limits::of_cuda((9, 0), 132) };
         let mut scheduler = Scheduler::new(target.clone(), TunedSchedules::default());
         // Of one row, which loads ahead, and of many, which multiply matrices.

@@ -89,35 +89,50 @@ pub const fn args_words(params: usize) -> usize {
     if words == 0 { VECTOR } else { words }
 }
 
-/// Where the arguments of a launch are bound. Arguments in one buffer share a slot.
+/// Where the arguments of a launch are bound. Arguments in one buffer share a slot, but [`Content::Settled`] ones have a
+/// slot of their own.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Slots {
     /// The slot of each argument; slots are numbered from 0 without a gap.
     pub of: Vec<usize>,
-    /// Whether each slot is a weight, which no kernel ever writes.
-    pub weights: Vec<bool>,
+    /// What each slot holds.
+    pub contents: Vec<Content>,
+}
+
+/// What a slot holds, by when it may be read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Content {
+    /// A weight, which no kernel ever writes.
+    Weight,
+    /// What no launch writes that may run beside this one: it may be read before the launch before this one has ended.
+    Settled,
+    /// Anything else.
+    Open,
 }
 
 impl Slots {
-    /// The slots of arguments in these buffers, each with whether it is a weight, and the buffer of
-    /// each slot.
-    pub fn new<B: PartialEq>(buffers: impl IntoIterator<Item = (B, bool)>) -> (Slots, Vec<B>) {
+    /// The slots of arguments in these buffers, and the buffer of each slot.
+    pub fn new<B: PartialEq>(buffers: impl IntoIterator<Item = (B, Content)>) -> (Slots, Vec<B>) {
         let (mut slots, mut distinct) = (Slots::default(), Vec::new());
-        for (buffer, weight) in buffers {
-            let slot = distinct.iter().position(|known| *known == buffer).unwrap_or_else(|| {
+        for (buffer, content) in buffers {
+            let settled = content == Content::Settled;
+            let same =
+                |(known, other): (&B, &Content)| *known == buffer && (*other == Content::Settled) == settled;
+            let slot = distinct.iter().zip(&slots.contents).position(same).unwrap_or_else(|| {
                 distinct.push(buffer);
-                slots.weights.push(weight);
+                slots.contents.push(content);
                 distinct.len() - 1
             });
             slots.of.push(slot);
-            slots.weights[slot] &= weight;
+            // A buffer is a weight only if all of its arguments are.
+            slots.contents[slot] = slots.contents[slot].max(content);
         }
         (slots, distinct)
     }
 
     /// The slots of arguments in these buffers, none of which is known to be a weight.
     pub fn without_weights<B: PartialEq>(buffers: impl IntoIterator<Item = B>) -> Slots {
-        Slots::new(buffers.into_iter().map(|buffer| (buffer, false))).0
+        Slots::new(buffers.into_iter().map(|buffer| (buffer, Content::Open))).0
     }
 }
 
@@ -127,9 +142,15 @@ mod tests {
 
     #[test]
     fn arguments_in_one_buffer_share_a_slot() {
-        let (slots, buffers) = Slots::new([7, 3, 7, 9, 3].map(|buffer| (buffer, buffer == 3)));
-        assert_eq!((slots.of, slots.weights), (vec![0, 1, 0, 2, 1], vec![false, true, false]));
+        use Content::{Open, Settled, Weight};
+
+        let content = |buffer| if buffer == 3 { Weight } else { Open };
+        let (slots, buffers) = Slots::new([7, 3, 7, 9, 3].map(|buffer| (buffer, content(buffer))));
+        assert_eq!((slots.of, slots.contents), (vec![0, 1, 0, 2, 1], vec![Open, Weight, Open]));
         assert_eq!(buffers, [7, 3, 9]);
+        let (slots, buffers) = Slots::new([(7, Open), (7, Settled), (3, Weight), (7, Settled), (3, Open)]);
+        assert_eq!((slots.of, slots.contents), (vec![0, 1, 2, 1, 2], vec![Open, Settled, Open]));
+        assert_eq!(buffers, [7, 7, 3]);
         assert_eq!(Slots::without_weights([0; 0]), Slots::default());
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, KernelLaunch, Program};
-use weft_gpu::{Render, slots};
+use weft_gpu::{Begins, Render, slots};
 use weft_kern::Sizes;
 use weft_render::{Grid, Shader, args_words};
 
@@ -52,7 +52,7 @@ pub(crate) fn compile(
 ) -> Result<Compiled, DeviceError> {
     program.verify(|id| buffers.get(id).map(|buffer| buffer.bytes))?;
     let layout = |id: BufferId| buffers[id].weight;
-    let shaders = weft_gpu::render(&context.name, program, layout, render)?;
+    let shaders = weft_gpu::render(&context.name, program, layout, Begins::After, render)?;
     pipelines.make(context, shaders.iter().flat_map(|shaders| &**shaders), threads)?;
     prepare(context, program, &shaders, buffers, pipelines)
 }
@@ -76,7 +76,7 @@ pub(crate) fn prepare(
         let args = shader
             .args(launch.args.iter().map(|region| (region.offset, region.values)))
             .ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
-        let (_, bound) = slots(&launch.args, |id| buffers[id].weight);
+        let (_, bound) = slots(program, index, |id| buffers[id].weight.is_some(), Begins::After);
         let bound = bound.iter().map(|id| &buffers[*id].memory);
         let scratch = binder.scratch.as_ref().filter(|_| shader.scratch_bytes > 0);
         let bindings = binder.bind(index, pipeline, &args, bound.chain(scratch))?;

@@ -30,6 +30,13 @@ impl Memory {
         Memory { all, range, len }
     }
 
+    /// A buffer with the same bytes.
+    pub(crate) fn copy(&self) -> Memory {
+        let mut copy = Memory::zeroed(self.len);
+        copy.bytes_mut().copy_from_slice(self.bytes());
+        copy
+    }
+
     /// Its bytes, without those that pad its last word.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.all[self.range.start..][..self.len]

@@ -80,7 +80,13 @@ impl Forward for Renderer {
         let Renderer { scheduler, layouts, given, .. } = self;
         let shaders =
             |kernel: usize, slots: &Slots| scheduler.shaders(&program.kernels[kernel], slots, &program.max);
-        let rendered = weft_gpu::render("renderer", program, |id| layouts.get(&id).copied(), &shaders)?;
+        let rendered = weft_gpu::render(
+            "renderer",
+            program,
+            |id| layouts.get(&id).copied(),
+            scheduler.begins(),
+            &shaders,
+        )?;
         let text = |shaders: &Arc<[weft_render::Shader]>| {
             shaders.iter().map(|shader| shader.source.as_str()).collect::<Vec<_>>().join("\n")
         };

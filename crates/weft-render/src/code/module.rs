@@ -2,6 +2,7 @@
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::{Stmt, visit};
+use crate::shader::Content;
 
 /// The type of a function's parameter or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,8 +25,7 @@ pub(crate) struct Function {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Slot {
     pub(crate) written: bool,
-    /// Whether no shader ever writes it.
-    pub(crate) weight: bool,
+    pub(crate) content: Content,
 }
 
 /// A shader before a dialect spells it.

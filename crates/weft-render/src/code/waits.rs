@@ -1,11 +1,13 @@
 //! Checks where a shader waits for the launch before it.
 //!
 //! The law: on every path, a workgroup waits exactly once before it first touches a slot that is
-//! not a weight, and never again.
+//! neither a weight nor settled, and never again. Only then may the next launch begin: when that one waits for this one, all
+//! launches before this one have ended, and what is settled is what this one does not write.
 
 use crate::code::expr::Expr;
 use crate::code::module::{Module, Slot};
 use crate::code::stmt::{Stmt, visit};
+use crate::shader::Content;
 
 /// Checks the law for a module.
 ///
@@ -51,6 +53,9 @@ fn step(stmt: &Stmt, slots: &[Slot], waited: &mut bool) -> Result<(), String> {
     if *waited {
         return Ok(());
     }
+    if launches(one) {
+        return Err("lets the next launch begin before it waits".into());
+    }
     let mut fault = Ok(());
     let mut stored = None;
     visit(
@@ -82,14 +87,22 @@ fn touches_none(e: &Expr, slots: &[Slot]) -> Result<(), String> {
 
 fn touched(slot: usize, slots: &[Slot]) -> Result<(), String> {
     match slots.get(slot) {
-        Some(Slot { weight: true, .. }) => Ok(()),
+        Some(Slot { content: Content::Weight | Content::Settled, .. }) => Ok(()),
         _ => Err(format!("loads from slot {slot} before it waits")),
     }
 }
 
 fn waits(stmts: &[Stmt]) -> bool {
+    has(stmts, |stmt| matches!(stmt, Stmt::Wait))
+}
+
+fn launches(stmts: &[Stmt]) -> bool {
+    has(stmts, |stmt| matches!(stmt, Stmt::LaunchNext))
+}
+
+fn has(stmts: &[Stmt], wanted: impl Fn(&Stmt) -> bool) -> bool {
     let mut found = false;
-    visit(stmts, &mut |stmt| found |= matches!(stmt, Stmt::Wait), &mut |_| {});
+    visit(stmts, &mut |stmt| found |= wanted(stmt), &mut |_| {});
     found
 }
 
@@ -98,11 +111,11 @@ mod tests {
     use super::*;
 
     fn module(body: Vec<Stmt>) -> Module {
-        let slot = |weight: bool| Slot { written: !weight, weight };
+        let slot = |content| Slot { written: content == Content::Open, content };
         Module {
             name: String::new(),
             title: String::new(),
-            slots: vec![slot(true), slot(false)],
+            slots: [Content::Weight, Content::Open, Content::Settled].map(slot).into(),
             args_words: 4,
             lanes: 32,
             dependent: true,
@@ -121,9 +134,10 @@ mod tests {
     }
 
     #[test]
-    fn each_path_waits_once_before_it_touches_more_than_weights() {
+    fn each_path_waits_once_before_it_touches_what_may_change() {
         for good in [
             vec![load(0), Stmt::Wait, load(1)],
+            vec![load(2), Stmt::Wait, Stmt::LaunchNext, load(1)],
             vec![load(0), Stmt::Wait, when(vec![load(1)])],
             vec![when(vec![load(0), Stmt::Wait, load(1)]), when(vec![Stmt::Wait])],
         ] {
@@ -132,6 +146,8 @@ mod tests {
         for bad in [
             vec![load(0)],
             vec![load(1), Stmt::Wait],
+            vec![Stmt::LaunchNext, Stmt::Wait],
+            vec![when(vec![Stmt::LaunchNext, Stmt::Wait])],
             vec![Stmt::Store(1, 0u32.into(), 0u32.into()), Stmt::Wait],
             vec![Stmt::Wait, Stmt::Wait],
             vec![Stmt::Wait, when(vec![Stmt::Wait])],

@@ -16,7 +16,7 @@ use crate::code::expr::{Expr, Fun};
 use crate::code::module::{Module, Slot};
 use crate::code::stmt::{Stmt, visit};
 use crate::dialect::{Dialect, c_call, component};
-use crate::shader::STATIC_SHARED_BYTES;
+use crate::shader::{Content, STATIC_SHARED_BYTES};
 
 /// The NVRTC options that decide how numbers are rounded: no contraction into fused multiply-adds,
 /// correctly rounded division and square root, subnormal numbers kept.
@@ -259,8 +259,9 @@ impl Dialect for Cuda {
 
     fn entry(&self, module: &Module) -> String {
         let mut params = vec!["const Args args".to_string(), "const Sizes sizes".to_string()];
-        params.extend(module.slots.iter().enumerate().map(|(slot, Slot { written, weight })| {
+        params.extend(module.slots.iter().enumerate().map(|(slot, Slot { written, content })| {
             // The compiler may move loads through restricted pointers over the wait.
+            let weight = *content == Content::Weight;
             let restrict = if module.dependent && !weight { "" } else { " __restrict__" };
             format!("{}unsigned int*{restrict} b{slot}", if *written { "" } else { "const " })
         }));

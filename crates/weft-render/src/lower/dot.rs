@@ -46,6 +46,15 @@ struct Copied {
     at: Rounded,
 }
 
+/// The numbers by which a product picks its matrices, if it does.
+fn numbers(product: &Product) -> Option<&View> {
+    match &product.w.pick {
+        Pick::Ids(ids) => Some(ids),
+        Pick::Sum(sum) => Some(&sum.ids),
+        Pick::Only | Pick::Axis(_) => None,
+    }
+}
+
 /// A term and the pieces of its matrix, by number.
 type Loaded = (Term, Vec<(Expr, Piece)>);
 
@@ -108,19 +117,20 @@ impl<'a> Dot<'a> {
             copies: Vec::new(),
         };
         if w.waits {
-            dot.load(w, false)?;
+            dot.load(w, |_, product| numbers(product).is_none())?;
+            dot.load(w, |w, product| numbers(product).is_some_and(|ids| w.is_settled(ids.param)))?;
         }
         Ok(dot)
     }
 
-    /// Loads what lanes need of weights that are picked by number, as much as fits. The workgroup
+    /// Loads what lanes need of weights that are picked by number, as much as fits and has not been loaded. The workgroup
     /// must have waited.
     pub(crate) fn load_picked(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
         if !w.quads {
             return Ok(());
         }
         let before = self.room;
-        self.load(w, true)?;
+        self.load(w, |_, product| numbers(product).is_some())?;
         if self.room < before {
             w.hold_loads();
         }
@@ -187,15 +197,15 @@ impl<'a> Dot<'a> {
         Ok(())
     }
 
-    fn load(&mut self, w: &mut Writer<'_>, picked: bool) -> Result<(), Why> {
+    /// Loads what lanes need of the weights of those products, as much as fits.
+    fn load(&mut self, w: &mut Writer<'_>, these: impl Fn(&Writer<'_>, &Product) -> bool) -> Result<(), Why> {
         if self.place.width() > self.pass_width(w) {
             return Ok(());
         }
         let reduce = self.split.reduce;
         for (i, product) in self.part.products().iter().enumerate() {
-            let by_number = matches!(product.w.pick, Pick::Ids(_) | Pick::Sum(_));
             let known = w.is_weight(product.w.param) && !product.transposed && !self.rows.is_empty();
-            if !known || by_number != picked {
+            if !known || self.early[i].is_some() || !these(w, product) {
                 continue;
             }
             w.code.open();

@@ -1,6 +1,6 @@
 //! Prologues: every workgroup computes what its part multiplies into workgroup memory.
 
-use weft_kern::{Param, Part, Product, Prologue};
+use weft_kern::{Instr, Param, Part, Product, Prologue};
 
 use crate::code::expr::Expr;
 use crate::lower::quads::Quads;
@@ -41,6 +41,19 @@ pub(crate) fn early(w: &mut Writer<'_>, part: &Part) -> Result<Option<Quads>, Wh
         quads.load(w, &prologue.body, &lens, &[], true)?;
     }
     Ok(Some(quads))
+}
+
+/// Whether a part has a prologue that can be computed before the launch before this one has ended.
+pub(crate) fn is_settled(w: &Writer<'_>, part: &Part) -> bool {
+    let Some(prologue) = &part.prologue else { return false };
+    let settled = |instr: &Instr| match instr {
+        Instr::Load { view, indexed, .. } => {
+            let by = indexed.as_ref().is_none_or(|by| w.is_settled(by.index.param));
+            by && w.is_settled(view.param)
+        }
+        _ => true,
+    };
+    prologue.body.iter().all(settled)
 }
 
 /// Computes a part's prologue, if it has one. `held` is what [`early`] returned.

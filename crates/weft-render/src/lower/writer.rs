@@ -12,7 +12,7 @@ use crate::code::stmt::Stmt;
 use crate::limits::Limits;
 use crate::lower::tile::Tiles;
 use crate::refused::{Why, word};
-use crate::shader::Slots;
+use crate::shader::{Content, Slots};
 
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
@@ -22,8 +22,8 @@ pub(crate) struct Writer<'k> {
     pub(crate) kernel: &'k Kernel,
     /// The slot of each parameter.
     slots: &'k [usize],
-    /// Whether each slot is a weight.
-    weights: &'k [bool],
+    /// What each slot holds.
+    contents: &'k [Content],
     pub(crate) code: Builder,
     pub(crate) pool: Pool,
     /// Lanes that can exchange values: a power of two; 1 if none can.
@@ -79,7 +79,7 @@ impl Pool {
 
 impl<'k> Writer<'k> {
     pub(crate) fn new(kernel: &'k Kernel, slots: &'k Slots, lanes: u32, limits: &Limits) -> Writer<'k> {
-        let Slots { of: slots, weights } = slots;
+        let Slots { of: slots, contents } = slots;
         let (code, pool) = (Builder::new(lanes), Pool::new(limits));
         let subgroup = limits.subgroup.filter(|n| n.is_power_of_two()).map_or(1, |n| n.min(lanes));
         let (starts, counts) = (BTreeSet::new(), BTreeSet::new());
@@ -87,7 +87,7 @@ impl<'k> Writer<'k> {
         Writer {
             kernel,
             slots,
-            weights,
+            contents,
             code,
             pool,
             subgroup,
@@ -100,10 +100,13 @@ impl<'k> Writer<'k> {
         }
     }
 
-    /// Waits for the launch before this one, unless the workgroup has done so. From here on memory
-    /// other than weights can be used.
+    /// Waits for the launch before this one, unless the workgroup has done so. From here on all memory can be used. The
+    /// next launch may begin only now, so that it can rely on all launches before this one.
     pub(crate) fn wait(&mut self) {
-        self.code.push_if(self.waits, Stmt::Wait);
+        if std::mem::take(&mut self.waits) {
+            self.code.push(Stmt::Wait);
+            self.code.push(Stmt::LaunchNext);
+        }
     }
 
     /// A parameter's first word within its slot.
@@ -128,7 +131,16 @@ impl<'k> Writer<'k> {
 
     /// Whether a parameter is a weight.
     pub(crate) fn is_weight(&self, param: ParamId) -> bool {
-        self.weights[self.slots[param]]
+        self.content(param) == Content::Weight
+    }
+
+    /// Whether a parameter may be read before the launch before this one has ended.
+    pub(crate) fn is_settled(&self, param: ParamId) -> bool {
+        self.content(param) != Content::Open
+    }
+
+    fn content(&self, param: ParamId) -> Content {
+        self.contents[self.slots[param]]
     }
 
     /// Keeps the loads so far before what follows. All lanes of a warp must get here.

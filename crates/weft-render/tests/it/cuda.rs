@@ -30,8 +30,8 @@ fn texts<'p>(plans: impl Iterator<Item = &'p Plan>, limits: &Limits) -> BTreeMap
     let target = Target { language: Language::Cuda, limits: limits.clone() };
     let mut texts = BTreeMap::new();
     for plan in plans {
-        for call in &plan.calls {
-            let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, call));
+        for (at, call) in plan.calls.iter().enumerate() {
+            let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, at, true));
             let shaders = render(kernel, &slots, &plan.max, &target);
             for shader in shaders.unwrap_or_else(|refused| panic!("{refused}")) {
                 assert!(shader.shared_bytes < limits.most_shared_bytes);

@@ -32,8 +32,8 @@ fn run(input: &str) -> String {
     let fusion =
         fuse_with(&graph, &Options { max, costs: CostModel::fixed(machine), ..Options::default() }).unwrap();
     let mut out = String::new();
-    for call in &fusion.plan.calls {
-        let slots = slots(&fusion.plan, call);
+    for (at, call) in fusion.plan.calls.iter().enumerate() {
+        let slots = slots(&fusion.plan, at, target.language == Language::Cuda);
         for shader in render(&fusion.plan.kernels[call.kernel], &slots, &max, &target).unwrap() {
             if target.language == Language::Wgsl {
                 validate(&shader);

@@ -9,7 +9,7 @@ use weft_ir::{Graph, Sizes, Switches};
 use weft_kern::{Machine, Plan, Source};
 use weft_models::{BuildOptions, build};
 use weft_quant::GgmlType;
-use weft_render::Slots;
+use weft_render::{Bound, Content, Slots, settled};
 
 /// A path in the repository.
 pub(super) fn root(path: &str) -> PathBuf {
@@ -96,11 +96,31 @@ pub(super) fn plans(graph: &Graph) -> Plans {
     plans
 }
 
-/// The slots of a call: arguments in the arena share a buffer.
-pub(super) fn slots(plan: &Plan, call: &weft_kern::Call) -> Slots {
-    let buffer = |arg: &usize| match plan.buffers[*arg].source {
-        Source::Arena(_) => (None, false),
-        ref source => (Some(*arg), matches!(source, Source::Weight(_))),
+/// The slots of a call: arguments in the arena share a buffer. `early` says whether
+/// launches begin before those before them have ended.
+pub(super) fn slots(plan: &Plan, call: usize, early: bool) -> Slots {
+    // The number of a buffer outside of the arena.
+    let place = |arg: usize| match plan.buffers[arg].source {
+        Source::Arena(at) => (None, at),
+        _ => (Some(arg), 0),
     };
-    Slots::new(call.args.iter().map(buffer)).0
+    let launch = |call: usize| {
+        let bound = |arg: &usize| {
+            let (buffer, at) = place(*arg);
+            let bytes = plan.buffers[*arg].bytes(&plan.max).unwrap();
+            Bound { buffer, bytes: at..at + bytes }
+        };
+        let call = &plan.calls[call];
+        (&plan.kernels[call.kernel], call.args.iter().map(bound).collect())
+    };
+    let args = plan.calls[call].args.iter().zip(settled(launch, call));
+    let content = |(arg, settled): (&usize, bool)| {
+        let content = match plan.buffers[*arg].source {
+            Source::Weight(_) => Content::Weight,
+            _ if early && settled => Content::Settled,
+            _ => Content::Open,
+        };
+        (place(*arg).0, content)
+    };
+    Slots::new(args.map(content)).0
 }

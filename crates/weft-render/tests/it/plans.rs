@@ -12,8 +12,8 @@ use weft_render::{Target, Why, render};
 fn all_ways(graph: &Graph, seen: &mut BTreeSet<String>, refused: &mut Vec<String>) -> usize {
     let mut rendered = 0;
     for plan in plans(graph).all() {
-        for call in &plan.calls {
-            let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, call));
+        for (at, call) in plan.calls.iter().enumerate() {
+            let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, at, false));
             for target in adapters() {
                 match render(kernel, &slots, &plan.max, &target) {
                     Ok(shaders) => {
@@ -57,7 +57,7 @@ fn too_small_an_adapter_is_told_which_limit() {
     let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
     let fusion = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap();
     let call = &fusion.plan.calls[0];
-    let (kernel, slots) = (&fusion.plan.kernels[call.kernel], slots(&fusion.plan, call));
+    let (kernel, slots) = (&fusion.plan.kernels[call.kernel], slots(&fusion.plan, 0, false));
     let [large, _] = adapters();
     let why = |limits| render(kernel, &slots, &max, &Target { limits, ..large.clone() }).unwrap_err().why;
     let small = weft_render::Limits { shared_bytes: 1 << 10, ..large.limits.clone() };

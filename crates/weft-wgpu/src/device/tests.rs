@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_device::{KernelLaunch, Region};
-use weft_gpu::slots;
+use weft_gpu::{Begins, slots};
 use weft_kern::{Dim, parse_plan};
 use weft_render::{Grid, Groups, Shader};
 
@@ -59,7 +59,7 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
     let launches: Vec<KernelLaunch> = std::iter::once(launch(0, 64)).chain(more).collect();
     let max = Sizes { tokens: 8, ..Sizes::default() };
     let program = Program { max, kernels: vec![kernel], launches };
-    assert_eq!(slots(&program.launches[0].args, |_| None).0.of, [0, 0]);
+    assert_eq!(slots(&program, 0, |_| false, Begins::After).0.of, [0, 0]);
     let shader = Shader {
         name: "by hand".into(),
         source: TEXT.into(),

@@ -38,30 +38,31 @@ pub(super) fn write(
     let units = Units::new(w, part, attend, place, split)?;
     match (chunks, &place.chunk) {
         (Some(scratch), Some(chunk)) => {
+            let beforehand = settled(w, attend);
+            if !beforehand {
+                w.wait();
+            }
             let token = members::token(w, place, &Expr::U32(0));
             let position = w.param_word(attend.pos, token.clone());
             let seen = w.code.set("seen", units.bounds.seen(position));
             let pages_at = w.param_word(attend.first, token);
             let pages_at = w.code.set("pages_at", pages_at);
             let start = w.code.set("chunk_start", chunk * split.chunk);
+            let copies = units.copies(w)?;
+            let chunk_words = Ahead::new(w, &copies);
+            // The chunk is on its way while this workgroup waits, or at least while queries are split.
             w.when(start.less(&seen), |w| {
                 let position = units.position(w, &pages_at, &start, &seen);
                 units.keep_position(w, position)?;
                 w.code.barrier();
-                // The chunk is on its way while queries are split.
-                let copies = units.copies(w)?;
-                if early(&copies) {
-                    let loaded: Vec<_> =
-                        each(&copies).map(|(copy, time)| copy.load(w, &units, &time.into())).collect();
-                    w.hold_loads();
-                    units.queries(w)?;
-                    each(&copies)
-                        .zip(loaded)
-                        .try_for_each(|((copy, time), words)| copy.store(w, &time.into(), words))?;
-                } else {
-                    units.queries(w)?;
-                    units.stage(w)?;
-                }
+                chunk_words.load(w, &units);
+                Ok(())
+            })?;
+            w.wait();
+            w.when(start.less(&seen), |w| {
+                w.hold_loads();
+                units.queries(w)?;
+                chunk_words.store(w, &units)?;
                 w.code.barrier();
                 units.multiply_keys(w)?;
                 w.code.barrier();
@@ -74,21 +75,79 @@ pub(super) fn write(
     }
 }
 
-/// Whether a lane can load a whole chunk's share before it stores any of it.
-fn early(copies: &[Copy]) -> bool {
-    copies.iter().map(|copy| copy.times).sum::<u32>() <= AHEAD
+/// Whether the state may be read before the launch before this one has ended.
+fn settled(w: &Writer<'_>, attend: &Attend) -> bool {
+    let Attend { k, v, pos, first, pages, .. } = attend;
+    w.waits && [k.param, v.param, *pos, *first, *pages].iter().all(|param| w.is_settled(*param))
 }
 
-/// Each of a lane's units of a chunk.
-fn each(copies: &[Copy]) -> impl Iterator<Item = (&Copy, u32)> {
-    copies.iter().flat_map(|copy| (0..copy.times).map(move |time| (copy, time)))
+/// A lane's share of a chunk, loaded before it is stored, if its registers have room for all of it.
+struct Ahead<'a> {
+    copies: &'a [Copy],
+    words: Vec<[Expr; 4]>,
+}
+
+impl<'a> Ahead<'a> {
+    fn new(w: &mut Writer<'_>, copies: &'a [Copy]) -> Ahead<'a> {
+        let times = copies.iter().map(|copy| copy.times).sum::<u32>();
+        let times = if times <= AHEAD { times } else { 0 };
+        Ahead { copies, words: (0..times).map(|_| [(); 4].map(|()| w.code.var("next", 0u32))).collect() }
+    }
+
+    /// Each of the lane's units of a chunk, with its words.
+    fn each(&self) -> impl Iterator<Item = (&Copy, u32, &[Expr; 4])> {
+        let all = self.copies.iter().flat_map(|copy| (0..copy.times).map(move |time| (copy, time)));
+        all.zip(&self.words).map(|((copy, time), words)| (copy, time, words))
+    }
+
+    /// Loads it, if there is room.
+    fn load(&self, w: &mut Writer<'_>, units: &Units<'_>) {
+        for (copy, time, into) in self.each() {
+            let words = copy.load(w, units, &time.into());
+            into.iter().zip(words).for_each(|(into, word)| w.code.assign(into, word));
+        }
+    }
+
+    /// Stores it, or copies the chunk if there was no room.
+    fn store(&self, w: &mut Writer<'_>, units: &Units<'_>) -> Result<(), Why> {
+        if self.words.is_empty() {
+            return units.stage(w);
+        }
+        self.each().try_for_each(|(copy, time, words)| copy.store(w, &time.into(), words.clone()))
+    }
 }
 
 impl Units<'_> {
     /// Visits all chunks of all runs. Returns where the result is.
     fn whole(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
         let Tile { rows, cols, chunk, .. } = self.tile;
+        let beforehand = settled(w, self.attend);
+        if !beforehand {
+            w.wait();
+        }
         let members = Members::new(w, self.attend, self.place, &self.bounds, rows)?;
+        // The next chunk is loaded while weights are multiplied by the values of this one.
+        let copies = self.copies(w)?;
+        let next = Ahead::new(w, &copies);
+        let begin = |w: &mut Writer<'_>, run: &Expr| {
+            let (most, pages_at) = (members.most_seen(w, run), members.pages_at(w, run));
+            // No run begins at some tokens.
+            w.when(Expr::U32(0).less(&most), |w| {
+                let position = self.position(w, &pages_at, &0u32.into(), &most);
+                self.keep_position(w, position)?;
+                w.code.barrier();
+                next.load(w, self);
+                Ok(())
+            })?;
+            Ok((most, pages_at))
+        };
+        // The first chunk is on its way while this workgroup waits.
+        let mut begun = None;
+        if beforehand && members.runs() == 1 {
+            w.code.barrier();
+            begun = Some(begin(w, &Expr::U32(0))?);
+        }
+        w.wait();
         self.queries(w)?;
         w.share(rows, |w, row| {
             w.code.store_shared(&row + self.totals, 0u32.into());
@@ -97,35 +156,13 @@ impl Units<'_> {
         })?;
         let sums: Vec<Sums> = (0..self.pairs()).map(|_| self.sums(w)).collect();
         w.code.barrier();
-        // The next chunk is loaded while weights are multiplied by the values of this one.
-        let copies = self.copies(w)?;
-        let early = early(&copies);
-        let next: Vec<[Expr; 4]> = match early {
-            true => each(&copies).map(|_| [(); 4].map(|()| w.code.var("next", 0u32))).collect(),
-            false => Vec::new(),
-        };
-        let load = |w: &mut Writer<'_>| {
-            for ((copy, time), next) in each(&copies).zip(&next) {
-                let words = copy.load(w, self, &time.into());
-                next.iter().zip(words).for_each(|(next, word)| w.code.assign(next, word));
-            }
-            Ok(())
-        };
-        let store = |w: &mut Writer<'_>| {
-            let mut all = each(&copies).zip(&next);
-            all.try_for_each(|((copy, time), next)| copy.store(w, &time.into(), next.clone()))
-        };
-        let visit = |w: &mut Writer<'_>, run: &Expr| {
-            let (most, pages_at) = (members.most_seen(w, run), members.pages_at(w, run));
-            // No run begins at some tokens.
-            w.when(Expr::U32(0).less(&most), |w| {
-                let position = self.position(w, &pages_at, &0u32.into(), &most);
-                self.keep_position(w, position)?;
-                w.code.barrier();
-                if early { load(w) } else { Ok(()) }
-            })?;
+        let mut visit = |w: &mut Writer<'_>, run: &Expr| {
+            let (most, pages_at) = match begun.take() {
+                Some(begun) => begun,
+                None => begin(w, run)?,
+            };
             w.count("chunk_start", (0u32.into(), most.clone(), chunk), |w, start| {
-                if early { store(w) } else { self.stage(w) }?;
+                next.store(w, self)?;
                 w.code.barrier();
                 let after = w.code.set("next_start", &start + chunk);
                 let position = self.position(w, &pages_at, &after, &most);
@@ -134,9 +171,10 @@ impl Units<'_> {
                 w.code.barrier();
                 let is_in = |row: &Expr| members.is_in(row, run);
                 self.weigh(w, &start, |w, row| members.seen(w, row), Some(&is_in))?;
-                if early {
-                    w.when(after.less(&most), load)?;
-                }
+                w.when(after.less(&most), |w| {
+                    next.load(w, self);
+                    Ok(())
+                })?;
                 self.values(w, |w, pair, chunk| self.join(w, &sums[pair as usize], chunk))?;
                 w.code.barrier();
                 Ok(())
