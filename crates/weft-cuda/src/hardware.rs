@@ -26,6 +26,8 @@ pub(crate) fn hardware(card: &Card) -> Hardware {
             worker_multiplications: 435_000_000_000,
             worker_float_multiplications: 218_000_000_000,
             worker_values: 20_000_000_000,
+            // The last workgroup to arrive has the row.
+            row_workers: 16,
         },
         // Lanes that share a sum add it up in another order.
         rules_keep_bits: false,

@@ -68,7 +68,7 @@ fn path(hardware: &Hardware, folder: &Path) -> PathBuf {
 
 /// The first line of a file. Keys contain text from drivers, and could contain line breaks.
 fn head(hardware: &Hardware) -> String {
-    format!("weft {BUILD}, machine 1 for {}", hardware.key.escape_debug())
+    format!("weft {BUILD}, machine 2 for {}", hardware.key.escape_debug())
 }
 
 fn text(hardware: &Hardware, machine: &Machine) -> String {
@@ -110,9 +110,11 @@ fn is_plausible(machine: &Machine) -> bool {
         worker_multiplications,
         worker_float_multiplications,
         worker_values,
+        row_workers,
     } = *machine;
     let rates = [worker_bytes, bytes, worker_multiplications, worker_float_multiplications, worker_values];
     (1..=MOST_WORKERS).contains(&workers)
+        && (1..=MOST_WORKERS).contains(&row_workers)
         && (1..=MOST_LAUNCH_NS).contains(&launch_ns)
         && rates.iter().all(|rate| RATES.contains(rate))
         && worker_bytes <= bytes
@@ -240,6 +242,7 @@ mod tests {
                 worker_multiplications: least,
                 worker_float_multiplications: least,
                 worker_values: most,
+                row_workers: MOST_WORKERS,
             };
             assert_eq!(parse(&own, &text(&own, &extreme)), Some(extreme));
         });

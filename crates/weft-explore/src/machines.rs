@@ -24,6 +24,7 @@ pub static MACHINES: [Named; 2] = [
             worker_multiplications: 40_000_000_000,
             worker_float_multiplications: 12_000_000_000,
             worker_values: 4_000_000_000,
+            row_workers: 1,
         },
     },
     // A large GPU: 132 multiprocessors with four workgroups each, and 4 TB/s. The rest is assumed: a single workgroup reads at
@@ -39,6 +40,7 @@ pub static MACHINES: [Named; 2] = [
             worker_multiplications: 63_000_000_000,
             worker_float_multiplications: 63_000_000_000,
             worker_values: 10_000_000_000,
+            row_workers: 1,
         },
     },
 ];

@@ -62,7 +62,7 @@ fn time(kernel: &Kernel, operations: &[Counted], sizes: &Sizes, machine: &Machin
         let own = operations.iter().filter(|counted| counted.operation.part == at);
         let work = total(own.map(|counted| work(&counted.alone, machine)));
         busy = total([busy, work]);
-        longest = longest.max(work / pieces(part, sizes).max(1));
+        longest = longest.max(work / pieces(part, sizes, machine).max(1));
     }
     let all: Amounts = operations.iter().map(|counted| counted.alone).sum();
     let prologues = over(all.prologue_values, machine.worker_values);
@@ -80,10 +80,15 @@ fn work(amounts: &Amounts, machine: &Machine) -> u64 {
 }
 
 /// The number of pieces that a part's work can be divided into.
-fn pieces(part: &Part, sizes: &Sizes) -> u64 {
+fn pieces(part: &Part, sizes: &Sizes, machine: &Machine) -> u64 {
     let rows = part.rows.iter().fold(1, |rows: u64, dim| rows.saturating_mul(dim.eval(sizes) as u64));
     let divides = part.columns_independent() || matches!(part.anchor, Anchor::Attend(_));
-    rows.saturating_mul(if divides { (part.cols as u64).div_ceil(TILE) } else { 1 })
+    let cols = part.cols as u64;
+    rows.saturating_mul(match &part.anchor {
+        _ if divides => cols.div_ceil(TILE),
+        Anchor::Dot(_) => machine.row_workers.min(cols),
+        _ => 1,
+    })
 }
 
 /// Nanoseconds for an amount at a rate per second.
@@ -135,6 +140,7 @@ call dot b0 b1 b2
             worker_multiplications: u64::MAX,
             worker_float_multiplications: u64::MAX,
             worker_values: u64::MAX,
+            row_workers: 1,
         }
     }
 

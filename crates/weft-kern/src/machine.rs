@@ -20,11 +20,14 @@ pub struct Machine {
     pub worker_float_multiplications: u64,
     /// Values per second that one worker computes with instructions of row programs.
     pub worker_values: u64,
+    /// The number of workers that share the products of a row whose program needs all of its columns: 1 where a single worker
+    /// computes them.
+    pub row_workers: u64,
 }
 
 impl Machine {
     /// All numbers with their names.
-    pub fn numbers(&self) -> [(&'static str, u64); 7] {
+    pub fn numbers(&self) -> [(&'static str, u64); 8] {
         let Machine {
             workers,
             launch_ns,
@@ -33,6 +36,7 @@ impl Machine {
             worker_multiplications,
             worker_float_multiplications,
             worker_values,
+            row_workers,
         } = *self;
         [
             ("workers", workers),
@@ -42,6 +46,7 @@ impl Machine {
             ("worker_multiplications", worker_multiplications),
             ("worker_float_multiplications", worker_float_multiplications),
             ("worker_values", worker_values),
+            ("row_workers", row_workers),
         ]
     }
 
@@ -55,6 +60,7 @@ impl Machine {
             worker_multiplications: number("worker_multiplications")?,
             worker_float_multiplications: number("worker_float_multiplications")?,
             worker_values: number("worker_values")?,
+            row_workers: number("row_workers")?,
         })
     }
 }
@@ -70,6 +76,7 @@ impl Default for Machine {
             worker_multiplications: 40_000_000_000,
             worker_float_multiplications: 12_000_000_000,
             worker_values: 12_000_000_000,
+            row_workers: 1,
         }
     }
 }

@@ -39,6 +39,7 @@ fn machine(kind: DeviceKind, threads: usize) -> Machine {
         worker_multiplications: 500_000_000_000,
         worker_float_multiplications: 250_000_000_000,
         worker_values: 20_000_000_000,
+        row_workers: 1,
     };
     match kind {
         DeviceKind::Discrete | DeviceKind::Virtual => card(40, 500),
@@ -51,6 +52,7 @@ fn machine(kind: DeviceKind, threads: usize) -> Machine {
             worker_multiplications: 2_000_000_000,
             worker_float_multiplications: 2_000_000_000,
             worker_values: 1_000_000_000,
+            row_workers: 1,
         },
     }
 }

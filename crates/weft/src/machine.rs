@@ -36,6 +36,7 @@ pub(crate) fn words(machine: &Machine) -> String {
         worker_multiplications,
         worker_float_multiplications,
         worker_values,
+        row_workers: _,
     } = *machine;
     let giga = |rate: u64| rate as f64 / 1e9;
     format!(
