@@ -32,6 +32,12 @@ static __device__ __forceinline__ unsigned int pack_halves(float low, float high
   return (unsigned int)lower | ((unsigned int)upper << 16);
 }
 
+static __device__ __forceinline__ float quotient(float a, float b) {
+  float inverse;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  return a * inverse;
+}
+
 extern "C" __global__ void __launch_bounds__(256) weft_map_96(
   const Args args,
   const Sizes sizes,
@@ -87,8 +93,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_96(
   const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
   const auto both_3 = max(both_2, other_3);
   const auto largest = __uint_as_float(both_3);
-  const auto scale = (both_3 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-  const auto inverse = (largest > 3.74e-37f && both_3 < 0x7f800000u ? 127.0f / largest : 0.0f);
+  const auto scale = (both_3 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+  const auto inverse = (largest > 3.74e-37f && both_3 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
   const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_2 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_4 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_6 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_8 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
   const auto other_4 = __shfl_xor_sync(warp, mine_2, 1u);

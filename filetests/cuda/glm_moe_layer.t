@@ -152,6 +152,12 @@ static __device__ __forceinline__ unsigned int pack_halves(float low, float high
   return (unsigned int)lower | ((unsigned int)upper << 16);
 }
 
+static __device__ __forceinline__ float quotient(float a, float b) {
+  float inverse;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  return a * inverse;
+}
+
 extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const Args args,
   const Sizes sizes,
@@ -287,8 +293,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
     const auto both_8 = max(both_7, other_8);
     const auto largest = __uint_as_float(both_8);
-    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? 127.0f / largest : 0.0f);
+    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+    const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
     const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
     const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
@@ -310,8 +316,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_13 = __shfl_xor_sync(warp, both_12, 4u);
     const auto both_13 = max(both_12, other_13);
     const auto largest_2 = __uint_as_float(both_13);
-    const auto scale_2 = (both_13 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_13 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
+    const auto scale_2 = (both_13 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 3.74e-37f && both_13 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
     const auto other_14 = __shfl_xor_sync(warp, mine_4, 1u);
@@ -476,8 +482,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_23 = __shfl_xor_sync(warp, both_22, 4u);
     const auto both_23 = max(both_22, other_23);
     const auto largest_3 = __uint_as_float(both_23);
-    const auto scale_3 = (both_23 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_23 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
+    const auto scale_3 = (both_23 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 3.74e-37f && both_23 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
     const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_41 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_43 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_45 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_47 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
     const auto other_24 = __shfl_xor_sync(warp, mine_6, 1u);
@@ -499,8 +505,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_28 = __shfl_xor_sync(warp, both_27, 4u);
     const auto both_28 = max(both_27, other_28);
     const auto largest_4 = __uint_as_float(both_28);
-    const auto scale_4 = (both_28 < 0x7f800000u ? __float_as_uint(largest_4 / 127.0f) : 0x7fc00000u);
-    const auto inverse_4 = (largest_4 > 3.74e-37f && both_28 < 0x7f800000u ? 127.0f / largest_4 : 0.0f);
+    const auto scale_4 = (both_28 < 0x7f800000u ? __float_as_uint(largest_4 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_4 = (largest_4 > 3.74e-37f && both_28 < 0x7f800000u ? quotient(127.0f, largest_4) : 0.0f);
     const auto packed_4 = ((unsigned int)(__float2int_rz(min(max(rintf(v_49 * inverse_4), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_51 * inverse_4), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_53 * inverse_4), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_55 * inverse_4), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_8 = __dp4a((int)(packed_4), (int)(0x1010101u), 0);
     const auto other_29 = __shfl_xor_sync(warp, mine_8, 1u);
@@ -743,8 +749,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_38 = __shfl_xor_sync(warp, both_37, 4u);
     const auto both_38 = max(both_37, other_38);
     const auto largest_5 = __uint_as_float(both_38);
-    const auto scale_5 = (both_38 < 0x7f800000u ? __float_as_uint(largest_5 / 127.0f) : 0x7fc00000u);
-    const auto inverse_5 = (largest_5 > 3.74e-37f && both_38 < 0x7f800000u ? 127.0f / largest_5 : 0.0f);
+    const auto scale_5 = (both_38 < 0x7f800000u ? __float_as_uint(largest_5 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_5 = (largest_5 > 3.74e-37f && both_38 < 0x7f800000u ? quotient(127.0f, largest_5) : 0.0f);
     const auto packed_5 = ((unsigned int)(__float2int_rz(min(max(rintf(v_69 * inverse_5), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_71 * inverse_5), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_73 * inverse_5), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_75 * inverse_5), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_10 = __dp4a((int)(packed_5), (int)(0x1010101u), 0);
     const auto other_39 = __shfl_xor_sync(warp, mine_10, 1u);
@@ -766,8 +772,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_43 = __shfl_xor_sync(warp, both_42, 4u);
     const auto both_43 = max(both_42, other_43);
     const auto largest_6 = __uint_as_float(both_43);
-    const auto scale_6 = (both_43 < 0x7f800000u ? __float_as_uint(largest_6 / 127.0f) : 0x7fc00000u);
-    const auto inverse_6 = (largest_6 > 3.74e-37f && both_43 < 0x7f800000u ? 127.0f / largest_6 : 0.0f);
+    const auto scale_6 = (both_43 < 0x7f800000u ? __float_as_uint(largest_6 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_6 = (largest_6 > 3.74e-37f && both_43 < 0x7f800000u ? quotient(127.0f, largest_6) : 0.0f);
     const auto packed_6 = ((unsigned int)(__float2int_rz(min(max(rintf(v_77 * inverse_6), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_79 * inverse_6), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_81 * inverse_6), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_83 * inverse_6), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_12 = __dp4a((int)(packed_6), (int)(0x1010101u), 0);
     const auto other_44 = __shfl_xor_sync(warp, mine_12, 1u);
@@ -911,6 +917,12 @@ static __device__ __forceinline__ unsigned int pack_halves(float low, float high
   return (unsigned int)lower | ((unsigned int)upper << 16);
 }
 
+static __device__ __forceinline__ float quotient(float a, float b) {
+  float inverse;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  return a * inverse;
+}
+
 extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const Args args,
   const Sizes sizes,
@@ -1045,8 +1057,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
     const auto both_8 = max(both_7, other_8);
     const auto largest = __uint_as_float(both_8);
-    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? 127.0f / largest : 0.0f);
+    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+    const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
     const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_9 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_11 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
     const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
@@ -1225,8 +1237,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto other_18 = __shfl_xor_sync(warp, both_17, 4u);
     const auto both_18 = max(both_17, other_18);
     const auto largest_2 = __uint_as_float(both_18);
-    const auto scale_2 = (both_18 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_18 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
+    const auto scale_2 = (both_18 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 3.74e-37f && both_18 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_29 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_33 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_35 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
     const auto other_19 = __shfl_xor_sync(warp, mine_4, 1u);
@@ -1303,8 +1315,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto other_23 = __shfl_xor_sync(warp, both_22, 4u);
     const auto both_23 = max(both_22, other_23);
     const auto largest_3 = __uint_as_float(both_23);
-    const auto scale_3 = (both_23 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_23 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
+    const auto scale_3 = (both_23 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 3.74e-37f && both_23 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
     const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_36 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_37 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_38 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_39 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
     const auto other_24 = __shfl_xor_sync(warp, mine_6, 1u);
@@ -1722,144 +1734,145 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       pool[lane + 33792u] = position_at;
     }
     __syncthreads();
-    const auto unit = lane % 72u;
-    const auto unit_at = from + pool[(lane / 72u) + 33792u] * 288u + unit * 4u;
+    const auto row_4 = lane / 8u;
+    const auto unit = lane % 8u;
+    const auto unit_at = from + pool[row_4 + 33792u] * 288u + unit * 4u;
     const auto words = *(const uint4*)&b1[unit_at];
     next = words.x;
     next_2 = words.y;
     next_3 = words.z;
     next_4 = words.w;
-    const auto item = lane + 256u;
-    const auto unit_2 = item % 72u;
-    const auto unit_at_2 = from + pool[(item / 72u) + 33792u] * 288u + unit_2 * 4u;
+    const auto row_5 = lane / 8u;
+    const auto unit_2 = (lane % 8u) + 8u;
+    const auto unit_at_2 = from + pool[row_5 + 33792u] * 288u + unit_2 * 4u;
     const auto words_2 = *(const uint4*)&b1[unit_at_2];
     next_5 = words_2.x;
     next_6 = words_2.y;
     next_7 = words_2.z;
     next_8 = words_2.w;
-    const auto item_2 = lane + 512u;
-    const auto unit_3 = item_2 % 72u;
-    const auto unit_at_3 = from + pool[(item_2 / 72u) + 33792u] * 288u + unit_3 * 4u;
+    const auto row_6 = lane / 8u;
+    const auto unit_3 = (lane % 8u) + 16u;
+    const auto unit_at_3 = from + pool[row_6 + 33792u] * 288u + unit_3 * 4u;
     const auto words_3 = *(const uint4*)&b1[unit_at_3];
     next_9 = words_3.x;
     next_10 = words_3.y;
     next_11 = words_3.z;
     next_12 = words_3.w;
-    const auto item_3 = lane + 768u;
-    const auto unit_4 = item_3 % 72u;
-    const auto unit_at_4 = from + pool[(item_3 / 72u) + 33792u] * 288u + unit_4 * 4u;
+    const auto row_7 = lane / 8u;
+    const auto unit_4 = (lane % 8u) + 24u;
+    const auto unit_at_4 = from + pool[row_7 + 33792u] * 288u + unit_4 * 4u;
     const auto words_4 = *(const uint4*)&b1[unit_at_4];
     next_13 = words_4.x;
     next_14 = words_4.y;
     next_15 = words_4.z;
     next_16 = words_4.w;
-    const auto item_4 = lane + 1024u;
-    const auto unit_5 = item_4 % 72u;
-    const auto unit_at_5 = from + pool[(item_4 / 72u) + 33792u] * 288u + unit_5 * 4u;
+    const auto row_8 = lane / 8u;
+    const auto unit_5 = (lane % 8u) + 32u;
+    const auto unit_at_5 = from + pool[row_8 + 33792u] * 288u + unit_5 * 4u;
     const auto words_5 = *(const uint4*)&b1[unit_at_5];
     next_17 = words_5.x;
     next_18 = words_5.y;
     next_19 = words_5.z;
     next_20 = words_5.w;
-    const auto item_5 = lane + 1280u;
-    const auto unit_6 = item_5 % 72u;
-    const auto unit_at_6 = from + pool[(item_5 / 72u) + 33792u] * 288u + unit_6 * 4u;
+    const auto row_9 = lane / 8u;
+    const auto unit_6 = (lane % 8u) + 40u;
+    const auto unit_at_6 = from + pool[row_9 + 33792u] * 288u + unit_6 * 4u;
     const auto words_6 = *(const uint4*)&b1[unit_at_6];
     next_21 = words_6.x;
     next_22 = words_6.y;
     next_23 = words_6.z;
     next_24 = words_6.w;
-    const auto item_6 = lane + 1536u;
-    const auto unit_7 = item_6 % 72u;
-    const auto unit_at_7 = from + pool[(item_6 / 72u) + 33792u] * 288u + unit_7 * 4u;
+    const auto row_10 = lane / 8u;
+    const auto unit_7 = (lane % 8u) + 48u;
+    const auto unit_at_7 = from + pool[row_10 + 33792u] * 288u + unit_7 * 4u;
     const auto words_7 = *(const uint4*)&b1[unit_at_7];
     next_25 = words_7.x;
     next_26 = words_7.y;
     next_27 = words_7.z;
     next_28 = words_7.w;
-    const auto item_7 = lane + 1792u;
-    const auto unit_8 = item_7 % 72u;
-    const auto unit_at_8 = from + pool[(item_7 / 72u) + 33792u] * 288u + unit_8 * 4u;
+    const auto row_11 = lane / 8u;
+    const auto unit_8 = (lane % 8u) + 56u;
+    const auto unit_at_8 = from + pool[row_11 + 33792u] * 288u + unit_8 * 4u;
     const auto words_8 = *(const uint4*)&b1[unit_at_8];
     next_29 = words_8.x;
     next_30 = words_8.y;
     next_31 = words_8.z;
     next_32 = words_8.w;
-    const auto item_8 = lane + 2048u;
-    const auto unit_9 = item_8 % 72u;
-    const auto unit_at_9 = from + pool[(item_8 / 72u) + 33792u] * 288u + unit_9 * 4u;
+    const auto row_12 = lane / 8u;
+    const auto unit_9 = (lane % 8u) + 64u;
+    const auto unit_at_9 = from + pool[row_12 + 33792u] * 288u + unit_9 * 4u;
     const auto words_9 = *(const uint4*)&b1[unit_at_9];
     next_33 = words_9.x;
     next_34 = words_9.y;
     next_35 = words_9.z;
     next_36 = words_9.w;
-    const auto item_9 = lane + 2304u;
-    const auto unit_10 = item_9 % 72u;
-    const auto unit_at_10 = from + pool[(item_9 / 72u) + 33792u] * 288u + unit_10 * 4u;
+    const auto row_13 = (lane / 8u) + 32u;
+    const auto unit_10 = lane % 8u;
+    const auto unit_at_10 = from + pool[row_13 + 33792u] * 288u + unit_10 * 4u;
     const auto words_10 = *(const uint4*)&b1[unit_at_10];
     next_37 = words_10.x;
     next_38 = words_10.y;
     next_39 = words_10.z;
     next_40 = words_10.w;
-    const auto item_10 = lane + 2560u;
-    const auto unit_11 = item_10 % 72u;
-    const auto unit_at_11 = from + pool[(item_10 / 72u) + 33792u] * 288u + unit_11 * 4u;
+    const auto row_14 = (lane / 8u) + 32u;
+    const auto unit_11 = (lane % 8u) + 8u;
+    const auto unit_at_11 = from + pool[row_14 + 33792u] * 288u + unit_11 * 4u;
     const auto words_11 = *(const uint4*)&b1[unit_at_11];
     next_41 = words_11.x;
     next_42 = words_11.y;
     next_43 = words_11.z;
     next_44 = words_11.w;
-    const auto item_11 = lane + 2816u;
-    const auto unit_12 = item_11 % 72u;
-    const auto unit_at_12 = from + pool[(item_11 / 72u) + 33792u] * 288u + unit_12 * 4u;
+    const auto row_15 = (lane / 8u) + 32u;
+    const auto unit_12 = (lane % 8u) + 16u;
+    const auto unit_at_12 = from + pool[row_15 + 33792u] * 288u + unit_12 * 4u;
     const auto words_12 = *(const uint4*)&b1[unit_at_12];
     next_45 = words_12.x;
     next_46 = words_12.y;
     next_47 = words_12.z;
     next_48 = words_12.w;
-    const auto item_12 = lane + 3072u;
-    const auto unit_13 = item_12 % 72u;
-    const auto unit_at_13 = from + pool[(item_12 / 72u) + 33792u] * 288u + unit_13 * 4u;
+    const auto row_16 = (lane / 8u) + 32u;
+    const auto unit_13 = (lane % 8u) + 24u;
+    const auto unit_at_13 = from + pool[row_16 + 33792u] * 288u + unit_13 * 4u;
     const auto words_13 = *(const uint4*)&b1[unit_at_13];
     next_49 = words_13.x;
     next_50 = words_13.y;
     next_51 = words_13.z;
     next_52 = words_13.w;
-    const auto item_13 = lane + 3328u;
-    const auto unit_14 = item_13 % 72u;
-    const auto unit_at_14 = from + pool[(item_13 / 72u) + 33792u] * 288u + unit_14 * 4u;
+    const auto row_17 = (lane / 8u) + 32u;
+    const auto unit_14 = (lane % 8u) + 32u;
+    const auto unit_at_14 = from + pool[row_17 + 33792u] * 288u + unit_14 * 4u;
     const auto words_14 = *(const uint4*)&b1[unit_at_14];
     next_53 = words_14.x;
     next_54 = words_14.y;
     next_55 = words_14.z;
     next_56 = words_14.w;
-    const auto item_14 = lane + 3584u;
-    const auto unit_15 = item_14 % 72u;
-    const auto unit_at_15 = from + pool[(item_14 / 72u) + 33792u] * 288u + unit_15 * 4u;
+    const auto row_18 = (lane / 8u) + 32u;
+    const auto unit_15 = (lane % 8u) + 40u;
+    const auto unit_at_15 = from + pool[row_18 + 33792u] * 288u + unit_15 * 4u;
     const auto words_15 = *(const uint4*)&b1[unit_at_15];
     next_57 = words_15.x;
     next_58 = words_15.y;
     next_59 = words_15.z;
     next_60 = words_15.w;
-    const auto item_15 = lane + 3840u;
-    const auto unit_16 = item_15 % 72u;
-    const auto unit_at_16 = from + pool[(item_15 / 72u) + 33792u] * 288u + unit_16 * 4u;
+    const auto row_19 = (lane / 8u) + 32u;
+    const auto unit_16 = (lane % 8u) + 48u;
+    const auto unit_at_16 = from + pool[row_19 + 33792u] * 288u + unit_16 * 4u;
     const auto words_16 = *(const uint4*)&b1[unit_at_16];
     next_61 = words_16.x;
     next_62 = words_16.y;
     next_63 = words_16.z;
     next_64 = words_16.w;
-    const auto item_16 = lane + 4096u;
-    const auto unit_17 = item_16 % 72u;
-    const auto unit_at_17 = from + pool[(item_16 / 72u) + 33792u] * 288u + unit_17 * 4u;
+    const auto row_20 = (lane / 8u) + 32u;
+    const auto unit_17 = (lane % 8u) + 56u;
+    const auto unit_at_17 = from + pool[row_20 + 33792u] * 288u + unit_17 * 4u;
     const auto words_17 = *(const uint4*)&b1[unit_at_17];
     next_65 = words_17.x;
     next_66 = words_17.y;
     next_67 = words_17.z;
     next_68 = words_17.w;
-    const auto item_17 = lane + 4352u;
-    const auto unit_18 = item_17 % 72u;
-    const auto unit_at_18 = from + pool[(item_17 / 72u) + 33792u] * 288u + unit_18 * 4u;
+    const auto row_21 = (lane / 8u) + 32u;
+    const auto unit_18 = (lane % 8u) + 64u;
+    const auto unit_at_18 = from + pool[row_21 + 33792u] * 288u + unit_18 * 4u;
     const auto words_18 = *(const uint4*)&b1[unit_at_18];
     next_69 = words_18.x;
     next_70 = words_18.y;
@@ -1870,12 +1883,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   launch_next();
   if (chunk_start < seen) {
     hold_loads();
-    const auto row_4 = lane / 16u;
+    const auto row_22 = lane / 16u;
     const auto s = lane % 16u;
-    const auto own_row = min(row_4, 9u);
-    const auto row_5 = rows_at * 10u + own_row;
-    const auto i_10 = row_5 / 20u;
-    const auto i_11 = (row_5 % 20u) % 20u;
+    const auto own_row = min(row_22, 9u);
+    const auto row_23 = rows_at * 10u + own_row;
+    const auto i_10 = row_23 / 20u;
+    const auto i_11 = (row_23 % 20u) % 20u;
     const auto i_12 = min(i_10, sizes.words[0] - 1u);
     const auto query = p0 + (i_12 * 11520u + i_11 * 576u);
     auto largest = 0u;
@@ -1946,7 +1959,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_2 = __uint_as_float(q.y) * shrink;
     const auto x_3 = __uint_as_float(q.z) * shrink;
     const auto x_4 = __uint_as_float(q.w) * shrink;
-    const auto to = row_4 * 292u + s * 2u + 18688u;
+    const auto to = row_22 * 292u + s * 2u + 18688u;
     const auto high = pack_halves(x, x_2);
     const auto rest = pack_halves(x - half_to_float(high), x_2 - half_to_float(high >> 16u));
     pool[to] = high;
@@ -1959,7 +1972,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_6 = __uint_as_float(q_2.y) * shrink;
     const auto x_7 = __uint_as_float(q_2.z) * shrink;
     const auto x_8 = __uint_as_float(q_2.w) * shrink;
-    const auto to_2 = row_4 * 292u + four * 2u + 18688u;
+    const auto to_2 = row_22 * 292u + four * 2u + 18688u;
     const auto high_3 = pack_halves(x_5, x_6);
     const auto rest_3 = pack_halves(x_5 - half_to_float(high_3), x_6 - half_to_float(high_3 >> 16u));
     pool[to_2] = high_3;
@@ -1972,7 +1985,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_10 = __uint_as_float(q_3.y) * shrink;
     const auto x_11 = __uint_as_float(q_3.z) * shrink;
     const auto x_12 = __uint_as_float(q_3.w) * shrink;
-    const auto to_3 = row_4 * 292u + four_2 * 2u + 18688u;
+    const auto to_3 = row_22 * 292u + four_2 * 2u + 18688u;
     const auto high_5 = pack_halves(x_9, x_10);
     const auto rest_5 = pack_halves(x_9 - half_to_float(high_5), x_10 - half_to_float(high_5 >> 16u));
     pool[to_3] = high_5;
@@ -1985,7 +1998,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_14 = __uint_as_float(q_4.y) * shrink;
     const auto x_15 = __uint_as_float(q_4.z) * shrink;
     const auto x_16 = __uint_as_float(q_4.w) * shrink;
-    const auto to_4 = row_4 * 292u + four_3 * 2u + 18688u;
+    const auto to_4 = row_22 * 292u + four_3 * 2u + 18688u;
     const auto high_7 = pack_halves(x_13, x_14);
     const auto rest_7 = pack_halves(x_13 - half_to_float(high_7), x_14 - half_to_float(high_7 >> 16u));
     pool[to_4] = high_7;
@@ -1998,7 +2011,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_18 = __uint_as_float(q_5.y) * shrink;
     const auto x_19 = __uint_as_float(q_5.z) * shrink;
     const auto x_20 = __uint_as_float(q_5.w) * shrink;
-    const auto to_5 = row_4 * 292u + four_4 * 2u + 18688u;
+    const auto to_5 = row_22 * 292u + four_4 * 2u + 18688u;
     const auto high_9 = pack_halves(x_17, x_18);
     const auto rest_9 = pack_halves(x_17 - half_to_float(high_9), x_18 - half_to_float(high_9 >> 16u));
     pool[to_5] = high_9;
@@ -2011,7 +2024,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_22 = __uint_as_float(q_6.y) * shrink;
     const auto x_23 = __uint_as_float(q_6.z) * shrink;
     const auto x_24 = __uint_as_float(q_6.w) * shrink;
-    const auto to_6 = row_4 * 292u + four_5 * 2u + 18688u;
+    const auto to_6 = row_22 * 292u + four_5 * 2u + 18688u;
     const auto high_11 = pack_halves(x_21, x_22);
     const auto rest_11 = pack_halves(x_21 - half_to_float(high_11), x_22 - half_to_float(high_11 >> 16u));
     pool[to_6] = high_11;
@@ -2024,7 +2037,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_26 = __uint_as_float(q_7.y) * shrink;
     const auto x_27 = __uint_as_float(q_7.z) * shrink;
     const auto x_28 = __uint_as_float(q_7.w) * shrink;
-    const auto to_7 = row_4 * 292u + four_6 * 2u + 18688u;
+    const auto to_7 = row_22 * 292u + four_6 * 2u + 18688u;
     const auto high_13 = pack_halves(x_25, x_26);
     const auto rest_13 = pack_halves(x_25 - half_to_float(high_13), x_26 - half_to_float(high_13 >> 16u));
     pool[to_7] = high_13;
@@ -2037,7 +2050,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_30 = __uint_as_float(q_8.y) * shrink;
     const auto x_31 = __uint_as_float(q_8.z) * shrink;
     const auto x_32 = __uint_as_float(q_8.w) * shrink;
-    const auto to_8 = row_4 * 292u + four_7 * 2u + 18688u;
+    const auto to_8 = row_22 * 292u + four_7 * 2u + 18688u;
     const auto high_15 = pack_halves(x_29, x_30);
     const auto rest_15 = pack_halves(x_29 - half_to_float(high_15), x_30 - half_to_float(high_15 >> 16u));
     pool[to_8] = high_15;
@@ -2050,7 +2063,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto x_34 = __uint_as_float(q_9.y) * shrink;
     const auto x_35 = __uint_as_float(q_9.z) * shrink;
     const auto x_36 = __uint_as_float(q_9.w) * shrink;
-    const auto to_9 = row_4 * 292u + four_8 * 2u + 18688u;
+    const auto to_9 = row_22 * 292u + four_8 * 2u + 18688u;
     const auto high_17 = pack_halves(x_33, x_34);
     const auto rest_17 = pack_halves(x_33 - half_to_float(high_17), x_34 - half_to_float(high_17 >> 16u));
     pool[to_9] = high_17;
@@ -2060,43 +2073,62 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     pool[to_9 + 1u] = high_18;
     pool[to_9 + 4673u] = rest_18;
     if (s == 0u) {
-      pool[row_4 + 33856u] = __float_as_uint(__uint_as_float(exponent) * 0.0625f);
+      pool[row_22 + 33856u] = __float_as_uint(__uint_as_float(exponent) * 0.0625f);
     }
-    store_four(&pool[(lane / 72u) * 292u + (lane % 72u) * 4u], next, next_2, next_3, next_4);
-    const auto item_18 = lane + 256u;
-    store_four(&pool[(item_18 / 72u) * 292u + (item_18 % 72u) * 4u], next_5, next_6, next_7, next_8);
-    const auto item_19 = lane + 512u;
-    store_four(&pool[(item_19 / 72u) * 292u + (item_19 % 72u) * 4u], next_9, next_10, next_11, next_12);
-    const auto item_20 = lane + 768u;
-    store_four(&pool[(item_20 / 72u) * 292u + (item_20 % 72u) * 4u], next_13, next_14, next_15, next_16);
-    const auto item_21 = lane + 1024u;
-    store_four(&pool[(item_21 / 72u) * 292u + (item_21 % 72u) * 4u], next_17, next_18, next_19, next_20);
-    const auto item_22 = lane + 1280u;
-    store_four(&pool[(item_22 / 72u) * 292u + (item_22 % 72u) * 4u], next_21, next_22, next_23, next_24);
-    const auto item_23 = lane + 1536u;
-    store_four(&pool[(item_23 / 72u) * 292u + (item_23 % 72u) * 4u], next_25, next_26, next_27, next_28);
-    const auto item_24 = lane + 1792u;
-    store_four(&pool[(item_24 / 72u) * 292u + (item_24 % 72u) * 4u], next_29, next_30, next_31, next_32);
-    const auto item_25 = lane + 2048u;
-    store_four(&pool[(item_25 / 72u) * 292u + (item_25 % 72u) * 4u], next_33, next_34, next_35, next_36);
-    const auto item_26 = lane + 2304u;
-    store_four(&pool[(item_26 / 72u) * 292u + (item_26 % 72u) * 4u], next_37, next_38, next_39, next_40);
-    const auto item_27 = lane + 2560u;
-    store_four(&pool[(item_27 / 72u) * 292u + (item_27 % 72u) * 4u], next_41, next_42, next_43, next_44);
-    const auto item_28 = lane + 2816u;
-    store_four(&pool[(item_28 / 72u) * 292u + (item_28 % 72u) * 4u], next_45, next_46, next_47, next_48);
-    const auto item_29 = lane + 3072u;
-    store_four(&pool[(item_29 / 72u) * 292u + (item_29 % 72u) * 4u], next_49, next_50, next_51, next_52);
-    const auto item_30 = lane + 3328u;
-    store_four(&pool[(item_30 / 72u) * 292u + (item_30 % 72u) * 4u], next_53, next_54, next_55, next_56);
-    const auto item_31 = lane + 3584u;
-    store_four(&pool[(item_31 / 72u) * 292u + (item_31 % 72u) * 4u], next_57, next_58, next_59, next_60);
-    const auto item_32 = lane + 3840u;
-    store_four(&pool[(item_32 / 72u) * 292u + (item_32 % 72u) * 4u], next_61, next_62, next_63, next_64);
-    const auto item_33 = lane + 4096u;
-    store_four(&pool[(item_33 / 72u) * 292u + (item_33 % 72u) * 4u], next_65, next_66, next_67, next_68);
-    const auto item_34 = lane + 4352u;
-    store_four(&pool[(item_34 / 72u) * 292u + (item_34 % 72u) * 4u], next_69, next_70, next_71, next_72);
+    const auto row_24 = lane / 8u;
+    const auto unit_19 = lane % 8u;
+    store_four(&pool[row_24 * 292u + unit_19 * 4u], next, next_2, next_3, next_4);
+    const auto row_25 = lane / 8u;
+    const auto unit_20 = (lane % 8u) + 8u;
+    store_four(&pool[row_25 * 292u + unit_20 * 4u], next_5, next_6, next_7, next_8);
+    const auto row_26 = lane / 8u;
+    const auto unit_21 = (lane % 8u) + 16u;
+    store_four(&pool[row_26 * 292u + unit_21 * 4u], next_9, next_10, next_11, next_12);
+    const auto row_27 = lane / 8u;
+    const auto unit_22 = (lane % 8u) + 24u;
+    store_four(&pool[row_27 * 292u + unit_22 * 4u], next_13, next_14, next_15, next_16);
+    const auto row_28 = lane / 8u;
+    const auto unit_23 = (lane % 8u) + 32u;
+    store_four(&pool[row_28 * 292u + unit_23 * 4u], next_17, next_18, next_19, next_20);
+    const auto row_29 = lane / 8u;
+    const auto unit_24 = (lane % 8u) + 40u;
+    store_four(&pool[row_29 * 292u + unit_24 * 4u], next_21, next_22, next_23, next_24);
+    const auto row_30 = lane / 8u;
+    const auto unit_25 = (lane % 8u) + 48u;
+    store_four(&pool[row_30 * 292u + unit_25 * 4u], next_25, next_26, next_27, next_28);
+    const auto row_31 = lane / 8u;
+    const auto unit_26 = (lane % 8u) + 56u;
+    store_four(&pool[row_31 * 292u + unit_26 * 4u], next_29, next_30, next_31, next_32);
+    const auto row_32 = lane / 8u;
+    const auto unit_27 = (lane % 8u) + 64u;
+    store_four(&pool[row_32 * 292u + unit_27 * 4u], next_33, next_34, next_35, next_36);
+    const auto row_33 = (lane / 8u) + 32u;
+    const auto unit_28 = lane % 8u;
+    store_four(&pool[row_33 * 292u + unit_28 * 4u], next_37, next_38, next_39, next_40);
+    const auto row_34 = (lane / 8u) + 32u;
+    const auto unit_29 = (lane % 8u) + 8u;
+    store_four(&pool[row_34 * 292u + unit_29 * 4u], next_41, next_42, next_43, next_44);
+    const auto row_35 = (lane / 8u) + 32u;
+    const auto unit_30 = (lane % 8u) + 16u;
+    store_four(&pool[row_35 * 292u + unit_30 * 4u], next_45, next_46, next_47, next_48);
+    const auto row_36 = (lane / 8u) + 32u;
+    const auto unit_31 = (lane % 8u) + 24u;
+    store_four(&pool[row_36 * 292u + unit_31 * 4u], next_49, next_50, next_51, next_52);
+    const auto row_37 = (lane / 8u) + 32u;
+    const auto unit_32 = (lane % 8u) + 32u;
+    store_four(&pool[row_37 * 292u + unit_32 * 4u], next_53, next_54, next_55, next_56);
+    const auto row_38 = (lane / 8u) + 32u;
+    const auto unit_33 = (lane % 8u) + 40u;
+    store_four(&pool[row_38 * 292u + unit_33 * 4u], next_57, next_58, next_59, next_60);
+    const auto row_39 = (lane / 8u) + 32u;
+    const auto unit_34 = (lane % 8u) + 48u;
+    store_four(&pool[row_39 * 292u + unit_34 * 4u], next_61, next_62, next_63, next_64);
+    const auto row_40 = (lane / 8u) + 32u;
+    const auto unit_35 = (lane % 8u) + 56u;
+    store_four(&pool[row_40 * 292u + unit_35 * 4u], next_65, next_66, next_67, next_68);
+    const auto row_41 = (lane / 8u) + 32u;
+    const auto unit_36 = (lane % 8u) + 64u;
+    store_four(&pool[row_41 * 292u + unit_36 * 4u], next_69, next_70, next_71, next_72);
     __syncthreads();
     const auto share = own_warp % 4u;
     const auto first_position = ((own_warp / 4u) % 2u) * 32u;
@@ -2157,10 +2189,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     pool[(share * 16u + first_row + g + 8u) * 72u + (first_position + t * 2u + 25u) + 28032u] = __float_as_uint(sum_16);
     __syncthreads();
     if (lane < 128u) {
-      const auto row_6 = lane / 8u;
+      const auto row_42 = lane / 8u;
       const auto s_2 = lane % 8u;
-      const auto factor = __uint_as_float(pool[row_6 + 33856u]);
-      const auto from_score = row_6 * 72u + s_2 * 2u + 28032u;
+      const auto factor = __uint_as_float(pool[row_42 + 33856u]);
+      const auto from_score = row_42 * 72u + s_2 * 2u + 28032u;
       const auto score = (chunk_start + s_2 * 2u < seen ? (__uint_as_float(pool[from_score]) + __uint_as_float(pool[from_score + 1152u]) + __uint_as_float(pool[from_score + 2304u]) + __uint_as_float(pool[from_score + 3456u])) * factor : -3e38f);
       const auto score_2 = (chunk_start + s_2 * 2u + 1u < seen ? (__uint_as_float(pool[from_score + 1u]) + __uint_as_float(pool[from_score + 1153u]) + __uint_as_float(pool[from_score + 2305u]) + __uint_as_float(pool[from_score + 3457u])) * factor : -3e38f);
       const auto score_3 = (chunk_start + s_2 * 2u + 16u < seen ? (__uint_as_float(pool[from_score + 16u]) + __uint_as_float(pool[from_score + 1168u]) + __uint_as_float(pool[from_score + 2320u]) + __uint_as_float(pool[from_score + 3472u])) * factor : -3e38f);
@@ -2183,7 +2215,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       total = total + weight_2;
       const auto high_19 = pack_halves(weight, weight_2);
       const auto rest_19 = pack_halves(weight - half_to_float(high_19), weight_2 - half_to_float(high_19 >> 16u));
-      const auto to_10 = row_6 * 36u + s_2 + 32640u;
+      const auto to_10 = row_42 * 36u + s_2 + 32640u;
       pool[to_10] = high_19;
       pool[to_10 + 576u] = rest_19;
       const auto weight_3 = expf(score_3 - both_7);
@@ -2192,7 +2224,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       total = total + weight_4;
       const auto high_20 = pack_halves(weight_3, weight_4);
       const auto rest_20 = pack_halves(weight_3 - half_to_float(high_20), weight_4 - half_to_float(high_20 >> 16u));
-      const auto to_11 = row_6 * 36u + s_2 + 32648u;
+      const auto to_11 = row_42 * 36u + s_2 + 32648u;
       pool[to_11] = high_20;
       pool[to_11 + 576u] = rest_20;
       const auto weight_5 = expf(score_5 - both_7);
@@ -2201,7 +2233,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       total = total + weight_6;
       const auto high_21 = pack_halves(weight_5, weight_6);
       const auto rest_21 = pack_halves(weight_5 - half_to_float(high_21), weight_6 - half_to_float(high_21 >> 16u));
-      const auto to_12 = row_6 * 36u + s_2 + 32656u;
+      const auto to_12 = row_42 * 36u + s_2 + 32656u;
       pool[to_12] = high_21;
       pool[to_12 + 576u] = rest_21;
       const auto weight_7 = expf(score_7 - both_7);
@@ -2210,7 +2242,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       total = total + weight_8;
       const auto high_22 = pack_halves(weight_7, weight_8);
       const auto rest_22 = pack_halves(weight_7 - half_to_float(high_22), weight_8 - half_to_float(high_22 >> 16u));
-      const auto to_13 = row_6 * 36u + s_2 + 32664u;
+      const auto to_13 = row_42 * 36u + s_2 + 32664u;
       pool[to_13] = high_22;
       pool[to_13 + 576u] = rest_22;
       const auto other_8 = __shfl_xor_sync(warp, total, 1u);
@@ -2220,8 +2252,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       const auto other_10 = __shfl_xor_sync(warp, both_9, 4u);
       const auto both_10 = both_9 + other_10;
       if (s_2 == 0u) {
-        pool[row_6 + 33872u] = __float_as_uint(both_7);
-        pool[row_6 + 33888u] = __float_as_uint(both_10);
+        pool[row_42 + 33872u] = __float_as_uint(both_7);
+        pool[row_42 + 33888u] = __float_as_uint(both_10);
       }
     }
     __syncthreads();
@@ -2273,12 +2305,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     b5[g * 514u + (column + 1u) + put_at] = __float_as_uint(sum_18);
     b5[g * 514u + (column + 8u) + put_at] = __float_as_uint(sum_21);
     b5[g * 514u + (column + 9u) + put_at] = __float_as_uint(sum_22);
-    const auto row_7 = g + 8u;
-    if (row_7 < 10u) {
-      b5[row_7 * 514u + column + put_at] = __float_as_uint(sum_19);
-      b5[row_7 * 514u + (column + 1u) + put_at] = __float_as_uint(sum_20);
-      b5[row_7 * 514u + (column + 8u) + put_at] = __float_as_uint(sum_23);
-      b5[row_7 * 514u + (column + 9u) + put_at] = __float_as_uint(sum_24);
+    const auto row_43 = g + 8u;
+    if (row_43 < 10u) {
+      b5[row_43 * 514u + column + put_at] = __float_as_uint(sum_19);
+      b5[row_43 * 514u + (column + 1u) + put_at] = __float_as_uint(sum_20);
+      b5[row_43 * 514u + (column + 8u) + put_at] = __float_as_uint(sum_23);
+      b5[row_43 * 514u + (column + 9u) + put_at] = __float_as_uint(sum_24);
     }
     const auto pair_4 = own_warp * 4u + 1u;
     const auto column_2 = pair_4 * 16u + t * 2u;
@@ -2286,12 +2318,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     b5[g * 514u + (column_2 + 1u) + put_at] = __float_as_uint(sum_26);
     b5[g * 514u + (column_2 + 8u) + put_at] = __float_as_uint(sum_29);
     b5[g * 514u + (column_2 + 9u) + put_at] = __float_as_uint(sum_30);
-    const auto row_8 = g + 8u;
-    if (row_8 < 10u) {
-      b5[row_8 * 514u + column_2 + put_at] = __float_as_uint(sum_27);
-      b5[row_8 * 514u + (column_2 + 1u) + put_at] = __float_as_uint(sum_28);
-      b5[row_8 * 514u + (column_2 + 8u) + put_at] = __float_as_uint(sum_31);
-      b5[row_8 * 514u + (column_2 + 9u) + put_at] = __float_as_uint(sum_32);
+    const auto row_44 = g + 8u;
+    if (row_44 < 10u) {
+      b5[row_44 * 514u + column_2 + put_at] = __float_as_uint(sum_27);
+      b5[row_44 * 514u + (column_2 + 1u) + put_at] = __float_as_uint(sum_28);
+      b5[row_44 * 514u + (column_2 + 8u) + put_at] = __float_as_uint(sum_31);
+      b5[row_44 * 514u + (column_2 + 9u) + put_at] = __float_as_uint(sum_32);
     }
     auto sum_33 = 0.0f;
     auto sum_34 = 0.0f;
@@ -2340,12 +2372,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     b5[g * 514u + (column_3 + 1u) + put_at] = __float_as_uint(sum_34);
     b5[g * 514u + (column_3 + 8u) + put_at] = __float_as_uint(sum_37);
     b5[g * 514u + (column_3 + 9u) + put_at] = __float_as_uint(sum_38);
-    const auto row_9 = g + 8u;
-    if (row_9 < 10u) {
-      b5[row_9 * 514u + column_3 + put_at] = __float_as_uint(sum_35);
-      b5[row_9 * 514u + (column_3 + 1u) + put_at] = __float_as_uint(sum_36);
-      b5[row_9 * 514u + (column_3 + 8u) + put_at] = __float_as_uint(sum_39);
-      b5[row_9 * 514u + (column_3 + 9u) + put_at] = __float_as_uint(sum_40);
+    const auto row_45 = g + 8u;
+    if (row_45 < 10u) {
+      b5[row_45 * 514u + column_3 + put_at] = __float_as_uint(sum_35);
+      b5[row_45 * 514u + (column_3 + 1u) + put_at] = __float_as_uint(sum_36);
+      b5[row_45 * 514u + (column_3 + 8u) + put_at] = __float_as_uint(sum_39);
+      b5[row_45 * 514u + (column_3 + 9u) + put_at] = __float_as_uint(sum_40);
     }
     const auto pair_8 = own_warp * 4u + 3u;
     const auto column_4 = pair_8 * 16u + t * 2u;
@@ -2353,12 +2385,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     b5[g * 514u + (column_4 + 1u) + put_at] = __float_as_uint(sum_42);
     b5[g * 514u + (column_4 + 8u) + put_at] = __float_as_uint(sum_45);
     b5[g * 514u + (column_4 + 9u) + put_at] = __float_as_uint(sum_46);
-    const auto row_10 = g + 8u;
-    if (row_10 < 10u) {
-      b5[row_10 * 514u + column_4 + put_at] = __float_as_uint(sum_43);
-      b5[row_10 * 514u + (column_4 + 1u) + put_at] = __float_as_uint(sum_44);
-      b5[row_10 * 514u + (column_4 + 8u) + put_at] = __float_as_uint(sum_47);
-      b5[row_10 * 514u + (column_4 + 9u) + put_at] = __float_as_uint(sum_48);
+    const auto row_46 = g + 8u;
+    if (row_46 < 10u) {
+      b5[row_46 * 514u + column_4 + put_at] = __float_as_uint(sum_43);
+      b5[row_46 * 514u + (column_4 + 1u) + put_at] = __float_as_uint(sum_44);
+      b5[row_46 * 514u + (column_4 + 8u) + put_at] = __float_as_uint(sum_47);
+      b5[row_46 * 514u + (column_4 + 9u) + put_at] = __float_as_uint(sum_48);
     }
     if (lane < 10u) {
       const auto to_14 = lane * 514u + (put_at + 512u);
@@ -2382,6 +2414,12 @@ static __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+static __device__ __forceinline__ float quotient(float a, float b) {
+  float inverse;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  return a * inverse;
 }
 
 extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
@@ -2565,8 +2603,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
   const auto both_3 = max(both_2, other_3);
   const auto largest = __uint_as_float(both_3);
-  const auto scale = (both_3 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-  const auto inverse = (largest > 3.74e-37f && both_3 < 0x7f800000u ? 127.0f / largest : 0.0f);
+  const auto scale = (both_3 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+  const auto inverse = (largest > 3.74e-37f && both_3 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
   const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_2 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_3 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_4 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
   const auto other_4 = __shfl_xor_sync(warp, mine_2, 1u);
@@ -2629,6 +2667,12 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
   return value;
+}
+
+static __device__ __forceinline__ float quotient(float a, float b) {
+  float inverse;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  return a * inverse;
 }
 
 extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
@@ -2766,8 +2810,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
   const auto both_3 = max(both_2, other_3);
   const auto largest = __uint_as_float(both_3);
-  const auto scale = (both_3 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-  const auto inverse = (largest > 3.74e-37f && both_3 < 0x7f800000u ? 127.0f / largest : 0.0f);
+  const auto scale = (both_3 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+  const auto inverse = (largest > 3.74e-37f && both_3 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
   const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_2 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_3 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_4 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
   const auto other_4 = __shfl_xor_sync(warp, mine_2, 1u);
@@ -3005,6 +3049,12 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
   return value;
+}
+
+static __device__ __forceinline__ float quotient(float a, float b) {
+  float inverse;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  return a * inverse;
 }
 
 extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_1536x2048_q4_0_1(
@@ -3483,8 +3533,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto other_24 = __shfl_xor_sync(warp, both_22, 4u);
     const auto both_23 = max(both_22, other_24);
     const auto largest = __uint_as_float(both_23);
-    const auto scale = (both_23 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_23 < 0x7f800000u ? 127.0f / largest : 0.0f);
+    const auto scale = (both_23 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+    const auto inverse = (largest > 3.74e-37f && both_23 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
     const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_54 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_56 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_58 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_60 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
     const auto other_25 = __shfl_xor_sync(warp, mine_2, 1u);
@@ -3506,8 +3556,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto other_29 = __shfl_xor_sync(warp, both_27, 4u);
     const auto both_28 = max(both_27, other_29);
     const auto largest_2 = __uint_as_float(both_28);
-    const auto scale_2 = (both_28 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_28 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
+    const auto scale_2 = (both_28 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 3.74e-37f && both_28 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_62 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_64 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_66 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_68 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
     const auto other_30 = __shfl_xor_sync(warp, mine_4, 1u);
@@ -3628,8 +3678,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto other_34 = __shfl_xor_sync(warp, both_32, 4u);
     const auto both_33 = max(both_32, other_34);
     const auto largest_3 = __uint_as_float(both_33);
-    const auto scale_3 = (both_33 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_33 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
+    const auto scale_3 = (both_33 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 3.74e-37f && both_33 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
     const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_72 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_76 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_80 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_84 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
     const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
     const auto other_35 = __shfl_xor_sync(warp, mine_6, 1u);
@@ -3699,6 +3749,12 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
   return value;
+}
+
+static __device__ __forceinline__ float quotient(float a, float b) {
+  float inverse;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  return a * inverse;
 }
 
 extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0_select_dot_1536x2048_q4_0(
@@ -3797,8 +3853,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
   const auto both_8 = max(both_7, other_8);
   const auto largest = __uint_as_float(both_8);
-  const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest / 127.0f) : 0x7fc00000u);
-  const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? 127.0f / largest : 0.0f);
+  const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+  const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
   const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
   const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
@@ -3820,8 +3876,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto other_13 = __shfl_xor_sync(warp, both_12, 4u);
   const auto both_13 = max(both_12, other_13);
   const auto largest_2 = __uint_as_float(both_13);
-  const auto scale_2 = (both_13 < 0x7f800000u ? __float_as_uint(largest_2 / 127.0f) : 0x7fc00000u);
-  const auto inverse_2 = (largest_2 > 3.74e-37f && both_13 < 0x7f800000u ? 127.0f / largest_2 : 0.0f);
+  const auto scale_2 = (both_13 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
+  const auto inverse_2 = (largest_2 > 3.74e-37f && both_13 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
   const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
   const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
   const auto other_14 = __shfl_xor_sync(warp, mine_4, 1u);
@@ -4077,8 +4133,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto other_18 = __shfl_xor_sync(warp, both_17, 4u);
   const auto both_18 = max(both_17, other_18);
   const auto largest_3 = __uint_as_float(both_18);
-  const auto scale_3 = (both_18 < 0x7f800000u ? __float_as_uint(largest_3 / 127.0f) : 0x7fc00000u);
-  const auto inverse_3 = (largest_3 > 3.74e-37f && both_18 < 0x7f800000u ? 127.0f / largest_3 : 0.0f);
+  const auto scale_3 = (both_18 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+  const auto inverse_3 = (largest_3 > 3.74e-37f && both_18 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
   const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_35 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_39 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_43 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
   const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
   const auto other_19 = __shfl_xor_sync(warp, mine_6, 1u);

@@ -51,8 +51,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let other_3 = subgroupShuffleXor(both_2, 4u);
   let both_3 = max(both_2, other_3);
   let largest = bitcast<f32>(both_3);
-  let scale = select(0x7fc00000u, bitcast<u32>(largest / 127.0f), both_3 < 0x7f800000u);
-  let inverse = select(0.0f, 127.0f / largest, largest > 3.74e-37f && both_3 < 0x7f800000u);
+  let scale = select(0x7fc00000u, bitcast<u32>(largest * 0.007874016f), both_3 < 0x7f800000u);
+  let inverse = select(0.0f, (127.0f / largest), largest > 3.74e-37f && both_3 < 0x7f800000u);
   let packed = (bitcast<u32>(i32(min(max(round(v * inverse), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_2 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_3 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_4 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   let mine_2 = dot4I8Packed(packed, 0x1010101u);
   let other_4 = subgroupShuffleXor(mine_2, 1u);

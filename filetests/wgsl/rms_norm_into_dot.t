@@ -93,8 +93,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let other_8 = subgroupShuffleXor(both_7, 4u);
     let both_8 = max(both_7, other_8);
     let largest = bitcast<f32>(both_8);
-    let scale = select(0x7fc00000u, bitcast<u32>(largest / 127.0f), both_8 < 0x7f800000u);
-    let inverse = select(0.0f, 127.0f / largest, largest > 3.74e-37f && both_8 < 0x7f800000u);
+    let scale = select(0x7fc00000u, bitcast<u32>(largest * 0.007874016f), both_8 < 0x7f800000u);
+    let inverse = select(0.0f, (127.0f / largest), largest > 3.74e-37f && both_8 < 0x7f800000u);
     let packed = (bitcast<u32>(i32(min(max(round(v_8 * inverse), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_10 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_12 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_14 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     let mine_2 = dot4I8Packed(packed, 0x1010101u);
     let other_9 = subgroupShuffleXor(mine_2, 1u);

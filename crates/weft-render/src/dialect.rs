@@ -192,6 +192,7 @@ pub(crate) fn c_call(fun: Fun, args: &[String]) -> String {
         Fun::Max => "max",
         Fun::Exp => "expf",
         Fun::InverseSqrt => "rsqrtf",
+        Fun::Quotient => "quotient",
         Fun::Round => "rintf",
         Fun::Fma => "fmaf",
         Fun::Select => {

@@ -131,6 +131,7 @@ static inline float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b
 static inline float rintf(float x) { return __builtin_rintf(x); }
 static inline float expf(float x) { return __builtin_expf(x); }
 static inline float sqrtf(float x) { return __builtin_sqrtf(x); }
+static inline float quotient(float a, float b) { return a * (1.0f / b); }
 static inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
 
 // Helpers that the texts define in PTX.

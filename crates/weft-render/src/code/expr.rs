@@ -46,6 +46,8 @@ pub(crate) enum Fun {
     Max,
     Exp,
     InverseSqrt,
+    /// `(a, b)`: a / b, but for the last bits.
+    Quotient,
     /// To the nearest integer, ties to even.
     Round,
     /// `(a, b, c)`: a · b + c, rounded once where the hardware can.

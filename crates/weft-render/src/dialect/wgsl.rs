@@ -123,6 +123,7 @@ impl Dialect for Wgsl {
             Fun::Max => "max",
             Fun::Exp => "exp",
             Fun::InverseSqrt => "inverseSqrt",
+            Fun::Quotient => return format!("({})", args.join(" / ")),
             Fun::Round => "round",
             Fun::Fma => "fma",
             Fun::Select => "select",

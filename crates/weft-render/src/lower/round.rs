@@ -20,11 +20,12 @@ const TINY: f32 = 3.74e-37;
 /// A block's scale and its inverse, from the bits of the largest magnitude.
 fn scale(w: &mut Writer<'_>, top: &Expr) -> (Expr, Expr) {
     let largest = w.code.set("largest", top.clone().float());
-    let scale = (&largest / 127.0f32).bits();
+    let scale = (&largest * (1.0f32 / 127.0)).bits();
     let finite = top.less(INFINITE);
     let scale = w.code.set("scale", Expr::U32(0x7fc0_0000).unless(&finite, scale));
     let usual = largest.greater(TINY).both(&finite);
-    (scale, Expr::F32(0.0).unless(&usual, Expr::F32(127.0) / &largest))
+    let inverse = Expr::call(Fun::Quotient, [127.0f32.into(), largest.clone()]);
+    (scale, Expr::F32(0.0).unless(&usual, inverse))
 }
 
 /// A value as a signed byte, in the lowest byte of a word.
