@@ -12,12 +12,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use memmap2::{Mmap, UncheckedAdvice};
+use memmap2::Mmap;
+#[cfg(unix)]
+use memmap2::UncheckedAdvice;
 
 use crate::error::Error;
 use crate::restore::Restored;
 
 /// The granularity of released pages: what Linux maps at one fault (`fault_around_bytes`), aligned alike.
+#[cfg(unix)]
 const GRANULE: usize = 64 << 10;
 
 /// A file mapped for reading.
@@ -44,11 +47,11 @@ impl MappedFile {
     }
 
     /// Drops the pages of a range from this process's memory. They are read from the file again when they are touched.
+    #[cfg(unix)]
     fn release(&self, range: Range<usize>) {
         // Round outward: a page too many costs a fault, one too few costs memory.
         let start = range.start - range.start % GRANULE;
         let end = range.end.next_multiple_of(GRANULE).min(self.0.len());
-        #[cfg(unix)]
         if start < end {
             // SAFETY: "Don't need" discards what was written to private pages, which could change the contents of a slice.
             // Nothing is ever written to this mapping: what is discarded are copies of the file's contents, and by the contract
@@ -56,6 +59,11 @@ impl MappedFile {
             let _ = unsafe { self.0.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start) };
         }
     }
+
+    /// Does nothing: the system takes pages back itself.
+    #[cfg(not(unix))]
+    #[expect(clippy::unused_self, reason = "as on Unix")]
+    fn release(&self, _range: Range<usize>) {}
 }
 
 impl Deref for MappedFile {
