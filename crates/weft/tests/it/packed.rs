@@ -261,7 +261,9 @@ fn prompts_are_kept_listed_and_cleared() {
 fn unknown_actions_are_refused() {
     let told = weft(["cache", "empty"]).run().failed(2);
     assert!(
-        told.contains("there is no action `empty`; expected list, clear, prune, verify, pack, unpack or path"),
+        told.contains(
+            "there is no action `empty`; expected list, clear, prune, verify, pack, unpack or path"
+        ),
         "{told}"
     );
     assert!(weft(["logits", "x", "--no-cache", "--cache-limit", "-1"]).run().failed(2).contains("from 0 to"));
