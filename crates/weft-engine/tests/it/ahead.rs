@@ -125,8 +125,8 @@ fn explained_texts_are_those_that_run() {
         let runner = load(&fixture, device, &EngineOptions::default()).unwrap();
         let graph = runner.model().graph();
         let texts = &given.lock().unwrap().texts;
-        // Body and head for one token, for a few and for many.
-        let [one @ .., _, _, _, _] = &texts[..] else { panic!("{} programs", texts.len()) };
+        // Body and head for one token, for a few, for some and for many.
+        let [one @ .., _, _, _, _, _, _] = &texts[..] else { panic!("{} programs", texts.len()) };
         let [.., many_body, many_head] = &texts[..] else { panic!("{} programs", texts.len()) };
         let many = [many_body.clone(), many_head.clone()];
         let target = Target { hardware, text: Some(Box::new(scheduler())) };
@@ -142,10 +142,12 @@ fn explained_texts_are_those_that_run() {
             let shown: BTreeSet<String> = shown.map(Result::unwrap).collect();
             let ran: BTreeSet<String> = ran.iter().flatten().cloned().collect();
             assert!(shown.len() > 5, "{} texts", shown.len());
+            // The first kernel of a plan is shown as if nothing ran before it. In a program it follows the plan before, and
+            // may find less settled.
+            let (unseen, other) = (ran.difference(&shown).count(), shown.difference(&ran).count());
             assert!(
-                shown == ran,
-                "{name}, {tokens} tokens: {} texts are shown, {} run",
-                shown.len(),
+                unseen <= plans.len() && other <= plans.len(),
+                "{name}, {tokens} tokens: of {} texts that run {unseen} are not shown, and {other} others are",
                 ran.len()
             );
             assert!(shown.iter().any(|text| text.contains("load_early")), "texts know weights");
