@@ -49,14 +49,15 @@ pub struct Explained {
     pub calls: Vec<KernelCall>,
     /// The plan.
     pub plan: Arc<Plan>,
-    /// The programs of the step, where its first segment is part of one.
-    linked: Place,
+    /// The programs of the step.
+    linked: Arc<Dry>,
+    /// Where its segments are in them.
+    places: Vec<Place>,
 }
 
-/// The launches of a plan in a linked model.
-#[derive(Clone, Debug)]
+/// The launches of a segment in a linked model.
+#[derive(Clone, Copy, Debug)]
 struct Place {
-    linked: Arc<Dry>,
     /// 0 is the body, 1 the head.
     program: usize,
     /// The first launch.
@@ -64,14 +65,24 @@ struct Place {
 }
 
 impl Explained {
-    /// The text that each kernel call runs on a device, or why it cannot run; `None` if the device runs no text.
-    pub fn sources(&self, target: &Target) -> Option<Vec<Result<String, String>>> {
+    /// The texts that each kernel call runs on a device, or why it cannot run; `None` if the device runs no text.
+    ///
+    /// There are several where segments that share the plan follow different ones, and so find other arguments settled.
+    pub fn sources(&self, target: &Target) -> Option<Vec<Result<Vec<String>, String>>> {
         let text = target.text.as_deref()?;
-        let Place { linked, program, first } = &self.linked;
-        let program = &linked.classes.last()?.programs[*program];
-        let launches = *first..first + self.calls.len();
-        let weights = |id| linked.weights.contains(&id);
-        Some(launches.map(|launch| text.render(program, launch, &weights)).collect())
+        let programs = &self.linked.classes.last()?.programs;
+        let weights = |id| self.linked.weights.contains(&id);
+        let of_call = |call: usize| {
+            let mut texts: Vec<String> = Vec::new();
+            for Place { program, first } in &self.places {
+                let text = text.render(&programs[*program], first + call, &weights)?;
+                if !texts.contains(&text) {
+                    texts.push(text);
+                }
+            }
+            Ok(texts)
+        };
+        Some((0..self.calls.len()).map(of_call).collect())
     }
 }
 
@@ -134,12 +145,15 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
         if i == heads {
             launches = 0;
         }
-        let place = Place { linked: Arc::clone(&linked), program: usize::from(head), first: launches };
+        let place = Place { program: usize::from(head), first: launches };
         launches += fusion.plan.calls.len();
         match plans.iter_mut().find(|p| Arc::ptr_eq(&p.before, &segment.graph)) {
-            Some(known) => known.segments.push(segment.name.clone()),
+            Some(known) => {
+                known.segments.push(segment.name.clone());
+                known.places.push(place);
+            }
             None => {
-                let plan = one_plan(segment, fusion, (costs, *depth), place);
+                let plan = one_plan(segment, fusion, (costs, *depth), (&linked, place));
                 // Rules are decided for steps of one token; steps of other sizes follow.
                 let followed = |c: &&Choice| c.decides && plans::is_rule(c.decision);
                 let own =
@@ -157,7 +171,7 @@ fn one_plan(
     segment: &Segment,
     fusion: &Fusion,
     (costs, depth): (&CostModel, usize),
-    linked: Place,
+    (linked, place): (&Arc<Dry>, Place),
 ) -> Explained {
     let Fusion { graph, fired, missed, plan, cost, calls, .. } = fusion;
     let rules = RULES.into_iter().map(|rule| {
@@ -195,7 +209,8 @@ fn one_plan(
         cost: *cost,
         calls: calls.collect(),
         plan: Arc::clone(plan),
-        linked,
+        linked: Arc::clone(linked),
+        places: vec![place],
     }
 }
 

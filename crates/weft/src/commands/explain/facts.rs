@@ -185,7 +185,7 @@ impl<'a> Facts<'a> {
         for plan in &mut self.plans {
             let sources = plan.explained.sources(target).unwrap_or_default();
             for (kernel, source) in plan.kernels.iter_mut().zip(sources) {
-                kernel.source = Some(source);
+                kernel.source = Some(source.map(|texts| texts.join("\n")));
             }
         }
     }
