@@ -333,9 +333,10 @@ fn a_folder_that_cannot_be_used_is_an_error_and_a_removed_one_is_made_again() {
     assert_eq!(folder.files().len(), 5);
 }
 
-/// Replies of generations that run together, compared with those alone.
-fn run_together(engine: &mut Engine, prompts: &[&[u32]], expected: &[Reply], case: &str) {
-    let mut all: Vec<Generation> = prompts.iter().map(|p| engine.push(request(p)).unwrap()).collect();
+/// Replies of generations that run together, compared with those alone. Each prompt comes with the length of its reply.
+fn run_together(engine: &mut Engine, prompts: &[(&[u32], usize)], expected: &[Reply], case: &str) {
+    let push = |(prompt, most): &(&[u32], usize)| engine.push(request(prompt).max_tokens(*most)).unwrap();
+    let mut all: Vec<Generation> = prompts.iter().map(push).collect();
     while engine.step().unwrap() {}
     for (i, (one, expected)) in all.iter_mut().zip(expected).enumerate() {
         let events = std::iter::from_fn(|| one.poll());
@@ -352,16 +353,24 @@ fn restored_prompts_run_beside_others_and_through_preemptions() {
     let folder = TestFolder::new("beside");
     let (a, b, c) = (prompt(1), prompt(2), prompt(3));
     let d: Vec<u32> = a[..100].iter().chain(&b[..40]).copied().collect();
-    // The first four preempt each other where there is room for one sequence of full length.
-    let prompts = [&a[..60], &b[..60], &c[..60], &a[30..90], &a, &b, &a, &c[..50], &d, &b[..90], &c, &a[1..]];
-    let right = expected(prompts);
+    // These preempt each other where there is room for one sequence of full length, which is 8 pages: each begins with one page,
+    // so it never waits for a disk, and takes two more before the first of them ends.
+    let long: [&[u32]; 5] = std::array::from_fn(|i| &[&a, &b, &c, &a, &b][i][10 * i..][..30]);
+    let prompts: [&[u32]; 12] =
+        [&a[..60], &b[..60], &c[..60], &a[30..90], &a, &b, &a, &c[..50], &d, &b[..90], &c, &a[1..]];
+    let all = long.iter().map(|prompt| (*prompt, 60)).chain(prompts.iter().map(|prompt| (*prompt, 12)));
+    let all: Vec<(&[u32], usize)> = all.collect();
+    let mut alone = open(options(), None);
+    let right =
+        all.iter().map(|(p, most)| alone.complete(request(p).max_tokens(*most).cache(false)).unwrap());
+    let right: Vec<Reply> = right.collect();
     for (sequences, batch) in [(8, 64), (1, 64), (1, 16), (2, 7)] {
         let _ = fs::remove_dir_all(&folder.0);
         // The first finds nothing on disk but what others have left while it runs, the second everything.
         for round in 0..2 {
             let case = format!("{sequences} sequences, batches of {batch}, round {round}");
             let mut engine = open(options().sequences(sequences).batch(batch), Some(folder.cache()));
-            run_together(&mut engine, &prompts, &right, &case);
+            run_together(&mut engine, &all, &right, &case);
             let stats = engine.stats();
             assert_eq!((stats.prompt_cache.damaged, stats.prompt_cache.failed), (0, 0), "{case}");
             assert!(stats.preempted > 0 || sequences > 1, "{case}");
