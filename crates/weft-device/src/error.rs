@@ -50,6 +50,20 @@ pub enum DeviceError {
         /// What the driver says.
         why: String,
     },
+    /// The device ended some of its work early, without an error: its results are not valid from then on.
+    #[error(
+        "{device} completed {completed} of {submitted} submissions and reported no error: it ended a step early (a time \
+         limit, a fault or too little memory), so its results are not valid; start again, with a smaller batch or a \
+         smaller context"
+    )]
+    Incomplete {
+        /// The device.
+        device: String,
+        /// Submissions that ran to their end, modulo 2³².
+        completed: u32,
+        /// Submissions that should have, modulo 2³².
+        submitted: u32,
+    },
     /// The driver rejected something that should be valid.
     #[error("{device} rejected {what}: {why}; this is a bug in Weft or in the driver, please report it")]
     Refused {

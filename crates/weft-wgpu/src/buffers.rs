@@ -6,6 +6,7 @@ use weft_device::{DeviceError, Weight};
 use weft_gpu::{WeightLayout, lay_out};
 use wgpu::{BufferUsages, SubmissionIndex};
 
+use crate::canary::{self, Canary};
 use crate::context::Context;
 
 /// The unit in which GPUs address buffers.
@@ -34,7 +35,7 @@ pub(crate) fn weight(context: &Context, weight: &Weight, largest: usize) -> Resu
 /// Copies bytes into a buffer. If they begin or end within a word, that word is read first, which waits for the device.
 pub(crate) fn write(
     context: &Context,
-    staging: &Staging,
+    (staging, canary): (&Staging, &Canary),
     to: &Buffer,
     offset: usize,
     bytes: &[u8],
@@ -51,7 +52,7 @@ pub(crate) fn write(
         return write(offset, bytes);
     }
     let mut whole = vec![0; end - start];
-    staging.read(context, to, start, &mut whole)?;
+    staging.read(context, canary, to, start, &mut whole)?;
     whole[offset - start..][..bytes.len()].copy_from_slice(bytes);
     write(start, &whole)
 }
@@ -115,9 +116,13 @@ pub(crate) struct Staging(RefCell<Option<wgpu::Buffer>>);
 
 impl Staging {
     /// Copies bytes out of a buffer; the range must lie within it.
+    ///
+    /// # Errors
+    /// [`DeviceError::Incomplete`] if any submission before did not run to its end: then these bytes may be stale.
     pub(crate) fn read(
         &self,
         context: &Context,
+        canary: &Canary,
         buffer: &Buffer,
         offset: usize,
         out: &mut [u8],
@@ -127,13 +132,14 @@ impl Staging {
         }
         let (start, end) = words(offset, out.len());
         let len = (end - start) as u64;
+        let all = len + canary::BYTES;
         let mut kept = self.0.borrow_mut();
-        let staging = match kept.take().filter(|kept| kept.size() >= len) {
+        let staging = match kept.take().filter(|kept| kept.size() >= all) {
             Some(staging) => staging,
             None => {
                 let described = wgpu::BufferDescriptor {
                     label: None,
-                    size: len,
+                    size: all,
                     usage: BufferUsages::COPY_DST | BufferUsages::MAP_READ,
                     mapped_at_creation: false,
                 };
@@ -143,19 +149,24 @@ impl Staging {
         };
         let submitted = context.checked("a copy", end - start, || {
             let mut encoder = context.device.create_command_encoder(&Default::default());
+            // The copy itself is counted: the count comes after the bytes, so that stale bytes have a stale count.
+            canary.count(&mut encoder.begin_compute_pass(&Default::default()));
             encoder.copy_buffer_to_buffer(&buffer.memory, start as u64, &staging, 0, len);
+            encoder.copy_buffer_to_buffer(canary.buffer(), 0, &staging, len, canary::BYTES);
             let submitted = context.queue.submit([encoder.finish()]);
-            staging.map_async(wgpu::MapMode::Read, ..len, |_| ());
+            staging.map_async(wgpu::MapMode::Read, ..all, |_| ());
             submitted
         })?;
+        canary.submitted();
         context.wait(submitted)?;
-        let mapped = staging.get_mapped_range(..len);
+        let mapped = staging.get_mapped_range(..all);
         let mapped = mapped.map_err(|error| context.refused("to read a buffer", &error.to_string()))?;
         out.copy_from_slice(&mapped[offset - start..][..out.len()]);
+        let count = mapped[len as usize..].first_chunk().copied().unwrap_or_default();
         drop(mapped);
         staging.unmap();
         *kept = Some(staging);
-        Ok(())
+        canary.check(context, count)
     }
 }
 

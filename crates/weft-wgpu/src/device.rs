@@ -10,6 +10,7 @@ use weft_render::Slots;
 
 use crate::adapter::Adapter;
 use crate::buffers::{self, Buffers, Staging};
+use crate::canary::Canary;
 use crate::clock::Clock;
 use crate::compile::{Compiled, compile};
 use crate::context::Context;
@@ -20,7 +21,7 @@ use crate::replay::{InFlight, replay};
 /// A device that runs kernels on a GPU, through wgpu.
 ///
 /// Quantised weights are stored in tiles, all others as the file has them. A step is one submission; wgpu finds the dependencies between its launches
-/// from what they bind. A replay allocates nothing but what wgpu needs to encode it. An index in a step's data that is out of bounds is clamped
+/// from what they bind. Each read checks that all submissions before it ran to their end. A replay allocates nothing but what wgpu needs to encode it. An index in a step's data that is out of bounds is clamped
 /// silently.
 #[derive(Debug)]
 pub struct GpuDevice {
@@ -31,6 +32,7 @@ pub struct GpuDevice {
     buffers: Buffers,
     programs: Vec<Compiled>,
     staging: Staging,
+    canary: Canary,
     in_flight: InFlight,
 }
 
@@ -43,6 +45,8 @@ impl GpuDevice {
         let threads = options.host_threads();
         let name = format!("gpu ({}, {})", adapter.name(), adapter.interface());
         let context = Context::open(adapter, name.clone())?;
+        let canary = Canary::new(&context)
+            .map_err(|error| OpenError::Failed { device: adapter.name().into(), why: error.to_string() })?;
         let pipelines = Pipelines::new(&context, adapter, options.folder.as_deref());
         let largest_buffer = adapter.largest_buffer();
         Ok(GpuDevice {
@@ -59,6 +63,7 @@ impl GpuDevice {
             buffers: Buffers::default(),
             programs: Vec::new(),
             staging: Staging::default(),
+            canary,
             in_flight: InFlight::default(),
         })
     }
@@ -69,10 +74,10 @@ impl GpuDevice {
         sizes: &Sizes,
         timings: Option<&mut Timings>,
     ) -> Result<(), DeviceError> {
-        let GpuDevice { context, programs, in_flight, .. } = self;
+        let GpuDevice { context, canary, programs, in_flight, .. } = self;
         let found = programs.get_mut(program.0 as usize);
         let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
-        replay(context, program, sizes, timings, in_flight)
+        replay((context, canary), program, sizes, timings, in_flight)
     }
 }
 
@@ -88,12 +93,12 @@ impl Device for GpuDevice {
 
     fn write(&mut self, buffer: BufferId, offset: usize, bytes: &[u8]) -> Result<(), DeviceError> {
         let to = self.buffers.for_host(buffer, offset, bytes.len())?;
-        buffers::write(&self.context, &self.staging, to, offset, bytes)
+        buffers::write(&self.context, (&self.staging, &self.canary), to, offset, bytes)
     }
 
     fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
         let buffer = self.buffers.for_host(buffer, offset, out.len())?;
-        self.staging.read(&self.context, buffer, offset, out)
+        self.staging.read(&self.context, &self.canary, buffer, offset, out)
     }
 
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {

@@ -25,6 +25,7 @@
 mod adapter;
 mod backend;
 mod buffers;
+mod canary;
 mod clock;
 mod compile;
 mod context;

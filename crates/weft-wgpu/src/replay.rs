@@ -2,7 +2,7 @@
 //!
 //! A step is submitted without waiting for it. While the GPU works on it the host goes on, to the
 //! step's next program or to encoding the next step, which is most often just like this one.
-//! Reading what a step wrote waits for it.
+//! Reading what a step wrote waits for it, and checks that it ran to its end.
 
 use std::collections::VecDeque;
 
@@ -11,6 +11,7 @@ use weft_kern::Sizes;
 use weft_render::Shader;
 use wgpu::{CommandBuffer, SubmissionIndex};
 
+use crate::canary::Canary;
 use crate::clock::Clock;
 use crate::compile::{Compiled, Dispatch};
 use crate::context::Context;
@@ -45,7 +46,7 @@ impl InFlight {
 
 /// Submits a step of a program. With `timings`, waits for it.
 pub(crate) fn replay(
-    context: &Context,
+    (context, canary): (&Context, &Canary),
     program: &mut Compiled,
     sizes: &Sizes,
     timings: Option<&mut Timings>,
@@ -60,13 +61,14 @@ pub(crate) fn replay(
         let next = program.next.take().filter(|(of, _)| program.same_groups(of, sizes));
         let commands = match next {
             Some((_, commands)) => commands,
-            None => encode(context, program, sizes, None)?,
+            None => encode((context, canary), program, sizes, None)?,
         };
         write_sizes(context, program, sizes)?;
-        in_flight.0.push_back(submit(context, commands, None)?);
+        in_flight.0.push_back(submit((context, canary), commands, None)?);
         // This step is on its way whatever becomes of the next one, which will report its own
         // error.
-        program.next = encode(context, program, sizes, None).ok().map(|commands| (*sizes, commands));
+        program.next =
+            encode((context, canary), program, sizes, None).ok().map(|commands| (*sizes, commands));
         return Ok(());
     };
     in_flight.wait(context)?;
@@ -78,8 +80,8 @@ pub(crate) fn replay(
     let Some(clock) = &program.clock else { return Ok(()) };
     timings.begin(1, program.launches.len());
     let lane = timings.lane(0);
-    let commands = encode(context, program, sizes, Some(clock))?;
-    let submitted = submit(context, commands, Some(clock))?;
+    let commands = encode((context, canary), program, sizes, Some(clock))?;
+    let submitted = submit((context, canary), commands, Some(clock))?;
     let at = timings.origin().map_or(0, |origin| origin.elapsed().as_nanos() as u64);
     context.wait(submitted)?;
     let ran = |launch: usize| program.launches[launch].iter().any(|dispatch| dispatch.runs(sizes));
@@ -105,9 +107,9 @@ impl Compiled {
     }
 }
 
-/// Encodes a step.
+/// Encodes a step; its last dispatch counts it.
 fn encode(
-    context: &Context,
+    (context, canary): (&Context, &Canary),
     program: &Compiled,
     sizes: &Sizes,
     clock: Option<&Clock>,
@@ -139,6 +141,13 @@ fn encode(
                 pass.dispatch_workgroups(x, y, z);
             }
         }
+        // A dispatch that is timed has a pass of its own.
+        if clock.is_some() {
+            pass = None;
+        }
+        canary.count(pass.get_or_insert_with(|| {
+            encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime()
+        }));
         drop(pass);
         if let Some(clock) = clock {
             clock.resolve(&mut encoder);
@@ -161,17 +170,19 @@ fn write_sizes(context: &Context, program: &mut Compiled, sizes: &Sizes) -> Resu
     Ok(())
 }
 
-/// Submits an encoded step.
+/// Submits an encoded step, and expects it to be counted.
 fn submit(
-    context: &Context,
+    (context, canary): (&Context, &Canary),
     commands: CommandBuffer,
     clock: Option<&Clock>,
 ) -> Result<SubmissionIndex, DeviceError> {
-    context.checked("a step", 0, || {
+    let submitted = context.checked("a step", 0, || {
         let submitted = context.queue.submit([commands]);
         if let Some(clock) = clock {
             clock.ask();
         }
         submitted
-    })
+    })?;
+    canary.submitted();
+    Ok(submitted)
 }

@@ -122,7 +122,7 @@ impl Search<'_, '_> {
         };
         match done {
             Err(Error::Engine(weft_engine::Error::Device(error)))
-                if !matches!(error, DeviceError::Lost { .. }) =>
+                if !matches!(error, DeviceError::Lost { .. } | DeviceError::Incomplete { .. }) =>
             {
                 Ok(None)
             }

@@ -47,15 +47,13 @@ fn open(test: &str) -> Option<GpuDevice> {
     }
 }
 
-#[test]
-fn each_launch_sees_what_the_one_before_it_wrote() {
-    let Some(mut device) = open("launches") else { return };
+/// A program that adds the number of tokens to four words, `twice` times two and once more, and the buffer that they are in.
+fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
     let kernel = Arc::new(parse_plan(KERNEL).unwrap().kernels.remove(0));
     let arena = device.alloc(192).unwrap();
     let region = |offset| Region { buffer: arena, offset, values: 4 };
     let launch = |from, to| KernelLaunch { kernel: 0, args: vec![region(from), region(to)] };
-    // More launches than a query set has room for.
-    let more = (0..1500).flat_map(|_| [launch(64, 128), launch(128, 64)]);
+    let more = (0..twice).flat_map(|_| [launch(64, 128), launch(128, 64)]);
     let launches: Vec<KernelLaunch> = std::iter::once(launch(0, 64)).chain(more).collect();
     let max = Sizes { tokens: 8, ..Sizes::default() };
     let program = Program { max, kernels: vec![kernel], launches };
@@ -75,11 +73,19 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
             parts: vec![Groups { axis: Dim::T, inner: 4, tile: 4, more: 0, times: 1, chunks: None }],
         },
     };
-    let GpuDevice { context, buffers, pipelines, programs, .. } = &mut device;
+    let GpuDevice { context, buffers, pipelines, programs, .. } = device;
     pipelines.make(context, [&shader].into_iter(), 2).unwrap();
     let rendered: Arc<[Shader]> = Arc::new([shader]);
     let shaders = vec![rendered; program.launches.len()];
     programs.push(prepare(context, &program, &shaders, buffers, pipelines).unwrap());
+    arena
+}
+
+#[test]
+fn each_launch_sees_what_the_one_before_it_wrote() {
+    let Some(mut device) = open("launches") else { return };
+    // More launches than a query set has room for.
+    let arena = by_hand(&mut device, 1500);
     let start: Vec<u8> = (0..4u32).flat_map(u32::to_le_bytes).collect();
     device.write(arena, 0, &start).unwrap();
     let mut timings = Timings::default();
@@ -105,6 +111,43 @@ fn each_launch_sees_what_the_one_before_it_wrote() {
         let expected: Vec<u8> = (0..4u32).flat_map(|i| (i + 3001 * tokens as u32).to_le_bytes()).collect();
         // Without tokens nothing is launched.
         assert_eq!(out.as_slice(), if tokens == 0 { &before[..] } else { &expected }, "{tokens} tokens");
+    }
+}
+
+/// Some drivers end work that takes too long, and report that it is done.
+#[test]
+fn a_step_that_ends_early_is_an_error_and_stays_one() {
+    for whole_launches in [false, true] {
+        let Some(mut device) = open("steps that end early") else { return };
+        let arena = by_hand(&mut device, 2);
+        let sizes = Sizes { tokens: 3, ..Sizes::default() };
+        let mut out = [0; 16];
+        for _ in 0..5 {
+            device.replay(ProgramId(0), &sizes).unwrap();
+        }
+        device.read(arena, 64, &mut out).unwrap();
+        device.write(arena, 2, &[0; 3]).unwrap();
+        // The fault: the next step runs its launches at most, and is not counted.
+        let mut encoder = device.context.device.create_command_encoder(&Default::default());
+        if whole_launches {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            let dispatch = &device.programs[0].launches[0][0];
+            pass.set_pipeline(&dispatch.pipeline);
+            pass.set_bind_group(0, &dispatch.bindings, &[]);
+            pass.dispatch_workgroups(1, 1, 1);
+        }
+        device.programs[0].next = Some((sizes, encoder.finish()));
+        device.replay(ProgramId(0), &sizes).unwrap();
+        device.wait().unwrap();
+        for _ in 0..2 {
+            let read = device.read(arena, 64, &mut out);
+            let Err(DeviceError::Incomplete { completed, submitted, .. }) = read else { panic!("{read:?}") };
+            assert_eq!(submitted - completed, 1);
+            // Neither a step that runs nor a write of part of a word makes the bytes valid.
+            device.replay(ProgramId(0), &sizes).unwrap();
+            let written = device.write(arena, 2, &[0; 3]);
+            assert!(matches!(written, Err(DeviceError::Incomplete { .. })), "{written:?}");
+        }
     }
 }
 
