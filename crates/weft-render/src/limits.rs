@@ -25,7 +25,7 @@ pub enum Language {
 pub struct Limits {
     /// Invocations (lanes) of a workgroup.
     pub invocations: u32,
-    /// Bytes of workgroup memory.
+    /// Bytes of workgroup memory. Metal rounds each array up to 16 of them.
     pub shared_bytes: u32,
     /// Workgroups along one axis of a launch.
     pub groups: u32,
@@ -37,7 +37,7 @@ pub struct Limits {
     pub subgroup: Option<u32>,
     /// 16-bit floats.
     pub f16: bool,
-    /// Dot products of four bytes in one instruction.
+    /// Dot products of four bytes in one instruction. Without it they are computed in floats, which hold them exactly.
     pub dot4: bool,
     /// Loads of four neighbouring words at once. Lanes then take rows in groups of four values,
     /// which is another order of sums than without.
@@ -82,6 +82,29 @@ impl Limits {
             matrix: false,
             matrix_halves: false,
             most_shared_bytes: 48 << 10,
+            processors: 0,
+            dependent_launch: false,
+        }
+    }
+
+    /// The limits of an Apple GPU, as wgpu reports them through Metal, but for its subgroups: wgpu says 4 to 64 lanes for
+    /// every Metal GPU, and Apple's have 32.
+    pub const fn apple() -> Limits {
+        Limits {
+            invocations: 1024,
+            shared_bytes: 32 << 10,
+            groups: 65_535,
+            // Metal has 31 slots for buffers: wgpu keeps two of them, and two hold `args` and `sizes`.
+            storage_buffers: 27,
+            binding_bytes: 4 << 30,
+            subgroup: Some(32),
+            f16: true,
+            dot4: false,
+            quads: false,
+            early_words: 0,
+            matrix: false,
+            matrix_halves: false,
+            most_shared_bytes: 0,
             processors: 0,
             dependent_launch: false,
         }

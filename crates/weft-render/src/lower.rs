@@ -230,9 +230,13 @@ impl<'a> Job<'a> {
                 w.when(is_own, |w| written_part(w, part, split, (space, *pass), &own)).map_err(fail)?;
                 begin = w.code.set("end", begin + count);
             }
-            // One more word may be needed for [`Stmt::Uniform`].
-            let needed = 4 * (u64::from(w.pool.top) + 1);
-            let limit = if split.matrix { limits.most_shared_bytes } else { limits.shared_bytes };
+            // One more word may be needed for [`Stmt::Uniform`]. In Metal each array takes a multiple of 16 bytes; matrix
+            // units are only used in CUDA.
+            let pool = 4 * u64::from(w.pool.top);
+            let (needed, limit) = match split.matrix {
+                true => (pool + 4, limits.most_shared_bytes),
+                false => (pool.next_multiple_of(METAL_ARRAY) + METAL_ARRAY, limits.shared_bytes),
+            };
             if needed > u64::from(limit) {
                 return Err(fail(Why::Shared { needed, limit }));
             }
@@ -277,6 +281,9 @@ fn joining(part: &Part, split: &Split, limits: &Limits) -> Split {
 
 /// The tokens of the longest step whose kernels begin early.
 const EARLY_TOKENS: usize = 64;
+
+/// What the bytes of an array in Metal's workgroup memory are rounded up to.
+const METAL_ARRAY: u64 = 16;
 
 /// Columns of a workgroup that joins chunks.
 const JOINED: u32 = 64;

@@ -5,9 +5,9 @@ use std::path::Path;
 use weft_device::DeviceKind;
 use weft_gpu::Scheduler;
 use weft_render::{Language, Limits, Target};
-use wgpu::{AdapterInfo, Backends, DeviceType, Features, InstanceDescriptor, InstanceFlags};
+use wgpu::{AdapterInfo, Backends, Features, InstanceDescriptor, InstanceFlags};
 
-use crate::memory;
+use crate::{limits, memory};
 
 /// The features that are used where an adapter has them.
 const WANTED: Features = Features::SUBGROUP
@@ -50,13 +50,7 @@ impl Adapter {
 
     /// What it is.
     pub fn kind(&self) -> DeviceKind {
-        match self.info.device_type {
-            DeviceType::DiscreteGpu => DeviceKind::Discrete,
-            DeviceType::IntegratedGpu => DeviceKind::Integrated,
-            DeviceType::VirtualGpu => DeviceKind::Virtual,
-            DeviceType::Cpu => DeviceKind::Software,
-            DeviceType::Other => DeviceKind::Other,
-        }
+        limits::kind(&self.info)
     }
 
     /// The API it is reached through: `Vulkan` or `Metal`.
@@ -82,38 +76,12 @@ impl Adapter {
 
     /// Bytes of the largest buffer that a kernel can bind, a whole number of words.
     pub fn largest_buffer(&self) -> usize {
-        let limits = self.raw.limits();
-        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !3;
-        usize::try_from(most).unwrap_or(usize::MAX & !3)
+        usize::try_from(limits::binding_bytes(&self.raw.limits())).unwrap_or(usize::MAX & !3)
     }
 
     /// The limits that kernels are rendered for.
     pub fn limits(&self) -> Limits {
-        let (limits, features) = (self.raw.limits(), self.features());
-        let along = limits.max_compute_workgroup_size_x;
-        Limits {
-            invocations: limits.max_compute_invocations_per_workgroup.min(along),
-            shared_bytes: limits.max_compute_workgroup_storage_size,
-            groups: limits.max_compute_workgroups_per_dimension,
-            storage_buffers: limits.max_storage_buffers_per_shader_stage,
-            binding_bytes: self.largest_buffer() as u64,
-            subgroup: features.contains(Features::SUBGROUP).then_some(self.info.subgroup_min_size),
-            f16: features.contains(Features::SHADER_F16),
-            dot4: self.dot4(),
-            matrix: false,
-            matrix_halves: false,
-            most_shared_bytes: 0,
-            quads: false,
-            early_words: 0,
-            processors: 0,
-            dependent_launch: false,
-        }
-    }
-
-    /// Whether it has dot products of four bytes. Vulkan drivers for hardware of the last ten years do (they are part of Vulkan 1.3);
-    /// Metal does not, and software is faster with floats.
-    fn dot4(&self) -> bool {
-        self.info.backend == wgpu::Backend::Vulkan && self.kind() != DeviceKind::Software
+        limits::of(&self.info, &self.raw.limits(), self.features())
     }
 
     /// The schedules of its kernels, with those kept for it in a folder.

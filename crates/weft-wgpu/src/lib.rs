@@ -32,6 +32,7 @@ mod context;
 mod device;
 mod error;
 mod hardware;
+mod limits;
 #[allow(unsafe_code, reason = "asks Vulkan for what wgpu does not report")]
 mod memory;
 #[allow(unsafe_code, reason = "gives the driver its own compiled pipelines back")]

@@ -1,4 +1,4 @@
-//! Runs the files of `filetests/wgsl` and `filetests/cuda`: a graph, and the text that its kernels become for a large GPU.
+//! Runs the files of `filetests/wgsl` and `filetests/cuda`: a graph, and the text that its kernels become for a large GPU, or Apple's.
 
 use std::fmt::Write as _;
 
@@ -16,9 +16,10 @@ const SEPARATOR: &str = "\n---\n";
 fn run(input: &str) -> String {
     let (header, text): (Vec<&str>, Vec<&str>) = input.lines().partition(|l| l.starts_with("test "));
     let words: Vec<&str> =
-        header.first().expect("a line `test wgsl` or `test cuda`").split_whitespace().collect();
+        header.first().expect("a line `test wgsl`, `test apple` or `test cuda`").split_whitespace().collect();
     let target = match words[..2] {
         ["test", "wgsl"] => adapters()[0].clone(),
+        ["test", "apple"] => adapters()[2].clone(),
         ["test", "cuda"] => cuda::target(),
         _ => panic!("{words:?}"),
     };
@@ -36,7 +37,7 @@ fn run(input: &str) -> String {
         let slots = slots(&fusion.plan, at, target.language == Language::Cuda);
         for shader in render(&fusion.plan.kernels[call.kernel], &slots, &max, &target).unwrap() {
             if target.language == Language::Wgsl {
-                validate(&shader);
+                validate(&shader, &target);
             }
             let _ = writeln!(out, "{}", shader.source);
         }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
-use crate::valid::{adapters, validate};
+use crate::valid::{adapters, metal_bytes, validate};
 use weft_fuse::{Options, fuse_with};
 use weft_ir::{Graph, Sizes};
-use weft_render::{Target, Why, render};
+use weft_render::{Language, Limits, Target, Why, render};
 
 /// Renders every call of every plan of a graph, and validates each text once; how many shaders that were.
 fn all_ways(graph: &Graph, seen: &mut BTreeSet<String>, refused: &mut Vec<String>) -> usize {
@@ -21,7 +21,7 @@ fn all_ways(graph: &Graph, seen: &mut BTreeSet<String>, refused: &mut Vec<String
                             assert!(shader.shared_bytes < target.limits.shared_bytes);
                             rendered += 1;
                             if seen.insert(shader.source.clone()) {
-                                validate(&shader);
+                                validate(&shader, &target);
                             }
                         }
                     }
@@ -50,6 +50,37 @@ fn kernels_of_the_fixtures() {
     assert_eq!(refused, Vec::<String>::new());
 }
 
+/// Metal rounds each array up to 16 bytes: a limit is kept by what it counts, not by what the text says.
+#[test]
+fn workgroup_memory_is_counted_as_metal_counts_it() {
+    let apple = Target { language: Language::Wgsl, limits: Limits::apple() };
+    let mut tried = 0;
+    for graph in file_tests() {
+        for plan in plans(&graph).usual() {
+            for (at, call) in plan.calls.iter().enumerate() {
+                let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, at, false));
+                let shaders = |limits: Limits| {
+                    render(kernel, &slots, &plan.max, &Target { limits, ..apple.clone() }).unwrap_or_default()
+                };
+                let bytes = shaders(apple.limits.clone()).iter().map(metal_bytes).max().unwrap();
+                for less in [1, 4, 8, 12, 16, 20, 28].into_iter().filter(|less| *less < bytes) {
+                    let limits = Limits { shared_bytes: bytes - less, ..apple.limits.clone() };
+                    for shader in shaders(limits.clone()) {
+                        let found = metal_bytes(&shader);
+                        assert!(
+                            found <= limits.shared_bytes,
+                            "{found} bytes of {}: {kernel:?}",
+                            bytes - less
+                        );
+                        tried += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 100, "{tried} shaders");
+}
+
 /// What a workgroup would have to keep is counted before anything is compiled.
 #[test]
 fn too_small_an_adapter_is_told_which_limit() {
@@ -58,7 +89,7 @@ fn too_small_an_adapter_is_told_which_limit() {
     let fusion = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap();
     let call = &fusion.plan.calls[0];
     let (kernel, slots) = (&fusion.plan.kernels[call.kernel], slots(&fusion.plan, 0, false));
-    let [large, _] = adapters();
+    let [large, ..] = adapters();
     let why = |limits| render(kernel, &slots, &max, &Target { limits, ..large.clone() }).unwrap_err().why;
     let small = weft_render::Limits { shared_bytes: 1 << 10, ..large.limits.clone() };
     assert!(matches!(why(small), Why::Shared { limit: 1024, .. }));

@@ -73,11 +73,11 @@ fn schedules_are_checked() {
     ];
     let across = kernel(["f32", "f32"], &lines);
     let max = Sizes { tokens: 4, rows: 1, slots: 64, pages: 2 };
-    let [large, _] = adapters();
+    let [large, ..] = adapters();
     let with = |kernel: &Kernel, text: &str| {
         let schedule: Schedule = text.parse().unwrap();
         render_with(kernel, &Slots::without_weights([0, 1]), &schedule, &max, &large)
-            .map(|shaders| shaders.iter().for_each(validate))
+            .map(|shaders| shaders.iter().for_each(|shader| validate(shader, &large)))
     };
     for fine in ["lanes 32; rows 1 width 16 reduce 1 upcast 1", "lanes 1; rows 3 width 64 reduce 1 upcast 1"]
     {

@@ -1,11 +1,13 @@
-//! Shaders held against naga.
+//! Shaders checked by naga, which wgpu translates them with.
 
 use naga::back::msl;
+use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy, Layouter};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
 use weft_render::{Language, Limits, Shader, Target};
 
-/// Adapters of two kinds: a large card, and the least that WebGPU promises.
-pub(super) fn adapters() -> [Target; 2] {
+/// Adapters of three kinds: a large card, the least that WebGPU promises, and Apple's.
+pub(super) fn adapters() -> [Target; 3] {
     let large = Limits {
         invocations: 1024,
         shared_bytes: 48 << 10,
@@ -34,25 +36,91 @@ pub(super) fn adapters() -> [Target; 2] {
         matrix: false,
         ..large
     };
-    [large, least].map(|limits| Target { language: Language::Wgsl, limits })
+    [large, least, Limits::apple()].map(|limits| Target { language: Language::Wgsl, limits })
 }
 
-/// Parses, validates and translates a shader.
-pub(super) fn validate(shader: &Shader) {
+/// Parses, validates and translates a shader, as wgpu does for Metal.
+pub(super) fn validate(shader: &Shader, target: &Target) {
     let fail = |what: &str, why: String| panic!("{}: {what}: {why}\n{}", shader.name, shader.source);
     let module = match naga::front::wgsl::parse_str(&shader.source) {
         Ok(module) => module,
         Err(error) => return fail("parsing", error.emit_to_string(&shader.source)),
     };
     // What halves are unpacked with; every adapter of Vulkan and Metal has it.
-    let capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32 | Capabilities::SUBGROUP;
+    let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    capabilities.set(Capabilities::SUBGROUP, target.limits.subgroup.is_some());
     let info = match Validator::new(ValidationFlags::all(), capabilities).validate(&module) {
         Ok(info) => info,
         Err(error) => return fail("validation", error.emit_to_string(&shader.source)),
     };
-    let options = msl::Options { lang_version: (2, 4), fake_missing_bindings: true, ..Default::default() };
-    match msl::write_string(&module, &info, &options, &msl::PipelineOptions::default()) {
-        Ok((text, _)) => assert!(text.contains("kernel void"), "{}: no kernel in\n{text}", shader.name),
-        Err(error) => fail("translation", error.to_string()),
+    let shared = metal_shared_bytes(&module);
+    assert!(shared <= target.limits.shared_bytes, "{}: {shared} bytes of memory in Metal", shader.name);
+    // The language of macOS 12 and 26.
+    for lang_version in [(2, 4), (4, 0)] {
+        let options = metal_options(&module, lang_version);
+        let pipeline = msl::PipelineOptions {
+            entry_point: Some((ShaderStage::Compute, shader.entry.clone())),
+            vertex_pulling_transform: true,
+            ..Default::default()
+        };
+        let (text, info) = match msl::write_string(&module, &info, &options, &pipeline) {
+            Ok(done) => done,
+            Err(error) => return fail("translation", error.to_string()),
+        };
+        if let Some(Err(error)) = info.entry_point_names.first() {
+            fail("binding", error.to_string());
+        }
+        assert!(text.contains("kernel void"), "{}: no kernel in\n{text}", shader.name);
+        let slots = text.matches("[[buffer(").count();
+        assert!(slots <= METAL_SLOTS, "{}: {slots} buffers in\n{text}", shader.name);
     }
+}
+
+/// Slots that Metal has for the buffers of a kernel.
+const METAL_SLOTS: usize = 31;
+
+/// The options with which wgpu-hal 30 translates for Metal, where its own checks are left out: each buffer of group 0 in the
+/// next slot, and one more for the sizes of buffers.
+fn metal_options(module: &Module, lang_version: (u8, u8)) -> msl::Options {
+    let mut resources = msl::EntryPointResources::default();
+    let mut slot = 0;
+    let bindings =
+        module.global_variables.iter().filter_map(|(_, variable)| Some((variable, variable.binding?)));
+    for (variable, binding) in bindings {
+        let mutable = matches!(variable.space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
+        let target = msl::BindTarget { buffer: Some(slot), mutable, ..Default::default() };
+        resources.resources.insert(binding, target);
+        slot += 1;
+    }
+    resources.sizes_buffer = Some(slot);
+    msl::Options {
+        lang_version,
+        per_entry_point_map: [("main".to_string(), resources)].into_iter().collect(),
+        spirv_cross_compatibility: false,
+        fake_missing_bindings: false,
+        bounds_check_policies: BoundsCheckPolicies {
+            index: BoundsCheckPolicy::Unchecked,
+            buffer: BoundsCheckPolicy::Unchecked,
+            image_load: BoundsCheckPolicy::Unchecked,
+            binding_array: BoundsCheckPolicy::Unchecked,
+        },
+        zero_initialize_workgroup_memory: false,
+        force_loop_bounding: false,
+        emit_int_div_checks: false,
+        ..Default::default()
+    }
+}
+
+/// Bytes of workgroup memory of a shader in Metal.
+pub(super) fn metal_bytes(shader: &Shader) -> u32 {
+    metal_shared_bytes(&naga::front::wgsl::parse_str(&shader.source).unwrap())
+}
+
+/// The same, of a parsed one: wgpu-hal rounds each variable up to 16.
+fn metal_shared_bytes(module: &Module) -> u32 {
+    let mut layouter = Layouter::default();
+    layouter.update(module.to_ctx()).unwrap();
+    let variables = module.global_variables.iter().map(|(_, variable)| variable);
+    let shared = variables.filter(|variable| variable.space == AddressSpace::WorkGroup);
+    shared.map(|variable| layouter[variable.ty].size.next_multiple_of(16)).sum()
 }

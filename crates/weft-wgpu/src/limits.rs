@@ -1,0 +1,115 @@
+//! What an adapter is, and the limits that kernels are rendered for, from what wgpu reports.
+
+use weft_device::DeviceKind;
+use weft_render::Limits;
+use wgpu::{AdapterInfo, Backend, DeviceType, Features};
+
+/// Lanes of a subgroup of every Apple GPU.
+const APPLE_LANES: u32 = 32;
+
+/// The fewest lanes of a subgroup that are worth it: a block of 32 values is rounded by eight lanes, and with fewer lanes a
+/// reduction takes longer than without subgroups.
+const LEAST_LANES: u32 = 8;
+
+/// Storage buffers that `args` and `sizes` take the place of: Metal has the same slots for all buffers.
+const UNIFORMS: u32 = 2;
+
+/// What an adapter is.
+pub(crate) fn kind(info: &AdapterInfo) -> DeviceKind {
+    match info.device_type {
+        DeviceType::DiscreteGpu => DeviceKind::Discrete,
+        DeviceType::IntegratedGpu => DeviceKind::Integrated,
+        DeviceType::VirtualGpu => DeviceKind::Virtual,
+        DeviceType::Cpu => DeviceKind::Software,
+        DeviceType::Other => DeviceKind::Other,
+    }
+}
+
+/// The limits of an adapter, with those of its features that are used.
+pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) -> Limits {
+    let metal = info.backend == Backend::Metal;
+    let storage_buffers = limits.max_storage_buffers_per_shader_stage;
+    Limits {
+        invocations: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
+        shared_bytes: limits.max_compute_workgroup_storage_size,
+        groups: limits.max_compute_workgroups_per_dimension,
+        storage_buffers: if metal { storage_buffers.saturating_sub(UNIFORMS) } else { storage_buffers },
+        binding_bytes: binding_bytes(limits),
+        subgroup: subgroup(info).filter(|_| features.contains(Features::SUBGROUP)),
+        f16: features.contains(Features::SHADER_F16),
+        // Vulkan drivers for hardware of the last ten years have dot products of four bytes (they are part of Vulkan 1.3);
+        // Metal does not, and software is faster with floats.
+        dot4: info.backend == Backend::Vulkan && kind(info) != DeviceKind::Software,
+        matrix: false,
+        matrix_halves: false,
+        most_shared_bytes: 0,
+        quads: false,
+        early_words: 0,
+        processors: 0,
+        dependent_launch: false,
+    }
+}
+
+/// Bytes of the largest buffer that a kernel can bind, a whole number of words.
+pub(crate) fn binding_bytes(limits: &wgpu::Limits) -> u64 {
+    limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !3
+}
+
+/// The fewest lanes of a subgroup, where subgroups are worth it.
+fn subgroup(info: &AdapterInfo) -> Option<u32> {
+    let lanes = match info.backend {
+        // wgpu does not ask Metal and says 4. Other GPUs have 8 to 64 lanes there, which kernels cannot know beforehand.
+        Backend::Metal if info.name.starts_with("Apple") => APPLE_LANES,
+        _ => info.subgroup_min_size,
+    };
+    (lanes >= LEAST_LANES).then_some(lanes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What wgpu-hal 30 reports for an M3 Max.
+    fn apple() -> (AdapterInfo, wgpu::Limits, Features) {
+        let info = AdapterInfo {
+            name: "Apple M3 Max".into(),
+            subgroup_min_size: 4,
+            subgroup_max_size: 64,
+            ..AdapterInfo::new(DeviceType::IntegratedGpu, Backend::Metal)
+        };
+        let limits = wgpu::Limits {
+            max_compute_invocations_per_workgroup: 1024,
+            max_compute_workgroup_size_x: 1024,
+            max_compute_workgroup_storage_size: 32 << 10,
+            max_compute_workgroups_per_dimension: 65_535,
+            max_storage_buffers_per_shader_stage: 29,
+            max_storage_buffer_binding_size: 4 << 30,
+            max_buffer_size: 4 << 30,
+            ..wgpu::Limits::default()
+        };
+        (info, limits, Features::SUBGROUP | Features::SHADER_F16 | Features::TIMESTAMP_QUERY)
+    }
+
+    #[test]
+    fn apple_gpus_have_the_limits_that_texts_are_tested_with() {
+        let (info, limits, features) = apple();
+        assert_eq!(of(&info, &limits, features), Limits::apple());
+    }
+
+    #[test]
+    fn subgroups_are_used_where_they_are_wide() {
+        let (apple, limits, features) = apple();
+        let cases = [
+            ("Apple M3 Max", Backend::Metal, 4, Some(32)),
+            ("AMD Radeon Pro 5500M", Backend::Metal, 4, None),
+            ("llvmpipe", Backend::Vulkan, 4, None),
+            ("llvmpipe", Backend::Vulkan, 8, Some(8)),
+            ("NVIDIA H200", Backend::Vulkan, 32, Some(32)),
+        ];
+        for (name, backend, subgroup_min_size, expected) in cases {
+            let info = AdapterInfo { name: name.into(), backend, subgroup_min_size, ..apple.clone() };
+            assert_eq!(of(&info, &limits, features).subgroup, expected, "{name} through {backend:?}");
+            assert_eq!(of(&info, &limits, Features::empty()).subgroup, None, "{name} through {backend:?}");
+        }
+    }
+}
