@@ -58,7 +58,8 @@ pub(crate) enum Fun {
     Half,
     /// Converts two floats to halves and packs them into a word, the first one low.
     PackHalves,
-    /// `(a, b)`: the dot product of two vectors of four signed bytes.
+    /// `(a, b)`: the dot product of two vectors of four signed bytes, an `i32`; an `f32` for GPUs without
+    /// [`Limits::dot4`](crate::Limits::dot4).
     Dot4,
     /// `(value, mask)`: the value of the lane whose number differs from this lane's in the bits of
     /// `mask`, which must be below the smallest subgroup size.

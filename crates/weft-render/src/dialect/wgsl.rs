@@ -11,14 +11,14 @@ use crate::dialect::{Dialect, component};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wgsl {
     /// Whether there is an instruction for dot products of four bytes. Without one they are
-    /// computed in floats, which hold the sums exactly; naga's own fallback is many shifts and
+    /// floats, which hold them and their sums exactly; naga's own fallback is many shifts and
     /// integer multiplications.
     pub(crate) dot4: bool,
 }
 
 /// A dot product of four bytes without an instruction for it.
-const DOT4: &str = "fn dot4(a: u32, b: u32) -> i32 {
-  return i32(dot(vec4<f32>(unpack4xI8(a)), vec4<f32>(unpack4xI8(b))));
+const DOT4: &str = "fn dot4(a: u32, b: u32) -> f32 {
+  return dot(vec4<f32>(unpack4xI8(a)), vec4<f32>(unpack4xI8(b)));
 }
 ";
 

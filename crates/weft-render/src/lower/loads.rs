@@ -4,8 +4,7 @@
 use weft_kern::{Format, Product};
 use weft_quant::GgmlType;
 
-use crate::code::expr::Expr;
-use crate::code::expr::Fun;
+use crate::code::expr::{Expr, Fun};
 use crate::lower::factors::Factors;
 use crate::lower::tile::{Block, QUADS, TileRow, Tiles};
 use crate::lower::writer::Writer;
@@ -175,7 +174,7 @@ fn times_block<'e>(
             let pairs = block.quads.iter().zip(&quads).skip(g * per).take(per);
             let dots = pairs.map(|(q, x)| Expr::call(Fun::Dot4, [q.clone(), x.clone()]));
             let dots = dots.reduce(|a, b| a + b).unwrap_or(Expr::U32(0));
-            let number = Expr::call(Fun::FloatOfI32, [dots]);
+            let number = w.float_of_dots(dots);
             w.code.add_product(sum, number, own * &scale);
         }
         match (&block.mins[..], &halves[..]) {

@@ -80,7 +80,7 @@ fn four(
     let packed = w.code.set("packed", packed);
     let sum = Expr::call(Fun::Dot4, [packed.clone(), 0x0101_0101u32.into()]);
     let sum = reduce::subgroups(w, Fold::Sum, sum, BLOCK / 8);
-    let sum = Expr::call(Fun::FloatOfI32, [sum]) * scale.clone().float();
+    let sum = w.float_of_dots(sum) * scale.clone().float();
     w.when(exists, |w| {
         w.code.store_shared(word + quants, packed);
         w.when((word % (BLOCK / 8)).equal(0u32), |w| {
@@ -194,7 +194,7 @@ pub(crate) fn round(
         };
         let sum = (1..4).fold(of_word(0), |sum, i| sum + of_word(i));
         let scale = w.load_shared(&half / 2u32 + &scales);
-        let sum = Expr::call(Fun::FloatOfI32, [sum]) * scale;
+        let sum = w.float_of_dots(sum) * scale;
         w.code.store_shared(half + &sums, sum.bits());
         Ok(())
     })?;

@@ -28,6 +28,8 @@ pub(crate) struct Writer<'k> {
     pub(crate) pool: Pool,
     /// Lanes that can exchange values: a power of two; 1 if none can.
     pub(crate) subgroup: u32,
+    /// Whether dot products of bytes are integers.
+    dot4: bool,
     /// Parameters whose first word, or number of values, is used.
     pub(crate) starts: BTreeSet<ParamId>,
     pub(crate) counts: BTreeSet<ParamId>,
@@ -91,6 +93,7 @@ impl<'k> Writer<'k> {
             code,
             pool,
             subgroup,
+            dot4: limits.dot4,
             starts,
             counts,
             quads,
@@ -312,6 +315,12 @@ impl Writer<'_> {
             Some(to) if to == step => write(self, from),
             _ => self.count(stem, (from, to, step), write),
         }
+    }
+
+    /// A sum of dot products of four bytes, as a float. A GPU without an instruction for them computes in floats
+    /// throughout, exactly: up to 1,000 products of bytes are below 2²⁴.
+    pub(crate) fn float_of_dots(&self, sum: Expr) -> Expr {
+        if self.dot4 { Expr::call(Fun::FloatOfI32, [sum]) } else { sum }
     }
 
     /// The value of the lane whose number differs from this one's in the bits of `mask`, which is

@@ -10,6 +10,8 @@ use weft_render::{Grid, Groups, Shader};
 use super::*;
 use crate::compile::prepare;
 
+mod dots;
+
 /// `p1[i] = p0[i] + tokens`; both are in one buffer.
 const TEXT: &str = "
 @group(0) @binding(0) var<uniform> args: vec4<u32>;
