@@ -1,6 +1,7 @@
 //! From a program to launches that can be encoded: renders kernels, compiles shaders, binds
 //! buffers.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, KernelLaunch, Program};
@@ -12,6 +13,7 @@ use crate::buffers::{self, Buffers};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::pipelines::{Pipeline, Pipelines};
+use crate::segments::segments;
 
 /// A program, ready to run.
 #[derive(Debug)]
@@ -23,9 +25,12 @@ pub(crate) struct Compiled {
     pub(crate) sizes: wgpu::Buffer,
     /// Made when timings are first asked for.
     pub(crate) clock: Option<Clock>,
-    /// The next step, encoded while the last one ran; it is valid for steps with the same
-    /// workgroups as these sizes.
-    pub(crate) next: Option<(Sizes, wgpu::CommandBuffer)>,
+    /// The launches of each submission.
+    pub(crate) segments: Vec<Range<usize>>,
+    /// The submissions of the next step, encoded while the last one ran; they are valid for steps
+    /// with the same workgroups as `encoded_for`.
+    pub(crate) next: Vec<wgpu::CommandBuffer>,
+    pub(crate) encoded_for: Option<Sizes>,
     /// The contents of `sizes`.
     pub(crate) sizes_written: Option<Sizes>,
 }
@@ -90,8 +95,10 @@ pub(crate) fn prepare(
         max: program.max,
         launches,
         sizes: binder.sizes,
+        segments: segments(program, context.limited.as_ref()),
         clock: None,
-        next: None,
+        next: Vec::new(),
+        encoded_for: None,
         sizes_written: None,
     })
 }

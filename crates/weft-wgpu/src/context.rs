@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use weft_device::{DeviceError, OpenError};
+use weft_kern::Machine;
 use wgpu::{ErrorFilter, PollType, SubmissionIndex};
 
 use crate::adapter::Adapter;
@@ -15,6 +16,8 @@ pub(crate) struct Context {
     pub(crate) queue: wgpu::Queue,
     /// The device's name, for errors.
     pub(crate) name: String,
+    /// What long steps are cut into submissions for, if the device ends long ones.
+    pub(crate) limited: Option<Machine>,
     trouble: Arc<Trouble>,
 }
 
@@ -27,7 +30,11 @@ struct Trouble {
 
 impl Context {
     /// Opens an adapter with all of its limits, and the features that are used.
-    pub(crate) fn open(adapter: &Adapter, name: String) -> Result<Context, OpenError> {
+    pub(crate) fn open(
+        adapter: &Adapter,
+        name: String,
+        limited: Option<Machine>,
+    ) -> Result<Context, OpenError> {
         let described = wgpu::DeviceDescriptor {
             label: None,
             required_features: adapter.features(),
@@ -51,7 +58,7 @@ impl Context {
         device.on_uncaptured_error(Arc::new(move |error| {
             seen.error.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
         }));
-        Ok(Context { device, queue, name, trouble })
+        Ok(Context { device, queue, name, limited, trouble })
     }
 
     /// Calls `f` and returns the errors that the device reports. `what` describes the call and

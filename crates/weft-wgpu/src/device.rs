@@ -17,10 +17,11 @@ use crate::context::Context;
 use crate::hardware::hardware;
 use crate::pipelines::Pipelines;
 use crate::replay::{InFlight, replay};
+use crate::segments;
 
 /// A device that runs kernels on a GPU, through wgpu.
 ///
-/// Quantised weights are stored in tiles, all others as the file has them. A step is one submission; wgpu finds the dependencies between its launches
+/// Quantised weights are stored in tiles, all others as the file has them. A step is one submission, or several where the GPU also draws the screen; wgpu finds the dependencies between its launches
 /// from what they bind. Each read checks that all submissions before it ran to their end. A replay allocates nothing but what wgpu needs to encode it. An index in a step's data that is out of bounds is clamped
 /// silently.
 #[derive(Debug)]
@@ -44,19 +45,15 @@ impl GpuDevice {
     pub fn open(adapter: &Adapter, options: &OpenOptions) -> Result<GpuDevice, OpenError> {
         let threads = options.host_threads();
         let name = format!("gpu ({}, {})", adapter.name(), adapter.interface());
-        let context = Context::open(adapter, name.clone())?;
+        let hardware = hardware(adapter, threads);
+        let limited = segments::has_time_limit(adapter.kind()).then_some(hardware.machine);
+        let context = Context::open(adapter, name.clone(), limited)?;
         let canary = Canary::new(&context)
             .map_err(|error| OpenError::Failed { device: adapter.name().into(), why: error.to_string() })?;
         let pipelines = Pipelines::new(&context, adapter, options.folder.as_deref());
         let largest_buffer = adapter.largest_buffer();
         Ok(GpuDevice {
-            caps: Caps {
-                name,
-                threads,
-                largest_buffer,
-                hardware: hardware(adapter, threads),
-                packing: Some(&RowsOf16),
-            },
+            caps: Caps { name, threads, largest_buffer, hardware, packing: Some(&RowsOf16) },
             context,
             scheduler: adapter.scheduler(options.folder.as_deref()),
             pipelines,

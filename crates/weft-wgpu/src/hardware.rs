@@ -29,7 +29,7 @@ pub(crate) fn hardware(adapter: &Adapter, threads: usize) -> Hardware {
 ///
 /// A launch with the barrier before it: 5.2 µs measured by others on Metal (by adding launches to a step), 5 to 10 on Vulkan. Bandwidth: a
 /// mid-range card has 500 GB/s and 40 cores; what shares the processor's memory, 80 and 8.
-fn machine(kind: DeviceKind, threads: usize) -> Machine {
+pub(crate) fn machine(kind: DeviceKind, threads: usize) -> Machine {
     let card = |workers: u64, gigabytes: u64| Machine {
         workers,
         launch_ns: 7_000,

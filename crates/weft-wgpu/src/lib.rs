@@ -40,6 +40,7 @@ mod pipeline_cache;
 #[allow(unsafe_code, reason = "compiles without the checks that the renderer makes itself")]
 mod pipelines;
 mod replay;
+mod segments;
 
 pub use adapter::{Adapter, adapters};
 pub use backend::GpuBackend;

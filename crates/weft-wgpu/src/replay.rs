@@ -1,4 +1,4 @@
-//! Replays a step: its launches in one command buffer, in order.
+//! Replays a step: its launches in order, in one command buffer or a few.
 //!
 //! A step is submitted without waiting for it. While the GPU works on it the host goes on, to the
 //! step's next program or to encoding the next step, which is most often just like this one.
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use weft_device::{DeviceError, Timings};
 use weft_kern::Sizes;
 use weft_render::Shader;
-use wgpu::{CommandBuffer, SubmissionIndex};
+use wgpu::SubmissionIndex;
 
 use crate::canary::Canary;
 use crate::clock::Clock;
@@ -58,17 +58,15 @@ pub(crate) fn replay(
     }
     let Some(timings) = timings else {
         in_flight.wait_for_all_but(context, AHEAD - 1)?;
-        let next = program.next.take().filter(|(of, _)| program.same_groups(of, sizes));
-        let commands = match next {
-            Some((_, commands)) => commands,
-            None => encode((context, canary), program, sizes, None)?,
-        };
+        if !program.encoded_for.is_some_and(|of| program.same_groups(&of, sizes)) {
+            encode((context, canary), program, sizes, false)?;
+        }
         write_sizes(context, program, sizes)?;
-        in_flight.0.push_back(submit((context, canary), commands, None)?);
+        let submitted = submit((context, canary), program, false)?;
+        in_flight.0.extend(submitted);
         // This step is on its way whatever becomes of the next one, which will report its own
         // error.
-        program.next =
-            encode((context, canary), program, sizes, None).ok().map(|commands| (*sizes, commands));
+        let _ = encode((context, canary), program, sizes, false);
         return Ok(());
     };
     in_flight.wait(context)?;
@@ -76,14 +74,13 @@ pub(crate) fn replay(
         program.clock = Some(Clock::new(context, program.launches.len())?);
     }
     write_sizes(context, program, sizes)?;
-    let program = &*program;
-    let Some(clock) = &program.clock else { return Ok(()) };
     timings.begin(1, program.launches.len());
     let lane = timings.lane(0);
-    let commands = encode((context, canary), program, sizes, Some(clock))?;
-    let submitted = submit((context, canary), commands, Some(clock))?;
+    encode((context, canary), program, sizes, true)?;
+    let submitted = submit((context, canary), program, true)?;
+    let Some(clock) = &program.clock else { return Ok(()) };
     let at = timings.origin().map_or(0, |origin| origin.elapsed().as_nanos() as u64);
-    context.wait(submitted)?;
+    submitted.map_or(Ok(()), |submitted| context.wait(submitted))?;
     let ran = |launch: usize| program.launches[launch].iter().any(|dispatch| dispatch.runs(sizes));
     clock.record(context, at, ran, &lane)
 }
@@ -107,53 +104,62 @@ impl Compiled {
     }
 }
 
-/// Encodes a step; its last dispatch counts it.
+/// Encodes the submissions of a step into `program.next`. The last dispatch of each counts it.
 fn encode(
     (context, canary): (&Context, &Canary),
-    program: &Compiled,
+    program: &mut Compiled,
     sizes: &Sizes,
-    clock: Option<&Clock>,
-) -> Result<CommandBuffer, DeviceError> {
+    timed: bool,
+) -> Result<(), DeviceError> {
+    let Compiled { launches, segments, clock, next, encoded_for, .. } = program;
+    let clock = clock.as_ref().filter(|_| timed);
+    next.clear();
+    *encoded_for = None;
     context.checked("a step", 0, || {
-        let mut encoder = context.device.create_command_encoder(&Default::default());
-        let mut pass = None;
-        for (i, launch) in program.launches.iter().enumerate() {
-            let first = launch.iter().position(|dispatch| dispatch.runs(sizes));
-            let last = launch.iter().rposition(|dispatch| dispatch.runs(sizes));
-            for (p, dispatch) in launch.iter().enumerate() {
-                let [x, y, z] = dispatch.grid.groups(sizes);
-                if x == 0 {
-                    continue;
+        for (s, segment) in segments.iter().enumerate() {
+            let mut encoder = context.device.create_command_encoder(&Default::default());
+            let mut pass = None;
+            for (i, launch) in segment.clone().zip(&launches[segment.clone()]) {
+                let first = launch.iter().position(|dispatch| dispatch.runs(sizes));
+                let last = launch.iter().rposition(|dispatch| dispatch.runs(sizes));
+                for (p, dispatch) in launch.iter().enumerate() {
+                    let [x, y, z] = dispatch.grid.groups(sizes);
+                    if x == 0 {
+                        continue;
+                    }
+                    // Timestamps are only written where a pass begins or ends, so each dispatch gets
+                    // a pass.
+                    if clock.is_some() {
+                        pass = None;
+                    }
+                    let pass = pass.get_or_insert_with(|| {
+                        let (first, last) = (first == Some(p), last == Some(p));
+                        let timestamp_writes = clock.and_then(|clock| clock.writes(i, first, last));
+                        let described = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
+                        encoder.begin_compute_pass(&described).forget_lifetime()
+                    });
+                    pass.set_pipeline(&dispatch.pipeline);
+                    pass.set_bind_group(0, &dispatch.bindings, &[]);
+                    pass.dispatch_workgroups(x, y, z);
                 }
-                // Timestamps are only written where a pass begins or ends, so each dispatch gets a
-                // pass.
-                if clock.is_some() {
-                    pass = None;
-                }
-                let pass = pass.get_or_insert_with(|| {
-                    let (first, last) = (first == Some(p), last == Some(p));
-                    let timestamp_writes = clock.and_then(|clock| clock.writes(i, first, last));
-                    let described = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
-                    encoder.begin_compute_pass(&described).forget_lifetime()
-                });
-                pass.set_pipeline(&dispatch.pipeline);
-                pass.set_bind_group(0, &dispatch.bindings, &[]);
-                pass.dispatch_workgroups(x, y, z);
             }
+            // A dispatch that is timed has a pass of its own.
+            if clock.is_some() {
+                pass = None;
+            }
+            canary.count(pass.get_or_insert_with(|| {
+                encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime()
+            }));
+            drop(pass);
+            if let Some(clock) = clock.filter(|_| s + 1 == segments.len()) {
+                clock.resolve(&mut encoder);
+            }
+            next.push(encoder.finish());
         }
-        // A dispatch that is timed has a pass of its own.
-        if clock.is_some() {
-            pass = None;
-        }
-        canary.count(pass.get_or_insert_with(|| {
-            encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime()
-        }));
-        drop(pass);
-        if let Some(clock) = clock {
-            clock.resolve(&mut encoder);
-        }
-        encoder.finish()
-    })
+    })?;
+    // A step that is timed is not kept for others.
+    *encoded_for = Some(*sizes).filter(|_| !timed);
+    Ok(())
 }
 
 /// Writes the sizes of the next step to where shaders read them.
@@ -170,19 +176,22 @@ fn write_sizes(context: &Context, program: &mut Compiled, sizes: &Sizes) -> Resu
     Ok(())
 }
 
-/// Submits an encoded step, and expects it to be counted.
+/// Submits the encoded step, and expects all of it to be counted. Returns its last submission.
 fn submit(
     (context, canary): (&Context, &Canary),
-    commands: CommandBuffer,
-    clock: Option<&Clock>,
-) -> Result<SubmissionIndex, DeviceError> {
-    let submitted = context.checked("a step", 0, || {
-        let submitted = context.queue.submit([commands]);
-        if let Some(clock) = clock {
-            clock.ask();
-        }
-        submitted
-    })?;
-    canary.submitted();
-    Ok(submitted)
+    program: &mut Compiled,
+    timed: bool,
+) -> Result<Option<SubmissionIndex>, DeviceError> {
+    let Compiled { next, encoded_for, clock, .. } = program;
+    *encoded_for = None;
+    let mut last = None;
+    for commands in next.drain(..) {
+        let submitted = context.checked("a step", 0, || context.queue.submit([commands]))?;
+        canary.submitted();
+        last = Some(submitted);
+    }
+    if let Some(clock) = clock.as_ref().filter(|_| timed) {
+        context.checked("a step", 0, || clock.ask())?;
+    }
+    Ok(last)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft_device::{KernelLaunch, Region};
 use weft_gpu::{Begins, slots};
-use weft_kern::{Dim, parse_plan};
+use weft_kern::{Dim, Machine, parse_plan};
 use weft_render::{Grid, Groups, Shader};
 
 use super::*;
@@ -85,9 +85,19 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
 
 #[test]
 fn each_launch_sees_what_the_one_before_it_wrote() {
-    let Some(mut device) = open("launches") else { return };
+    // Each launch takes 2.9 ms by estimate, so eleven are a submission.
+    let slow = Machine { launch_ns: 2_900_000, ..Machine::default() };
+    for (limited, submissions) in [(None, 1), (Some(slow), 273)] {
+        let Some(mut device) = open("launches") else { return };
+        device.context.limited = limited;
+        launches_in_order(device, submissions);
+    }
+}
+
+fn launches_in_order(mut device: GpuDevice, submissions: usize) {
     // More launches than a query set has room for.
     let arena = by_hand(&mut device, 1500);
+    assert_eq!(device.programs[0].segments.len(), submissions);
     let start: Vec<u8> = (0..4u32).flat_map(u32::to_le_bytes).collect();
     device.write(arena, 0, &start).unwrap();
     let mut timings = Timings::default();
@@ -138,7 +148,8 @@ fn a_step_that_ends_early_is_an_error_and_stays_one() {
             pass.set_bind_group(0, &dispatch.bindings, &[]);
             pass.dispatch_workgroups(1, 1, 1);
         }
-        device.programs[0].next = Some((sizes, encoder.finish()));
+        device.programs[0].next = vec![encoder.finish()];
+        device.programs[0].encoded_for = Some(sizes);
         device.replay(ProgramId(0), &sizes).unwrap();
         device.wait().unwrap();
         for _ in 0..2 {
