@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cleans the generated text: drops broken, repetitive and near-duplicate conversations.
+"""Cleans the generated text: leaves out sentences that do not fit, and drops broken, repetitive and duplicate conversations.
 
     python3 clean.py --raw raw --out clean
 
@@ -15,22 +15,25 @@ import random
 import re
 import sys
 import time
-import zlib
 from collections import Counter
 from multiprocessing import Pool
 from pathlib import Path
 
+import fit
+import plots
 import words
+from fit import WORD
 
-NAMES = set(words.GIRLS + words.BOYS)
 AI = re.compile(r"\b(AI|language model|chatbot|digital assistant|virtual assistant|as an assistant|I cannot|I can't (help|assist)|I'm unable|I am unable|"
                 r"OpenAI|Hugging ?Face|SmolLM|in one short sentence|short sentence)\b", re.I)
 UNFIT = re.compile(r"\b(kill\w*|murder\w*|suicid\w*|rape\w*|sex\w*|porn\w*|naked|drugs?|cocaine|heroin|alcohol\w*|drunk|gun|guns|terror\w*|nazi\w*|slave\w*|"
                    r"bomb\w*|corpse|torture\w*|bitch|damn|shit|fuck\w*|racis\w*|abus\w*)\b", re.I)
 TWICE = re.compile(r"\b(\w+)(?:,? \1\b)+", re.I)
 MAY_COME_TWICE = {"very", "so", "really", "many", "had", "that", "no", "ha", "bye", "up", "far", "too", "yes"}
-WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
-SHINGLE = 8  # Words.
+GIVEN = {w.lower() for text in (plots.OPENINGS, plots.SEA_OPENINGS, *zip(*plots.PLOTS), *zip(*plots.SEA_PLOTS)) for w in WORD.findall(re.sub(r"{\w+}", " ", str(text)))}
+GIVEN |= {w.lower() for name, value in vars(words).items() if isinstance(value, list) for w in WORD.findall(str(value))}
+OFF = re.compile(r"\b(tip|like that|game-changer|quick|this answer|example of|unique|numerous|various|essential|crucial|significant|overall|complex|"
+                 r"dynamic|perspective|environments?|ecosystem|mental|well-being|process|provide)\b", re.I)
 
 
 def flaw(record):
@@ -54,8 +57,10 @@ def flaw(record):
         sentences = [s.strip().lower() for s in re.split(r'(?<=[.!?])"?\s+', reply) if len(s) > 12]
         if len(set(sentences)) < len(sentences):
             return "repetitive"
-        if record["k"] == "story" and any(w in NAMES and w not in record["n"] for w in found):
-            return "names"
+        if record["k"] != "story" and (OFF.search(reply) or any(len(WORD.findall(s)) > 18 for s in sentences)):
+            return "talk"
+        if record["k"] != "story" and any(sum(fit.same(a, b) for b in mine[:i]) > 1 for mine in [fit.content(reply)] for i, a in enumerate(mine)):
+            return "repetitive"
         if re.search(r"[a-z][A-Z]|[.!?][A-Za-z]|\d{5}| ,| \.", reply):
             return "broken"
     return None
@@ -66,22 +71,50 @@ def tidy(text):
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
 
 
-def shingles(record):
-    """Hashes of a quarter of the runs of words in the replies."""
-    found = [w.lower() for w in WORD.findall(" ".join(record["r"]))]
-    hashes = (zlib.crc32(" ".join(found[i : i + SHINGLE]).encode()) for i in range(max(1, len(found) - SHINGLE + 1)))
-    every = list(hashes)
-    return [h for h in every if h % 4 == 0] or every[:1]
+def assemble(parts, people, counts):
+    """A reply without the generated sentences that do not fit; None if one of those cannot be left out.
+
+    Returns the text and the sentences that stayed, and counts the reasons of the others in `counts`."""
+    text, stayed = "", []
+    for i, (given, made, instead) in enumerate(parts):
+        text += given
+        if not made:
+            continue
+        if not people:
+            text += made
+            continue
+        after = parts[i + 1][0] if i + 1 < len(parts) else ""
+        # What was given of this sentence: nothing, if the sentence before it is complete.
+        stem = "" if re.search(r'[.!?]"?$', given.rstrip()) or not given.strip() else re.split(r'(?<=[.!?])"?\s+', given.rstrip())[-1]
+        if re.search(r'[a-z:,!?.] ?"$', given) and given.count('"') % 2:
+            stem = given[given.rstrip('"').rfind('"') + 1 :].strip()[-60:]
+        why = fit.misfit(made, stem, text[: len(text) - len(stem)] if stem else text, after, people)
+        if not why and KNOWN and not all(w.lower() in KNOWN for w in WORD.findall(made)):
+            why = "rare words"
+        counts[f"sentence: {why or 'good'}"] += 1
+        if why and instead is None:
+            return None, stayed
+        if why:
+            text += ("" if given.endswith('"') else " ") + instead if instead else ""
+        else:
+            text += made
+            stayed.append(made)
+    return tidy(text), stayed
 
 
 def records(path):
-    """The records of a file with tidy texts, each with its flaw, if any."""
+    """The records of a file with tidy texts, each with the sentences that stayed, its flaw, if any, and counts of sentences."""
     with gzip.open(path, "rt") as file:
         for line in file:
             record = json.loads(line)
-            record["r"] = [tidy(reply) for reply in record["r"]]
+            counts = Counter()
+            both = [assemble(reply, record["n"], counts) for reply in record["r"]]
             record["u"] = [tidy(user) for user in record["u"]]
-            yield record, flaw(record)
+            if any(text is None for text, _ in both):
+                yield record, [], "misfit", counts
+                continue
+            record["r"] = [tidy(text) for text, _ in both]
+            yield record, [re.sub("|".join(p[0] for p in record["n"]) or "$^", "@", s.strip()) for _, ss in both for s in ss], flaw(record), counts
 
 
 def used(record):
@@ -92,24 +125,27 @@ def used(record):
 def count(path):
     """How many good records of a file have each word."""
     counts = Counter()
-    for record, why in records(path):
+    number = 0
+    for record, _, why, _ in records(path):
         if not why:
             counts.update(used(record))
-    return counts
+            number += 1
+    return counts, number
 
 
 KNOWN = set()  # Words that are common enough: workers get it when they are forked.
 
 
 def read(path):
-    """The good records of a file, each with its shingles, and counts of flaws."""
+    """The good records of a file, each with its generated sentences, and counts of flaws."""
     flaws, good = Counter(), []
-    for record, why in records(path):
-        if not why and not used(record) <= KNOWN:
+    for record, stayed, why, counts in records(path):
+        if not why and record["k"] != "story" and not used(record) <= KNOWN:
             why = "rare words"
         flaws[why or "good"] += 1
+        flaws.update(counts)
         if not why:
-            good.append((record, shingles(record)))
+            good.append((record, stayed))
     return good, flaws
 
 
@@ -140,35 +176,35 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--raw", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--rare", type=int, default=4, help="drop conversations with words that fewer conversations have")
-    parser.add_argument("--seen", type=float, default=0.6, help="drop conversations of which a larger share was seen before")
+    parser.add_argument("--rare", type=float, default=1 / 4000, help="words that a smaller share of conversations has do not stay")
+    parser.add_argument("--often", type=int, default=150, help="drop conversations with a sentence that more often came before")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     args = parser.parse_args()
     began = time.monotonic()
     paths = sorted(args.raw.glob("raw-*.jsonl.gz"))
-    flaws, counts, kept = Counter(), Counter(), []
+    flaws, counts, kept, number = Counter(), Counter(), [], 0
     with Pool(args.cores) as pool:
-        for c in pool.imap(count, paths):
+        for c, n in pool.imap(count, paths):
             counts.update(c)
+            number += n
     global KNOWN
-    KNOWN = {w for w, n in counts.items() if n >= args.rare}
+    KNOWN = GIVEN | {w for w, n in counts.items() if n >= max(2, args.rare * number)}
     print(f"{len(KNOWN)} of {len(counts)} words are common; {time.monotonic() - began:.0f} s", flush=True)
     with Pool(args.cores) as pool:
         for good, f in pool.imap(read, paths):
             flaws.update(f)
             kept += good
-    total = sum(flaws.values())
+    total = sum(n for why, n in flaws.items() if not why.startswith("sentence"))
     random.Random(args.seed).shuffle(kept)
-    seen, exact, fresh = set(), set(), []
-    for record, hashes in kept:
+    often, exact, fresh = Counter(), set(), []
+    for record, stayed in kept:
         whole = (tuple(record["u"][1:]), tuple(record["r"]))
-        share = sum(h in seen for h in hashes) / len(hashes)
-        if whole in exact or (record["k"] == "story" and share > args.seen):
-            flaws["near duplicates"] += 1
+        if whole in exact or any(often[s] >= args.often for s in stayed):
+            flaws["duplicates"] += 1
             continue
         exact.add(whole)
-        seen.update(hashes)
+        often.update(stayed)
         fresh.append(record)
     args.out.mkdir(parents=True, exist_ok=True)
     parts = write(args.out, fresh, args.cores)

@@ -5,8 +5,8 @@
 
 The weights may be cut into parts (`--weights a b c`). Replies follow scripts: given text alternates with generated
 sentences (see `plots.py`). Writes `OUT/raw-GROUP-BATCH.jsonl.gz`, each line a conversation: `{"k": kind, "u": [what the
-user says], "r": [what the model replies], "n": [names in the story]}`. A second run goes on with the groups that are
-missing.
+user says], "r": [replies], "n": [who is in the story]}`. A reply is a list of `[given, generated, instead]`, the last as in
+`prompts.Turn`. A second run goes on with the groups that are missing.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def frame(tokenizer, job):
     for i, turn in enumerate(job.turns):
         if i:
             pending += TURN.format(turn.ask)
-        for text, sentences in turn.reply:
+        for text, sentences, _ in turn.reply:
             pending += text
             if sentences:
                 segments.append((encode(pending), sentences))
@@ -55,6 +55,25 @@ def replies(tokenizer, tokens, job):
     return texts if len(texts) == len(job.turns) and "<|" not in "".join(texts) else None
 
 
+def part(turn, text):
+    """A reply as pairs of given and generated text, each with what may take the place of the latter; None if they are not found."""
+    parts, at = [], 0
+    for i, (given, sentences, instead) in enumerate(turn.reply):
+        if not text.startswith(given, at):
+            return None
+        at += len(given)
+        if not sentences:
+            parts.append([given, "", None])
+            continue
+        following = turn.reply[i + 1][0] if i + 1 < len(turn.reply) else ""
+        end = text.find(following, at) if following else len(text)
+        if end < 0:
+            return None
+        parts.append([given, text[at:end], instead])
+        at = end
+    return parts if at == len(text) else None
+
+
 def prepare(work):
     """The frames and jobs of a group, with those that take about as long next to each other."""
     seed, number, size = work
@@ -69,8 +88,9 @@ def finish(path, results):
     lines = []
     for tokens, job in results:
         texts = replies(TOKENIZER, tokens, job)
-        if texts:
-            lines.append(json.dumps({"k": job.kind, "u": [t.user for t in job.turns], "r": texts, "n": job.names}))
+        parts = [part(turn, text) for turn, text in zip(job.turns, texts)] if texts else [None]
+        if all(parts):
+            lines.append(json.dumps({"k": job.kind, "u": [t.user for t in job.turns], "r": parts, "n": job.people}))
     with gzip.open(path, "wt", compresslevel=1) as file:
         file.write("\n".join(lines) + "\n" if lines else "")
     return len(lines)

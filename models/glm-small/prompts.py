@@ -20,7 +20,8 @@ class Turn:
 
     user: str  # What the user says in the training text.
     ask: str  # What the generator is asked instead.
-    # The reply: texts, each followed by a number of sentences to generate.
+    # The reply: texts, each followed by a number of sentences to generate, and what takes the place of one that does not
+    # fit (nothing, if it may be left out; None, if the reply is worth nothing without it).
     reply: list = field(default_factory=list)
 
 
@@ -28,16 +29,16 @@ class Turn:
 class Job:
     kind: str
     turns: list
-    names: list = field(default_factory=list)  # Who is in the story.
+    people: list = field(default_factory=list)  # Who is in the story: name, kind and pronoun of each.
 
 
 def job(seed, number):
     """Job number `number` of a seed."""
     r = random.Random(f"{seed}/{number}")
-    kind = r.choices(["story", "question", "chat"], [60, 18, 22])[0]
+    kind = r.choices(["story", "question", "chat"], [90, 4, 6])[0]
     if kind == "story":
-        turn, names = story(r)
-        return Job(kind, [turn], names)
+        turn, people = story(r)
+        return Job(kind, [turn], people)
     if kind == "question":
         return Job(kind, [question(r)])
     return Job(kind, chat(r))
@@ -48,71 +49,110 @@ def pick(r, text):
     return re.sub(r"\[([^\]]*)\]", lambda m: r.choice(m[1].split("|")), text)
 
 
-def script(text):
-    """Splits a text at each `~`, where sentences are to be generated."""
-    parts = text.split("~")
-    segments = [(part.rstrip(" "), 1) for part in parts[:-1]]
-    if parts[-1].strip():
-        segments.append((parts[-1].rstrip(), 0))
+def script(text, optional=False):
+    """Splits a text at each `~`, where sentences are to be generated.
+
+    `~<a|b>` is replaced by `a` or `b` if need be; a `~` alone may be left out if it is `optional`."""
+    segments = []
+    at = 0
+    for slot in re.finditer(r"~(?:<([^>]*)>)?", text):
+        given = text[at : slot.start()].rstrip(" ")
+        instead = slot[1] if slot[1] is not None else ("" if optional else None)
+        segments.append((given, 1, instead))
+        at = slot.end()
+    if text[at:].strip():
+        segments.append((text[at:].rstrip(), 0, None))
     return segments
 
 
+def plain(turn):
+    """A reply without anything generated."""
+    text = ""
+    for given, sentences, instead in turn.reply:
+        text += given
+        if sentences and instead:
+            text += ("" if given.endswith('"') else " ") + instead
+    return re.sub(r" +", " ", text).strip()
+
+
 def article(noun):
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+    return f"an {noun}" if noun[0] in "aeiou" and not noun.startswith("uni") else f"a {noun}"
 
 
-def hero(r):
+def hero(r, sea=False):
     """A name, a kind of being and its pronouns."""
     if r.random() < 0.5:
         name, roles, pronouns = r.choice(words.GIRLS), words.GIRL_ROLES, ("she", "her", "her")
     else:
         name, roles, pronouns = r.choice(words.BOYS), words.BOY_ROLES, ("he", "his", "him")
-    kind = r.choices([r.choice(words.ANIMALS), r.choice(roles), r.choice(words.THINGS)], [60, 33, 7])[0]
+    animals = words.SEA_ANIMALS if sea else words.ANIMALS
+    kind = r.choices([r.choice(animals), r.choice(roles), r.choice(words.THINGS)], [1, 0, 0] if sea else [60, 35, 5])[0]
     return name, kind, pronouns
 
 
 def story(r):
-    name, kind, (he, his, him) = hero(r)
-    friend, friend_kind, _ = hero(r)
+    sea = r.random() < 0.06
+    name, kind, (he, his, him) = hero(r, sea)
+    friend, friend_kind, (mhe, mhis, mhim) = hero(r, sea)
     while friend == name or friend_kind == kind:
-        friend, friend_kind, _ = hero(r)
+        friend, friend_kind, (mhe, mhis, mhim) = hero(r, sea)
     trait = r.choice(words.TRAITS)
     thing = r.choice(words.OBJECTS)
-    spots = r.sample(words.SPOTS, 3)
+    short = thing.split(" ")[-1] if thing.split(" ")[-1] in ("ball", "hat", "key", "bell", "boat", "stone", "scarf", "train", "ring", "brush", "coat",
+                                                             "bottle", "balloon", "watch", "car", "pot", "wand") else thing
+    spots = r.sample(words.SPOTS, 2)
     foods = r.sample(words.FOODS, 2)
-    home = r.choice(words.HOMES)
+    home, far = r.sample(words.HOMES, 2)
+    bird = r.choice([b for b in words.BIRDS if b not in (kind, friend_kind)])
+    opening = r.choice(plots.SEA_OPENINGS if sea else plots.OPENINGS)
+    abouts, plot = r.choice(plots.SEA_PLOTS if sea else plots.PLOTS)
+    hatched = "baby {bird}" in plot
+    if hatched:
+        friend_kind = bird
     slots = dict(
-        n=name, k=kind, m=friend, fk=friend_kind, fk2=r.choice(words.ANIMALS), t=trait, o=thing, he=he, his=his, him=him,
-        He=he.capitalize(), His=his.capitalize(), home=home, home2=home.removeprefix("in "), p=r.choice(words.PLACES),
-        spot=spots[0], spot2=spots[1], spot3=spots[2], hide=r.choice(["under a tree", "in a barn", "in a cave", "under a bridge"]),
-        food=foods[0], food2=foods[1], w=r.choice(words.WEATHER), skill=r.choice(words.SKILLS), fear=r.choice(words.FEARS),
-        seed=r.choice(words.SEEDS), c=r.choice(words.COLOURS),
+        n=name, k=kind, m=friend, fk=friend_kind, t=trait, o=thing, o1=short, os=plural(thing), he=he, his=his, him=him, He=he.capitalize(),
+        His=his.capitalize(), His2=mhis.capitalize(), mhe=mhe, mhis=mhis, mhim=mhim, home=home, home3=far, p=r.choice(words.PLACES), spot=spots[0], spot2=spots[1],
+        hide=r.choice(["under a tree", "in a barn", "in a cave", "under a bridge"]), food=foods[0], food2=r.choice(words.FRUITS),
+        w=r.choice(words.WEATHER), w1=r.choice(["sunny", "warm", "bright"]), skill=r.choice(words.SKILLS), fear=r.choice(words.FEARS),
+        seed=r.choice(words.SEEDS), c=r.choice(words.COLOURS), v=r.choice(["train", "boat", "bus"]), bird=bird,
+        b=r.choice(["tree house", "little boat", "bridge", "bench", "bird house", "cart"]),
+        ak=article(kind), afk=article(friend_kind), ao=article(short),
     )
-    if home.startswith("in "):
-        slots["home2"] = home
-    opening, plot, ending = (r.choice(texts) for texts in (plots.OPENINGS, plots.PLOTS, plots.ENDINGS))
-    text = f"{opening} {plot} {ending}".rstrip()
-    text = pick(r, text).format(**slots)
-    # After a kind that begins with a vowel sound, the article changes.
-    text = re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", text)
-    # Paragraphs, at two places in three.
-    beats = text.split("~ ")
-    text = "".join(b + ("~\n\n" if i % 3 == 2 else "~ ") for i, b in enumerate(beats[:-1])) + beats[-1]
-    whats = [article(kind), f"{article(kind)} named {name}", f"{article(kind)} called {name}", f"{name} the {kind}", f"{article(trait)} {kind}"]
-    if friend in text:
+    if "{skill}" in opening and "{skill}" in plot:
+        opening = plots.OPENINGS[0]
+    text = pick(r, f"{opening} // {plot}" if r.random() < 0.5 else f"{opening} {plot}").format(**slots)
+    text = re.sub(r"~<([^>]*)>", lambda m: f"~<{r.choice(m[1].split('|'))}" + ('"' if text[: m.start()].endswith('"') else "") + ">", text)
+    # After the article, a kind may begin with a vowel.
+    text = re.sub(r"\b([Aa]) (?=[aeiou](?!ni))", r"\1n ", text)
+    # Not every story has as many additions.
+    share = r.choice([0.35, 0.6, 0.85])
+    text = re.sub(r" ~(?!<)", lambda m: m[0] if r.random() < share else "", text)
+    text = re.sub(r" ?// ?", "\n\n", text)
+    if text.endswith("."):
+        text += r.choice(["", "", "", "", " The end.", "\n\nThe end."])
+    about = r.choice(abouts).format(**slots)
+    about = re.sub(r"^a (?=[aeiou](?!ni))", "an ", about)
+    people = f"{name} the {kind}"
+    whats = [article(kind)] * 3 + [f"{article(kind)} named {name}", f"{article(kind)} called {name}", people, f"{article(trait)} {kind}"] + [about] * 5
+    if friend in text and not hatched:
         whats += [f"{article(kind)} and {article(friend_kind)}", f"{name} and {friend}"]
-    if thing in text:
-        whats += [article(thing), f"{article(kind)} and {article(thing)}"]
     what = r.choice(whats)
     user = r.choice([
-        "Tell me a story about {}.", "Tell me a story about {}.", "Tell me a short story about {}.", "Write a story about {}.",
-        "Write a short story about {}.", "Can you tell me a story about {}?", "Please tell me a story about {}.",
-        "I would like to hear a story about {}.", "Make up a story about {}.", "A story about {}, please.",
+        "Tell me a story about {}.", "Tell me a story about {}.", "Tell me a story about {}.", "Tell me a short story about {}.", "Write a story about {}.",
+        "Write a story about {}.", "Write a short story about {}.", "Can you tell me a story about {}?", "Please tell me a story about {}.",
+        "I would like to hear a story about {}.", "Make up a story about {}.", "A story about {}, please.", "tell me a story about {}",
         "Tell me a bedtime story about {}.", "Do you know a story about {}?", "Tell my little sister a story about {}.",
-        "Tell me a story.", "Write me a story with {} in it.", "Once upon a time", "Tell me a bedtime story.",
+        "Tell me a story.", "Write a story.", "Once upon a time", "Tell me a bedtime story.",
     ]).format(what)
-    ask = f"Write a short story for small children about {name} the {kind} and {friend} the {friend_kind}. Use simple words."
-    return Turn(user, ask, script(text)), [name, friend]
+    ask = f"Write a story for small children about {name} the {kind} and {friend} the {friend_kind}. Use simple words."
+    return Turn(user, ask, script(text, True)), [[name, kind, he], [friend, friend_kind, mhe]]
+
+
+def plural(noun):
+    """The plural of a noun."""
+    if noun.endswith(("x", "ch", "sh", "s")):
+        return noun + "es"
+    return noun + "s"
 
 
 def question(r):

@@ -46,12 +46,12 @@ for name, rows in (('train', 4096), ('valid', 64)):
     ;;
 generate)
     TOKENIZERS_PARALLELISM=false python3 "$here/generate.py" --weights "$WORK"/in/weights.* --out "$WORK/raw" --seconds "${1:-200}" \
-        ${GENERATE:-}
+        ${GENERATE:-} | tee "$WORK/generate.txt"
     du -sh "$WORK/raw"
     ;;
 clean)
     python3 "$here/clean.py" --raw "$WORK/raw" --out "$WORK/clean" ${CLEAN:-}
-    cp "$WORK"/clean/* "$OUT/"
+    cp "$WORK"/clean/* "$WORK/generate.txt" "$OUT/"
     ls -l "$OUT"
     python3 -c "
 import lzma, sys

@@ -104,7 +104,8 @@ def main():
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--vocab", type=int, default=4096)
     parser.add_argument("--context", type=int, default=1024)
-    parser.add_argument("--facts", type=float, default=0.04, help="share of conversations that are not generated")
+    parser.add_argument("--facts", type=float, default=0.5, help="short conversations without generated text, for each with it")
+    parser.add_argument("--outlines", type=float, default=0.4, help="stories without generated text, for each conversation with it")
     parser.add_argument("--tokenizer", type=Path, help="a tokenizer that is there already")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -115,7 +116,10 @@ def main():
         records = [record for part in pool.imap(unpack, paths) for record in part]
     # Parts may come from several runs of the generator.
     records = list({json.dumps([record["u"][1:], record["r"]]): record for record in records}.values())
-    records += [facts.conversation(args.seed, i) for i in range(int(args.facts * len(records)))]
+    generated = len(records)
+    with Pool() as pool:
+        for make, share in ((facts.conversation, args.facts), (facts.outline, args.outlines)):
+            records += pool.starmap(make, ((args.seed, i) for i in range(int(share * generated))), 1000)
     texts, held, plain = [], [], []
     for i, record in enumerate(records):
         r = random.Random(f"{args.seed}/{i}")

@@ -3,7 +3,7 @@
 
     python3 train.py --data data --out run --seconds 300 --compile
 
-Writes `OUT/weights.safetensors` with `OUT/shape.json`, `OUT/log.jsonl`, and every so often `OUT/resume.pt`, from which a
+The weights with the lowest loss on held-out rows, which is measured every so often, are kept. Writes `OUT/weights.safetensors` with `OUT/shape.json`, `OUT/log.jsonl`, and every so often `OUT/resume.pt`, from which a
 second run with `--resume` goes on.
 """
 
@@ -21,7 +21,7 @@ from model import Shape, angles, build
 from muon import optimisers
 
 
-def rate(done, warm=0.02, decay=0.35, last=0.02):
+def rate(done, warm=0.02, decay=0.5, last=0.02):
     """The learning rate, as a share of the highest, after a share `done` of the time: up, level, and down to the end."""
     return min(1.0, done / warm, max(last, (1 - done) / decay))
 
@@ -55,6 +55,21 @@ def evaluate(model, rows, batch, autocast):
             sums[i] += loss.item() * len(part)
     model.train()
     return [total / len(rows) for total in sums]
+
+
+@torch.no_grad()
+def expert_use(model, rows, autocast):
+    """For each layer with experts, the least and the largest share of tokens that an expert gets."""
+    experts = model.experts()
+    for e in experts:
+        e.load.zero_()
+    model.train()  # Only then are tokens counted.
+    with autocast():
+        model.losses(rows)
+    shares = [(e.load / (e.load.sum() / e.s.used)).tolist() for e in experts]
+    for e in experts:
+        e.load.zero_()
+    return [(round(min(s), 3), round(max(s), 3)) for s in shares]
 
 
 @torch.no_grad()
@@ -116,6 +131,7 @@ def main():
     parser.add_argument("--start", type=Path, help="a folder with weights to begin with")
     parser.add_argument("--shape", type=json.loads, default={}, help="JSON: sizes that differ from the defaults")
     parser.add_argument("--report", type=float, default=10, help="seconds between lines of progress")
+    parser.add_argument("--check", type=float, default=20, help="seconds between measurements of the held-out loss")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=10**9, help="stop after this many steps (the schedule stays)")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -156,7 +172,8 @@ def main():
     parameters = list(model.parameters())
     batch = rows.next()
     first = None
-    saved = reported = clock()
+    saved = reported = checked = clock()
+    best, kept = float("inf"), None
     window, seen = [], 0
     model.train()
     while True:
@@ -198,14 +215,28 @@ def main():
                   f"{speed / 1e3:.0f} k tokens/s", flush=True)
             log.write(json.dumps(dict(t=now, step=step, loss=mean[0], mtp=mean[1], speed=speed, rate=args.lr * share)) + "\n")
             reported, seen, window = now, 0, []
+        if clock() - checked > args.check:
+            held = evaluate(model, valid, args.batch, autocast)
+            use = expert_use(model, valid[: args.batch], autocast)
+            print(f"{clock():5.0f} s  held out: loss {held[0]:.4f}  mtp {held[1]:.4f}  experts' shares {min(u for u, _ in use)} to {max(u for _, u in use)}",
+                  flush=True)
+            log.write(json.dumps(dict(t=clock(), step=step, passes=rows.passes + rows.at / len(train), valid=held[0], valid_mtp=held[1], experts=use)) + "\n")
+            if held[0] < best:
+                best, kept = held[0], {k: v.clone() for k, v in model.state_dict().items()}
+            checked = clock()
         if clock() - saved > 60:
             torch.save(dict(model=model.state_dict(), optimisers=[o.state_dict() for o in made], step=step), resume)
             saved = clock()
 
     final = evaluate(model, valid, args.batch, autocast)
+    if final[0] > best:
+        print(f"the last weights lose {final[0]:.4f}, earlier ones lost {best:.4f}: those are kept", flush=True)
+        model.load_state_dict(kept)
+        final = evaluate(model, valid, args.batch, autocast)
     save_file({k: v.float().cpu().contiguous() for k, v in model.state_dict().items()}, args.out / "weights.safetensors")
     facts = dict(step=step, tokens=step * args.batch * shape.context, passes=rows.passes + rows.at / len(train), valid=final[0],
-                 valid_mtp=final[1], seconds=clock(), accepted=accepted(model, valid[:64], autocast))
+                 valid_mtp=final[1], seconds=clock(), accepted=accepted(model, valid[:64], autocast),
+                 experts=expert_use(model, valid[: args.batch], autocast))
     print(json.dumps(facts), flush=True)
     log.write(json.dumps(facts) + "\n")
 
@@ -214,7 +245,8 @@ def main():
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(tokenizer_path))
-        asks = ["Tell me a story about a fox.", "Once upon a time", "What is the moon?", "Hello!", "I feel sad today.", "Why do birds sing?"]
+        asks = ["Tell me a story about a fox.", "Tell me a story about a girl who finds a key.", "Once upon a time", "Write a story about a bear and a boat.",
+                "What is the moon?", "What is 17 + 6?", "Hello!", "I feel sad today."]
         chats = [f"[gMASK]<sop><|user|>{ask}<|assistant|>" for ask in asks]
         most = 160 if cuda else 24
         for ask, text in zip(asks + ["(plain)"], complete(model, tokenizer, chats + ["One day, a little"], most, 0.5, args.device, autocast)):

@@ -9,13 +9,18 @@ def split(text):
 GIRLS = split("""Lily, Mia, Anna, Sara, Lucy, Emma, Ella, Rosie, Nora, Ruby, Daisy, Zoe, Molly, Grace, Ivy, Kate, Amy, Clara, Ada,
     Bella, Jane, Mary, Penny, Sophie, Tina, Hana, Lena, Maya, Nina, Olive, Poppy, Hazel, Alice, Betty, Cora, Dora, Elsie, Fay""")
 BOYS = split("""Tim, Tom, Ben, Sam, Max, Leo, Jack, Finn, Oscar, Noah, Adam, Charlie, Danny, Eddie, Felix, George, Harry, Ivan, Jim,
-    Luke, Milo, Nick, Otto, Paul, Robin, Simon, Theo, Will, Alex, Bobby, Carl, David, Eric, Frank, Gus, Hugo, Jonah, Peter""")
+    Luke, Milo, Nick, Otto, Paul, Simon, Theo, Alex, Bobby, Carl, David, Eric, Frank, Gus, Hugo, Jonah, Peter""")
 ANIMALS = split("""fox, rabbit, bear, mouse, cat, dog, owl, duck, frog, squirrel, hedgehog, deer, pig, sheep, goat, horse, cow, hen,
     turtle, lion, elephant, monkey, tiger, penguin, kitten, puppy, bird, goose, badger, beaver, otter, mole, wolf, donkey, panda,
-    koala, parrot, snail, bee, ant, butterfly, fish, whale, dolphin, crab, dragon, swan, robin, camel, giraffe""")
-GIRL_ROLES = split("girl, girl, girl, girl, princess, queen, farmer, baker, teacher, fairy, painter, dancer, sailor, doctor, gardener")
-BOY_ROLES = split("boy, boy, boy, boy, prince, king, farmer, baker, teacher, fisherman, painter, singer, sailor, doctor, gardener")
-THINGS = split("robot, snowman, train, cloud, star, tree, boat, kite, teddy bear, toy car")
+    koala, parrot, snail, bee, ant, butterfly, dragon, swan, camel, giraffe, dinosaur, unicorn, zebra, kangaroo, raccoon, chicken,
+    ladybug, lamb, pony, bat, crocodile, hippo, cricket, spider, snake""")
+SEA_ANIMALS = split("fish, whale, dolphin, crab, seal, octopus, shark, sea turtle, seahorse, starfish")
+BIRDS = split("bird, duck, owl, swan, parrot, dragon, goose, robin")
+GIRL_ROLES = split("""girl, girl, girl, girl, princess, queen, farmer, baker, teacher, fairy, painter, dancer, sailor,
+    doctor, gardener, witch, cook, woman, pirate, singer""")
+BOY_ROLES = split("""boy, boy, boy, boy, prince, king, farmer, baker, teacher, fisherman, painter, singer, sailor,
+    doctor, gardener, wizard, knight, cook, man, pirate""")
+THINGS = split("robot, teddy bear, snowman, doll, giant, elf, clown")
 TRAITS = split("""little, kind, brave, shy, happy, clever, curious, lazy, funny, gentle, small, young, quiet, cheerful, hungry, friendly,
     sleepy, silly, lonely, careful, proud, old, playful, good, sweet, busy, tiny, wise""")
 HOMES = split("""in a small house, near the forest, in a big forest, on a farm, by the sea, in a little village, next to a river, on a
@@ -27,9 +32,11 @@ SPOTS = split("""under the bed, behind the sofa, in the tall grass, under a leaf
     hollow log, on top of the shelf, under the stairs, in the shed, beside the gate, in the kitchen, under a bush, by the window""")
 OBJECTS = split("""red ball, blue hat, golden key, little bell, teddy bear, kite, book, wooden boat, shiny stone, red scarf, toy train,
     drum, silver ring, umbrella, paint brush, warm coat, basket, green bottle, yellow balloon, pocket watch, flute, doll, map, lamp,
-    button, blanket, box, cup, shell, feather, coin, pencil, mirror, bucket, lantern, bag""")
+    button, blanket, box, cup, shell, feather, coin, pencil, mirror, bucket, lantern, bag, key, ball, boat, hat, toy car, shoe, ring,
+    bell, rope, clock, crown, magic wand, letter, spoon, bicycle, flower pot, star, candle, necklace, stone""")
 FOODS = split("""soup, apple pie, bread, cake, pancakes, cookies, berries, porridge, honey, cheese, carrots, apples, pears, nuts, jam,
     tea, hot milk, strawberries, corn, sandwiches, plums, rice, bananas, cherries""")
+FRUITS = split("berries, cookies, nuts, apples, pears, plums, cherries, strawberries, pancakes, bananas, carrots, sweets")
 WEATHER = split("sunny, rainy, cold, windy, warm, snowy, bright, foggy, quiet, cloudy")
 SKILLS = split("""swim, ride a bike, bake bread, paint, fly a kite, sing, whistle, dance, climb, skate, read, write, play the drum, cook,
     jump rope, juggle, draw, plant flowers, tell stories, build a boat, play the piano, fish, knit, run fast, tie a knot""")
