@@ -106,6 +106,7 @@ def main():
     parser.add_argument("--context", type=int, default=1024)
     parser.add_argument("--facts", type=float, default=0.5, help="short conversations without generated text, for each with it")
     parser.add_argument("--outlines", type=float, default=0.4, help="stories without generated text, for each conversation with it")
+    parser.add_argument("--bare", type=int, default=0, help="at least so many outlines, and half as many short conversations")
     parser.add_argument("--tokenizer", type=Path, help="a tokenizer that is there already")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -118,8 +119,8 @@ def main():
     records = list({json.dumps([record["u"][1:], record["r"]]): record for record in records}.values())
     generated = len(records)
     with Pool() as pool:
-        for make, share in ((facts.conversation, args.facts), (facts.outline, args.outlines)):
-            records += pool.starmap(make, ((args.seed, i) for i in range(int(share * generated))), 1000)
+        for make, number in ((facts.conversation, max(args.facts * generated, args.bare // 2)), (facts.outline, max(args.outlines * generated, args.bare))):
+            records += pool.starmap(make, ((args.seed, i) for i in range(int(number))), 1000)
     texts, held, plain = [], [], []
     for i, record in enumerate(records):
         r = random.Random(f"{args.seed}/{i}")
