@@ -66,7 +66,7 @@ def misfit(text, stem, before, after, people):
             return "quotes"
         if not re.fullmatch(r"[^.!?]+[.!]", body):
             return "form"
-        if not (3 if not stem else 1) <= len(found) <= 14:
+        if not (3 if not stem else 1) <= len(found) <= 11:
             return "length"
         if set(low) & PRESENT:
             return "tense"
@@ -98,6 +98,14 @@ def misfit(text, stem, before, after, people):
             return "pronouns"
         if set(low) & {"they", "their", "them", "together", "both"} and len(known) < 2:
             return "pronouns"
+        if not stem and not re.match(r"(He|She|They|It|The|His|Her|Then|So|All|Everybody|Soon|Suddenly|" + "|".join(names) + r")\b", body):
+            return "beginning"
+        # What would need to be known later on, or does not agree with what comes.
+        if re.search(r"\b(not|never|no|nothing|nobody|\w+n't|day|days|morning|night|week|year|until|found|find|saw|met|meet|decided|became|turned|won|lost|"
+                     r"always|again|but|because|if|once|first|last|another|also|even|just like|only)\b", whole, re.I) and len(low) > 1:
+            return "news"
+        if any(re.search(rf"\bthe {k}\b", body.lower()) for k in kinds):
+            return "beings"
     if EMPTY.search(whole):
         return "empty"
     mine = content(whole)

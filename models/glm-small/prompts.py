@@ -54,14 +54,21 @@ def script(text, optional=False):
 
     `~<a|b>` is replaced by `a` or `b` if need be; a `~` alone may be left out if it is `optional`."""
     segments = []
-    at = 0
+    at, carried = 0, ""
     for slot in re.finditer(r"~(?:<([^>]*)>)?", text):
-        given = text[at : slot.start()].rstrip(" ")
+        if slot[1] and text[: slot.start()].endswith('"'):
+            # What is said turns a story: the generator's replies seldom fit, so that those written by hand are taken.
+            carried += text[at : slot.start()] + slot[1]
+            at = slot.end()
+            continue
+        given = carried + text[at : slot.start()].rstrip(" ")
+        carried = ""
         instead = slot[1] if slot[1] is not None else ("" if optional else None)
         segments.append((given, 1, instead))
         at = slot.end()
-    if text[at:].strip():
-        segments.append((text[at:].rstrip(), 0, None))
+    rest = carried + text[at:].rstrip()
+    if rest.strip():
+        segments.append((rest, 0, None))
     return segments
 
 

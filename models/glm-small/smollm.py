@@ -174,7 +174,8 @@ class SmolLM:
             banned = torch.where(match, self.index_of[history[:, n - 1 :]], 0)
             logits = logits.scatter(1, banned, -torch.inf)
         logits[:, 0] = -torch.inf
-        return logits
+        # Nobody speaks in generated sentences: who says what is up to the scripts.
+        return logits.masked_fill(self.quotes[self.choices] > 0, -torch.inf)
 
     @torch.inference_mode()
     def follow(self, heads, scripts, options, generator, prefill=1024):
