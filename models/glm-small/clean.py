@@ -44,7 +44,7 @@ def flaw(record):
             return "characters"
         if len(found) < 2 or (record["k"] == "story" and len(found) < 45):
             return "short"
-        if AI.search(reply):
+        if record["k"] != "story" and AI.search(reply):
             return "assistant"
         if UNFIT.search(reply):
             return "unfit"
