@@ -25,6 +25,7 @@ pub(crate) fn hardware(isa: Isa, wanted: Option<usize>) -> Hardware {
         machine: Machine { workers: threads as u64, ..Machine::default() },
         rules_keep_bits: true,
         distant: false,
+        batch: Hardware::BATCH,
     }
 }
 

@@ -32,5 +32,6 @@ pub(crate) fn hardware(card: &Card) -> Hardware {
         // Lanes that share a sum add it up in another order.
         rules_keep_bits: false,
         distant: true,
+        batch: Hardware::BATCH,
     }
 }

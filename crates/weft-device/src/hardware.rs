@@ -17,12 +17,18 @@ pub struct Hardware {
     /// Whether results are far from the host, in memory of the device's own, so that reading them takes longer the more
     /// there are: 600 kB of logits as long as several layers.
     pub distant: bool,
+    /// The most tokens of a step that suit it, unless a user asks for more or fewer.
+    pub batch: usize,
 }
 
 impl Hardware {
+    /// The most tokens of a step on hardware that nobody else waits for: prompts are about as fast with longer steps.
+    pub const BATCH: usize = 512;
+
     /// Nominal hardware with default numbers, for devices that are not built for speed.
     pub fn common(key: &str) -> Hardware {
         let (key, numbers) = (key.into(), key.into());
-        Hardware { key, numbers, machine: Machine::default(), rules_keep_bits: true, distant: false }
+        let (machine, batch) = (Machine::default(), Hardware::BATCH);
+        Hardware { key, numbers, machine, rules_keep_bits: true, distant: false, batch }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_device::Target;
+use weft_device::{Hardware, Target};
 use weft_fuse::{Choice, Cost, CostModel, Fusion, Options, estimate};
 use weft_ir::rules::RULES;
 use weft_ir::{Graph, NodeId, Rule, Sizes, Switches, WhyNot};
@@ -128,7 +128,7 @@ pub struct KernelPart {
 pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Explained>, Error> {
     let ExplainOptions { switches, tokens, depth, costs } = options;
     // As a program that runs the model with default options compiles it, if its context has room for the step.
-    let room = Room::new(&EngineOptions::default(), model.config.context.max(*tokens))?;
+    let room = Room::new(&EngineOptions::default(), model.config.context.max(*tokens), Hardware::BATCH)?;
     let options = Options { max: room.max, switches: switches.clone(), costs: *costs, advise: true };
     let steps = if *tokens == 1 { vec![1] } else { vec![1, *tokens] };
     let planned = Planned::new(model, &options, steps)?;

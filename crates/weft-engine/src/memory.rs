@@ -22,7 +22,7 @@ pub fn memory_need(
     device: &dyn Device,
     options: &EngineOptions,
 ) -> Result<MemoryNeed, Error> {
-    let room = Room::new(options, model.config.context)?;
+    let room = Room::new(options, model.config.context, device.caps().hardware.batch)?;
     let costs = cost_model(&device.caps().hardware, options.device_folder());
     let compile = Options { max: room.max, switches: options.switches.clone(), costs, advise: false };
     of(&Planned::of_all_steps(model, &compile)?, &room.max, device)

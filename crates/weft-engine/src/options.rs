@@ -33,8 +33,8 @@ pub struct EngineOptions {
     /// The number of sequences of full length that the KV cache has room for. More can run at once if they are shorter
     /// or, with room for several, share a prefix.
     pub sequences: usize,
-    /// The most tokens computed in a step.
-    pub batch: usize,
+    /// The most tokens computed in a step. `None` means 512, or 128 on a GPU that the screen waits for.
+    pub batch: Option<usize>,
     /// The most prompt tokens computed in a step with replies, which have to wait for them. Fewer make replies smoother and
     /// prompts slower: with a mixture of experts on a CPU, a step of 128 takes a third of the time of one of 512, and a
     /// prompt an eighth longer.
@@ -63,7 +63,7 @@ impl Default for EngineOptions {
             threads: None,
             context: None,
             sequences: 1,
-            batch: 512,
+            batch: None,
             chunk: 128,
             kv: GgmlType::F16,
             commit: false,
@@ -97,8 +97,8 @@ impl EngineOptions {
     }
 
     /// Sets the most tokens of a [step](Self::batch).
-    pub fn batch(self, tokens: usize) -> EngineOptions {
-        EngineOptions { batch: tokens, ..self }
+    pub fn batch(self, tokens: impl Into<Option<usize>>) -> EngineOptions {
+        EngineOptions { batch: tokens.into(), ..self }
     }
 
     /// Sets the most prompt tokens of a [step with replies](Self::chunk).

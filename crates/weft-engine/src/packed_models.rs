@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use weft_device::Hardware;
 use weft_fuse::Options;
 use weft_gguf::{Gguf, TensorInfo};
 use weft_models::BuildOptions;
@@ -55,7 +56,7 @@ pub fn unpack_model(
 fn needed(gguf: &Gguf) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
     let defaults = EngineOptions::default();
     let model = weft_models::build(gguf, &BuildOptions { kv: defaults.kv, page: BuildOptions::PAGE })?;
-    let Room { max, .. } = Room::new(&defaults, model.config.context)?;
+    let Room { max, .. } = Room::new(&defaults, model.config.context, Hardware::BATCH)?;
     let planned = Planned::of_all_steps(&model, &Options { max, ..Options::default() })?;
     let (mut tiles, mut rows) = (BTreeSet::new(), BTreeSet::new());
     for (i, segment) in planned.segments.iter().enumerate() {

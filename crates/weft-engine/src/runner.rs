@@ -90,7 +90,8 @@ impl Runner {
             );
             return Err(Error::Option(why));
         }
-        let Room { context, pages, max } = Room::new(options, model.graph().config.context)?;
+        let Room { context, pages, max } =
+            Room::new(options, model.graph().config.context, device.caps().hardware.batch)?;
         let costs = cost_model(&device.caps().hardware, options.device_folder());
         let fusion = Options { max, switches: options.switches.clone(), costs, advise: false };
         let cache = options.cache.as_ref();

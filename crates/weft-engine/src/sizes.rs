@@ -33,11 +33,13 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// The room that options ask for, with a model that was trained for sequences of `trained` tokens.
+    /// The room that options ask for, with a model that was trained for sequences of `trained` tokens; `batch` is the most
+    /// tokens of a step if they do not say.
     ///
     /// # Errors
     /// If an option is not valid for the model.
-    pub(crate) fn new(options: &EngineOptions, trained: usize) -> Result<Room, Error> {
+    pub(crate) fn new(options: &EngineOptions, trained: usize, batch: usize) -> Result<Room, Error> {
+        let batch = options.batch.unwrap_or(batch);
         let context = options.context.unwrap_or(DEFAULT_CONTEXT.min(trained));
         if context == 0 || context > trained {
             let why = format!(
@@ -46,9 +48,8 @@ impl Room {
             return Err(Error::Option(why));
         }
         let pages = context.div_ceil(PAGE).saturating_mul(options.sequences);
-        if options.sequences == 0 || options.batch == 0 || i32::try_from(pages.saturating_mul(PAGE)).is_err()
-        {
-            let EngineOptions { sequences, batch, .. } = options;
+        if options.sequences == 0 || batch == 0 || i32::try_from(pages.saturating_mul(PAGE)).is_err() {
+            let sequences = options.sequences;
             let why = format!(
                 "{sequences} sequences of {context} tokens, in batches of {batch}: expected at least one of each, and \
                  less than 2^31 tokens in all"
@@ -59,7 +60,7 @@ impl Room {
             let why = "chunks of 0 prompt tokens beside replies: expected at least 1";
             return Err(Error::Option(why.into()));
         }
-        let tokens = options.batch.min(context.saturating_mul(options.sequences));
+        let tokens = batch.min(context.saturating_mul(options.sequences));
         // Sequences that share a page all list it. A single sequence shares with none.
         let all = context.div_ceil(PAGE).saturating_mul(tokens);
         let listed = if options.sequences == 1 { pages } else { all.min(SHARED * pages).max(pages) };

@@ -14,10 +14,9 @@ use crate::canary::Canary;
 use crate::clock::Clock;
 use crate::compile::{Compiled, compile};
 use crate::context::Context;
-use crate::hardware::hardware;
+use crate::hardware::{hardware, has_time_limit};
 use crate::pipelines::Pipelines;
 use crate::replay::{InFlight, replay};
-use crate::segments;
 
 /// A device that runs kernels on a GPU, through wgpu.
 ///
@@ -46,7 +45,7 @@ impl GpuDevice {
         let threads = options.host_threads();
         let name = format!("gpu ({}, {})", adapter.name(), adapter.interface());
         let hardware = hardware(adapter, threads);
-        let limited = segments::has_time_limit(adapter.kind()).then_some(hardware.machine);
+        let limited = has_time_limit(adapter.kind()).then_some(hardware.machine);
         let context = Context::open(adapter, name.clone(), limited)?;
         let canary = Canary::new(&context)
             .map_err(|error| OpenError::Failed { device: adapter.name().into(), why: error.to_string() })?;

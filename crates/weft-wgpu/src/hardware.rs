@@ -8,6 +8,9 @@ use weft_kern::Machine;
 
 use crate::adapter::Adapter;
 
+/// Tokens of a step where the screen waits for it.
+const SHORT_BATCH: usize = 128;
+
 /// An adapter with its driver. Software runs on so many `threads`.
 pub(crate) fn hardware(adapter: &Adapter, threads: usize) -> Hardware {
     let software =
@@ -22,7 +25,13 @@ pub(crate) fn hardware(adapter: &Adapter, threads: usize) -> Hardware {
         rules_keep_bits: false,
         // Software computes in the host's memory.
         distant: !matches!(adapter.kind(), DeviceKind::Software | DeviceKind::Processor),
+        batch: if has_time_limit(adapter.kind()) { SHORT_BATCH } else { Hardware::BATCH },
     }
+}
+
+/// Whether long submissions are ended on adapters of a kind.
+pub(crate) fn has_time_limit(kind: DeviceKind) -> bool {
+    matches!(kind, DeviceKind::Integrated | DeviceKind::Other)
 }
 
 /// How fast an adapter of a kind is.

@@ -5,16 +5,11 @@
 
 use std::ops::Range;
 
-use weft_device::{DeviceKind, Program};
+use weft_device::Program;
 use weft_kern::{Anchor, Kernel, Machine, Seen, Sizes};
 
 /// The estimated nanoseconds after which a submission ends.
 const LONGEST_NS: u64 = 30_000_000;
-
-/// Whether long submissions are ended on adapters of a kind.
-pub(crate) fn has_time_limit(kind: DeviceKind) -> bool {
-    matches!(kind, DeviceKind::Integrated | DeviceKind::Other)
-}
 
 /// The launches of each submission of a step, in order: all in one without a `machine` to estimate times for.
 pub(crate) fn segments(program: &Program, machine: Option<&Machine>) -> Vec<Range<usize>> {
@@ -70,6 +65,8 @@ fn nanoseconds(kernel: &Kernel, sizes: &Sizes, machine: &Machine) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hardware::{has_time_limit, machine};
+    use weft_device::DeviceKind;
 
     #[test]
     fn a_submission_ends_with_the_launch_that_makes_it_too_long() {
@@ -101,11 +98,12 @@ call product b0 b1 b2
 }
 ";
         let kernel = weft_kern::parse_plan(text).unwrap().kernels.remove(0);
-        let machine = crate::hardware::machine(DeviceKind::Integrated, 8);
+        let machine = machine(DeviceKind::Integrated, 8);
         let of = |tokens| nanoseconds(&kernel, &Sizes { tokens, ..Sizes::default() }, &machine);
         let layers = |tokens: usize| cut(std::iter::repeat_n(of(tokens), 47)).len();
         assert_eq!(layers(1), 1, "{} ns", of(1));
         assert!((3..=47).contains(&layers(512)), "{} submissions, {} ns", layers(512), of(512));
         assert!([DeviceKind::Discrete, DeviceKind::Software].iter().all(|kind| !has_time_limit(*kind)));
+        assert!(has_time_limit(DeviceKind::Integrated));
     }
 }

@@ -185,9 +185,7 @@ impl<'a> Args<'a> {
 
     /// The options of an engine for conversations and measurements.
     pub(crate) fn engine(self) -> EngineOptions {
-        let options = self.device_options().context(self.count("context"));
-        let batch = self.count("batch").unwrap_or(options.batch);
-        options.batch(batch)
+        self.device_options().context(self.count("context")).batch(self.count("batch"))
     }
 
     /// The options of an engine that answers: also what guesses the tokens of replies.

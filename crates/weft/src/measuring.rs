@@ -33,7 +33,9 @@ pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     check_step(depth, tokens, &own, &model)?;
     let context = own.context.or(Some(depth.saturating_add(tokens)));
-    Ok(Prepared { path, gguf, options: own.context(context) })
+    // A long step is measured as a whole, also where steps are shorter by default.
+    let batch = own.batch.or((tokens > 1).then_some(MEASURED_BATCH));
+    Ok(Prepared { path, gguf, options: own.context(context).batch(batch) })
 }
 
 /// Runs `work` on a loaded model with a meter of its device, and shows the progress; `None` after Ctrl-C. If the speed of the
@@ -70,6 +72,9 @@ pub(crate) fn measure<T>(
     Ok(Some(measured))
 }
 
+/// The most tokens of a measured step without --batch, on any device.
+const MEASURED_BATCH: usize = 512;
+
 /// Checks that a step fits into the model's limit, the context and a batch.
 fn check_step(
     depth: usize,
@@ -79,8 +84,9 @@ fn check_step(
 ) -> anyhow::Result<()> {
     let EngineOptions { context, batch, .. } = options;
     let (needed, trained) = (depth.saturating_add(tokens), model.config.context);
+    let batch = batch.unwrap_or(MEASURED_BATCH);
     ensure!(
-        tokens <= *batch,
+        tokens <= batch,
         "a step of {tokens} tokens exceeds --batch {batch}; use a smaller --prefill or a larger --batch"
     );
     ensure!(

@@ -44,7 +44,7 @@ const DEFAULT_CONTEXT: usize = 4096;
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let count = |knob| args.count(knob).unwrap_or(0);
     let form = Form::of(args)?;
-    let prefill = count("prefill").min(count("batch"));
+    let prefill = count("prefill").min(args.count("batch").unwrap_or(usize::MAX));
     let time = Duration::from_secs(count("seconds") as u64);
     let wanted = TuneOptions { time, beam: count("beam"), depth: count("depth"), prefill };
     let Prepared { path, gguf, options } = prepare(args, MODEL.name, wanted.depth, prefill.max(1))?;

@@ -55,9 +55,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let gguf = weft_engine::open_file(&path)?;
     let tokens = tokens(args, &gguf)?;
     ensure!(!tokens.is_empty(), "the text has no tokens, so there is nothing to verify");
-    let options = args.device_options().context(tokens.len());
-    let batch = args.count("batch").unwrap_or(options.batch);
-    let options = options.batch(batch);
+    let options = args.device_options().context(tokens.len()).batch(args.count("batch"));
     let (mut verifier, _) = with_report(|report| Verifier::load(&path, &options, report))?;
     let wanted = VerifyOptions { all: args.flag("all"), columns: args.count("columns").unwrap_or(0) };
     let listener = Listener::new();
