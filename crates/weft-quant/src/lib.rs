@@ -27,6 +27,7 @@
 mod codec;
 mod encoding;
 mod floats;
+mod interleave;
 pub mod ints;
 mod iquants;
 mod kquants;
@@ -42,3 +43,12 @@ pub use floats::f16_to_f32;
 pub use ints::{IntLayout, unpack_row};
 pub use restore::restore_tile;
 pub use types::{GgmlType, UnknownType};
+
+/// Bytes that look random, the same in every run.
+#[cfg(test)]
+fn test_bytes(mut seed: u64) -> impl FnMut() -> u8 {
+    move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 56) as u8
+    }
+}

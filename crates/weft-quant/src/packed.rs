@@ -17,13 +17,12 @@
 
 use crate::GgmlType;
 use crate::floats::f16_to_f32;
+pub use crate::interleave::ROWS;
+use crate::interleave::interleave;
 use crate::iquants::{IQ4_VALUES, doubled_e2m1, half_e8m0, iq4_xs_scales};
 use crate::kquants::{q2_scales_and_mins, q3_scales, scales_and_mins};
 use crate::legacy::nibbles;
 use crate::unpack_row;
-
-/// The rows of a tile.
-pub const ROWS: usize = 16;
 
 /// The columns that are stored together.
 pub const COLUMNS: usize = 32;
@@ -170,8 +169,26 @@ pub fn pack_tile(ty: GgmlType, k: usize, rows: &[u8], out: &mut [u8]) {
     );
     assert_eq!(Some(out.len()), layout.tile_bytes(k), "the length of a tile of {ty}");
     out.fill(0);
-    let codes = layout.table.map(|table| codes(&table, layout.offset));
     let (numbers, scales) = out.split_at_mut(layout.scales_at(k));
+    if !interleave(ty, row_bytes, rows, numbers) {
+        unpack_and_pack(ty, &layout, k, row_bytes, rows, numbers);
+    }
+    for (row, bytes) in rows.chunks_exact(row_bytes).enumerate() {
+        pack_scales(ty, &layout, k, row, bytes, scales);
+    }
+    // Missing rows have scales of 0, whatever their numbers.
+}
+
+/// Puts the numbers of whole rows in their places: of every format, slowly.
+fn unpack_and_pack(
+    ty: GgmlType,
+    layout: &Layout,
+    k: usize,
+    row_bytes: usize,
+    rows: &[u8],
+    numbers: &mut [u8],
+) {
+    let codes = layout.table.map(|table| codes(&table, layout.offset));
     let (mut q, mut floats, mut mins) = (vec![0i8; k], vec![0.0; k / layout.group], Vec::new());
     if ty.int_layout().is_some_and(|l| l.has_min) {
         mins = vec![0.0; k / layout.group];
@@ -191,9 +208,7 @@ pub fn pack_tile(ty: GgmlType, k: usize, rows: &[u8], out: &mut [u8]) {
             });
             pack_numbers(layout.bits, row, &words, out.as_chunks_mut().0);
         }
-        pack_scales(ty, &layout, k, row, bytes, scales);
     }
-    // Missing rows have scales of 0, whatever their numbers.
 }
 
 /// For each integer of a format (as `u8`), its index in the table.
@@ -372,14 +387,31 @@ pub fn unpack_tile_row(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_bytes;
+
+    #[test]
+    fn interleaved_numbers_are_the_unpacked_ones() {
+        let mut next = test_bytes(5);
+        let mut tried = 0;
+        for ty in GgmlType::ALL.iter().copied() {
+            let Some(layout) = Layout::of(ty) else { continue };
+            for (blocks, count) in [(1, 16), (3, 16), (4, 5), (2, 1)] {
+                let (k, row_bytes) = (blocks * ty.block_len(), blocks * ty.block_bytes());
+                let rows: Vec<u8> = (0..count * row_bytes).map(|_| next()).collect();
+                let [mut fast, mut slow] = [(); 2].map(|()| vec![0; layout.scales_at(k)]);
+                if interleave(ty, row_bytes, &rows, &mut fast) {
+                    unpack_and_pack(ty, &layout, k, row_bytes, &rows, &mut slow);
+                    tried += 1;
+                }
+                assert!(fast == slow, "{ty}: {count} rows of {k}");
+            }
+        }
+        assert_eq!(tried, 9 * 4);
+    }
 
     #[test]
     fn a_tile_unpacks_to_its_rows() {
-        let mut seed = 7u64;
-        let mut next = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 56) as u8
-        };
+        let mut next = test_bytes(7);
         let mut tried = 0;
         for ty in GgmlType::ALL.iter().copied() {
             let Some(layout) = Layout::of(ty) else {

@@ -216,14 +216,11 @@ fn put(mut out: &mut [u8], parts: &[&[u8]]) {
 mod tests {
     use super::*;
     use crate::packed::pack_tile;
+    use crate::test_bytes;
 
     #[test]
     fn every_bit_of_every_row_is_restored() {
-        let mut seed = 11u64;
-        let mut next = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 56) as u8
-        };
+        let mut next = test_bytes(11);
         let mut tried = 0;
         for ty in GgmlType::ALL.iter().copied().filter(|ty| Layout::of(*ty).is_some()) {
             tried += 1;
