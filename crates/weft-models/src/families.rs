@@ -7,6 +7,8 @@ mod qwen2;
 mod qwen3;
 mod qwen3moe;
 
+use std::sync::Arc;
+
 use weft_gguf::Gguf;
 
 use self::family::Family;
@@ -14,6 +16,7 @@ use crate::error::Error;
 use crate::file::ModelFile;
 use crate::keys::Keys;
 use crate::model::ModelGraph;
+use crate::mtp::Mtp;
 use crate::options::BuildOptions;
 
 /// All families, in the order in which error messages list them.
@@ -45,7 +48,7 @@ pub fn build(gguf: &Gguf, options: &BuildOptions) -> Result<ModelGraph, Error> {
     let metadata = gguf.metadata();
     let found = metadata.require_str("general.architecture")?;
     match FAMILIES.iter().find(|family| family.architecture == found) {
-        Some(Family { architecture, build }) => {
+        Some(Family { architecture, build, .. }) => {
             build(&ModelFile { gguf, keys: Keys { metadata, architecture }, options })
         }
         None => Err(Error::Architecture {
@@ -54,4 +57,25 @@ pub fn build(gguf: &Gguf, options: &BuildOptions) -> Result<ModelGraph, Error> {
             supported: architectures().collect::<Vec<_>>().join(", "),
         }),
     }
+}
+
+/// Builds the layer of a model that predicts one token more. `model` was built from the same file with the same options, and
+/// shares equal graphs.
+///
+/// Returns `None` if the file has none, or Weft knows none of its family.
+///
+/// # Errors
+/// [`Error`] names the tensor that is missing or has another shape.
+pub fn mtp(model: &ModelGraph, gguf: &Gguf, options: &BuildOptions) -> Result<Option<Mtp>, Error> {
+    let found = model.config.architecture;
+    let family = FAMILIES.iter().find(|family| family.architecture == found);
+    let Some(Family { architecture, mtp: Some(build), .. }) = family else { return Ok(None) };
+    let keys = Keys { metadata: gguf.metadata(), architecture };
+    let Some(mut mtp) = build(&ModelFile { gguf, keys, options })? else { return Ok(None) };
+    for segment in &mut mtp.segments {
+        if let Some(equal) = model.segments.iter().find(|known| known.graph == segment.graph) {
+            segment.graph = Arc::clone(&equal.graph);
+        }
+    }
+    Ok(Some(mtp))
 }

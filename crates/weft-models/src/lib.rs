@@ -42,6 +42,9 @@
 //!
 //! The embedding outputs `x` (`f32[T, hidden]`), every layer the next `x`, and the head `logits` (`f32[R, vocab]`). A
 //! segment of [`candidates`], which is the same for all models, can follow.
+//!
+//! A model may have a layer that predicts one token more, [`Mtp`]. It is built on demand by [`mtp()`], and its steps are programs of
+//! their own.
 #![forbid(unsafe_code)]
 
 mod blocks;
@@ -54,6 +57,7 @@ mod families;
 mod file;
 mod keys;
 mod model;
+mod mtp;
 mod options;
 mod oracle;
 mod segment;
@@ -62,7 +66,8 @@ pub use candidates::candidates;
 pub use config::{BlockInfo, Config, LayerInfo};
 pub use cost::Cost;
 pub use error::Error;
-pub use families::{architectures, build};
+pub use families::{architectures, build, mtp};
 pub use model::ModelGraph;
+pub use mtp::Mtp;
 pub use options::BuildOptions;
 pub use segment::Segment;

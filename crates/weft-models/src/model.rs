@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use weft_ir::{Graph, NodeId};
+use weft_ir::Graph;
 
 use crate::blocks::{Block, ends};
 use crate::common::Common;
@@ -52,31 +52,8 @@ impl<'a> ModelBuilder<'a> {
     /// Adds a pre-norm layer: attention and the feed-forward network, each applied to the normed hidden state and added to
     /// the residual.
     pub(crate) fn layer(&mut self, attention: &dyn Block, feed_forward: &dyn Block) -> Result<(), Error> {
-        let Common { hidden, norm, .. } = self.common;
-        self.layer_as(attention, feed_forward, |s, x| {
-            let normed = norm.build(s, x, "attn_norm.weight", 1, hidden)?;
-            let attended = attention.build(s, normed)?;
-            let x = s.g.add(x, attended);
-            let normed = norm.build(s, x, "ffn_norm.weight", 1, hidden)?;
-            let fed = feed_forward.build(s, normed)?;
-            Ok(s.g.add(x, fed))
-        })
-    }
-
-    /// Adds a layer that combines its blocks differently. `build` takes the hidden state, `f32[T, hidden]`, and returns the
-    /// next one.
-    pub(crate) fn layer_as(
-        &mut self,
-        attention: &dyn Block,
-        feed_forward: &dyn Block,
-        build: impl FnOnce(&mut SegmentBuilder<'_>, NodeId) -> Result<NodeId, Error>,
-    ) -> Result<(), Error> {
-        let graph = format!("{}_{}_layer", attention.short_name(), feed_forward.short_name());
         let index = self.blocks.len();
-        let mut segment = SegmentBuilder::new(self.file, &graph, Some(index));
-        let x = segment.hidden(self.common.hidden);
-        let x = build(&mut segment, x)?;
-        segment.g.output("x", x);
+        let segment = layer(self.file, &self.common, index, attention, feed_forward)?;
         self.blocks.push(LayerInfo { attention: attention.info(), feed_forward: feed_forward.info() });
         self.push(segment, format!("layer {index}"))
     }
@@ -131,6 +108,29 @@ impl<'a> ModelBuilder<'a> {
             }),
         }
     }
+}
+
+/// Builds a pre-norm layer from block `index` of a file: attention and the feed-forward network, each applied to the normed
+/// hidden state and added to the residual.
+pub(crate) fn layer<'a>(
+    file: &ModelFile<'a>,
+    common: &Common,
+    index: usize,
+    attention: &dyn Block,
+    feed_forward: &dyn Block,
+) -> Result<SegmentBuilder<'a>, Error> {
+    let Common { hidden, norm, .. } = *common;
+    let graph = format!("{}_{}_layer", attention.short_name(), feed_forward.short_name());
+    let mut s = SegmentBuilder::new(file, &graph, Some(index));
+    let x = s.hidden(hidden);
+    let normed = norm.build(&mut s, x, "attn_norm.weight", 1, hidden)?;
+    let attended = attention.build(&mut s, normed)?;
+    let x = s.g.add(x, attended);
+    let normed = norm.build(&mut s, x, "ffn_norm.weight", 1, hidden)?;
+    let fed = feed_forward.build(&mut s, normed)?;
+    let x = s.g.add(x, fed);
+    s.g.output("x", x);
+    Ok(s)
 }
 
 /// Shares equal graphs between segments, so that each is compiled once.

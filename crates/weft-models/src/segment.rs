@@ -81,13 +81,35 @@ impl<'a> SegmentBuilder<'a> {
 
     /// Stores `rows`, `f32[T, width]`, in this layer's state `name`, and returns the whole state.
     pub(crate) fn store(&mut self, name: &str, rows: NodeId, width: usize) -> NodeId {
-        let own = self.layer.map_or_else(|| name.to_string(), |layer| format!("{name}.{layer}"));
-        self.states.push((name.to_string(), own));
-        let state = self.g.state(name, self.options.kv, [Dim::S, width.into()]);
+        let state = self.stored(name, width);
         let slots = self.per_token("slots");
         let stored = self.g.store(state, rows, slots);
         self.g.output(name, stored);
         stored
+    }
+
+    /// This layer's state `name`, which another segment stores.
+    pub(crate) fn stored(&mut self, name: &str, width: usize) -> NodeId {
+        let own = self.state_name(name);
+        self.states.push((name.to_string(), own));
+        self.g.state(name, self.options.kv, [Dim::S, width.into()])
+    }
+
+    fn state_name(&self, name: &str) -> String {
+        self.layer.map_or_else(|| name.to_string(), |layer| format!("{name}.{layer}"))
+    }
+
+    /// Calls `build` with tensors named as in the file, not as those of the layer.
+    pub(crate) fn of_model<T>(&mut self, build: impl FnOnce(&mut SegmentBuilder<'a>) -> T) -> T {
+        let layer = self.layer.take();
+        let built = build(self);
+        self.layer = layer;
+        built
+    }
+
+    /// A matrix of the layer, or if it has none, one of the model.
+    pub(crate) fn own_or_model(&mut self, own: &str, model: &str, shape: &[usize]) -> Result<NodeId, Error> {
+        if self.has(own) { self.matrix(own, shape) } else { self.of_model(|s| s.matrix(model, shape)) }
     }
 
     /// Returns whether the file has this tensor.

@@ -8,7 +8,10 @@ use crate::error::Error;
 use crate::file::ModelFile;
 use crate::segment::SegmentBuilder;
 
-const EMBEDDING: &str = "token_embd.weight";
+/// The tensors at both ends of a model.
+pub(crate) const EMBEDDING: &str = "token_embd.weight";
+pub(crate) const NORM: &str = "output_norm.weight";
+pub(crate) const OUTPUT: &str = "output.weight";
 
 /// The segment that looks up the embeddings `x` of `tokens`.
 pub(crate) fn embed<'a>(file: &ModelFile<'a>, common: &Common) -> Result<SegmentBuilder<'a>, Error> {
@@ -27,9 +30,9 @@ pub(crate) fn head<'a>(file: &ModelFile<'a>, common: &Common) -> Result<SegmentB
     let x = s.hidden(hidden);
     let wanted = s.g.input("out_rows", GgmlType::I32, [Dim::R]);
     let x = s.g.rows(x, wanted);
-    let x = norm.build(&mut s, x, "output_norm.weight", 1, hidden)?;
+    let x = norm.build(&mut s, x, NORM, 1, hidden)?;
     // With tied embeddings, the embedding is the output matrix too.
-    let output = if s.has("output.weight") { "output.weight" } else { EMBEDDING };
+    let output = if s.has(OUTPUT) { OUTPUT } else { EMBEDDING };
     let output = s.matrix(output, &[vocab, hidden])?;
     let logits = s.g.dot(x, output);
     s.g.output("logits", logits);

@@ -13,8 +13,9 @@ use crate::error::Error;
 use crate::file::ModelFile;
 use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_LAYERS, MAX_SHARED_EXPERTS, MAX_WIDTH};
 use crate::model::{ModelBuilder, ModelGraph};
+use crate::mtp::{self, Mtp};
 
-pub(super) const FAMILY: Family = Family { architecture: "deepseek2", build };
+pub(super) const FAMILY: Family = Family { architecture: "deepseek2", build, mtp: Some(mtp) };
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let ModelFile { gguf, keys, .. } = file;
@@ -32,6 +33,20 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     }
     model.ignore_mtp_blocks(mtp_blocks);
     model.finish()
+}
+
+/// The first block after the layers. What [`build`] refuses has been refused.
+fn mtp(file: &ModelFile<'_>) -> Result<Option<Mtp>, Error> {
+    let ModelFile { gguf, keys, .. } = file;
+    let common = Common::read(keys)?;
+    let layers = layers(gguf, keys, common.blocks)?;
+    if gguf.tensor(&format!("blk.{layers}.nextn.eh_proj.weight")).is_none() {
+        return Ok(None);
+    }
+    let attention = attention(gguf, keys, &common)?;
+    let feed_forward = feed_forward(keys, &common, layers)?;
+    let Some(last) = feed_forward.last() else { return Ok(None) };
+    mtp::build(file, &common, layers, &attention, last.as_ref()).map(Some)
 }
 
 fn refuse_temperature(keys: &Keys<'_>) -> Result<(), Error> {

@@ -3,6 +3,10 @@
 use crate::error::Error;
 use crate::file::ModelFile;
 use crate::model::ModelGraph;
+use crate::mtp::Mtp;
+
+/// Builds the layer that predicts one token more, if a file has it.
+pub(crate) type BuildMtp = fn(&ModelFile<'_>) -> Result<Option<Mtp>, Error>;
 
 /// A family: an architecture, and the function that builds its models.
 pub(crate) struct Family {
@@ -10,4 +14,6 @@ pub(crate) struct Family {
     pub(crate) architecture: &'static str,
     /// Reads the family's keys and builds its graphs, or returns an error that names what is not supported.
     pub(crate) build: fn(&ModelFile<'_>) -> Result<ModelGraph, Error>,
+    /// Builds the layer that predicts one token more, if the file has it. `None` if no model of the family does.
+    pub(crate) mtp: Option<BuildMtp>,
 }

@@ -12,7 +12,7 @@ use crate::file::ModelFile;
 use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
-pub(super) const FAMILY: Family = Family { architecture: "llama", build };
+pub(super) const FAMILY: Family = Family { architecture: "llama", build, mtp: None };
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;

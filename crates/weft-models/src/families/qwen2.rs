@@ -14,7 +14,7 @@ use crate::file::ModelFile;
 use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
-pub(super) const FAMILY: Family = Family { architecture: "qwen2", build };
+pub(super) const FAMILY: Family = Family { architecture: "qwen2", build, mtp: None };
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;

@@ -15,7 +15,7 @@ use crate::file::ModelFile;
 use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
-pub(super) const FAMILY: Family = Family { architecture: "qwen3moe", build };
+pub(super) const FAMILY: Family = Family { architecture: "qwen3moe", build, mtp: None };
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;

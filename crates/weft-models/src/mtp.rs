@@ -1,0 +1,98 @@
+//! The layer that predicts one token more (multi-token prediction, MTP; "nextn" in GGUF files).
+//!
+//! From the hidden state of token `i`, after the model's last norm, and the embedding of token `i + 1`, it predicts token
+//! `i + 2` (DeepSeek-V3, 2024, <https://arxiv.org/abs/2412.19437>, section 2.2):
+//!
+//! ```text
+//! x = eh_proj · [enorm(embedding of token i + 1), hnorm(hidden state of token i)]
+//! logits = head · shared_head_norm(layer(x))
+//! ```
+//!
+//! The layer has a KV cache of its own, with a row for token `i` at its position `i`. What it reads of hidden states is kept
+//! like a cache, too: so it can follow the model at any time, whatever has become of the step that computed them.
+
+use weft_ir::Dim;
+use weft_quant::GgmlType;
+
+use crate::blocks::{Block, ends};
+use crate::common::Common;
+use crate::error::Error;
+use crate::file::ModelFile;
+use crate::model::layer;
+use crate::segment::{Segment, SegmentBuilder};
+
+/// The state of normed hidden states.
+const HIDDEN: &str = "hidden";
+
+/// The graphs of a layer that predicts one token more.
+#[derive(Clone, Debug)]
+pub struct Mtp {
+    /// Follows the layers of the model, and stores what the layer reads of `x` in a state.
+    pub hidden: Segment,
+    /// The segments of a step of the layer. Its inputs are those of the model's steps, with `tokens` the ones after those of
+    /// the rows; `logits` are of the ones after these.
+    pub segments: Vec<Segment>,
+}
+
+/// Builds the layer from block `index` of a file.
+pub(crate) fn build(
+    file: &ModelFile<'_>,
+    common: &Common,
+    index: usize,
+    attention: &dyn Block,
+    feed_forward: &dyn Block,
+) -> Result<Mtp, Error> {
+    Ok(Mtp {
+        hidden: hidden(file, common, index)?.finish("mtp hidden".into())?,
+        segments: vec![
+            input(file, common, index)?.finish("mtp input".into())?,
+            layer(file, common, index, attention, feed_forward)?.finish("mtp layer".into())?,
+            head(file, common, index)?.finish("mtp head".into())?,
+        ],
+    })
+}
+
+/// Stores the hidden state after the model's last norm and the layer's own.
+fn hidden<'a>(file: &ModelFile<'a>, common: &Common, index: usize) -> Result<SegmentBuilder<'a>, Error> {
+    let Common { hidden, norm, .. } = *common;
+    let mut s = SegmentBuilder::new(file, "mtp_hidden", Some(index));
+    let x = s.hidden(hidden);
+    let x = s.of_model(|s| norm.build(s, x, ends::NORM, 1, hidden))?;
+    let x = norm.build(&mut s, x, "nextn.hnorm.weight", 1, hidden)?;
+    s.check_blocks(hidden)?;
+    s.store(HIDDEN, x, hidden);
+    Ok(s)
+}
+
+/// Joins embeddings and hidden states to the layer's input `x`.
+fn input<'a>(file: &ModelFile<'a>, common: &Common, index: usize) -> Result<SegmentBuilder<'a>, Error> {
+    let Common { hidden, vocab, norm, .. } = *common;
+    let mut s = SegmentBuilder::new(file, "mtp_input", Some(index));
+    let table = s.own_or_model("nextn.embed_tokens.weight", ends::EMBEDDING, &[vocab, hidden])?;
+    let tokens = s.per_token("tokens");
+    let embedded = s.g.rows(table, tokens);
+    let embedded = norm.build(&mut s, embedded, "nextn.enorm.weight", 1, hidden)?;
+    let stored = s.stored(HIDDEN, hidden);
+    let slots = s.per_token("slots");
+    let own = s.g.rows(stored, slots);
+    let both = s.g.concat(&[embedded, own], 1);
+    let project = s.matrix("nextn.eh_proj.weight", &[hidden, 2 * hidden])?;
+    let x = s.g.dot(both, project);
+    s.g.output("x", x);
+    Ok(s)
+}
+
+/// Computes `logits`, `f32[R, vocab]`, from the rows `out_rows` of `x`.
+fn head<'a>(file: &ModelFile<'a>, common: &Common, index: usize) -> Result<SegmentBuilder<'a>, Error> {
+    let Common { hidden, vocab, norm, .. } = *common;
+    let mut s = SegmentBuilder::new(file, "mtp_head", Some(index));
+    let x = s.hidden(hidden);
+    let wanted = s.g.input("out_rows", GgmlType::I32, [Dim::R]);
+    let x = s.g.rows(x, wanted);
+    let x = norm.build(&mut s, x, "nextn.shared_head_norm.weight", 1, hidden)?;
+    let output = if s.of_model(|s| s.has(ends::OUTPUT)) { ends::OUTPUT } else { ends::EMBEDDING };
+    let output = s.own_or_model("nextn.shared_head_head.weight", output, &[vocab, hidden])?;
+    let logits = s.g.dot(x, output);
+    s.g.output("logits", logits);
+    Ok(s)
+}
