@@ -11,8 +11,12 @@ use weft_engine::{Engine, Event, Generation, Message, Request, Sampling, Specula
 
 type Failure = Box<dyn std::error::Error>;
 
-const KINDS: [(&str, Speculate); 3] =
-    [("off", Speculate::Off), ("lookup", Speculate::Lookup), ("auto", Speculate::Auto)];
+const KINDS: [(&str, Speculate); 4] = [
+    ("off", Speculate::Off),
+    ("lookup", Speculate::Lookup),
+    ("mtp", Speculate::Mtp),
+    ("auto", Speculate::Auto),
+];
 
 /// The rounds of a measurement.
 const ROUNDS: usize = 5;

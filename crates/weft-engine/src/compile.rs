@@ -8,11 +8,12 @@ use weft_fuse::{Fusion, Options};
 use weft_gguf::Gguf;
 use weft_ir::{Op, Sizes};
 use weft_kern::{Format, Plan};
-use weft_models::{ModelGraph, Segment};
+use weft_models::{ModelGraph, Mtp, Segment};
 use weft_pack::{OnReport, PackCache};
 
 use crate::error::Error;
 use crate::launches::SegmentNames;
+use crate::plans::Sections;
 use crate::{plans, products, weights};
 
 /// The buffers that all compilations of a model share on a device: inputs, weights and states.
@@ -71,12 +72,30 @@ pub(crate) struct Class {
     pub(crate) plans: Vec<Arc<Plan>>,
     /// The programs of body and head, to compile parts of them.
     pub(crate) programs: [Program; 2],
+    /// The layer that predicts one token more.
+    pub(crate) predictor: Option<Predictor>,
+}
+
+/// The program that predicts one token more.
+#[derive(Clone, Debug)]
+pub(crate) struct Predictor {
+    pub(crate) id: ProgramId,
+    /// The region of the candidates if the device chooses them, otherwise of the logits.
+    pub(crate) results: Region,
+    /// Whether the device chooses candidates.
+    pub(crate) chooses: bool,
+    /// The plans that it was linked from.
+    pub(crate) plans: Vec<Arc<Plan>>,
+    /// The program.
+    pub(crate) program: Program,
 }
 
 /// A model's segments, and their plans for classes of steps.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub(crate) segments: Vec<Segment>,
+    /// What the segments are.
+    pub(crate) sections: Sections,
     /// The most tokens of each class.
     pub(crate) steps: Vec<usize>,
     /// For each class, a fusion for each segment.
@@ -118,7 +137,7 @@ pub(crate) fn compile(
     report: OnReport<'_>,
 ) -> Result<(Shared, Compiled), Error> {
     let inputs = inputs(device, &options.max)?;
-    let tensors = weights::load(device, gguf, &planned.segments, &planned.fusions, cache, report)?;
+    let tensors = weights::load(device, gguf, planned, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new() };
     let compiled = bind(device, gguf, options, planned, &mut shared)?;
     Ok((shared, compiled))
@@ -128,23 +147,32 @@ pub(crate) fn compile(
 pub(crate) fn compile_again(
     device: &mut dyn Device,
     gguf: &Gguf,
-    model: &ModelGraph,
+    (model, mtp): (&ModelGraph, Option<&Mtp>),
     options: &Options,
     shared: &Shared,
 ) -> Result<Compiled, Error> {
-    bind(device, gguf, options, &Planned::of_all_steps(model, options)?, &mut shared.clone())
+    bind(device, gguf, options, &Planned::of_all_steps(model, mtp, options)?, &mut shared.clone())
 }
 
 impl Planned {
     /// The plans for steps of all sizes.
-    pub(crate) fn of_all_steps(model: &ModelGraph, options: &Options) -> Result<Planned, Error> {
-        Planned::new(model, options, plans::step_classes(options.max.tokens))
+    pub(crate) fn of_all_steps(
+        model: &ModelGraph,
+        mtp: Option<&Mtp>,
+        options: &Options,
+    ) -> Result<Planned, Error> {
+        Planned::new(model, mtp, options, plans::step_classes(options.max.tokens))
     }
 
     /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must
     /// agree on.
-    pub(crate) fn new(model: &ModelGraph, options: &Options, steps: Vec<usize>) -> Result<Planned, Error> {
-        let segments = plans::segments(model, &options.switches, options.costs.distant);
+    pub(crate) fn new(
+        model: &ModelGraph,
+        mtp: Option<&Mtp>,
+        options: &Options,
+        steps: Vec<usize>,
+    ) -> Result<Planned, Error> {
+        let (segments, sections) = plans::segments(model, mtp, &options.switches, options.costs.distant);
         let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
         for &tokens in &steps {
             let options = Options {
@@ -155,7 +183,7 @@ impl Planned {
             let planned = plans::plan(&segments, &options, like)?;
             fusions.push(planned);
         }
-        Ok(Planned { segments, steps, fusions })
+        Ok(Planned { segments, sections, steps, fusions })
     }
 }
 
@@ -167,7 +195,7 @@ fn bind(
     planned: &Planned,
     shared: &mut Shared,
 ) -> Result<Compiled, Error> {
-    let Planned { segments, steps, fusions } = planned;
+    let Planned { segments, sections, steps, fusions } = planned;
     let mut bound = Vec::with_capacity(segments.len());
     for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate() {
         let named = segment.weights.iter().map(|(own, tensor)| (own.clone(), shared.tensors[tensor]));
@@ -184,29 +212,29 @@ fn bind(
             states: states.clone(),
         });
         let instances: Vec<Instance> = instances.collect();
-        classes.push(class(device, tokens, &instances, plans::heads(segments), &shared.inputs)?);
+        classes.push(class(device, tokens, &instances, *sections, &shared.inputs)?);
     }
-    let named = segments.iter().zip(&fusions[0]);
+    let named = segments.iter().zip(&fusions[0]).take(sections.of_model());
     let segments = named.map(|(segment, fusion)| SegmentNames::new(segment, fusion)).collect();
     Ok(Compiled { classes, segments })
 }
 
-/// Links a model's plans into body and head, which has the last `heads` of them.
+/// Links a model's plans into body and head, and those that predict one token more.
 pub(crate) fn class(
     device: &mut dyn Device,
     tokens: usize,
     instances: &[Instance],
-    heads: usize,
+    sections: Sections,
     inputs: &BTreeMap<String, Region>,
 ) -> Result<Class, Error> {
-    let plans = instances.iter().map(|instance| Arc::clone(&instance.plan)).collect();
-    let first = instances.len().checked_sub(heads);
-    let first = first.ok_or_else(|| Error::Option("the model has no graphs".into()))?;
-    let (body, head) = instances.split_at(first);
+    let no_graphs = || Error::Option("the model has no graphs".into());
+    let (model, mtp) = instances.split_at_checked(sections.of_model()).ok_or_else(no_graphs)?;
+    let (body, head) = model.split_at(sections.body);
+    let plans = model.iter().map(|instance| Arc::clone(&instance.plan)).collect();
     let body = link(device, body, inputs, &["x"])?;
     let mut head_inputs = inputs.clone();
     head_inputs.extend(body.results);
-    let results = &["logits", "candidates"][..heads];
+    let results = &["logits", "candidates"][..sections.head];
     let head = link(device, head, &head_inputs, results)?;
     Ok(Class {
         tokens,
@@ -214,10 +242,30 @@ pub(crate) fn class(
         head: device.compile(&head.program)?,
         logits: head.results["logits"],
         candidates: head.results.get("candidates").copied(),
-        heads,
+        heads: sections.head,
         kernels: body.program.launches.len() + head.program.launches.len(),
         plans,
         programs: [body.program, head.program],
+        predictor: if mtp.is_empty() { None } else { Some(predictor(device, mtp, sections, inputs)?) },
+    })
+}
+
+fn predictor(
+    device: &mut dyn Device,
+    instances: &[Instance],
+    sections: Sections,
+    inputs: &BTreeMap<String, Region>,
+) -> Result<Predictor, Error> {
+    // If the device chooses candidates for the model, it does so here.
+    let chooses = sections.head > 1;
+    let result = if chooses { "candidates" } else { "logits" };
+    let linked = link(device, instances, inputs, &[result])?;
+    Ok(Predictor {
+        id: device.compile(&linked.program)?,
+        results: linked.results[result],
+        chooses,
+        plans: instances.iter().map(|instance| Arc::clone(&instance.plan)).collect(),
+        program: linked.program,
     })
 }
 
@@ -266,7 +314,7 @@ mod tests {
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let max = Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 };
         let options = Options { max, ..Options::default() };
-        let segments = plans::segments(&model, &options.switches, false);
+        let (segments, _) = plans::segments(&model, None, &options.switches, false);
         let mut fusions = plans::plan(&segments, &options, None).unwrap();
         // Embedding, rotary tables, one dense layer, 26 layers with experts, head.
         assert_eq!(fusions.len(), 30);
@@ -274,7 +322,7 @@ mod tests {
         assert_eq!(fusions.len(), 5);
 
         let mut device = NullDevice::default();
-        let planned = Planned::of_all_steps(&model, &options).unwrap();
+        let planned = Planned::of_all_steps(&model, None, &options).unwrap();
         compile(&mut device, &gguf, &planned, &options, None, &mut |_| ControlFlow::Continue(())).unwrap();
         let [_, _, body, head] = device.programs() else {
             panic!("expected bodies and heads for one token and for eight")
@@ -299,11 +347,11 @@ mod tests {
         let mut options = Options { max, ..Options::default() };
         let mut device = NullDevice::default();
         let report: OnReport<'_> = &mut |_| ControlFlow::Continue(());
-        let planned = Planned::of_all_steps(&model, &options).unwrap();
+        let planned = Planned::of_all_steps(&model, None, &options).unwrap();
         let (shared, _) = compile(&mut device, &gguf, &planned, &options, None, report).unwrap();
         let (bytes, mark) = (device.bytes(), device.mark());
         options.switches.set(weft_fuse::decision("fuse.beside").unwrap(), weft_ir::Mode::Off);
-        compile_again(&mut device, &gguf, &model, &options, &shared).unwrap();
+        compile_again(&mut device, &gguf, (&model, None), &options, &shared).unwrap();
         let more = device.bytes() - bytes;
         assert!(more > 0 && more < bytes / 4, "{more} bytes beside {bytes}");
         device.rewind(mark);

@@ -9,7 +9,6 @@ use weft_kern::{Buffer, Format, Source};
 
 use crate::compile::{Class, Planned, bind_states, class, inputs};
 use crate::error::Error;
-use crate::plans;
 
 /// A model, linked without a device.
 #[derive(Debug)]
@@ -74,7 +73,7 @@ impl Dry {
                 states: states.clone(),
             });
             let instances: Vec<Instance> = instances.collect();
-            classes.push(class(&mut device, tokens, &instances, plans::heads(&planned.segments), &inputs)?);
+            classes.push(class(&mut device, tokens, &instances, planned.sections, &inputs)?);
         }
         let value_bytes = device.bytes() as u64 - unpacked_bytes - cache_bytes;
         Ok(Dry { classes, weights, weight_bytes, cache_bytes, value_bytes })

@@ -83,18 +83,25 @@ impl Engine {
     }
 
     /// Sets what guesses the next tokens of replies, in place of the [option](EngineOptions::speculate). No reply depends on it.
+    ///
+    /// The model's own predictions need the layer that an engine opened with [`Speculate::Mtp`] or [`Speculate::Auto`] loads, if the
+    /// file has it. Without it, [`Speculate::Mtp`] guesses nothing.
     pub fn speculate(&mut self, speculate: &Speculate) {
         let speculation = match speculate {
             Speculate::Off => None,
-            Speculate::Lookup => Some(Speculation::lookup(None)),
-            Speculate::Auto => Some(Speculation::lookup(Some(self.runner.estimates()))),
+            Speculate::Lookup => Some(Speculation::lookup()),
+            Speculate::Mtp => Some(Speculation::mtp()).filter(|_| self.runner.predicts()),
+            Speculate::Auto => {
+                let (steps, predictions) = (self.runner.estimates(), self.runner.prediction_estimates());
+                Some(Speculation::auto(steps, predictions))
+            }
         };
         self.schedule.speculate(speculation);
     }
 
     /// Sets a drafter of your own, which guesses the next tokens of replies. No reply depends on it.
     pub fn speculate_by(&mut self, drafter: impl Drafter + 'static) {
-        self.schedule.speculate(Some(Speculation::new(Box::new(drafter))));
+        self.schedule.speculate(Some(Speculation::by(Box::new(drafter))));
     }
 
     /// The model.

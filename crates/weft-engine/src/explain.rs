@@ -131,7 +131,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
     let room = Room::new(&EngineOptions::default(), model.config.context.max(*tokens), Hardware::BATCH)?;
     let options = Options { max: room.max, switches: switches.clone(), costs: *costs, advise: true };
     let steps = if *tokens == 1 { vec![1] } else { vec![1, *tokens] };
-    let planned = Planned::new(model, &options, steps)?;
+    let planned = Planned::new(model, None, &options, steps)?;
     let linked = Arc::new(Dry::new(&planned, &options.max, None)?);
     let (Some(first), Some(fusions)) = (planned.fusions.first(), planned.fusions.last()) else {
         return Ok(Vec::new());
@@ -139,7 +139,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
     let mut plans: Vec<Explained> = Vec::new();
     let mut launches = 0;
     // The last segments are the head.
-    let heads = planned.segments.len() - plans::heads(&planned.segments);
+    let heads = planned.sections.body;
     for (i, ((segment, fusion), first)) in planned.segments.iter().zip(fusions).zip(first).enumerate() {
         let head = i >= heads;
         if i == heads {

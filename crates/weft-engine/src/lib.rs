@@ -130,7 +130,9 @@ pub mod inspect {
     pub use crate::memory::memory_need;
     pub use crate::memory_need::MemoryNeed;
     pub use crate::oracle::oracle_logits;
-    pub use crate::runner::{PartId, PlansId, ReplayTimings, Runner, StepShape, StepTimings};
+    pub use crate::runner::{
+        PartId, Pending, PlansId, Prediction, ReplayTimings, Runner, StepShape, StepTimings,
+    };
     pub use crate::sample::Sampler;
     pub use weft_device::{Caps, Departure, Hardware, Span, Target};
     pub use weft_fuse::{Choice, Cost, CostModel, estimate};

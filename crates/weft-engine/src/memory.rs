@@ -25,13 +25,15 @@ pub fn memory_need(
     let room = Room::new(options, model.config.context, device.caps().hardware.batch)?;
     let costs = cost_model(&device.caps().hardware, options.device_folder());
     let compile = Options { max: room.max, switches: options.switches.clone(), costs, advise: false };
-    of(&Planned::of_all_steps(model, &compile)?, &room.max, device)
+    of(&Planned::of_all_steps(model, None, &compile)?, &room.max, device)
 }
 
 /// The memory that plans for steps of up to `max` need.
 fn of(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<MemoryNeed, Error> {
     let dry = Dry::new(planned, max, device.caps().packing)?;
-    let programs = dry.classes.iter().flat_map(|class| &class.programs);
+    let programs = dry.classes.iter().flat_map(|class| {
+        class.programs.iter().chain(class.predictor.as_ref().map(|predictor| &predictor.program))
+    });
     let weights = |id| dry.weights.contains(&id);
     let scratch = device.text().map(|text| programs.map(|program| text.scratch_bytes(program, &weights)));
     Ok(MemoryNeed {

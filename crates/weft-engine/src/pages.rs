@@ -3,6 +3,7 @@
 //! Rows come in pages. Sequences that begin with the same tokens share pages: [`Pages::begin`] finds them in the prefix
 //! cache, and [`Pages::record`] adds them to it.
 
+mod follow;
 mod pool;
 mod prefix;
 
@@ -180,6 +181,8 @@ impl Pages {
                 pages.push(to);
                 cached += rows;
                 copy = Some(PageCopy { from, to, rows });
+                // The last row of the layer for one token more depends on the next token.
+                self.pool.predict(to, self.pool.predicted(from).min(rows - 1));
             }
             self.pool.release(from);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft_fuse::{Fusion, Options, fuse_with};
 use weft_ir::rules::RULES;
 use weft_ir::{Decision, Graph, Mode, STEPS, Switches, hoist};
-use weft_models::{ModelGraph, Segment};
+use weft_models::{ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
 
@@ -24,56 +24,108 @@ pub(crate) fn step_classes(batch: usize) -> Vec<usize> {
 /// The most candidates for the next token that a device chooses: more than most requests keep.
 pub(crate) const CANDIDATES: usize = 64;
 
+/// The candidates that a device chooses from what the layer for one token more predicts: the likeliest, and the one after it.
+pub(crate) const PREDICTED: usize = 2;
+
+/// What the segments of a model are, in order: body, head, and the rest predicts one token more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sections {
+    /// The number of segments of the body: from the embedding to the last hidden state.
+    pub(crate) body: usize,
+    /// The number of segments after them that compute logits and what follows from them.
+    pub(crate) head: usize,
+}
+
+impl Sections {
+    /// The number of segments of a step of the model.
+    pub(crate) fn of_model(self) -> usize {
+        self.body + self.head
+    }
+}
+
 /// A model's segments: what all layers would compute alike is hoisted into a segment before them, and a distant device
-/// chooses candidates in a segment after the head.
-pub(crate) fn segments(model: &ModelGraph, switches: &Switches, distant: bool) -> Vec<Segment> {
-    let mut segments = hoisted(model, switches);
-    if distant && switches.on(&weft_fuse::CANDIDATES) {
-        segments.extend(weft_models::candidates(model.config.vocab, CANDIDATES));
+/// chooses candidates in a segment after the head. If there is a layer that predicts one token more, its hidden states are
+/// stored at the end of the body, and its segments come last.
+pub(crate) fn segments(
+    model: &ModelGraph,
+    mtp: Option<&Mtp>,
+    switches: &Switches,
+    distant: bool,
+) -> (Vec<Segment>, Sections) {
+    let chooses = distant && switches.on(&weft_fuse::CANDIDATES);
+    let candidates =
+        |most| chooses.then(|| weft_models::candidates(model.config.vocab, most)).into_iter().flatten();
+    let mut hoisting = Hoisting::new(switches.on(&STEPS));
+    let mut all = hoisting.hoisted(&model.segments);
+    let head = all.split_off(all.len().saturating_sub(1));
+    all.extend(mtp.map(|mtp| mtp.hidden.clone()));
+    let body = all.len();
+    all.extend(head);
+    all.extend(candidates(CANDIDATES));
+    let sections = Sections { body, head: all.len() - body };
+    if let Some(mtp) = mtp {
+        all.extend(hoisting.hoisted(&mtp.segments));
+        all.extend(candidates(PREDICTED));
     }
-    segments
+    (all, sections)
 }
 
-/// The number of last segments that compute logits and what follows from them.
-pub(crate) fn heads(segments: &[Segment]) -> usize {
-    let candidates = segments.last().is_some_and(|last| last.name == "candidates");
-    if candidates { 2 } else { 1 }
+/// Hoists what all layers would compute alike.
+struct Hoisting {
+    on: bool,
+    prelude: Option<Arc<Graph>>,
+    /// Graphs, and what is left of them if anything was hoisted.
+    known: Vec<(Arc<Graph>, Option<Arc<Graph>>)>,
 }
 
-fn hoisted(model: &ModelGraph, switches: &Switches) -> Vec<Segment> {
-    let mut segments: Vec<Segment> = Vec::with_capacity(model.segments.len() + 2);
-    if !switches.on(&STEPS) {
-        return model.segments.clone();
+impl Hoisting {
+    fn new(on: bool) -> Hoisting {
+        Hoisting { on, prelude: None, known: Vec::new() }
     }
-    let mut prelude: Option<Graph> = None;
-    let mut known: Vec<(&Arc<Graph>, Arc<Graph>)> = Vec::new();
-    for segment in &model.segments {
-        if let Some((_, rest)) = known.iter().find(|(graph, _)| Arc::ptr_eq(graph, &segment.graph)) {
-            segments.push(Segment { graph: Arc::clone(rest), ..segment.clone() });
-            continue;
-        }
-        let rest = match hoist(&segment.graph, &STEP_INPUTS) {
-            // A graph that would hoist something else stays as it is.
-            Some(found) if prelude.as_ref().is_none_or(|p| *p == found.prelude) => {
-                if prelude.is_none() {
-                    segments.push(tables(&found.prelude));
-                    prelude = Some(found.prelude);
-                }
-                Arc::new(found.rest)
+
+    /// The segments of a program: with what was hoisted before the first that reads it.
+    fn hoisted(&mut self, segments: &[Segment]) -> Vec<Segment> {
+        let mut all: Vec<Segment> = Vec::with_capacity(segments.len() + 2);
+        let mut has_tables = false;
+        for segment in segments {
+            let Some(rest) = self.rest(&segment.graph) else {
+                all.push(segment.clone());
+                continue;
+            };
+            if !has_tables {
+                all.extend(self.prelude.as_ref().map(tables));
+                has_tables = true;
             }
-            _ => Arc::clone(&segment.graph),
-        };
-        known.push((&segment.graph, Arc::clone(&rest)));
-        segments.push(Segment { graph: rest, ..segment.clone() });
+            all.push(Segment { graph: rest, ..segment.clone() });
+        }
+        all
     }
-    segments
+
+    /// What is left of a graph, if anything is hoisted.
+    fn rest(&mut self, graph: &Arc<Graph>) -> Option<Arc<Graph>> {
+        if !self.on {
+            return None;
+        }
+        if let Some((_, rest)) = self.known.iter().find(|(known, _)| Arc::ptr_eq(known, graph)) {
+            return rest.clone();
+        }
+        // A graph that would hoist something else stays as it is.
+        let found = hoist(graph, &STEP_INPUTS);
+        let found = found.filter(|found| self.prelude.as_ref().is_none_or(|own| **own == found.prelude));
+        let rest = found.map(|found| {
+            self.prelude.get_or_insert_with(|| Arc::new(found.prelude));
+            Arc::new(found.rest)
+        });
+        self.known.push((Arc::clone(graph), rest.clone()));
+        rest
+    }
 }
 
-fn tables(prelude: &Graph) -> Segment {
+fn tables(prelude: &Arc<Graph>) -> Segment {
     Segment {
         name: prelude.name().into(),
         layer: None,
-        graph: Arc::new(prelude.clone()),
+        graph: Arc::clone(prelude),
         weights: Vec::new(),
         states: Vec::new(),
     }

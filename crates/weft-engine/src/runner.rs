@@ -6,6 +6,7 @@ mod clock;
 mod estimates;
 mod page_rows;
 mod plans;
+mod predict;
 mod timed;
 mod variants;
 
@@ -14,6 +15,7 @@ use std::path::Path;
 use weft_device::{Caps, Device, Region};
 use weft_fuse::{CostModel, Options};
 use weft_ir::Sizes;
+use weft_models::{BuildOptions, Mtp};
 use weft_pack::OnReport;
 use weft_text::Tokenizer;
 
@@ -28,15 +30,19 @@ use crate::options::EngineOptions;
 use crate::pages::{Indices, PageCopy, Pages};
 use crate::plans::CANDIDATES;
 use crate::sizes::Room;
+use crate::speculate::Speculate;
 use variants::Variants;
 
 pub use clock::{ReplayTimings, StepTimings};
+pub use predict::{Pending, Prediction};
 pub use timed::StepShape;
 pub use variants::{PartId, PlansId};
 
 /// A compiled model, which computes batches of tokens of any number of sequences, in any order.
 pub struct Runner {
     model: Model,
+    /// The layer that predicts one token more, if it was compiled.
+    mtp: Option<Mtp>,
     device: Box<dyn Device>,
     /// The buffers that all compilations share.
     shared: Shared,
@@ -55,6 +61,9 @@ pub struct Runner {
     computed: Read,
     /// The candidates of that window, if they have been read.
     candidates: Read,
+    /// What the last prediction has read, and the inputs of its step.
+    predicted: Read,
+    following: Indices,
     /// A copy of all logits of the last step, or of a row that a generation changes. Has room for both.
     logits: Vec<f32>,
 }
@@ -95,7 +104,8 @@ impl Runner {
         let costs = cost_model(&device.caps().hardware, options.device_folder());
         let fusion = Options { max, switches: options.switches.clone(), costs, advise: false };
         let cache = options.cache.as_ref();
-        let planned = Planned::of_all_steps(model.graph(), &fusion)?;
+        let mtp = mtp(&model, &options.speculate)?;
+        let planned = Planned::of_all_steps(model.graph(), mtp.as_ref(), &fusion)?;
         memory::check(&planned, &max, &*device)?;
         let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
         if options.commit {
@@ -104,8 +114,10 @@ impl Runner {
         let vocab = model.graph().config.vocab;
         let inputs =
             shared.inputs.values().map(|region| region.offset + 4 * region.values).max().unwrap_or(0);
+        let predicted = if mtp.is_some() { 4 * max.rows * vocab } else { 0 };
         Ok(Runner {
             model,
+            mtp,
             device,
             shared,
             variants: Variants::new(compiled, fusion),
@@ -116,6 +128,8 @@ impl Runner {
             bytes: Vec::with_capacity(inputs),
             computed: Read::with_capacity(4 * max.rows * vocab),
             candidates: Read::with_capacity(8 * max.rows * CANDIDATES),
+            predicted: Read::with_capacity(predicted),
+            following: Indices::default(),
             logits: Vec::with_capacity(max.rows * vocab),
             wanted: Vec::with_capacity(max.tokens),
             window: None,
@@ -393,6 +407,25 @@ impl Runner {
         clock::replay(&mut **device, class.head, &Sizes { rows: rows.len(), ..sizes }, timed)?;
         self.window = Some(window);
         Ok(())
+    }
+}
+
+/// The graphs of the layer that predicts one token more, if they are wanted.
+fn mtp(model: &Model, speculate: &Speculate) -> Result<Option<Mtp>, Error> {
+    let options = BuildOptions { kv: model.kv(), page: PAGE };
+    let built = || weft_models::mtp(model.graph(), model.gguf(), &options);
+    match speculate {
+        Speculate::Off | Speculate::Lookup => Ok(None),
+        // What it cannot use, it leaves.
+        Speculate::Auto => Ok(built().unwrap_or(None)),
+        Speculate::Mtp => match built()? {
+            Some(mtp) => Ok(Some(mtp)),
+            None => Err(Error::Option(
+                "the model cannot guess its own tokens: expected a file with an MTP layer (tensors named `nextn`), which \
+                 this one lacks; speculate with `lookup` or `auto`"
+                    .into(),
+            )),
+        },
     }
 }
 

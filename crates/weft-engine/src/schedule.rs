@@ -27,6 +27,7 @@ use crate::prompts::Prompts;
 use crate::runner::Runner;
 use crate::running::Running;
 use crate::speculate::Speculation;
+use crate::speculate::drafter::Guess;
 use shares::Share;
 use stats::Stats;
 
@@ -43,6 +44,8 @@ pub(crate) struct Schedule {
     prompts: Option<Prompts>,
     /// What guesses the next tokens of replies.
     speculation: Option<Speculation>,
+    /// The time that predictions took in this step.
+    predicting: Duration,
 }
 
 /// What a schedule has counted so far.
@@ -71,7 +74,16 @@ impl Schedule {
     /// Creates a schedule without generations. `chunk` is the most prompt tokens of a step with replies.
     pub(crate) fn new(chunk: usize, prompts: Option<Prompts>) -> Schedule {
         let (all, work, batch) = (Vec::new(), Vec::new(), Batch::new());
-        Schedule { chunk, all, work, batch, counts: Counts::default(), prompts, speculation: None }
+        Schedule {
+            chunk,
+            all,
+            work,
+            batch,
+            counts: Counts::default(),
+            prompts,
+            speculation: None,
+            predicting: Duration::ZERO,
+        }
     }
 
     /// Sets what guesses the next tokens of replies.
@@ -139,15 +151,20 @@ impl Schedule {
             one.guess.tokens[..guessed].iter().for_each(|token| self.batch.push(seq, *token, true));
         }
         if let Err(error) = runner.compute(&self.batch, None).and_then(|()| self.take_results(runner)) {
-            let why = Finish::Failed(Failure::from(&error));
-            let ended = self.work.iter().map(|work| (work.at, why.clone())).collect();
-            self.fail(ended, runner.pages_mut());
+            self.fail_step(&error, runner.pages_mut());
             return Err(error);
         }
         let took = begun.elapsed();
         self.took(took);
         self.hand_over(took, runner)?;
         Ok(true)
+    }
+
+    /// Ends the generations of a step that failed.
+    fn fail_step(&mut self, error: &Error, pages: &mut Pages) {
+        let why = Finish::Failed(Failure::from(error));
+        let ended = self.work.iter().map(|work| (work.at, why.clone())).collect();
+        self.fail(ended, pages);
     }
 
     /// Ends generations because the device failed. It may report late what went wrong in an earlier step, so no page can
@@ -225,7 +242,10 @@ impl Schedule {
         if full {
             return Ok(());
         }
-        self.guess(&mut budget, runner);
+        if let Err(error) = self.guess(&mut budget, runner) {
+            self.fail_step(&error, runner.pages_mut());
+            return Err(error);
+        }
         let beside_replies = !self.work.is_empty();
         if beside_replies {
             budget.tokens = budget.tokens.min(self.chunk);
@@ -358,6 +378,7 @@ impl Schedule {
     fn preempt(&mut self, at: usize, budget: &mut Budget, pages: &mut Pages) {
         let one = &mut self.all[at];
         let Some(seq) = one.seq.take() else { return };
+        one.guess = Guess::default();
         if let Some(planned) = self.work.iter().position(|work| work.at == at) {
             let Work { tokens, guessed, .. } = self.work.remove(planned);
             budget.tokens += tokens + guessed;

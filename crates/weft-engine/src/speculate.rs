@@ -11,10 +11,13 @@ mod worth;
 use std::time::Duration;
 
 pub(crate) use acceptance::{Acceptance, Verdict};
-use drafter::{Ask, Drafter, Guess, MOST_GUESSES};
+use drafter::{Ask, Drafter, Guess, MOST_GUESSES, PREDICTED, Source};
 use lookup::Lookup;
 use times::Times;
-use worth::{Offer, worth};
+use worth::{Offer, Worth, worth};
+
+/// For how many steps a generation is expected to use what it costs to catch up with its text.
+const LASTS: f64 = 64.0;
 
 /// What guesses the next tokens of replies.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,6 +30,8 @@ pub enum Speculate {
     Auto,
     /// Looking up the last tokens in the prompt, in the reply and in the prefix cache.
     Lookup,
+    /// The model's own layer for one token more (multi-token prediction). Not all models have one.
+    Mtp,
 }
 
 /// What speculation has done so far.
@@ -45,84 +50,160 @@ pub struct SpeculationStats {
 
 /// The speculation of an engine.
 pub(crate) struct Speculation {
-    drafter: Box<dyn Drafter>,
-    /// Measured times, if they decide how much is guessed.
-    times: Option<Times>,
+    drafter: Option<Box<dyn Drafter>>,
+    /// Whether the model predicts one token more.
+    predicts: bool,
+    /// Measured times, if they decide how much is guessed: of steps, and of predictions.
+    times: Option<[Times; 2]>,
     /// The acceptance of all generations' guesses.
     acceptance: Acceptance,
     stats: SpeculationStats,
 }
 
 impl Speculation {
-    /// Guesses by looking up. With `estimates` of the times of steps of one row, two and so on, only as far as it pays.
-    pub(crate) fn lookup(estimates: Option<Vec<f64>>) -> Speculation {
-        // Where times and acceptance decide, long guesses are only offers.
-        let lookup = Lookup::new(if estimates.is_some() { 4 } else { 1 });
-        Speculation { times: estimates.map(Times::new), ..Speculation::new(Box::new(lookup)) }
+    fn new(drafter: Option<Box<dyn Drafter>>) -> Speculation {
+        let (acceptance, stats) = (Acceptance::default(), SpeculationStats::default());
+        Speculation { drafter, predicts: false, times: None, acceptance, stats }
+    }
+
+    /// Guesses by looking up.
+    pub(crate) fn lookup() -> Speculation {
+        Speculation::new(Some(Box::new(Lookup::new(1))))
+    }
+
+    /// Takes all that the model predicts.
+    pub(crate) fn mtp() -> Speculation {
+        Speculation { predicts: true, ..Speculation::new(None) }
     }
 
     /// Takes all guesses of a drafter.
-    pub(crate) fn new(drafter: Box<dyn Drafter>) -> Speculation {
-        let (acceptance, stats) = (Acceptance::default(), SpeculationStats::default());
-        Speculation { drafter, times: None, acceptance, stats }
+    pub(crate) fn by(drafter: Box<dyn Drafter>) -> Speculation {
+        Speculation::new(Some(drafter))
+    }
+
+    /// Guesses as far as it pays, with estimated times of steps of one row, of two and so on, and of predictions, if the model
+    /// makes any.
+    pub(crate) fn auto(steps: Vec<f64>, predictions: Vec<f64>) -> Speculation {
+        // Where times and acceptance decide, long guesses are only offers.
+        let drafter: Box<dyn Drafter> = Box::new(Lookup::new(4));
+        let predicts = !predictions.is_empty();
+        let times = Some([Times::new(steps), Times::new(predictions)]);
+        Speculation { predicts, times, ..Speculation::new(Some(drafter)) }
     }
 
     pub(crate) fn stats(&self) -> SpeculationStats {
         self.stats
     }
 
-    /// Guesses for the replies of a step, at most `room` tokens from a vocabulary of `vocab`. `replies` are their asks, with
-    /// the acceptance of each one's guesses.
-    pub(crate) fn draft(
-        &mut self,
-        mut asks: Vec<Ask<'_>>,
-        acceptance: &[&Acceptance],
-        room: usize,
-        vocab: usize,
-    ) -> Vec<Guess> {
-        self.drafter.draft(&mut asks);
-        let mut guesses: Vec<Guess> = asks.into_iter().map(|ask| ask.into_guess(vocab)).collect();
-        let taken = match &self.times {
-            _ if guesses.iter().all(|guess| guess.tokens.is_empty()) => return guesses,
-            Some(times) => {
-                let offers: Vec<Offer> = guesses
-                    .iter()
-                    .zip(acceptance)
-                    .map(|(guess, own)| Offer {
-                        tokens: guess.tokens.len(),
-                        acceptance: own.of(&self.acceptance, guess.kind),
-                    })
-                    .collect();
-                worth(&offers, room, times)
-            }
-            None => shared(&guesses, room),
-        };
-        guesses.iter_mut().zip(taken).for_each(|(guess, taken)| guess.tokens.truncate(taken));
-        guesses
+    /// Has the drafter guess for the replies of a step.
+    pub(crate) fn draft(&mut self, mut asks: Vec<Ask<'_>>, vocab: usize) -> Vec<Guess> {
+        self.drafter.iter_mut().for_each(|drafter| drafter.draft(&mut asks));
+        asks.into_iter().map(|ask| ask.into_guess(vocab)).collect()
     }
 
-    /// Counts what became of a guess.
-    pub(crate) fn judged(&mut self, own: &mut Acceptance, kind: usize, guessed: usize, verdict: Verdict) {
-        own.add(&mut self.acceptance, kind, verdict);
+    /// Returns whether the model is to predict tokens, which takes `rows` rows, beside these guesses. `acceptance` is that of
+    /// each reply's guesses; there is room for `room` guessed tokens.
+    pub(crate) fn wants_predictions(
+        &mut self,
+        guesses: &[Guess],
+        acceptance: &[&Acceptance],
+        room: usize,
+        rows: usize,
+    ) -> bool {
+        let Some([steps, predictions]) = self.times.as_ref().filter(|_| self.predicts && rows > 0) else {
+            return self.predicts && rows > 0;
+        };
+        let usual = rows.min(2 * guesses.len());
+        // Until predictions are measured, they are expected to be as far off their estimate as steps.
+        let scale = if predictions.is_measured() { 1.0 } else { steps.scale() };
+        let catching_up = predictions.per_row() * (rows - usual) as f64 / LASTS;
+        let extra = scale * (predictions.of(usual) + catching_up);
+        let best = |guesses: &[Guess], extra| self.best(guesses, acceptance, room, steps, extra).1.rate;
+        let unknown = |guess: &Guess| Guess { predicted: Some((0, PREDICTED)), ..guess.clone() };
+        let with: Vec<Guess> = guesses.iter().map(unknown).collect();
+        let without: Vec<Guess> =
+            guesses.iter().map(|guess| Guess { predicted: None, ..guess.clone() }).collect();
+        best(&with, extra) > best(&without, 0.0)
+    }
+
+    /// Decides what is computed of the guesses, at most `room` tokens.
+    pub(crate) fn decide(&self, guesses: &mut [Guess], acceptance: &[&Acceptance], room: usize) {
+        let taken = match &self.times {
+            Some([steps, _]) => {
+                let (first, Worth { taken, .. }) = self.best(guesses, acceptance, room, steps, 0.0);
+                guesses.iter_mut().for_each(|guess| guess.choose(first));
+                taken
+            }
+            None => {
+                guesses.iter_mut().for_each(|guess| guess.choose(Source::Drafter));
+                shared(guesses, room)
+            }
+        };
+        guesses.iter_mut().zip(taken).for_each(|(guess, taken)| guess.tokens.truncate(taken));
+    }
+
+    /// Whose guesses go first, and how many tokens of each are worth their time.
+    fn best(
+        &self,
+        guesses: &[Guess],
+        acceptance: &[&Acceptance],
+        room: usize,
+        steps: &Times,
+        extra: f64,
+    ) -> (Source, Worth) {
+        let of = |first: Source| {
+            let offer = |(guess, own): (&Guess, &&Acceptance)| {
+                let (tokens, kind) = guess.of(first);
+                Offer { tokens, acceptance: own.of(&self.acceptance, kind) }
+            };
+            let offers: Vec<Offer> = guesses.iter().zip(acceptance).map(offer).collect();
+            (first, worth(&offers, room, steps, extra))
+        };
+        let drafted = of(Source::Drafter);
+        if guesses.iter().all(|guess| guess.predicted.is_none()) {
+            return drafted;
+        }
+        let predicted = of(Source::Model);
+        if predicted.1.rate > drafted.1.rate { predicted } else { drafted }
+    }
+
+    /// Counts what became of a guess whose tokens were computed.
+    pub(crate) fn judged(&mut self, own: &mut Acceptance, guess: &Guess, guessed: usize, verdict: Verdict) {
+        own.add(&mut self.acceptance, guess.kind, verdict);
         self.stats.guesses += 1;
         self.stats.guessed += guessed as u64;
         self.stats.accepted += verdict.accepted as u64;
         self.stats.accepted_at.iter_mut().take(verdict.accepted).for_each(|count| *count += 1);
     }
 
-    /// Counts a guess that was not tried.
-    pub(crate) fn unused(&mut self, own: &mut Acceptance, kind: usize) {
-        own.unused(&mut self.acceptance, kind);
+    /// Compares first tokens that were guessed with the one that was chosen: also of guesses that were not computed.
+    pub(crate) fn compare(&mut self, own: &mut Acceptance, guess: &Guess, computed: bool, chosen: u32) {
+        let verdict = |token: u32| Verdict { accepted: usize::from(token == chosen), wrong: token != chosen };
+        let known = guess.drafted.filter(|(_, kind)| !computed || *kind != guess.kind);
+        let predicted = guess.predicted.filter(|(_, kind)| !computed || *kind != guess.kind);
+        for (token, kind) in known.into_iter().chain(predicted) {
+            own.add(&mut self.acceptance, kind, verdict(token));
+        }
+        match guess.predicted {
+            Some((token, _)) => own.add(&mut self.acceptance, PREDICTED, verdict(token)),
+            None if self.predicts => own.unused(&mut self.acceptance, PREDICTED),
+            None => {}
+        }
     }
 
     /// Records the time of a step that computed so many rows, all of replies.
     pub(crate) fn took(&mut self, rows: usize, time: Duration) {
-        self.times.iter_mut().for_each(|times| times.took(rows, time.as_secs_f64()));
+        self.times.iter_mut().for_each(|[steps, _]| steps.took(rows, time.as_secs_f64()));
+    }
+
+    /// Records the time of predictions with so many rows.
+    pub(crate) fn predicted(&mut self, rows: usize, time: Duration) {
+        self.times.iter_mut().for_each(|[_, predictions]| predictions.took(rows, time.as_secs_f64()));
     }
 
     /// Drops what is kept for a generation that has ended.
     pub(crate) fn ended(&mut self, generation: u64) {
-        self.drafter.ended(generation);
+        self.drafter.iter_mut().for_each(|drafter| drafter.ended(generation));
     }
 }
 

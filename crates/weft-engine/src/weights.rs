@@ -7,9 +7,9 @@ use std::sync::Arc;
 use weft_device::{BufferId, Caps, Device, DeviceError, Weight, WeightBytes};
 use weft_fuse::Fusion;
 use weft_gguf::{Gguf, TensorInfo};
-use weft_models::Segment;
 use weft_pack::{OnReport, PackCache, Report, SourceWeight, pack};
 
+use crate::compile::Planned;
 use crate::error::Error;
 
 /// For every class of steps, the fusions of all segments.
@@ -20,28 +20,45 @@ pub(crate) fn multiplied(classes: &Classes, segment: usize) -> BTreeSet<&str> {
     classes.iter().flat_map(|fusions| fusions[segment].plan.multiplied_weights()).collect()
 }
 
-/// Loads every tensor that a segment uses into the device, once.
+/// Loads every tensor that a segment uses into the device, once. What only the layer that predicts one token more uses is
+/// packed in memory: the packed form of a model is the same with and without it.
 pub(crate) fn load(
     device: &mut dyn Device,
     gguf: &Gguf,
-    segments: &[Segment],
-    classes: &Classes,
+    planned: &Planned,
     cache: Option<&PackCache>,
     report: OnReport<'_>,
 ) -> Result<BTreeMap<String, BufferId>, Error> {
     weft_pack::check(gguf, device.caps().threads, &mut |done, total| {
         report(Report::Checking { done, total })
     })?;
-    let mut tensors: BTreeMap<&str, (&TensorInfo, bool)> = BTreeMap::new();
-    for (i, segment) in segments.iter().enumerate() {
-        let packed = multiplied(classes, i);
-        for (own, name) in &segment.weights {
-            if let Some(tensor) = gguf.tensor(name) {
-                tensors.entry(name).or_insert((tensor, false)).1 |= packed.contains(own.as_str());
+    let of_model = planned.sections.of_model();
+    let mut taken = BTreeMap::new();
+    for (segments, cache) in [(0..of_model, cache), (of_model..planned.segments.len(), None)] {
+        let mut tensors: BTreeMap<&str, (&TensorInfo, bool)> = BTreeMap::new();
+        for i in segments {
+            let packed = multiplied(&planned.fusions, i);
+            let own = &planned.segments[i].weights;
+            for (own, name) in own.iter().filter(|(_, name)| !taken.contains_key(name.as_str())) {
+                if let Some(tensor) = gguf.tensor(name) {
+                    tensors.entry(name).or_insert((tensor, false)).1 |= packed.contains(own.as_str());
+                }
             }
         }
+        load_tensors(device, gguf, tensors, cache, report, &mut taken)?;
     }
-    let mut taken = BTreeMap::new();
+    Ok(taken)
+}
+
+/// Loads tensors, packed if a product multiplies by them.
+fn load_tensors(
+    device: &mut dyn Device,
+    gguf: &Gguf,
+    tensors: BTreeMap<&str, (&TensorInfo, bool)>,
+    cache: Option<&PackCache>,
+    report: OnReport<'_>,
+    taken: &mut BTreeMap<String, BufferId>,
+) -> Result<(), Error> {
     let mut sources = Vec::new();
     let mut plain = Vec::new();
     for (name, (tensor, multiplied)) in tensors {
@@ -69,7 +86,7 @@ pub(crate) fn load(
     }
     let buffers = load_packed(device, &sources, Some((gguf, cache)), report)?;
     taken.extend(sources.into_iter().map(|source| source.name).zip(buffers));
-    Ok(taken)
+    Ok(())
 }
 
 /// Returns whether the device has its own layout for a weight that products multiply by.
@@ -135,7 +152,6 @@ mod tests {
     use weft_models::BuildOptions;
 
     use super::*;
-    use crate::plans;
 
     #[test]
     fn a_weight_too_large_for_the_device_is_named_before_any_is_loaded() {
@@ -144,14 +160,13 @@ mod tests {
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
         let options = Options { max, ..Options::default() };
-        let segments = plans::segments(&model, &options.switches, false);
-        let classes = [plans::plan(&segments, &options, None).unwrap()];
+        let planned = Planned::new(&model, None, &options, vec![1]).unwrap();
         let largest = gguf.tensors().iter().max_by_key(|tensor| gguf.tensor_bytes(tensor).len()).unwrap();
         let bytes = gguf.tensor_bytes(largest).len();
         for (limit, fits) in [(bytes, true), (bytes - 1, false)] {
             let mut device = NullDevice::with_largest_buffer(limit);
             let go_on = &mut |_| ControlFlow::Continue(());
-            let loaded = load(&mut device, &gguf, &segments, &classes, None, go_on);
+            let loaded = load(&mut device, &gguf, &planned, None, go_on);
             assert_eq!(device.bytes() > 0, fits);
             match loaded {
                 Ok(_) => assert!(fits),

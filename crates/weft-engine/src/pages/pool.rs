@@ -15,6 +15,8 @@ pub(crate) struct Pool {
     idle: BTreeSet<(u64, u32)>,
     /// When each page became idle.
     idle_since: Vec<u64>,
+    /// The number of first rows of each page that the layer for one token more has computed.
+    predicted: Vec<u8>,
     clock: u64,
     kept: Prefixes,
 }
@@ -28,6 +30,7 @@ impl Pool {
             holders: vec![0; count],
             idle: BTreeSet::new(),
             idle_since: vec![0; count],
+            predicted: vec![0; count],
             clock: 0,
             kept: Prefixes::new(count),
         }
@@ -69,7 +72,19 @@ impl Pool {
             }
         };
         self.holders[page as usize] = 1;
+        self.predicted[page as usize] = 0;
         Some(page)
+    }
+
+    /// The number of first rows of a page that the layer for one token more has computed.
+    pub(crate) fn predicted(&self, page: u32) -> usize {
+        usize::from(self.predicted[page as usize])
+    }
+
+    /// Records that the layer for one token more has computed the first rows of a page.
+    pub(crate) fn predict(&mut self, page: u32, rows: usize) {
+        let known = &mut self.predicted[page as usize];
+        *known = (*known).max(rows.min(usize::from(u8::MAX)) as u8);
     }
 
     /// Adds a holder to a page in the prefix cache.

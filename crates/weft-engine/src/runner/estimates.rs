@@ -17,11 +17,23 @@ impl Runner {
 
     fn estimated(&self, rows: usize) -> f64 {
         let Some(class) = self.variants.used().class(rows) else { return 0.0 };
+        self.estimated_of(&class.plans, rows)
+    }
+
+    /// Estimates the times of predicting one token more with one row, with two and so on. Empty if the model cannot.
+    pub(crate) fn prediction_estimates(&self) -> Vec<f64> {
+        let plans =
+            |rows| self.variants.used().class(rows)?.predictor.as_ref().map(|predictor| &predictor.plans);
+        let rows = 1..=self.max.rows.min(self.max.tokens);
+        rows.map_while(|rows| Some(self.estimated_of(plans(rows)?, rows))).collect()
+    }
+
+    fn estimated_of(&self, plans: &[Arc<Plan>], rows: usize) -> f64 {
         let sizes = Sizes { tokens: rows, rows, slots: self.max.slots, pages: rows };
         let seen = Seen { rows: rows as u64, pairs: rows as u64 };
         // Layers share plans.
         let mut known: Vec<(&Arc<Plan>, f64)> = Vec::new();
-        class.plans.iter().fold(0.0, |all, plan| {
+        plans.iter().fold(0.0, |all, plan| {
             let time = known.iter().find(|(other, _)| Arc::ptr_eq(other, plan)).map(|(_, time)| *time);
             let time = time.unwrap_or_else(|| {
                 let time = estimate(plan, &sizes, &seen, &self.costs().machine).iter().sum::<u64>() as f64;

@@ -1,39 +1,58 @@
 //! Guessed tokens beside those of replies.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Budget, Schedule, Work};
-use crate::runner::Runner;
+use crate::error::Error;
+use crate::runner::{Pending, Prediction, Runner};
 use crate::speculate::Acceptance;
-use crate::speculate::drafter::{Ask, MOST_GUESSES};
+use crate::speculate::drafter::{Ask, BY_MARGIN, MOST_GUESSES, PREDICTED};
 
 impl Schedule {
     /// Guesses for the replies that are planned so far. Guessed tokens take what room is free and never another
     /// generation's pages, and want no more rows of logits than one replay of the head computes.
-    pub(super) fn guess(&mut self, budget: &mut Budget, runner: &mut Runner) {
-        let Schedule { speculation, all, work, .. } = self;
-        let Some(speculation) = speculation else { return };
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub(super) fn guess(&mut self, budget: &mut Budget, runner: &mut Runner) -> Result<(), Error> {
+        self.predicting = Duration::ZERO;
+        let Schedule { speculation, all, work, predicting, .. } = self;
+        let Some(speculation) = speculation else { return Ok(()) };
         let room = runner.logit_rows().saturating_sub(work.len()).min(budget.tokens);
         if room == 0 || work.is_empty() {
-            return;
+            return Ok(());
         }
         let (vocab, context) = (runner.model().graph().config.vocab, runner.context());
-        let pages = runner.pages_mut();
+        let most = |work: &Work| all[work.at].foreseeable(context).min(room).min(MOST_GUESSES);
+        let pages = runner.pages();
         let asks = work.iter().map(|work| {
-            let one = &all[work.at];
-            let most = one.foreseeable(context).min(room).min(MOST_GUESSES);
+            let (one, most) = (&all[work.at], most(work));
             let known = one.seq.filter(|_| one.caches()).map(|seq| pages.continued(seq, &one.tokens, most));
             Ask::new(one.id, &one.tokens, known.unwrap_or_default(), most)
         });
-        let asks: Vec<Ask<'_>> = asks.collect();
+        let mut guesses = speculation.draft(asks.collect(), vocab);
         let acceptance: Vec<&Acceptance> = work.iter().map(|work| &all[work.at].acceptance).collect();
-        let guesses = speculation.draft(asks, &acceptance, room, vocab);
+        let may = work.iter().enumerate().filter(|(_, work)| most(work) > 0);
+        let (places, pending): (Vec<usize>, Vec<Pending<'_>>) = may
+            .filter_map(|(i, work)| {
+                Some((i, Pending { seq: all[work.at].seq?, tokens: &all[work.at].tokens }))
+            })
+            .unzip();
+        let rows = runner.rows_to_predict(&pending);
+        if speculation.wants_predictions(&guesses, &acceptance, room, rows) {
+            let begun = Instant::now();
+            let predictions = runner.predict(&pending)?;
+            *predicting = begun.elapsed();
+            speculation.predicted(rows, *predicting);
+            for (place, found) in places.into_iter().zip(predictions) {
+                guesses[place].predicted = found.map(|found| (found.token, kind(found)));
+            }
+        }
+        speculation.decide(&mut guesses, &acceptance, room);
+        let pages = runner.pages_mut();
         for (Work { at, guessed, .. }, guess) in work.iter_mut().zip(guesses) {
             let one = &mut all[*at];
             let Some(seq) = one.seq else { continue };
-            if guess.offered > 0 && guess.tokens.is_empty() {
-                speculation.unused(&mut one.acceptance, guess.kind);
-            }
             let next = pages.len(seq) + 1;
             let more = |tokens: usize| pages.pages_of(next + tokens) - pages.pages_of(next);
             let fits = |tokens: &usize| more(*tokens) <= budget.pages.min(pages.pool().available());
@@ -43,6 +62,7 @@ impl Schedule {
             pages.grow(seq, 1 + *guessed);
             one.guess = guess;
         }
+        Ok(())
     }
 
     /// Records the time of the last step, if it computed replies only.
@@ -50,7 +70,13 @@ impl Schedule {
         if self.work.iter().all(|work| work.tokens == 1)
             && let Some(speculation) = &mut self.speculation
         {
-            speculation.took(self.batch.len(), time);
+            speculation.took(self.batch.len(), time.saturating_sub(self.predicting));
         }
     }
+}
+
+/// The kind of a prediction.
+fn kind(prediction: Prediction) -> usize {
+    let by_margin = BY_MARGIN.into_iter().find(|(below, _)| prediction.margin < *below);
+    by_margin.map_or(PREDICTED, |(_, kind)| kind)
 }

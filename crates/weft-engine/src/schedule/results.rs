@@ -8,6 +8,7 @@ use crate::model::PAGE;
 use crate::runner::Runner;
 use crate::running::Running;
 use crate::speculate::Verdict;
+use crate::speculate::drafter::Guess;
 
 impl Schedule {
     /// Takes the logits, removes what was computed for wrong guesses, and adds full pages to the prefix cache.
@@ -34,6 +35,7 @@ impl Schedule {
                 }
                 row += 1;
             }
+            let chosen = one.tokens.get(before).copied();
             if guessed > 0 {
                 let verdict;
                 (verdict, finish) = check(one, guessed, row, finish, runner)?;
@@ -42,9 +44,13 @@ impl Schedule {
                 runner.pages_mut().truncate(seq, computed);
                 one.guessed(guessed, verdict.accepted);
                 if let Some(speculation) = &mut self.speculation {
-                    speculation.judged(&mut one.acceptance, one.guess.kind, guessed, verdict);
+                    speculation.judged(&mut one.acceptance, &one.guess, guessed, verdict);
                 }
             }
+            if let (Some(speculation), Some(chosen)) = (&mut self.speculation, chosen) {
+                speculation.compare(&mut one.acceptance, &one.guess, guessed > 0, chosen);
+            }
+            one.guess = Guess::default();
             if one.caches() {
                 runner.pages_mut().record(seq, &one.tokens);
             }

@@ -4,7 +4,20 @@
 pub const MOST_GUESSES: usize = 15;
 
 /// The number of kinds of guesses whose acceptance is measured separately.
-pub(crate) const KINDS: usize = 7;
+pub(crate) const KINDS: usize = 11;
+
+/// The kinds of what the model predicts: by how much its first choice exceeds its second, and all of them.
+pub(crate) const BY_MARGIN: [(f32, usize); 3] = [(1.0, 7), (3.0, 8), (f32::INFINITY, 9)];
+pub(crate) const PREDICTED: usize = 10;
+
+/// Who guesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    /// The drafter.
+    Drafter,
+    /// The model, with its layer for one token more.
+    Model,
+}
 
 /// Guesses the next tokens of replies.
 ///
@@ -38,8 +51,31 @@ pub(crate) struct Guess {
     pub(crate) tokens: Vec<u32>,
     /// The kind of guess, less than [`KINDS`].
     pub(crate) kind: usize,
-    /// The number of tokens that were guessed. Perhaps not all of them are taken.
-    pub(crate) offered: usize,
+    /// The first token that the drafter guessed, and its kind, whether it is computed or not.
+    pub(crate) drafted: Option<(u32, usize)>,
+    /// The token that the model predicted, and its kind, whether it is computed or not.
+    pub(crate) predicted: Option<(u32, usize)>,
+}
+
+impl Guess {
+    /// The number of tokens and the kind of what is offered, if this one goes first.
+    pub(crate) fn of(&self, first: Source) -> (usize, usize) {
+        match self.predicted {
+            Some((_, kind)) if first == Source::Model || self.tokens.is_empty() => (1, kind),
+            _ => (self.tokens.len(), self.kind),
+        }
+    }
+
+    /// Offers the tokens of the one that goes first, or of the other if it has none.
+    pub(crate) fn choose(&mut self, first: Source) {
+        if let Some((token, kind)) = self.predicted
+            && (first == Source::Model || self.tokens.is_empty())
+        {
+            self.tokens.clear();
+            self.tokens.push(token);
+            self.kind = kind;
+        }
+    }
 }
 
 impl<'a> Ask<'a> {
@@ -85,6 +121,6 @@ impl<'a> Ask<'a> {
         let Ask { guesses: mut tokens, kind, .. } = self;
         let valid = tokens.iter().take_while(|token| (**token as usize) < vocab).count();
         tokens.truncate(valid);
-        Guess { offered: tokens.len(), tokens, kind }
+        Guess { drafted: tokens.first().map(|token| (*token, kind)), tokens, kind, predicted: None }
     }
 }

@@ -38,6 +38,21 @@ impl Times {
         });
     }
 
+    /// Returns whether anything was measured.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.measured.iter().any(Option::is_some)
+    }
+
+    /// How much longer steps of one row take than estimated.
+    pub(crate) fn scale(&self) -> f64 {
+        self.estimates.first().map_or(1.0, |estimate| self.of(1) / estimate)
+    }
+
+    /// The time of a row in the largest step.
+    pub(crate) fn per_row(&self) -> f64 {
+        self.of(self.rows()) / self.rows().max(1) as f64
+    }
+
     /// The time of a step of so many rows, at least one and at most those that are known. If steps of that size have not
     /// been measured, the estimate, corrected as for those next to it that have.
     pub(crate) fn of(&self, rows: usize) -> f64 {

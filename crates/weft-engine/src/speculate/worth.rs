@@ -14,9 +14,18 @@ pub(crate) struct Offer {
     pub(crate) acceptance: f64,
 }
 
+/// What is best to compute.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Worth {
+    /// The number of tokens of each offer.
+    pub(crate) taken: Vec<usize>,
+    /// The expected tokens per second.
+    pub(crate) rate: f64,
+}
+
 /// The number of tokens to compute of each offer, so that the step yields most tokens per second. Each offer is a reply's,
-/// which computes a row without it. The step has room for `room` guessed tokens.
-pub(crate) fn worth(offers: &[Offer], room: usize, times: &Times) -> Vec<usize> {
+/// which computes a row without it. The step has room for `room` guessed tokens, and takes `extra` time if it computes any.
+pub(crate) fn worth(offers: &[Offer], room: usize, times: &Times, extra: f64) -> Worth {
     let rows = offers.len();
     let mut places: Vec<(f64, usize)> = Vec::new();
     for (at, Offer { tokens, acceptance }) in offers.iter().enumerate() {
@@ -33,14 +42,14 @@ pub(crate) fn worth(offers: &[Offer], room: usize, times: &Times) -> Vec<usize> 
     let (mut expected, mut best) = (rows as f64, (alone * (1.0 + LEAST), 0));
     for (count, (right, _)) in (1..).zip(&places) {
         expected += right;
-        let rate = expected / times.of(rows + count);
+        let rate = expected / (times.of(rows + count) + extra);
         if rate > best.0 {
             best = (rate, count);
         }
     }
     let mut taken = vec![0; offers.len()];
     places[..best.1].iter().for_each(|(_, at)| taken[*at] += 1);
-    taken
+    Worth { taken, rate: if best.1 == 0 { alone } else { best.0 } }
 }
 
 #[cfg(test)]
@@ -60,7 +69,7 @@ mod tests {
             times
         };
         let dense = measured(1.0);
-        let taken = |offers: &[Offer], room| worth(offers, room, &dense);
+        let taken = |offers: &[Offer], room| worth(offers, room, &dense, 0.0).taken;
         assert_eq!(taken(&[offer(9, 1.0)], 15), [9]);
         assert_eq!(taken(&[offer(9, 1.0)], 4), [4]);
         assert_eq!(taken(&[offer(9, 0.05)], 15), [0]);
@@ -71,8 +80,12 @@ mod tests {
         assert!(taken(&[], 3).is_empty());
         // As with experts, where two rows take nearly twice the time.
         let dear = measured(8.0);
-        assert_eq!(worth(&[offer(3, 0.7)], 15, &dear), [0]);
-        assert_eq!(worth(&[offer(3, 0.97)], 15, &dear), [3]);
+        assert_eq!(worth(&[offer(3, 0.7)], 15, &dear, 0.0).taken, [0]);
+        assert_eq!(worth(&[offer(3, 0.97)], 15, &dear, 0.0).taken, [3]);
+        // Guesses that take time of their own.
+        assert_eq!(worth(&[offer(1, 0.8)], 15, &dense, 6.0).taken, [1]);
+        let nothing = worth(&[offer(1, 0.8)], 15, &dense, 8.0);
+        assert_eq!(nothing, Worth { taken: vec![0], rate: 0.1 });
         // No more rows than are known.
         assert_eq!(taken(&[offer(15, 1.0), offer(15, 1.0)], 30).iter().sum::<usize>(), 18);
     }

@@ -9,6 +9,7 @@ mod generation;
 mod golden;
 mod gpu;
 mod launches;
+mod mtp;
 mod packed_models;
 mod packing;
 mod prompts;
