@@ -18,6 +18,13 @@ const KINDS: [(&str, Speculate); 4] = [
     ("auto", Speculate::Auto),
 ];
 
+/// The kinds of speculation that a model has.
+fn kinds_of(engine: &Engine) -> impl Iterator<Item = (usize, &'static str, &'static Speculate)> + use<> {
+    let predicts = engine.inspect().predicts();
+    let kinds = KINDS.iter().enumerate().map(|(at, (name, speculate))| (at, *name, speculate));
+    kinds.filter(move |(_, _, speculate)| predicts || **speculate != Speculate::Mtp)
+}
+
 /// The rounds of a measurement.
 const ROUNDS: usize = 5;
 
@@ -97,10 +104,10 @@ fn check(engine: &mut Engine, count: usize) -> Result<(), Failure> {
     let all: Vec<String> = (0..count)
         .map(|i| format!("{} ({i})", kinds[i % kinds.len()][i / kinds.len() % kinds[i % kinds.len()].len()]))
         .collect();
-    for (name, temperature) in [("greedy", 0.0), ("sampled", 0.8)] {
+    for (name, temperature) in [("sampled", 0.8), ("greedy", 0.0)] {
         let mut expected = None;
         for together in [1, 8] {
-            for (kind, speculate) in &KINDS {
+            for (_, kind, speculate) in kinds_of(engine) {
                 let begun = Instant::now();
                 engine.speculate(speculate);
                 let requests = all.iter().zip(0u64..).map(|(text, seed)| {
@@ -172,7 +179,7 @@ fn bench(engine: &mut Engine, only: &[String]) -> Result<(), Failure> {
             let mut rates = [const { Vec::new() }; KINDS.len()];
             let mut guessed = [(0, 0); KINDS.len()];
             for round in 0..=ROUNDS {
-                for (at, (_, speculate)) in KINDS.iter().enumerate() {
+                for (at, _, speculate) in kinds_of(engine) {
                     engine.speculate(speculate);
                     let measured = measure(engine, &prompts, together)?;
                     // The first is a warm-up.
@@ -184,7 +191,7 @@ fn bench(engine: &mut Engine, only: &[String]) -> Result<(), Failure> {
             }
             // Ratios within each round, so that a slow moment counts for all kinds.
             let ratio = |at: usize| median(rates[at].iter().zip(&rates[0]).map(|(a, b)| a / b).collect());
-            for (at, (name, _)) in KINDS.iter().enumerate() {
+            for (at, name, _) in kinds_of(engine) {
                 let (accepted, guesses) = guessed[at];
                 let (least, most) = (
                     rates[at].iter().copied().fold(f64::MAX, f64::min),

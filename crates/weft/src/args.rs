@@ -192,6 +192,7 @@ impl<'a> Args<'a> {
     pub(crate) fn answering(self) -> EngineOptions {
         self.engine().speculate(match self.text("speculate") {
             Some("lookup") => Speculate::Lookup,
+            Some("mtp") => Speculate::Mtp,
             Some("auto") => Speculate::Auto,
             _ => Speculate::Off,
         })
@@ -301,7 +302,7 @@ mod tests {
             with_args(&["run", "--speculate", choice, "hi"], |args| args.answering().speculate)
         };
         let found: Vec<Speculate> = choices.iter().map(read).collect();
-        assert_eq!(found, [Speculate::Off, Speculate::Auto, Speculate::Lookup]);
+        assert_eq!(found, [Speculate::Off, Speculate::Auto, Speculate::Lookup, Speculate::Mtp]);
     }
 
     #[test]

@@ -301,7 +301,7 @@ fn predictions_change_no_reply() {
 fn predictions_go_on_after_a_restart() {
     let model = Predicting::new("restart");
     let tokens = &model.tokens;
-    let cache = PromptCache::new(&model.folder.join("prompts"), u64::MAX);
+    let cache = PromptCache::new(model.folder.join("prompts"), u64::MAX);
     let complete = |options: EngineOptions| {
         let mut engine = options.prompts(cache.clone()).open(&model.path).unwrap();
         let reply = engine.complete(request(tokens, 4)).unwrap();

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_engine::open_file;
+use weft_engine::{Speculate, open_file};
 use weft_lab::{Bench, BenchOptions, Setting, bench};
 use weft_models::{BuildOptions, ModelGraph};
 
@@ -27,8 +27,9 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 Computes random tokens: prompts of --prefill tokens, with logits for the last, and replies of --decode tokens, each after \
 --depth other tokens. With --parallel, several replies are decoded together, and the figure is their total. All figures are \
-sampled in turns, --repeat times after one warm-up, and the table shows medians. The machine's limits are measured in the \
-same run, as by `weft roofline`. The limit of decode is reading the weights once per step and each reply's cache once per \
+sampled in turns, --repeat times after one warm-up, and the table shows medians. With --guesses, so many wrong tokens are computed beside \
+each token of a reply: what speculation costs if no guess is right. The machine's limits are measured in the same run, \
+as by `weft roofline`. The limit of decode is reading the weights once per step and each reply's cache once per \
 token (READ); experts count as if no two replies chose the same. The limit of prefill is multiplying by the weights (DOT), \
 without attention. Devices other than the CPU have no known multiplication rate, and so no limit for prefill.
 
@@ -54,6 +55,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         decode: count("decode"),
         depths,
         parallel: args.counts("parallel").unwrap_or_default().into_iter().collect(),
+        guesses: args.counts("guesses").unwrap_or_default().into_iter().collect(),
+        speculate: args.answering().speculate,
         repeat: count("repeat"),
     };
     if wanted.prefill == 0 && wanted.decode == 0 {
@@ -64,7 +67,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let gguf = open_file(&path)?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
     check_room(&wanted, args, &weft_models::build(&gguf, &build)?)?;
-    let own = args.engine();
+    let mut own = args.answering();
+    if wanted.guesses.last() > Some(&0) && own.speculate == Speculate::Off {
+        // As many logits in a step as speculation takes.
+        own = own.speculate(Speculate::Lookup);
+    }
     let context = own.context.or(Some(wanted.context()));
     let options = own.context(context).sequences(wanted.parallel.last().copied().unwrap_or(1));
     let (mut engine, loaded) = load(&path, &options)?;
@@ -123,23 +130,26 @@ impl Report<'_> {
         on.text(&bench.host, out)?;
         meanwhile(&bench.roofs, out)?;
         writeln!(out)?;
+        let guesses = bench.settings.iter().any(|setting| setting.speculation[1] > 0);
         let columns = ["REPLIES", "DEPTH", "TOKENS", "TOKENS/S", "MIN", "MAX", "LIMIT", "OF LIMIT"];
         let [sequences, depth, tokens, rate, least, most, limit, share] = columns;
-        writeln!(
+        write!(
             out,
             "{:<7}  {sequences:>7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>8}",
             ""
         )?;
+        writeln!(out, "{}", if guesses { "  GUESSED" } else { "" })?;
         for setting in &bench.settings {
             let Setting { phase, sequences, depth, tokens, rates, .. } = setting;
             let figures = [rates.median(), rates.min(), rates.max(), bench.limit(setting)];
             let [rate, least, most, limit] = figures.map(|rate| known(rate, 2));
             let share = percent(bench.share(setting));
             let phase = phase.name();
-            writeln!(
+            write!(
                 out,
                 "{phase:<7}  {sequences:>7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>8}"
             )?;
+            writeln!(out, "{}", guessed(setting))?;
         }
         writeln!(out)?;
         let per_token = bench.per_token;
@@ -158,6 +168,16 @@ impl Report<'_> {
             "and makes {multiplications} multiplications by weights. The limit of decode is READ, {prefill}."
         )
     }
+}
+
+/// What was guessed in a step, if anything was: tokens for each reply, and how many of them were right.
+fn guessed(setting: &Setting) -> String {
+    let [steps, guessed, accepted] = setting.speculation;
+    if guessed == 0 {
+        return String::new();
+    }
+    let each = guessed as f64 / (steps.max(1) * setting.sequences as u64) as f64;
+    format!("  {each:.2} a token, {:.0} % right", 100.0 * accepted as f64 / guessed as f64)
 }
 
 #[cfg(test)]
@@ -193,7 +213,16 @@ mod tests {
     fn with_report<T>(roofs: Roofs, show: impl FnOnce(&Report<'_>) -> T) -> T {
         let setting = |phase, depth, tokens, roof, amount, rates: &[f64]| {
             let need = Need { roof, amount };
-            Setting { phase, depth, sequences: 1, tokens, rates: samples(rates), need }
+            Setting {
+                phase,
+                depth,
+                sequences: 1,
+                tokens,
+                guesses: 0,
+                speculation: [0; 3],
+                rates: samples(rates),
+                need,
+            }
         };
         let bench = Bench {
             host: Host { cpu: "A Processor".into(), threads: NonZeroUsize::new(4).unwrap(), ..Host::this() },

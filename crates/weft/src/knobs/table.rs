@@ -122,8 +122,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Maximum number of tokens computed in one step"),
     knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
         .help("Data type of the KV cache"),
-    knob(MODEL, "speculate", Kind::Choice(&["off", "auto", "lookup"]), SAMPLE).env("WEFT_SPECULATE").value_name("MODE").default("off")
-        .help("How to guess the next tokens of replies, so that one step can compute several: from earlier text, always or where it pays; changes no reply"),
+    knob(MODEL, "speculate", Kind::Choice(&["off", "auto", "lookup", "mtp"]), all_of![SAMPLE, &["bench"]]).env("WEFT_SPECULATE").value_name("MODE").default("off")
+        .help("How to guess the next tokens of replies, so that one step can compute several: from earlier text, with the layer that some models have for it (mtp), or with either where it pays; changes no reply"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
 
@@ -230,6 +230,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Number of tokens already in the context; comma-separated list"),
     knob(MEASURE, "parallel", Kind::Counts(1, 4096), &["bench"]).default("1")
         .help("Number of replies decoded together; comma-separated list"),
+    knob(MEASURE, "guesses", Kind::Counts(0, 15), &["bench"]).default("0")
+        .help("Number of wrong guesses computed beside each token of a reply, to measure what speculation costs; comma-separated list"),
     knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench"]).short('r').default("5")
         .help("Number of samples of each figure, after one warm-up"),
 

@@ -64,7 +64,7 @@ fn layers(config: &Config) -> String {
         kinds.iter().map(|(block, layers)| format!("{layers} {}", block.summary)).collect();
     let unused = match config.mtp_blocks {
         0 => String::new(),
-        blocks => format!("; {blocks} for multi-token prediction, not used"),
+        blocks => format!("; {blocks} for multi-token prediction, used by --speculate"),
     };
     format!("{}: {}{unused}", config.layers(), kinds.join(", "))
 }
