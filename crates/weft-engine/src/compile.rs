@@ -137,7 +137,8 @@ pub(crate) fn compile(
     report: OnReport<'_>,
 ) -> Result<(Shared, Compiled), Error> {
     let inputs = inputs(device, &options.max)?;
-    let tensors = weights::load(device, gguf, planned, cache, report)?;
+    let Planned { segments, sections, fusions, .. } = planned;
+    let tensors = weights::load(device, gguf, (segments, *sections), fusions, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new() };
     let compiled = bind(device, gguf, options, planned, &mut shared)?;
     Ok((shared, compiled))

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use weft_device::{BufferId, Caps, Device, DeviceError, Weight, WeightBytes};
 use weft_fuse::Fusion;
 use weft_gguf::{Gguf, TensorInfo};
+use weft_models::Segment;
 use weft_pack::{OnReport, PackCache, Report, SourceWeight, pack};
 
-use crate::compile::Planned;
 use crate::error::Error;
+use crate::plans::Sections;
 
 /// For every class of steps, the fusions of all segments.
 pub(crate) type Classes = [Vec<Arc<Fusion>>];
@@ -25,20 +26,21 @@ pub(crate) fn multiplied(classes: &Classes, segment: usize) -> BTreeSet<&str> {
 pub(crate) fn load(
     device: &mut dyn Device,
     gguf: &Gguf,
-    planned: &Planned,
+    (segments, sections): (&[Segment], Sections),
+    classes: &Classes,
     cache: Option<&PackCache>,
     report: OnReport<'_>,
 ) -> Result<BTreeMap<String, BufferId>, Error> {
     weft_pack::check(gguf, device.caps().threads, &mut |done, total| {
         report(Report::Checking { done, total })
     })?;
-    let of_model = planned.sections.of_model();
+    let of_model = sections.of_model();
     let mut taken = BTreeMap::new();
-    for (segments, cache) in [(0..of_model, cache), (of_model..planned.segments.len(), None)] {
+    for (range, cache) in [(0..of_model, cache), (of_model..segments.len(), None)] {
         let mut tensors: BTreeMap<&str, (&TensorInfo, bool)> = BTreeMap::new();
-        for i in segments {
-            let packed = multiplied(&planned.fusions, i);
-            let own = &planned.segments[i].weights;
+        for i in range {
+            let packed = multiplied(classes, i);
+            let own = &segments[i].weights;
             for (own, name) in own.iter().filter(|(_, name)| !taken.contains_key(name.as_str())) {
                 if let Some(tensor) = gguf.tensor(name) {
                     tensors.entry(name).or_insert((tensor, false)).1 |= packed.contains(own.as_str());
@@ -152,6 +154,7 @@ mod tests {
     use weft_models::BuildOptions;
 
     use super::*;
+    use crate::plans;
 
     #[test]
     fn a_weight_too_large_for_the_device_is_named_before_any_is_loaded() {
@@ -160,13 +163,14 @@ mod tests {
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
         let options = Options { max, ..Options::default() };
-        let planned = Planned::new(&model, None, &options, vec![1]).unwrap();
+        let (segments, sections) = plans::segments(&model, None, &options.switches, false);
+        let classes = [plans::plan(&segments, &options, None).unwrap()];
         let largest = gguf.tensors().iter().max_by_key(|tensor| gguf.tensor_bytes(tensor).len()).unwrap();
         let bytes = gguf.tensor_bytes(largest).len();
         for (limit, fits) in [(bytes, true), (bytes - 1, false)] {
             let mut device = NullDevice::with_largest_buffer(limit);
             let go_on = &mut |_| ControlFlow::Continue(());
-            let loaded = load(&mut device, &gguf, &planned, None, go_on);
+            let loaded = load(&mut device, &gguf, (&segments, sections), &classes, None, go_on);
             assert_eq!(device.bytes() > 0, fits);
             match loaded {
                 Ok(_) => assert!(fits),
