@@ -48,7 +48,7 @@ impl MappedFile {
 
     /// Drops the pages of a range from this process's memory. They are read from the file again when they are touched.
     #[cfg(unix)]
-    fn release(&self, range: Range<usize>) {
+    pub fn release(&self, range: Range<usize>) {
         // Round outward: a page too many costs a fault, one too few costs memory.
         let start = range.start - range.start % GRANULE;
         let end = range.end.next_multiple_of(GRANULE).min(self.0.len());
@@ -63,7 +63,7 @@ impl MappedFile {
     /// Does nothing: the system takes pages back itself.
     #[cfg(not(unix))]
     #[expect(clippy::unused_self, reason = "as on Unix")]
-    fn release(&self, _range: Range<usize>) {}
+    pub fn release(&self, _range: Range<usize>) {}
 }
 
 impl Deref for MappedFile {

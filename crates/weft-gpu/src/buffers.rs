@@ -63,6 +63,11 @@ impl<M> Buffers<M> {
         }
     }
 
+    /// Bytes of all buffers, as asked for.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().fold(0, |sum, buffer| sum + buffer.bytes as u64)
+    }
+
     /// The number of buffers.
     #[expect(
         clippy::len_without_is_empty,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft_device::{Packing, Weight, WeightBytes};
-use weft_gguf::{FileBytes, Gguf, Restore, StoredPart, TensorInfo};
+use weft_gguf::{FileBytes, Gguf, Restore, StoredPart, TensorBytes, TensorInfo};
 
 use crate::as_is::AsIs;
 use crate::blocks::check_blocks;
@@ -184,7 +184,7 @@ impl PackedModel {
         let tiles = self.tensors.get(name)?.tiles.as_ref()?;
         let Weight { ty, rows, row_len, .. } = *weight;
         let same = (tiles.ty, tiles.rows, tiles.row_len) == (ty, rows, row_len);
-        same.then(|| Arc::new(self.map.slice(tiles.range.clone())) as WeightBytes)
+        same.then(|| Arc::new(Tiles(self.map.slice(tiles.range.clone()))) as WeightBytes)
     }
 
     /// The error that the file is not what it was.
@@ -231,6 +231,21 @@ impl PackedModel {
     /// Whether a tensor is there as it was.
     pub(crate) fn has_rows(&self, tensor: &TensorInfo) -> bool {
         self.tensors.get(&tensor.name).is_some_and(|tensor| tensor.rows.is_some())
+    }
+}
+
+/// The tiles of a weight, whose pages go when a device drops it.
+struct Tiles(TensorBytes);
+
+impl AsRef<[u8]> for Tiles {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Tiles {
+    fn drop(&mut self) {
+        self.0.release(0..self.0.len());
     }
 }
 

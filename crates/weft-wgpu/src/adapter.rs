@@ -69,7 +69,8 @@ impl Adapter {
         format!("{} {:x}:{:x} {}", self.name(), info.vendor, info.device, self.driver())
     }
 
-    /// Bytes of its own memory, or of what it shares with the processor; `None` where that is not known.
+    /// Bytes of its own memory, or of what it may use of the memory that it shares with the processor; `None` where that is
+    /// not known.
     pub fn memory(&self) -> Option<u64> {
         memory::bytes(&self.raw)
     }

@@ -1,8 +1,8 @@
 //! A GPU as a [`Device`].
 
 use weft_device::{
-    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Program, ProgramId,
-    RowsOf16, SourceText, Timing, Timings, Tuning, Weight,
+    BufferId, Caps, Checkpoints, Device, DeviceError, DeviceKind, Mark, OpenError, OpenOptions, Program,
+    ProgramId, RowsOf16, SourceText, Timing, Timings, Tuning, Weight,
 };
 use weft_gpu::Scheduler;
 use weft_kern::Sizes;
@@ -33,6 +33,8 @@ pub struct GpuDevice {
     programs: Vec<Compiled>,
     staging: Staging,
     canary: Canary,
+    /// Bytes that it can use, if it tells.
+    memory: Option<u64>,
     in_flight: InFlight,
 }
 
@@ -60,6 +62,8 @@ impl GpuDevice {
             programs: Vec::new(),
             staging: Staging::default(),
             canary,
+            // Software uses the host's.
+            memory: adapter.memory().filter(|_| adapter.kind() != DeviceKind::Software),
             in_flight: InFlight::default(),
         })
     }
@@ -133,6 +137,11 @@ impl Device for GpuDevice {
 
     fn text(&self) -> Option<&dyn SourceText> {
         Some(&self.scheduler)
+    }
+
+    /// What this device has not taken of its memory; other programs may have taken more.
+    fn free_memory(&self) -> Option<u64> {
+        self.memory.map(|memory| memory.saturating_sub(self.buffers.bytes()))
     }
 
     fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {

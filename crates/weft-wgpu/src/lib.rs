@@ -19,7 +19,7 @@
 //!
 //! - `pipelines`: shaders are compiled without the checks that wgpu would add, since the renderer's own suffice;
 //! - `pipeline_cache`: hands the driver its own compiled pipelines back;
-//! - `memory`: asks Vulkan for what wgpu does not report.
+//! - `memory`: asks Vulkan and Metal for what wgpu does not report.
 #![deny(unsafe_code)]
 
 mod adapter;
@@ -33,7 +33,7 @@ mod device;
 mod error;
 mod hardware;
 mod limits;
-#[allow(unsafe_code, reason = "asks Vulkan for what wgpu does not report")]
+#[allow(unsafe_code, reason = "asks Vulkan and Metal for what wgpu does not report")]
 mod memory;
 #[allow(unsafe_code, reason = "gives the driver its own compiled pipelines back")]
 mod pipeline_cache;

@@ -1,4 +1,4 @@
-//! How much memory an adapter has: asked of Vulkan, since wgpu does not tell.
+//! How much memory an adapter has: asked of Vulkan and Metal, since wgpu does not tell.
 
 /// Bytes of an adapter's largest heap of its own; if it shares all its memory, of the largest heap.
 #[cfg(not(target_vendor = "apple"))]
@@ -13,8 +13,13 @@ pub(crate) fn bytes(adapter: &wgpu::Adapter) -> Option<u64> {
     heaps.map(|heap| (heap.flags.as_raw() & 1, heap.size)).max().map(|(_, size)| size)
 }
 
-/// Unknown: Metal shares the machine's memory.
+/// Bytes that Metal recommends to use at most, about three quarters of what GPU and processor share. Beyond them the system
+/// swaps, or ends command buffers.
 #[cfg(target_vendor = "apple")]
-pub(crate) fn bytes(_: &wgpu::Adapter) -> Option<u64> {
-    None
+pub(crate) fn bytes(adapter: &wgpu::Adapter) -> Option<u64> {
+    use objc2_metal::MTLDevice as _;
+
+    // SAFETY: this only queries the adapter, and what is borrowed does not outlive this function.
+    let metal = unsafe { adapter.as_hal::<wgpu::hal::api::Metal>() }?;
+    Some(metal.raw_device().recommendedMaxWorkingSetSize())
 }

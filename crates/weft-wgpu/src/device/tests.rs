@@ -165,6 +165,19 @@ fn a_step_that_ends_early_is_an_error_and_stays_one() {
 }
 
 #[test]
+fn free_memory_is_what_is_left() {
+    let Some(mut device) = open("free memory") else { return };
+    device.memory = Some(1000);
+    device.alloc(300).unwrap();
+    device.alloc(5).unwrap();
+    assert_eq!(device.free_memory(), Some(695));
+    device.alloc(5000).unwrap();
+    assert_eq!(device.free_memory(), Some(0));
+    device.memory = None;
+    assert_eq!(device.free_memory(), None);
+}
+
+#[test]
 fn a_text_that_does_not_compile_is_an_error() {
     let Some(mut device) = open("wrong texts") else { return };
     let shader = Shader {
