@@ -37,7 +37,14 @@ pub(crate) const ROOMS: &[Room] = &[
     Room {
         name: "weft-cpu",
         uses: &["weft-quant", "weft-kern", "weft-device"],
-        unsafe_in: &["src/isa.rs", "src/isa/", "src/memory.rs", "src/compile.rs", "src/team.rs"],
+        unsafe_in: &[
+            "src/isa.rs",
+            "src/isa/",
+            "src/memory.rs",
+            "src/compile.rs",
+            "src/sysctl.rs",
+            "src/team.rs",
+        ],
         ..IMPURE
     },
     Room { name: "weft-nvrtc", unsafe_in: &["src/library.rs"], ..IMPURE },

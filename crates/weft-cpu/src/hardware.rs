@@ -6,13 +6,22 @@ use weft_device::Hardware;
 use weft_kern::Machine;
 
 use crate::isa::Isa;
+use crate::sysctl;
 
 /// More threads than this are a mistake.
 pub(crate) const MAX_THREADS: usize = 1024;
 
-/// The number of threads: the number asked for, or as many as the machine runs at once.
+/// The number of threads: the number asked for, or as many as the machine runs at once at full speed. Threads wait for each
+/// other after each kernel, so that one on an efficiency core makes all of them slow.
 pub(crate) fn threads(wanted: Option<usize>) -> usize {
-    wanted.unwrap_or_else(|| available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS)))
+    let all = || available_parallelism().map_or(1, usize::from);
+    wanted.unwrap_or_else(|| fast_threads(all(), sysctl::number("hw.perflevel0.logicalcpu")).min(MAX_THREADS))
+}
+
+/// The threads of performance cores, of which the system may tell, among all of them.
+fn fast_threads(all: usize, performance: Option<u64>) -> usize {
+    let performance = performance.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+    performance.map_or(all, |n| n.min(all))
 }
 
 /// The CPU with an instruction set and a number of threads.
@@ -32,7 +41,35 @@ pub(crate) fn hardware(isa: Isa, wanted: Option<usize>) -> Hardware {
 /// The CPU's name; its architecture if the system does not report a name.
 pub fn processor_name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    model_name(&info).unwrap_or(std::env::consts::ARCH).into()
+    let linux = model_name(&info).map(str::to_string);
+    linux
+        .or_else(|| sysctl::text("machdep.cpu.brand_string"))
+        .unwrap_or_else(|| std::env::consts::ARCH.into())
+}
+
+/// The bytes of the last-level cache, if the system reports it.
+pub fn last_level_cache() -> Option<u64> {
+    let size = |index| {
+        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");
+        cache_size(&std::fs::read_to_string(path).ok()?)
+    };
+    // Apple's performance cores share one.
+    let apple = || {
+        ["hw.perflevel0.l2cachesize", "hw.l3cachesize", "hw.l2cachesize"].into_iter().find_map(sysctl::number)
+    };
+    (0..8).filter_map(size).max().or_else(apple)
+}
+
+/// Parses a size of sysfs, as `2048K`, into bytes.
+fn cache_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (digits, unit) = match text.as_bytes().last()? {
+        b'K' => (&text[..text.len() - 1], 1 << 10),
+        b'M' => (&text[..text.len() - 1], 1 << 20),
+        b'G' => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// The CPU's name in Linux's `/proc/cpuinfo`, which has it for x86 and some other architectures.
@@ -62,6 +99,26 @@ mod tests {
         assert_eq!(model_name(info), Some("A Processor: 3 GHz"));
         for nameless in ["", "processor: 0\n", "model name\t:\n", "model name\n"] {
             assert_eq!(model_name(nameless), None, "{nameless:?}");
+        }
+    }
+
+    #[test]
+    fn threads_are_those_of_performance_cores() {
+        for (all, performance, expected) in
+            [(16, None, 16), (16, Some(12), 12), (16, Some(0), 16), (2, Some(4), 2), (4, Some(u64::MAX), 4)]
+        {
+            assert_eq!(fast_threads(all, performance), expected, "{performance:?} of {all}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_caches_have_units() {
+        let cases = [("48K\n", 49_152), ("2M", 2_097_152), ("1G", 1_073_741_824), ("512", 512)];
+        for (text, bytes) in cases {
+            assert_eq!(cache_size(text), Some(bytes), "{text:?}");
+        }
+        for wrong in ["", "K", "-1K", "1T", "20000000000000000G"] {
+            assert_eq!(cache_size(wrong), None, "{wrong:?}");
         }
     }
 

@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::sysctl;
+
 /// Spins of some 40 ns each before a waiting thread yields its core: about the length of a kernel.
 const SPINS: u32 = 1024;
 
@@ -117,7 +119,10 @@ impl Team {
             let shared = Arc::clone(&team.shared);
             let builder = thread::Builder::new().name(format!("weft-cpu-{index}"));
             // If this fails, dropping the team ends the workers already started.
-            team.workers.push(builder.spawn(move || shared.serve(index))?);
+            team.workers.push(builder.spawn(move || {
+                sysctl::prefer_performance_cores();
+                shared.serve(index);
+            })?);
         }
         // A spawned thread may not run yet, and allocates as it starts: the first step should not wait for that.
         team.run(&mut vec![(); threads], &|_, ()| Ok(()));

@@ -1,11 +1,10 @@
 //! A description of this machine.
 
-use std::fs;
 use std::num::NonZeroUsize;
 use std::thread;
 
 use serde_json::{Value, json};
-use weft_cpu::{Isa, processor_name};
+use weft_cpu::{Isa, last_level_cache, processor_name};
 
 /// A machine, described for people who compare measurements.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,24 +47,6 @@ impl Host {
     }
 }
 
-/// The largest cache that Linux lists for the first CPU.
-fn last_level_cache() -> Option<u64> {
-    let size = |index| fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size"));
-    (0..8).filter_map(|index| cache_size(&size(index).ok()?)).max()
-}
-
-/// Parses a size of sysfs, as `2048K`, into bytes.
-fn cache_size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let (digits, unit) = match text.as_bytes().last()? {
-        b'K' => (&text[..text.len() - 1], 1 << 10),
-        b'M' => (&text[..text.len() - 1], 1 << 20),
-        b'G' => (&text[..text.len() - 1], 1 << 30),
-        _ => (text, 1),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,16 +56,5 @@ mod tests {
         let host = Host::this();
         assert!(!host.cpu.is_empty() && host.isa.is_available());
         assert_eq!(host.json()["threads"], host.threads.get());
-    }
-
-    #[test]
-    fn sizes_of_caches_have_units() {
-        let cases = [("48K\n", 49_152), ("2M", 2_097_152), ("1G", 1_073_741_824), ("512", 512)];
-        for (text, bytes) in cases {
-            assert_eq!(cache_size(text), Some(bytes), "{text:?}");
-        }
-        for wrong in ["", "K", "-1K", "1T", "20000000000000000G"] {
-            assert_eq!(cache_size(wrong), None, "{wrong:?}");
-        }
     }
 }

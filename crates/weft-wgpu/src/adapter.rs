@@ -7,7 +7,7 @@ use weft_gpu::Scheduler;
 use weft_render::{Language, Limits, Target};
 use wgpu::{AdapterInfo, Backends, Features, InstanceDescriptor, InstanceFlags};
 
-use crate::{limits, memory};
+use crate::{limits, macos, memory};
 
 /// The features that are used where an adapter has them.
 const WANTED: Features = Features::SUBGROUP
@@ -66,7 +66,12 @@ impl Adapter {
     /// Identifies the adapter and its driver, for files that are valid for these alone.
     pub(crate) fn key(&self) -> String {
         let info = &self.info;
-        format!("{} {:x}:{:x} {}", self.name(), info.vendor, info.device, self.driver())
+        // Metal's compiler comes with the system and has no version of its own.
+        let driver = match info.backend {
+            wgpu::Backend::Metal => macos::build().unwrap_or_default(),
+            _ => self.driver(),
+        };
+        format!("{} {:x}:{:x} {driver}", self.name(), info.vendor, info.device)
     }
 
     /// Bytes of its own memory, or of what it may use of the memory that it shares with the processor; `None` where that is

@@ -33,6 +33,7 @@ mod device;
 mod error;
 mod hardware;
 mod limits;
+mod macos;
 #[allow(unsafe_code, reason = "asks Vulkan and Metal for what wgpu does not report")]
 mod memory;
 #[allow(unsafe_code, reason = "gives the driver its own compiled pipelines back")]

@@ -110,7 +110,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Device to run on; see `weft devices`"),
     knob(MODEL, "device", Kind::Device, &["inspect"]).unset("no device")
         .help("Device whose memory to compare with what the model needs"),
-    knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores")
+    knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores; on Apple silicon, performance cores")
         .help("Number of CPU threads"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![SAMPLE, &["tune", "inspect"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
         .help("Context size: maximum number of tokens of prompt and reply together"),
