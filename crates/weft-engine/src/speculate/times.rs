@@ -1,9 +1,11 @@
 //! How long steps of a few rows take.
 
-/// How much a new measurement counts.
-const SHARE: f64 = 0.15;
+/// How much a new measurement counts for steps of as many rows, and for all steps. Steps of all sizes become slower as texts grow, and
+/// those that are seldom measured must not seem fast for that.
+const SHARE: f64 = 0.06;
+const SHARE_OF_ALL: f64 = 0.12;
 
-/// A measurement beyond so many times what was measured before counts as this many times it: another program disturbed it.
+/// A measurement beyond so many times what was expected counts as this many times it: another program disturbed it.
 const MOST: f64 = 1.5;
 
 /// How much of an estimated difference counts for steps of more rows than were measured: what is expected to be slow is never
@@ -15,13 +17,21 @@ const DOUBT: f64 = 0.5;
 pub(crate) struct Times {
     /// The estimates, from one row on. Only their ratios matter.
     estimates: Vec<f64>,
+    /// The measured times, each divided by the level at its time.
     measured: Vec<Option<f64>>,
+    /// What all times are multiplied by.
+    level: f64,
+    /// The times of all numbers of rows, divided by the level.
+    all: Vec<f64>,
 }
 
 impl Times {
     /// Takes estimates for steps of one row, of two and so on.
     pub(crate) fn new(estimates: Vec<f64>) -> Times {
-        Times { measured: vec![None; estimates.len()], estimates }
+        let mut times =
+            Times { measured: vec![None; estimates.len()], estimates, level: 1.0, all: Vec::new() };
+        times.fill();
+        times
     }
 
     /// The most rows of a step that are known.
@@ -31,11 +41,20 @@ impl Times {
 
     /// Records that a step of so many rows took this time.
     pub(crate) fn took(&mut self, rows: usize, time: f64) {
-        let Some(place) = rows.checked_sub(1).and_then(|at| self.measured.get_mut(at)) else { return };
+        let Times { measured, level, .. } = self;
+        let Some(place) = rows.checked_sub(1).and_then(|at| measured.get_mut(at)) else { return };
+        if time <= 0.0 {
+            return;
+        }
         *place = Some(match *place {
-            Some(before) => before + SHARE * (time.min(MOST * before) - before),
-            None => time,
+            Some(before) => {
+                let off = (time / (before * *level)).min(MOST);
+                *level *= off.powf(SHARE_OF_ALL);
+                before * off.powf(SHARE)
+            }
+            None => time / *level,
         });
+        self.fill();
     }
 
     /// Returns whether anything was measured.
@@ -57,24 +76,35 @@ impl Times {
     /// been measured, the estimate, corrected as for those next to it that have.
     pub(crate) fn of(&self, rows: usize) -> f64 {
         let at = rows.clamp(1, self.rows().max(1)) - 1;
-        let Some(estimate) = self.estimates.get(at) else { return 1.0 };
-        if let Some(measured) = self.measured[at] {
-            return measured;
-        }
-        let correction = |at: usize| self.measured[at].map(|time| (at, time / self.estimates[at]));
-        let below = (0..at).rev().find_map(correction);
-        let above = (at + 1..self.rows()).find_map(correction);
-        match (below, above) {
-            (Some((from, a)), Some((to, b))) => {
-                estimate * (a + (b - a) * (at - from) as f64 / (to - from) as f64)
+        self.all.get(at).map_or(1.0, |time| time * self.level)
+    }
+
+    /// Computes the times of all numbers of rows.
+    fn fill(&mut self) {
+        let mut all = std::mem::take(&mut self.all);
+        all.clear();
+        let mut below: Option<(usize, f64)> = None;
+        for (at, estimate) in self.estimates.iter().enumerate() {
+            if let Some(measured) = self.measured[at] {
+                below = Some((at, measured / estimate));
+                all.push(measured);
+                continue;
             }
-            (None, Some((_, above))) => estimate * above,
-            (from, None) => {
-                let (from, correction) = from.unwrap_or((0, 1.0));
-                let least = self.estimates[from];
-                correction * (least + DOUBT * (estimate - least))
-            }
+            let correction = |at: usize| self.measured[at].map(|time| (at, time / self.estimates[at]));
+            let above = (at + 1..self.rows()).find_map(correction);
+            all.push(match (below, above) {
+                (Some((from, a)), Some((to, b))) => {
+                    estimate * (a + (b - a) * (at - from) as f64 / (to - from) as f64)
+                }
+                (None, Some((_, above))) => estimate * above,
+                (from, None) => {
+                    let (from, correction) = from.unwrap_or((0, 1.0));
+                    let least = self.estimates[from];
+                    correction * (least + DOUBT * (estimate - least))
+                }
+            });
         }
+        self.all = all;
     }
 }
 
@@ -101,7 +131,22 @@ mod tests {
         times.took(1, 2.0);
         times.took(1, 2000.0);
         assert!(times.of(1) < 2.2);
-        (0..200).for_each(|_| times.took(1, 3.0));
+        (0..300).for_each(|_| times.took(1, 3.0));
         assert!((times.of(1) - 3.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn all_steps_become_slower_as_texts_grow() {
+        let mut times = Times::new(vec![1.0, 1.5, 2.0]);
+        times.took(1, 10.0);
+        times.took(2, 15.0);
+        times.took(3, 20.0);
+        (0..100).for_each(|i| times.took(1, 10.0 + 0.1 * f64::from(i)));
+        let ratio = times.of(3) / times.of(1);
+        assert!(
+            (19.0..20.5).contains(&times.of(1)) && (1.5..2.0).contains(&ratio),
+            "{} {ratio}",
+            times.of(1)
+        );
     }
 }
