@@ -113,6 +113,9 @@ impl Speculation {
         let Some([steps, predictions]) = self.times.as_ref().filter(|_| self.predicts && rows > 0) else {
             return self.predicts && rows > 0;
         };
+        if !steps.knows(guesses.len()) {
+            return false;
+        }
         let usual = rows.min(2 * guesses.len());
         // Until predictions are measured, they are expected to be as far off their estimate as steps.
         let scale = if predictions.is_measured() { 1.0 } else { steps.scale() };
@@ -129,6 +132,8 @@ impl Speculation {
     /// Decides what is computed of the guesses, at most `room` tokens.
     pub(crate) fn decide(&self, guesses: &mut [Guess], acceptance: &[&Acceptance], room: usize) {
         let taken = match &self.times {
+            // Without a measurement of steps without guesses, nothing would tell what guesses gain.
+            Some([steps, _]) if !steps.knows(guesses.len()) => vec![0; guesses.len()],
             Some([steps, _]) => {
                 let (first, Worth { taken, .. }) = self.best(guesses, acceptance, room, steps, 0.0);
                 guesses.iter_mut().for_each(|guess| guess.choose(first));

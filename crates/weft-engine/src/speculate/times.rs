@@ -62,6 +62,11 @@ impl Times {
         self.measured.iter().any(Option::is_some)
     }
 
+    /// Returns whether steps of so many rows were measured.
+    pub(crate) fn knows(&self, rows: usize) -> bool {
+        rows.checked_sub(1).and_then(|at| self.measured.get(at)).is_some_and(Option::is_some)
+    }
+
     /// How much longer steps of one row take than estimated.
     pub(crate) fn scale(&self) -> f64 {
         self.estimates.first().map_or(1.0, |estimate| self.of(1) / estimate)
