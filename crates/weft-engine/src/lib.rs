@@ -112,7 +112,7 @@ pub use weft_cpu::available_memory;
 pub use weft_device::{Backend, DeviceInfo, DeviceKind, Fact, FactValue, OpenError};
 pub use weft_fuse::{Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;
-pub use weft_pack::{ModelError, OnReport, PackCache, Report, is_packed_model};
+pub use weft_pack::{ModelError, OnReport, PackCache, Report, is_packed_model, original_sums};
 pub use weft_text::{
     ChatTemplate, EncodeOptions, Message, RenderOptions, RenderedPrompt, TemplateError, Tokenizer,
 };

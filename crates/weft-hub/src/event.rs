@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use crate::error::Error;
 use crate::names::HubName;
@@ -39,6 +40,11 @@ pub enum Event<'a> {
     NotChecked {
         /// The hub's error.
         error: &'a Error,
+    },
+    /// The hub has other files than those that a model was packed from, of which only the packed form is kept. They are downloaded.
+    Outdated {
+        /// The packed form. It stays as it is.
+        packed: &'a Path,
     },
     /// Another process or thread is downloading the same file. Repeated until that is done.
     Waiting {

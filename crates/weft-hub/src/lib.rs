@@ -51,6 +51,6 @@ pub use cache::{Cache, CachedModel, packed_path};
 pub use catalog::{CATALOG, CatalogModel, DEFAULT_MODEL, Package, Settings, catalog_model};
 pub use error::Error;
 pub use event::{Event, OnEvent};
-pub use hub::{Hub, HubOptions};
+pub use hub::{Hub, HubOptions, PackedSums};
 pub use names::HubName;
 pub use suggest::suggest;

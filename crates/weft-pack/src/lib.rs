@@ -62,7 +62,7 @@ pub use layout::SourceWeight;
 pub use model_error::ModelError;
 pub use model_header::Form;
 pub use pack_model::pack_model;
-pub use packed_model::{check, is_packed_model, open_model, originals, verify_model};
+pub use packed_model::{check, is_packed_model, open_model, original_sums, originals, verify_model};
 pub use report::{OnReport, PackError, Report};
 pub use unpack_model::unpack_model;
 

@@ -106,6 +106,12 @@ pub fn originals(model: &Gguf) -> Option<Vec<String>> {
     Some(packed.header.files.iter().map(|file| file.name.clone()).collect())
 }
 
+/// The SHA-256 checksums of the GGUF files that a packed model was made from, if the model is packed.
+pub fn original_sums(model: &Gguf) -> Option<Vec<[u8; 32]>> {
+    let packed = PackedModel::of(model)?;
+    Some(packed.header.files.iter().map(|file| file.sha256).collect())
+}
+
 /// Checks the data of a packed model on `threads` threads, unless that has been done since the machine was started. Does nothing
 /// for other models. `on` receives the bytes done and in total.
 ///

@@ -50,6 +50,9 @@ impl Shown {
             Event::NotChecked { error } => {
                 self.note(&format!("{}; using the copy in the cache", error.in_one_line()));
             }
+            Event::Outdated { packed } => {
+                self.note(&format!("{} was packed from other files than the hub has now", packed.display()));
+            }
             Event::Waiting { .. } if self.waiting => {}
             Event::Waiting { .. } => {
                 self.waiting = true;

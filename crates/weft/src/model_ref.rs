@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use weft_engine::is_packed_model;
+use weft_engine::{is_packed_model, open_file, original_sums};
 use weft_hub::{
     CATALOG, CatalogModel, DEFAULT_MODEL, Hub, HubName, HubOptions, Settings, catalog_model, packed_path,
 };
@@ -55,7 +55,13 @@ pub(crate) fn hub(args: Args<'_>) -> anyhow::Result<Hub> {
         options.endpoint = endpoint.into();
     }
     options.token = args.text("hub-token").map(str::to_string);
-    Ok(Hub::new(args.cache()?, &options)?)
+    Ok(Hub::new(args.cache()?, &options)?.with_packed_sums(packed_sums))
+}
+
+/// The checksums of the files that a packed model was made from.
+fn packed_sums(path: &Path) -> Option<Vec<String>> {
+    let hex = |sum: [u8; 32]| sum.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    Some(original_sums(&open_file(path).ok()?)?.into_iter().map(hex).collect())
 }
 
 /// The catalogue's model of this name, unless it is also a file here. Without a name it is the default model.
@@ -109,6 +115,25 @@ fn starts_like_gguf(path: &Path) -> io::Result<bool> {
 mod tests {
     use super::*;
     use crate::commands::COMMANDS;
+    use crate::test_folder::TestFolder;
+
+    #[test]
+    fn a_model_of_the_catalogue_has_the_same_defaults_by_its_path() {
+        let folder = TestFolder::new("settings");
+        let model = DEFAULT_MODEL;
+        let by_name = settings(Some(model.name), Path::new("")).unwrap();
+        // Its bytes do not matter here, and take no space.
+        let file = |name: &str, bytes| {
+            let path = folder.join(name);
+            File::create(&path).unwrap().set_len(bytes).unwrap();
+            path
+        };
+        let by_path = |path: &Path| settings(path.to_str(), path);
+        assert_eq!(by_path(&file(model.file, model.bytes)), Some(by_name));
+        // Another file of that name, and a file of another name.
+        assert!(by_path(&file(model.file, model.bytes - 1)).is_none());
+        assert!(by_path(&file("other.gguf", model.bytes)).is_none());
+    }
 
     #[test]
     fn the_help_states_the_settings_of_the_default_model() {

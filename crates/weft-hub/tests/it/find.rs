@@ -3,7 +3,7 @@
 use std::fs;
 use std::ops::ControlFlow;
 
-use weft_hub::{Cache, Error, Hub, HubOptions};
+use weft_hub::{Cache, Error, Event, Hub, HubOptions};
 
 use crate::server;
 use crate::support::TestCache;
@@ -93,6 +93,34 @@ fn a_packed_model_is_not_downloaded_again() {
     hub.cache().keep_packed(&model).unwrap();
     assert_eq!(pulled(), weft_hub::packed_path(&own));
     assert!(!own.exists());
+}
+
+#[test]
+fn a_packed_model_is_downloaded_again_if_the_hub_has_another() {
+    let cache = TestCache::new();
+    let server = server::Hub::new(&[("a-Q8_0.gguf", b"1234")]);
+    // The fake packed form is the checksum of what it was packed from.
+    let hub = cache.hub(&server.url()).with_packed_sums(|path| Some(vec![fs::read_to_string(path).ok()?]));
+    let pulled = || {
+        let mut outdated = 0;
+        let path = hub.pull("hf:org/repo", &mut |event| {
+            outdated += usize::from(matches!(event, Event::Outdated { .. }));
+            ControlFlow::Continue(())
+        });
+        (path.unwrap(), outdated)
+    };
+    let (own, _) = pulled();
+    let model = hub.cache().list().unwrap().remove(0);
+    let packed = weft_hub::packed_path(&own);
+    fs::write(&packed, "03ac674216f3e15c761ee1a5e255f067953623c8b388b4459e13f978d7c846f4").unwrap();
+    hub.cache().keep_packed(&model).unwrap();
+    assert_eq!(pulled(), (packed.clone(), 0));
+    assert_eq!(server.starts().len(), 1);
+    server.state().files.insert("a-Q8_0.gguf".into(), b"5678".to_vec());
+    // Other commands take what there is.
+    assert_eq!(found(&hub, "hf:org/repo").unwrap(), packed);
+    assert_eq!(pulled(), (own.clone(), 1));
+    assert!(fs::read(&own).unwrap() == b"5678" && packed.exists());
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 
+use weft_hub::Event;
+
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
 use crate::fetching::with_events;
@@ -23,7 +25,8 @@ Prints the path of the model. An interrupted download resumes where it stopped, 
 
 When a model is first run, its weights are packed into a second file about as large as the model. With --packed they are packed \
 now, into the only file: it takes the place of the downloaded ones, and `weft cache unpack` restores them byte for byte. \
-Packing needs room for both for as long as it takes.
+Packing needs room for both for as long as it takes. When the hub has other files than such a model was packed from, they are \
+downloaded and packed in its place.
 
 Examples:
   weft pull smollm2
@@ -35,8 +38,15 @@ Examples:
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let hub = model_ref::hub(args)?;
-    let mut path = with_events(|on| hub.pull(args.text(NAME.name).unwrap_or_default(), on))?;
-    if args.flag("packed") {
+    // A model that was kept packed only stays so.
+    let mut packed = args.flag("packed");
+    let mut path = with_events(|on| {
+        hub.pull(args.text(NAME.name).unwrap_or_default(), &mut |event| {
+            packed |= matches!(event, Event::Outdated { .. });
+            on(event)
+        })
+    })?;
+    if packed {
         let model = packing::cached(hub.cache(), &path.to_string_lossy())?;
         packing::pack(hub.cache(), &model)?;
         path = model.packed_path();

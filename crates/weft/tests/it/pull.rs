@@ -270,6 +270,15 @@ fn a_model_is_pulled_packed() {
     assert_eq!(files(&cache), [format!("{FILE}.weft")]);
     assert_eq!(pull(&hub, &cache).ok(), path);
     assert_eq!(hub.starts(), [0], "it is not downloaded again");
+    // The hub has other files: they replace the packed ones, and are packed, too.
+    let first = fs::read(path.trim_end()).unwrap();
+    let bytes = fs::read(model("glm-tiny-q4_0")).unwrap();
+    hub.state().files.insert("a-Q8_0.gguf".into(), bytes.clone());
+    let newer = pull(&hub, &cache);
+    assert!(newer.err.contains("was packed from other files than the hub has now"), "{newer:?}");
+    assert_eq!(newer.ok(), path);
+    assert_eq!((files(&cache), hub.starts()), (vec![format!("{FILE}.weft")], vec![0, 0]));
+    assert!(fs::read(path.trim_end()).unwrap() != first);
     weft(["run", "hf:org/repo:Q8_0", "hi", "-n", "1"]).env("WEFT_CACHE", cache.path()).run().ok();
     assert!(!files(&cache).iter().any(|file| file.ends_with(".weftpack")), "nor packed again");
     weft(["cache", "unpack", "a-Q8_0"]).env("WEFT_CACHE", cache.path()).run().ok();
