@@ -82,6 +82,14 @@ class Session:
         terminal.wait_for("> ")
         return terminal
 
+    def replying(self, tokens):
+        """Starts a conversation, and returns it in the middle of a reply of so many tokens."""
+        terminal = self.chat(tokens=tokens)
+        terminal.send("Hello\r")
+        terminal.wait_for("\n")
+        terminal.wait_for(" ")
+        return terminal
+
     def close(self):
         for terminal in self.terminals:
             terminal.close()
@@ -127,20 +135,14 @@ def _(s):
 
 @case(1, "SIGTERM during a reply ends the conversation")
 def _(s):
-    terminal = s.chat(tokens="4000")
-    terminal.send("Hello\r")
-    terminal.wait_for("\n")
-    terminal.wait_for(" ")
+    terminal = s.replying("4000")
     terminal.signal("SIGTERM")
     ends(terminal, 143)
 
 
 @case(1, "Ctrl-C leaves no trace in the text, and the conversation goes on")
 def _(s):
-    terminal = s.chat(tokens="4000")
-    terminal.send("Hello\r")
-    terminal.wait_for("\n")
-    terminal.wait_for(" ")
+    terminal = s.replying("4000")
     terminal.send("\x03")
     lacks(terminal.wait_for("> "), "^C")
     terminal.send("\x04")
@@ -325,10 +327,7 @@ def _(s):
 
 @case(5, "what is typed during a reply does not appear in it, and waits for the prompt")
 def _(s):
-    terminal = s.chat(tokens="300")
-    terminal.send("Hello\r")
-    terminal.wait_for("\n")
-    terminal.wait_for(" ")
+    terminal = s.replying("300")
     terminal.send("/system typed ahead\r/system\r")
     lacks(terminal.wait_for("> "), "typed")
     terminal.wait_for("\r\ntyped ahead", 20)
