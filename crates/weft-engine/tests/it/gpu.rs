@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::packed_models::{Folder, packed};
 use crate::support::{Fixture, all_logits, bits, fixtures, mean_kl};
 use weft_device::Scheduled;
 use weft_engine::inspect::{ExplainOptions, Runner, StepShape, cost_model, explain};
@@ -43,6 +44,19 @@ fn a_gpu_is_as_accurate_as_the_cpu() {
             fixture.int8_mean_kl
         );
         assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name}: {kl}");
+    }
+}
+
+#[test]
+fn packed_models_compute_the_same_bits() {
+    let folder = Folder::new("packed-gpu");
+    for name in ["glm-tiny-q4_k_m", "mixtral-tiny-q4_0"] {
+        let logits = |fixture: &Fixture| {
+            let mut runner = runner(fixture, EngineOptions::default().context(128).batch(32))?;
+            Some(bits(&all_logits(&mut runner, &fixture.tokens, 7)))
+        };
+        let Some(expected) = logits(&Fixture::load(name)) else { return };
+        assert!(logits(&packed(&folder, name)).unwrap() == expected, "{name}");
     }
 }
 

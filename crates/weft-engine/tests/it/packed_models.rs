@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use weft_check::Emulator;
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{BufferId, Device, DeviceError, Forward, ReferenceDevice, Weight};
 use weft_engine::inspect::{Runner, fingerprint, oracle_logits};
@@ -24,10 +25,10 @@ impl AsRef<[u8]> for Absent {
     }
 }
 
-/// A CPU device whose weights with tiles have no rows.
-struct TilesOnly(CpuDevice);
+/// A device whose weights with tiles have no rows.
+struct TilesOnly<D>(D);
 
-impl Forward for TilesOnly {
+impl<D: Device> Forward for TilesOnly<D> {
     fn inner(&self) -> &dyn Device {
         &self.0
     }
@@ -45,10 +46,10 @@ impl Forward for TilesOnly {
 }
 
 /// A folder that is removed when dropped.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new(test: &str) -> Folder {
+    pub(crate) fn new(test: &str) -> Folder {
         let folder = std::env::temp_dir().join(format!("weft-engine-{test}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         Folder(folder)
@@ -62,7 +63,7 @@ impl Drop for Folder {
 }
 
 /// Packs a fixture, and returns it with the path of its packed form.
-fn packed(folder: &Folder, name: &str) -> Fixture {
+pub(crate) fn packed(folder: &Folder, name: &str) -> Fixture {
     let mut fixture = Fixture::load(name);
     let path = folder.0.join(format!("{name}.gguf.weft"));
     let model = open_file(&fixture.path).unwrap();
@@ -109,6 +110,24 @@ fn no_rows_of_packed_weights_are_restored() {
         let mut runner = Runner::new(model, Box::new(device), &options, go_on).unwrap();
         assert!(bits(&all_logits(&mut runner, &kept.tokens, 7)) == expected, "{name}");
     }
+}
+
+/// The bits of the logits on an emulated CUDA device, by which rows of tiles are not looked at.
+fn bits_on_cuda(fixture: &Fixture, folder: &Folder) -> Option<Vec<u32>> {
+    let emulator = Emulator::for_test("packed models", &folder.0.join("emulator"))?;
+    let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
+    let options = EngineOptions::default().context(64).batch(16);
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let mut runner = Runner::new(model, Box::new(TilesOnly(emulator)), &options, go_on).unwrap();
+    Some(bits(&all_logits(&mut runner, &fixture.tokens[..16], 16)))
+}
+
+#[test]
+fn cuda_texts_read_packed_models() {
+    let folder = Folder::new("packed-cuda");
+    let name = "glm-tiny-q4_k_m";
+    let Some(expected) = bits_on_cuda(&Fixture::load(name), &folder) else { return };
+    assert!(bits_on_cuda(&packed(&folder, name), &folder).unwrap() == expected);
 }
 
 #[test]
