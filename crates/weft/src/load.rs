@@ -29,6 +29,42 @@ pub(crate) fn load(path: &Path, options: &EngineOptions) -> anyhow::Result<(Engi
     Ok((engine, took))
 }
 
+/// What is shown while a model loads: always something, until it is dropped.
+enum Shown {
+    /// A task whose length is known.
+    Task(&'static str, Progress),
+    /// Between tasks headers are read, plans are made and kernels compiled.
+    Spinner(#[expect(dead_code, reason = "it spins until it is dropped")] Spinner),
+}
+
+impl Shown {
+    fn new() -> Shown {
+        Shown::Spinner(Spinner::new(LOADING))
+    }
+
+    fn update(&mut self, report: Report) {
+        let (label, done, total) = match report {
+            Report::Note(text) => {
+                // What is shown would be in its way.
+                drop(std::mem::replace(self, Shown::Spinner(Spinner::hidden())));
+                note!("{text}");
+                *self = Shown::new();
+                return;
+            }
+            Report::Checking { done, total } => ("checking packed weights", done, total),
+            Report::Packing { done, total } => ("packing weights", done, total),
+            Report::Unpacking { done, total } => ("restoring the model's own files", done, total),
+            Report::Loading { done, total } => ("loading weights onto the device", done, total),
+        };
+        match self {
+            Shown::Task(..) if done == total => *self = Shown::new(),
+            Shown::Task(known, progress) if *known == label => progress.set(done),
+            _ if done == total => {}
+            _ => *self = Shown::Task(label, Progress::new(label, total, Unit::Bytes)),
+        }
+    }
+}
+
 /// Runs `load` and shows the progress it reports. Returns the time it took as well.
 ///
 /// # Errors
@@ -40,31 +76,9 @@ pub(crate) fn with_report<T>(
     // Ctrl-C must leave time to remove half-written files.
     let listener = Listener::new();
     let pressed = || listener.pressed().load(Ordering::SeqCst);
-    let mut shown: Option<(&str, Progress)> = None;
-    // Between tasks whose length is known, headers are read, plans are made and kernels compiled.
-    let mut spinner = Some(Spinner::new(LOADING));
+    let mut shown = Shown::new();
     let mut show = |report| {
-        let (label, done, total) = match report {
-            Report::Note(text) => {
-                (shown, spinner) = (None, None);
-                note!("{text}");
-                return ControlFlow::Continue(());
-            }
-            Report::Checking { done, total } => ("checking packed weights", done, total),
-            Report::Packing { done, total } => ("packing weights", done, total),
-            Report::Unpacking { done, total } => ("restoring the model's own files", done, total),
-            Report::Loading { done, total } => ("loading weights onto the device", done, total),
-        };
-        if done == total {
-            shown = None;
-            spinner.get_or_insert_with(|| Spinner::new(LOADING));
-        } else {
-            spinner = None;
-            if shown.as_ref().is_none_or(|(known, _)| *known != label) {
-                shown = Some((label, Progress::new(label, total, Unit::Bytes)));
-            }
-            shown.iter_mut().for_each(|(_, progress)| progress.set(done));
-        }
+        shown.update(report);
         if pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let loaded = load(&mut show).map_err(|error| {
@@ -77,4 +91,35 @@ pub(crate) fn with_report<T>(
         return Err(Error::Interrupted.into());
     }
     Ok((loaded, started.elapsed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn something_is_shown_until_the_model_is_loaded() {
+        let mut shown = Shown::new();
+        let mut seen = Vec::new();
+        for report in [
+            Report::Checking { done: 0, total: 9 },
+            Report::Checking { done: 5, total: 9 },
+            Report::Checking { done: 9, total: 9 },
+            Report::Packing { done: 0, total: 0 },
+            Report::Packing { done: 0, total: 5 },
+            Report::Loading { done: 1, total: 5 },
+            Report::Note("a note".into()),
+            Report::Loading { done: 2, total: 5 },
+            Report::Loading { done: 5, total: 5 },
+        ] {
+            shown.update(report);
+            seen.push(match &shown {
+                Shown::Task(label, _) => *label,
+                Shown::Spinner(_) => LOADING,
+            });
+        }
+        let [checking, packing, onto] =
+            ["checking packed weights", "packing weights", "loading weights onto the device"];
+        assert_eq!(seen, [checking, checking, LOADING, LOADING, packing, onto, LOADING, onto, LOADING]);
+    }
 }

@@ -101,10 +101,15 @@ impl Drop for Progress {
 pub(crate) struct Spinner(Option<ProgressBar>);
 
 impl Spinner {
+    /// Shows nothing.
+    pub(crate) fn hidden() -> Spinner {
+        Spinner(None)
+    }
+
     /// Begins to wait for `what`. Short waits show nothing.
     pub(crate) fn new(what: &'static str) -> Spinner {
         if !io::stderr().is_terminal() {
-            return Spinner(None);
+            return Spinner::hidden();
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(ProgressStyle::default_spinner());

@@ -28,6 +28,14 @@ fn start_at(args: &[&str], columns: u16) -> Pty {
     pty
 }
 
+/// Says hello, and waits for the end of the reply. Returns what appeared after the message.
+#[track_caller]
+fn greet(pty: &mut Pty) -> String {
+    pty.send("Hello\r");
+    pty.wait_for("\n");
+    pty.wait_for("> ")
+}
+
 #[test]
 fn signals_at_the_prompt_restore_the_terminal() {
     if !can_run() {
@@ -144,9 +152,7 @@ fn the_last_message_can_be_changed() {
         return;
     }
     let mut pty = start(SHORT);
-    pty.send("Hello\r");
-    pty.wait_for("\n");
-    pty.wait_for("> ");
+    greet(&mut pty);
     pty.send("/edit\r");
     pty.wait_for("> Hello");
     pty.send(" again\r");
@@ -166,9 +172,7 @@ fn an_abandoned_change_loses_nothing() {
         return;
     }
     let mut pty = start(SHORT);
-    pty.send("Hello\r");
-    pty.wait_for("\n");
-    pty.wait_for("> ");
+    greet(&mut pty);
     // Ctrl-C, and an emptied line.
     for keys in ["\x03", "\x15\r"] {
         pty.send("/edit\r");
@@ -192,9 +196,7 @@ fn a_context_that_is_nearly_full_is_announced_once() {
     let mut pty = start_at(&["--max-tokens", "4", "--context", "34"], 200);
     let mut seen = String::new();
     for _ in 0..3 {
-        pty.send("Hello\r");
-        pty.wait_for("\n");
-        seen += &pty.wait_for("> ");
+        seen += &greet(&mut pty);
     }
     assert_eq!(seen.matches(warning).count(), 1, "{seen:?}");
     pty.send("\x04");
@@ -224,6 +226,24 @@ fn a_spinner_shows_that_a_reply_is_awaited() {
     pty.wait_for("> ");
     pty.send("\x04");
     assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn progress_is_shown_until_the_first_token() {
+    if !can_run() {
+        return;
+    }
+    let (path, prompt) = (model("glm-tiny-q4_0"), "Hello there ".repeat(200));
+    let args = ["run", path.to_str().unwrap(), &prompt, "--max-tokens", "4", "--temperature", "0"];
+    let reply = weft(args).run().ok();
+    let mut pty = Pty::start(&mut weft(args), 80);
+    pty.wait_for("reading the prompt");
+    let seen = pty.wait_for(" of 805 tokens");
+    assert!(seen.ends_with("0 of 805 tokens"), "it begins at once: {seen:?}");
+    let (code, screen) = pty.end();
+    // Only the reply is left.
+    let (_, last) = screen.rsplit_once("\x1b[2K").unwrap();
+    assert_eq!((code, last.trim()), (Some(0), reply.trim()), "{screen:?}");
 }
 
 /// The most address space that a conversation takes, in kB. A KV cache takes 2.1 GB of it.
@@ -286,9 +306,7 @@ fn conversations_are_resumed() {
         pty
     };
     let mut pty = start(SHORT);
-    pty.send("Hello\r");
-    pty.wait_for("\n");
-    pty.wait_for("> ");
+    greet(&mut pty);
     pty.send("/save trip\r");
     pty.wait_for("saved to");
     pty.send("\x04");
@@ -311,9 +329,7 @@ fn a_full_context_can_forget_the_oldest_messages() {
     }
     let mut pty = start(&["--max-tokens", "4", "--context", "24"]);
     for _ in 0..2 {
-        pty.send("Hello\r");
-        pty.wait_for("\n");
-        pty.wait_for("> ");
+        greet(&mut pty);
     }
     pty.send("Hello\r");
     pty.wait_for("forget the oldest message and its reply? [Y/n] ");
