@@ -125,6 +125,7 @@ fn subcommand(command: &Command, help: Help) -> clap::Command {
     let notes = match (help, hidden) {
         (Help::Long, _) => command.notes.to_string(),
         (Help::Short, 0) => format!("`weft {} --help` has examples", command.name),
+        (Help::Short, 1) => format!("`weft {} --help` has examples, and one more option", command.name),
         (Help::Short, more) => {
             format!("`weft {} --help` has examples, and {more} more options", command.name)
         }

@@ -44,6 +44,7 @@ pub(crate) fn hint(command: &str, arguments: impl Iterator<Item = String>) -> Op
         let (_, instead) = HINTS.iter().find(|(known, _)| known.contains(&word.as_str()))?;
         (!knows(&word)).then(|| match instead.strip_prefix("nothing: ") {
             Some(why) => format!("'{word}' can be left out: {why}"),
+            None if instead.starts_with("the ") => format!("leave out '{word}': {instead}"),
             None => format!("instead of '{word}', use {instead}"),
         })
     })
@@ -62,7 +63,10 @@ mod tests {
             "instead of '-ngl', use --device gpu, which computes all layers there"
         );
         assert!(hint("run", "--jinja x").unwrap().starts_with("'--jinja' can be left out: chat templates"));
-        assert!(hint("run", "--model=x hi").unwrap().contains("first argument"));
+        assert_eq!(
+            hint("run", "--model=x hi").unwrap(),
+            "leave out '--model': the model is the first argument: `weft run MODEL PROMPT`, `weft chat MODEL`"
+        );
         // Where the word means something, it is left alone.
         assert_eq!(hint("chat", "--model x"), None);
         assert_eq!(hint("bench", "-p 1 -r 2"), None);

@@ -20,8 +20,11 @@ use crate::out::Out;
 use crate::progress::{Progress, Unit};
 use crate::text_file;
 
-const BASE: Positional =
-    Positional { name: "BASE", help: "Reference model; see MODEL of other commands", required: true };
+const BASE: Positional = Positional {
+    name: "BASE",
+    help: "Reference model: a GGUF file, a name from `weft list`, or hf:ORG/REPO:QUANT",
+    required: true,
+};
 const OTHER: Positional = Positional {
     name: "OTHER",
     help: "Model to compare with it, for example a smaller quantisation",
@@ -32,10 +35,10 @@ pub(super) const COMMAND: Command = Command {
     name: "kl",
     about: "Measure how far the predictions of two models are apart",
     notes: "\
-Both models are scored on the same windows of the text, like `weft perplexity` does it, and must have the same vocabulary. \
-The KL divergence is the sum of p * ln(p / q) over the vocabulary, in nats, where p is the probability by BASE and q by \
-OTHER; it is 0 where both agree. The shift is q - p of the actual next token. Errors are one standard error, assuming \
-independent tokens.
+Scores both models on the same windows of the text, as `weft perplexity` does. They must have the same vocabulary. The KL \
+divergence is the sum of p * ln(p / q) over the vocabulary, in nats, where p is the probability that BASE gives a token and q \
+the one that OTHER gives it; it is 0 where both agree. The shift is q - p of the actual next token. Errors are one standard \
+error, assuming independent tokens.
 
 Both models are in memory at the same time. Ctrl-C stops early and prints the results so far.
 

@@ -16,8 +16,9 @@ pub(super) const COMMAND: Command = Command {
     about: "Create an HTML report of measurements",
     notes: "\
 The report is a single file without external resources. A profile is shown with its roofline, the time by role, the \
-kernels by lost time and the timeline of a step; a benchmark with every sample and its limit; an ablation with the gain \
-of each change and its confidence interval. Two runs are also compared with each other.
+kernels by lost time and the timeline of a step; a benchmark (of a model or of blocks) with every sample and its limit; an \
+ablation with the gain of each change and its confidence interval; perplexity window by window. Two runs are also compared, \
+and benchmarks are drawn together.
 
 Examples:
   weft report 12 -o report.html

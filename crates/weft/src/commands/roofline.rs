@@ -22,7 +22,8 @@ Takes some seconds and up to 4 GiB of memory. The CPU is measured with 1 to --th
 two). READ reads memory at several places at once; IN ORDER reads it from one end to the other; DOT multiplies 8-bit integers, \
 as products with quantised weights do; FMA multiplies f32, as products with float weights do. (Attention multiplies 16-bit \
 integers, two in the time of one f32.) Each multiplication includes its addition. Figures are medians, with the minimum and \
-maximum of the samples. Of a GPU only READ is known; of an NVIDIA GPU through CUDA also DOT, on its matrix units.
+maximum of the samples. On a GPU, only READ is measured; with CUDA, \
+DOT too, on the matrix units.
 
 Decoding cannot be faster than reading a token's weights, nor prefill faster than multiplying by them; `weft bench` shows how \
 close it comes.

@@ -215,7 +215,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(INPUT, "tokens", Kind::Ids, &["logits", "verify"])
         .help("Token ids to compute, comma-separated"),
     knob(INPUT, "text", Kind::Text("TEXT"), &["logits", "verify"])
-        .help("Text to compute, tokenised like `weft tokenize` does by default"),
+        .help("Text to compute, tokenised as by `weft tokenize`"),
     knob(INPUT, "chunk", Kind::Count(1, 65536), &["logits"]).default("512")
         .help("Maximum number of tokens computed in one step; does not change the logits"),
     knob(INPUT, "oracle", Kind::Flag, &["logits"])
@@ -239,7 +239,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "clients", Kind::Counts(1, 1024), &["bench-serve"]).default("1,4,16,64")
         .help("Number of clients that send requests at once; comma-separated list"),
     knob(MEASURE, "requests", Kind::Count(1, 1_000_000), &["bench-serve"]).unset("4 for each client")
-        .help("Number of requests per number of clients"),
+        .help("Number of requests for each number of clients"),
     knob(MEASURE, "prefill", Kind::Count(1, 1 << 20), &["bench-serve"]).short('p').default("256")
         .help("Prompt length in tokens"),
     knob(MEASURE, "decode", Kind::Count(1, 1 << 20), &["bench-serve"]).short('n').default("64")
@@ -249,7 +249,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "seed", Kind::Count(0, u64::MAX), &["bench-serve"]).default("0")
         .help("Random seed of the prompts"),
     knob(MEASURE, "timeout", Kind::Count(1, 86_400), &["bench-serve"]).value_name("SECONDS").default("600")
-        .help("Maximum time that the server may send nothing"),
+        .help("Seconds without a byte from the server after which a request has failed"),
 
     // What `profile` and `bench-block` measure.
     knob(MEASURE, "steps", Kind::Count(1, 1000), &["profile"]).short('n').default("20")
@@ -331,7 +331,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(OUTPUT, "plan", Kind::Flag, &["explain"])
         .help("Print graphs and plans in their text form"),
     knob(OUTPUT, "source", Kind::Flag, &["explain"])
-        .help("Print the source code of each kernel; needs --device gpu"),
+        .help("Print the source code of each kernel; needs a GPU, such as --device gpu or cuda"),
     knob(OUTPUT, "dot", Kind::Path("FILE"), &["explain"])
         .help("Write a graph before rewriting, and its kernels, in Graphviz format; `-` for standard output"),
     knob(OUTPUT, "html", Kind::Path("FILE"), &["explain"])
