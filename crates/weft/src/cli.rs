@@ -75,7 +75,7 @@ pub(crate) fn exit(error: clap::Error, command: &Command) -> ! {
     }
 }
 
-/// What `--version` prints: the version, the commit and the devices. Debug builds say so, since they are slow.
+/// What `--version` prints: the version, the commit, the devices and the built-in model. Debug builds say so, since they are slow.
 fn version() -> &'static str {
     static VERSION: OnceLock<String> = OnceLock::new();
     VERSION.get_or_init(|| {
@@ -84,6 +84,7 @@ fn version() -> &'static str {
         // A backend that the build leaves out says so.
         let built = BACKENDS.iter().filter(|backend| !backend.about().ends_with("not in this build"));
         more.push(format!("devices: {}", built.map(|backend| backend.name()).collect::<Vec<_>>().join(", ")));
+        more.extend(weft_hub::BUILT_IN.map(|model| format!("model: {}", model.name)));
         if cfg!(debug_assertions) {
             more.push("debug build, which is slow".to_string());
         }

@@ -18,6 +18,16 @@ pub(crate) fn with_events<T>(fetch: impl FnOnce(weft_hub::OnEvent<'_>) -> T) -> 
     })
 }
 
+/// Runs `fetch`, and shows its events once bytes arrive; nothing if none do. For a `fetch` that may fail without being the
+/// user's concern.
+pub(crate) fn with_events_of_success<T>(fetch: impl FnOnce(weft_hub::OnEvent<'_>) -> T) -> T {
+    let mut shown = Shown { held: Some(Vec::new()), ..Shown::default() };
+    fetch(&mut |event| {
+        shown.event(&event);
+        ControlFlow::Continue(())
+    })
+}
+
 /// What is currently shown.
 #[derive(Default)]
 struct Shown {
@@ -25,6 +35,8 @@ struct Shown {
     progress: Option<(String, Progress)>,
     /// Whether waiting has been reported.
     waiting: bool,
+    /// Notes to be shown when bytes arrive. `None` shows them at once.
+    held: Option<Vec<String>>,
 }
 
 impl Shown {
@@ -71,11 +83,18 @@ impl Shown {
     }
 
     fn note(&mut self, text: &str) {
+        if let Some(held) = &mut self.held {
+            return held.push(text.to_string());
+        }
         self.progress = None;
         note!("{text}");
     }
 
     fn progress(&mut self, label: &str, done: u64, total: u64) {
+        if done == 0 && self.held.is_some() {
+            return;
+        }
+        self.held.take().into_iter().flatten().for_each(|text| note!("{text}"));
         if self.progress.as_ref().is_none_or(|(known, _)| known != label) {
             self.progress = Some((label.to_string(), Progress::new(label, total, Unit::Bytes)));
         }

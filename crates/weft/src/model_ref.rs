@@ -6,23 +6,26 @@ use std::path::{Path, PathBuf};
 
 use weft_engine::{is_packed_model, open_file, original_sums};
 use weft_hub::{
-    CATALOG, CatalogModel, DEFAULT_MODEL, Hub, HubName, HubOptions, Settings, catalog_model, packed_path,
+    BUILT_IN, CATALOG, CatalogModel, DEFAULT_MODEL, Error, Hub, HubName, HubOptions, Settings, Source,
+    catalog_model, packed_path, unpack,
 };
 
 use crate::args::Args;
 use crate::config::{self, config};
-use crate::fetching::with_events;
+use crate::fetching::{with_events, with_events_of_success};
+use crate::out::note;
 
 /// The help of the argument.
 pub(crate) const HELP: &str = "A GGUF file, a name from `weft list`, or hf:ORG/REPO:QUANT or its address, which is downloaded if needed";
 
-/// Returns the path of a model's (first) file, and downloads the model if necessary. Without a name it is the default model.
+/// Returns the path of a model's (first) file, and downloads the model if necessary. Without a name it is the default model
+/// or, where that cannot be downloaded, the one in the program.
 ///
 /// # Errors
 /// If there is no such model, or it cannot be downloaded. The message says where it was looked for.
 pub(crate) fn find(args: Args<'_>, name: Option<&str>) -> anyhow::Result<PathBuf> {
     let own = preferred();
-    let name = name.or(own.as_deref()).unwrap_or(DEFAULT_MODEL.name);
+    let Some(name) = name.or(own.as_deref()) else { return find_default(args) };
     let path = Path::new(name);
     // A file needs no cache folder, so this works without one.
     if path.is_file() {
@@ -32,8 +35,33 @@ pub(crate) fn find(args: Args<'_>, name: Option<&str>) -> anyhow::Result<PathBuf
     if name.ends_with(".gguf") && packed.is_file() {
         return Ok(packed);
     }
+    // Nor does the model in the program.
+    if let Some(model) = catalog_model(name).filter(|model| matches!(model.source, Source::BuiltIn(_))) {
+        return Ok(unpack(model, args.cache().ok().as_ref())?);
+    }
     let hub = hub(args)?;
     Ok(with_events(|on| hub.find(name, on))?)
+}
+
+/// The default model or, where it can be neither found nor downloaded, the one in the program.
+fn find_default(args: Args<'_>) -> anyhow::Result<PathBuf> {
+    let name = DEFAULT_MODEL.name;
+    let Some(own) = BUILT_IN else {
+        let hub = hub(args)?;
+        return Ok(with_events(|on| hub.find(name, on))?);
+    };
+    let found = hub(args).and_then(|hub| Ok(with_events_of_success(|on| hub.find(name, on))?));
+    let why = match found {
+        Ok(path) => return Ok(path),
+        Err(error) => match error.downcast_ref::<Error>() {
+            Some(Error::Cancelled) => return Err(error),
+            Some(Error::NoSource { hub, .. }) => hub.to_string(),
+            _ => error.to_string(),
+        },
+    };
+    let path = unpack(own, args.cache().ok().as_ref())?;
+    note!("{why}; using {}, a very small model; `weft pull {name}` downloads a larger one", own.name);
+    Ok(path)
 }
 
 /// The environment variable with the model to use where a command names none.
@@ -64,23 +92,28 @@ fn packed_sums(path: &Path) -> Option<Vec<String>> {
     Some(original_sums(&open_file(path).ok()?)?.into_iter().map(hex).collect())
 }
 
-/// The catalogue's model of this name, unless it is also a file here. Without a name it is the default model.
-pub(crate) fn named(name: Option<&str>) -> Option<&'static CatalogModel> {
+/// The catalogue's model of this name, unless it is also a file here. Without a name it is the default model, or the one that
+/// took its place, as `path` shows.
+pub(crate) fn named(name: Option<&str>, path: &Path) -> Option<&'static CatalogModel> {
     let own = preferred();
-    name.or(own.as_deref())
-        .map_or(Some(DEFAULT_MODEL), |name| catalog_model(name).filter(|_| !Path::new(name).is_file()))
+    match name.or(own.as_deref()) {
+        Some(name) => catalog_model(name).filter(|_| !Path::new(name).is_file()),
+        None => BUILT_IN.filter(|model| is_file_of(path, model)).or(Some(DEFAULT_MODEL)),
+    }
+}
+
+/// Whether a path is the file of this model of the catalogue, or a copy under the same name.
+fn is_file_of(path: &Path, model: &CatalogModel) -> bool {
+    let size = || fs::metadata(path).is_ok_and(|file| file.len() == model.bytes);
+    path.file_name().is_some_and(|file| file == model.file) && size()
+        || packed_path(Path::new(model.file)).file_name() == path.file_name() && is_packed_model(path)
 }
 
 /// The settings of the catalogue's model that this name or the file's path leads to.
 pub(crate) fn settings(name: Option<&str>, path: &Path) -> Option<&'static Settings> {
-    // The hub's own file by its path or a copy under the same name: the same defaults as by the catalogue's name.
-    let is_it = |model: &CatalogModel| {
-        let size = || fs::metadata(path).is_ok_and(|file| file.len() == model.bytes);
-        path.file_name().is_some_and(|file| file == model.file) && size()
-            || packed_path(Path::new(model.file)).file_name() == path.file_name() && is_packed_model(path)
-    };
-    let by_file = || CATALOG.iter().copied().find(|model| is_it(model));
-    named(name).or_else(by_file).map(|model| &model.settings)
+    // The file itself: the same defaults as by the catalogue's name.
+    let by_file = || CATALOG.iter().copied().find(|model| is_file_of(path, model));
+    named(name, path).or_else(by_file).map(|model| &model.settings)
 }
 
 /// Whether a lone argument looks like a model rather than a prompt.
@@ -143,6 +176,6 @@ mod tests {
             "{}, which has its own defaults: temperature {temperature}, top-p {top_p} and no system message",
             DEFAULT_MODEL.name
         );
-        assert!(run.notes.contains(&told) && system.is_empty(), "{}", run.notes);
+        assert!(run.notes.contains(&told) && system == Some(""), "{}", run.notes);
     }
 }

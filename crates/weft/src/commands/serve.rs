@@ -28,7 +28,7 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 The server has the APIs of OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/models) and Anthropic \
 (/v1/messages), and a page to chat at /. docs/serving.md lists every route, and how to connect each client. \
-MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2. Ctrl-C or SIGTERM waits for replies to end; a second Ctrl-C does not.
+MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, or to glm-small, which is in the program, where smollm2 cannot be downloaded. Ctrl-C or SIGTERM waits for replies to end; a second Ctrl-C does not.
 
 Only this machine can reach the server, unless --host says otherwise, which needs an API key in WEFT_API_KEY or --api-key-file.
 
@@ -133,7 +133,7 @@ fn models(args: Args<'_>) -> anyhow::Result<Vec<ModelSource>> {
     let first = args.text(MODEL.name);
     if first.is_some() || more.is_empty() {
         let path = model_ref::find(args, first)?;
-        let name = match model_ref::named(first) {
+        let name = match model_ref::named(first, &path) {
             Some(known) => known.name.to_string(),
             None => stem(&path),
         };

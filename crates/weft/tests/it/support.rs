@@ -28,6 +28,11 @@ pub(crate) fn has_gpu() -> bool {
     has
 }
 
+/// Whether there is a model in the program, which is a matter of features.
+pub(crate) fn has_built_in() -> bool {
+    weft(["--version"]).run().ok().contains("model: glm-small")
+}
+
 /// A temporary folder, removed when dropped.
 pub(crate) struct Folder(PathBuf);
 
