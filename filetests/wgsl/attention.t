@@ -21,7 +21,7 @@ graph attention {
 @group(0) @binding(6) var<storage, read> b4: array<u32>;
 @group(0) @binding(7) var<storage, read_write> b5: array<u32>;
 @group(0) @binding(8) var<storage, read_write> b6: array<u32>;
-var<workgroup> pool: array<u32, 1280>;
+var<workgroup> pool: array<u32, 1312>;
 var<workgroup> agreed: u32;
 
 @compute @workgroup_size(256)
@@ -207,7 +207,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     }
     let column_2 = lane % 16u;
     let team_2 = lane / 16u;
-    let at = team_2 * 66u + 224u;
+    let at = team_2 * 68u + 224u;
     pool[at + 64u] = bitcast<u32>(total);
     pool[at + 65u] = bitcast<u32>(top);
     if (column_2 < 32u) {
@@ -223,21 +223,21 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     if (lane < 64u) {
       let h = lane / 64u;
       let column_3 = lane % 64u;
-      let from_team = h * 66u + column_3 + 224u;
+      let from_team = h * 68u + column_3 + 224u;
       var total_5 = bitcast<f32>(pool[from_team]);
       for (var l_4 = 1u; l_4 < 16u; l_4 += 1u) {
-        total_5 = total_5 + bitcast<f32>(pool[from_team + l_4 * 66u]);
+        total_5 = total_5 + bitcast<f32>(pool[from_team + l_4 * 68u]);
       }
-      b6[(rows_at * ((sizes.w * 32u + 127u) / 128u) + chunk + h) * 66u + column_3] = bitcast<u32>(total_5);
+      b6[(rows_at * ((sizes.w * 32u + 127u) / 128u) + chunk + h) * 68u + column_3] = bitcast<u32>(total_5);
     }
     if (lane < 1u) {
-      let to = (rows_at * ((sizes.w * 32u + 127u) / 128u) + chunk + lane) * 66u + 64u;
-      let from_team_2 = lane * 66u + 288u;
+      let to = (rows_at * ((sizes.w * 32u + 127u) / 128u) + chunk + lane) * 68u + 64u;
+      let from_team_2 = lane * 68u + 288u;
       var total_6 = bitcast<f32>(pool[from_team_2]);
       for (var l_5 = 1u; l_5 < 16u; l_5 += 1u) {
-        total_6 = total_6 + bitcast<f32>(pool[from_team_2 + l_5 * 66u]);
+        total_6 = total_6 + bitcast<f32>(pool[from_team_2 + l_5 * 68u]);
       }
-      let its_top = bitcast<f32>(pool[lane * 66u + 289u]);
+      let its_top = bitcast<f32>(pool[lane * 68u + 289u]);
       b6[to] = bitcast<u32>(total_6);
       b6[to + 1u] = bitcast<u32>(its_top);
     }
@@ -283,49 +283,49 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     var sum_2 = 0.0f;
     var top = -3e38f;
     for (var chunk = 0u; chunk < chunks; chunk += 8u) {
-      let put_at = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk, chunks - 1u) + h) * 66u;
+      let put_at = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk, chunks - 1u) + h) * 68u;
       let put_down = bitcast<f32>(b6[column + put_at]);
       let put_down_2 = bitcast<f32>(b6[put_at + 64u]);
       let put_down_3 = bitcast<f32>(b6[put_at + 65u]);
       let its_top = select(-3e38f, put_down_3, chunk < chunks);
       let chunk_2 = chunk + 1u;
-      let put_at_2 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_2, chunks - 1u) + h) * 66u;
+      let put_at_2 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_2, chunks - 1u) + h) * 68u;
       let put_down_4 = bitcast<f32>(b6[column + put_at_2]);
       let put_down_5 = bitcast<f32>(b6[put_at_2 + 64u]);
       let put_down_6 = bitcast<f32>(b6[put_at_2 + 65u]);
       let its_top_2 = select(-3e38f, put_down_6, chunk_2 < chunks);
       let chunk_3 = chunk + 2u;
-      let put_at_3 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_3, chunks - 1u) + h) * 66u;
+      let put_at_3 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_3, chunks - 1u) + h) * 68u;
       let put_down_7 = bitcast<f32>(b6[column + put_at_3]);
       let put_down_8 = bitcast<f32>(b6[put_at_3 + 64u]);
       let put_down_9 = bitcast<f32>(b6[put_at_3 + 65u]);
       let its_top_3 = select(-3e38f, put_down_9, chunk_3 < chunks);
       let chunk_4 = chunk + 3u;
-      let put_at_4 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_4, chunks - 1u) + h) * 66u;
+      let put_at_4 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_4, chunks - 1u) + h) * 68u;
       let put_down_10 = bitcast<f32>(b6[column + put_at_4]);
       let put_down_11 = bitcast<f32>(b6[put_at_4 + 64u]);
       let put_down_12 = bitcast<f32>(b6[put_at_4 + 65u]);
       let its_top_4 = select(-3e38f, put_down_12, chunk_4 < chunks);
       let chunk_5 = chunk + 4u;
-      let put_at_5 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_5, chunks - 1u) + h) * 66u;
+      let put_at_5 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_5, chunks - 1u) + h) * 68u;
       let put_down_13 = bitcast<f32>(b6[column + put_at_5]);
       let put_down_14 = bitcast<f32>(b6[put_at_5 + 64u]);
       let put_down_15 = bitcast<f32>(b6[put_at_5 + 65u]);
       let its_top_5 = select(-3e38f, put_down_15, chunk_5 < chunks);
       let chunk_6 = chunk + 5u;
-      let put_at_6 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_6, chunks - 1u) + h) * 66u;
+      let put_at_6 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_6, chunks - 1u) + h) * 68u;
       let put_down_16 = bitcast<f32>(b6[column + put_at_6]);
       let put_down_17 = bitcast<f32>(b6[put_at_6 + 64u]);
       let put_down_18 = bitcast<f32>(b6[put_at_6 + 65u]);
       let its_top_6 = select(-3e38f, put_down_18, chunk_6 < chunks);
       let chunk_7 = chunk + 6u;
-      let put_at_7 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_7, chunks - 1u) + h) * 66u;
+      let put_at_7 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_7, chunks - 1u) + h) * 68u;
       let put_down_19 = bitcast<f32>(b6[column + put_at_7]);
       let put_down_20 = bitcast<f32>(b6[put_at_7 + 64u]);
       let put_down_21 = bitcast<f32>(b6[put_at_7 + 65u]);
       let its_top_7 = select(-3e38f, put_down_21, chunk_7 < chunks);
       let chunk_8 = chunk + 7u;
-      let put_at_8 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_8, chunks - 1u) + h) * 66u;
+      let put_at_8 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_8, chunks - 1u) + h) * 68u;
       let put_down_22 = bitcast<f32>(b6[column + put_at_8]);
       let put_down_23 = bitcast<f32>(b6[put_at_8 + 64u]);
       let put_down_24 = bitcast<f32>(b6[put_at_8 + 65u]);

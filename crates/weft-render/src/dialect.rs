@@ -147,6 +147,11 @@ pub(crate) trait Dialect {
         Vec::new()
     }
 
+    /// [`Stmt::StoreTwo`](crate::code::stmt::Stmt::StoreTwo); `place` is the first word.
+    fn store_two(&self, _place: &str, _words: &[String]) -> String {
+        String::new()
+    }
+
     /// [`Stmt::StoreFour`](crate::code::stmt::Stmt::StoreFour); `place` is the first word.
     fn store_four(&self, _place: &str, _words: &[String]) -> String {
         String::new()

@@ -151,10 +151,11 @@ impl<'a> Job<'a> {
                 continue;
             }
             let chunks = split.spread && split.chunk > 0;
-            let (attends, first) = (matches!(part.anchor, Anchor::Attend(_)), step == Step::Main);
+            let (attends, first) = (is_attention(part), step == Step::Main);
             let space = Space::new(part, split, chunks && attends && first).map_err(fail)?;
             let mut pass = Pass::Whole;
             if split.spread {
+                scratch_words = scratch_words.saturating_add(3) / 4 * 4;
                 let at = u32::try_from(scratch_words).map_err(|_| fail(too_much()))?;
                 let (tiles, rows) = space.tiles_and_rows(max);
                 let words = match chunks {
@@ -231,9 +232,9 @@ impl<'a> Job<'a> {
                 begin = w.code.set("end", begin + count);
             }
             // One more word may be needed for [`Stmt::Uniform`]. In Metal each array takes a multiple of 16 bytes; matrix
-            // units are only used in CUDA.
+            // units and copies of activations are only used in CUDA.
             let pool = 4 * u64::from(w.pool.top);
-            let (needed, limit) = match split.matrix {
+            let (needed, limit) = match split.matrix || w.holds && limits.quads {
                 true => (pool + 4, limits.most_shared_bytes),
                 false => (pool.next_multiple_of(METAL_ARRAY) + METAL_ARRAY, limits.shared_bytes),
             };
@@ -241,6 +242,12 @@ impl<'a> Job<'a> {
                 return Err(fail(Why::Shared { needed, limit }));
             }
             kept = kept.max(w.pool.top);
+        }
+        // Workgroups that join chunks begin early, where the chunks' own leave them places. Two on a multiprocessor take as
+        // long as one, four do not.
+        let joins = step == Step::Join && spaces.iter().any(|(i, ..)| is_attention(&kernel.parts[*i]));
+        if joins && dependent && needed <= 2 * u64::from(limits.processors) {
+            kept = kept.max(limits.most_shared_bytes / 4 * 2 / 5);
         }
         let Writer { code, starts, counts, .. } = w;
         let define = |name: char, param: &usize, word: usize| {
@@ -344,9 +351,12 @@ fn written_part(
         true => prologue::prologue(w, part, &place, held.as_ref())?,
         false => PrologueValues::default(),
     };
-    // Attention on matrix units waits itself: it stages its first chunk beforehand.
-    let joins = matches!(pass, Pass::Join { .. });
-    if joins || !split.matrix || !matches!(part.anchor, Anchor::Attend(_)) {
+    // Attention waits itself where it can read positions beforehand, and on matrix units the first chunk, too.
+    let waits = match &part.anchor {
+        Anchor::Attend(attend) => attend::waits(w, attend, split, pass),
+        _ => false,
+    };
+    if !waits {
         w.wait();
     }
     for dot in dot.iter_mut() {
@@ -382,6 +392,10 @@ fn written_part(
         },
     };
     store::program(w, part, &place, results)
+}
+
+fn is_attention(part: &Part) -> bool {
+    matches!(part.anchor, Anchor::Attend(_))
 }
 
 /// A part's title, for the comment above it.

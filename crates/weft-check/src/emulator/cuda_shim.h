@@ -225,6 +225,13 @@ static inline unsigned int weft_matrix(unsigned int m, bool turned) {
   return (rows[2u * t][g / 2u] >> shift & 0xffffu) | (rows[2u * t + 1u][g / 2u] >> shift & 0xffffu) << 16;
 }
 
+#define store_two(to, a, b)                                                                                            \
+  do {                                                                                                                 \
+    unsigned int* const m_to = to;                                                                                     \
+    if ((unsigned long long)m_to % 8) weft_apart(__LINE__);                                                            \
+    m_to[0] = a, m_to[1] = b;                                                                                          \
+  } while (0)
+
 #define store_four(to, a, b, c, d)                                                                                     \
   do {                                                                                                                 \
     unsigned int* const m_to = to;                                                                                     \

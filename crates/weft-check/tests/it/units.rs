@@ -41,3 +41,16 @@ fn layouts_of_attention_on_matrix_units() {
         }
     }
 }
+
+/// More chunks than are joined at once: the bits are those of one workgroup that visits all of them.
+#[test]
+fn many_chunks() {
+    let Some(mut device) = device("many_chunks") else { return };
+    let mut random = Random::new(2);
+    let shape = Shape { heads: 2, kv_heads: 1, k_len: 80, v_len: 64, latent: true };
+    let case = case_of(&mut random, GgmlType::F16, shape, &[4230..4232, 2047..2048, 0..1, 2048..2049]);
+    let order = "lanes 256; rows 2 width 64 reduce 1 upcast 1 chunk 32";
+    let whole = case.check_with(&mut device, &format!("{order} matrix"));
+    let spread = case.check_with(&mut device, &format!("{order} spread matrix"));
+    assert!(whole[6] == spread[6], "other bits when chunks are spread");
+}

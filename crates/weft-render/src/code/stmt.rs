@@ -15,6 +15,8 @@ pub(crate) enum Stmt {
     Set(String, Expr),
     /// Stores a word to a slot.
     Store(usize, Expr, Expr),
+    /// Stores two words to a slot, from a multiple of two on.
+    StoreTwo(usize, Expr, [Expr; 2]),
     /// Stores the upper or the lower half of a word to a slot; another workgroup may store the
     /// other half at the same time. The other half of `half` is zero.
     StoreHalf { slot: usize, at: Expr, upper: bool, half: Expr },
@@ -90,6 +92,10 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 left.iter().chain(right).for_each(|e| e.visit(expr));
             }
             Stmt::LoadMatrices { at, .. } => at.visit(expr),
+            Stmt::StoreTwo(_, at, words) => {
+                at.visit(expr);
+                words.iter().for_each(|e| e.visit(expr));
+            }
             Stmt::StoreFour(at, words) => {
                 at.visit(expr);
                 words.iter().for_each(|e| e.visit(expr));

@@ -61,9 +61,10 @@ fn step(stmt: &Stmt, slots: &[Slot], waited: &mut bool) -> Result<(), String> {
     visit(
         one,
         &mut |stmt| match stmt {
-            Stmt::Store(slot, ..) | Stmt::StoreHalf { slot, .. } | Stmt::Arrive { slot, .. } => {
-                stored = Some(*slot)
-            }
+            Stmt::Store(slot, ..)
+            | Stmt::StoreTwo(slot, ..)
+            | Stmt::StoreHalf { slot, .. }
+            | Stmt::Arrive { slot, .. } => stored = Some(*slot),
             _ => {}
         },
         &mut |e| {

@@ -176,6 +176,13 @@ const LOAD_TURNED: &str = "static __device__ __forceinline__ void load_turned(un
     : \"=r\"(a), \"=r\"(b), \"=r\"(c), \"=r\"(d) : \"r\"((unsigned int)__cvta_generic_to_shared(from)) : \"memory\");
 }
 ";
+const STORE_TWO: &str = "static __device__ __forceinline__ void store_two(unsigned int* to,
+  unsigned int a, unsigned int b) {
+  asm volatile(\"st.global.v2.u32 [%0], {%1, %2};\"
+    :: \"l\"(__cvta_generic_to_global(to)), \"r\"(a), \"r\"(b) : \"memory\");
+}
+";
+
 const STORE_FOUR: &str = "static __device__ __forceinline__ void store_four(unsigned int* to,
   unsigned int a, unsigned int b, unsigned int c, unsigned int d) {
   asm volatile(\"st.shared.v4.u32 [%0], {%1, %2, %3, %4};\"
@@ -210,7 +217,8 @@ impl Dialect for Cuda {
         let (mut launches, mut waits, mut arrives, mut holds) = (false, false, false, false);
         let (mut early, mut early_4) = (false, false);
         let (mut multiplies, mut multiplies_short) = (false, false);
-        let (mut multiplies_halves, mut loads, mut turns, mut fours) = (false, false, false, false);
+        let (mut multiplies_halves, mut loads, mut turns) = (false, false, false);
+        let (mut twos, mut fours) = (false, false);
         let (mut copies, mut ends, mut awaited) = (false, false, BTreeSet::new());
         let mut stmt = |stmt: &Stmt| {
             launches |= matches!(stmt, Stmt::LaunchNext);
@@ -221,6 +229,7 @@ impl Dialect for Cuda {
             multiplies_halves |= matches!(stmt, Stmt::MatrixHalves { .. });
             loads |= matches!(stmt, Stmt::LoadMatrices { turned: false, .. });
             turns |= matches!(stmt, Stmt::LoadMatrices { turned: true, .. });
+            twos |= matches!(stmt, Stmt::StoreTwo(..));
             fours |= matches!(stmt, Stmt::StoreFour(..));
             copies |= matches!(stmt, Stmt::Copy { .. });
             ends |= matches!(stmt, Stmt::EndCopies);
@@ -246,6 +255,7 @@ impl Dialect for Cuda {
             (multiplies_halves, MULTIPLY_HALVES),
             (loads, LOAD_MATRICES),
             (turns, LOAD_TURNED),
+            (twos, STORE_TWO),
             (fours, STORE_FOUR),
             (copies, COPY_4),
             (ends, END_COPIES),
@@ -356,6 +366,10 @@ impl Dialect for Cuda {
     fn load_matrices(&self, into: &[String; 4], place: &str, turned: bool) -> Vec<String> {
         let (names, load) = (into.join(", "), if turned { "load_turned" } else { "load_matrices" });
         vec![format!("unsigned int {names};"), format!("{load}({names}, &{place});")]
+    }
+
+    fn store_two(&self, place: &str, words: &[String]) -> String {
+        format!("store_two(&{place}, {});", words.join(", "))
     }
 
     fn store_four(&self, place: &str, words: &[String]) -> String {

@@ -119,6 +119,10 @@ impl Printer<'_> {
                 let lines = self.dialect.load_matrices(into, &self.place(None, at), *turned);
                 lines.iter().for_each(|line| self.line(line));
             }
+            Stmt::StoreTwo(slot, at, words) => {
+                let text = self.dialect.store_two(&self.place(Some(*slot), at), &self.all(words));
+                self.line(&text);
+            }
             Stmt::StoreFour(at, words) => {
                 let text = self.dialect.store_four(&self.place(None, at), &self.all(words));
                 self.line(&text);

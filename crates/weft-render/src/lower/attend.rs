@@ -67,6 +67,16 @@ impl Pass {
     }
 }
 
+/// Whether attention itself waits for the launch before this one.
+pub(crate) fn waits(w: &Writer<'_>, attend: &Attend, split: &Split, pass: Pass) -> bool {
+    match pass {
+        Pass::Join { .. } => {
+            w.waits && [attend.pos, attend.first, attend.pages].iter().all(|p| w.is_settled(*p))
+        }
+        _ => split.matrix,
+    }
+}
+
 /// Writes attention. Returns where its result is in workgroup memory: a row of columns per head.
 /// There is none where only chunks are computed.
 pub(crate) fn attend(
@@ -95,6 +105,7 @@ pub(crate) fn attend(
     }
     let context = Context::new(w, attend, token, split.chunk)?;
     if let Pass::Join { slot, at, rows } = pass {
+        w.wait();
         return join::join(w, place, &context, (slot, at, rows)).map(Some);
     }
     let group = w.code.set("group_of", head / word(attend.heads / attend.kv_heads)?);

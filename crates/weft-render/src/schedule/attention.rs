@@ -187,6 +187,15 @@ pub(crate) fn on_matrix(
         tiles.saturating_mul(times) >= limits.processors as usize
     };
     let can = |rows: &u32| fits(*rows) && (several || group.is_multiple_of(*rows));
+    // In a short step, as few as all workgroups can run at once with: there is less to do before and after the products.
+    let one_wave = |rows: &u32| {
+        let tiles = tokens.saturating_mul(attend.heads).div_ceil(*rows as usize);
+        tiles.saturating_mul(times) <= limits.processors as usize
+    };
+    let fewest = (1..=MATRIX_ROWS).filter(can).find(one_wave);
+    if let Some(rows) = fewest {
+        return Some(Split { rows, ..least });
+    }
     let best = (1..=ROWS).rev().filter(can).find(|rows| keeps_busy(*rows) || *rows <= MATRIX_ROWS);
     Some(Split { rows: best.unwrap_or(1), ..least })
 }

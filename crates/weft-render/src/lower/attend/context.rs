@@ -11,9 +11,12 @@ use crate::refused::{Why, word};
 pub(crate) const LOWEST: f32 = -3.0e38;
 
 /// Words of a chunk's result for a head: its columns, the sum of the weights, and the largest
-/// score, which both are relative to.
+/// score, which both are relative to. Results begin at a multiple of four words.
 pub(crate) const fn chunk_words(cols: u32) -> u32 {
-    cols.saturating_add(2)
+    match cols.checked_add(2 + 3) {
+        Some(words) => words / 4 * 4,
+        None => u32::MAX,
+    }
 }
 
 /// What there is of the state: indices beyond are clamped.

@@ -1,18 +1,22 @@
 //! Joins the results of chunks in their order. Each is relative to its own largest score.
 
 use crate::code::expr::{Expr, Fun};
+use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Context, LOWEST, chunk_words};
 use crate::lower::attend::walk::Walk;
+use crate::lower::reduce::{self, Fold};
 use crate::lower::space::Place;
-use crate::lower::writer::Writer;
+use crate::lower::writer::{WARP, Writer};
 use crate::refused::Why;
 
 /// Chunks that are loaded before the first is used.
 const AHEAD: u32 = 8;
 
-/// Chunks that lanes load together, and the most columns that they load of each.
-const BATCH: u32 = 64;
-const BATCH_COLUMNS: u32 = 64;
+/// Chunks that lanes load together, one for each lane of two warps, and the most columns that they load of each.
+const BATCH: u32 = 2 * WARP;
+
+/// Words that are loaded at once.
+const FOUR: u32 = 4;
 
 /// The weights of an old and a new result, relative to the larger of their largest scores.
 pub(super) struct Scaled {
@@ -115,7 +119,11 @@ pub(super) fn join(
     (slot, at, rows): (usize, u32, u32),
 ) -> Result<u32, Why> {
     let (heads, width, cols) = (place.tile(), place.width(), place.cols());
-    if w.quads && heads == 1 && width <= BATCH_COLUMNS && w.code.lanes > BATCH.max(width) {
+    let fits = w.code.lanes.is_multiple_of(width / FOUR)
+        && BATCH.is_multiple_of(w.code.lanes / (width / FOUR).max(1));
+    let fours = width.is_multiple_of(FOUR) && cols.is_multiple_of(width) && at.is_multiple_of(FOUR);
+    if w.quads && w.subgroup == WARP && heads == 1 && width <= BATCH && w.code.lanes > BATCH && fours && fits
+    {
         return batches(w, place, context, (slot, at, rows));
     }
     let words = chunk_words(cols);
@@ -154,8 +162,8 @@ pub(super) fn join(
     Ok(results)
 }
 
-/// The same for one row, many chunks at a time: all lanes load values, some lanes compute the weights of one chunk each, and
-/// then each column has a lane that adds up.
+/// The same for one row, many chunks at a time: all lanes load values, two warps compute the weights of one chunk each lane,
+/// and then each column has a lane that adds up, and adds up the sum of weights beside.
 fn batches(
     w: &mut Writer<'_>,
     place: &Place,
@@ -163,86 +171,100 @@ fn batches(
     (slot, at, rows): (usize, u32, u32),
 ) -> Result<u32, Why> {
     let (width, cols, lanes) = (place.width(), place.cols(), w.code.lanes);
-    let (words, stride) = (chunk_words(cols), width + 1);
-    // The sum of weights is one more column.
-    let values = w.pool.room(BATCH * stride);
-    let [tops, old, new] = [BATCH; 3].map(|n| w.pool.room(n));
-    let results = w.pool.room(stride);
+    let (words, stride) = (chunk_words(cols), width + FOUR);
+    // For each chunk: the weights of the old and the new result, and its sum of weights.
+    let (values, weights) = (w.pool.room(BATCH * stride), w.pool.room(BATCH * FOUR));
+    let results = w.pool.room(width);
     let chunks = w.code.set("chunks", (&context.seen + (context.chunk - 1)) / context.chunk);
-    let sum = w.code.var("sum", 0.0f32);
+    let [sum, total] = [(); 2].map(|()| w.code.var("sum", 0.0f32));
     let carried = w.code.var("carried", LOWEST);
-    let row = |w: &mut Writer<'_>, chunk: Expr| {
-        let chunk = chunk.min(&chunks - 1u32);
-        let from = place.chunk_row(&chunk, &Expr::U32(0), rows) * words + at;
-        w.code.set("put_at", from)
-    };
+    let first_chunk = place.chunk_row(&Expr::U32(0), &Expr::U32(0), rows) * words + at;
+    let first_chunk = w.code.set("put_at", first_chunk);
+    let result = |chunk: Expr| chunk.min(&chunks - 1u32) * (rows * words) + &first_chunk;
+    // Lanes side by side have four columns of a chunk each.
+    let beside = width / FOUR;
+    let at_once = lanes / beside;
     w.count("batch", (0u32.into(), chunks.clone(), BATCH), |w, first| {
-        let mut loaded = Vec::new();
-        for time in 0..(BATCH * width).div_ceil(lanes) {
-            let item = w.code.set("item", Expr::Lane + time * lanes);
-            let (c, column) = (&item / width, w.code.set("column", &item % width));
-            let from = row(w, &first + &c) + &place.column + &column;
-            let value = w.code.set("value", Expr::Word(slot, from.into()));
-            let exists =
-                if (time + 1) * lanes <= BATCH * width { Expr::True } else { item.less(BATCH * width) };
-            loaded.push((exists, c * stride + column + values, value));
-        }
-        w.share(BATCH, |w, c| {
-            let from = row(w, &first + &c);
-            let [weights, top] =
-                [0, 1].map(|i| w.code.set("put_down", Expr::Word(slot, (&from + (cols + i)).into())));
-            w.code.store_shared(&c * stride + (values + width), weights);
-            let top = Expr::F32(LOWEST).unless(&(first.clone() + &c).less(&chunks), top.float());
-            w.code.store_shared(c + tops, top.bits());
+        let column = w.code.set("column", (Expr::Lane % beside) * FOUR);
+        let own = w.code.set("own_chunk", Expr::Lane / beside);
+        let loaded: Vec<_> = (0..BATCH / at_once)
+            .map(|time| {
+                let chunk = w.code.set("chunk", &own + time * at_once);
+                let from = result(&first + &chunk) + &place.column + &column;
+                let words = w.code.four("values", Expr::Four(Some(slot), from.into()));
+                (chunk * stride + &column + values, words)
+            })
+            .collect();
+        let four = [(); FOUR as usize - 1].map(|()| w.code.var("weight", 0u32));
+        w.when(Expr::Lane.less(BATCH), |w| {
+            // The chunk of this lane, and that of the lane beside in the other warp.
+            let [(own_weights, own_top), (_, other_top)] = [Expr::Lane, Expr::Lane ^ WARP].map(|lane| {
+                let chunk = w.code.set("chunk", &first + lane);
+                let from = w.code.set("put_down", result(chunk.clone()) + cols);
+                let two =
+                    [0, 1].map(|i| w.code.set("put_down", Expr::Word(slot, (&from + i).into()).float()));
+                let [weights, top] = two;
+                (weights, w.code.set("its_top", Expr::F32(LOWEST).unless(&chunk.less(&chunks), top)))
+            });
+            // The largest score of the chunks before this one: those of this warp in a butterfly, and all of the first warp's.
+            let (own_all, before) = before(w, &own_top);
+            let other_all = reduce::subgroups(w, Fold::Max, other_top, WARP);
+            let lower =
+                carried.clone().unless(&Expr::Lane.greater(WARP - 1), carried.clone().max(&other_all));
+            let by = scaled(w, before.max(lower), own_top);
+            let words = [by.old.bits(), by.new.bits(), own_weights.bits()];
+            four.iter().zip(words).for_each(|(four, word)| w.code.assign(four, word));
+            w.code.assign(&carried, carried.clone().max(own_all).max(other_all));
             Ok(())
         })?;
-        for (exists, to, value) in loaded {
-            w.when(exists, |w| {
-                w.code.store_shared(to, value);
-                Ok(())
-            })?;
-        }
+        // Lanes may still read the batch before.
         w.code.barrier();
-        w.share(BATCH, |w, c| {
-            // The largest score before this chunk, and of all of them.
-            let before = w.code.var("before", carried.clone());
-            let own = w.code.set("own_top", w.load_shared(&c + tops));
-            w.count("l", (0u32.into(), BATCH.into(), 1), |w, l| {
-                let top = w.code.set("top", w.load_shared(&l + tops));
-                let earlier = before.clone().max(&top);
-                w.code.assign(&before, before.clone().unless(&l.less(&c), earlier));
-                w.code.assign(&carried, carried.clone().max(top));
-                Ok(())
-            })?;
-            let by = scaled(w, before, own);
-            w.code.store_shared(&c + old, by.old.bits());
-            w.code.store_shared(c + new, by.new.bits());
+        for (to, words) in loaded {
+            w.code.push(Stmt::StoreFour(to, words));
+        }
+        w.when(Expr::Lane.less(BATCH), |w| {
+            let [old, new, own] = four;
+            w.code.push(Stmt::StoreFour(Expr::Lane * FOUR + weights, [old, new, own, 0u32.into()]));
             Ok(())
         })?;
         w.code.barrier();
+        // Those beyond the last chunk have no weight.
         let here = w.code.set("here", (&chunks - &first).min(BATCH));
-        w.share(stride, |w, column| {
-            w.count("c", (0u32.into(), here, 1), |w, c| {
-                let [old, new] = [old, new].map(|at| w.load_shared(&c + at));
-                let by = Scaled { top: 0.0f32.into(), old, new };
-                let value = w.load_shared(c * stride + column + values);
-                w.code.assign(&sum, together(sum.clone(), value, &by));
+        w.share(width, |w, column| {
+            w.count("c", (0u32.into(), here, AHEAD), |w, c| {
+                let loaded: Vec<_> = (0..AHEAD)
+                    .map(|a| {
+                        let chunk = w.code.set("chunk", c.clone() + a);
+                        let by = w.code.four("by", Expr::Four(None, (&chunk * FOUR + weights).into()));
+                        let value = w.load_shared(chunk * stride + &column + values);
+                        (by, w.code.set("value", value))
+                    })
+                    .collect();
+                for ([old, new, weights, _], value) in loaded {
+                    let by = Scaled { top: 0.0f32.into(), old: old.float(), new: new.float() };
+                    w.code.assign(&sum, together(sum.clone(), value, &by));
+                    w.code.assign(&total, together(total.clone(), weights.float(), &by));
+                }
                 Ok(())
             })
-        })?;
-        w.code.barrier();
-        Ok(())
+        })
     })?;
-    w.share(stride, |w, column| {
-        w.code.store_shared(column + results, sum.clone().bits());
-        Ok(())
-    })?;
-    w.code.barrier();
     w.share(width, |w, column| {
-        let value = w.load_shared(&column + results) / w.load_shared(Expr::U32(results + width));
-        w.code.store_shared(column + results, value.bits());
+        w.code.store_shared(column + results, (sum / total).bits());
         Ok(())
     })?;
     w.code.barrier();
     Ok(results)
+}
+
+/// The largest value of a warp, and of the lanes below this one.
+fn before(w: &mut Writer<'_>, own: &Expr) -> (Expr, Expr) {
+    let (mut all, mut before) = (own.clone(), Expr::F32(LOWEST));
+    for mask in (0..WARP.ilog2()).map(|log| 1 << log) {
+        let other = w.shuffled(&all, mask);
+        let upper = (Expr::Lane & mask).greater(0u32);
+        before = w.code.set("before", before.clone().unless(&upper, before.max(&other)));
+        all = w.code.set("all", all.max(other));
+    }
+    (all, before)
 }

@@ -23,8 +23,8 @@ use crate::refused::Why;
 use crate::schedule::attention::{STEP, Tile};
 use crate::schedule::{MATRIX_ROWS, Split};
 
-/// Pairs of columns of values that a warp has sums for at once.
-const AT_ONCE: u32 = 2;
+/// Pairs of columns of values that a warp has sums for at once, for a group of rows.
+const AT_ONCE: u32 = 4;
 
 /// Writes the attention of a tile. Returns where its result is in workgroup memory. With `chunks`, computes one chunk and
 /// stores its results in this slot from this word on instead.
@@ -187,9 +187,12 @@ impl Units<'_> {
         // The result takes the place of the keys.
         let result = self.keys;
         for (pair, sums) in sums.iter().enumerate() {
-            self.each(w, pair as u32, sums, |w, row, column, sum| {
-                let value = sum / w.load_shared(row + self.totals);
-                w.code.store_shared(row * cols + column + result, value.bits());
+            self.each(w, pair as u32, sums, |w, row, column, sums| {
+                let to = w.code.set("to", row * cols + column + result);
+                for (beside, sum) in sums.into_iter().enumerate() {
+                    let value = sum / w.load_shared(row + self.totals);
+                    w.code.store_shared(&to + beside as u32, value.bits());
+                }
                 Ok(())
             })?;
         }
@@ -206,7 +209,8 @@ impl Units<'_> {
         let Tile { rows, chunk, cols, .. } = self.tile;
         let (stride, value_stride) = (self.tile.weight_stride(), self.tile.value_stride());
         let pairs: Vec<u32> = (0..self.pairs()).collect();
-        for some in pairs.chunks(AT_ONCE as usize) {
+        let at_once = (AT_ONCE / self.groups()).max(2);
+        for some in pairs.chunks(at_once as usize) {
             let sums: Vec<Sums> = some.iter().map(|_| self.sums(w)).collect();
             let weight = w.code.set("weight_at", &self.row * stride + &self.word + self.weights);
             let columns: Vec<Expr> = some
@@ -263,13 +267,13 @@ impl Units<'_> {
         Ok(())
     }
 
-    /// Visits the sums of a pair of columns that exist: the row and the column of each.
+    /// Visits the sums of a pair of columns that exist, two neighbours at a time: the row and the first column of each.
     fn each(
         &self,
         w: &mut Writer<'_>,
         pair: u32,
         sums: &Sums,
-        mut see: impl FnMut(&mut Writer<'_>, &Expr, Expr, Expr) -> Result<(), Why>,
+        mut see: impl FnMut(&mut Writer<'_>, &Expr, Expr, [Expr; 2]) -> Result<(), Why>,
     ) -> Result<(), Why> {
         let rows = self.place.tile();
         let (pair, exists) = self.pair(w, pair);
@@ -282,10 +286,9 @@ impl Units<'_> {
                     let exists = if least + HALF <= rows { Expr::True } else { row.less(rows) };
                     w.when(exists, |w| {
                         for (half, sums) in sums.iter().enumerate() {
-                            for beside in 0..2u32 {
-                                let sum = sums[group as usize][(2 * below + beside) as usize].clone();
-                                see(w, &row, &first + (half as u32 * HALF + beside), sum)?;
-                            }
+                            let two = [0, 1]
+                                .map(|beside| sums[group as usize][2 * below as usize + beside].clone());
+                            see(w, &row, &first + half as u32 * HALF, two)?;
                         }
                         Ok(())
                     })?;
@@ -302,16 +305,16 @@ impl Units<'_> {
         let begins = self.place.chunk_row(chunk, &Expr::U32(0), rows) * words + first;
         let begins = w.code.set("put_at", begins);
         self.values(w, |w, pair, sums| {
-            self.each(w, pair, sums, |w, row, column, sum| {
-                w.code.push(Stmt::Store(slot, row * words + column + &begins, sum.bits()));
+            self.each(w, pair, sums, |w, row, column, sums| {
+                let words_of = sums.map(Expr::bits);
+                w.code.push(Stmt::StoreTwo(slot, row * words + column + &begins, words_of));
                 Ok(())
             })
         })?;
         w.share(rows, |w, row| {
             let to = w.code.set("to", &row * words + (&begins + cols));
             let [total, top] = [self.totals, self.tops].map(|at| Expr::Shared((&row + at).into()));
-            w.code.push(Stmt::Store(slot, to.clone(), total));
-            w.code.push(Stmt::Store(slot, to + 1u32, top));
+            w.code.push(Stmt::StoreTwo(slot, to, [total, top]));
             Ok(())
         })
     }

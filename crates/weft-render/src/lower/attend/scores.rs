@@ -23,8 +23,10 @@ impl Units<'_> {
         let (fours, padded) = (word(self.attend.k_len)? / 4, steps * STEP / 4);
         let low = rows * stride;
         // As many lanes for a row as there are, since their largest value is the same for any number.
-        let lanes = (1 << (w.code.lanes / rows).max(1).ilog2()).clamp(SEEKERS, WARP / 2);
-        w.share(rows * lanes, |w, item| {
+        // Rows that only fill up the units' sixteen are left as they are: no other row depends on them.
+        let own = self.place.tile();
+        let lanes = (1 << (w.code.lanes / own).max(1).ilog2()).clamp(SEEKERS, WARP);
+        w.share((own * lanes).next_multiple_of(WARP), |w, item| {
             let (row, s) = (w.code.set("row", &item / lanes), w.code.set("s", item % lanes));
             let axes = members::axes(w, self.place, &row);
             let base = w.base(query, &axes)?;
@@ -143,7 +145,7 @@ impl Units<'_> {
     ) -> Result<(), Why> {
         let Tile { rows, chunk, reduce, .. } = self.tile;
         let (stride, low) = (self.tile.weight_stride(), rows * self.tile.weight_stride());
-        w.share(rows * SEEKERS, |w, item| {
+        w.share((self.place.tile() * SEEKERS).next_multiple_of(WARP), |w, item| {
             let (row, s) = (w.code.set("row", &item / SEEKERS), w.code.set("s", item % SEEKERS));
             let seen = seen(w, &row);
             let factor = w.load_shared(&row + self.factors);
