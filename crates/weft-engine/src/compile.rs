@@ -162,7 +162,7 @@ impl Planned {
         mtp: Option<&Mtp>,
         options: &Options,
     ) -> Result<Planned, Error> {
-        Planned::new(model, mtp, options, plans::step_classes(options.max.tokens))
+        Planned::new(model, mtp, options, plans::step_classes(options.max.tokens, &options.costs.machine))
     }
 
     /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must

@@ -150,6 +150,7 @@ impl<'a> Dot<'a> {
         if !w.quads {
             return Ok(());
         }
+        let most = if w.holds { w.pool.activations } else { w.pool.spare };
         for product in self.part.products() {
             let Factor::View(view) = &product.x else { continue };
             let n = match &product.w.pick {
@@ -159,7 +160,7 @@ impl<'a> Dot<'a> {
             let (n, rows) = (word(n)?, self.rows.len() as u32);
             let words = rows.saturating_mul(n / 4 + n / 32 + n / 16);
             let known = self.copies.iter().any(|copied| copied.view == *view && copied.n >= n);
-            if known || !product.rounds(&w.kernel.params) || words as usize > w.pool.spare {
+            if known || !product.rounds(&w.kernel.params) || words as usize > most {
                 continue;
             }
             let at = round::room(w, rows * n);

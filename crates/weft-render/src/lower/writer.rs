@@ -54,6 +54,8 @@ pub(crate) struct Pool {
     pub(crate) top: u32,
     /// Words that may be spent on values that could be loaded again.
     pub(crate) spare: usize,
+    /// Words that may be spent on activations in a short step.
+    pub(crate) activations: usize,
 }
 
 impl Pool {
@@ -70,7 +72,9 @@ impl Pool {
         let align = if limits.quads { 4 } else { 1 };
         // Workgroups that use more crowd each other out.
         let usual = limits.shared_bytes.min(48 << 10) as usize;
-        Pool { next: 0, align, top: 0, spare: usual / 4 / 3 }
+        // In a short step hardly more than one workgroup is on a multiprocessor.
+        let activations = limits.most_shared_bytes.max(usual as u32) as usize / 4 / 2;
+        Pool { next: 0, align, top: 0, spare: usual / 4 / 3, activations }
     }
 
     /// Frees everything.

@@ -70,6 +70,10 @@ const MOST_SUMS: usize = 32;
 /// with so many workgroups for each.
 const WAVES: usize = 8;
 
+/// Such products of at least so many rows have so many columns for each lane, at most.
+const SEVERAL_ROWS: u32 = 4;
+const MOST_COLUMNS: usize = 4;
+
 /// Weights of products of whole rows that are worth spreading, and what each workgroup then reads.
 const MUCH: usize = 128 << 10;
 const SHARE: usize = 32 << 10;
@@ -425,10 +429,13 @@ impl Columns {
             ..rows_of
         };
         if !self.apart {
-            if let Some(width) = self.gathered(part.cols, limits) {
-                return split(width, 1, true);
-            }
-            return split(part.cols, part.cols.div_ceil(across).next_power_of_two().min(most), false);
+            let gathered = self.gathered(part.cols, limits);
+            let whole = match gathered {
+                Some(width) => split(width, 1, true),
+                None => split(part.cols, part.cols.div_ceil(across).next_power_of_two().min(most), false),
+            };
+            let blocks = part.cols.div_ceil(whole.width as usize);
+            return fewer_rows(whole, rows.iter().product::<usize>() * blocks, limits);
         }
         let tiles = rows.iter().product::<usize>().div_ceil(rows_of.rows as usize).max(1);
         let groups = |width: usize| part.cols.div_ceil(width) * tiles;
@@ -436,8 +443,10 @@ impl Columns {
         let one = products.iter().all(|p| matches!(p.w.pick, Pick::Only));
         let widest = across * most;
         if one && groups(widest) > WAVES * processors {
-            let passes = (part.cols * tiles / (across * WAVES * processors)).max(1);
-            return split((across * passes).next_multiple_of(unit), 1, false);
+            // Lanes with several columns load the activations of several rows once for all of them.
+            let upcast = if rows_of.rows >= SEVERAL_ROWS { most.min(MOST_COLUMNS) } else { 1 };
+            let passes = (part.cols * tiles / (across * upcast * WAVES * processors)).max(1);
+            return split((across * upcast * passes).next_multiple_of(unit), upcast, false);
         }
         let mut width = across.max(unit).min(part.cols);
         while groups(width) > processors && 2 * width <= widest.min(part.cols) {
@@ -445,6 +454,16 @@ impl Columns {
         }
         split(width, width.div_ceil(across).min(most), false)
     }
+}
+
+/// The split with fewer rows for a workgroup, as long as there are not too many workgroups: a program that needs whole rows
+/// runs for one row after another. `all` are the workgroups with one row each.
+fn fewer_rows(split: Split, all: usize, limits: &Limits) -> Split {
+    let mut rows = split.rows;
+    while rows > 1 && all.div_ceil(rows as usize / 2) <= limits.processors as usize / 2 {
+        rows /= 2;
+    }
+    Split { rows, along_first: split.along_first && rows > 1, ..split }
 }
 
 /// Registers that a piece of a row takes.
