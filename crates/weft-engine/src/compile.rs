@@ -13,6 +13,7 @@ use weft_pack::{OnReport, PackCache};
 
 use crate::error::Error;
 use crate::launches::SegmentNames;
+use crate::model::PAGE;
 use crate::plans::Sections;
 use crate::{plans, products, weights};
 
@@ -149,20 +150,27 @@ pub(crate) fn compile_again(
     device: &mut dyn Device,
     gguf: &Gguf,
     (model, mtp): (&ModelGraph, Option<&Mtp>),
-    options: &Options,
+    (options, context): (&Options, usize),
     shared: &Shared,
 ) -> Result<Compiled, Error> {
-    bind(device, gguf, options, &Planned::of_all_steps(model, mtp, options)?, &mut shared.clone())
+    bind(device, gguf, options, &Planned::of_all_steps(model, mtp, options, context)?, &mut shared.clone())
 }
 
 impl Planned {
-    /// The plans for steps of all sizes.
+    /// The plans for steps of all sizes, of sequences of up to `context` tokens.
     pub(crate) fn of_all_steps(
         model: &ModelGraph,
         mtp: Option<&Mtp>,
         options: &Options,
+        context: usize,
     ) -> Result<Planned, Error> {
-        Planned::new(model, mtp, options, plans::step_classes(options.max.tokens, &options.costs.machine))
+        Planned::new(
+            model,
+            mtp,
+            options,
+            context,
+            plans::step_classes(options.max.tokens, &options.costs.machine),
+        )
     }
 
     /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must
@@ -171,15 +179,19 @@ impl Planned {
         model: &ModelGraph,
         mtp: Option<&Mtp>,
         options: &Options,
+        context: usize,
         steps: Vec<usize>,
     ) -> Result<Planned, Error> {
         let (segments, sections) = plans::segments(model, mtp, &options.switches, options.costs.distant);
         let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
         for &tokens in &steps {
-            let options = Options {
-                max: Sizes { tokens, rows: options.max.rows.min(tokens), ..options.max },
-                ..options.clone()
-            };
+            // Each token may be of another sequence.
+            let one = context.div_ceil(PAGE);
+            let pages = tokens.saturating_mul(one).min(options.max.pages);
+            let max = Sizes { tokens, rows: options.max.rows.min(tokens), pages, ..options.max };
+            // Kernels of the CPU are the same for any context.
+            let most_pages = options.costs.distant.then_some(one);
+            let options = Options { max, most_pages, ..options.clone() };
             let like = fusions.first().map(Vec::as_slice);
             let planned = plans::plan(&segments, &options, like)?;
             fusions.push(planned);
@@ -323,7 +335,7 @@ mod tests {
         assert_eq!(fusions.len(), 5);
 
         let mut device = NullDevice::default();
-        let planned = Planned::of_all_steps(&model, None, &options).unwrap();
+        let planned = Planned::of_all_steps(&model, None, &options, 64).unwrap();
         compile(&mut device, &gguf, &planned, &options, None, &mut |_| ControlFlow::Continue(())).unwrap();
         let [_, _, body, head] = device.programs() else {
             panic!("expected bodies and heads for one token and for eight")
@@ -348,11 +360,11 @@ mod tests {
         let mut options = Options { max, ..Options::default() };
         let mut device = NullDevice::default();
         let report: OnReport<'_> = &mut |_| ControlFlow::Continue(());
-        let planned = Planned::of_all_steps(&model, None, &options).unwrap();
+        let planned = Planned::of_all_steps(&model, None, &options, 64).unwrap();
         let (shared, _) = compile(&mut device, &gguf, &planned, &options, None, report).unwrap();
         let (bytes, mark) = (device.bytes(), device.mark());
         options.switches.set(weft_fuse::decision("fuse.beside").unwrap(), weft_ir::Mode::Off);
-        compile_again(&mut device, &gguf, (&model, None), &options, &shared).unwrap();
+        compile_again(&mut device, &gguf, (&model, None), (&options, 64), &shared).unwrap();
         let more = device.bytes() - bytes;
         assert!(more > 0 && more < bytes / 4, "{more} bytes beside {bytes}");
         device.rewind(mark);

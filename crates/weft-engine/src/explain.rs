@@ -129,9 +129,10 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
     let ExplainOptions { switches, tokens, depth, costs } = options;
     // As a program that runs the model with default options compiles it, if its context has room for the step.
     let room = Room::new(&EngineOptions::default(), model.config.context.max(*tokens), Hardware::BATCH)?;
-    let options = Options { max: room.max, switches: switches.clone(), costs: *costs, advise: true };
+    let options =
+        Options { max: room.max, most_pages: None, switches: switches.clone(), costs: *costs, advise: true };
     let steps = if *tokens == 1 { vec![1] } else { vec![1, *tokens] };
-    let planned = Planned::new(model, None, &options, steps)?;
+    let planned = Planned::new(model, None, &options, room.context, steps)?;
     let linked = Arc::new(Dry::new(&planned, &options.max, None)?);
     let (Some(first), Some(fusions)) = (planned.fusions.first(), planned.fusions.last()) else {
         return Ok(Vec::new());

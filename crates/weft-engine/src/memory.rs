@@ -24,8 +24,9 @@ pub fn memory_need(
 ) -> Result<MemoryNeed, Error> {
     let room = Room::new(options, model.config.context, device.caps().hardware.batch)?;
     let costs = cost_model(&device.caps().hardware, options.device_folder());
-    let compile = Options { max: room.max, switches: options.switches.clone(), costs, advise: false };
-    of(&Planned::of_all_steps(model, None, &compile)?, &room.max, device)
+    let compile =
+        Options { max: room.max, most_pages: None, switches: options.switches.clone(), costs, advise: false };
+    of(&Planned::of_all_steps(model, None, &compile, room.context)?, &room.max, device)
 }
 
 /// The memory that plans for steps of up to `max` need.

@@ -56,8 +56,8 @@ pub fn unpack_model(
 fn needed(gguf: &Gguf) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
     let defaults = EngineOptions::default();
     let model = weft_models::build(gguf, &BuildOptions { kv: defaults.kv, page: BuildOptions::PAGE })?;
-    let Room { max, .. } = Room::new(&defaults, model.config.context, Hardware::BATCH)?;
-    let planned = Planned::of_all_steps(&model, None, &Options { max, ..Options::default() })?;
+    let Room { context, max, .. } = Room::new(&defaults, model.config.context, Hardware::BATCH)?;
+    let planned = Planned::of_all_steps(&model, None, &Options { max, ..Options::default() }, context)?;
     let (mut tiles, mut rows) = (BTreeSet::new(), BTreeSet::new());
     for (i, segment) in planned.segments.iter().enumerate() {
         let tensor = |own: &str| {

@@ -102,10 +102,11 @@ impl Runner {
         let Room { context, pages, max } =
             Room::new(options, model.graph().config.context, device.caps().hardware.batch)?;
         let costs = cost_model(&device.caps().hardware, options.device_folder());
-        let fusion = Options { max, switches: options.switches.clone(), costs, advise: false };
+        let fusion =
+            Options { max, most_pages: None, switches: options.switches.clone(), costs, advise: false };
         let cache = options.cache.as_ref();
         let mtp = mtp(&model, &options.speculate)?;
-        let planned = Planned::of_all_steps(model.graph(), mtp.as_ref(), &fusion)?;
+        let planned = Planned::of_all_steps(model.graph(), mtp.as_ref(), &fusion, context)?;
         memory::check(&planned, &max, &*device)?;
         let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
         if options.commit {

@@ -352,6 +352,7 @@ impl<'a> Writer<'a> {
             kv_heads,
             k_len,
             page,
+            most_pages: None,
         })
     }
 

@@ -85,7 +85,12 @@ fn compile(graph: &Graph, switches: &Switches, options: &Options) -> Result<Fusi
     let mut groups = group::Groups::new(&graph, switches);
     prologue::absorb(&graph, &mut groups, switches);
     let placed = place::place(&graph, &groups, switches)?;
-    let pieces = emit::emit(&graph, &groups, &placed)?;
+    let mut pieces = emit::emit(&graph, &groups, &placed)?;
+    for piece in &mut pieces {
+        if let weft_kern::Anchor::Attend(attend) = &mut piece.part.anchor {
+            attend.most_pages = options.most_pages;
+        }
+    }
     let launches = order::order(pieces, switches.on(&decide::BESIDE), &placed.buffers);
     let calls = launches.iter().map(|launch| computed(&groups, launch)).collect();
     let plan = memory::plan(graph.name(), &options.max, placed.buffers, launches);

@@ -8,6 +8,9 @@ use weft_kern::Machine;
 pub struct Options {
     /// The largest sizes of a step.
     pub max: Sizes,
+    /// The most pages of a sequence, where attention is to know: it is then spread over no more workgroups than one of
+    /// them needs.
+    pub most_pages: Option<usize>,
     /// Decisions that were set explicitly.
     pub switches: Switches,
     /// The numbers that decide by cost.

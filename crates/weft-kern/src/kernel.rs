@@ -272,6 +272,15 @@ pub struct Attend {
     pub k_len: usize,
     /// The rows of a page.
     pub page: usize,
+    /// The most pages of a sequence, if it is known: no token has a position beyond them.
+    pub most_pages: Option<usize>,
+}
+
+impl Attend {
+    /// The most positions that a token attends to in a step whose sequences have so many pages together; saturates.
+    pub fn most_positions(&self, pages: usize) -> usize {
+        pages.min(self.most_pages.unwrap_or(usize::MAX)).saturating_mul(self.page)
+    }
 }
 
 /// The layout of keys or values in the rows of a state.

@@ -419,7 +419,12 @@ impl Context<'_> {
         if self.rows.len() != 2 || self.rows[1] != a.heads {
             return Err("rows must be tokens × heads".into());
         }
-        if a.kv_heads == 0 || !a.heads.is_multiple_of(a.kv_heads) || a.page == 0 || a.k_len == 0 {
+        if a.kv_heads == 0
+            || !a.heads.is_multiple_of(a.kv_heads)
+            || a.page == 0
+            || a.k_len == 0
+            || a.most_pages == Some(0)
+        {
             return Err(format!(
                 "cannot attend with {} heads, {} key heads, keys of {} values and pages of {} rows",
                 a.heads, a.kv_heads, a.k_len, a.page

@@ -152,7 +152,10 @@ impl<'a> Job<'a> {
             }
             let chunks = split.spread && split.chunk > 0;
             let (attends, first) = (is_attention(part), step == Step::Main);
-            let space = Space::new(part, split, chunks && attends && first).map_err(fail)?;
+            let mut space = Space::new(part, split, chunks && attends && first).map_err(fail)?;
+            if attends && split.matrix && limits.processors > 0 {
+                space = space.in_one_wave(limits.processors, max);
+            }
             let mut pass = Pass::Whole;
             if split.spread {
                 scratch_words = scratch_words.saturating_add(3) / 4 * 4;

@@ -76,6 +76,7 @@ pub fn case_of(random: &mut Random, ty: GgmlType, shape: Shape, sequences: &[Ran
         kv_heads,
         k_len,
         page: PAGE,
+        most_pages: None,
     };
     let strides = [heads * v_len, v_len];
     let body = vec![

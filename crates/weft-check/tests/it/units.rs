@@ -2,6 +2,7 @@
 
 use weft_check::data::Random;
 use weft_check::suite::attend::{Shape, case_of};
+use weft_kern::Anchor;
 use weft_quant::GgmlType;
 
 use crate::device;
@@ -53,4 +54,10 @@ fn many_chunks() {
     let whole = case.check_with(&mut device, &format!("{order} matrix"));
     let spread = case.check_with(&mut device, &format!("{order} spread matrix"));
     assert!(whole[6] == spread[6], "other bits when chunks are spread");
+    // The longest sequence has 529 of the step's pages: there are no more chunks than it needs.
+    let mut bounded = case.clone();
+    let Anchor::Attend(attend) = &mut bounded.kernel.parts[0].anchor else { panic!("expected attention") };
+    attend.most_pages = Some(529);
+    let bounded = bounded.check_with(&mut device, &format!("{order} spread matrix"));
+    assert!(whole[6] == bounded[6], "other bits when the length of a sequence is known");
 }

@@ -66,6 +66,7 @@ fn attention() -> Case {
         kv_heads: 1,
         k_len: len,
         page,
+        most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(5, &[heads * len, len], 0)];
     let anchor = Anchor::Attend(Box::new(attend));

@@ -89,6 +89,7 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&
         kv_heads,
         k_len,
         page,
+        most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(6, &[heads * v_len, v_len], 0)];
     let kernel = kernel(&[Dim::T, Dim::Const(heads)], v_len, Anchor::Attend(Box::new(attend)), body);

@@ -235,6 +235,7 @@ fn attention(ty: GgmlType, k_len: usize, v_len: usize, values_at: Option<usize>,
         kv_heads: 1,
         k_len,
         page: seen,
+        most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(6, &[0, 0], 0)];
     let kernel = kernel(&[Dim::Const(1), Dim::Const(1)], v_len, Anchor::Attend(Box::new(attend)), body);

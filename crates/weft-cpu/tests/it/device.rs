@@ -333,6 +333,7 @@ fn bad_positions_and_pages() {
         kv_heads: 1,
         k_len: 4,
         page: 4,
+        most_pages: None,
     };
     let anchor = Anchor::Attend(Box::new(attend));
     let body = vec![Instr::Acc(0), store_to(5, &[4, 4], 0)];

@@ -124,6 +124,7 @@ impl Parts {
             pos,
             first,
             pages,
+            most_pages: None,
             scale: F32(0.3),
             heads,
             kv_heads: 1,

@@ -204,6 +204,7 @@ fn anchor(text: &str) -> Parsed<Anchor> {
             kv_heads: attrs.num("kv_heads")?,
             k_len: attrs.num("k_len")?,
             page: attrs.num("page")?,
+            most_pages: attrs.get("most_pages").ok().map(|n| number(n, "")).transpose()?,
         }))),
         other => Err(format!("unknown anchor `{other}`")),
     }

@@ -66,12 +66,28 @@ impl Space {
             cols: word(part.cols)?,
             width: split.width.min(word(part.cols)?),
             chunks: match &part.anchor {
-                Anchor::Attend(attend) => Some(Chunks { page: word(attend.page)?, positions: split.chunk }),
+                Anchor::Attend(attend) => Some(Chunks {
+                    most_pages: attend.most_pages.map_or(Ok(u32::MAX), word)?,
+                    page: word(attend.page)?,
+                    positions: split.chunk,
+                    shared_by: u32::MAX,
+                }),
                 _ => None,
             },
             spread,
             matrices: None,
         })
+    }
+
+    /// The same, with no more workgroups for the chunks of a tile than a GPU of so many multiprocessors runs at once.
+    pub(crate) fn in_one_wave(self, processors: u32, sizes: &Sizes) -> Space {
+        let (tiles, _) = self.tiles_and_rows(sizes);
+        let most = u64::from(processors).div_ceil(tiles.max(1)).max(1);
+        let limited = |chunks: Chunks| match chunks.count(sizes) > most {
+            true => Chunks { shared_by: most as u32, ..chunks },
+            false => chunks,
+        };
+        Space { chunks: self.chunks.map(limited), ..self }
     }
 
     /// The rows of a product that are sorted by their matrix, of which there are `matrices`: each row once for
@@ -150,7 +166,7 @@ impl Space {
     pub(crate) fn count(&self, code: &mut Builder) -> Expr {
         let mut tiles = self.tiles(&self.first_axis());
         if let Some(chunks) = self.chunks.filter(|_| self.spread) {
-            tiles = tiles * chunks.written();
+            tiles = tiles * chunks.written().min(chunks.shared_by);
         }
         code.set("count", tiles * self.blocks())
     }
@@ -203,7 +219,11 @@ pub(crate) fn size(sym: Sym) -> Expr {
 impl Chunks {
     /// The number of chunks in this step.
     fn written(self) -> Expr {
-        (size(Sym::Pages) * self.page + (self.positions - 1)) / self.positions
+        let pages = match self.most_pages {
+            u32::MAX => size(Sym::Pages),
+            most => size(Sym::Pages).min(most),
+        };
+        (pages * self.page + (self.positions - 1)) / self.positions
     }
 }
 
@@ -286,6 +306,11 @@ impl Place {
             return (&self.tile * chunks + chunk) * rows + h;
         }
         (&self.tile / rows * chunks + chunk) * rows + &self.tile % rows
+    }
+
+    /// Workgroups that share the chunks of a tile, if there can be more chunks.
+    pub(crate) fn chunks_shared_by(&self) -> Option<u32> {
+        self.space.chunks.map(|chunks| chunks.shared_by).filter(|n| *n < u32::MAX)
     }
 
     /// The most indices of the first axis (tokens) that the rows of a tile have.

@@ -18,6 +18,10 @@ const CHUNK: u32 = 64;
 /// Most warps that share a score.
 const MOST_SHARES: u32 = 4;
 
+/// Attention is spread if there are so many multiprocessors for each tile, and the results of chunks are no more words.
+const SPREAD_TILES: usize = 4;
+const MOST_SPREAD_WORDS: usize = 64 << 20;
+
 /// Rows of a tile of many tokens.
 const ROWS: u32 = 32;
 
@@ -159,7 +163,10 @@ pub(crate) fn on_matrix(
         return None;
     }
     let steps = u32::try_from(attend.k_len).ok()?.div_ceil(STEP);
+    let chunks = attend.most_positions(max.pages).div_ceil(CHUNK as usize);
+    let rows: usize = part.rows.iter().map(|rows| rows.eval(max)).product();
     let least = Split {
+        spread: split.spread || is_worth_spreading(part, attend, (rows, chunks), limits),
         rows: 1,
         along_first: false,
         reduce: MOST_SHARES.min(1 << steps.trailing_zeros()),
@@ -179,9 +186,8 @@ pub(crate) fn on_matrix(
     // Heads of a token that share keys; of many tokens, rows of several. Fewer where workgroups are few.
     let group = u32::try_from(attend.heads / attend.kv_heads.max(1)).ok()?.max(1);
     let tokens = part.rows.first().map_or(1, |rows| rows.eval(max));
-    let several = attend.kv_heads == 1 && tokens >= MANY_TOKENS && !split.spread;
-    let chunks = max.pages.saturating_mul(attend.page).div_ceil(CHUNK as usize);
-    let times = if split.spread { chunks } else { 1 };
+    let several = attend.kv_heads == 1 && tokens >= MANY_TOKENS && !least.spread;
+    let times = if least.spread { chunks } else { 1 };
     let keeps_busy = |rows: u32| {
         let tiles = tokens.saturating_mul(attend.heads).div_ceil(rows as usize);
         tiles.saturating_mul(times) >= limits.processors as usize
@@ -198,6 +204,14 @@ pub(crate) fn on_matrix(
     }
     let best = (1..=ROWS).rev().filter(can).find(|rows| keeps_busy(*rows) || *rows <= MATRIX_ROWS);
     Some(Split { rows: best.unwrap_or(1), ..least })
+}
+
+/// Whether so many rows leave most of the GPU idle unless each chunk has its own workgroups, and there is memory for the
+/// results of all chunks.
+fn is_worth_spreading(part: &Part, attend: &Attend, (rows, chunks): (usize, usize), limits: &Limits) -> bool {
+    let tiles = rows.div_ceil(attend.heads / attend.kv_heads.max(1));
+    let words = rows.saturating_mul(chunks).saturating_mul(part.cols + UNIT_WORDS as usize);
+    chunks > 2 && SPREAD_TILES * tiles <= limits.processors as usize && words <= MOST_SPREAD_WORDS
 }
 
 /// Sums of values of a lane.

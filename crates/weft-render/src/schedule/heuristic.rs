@@ -227,7 +227,7 @@ pub(crate) fn attention(part: &Part, attend: &Attend, rows: &[usize], max: &Size
     let all = rows.iter().fold(1, |n: usize, r| n.saturating_mul(*r));
     // Where rows alone do not keep the GPU busy, each chunk has a workgroup, if the scratch memory
     // is not too large.
-    let chunks = max.pages.saturating_mul(attend.page).div_ceil(CHUNK);
+    let chunks = attend.most_positions(max.pages).div_ceil(CHUNK);
     let put_down = all.saturating_mul(chunks).saturating_mul(part.cols + 2);
     let spread = all < BUSY_GROUPS && chunks > 1 && put_down <= MOST_PUT_DOWN;
     let groups = if spread { all.saturating_mul(chunks) } else { all };

@@ -36,7 +36,12 @@ impl Bounds {
         // The pages that the step uses, clamped to those that exist.
         let pages = w.values(attend.pages).min(space::size(Sym::Pages));
         let last_page = w.code.set("last_page", pages.max(1u32) - 1u32);
-        let last_position = w.code.set("last_position", &last_page * page + (page - 1));
+        // Chunks have room for no more positions than a sequence can have.
+        let last_page_of_one = match attend.most_pages {
+            Some(most) => last_page.clone().min(word(most)?.max(1) - 1),
+            None => last_page.clone(),
+        };
+        let last_position = w.code.set("last_position", last_page_of_one * page + (page - 1));
         let mut rows = Vec::new();
         for cached in [&attend.k, &attend.v] {
             rows.push(w.values(cached.param) / word(cached.row_stride)?);

@@ -62,12 +62,33 @@ pub(super) fn write(
             w.when(start.less(&seen), |w| {
                 w.hold_loads();
                 units.queries(w)?;
-                chunk_words.store(w, &units)?;
-                w.code.barrier();
-                units.multiply_keys(w)?;
-                w.code.barrier();
-                units.weigh(w, &start, |_, _| seen.clone(), None)?;
-                units.store_chunk(w, chunk, scratch)
+                let Some(shared_by) = place.chunks_shared_by() else {
+                    chunk_words.store(w, &units)?;
+                    w.code.barrier();
+                    units.multiply_keys(w)?;
+                    w.code.barrier();
+                    units.weigh(w, &start, |_, _| seen.clone(), None)?;
+                    return units.store_chunk(w, chunk, scratch);
+                };
+                let chunks = w.code.set("chunks", (&seen + (split.chunk - 1)) / split.chunk);
+                w.count("visited", (chunk.clone(), chunks, shared_by), |w, chunk| {
+                    chunk_words.store(w, &units)?;
+                    w.code.barrier();
+                    let start = w.code.set("chunk_start", &chunk * split.chunk);
+                    let after = w.code.set("next_start", &start + shared_by * split.chunk);
+                    let position = units.position(w, &pages_at, &after, &seen);
+                    units.multiply_keys(w)?;
+                    units.keep_position(w, position)?;
+                    w.code.barrier();
+                    units.weigh(w, &start, |_, _| seen.clone(), None)?;
+                    w.when(after.less(&seen), |w| {
+                        chunk_words.load(w, &units);
+                        Ok(())
+                    })?;
+                    units.store_chunk(w, &chunk, scratch)?;
+                    w.code.barrier();
+                    Ok(())
+                })
             })?;
             Ok(None)
         }
