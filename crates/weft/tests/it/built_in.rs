@@ -108,3 +108,15 @@ fn it_is_listed_removed_and_reported() {
     let error = call(&["inspect", "glm-smal"]).run().failed(1);
     assert!(error.contains("did you mean `glm-small`?"), "{error}");
 }
+
+#[test]
+fn the_program_has_the_bytes_once() {
+    if !has_built_in() {
+        return;
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/glm-small/glm-small-q8_0.gguf");
+    let file = fs::read(file).unwrap();
+    let (middle, program) = (&file[file.len() / 2..][..64], fs::read(env!("CARGO_BIN_EXE_weft")).unwrap());
+    let copies = program.windows(middle.len()).filter(|bytes| *bytes == middle).count();
+    assert_eq!(copies, 1, "12 MB each");
+}
