@@ -337,7 +337,6 @@ fn the_timings_of_a_real_step_add_up() {
         let profile = profile.unwrap();
         assert!((0.98..=1.0).contains(&profile.clock.closes), "{:?}", profile.clock);
         assert!(profile.launches.iter().all(|timed| timed.busy > 0.0), "{:?}", profile.launches);
-        assert!(profile.empty_launch < profile.clock.wall);
         // Two steps for each of the nine, for each of the five measurements of the limits, and to warm up.
         let total = 20 + 2 * (9 + 5 + 1) * tokens as u64;
         assert_eq!(told.last(), Some(&(total, total)));
